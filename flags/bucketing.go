@@ -1,0 +1,53 @@
+package flags
+
+import (
+	"crypto/sha1"
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// A hashKind is the function that turns a text into a bucket.
+type hashKind uint8
+
+const (
+	hashSHA1 hashKind = iota
+	hashXX64
+)
+
+// HashSHA1 and HashXX64 are the names of the bucketing hashes in definitions.
+const (
+	HashSHA1 = "sha1"
+	HashXX64 = "xxhash64"
+
+	hintHash = `use "sha1" or "xxhash64"`
+)
+
+// salts of evaluation.md §2.1.
+const (
+	saltRollout = ""
+	saltVariant = "variant"
+)
+
+// bucket maps a text to [0, 1]: the top 60 bits of its hash, as float64, over
+// 2^60 (evaluation.md §2.1). 1 is possible, since the top values round up.
+func (k hashKind) bucket(text []byte) float64 {
+	var top uint64
+	if k == hashXX64 {
+		top = xxhash.Sum64(text)
+	} else {
+		sum := sha1.Sum(text)
+		top = binary.BigEndian.Uint64(sum[:8])
+	}
+	return float64(top>>4) / (1 << 60)
+}
+
+// Bucket returns where a subject falls in a flag's rollout, in [0, 1], with the
+// default hash: a condition set with rollout percentage p admits the subject if
+// Bucket <= p/100. An empty subject is 0. See evaluation.md §2.
+func Bucket(flagKey, subject string) float64 {
+	if subject == "" {
+		return 0
+	}
+	return hashSHA1.bucket([]byte(flagKey + "." + subject))
+}

@@ -1,0 +1,329 @@
+package flags
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// A Matcher is a compiled regular expression. MatchString must be safe for
+// concurrent use; *regexp.Regexp fits.
+type Matcher interface {
+	MatchString(s string) bool
+}
+
+// An op is what a check does. Negated operators share the op of the positive
+// one (evaluation.md §4.2).
+type op uint8
+
+const (
+	opNever op = iota // false whatever the property is
+	opFail            // the filter cannot be understood: the flag fails with check.fail
+	opSet
+	opText   // exact: lower-cased text
+	opTexts  // exact: one of several lower-cased texts
+	opTruthy // exact: truthiness (evaluation.md §4.4, version 1)
+	opContains
+	opContainsAny
+	opPrefix
+	opSuffix
+	opRegex
+	opGT
+	opGTE
+	opLT
+	opLTE
+	opBetween
+	opDateExact
+	opDateBefore
+	opDateAfter
+	opSemverEQ
+	opSemverNEQ
+	opSemverGT
+	opSemverGTE
+	opSemverLT
+	opSemverLTE
+	opSemverRange
+	opCohort
+	opFlag
+)
+
+// An operator is an entry of evaluation.md §4.2.
+type operator struct {
+	op      op
+	negated bool
+	missing bool // result when the property is not set (evaluation.md §4.3)
+}
+
+// operators by name. in, not_in and flag_evaluates_to never match on a
+// property: they are opNever here and handled where cohort and flag filters are
+// compiled.
+var operators = map[string]operator{
+	"exact":               {op: opText},
+	"is_not":              {op: opText, negated: true, missing: true},
+	"is_set":              {op: opSet},
+	"is_not_set":          {op: opSet, negated: true, missing: true},
+	"icontains":           {op: opContains},
+	"not_icontains":       {op: opContains, negated: true, missing: true},
+	"icontains_multi":     {op: opContainsAny},
+	"not_icontains_multi": {op: opContainsAny, negated: true, missing: true},
+	"starts_with":         {op: opPrefix},
+	"not_starts_with":     {op: opPrefix, negated: true, missing: true},
+	"ends_with":           {op: opSuffix},
+	"not_ends_with":       {op: opSuffix, negated: true, missing: true},
+	"regex":               {op: opRegex},
+	"not_regex":           {op: opRegex, negated: true, missing: true},
+	"gt":                  {op: opGT},
+	"gte":                 {op: opGTE},
+	"lt":                  {op: opLT},
+	"lte":                 {op: opLTE},
+	"between":             {op: opBetween},
+	"not_between":         {op: opBetween, negated: true, missing: true},
+	"is_date_exact":       {op: opDateExact},
+	"is_date_before":      {op: opDateBefore},
+	"is_date_after":       {op: opDateAfter},
+	"semver_eq":           {op: opSemverEQ},
+	"semver_neq":          {op: opSemverNEQ},
+	"semver_gt":           {op: opSemverGT},
+	"semver_gte":          {op: opSemverGTE},
+	"semver_lt":           {op: opSemverLT},
+	"semver_lte":          {op: opSemverLTE},
+	"semver_tilde":        {op: opSemverRange},
+	"semver_caret":        {op: opSemverRange},
+	"semver_wildcard":     {op: opSemverRange},
+	"in":                  {op: opNever},
+	"not_in":              {op: opNever},
+	"flag_evaluates_to":   {op: opNever},
+}
+
+// A check is one compiled comparison. Equal checks of all flags are one check,
+// evaluated at most once per request.
+type check struct {
+	op      op
+	negated bool
+	missing bool
+	fail    failCode // of opFail
+	slot    int32    // property slot; cohort of opCohort; flag of opFlag
+	truthy  bool
+	num     float64
+	text    string
+	more    *operand
+	name    string // the operator's, for Explain
+	value   string // the filter's JSON value, shortened, for Explain
+}
+
+// An operand holds what only some operators need.
+type operand struct {
+	texts   []string            // opTexts up to a handful, opContainsAny
+	set     map[string]struct{} // opTexts beyond that
+	matcher Matcher
+	high    float64 // opBetween
+	date    reldate.Date
+	at      time.Time // date, if it is not relative
+	version semver.Version
+	rng     semver.Range
+	accepts []bool // opFlag: by the target's value
+}
+
+// A verdict is what a check says.
+type verdict uint8
+
+const (
+	no verdict = iota
+	yes
+	provisional // passes for now, since the flag it depends on failed
+	broken      // the flag fails
+)
+
+func verdictOf(b bool) verdict {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// verdict returns the result of check id, from the memo if it was asked before.
+func (in *Input) verdict(id uint32) verdict {
+	if m := in.memo[id]; m>>2 == in.run {
+		return verdict(m & 3)
+	}
+	v := in.check(&in.snap.checks[id])
+	in.memo[id] = in.run<<2 | uint32(v)
+	return v
+}
+
+func (in *Input) check(c *check) verdict {
+	switch c.op {
+	case opNever:
+		return no
+	case opFail:
+		return broken
+	case opCohort:
+		return verdictOf(in.member(c.slot) != c.negated)
+	case opFlag:
+		return in.dependency(c)
+	}
+	p := in.property(c.slot)
+	if p == nil {
+		return verdictOf(c.missing)
+	}
+	var result bool
+	switch c.op {
+	case opSet:
+		result = true
+	case opText:
+		result = in.lower(p) == c.text
+	case opTexts:
+		result = c.more.contains(in.lower(p))
+	case opTruthy:
+		result = in.truthy(p) == c.truthy
+	case opContains:
+		result = strings.Contains(in.ascii(p), c.text)
+	case opContainsAny:
+		s := in.ascii(p)
+		for _, needle := range c.more.texts {
+			if strings.Contains(s, needle) {
+				result = true
+				break
+			}
+		}
+	case opPrefix:
+		result = strings.HasPrefix(in.ascii(p), c.text)
+	case opSuffix:
+		result = strings.HasSuffix(in.ascii(p), c.text)
+	case opRegex:
+		result = c.more.matcher.MatchString(in.text(p))
+	case opGT, opGTE, opLT, opLTE:
+		n, ok := in.number(p)
+		if !ok {
+			return no
+		}
+		switch c.op {
+		case opGT:
+			result = n > c.num
+		case opGTE:
+			result = n >= c.num
+		case opLT:
+			result = n < c.num
+		default:
+			result = n <= c.num
+		}
+	case opBetween:
+		n, ok := in.number(p)
+		if !ok || n != n {
+			return no
+		}
+		result = c.num <= n && n <= c.more.high
+	case opDateExact, opDateBefore, opDateAfter:
+		t, ok := in.date(p)
+		if !ok {
+			return no
+		}
+		at := c.more.at
+		if c.more.date.Relative() {
+			at = c.more.date.At(in.now, in.snap.zone)
+		}
+		switch c.op {
+		case opDateExact:
+			result = t.Equal(at)
+		case opDateBefore:
+			result = t.Before(at)
+		default:
+			result = t.After(at)
+		}
+	default:
+		v, ok := in.version(p)
+		if !ok {
+			return no
+		}
+		if c.op == opSemverRange {
+			return verdictOf(c.more.rng.Contains(v))
+		}
+		switch n := semver.Compare(v, c.more.version); c.op {
+		case opSemverEQ:
+			result = n == 0
+		case opSemverNEQ:
+			result = n != 0
+		case opSemverGT:
+			result = n > 0
+		case opSemverGTE:
+			result = n >= 0
+		case opSemverLT:
+			result = n < 0
+		default:
+			result = n <= 0
+		}
+	}
+	return verdictOf(result != c.negated)
+}
+
+func (o *operand) contains(s string) bool {
+	if o.set != nil {
+		_, ok := o.set[s]
+		return ok
+	}
+	return slices.Contains(o.texts, s)
+}
+
+// truthy is the truthiness of evaluation.md §4.4, version 1.
+func (in *Input) truthy(p *property) bool {
+	switch p.kind {
+	case jsonscan.True:
+		return true
+	case jsonscan.String:
+		return in.lower(p) == "true"
+	case jsonscan.Array:
+		return truthy(p.raw, 0)
+	default:
+		return false
+	}
+}
+
+func truthy(v jsonscan.Value, depth int) bool {
+	switch v.Kind() {
+	case jsonscan.True:
+		return true
+	case jsonscan.String:
+		s, ok := text.Str(v)
+		return ok && text.Lower(s) == "true"
+	case jsonscan.Array:
+		if depth == maxDepth {
+			return false
+		}
+		for a := v.Array(); a.Next(); {
+			if !truthy(a.Value(), depth+1) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// boolish reports whether a filter's value takes part in the truthiness rule.
+func boolish(v jsonscan.Value, depth int) bool {
+	switch v.Kind() {
+	case jsonscan.True, jsonscan.False:
+		return true
+	case jsonscan.String:
+		s, ok := text.Str(v)
+		return ok && (strings.EqualFold(s, "true") || strings.EqualFold(s, "false"))
+	case jsonscan.Array:
+		if depth == maxDepth {
+			return false
+		}
+		for a := v.Array(); a.Next(); {
+			if !boolish(a.Value(), depth+1) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,740 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// CompileOptions configure [Compile]. The zero value is ready.
+type CompileOptions struct {
+	// Strict makes any error-level Problem fail the whole set.
+	Strict bool
+
+	// TimeZone is where dates without a zone lie. Nil: UTC.
+	TimeZone *time.Location
+
+	// Regexp compiles the patterns of regex filters, as written. Nil: package
+	// regexp, with Unicode \d, \w and \s, for patterns without look-around and
+	// back-references (evaluation.md §4.6). An error makes the filter one that
+	// never matches, and a Problem.
+	Regexp func(pattern string) (Matcher, error)
+
+	// MaxBytes limits the rendered size of all results. Zero: 256 MiB; at most
+	// 4 GiB.
+	MaxBytes int64
+}
+
+const (
+	defaultMaxBytes = 256 << 20
+	mostMaxBytes    = 1<<32 - 1
+	maxProblems     = 10_000
+)
+
+// Compile turns definitions into a Snapshot. It takes milliseconds for a
+// thousand flags, has no side effects, and keeps no reference to d.
+//
+// What is wrong with one flag does not hurt the others: see
+// [Snapshot.Problems]. The error is not nil only if d is nil, if the rendered
+// results exceed MaxBytes (ErrTooLarge), or, with Strict, if there are
+// error-level problems.
+func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
+	if d == nil {
+		return nil, errors.New("flags: Compile: definitions are nil")
+	}
+	c := &compiler{
+		d: d, o: o, maxBytes: o.MaxBytes,
+		slotOf:   make(map[slotKey]int32),
+		checkOf:  make(map[checkKey]uint32),
+		cohortOf: make(map[int64]*cohortBuild),
+		byID:     make(map[int64]int32),
+		s: &Snapshot{
+			index:  make(map[string]int32, len(d.Flags)),
+			zone:   o.TimeZone,
+			tagged: make(map[string][]int32),
+			idSlot: -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1,
+			groupIndex:    make(map[string]int32),
+			storedCohorts: make(map[int64]int32),
+			minimal:       d.MinimalFlagCalledEvents,
+		},
+	}
+	if c.maxBytes <= 0 {
+		c.maxBytes = defaultMaxBytes
+	}
+	c.maxBytes = min(c.maxBytes, mostMaxBytes)
+	if c.s.zone == nil {
+		c.s.zone = time.UTC
+	}
+	if err := guard(func() { hashSHA1.bucket(nil) }); err != nil {
+		return nil, errors.New("flags: Compile: SHA-1 is not available in FIPS 140-only mode, and the rules of bucketing need it")
+	}
+	if err := c.compile(); err != nil {
+		return nil, err
+	}
+	if o.Strict {
+		n := 0
+		for _, p := range c.s.problems {
+			if p.Severity == Error {
+				n++
+			}
+		}
+		if n > 0 {
+			return nil, fmt.Errorf("flags: strict: %d errors, the first: %w", n, c.s.problems[0].DefinitionError)
+		}
+	}
+	return c.s, nil
+}
+
+// A compiler holds what only compilation needs.
+type compiler struct {
+	d        *Definitions
+	o        CompileOptions
+	s        *Snapshot
+	problems []Problem
+	maxBytes int64
+	arena    []byte
+
+	model []*Flag // by program order; only flags that exist
+	byID  map[int64]int32
+
+	slotOf    map[slotKey]int32
+	checkOf   map[checkKey]uint32
+	cohortOf  map[int64]*cohortBuild
+	groupOf   map[int]int32 // ordinal by group type index
+	regexps   regexpBuilder
+	plainTail span
+
+	// The flag that is being compiled.
+	flag     *Flag
+	readSlot map[int32]bool
+	direct   map[*Filter]int32 // resolved dependencies: a flag, or -1
+}
+
+type slotKey struct {
+	owner int
+	name  string
+}
+
+// A checkKey tells equal checks.
+type checkKey struct {
+	op      op
+	negated bool
+	slot    int32
+	name    string // the operator, for ops that several share
+	value   string
+}
+
+// problem records a finding about the current flag, or the document.
+func (c *compiler) problem(s Severity, at *path, value []byte, hint string, format string, args ...any) {
+	if len(c.problems) >= maxProblems {
+		return
+	}
+	e := &DefinitionError{Path: at.String(), Value: shorten(value), Err: fmt.Errorf(format, args...), Hint: hint}
+	if c.flag != nil {
+		e.Flag = c.flag.Key
+	}
+	c.problems = append(c.problems, Problem{s, e})
+}
+
+func (c *compiler) compile() error {
+	c.problems = append(c.problems, c.d.notes[:min(len(c.d.notes), maxProblems)]...)
+	if c.d.BucketingHash != "" {
+		if _, ok := parseHash(c.d.BucketingHash); !ok {
+			c.problem(Error, &path{name: "bucketing_hash"}, quote(c.d.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
+		}
+	}
+	c.groups()
+	c.list()
+	conditions := 0
+	for i := range c.s.flags {
+		c.compileFlag(int32(i))
+		conditions = max(conditions, len(c.s.flags[i].conditions))
+		if err := c.checkSize(); err != nil {
+			return err
+		}
+	}
+	c.flag = nil
+	c.renderReasons(conditions)
+	if err := c.checkSize(); err != nil {
+		return err
+	}
+	c.lintUnusedGroups()
+	c.tables()
+	c.sets()
+	c.s.arena = slices.Clone(c.arena)
+	c.s.values = slices.Clone(c.s.values)
+	c.s.checks = slices.Clone(c.s.checks)
+	slices.SortStableFunc(c.problems, func(a, b Problem) int { return int(b.Severity) - int(a.Severity) })
+	c.s.problems = c.problems
+	c.s.etag = etag(c.d, c.o)
+	return nil
+}
+
+// groups numbers the group types by name.
+func (c *compiler) groups() {
+	c.groupOf = make(map[int]int32, len(c.d.GroupTypes))
+	indexes := make([]int, 0, len(c.d.GroupTypes))
+	for i := range c.d.GroupTypes {
+		indexes = append(indexes, i)
+	}
+	slices.Sort(indexes)
+	for _, i := range indexes {
+		name := c.d.GroupTypes[i]
+		ord, ok := c.s.groupIndex[name]
+		if !ok {
+			ord = int32(len(c.s.groupNames))
+			c.s.groupIndex[name] = ord
+			c.s.groupNames = append(c.s.groupNames, name)
+		}
+		c.groupOf[i] = ord
+	}
+}
+
+func (c *compiler) lintUnusedGroups() {
+	// Two indexes with one name work, but hardly as meant.
+	if len(c.s.groupNames) != len(c.groupOf) {
+		c.problem(Warning, &path{name: "group_type_mapping"}, nil, "give each index a name of its own", "two group type indexes have the same name")
+	}
+}
+
+// list finds the flags that exist, their dependencies, and an order in which
+// each comes after what it depends on.
+func (c *compiler) list() {
+	var exist []*Flag
+	at := make(map[string]int, len(c.d.Flags))
+	for i := range c.d.Flags {
+		f := &c.d.Flags[i]
+		if f.Deleted {
+			continue
+		}
+		p := &path{up: &path{name: "flags"}, n: i}
+		if f.Key == "" {
+			c.problem(Error, &path{up: p, name: "key"}, nil, "the flag is left out; give it a key", "a flag's key must not be empty")
+			continue
+		}
+		if _, ok := at[f.Key]; ok {
+			c.flag = f
+			c.problem(Error, nil, nil, "only the first one counts; rename or delete the others", "another flag has the same key")
+			c.flag = nil
+			continue
+		}
+		at[f.Key] = len(exist)
+		exist = append(exist, f)
+	}
+	byID := make(map[int64]int, len(exist))
+	for i, f := range exist {
+		if _, ok := byID[f.ID]; !ok {
+			byID[f.ID] = i
+		}
+	}
+
+	// Edges, by number in exist.
+	resolve := func(fl *Filter) int {
+		if fl.DependencyChain == nil {
+			if id, err := strconv.ParseInt(fl.Key, 10, 64); err == nil {
+				if i, ok := byID[id]; ok {
+					return i
+				}
+			}
+		}
+		if i, ok := at[fl.Key]; ok {
+			return i
+		}
+		return -1
+	}
+	edges := make([][]int, len(exist))
+	marked := make([]int, len(exist)) // number + 1 of the last flag with an edge here
+	dangling := make([]bool, len(exist))
+	target := make(map[*Filter]int)
+	for i, f := range exist {
+		if !evaluated(f) || c.unusable(f) != nil {
+			continue
+		}
+		for j := range f.Filters.Groups {
+			for k := range f.Filters.Groups[j].Properties {
+				fl := &f.Filters.Groups[j].Properties[k]
+				if fl.Type != "flag" || fl.Key == "" {
+					continue
+				}
+				t := resolve(fl)
+				target[fl] = t
+				if t < 0 {
+					dangling[i] = true
+					c.flag = f
+					c.problem(Error, &path{up: filterPath(j, k), name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
+					c.flag = nil
+				} else if marked[t] != i+1 {
+					marked[t] = i + 1
+					edges[i] = append(edges[i], t)
+				}
+			}
+		}
+	}
+
+	// Kahn's algorithm by stages keeps the document's order where it can. What
+	// is left over is on a cycle or depends on one.
+	waits := make([]int, len(exist))
+	dependents := make([][]int, len(exist))
+	var stage, order []int
+	for i := range exist {
+		waits[i] = len(edges[i])
+		for _, t := range edges[i] {
+			dependents[t] = append(dependents[t], i)
+		}
+		if waits[i] == 0 {
+			stage = append(stage, i)
+		}
+	}
+	for len(stage) > 0 {
+		order = append(order, stage...)
+		var next []int
+		for _, i := range stage {
+			for _, j := range dependents[i] {
+				if waits[j]--; waits[j] == 0 {
+					next = append(next, j)
+				}
+			}
+		}
+		slices.Sort(next)
+		stage = next
+	}
+	sorted := len(order)
+	for i := range exist {
+		if waits[i] > 0 {
+			order = append(order, i)
+		}
+	}
+
+	c.s.flags = make([]flag, len(order))
+	c.s.order = make([]int32, len(order))
+	c.model = make([]*Flag, len(order))
+	c.direct = make(map[*Filter]int32, len(target))
+	position := make([]int32, len(exist))
+	for n, i := range order {
+		position[i] = int32(n)
+		c.model[n] = exist[i]
+		c.s.index[strings.Clone(exist[i].Key)] = int32(n)
+	}
+	for fl, i := range target {
+		c.direct[fl] = -1
+		if i >= 0 {
+			c.direct[fl] = position[i]
+		}
+	}
+	// The document's order: exist is in it.
+	copy(c.s.order, position)
+	for n, i := range order {
+		f := &c.s.flags[n]
+		f.key = strings.Clone(exist[i].Key)
+		switch {
+		case !evaluated(exist[i]):
+			f.state = dormant
+		case n >= sorted:
+			f.state = cyclic
+		case c.unusable(exist[i]) != nil:
+			f.state = faulty
+		case dangling[i]:
+			f.state = missing
+		}
+		for _, t := range edges[i] {
+			if f.state == normal && c.s.flags[position[t]].state == missing {
+				f.state = missing
+			}
+			f.direct = append(f.direct, position[t])
+		}
+		c.s.cyclic = c.s.cyclic || f.state == cyclic
+	}
+	c.reportCycles(exist, edges, order[sorted:], position)
+}
+
+// evaluated reports whether any request can make a flag be evaluated.
+func evaluated(f *Flag) bool { return f.Active && !f.HasEncryptedPayloads }
+
+// unusable says why a flag's configuration cannot be evaluated.
+func (c *compiler) unusable(f *Flag) *DefinitionError {
+	if f.fault != nil {
+		return f.fault
+	}
+	if v := f.Filters.Version; v != 0 && v != 1 {
+		return &DefinitionError{
+			Path: "/filters/version", Value: strconv.Itoa(v), Err: errors.New("unknown configuration language"),
+			Hint: "only version 1, condition sets, is supported",
+		}
+	}
+	return nil
+}
+
+// reportCycles follows one dependency of each flag that is left over until it
+// comes round.
+func (c *compiler) reportCycles(exist []*Flag, edges [][]int, left []int, position []int32) {
+	stuck := make(map[int]bool, len(left))
+	for _, i := range left {
+		stuck[i] = true
+	}
+	seen := make(map[int]int) // round in which a flag was first met
+	for round, i := range left {
+		c.flag = exist[i]
+		var trail []int
+		for j := i; ; {
+			if r, ok := seen[j]; ok {
+				if r == round {
+					trail = append(trail[slices.Index(trail, j):], j)
+				} else {
+					trail = nil // leads into what was reported before
+				}
+				break
+			}
+			seen[j] = round
+			trail = append(trail, j)
+			next := slices.IndexFunc(edges[j], func(t int) bool { return stuck[t] })
+			j = edges[j][next]
+		}
+		const hint = "the flag is left out of all results; remove one of the dependencies"
+		if len(trail) == 0 {
+			c.problem(Error, nil, nil, hint, "it is on a dependency cycle or depends on a flag that is")
+			continue
+		}
+		keys := make([]string, 0, len(trail))
+		for _, j := range trail[:min(len(trail), 10)] {
+			keys = append(keys, exist[j].Key)
+		}
+		c.problem(Error, nil, nil, hint, "dependency cycle: %s", strings.Join(keys, " → "))
+	}
+	c.flag = nil
+}
+
+func conditionPath(i int) *path {
+	return &path{up: &path{up: &path{name: "filters"}, name: "groups"}, n: i}
+}
+
+func filterPath(i, j int) *path {
+	return &path{up: &path{up: conditionPath(i), name: "properties"}, n: j}
+}
+
+func quote(s string) []byte { return strconv.AppendQuote(nil, s) }
+
+func parseHash(name string) (hashKind, bool) {
+	switch name {
+	case HashSHA1:
+		return hashSHA1, true
+	case HashXX64:
+		return hashXX64, true
+	}
+	return hashSHA1, false
+}
+
+func (c *compiler) compileFlag(i int32) {
+	f, m := &c.s.flags[i], c.model[i]
+	c.flag = m
+	c.plainTail = span{}
+	c.readSlot = make(map[int32]bool)
+
+	f.prefix = f.key + "."
+	f.id, f.version = m.ID, m.Version
+	f.hasExperiment = m.HasExperiment == nil || *m.HasExperiment
+	f.encrypted = m.HasEncryptedPayloads
+	f.survey = strings.HasPrefix(f.key, surveyPrefix)
+	f.requirement = runtime.ParseRequirement(m.EvaluationRuntime)
+	for _, tag := range m.EvaluationContexts {
+		f.tags = append(f.tags, strings.Clone(tag))
+	}
+	f.continuity, f.enrollment, f.holdout = -1, -1, -1
+	f.fixed.value = valueHidden
+	f.off = c.addValue(f, value{}, nil)
+	f.values = 1
+
+	switch f.state {
+	case dormant:
+		return
+	case cyclic:
+		f.fixed.value = valueOmitted
+		return
+	case missing:
+		f.fixed = outcome{f.off, reasonMissing}
+		return
+	case faulty:
+		e := c.unusable(m)
+		hint := e.Hint
+		if hint == "" {
+			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
+		}
+		c.problems = append(c.problems, Problem{Error, &DefinitionError{f.key, e.Path, e.Value, e.Err, hint}})
+		f.failed = c.addValue(f, value{failed: true}, nil)
+		f.values = 2
+		f.fixed = outcome{f.failed, reasonFailed(failFlagData)}
+		return
+	}
+
+	c.addValue(f, value{enabled: true}, m.Filters.Payloads["true"])
+	pins := c.variants(f, m)
+	f.failed = c.addValue(f, value{failed: true}, nil)
+	if m.Filters.FeatureEnrollment {
+		f.enrollment = c.slot(ownerPerson, enrollmentPrefix+f.key)
+		f.optOut = f.off
+		if m.Filters.Payloads["true"] != nil {
+			f.optOut = c.addValue(f, value{}, m.Filters.Payloads["true"])
+		}
+	}
+	c.holdout(f, m)
+	c.behaviour(f, m)
+	f.values = int32(len(c.s.values)) - f.off
+	f.conditions = make([]condition, len(m.Filters.Groups))
+	for n := range m.Filters.Groups {
+		c.condition(f, m, n, pins)
+	}
+	c.fix(f)
+	if f.fixed.value == valueHidden {
+		f.needs = make([]int32, 0, len(c.readSlot))
+		for slot := range c.readSlot {
+			f.needs = append(f.needs, slot)
+		}
+		slices.Sort(f.needs)
+	}
+	c.lint(f, m)
+}
+
+// variants renders the flag's variants and returns the value of each key.
+func (c *compiler) variants(f *flag, m *Flag) map[string]int32 {
+	if m.Filters.Multivariate == nil {
+		return nil
+	}
+	pins := make(map[string]int32)
+	sum := 0.0
+	for _, v := range m.Filters.Multivariate.Variants {
+		n, ok := pins[v.Key]
+		if !ok {
+			key := strings.Clone(v.Key)
+			n = c.addValue(f, value{enabled: true, variant: key, hasVariant: true}, m.Filters.Payloads[v.Key])
+			pins[key] = n
+		}
+		sum += v.RolloutPercentage / 100
+		f.variants = append(f.variants, variantBound{sum, n})
+	}
+	return pins
+}
+
+// drawDepends reports whether the variant draw depends on the hash
+// (evaluation.md §2.6).
+func drawDepends(m *Flag) bool {
+	if m.Filters.Multivariate == nil {
+		return false
+	}
+	total, reachable := 0.0, 0
+	for _, v := range m.Filters.Multivariate.Variants {
+		if total < 100 && v.RolloutPercentage != 0 {
+			reachable++
+		}
+		total += v.RolloutPercentage
+	}
+	return reachable > 1
+}
+
+func (c *compiler) holdout(f *flag, m *Flag) {
+	h := m.Filters.Holdout
+	if h == nil {
+		return
+	}
+	pct := min(max(h.ExclusionPercentage, 0), 100)
+	f.holdoutAll = pct == 100
+	f.holdoutAt = pct / 100
+	variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
+	f.holdout = c.addValue(f, value{enabled: true, variant: variant, hasVariant: true}, m.Filters.Payloads[variant])
+}
+
+// behaviour settles hash, subject and aggregation.
+func (c *compiler) behaviour(f *flag, m *Flag) {
+	f.hash, _ = parseHash(c.d.BucketingHash)
+	if m.BucketingHash != "" {
+		kind, ok := parseHash(m.BucketingHash)
+		if !ok {
+			c.problem(Error, &path{name: "bucketing_hash"}, quote(m.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
+		}
+		f.hash = kind
+	}
+	f.aggregation = c.aggregation(m.Filters.AggregationGroupTypeIndex)
+	f.earlyExit = m.Filters.EarlyExit
+	f.device = m.BucketingIdentifier == "device_id"
+	if f.device && c.s.deviceSlot < 0 {
+		c.s.deviceSlot = c.rawSlot(ownerPerson, "$device_id")
+	}
+	if m.EnsureExperienceContinuity && f.aggregation == ownerPerson && !f.device {
+		f.continuity = int32(c.s.continuityFlags)
+		c.s.continuityFlags++
+		if c.s.anonymousSlot < 0 {
+			c.s.anonymousSlot = c.rawSlot(ownerPerson, "$anon_distinct_id")
+		}
+	}
+}
+
+func (c *compiler) aggregation(a Aggregation) int32 {
+	i, ok := a.Index()
+	if !ok {
+		return ownerPerson
+	}
+	if ord, ok := c.groupOf[i]; ok {
+		return ord
+	}
+	return ownerNobody
+}
+
+func (c *compiler) condition(f *flag, m *Flag, n int, pins map[string]int32) {
+	src, dst := &m.Filters.Groups[n], &f.conditions[n]
+	dst.aggregation = f.aggregation
+	if src.AggregationGroupTypeIndex != Inherited {
+		dst.aggregation = c.aggregation(src.AggregationGroupTypeIndex)
+	}
+	pct := 100.0
+	if src.RolloutPercentage != nil {
+		pct = *src.RolloutPercentage
+	}
+	dst.everyone = pct == 100
+	dst.threshold = pct / 100
+	dst.pinned = -1
+	if src.Variant != nil {
+		if v, ok := pins[*src.Variant]; ok {
+			dst.pinned = v
+		}
+	}
+	dst.hashMatters = !dst.everyone || dst.pinned < 0 && drawDepends(m)
+	f.readsHash = f.readsHash || f.continuity >= 0 && dst.aggregation == ownerPerson && dst.hashMatters
+	dst.steps = c.steps(f, src, n, dst.aggregation)
+}
+
+// fix finds the outcome of a flag that no request can change.
+func (c *compiler) fix(f *flag) {
+	if f.enrollment >= 0 || f.holdout >= 0 {
+		return
+	}
+	if len(f.conditions) == 0 {
+		f.fixed = outcome{f.off, reasonNoGroupNull}
+		return
+	}
+	first := &f.conditions[0]
+	if len(first.steps) > 0 || !first.everyone || first.aggregation != ownerPerson {
+		return
+	}
+	switch {
+	case first.pinned >= 0:
+		f.fixed = outcome{first.pinned, reasonAt(reasonMatch, 0)}
+	case len(f.variants) == 0:
+		f.fixed = outcome{f.on(), reasonAt(reasonMatch, 0)}
+	}
+}
+
+// slot returns the number of a property, with those that stand in for it.
+func (c *compiler) slot(owner int, name string) int32 {
+	i := c.rawSlot(owner, name)
+	c.readSlot[i] = true
+	if owner != ownerPerson || c.s.slots[i].fallbacks != nil {
+		return i
+	}
+	var names []string
+	source := initialNames[name]
+	switch {
+	case name == "$os":
+		names = []string{"$os_name"}
+	case name == "$os_name":
+		names = []string{"$os"}
+	case source == "$os":
+		names = []string{"$os", "$os_name"}
+	case source != "":
+		names = []string{source}
+	}
+	var slots []int32
+	for _, name := range names {
+		slots = append(slots, c.rawSlot(ownerPerson, name))
+	}
+	c.s.slots[i].fallbacks = slots
+	return i
+}
+
+func (c *compiler) rawSlot(owner int, name string) int32 {
+	if i, ok := c.slotOf[slotKey{owner, name}]; ok {
+		return i
+	}
+	name = strings.Clone(name)
+	i := int32(len(c.s.slots))
+	c.slotOf[slotKey{owner, name}] = i
+	c.s.slots = append(c.s.slots, slotDef{name: name, owner: owner, geo: owner == ownerPerson && geoNames[name]})
+	return i
+}
+
+// tables builds the look-up tables of property names.
+func (c *compiler) tables() {
+	s := c.s
+	find := func(owner int, name string) int32 {
+		if i, ok := c.slotOf[slotKey{owner, name}]; ok {
+			return i
+		}
+		return -1
+	}
+	s.idSlot = find(ownerPerson, "distinct_id")
+	s.createdSlot = find(ownerMetadata, createdAt)
+	s.personTable = newNameTable(s.slots, ownerPerson)
+	for ord := range s.groupNames {
+		s.groupTables = append(s.groupTables, newNameTable(s.slots, ord))
+		s.groupKeySlots = append(s.groupKeySlots, find(ord, groupKeyName))
+	}
+}
+
+// sets builds the sets of flags by what a request may see.
+func (c *compiler) sets() {
+	s := c.s
+	words := (len(s.flags) + 63) / 64
+	for k := range s.admits {
+		s.admits[k] = make([]uint64, words)
+	}
+	s.evaluable, s.untagged, s.surveys = make([]uint64, words), make([]uint64, words), make([]uint64, words)
+	var seen [len(s.admits)]map[int32]bool
+	for k := range seen {
+		seen[k] = make(map[int32]bool)
+	}
+	for i := range s.flags {
+		f := &s.flags[i]
+		if f.state == dormant {
+			continue
+		}
+		w, bit := i>>6, uint64(1)<<(i&63)
+		s.evaluable[w] |= bit
+		for k := range s.admits {
+			if !f.requirement.Admits(runtime.Kind(k)) {
+				continue
+			}
+			s.admits[k][w] |= bit
+			n := &s.needed[k]
+			n.cohorts = n.cohorts || f.readsCohorts
+			n.overrides = n.overrides || f.readsHash
+			for _, slot := range f.needs {
+				if !seen[k][slot] {
+					seen[k][slot] = true
+					n.slots = append(n.slots, slot)
+				}
+			}
+		}
+		if len(f.tags) == 0 {
+			s.untagged[w] |= bit
+		}
+		for _, tag := range f.tags {
+			s.tagged[tag] = append(s.tagged[tag], int32(i))
+		}
+		if f.survey {
+			s.surveys[w] |= bit
+		}
+	}
+}
+
+// guard runs code of the caller, which may panic.
+func guard(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	f()
+	return nil
+}

@@ -1,0 +1,232 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// A cohortBuild is a cohort that was, or is being, compiled.
+type cohortBuild struct {
+	ord         int32
+	code        failCode // why it cannot be resolved
+	open        bool     // on the path that is being followed
+	slots       []int32  // of all cohorts it reaches
+	readsStored bool
+	behavioral  bool
+	reported    bool
+}
+
+// cohortID reads the id of a cohort: an integer, or the text of one, as SDKs
+// accept it (evaluation.md §5.5).
+func cohortID(value []byte) (int64, bool) {
+	v := jsonscan.Value(value)
+	switch v.Kind() {
+	case jsonscan.Number:
+		id, err := strconv.ParseInt(string(v), 10, 64)
+		return id, err == nil
+	case jsonscan.String:
+		s, _ := text.Str(v)
+		id, err := strconv.ParseInt(s, 10, 64)
+		return id, err == nil
+	}
+	return 0, false
+}
+
+func cohortFailure(c failCode) string {
+	switch c {
+	case failCohortNotFound:
+		return "it, or a cohort that it refers to, does not exist"
+	case failCohortCycle:
+		return "it refers to itself"
+	case failFlagData:
+		return "it has a pattern that needs look-around or back-references"
+	default:
+		return "its tree cannot be understood"
+	}
+}
+
+// cohort compiles a cohort and all that it refers to, depth first in stored
+// order. The first thing that cannot be resolved is the result of all that
+// reach it (evaluation.md §5.5).
+func (c *compiler) cohort(id int64, depth int) (*cohortBuild, failCode) {
+	if b := c.cohortOf[id]; b != nil {
+		if b.open {
+			return b, failCohortCycle
+		}
+		return b, b.code
+	}
+	src, ok := c.d.Cohorts[id]
+	if !ok {
+		return nil, failCohortNotFound
+	}
+	b := &cohortBuild{open: true, behavioral: src.Behavioral}
+	c.cohortOf[id] = b
+	defer func() { b.open = false }()
+
+	outer := c.flag
+	c.flag = nil
+	defer func() { c.flag = outer }()
+	at := &path{up: &path{name: "cohorts"}, name: strconv.FormatInt(id, 10)}
+
+	if depth == maxCohortDepth {
+		c.problem(Error, at, nil, "flags that need the cohort fail", "a chain of more than %d cohorts", maxCohortDepth)
+		b.code = failCohortData
+		return b, b.code
+	}
+	compiled := cohort{stored: -1}
+	switch {
+	case src.Stored:
+		compiled.stored = int32(len(c.s.storedCohorts))
+		c.s.storedCohorts[id] = compiled.stored
+		b.readsStored = true
+	case src.fault != nil:
+		e := *src.fault
+		e.Hint = "flags that need the cohort fail"
+		c.problems = append(c.problems, Problem{Error, &e})
+		b.code = failCohortData
+	case src.Properties != nil:
+		if err := checkTree(src.Properties, 0); err != nil {
+			c.problem(Error, at, nil, "flags that need the cohort fail", "%w", err)
+			b.code = failCohortData
+		} else {
+			compiled.root, b.code = c.node(src.Properties, at, b, depth)
+		}
+	}
+	if b.code != 0 {
+		return b, b.code
+	}
+	slices.Sort(b.slots)
+	b.slots = slices.Compact(b.slots)
+	compiled.behavioral = b.behavioral
+	b.ord = int32(len(c.s.cohorts))
+	c.s.cohorts = append(c.s.cohorts, compiled)
+	return b, 0
+}
+
+// checkTree looks for what makes a tree malformed, before any of its leaves is
+// resolved.
+func checkTree(n *CohortNode, depth int) error {
+	if n.Leaf != nil {
+		fl := n.Leaf
+		if fl.fault != nil {
+			return fl.fault.Err
+		}
+		if fl.Operator != "" {
+			if _, ok := operators[fl.Operator]; !ok && leafKind(fl) != leafUnsupported {
+				return fmt.Errorf("unknown operator %q", fl.Operator)
+			}
+		}
+		switch leafKind(fl) {
+		case leafCohort:
+			if _, ok := cohortID(fl.Value); !ok {
+				return fmt.Errorf("a cohort's id must be an integer, not %s", shorten(fl.Value))
+			}
+		case leafProperty:
+			if fl.Key == "" && fl.Value == nil && fl.Operator == "" {
+				return errors.New("an empty leaf")
+			}
+		}
+		return nil
+	}
+	if _, ok := nodeKind(n.Type); !ok {
+		return fmt.Errorf("unknown node type %q, want AND or OR", n.Type)
+	}
+	if depth == maxCohortDepth {
+		return fmt.Errorf("nested more than %d levels deep", maxCohortDepth)
+	}
+	for i := range n.Values {
+		if err := checkTree(&n.Values[i], depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type leafType uint8
+
+const (
+	leafProperty leafType = iota
+	leafCohort
+	leafNever       // flag and group leaves
+	leafUnsupported // behavioral and other leaves that cannot be known
+)
+
+func leafKind(fl *Filter) leafType {
+	switch fl.Type {
+	case "", "person", "person_metadata":
+		return leafProperty
+	case "cohort":
+		return leafCohort
+	case "group", "flag":
+		return leafNever
+	default:
+		return leafUnsupported
+	}
+}
+
+func (c *compiler) node(src *CohortNode, at *path, b *cohortBuild, depth int) (node, failCode) {
+	if src.Leaf != nil {
+		return c.leaf(src.Leaf, at, b, depth)
+	}
+	n := node{kind: nodeAll}
+	if anyOf, _ := nodeKind(src.Type); anyOf {
+		n.kind = nodeAny
+	}
+	n.nodes = make([]node, len(src.Values))
+	for i := range src.Values {
+		var code failCode
+		p := &path{up: &path{up: at, name: "values"}, n: i}
+		if n.nodes[i], code = c.node(&src.Values[i], p, b, depth); code != 0 {
+			return n, code
+		}
+	}
+	return n, 0
+}
+
+// leaf compiles a leaf (evaluation.md §5.3). Negation inverts whatever it comes
+// to.
+func (c *compiler) leaf(fl *Filter, at *path, b *cohortBuild, depth int) (node, failCode) {
+	n := node{kind: nodeNever, negated: fl.Negation}
+	switch leafKind(fl) {
+	case leafUnsupported:
+		b.behavioral = true
+	case leafCohort:
+		id, _ := cohortID(fl.Value)
+		other, code := c.cohort(id, depth+1)
+		if code != 0 {
+			return n, code
+		}
+		b.slots = append(b.slots, other.slots...)
+		b.readsStored = b.readsStored || other.readsStored
+		b.behavioral = b.behavioral || other.behavioral
+		switch fl.Operator {
+		case "", "in":
+			n.kind = nodeCohort
+		case "not_in":
+			n.kind, n.negated = nodeCohort, !n.negated
+		}
+		n.id = uint32(other.ord)
+	case leafProperty:
+		owner := ownerPerson
+		if fl.Type == "person_metadata" {
+			owner = ownerMetadata
+		}
+		outer := c.readSlot
+		c.readSlot = make(map[int32]bool)
+		id, code := c.propertyCheck(fl, owner, at)
+		for slot := range c.readSlot {
+			b.slots = append(b.slots, slot)
+		}
+		c.readSlot = outer
+		if code != 0 {
+			return n, code
+		}
+		n.kind, n.id = nodeCheck, id
+	}
+	return n, 0
+}

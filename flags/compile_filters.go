@@ -1,0 +1,407 @@
+package flags
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// smallSet is up to how many texts a list beats a map.
+const smallSet = 8
+
+// steps compiles the filters of a condition set in their effective order: flag
+// filters, property filters, cohort filters (evaluation.md §3.5).
+func (c *compiler) steps(f *flag, src *Condition, n int, aggregation int32) []uint32 {
+	steps := make([]uint32, 0, len(src.Properties))
+	for j := range src.Properties {
+		if fl := &src.Properties[j]; fl.Type == "flag" {
+			steps = append(steps, c.flagCheck(fl, filterPath(n, j)))
+		}
+	}
+	cohorts := 0
+	for j := range src.Properties {
+		fl := &src.Properties[j]
+		switch fl.Type {
+		case "flag":
+			continue
+		case "cohort":
+			cohorts++
+			continue
+		}
+		owner := ownerPerson
+		switch fl.Type {
+		case "", "person":
+		case "person_metadata":
+			owner = ownerMetadata
+		case "group":
+			owner = int(aggregation)
+			if fl.GroupTypeIndex != nil {
+				owner = int(c.aggregation(ByGroup(*fl.GroupTypeIndex)))
+			}
+			if owner < 0 {
+				owner = ownerNobody
+				c.problem(Warning, filterPath(n, j), nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
+			}
+		default:
+			at := &path{up: filterPath(n, j), name: "type"}
+			steps = append(steps, c.failCheck(failFlagData, at, quote(fl.Type), `use "person", "person_metadata", "group", "cohort" or "flag"`, "unknown filter type"))
+			continue
+		}
+		if fl.Negation {
+			c.problem(Warning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
+		}
+		id, _ := c.propertyCheck(fl, owner, filterPath(n, j))
+		steps = append(steps, id)
+	}
+	if cohorts > 0 {
+		steps = c.cohortSteps(f, steps, src, n)
+	}
+	return steps
+}
+
+// addCheck returns the number of a check, the same for equal ones.
+func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
+	if id, ok := c.checkOf[k]; ok {
+		return id
+	}
+	id := uint32(len(c.s.checks))
+	ch := build()
+	ch.op, ch.negated, ch.slot = k.op, k.negated, k.slot
+	c.s.checks = append(c.s.checks, ch)
+	c.checkOf[k] = id
+	return id
+}
+
+// failCheck is a filter that fails the flag when it is reached.
+func (c *compiler) failCheck(code failCode, at *path, value []byte, hint, format string, args ...any) uint32 {
+	c.problem(Error, at, value, hint, format, args...)
+	return c.addCheck(checkKey{op: opFail, slot: int32(code)}, func() check { return check{fail: code} })
+}
+
+// never is a filter that no property matches. Each operator that comes to this
+// has its own check, so that Explain can name it.
+func (c *compiler) never(slot int32, name string, fl *Filter) uint32 {
+	return c.addCheck(checkKey{op: opNever, slot: slot, name: name, value: string(fl.Value)}, func() check {
+		return check{name: name, value: shorten(fl.Value)}
+	})
+}
+
+// propertyCheck compiles a filter on a property. Its second result is the code
+// of a filter that cannot be understood.
+func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
+	const hintFault = "flags that reach the filter fail until this is corrected"
+	if fl.fault != nil {
+		return c.failCheck(failFlagData, at, []byte(fl.fault.Value), hintFault, "%w", fl.fault.Err), failFlagData
+	}
+	name := fl.Operator
+	if name == "" {
+		name = "exact"
+	}
+	spec, ok := operators[name]
+	if !ok {
+		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use one of the operators of the documentation", "unknown operator"), failFlagData
+	}
+	slot := c.slot(owner, fl.Key)
+	value := jsonscan.Value(fl.Value)
+	if spec.op != opSet && spec.op != opNever && (value.Kind() == jsonscan.Null || value.Kind() == jsonscan.Invalid) {
+		c.problem(Warning, &path{up: at, name: "value"}, value, "give it a value", "the filter has no value and can never match")
+		return c.never(slot, name, fl), 0
+	}
+	if spec.op == opSet {
+		value = nil
+	}
+	p := pattern{compiler: c, at: at, name: name, slot: slot, value: value, spec: spec, filter: fl}
+	return p.compile()
+}
+
+// A pattern is a property filter that is being compiled.
+type pattern struct {
+	*compiler
+	at     *path
+	name   string
+	slot   int32
+	value  jsonscan.Value
+	spec   operator
+	filter *Filter
+}
+
+// nothing reports why the filter's value suits no property.
+func (p *pattern) nothing(want string) (uint32, failCode) {
+	p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "want "+want, "the filter can never match: wrong value for operator %s", p.name)
+	return p.never(p.slot, p.name, p.filter), 0
+}
+
+func (p *pattern) check(o op, build func() check) (uint32, failCode) {
+	key := checkKey{op: o, negated: p.spec.negated, slot: p.slot, name: p.name, value: string(p.value)}
+	return p.addCheck(key, func() check {
+		ch := build()
+		ch.missing, ch.name, ch.value = p.spec.missing, p.name, shorten(p.value)
+		return ch
+	}), 0
+}
+
+func (p *pattern) compile() (uint32, failCode) {
+	plain := func() check { return check{} }
+	switch p.spec.op {
+	case opNever:
+		p.problem(Warning, &path{up: p.at, name: "operator"}, quote(p.name), "use a property operator", "the filter can never match: the operator is not for properties")
+		return p.never(p.slot, p.name, p.filter), 0
+	case opSet:
+		return p.check(opSet, plain)
+	case opText:
+		return p.exact()
+	case opContains, opPrefix, opSuffix:
+		needle, _ := text.Str(p.value)
+		return p.check(p.spec.op, func() check {
+			return check{text: string(text.AppendLowerASCII(nil, needle))}
+		})
+	case opContainsAny:
+		return p.check(opContainsAny, func() check {
+			o := &operand{}
+			for _, s := range p.list() {
+				o.texts = append(o.texts, string(text.AppendLowerASCII(nil, s)))
+			}
+			return check{more: o}
+		})
+	case opRegex:
+		return p.regex()
+	case opGT, opGTE, opLT, opLTE:
+		n, ok := comparable64(p.value)
+		if !ok {
+			return p.nothing("a number")
+		}
+		return p.check(p.spec.op, func() check { return check{num: n} })
+	case opBetween:
+		low, high, ok := bounds(p.value)
+		if !ok {
+			return p.nothing("two numbers [min, max]")
+		}
+		return p.check(opBetween, func() check { return check{num: low, more: &operand{high: high}} })
+	case opDateExact, opDateBefore, opDateAfter:
+		s, _ := text.Str(p.value)
+		d, ok := reldate.Parse(s, p.s.zone)
+		if p.value.Kind() != jsonscan.String || !ok {
+			return p.nothing(`a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`)
+		}
+		return p.check(p.spec.op, func() check {
+			o := &operand{date: d}
+			if !d.Relative() {
+				o.at = d.At(time.Time{}, p.s.zone)
+			}
+			return check{more: o}
+		})
+	default:
+		return p.version()
+	}
+}
+
+// exact compiles exact and is_not (evaluation.md §4.4).
+func (p *pattern) exact() (uint32, failCode) {
+	isArray := p.value.Kind() == jsonscan.Array
+	version1 := p.d.PropertyMatchingVersion != 2
+	if version1 && boolish(p.value, 0) || isArray && len(p.list()) == 0 {
+		if version1 && isArray {
+			p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "list texts other than true and false, or use property_matching_version 2", "a list of true and false compares truthiness, not membership")
+		}
+		return p.check(opTruthy, func() check { return check{truthy: truthy(p.value, 0)} })
+	}
+	if !isArray {
+		s, _ := text.Str(p.value)
+		return p.check(opText, func() check { return check{text: text.Lower(s)} })
+	}
+	return p.check(opTexts, func() check {
+		o := &operand{}
+		for _, s := range p.list() {
+			o.texts = append(o.texts, text.Lower(s))
+		}
+		slices.Sort(o.texts)
+		o.texts = slices.Compact(o.texts)
+		if len(o.texts) > smallSet {
+			o.set = make(map[string]struct{}, len(o.texts))
+			for _, s := range o.texts {
+				o.set[s] = struct{}{}
+			}
+			o.texts = nil
+		}
+		return check{more: o}
+	})
+}
+
+// list is the value as a list of texts: an array's elements, or itself.
+func (p *pattern) list() []string {
+	if p.value.Kind() != jsonscan.Array {
+		s, _ := text.Str(p.value)
+		return []string{s}
+	}
+	var texts []string
+	for a := p.value.Array(); a.Next(); {
+		s, _ := text.Str(a.Value())
+		texts = append(texts, s)
+	}
+	return texts
+}
+
+// comparable64 is a filter's number (evaluation.md §4.7).
+func comparable64(v jsonscan.Value) (float64, bool) {
+	switch v.Kind() {
+	case jsonscan.Number:
+		return v.Float()
+	case jsonscan.String:
+		s, _ := text.Str(v)
+		return text.Float(s)
+	}
+	return 0, false
+}
+
+// bounds reads the value of between (evaluation.md §4.8).
+func bounds(v jsonscan.Value) (low, high float64, ok bool) {
+	var n []float64
+	for a := v.Array(); a.Next(); {
+		f, ok := comparable64(a.Value())
+		if !ok || len(n) == 2 {
+			return 0, 0, false
+		}
+		n = append(n, f)
+	}
+	if len(n) != 2 || !(n[0] <= n[1]) {
+		return 0, 0, false
+	}
+	return n[0], n[1], true
+}
+
+func (p *pattern) regex() (uint32, failCode) {
+	source, _ := text.Str(p.value)
+	at := &path{up: p.at, name: "value"}
+	m, err := p.regexps.compile(source, p.o.Regexp)
+	if errors.Is(err, errRegexUnsupported) {
+		return p.failCheck(failFlagData, at, p.value, "flags that reach the filter fail; rewrite the pattern, or plug an engine in with CompileOptions.Regexp", "%w", err), failFlagData
+	}
+	if err != nil {
+		p.problem(Error, at, p.value, "the filter never matches; correct the pattern", "%w", err)
+		return p.never(p.slot, p.name, p.filter), 0
+	}
+	return p.check(opRegex, func() check { return check{more: &operand{matcher: m}} })
+}
+
+func (p *pattern) version() (uint32, failCode) {
+	s, _ := text.Str(p.value)
+	var o operand
+	ok := false
+	switch p.name {
+	case "semver_tilde":
+		o.rng, ok = semver.Tilde(s)
+	case "semver_caret":
+		o.rng, ok = semver.Caret(s)
+	case "semver_wildcard":
+		o.rng, ok = semver.Wildcard(s)
+	default:
+		o.version, ok = semver.Parse(s)
+	}
+	if !ok {
+		return p.nothing("a version such as 1.2.3")
+	}
+	return p.check(p.spec.op, func() check { return check{more: &o} })
+}
+
+// flagCheck compiles a dependency (evaluation.md §7.3).
+func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
+	if fl.fault != nil {
+		id, _ := c.propertyCheck(fl, ownerPerson, at)
+		return id
+	}
+	if fl.Operator != "" {
+		if _, ok := operators[fl.Operator]; !ok {
+			return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), "use flag_evaluates_to", "unknown operator")
+		}
+	}
+	t, ok := c.direct[fl]
+	if !ok || fl.Operator != "flag_evaluates_to" {
+		c.problem(Warning, at, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
+		return c.never(-1, fl.Operator, fl)
+	}
+	target := &c.s.flags[t]
+	values := c.s.values[target.off : target.off+target.values]
+	accepts := make([]bool, len(values))
+	v := jsonscan.Value(fl.Value)
+	switch v.Kind() {
+	case jsonscan.True, jsonscan.False:
+		for i := range values {
+			accepts[i] = values[i].enabled == (v.Kind() == jsonscan.True)
+		}
+	case jsonscan.String:
+		s, _ := text.Str(v)
+		for i := range values {
+			accepts[i] = values[i].hasVariant && values[i].variant == s
+		}
+		if !slices.Contains(accepts, true) {
+			c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant of that flag", "flag %q never has this variant", target.key)
+		}
+	default:
+		c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant's key", "the dependency can never match")
+		return c.never(-1, fl.Operator, fl)
+	}
+	if target.state == dormant {
+		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key)
+	}
+	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: string(fl.Value)}
+	return c.addCheck(key, func() check {
+		return check{more: &operand{accepts: accepts}, name: fl.Operator, value: shorten(fl.Value)}
+	})
+}
+
+// cohortSteps compiles the cohort filters of a condition set. All cohorts that
+// can be reached are resolved before any is looked at (evaluation.md §5.5).
+func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) []uint32 {
+	first := len(steps)
+	for j := range src.Properties {
+		fl := &src.Properties[j]
+		if fl.Type != "cohort" {
+			continue
+		}
+		at := filterPath(n, j)
+		if fl.fault != nil {
+			id, _ := c.propertyCheck(fl, ownerPerson, at)
+			return append(steps[:first], id)
+		}
+		if fl.Negation {
+			c.problem(Warning, &path{up: at, name: "negation"}, nil, "use the operator not_in", "negation counts in cohorts only and is ignored here")
+		}
+		name := fl.Operator
+		if name == "" {
+			name = "in"
+		}
+		if _, ok := operators[name]; !ok {
+			id := c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator")
+			return append(steps[:first], id)
+		}
+		id, ok := cohortID(fl.Value)
+		if !ok {
+			return append(steps[:first], c.failCheck(failCohortData, &path{up: at, name: "value"}, fl.Value, "flags that reach the filter fail", "a cohort's id must be an integer"))
+		}
+		b, code := c.cohort(id, 0)
+		if code != 0 {
+			c.problem(Error, &path{up: at, name: "value"}, fl.Value, "flags that reach the filter fail", "cohort %d: %s", id, cohortFailure(code))
+			return append(steps[:first], c.addCheck(checkKey{op: opFail, slot: int32(code)}, func() check { return check{fail: code} }))
+		}
+		for _, slot := range b.slots {
+			c.readSlot[slot] = true
+		}
+		f.readsCohorts = f.readsCohorts || b.readsStored
+		if name != "in" && name != "not_in" {
+			c.problem(Warning, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
+			steps = append(steps, c.never(-1, name, fl))
+			continue
+		}
+		key := checkKey{op: opCohort, negated: name == "not_in", slot: b.ord}
+		steps = append(steps, c.addCheck(key, func() check {
+			return check{name: name, value: strconv.FormatInt(id, 10)}
+		}))
+	}
+	return steps
+}

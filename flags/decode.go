@@ -1,0 +1,825 @@
+package flags
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// Limits of a definitions document. They are far above what a project has and
+// low enough that a hostile document costs bounded memory and time.
+const (
+	maxDocument   = 64 << 20  // bytes
+	maxDepth      = 200       // nesting of JSON
+	maxFlags      = 100_000   // flags
+	maxElements   = 2_000_000 // flags, conditions, filters, variants, payloads, contexts and cohort nodes together
+	maxConditions = 10_000    // condition sets of one flag
+)
+
+// Decode reads a definitions document: JSON of evaluation.md §1.1, in the form
+// of the definitions endpoint, of the server's cache or, for its flags, of the
+// management API. Unknown members are ignored, of duplicate members the last
+// one counts, and legacy forms (super_groups, holdout_groups, old cohorts) are
+// converted, which [Snapshot.Problems] reports as notes.
+//
+// A flag that cannot be understood does not hurt the others: it is kept, and
+// fails with flag_data_parsing_error when it is evaluated. The error is not nil
+// if reading fails, the document is no JSON object with an array "flags", or it
+// exceeds a limit (ErrTooLarge): 64 MiB, 200 levels of nesting, 100,000 flags,
+// or 2,000,000 elements in all.
+//
+// The result shares memory with one copy of the document.
+func Decode(r io.Reader) (*Definitions, error) {
+	var buf bytes.Buffer
+	n, err := buf.ReadFrom(io.LimitReader(r, maxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("flags: read definitions: %w", err)
+	}
+	if n > maxDocument {
+		return nil, fmt.Errorf("%w: the document has more than %d bytes", ErrTooLarge, maxDocument)
+	}
+	root, err := jsonscan.Parse(buf.Bytes(), maxDepth)
+	if err != nil {
+		return nil, fmt.Errorf("flags: definitions are not valid JSON: %w", err)
+	}
+	if root.Kind() != jsonscan.Object {
+		return nil, fmt.Errorf("flags: definitions must be a JSON object with an array \"flags\", not %s", kindName(root))
+	}
+	d := decoder{out: new(Definitions)}
+	if err := d.document(root); err != nil {
+		return nil, err
+	}
+	return d.out, nil
+}
+
+// A decoder walks the document. Methods that read one member report a value of
+// the wrong type as a fault of what is being read and go on, so that the key,
+// runtime and activity of a broken flag are still known.
+type decoder struct {
+	out      *Definitions
+	elements int
+	flag     *Flag             // the flag being read, or nil
+	fault    **DefinitionError // where the first fault of what is being read goes, or nil
+	buf      []byte            // scratch for strings with escapes
+}
+
+var (
+	errType     = errors.New("wrong type")
+	errElements = fmt.Errorf("%w: the document has more than %d elements", ErrTooLarge, maxElements)
+)
+
+// A path is the place of a value, as a list that grows towards the root; it
+// becomes text only when there is something to report.
+type path struct {
+	up   *path
+	name string
+	n    int // element number when name is ""
+}
+
+func (p *path) String() string {
+	if p == nil {
+		return ""
+	}
+	if p.name == "" {
+		return p.up.String() + "/" + strconv.Itoa(p.n)
+	}
+	return p.up.String() + "/" + pointer.Replace(p.name)
+}
+
+// pointer escapes a name for a JSON pointer.
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+func (d *decoder) count(n int) error {
+	if d.elements += n; d.elements > maxElements {
+		return errElements
+	}
+	return nil
+}
+
+func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, err error) {
+	e := &DefinitionError{Path: p.String(), Value: shorten(value), Err: err, Hint: hint}
+	if d.flag != nil {
+		e.Flag = d.flag.Key
+	}
+	d.out.notes = append(d.out.notes, Problem{s, e})
+}
+
+// wrong records that v is not what was wanted.
+func (d *decoder) wrong(p *path, v jsonscan.Value, want string) {
+	d.fail(p, v, fmt.Errorf("%w: %s, want %s", errType, kindName(v), want))
+}
+
+func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
+	if d.fault != nil && *d.fault == nil {
+		*d.fault = &DefinitionError{Path: p.String(), Value: shorten(v), Err: err}
+	}
+}
+
+func kindName(v jsonscan.Value) string {
+	switch v.Kind() {
+	case jsonscan.Null:
+		return "null"
+	case jsonscan.False, jsonscan.True:
+		return "a boolean"
+	case jsonscan.Number:
+		return "a number"
+	case jsonscan.String:
+		return "a string"
+	case jsonscan.Array:
+		return "an array"
+	case jsonscan.Object:
+		return "an object"
+	default:
+		return "no JSON"
+	}
+}
+
+func (d *decoder) text(v jsonscan.Value) string {
+	if b, ok := v.Plain(); ok {
+		return string(b)
+	}
+	d.buf, _ = v.AppendString(d.buf[:0])
+	return string(d.buf)
+}
+
+// words are the strings that documents repeat for every filter; to share them
+// saves most of the small allocations.
+var words = func() map[string]string {
+	m := make(map[string]string)
+	for _, w := range []string{"person", "person_metadata", "group", "cohort", "flag", "id", "AND", "OR", "property", "true", "all", "client", "server", "sha1", "xxhash64"} {
+		m[w] = w
+	}
+	for name := range operators {
+		m[name] = name
+	}
+	return m
+}()
+
+func (d *decoder) word(v jsonscan.Value) string {
+	if b, ok := v.Plain(); ok {
+		if w, ok := words[string(b)]; ok {
+			return w
+		}
+	}
+	return d.text(v)
+}
+
+// The next methods read v into dst unless it is null.
+
+func (d *decoder) str(dst *string, p *path, v jsonscan.Value) {
+	switch v.Kind() {
+	case jsonscan.String:
+		*dst = d.word(v)
+	case jsonscan.Null:
+	default:
+		d.wrong(p, v, "a string")
+	}
+}
+
+func (d *decoder) bool(dst *bool, p *path, v jsonscan.Value) {
+	switch v.Kind() {
+	case jsonscan.True:
+		*dst = true
+	case jsonscan.False:
+		*dst = false
+	case jsonscan.Null:
+	default:
+		d.wrong(p, v, "true or false")
+	}
+}
+
+func (d *decoder) float(dst *float64, p *path, v jsonscan.Value) bool {
+	if v.Kind() == jsonscan.Null {
+		return false
+	}
+	f, ok := v.Float()
+	if !ok {
+		d.wrong(p, v, "a number")
+		return false
+	}
+	*dst = f
+	return true
+}
+
+func (d *decoder) integer(dst *int64, p *path, v jsonscan.Value) bool {
+	if v.Kind() == jsonscan.Null {
+		return false
+	}
+	if v.Kind() == jsonscan.Number {
+		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+			*dst = n
+			return true
+		}
+		if f, ok := v.Float(); ok && f == float64(int64(f)) && f > -1<<53 && f < 1<<53 {
+			*dst = int64(f)
+			return true
+		}
+	}
+	d.wrong(p, v, "an integer")
+	return false
+}
+
+func (d *decoder) index(p *path, v jsonscan.Value) (int, bool) {
+	var n int64
+	if !d.integer(&n, p, v) {
+		return 0, false
+	}
+	if n < 0 || n > 1<<20 {
+		d.fail(p, v, errors.New("group type index out of range, want 0 to 1048576"))
+		return 0, false
+	}
+	return int(n), true
+}
+
+func (d *decoder) strings(dst *[]string, p *path, v jsonscan.Value) error {
+	switch v.Kind() {
+	case jsonscan.Null:
+		return nil
+	case jsonscan.Array:
+	default:
+		d.wrong(p, v, "an array of strings")
+		return nil
+	}
+	*dst = nil
+	a := v.Array()
+	for i := 0; a.Next(); i++ {
+		if err := d.count(1); err != nil {
+			return err
+		}
+		if a.Value().Kind() != jsonscan.String {
+			d.wrong(&path{up: p, n: i}, a.Value(), "a string")
+			continue
+		}
+		*dst = append(*dst, d.text(a.Value()))
+	}
+	return nil
+}
+
+// memberName returns an object's member name without allocating for the names
+// that are compared with constants.
+func memberName(o *jsonscan.Members, buf *[]byte) []byte {
+	if o.KeyPlain() {
+		return o.Key()
+	}
+	*buf = o.AppendKey((*buf)[:0])
+	return *buf
+}
+
+func (d *decoder) document(root jsonscan.Value) error {
+	var flagList, cohorts jsonscan.Value
+	var name []byte
+	for o := root.Object(); o.Next(); {
+		v := o.Value()
+		switch string(memberName(&o, &name)) {
+		case "flags":
+			flagList = v
+		case "cohorts":
+			cohorts = v
+		case "group_type_mapping":
+			d.groupTypes(&path{name: "group_type_mapping"}, v)
+		case "property_matching_version":
+			// Anything but the number 2 is version 1 (evaluation.md §4.4).
+			if f, ok := v.Float(); ok && f == 2 {
+				d.out.PropertyMatchingVersion = 2
+			} else {
+				d.out.PropertyMatchingVersion = 1
+			}
+		case "minimal_flag_called_events":
+			d.out.MinimalFlagCalledEvents = v.Kind() == jsonscan.True
+		case "bucketing_hash":
+			if v.Kind() == jsonscan.String {
+				d.out.BucketingHash = d.word(v)
+			} else if v.Kind() != jsonscan.Null {
+				d.note(Error, &path{name: "bucketing_hash"}, v, hintHash, fmt.Errorf("%w: %s, want a string", errType, kindName(v)))
+			}
+		}
+	}
+	if flagList.Kind() != jsonscan.Array {
+		return fmt.Errorf("flags: definitions must have an array \"flags\", not %s", kindName(flagList))
+	}
+	at := &path{name: "flags"}
+	a := flagList.Array()
+	for i := 0; a.Next(); i++ {
+		if i == maxFlags {
+			return fmt.Errorf("%w: the document has more than %d flags", ErrTooLarge, maxFlags)
+		}
+		if err := d.count(1); err != nil {
+			return err
+		}
+		if a.Value().Kind() != jsonscan.Object {
+			d.note(Error, &path{up: at, n: i}, a.Value(), "the element is left out", fmt.Errorf("%w: %s, want an object", errType, kindName(a.Value())))
+			continue
+		}
+		if err := d.decodeFlag(a.Value(), &path{up: at, n: i}); err != nil {
+			return err
+		}
+	}
+	return d.cohorts(cohorts)
+}
+
+func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
+	if v.Kind() == jsonscan.Null {
+		return
+	}
+	if v.Kind() != jsonscan.Object {
+		d.note(Error, p, v, "group conditions cannot match without it", fmt.Errorf("%w: %s, want an object", errType, kindName(v)))
+		return
+	}
+	d.out.GroupTypes = make(map[int]string)
+	for o := v.Object(); o.Next(); {
+		key := string(o.AppendKey(nil))
+		n, err := strconv.Atoi(key)
+		if err != nil || n < 0 || n > 1<<20 || o.Value().Kind() != jsonscan.String {
+			d.note(Error, &path{up: p, name: key}, o.Value(), "the entry is left out", errors.New("want a group type index as the name and a string as the value"))
+			continue
+		}
+		if len(d.out.GroupTypes) < 1000 {
+			d.out.GroupTypes[n] = d.text(o.Value())
+		}
+	}
+}
+
+func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
+	d.out.Flags = append(d.out.Flags, Flag{})
+	f := &d.out.Flags[len(d.out.Flags)-1]
+	d.flag, d.fault = f, &f.fault
+	defer func() { d.flag, d.fault = nil, nil }()
+
+	var filters, contexts, tags, key jsonscan.Value
+	var hasID bool
+	var name []byte
+	for o := v.Object(); o.Next(); {
+		v, p := o.Value(), &path{}
+		switch string(memberName(&o, &name)) {
+		case "key":
+			key = v
+		case "id":
+			p.name = "id"
+			hasID = d.integer(&f.ID, p, v)
+		case "name":
+			if v.Kind() == jsonscan.String {
+				f.Name = d.text(v)
+			}
+		case "active":
+			p.name = "active"
+			d.bool(&f.Active, p, v)
+		case "deleted":
+			p.name = "deleted"
+			d.bool(&f.Deleted, p, v)
+		case "version":
+			p.name = "version"
+			var n int64
+			if d.integer(&n, p, v) {
+				f.Version = int(n)
+			}
+		case "filters":
+			filters = v
+		case "ensure_experience_continuity":
+			p.name = "ensure_experience_continuity"
+			d.bool(&f.EnsureExperienceContinuity, p, v)
+		case "bucketing_identifier":
+			p.name = "bucketing_identifier"
+			d.str(&f.BucketingIdentifier, p, v)
+		case "bucketing_hash":
+			p.name = "bucketing_hash"
+			d.str(&f.BucketingHash, p, v)
+		case "evaluation_runtime":
+			p.name = "evaluation_runtime"
+			d.str(&f.EvaluationRuntime, p, v)
+		case "evaluation_contexts":
+			contexts = v
+		case "evaluation_tags":
+			tags = v
+		case "is_remote_configuration":
+			p.name = "is_remote_configuration"
+			d.bool(&f.IsRemoteConfiguration, p, v)
+		case "has_encrypted_payloads":
+			p.name = "has_encrypted_payloads"
+			d.bool(&f.HasEncryptedPayloads, p, v)
+		case "has_experiment":
+			p.name = "has_experiment"
+			b := true
+			d.bool(&b, p, v)
+			if !b {
+				f.HasExperiment = &b
+			}
+		}
+	}
+
+	if key.Kind() != jsonscan.String || len(key) == len(`""`) {
+		d.flag = nil
+		if !f.Deleted {
+			d.note(Error, &path{up: at, name: "key"}, key, "the flag is left out; give it a key", errors.New("a flag's key must be a string that is not empty"))
+		}
+		d.out.Flags = d.out.Flags[:len(d.out.Flags)-1]
+		return nil
+	}
+	f.Key = d.text(key)
+	if !hasID && f.fault == nil && !f.Deleted {
+		d.note(Warning, &path{name: "id"}, nil, "results will say id 0", errors.New("the flag has no id"))
+	}
+	if contexts.Kind() != jsonscan.Null && contexts != nil {
+		if err := d.strings(&f.EvaluationContexts, &path{name: "evaluation_contexts"}, contexts); err != nil {
+			return err
+		}
+	} else if tags != nil {
+		if err := d.strings(&f.EvaluationContexts, &path{name: "evaluation_tags"}, tags); err != nil {
+			return err
+		}
+	}
+	return d.filters(f, &path{name: "filters"}, filters)
+}
+
+func (d *decoder) filters(f *Flag, at *path, v jsonscan.Value) error {
+	switch v.Kind() {
+	case jsonscan.Object:
+	case jsonscan.Null, jsonscan.Invalid:
+		return nil
+	default:
+		d.wrong(at, v, "an object")
+		return nil
+	}
+	var groups, multivariate, payloads, holdout, superGroups, holdoutGroups jsonscan.Value
+	var hasEnrollment bool
+	var name []byte
+	for o := v.Object(); o.Next(); {
+		v, p := o.Value(), &path{up: at}
+		switch string(memberName(&o, &name)) {
+		case "groups":
+			groups = v
+		case "multivariate":
+			multivariate = v
+		case "aggregation_group_type_index":
+			p.name = "aggregation_group_type_index"
+			f.Filters.AggregationGroupTypeIndex = d.aggregation(p, v)
+		case "payloads":
+			payloads = v
+		case "early_exit":
+			p.name = "early_exit"
+			d.bool(&f.Filters.EarlyExit, p, v)
+		case "feature_enrollment":
+			p.name = "feature_enrollment"
+			hasEnrollment = v.Kind() != jsonscan.Null
+			d.bool(&f.Filters.FeatureEnrollment, p, v)
+		case "holdout":
+			holdout = v
+		case "holdout_groups":
+			holdoutGroups = v
+		case "super_groups":
+			superGroups = v
+		case "version":
+			p.name = "version"
+			var n int64
+			if d.integer(&n, p, v) {
+				f.Filters.Version = int(min(max(n, -1), 1<<30))
+			}
+		}
+	}
+	if err := d.conditions(f, &path{up: at, name: "groups"}, groups); err != nil {
+		return err
+	}
+	if err := d.multivariate(f, &path{up: at, name: "multivariate"}, multivariate); err != nil {
+		return err
+	}
+	if err := d.payloads(f, &path{up: at, name: "payloads"}, payloads); err != nil {
+		return err
+	}
+	if holdout != nil && holdout.Kind() != jsonscan.Null {
+		d.holdout(f, &path{up: at, name: "holdout"}, holdout)
+	} else if holdoutGroups.Kind() == jsonscan.Array {
+		d.holdoutGroups(f, &path{up: at, name: "holdout_groups"}, holdoutGroups)
+	}
+	if !hasEnrollment && superGroups.Kind() == jsonscan.Array {
+		d.superGroups(f, &path{up: at, name: "super_groups"}, superGroups)
+	}
+	return nil
+}
+
+func (d *decoder) aggregation(p *path, v jsonscan.Value) Aggregation {
+	if v.Kind() == jsonscan.Null {
+		return ByPerson
+	}
+	n, ok := d.index(p, v)
+	if !ok {
+		return ByPerson
+	}
+	return ByGroup(n)
+}
+
+func (d *decoder) conditions(f *Flag, at *path, v jsonscan.Value) error {
+	switch v.Kind() {
+	case jsonscan.Array:
+	case jsonscan.Null, jsonscan.Invalid:
+		return nil
+	default:
+		d.wrong(at, v, "an array")
+		return nil
+	}
+	var name []byte
+	a := v.Array()
+	for i := 0; a.Next(); i++ {
+		if i == maxConditions {
+			d.fail(at, nil, fmt.Errorf("%w: more than %d condition sets", ErrTooLarge, maxConditions))
+			f.Filters.Groups = nil
+			return nil
+		}
+		if err := d.count(1); err != nil {
+			return err
+		}
+		at := &path{up: at, n: i}
+		if a.Value().Kind() != jsonscan.Object {
+			d.wrong(at, a.Value(), "an object")
+			continue
+		}
+		f.Filters.Groups = append(f.Filters.Groups, Condition{})
+		c := &f.Filters.Groups[len(f.Filters.Groups)-1]
+		for o := a.Value().Object(); o.Next(); {
+			v, p := o.Value(), &path{up: at}
+			switch string(memberName(&o, &name)) {
+			case "properties":
+				p.name = "properties"
+				if err := d.properties(&c.Properties, p, v); err != nil {
+					return err
+				}
+			case "rollout_percentage":
+				p.name = "rollout_percentage"
+				var pct float64
+				c.RolloutPercentage = nil
+				if d.float(&pct, p, v) {
+					c.RolloutPercentage = &pct
+				}
+			case "variant":
+				p.name = "variant"
+				var s string
+				c.Variant = nil
+				if v.Kind() != jsonscan.Null {
+					d.str(&s, p, v)
+					c.Variant = &s
+				}
+			case "aggregation_group_type_index":
+				p.name = "aggregation_group_type_index"
+				c.AggregationGroupTypeIndex = d.aggregation(p, v)
+			}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) properties(dst *[]Filter, at *path, v jsonscan.Value) error {
+	*dst = nil
+	switch v.Kind() {
+	case jsonscan.Array:
+	case jsonscan.Null:
+		return nil
+	default:
+		d.wrong(at, v, "an array")
+		return nil
+	}
+	a := v.Array()
+	for i := 0; a.Next(); i++ {
+		if err := d.count(1); err != nil {
+			return err
+		}
+		at := &path{up: at, n: i}
+		if a.Value().Kind() != jsonscan.Object {
+			d.wrong(at, a.Value(), "an object")
+			continue
+		}
+		*dst = append(*dst, Filter{})
+		f := &(*dst)[len(*dst)-1]
+		if err := d.decodeFilter(f, at, a.Value()); err != nil {
+			return err
+		}
+		if f.Type == "" && f.fault == nil {
+			d.note(Warning, &path{up: at, name: "type"}, nil, `say "person" if that is meant`, errors.New("the filter has no type and counts as one on the person"))
+		}
+	}
+	return nil
+}
+
+// decodeFilter reads one filter. Its faults are its own: they fail the flag
+// only where the filter is reached.
+func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
+	outer := d.fault
+	d.fault = &f.fault
+	defer func() { d.fault = outer }()
+
+	var key jsonscan.Value
+	var name []byte
+	for o := v.Object(); o.Next(); {
+		v, p := o.Value(), &path{up: at}
+		switch string(memberName(&o, &name)) {
+		case "key":
+			key = v
+		case "value":
+			f.Value = json.RawMessage(v[:len(v):len(v)])
+		case "operator":
+			p.name = "operator"
+			d.str(&f.Operator, p, v)
+		case "type":
+			p.name = "type"
+			d.str(&f.Type, p, v)
+		case "group_type_index":
+			p.name = "group_type_index"
+			f.GroupTypeIndex = nil
+			if v.Kind() == jsonscan.Null {
+				continue
+			}
+			if n, ok := d.index(p, v); ok {
+				f.GroupTypeIndex = &n
+			}
+		case "negation":
+			p.name = "negation"
+			d.bool(&f.Negation, p, v)
+		case "dependency_chain":
+			if v.Kind() == jsonscan.Array {
+				chain := []string{}
+				p.name = "dependency_chain"
+				if err := d.strings(&chain, p, v); err != nil {
+					return err
+				}
+				f.DependencyChain = &chain
+			}
+		}
+	}
+	switch k := key.Kind(); {
+	case k == jsonscan.String:
+		f.Key = d.word(key)
+	case k == jsonscan.Number && f.Type == "flag":
+		f.Key = string(key)
+	case f.Type == "flag" || f.Type == "cohort":
+		// Without a usable key a dependency never matches; a cohort needs none.
+	default:
+		d.wrong(&path{up: at, name: "key"}, key, "a string")
+	}
+	return nil
+}
+
+func (d *decoder) multivariate(f *Flag, at *path, v jsonscan.Value) error {
+	var variants jsonscan.Value
+	switch v.Kind() {
+	case jsonscan.Object:
+	case jsonscan.Null, jsonscan.Invalid:
+		return nil
+	default:
+		d.wrong(at, v, "an object")
+		return nil
+	}
+	for o := v.Object(); o.Next(); {
+		if string(o.Key()) == "variants" {
+			variants = o.Value()
+		}
+	}
+	at = &path{up: at, name: "variants"}
+	switch variants.Kind() {
+	case jsonscan.Array:
+	case jsonscan.Null, jsonscan.Invalid:
+		return nil
+	default:
+		d.wrong(at, variants, "an array")
+		return nil
+	}
+	f.Filters.Multivariate = new(Multivariate)
+	var name []byte
+	a := variants.Array()
+	for i := 0; a.Next(); i++ {
+		if err := d.count(1); err != nil {
+			return err
+		}
+		at := &path{up: at, n: i}
+		if a.Value().Kind() != jsonscan.Object {
+			d.wrong(at, a.Value(), "an object")
+			continue
+		}
+		var w Variant
+		hasKey := false
+		for o := a.Value().Object(); o.Next(); {
+			v, p := o.Value(), &path{up: at}
+			switch string(memberName(&o, &name)) {
+			case "key":
+				p.name = "key"
+				hasKey = v.Kind() == jsonscan.String
+				d.str(&w.Key, p, v)
+			case "name":
+				if v.Kind() == jsonscan.String {
+					w.Name = d.text(v)
+				}
+			case "rollout_percentage":
+				p.name = "rollout_percentage"
+				d.float(&w.RolloutPercentage, p, v)
+			}
+		}
+		if !hasKey {
+			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
+		}
+		f.Filters.Multivariate.Variants = append(f.Filters.Multivariate.Variants, w)
+	}
+	return nil
+}
+
+func (d *decoder) payloads(f *Flag, at *path, v jsonscan.Value) error {
+	switch v.Kind() {
+	case jsonscan.Object:
+	case jsonscan.Null, jsonscan.Invalid:
+		return nil
+	default:
+		d.wrong(at, v, "an object")
+		return nil
+	}
+	f.Filters.Payloads = make(map[string]json.RawMessage)
+	for o := v.Object(); o.Next(); {
+		if err := d.count(1); err != nil {
+			return err
+		}
+		v := o.Value()
+		f.Filters.Payloads[string(o.AppendKey(nil))] = json.RawMessage(v[:len(v):len(v)])
+	}
+	return nil
+}
+
+func (d *decoder) holdout(f *Flag, at *path, v jsonscan.Value) {
+	if v.Kind() != jsonscan.Object {
+		d.wrong(at, v, "an object")
+		return
+	}
+	var h Holdout
+	var hasID, hasPct bool
+	for o := v.Object(); o.Next(); {
+		switch string(o.Key()) {
+		case "id":
+			hasID = d.integer(&h.ID, &path{up: at, name: "id"}, o.Value())
+		case "exclusion_percentage":
+			hasPct = d.float(&h.ExclusionPercentage, &path{up: at, name: "exclusion_percentage"}, o.Value())
+		}
+	}
+	if hasID && hasPct {
+		f.Filters.Holdout = &h
+		return
+	}
+	d.note(Warning, at, v, "no subject is held out", errors.New("a holdout needs an id and an exclusion_percentage"))
+}
+
+// holdoutGroups converts the older form of a holdout (evaluation.md §13.3).
+func (d *decoder) holdoutGroups(f *Flag, at *path, v jsonscan.Value) {
+	a := v.Array()
+	if !a.Next() {
+		return
+	}
+	first, pct, variant := a.Value(), 100.0, ""
+	for o := first.Object(); o.Next(); {
+		switch string(o.Key()) {
+		case "rollout_percentage":
+			if n, ok := o.Value().Float(); ok {
+				pct = n
+			} else if o.Value().Kind() != jsonscan.Null {
+				return
+			}
+		case "variant":
+			if o.Value().Kind() == jsonscan.String {
+				variant = d.text(o.Value())
+			}
+		}
+	}
+	digits, ok := strings.CutPrefix(variant, "holdout-")
+	id, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil {
+		d.note(Warning, at, first, "it is ignored; use holdout", errors.New("holdout_groups does not name a variant holdout-<id>"))
+		return
+	}
+	f.Filters.Holdout = &Holdout{ID: id, ExclusionPercentage: pct}
+	d.note(Note, at, nil, "replace it by holdout", errors.New("the legacy holdout_groups was converted"))
+}
+
+// superGroups converts the older form of early access (evaluation.md §3.3).
+func (d *decoder) superGroups(f *Flag, at *path, v jsonscan.Value) {
+	a := v.Array()
+	if !a.Next() {
+		return
+	}
+	var properties jsonscan.Value
+	for o := a.Value().Object(); o.Next(); {
+		if string(o.Key()) == "properties" {
+			properties = o.Value()
+		}
+	}
+	n, matches := 0, false
+	for p := properties.Array(); p.Next(); n++ {
+		for o := p.Value().Object(); o.Next(); {
+			if string(o.Key()) == "key" && o.Value().Kind() == jsonscan.String {
+				matches = d.text(o.Value()) == enrollmentPrefix+f.Key
+			}
+		}
+	}
+	if n != 1 || !matches {
+		d.note(Warning, at, nil, "it is ignored; use feature_enrollment or a condition set", errors.New("super_groups is not a plain early access condition"))
+		return
+	}
+	f.Filters.FeatureEnrollment = true
+	d.note(Note, at, nil, "replace it by feature_enrollment", errors.New("the legacy super_groups was converted"))
+}

@@ -1,0 +1,287 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// maxCohortDepth bounds the nesting of one cohort's tree, and the length of a
+// chain of cohorts.
+const maxCohortDepth = 64
+
+// cohorts reads the document's cohorts: an object from id to property group, or
+// an array of full records (evaluation.md §5.1).
+func (d *decoder) cohorts(v jsonscan.Value) error {
+	at := &path{name: "cohorts"}
+	switch v.Kind() {
+	case jsonscan.Object:
+		for o := v.Object(); o.Next(); {
+			key := string(o.AppendKey(nil))
+			id, err := strconv.ParseInt(key, 10, 64)
+			if err != nil {
+				d.note(Error, &path{up: at, name: key}, nil, "the cohort is left out", errors.New("a cohort's name must be its integer id"))
+				continue
+			}
+			if err := d.cohort(id, &path{up: at, name: key}, o.Value()); err != nil {
+				return err
+			}
+		}
+	case jsonscan.Array:
+		a := v.Array()
+		for i := 0; a.Next(); i++ {
+			p := &path{up: at, n: i}
+			var id int64
+			hasID := false
+			for o := a.Value().Object(); o.Next(); {
+				if string(o.Key()) == "id" {
+					hasID = d.integer(&id, p, o.Value())
+				}
+			}
+			if !hasID {
+				d.note(Error, p, a.Value(), "the cohort is left out", errors.New("a cohort needs an integer id"))
+				continue
+			}
+			if err := d.cohort(id, p, a.Value()); err != nil {
+				return err
+			}
+		}
+	case jsonscan.Null, jsonscan.Invalid:
+	default:
+		d.note(Error, at, v, "flags that need a cohort fail", fmt.Errorf("%w: %s, want an object or an array", errType, kindName(v)))
+	}
+	return nil
+}
+
+// cohort reads one cohort: a property group, or a full record.
+func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
+	if err := d.count(1); err != nil {
+		return err
+	}
+	var c Cohort
+	outer := d.fault
+	d.fault = &c.fault
+	defer func() { d.fault = outer }()
+
+	if v.Kind() != jsonscan.Object {
+		d.wrong(at, v, "an object")
+	}
+	var filters, legacy jsonscan.Value
+	record, deleted := false, false
+	for o := v.Object(); o.Next(); {
+		v, p := o.Value(), &path{up: at}
+		switch string(o.Key()) {
+		case "filters":
+			record, filters = true, v
+		case "groups":
+			record, legacy = true, v
+		case "is_static":
+			record = true
+			p.name = "is_static"
+			b := false
+			d.bool(&b, p, v)
+			c.Stored = c.Stored || b
+		case "deleted":
+			record = true
+			p.name = "deleted"
+			d.bool(&deleted, p, v)
+		case "cohort_type":
+			record = true
+			if v.Kind() == jsonscan.String {
+				switch d.text(v) {
+				case "behavioral", "realtime", "analytical":
+					c.Stored, c.Behavioral = true, true
+				}
+			}
+		}
+	}
+	if deleted {
+		return nil
+	}
+	root := v
+	if record {
+		root = nil
+		for o := filters.Object(); o.Next(); {
+			if string(o.Key()) == "properties" {
+				root = o.Value()
+				at = &path{up: &path{up: at, name: "filters"}, name: "properties"}
+			}
+		}
+	}
+	if !c.Stored {
+		if err := d.cohortRoot(&c, at, root, legacy); err != nil {
+			return err
+		}
+	}
+	if d.out.Cohorts == nil {
+		d.out.Cohorts = make(map[int64]Cohort)
+	}
+	d.out.Cohorts[id] = c
+	return nil
+}
+
+func (d *decoder) cohortRoot(c *Cohort, at *path, root, legacy jsonscan.Value) error {
+	if root.Kind() == jsonscan.Object && !emptyObject(root) {
+		n := new(CohortNode)
+		if err := d.node(n, at, root, 0); err != nil {
+			return err
+		}
+		c.Properties = n
+		return nil
+	}
+	switch root.Kind() {
+	case jsonscan.Object, jsonscan.Null, jsonscan.Invalid:
+	default:
+		d.wrong(at, root, "an object")
+		return nil
+	}
+	if legacy.Kind() == jsonscan.Array {
+		return d.legacyGroups(c, &path{up: at, name: "groups"}, legacy)
+	}
+	return nil // no usable filters: nobody is a member
+}
+
+func emptyObject(v jsonscan.Value) bool {
+	o := v.Object()
+	return !o.Next()
+}
+
+// node reads a node of a tree: with an array "values" it is a group, otherwise
+// a leaf (evaluation.md §5.1).
+func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) error {
+	if err := d.count(1); err != nil {
+		return err
+	}
+	if v.Kind() != jsonscan.Object {
+		d.wrong(at, v, "an object")
+		return nil
+	}
+	if depth == maxCohortDepth {
+		d.fail(at, nil, fmt.Errorf("nested more than %d levels deep", maxCohortDepth))
+		return nil
+	}
+	var values, kind, key, and, or jsonscan.Value
+	for o := v.Object(); o.Next(); {
+		switch string(o.Key()) {
+		case "values":
+			values = o.Value()
+		case "type":
+			kind = o.Value()
+		case "key":
+			key = o.Value()
+		case "AND":
+			and = o.Value()
+		case "OR":
+			or = o.Value()
+		}
+	}
+	switch {
+	case values != nil:
+		d.str(&n.Type, &path{up: at, name: "type"}, kind)
+		at = &path{up: at, name: "values"}
+	case key == nil && and.Kind() == jsonscan.Array:
+		n.Type, values, at = "AND", and, &path{up: at, name: "AND"}
+	case key == nil && or.Kind() == jsonscan.Array:
+		n.Type, values, at = "OR", or, &path{up: at, name: "OR"}
+	default:
+		n.Leaf = new(Filter)
+		if err := d.decodeFilter(n.Leaf, at, v); err != nil {
+			return err
+		}
+		return nil
+	}
+	if values.Kind() != jsonscan.Array {
+		d.wrong(at, values, "an array")
+		return nil
+	}
+	a := values.Array()
+	for i := 0; a.Next(); i++ {
+		n.Values = append(n.Values, CohortNode{})
+		if err := d.node(&n.Values[len(n.Values)-1], &path{up: at, n: i}, a.Value(), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// legacyGroups converts the field "groups" of old records: groups are ORed, the
+// properties inside one are ANDed (evaluation.md §5.6).
+func (d *decoder) legacyGroups(c *Cohort, at *path, v jsonscan.Value) error {
+	root := &CohortNode{Type: "OR"}
+	a := v.Array()
+	for i := 0; a.Next(); i++ {
+		at := &path{up: at, n: i}
+		if err := d.count(1); err != nil {
+			return err
+		}
+		if a.Value().Kind() != jsonscan.Object {
+			d.wrong(at, a.Value(), "an object")
+			continue
+		}
+		var properties jsonscan.Value
+		behavioral := false
+		for o := a.Value().Object(); o.Next(); {
+			switch string(o.Key()) {
+			case "properties":
+				properties = o.Value()
+			case "event_id", "action_id":
+				behavioral = behavioral || o.Value().Kind() != jsonscan.Null
+			}
+		}
+		group := CohortNode{Type: "AND"}
+		at = &path{up: at, name: "properties"}
+		switch {
+		case behavioral:
+			c.Behavioral = true
+			group.Type = "OR" // nobody
+		case properties.Kind() == jsonscan.Array:
+			a := properties.Array()
+			for i := 0; a.Next(); i++ {
+				leaf := new(Filter)
+				at := &path{up: at, n: i}
+				if a.Value().Kind() != jsonscan.Object {
+					d.wrong(at, a.Value(), "an object")
+					continue
+				}
+				if err := errors.Join(d.count(1), d.decodeFilter(leaf, at, a.Value())); err != nil {
+					return err
+				}
+				if leaf.Type == "event" {
+					leaf.Type = "person"
+				}
+				group.Values = append(group.Values, CohortNode{Leaf: leaf})
+			}
+		case properties.Kind() == jsonscan.Object:
+			for o := properties.Object(); o.Next(); {
+				if err := d.count(1); err != nil {
+					return err
+				}
+				group.Values = append(group.Values, CohortNode{Leaf: &Filter{
+					Key: string(o.AppendKey(nil)), Value: []byte(o.Value()), Type: "person",
+				}})
+			}
+		default:
+			group.Type = "OR"
+		}
+		root.Values = append(root.Values, group)
+	}
+	if len(root.Values) > 0 {
+		c.Properties = root
+		d.note(Note, at, nil, "replace it by filters", errors.New("the legacy groups of a cohort were converted"))
+	}
+	return nil
+}
+
+// nodeKind reads the type of a group node: any is true for OR.
+func nodeKind(kind string) (anyOf, ok bool) {
+	switch {
+	case strings.EqualFold(kind, "OR"):
+		return true, true
+	case strings.EqualFold(kind, "AND"), strings.EqualFold(kind, "property"):
+		return false, true
+	}
+	return false, false
+}

@@ -1,0 +1,212 @@
+package flags
+
+import "encoding/json"
+
+// Definitions is the mutable model of one project's flags: what a definitions
+// document (evaluation.md §1.1) says, before it is compiled. Build it in Go or
+// read it with [Decode]; hand it to [Compile]. It is not safe for concurrent
+// use while it is being changed, and Compile keeps no reference to it.
+type Definitions struct {
+	// Flags in document order, inactive ones included. Keys are unique.
+	Flags []Flag `json:"flags"`
+
+	// GroupTypes maps a group type's index to its name.
+	GroupTypes map[int]string `json:"group_type_mapping,omitempty"`
+
+	// Cohorts by id. A cohort that no entry describes does not exist.
+	Cohorts map[int64]Cohort `json:"cohorts,omitempty"`
+
+	// PropertyMatchingVersion selects the rules of exact and is_not
+	// (evaluation.md §4.4). 2 selects version 2, anything else version 1.
+	PropertyMatchingVersion int `json:"property_matching_version,omitempty"`
+
+	// MinimalFlagCalledEvents is passed on to clients; it changes no value.
+	MinimalFlagCalledEvents bool `json:"minimal_flag_called_events,omitempty"`
+
+	// BucketingHash is the hash of flags that name none: "" or "sha1", or
+	// "xxhash64".
+	BucketingHash string `json:"bucketing_hash,omitempty"`
+
+	// notes are the findings of Decode, which Compile passes on as Problems.
+	notes []Problem
+}
+
+// A Flag is one flag's definition (evaluation.md §1.2). Fields that evaluation
+// does not use are not kept.
+type Flag struct {
+	ID      int64  `json:"id"`
+	Key     string `json:"key"`
+	Name    string `json:"name"`
+	Active  bool   `json:"active"`
+	Deleted bool   `json:"deleted,omitempty"`
+	Version int    `json:"version"`
+
+	Filters Filters `json:"filters"`
+
+	// EnsureExperienceContinuity keeps a person's bucket across identification
+	// (evaluation.md §12).
+	EnsureExperienceContinuity bool `json:"ensure_experience_continuity,omitempty"`
+
+	// BucketingIdentifier is "device_id" for device bucketing; anything else
+	// is the distinct ID.
+	BucketingIdentifier string `json:"bucketing_identifier,omitempty"`
+
+	// BucketingHash is "sha1", "xxhash64", or "" for the document's.
+	BucketingHash string `json:"bucketing_hash,omitempty"`
+
+	// EvaluationRuntime is "client", "server" or, as any other text, all.
+	EvaluationRuntime string `json:"evaluation_runtime,omitempty"`
+
+	// EvaluationContexts are the flag's evaluation tags; none: unrestricted.
+	EvaluationContexts []string `json:"evaluation_contexts,omitempty"`
+
+	IsRemoteConfiguration bool `json:"is_remote_configuration,omitempty"`
+
+	// HasEncryptedPayloads keeps the flag out of every evaluation.
+	HasEncryptedPayloads bool `json:"has_encrypted_payloads,omitempty"`
+
+	// HasExperiment is copied to the result's metadata. Nil means true.
+	HasExperiment *bool `json:"has_experiment,omitempty"`
+
+	// fault is the reason why Decode could not understand the flag. Such a
+	// flag is reported as failed wherever it would be evaluated.
+	fault *DefinitionError
+}
+
+// Filters is what decides a flag (evaluation.md §1.3).
+type Filters struct {
+	// Groups are the condition sets, in the order in which they are tried.
+	// The JSON name has nothing to do with group types.
+	Groups []Condition `json:"groups"`
+
+	Multivariate *Multivariate `json:"multivariate,omitempty"`
+
+	// AggregationGroupTypeIndex is the flag's aggregation; Inherited means ByPerson.
+	AggregationGroupTypeIndex Aggregation `json:"aggregation_group_type_index,omitzero"`
+
+	// Payloads by variant key, or "true" for a flag without variant.
+	Payloads map[string]json.RawMessage `json:"payloads,omitempty"`
+
+	// EarlyExit stops at the first condition set whose filters match and whose
+	// rollout does not admit the subject.
+	EarlyExit bool `json:"early_exit,omitempty"`
+
+	// FeatureEnrollment lets $feature_enrollment/<key> decide first.
+	FeatureEnrollment bool `json:"feature_enrollment,omitempty"`
+
+	Holdout *Holdout `json:"holdout,omitempty"`
+
+	// Version of the configuration language: 0 and 1 are the classic one, the
+	// only one understood.
+	Version int `json:"version,omitempty"`
+}
+
+// Multivariate holds the variants of a flag.
+type Multivariate struct {
+	Variants []Variant `json:"variants"`
+}
+
+// A Variant is a named outcome with its share in percent.
+type Variant struct {
+	Key               string  `json:"key"`
+	Name              string  `json:"name,omitempty"`
+	RolloutPercentage float64 `json:"rollout_percentage"`
+}
+
+// A Holdout keeps a share of subjects, in percent, out of an experiment.
+type Holdout struct {
+	ID                  int64   `json:"id"`
+	ExclusionPercentage float64 `json:"exclusion_percentage"`
+}
+
+// A Condition is one condition set (evaluation.md §1.4).
+type Condition struct {
+	// Properties are the filters; all must match.
+	Properties []Filter `json:"properties"`
+
+	// RolloutPercentage in percent, fractions allowed. Nil means 100.
+	RolloutPercentage *float64 `json:"rollout_percentage,omitempty"`
+
+	// Variant pins a variant key. Nil, or a key that does not exist: drawn.
+	Variant *string `json:"variant,omitempty"`
+
+	// AggregationGroupTypeIndex overrides the flag's aggregation.
+	AggregationGroupTypeIndex Aggregation `json:"aggregation_group_type_index,omitzero"`
+}
+
+// A Filter is one comparison: a filter of a condition set or a leaf of a
+// cohort's tree (evaluation.md §1.5).
+type Filter struct {
+	// Key is the property's name; the ID or key of a flag for type "flag".
+	Key string `json:"key"`
+
+	// Value is the JSON to compare with. Nil counts as null.
+	Value json.RawMessage `json:"value"`
+
+	// Operator is one of evaluation.md §4.2. "" means "exact", or "in" for
+	// type "cohort".
+	Operator string `json:"operator,omitempty"`
+
+	// Type is "person", "person_metadata", "group", "cohort" or "flag".
+	// "" means "person".
+	Type string `json:"type,omitempty"`
+
+	// GroupTypeIndex is the group whose properties a filter of type "group"
+	// reads. Nil means the condition set's aggregation.
+	GroupTypeIndex *int `json:"group_type_index,omitempty"`
+
+	// Negation inverts a leaf of a cohort. It is ignored in condition sets.
+	Negation bool `json:"negation,omitempty"`
+
+	// DependencyChain, when present, says that Key is a flag key and not an
+	// ID. Its content is not used.
+	DependencyChain *[]string `json:"dependency_chain,omitempty"`
+
+	// fault is the reason why Decode could not understand the filter. A flag
+	// that reaches such a filter fails.
+	fault *DefinitionError
+}
+
+// A Cohort is a set of persons (evaluation.md §5).
+type Cohort struct {
+	// Properties is the tree that decides membership. Nil: nobody.
+	Properties *CohortNode `json:"properties,omitempty"`
+
+	// Stored says that membership is not computed from Properties but given
+	// with each request: static, behavioral and realtime cohorts.
+	Stored bool `json:"stored,omitempty"`
+
+	// Behavioral says that membership depends on what this library cannot
+	// fully know; it changes the text of a reason only.
+	Behavioral bool `json:"behavioral,omitempty"`
+
+	// fault is the reason why Decode could not understand the cohort. A flag
+	// that reaches it fails.
+	fault *DefinitionError
+}
+
+// A CohortNode is a group of nodes (Type "AND", "OR" or "property", which is
+// AND) or, when Leaf is not nil, a single filter.
+type CohortNode struct {
+	Type   string       `json:"type,omitempty"`
+	Values []CohortNode `json:"values,omitempty"`
+	Leaf   *Filter      `json:"leaf,omitempty"`
+}
+
+// An Aggregation says whose bucket a condition set uses. The zero value
+// inherits the flag's; in JSON it is an absent member, ByPerson is null and a
+// group is its index (evaluation.md §1.4).
+type Aggregation int
+
+const (
+	Inherited Aggregation = iota
+	ByPerson
+	byGroup0
+)
+
+// ByGroup returns the aggregation by the group type with the given index, which
+// is not negative.
+func ByGroup(index int) Aggregation { return byGroup0 + Aggregation(index) }
+
+// Index returns the group type's index; ok is false for Inherited and ByPerson.
+func (a Aggregation) Index() (index int, ok bool) { return int(a - byGroup0), a >= byGroup0 }

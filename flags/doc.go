@@ -1,0 +1,53 @@
+// Package flags evaluates feature flags in-process, in nanoseconds and without
+// I/O: rollouts, variants, payloads, property targeting, cohorts, groups,
+// holdouts, dependencies and early access, as PostHog's flag service does.
+//
+// # Use
+//
+// Definitions are read once, compiled, and swapped in:
+//
+//	d, err := flags.Decode(file)            // JSON of a definitions document
+//	s, err := flags.Compile(d, flags.CompileOptions{})
+//	var e flags.Evaluator                   // keep it for the life of the process
+//	e.Swap(s)
+//
+//	if e.Bool("new-checkout", &flags.Request{DistinctID: "user-1"}, false) { … }
+//
+// Package flags/source loads definitions from a file and keeps them current;
+// package flags/flagstest builds them in tests.
+//
+// # Stages
+//
+// [Definitions] is the mutable model. [Compile] turns it into a [Snapshot],
+// which never changes: property names become slots, equal comparisons are
+// shared, dependencies are ordered, every possible result is rendered. An
+// [Evaluator] holds the current snapshot behind an atomic pointer; evaluations
+// under way finish on the one they started with.
+//
+// A flag that cannot be understood hurts no other: it fails when it is
+// evaluated, and [Snapshot.Problems] says what to do about it. No method
+// panics on bad definitions or requests.
+//
+// # Answers
+//
+// [Evaluator.Bool], [Evaluator.Variant] and [Evaluator.Payload] take a fallback
+// or return an error, never both. [Snapshot.Evaluate] and [Snapshot.Flag] give
+// the full [Result] with reason and metadata, [Snapshot.Explain] every step
+// that led to it. Servers that hold a request's JSON use an [Input] and
+// [Snapshot.AppendFlags], which writes the answer without allocating. All of
+// them agree on every request.
+//
+// # Concurrency
+//
+// Snapshot and Evaluator are safe for concurrent use. A Request may be shared
+// while nobody changes it. An Input serves one goroutine at a time.
+//
+// # Where things are
+//
+// evaluation.md is the specification of the rules; comments cite its sections.
+// decode.go reads documents, compile.go and its siblings compile them, run.go is
+// the evaluation of one flag, checks.go the operators, input.go the view of a
+// request, render.go the bytes of results. The bucketing hash is SHA-1 unless a
+// flag asks for xxHash64. Compile returns an error where the Go runtime refuses
+// SHA-1 (FIPS 140-only mode).
+package flags

@@ -1,0 +1,165 @@
+package flags
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// etag hashes everything in definitions and options that can change an answer.
+// Each field is written with its length or presence, so that no two different
+// definitions feed the hash the same bytes.
+func etag(d *Definitions, o CompileOptions) string {
+	h := contentHash{xxhash.New(), nil}
+	zone := "UTC"
+	if o.TimeZone != nil {
+		zone = o.TimeZone.String()
+	}
+	h.text("1") // version of this encoding
+	h.text(zone)
+	h.flag(o.Regexp != nil)
+	h.number(int64(d.PropertyMatchingVersion))
+	h.flag(d.MinimalFlagCalledEvents)
+	h.text(d.BucketingHash)
+	h.number(int64(len(d.GroupTypes)))
+	for _, i := range slices.Sorted(maps.Keys(d.GroupTypes)) {
+		h.number(int64(i))
+		h.text(d.GroupTypes[i])
+	}
+	h.number(int64(len(d.Cohorts)))
+	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) {
+		c := d.Cohorts[id]
+		h.number(id)
+		h.flag(c.Stored)
+		h.flag(c.Behavioral)
+		h.flag(c.fault != nil)
+		h.flag(c.Properties != nil)
+		if c.Properties != nil {
+			h.node(c.Properties, 0)
+		}
+	}
+	h.number(int64(len(d.Flags)))
+	for i := range d.Flags {
+		h.definition(&d.Flags[i])
+	}
+	return strconv.FormatUint(h.d.Sum64()|1<<63, 16)
+}
+
+type contentHash struct {
+	d   *xxhash.Digest
+	buf []byte
+}
+
+func (h *contentHash) number(n int64) {
+	h.buf = binary.AppendVarint(h.buf[:0], n)
+	h.d.Write(h.buf)
+}
+
+func (h *contentHash) float(f float64) { h.number(int64(math.Float64bits(f))) }
+
+func (h *contentHash) text(s string) {
+	h.number(int64(len(s)))
+	h.d.WriteString(s)
+}
+
+func (h *contentHash) flag(b bool) {
+	if b {
+		h.number(1)
+	} else {
+		h.number(0)
+	}
+}
+
+func (h *contentHash) definition(f *Flag) {
+	h.number(f.ID)
+	h.text(f.Key)
+	h.flag(f.Active)
+	h.flag(f.Deleted)
+	h.number(int64(f.Version))
+	h.flag(f.EnsureExperienceContinuity)
+	h.text(f.BucketingIdentifier)
+	h.text(f.BucketingHash)
+	h.text(f.EvaluationRuntime)
+	h.number(int64(len(f.EvaluationContexts)))
+	for _, t := range f.EvaluationContexts {
+		h.text(t)
+	}
+	h.flag(f.HasEncryptedPayloads)
+	h.flag(f.HasExperiment == nil || *f.HasExperiment)
+	h.flag(f.fault != nil)
+	c := &f.Filters
+	h.number(int64(c.Version))
+	h.number(int64(c.AggregationGroupTypeIndex))
+	h.flag(c.EarlyExit)
+	h.flag(c.FeatureEnrollment)
+	h.flag(c.Holdout != nil)
+	if c.Holdout != nil {
+		h.number(c.Holdout.ID)
+		h.float(c.Holdout.ExclusionPercentage)
+	}
+	h.flag(c.Multivariate != nil)
+	if c.Multivariate != nil {
+		h.number(int64(len(c.Multivariate.Variants)))
+		for _, v := range c.Multivariate.Variants {
+			h.text(v.Key)
+			h.float(v.RolloutPercentage)
+		}
+	}
+	h.number(int64(len(c.Payloads)))
+	for _, key := range slices.Sorted(maps.Keys(c.Payloads)) {
+		h.text(key)
+		h.text(string(c.Payloads[key]))
+	}
+	h.number(int64(len(c.Groups)))
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		h.flag(g.RolloutPercentage != nil)
+		if g.RolloutPercentage != nil {
+			h.float(*g.RolloutPercentage)
+		}
+		h.flag(g.Variant != nil)
+		if g.Variant != nil {
+			h.text(*g.Variant)
+		}
+		h.number(int64(g.AggregationGroupTypeIndex))
+		h.number(int64(len(g.Properties)))
+		for j := range g.Properties {
+			h.filter(&g.Properties[j])
+		}
+	}
+}
+
+func (h *contentHash) filter(f *Filter) {
+	h.text(f.Key)
+	h.text(string(f.Value))
+	h.text(f.Operator)
+	h.text(f.Type)
+	h.flag(f.GroupTypeIndex != nil)
+	if f.GroupTypeIndex != nil {
+		h.number(int64(*f.GroupTypeIndex))
+	}
+	h.flag(f.Negation)
+	h.flag(f.DependencyChain != nil)
+	h.flag(f.fault != nil)
+}
+
+// node hashes a tree as deep as a compiled one can be.
+func (h *contentHash) node(n *CohortNode, depth int) {
+	h.flag(n.Leaf != nil)
+	if n.Leaf != nil {
+		h.filter(n.Leaf)
+		return
+	}
+	h.text(n.Type)
+	h.number(int64(len(n.Values)))
+	if depth > maxCohortDepth {
+		return
+	}
+	for i := range n.Values {
+		h.node(&n.Values[i], depth+1)
+	}
+}

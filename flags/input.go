@@ -1,0 +1,678 @@
+package flags
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// An Input is the request of a server: it takes properties as the JSON they
+// arrived in and is reused from request to request, so that in steady state
+// nothing is allocated. The zero value is ready for Reset.
+//
+// An Input is bound to one Snapshot by Reset and serves one goroutine at a
+// time. Strings and JSON that it is given must stay unchanged until the last
+// evaluation with it is done; they are not copied.
+//
+// Properties may come from several sources, in any order. What the request says
+// wins over what is stored, name by name (evaluation.md §8.4).
+type Input struct {
+	// AnonymousID and DeviceID are the request's $anon_distinct_id and
+	// $device_id. Empty: the person properties of these names in PersonJSON.
+	AnonymousID string
+	DeviceID    string
+
+	// SurveysOnly restricts evaluation to flags whose key starts with
+	// "survey-targeting-".
+	SurveysOnly bool
+
+	snap     *Snapshot
+	id       string // distinct ID, cut
+	filter   runtime.Filter
+	now      time.Time
+	keys     []string
+	someKeys bool     // keys says which; false: all
+	request  *Request // properties are looked up here when a check asks, if not nil
+
+	// Slots, groups, overrides and members count as empty unless their gen is
+	// the Input's, so that Reset need not touch them. The same holds for memo,
+	// cohorts and outcomes with run, which counts evaluations.
+	gen, run  uint32
+	slots     []property
+	groups    []groupKey
+	overrides []override
+	members   []uint32
+	memo      []uint32
+	cohorts   []uint32
+	outcomes  []outcome
+	ran       []uint32
+
+	admitted, mask []uint64
+	buf            []byte // decoded and folded texts of this request
+	hash           []byte // text to be hashed
+	needs          []string
+	trace          *Trace
+	current        int32 // condition set that is being traced
+}
+
+type groupKey struct {
+	gen    uint32
+	usable bool
+	key    string
+}
+
+type override struct {
+	gen uint32
+	key string
+}
+
+// An origin ranks the sources of a property.
+type origin uint8
+
+const (
+	fromStore origin = iota + 1
+	fromID           // the injected distinct_id
+	fromGeo
+	fromRequest
+	fromGroup // the injected $group_key
+)
+
+// A property is the value of one slot with its derived forms, each computed
+// when a check first asks for it.
+type property struct {
+	gen    uint32
+	kind   jsonscan.Kind // Invalid: known to be not set
+	origin origin
+	have   have
+	numOK  bool
+	dateOK bool
+	verOK  bool
+
+	raw        jsonscan.Value // the JSON, or nil for a string or number that came as a Go value
+	textual    string         // str(P) of evaluation.md §4.1
+	lowered    string
+	loweredASC string
+	num        float64
+	instant    time.Time
+	semver     semver.Version
+}
+
+type have uint8
+
+const (
+	haveText have = 1 << iota
+	haveFold
+	haveLower
+	haveASCII
+	haveNumber
+	haveDate
+	haveVersion
+)
+
+// view returns b as a string that shares its memory. The bytes must not change
+// while the string is in use: they belong to the request, which the caller
+// promised not to touch, or to in.buf, which only grows until the next Reset.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// Reset binds the Input to a snapshot and a person and forgets everything else,
+// AnonymousID, DeviceID, SurveysOnly and keys included. A zero now means
+// time.Now(). The distinct ID is cut to 200 characters if it has more than 200
+// bytes (evaluation.md §2.4).
+func (in *Input) Reset(s *Snapshot, distinctID string, f runtime.Filter, now time.Time) {
+	in.bind(s, distinctID, f, now)
+	if s.idSlot >= 0 {
+		in.set(s.idSlot, property{kind: jsonscan.String, textual: in.id, have: haveText, origin: fromID})
+	}
+}
+
+func (in *Input) bind(s *Snapshot, distinctID string, f runtime.Filter, now time.Time) {
+	if in.gen++; in.gen == 0 {
+		clear(in.slots[:cap(in.slots)])
+		clear(in.groups[:cap(in.groups)])
+		clear(in.overrides[:cap(in.overrides)])
+		clear(in.members[:cap(in.members)])
+		in.gen = 1
+	}
+	if in.snap != s {
+		in.snap = s
+		in.slots = grown(in.slots, len(s.slots))
+		in.groups = grown(in.groups, len(s.groupNames))
+		in.overrides = grown(in.overrides, s.continuityFlags)
+		in.members = grown(in.members, len(s.storedCohorts))
+		in.memo = grown(in.memo, len(s.checks))
+		in.cohorts = grown(in.cohorts, len(s.cohorts))
+		in.outcomes = grown(in.outcomes, len(s.flags))
+		in.ran = grown(in.ran, len(s.flags))
+		in.admitted = grown(in.admitted, len(s.evaluable))
+		in.mask = grown(in.mask, len(s.evaluable))
+	}
+	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
+	in.id, in.filter, in.now = cutID(distinctID), f, now
+	in.keys, in.someKeys = nil, false
+	in.request, in.trace = nil, nil
+	in.buf = in.buf[:0]
+}
+
+// grown returns a slice of length n. What it held stays, which is harmless: it
+// belongs to an older generation.
+func grown[S ~[]E, E any](s S, n int) S {
+	return slices.Grow(s[:0], n)[:n]
+}
+
+func cutID(id string) string {
+	id = clean(id)
+	if len(id) <= 200 {
+		return id
+	}
+	n := 0
+	for i := range id {
+		if n == 200 {
+			return id[:i]
+		}
+		n++
+	}
+	return id
+}
+
+// clean replaces each invalid byte by U+FFFD, as encoding/json does.
+func clean(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	b := make([]byte, 0, len(s)+8)
+	for _, r := range s {
+		b = utf8.AppendRune(b, r)
+	}
+	return string(b)
+}
+
+// fromRequest binds the Input to a Request of a Go caller. Its properties are
+// looked up one by one when a check asks.
+func (in *Input) fromRequest(s *Snapshot, r *Request) {
+	if r == nil {
+		r = &noRequest
+	}
+	in.bind(s, r.DistinctID, r.Filter, r.Now)
+	in.request = r
+	in.AnonymousID, in.DeviceID = r.AnonymousID, r.DeviceID
+	in.keys, in.someKeys = r.Keys, r.Keys != nil
+	if len(s.storedCohorts) > 0 {
+		for _, id := range r.Cohorts {
+			in.SetCohort(id)
+		}
+	}
+}
+
+var noRequest Request
+
+// hidesNothing reports whether the Filter admits every flag.
+func (r *Request) hidesNothing() bool {
+	return r == nil || r.Filter.Kind == runtime.All && len(r.Filter.Tags) == 0
+}
+
+// SetKeys restricts evaluation to the flags with these keys and all that they
+// depend on. No keys: no flag. The slice is not copied.
+func (in *Input) SetKeys(keys []string) { in.keys, in.someKeys = keys, true }
+
+// PersonJSON adds the request's person properties, a JSON object. Of duplicate
+// members the last one counts.
+func (in *Input) PersonJSON(object []byte) error {
+	return in.person(object, fromRequest)
+}
+
+// SetPerson adds the stored person properties, a JSON object. They count where
+// the request has no property of the name.
+func (in *Input) SetPerson(stored []byte) error {
+	return in.person(stored, fromStore)
+}
+
+func (in *Input) person(object []byte, from origin) error {
+	s := in.snap
+	o := jsonscan.Value(object).Object()
+	for o.Next() {
+		name := in.memberName(&o)
+		if i := s.personTable.find(name); i >= 0 {
+			in.setJSON(i, o.Value(), from)
+		}
+		if s.createdSlot >= 0 && string(name) == metadataPrefix+createdAt {
+			in.setJSON(s.createdSlot, o.Value(), from)
+		}
+	}
+	if err := o.Err(); err != nil {
+		return fmt.Errorf("flags: person properties: %w", err)
+	}
+	return nil
+}
+
+// GroupJSON adds the request's properties of the group of the type with the
+// given name, a JSON object. Group types that no flag uses are ignored.
+func (in *Input) GroupJSON(name string, properties []byte) error {
+	return in.group(name, properties, fromRequest)
+}
+
+// SetGroup adds the stored properties of the group of the type with the given
+// name, a JSON object. They count where the request has none of that name.
+func (in *Input) SetGroup(name string, stored []byte) error {
+	return in.group(name, stored, fromStore)
+}
+
+func (in *Input) group(name string, object []byte, from origin) error {
+	s := in.snap
+	ord, ok := s.groupIndex[name]
+	if !ok {
+		return nil
+	}
+	o := jsonscan.Value(object).Object()
+	for o.Next() {
+		if i := s.groupTables[ord].find(in.memberName(&o)); i >= 0 {
+			in.setJSON(i, o.Value(), from)
+		}
+	}
+	if err := o.Err(); err != nil {
+		return fmt.Errorf("flags: properties of group type %q: %w", name, err)
+	}
+	return nil
+}
+
+// Group adds one entry of the request's groups: the group type's name and the
+// group key as JSON. Keys other than strings that are not empty and numbers
+// make no usable group, but filters still see them as $group_key
+// (evaluation.md §6.2, §6.3).
+func (in *Input) Group(name string, key []byte) error {
+	s := in.snap
+	v := jsonscan.Value(key)
+	if v.Kind() == jsonscan.Invalid {
+		return errors.New("flags: a group key must be JSON")
+	}
+	ord, ok := s.groupIndex[name]
+	if !ok {
+		return nil
+	}
+	if i := s.groupKeySlots[ord]; i >= 0 {
+		in.setJSON(i, v, fromGroup)
+	}
+	g := &in.groups[ord]
+	*g = groupKey{gen: in.gen}
+	switch v.Kind() {
+	case jsonscan.String:
+		g.key = in.decode(v)
+		g.usable = g.key != ""
+	case jsonscan.Number:
+		g.key = in.numeral(v)
+		g.usable = true
+	}
+	return nil
+}
+
+// SetGeo adds a looked-up property such as $geoip_country_code. It counts where
+// the request has none of the name, or null (evaluation.md §10).
+func (in *Input) SetGeo(name, value string) {
+	i := in.snap.personTable.find([]byte(name))
+	if i < 0 {
+		return
+	}
+	if p := &in.slots[i]; p.gen == in.gen && p.origin == fromRequest && p.kind != jsonscan.Null {
+		return
+	}
+	in.slots[i].gen = in.gen - 1
+	in.set(i, property{kind: jsonscan.String, textual: value, have: haveText, origin: fromGeo})
+}
+
+// SetOverride adds a stored hash key of experience continuity for a flag.
+func (in *Input) SetOverride(flagKey, hashKey string) {
+	if i, ok := in.snap.index[flagKey]; ok {
+		if n := in.snap.flags[i].continuity; n >= 0 {
+			in.overrides[n] = override{in.gen, hashKey}
+		}
+	}
+}
+
+// SetCohort says that the person is a member of a stored cohort.
+func (in *Input) SetCohort(id int64) {
+	if n, ok := in.snap.storedCohorts[id]; ok {
+		in.members[n] = in.gen
+	}
+}
+
+func (in *Input) memberName(o *jsonscan.Members) []byte {
+	if o.KeyPlain() {
+		return o.Key()
+	}
+	start := len(in.buf)
+	in.buf = o.AppendKey(in.buf)
+	return in.buf[start:]
+}
+
+func (in *Input) setJSON(i int32, v jsonscan.Value, from origin) {
+	p := &in.slots[i]
+	if p.gen == in.gen && (p.origin > from ||
+		p.origin == fromGeo && from == fromRequest && v.Kind() == jsonscan.Null) {
+		return
+	}
+	// Field by field: to assign the whole struct would clear the derived forms,
+	// which have already makes unreachable.
+	p.gen, p.kind, p.origin, p.have, p.raw = in.gen, v.Kind(), from, 0, v
+}
+
+func (in *Input) set(i int32, v property) {
+	p := &in.slots[i]
+	if p.gen == in.gen && p.origin > v.origin {
+		return
+	}
+	p.gen, p.kind, p.origin, p.have, p.raw, p.textual = in.gen, v.kind, v.origin, v.have, v.raw, v.textual
+}
+
+// property returns the property of a slot, or nil if it is not set.
+func (in *Input) property(i int32) *property {
+	if p := in.own(i); p != nil {
+		return p
+	}
+	for _, j := range in.snap.slots[i].fallbacks {
+		if p := in.own(j); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// own is property without the derived and mirrored ones.
+func (in *Input) own(i int32) *property {
+	p := &in.slots[i]
+	if p.gen != in.gen {
+		if in.request == nil {
+			return nil
+		}
+		in.lookUp(i, p)
+	}
+	if p.kind == jsonscan.Invalid {
+		return nil
+	}
+	return p
+}
+
+// lookUp reads a slot's property from the Request of a Go caller.
+func (in *Input) lookUp(i int32, p *property) {
+	p.gen, p.kind, p.have, p.raw, p.origin = in.gen, jsonscan.Invalid, 0, nil, fromRequest
+	def, r := &in.snap.slots[i], in.request
+	switch {
+	case def.owner == ownerPerson:
+		if v, ok := r.PersonProperties[def.name]; ok {
+			in.setGo(p, v)
+		} else if i == in.snap.idSlot {
+			p.kind, p.textual, p.have = jsonscan.String, in.id, haveText
+		}
+	case def.owner == ownerMetadata:
+		if v, ok := r.PersonProperties[metadataPrefix+def.name]; ok {
+			in.setGo(p, v)
+		}
+	case def.owner >= 0:
+		name := in.snap.groupNames[def.owner]
+		if def.name == groupKeyName {
+			if key, ok := r.Groups[name]; ok {
+				in.setGo(p, key)
+				return
+			}
+		}
+		if v, ok := r.GroupProperties[name][def.name]; ok {
+			in.setGo(p, v)
+		}
+	}
+}
+
+// setGo takes a Go value as the JSON that encoding/json writes for it.
+func (in *Input) setGo(p *property, v any) {
+	switch v := v.(type) {
+	case string:
+		p.kind, p.textual, p.have = jsonscan.String, clean(v), haveText
+	case bool:
+		p.kind = jsonscan.False
+		if v {
+			p.kind = jsonscan.True
+		}
+	case nil:
+		p.kind = jsonscan.Null
+	case int:
+		in.setInt(p, int64(v))
+	case int8:
+		in.setInt(p, int64(v))
+	case int16:
+		in.setInt(p, int64(v))
+	case int32:
+		in.setInt(p, int64(v))
+	case int64:
+		in.setInt(p, v)
+	case uint:
+		in.setUint(p, uint64(v))
+	case uint8:
+		in.setUint(p, uint64(v))
+	case uint16:
+		in.setUint(p, uint64(v))
+	case uint32:
+		in.setUint(p, uint64(v))
+	case uint64:
+		in.setUint(p, v)
+	case float32:
+		in.setFloat(p, float64(v), 32)
+	case float64:
+		in.setFloat(p, v, 64)
+	case json.Number:
+		// encoding/json writes an empty json.Number as 0 and refuses what is
+		// no number.
+		if v == "" {
+			v = "0"
+		}
+		start := len(in.buf)
+		in.buf = append(in.buf, v...)
+		raw, err := jsonscan.Parse(in.buf[start:], 1)
+		if err == nil && raw.Kind() == jsonscan.Number && len(raw) == len(v) {
+			p.kind, p.raw = jsonscan.Number, raw
+		}
+	case time.Time:
+		start := len(in.buf)
+		b, err := v.AppendText(in.buf)
+		if err == nil {
+			in.buf = b
+			p.kind, p.textual, p.have = jsonscan.String, view(b[start:]), haveText
+		}
+	default:
+		if raw, ok := marshal(v); ok {
+			p.kind, p.raw = raw.Kind(), raw
+		}
+	}
+}
+
+func (in *Input) setInt(p *property, n int64) {
+	p.kind, p.num, p.numOK, p.have = jsonscan.Number, float64(n), true, haveNumber
+	start := len(in.buf)
+	in.buf = strconv.AppendInt(in.buf, n, 10)
+	p.raw = in.buf[start:]
+}
+
+func (in *Input) setUint(p *property, n uint64) {
+	p.kind, p.num, p.numOK, p.have = jsonscan.Number, float64(n), true, haveNumber
+	start := len(in.buf)
+	in.buf = strconv.AppendUint(in.buf, n, 10)
+	p.raw = in.buf[start:]
+}
+
+// setFloat writes the literal that encoding/json would: an integer has no
+// fraction, very large and very small numbers have an exponent.
+func (in *Input) setFloat(p *property, f float64, size int) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return // cannot be encoded
+	}
+	format, abs := byte('f'), math.Abs(f)
+	if abs != 0 && (size == 64 && (abs < 1e-6 || abs >= 1e21) || size == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
+		format = 'e'
+	}
+	start := len(in.buf)
+	in.buf = strconv.AppendFloat(in.buf, f, format, -1, size)
+	p.kind, p.raw = jsonscan.Number, in.buf[start:]
+	if size == 64 {
+		p.num, p.numOK, p.have = f, true, haveNumber
+	}
+}
+
+// marshal encodes a value of a kind that setGo does not know. A value that
+// cannot be encoded, or whose own encoding panics, counts as missing.
+func marshal(v any) (raw jsonscan.Value, ok bool) {
+	defer func() {
+		if recover() != nil {
+			raw, ok = nil, false
+		}
+	}()
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, false
+	}
+	raw, err = jsonscan.Parse(b, jsonscan.MaxDepth)
+	return raw, err == nil
+}
+
+// decode returns a JSON string's text, shared with the JSON when possible.
+func (in *Input) decode(v jsonscan.Value) string {
+	if b, ok := v.Plain(); ok {
+		return view(b)
+	}
+	start := len(in.buf)
+	in.buf, _ = v.AppendString(in.buf)
+	return view(in.buf[start:])
+}
+
+func (in *Input) numeral(v jsonscan.Value) string {
+	if text.IsCanonicalInteger(v) {
+		return view(v)
+	}
+	start := len(in.buf)
+	in.buf = text.AppendNumber(in.buf, v)
+	return view(in.buf[start:])
+}
+
+// text is str(P) of evaluation.md §4.1.
+func (in *Input) text(p *property) string {
+	if p.have&haveText != 0 {
+		return p.textual
+	}
+	switch p.kind {
+	case jsonscan.String:
+		p.textual = in.decode(p.raw)
+	case jsonscan.Number:
+		p.textual = in.numeral(p.raw)
+	case jsonscan.Null:
+		p.textual = "null"
+	case jsonscan.True:
+		p.textual = "true"
+	case jsonscan.False:
+		p.textual = "false"
+	default:
+		start := len(in.buf)
+		in.buf, _ = text.AppendJSON(in.buf, p.raw)
+		p.textual = view(in.buf[start:])
+	}
+	p.have |= haveText
+	return p.textual
+}
+
+// fold returns str(P) and finds out once whether lower-casing changes it.
+func (in *Input) fold(p *property) string {
+	s := in.text(p)
+	if p.have&haveFold == 0 {
+		p.have |= haveFold
+		if text.Folded(s) {
+			p.lowered, p.loweredASC = s, s
+			p.have |= haveLower | haveASCII
+		}
+	}
+	return s
+}
+
+// lower is str(P) in full Unicode lower case.
+func (in *Input) lower(p *property) string {
+	if p.have&haveLower == 0 {
+		if s := in.fold(p); p.have&haveLower == 0 {
+			start := len(in.buf)
+			in.buf = text.AppendLower(in.buf, s)
+			p.lowered = view(in.buf[start:])
+			p.have |= haveLower
+		}
+	}
+	return p.lowered
+}
+
+// ascii is str(P) with A to Z in lower case.
+func (in *Input) ascii(p *property) string {
+	if p.have&haveASCII == 0 {
+		if s := in.fold(p); p.have&haveASCII == 0 {
+			start := len(in.buf)
+			in.buf = text.AppendLowerASCII(in.buf, s)
+			p.loweredASC = view(in.buf[start:])
+			p.have |= haveASCII
+		}
+	}
+	return p.loweredASC
+}
+
+// number is P as evaluation.md §4.7 compares it.
+func (in *Input) number(p *property) (float64, bool) {
+	if p.have&haveNumber == 0 {
+		p.have |= haveNumber
+		switch p.kind {
+		case jsonscan.Number:
+			p.num, p.numOK = p.raw.Float()
+		case jsonscan.String:
+			p.num, p.numOK = text.Float(in.text(p))
+		default:
+			p.numOK = false
+		}
+	}
+	return p.num, p.numOK
+}
+
+// date is P as evaluation.md §4.9 compares it.
+func (in *Input) date(p *property) (time.Time, bool) {
+	if p.have&haveDate == 0 {
+		p.have |= haveDate
+		in.clock()
+		switch p.kind {
+		case jsonscan.Number:
+			n, ok := in.number(p)
+			p.instant, p.dateOK = time.Time{}, false
+			if ok {
+				p.instant, p.dateOK = reldate.FromSeconds(n)
+			}
+		case jsonscan.String:
+			p.instant, p.dateOK = reldate.Property(in.text(p), in.now, in.snap.zone)
+		default:
+			p.dateOK = false
+		}
+	}
+	return p.instant, p.dateOK
+}
+
+// clock fixes the moment of the request when a date is first needed.
+func (in *Input) clock() {
+	if in.now.IsZero() {
+		in.now = time.Now()
+	}
+}
+
+// version is P as evaluation.md §4.10 compares it.
+func (in *Input) version(p *property) (semver.Version, bool) {
+	if p.have&haveVersion == 0 {
+		p.have |= haveVersion
+		p.semver, p.verOK = semver.Parse(in.text(p))
+	}
+	return p.semver, p.verOK
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package reldate_test
+
+const raceEnabled = false

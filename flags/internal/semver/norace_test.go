@@ -1,0 +1,5 @@
+//go:build !race
+
+package semver_test
+
+const raceEnabled = false

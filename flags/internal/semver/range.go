@@ -1,0 +1,108 @@
+package semver
+
+import "strings"
+
+// A Range is the value of a range operator. The zero Range is that of
+// Wildcard("*").
+//
+// The upper bound of every range is "the first components are those of the
+// lower bound", which cannot overflow as the sum in "below a.(b+1).0" can.
+type Range struct {
+	min   Version // the lowest version; its build metadata does not count
+	fixed uint8   // how many of major, minor and patch must be those of min
+}
+
+// Tilde returns the range of semver_tilde (evaluation.md §4.10): from a.b.c on,
+// below a.(b+1).0. Missing components are 0, so that 1 is 1.0.0 and ends below
+// 1.1.0. s is as for [Parse].
+func Tilde(s string) (Range, bool) {
+	v, ok := Parse(s)
+	if !ok {
+		return Range{}, false
+	}
+	return Range{min: v, fixed: 2}, true
+}
+
+// Caret returns the range of semver_caret (evaluation.md §4.10): from a.b.c on,
+// below the next major, or below the next minor if a is 0, or 0.0.c alone if a
+// and b are 0. Missing components are 0. s is as for [Parse].
+func Caret(s string) (Range, bool) {
+	v, ok := Parse(s)
+	if !ok {
+		return Range{}, false
+	}
+	return caret(v), true
+}
+
+func caret(v Version) Range {
+	switch {
+	case v.major > 0:
+		return Range{min: v, fixed: 1}
+	case v.minor > 0:
+		return Range{min: v, fixed: 2}
+	default:
+		return Range{min: v, fixed: 3}
+	}
+}
+
+// Wildcard returns the range of semver_wildcard (evaluation.md §4.10): up to
+// three components of which the last ones are stars, such as *, 1.* or 1.2.*,
+// and which stand for releases only. What has no star is as for [Caret]. A v
+// and spaces may be around it as for [Parse].
+func Wildcard(s string) (Range, bool) {
+	s = trim(s)
+	if strings.IndexByte(s, '*') < 0 {
+		v, ok := parse(s)
+		if !ok {
+			return Range{}, false
+		}
+		return caret(v), true
+	}
+
+	var r Range
+	stars := false
+	for n := uint8(0); n < 3; n++ {
+		if s != "" && s[0] == '*' {
+			stars = true
+			s = s[1:]
+		} else {
+			c, rest, ok := component(s)
+			if !ok || stars {
+				return Range{}, false
+			}
+			if n == 0 {
+				r.min.major = c
+			} else {
+				r.min.minor = c // a third number leaves no room for the star
+			}
+			r.fixed = n + 1
+			s = rest
+		}
+		if s == "" {
+			return r, true
+		}
+		if s[0] != '.' {
+			return Range{}, false
+		}
+		s = s[1:]
+	}
+	return Range{}, false // more than three components
+}
+
+// Contains reports whether v is in the range. Build metadata does not matter. A
+// pre-release is in no range but those that were given with a pre-release of
+// the same major, minor and patch (evaluation.md §4.10).
+//
+// Contains does not allocate.
+func (r Range) Contains(v Version) bool {
+	if r.fixed > 0 && v.major != r.min.major ||
+		r.fixed > 1 && v.minor != r.min.minor ||
+		r.fixed > 2 && v.patch != r.min.patch {
+		return false
+	}
+	if v.pre != "" && (r.min.pre == "" ||
+		v.major != r.min.major || v.minor != r.min.minor || v.patch != r.min.patch) {
+		return false
+	}
+	return precedence(&v, &r.min) >= 0
+}

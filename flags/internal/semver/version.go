@@ -1,0 +1,181 @@
+package semver
+
+import (
+	"cmp"
+	"math"
+	"strings"
+)
+
+// A Version is a parsed version. Two versions are equal with == exactly if
+// [Compare] is 0. The zero Version is 0.0.0.
+type Version struct {
+	major, minor, patch uint64
+	pre, build          string // without the - and the +; empty: none
+}
+
+// Parse reads a version (evaluation.md §4.10): one to three numeric components,
+// then optionally a pre-release and build metadata as in Semantic Versioning
+// 2.0.0. One lower-case v at the very start is removed, and after that white
+// space at both ends. Components must fit 64 bits; numeric identifiers may be
+// of any size, in a pre-release without leading zeros.
+//
+// Parse does not allocate. The result shares the memory of s.
+func Parse(s string) (Version, bool) {
+	return parse(trim(s))
+}
+
+// trim removes what is allowed around a version. A v behind a space stays, and
+// makes the version invalid.
+func trim(s string) string {
+	return strings.TrimSpace(strings.TrimPrefix(s, "v"))
+}
+
+func parse(s string) (Version, bool) {
+	var v Version
+	var ok bool
+	if v.major, s, ok = component(s); !ok {
+		return Version{}, false
+	}
+	if s != "" && s[0] == '.' {
+		if v.minor, s, ok = component(s[1:]); !ok {
+			return Version{}, false
+		}
+		if s != "" && s[0] == '.' {
+			if v.patch, s, ok = component(s[1:]); !ok {
+				return Version{}, false
+			}
+		}
+	}
+	if s != "" && s[0] == '-' {
+		if v.pre, s, ok = identifiers(s[1:], false); !ok {
+			return Version{}, false
+		}
+	}
+	if s != "" && s[0] == '+' {
+		if v.build, s, ok = identifiers(s[1:], true); !ok {
+			return Version{}, false
+		}
+	}
+	if s != "" {
+		return Version{}, false
+	}
+	return v, true
+}
+
+// component reads the digits at the start of s.
+func component(s string) (n uint64, rest string, ok bool) {
+	i := 0
+	for ; i < len(s) && s[i]-'0' <= 9; i++ {
+		d := uint64(s[i] - '0')
+		if n > math.MaxUint64/10 || n == math.MaxUint64/10 && d > math.MaxUint64%10 {
+			return 0, s, false
+		}
+		n = n*10 + d
+	}
+	return n, s[i:], i > 0
+}
+
+// identifiers reads the dot-separated identifiers at the start of s, up to a
+// plus sign or the end. zeros says whether numbers may have leading zeros.
+func identifiers(s string, zeros bool) (list, rest string, ok bool) {
+	start, number := 0, true // of the identifier at hand
+	for i := 0; ; i++ {
+		if i < len(s) && s[i] != '.' && s[i] != '+' {
+			switch c := s[i]; {
+			case c-'0' <= 9:
+			case c|0x20 >= 'a' && c|0x20 <= 'z', c == '-':
+				number = false
+			default:
+				return "", s, false
+			}
+			continue
+		}
+		if i == start || number && !zeros && s[start] == '0' && i > start+1 {
+			return "", s, false
+		}
+		if i == len(s) || s[i] == '+' {
+			return s[:i], s[i:], true
+		}
+		start, number = i+1, true
+	}
+}
+
+// Compare returns -1 if a is lower than b, 0 if they are the same and 1 if a is
+// higher (evaluation.md §4.10). Major, minor and patch come first, then the
+// pre-release, which is lower than the release, then build metadata, of which
+// none is lowest. Identifiers are compared one by one: numbers by value and
+// below words, words bytewise, a shorter list lower. Of two numbers in build
+// metadata that differ only in leading zeros, the longer one is higher.
+//
+// Compare does not allocate.
+func Compare(a, b Version) int {
+	if c := precedence(&a, &b); c != 0 {
+		return c
+	}
+	return compareLists(a.build, b.build)
+}
+
+// precedence is the order without build metadata.
+func precedence(a, b *Version) int {
+	switch {
+	case a.major != b.major:
+		return cmp.Compare(a.major, b.major)
+	case a.minor != b.minor:
+		return cmp.Compare(a.minor, b.minor)
+	case a.patch != b.patch:
+		return cmp.Compare(a.patch, b.patch)
+	case a.pre == "" && b.pre == "":
+		return 0
+	case a.pre == "":
+		return 1
+	case b.pre == "":
+		return -1
+	default:
+		return compareLists(a.pre, b.pre)
+	}
+}
+
+func compareLists(a, b string) int {
+	if a == b {
+		return 0
+	}
+	for a != "" && b != "" {
+		var x, y string
+		x, a, _ = strings.Cut(a, ".")
+		y, b, _ = strings.Cut(b, ".")
+		if c := compareIdentifiers(x, y); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b)) // at least one of them is used up
+}
+
+func compareIdentifiers(a, b string) int {
+	switch aNumber, bNumber := isNumber(a), isNumber(b); {
+	case aNumber && bNumber:
+		// By value, whatever the size: of equally many digits the text decides.
+		x, y := strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+		if c := cmp.Compare(len(x), len(y)); c != 0 {
+			return c
+		}
+		if c := strings.Compare(x, y); c != 0 {
+			return c
+		}
+		return cmp.Compare(len(a), len(b))
+	case aNumber:
+		return -1
+	case bNumber:
+		return 1
+	default:
+		return strings.Compare(a, b)
+	}
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i]-'0' > 9 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package flags_test
+
+const raceEnabled = true

@@ -1,0 +1,83 @@
+package flags
+
+import "strconv"
+
+// A failCode is why a flag failed; 0 is none.
+type failCode uint8
+
+const (
+	failFlagData failCode = iota + 1
+	failCohortNotFound
+	failCohortCycle
+	failCohortData
+	failCodes = iota
+)
+
+var failures = [...]Reason{
+	failFlagData:       {ErrorFlagData, -1, "Failed to parse flag data"},
+	failCohortNotFound: {ErrorCohortNotFound, -1, "Cohort dependency not found"},
+	failCohortCycle:    {ErrorCohortCycle, -1, "Cohort dependency cycle detected"},
+	failCohortData:     {ErrorCohortData, -1, "Failed to parse cohort filters"},
+}
+
+// Reasons are numbers into Snapshot.reasons: first those without a condition
+// index, or with a fixed one, then a run of reasonKinds for each index.
+const (
+	reasonNoGroupNull = iota
+	reasonSuper
+	reasonHeldOut
+	reasonDisabled
+	reasonMissing
+	reasonFailed0 // failCode 1
+	reasonIndexed = reasonFailed0 + failCodes
+)
+
+// A reasonKind is a reason that has a condition index.
+type reasonKind int32
+
+const (
+	reasonMatch reasonKind = iota
+	reasonOut
+	reasonNo
+	reasonNoBehavioral // reasonNo in its text variants
+	reasonNoGroupGiven
+	reasonNoGroup
+	reasonKinds
+)
+
+func reasonFailed(c failCode) int32 { return reasonFailed0 + int32(c) - 1 }
+
+func reasonAt(k reasonKind, index int32) int32 {
+	return reasonIndexed + index*int32(reasonKinds) + int32(k)
+}
+
+const (
+	textNo           = "No matching condition set"
+	textNoBehavioral = "This condition targets a behavioral or realtime cohort. Its membership is not fully evaluated here, so this result can differ from the cohort's member list."
+	textNoGroupGiven = "No matching condition set (group conditions were not evaluated because no group type was provided)"
+	textOut          = "Out of rollout bound"
+	textNoGroup      = "No group type"
+)
+
+// allReasons lists the reasons of flags with up to n condition sets
+// (evaluation.md §3.7).
+func allReasons(n int) []Reason {
+	all := make([]Reason, 0, reasonIndexed+n*int(reasonKinds))
+	all = append(all,
+		Reason{ReasonNoGroupType, -1, textNoGroup},
+		Reason{ReasonSuperCondition, 0, "Super condition value"},
+		Reason{ReasonHoldout, -1, "Holdout condition value"},
+		Reason{ReasonFlagDisabled, -1, "Feature flag is disabled"},
+		Reason{ReasonMissingFlag, -1, "Flag cannot be evaluated due to missing dependency"})
+	all = append(all, failures[1:]...)
+	for i := range n {
+		all = append(all,
+			Reason{ReasonConditionMatch, i, "Matched condition set " + strconv.Itoa(i+1)},
+			Reason{ReasonOutOfRollout, i, textOut},
+			Reason{ReasonNoConditionMatch, i, textNo},
+			Reason{ReasonNoConditionMatch, i, textNoBehavioral},
+			Reason{ReasonNoConditionMatch, i, textNoGroupGiven},
+			Reason{ReasonNoGroupType, i, textNoGroup})
+	}
+	return all
+}

@@ -1,0 +1,163 @@
+package flags
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// Results are rendered when flags are compiled, in factors: a head with the
+// key and the value, the reason, and a tail with the metadata and the payload.
+// To write a result is to copy the three. So memory grows with conditions plus
+// variants, not with their product.
+
+// A span is a piece of Snapshot.arena.
+type span struct{ off, len uint32 }
+
+func (s *Snapshot) bytes(p span) []byte { return s.arena[p.off : p.off+p.len : p.off+p.len] }
+
+// A value is one value that a flag can have.
+type value struct {
+	head, tail span
+	payload    span   // the payload's JSON within the tail; empty: none
+	text       string // the payload as Metadata.Payload shows it
+	variant    string
+	hasVariant bool
+	enabled    bool
+	failed     bool
+}
+
+func (s *Snapshot) result(i int32, out outcome) Result {
+	f, v := &s.flags[i], &s.values[out.value]
+	return Result{
+		Key: f.key, Enabled: v.enabled, Variant: v.variant, Failed: v.failed,
+		Reason:     s.reasons[out.reason],
+		Metadata:   Metadata{ID: f.id, Version: f.version, Payload: v.text, HasExperiment: f.hasExperiment},
+		hasVariant: v.hasVariant,
+		payload:    s.bytes(v.payload),
+	}
+}
+
+// appendString appends a JSON string.
+func appendString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for i, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+		case r == utf8.RuneError:
+			// Either an invalid byte or the character itself.
+			dst = append(dst, "\uFFFD"...)
+		default:
+			dst = append(dst, s[i:i+utf8.RuneLen(r)]...)
+		}
+	}
+	return append(dst, '"')
+}
+
+func (c *compiler) span(from int) span {
+	return span{uint32(from), uint32(len(c.arena) - from)}
+}
+
+// addValue renders one value of a flag. The tail without payload is the same
+// for all values of a flag.
+func (c *compiler) addValue(f *flag, v value, payload json.RawMessage) int32 {
+	start := len(c.arena)
+	c.arena = append(appendString(c.arena, f.key), `:{"key":`...)
+	c.arena = append(appendString(c.arena, f.key), `,"enabled":`...)
+	c.arena = strconv.AppendBool(c.arena, v.enabled)
+	if v.hasVariant {
+		c.arena = appendString(append(c.arena, `,"variant":`...), v.variant)
+	}
+	if v.failed {
+		c.arena = append(c.arena, `,"failed":true`...)
+	}
+	c.arena = append(c.arena, ',')
+	v.head = c.span(start)
+
+	raw := jsonscan.Value(bytes.TrimSpace(payload))
+	if raw.Kind() == jsonscan.Invalid || raw.Kind() == jsonscan.Null {
+		if c.plainTail.len == 0 {
+			c.plainTail, _ = c.tail(f, nil)
+		}
+		v.tail = c.plainTail
+	} else {
+		v.tail, v.payload = c.tail(f, raw)
+		if v.payload.len > 0 {
+			rendered := jsonscan.Value(c.arena[v.payload.off:][:v.payload.len])
+			if rendered.Kind() == jsonscan.String {
+				b, _ := rendered.AppendString(nil)
+				v.text = string(b)
+			} else {
+				v.text = string(rendered)
+			}
+		}
+	}
+	c.s.values = append(c.s.values, v)
+	return int32(len(c.s.values) - 1)
+}
+
+func (c *compiler) tail(f *flag, payload jsonscan.Value) (tail, at span) {
+	start := len(c.arena)
+	c.arena = strconv.AppendInt(append(c.arena, `,"metadata":{"id":`...), f.id, 10)
+	c.arena = strconv.AppendInt(append(c.arena, `,"version":`...), int64(f.version), 10)
+	c.arena = append(c.arena, `,"description":null`...)
+	if payload != nil {
+		c.arena = append(c.arena, `,"payload":`...)
+		at.off = uint32(len(c.arena))
+		c.arena = appendPayload(c.arena, payload)
+		at = c.span(int(at.off))
+	}
+	c.arena = strconv.AppendBool(append(c.arena, `,"has_experiment":`...), f.hasExperiment)
+	c.arena = append(c.arena, `}}`...)
+	return c.span(start), at
+}
+
+// appendPayload appends a payload as stored, without white space between tokens.
+func appendPayload(dst []byte, payload jsonscan.Value) []byte {
+	if payload.Kind() == jsonscan.String {
+		if utf8.Valid(payload) {
+			return append(dst, payload...)
+		}
+		b, _ := payload.AppendString(nil)
+		return appendString(dst, string(b))
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, bytes.ToValidUTF8(payload, []byte("\uFFFD"))); err != nil {
+		return append(dst, "null"...)
+	}
+	return append(dst, b.Bytes()...)
+}
+
+// renderReasons renders the reasons of a Snapshot.
+func (c *compiler) renderReasons(conditions int) {
+	c.s.reasons = allReasons(conditions)
+	c.s.rendered = make([]span, len(c.s.reasons))
+	for i, r := range c.s.reasons {
+		start := len(c.arena)
+		c.arena = appendString(append(c.arena, `"reason":{"code":`...), r.Code)
+		c.arena = append(c.arena, `,"condition_index":`...)
+		if r.ConditionIndex < 0 {
+			c.arena = append(c.arena, "null"...)
+		} else {
+			c.arena = strconv.AppendInt(c.arena, int64(r.ConditionIndex), 10)
+		}
+		c.arena = appendString(append(c.arena, `,"description":`...), r.Description)
+		c.arena = append(c.arena, '}')
+		c.s.rendered[i] = c.span(start)
+	}
+}
+
+func (c *compiler) checkSize() error {
+	if int64(len(c.arena)) > c.maxBytes {
+		return fmt.Errorf("%w: rendered results exceed %d bytes", ErrTooLarge, c.maxBytes)
+	}
+	return nil
+}

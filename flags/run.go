@@ -1,0 +1,617 @@
+package flags
+
+import (
+	"math/bits"
+	"sync"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// An outcome is what one evaluation of a flag comes to: numbers into the
+// Snapshot's tables of values and reasons.
+type outcome struct {
+	value  int32
+	reason int32
+}
+
+const (
+	valueHidden  = -1 // the request may not see the flag, or it is never evaluated
+	valueOmitted = -2 // a dependency cycle removes the flag
+)
+
+// A state says whether a flag is evaluated by its conditions at all.
+type state uint8
+
+const (
+	normal  state = iota
+	dormant       // inactive or with encrypted payloads: false for dependents, never in results
+	missing       // depends on a flag that does not exist
+	faulty        // could not be understood
+	cyclic        // depends on itself, or on a flag that does
+)
+
+// A flag is a compiled flag. Its values are a run in Snapshot.values: off, on,
+// then the variants and what else its definition needs.
+type flag struct {
+	key         string
+	prefix      string // key and dot: how every hashed text starts
+	state       state
+	hash        hashKind
+	device      bool // bucketed by device
+	earlyExit   bool
+	holdoutAll  bool
+	survey      bool
+	requirement runtime.Requirement
+	aggregation int32 // flag-level: a group type's ordinal, or an owner constant
+	continuity  int32 // number among the continuity flags, or -1
+	enrollment  int32 // slot of $feature_enrollment/<key>, or -1
+	off         int32 // value; on is the next one
+	values      int32 // number of values, from off
+	optOut      int32 // value of an early access opt-out
+	holdout     int32 // value, or -1
+	failed      int32 // value
+	holdoutAt   float64
+	fixed       outcome // outcome that no request can change; value -1: none
+	conditions  []condition
+	variants    []variantBound
+	needs       []int32 // slots that the flag looks at
+	direct      []int32 // flags it depends on, all earlier in program order
+	tags        []string
+
+	readsCohorts bool // stored cohorts
+	readsHash    bool // continuity can change the outcome
+	encrypted    bool
+
+	id            int64
+	version       int
+	hasExperiment bool
+}
+
+func (f *flag) on() int32 { return f.off + 1 }
+
+// A variantBound is a variant with the end of its share (evaluation.md §2.3).
+type variantBound struct {
+	below float64
+	value int32
+}
+
+// A condition is a compiled condition set.
+type condition struct {
+	steps       []uint32 // checks, in effective order (evaluation.md §3.5)
+	threshold   float64  // rollout percentage / 100
+	everyone    bool     // the percentage is 100: no hash
+	hashMatters bool     // evaluation.md §2.6
+	aggregation int32
+	pinned      int32 // value, or -1
+}
+
+var inputs = sync.Pool{New: func() any { return new(Input) }}
+
+// release returns a pooled Input. It must not keep the caller's maps alive.
+func release(in *Input) {
+	in.request, in.keys, in.trace = nil, nil, nil
+	in.filter.Tags = nil
+	if cap(in.buf) > 1<<16 {
+		in.buf = nil
+	}
+	inputs.Put(in)
+}
+
+// one evaluates a single flag, and what it depends on, for a Go caller.
+func (s *Snapshot) one(i int32, r *Request) outcome {
+	f := &s.flags[i]
+	if f.state == dormant || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags) {
+		return outcome{value: valueHidden}
+	}
+	if f.fixed.value != valueHidden {
+		return f.fixed
+	}
+	in := inputs.Get().(*Input)
+	in.fromRequest(s, r)
+	out := in.single(i)
+	release(in)
+	return out
+}
+
+// nextRun makes everything that earlier evaluations remembered invalid.
+func (in *Input) nextRun() {
+	if in.run++; in.run >= 1<<30 {
+		clear(in.memo[:cap(in.memo)])
+		clear(in.cohorts[:cap(in.cohorts)])
+		clear(in.ran[:cap(in.ran)])
+		in.run = 1
+	}
+}
+
+// single evaluates flag i after the flags that it depends on. The filter has
+// been asked about i, but not about those.
+func (in *Input) single(i int32) outcome {
+	in.nextRun()
+	s := in.snap
+	f := &s.flags[i]
+	if len(f.direct) == 0 {
+		return in.evaluate(f)
+	}
+	clear(in.mask)
+	in.mask[i>>6] |= 1 << (i & 63)
+	s.closure(in.mask, i)
+	for w, word := range in.mask {
+		for ; word != 0; word &= word - 1 {
+			j := int32(w<<6 + bits.TrailingZeros64(word))
+			t := &s.flags[j]
+			if j != i && (t.state == dormant || !in.filter.Admits(t.requirement, t.tags)) {
+				continue
+			}
+			in.outcomes[j], in.ran[j] = in.evaluate(t), in.run
+		}
+	}
+	return in.outcomes[i]
+}
+
+// closure adds to the set all flags that its members depend on, none of which
+// comes after from.
+func (s *Snapshot) closure(set []uint64, from int32) {
+	if s.cyclic {
+		s.cyclicClosure(set)
+		return
+	}
+	for w := from >> 6; w >= 0; w-- {
+		// Dependencies come earlier: bits that are added to this word are lower
+		// than the one that adds them.
+		for word := set[w]; word != 0; {
+			b := 63 - bits.LeadingZeros64(word)
+			for _, d := range s.flags[w<<6+int32(b)].direct {
+				set[d>>6] |= 1 << (d & 63)
+			}
+			word = set[w] & (1<<b - 1)
+		}
+	}
+}
+
+// cyclicClosure is closure for definitions with dependency cycles, where a
+// dependency may come later in program order.
+func (s *Snapshot) cyclicClosure(set []uint64) {
+	var todo []int32
+	for w, word := range set {
+		for ; word != 0; word &= word - 1 {
+			todo = append(todo, int32(w<<6+bits.TrailingZeros64(word)))
+		}
+	}
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, d := range s.flags[i].direct {
+			if set[d>>6]&(1<<(d&63)) == 0 {
+				set[d>>6] |= 1 << (d & 63)
+				todo = append(todo, d)
+			}
+		}
+	}
+}
+
+// admit computes the set of flags that the request may see (evaluation.md
+// §3.1), dormant ones excluded.
+func (in *Input) admit() []uint64 {
+	s := in.snap
+	set := in.admitted
+	copy(set, s.admits[in.filter.Kind])
+	if len(in.filter.Tags) > 0 {
+		copy(in.mask, s.untagged)
+		for _, tag := range in.filter.Tags {
+			for _, i := range s.tagged[tag] {
+				in.mask[i>>6] |= 1 << (i & 63)
+			}
+		}
+		for w := range set {
+			set[w] &= in.mask[w]
+		}
+	}
+	if in.SurveysOnly {
+		for w := range set {
+			set[w] &= s.surveys[w]
+		}
+	}
+	if in.someKeys {
+		clear(in.mask)
+		last := int32(-1)
+		for _, key := range in.keys {
+			if i, ok := s.index[key]; ok {
+				in.mask[i>>6] |= 1 << (i & 63)
+				last = max(last, i)
+			}
+		}
+		if last >= 0 {
+			s.closure(in.mask, last)
+		}
+		for w := range set {
+			set[w] &= in.mask[w]
+		}
+	}
+	return set
+}
+
+// all evaluates every admitted flag into in.outcomes and returns their number,
+// those that a cycle omits not counted, and whether anything failed.
+func (in *Input) all() (n int, partial bool) {
+	in.nextRun()
+	s := in.snap
+	for w, word := range in.admit() {
+		for ; word != 0; word &= word - 1 {
+			i := int32(w<<6 + bits.TrailingZeros64(word))
+			out := in.evaluate(&s.flags[i])
+			in.outcomes[i], in.ran[i] = out, in.run
+			if out.value < 0 {
+				partial = true
+				continue
+			}
+			n++
+			partial = partial || s.values[out.value].failed
+		}
+	}
+	return n, partial
+}
+
+// evaluate decides one flag; what it depends on has been evaluated. It is
+// evaluation.md §3.2 to §3.7.
+func (in *Input) evaluate(f *flag) outcome {
+	if f.fixed.value != valueHidden && in.trace == nil {
+		return f.fixed
+	}
+	switch f.state {
+	case cyclic, missing, faulty:
+		return f.fixed
+	}
+	if f.enrollment >= 0 {
+		if p := in.property(f.enrollment); p != nil {
+			enrolled := p.kind == jsonscan.True || p.kind == jsonscan.String && in.text(p) == "true"
+			if in.trace != nil {
+				in.traceEnrollment(p, enrolled)
+			}
+			if enrolled {
+				return outcome{f.on(), reasonSuper}
+			}
+			return outcome{f.optOut, reasonSuper}
+		}
+	}
+	if f.holdout >= 0 && in.heldOut(f) {
+		return outcome{f.holdout, reasonHeldOut}
+	}
+
+	var (
+		best         = rankNone // rank and index of the reason to report
+		bestIndex    int32
+		groupSkipped bool
+		behavioral   bool
+
+		// A condition that passes only provisionally leaves an outcome behind
+		// and evaluation goes on (evaluation.md §3.9): if every way it can end
+		// gives the same value, the flag is settled all the same.
+		pending = outcome{value: valueHidden}
+		blame   failCode
+		unclear bool
+
+		hashed = int32(ownerNobody) // aggregation that hash belongs to
+		hash   float64
+	)
+	settle := func(out outcome) outcome {
+		if pending.value < 0 {
+			return out
+		}
+		if unclear || out.value != pending.value {
+			return outcome{f.failed, reasonFailed(blame)}
+		}
+		return pending
+	}
+
+conditions:
+	for i := range f.conditions {
+		c := &f.conditions[i]
+		index := int32(i)
+		subject, ok := in.subject(f, c.aggregation)
+		if !ok {
+			if c.aggregation != ownerPerson {
+				groupSkipped = true
+				best, bestIndex = best.better(rankNoGroup, bestIndex, index)
+				if in.trace != nil {
+					in.traceSkip(f, index, ReasonNoGroupType)
+				}
+				continue
+			}
+			if c.hashMatters {
+				best, bestIndex = best.better(rankOut, bestIndex, index)
+				if in.trace != nil {
+					in.traceSkip(f, index, ReasonOutOfRollout)
+				}
+				continue
+			}
+		}
+		if in.trace != nil {
+			in.traceCondition(f, index, subject)
+		}
+		var taint failCode
+		for n, id := range c.steps {
+			v := in.verdict(id)
+			if v == yes {
+				continue
+			}
+			k := &in.snap.checks[id]
+			if v == provisional {
+				if taint == 0 {
+					taint = in.failure(k.slot)
+				}
+				continue
+			}
+			if in.trace != nil {
+				in.traceStop(f, index, n, v)
+			}
+			if v == broken {
+				if pending.value >= 0 {
+					return outcome{f.failed, reasonFailed(blame)}
+				}
+				return outcome{f.failed, reasonFailed(k.fail)}
+			}
+			if k.op == opCohort && in.snap.cohorts[k.slot].behavioral {
+				behavioral = true
+			}
+			best, bestIndex = best.better(rankNo, bestIndex, index)
+			continue conditions
+		}
+
+		inRollout := c.everyone
+		if !inRollout {
+			if hashed != c.aggregation {
+				hashed, hash = c.aggregation, in.bucket(f, subject, saltRollout)
+			}
+			inRollout = hash <= c.threshold
+		}
+		if in.trace != nil {
+			in.traceRollout(f, index, subject, inRollout)
+		}
+		var out outcome
+		switch {
+		case inRollout:
+			out = outcome{in.pick(f, c, subject), reasonAt(reasonMatch, index)}
+		case f.earlyExit:
+			out = outcome{f.off, reasonAt(reasonOut, index)}
+		default:
+			best, bestIndex = best.better(rankOut, bestIndex, index)
+			continue
+		}
+		if taint == 0 {
+			return settle(out)
+		}
+		switch {
+		case pending.value < 0:
+			pending, blame = out, taint
+		case pending.value != out.value:
+			unclear = true
+		}
+	}
+
+	reason := int32(reasonNoGroupNull)
+	switch best {
+	case rankOut:
+		reason = reasonAt(reasonOut, bestIndex)
+	case rankNo:
+		kind := reasonNo
+		if behavioral {
+			kind = reasonNoBehavioral
+		} else if groupSkipped {
+			kind = reasonNoGroupGiven
+		}
+		reason = reasonAt(kind, bestIndex)
+	case rankNoGroup:
+		reason = reasonAt(reasonNoGroup, bestIndex)
+	}
+	return settle(outcome{f.off, reason})
+}
+
+// A rank orders the reasons of a flag that did not match (evaluation.md §3.7).
+type rank uint8
+
+const (
+	rankNone rank = iota
+	rankNoGroup
+	rankNo
+	rankOut
+)
+
+// better returns the higher rank with its index; among equals the later wins.
+func (r rank) better(other rank, index, otherIndex int32) (rank, int32) {
+	if other >= r {
+		return other, otherIndex
+	}
+	return r, index
+}
+
+// subject returns the text that a condition set hashes (evaluation.md §2.4).
+// It is not ok without a usable group key or device ID; the subject is then
+// empty.
+func (in *Input) subject(f *flag, aggregation int32) (string, bool) {
+	switch {
+	case aggregation >= 0:
+		if in.request != nil {
+			key := clean(in.request.Groups[in.snap.groupNames[aggregation]])
+			return key, key != ""
+		}
+		if g := &in.groups[aggregation]; g.gen == in.gen && g.usable {
+			return g.key, true
+		}
+		return "", false
+	case aggregation != ownerPerson:
+		return "", false
+	case f.device:
+		id := in.idProperty(in.DeviceID, in.snap.deviceSlot)
+		return id, id != ""
+	case f.continuity >= 0:
+		if in.request != nil {
+			if key, ok := in.request.Overrides[f.key]; ok {
+				return clean(key), true
+			}
+		} else if o := &in.overrides[f.continuity]; o.gen == in.gen {
+			return o.key, true
+		}
+		if id := in.idProperty(in.AnonymousID, in.snap.anonymousSlot); id != "" {
+			return id, true
+		}
+	}
+	return in.id, true
+}
+
+// idProperty returns an ID of the request, or else the request's property that
+// stands for it, if that is a string.
+func (in *Input) idProperty(id string, slot int32) string {
+	if id != "" || slot < 0 {
+		return clean(id)
+	}
+	if p := in.own(slot); p != nil && p.origin == fromRequest && p.kind == jsonscan.String {
+		return in.text(p)
+	}
+	return ""
+}
+
+// bucket hashes a subject for a flag. An empty subject is 0 by definition
+// (evaluation.md §2.5).
+func (in *Input) bucket(f *flag, subject, salt string) float64 {
+	if subject == "" {
+		return 0
+	}
+	in.hash = append(append(append(in.hash[:0], f.prefix...), subject...), salt...)
+	return f.hash.bucket(in.hash)
+}
+
+// heldOut decides the holdout (evaluation.md §13.2).
+func (in *Input) heldOut(f *flag) bool {
+	subject := in.id
+	switch {
+	case f.aggregation != ownerPerson:
+		subject, _ = in.subject(f, f.aggregation)
+	case f.device:
+		if id := in.idProperty(in.DeviceID, in.snap.deviceSlot); id != "" {
+			subject = id
+		}
+	case f.continuity >= 0:
+		// Stored hash keys do not count here.
+		if id := in.idProperty(in.AnonymousID, in.snap.anonymousSlot); id != "" {
+			subject = id
+		}
+	}
+	if f.holdoutAll && in.trace == nil {
+		return true
+	}
+	in.hash = append(append(in.hash[:0], holdoutPrefix...), subject...)
+	h := f.hash.bucket(in.hash)
+	out := f.holdoutAll || h <= f.holdoutAt
+	if in.trace != nil {
+		in.traceHoldout(f, subject, h, out)
+	}
+	return out
+}
+
+const holdoutPrefix = "holdout-"
+
+// pick chooses the value of a matching condition set (evaluation.md §2.3).
+func (in *Input) pick(f *flag, c *condition, subject string) int32 {
+	if c.pinned >= 0 {
+		return c.pinned
+	}
+	if len(f.variants) == 0 {
+		return f.on()
+	}
+	h := in.bucket(f, subject, saltVariant)
+	value := f.on()
+	for i := range f.variants {
+		if h < f.variants[i].below {
+			value = f.variants[i].value
+			break
+		}
+	}
+	if in.trace != nil {
+		in.traceVariant(f, h, value)
+	}
+	return value
+}
+
+// dependency compares the value of the flag that a filter depends on
+// (evaluation.md §7.3). A flag that was not evaluated counts as false.
+func (in *Input) dependency(c *check) verdict {
+	target := &in.snap.flags[c.slot]
+	value := target.off
+	if in.ran[c.slot] == in.run {
+		value = in.outcomes[c.slot].value
+		if in.snap.values[value].failed {
+			return provisional
+		}
+	}
+	return verdictOf(c.more.accepts[value-target.off])
+}
+
+// failure returns the code with which a flag failed.
+func (in *Input) failure(i int32) failCode {
+	return failCode(in.outcomes[i].reason-reasonFailed0) + 1
+}
+
+// member reports whether the person is in a cohort.
+func (in *Input) member(i int32) bool {
+	if m := in.cohorts[i]; m>>1 == in.run {
+		return m&1 != 0
+	}
+	c := &in.snap.cohorts[i]
+	var is bool
+	if c.stored >= 0 {
+		is = in.members[c.stored] == in.gen
+	} else {
+		is = in.holds(&c.root)
+	}
+	m := in.run << 1
+	if is {
+		m |= 1
+	}
+	in.cohorts[i] = m
+	return is
+}
+
+// A node is a compiled node of a cohort's tree.
+type node struct {
+	kind    nodeType
+	negated bool
+	id      uint32 // check or cohort
+	nodes   []node
+}
+
+type nodeType uint8
+
+const (
+	nodeNever nodeType = iota // a leaf that matches nobody
+	nodeAll
+	nodeAny
+	nodeCheck
+	nodeCohort
+)
+
+func (in *Input) holds(n *node) bool {
+	var is bool
+	switch n.kind {
+	case nodeAll:
+		is = true
+		for i := range n.nodes {
+			if !in.holds(&n.nodes[i]) {
+				is = false
+				break
+			}
+		}
+	case nodeAny:
+		for i := range n.nodes {
+			if in.holds(&n.nodes[i]) {
+				is = true
+				break
+			}
+		}
+	case nodeCheck:
+		is = in.verdict(n.id) == yes
+	case nodeCohort:
+		is = in.member(int32(n.id))
+	}
+	return is != n.negated
+}

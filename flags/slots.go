@@ -1,0 +1,144 @@
+package flags
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// A slot number stands for one property name of one owner (the person, the
+// facts about the person record, or a group type) that some flag looks at.
+// Requests fill an array of slots once; properties that no flag looks at are
+// skipped unread.
+
+const (
+	ownerPerson   = -1
+	ownerMetadata = -2 // facts about the person record
+	ownerNobody   = -3 // an unresolvable group: its properties are never set
+)
+
+// A slotDef is what compilation knows about a slot.
+type slotDef struct {
+	name  string
+	owner int // a group type's ordinal, or one of the constants above
+
+	// fallbacks are the slots whose value counts when this one is not set:
+	// $os and $os_name stand for each other, $initial_x is derived from x
+	// (evaluation.md §8.4).
+	fallbacks []int32
+	geo       bool // one of the $geoip_* properties
+}
+
+// A nameTable finds the slot of a property name. It is an open-addressing table
+// over the length and the first and last eight bytes of a name, which tells
+// property names apart in one or two probes and costs a third of a Go map.
+type nameTable struct {
+	mask    uint32
+	entries []nameEntry
+}
+
+type nameEntry struct {
+	name string
+	slot int32 // slot number + 1; 0 is free
+}
+
+func hashName[T string | []byte](name T) uint32 {
+	n := len(name)
+	var a, b uint64
+	switch {
+	case n >= 8:
+		a = load64(name, 0)
+		b = load64(name, n-8)
+	default:
+		for i := range n {
+			a = a<<8 | uint64(name[i])
+		}
+	}
+	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^uint64(n)^0xd1b54a32d192ed03)
+	return uint32(hi ^ lo ^ (hi^lo)>>32)
+}
+
+func load64[T string | []byte](s T, i int) uint64 {
+	var b [8]byte
+	copy(b[:], s[i:i+8])
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func newNameTable(defs []slotDef, owner int) nameTable {
+	n := 0
+	for i := range defs {
+		if defs[i].owner == owner {
+			n++
+		}
+	}
+	if n == 0 {
+		return nameTable{}
+	}
+	size := 1 << bits.Len(uint(n*2))
+	t := nameTable{mask: uint32(size - 1), entries: make([]nameEntry, size)}
+	for i := range defs {
+		if defs[i].owner != owner {
+			continue
+		}
+		h := hashName(defs[i].name) & t.mask
+		for t.entries[h].slot != 0 {
+			h = (h + 1) & t.mask
+		}
+		t.entries[h] = nameEntry{defs[i].name, int32(i) + 1}
+	}
+	return t
+}
+
+// find returns the slot of a name, or -1.
+func (t *nameTable) find(name []byte) int32 {
+	if len(t.entries) == 0 {
+		return -1
+	}
+	for h := hashName(name) & t.mask; ; h = (h + 1) & t.mask {
+		e := &t.entries[h]
+		if e.slot == 0 {
+			return -1
+		}
+		if e.name == string(name) {
+			return e.slot - 1
+		}
+	}
+}
+
+// initialNames are the person properties x from which $initial_x is derived
+// when the person has none (evaluation.md §8.4).
+var initialNames = func() map[string]string {
+	m := make(map[string]string)
+	for _, name := range []string{
+		"$app_build", "$app_name", "$app_namespace", "$app_version", "$browser", "$browser_version",
+		"$device_type", "$current_url", "$pathname", "$os", "$os_version", "$referring_domain",
+		"$referrer", "$screen_height", "$screen_width", "$viewport_height", "$viewport_width",
+		"$raw_user_agent",
+	} {
+		m["$initial_"+name[1:]] = name
+	}
+	for _, name := range []string{
+		"utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "gclid", "gad_source",
+		"gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "twclid", "li_fat_id", "mc_cid",
+		"igshid", "ttclid", "rdt_cid", "epik", "qclid", "sccid", "irclid", "_kx",
+	} {
+		m["$initial_"+name] = name
+	}
+	return m
+}()
+
+// geoNames are the properties that a GeoIP look-up sets (API, GeoIP override).
+var geoNames = map[string]bool{
+	"$geoip_city_name": true, "$geoip_country_name": true, "$geoip_country_code": true,
+	"$geoip_continent_name": true, "$geoip_continent_code": true, "$geoip_postal_code": true,
+	"$geoip_time_zone": true,
+}
+
+const (
+	groupKeyName     = "$group_key"
+	enrollmentPrefix = "$feature_enrollment/"
+	surveyPrefix     = "survey-targeting-"
+
+	// metadataPrefix is where a request carries facts about the person record.
+	metadataPrefix = "__posthog_person_metadata__"
+	createdAt      = "created_at"
+)

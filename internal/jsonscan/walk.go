@@ -1,0 +1,181 @@
+package jsonscan
+
+// stage says what a walker expects next.
+type stage uint8
+
+const (
+	atStart stage = iota // the opening bracket
+	inside               // a comma or the closing bracket
+	atEnd                // nothing: the walk ended, with or without a fault
+)
+
+// walker is what Members and Elements have in common.
+type walker struct {
+	text       []byte
+	next       int // index of the first byte that was not read
+	start, end int // the value
+	stage      stage
+	fault      fault // the fault is at text[next]
+}
+
+// Members steps through the members of an object, in the order of the input:
+//
+//	for o.Next() {
+//		use(o.Key(), o.Value())
+//	}
+//	if err := o.Err(); err != nil { … }
+//
+// The zero Members has no members and an error.
+type Members struct {
+	w                walker
+	keyStart, keyEnd int
+	seen             content
+}
+
+// Elements steps through the elements of an array, as [Members] does through
+// the members of an object.
+type Elements struct{ w walker }
+
+// Object returns the members of an object. White space around the object is
+// allowed, so that it may be a whole text that was not parsed. If v is not an
+// object there are no members and Err says so.
+func (v Value) Object() Members { return Members{w: walker{text: v}} }
+
+// Array returns the elements of an array. White space around the array is
+// allowed, so that it may be a whole text that was not parsed. If v is not an
+// array there are no elements and Err says so.
+func (v Value) Array() Elements { return Elements{w: walker{text: v}} }
+
+// Next steps to the next member, and reports whether there is one. After it
+// has returned false it does so forever.
+func (o *Members) Next() bool {
+	w := &o.w
+	i, ok := w.advance('{', '}', notObject, badObject)
+	if !ok {
+		return false
+	}
+	if i >= len(w.text) || w.text[i] != '"' {
+		return w.fail(i, badName)
+	}
+	o.keyStart = i + 1
+	i, seen, f := scanString(w.text, i+1)
+	if f != none {
+		return w.fail(i, f)
+	}
+	o.keyEnd, o.seen = i-1, seen
+	i = space(w.text, i)
+	if i >= len(w.text) || w.text[i] != ':' {
+		return w.fail(i, badColon)
+	}
+	return w.value(space(w.text, i+1))
+}
+
+// Next steps to the next element, and reports whether there is one. After it
+// has returned false it does so forever.
+func (a *Elements) Next() bool {
+	i, ok := a.w.advance('[', ']', notArray, badArray)
+	return ok && a.w.value(i)
+}
+
+// advance moves to where the next member or element begins. It returns false
+// if the walk is over.
+func (w *walker) advance(open, close byte, other, broken fault) (int, bool) {
+	b := w.text
+	i := space(b, w.next)
+	switch w.stage {
+	case atStart:
+		if i >= len(b) || b[i] != open {
+			return i, w.fail(i, other)
+		}
+		i = space(b, i+1)
+		if i >= len(b) || b[i] != close {
+			return i, true
+		}
+	case inside:
+		if i < len(b) && b[i] == ',' {
+			return space(b, i+1), true
+		}
+		if i >= len(b) || b[i] != close {
+			return i, w.fail(i, broken)
+		}
+	default:
+		return i, false
+	}
+	// The closing bracket: only white space may follow.
+	if i = space(b, i+1); i < len(b) {
+		return i, w.fail(i, badTail)
+	}
+	return i, w.fail(i, none)
+}
+
+// value reads the value at text[i].
+func (w *walker) value(i int) bool {
+	var end int
+	var f fault
+	if i < len(w.text) && w.text[i] == '"' { // most values, and skip does more than they need
+		end, _, f = scanString(w.text, i+1)
+	} else {
+		end, f = skip(w.text, i, MaxDepth-1)
+	}
+	if f != none {
+		return w.fail(end, f)
+	}
+	w.start, w.end, w.next, w.stage = i, end, end, inside
+	return true
+}
+
+// fail ends the walk, with the given fault or none. It returns false.
+func (w *walker) fail(i int, f fault) bool {
+	w.start, w.end, w.next, w.stage, w.fault = 0, 0, i, atEnd, f
+	return false
+}
+
+func (w *walker) err() error {
+	if w.fault == none {
+		return nil
+	}
+	return newError(w.text, w.next, w.fault, MaxDepth)
+}
+
+func (w *walker) current() Value {
+	if w.end == 0 {
+		return nil
+	}
+	return w.text[w.start:w.end:w.end]
+}
+
+// Key returns the current member's name as it stands between the quotes, nil
+// if there is no current member. It shares the memory of the input. It is the
+// name itself if KeyPlain is true.
+func (o *Members) Key() []byte {
+	if o.w.end == 0 {
+		return nil
+	}
+	return o.w.text[o.keyStart:o.keyEnd:o.keyEnd]
+}
+
+// KeyPlain reports whether Key is the decoded name: valid UTF-8 without
+// escapes.
+func (o *Members) KeyPlain() bool { return plain(o.Key(), o.seen) }
+
+// AppendKey appends the current member's decoded name to dst. It decodes as
+// [Value.AppendString] does.
+func (o *Members) AppendKey(dst []byte) []byte { return appendText(dst, o.Key(), o.seen) }
+
+// Value returns the current member's value, nil if there is no current member.
+// It shares the memory of the input.
+func (o *Members) Value() Value { return o.w.current() }
+
+// Err returns the fault that ended the walk, a [*SyntaxError], or nil. It is
+// nil before the walk has ended. Offsets count from the start of the value
+// that is walked.
+func (o *Members) Err() error { return o.w.err() }
+
+// Value returns the current element, nil if there is none. It shares the
+// memory of the input.
+func (a *Elements) Value() Value { return a.w.current() }
+
+// Err returns the fault that ended the walk, a [*SyntaxError], or nil. It is
+// nil before the walk has ended. Offsets count from the start of the value
+// that is walked.
+func (a *Elements) Err() error { return a.w.err() }

@@ -1,0 +1,3 @@
+package useragent
+
+var Safely = safely
