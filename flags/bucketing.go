@@ -37,7 +37,9 @@ func (k hashKind) bucket(text []byte) float64 {
 		top = xxhash.Sum64(text)
 	} else {
 		sum := sha1.Sum(text)
-		top = binary.BigEndian.Uint64(sum[:8])
+		// The sum was just written in words of 32 bits. To load 64 at once
+		// would have to wait until both are in the cache.
+		top = uint64(binary.BigEndian.Uint32(sum[0:4]))<<32 | uint64(binary.BigEndian.Uint32(sum[4:8]))
 	}
 	return float64(top>>4) / (1 << 60)
 }

@@ -22,9 +22,12 @@ type Matcher interface {
 type op uint8
 
 const (
-	opNever op = iota // false whatever the property is
-	opFail            // the filter cannot be understood: the flag fails with check.fail
-	opSet
+	opNever       op = iota // false whatever the property is
+	opFail                  // the filter cannot be understood: the flag fails with check.fail
+	opCohort                // membership
+	opCohortNever           // a cohort filter with an operator for properties
+	opFlag                  // another flag's value
+	opSet                   // from here on: a property
 	opText   // exact: lower-cased text
 	opTexts  // exact: one of several lower-cased texts
 	opTruthy // exact: truthiness (evaluation.md §4.4, version 1)
@@ -48,8 +51,6 @@ const (
 	opSemverLT
 	opSemverLTE
 	opSemverRange
-	opCohort
-	opFlag
 )
 
 // An operator is an entry of evaluation.md §4.2.
@@ -146,31 +147,41 @@ func verdictOf(b bool) verdict {
 	return no
 }
 
-// verdict returns the result of check id, from the memo if it was asked before.
+// verdict returns the result of check id and keeps it for this run. Callers look
+// into the memo first.
 func (in *Input) verdict(id uint32) verdict {
-	if m := in.memo[id]; m>>2 == in.run {
-		return verdict(m & 3)
+	c := &in.snap.checks[id]
+	v := no
+	if c.op < opSet {
+		switch c.op {
+		case opFail:
+			v = broken
+		case opCohort:
+			v = verdictOf(in.member(c.slot) != c.negated)
+		case opFlag:
+			v = in.dependency(c)
+		}
+	} else {
+		p := &in.slots[c.slot]
+		if p.gen != in.gen || p.kind == jsonscan.Invalid {
+			p = in.absent(c.slot)
+		}
+		switch {
+		case p == nil:
+			v = verdictOf(c.missing)
+		case c.op == opText && p.have&folded != 0:
+			// By far the most frequent comparison.
+			v = verdictOf(p.textual == c.text != c.negated)
+		default:
+			v = in.compare(c, p)
+		}
 	}
-	v := in.check(&in.snap.checks[id])
 	in.memo[id] = in.run<<2 | uint32(v)
 	return v
 }
 
-func (in *Input) check(c *check) verdict {
-	switch c.op {
-	case opNever:
-		return no
-	case opFail:
-		return broken
-	case opCohort:
-		return verdictOf(in.member(c.slot) != c.negated)
-	case opFlag:
-		return in.dependency(c)
-	}
-	p := in.property(c.slot)
-	if p == nil {
-		return verdictOf(c.missing)
-	}
+// compare checks a property that is set.
+func (in *Input) compare(c *check, p *property) verdict {
 	var result bool
 	switch c.op {
 	case opSet:

@@ -168,11 +168,45 @@ func (c *compiler) compile() error {
 	c.sets()
 	c.s.arena = slices.Clone(c.arena)
 	c.s.values = slices.Clone(c.s.values)
+	c.s.edges = slices.Clone(c.s.edges)
 	c.s.checks = slices.Clone(c.s.checks)
+	c.pack()
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return int(b.Severity) - int(a.Severity) })
 	c.s.problems = c.problems
 	c.s.etag = etag(c.d, c.o)
 	return nil
+}
+
+// pack moves what the flags hold in small slices of their own next to each
+// other, in the order in which evaluation walks over it.
+func (c *compiler) pack() {
+	conditions, steps, variants := 0, 0, 0
+	for i := range c.s.flags {
+		f := &c.s.flags[i]
+		conditions += len(f.conditions)
+		variants += len(f.variants)
+		for j := range f.conditions {
+			steps += len(f.conditions[j].steps)
+		}
+	}
+	allConditions := make([]condition, 0, conditions)
+	allSteps := make([]uint32, 0, steps)
+	allVariants := make([]variantBound, 0, variants)
+	for i := range c.s.flags {
+		f := &c.s.flags[i]
+		for j := range f.conditions {
+			allSteps, f.conditions[j].steps = moved(allSteps, f.conditions[j].steps)
+		}
+		allConditions, f.conditions = moved(allConditions, f.conditions)
+		allVariants, f.variants = moved(allVariants, f.variants)
+	}
+}
+
+// moved appends a piece to what is packed and returns both.
+func moved[E any](packed, piece []E) (all, copied []E) {
+	n := len(packed)
+	all = append(packed, piece...)
+	return all, all[n:len(all):len(all)]
 }
 
 // groups numbers the group types by name.
@@ -435,6 +469,7 @@ func (c *compiler) compileFlag(i int32) {
 	c.readSlot = make(map[int32]bool)
 
 	f.prefix = f.key + "."
+	c.s.longestPrefix = max(c.s.longestPrefix, len(f.prefix))
 	f.id, f.version = m.ID, m.Version
 	f.hasExperiment = m.HasExperiment == nil || *m.HasExperiment
 	f.encrypted = m.HasEncryptedPayloads
@@ -569,6 +604,7 @@ func (c *compiler) behaviour(f *flag, m *Flag) {
 			c.s.anonymousSlot = c.rawSlot(ownerPerson, "$anon_distinct_id")
 		}
 	}
+	f.special = f.device || f.continuity >= 0
 }
 
 func (c *compiler) aggregation(a Aggregation) int32 {
@@ -601,7 +637,9 @@ func (c *compiler) condition(f *flag, m *Flag, n int, pins map[string]int32) {
 		}
 	}
 	dst.hashMatters = !dst.everyone || dst.pinned < 0 && drawDepends(m)
-	f.readsHash = f.readsHash || f.continuity >= 0 && dst.aggregation == ownerPerson && dst.hashMatters
+	// Wider than hashMatters: a single variant with less than 100 % is drawn too.
+	hashed := !dst.everyone || dst.pinned < 0 && len(f.variants) > 0
+	f.readsHash = f.readsHash || f.continuity >= 0 && dst.aggregation == ownerPerson && hashed
 	dst.steps = c.steps(f, src, n, dst.aggregation)
 }
 

@@ -93,7 +93,7 @@ func (c *compiler) cohort(id int64, depth int) (*cohortBuild, failCode) {
 		if err := checkTree(src.Properties, 0); err != nil {
 			c.problem(Error, at, nil, "flags that need the cohort fail", "%w", err)
 			b.code = failCohortData
-		} else {
+		} else if b.code = c.patterns(src.Properties, at, b); b.code == 0 {
 			compiled.root, b.code = c.node(src.Properties, at, b, depth)
 		}
 	}
@@ -145,6 +145,24 @@ func checkTree(n *CohortNode, depth int) error {
 		}
 	}
 	return nil
+}
+
+// patterns looks for regular expressions that cannot be compiled here. They
+// spoil the cohort before any cohort that it refers to can.
+func (c *compiler) patterns(n *CohortNode, at *path, b *cohortBuild) failCode {
+	if n.Leaf == nil {
+		for i := range n.Values {
+			if code := c.patterns(&n.Values[i], &path{up: &path{up: at, name: "values"}, n: i}, b); code != 0 {
+				return code
+			}
+		}
+		return 0
+	}
+	if operators[n.Leaf.Operator].op != opRegex || leafKind(n.Leaf) != leafProperty {
+		return 0
+	}
+	_, code := c.leaf(n.Leaf, at, b, 0)
+	return code
 }
 
 type leafType uint8

@@ -3,7 +3,6 @@ package flags
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
@@ -356,18 +355,37 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 }
 
 // cohortSteps compiles the cohort filters of a condition set. All cohorts that
-// can be reached are resolved before any is looked at (evaluation.md §5.5).
+// can be reached are resolved before any filter is looked at (evaluation.md
+// §5.5).
 func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) []uint32 {
-	first := len(steps)
+	const hint = "flags that reach the filter fail"
+	resolved := make(map[*Filter]*cohortBuild)
 	for j := range src.Properties {
 		fl := &src.Properties[j]
 		if fl.Type != "cohort" {
 			continue
 		}
-		at := filterPath(n, j)
+		at := &path{up: filterPath(n, j), name: "value"}
+		id, ok := cohortID(fl.Value)
+		if !ok {
+			return append(steps, c.failCheck(failCohortData, at, fl.Value, hint, "a cohort's id must be an integer"))
+		}
+		b, code := c.cohort(id, 0)
+		if code != 0 {
+			return append(steps, c.failCheck(code, at, fl.Value, hint, "cohort %d: %s", id, cohortFailure(code)))
+		}
+		resolved[fl] = b
+	}
+	for j := range src.Properties {
+		fl := &src.Properties[j]
+		if fl.Type != "cohort" {
+			continue
+		}
+		at, b := filterPath(n, j), resolved[fl]
 		if fl.fault != nil {
 			id, _ := c.propertyCheck(fl, ownerPerson, at)
-			return append(steps[:first], id)
+			steps = append(steps, id)
+			continue
 		}
 		if fl.Negation {
 			c.problem(Warning, &path{up: at, name: "negation"}, nil, "use the operator not_in", "negation counts in cohorts only and is ignored here")
@@ -376,32 +394,20 @@ func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) [
 		if name == "" {
 			name = "in"
 		}
-		if _, ok := operators[name]; !ok {
-			id := c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator")
-			return append(steps[:first], id)
-		}
-		id, ok := cohortID(fl.Value)
-		if !ok {
-			return append(steps[:first], c.failCheck(failCohortData, &path{up: at, name: "value"}, fl.Value, "flags that reach the filter fail", "a cohort's id must be an integer"))
-		}
-		b, code := c.cohort(id, 0)
-		if code != 0 {
-			c.problem(Error, &path{up: at, name: "value"}, fl.Value, "flags that reach the filter fail", "cohort %d: %s", id, cohortFailure(code))
-			return append(steps[:first], c.addCheck(checkKey{op: opFail, slot: int32(code)}, func() check { return check{fail: code} }))
+		key := checkKey{op: opCohort, negated: name == "not_in", slot: b.ord}
+		switch _, known := operators[name]; {
+		case !known:
+			steps = append(steps, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator"))
+			continue
+		case name != "in" && name != "not_in":
+			c.problem(Warning, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
+			key.op = opCohortNever
 		}
 		for _, slot := range b.slots {
 			c.readSlot[slot] = true
 		}
 		f.readsCohorts = f.readsCohorts || b.readsStored
-		if name != "in" && name != "not_in" {
-			c.problem(Warning, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
-			steps = append(steps, c.never(-1, name, fl))
-			continue
-		}
-		key := checkKey{op: opCohort, negated: name == "not_in", slot: b.ord}
-		steps = append(steps, c.addCheck(key, func() check {
-			return check{name: name, value: strconv.FormatInt(id, 10)}
-		}))
+		steps = append(steps, c.addCheck(key, func() check { return check{name: name, value: shorten(fl.Value)} }))
 	}
 	return steps
 }

@@ -652,7 +652,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	case k == jsonscan.String:
 		f.Key = d.word(key)
 	case k == jsonscan.Number && f.Type == "flag":
-		f.Key = string(key)
+		if _, err := strconv.ParseInt(string(key), 10, 64); err == nil {
+			f.Key = string(key)
+		}
 	case f.Type == "flag" || f.Type == "cohort":
 		// Without a usable key a dependency never matches; a cohort needs none.
 	default:

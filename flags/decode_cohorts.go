@@ -235,7 +235,6 @@ func (d *decoder) legacyGroups(c *Cohort, at *path, v jsonscan.Value) error {
 		at = &path{up: at, name: "properties"}
 		switch {
 		case behavioral:
-			c.Behavioral = true
 			group.Type = "OR" // nobody
 		case properties.Kind() == jsonscan.Array:
 			a := properties.Array()
@@ -263,8 +262,6 @@ func (d *decoder) legacyGroups(c *Cohort, at *path, v jsonscan.Value) error {
 					Key: string(o.AppendKey(nil)), Value: []byte(o.Value()), Type: "person",
 				}})
 			}
-		default:
-			group.Type = "OR"
 		}
 		root.Values = append(root.Values, group)
 	}

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,8 +136,12 @@ func (s *Snapshot) ExplainInput(key string, in *Input) (*Trace, error) {
 	f := &s.flags[i]
 	t := new(Trace)
 	hidden := s.hidden(i, &Request{Filter: in.filter})
-	if f.state == dormant {
-		hidden = orElse(hidden, "flag is inactive")
+	switch {
+	case hidden != nil:
+	case f.state == dormant:
+		hidden = errInactive
+	case in.SurveysOnly && !f.survey:
+		hidden = errNoSurvey
 	}
 	if hidden != nil {
 		t.Hidden = hidden.Error()
@@ -163,12 +168,10 @@ func (s *Snapshot) ExplainInput(key string, in *Input) (*Trace, error) {
 	return t, nil
 }
 
-func orElse(err error, text string) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s", text)
-}
+var (
+	errInactive = errors.New("the flag is inactive")
+	errNoSurvey = errors.New("the request asks for survey flags only")
+)
 
 func (in *Input) aggregationName(a int32) string {
 	switch {
@@ -289,7 +292,7 @@ func (in *Input) traceFilter(id uint32) FilterTrace {
 		if d.Note != "" {
 			t.Seen += " (" + d.Note + ")"
 		}
-	case c.op == opCohort:
+	case c.op == opCohort || c.op == opCohortNever:
 		t.Source, t.Key, t.Present, t.Seen = "cohort", c.value, true, "not a member"
 		if in.member(c.slot) {
 			t.Seen = "member"

@@ -61,7 +61,9 @@ type Input struct {
 
 	admitted, mask []uint64
 	buf            []byte // decoded and folded texts of this request
-	hash           []byte // text to be hashed
+	hash           []byte // text to be hashed, see bucket
+	subjectInHash  string
+	hashed         bool
 	needs          []string
 	trace          *Trace
 	current        int32 // condition set that is being traced
@@ -96,15 +98,18 @@ type property struct {
 	kind   jsonscan.Kind // Invalid: known to be not set
 	origin origin
 	have   have
-	numOK  bool
-	dateOK bool
-	verOK  bool
+	how    goNumber // how a number came as a Go value, if raw is nil
 
-	raw        jsonscan.Value // the JSON, or nil for a string or number that came as a Go value
-	textual    string         // str(P) of evaluation.md §4.1
+	textual string         // str(P) of evaluation.md §4.1
+	num     float64        // the number of a Go value, even before haveNumber
+	raw     jsonscan.Value // the JSON, or nil if it came as a Go value
+	bits    uint64         // a Go integer
+
 	lowered    string
 	loweredASC string
-	num        float64
+	numOK      bool
+	dateOK     bool
+	verOK      bool
 	instant    time.Time
 	semver     semver.Version
 }
@@ -112,13 +117,26 @@ type property struct {
 type have uint8
 
 const (
-	haveText have = 1 << iota
-	haveFold
+	haveText    have = 1 << iota
+	folded           // lower-casing of either kind does not change the text
+	checkedFold      // folded is known
 	haveLower
 	haveASCII
 	haveNumber
 	haveDate
 	haveVersion
+)
+
+// A goNumber is the kind of a number that came as a Go value. Its JSON is
+// written only if a check wants the text.
+type goNumber uint8
+
+const (
+	goNone goNumber = iota
+	goInt
+	goUint
+	goFloat32
+	goFloat64
 )
 
 // view returns b as a string that shares its memory. The bytes must not change
@@ -161,7 +179,7 @@ func (in *Input) bind(s *Snapshot, distinctID string, f runtime.Filter, now time
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
 	in.id, in.filter, in.now = cutID(distinctID), f, now
 	in.keys, in.someKeys = nil, false
-	in.request, in.trace = nil, nil
+	in.request, in.trace, in.hashed = nil, nil, false
 	in.buf = in.buf[:0]
 }
 
@@ -172,7 +190,9 @@ func grown[S ~[]E, E any](s S, n int) S {
 }
 
 func cutID(id string) string {
-	id = clean(id)
+	if !utf8.ValidString(id) {
+		id = clean(id)
+	}
 	if len(id) <= 200 {
 		return id
 	}
@@ -246,7 +266,7 @@ func (in *Input) person(object []byte, from origin) error {
 		if i := s.personTable.find(name); i >= 0 {
 			in.setJSON(i, o.Value(), from)
 		}
-		if s.createdSlot >= 0 && string(name) == metadataPrefix+createdAt {
+		if s.createdSlot >= 0 && from == fromRequest && string(name) == metadataPrefix+createdAt {
 			in.setJSON(s.createdSlot, o.Value(), from)
 		}
 	}
@@ -363,7 +383,7 @@ func (in *Input) setJSON(i int32, v jsonscan.Value, from origin) {
 	}
 	// Field by field: to assign the whole struct would clear the derived forms,
 	// which have already makes unreachable.
-	p.gen, p.kind, p.origin, p.have, p.raw = in.gen, v.Kind(), from, 0, v
+	p.gen, p.kind, p.origin, p.have, p.raw, p.how = in.gen, v.Kind(), from, 0, v, goNone
 }
 
 func (in *Input) set(i int32, v property) {
@@ -371,11 +391,20 @@ func (in *Input) set(i int32, v property) {
 	if p.gen == in.gen && p.origin > v.origin {
 		return
 	}
-	p.gen, p.kind, p.origin, p.have, p.raw, p.textual = in.gen, v.kind, v.origin, v.have, v.raw, v.textual
+	p.gen, p.kind, p.origin, p.have, p.raw, p.how, p.textual = in.gen, v.kind, v.origin, v.have, v.raw, goNone, v.textual
 }
 
 // property returns the property of a slot, or nil if it is not set.
 func (in *Input) property(i int32) *property {
+	if p := &in.slots[i]; p.gen == in.gen && p.kind != jsonscan.Invalid {
+		return p
+	}
+	return in.absent(i)
+}
+
+// absent is property for a slot that has no value yet: it may be looked up, or
+// others may stand in for it.
+func (in *Input) absent(i int32) *property {
 	if p := in.own(i); p != nil {
 		return p
 	}
@@ -390,52 +419,52 @@ func (in *Input) property(i int32) *property {
 // own is property without the derived and mirrored ones.
 func (in *Input) own(i int32) *property {
 	p := &in.slots[i]
-	if p.gen != in.gen {
-		if in.request == nil {
-			return nil
-		}
-		in.lookUp(i, p)
-	}
-	if p.kind == jsonscan.Invalid {
+	if p.gen != in.gen && (in.request == nil || !in.lookUp(i, p)) || p.kind == jsonscan.Invalid {
 		return nil
 	}
 	return p
 }
 
-// lookUp reads a slot's property from the Request of a Go caller.
-func (in *Input) lookUp(i int32, p *property) {
-	p.gen, p.kind, p.have, p.raw, p.origin = in.gen, jsonscan.Invalid, 0, nil, fromRequest
+// lookUp reads a slot's property from the Request of a Go caller and reports
+// whether it is set.
+func (in *Input) lookUp(i int32, p *property) bool {
+	p.gen, p.kind, p.have, p.raw, p.origin, p.how = in.gen, jsonscan.Invalid, 0, nil, fromRequest, goNone
 	def, r := &in.snap.slots[i], in.request
+	var v any
+	var ok bool
 	switch {
 	case def.owner == ownerPerson:
-		if v, ok := r.PersonProperties[def.name]; ok {
-			in.setGo(p, v)
-		} else if i == in.snap.idSlot {
-			p.kind, p.textual, p.have = jsonscan.String, in.id, haveText
+		v, ok = r.PersonProperties[def.name]
+		if !ok && i == in.snap.idSlot {
+			v, ok = in.id, true
 		}
 	case def.owner == ownerMetadata:
-		if v, ok := r.PersonProperties[metadataPrefix+def.name]; ok {
-			in.setGo(p, v)
-		}
+		v, ok = r.PersonProperties[metadataPrefix+def.name]
 	case def.owner >= 0:
 		name := in.snap.groupNames[def.owner]
 		if def.name == groupKeyName {
-			if key, ok := r.Groups[name]; ok {
-				in.setGo(p, key)
-				return
+			if v, ok = r.Groups[name]; ok {
+				break
 			}
 		}
-		if v, ok := r.GroupProperties[name][def.name]; ok {
-			in.setGo(p, v)
-		}
+		v, ok = r.GroupProperties[name][def.name]
 	}
+	if ok {
+		in.setGo(p, v)
+	}
+	return p.kind != jsonscan.Invalid
 }
 
 // setGo takes a Go value as the JSON that encoding/json writes for it.
 func (in *Input) setGo(p *property, v any) {
 	switch v := v.(type) {
 	case string:
-		p.kind, p.textual, p.have = jsonscan.String, clean(v), haveText
+		p.kind = jsonscan.String
+		if text.Folded(v) { // which is valid UTF-8 as well
+			p.textual, p.have = v, haveText|checkedFold|folded
+		} else {
+			p.textual, p.have = clean(v), haveText
+		}
 	case bool:
 		p.kind = jsonscan.False
 		if v {
@@ -464,9 +493,9 @@ func (in *Input) setGo(p *property, v any) {
 	case uint64:
 		in.setUint(p, v)
 	case float32:
-		in.setFloat(p, float64(v), 32)
+		in.setFloat(p, float64(v), goFloat32)
 	case float64:
-		in.setFloat(p, v, 64)
+		in.setFloat(p, v, goFloat64)
 	case json.Number:
 		// encoding/json writes an empty json.Number as 0 and refuses what is
 		// no number.
@@ -494,35 +523,53 @@ func (in *Input) setGo(p *property, v any) {
 }
 
 func (in *Input) setInt(p *property, n int64) {
-	p.kind, p.num, p.numOK, p.have = jsonscan.Number, float64(n), true, haveNumber
-	start := len(in.buf)
-	in.buf = strconv.AppendInt(in.buf, n, 10)
-	p.raw = in.buf[start:]
+	p.kind, p.how, p.bits = jsonscan.Number, goInt, uint64(n)
+	p.num, p.numOK, p.have = float64(n), true, haveNumber
 }
 
 func (in *Input) setUint(p *property, n uint64) {
-	p.kind, p.num, p.numOK, p.have = jsonscan.Number, float64(n), true, haveNumber
-	start := len(in.buf)
-	in.buf = strconv.AppendUint(in.buf, n, 10)
-	p.raw = in.buf[start:]
+	p.kind, p.how, p.bits = jsonscan.Number, goUint, n
+	p.num, p.numOK, p.have = float64(n), true, haveNumber
 }
 
-// setFloat writes the literal that encoding/json would: an integer has no
-// fraction, very large and very small numbers have an exponent.
-func (in *Input) setFloat(p *property, f float64, size int) {
+func (in *Input) setFloat(p *property, f float64, kind goNumber) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return // cannot be encoded
 	}
-	format, abs := byte('f'), math.Abs(f)
-	if abs != 0 && (size == 64 && (abs < 1e-6 || abs >= 1e21) || size == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
-		format = 'e'
+	p.kind, p.how, p.num = jsonscan.Number, kind, f
+	if kind == goFloat64 {
+		p.numOK, p.have = true, haveNumber
+	}
+}
+
+// literal returns the JSON of a number: as it came, or as encoding/json writes
+// the Go value. An integer has no fraction, very large and very small numbers
+// have an exponent.
+func (in *Input) literal(p *property) jsonscan.Value {
+	if p.raw != nil {
+		return p.raw
 	}
 	start := len(in.buf)
-	in.buf = strconv.AppendFloat(in.buf, f, format, -1, size)
-	p.kind, p.raw = jsonscan.Number, in.buf[start:]
-	if size == 64 {
-		p.num, p.numOK, p.have = f, true, haveNumber
+	switch p.how {
+	case goInt:
+		in.buf = strconv.AppendInt(in.buf, int64(p.bits), 10)
+	case goUint:
+		in.buf = strconv.AppendUint(in.buf, p.bits, 10)
+	default:
+		size := 64
+		abs := math.Abs(p.num)
+		exponent := abs < 1e-6 || abs >= 1e21
+		if p.how == goFloat32 {
+			size, exponent = 32, float32(abs) < 1e-6 || float32(abs) >= 1e21
+		}
+		format := byte('f')
+		if exponent && abs != 0 {
+			format = 'e'
+		}
+		in.buf = strconv.AppendFloat(in.buf, p.num, format, -1, size)
 	}
+	p.raw = in.buf[start:]
+	return p.raw
 }
 
 // marshal encodes a value of a kind that setGo does not know. A value that
@@ -569,7 +616,7 @@ func (in *Input) text(p *property) string {
 	case jsonscan.String:
 		p.textual = in.decode(p.raw)
 	case jsonscan.Number:
-		p.textual = in.numeral(p.raw)
+		p.textual = in.numeral(in.literal(p))
 	case jsonscan.Null:
 		p.textual = "null"
 	case jsonscan.True:
@@ -585,58 +632,71 @@ func (in *Input) text(p *property) string {
 	return p.textual
 }
 
-// fold returns str(P) and finds out once whether lower-casing changes it.
-func (in *Input) fold(p *property) string {
-	s := in.text(p)
-	if p.have&haveFold == 0 {
-		p.have |= haveFold
-		if text.Folded(s) {
-			p.lowered, p.loweredASC = s, s
-			p.have |= haveLower | haveASCII
-		}
-	}
-	return s
-}
-
 // lower is str(P) in full Unicode lower case.
 func (in *Input) lower(p *property) string {
-	if p.have&haveLower == 0 {
-		if s := in.fold(p); p.have&haveLower == 0 {
-			start := len(in.buf)
-			in.buf = text.AppendLower(in.buf, s)
-			p.lowered = view(in.buf[start:])
-			p.have |= haveLower
-		}
+	if p.have&folded != 0 {
+		return p.textual
+	}
+	return in.lowerSlow(p)
+}
+
+func (in *Input) lowerSlow(p *property) string {
+	if s := in.text(p); in.isFolded(p, s) {
+		return s
+	} else if p.have&haveLower == 0 {
+		start := len(in.buf)
+		in.buf = text.AppendLower(in.buf, s)
+		p.lowered = view(in.buf[start:])
+		p.have |= haveLower
 	}
 	return p.lowered
 }
 
 // ascii is str(P) with A to Z in lower case.
 func (in *Input) ascii(p *property) string {
-	if p.have&haveASCII == 0 {
-		if s := in.fold(p); p.have&haveASCII == 0 {
-			start := len(in.buf)
-			in.buf = text.AppendLowerASCII(in.buf, s)
-			p.loweredASC = view(in.buf[start:])
-			p.have |= haveASCII
-		}
+	if p.have&folded != 0 {
+		return p.textual
+	}
+	if s := in.text(p); in.isFolded(p, s) {
+		return s
+	} else if p.have&haveASCII == 0 {
+		start := len(in.buf)
+		in.buf = text.AppendLowerASCII(in.buf, s)
+		p.loweredASC = view(in.buf[start:])
+		p.have |= haveASCII
 	}
 	return p.loweredASC
 }
 
-// number is P as evaluation.md §4.7 compares it.
-func (in *Input) number(p *property) (float64, bool) {
-	if p.have&haveNumber == 0 {
-		p.have |= haveNumber
-		switch p.kind {
-		case jsonscan.Number:
-			p.num, p.numOK = p.raw.Float()
-		case jsonscan.String:
-			p.num, p.numOK = text.Float(in.text(p))
-		default:
-			p.numOK = false
+// isFolded finds out once whether lower-casing changes the text.
+func (in *Input) isFolded(p *property, s string) bool {
+	if p.have&checkedFold == 0 {
+		p.have |= checkedFold
+		if text.Folded(s) {
+			p.have |= folded
 		}
 	}
+	return p.have&folded != 0
+}
+
+// number is P as evaluation.md §4.7 compares it.
+func (in *Input) number(p *property) (float64, bool) {
+	if p.have&haveNumber != 0 {
+		return p.num, p.numOK
+	}
+	return in.numberSlow(p)
+}
+
+func (in *Input) numberSlow(p *property) (float64, bool) {
+	switch p.kind {
+	case jsonscan.Number:
+		p.num, p.numOK = in.literal(p).Float()
+	case jsonscan.String:
+		p.num, p.numOK = text.Float(in.text(p))
+	default:
+		p.numOK = false
+	}
+	p.have |= haveNumber
 	return p.num, p.numOK
 }
 

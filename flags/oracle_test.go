@@ -208,6 +208,12 @@ func decode(b []byte) any {
 // first that does not agree with the reference.
 func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Snapshot, in *flags.Input, r *reference.Request, rnd *rand.Rand) bool {
 	t.Helper()
+	// A store cannot have properties of a group without a usable key.
+	for name := range r.StoredGroups {
+		if key := r.Groups[name]; len(key) == 0 || key[0] != '-' && (key[0] < '0' || key[0] > '9') && (key[0] != '"' || string(key) == `""`) {
+			delete(r.StoredGroups, name)
+		}
+	}
 	results, partial := doc.Evaluate(r)
 	want := wire(results)
 	bad := func(what, diff string) bool {
@@ -271,7 +277,6 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 			r.StoredGroups[name] = p
 		}
 	}
-	// Stores have properties only of groups that the request names.
 	fill(t, in, s, r, needed, nil)
 	r.StoredGroups = stored
 	if lazy, _ := s.AppendFlags(nil, in); !bytes.Equal(lazy, got) {
@@ -354,7 +359,7 @@ func TestRandomComparison(t *testing.T) {
 	in := new(flags.Input) // one for all, as in a server
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	n, failures := 0, 0
-	for want := cases(t); n < want && failures < 5; seed++ {
+	for want := cases(t); n < want && failures == 0; seed++ {
 		n += comparisons(t, seed, in, rnd, &failures)
 	}
 	t.Logf("%d comparisons", n)

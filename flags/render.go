@@ -20,9 +20,11 @@ type span struct{ off, len uint32 }
 
 func (s *Snapshot) bytes(p span) []byte { return s.arena[p.off : p.off+p.len : p.off+p.len] }
 
+// edges are the head and the tail of a value.
+type edges struct{ head, tail span }
+
 // A value is one value that a flag can have.
 type value struct {
-	head, tail span
 	payload    span   // the payload's JSON within the tail; empty: none
 	text       string // the payload as Metadata.Payload shows it
 	variant    string
@@ -80,16 +82,16 @@ func (c *compiler) addValue(f *flag, v value, payload json.RawMessage) int32 {
 		c.arena = append(c.arena, `,"failed":true`...)
 	}
 	c.arena = append(c.arena, ',')
-	v.head = c.span(start)
+	e := edges{head: c.span(start)}
 
 	raw := jsonscan.Value(bytes.TrimSpace(payload))
 	if raw.Kind() == jsonscan.Invalid || raw.Kind() == jsonscan.Null {
 		if c.plainTail.len == 0 {
 			c.plainTail, _ = c.tail(f, nil)
 		}
-		v.tail = c.plainTail
+		e.tail = c.plainTail
 	} else {
-		v.tail, v.payload = c.tail(f, raw)
+		e.tail, v.payload = c.tail(f, raw)
 		if v.payload.len > 0 {
 			rendered := jsonscan.Value(c.arena[v.payload.off:][:v.payload.len])
 			if rendered.Kind() == jsonscan.String {
@@ -101,6 +103,7 @@ func (c *compiler) addValue(f *flag, v value, payload json.RawMessage) int32 {
 		}
 	}
 	c.s.values = append(c.s.values, v)
+	c.s.edges = append(c.s.edges, e)
 	return int32(len(c.s.values) - 1)
 }
 

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -32,36 +33,39 @@ const (
 )
 
 // A flag is a compiled flag. Its values are a run in Snapshot.values: off, on,
-// then the variants and what else its definition needs.
+// then the variants and what else its definition needs. What every evaluation
+// reads comes first.
 type flag struct {
+	fixed      outcome // outcome that no request can change; value -1: none
+	conditions []condition
+	off        int32 // value; on is the next one
+	failed     int32 // value
+	enrollment int32 // slot of $feature_enrollment/<key>, or -1
+	holdout    int32 // value, or -1
+	continuity int32 // number among the continuity flags, or -1
+	state      state
+	hash       hashKind
+	device     bool // bucketed by device
+	earlyExit  bool
+	special    bool // a person's subject may be other than the distinct ID
+	prefix     string // key and dot: how every hashed text starts
+	variants   []variantBound
+
 	key         string
-	prefix      string // key and dot: how every hashed text starts
-	state       state
-	hash        hashKind
-	device      bool // bucketed by device
-	earlyExit   bool
-	holdoutAll  bool
-	survey      bool
-	requirement runtime.Requirement
-	aggregation int32 // flag-level: a group type's ordinal, or an owner constant
-	continuity  int32 // number among the continuity flags, or -1
-	enrollment  int32 // slot of $feature_enrollment/<key>, or -1
-	off         int32 // value; on is the next one
 	values      int32 // number of values, from off
 	optOut      int32 // value of an early access opt-out
-	holdout     int32 // value, or -1
-	failed      int32 // value
+	aggregation int32 // flag-level: a group type's ordinal, or an owner constant
+	holdoutAll  bool
 	holdoutAt   float64
-	fixed       outcome // outcome that no request can change; value -1: none
-	conditions  []condition
-	variants    []variantBound
-	needs       []int32 // slots that the flag looks at
 	direct      []int32 // flags it depends on, all earlier in program order
+	needs       []int32 // slots that the flag looks at
+	requirement runtime.Requirement
 	tags        []string
 
+	survey       bool
+	encrypted    bool
 	readsCohorts bool // stored cohorts
 	readsHash    bool // continuity can change the outcome
-	encrypted    bool
 
 	id            int64
 	version       int
@@ -140,7 +144,7 @@ func (in *Input) single(i int32) outcome {
 		for ; word != 0; word &= word - 1 {
 			j := int32(w<<6 + bits.TrailingZeros64(word))
 			t := &s.flags[j]
-			if j != i && (t.state == dormant || !in.filter.Admits(t.requirement, t.tags)) {
+			if j != i && (t.state == dormant || in.SurveysOnly && !t.survey || !in.filter.Admits(t.requirement, t.tags)) {
 				continue
 			}
 			in.outcomes[j], in.ran[j] = in.evaluate(t), in.run
@@ -246,7 +250,7 @@ func (in *Input) all() (n int, partial bool) {
 				continue
 			}
 			n++
-			partial = partial || s.values[out.value].failed
+			partial = partial || uint32(out.reason-reasonFailed0) < failCodes
 		}
 	}
 	return n, partial
@@ -294,21 +298,14 @@ func (in *Input) evaluate(f *flag) outcome {
 		hashed = int32(ownerNobody) // aggregation that hash belongs to
 		hash   float64
 	)
-	settle := func(out outcome) outcome {
-		if pending.value < 0 {
-			return out
-		}
-		if unclear || out.value != pending.value {
-			return outcome{f.failed, reasonFailed(blame)}
-		}
-		return pending
-	}
-
 conditions:
 	for i := range f.conditions {
 		c := &f.conditions[i]
 		index := int32(i)
-		subject, ok := in.subject(f, c.aggregation)
+		subject, ok := in.id, true
+		if c.aggregation != ownerPerson || f.special {
+			subject, ok = in.subject(f, c.aggregation)
+		}
 		if !ok {
 			if c.aggregation != ownerPerson {
 				groupSkipped = true
@@ -331,7 +328,12 @@ conditions:
 		}
 		var taint failCode
 		for n, id := range c.steps {
-			v := in.verdict(id)
+			var v verdict
+			if m := in.memo[id]; m>>2 == in.run {
+				v = verdict(m & 3)
+			} else {
+				v = in.verdict(id)
+			}
 			if v == yes {
 				continue
 			}
@@ -351,7 +353,7 @@ conditions:
 				}
 				return outcome{f.failed, reasonFailed(k.fail)}
 			}
-			if k.op == opCohort && in.snap.cohorts[k.slot].behavioral {
+			if (k.op == opCohort || k.op == opCohortNever) && in.snap.cohorts[k.slot].behavioral {
 				behavioral = true
 			}
 			best, bestIndex = best.better(rankNo, bestIndex, index)
@@ -379,7 +381,7 @@ conditions:
 			continue
 		}
 		if taint == 0 {
-			return settle(out)
+			return f.settled(out, pending, blame, unclear)
 		}
 		switch {
 		case pending.value < 0:
@@ -404,7 +406,19 @@ conditions:
 	case rankNoGroup:
 		reason = reasonAt(reasonNoGroup, bestIndex)
 	}
-	return settle(outcome{f.off, reason})
+	return f.settled(outcome{f.off, reason}, pending, blame, unclear)
+}
+
+// settled is the outcome of a flag whose conditions came to out, after the
+// outcome pending that only a failed dependency keeps from counting.
+func (f *flag) settled(out, pending outcome, blame failCode, unclear bool) outcome {
+	if pending.value < 0 {
+		return out
+	}
+	if unclear || out.value != pending.value {
+		return outcome{f.failed, reasonFailed(blame)}
+	}
+	return pending
 }
 
 // A rank orders the reasons of a flag that did not match (evaluation.md §3.7).
@@ -473,12 +487,23 @@ func (in *Input) idProperty(id string, slot int32) string {
 
 // bucket hashes a subject for a flag. An empty subject is 0 by definition
 // (evaluation.md §2.5).
+//
+// The hashed text is the flag's prefix, the subject and a salt. The subject,
+// followed by the only salt there is, stays in the buffer from flag to flag;
+// each flag writes its prefix in front.
 func (in *Input) bucket(f *flag, subject, salt string) float64 {
 	if subject == "" {
 		return 0
 	}
-	in.hash = append(append(append(in.hash[:0], f.prefix...), subject...), salt...)
-	return f.hash.bucket(in.hash)
+	front := in.snap.longestPrefix
+	if !in.hashed || in.subjectInHash != subject {
+		in.hash = append(slices.Grow(in.hash[:0], front)[:front], subject...)
+		in.hash = append(in.hash, saltVariant...)
+		in.hashed, in.subjectInHash = true, subject
+	}
+	start := front - len(f.prefix)
+	copy(in.hash[start:front], f.prefix)
+	return f.hash.bucket(in.hash[start : front+len(subject)+len(salt)])
 }
 
 // heldOut decides the holdout (evaluation.md §13.2).
@@ -500,8 +525,9 @@ func (in *Input) heldOut(f *flag) bool {
 	if f.holdoutAll && in.trace == nil {
 		return true
 	}
-	in.hash = append(append(in.hash[:0], holdoutPrefix...), subject...)
-	h := f.hash.bucket(in.hash)
+	start := len(in.buf)
+	in.buf = append(append(in.buf, holdoutPrefix...), subject...)
+	h := f.hash.bucket(in.buf[start:])
 	out := f.holdoutAll || h <= f.holdoutAt
 	if in.trace != nil {
 		in.traceHoldout(f, subject, h, out)

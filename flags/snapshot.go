@@ -19,6 +19,7 @@ type Snapshot struct {
 	index map[string]int32 // program order by key
 
 	values   []value
+	edges    []edges // of values: what AppendFlags copies before and after the reason
 	reasons  []Reason
 	rendered []span // of reasons
 	arena    []byte // all rendered bytes
@@ -39,6 +40,7 @@ type Snapshot struct {
 	idSlot, createdSlot, deviceSlot, anonymousSlot int32
 
 	continuityFlags int
+	longestPrefix   int  // of flag.prefix
 	cyclic          bool // some flag is on a dependency cycle
 
 	// Sets of flags, 64 per word: those that each runtime.Kind may see, and of
@@ -269,10 +271,10 @@ func (s *Snapshot) AppendFlags(dst []byte, in *Input) ([]byte, Outcome) {
 			dst = append(dst, ',')
 		}
 		first = false
-		v := &s.values[out.value]
-		dst = append(dst, s.bytes(v.head)...)
-		dst = append(dst, s.bytes(s.rendered[out.reason])...)
-		dst = append(dst, s.bytes(v.tail)...)
+		e, r := &s.edges[out.value], s.rendered[out.reason]
+		dst = append(dst, s.arena[e.head.off:][:e.head.len]...)
+		dst = append(dst, s.arena[r.off:][:r.len]...)
+		dst = append(dst, s.arena[e.tail.off:][:e.tail.len]...)
 	}
 	return append(dst, '}'), Outcome{n, partial}
 }

@@ -1,6 +1,49 @@
-// Package reldate reads the dates of flag conditions, absolute ones and spans
-// back from now: evaluation.md §4.9.
+// Package reldate reads the dates of flag filters and of properties.
 //
-// All types are values and safe for concurrent use. Reading the common forms
-// (RFC 3339, plain dates, spans, epoch seconds) does not allocate.
+// A filter's value is parsed once, to a [Date] that is either an instant or a
+// span before now, such as -7d. [Date.At] gives the instant for each request:
+//
+//	d, ok := reldate.Parse("-7d", zone)
+//	bound := d.At(now, zone)
+//
+// A property's value is an instant at once: [Property] reads a text, and
+// [FromSeconds] a number. Comparing instants with time.Time's Before, After and
+// Equal is all that is left to do.
+//
+// # Forms
+//
+// These are the forms of evaluation.md §4.9, in the order in which they are
+// tried. They are accepted exactly as shown, without spaces around them.
+//
+//	7d -7d            1 before now: hours, days, weeks, months, years; below 10000
+//	2024-06-01T07:00:00Z
+//	2024-06-01T09:00:00.5+02:00
+//	                  2 RFC 3339; t and z may be lower case
+//	2024-06-01        3 midnight in the zone
+//	2024-06-01 07:00
+//	2024-06-01T07:00:00.5
+//	                  4 wall time in the zone
+//	2024-06-01 07:00 UTC
+//	2024-06-01T07:00:00+0200
+//	                  5 form 4 and an optional space, then UTC, Z or an offset
+//	Sat, 01 Jun 2024 09:00:00 +0200
+//	1 Jun 2024 07:00:00 GMT
+//	                  5 RFC 2822: an offset, GMT, UTC, UT or Z
+//
+// The zone is that of the project. A nil zone is UTC. Of a wall time that
+// occurs twice, in autumn, the earlier instant counts; one that does not occur,
+// in spring, is no date. That holds for midnight, too. Fractions of a second
+// are cut after nine digits. There is no second 60, and the name of a weekday
+// need not be the right one.
+//
+// # Spans
+//
+// Spans go into the past, whatever their sign. An hour is an hour, but days,
+// weeks, months and years move the wall clock of the zone. Months move one by
+// one, and where a month has no such day, its last day takes its place and
+// stays: two months before 31 March is 28 January, or 29 January in a leap
+// year. A year is twelve months.
+//
+// Nothing here allocates. All functions are pure, and the time they take is
+// linear in the length of the text. All values are safe for concurrent use.
 package reldate

@@ -52,8 +52,8 @@ func caret(v Version) Range {
 func Wildcard(s string) (Range, bool) {
 	s = trim(s)
 	if strings.IndexByte(s, '*') < 0 {
-		v, ok := parse(s)
-		if !ok {
+		var v Version
+		if !v.parse(s) {
 			return Range{}, false
 		}
 		return caret(v), true
@@ -66,8 +66,8 @@ func Wildcard(s string) (Range, bool) {
 			stars = true
 			s = s[1:]
 		} else {
-			c, rest, ok := component(s)
-			if !ok || stars {
+			c, digits := component(s)
+			if digits == 0 || stars {
 				return Range{}, false
 			}
 			if n == 0 {
@@ -76,7 +76,7 @@ func Wildcard(s string) (Range, bool) {
 				r.min.minor = c // a third number leaves no room for the star
 			}
 			r.fixed = n + 1
-			s = rest
+			s = s[digits:]
 		}
 		if s == "" {
 			return r, true

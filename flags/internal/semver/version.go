@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Version is a parsed version. Two versions are equal with == exactly if
@@ -20,59 +21,68 @@ type Version struct {
 // of any size, in a pre-release without leading zeros.
 //
 // Parse does not allocate. The result shares the memory of s.
-func Parse(s string) (Version, bool) {
-	return parse(trim(s))
+func Parse(s string) (v Version, ok bool) {
+	ok = v.parse(trim(s))
+	return v, ok
 }
 
 // trim removes what is allowed around a version. A v behind a space stays, and
 // makes the version invalid.
 func trim(s string) string {
-	return strings.TrimSpace(strings.TrimPrefix(s, "v"))
+	s = strings.TrimPrefix(s, "v")
+	if s == "" || inside(s[0]) && inside(s[len(s)-1]) {
+		return s
+	}
+	return strings.TrimSpace(s)
 }
 
-func parse(s string) (Version, bool) {
-	var v Version
-	var ok bool
-	if v.major, s, ok = component(s); !ok {
-		return Version{}, false
-	}
-	if s != "" && s[0] == '.' {
-		if v.minor, s, ok = component(s[1:]); !ok {
-			return Version{}, false
+// inside reports whether c is surely no part of a white space character.
+func inside(c byte) bool { return ' ' < c && c < utf8.RuneSelf }
+
+// parse sets v to the version s, which is trimmed. If s is no version, v stays
+// as it was. The result is a parameter because a version that is returned from
+// one function to the next is copied each time, which costs more than parsing.
+func (v *Version) parse(s string) bool {
+	var components [3]uint64
+	for i := range components {
+		n, digits := component(s)
+		if digits == 0 {
+			return false
 		}
-		if s != "" && s[0] == '.' {
-			if v.patch, s, ok = component(s[1:]); !ok {
-				return Version{}, false
-			}
+		components[i] = n
+		s = s[digits:]
+		if s == "" || s[0] != '.' || i == 2 {
+			break
 		}
+		s = s[1:]
 	}
+	var pre, build string
+	ok := true
 	if s != "" && s[0] == '-' {
-		if v.pre, s, ok = identifiers(s[1:], false); !ok {
-			return Version{}, false
-		}
+		pre, s, ok = identifiers(s[1:], false)
 	}
-	if s != "" && s[0] == '+' {
-		if v.build, s, ok = identifiers(s[1:], true); !ok {
-			return Version{}, false
-		}
+	if ok && s != "" && s[0] == '+' {
+		build, s, ok = identifiers(s[1:], true)
 	}
-	if s != "" {
-		return Version{}, false
+	if !ok || s != "" {
+		return false
 	}
-	return v, true
+	v.major, v.minor, v.patch, v.pre, v.build = components[0], components[1], components[2], pre, build
+	return true
 }
 
-// component reads the digits at the start of s.
-func component(s string) (n uint64, rest string, ok bool) {
-	i := 0
-	for ; i < len(s) && s[i]-'0' <= 9; i++ {
-		d := uint64(s[i] - '0')
-		if n > math.MaxUint64/10 || n == math.MaxUint64/10 && d > math.MaxUint64%10 {
-			return 0, s, false
+// component reads the number at the start of s and returns how many digits it
+// has, 0 if there is no number or if it does not fit.
+func component(s string) (n uint64, digits int) {
+	for digits < len(s) && s[digits]-'0' <= 9 {
+		d := uint64(s[digits] - '0')
+		if n >= math.MaxUint64/10 && (n > math.MaxUint64/10 || d > math.MaxUint64%10) {
+			return 0, 0
 		}
 		n = n*10 + d
+		digits++
 	}
-	return n, s[i:], i > 0
+	return n, digits
 }
 
 // identifiers reads the dot-separated identifiers at the start of s, up to a
@@ -143,6 +153,9 @@ func compareLists(a, b string) int {
 		var x, y string
 		x, a, _ = strings.Cut(a, ".")
 		y, b, _ = strings.Cut(b, ".")
+		if x == y {
+			continue
+		}
 		if c := compareIdentifiers(x, y); c != 0 {
 			return c
 		}

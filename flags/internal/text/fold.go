@@ -1,102 +1,194 @@
 package text
 
 import (
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Folded reports whether s is ASCII without capital letters, so that neither
-// folding changes it.
+// Several functions here look at eight bytes at a time, as one word. Adding to
+// all bytes of a word at once is safe as long as none of the sums exceeds a
+// byte; the high bit of each byte of the sum is then the answer for that byte.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
+// capitals has the high bit set in the bytes of w that are A to Z. The high
+// bits of w must not be set.
+func capitals(w uint64) uint64 {
+	fromA := w + (0x80-'A')*ones
+	behindZ := w + (0x80-'Z'-1)*ones
+	return (fromA ^ behindZ) & highs
+}
+
+// word returns the first eight bytes of s.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// Folded reports whether s is ASCII without A to Z. If so, [Lower] and
+// [AppendLowerASCII] give s itself.
 func Folded(s string) bool {
+	for len(s) >= 8 {
+		w := word(s)
+		if w&highs|capitals(w&^highs) != 0 {
+			return false
+		}
+		s = s[8:]
+	}
 	for i := range len(s) {
-		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
+		if c := s[i]; c >= utf8.RuneSelf || c-'A' < 26 {
 			return false
 		}
 	}
 	return true
 }
 
-// AppendLowerASCII appends s with A to Z in lower case (evaluation.md §4.5).
+// AppendLowerASCII appends s with A to Z in lower case and all other bytes as
+// they are (evaluation.md §4.5).
 func AppendLowerASCII(dst []byte, s string) []byte {
-	for i := range len(s) {
-		c := s[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
+	start := len(dst)
+	dst = append(dst, s...)
+	b := dst[start:]
+	for len(b) >= 8 {
+		w := binary.LittleEndian.Uint64(b)
+		// 0x80 of a capital becomes the 0x20 that makes it a small letter.
+		binary.LittleEndian.PutUint64(b, w|(capitals(w&^highs)&^w)>>2)
+		b = b[8:]
+	}
+	for i, c := range b {
+		if c-'A' < 26 {
+			b[i] = c | 0x20
 		}
-		dst = append(dst, c)
 	}
 	return dst
 }
 
-// Lower returns s in lower case by the full rules of Unicode, which do not
-// depend on a language (evaluation.md §4.4). That is not case folding: ß and SS
-// differ.
+// Lower returns s in lower case by the rules of Unicode for no language in
+// particular (evaluation.md §4.4). These include the two that are not about one
+// character alone: capital I with a dot above becomes i and a combining dot,
+// and capital sigma at the end of a word becomes final sigma. Nothing is folded
+// beyond that: ß and ss differ. Bytes that are not UTF-8 become U+FFFD.
+//
+// If nothing changes Lower returns s itself and does not allocate.
 func Lower(s string) string {
 	if Folded(s) {
 		return s
 	}
-	return string(AppendLower(nil, s))
+	i := unchanged(s)
+	if i == len(s) {
+		return s
+	}
+	const room = 8 // few letters are longer in lower case
+	dst := make([]byte, i, len(s)+room)
+	copy(dst, s)
+	return string(appendLower(dst, s, i))
 }
 
-// AppendLower is Lower into dst.
+// AppendLower appends [Lower] of s.
 func AppendLower(dst []byte, s string) []byte {
+	return appendLower(dst, s, 0)
+}
+
+// unchanged returns how many bytes at the start of s lower-casing leaves as
+// they are.
+func unchanged(s string) int {
 	for i, r := range s {
 		switch {
 		case r < utf8.RuneSelf:
 			if 'A' <= r && r <= 'Z' {
-				r += 'a' - 'A'
+				return i
 			}
-			dst = append(dst, byte(r))
-		case r == 'İ':
-			// The one letter whose lower case is two characters.
-			dst = append(dst, "i̇"...)
-		case r == 'Σ':
-			if finalSigma(s[:i], s[i+len("Σ"):]) {
-				dst = append(dst, "ς"...)
-			} else {
-				dst = append(dst, "σ"...)
+		case r == utf8.RuneError: // U+FFFD itself, or no UTF-8
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
 			}
-		default:
-			dst = utf8.AppendRune(dst, unicode.ToLower(r))
+		case unicode.ToLower(r) != r:
+			return i
+		}
+	}
+	return len(s)
+}
+
+const (
+	capitalSigma = 'Σ'
+	smallSigma   = 'σ'
+	finalSigma   = 'ς'
+	capitalIDot  = 'İ'
+)
+
+// appendLower appends s[i:] in lower case. What is before i only decides about
+// final sigma.
+func appendLower(dst []byte, s string, i int) []byte {
+	for i < len(s) {
+		start := i
+		for i < len(s) && s[i] < utf8.RuneSelf {
+			i++
+		}
+		dst = AppendLowerASCII(dst, s[start:i])
+		for i < len(s) && s[i] >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			switch r {
+			case capitalSigma:
+				r = smallSigma
+				if endsWord(s[:i], s[i+n:]) {
+					r = finalSigma
+				}
+			case capitalIDot:
+				dst = append(dst, 'i')
+				r = '\u0307'
+			default:
+				r = unicode.ToLower(r)
+			}
+			dst = utf8.AppendRune(dst, r)
+			i += n
 		}
 	}
 	return dst
 }
 
-// finalSigma is Unicode's condition Final_Sigma: a cased letter comes before,
-// none after, not counting characters that case ignores.
-func finalSigma(before, after string) bool {
-	for {
+// endsWord is the condition Final_Sigma of the Unicode Standard, section 3.13:
+// the sigma between before and after stands behind a letter that has case, and
+// not before one, whatever ignorable characters are in between.
+func endsWord(before, after string) bool {
+	preceded := false
+	for before != "" {
 		r, n := utf8.DecodeLastRuneInString(before)
-		if n == 0 {
-			return false
+		if !caseIgnorable(r) {
+			preceded = cased(r)
+			break
 		}
 		before = before[:len(before)-n]
-		if caseIgnorable(r) {
-			continue
-		}
-		if !cased(r) {
-			return false
-		}
-		break
 	}
-	for _, r := range after {
-		if caseIgnorable(r) {
-			continue
+	if !preceded {
+		return false
+	}
+	for after != "" {
+		r, n := utf8.DecodeRuneInString(after)
+		if !caseIgnorable(r) {
+			return !cased(r)
 		}
-		return !cased(r)
+		after = after[n:]
 	}
 	return true
 }
 
+// cased is the property Cased of the Unicode Standard, section 3.13.
 func cased(r rune) bool {
-	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
+	return unicode.In(r, unicode.Ll, unicode.Lu, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
+// caseIgnorable is the property Case_Ignorable of the Unicode Standard, section
+// 3.13: marks, format characters, modifiers, and the characters whose
+// Word_Break is MidLetter, MidNumLet or Single_Quote.
 func caseIgnorable(r rune) bool {
 	switch r {
-	case '\'', '.', ':', '·', '\u0387', '\u055F', '\u05F4', '\u2018', '\u2019', '\u2024', '\u2027',
-		'\uFE13', '\uFE52', '\uFE55', '\uFF07', '\uFF0E', '\uFF1A':
+	case ':', '·', '\u0387', '\u055F', '\u05F4', '\u2027', '\uFE13', '\uFE55', '\uFF1A', // MidLetter
+		'.', '\u2018', '\u2019', '\u2024', '\uFE52', '\uFF07', '\uFF0E', // MidNumLet
+		'\'': // Single_Quote
 		return true
 	}
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)

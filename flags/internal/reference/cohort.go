@@ -1,0 +1,315 @@
+package reference
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A cohort is one entry of "cohorts", in any of the shapes of §5.1.
+type cohort struct {
+	id         int64
+	stored     bool  // membership comes with the request (§5.4)
+	behavioral bool  // by its cohort_type; see also Document.behavioral
+	root       *node // nil: nobody is a member
+	broken     error // the tree is malformed (semantics 31)
+}
+
+// A node of a cohort tree is a leaf, or a group of children.
+type node struct {
+	leaf     *filter
+	any      bool // OR; else AND
+	children []*node
+}
+
+// decodeCohorts reads the map of the definitions endpoint, or the array of full records.
+func decodeCohorts(top *fields) map[int64]*cohort {
+	cohorts := map[int64]*cohort{}
+	raw := top.members["cohorts"]
+	if isNull(raw) {
+		return cohorts
+	}
+	if strings.HasPrefix(strings.TrimSpace(string(raw)), "[") {
+		for _, record := range top.array("cohorts") {
+			if c := decodeRecord(record); c != nil && cohorts[c.id] == nil {
+				cohorts[c.id] = c
+			}
+		}
+		return cohorts
+	}
+	for text, group := range top.object("cohorts").members {
+		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+			c := &cohort{id: id}
+			c.root, c.broken = decodeTree(group)
+			cohorts[id] = c
+		}
+	}
+	return cohorts
+}
+
+// decodeRecord reads a full record; nil if it does not exist.
+func decodeRecord(raw json.RawMessage) *cohort {
+	in := decodeFields(raw)
+	id := in.integer("id")
+	if id == nil || in.boolean("deleted", false) {
+		return nil
+	}
+	c := &cohort{id: *id, stored: in.boolean("is_static", false)}
+	if kind := in.text("cohort_type"); kind != nil && slices.Contains([]string{"behavioral", "realtime", "analytical"}, *kind) {
+		c.stored, c.behavioral = true, true // §5.4, semantics 32 and 33
+	}
+	switch properties := in.object("filters").members["properties"]; {
+	case !isEmptyObject(properties):
+		c.root, c.broken = decodeTree(properties)
+	case len(in.array("groups")) > 0:
+		c.root, c.broken = decodeLegacyGroups(in.array("groups"))
+	}
+	if c.broken == nil {
+		c.broken = in.problem
+	}
+	return c
+}
+
+// isEmptyObject also holds for null and absent.
+func isEmptyObject(raw json.RawMessage) bool {
+	object, isObject := decodeValue(raw).(map[string]any)
+	return isNull(raw) || isObject && len(object) == 0
+}
+
+// decodeTree reads a whole cohort's tree. An empty object has no members (§5.3).
+func decodeTree(raw json.RawMessage) (*node, error) {
+	if isEmptyObject(raw) {
+		return nil, nil
+	}
+	return decodeNode(raw)
+}
+
+// decodeNode reads a node: with values it is a group, else a leaf (§5.1). The errors are those of semantics 31.
+func decodeNode(raw json.RawMessage) (*node, error) {
+	in := decodeFields(raw)
+	if in.problem != nil || isEmptyObject(raw) {
+		return nil, fmt.Errorf("%w: node %s", errShape, raw)
+	}
+	kind, values := "", in.members["values"]
+	for _, old := range []string{"AND", "OR"} { // very old exports: {"AND":[…]}
+		if len(in.members) == 1 && in.has(old) {
+			kind, values = old, in.members[old]
+		}
+	}
+	if values == nil {
+		return decodeLeaf(raw)
+	}
+	if kind == "" {
+		kind, _ = decodeValue(in.members["type"]).(string)
+	}
+	n := &node{}
+	switch strings.ToUpper(kind) {
+	case "OR":
+		n.any = true
+	case "AND", "PROPERTY":
+	default:
+		return nil, fmt.Errorf("%w: group node %s", errShape, raw)
+	}
+	var elements []json.RawMessage
+	if isNull(values) || json.Unmarshal(values, &elements) != nil {
+		return nil, fmt.Errorf("%w: values %s", errShape, values)
+	}
+	for _, element := range elements {
+		child, err := decodeNode(element)
+		if err != nil {
+			return nil, err
+		}
+		n.children = append(n.children, child)
+	}
+	return n, nil
+}
+
+// decodeLeaf reads a leaf. Leaves of types that flags do not know are kept whatever they look like: §5.6 says that they
+// never fail a flag.
+func decodeLeaf(raw json.RawMessage) (*node, error) {
+	leaf, err := decodeFilter(raw)
+	if err != nil {
+		return nil, err
+	}
+	if leaf.problem == problemType {
+		return &node{leaf: &leaf}, nil
+	}
+	_, isText := leaf.key.(string)
+	if leaf.kind == typeCohort {
+		_, isText = integerValue(leaf.value)
+	}
+	if !isText || leaf.problem == problemOperator {
+		return nil, fmt.Errorf("%w: leaf %s", errShape, raw)
+	}
+	return &node{leaf: &leaf}, nil
+}
+
+// decodeLegacyGroups converts the field "groups" of old records (§5.6): groups are ORed, properties inside ANDed.
+func decodeLegacyGroups(groups []json.RawMessage) (*node, error) {
+	root := &node{any: true}
+	for _, raw := range groups {
+		in := decodeFields(raw)
+		if in.problem != nil || isNull(raw) {
+			return nil, fmt.Errorf("%w: group %s", errShape, raw)
+		}
+		if in.has("event_id") || in.has("action_id") {
+			root.children = append(root.children, &node{any: true}) // never matches
+			continue
+		}
+		all := &node{}
+		if properties, isMap := decodeValue(in.members["properties"]).(map[string]any); isMap {
+			for _, k := range slices.Sorted(maps.Keys(properties)) {
+				leaf := &filter{kind: typePerson, key: k, operator: "exact", value: properties[k]}
+				all.children = append(all.children, &node{leaf: leaf})
+			}
+		} else {
+			for _, element := range in.array("properties") {
+				child, err := decodeLegacyLeaf(element)
+				if err != nil {
+					return nil, err
+				}
+				all.children = append(all.children, child)
+			}
+			if in.problem != nil {
+				return nil, in.problem
+			}
+		}
+		root.children = append(root.children, all)
+	}
+	return root, nil
+}
+
+// decodeLegacyLeaf reads a leaf whose type "event" stands for person.
+func decodeLegacyLeaf(raw json.RawMessage) (*node, error) {
+	in := decodeFields(raw)
+	if in.problem != nil || isNull(raw) {
+		return nil, fmt.Errorf("%w: leaf %s", errShape, raw)
+	}
+	if kind := in.text("type"); kind != nil && *kind == "event" {
+		in.members["type"] = json.RawMessage(`"person"`)
+	}
+	leaf, err := json.Marshal(in.members)
+	if err != nil {
+		return nil, err
+	}
+	return decodeLeaf(leaf)
+}
+
+// leaves lists the leaves below n in stored order.
+func (n *node) leaves() []*filter {
+	if n == nil {
+		return nil
+	}
+	if n.leaf != nil {
+		return []*filter{n.leaf}
+	}
+	var list []*filter
+	for _, child := range n.children {
+		list = append(list, child.leaves()...)
+	}
+	return list
+}
+
+// resolveCohort visits a cohort and all that it reaches, depth first in stored order, and returns the code of the
+// first error, "" if there is none (semantics 30). path holds the cohorts being visited.
+func (d *Document) resolveCohort(id int64, path []int64) string {
+	c, exists := d.cohorts[id]
+	switch {
+	case !exists:
+		return codeCohortNotFound
+	case slices.Contains(path, id):
+		return codeCohortCycle
+	case c.stored:
+		return "" // membership is looked up; its filters, if any, are not used
+	case c.broken != nil:
+		return codeCohortParsing
+	}
+	for _, leaf := range c.root.leaves() {
+		if leaf.problem == problemRegex {
+			return codeFlagData // semantics 31
+		}
+	}
+	path = append(slices.Clone(path), id)
+	for _, leaf := range c.root.leaves() {
+		if leaf.kind != typeCohort {
+			continue
+		}
+		next, _ := integerValue(leaf.value) // checked by decodeLeaf
+		if code := d.resolveCohort(next, path); code != "" {
+			return code
+		}
+	}
+	return ""
+}
+
+// behavioral reports whether the membership of a resolved cohort cannot be fully known here (semantics 32).
+func (d *Document) behavioral(id int64) bool {
+	c := d.cohorts[id]
+	if c.stored {
+		return c.behavioral
+	}
+	for _, leaf := range c.root.leaves() {
+		if leaf.problem == problemType {
+			return true
+		}
+		if leaf.kind == typeCohort {
+			if next, _ := integerValue(leaf.value); d.behavioral(next) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// member reports membership in a resolved cohort (§5.3, §5.4).
+func (e *evaluation) member(id int64) bool {
+	c := e.document.cohorts[id]
+	if c.stored {
+		return slices.Contains(e.request.Cohorts, id)
+	}
+	return c.root != nil && e.matchNode(c.root)
+}
+
+// matchNode is §5.3: AND of nothing is true, OR of nothing is false.
+func (e *evaluation) matchNode(n *node) bool {
+	if n.leaf != nil {
+		return e.matchLeaf(n.leaf) != n.leaf.negation // negation inverts in every case (semantics 32)
+	}
+	if n.any {
+		return slices.ContainsFunc(n.children, e.matchNode)
+	}
+	for _, child := range n.children {
+		if !e.matchNode(child) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchLeaf is a leaf before its negation (semantics 32).
+func (e *evaluation) matchLeaf(leaf *filter) bool {
+	switch leaf.kind {
+	case typePerson, typePersonMetadata:
+		return e.matchProperty(*leaf, nil)
+	case typeCohort:
+		id, _ := integerValue(leaf.value)
+		return e.matchCohort(leaf.operator, id)
+	default:
+		return false // group, flag, and what cannot be evaluated at all
+	}
+}
+
+// matchCohort is §5.2, for conditions and leaves alike.
+func (e *evaluation) matchCohort(operator string, id int64) bool {
+	switch operator {
+	case "in":
+		return e.member(id)
+	case "not_in":
+		return !e.member(id)
+	default:
+		return false // also exact
+	}
+}

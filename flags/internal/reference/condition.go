@@ -1,0 +1,173 @@
+package reference
+
+import "slices"
+
+// conditionSubject chooses the text that the condition hashes (§2.4). skip is the reason code of a condition that is
+// passed over before its filters are looked at (§3.5 steps 2 and 3).
+func (e *evaluation) conditionSubject(f *flag, c condition) (subject, skip string) {
+	if index := f.conditionAggregation(c); index != nil {
+		name, known := e.document.groupTypeName(index)
+		key, usable := e.request.groupKey(name)
+		if !known || !usable {
+			return "", codeNoGroup
+		}
+		return key, ""
+	}
+	if f.bucketing == "device_id" {
+		if e.deviceID == "" && f.hashMatters(c) {
+			return "", codeOutOfRollout // §2.6
+		}
+		return e.deviceID, "" // the empty subject where hashing cannot matter (semantics 16)
+	}
+	if f.hasContinuity() {
+		if override, stored := e.request.Overrides[f.key]; stored {
+			return override, ""
+		}
+		if e.anonymousID != "" {
+			return e.anonymousID, ""
+		}
+	}
+	return e.distinctID, ""
+}
+
+// hasContinuity is the first rule of §12: it takes a flag that is aggregated by person and not bucketed by device.
+func (f *flag) hasContinuity() bool {
+	return f.continuity && f.aggregation == nil && f.bucketing != "device_id"
+}
+
+// holdoutSubject is the subject of §13.2. It goes by the flag's aggregation and does not use stored overrides.
+func (e *evaluation) holdoutSubject(f *flag) string {
+	switch {
+	case f.aggregation != nil:
+		name, known := e.document.groupTypeName(f.aggregation)
+		key, usable := e.request.groupKey(name)
+		if !known || !usable {
+			return ""
+		}
+		return key
+	case f.bucketing == "device_id" && e.deviceID != "":
+		return e.deviceID
+	case f.hasContinuity() && e.anonymousID != "":
+		return e.anonymousID
+	default:
+		return e.distinctID
+	}
+}
+
+// A verdict is the result of the filters of one condition.
+type verdict struct {
+	passed     bool
+	failure    string // error code: the flag fails, if nothing was settled before
+	taint      string // code of the first failed dependency that passed only provisionally
+	behavioral bool   // it did not pass, at a cohort that is not fully known
+}
+
+// checkFilters is §3.5 step 4: flag filters, then property filters, then cohort filters, each in stored order, up to the
+// first definite mismatch or error.
+func (e *evaluation) checkFilters(f *flag, c condition) verdict {
+	var flagFilters, propertyFilters, cohortFilters []filter
+	for _, candidate := range c.filters {
+		switch candidate.kind {
+		case typeFlag:
+			flagFilters = append(flagFilters, candidate)
+		case typeCohort:
+			cohortFilters = append(cohortFilters, candidate)
+		default:
+			propertyFilters = append(propertyFilters, candidate)
+		}
+	}
+
+	var v verdict
+	for _, dependency := range flagFilters {
+		if dependency.problem != "" {
+			return verdict{failure: codeFlagData}
+		}
+		matches, failed := e.matchDependency(dependency)
+		switch {
+		case failed != "" && v.taint == "":
+			v.taint = failed
+		case failed == "" && !matches:
+			return verdict{}
+		}
+	}
+	for _, property := range propertyFilters {
+		if property.problem != "" {
+			return verdict{failure: codeFlagData}
+		}
+		if !e.matchProperty(property, f.conditionAggregation(c)) {
+			return verdict{}
+		}
+	}
+
+	// Semantics 29: all cohorts of the condition are resolved before the first one is looked at, whatever the operators.
+	for _, membership := range cohortFilters {
+		id, usable := integerValue(membership.value)
+		if !usable {
+			return verdict{failure: codeCohortParsing}
+		}
+		if code := e.document.resolveCohort(id, nil); code != "" {
+			return verdict{failure: code}
+		}
+	}
+	for _, membership := range cohortFilters {
+		if membership.problem != "" {
+			return verdict{failure: codeFlagData}
+		}
+		id, _ := integerValue(membership.value)
+		if !e.matchCohort(membership.operator, id) {
+			return verdict{behavioral: e.document.behavioral(id)}
+		}
+	}
+	v.passed = true
+	return v
+}
+
+// matchProperty looks the property up and compares it. aggregation is the condition's, for group filters that name no
+// group type; cohort leaves have none.
+func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
+	var properties map[string]any
+	switch f.kind {
+	case typePerson:
+		properties = e.person
+	case typePersonMetadata:
+		properties = e.metadata
+	case typeGroup:
+		index := f.groupIndex
+		if index == nil {
+			index = aggregation
+		}
+		// §6.3, semantics 35: an index that cannot be resolved reads an empty map.
+		if name, known := e.document.groupTypeName(index); known {
+			properties = e.request.groupMap(name)
+		}
+	}
+	key, _ := f.key.(string)
+	value, present := properties[key]
+	return e.compare.match(f.operator, f.value, value, present)
+}
+
+// matchDependency compares with another flag (§7). failed is the code of a failed target whose value would matter: the
+// filter then passes provisionally (semantics 14).
+func (e *evaluation) matchDependency(dependency filter) (matches bool, failed string) {
+	target, usable := e.document.target(dependency)
+	if !usable || dependency.operator != "flag_evaluates_to" {
+		return false, ""
+	}
+	if !slices.Contains(e.included, target) {
+		return evaluatesTo(dependency.value, false, nil), "" // filtered out: false (§7.2)
+	}
+	result := e.result(target)
+	if !result.Failed {
+		var variant *string
+		if result.HasVariant {
+			variant = &result.Variant
+		}
+		return evaluatesTo(dependency.value, result.Enabled, variant), ""
+	}
+	switch dependency.value.(type) {
+	case bool, string:
+		return false, result.Code
+	default:
+		return false, ""
+	}
+}

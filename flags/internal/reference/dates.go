@@ -1,0 +1,207 @@
+package reference
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// compareDates is §4.9.
+func (c comparison) compareDates(operator string, f, p any) bool {
+	text, isText := f.(string)
+	if !isText {
+		return false // the filter side must be a string
+	}
+	bound, ok1 := c.parseDate(text)
+	instant, ok2 := c.propertyDate(p)
+	if !ok1 || !ok2 {
+		return false
+	}
+	switch operator {
+	case "is_date_before":
+		return instant.Before(bound)
+	case "is_date_after":
+		return instant.After(bound)
+	default:
+		return instant.Equal(bound)
+	}
+}
+
+// propertyDate reads the property side: epoch seconds as number or numeric string, else a date string.
+func (c comparison) propertyDate(p any) (time.Time, bool) {
+	if seconds, isNumber := numeric(p); isNumber {
+		return epoch(seconds)
+	}
+	if text, isText := p.(string); isText {
+		return c.parseDate(text)
+	}
+	return time.Time{}, false
+}
+
+// epoch is semantics 26.
+func epoch(x float64) (time.Time, bool) {
+	if math.IsNaN(x) || math.Abs(x) > 8.0e12 {
+		return time.Time{}, false
+	}
+	seconds := math.Floor(x)
+	return time.Unix(int64(seconds), int64(math.Floor((x-seconds)*1e9))), true
+}
+
+const (
+	datePattern  = `([0-9]{4})-([0-9]{2})-([0-9]{2})`
+	clockPattern = `([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?`
+)
+
+// The five forms of a date string, §4.9, in the order in which they are tried; the last one has two shapes.
+var (
+	relativeForm = regexp.MustCompile(`^-?([0-9]+)([hdwmy])$`)
+	rfc3339Form  = regexp.MustCompile(`^` + datePattern + `[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})$`)
+	dayForm      = regexp.MustCompile(`^` + datePattern + `$`)
+	wallForm     = regexp.MustCompile(`^` + datePattern + `[ T]` + clockPattern + `$`)
+	zonedForm    = regexp.MustCompile(`^` + datePattern + `[ T]` + clockPattern + ` ?(UTC|Z|[+-][0-9]{2}:?[0-9]{2})$`)
+	rfc2822Form  = regexp.MustCompile(`^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?([0-9]{1,2}) ([A-Z][a-z]{2}) ([0-9]{4}) ` +
+		`([0-9]{2}):([0-9]{2}):([0-9]{2}) (GMT|UTC|UT|Z|[+-][0-9]{4})$`)
+)
+
+var monthNames = []string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
+
+// parseDate reads a date string (§4.9, semantics 27).
+func (c comparison) parseDate(s string) (time.Time, bool) {
+	// 1. Relative to now. From 10000 on it is no date at all: no other form looks like this.
+	if m := relativeForm.FindStringSubmatch(s); m != nil {
+		n, err := strconv.Atoi(m[1])
+		if err != nil || n >= 10000 {
+			return time.Time{}, false
+		}
+		return c.relative(n, m[2]), true
+	}
+	// 2. RFC 3339.
+	if m := rfc3339Form.FindStringSubmatch(s); m != nil {
+		wall, ok := newWallTime(m[1], m[2], m[3], m[4], m[5], m[6], m[7])
+		if !ok {
+			return time.Time{}, false
+		}
+		return wall.at(m[8])
+	}
+	// 3. A day: midnight in the project's zone.
+	if m := dayForm.FindStringSubmatch(s); m != nil {
+		wall, ok := newWallTime(m[1], m[2], m[3], "0", "0", "", "")
+		if !ok {
+			return time.Time{}, false
+		}
+		return wall.in(c.zone)
+	}
+	// 4. Wall time in the project's zone.
+	if m := wallForm.FindStringSubmatch(s); m != nil {
+		wall, ok := newWallTime(m[1], m[2], m[3], m[4], m[5], m[6], m[7])
+		if !ok {
+			return time.Time{}, false
+		}
+		return wall.in(c.zone)
+	}
+	// 5. Free forms: with a zone after an optional space, and RFC 2822.
+	if m := zonedForm.FindStringSubmatch(s); m != nil {
+		wall, ok := newWallTime(m[1], m[2], m[3], m[4], m[5], m[6], m[7])
+		if !ok {
+			return time.Time{}, false
+		}
+		return wall.at(m[8])
+	}
+	if m := rfc2822Form.FindStringSubmatch(s); m != nil {
+		month := slices.Index(monthNames, m[2]) + 1
+		wall, ok := newWallTime(m[3], strconv.Itoa(month), m[1], m[4], m[5], m[6], "")
+		if !ok {
+			return time.Time{}, false
+		}
+		return wall.at(m[7])
+	}
+	return time.Time{}, false
+}
+
+// relative goes n units into the past (semantics 25).
+func (c comparison) relative(n int, unit string) time.Time {
+	if unit == "h" {
+		return c.now.Add(-time.Duration(n) * time.Hour)
+	}
+	now := c.now.In(c.zone)
+	year, month, day := now.Date()
+	switch unit {
+	case "d":
+		day -= n // time.Date carries
+	case "w":
+		day -= 7 * n
+	case "m", "y":
+		if unit == "y" {
+			n *= 12
+		}
+		for range n {
+			month--
+			if month == 0 {
+				year, month = year-1, time.December
+			}
+			day = min(day, daysIn(year, month)) // clamped at each step and not restored
+		}
+	}
+	return time.Date(year, month, day, now.Hour(), now.Minute(), now.Second(), now.Nanosecond(), c.zone)
+}
+
+func daysIn(year int, month time.Month) int {
+	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// A wallTime is what a clock and a calendar show, as if it were UTC.
+type wallTime time.Time
+
+// newWallTime checks all fields for their ranges. Seconds and fraction may be empty.
+func newWallTime(year, month, day, hour, minute, second, fraction string) (wallTime, bool) {
+	number := func(digits string) int {
+		n, _ := strconv.Atoi(digits) // empty is 0
+		return n
+	}
+	nanoseconds := number((fraction + "000000000")[:9])
+	y, mo, d := number(year), number(month), number(day)
+	h, mi, s := number(hour), number(minute), number(second)
+	if mo < 1 || mo > 12 || d < 1 || d > daysIn(y, time.Month(mo)) || h > 23 || mi > 59 || s > 59 {
+		return wallTime{}, false
+	}
+	return wallTime(time.Date(y, time.Month(mo), d, h, mi, s, nanoseconds, time.UTC)), true
+}
+
+// at interprets the wall time at an offset such as +02:00 or -0700; anything without a sign is UTC.
+func (w wallTime) at(offset string) (time.Time, bool) {
+	sign := -1
+	switch {
+	case strings.HasPrefix(offset, "+"):
+		sign = 1
+	case !strings.HasPrefix(offset, "-"):
+		return time.Time(w), true
+	}
+	digits := strings.ReplaceAll(offset[1:], ":", "")
+	hours, _ := strconv.Atoi(digits[:2])
+	minutes, _ := strconv.Atoi(digits[2:])
+	if hours > 23 || minutes > 59 {
+		return time.Time{}, false
+	}
+	shift := time.Duration(sign) * (time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute)
+	return time.Time(w).Add(-shift), true
+}
+
+// in interprets the wall time in a zone: the earlier instant when there are two, none in a spring gap (§4.9, form 4).
+// It tries every offset that the zone has around that day and keeps those under which the clock really shows w.
+func (w wallTime) in(zone *time.Location) (time.Time, bool) {
+	var found []time.Time
+	for _, day := range []int{-1, 0, 1} {
+		_, offset := time.Time(w).AddDate(0, 0, day).In(zone).Zone()
+		instant := time.Time(w).Add(-time.Duration(offset) * time.Second)
+		if _, actual := instant.In(zone).Zone(); actual == offset {
+			found = append(found, instant)
+		}
+	}
+	if len(found) == 0 {
+		return time.Time{}, false
+	}
+	return slices.MinFunc(found, time.Time.Compare), true
+}

@@ -1,0 +1,174 @@
+package reference
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// An outcome is a possible answer of a flag: a value, and the reason for it.
+type outcome struct {
+	enabled bool
+	variant *string
+	code    string
+	index   int // -1: none
+}
+
+// sameValue compares false, true and variant keys (semantics 14).
+func (o outcome) sameValue(p outcome) bool {
+	if o.enabled != p.enabled || (o.variant == nil) != (p.variant == nil) {
+		return false
+	}
+	return o.variant == nil || *o.variant == *p.variant
+}
+
+// rank orders the reasons of conditions that did not match (§3.7).
+var rank = map[string]int{codeOutOfRollout: 3, codeNoMatch: 2, codeNoGroup: 1}
+
+// evaluate is §3.2 for a flag that is not left out.
+func (e *evaluation) evaluate(f *flag) Result {
+	if f.malformed {
+		return f.failure(codeFlagData) // semantics 3: before everything else; it has no dependencies
+	}
+	if e.document.hasMissingDependency(f) {
+		return f.answer(outcome{code: codeMissingDependency, index: -1}, descriptions[codeMissingDependency], nil)
+	}
+
+	// §3.3: early access enrolment. The payload is that of "true" even for an opt-out.
+	if value, decided := e.person["$feature_enrollment/"+f.key]; f.enrollment && decided {
+		enrolled := value == true || value == "true"
+		return f.answer(outcome{enabled: enrolled, code: codeEnrolment}, descriptions[codeEnrolment], f.payload("true"))
+	}
+
+	// §3.4 and §13.2.
+	if f.heldOut(e.holdoutSubject(f)) {
+		name := "holdout-" + strconv.FormatInt(f.holdout.id, 10)
+		o := outcome{enabled: true, variant: &name, code: codeHoldout, index: -1}
+		return f.answer(o, descriptions[codeHoldout], f.payload(name))
+	}
+	return e.evaluateConditions(f)
+}
+
+// evaluateConditions is §3.5–§3.7, with the rules for failed dependencies of semantics 14.
+func (e *evaluation) evaluateConditions(f *flag) Result {
+	ranked := outcome{code: codeNoGroup, index: -1} // the start value of §3.7
+	contribute := func(code string, index int) {
+		// The highest ranked reason, among equals the last one.
+		if rank[code] >= rank[ranked.code] {
+			ranked = outcome{code: code, index: index}
+		}
+	}
+	var withoutGroup, behavioral bool // for the text of no_condition_match
+	var provisional []outcome         // of conditions that hang on a failed dependency
+	var firstTaint string             // the failed dependency's code of the first one
+
+	// settle is the end: with one value all along, the flag is settled in spite of failed dependencies.
+	settle := func(terminal outcome) Result {
+		answer := terminal
+		for i, o := range provisional {
+			if i == 0 {
+				answer = o
+			}
+			if !o.sameValue(terminal) {
+				return f.failure(firstTaint)
+			}
+		}
+		return f.conclude(answer, withoutGroup, behavioral)
+	}
+
+	for i, c := range f.conditions {
+		subject, skip := e.conditionSubject(f, c)
+		if skip != "" {
+			// §3.5 steps 2 and 3. Neither triggers early_exit.
+			contribute(skip, i)
+			withoutGroup = withoutGroup || skip == codeNoGroup
+			continue
+		}
+
+		verdict := e.checkFilters(f, c)
+		if verdict.failure != "" {
+			if len(provisional) > 0 {
+				return f.failure(firstTaint)
+			}
+			return f.failure(verdict.failure)
+		}
+		if !verdict.passed {
+			contribute(codeNoMatch, i)
+			behavioral = behavioral || verdict.behavioral
+			continue
+		}
+
+		var reached outcome
+		switch {
+		case f.inRollout(c, subject):
+			reached = outcome{enabled: true, variant: f.chooseVariant(c, subject), code: codeMatch, index: i}
+		case f.earlyExit:
+			reached = outcome{code: codeOutOfRollout, index: i} // §3.6
+		default:
+			contribute(codeOutOfRollout, i)
+			continue
+		}
+		if verdict.taint == "" {
+			return settle(reached)
+		}
+		if len(provisional) == 0 {
+			firstTaint = verdict.taint
+		}
+		provisional = append(provisional, reached)
+	}
+	return settle(ranked)
+}
+
+// conclude adds payload (§3.8) and description (§3.7) to the outcome of the conditions.
+func (f *flag) conclude(o outcome, withoutGroup, behavioral bool) Result {
+	description := descriptions[o.code]
+	switch {
+	case o.code == codeMatch:
+		description = "Matched condition set " + strconv.Itoa(o.index+1)
+	case o.code == codeNoMatch && behavioral:
+		description = noMatchBehavioral
+	case o.code == codeNoMatch && withoutGroup:
+		description = noMatchWithoutGroup
+	}
+	var payload json.RawMessage
+	switch {
+	case !o.enabled:
+	case o.variant != nil:
+		payload = f.payload(*o.variant)
+	default:
+		payload = f.payload("true")
+	}
+	return f.answer(o, description, payload)
+}
+
+// payload is nil for an absent one, and for a null.
+func (f *flag) payload(key string) json.RawMessage {
+	if isNull(f.payloads[key]) {
+		return nil
+	}
+	return f.payloads[key]
+}
+
+func (f *flag) answer(o outcome, description string, payload json.RawMessage) Result {
+	result := Result{
+		Key:           f.key,
+		Enabled:       o.enabled,
+		Code:          o.code,
+		Index:         o.index,
+		Description:   description,
+		ID:            f.id,
+		Version:       f.version,
+		Payload:       payload,
+		HasExperiment: f.hasExperiment,
+	}
+	if o.variant != nil {
+		result.Variant, result.HasVariant = *o.variant, true
+	}
+	return result
+}
+
+// failure is an entry of §3.9.
+func (f *flag) failure(code string) Result {
+	result := f.answer(outcome{code: code, index: -1}, descriptions[code], nil)
+	result.Failed = true
+	return result
+}

@@ -1,0 +1,184 @@
+package reference_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+)
+
+var documents = flag.Int("documents", 1500, "number of random documents for TestGenerator, with three requests each; -v prints the distribution")
+
+// TestGenerator runs random documents through the evaluator: nothing panics, results obey the rules that hold for all
+// of them, and every kind of result is common enough for a comparison of evaluators to find something.
+func TestGenerator(t *testing.T) {
+	count := map[string]int{}
+	results := 0
+	generator := reference.NewGenerator(1)
+	for n := range *documents {
+		document := generator.Document()
+		if !json.Valid(document) {
+			t.Fatalf("document %d is not valid JSON: %s", n, document)
+		}
+		d := parse(t, string(document))
+		for range 3 {
+			request := generator.Request()
+			got, partial := d.Evaluate(request)
+			if again, _ := d.Evaluate(request); !cmp.Equal(got, again) {
+				t.Fatalf("document %d: a second evaluation differs: %s", n, cmp.Diff(got, again))
+			}
+			count["requests"]++
+			if partial {
+				count["requests, partial"]++
+			}
+			if len(got) == 0 {
+				count["requests, empty"]++
+			}
+			failed := false
+			for _, r := range got {
+				if err := checkResult(r); err != nil {
+					t.Errorf("document %d, %s: %v in %+v", n, document, err, r)
+				}
+				failed = failed || r.Failed
+				results++
+				count["code "+r.Code]++
+				count["description "+r.Description]++
+				countIf(count, "enabled", r.Enabled)
+				countIf(count, "variant", r.HasVariant)
+				countIf(count, "payload", r.Payload != nil)
+				countIf(count, "failed", r.Failed)
+				countIf(count, "index above 0", r.Index > 0)
+			}
+			countIf(count, "requests, cycle", partial && !failed)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		t.Logf("%7.2f %% %6d %s", 100*float64(count[name])/float64(results), count[name], name)
+	}
+	for _, code := range []string{
+		"condition_match", "no_condition_match", "out_of_rollout_bound", "no_group_type", "super_condition_value", "holdout_condition_value", "missing_dependency",
+		"flag_data_parsing_error", "dependency_not_found_cohort", "cohort_filters_parsing_error", "dependency_cycle_cohort",
+	} {
+		if share := float64(count["code "+code]) / float64(results); share < 0.001 {
+			t.Errorf("code %s has a share of %.2f %%, want at least 0.1 %%", code, 100*share)
+		}
+	}
+}
+
+// TestOrderOfFlags: turning the document around changes the order of the results and nothing else (Appendix B, 8). Documents
+// in which the first of two flags wins are left out.
+func TestOrderOfFlags(t *testing.T) {
+	generator := reference.NewGenerator(3)
+	compared := 0
+	for range 300 {
+		document, request := generator.Document(), generator.Request()
+		var members map[string]json.RawMessage
+		var flags []json.RawMessage
+		if err := json.Unmarshal(document, &members); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(members["flags"], &flags); err != nil {
+			t.Fatal(err)
+		}
+		seen, ambiguous := map[string]bool{}, false
+		for _, raw := range flags {
+			var f struct {
+				Key string
+				ID  int64
+			}
+			if err := json.Unmarshal(raw, &f); err != nil {
+				t.Fatal(err)
+			}
+			key, id := "key "+f.Key, fmt.Sprint("id ", f.ID)
+			ambiguous = ambiguous || seen[key] || seen[id]
+			seen[key], seen[id] = true, true
+		}
+		if ambiguous {
+			continue
+		}
+		compared++
+		slices.Reverse(flags)
+		members["flags"], _ = json.Marshal(flags)
+		reversed, _ := json.Marshal(members)
+		want, wantPartial := parse(t, string(document)).Evaluate(request)
+		got, partial := parse(t, string(reversed)).Evaluate(request)
+		slices.Reverse(got)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(reference.Result{}, "Payload"), cmpopts.EquateEmpty()); diff != "" || partial != wantPartial {
+			t.Errorf("%s: reversed, partial %v instead of %v, -want +got:\n%s", document, partial, wantPartial, diff)
+		}
+	}
+	if compared < 150 {
+		t.Errorf("only %d documents could be compared", compared)
+	}
+}
+
+// FuzzEvaluate: no document, and no person, makes the evaluator panic.
+func FuzzEvaluate(f *testing.F) {
+	for _, c := range reference.Cases() {
+		f.Add([]byte(c.Document), []byte(c.Request.Person))
+	}
+	f.Fuzz(func(t *testing.T, document, person []byte) {
+		d, err := reference.Parse(document)
+		if err != nil {
+			return
+		}
+		results, _ := d.Evaluate(&reference.Request{DistinctID: "user-1", Person: person, Now: now})
+		for _, r := range results {
+			if err := checkResult(r); err != nil {
+				t.Errorf("%v in %+v", err, r)
+			}
+		}
+	})
+}
+
+func countIf(count map[string]int, name string, condition bool) {
+	if condition {
+		count[name]++
+	}
+}
+
+// checkResult is what holds for every result.
+func checkResult(r reference.Result) error {
+	switch {
+	case r.Failed && (r.Enabled || r.HasVariant || r.Payload != nil || r.Index != -1):
+		return fmt.Errorf("a failed result has a value")
+	case r.HasVariant && !r.Enabled:
+		return fmt.Errorf("a disabled flag has a variant")
+	case r.Payload != nil && !r.Enabled && r.Code != "super_condition_value":
+		return fmt.Errorf("a disabled flag has a payload")
+	case r.Code == "" || r.Description == "":
+		return fmt.Errorf("no reason")
+	case r.Code == "condition_match" && (!r.Enabled || r.Index < 0):
+		return fmt.Errorf("a match that is none")
+	}
+	return nil
+}
+
+// TestGeneratorIsDeterministic: one seed, one sequence.
+func TestGeneratorIsDeterministic(t *testing.T) {
+	a, b, c := reference.NewGenerator(7), reference.NewGenerator(7), reference.NewGenerator(8)
+	differs := false
+	for range 50 {
+		one, two, other := a.Document(), b.Document(), c.Document()
+		if string(one) != string(two) {
+			t.Fatalf("documents of one seed differ: %s", cmp.Diff(string(one), string(two)))
+		}
+		differs = differs || string(one) != string(other)
+		left, right := a.Request(), b.Request()
+		c.Request()
+		left.Zone, right.Zone = nil, nil
+		if diff := cmp.Diff(left, right); diff != "" {
+			t.Fatalf("requests of one seed differ: %s", diff)
+		}
+	}
+	if !differs {
+		t.Error("another seed gives the same documents")
+	}
+}

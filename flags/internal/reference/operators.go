@@ -1,0 +1,101 @@
+package reference
+
+import (
+	"strings"
+	"time"
+)
+
+// A comparison is the part of an evaluation that operators depend on besides the two values.
+type comparison struct {
+	matchingVersion int // property_matching_version
+	now             time.Time
+	zone            *time.Location
+}
+
+// match is section 4: does the property p, if present, satisfy the operator with the filter value f?
+// A comparison that cannot be made is false (§3.5 step 4).
+func (c comparison) match(operator string, f, p any, present bool) bool {
+	switch operator {
+	case "is_set":
+		return present
+	case "is_not_set":
+		return !present
+	}
+	if f == nil {
+		return false // §4.1, for every other operator
+	}
+
+	switch operator {
+	case "exact":
+		return present && c.equal(f, p)
+	case "is_not":
+		return !present || !c.equal(f, p)
+
+	// §4.5
+	case "icontains":
+		return present && strings.Contains(asciiLower(valueText(p)), asciiLower(valueText(f)))
+	case "not_icontains":
+		return !present || !strings.Contains(asciiLower(valueText(p)), asciiLower(valueText(f)))
+	case "starts_with":
+		return present && strings.HasPrefix(asciiLower(valueText(p)), asciiLower(valueText(f)))
+	case "not_starts_with":
+		return !present || !strings.HasPrefix(asciiLower(valueText(p)), asciiLower(valueText(f)))
+	case "ends_with":
+		return present && strings.HasSuffix(asciiLower(valueText(p)), asciiLower(valueText(f)))
+	case "not_ends_with":
+		return !present || !strings.HasSuffix(asciiLower(valueText(p)), asciiLower(valueText(f)))
+	case "icontains_multi":
+		return present && containsAny(f, p)
+	case "not_icontains_multi":
+		return !present || !containsAny(f, p)
+
+	// §4.6: an invalid pattern is false for both.
+	case "regex":
+		re, support := compileRegex(valueText(f))
+		return support == regexSupported && present && re.MatchString(valueText(p))
+	case "not_regex":
+		re, support := compileRegex(valueText(f))
+		return support == regexSupported && (!present || !re.MatchString(valueText(p)))
+
+	case "gt", "gte", "lt", "lte":
+		return present && compareNumbers(operator, p, f)
+
+	// §4.8: unusable bounds are false for both.
+	case "between":
+		low, high, ok := rangeBounds(f)
+		x, isNumber := numeric(p)
+		return ok && present && isNumber && low <= x && x <= high
+	case "not_between":
+		low, high, ok := rangeBounds(f)
+		if !ok || !present {
+			return ok
+		}
+		x, isNumber := numeric(p)
+		return isNumber && (x < low || x > high) // NaN is neither
+
+	case "is_date_exact", "is_date_before", "is_date_after":
+		return present && c.compareDates(operator, f, p)
+
+	case "semver_eq", "semver_neq", "semver_gt", "semver_gte", "semver_lt", "semver_lte",
+		"semver_tilde", "semver_caret", "semver_wildcard":
+		return present && compareVersions(operator, valueText(f), valueText(p))
+
+	default:
+		// §4.11: in, not_in and flag_evaluates_to do not work on properties, present or not (semantics 5).
+		return false
+	}
+}
+
+// containsAny is icontains_multi (§4.5).
+func containsAny(f, p any) bool {
+	list, isArray := f.([]any)
+	if !isArray {
+		list = []any{f}
+	}
+	for _, element := range list {
+		if strings.Contains(asciiLower(valueText(p)), asciiLower(valueText(element))) {
+			return true
+		}
+	}
+	return false
+}

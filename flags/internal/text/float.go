@@ -1,0 +1,156 @@
+package text
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// Float returns the number that a string stands for (evaluation.md §4.7): the
+// nearest float64, an infinity if that is too large. It reports false if s is
+// not, from its first byte to its last,
+//
+//	[+-] ( inf | infinity | nan | digits [. [digits]] [exp] | . digits [exp] )
+//
+// where exp is e, an optional sign and digits. Letters may be in either case.
+// Hexadecimal numbers, underscores and spaces are not accepted.
+//
+// Float does not allocate.
+func Float(s string) (float64, bool) {
+	unsigned, negative := s, false
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		unsigned, negative = s[1:], s[0] == '-'
+	}
+	x, ok := magnitude(unsigned)
+	if negative {
+		x = -x
+	}
+	return x, ok
+}
+
+// powersOfTen are exact in float64.
+var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// magnitude is Float without the sign.
+func magnitude(s string) (float64, bool) {
+	if s == "" {
+		return 0, false
+	}
+	if s[0]-'0' > 9 && s[0] != '.' {
+		switch {
+		case len(s) == len("inf") && strings.EqualFold(s, "inf"),
+			len(s) == len("infinity") && strings.EqualFold(s, "infinity"):
+			return math.Inf(1), true
+		case len(s) == len("nan") && strings.EqualFold(s, "nan"):
+			return math.NaN(), true
+		}
+		return 0, false
+	}
+
+	// The mantissa is whole digits, perhaps a point, and places more digits. n
+	// is the number that all of them make, as long as they are few.
+	var n uint64
+	i := 0
+	for ; i < len(s) && s[i]-'0' <= 9; i++ {
+		n = n*10 + uint64(s[i]-'0')
+	}
+	whole, places := i, 0
+	if i < len(s) && s[i] == '.' {
+		for i++; i < len(s) && s[i]-'0' <= 9; i++ {
+			n = n*10 + uint64(s[i]-'0')
+		}
+		places = i - whole - 1
+	}
+	if whole+places == 0 {
+		return 0, false
+	}
+	if i == len(s) && whole+places < len(powersOfTen) {
+		// Both are exact, so that the quotient is rounded only once.
+		return float64(n) / powersOfTen[places], true
+	}
+	mantissa := s[:i]
+	exponent, ok := parseExponent(s[i:])
+	if !ok {
+		return 0, false
+	}
+	if len(s) <= 300 && exponent > -10_000 && int64(whole)+exponent <= 308 {
+		// Less than 10^308, so that strconv cannot fail; it would allocate.
+		x, _ := strconv.ParseFloat(s, 64)
+		return x, true
+	}
+	return extreme(mantissa, whole, exponent), true
+}
+
+// parseExponent reads what follows the mantissa. Exponents that no text is long
+// enough to make up for come out as one such.
+func parseExponent(s string) (int64, bool) {
+	if s == "" {
+		return 0, true
+	}
+	if s[0]|0x20 != 'e' {
+		return 0, false
+	}
+	s = s[1:]
+	negative := false
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		negative = s[0] == '-'
+		s = s[1:]
+	}
+	if s == "" {
+		return 0, false
+	}
+	n := int64(0)
+	for i := range len(s) {
+		if s[i]-'0' > 9 {
+			return 0, false
+		}
+		n = min(n*10+int64(s[i]-'0'), 1<<50)
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// extreme converts a number that is long or perhaps too large. mantissa has
+// whole digits before its point. It is written anew for jsonscan, which knows
+// about overflows, as 0.ddd × 10^point. Of the digits, 780 are enough to tell
+// on which side of the middle between two float64 it lies, if the next one says
+// whether anything follows.
+func extreme(mantissa string, whole int, exponent int64) float64 {
+	first := strings.IndexAny(mantissa, "123456789")
+	if first < 0 {
+		return 0
+	}
+	point := int64(whole-first) + exponent
+	if first > whole {
+		point++ // the point itself is not a digit
+	}
+	switch {
+	case point > 309:
+		return math.Inf(1)
+	case point < -330:
+		return 0
+	}
+	var buf [800]byte
+	number := append(buf[:0], "0."...)
+	for i := first; i < len(mantissa); i++ {
+		switch c := mantissa[i]; {
+		case c == '.':
+		case len(number) < 782:
+			number = append(number, c)
+		case c != '0':
+			number = append(number, '1')
+			i = len(mantissa)
+		}
+	}
+	number = append(number, 'e')
+	number = strconv.AppendInt(number, point, 10)
+	x, ok := jsonscan.Value(number).Float()
+	if !ok {
+		return math.Inf(1)
+	}
+	return x
+}

@@ -1,0 +1,42 @@
+// Package wire reads the requests of POST /flags and writes its responses, for
+// any server: net/http, a function service, a test.
+//
+//	var (
+//		query wire.Query
+//		req   wire.Request
+//		in    flags.Input
+//	)
+//	query.Parse("v=2")
+//	if err := req.Parse(body); err != nil { … }
+//	s := evaluator.Snapshot()
+//	if err := req.Fill(&in, s, kind, now); err != nil { … }
+//	dst, _ = wire.AppendResponse(dst[:0], s, &in, wire.Envelope{RequestID: id, EvaluatedAt: now})
+//
+// Between Fill and AppendResponse a server may add what it has stored about the
+// person; [flags.Snapshot.Needs] says what can matter.
+//
+// # Requests
+//
+// A body is JSON with the members of the API, "Flag evaluation", and their
+// aliases (evaluation.md §8.1). Of several spellings of one field the first of
+// that table counts, of duplicate members the last, and null is the same as
+// absent. Unknown members are ignored. Where JSON is not accepted as it stands,
+// bare NaN and Infinity are read as null (evaluation.md §8.3). Decompression,
+// base64 and forms are the server's.
+//
+// # Responses
+//
+// [AppendResponse] writes the v=2 form with its members in a fixed order: flags,
+// errorsWhileComputingFlags, quotaLimited, requestId, evaluatedAt,
+// minimalFlagCalledEvents, and then the members of the client configuration. It
+// is valid JSON for every input. [AppendLegacy] writes the forms that older SDKs
+// ask for (evaluation.md §11.2).
+//
+// # Memory and concurrency
+//
+// Parse, Fill and AppendResponse allocate nothing in steady state. The price is
+// that the strings of a [Request] are views of the body or of the Request's own
+// memory: they are valid until the body changes or the next Parse, and so is an
+// [flags.Input] that was filled from it. A Request serves one goroutine at a
+// time. Errors name fields, never their contents.
+package wire

@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// A Form is the form that a response has (evaluation.md §11.2).
+type Form uint8
+
+const (
+	// V2 is the form of the API: an object per flag.
+	V2 Form = iota
+
+	// Values is the form of /flags?v=1 and /decide?v=3: the value of each flag,
+	// and payloads beside them.
+	Values
+
+	// EnabledValues is the form of /decide?v=2: the values of the flags that
+	// are enabled.
+	EnabledValues
+
+	// EnabledKeys is the form of /decide?v=1: a list of the flags that are
+	// enabled.
+	EnabledKeys
+)
+
+// FlagsForm returns the form that /flags answers a version of [Query] with. No
+// version is version 2 (decisions.md 4), and so are versions from 3 on.
+func FlagsForm(version int) Form {
+	if version == 1 {
+		return Values
+	}
+	return V2
+}
+
+// DecideForm returns the form that /decide answers a version of [Query] with.
+func DecideForm(version int) Form {
+	switch version {
+	case 0, 1:
+		return EnabledKeys
+	case 2:
+		return EnabledValues
+	case 3:
+		return Values
+	default:
+		return V2
+	}
+}
+
+// AppendLegacy is AppendResponse for the other forms, and for V2. It is made for
+// compatibility, not for speed. A flag's value is its variant, or whether it is
+// enabled; that of a failed flag is false.
+func AppendLegacy(dst []byte, form Form, s *flags.Snapshot, in *flags.Input, e Envelope) ([]byte, flags.Outcome) {
+	if form == V2 {
+		return AppendResponse(dst, s, in, e)
+	}
+	out := flags.Outcome{Partial: true}
+	results := []byte("{}")
+	if s != nil {
+		results, out = s.AppendFlags(nil, in)
+	}
+	out.Partial = out.Partial || e.Partial
+	return e.append(appendValues(dst, form, results), out.Partial, nil), out
+}
+
+// AppendEmpty appends a response without flags that is no failure: the request
+// does not want them, or a quota is used up.
+func AppendEmpty(dst []byte, form Form, e Envelope) []byte {
+	if form == V2 {
+		dst = append(dst, `{"flags":{}`...)
+	} else {
+		dst = appendValues(dst, form, []byte("{}"))
+	}
+	return e.append(dst, e.Partial, nil)
+}
+
+// appendValues appends the start of a legacy response. results is the object
+// that AppendFlags writes.
+func appendValues(dst []byte, form Form, results []byte) []byte {
+	opening, closing := byte('{'), byte('}')
+	if form == EnabledKeys {
+		opening, closing = '[', ']'
+	}
+	dst = append(dst, `{"featureFlags":`...)
+	dst = append(dst, opening)
+	first := len(dst)
+	for o := jsonscan.Value(results).Object(); o.Next(); {
+		r := readResult(o.Value())
+		if form != Values && string(r.value) == "false" {
+			continue
+		}
+		if len(dst) > first {
+			dst = append(dst, ',')
+		}
+		dst = appendKey(dst, &o)
+		if form != EnabledKeys {
+			dst = append(dst, ':')
+			dst = append(dst, r.value...)
+		}
+	}
+	dst = append(dst, closing)
+	if form != Values {
+		return dst
+	}
+	dst = append(dst, `,"featureFlagPayloads":{`...)
+	first = len(dst)
+	for o := jsonscan.Value(results).Object(); o.Next(); {
+		r := readResult(o.Value())
+		if r.payload == nil {
+			continue
+		}
+		if len(dst) > first {
+			dst = append(dst, ',')
+		}
+		dst = appendKey(dst, &o)
+		dst = append(dst, ':')
+		dst = append(dst, r.payload...)
+	}
+	return append(dst, '}')
+}
+
+// A result is what the legacy forms need of an entry of "flags".
+type result struct{ value, payload jsonscan.Value }
+
+func readResult(entry jsonscan.Value) (r result) {
+	for o := entry.Object(); o.Next(); {
+		switch string(o.Key()) {
+		case "enabled":
+			r.value = o.Value()
+		case "variant": // follows enabled
+			r.value = o.Value()
+		case "metadata":
+			for m := o.Value().Object(); m.Next(); {
+				if string(m.Key()) == "payload" {
+					r.payload = m.Value()
+				}
+			}
+		}
+	}
+	return r
+}
+
+// appendKey appends the name of a member as it stands in the input.
+func appendKey(dst []byte, o *jsonscan.Members) []byte {
+	dst = append(dst, '"')
+	dst = append(dst, o.Key()...)
+	return append(dst, '"')
+}
+
+// AppendDetailed is AppendResponse with the outcome of each condition:
+//
+//	"conditions":[{"condition_index":0,"matched":false,"code":"no_condition_match"}]
+//
+// The code is a reason code, "provisional" for a condition that passed only
+// because the flag it depends on failed, "error" if it failed the flag, or
+// "not_reached". It explains every flag by itself and is slow.
+func AppendDetailed(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) ([]byte, flags.Outcome) {
+	if s == nil {
+		return AppendResponse(dst, s, in, e)
+	}
+	results, out := s.AppendFlags(nil, in)
+	out.Partial = out.Partial || e.Partial
+	dst = append(dst, `{"flags":{`...)
+	first := len(dst)
+	for o := jsonscan.Value(results).Object(); o.Next(); {
+		if len(dst) > first {
+			dst = append(dst, ',')
+		}
+		dst = appendKey(dst, &o)
+		dst = append(dst, ':')
+		dst = append(dst, o.Value()[:len(o.Value())-1]...)
+		dst = append(dst, `,"conditions":[`...)
+		if t, err := s.ExplainInput(string(o.AppendKey(nil)), in); err == nil {
+			for i, c := range t.Conditions {
+				if i > 0 {
+					dst = append(dst, ',')
+				}
+				dst = strconv.AppendInt(append(dst, `{"condition_index":`...), int64(c.Index), 10)
+				dst = strconv.AppendBool(append(dst, `,"matched":`...), c.Matched)
+				dst = appendString(append(dst, `,"code":`...), c.Outcome)
+				dst = append(dst, '}')
+			}
+		}
+		dst = append(dst, `]}`...)
+	}
+	dst = append(dst, '}')
+	return e.append(dst, out.Partial, s), out
+}

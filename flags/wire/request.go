@@ -1,0 +1,429 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// ErrSyntax says that a body is not JSON.
+var ErrSyntax = errors.New("wire: body is not JSON")
+
+// A FieldError says that a member of the body has the wrong type. It does not
+// show the value.
+type FieldError struct {
+	Field string // name as the request spells it; "" for the body itself
+	Want  string // such as "a string"
+}
+
+func (e *FieldError) Error() string {
+	if e.Field == "" {
+		return "wire: the body must be " + e.Want
+	}
+	return "wire: " + e.Field + " must be " + e.Want
+}
+
+// A Request is the body of POST /flags. It is reused from body to body. The zero
+// value is ready for Parse, and is also what an empty object parses to.
+type Request struct {
+	// APIKey is the project's token; "" if there is none.
+	APIKey string
+
+	// DistinctID is the person's id. A number is its text, and an id of more
+	// than 200 bytes is cut to 200 characters (evaluation.md §2.4).
+	// HasDistinctID tells the empty id, which is valid, from none.
+	DistinctID    string
+	HasDistinctID bool
+
+	// AnonymousID and DeviceID are $anon_distinct_id and $device_id.
+	AnonymousID string
+	DeviceID    string
+
+	// Groups, Person and GroupProperties are JSON objects, or nil. The members
+	// of GroupProperties are objects or null.
+	Groups          jsonscan.Value
+	Person          jsonscan.Value
+	GroupProperties jsonscan.Value
+
+	// Tags are the evaluation contexts. None: no filtering.
+	Tags []string
+
+	// Keys are the flags that are asked for, if HasKeys is true; otherwise all
+	// are.
+	Keys    []string
+	HasKeys bool
+
+	// Runtime is evaluation_runtime, if HasRuntime is true. It beats what the
+	// headers say.
+	Runtime    runtime.Kind
+	HasRuntime bool
+
+	// DisableFlags asks for an answer without flags. GeoIPDisable forbids to
+	// look the client's address up.
+	DisableFlags bool
+	GeoIPDisable bool
+
+	members [spellings]jsonscan.Value // last value of each spelling
+	text    []byte                    // decoded texts
+	fixed   []byte                    // body without NaN and Infinity
+	tags    []string
+	keys    []string
+	entries []groupEntry
+}
+
+// The spellings of the fields, those of one field together and in the order in
+// which they count.
+const (
+	token = iota
+	apiKey
+	dollarToken
+	distinctID
+	dollarDistinctID
+	groups
+	dollarGroups
+	personProperties
+	dollarProperties
+	groupProperties
+	dollarGroupProperties
+	dollarAnonymousID
+	anonymousID
+	dollarDeviceID
+	deviceID
+	geoIPDisable
+	disableFlags
+	flagKeys
+	flagKeysToEvaluate
+	evaluationContexts
+	evaluationEnvironments
+	evaluationRuntime
+	spellings // how many
+)
+
+// names are the spellings as text, for errors.
+var names = [spellings]string{
+	token: "token", apiKey: "api_key", dollarToken: "$token",
+	distinctID: "distinct_id", dollarDistinctID: "$distinct_id",
+	groups: "groups", dollarGroups: "$groups",
+	personProperties: "person_properties", dollarProperties: "$properties",
+	groupProperties: "group_properties", dollarGroupProperties: "$group_properties",
+	dollarAnonymousID: "$anon_distinct_id", anonymousID: "anon_distinct_id",
+	dollarDeviceID: "$device_id", deviceID: "device_id",
+	geoIPDisable: "geoip_disable", disableFlags: "disable_flags",
+	flagKeys: "flag_keys", flagKeysToEvaluate: "flag_keys_to_evaluate",
+	evaluationContexts: "evaluation_contexts", evaluationEnvironments: "evaluation_environments",
+	evaluationRuntime: "evaluation_runtime",
+}
+
+// spelling returns the number of a member's name, or -1.
+func spelling(name []byte) int {
+	switch string(name) {
+	case "token":
+		return token
+	case "api_key":
+		return apiKey
+	case "$token":
+		return dollarToken
+	case "distinct_id":
+		return distinctID
+	case "$distinct_id":
+		return dollarDistinctID
+	case "groups":
+		return groups
+	case "$groups":
+		return dollarGroups
+	case "person_properties":
+		return personProperties
+	case "$properties":
+		return dollarProperties
+	case "group_properties":
+		return groupProperties
+	case "$group_properties":
+		return dollarGroupProperties
+	case "$anon_distinct_id":
+		return dollarAnonymousID
+	case "anon_distinct_id":
+		return anonymousID
+	case "$device_id":
+		return dollarDeviceID
+	case "device_id":
+		return deviceID
+	case "geoip_disable":
+		return geoIPDisable
+	case "disable_flags":
+		return disableFlags
+	case "flag_keys":
+		return flagKeys
+	case "flag_keys_to_evaluate":
+		return flagKeysToEvaluate
+	case "evaluation_contexts":
+		return evaluationContexts
+	case "evaluation_environments":
+		return evaluationEnvironments
+	case "evaluation_runtime":
+		return evaluationRuntime
+	}
+	return -1
+}
+
+// Parse reads a body. The error is ErrSyntax, or a *FieldError; with the latter
+// APIKey is set if the body has a usable one. The Request refers to body and
+// is valid while that does not change.
+func (r *Request) Parse(body []byte) error {
+	err := r.parse(body)
+	if errors.Is(err, ErrSyntax) {
+		var found bool
+		if r.fixed, found = appendFinite(r.fixed[:0], body); found {
+			err = r.parse(r.fixed)
+		}
+	}
+	return err
+}
+
+func (r *Request) parse(body []byte) error {
+	*r = Request{text: r.text[:0], fixed: r.fixed, tags: r.tags[:0], keys: r.keys[:0], entries: r.entries[:0]}
+
+	// One pass, which validates all of the body and decodes nothing.
+	o := jsonscan.Value(body).Object()
+	for o.Next() {
+		var n int
+		if o.KeyPlain() {
+			n = spelling(o.Key())
+		} else {
+			r.text = o.AppendKey(r.text[:0])
+			n = spelling(r.text)
+		}
+		if n >= 0 {
+			r.members[n] = o.Value()
+		}
+	}
+	r.text = r.text[:0]
+	if err := o.Err(); err != nil {
+		if v, errAny := jsonscan.Parse(body, jsonscan.MaxDepth); errAny == nil && v.Kind() != jsonscan.Object {
+			return &FieldError{Want: "an object"}
+		}
+		return fmt.Errorf("%w: %w", ErrSyntax, err)
+	}
+	return r.decode()
+}
+
+// decode sets the fields from the members that were found.
+func (r *Request) decode() error {
+	var err error
+	if n := r.first(token, dollarToken); n >= 0 {
+		if r.APIKey, err = r.string(n); err != nil {
+			return err
+		}
+	}
+	if n := r.first(distinctID, dollarDistinctID); n >= 0 {
+		switch v := r.members[n]; v.Kind() {
+		case jsonscan.String:
+			r.DistinctID = r.decoded(v)
+		case jsonscan.Number:
+			r.DistinctID = r.numeral(v)
+		default:
+			return &FieldError{names[n], "a string or a number"}
+		}
+		r.DistinctID, r.HasDistinctID = cut(r.DistinctID), true
+	}
+	if n := r.first(groups, dollarGroups); n >= 0 {
+		if r.Groups, err = r.object(n); err != nil {
+			return err
+		}
+	}
+	if n := r.first(personProperties, dollarProperties); n >= 0 {
+		if r.Person, err = r.object(n); err != nil {
+			return err
+		}
+	}
+	if n := r.first(groupProperties, dollarGroupProperties); n >= 0 {
+		if r.GroupProperties, err = r.object(n); err != nil {
+			return err
+		}
+		for o := r.GroupProperties.Object(); o.Next(); {
+			if k := o.Value().Kind(); k != jsonscan.Object && k != jsonscan.Null {
+				return &FieldError{names[n], "an object of objects"}
+			}
+		}
+	}
+	if n := r.first(dollarAnonymousID, anonymousID); n >= 0 {
+		if r.AnonymousID, err = r.string(n); err != nil {
+			return err
+		}
+	}
+	if n := r.first(dollarDeviceID, deviceID); n >= 0 {
+		if r.DeviceID, err = r.string(n); err != nil {
+			return err
+		}
+	}
+	if n := r.first(geoIPDisable, geoIPDisable); n >= 0 {
+		if r.GeoIPDisable, err = r.bool(n); err != nil {
+			return err
+		}
+	}
+	if n := r.first(disableFlags, disableFlags); n >= 0 {
+		if r.DisableFlags, err = r.bool(n); err != nil {
+			return err
+		}
+	}
+	if n := r.first(flagKeys, flagKeysToEvaluate); n >= 0 {
+		if r.keys, err = r.strings(r.keys, n); err != nil {
+			return err
+		}
+		r.Keys, r.HasKeys = r.keys, true
+	}
+	if n := r.first(evaluationContexts, evaluationEnvironments); n >= 0 {
+		if r.tags, err = r.strings(r.tags, n); err != nil {
+			return err
+		}
+		r.Tags = r.tags
+	}
+	if n := r.first(evaluationRuntime, evaluationRuntime); n >= 0 {
+		var kind string
+		if kind, err = r.string(n); err != nil {
+			return err
+		}
+		r.Runtime, r.HasRuntime = runtime.ParseKind(kind), true
+	}
+	return nil
+}
+
+// first returns the first of the spellings from n to last that the body has and
+// that is not null, or -1.
+func (r *Request) first(n, last int) int {
+	for ; n <= last; n++ {
+		if k := r.members[n].Kind(); k != jsonscan.Invalid && k != jsonscan.Null {
+			return n
+		}
+	}
+	return -1
+}
+
+func (r *Request) string(n int) (string, error) {
+	v := r.members[n]
+	if v.Kind() != jsonscan.String {
+		return "", &FieldError{names[n], "a string"}
+	}
+	return r.decoded(v), nil
+}
+
+func (r *Request) object(n int) (jsonscan.Value, error) {
+	v := r.members[n]
+	if v.Kind() != jsonscan.Object {
+		return nil, &FieldError{names[n], "an object"}
+	}
+	return v, nil
+}
+
+func (r *Request) bool(n int) (bool, error) {
+	b, ok := r.members[n].Bool()
+	if !ok {
+		return false, &FieldError{names[n], "true or false"}
+	}
+	return b, nil
+}
+
+func (r *Request) strings(list []string, n int) ([]string, error) {
+	a := r.members[n].Array()
+	for a.Next() {
+		if a.Value().Kind() != jsonscan.String {
+			return list, &FieldError{names[n], "an array of strings"}
+		}
+		list = append(list, r.decoded(a.Value()))
+	}
+	if a.Err() != nil {
+		return list, &FieldError{names[n], "an array of strings"}
+	}
+	return list, nil
+}
+
+// decoded returns the text of a JSON string.
+func (r *Request) decoded(v jsonscan.Value) string {
+	if b, ok := v.Plain(); ok {
+		return view(b)
+	}
+	start := len(r.text)
+	r.text, _ = v.AppendString(r.text)
+	return view(r.text[start:])
+}
+
+// numeral returns the text of a JSON number, str(x) of evaluation.md §4.1.
+func (r *Request) numeral(v jsonscan.Value) string {
+	if text.IsCanonicalInteger(v) {
+		return view(v)
+	}
+	start := len(r.text)
+	r.text = text.AppendNumber(r.text, v)
+	return view(r.text[start:])
+}
+
+// view returns b as a string without copying it. The bytes must not change while
+// the string is in use. They belong to the body, which the caller of Parse
+// promised not to change, or to r.text, whose used part is written only by the
+// next Parse: where append moves it to a larger array, older views keep the
+// smaller one.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// cut shortens an id as evaluation.md §2.4 wants it: bytes are tested,
+// characters are kept.
+func cut(id string) string {
+	const most = 200
+	if len(id) <= most {
+		return id
+	}
+	for i, n := 0, 0; i < len(id); n++ {
+		if n == most {
+			return id[:i]
+		}
+		_, size := utf8.DecodeRuneInString(id[i:])
+		i += size
+	}
+	return id
+}
+
+// appendFinite appends body to dst with null for the words NaN, Infinity and
+// -Infinity outside of strings, and reports whether there were any. A word that
+// is part of something else leaves JSON as broken as it was.
+func appendFinite(dst, body []byte) (_ []byte, found bool) {
+	for {
+		i := bytes.IndexAny(body, `"NI`)
+		if i < 0 {
+			return append(dst, body...), found
+		}
+		dst = append(dst, body[:i]...)
+		body = body[i:]
+		n := 1
+		switch {
+		case body[0] == '"':
+			n = stringEnd(body)
+			dst = append(dst, body[:n]...)
+		case bytes.HasPrefix(body, []byte("NaN")):
+			n, found = len("NaN"), true
+			dst = append(dst, "null"...)
+		case bytes.HasPrefix(body, []byte("Infinity")):
+			n, found = len("Infinity"), true
+			dst = append(bytes.TrimSuffix(dst, []byte("-")), "null"...)
+		default:
+			dst = append(dst, body[0])
+		}
+		body = body[n:]
+	}
+}
+
+// stringEnd returns the length of the string that b begins with.
+func stringEnd(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(b)
+}

@@ -1,0 +1,97 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// An Envelope is what surrounds the flags of a response.
+type Envelope struct {
+	// RequestID is echoed as requestId.
+	RequestID string
+
+	// EvaluatedAt is the moment of evaluation. It is written in milliseconds.
+	EvaluatedAt time.Time
+
+	// Partial says that stored data could not be read. It makes
+	// errorsWhileComputingFlags true even if every flag could be computed.
+	Partial bool
+
+	// QuotaLimited names the quotas that are used up. Empty: it is left out.
+	QuotaLimited []string
+
+	// Config is the client configuration: rendered members of a JSON object
+	// without its braces, such as `"config":{},"isAuthenticated":false`. It is
+	// copied as it is. Empty: there is none.
+	Config []byte
+}
+
+// AppendResponse evaluates the flags that the request may see and appends the
+// response of POST /flags?v=2. Without a snapshot there are no flags, and
+// errorsWhileComputingFlags says so. in is used only with a snapshot, for which
+// it must have been filled.
+func AppendResponse(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) ([]byte, flags.Outcome) {
+	out := flags.Outcome{Partial: true}
+	dst = append(dst, `{"flags":`...)
+	if s == nil {
+		dst = append(dst, `{}`...)
+	} else {
+		dst, out = s.AppendFlags(dst, in)
+	}
+	out.Partial = out.Partial || e.Partial
+	return e.append(dst, out.Partial, s), out
+}
+
+// append appends what follows the flags.
+func (e *Envelope) append(dst []byte, partial bool, s *flags.Snapshot) []byte {
+	dst = append(dst, `,"errorsWhileComputingFlags":`...)
+	dst = strconv.AppendBool(dst, partial)
+	if len(e.QuotaLimited) > 0 {
+		dst = append(dst, `,"quotaLimited":[`...)
+		for i, name := range e.QuotaLimited {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendString(dst, name)
+		}
+		dst = append(dst, ']')
+	}
+	dst = append(dst, `,"requestId":`...)
+	dst = appendString(dst, e.RequestID)
+	dst = append(dst, `,"evaluatedAt":`...)
+	dst = strconv.AppendInt(dst, e.EvaluatedAt.UnixMilli(), 10)
+	if s != nil && s.MinimalFlagCalledEvents() {
+		dst = append(dst, `,"minimalFlagCalledEvents":true`...)
+	}
+	if len(e.Config) > 0 {
+		dst = append(dst, ',')
+		dst = append(dst, e.Config...)
+	}
+	return append(dst, '}')
+}
+
+// appendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			dst = utf8.AppendRune(dst, r)
+			i += n
+			continue
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
+		default:
+			dst = append(dst, c)
+		}
+		i++
+	}
+	return append(dst, '"')
+}
