@@ -28,9 +28,9 @@ const (
 	opCohortNever           // a cohort filter with an operator for properties
 	opFlag                  // another flag's value
 	opSet                   // from here on: a property
-	opText   // exact: lower-cased text
-	opTexts  // exact: one of several lower-cased texts
-	opTruthy // exact: truthiness (evaluation.md §4.4, version 1)
+	opText                  // exact: lower-cased text
+	opTexts                 // exact: one of several lower-cased texts
+	opTruthy                // exact: truthiness (evaluation.md §4.4, version 1)
 	opContains
 	opContainsAny
 	opPrefix

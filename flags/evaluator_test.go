@@ -341,19 +341,27 @@ func TestInputRefusesBadJSON(t *testing.T) {
 	}
 }
 
+// conditionsWithGroups is conditions with the injected properties.
+func conditionsWithGroups() string {
+	doc := strings.Replace(conditions("sha1"), `"properties":[`, `"properties":[
+		{"key":"distinct_id","type":"person","operator":"is_set","value":""},
+		{"key":"$group_key","type":"group","group_type_index":0,"operator":"is_not","value":"x"},`, 1)
+	return strings.Replace(doc, `"flags":`, `"group_type_mapping":{"0":"company"},"flags":`, 1)
+}
+
 // TestNoAllocations asserts the promise of the hot paths.
 func TestNoAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	var e flags.Evaluator
-	e.Swap(compiled(t, conditions("sha1")))
+	e.Swap(compiled(t, conditionsWithGroups()))
 	for name, r := range map[string]*flags.Request{
 		"strings and numbers": conditionsRequest,
 		"other kinds": {DistinctID: "u", PersonProperties: map[string]any{
 			"plan": json.Number("1.50"), "seats": time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		}},
-		"texts to fold": {DistinctID: "u", PersonProperties: map[string]any{"plan": "PRÖ", "seats": 1.25}},
+		"texts to fold": {DistinctID: "u", Groups: map[string]string{"company": "Acme"}, PersonProperties: map[string]any{"plan": "PRÖ", "seats": 1.25}},
 	} {
 		if n := testing.AllocsPerRun(1000, func() { e.Bool("new-checkout", r, false) }); n != 0 {
 			t.Errorf("Bool with %s allocates %v times, want 0", name, n)
@@ -369,8 +377,9 @@ func TestNoAllocations(t *testing.T) {
 	person, _ := bench.Person()
 	in := new(flags.Input)
 	var dst []byte
+	tags := []string{"a"}
 	run := func() {
-		in.Reset(s, "user-1", runtime.Filter{Kind: runtime.Client, Tags: []string{"a"}}, time.Time{})
+		in.Reset(s, "user-1", runtime.Filter{Kind: runtime.Client, Tags: tags}, time.Time{})
 		in.SetKeys(nil)
 		if err := in.PersonJSON(person); err != nil {
 			t.Fatal(err)

@@ -434,16 +434,16 @@ func (in *Input) lookUp(i int32, p *property) bool {
 	var ok bool
 	switch {
 	case def.owner == ownerPerson:
-		v, ok = r.PersonProperties[def.name]
-		if !ok && i == in.snap.idSlot {
-			v, ok = in.id, true
+		if v, ok = r.PersonProperties[def.name]; !ok && i == in.snap.idSlot {
+			setString(p, in.id)
 		}
 	case def.owner == ownerMetadata:
 		v, ok = r.PersonProperties[metadataPrefix+def.name]
 	case def.owner >= 0:
 		name := in.snap.groupNames[def.owner]
 		if def.name == groupKeyName {
-			if v, ok = r.Groups[name]; ok {
+			if key, given := r.Groups[name]; given {
+				setString(p, key)
 				break
 			}
 		}
@@ -455,16 +455,20 @@ func (in *Input) lookUp(i int32, p *property) bool {
 	return p.kind != jsonscan.Invalid
 }
 
+func setString(p *property, s string) {
+	p.kind = jsonscan.String
+	if text.Folded(s) { // which is valid UTF-8 as well
+		p.textual, p.have = s, haveText|checkedFold|folded
+	} else {
+		p.textual, p.have = clean(s), haveText
+	}
+}
+
 // setGo takes a Go value as the JSON that encoding/json writes for it.
 func (in *Input) setGo(p *property, v any) {
 	switch v := v.(type) {
 	case string:
-		p.kind = jsonscan.String
-		if text.Folded(v) { // which is valid UTF-8 as well
-			p.textual, p.have = v, haveText|checkedFold|folded
-		} else {
-			p.textual, p.have = clean(v), haveText
-		}
+		setString(p, v)
 	case bool:
 		p.kind = jsonscan.False
 		if v {

@@ -47,7 +47,7 @@ type flag struct {
 	hash       hashKind
 	device     bool // bucketed by device
 	earlyExit  bool
-	special    bool // a person's subject may be other than the distinct ID
+	special    bool   // a person's subject may be other than the distinct ID
 	prefix     string // key and dot: how every hashed text starts
 	variants   []variantBound
 

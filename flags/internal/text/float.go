@@ -38,12 +38,15 @@ func magnitude(s string) (float64, bool) {
 	if s == "" {
 		return 0, false
 	}
-	if s[0]-'0' > 9 && s[0] != '.' {
-		switch {
-		case len(s) == len("inf") && strings.EqualFold(s, "inf"),
-			len(s) == len("infinity") && strings.EqualFold(s, "infinity"):
+	switch s[0] {
+	case 'i', 'I':
+		if len(s) == len("inf") && strings.EqualFold(s, "inf") ||
+			len(s) == len("infinity") && strings.EqualFold(s, "infinity") {
 			return math.Inf(1), true
-		case len(s) == len("nan") && strings.EqualFold(s, "nan"):
+		}
+		return 0, false
+	case 'n', 'N':
+		if len(s) == len("nan") && strings.EqualFold(s, "nan") {
 			return math.NaN(), true
 		}
 		return 0, false

@@ -119,7 +119,9 @@ var grammar = regexp.MustCompile(`^[+-]?(?:(?i:inf|infinity|nan)|(?:[0-9]+\.?[0-
 
 func FuzzFloat(f *testing.F) {
 	for _, tt := range floats {
-		f.Add(tt.text)
+		if len(tt.text) < 100 {
+			f.Add(tt.text)
+		}
 	}
 	for _, s := range noFloats {
 		f.Add(s)

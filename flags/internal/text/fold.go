@@ -22,8 +22,15 @@ func capitals(w uint64) uint64 {
 	return (fromA ^ behindZ) & highs
 }
 
-// word returns the first eight bytes of s.
-func word(s string) uint64 {
+// lowerWord returns w with the bytes A to Z in lower case.
+func lowerWord(w uint64) uint64 {
+	// 0x80 of a capital becomes the 0x20 that makes it a small letter.
+	return w | (capitals(w&^highs)&^w)>>2
+}
+
+// word returns the eight bytes of s from i on.
+func word(s string, i int) uint64 {
+	s = s[i:]
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
@@ -32,19 +39,24 @@ func word(s string) uint64 {
 // Folded reports whether s is ASCII without A to Z. If so, [Lower] and
 // [AppendLowerASCII] give s itself.
 func Folded(s string) bool {
-	for len(s) >= 8 {
-		w := word(s)
-		if w&highs|capitals(w&^highs) != 0 {
-			return false
+	var w uint64
+	last := len(s) - 8
+	switch {
+	case last >= 0:
+		for i := 0; i < last; i += 8 {
+			if w := word(s, i); w&highs|capitals(w&^highs) != 0 {
+				return false
+			}
 		}
-		s = s[8:]
+		w = word(s, last)
+	case len(s) >= 4: // the halves may overlap
+		t := s[len(s)-4:]
+		w = uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(t[0])<<32 | uint64(t[1])<<40 | uint64(t[2])<<48 | uint64(t[3])<<56
+	case len(s) > 0:
+		w = uint64(s[0]) | uint64(s[len(s)/2])<<8 | uint64(s[len(s)-1])<<16
 	}
-	for i := range len(s) {
-		if c := s[i]; c >= utf8.RuneSelf || c-'A' < 26 {
-			return false
-		}
-	}
-	return true
+	return w&highs|capitals(w&^highs) == 0
 }
 
 // AppendLowerASCII appends s with A to Z in lower case and all other bytes as
@@ -53,17 +65,19 @@ func AppendLowerASCII(dst []byte, s string) []byte {
 	start := len(dst)
 	dst = append(dst, s...)
 	b := dst[start:]
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		// 0x80 of a capital becomes the 0x20 that makes it a small letter.
-		binary.LittleEndian.PutUint64(b, w|(capitals(w&^highs)&^w)>>2)
-		b = b[8:]
-	}
-	for i, c := range b {
-		if c-'A' < 26 {
-			b[i] = c | 0x20
+	last := len(s) - 8
+	if last < 0 {
+		for i, c := range b {
+			if c-'A' < 26 {
+				b[i] = c | 0x20
+			}
 		}
+		return dst
 	}
+	for i := 0; i < last; i += 8 {
+		binary.LittleEndian.PutUint64(b[i:], lowerWord(word(s, i)))
+	}
+	binary.LittleEndian.PutUint64(b[last:], lowerWord(word(s, last))) // may overlap the one before it
 	return dst
 }
 
@@ -125,6 +139,9 @@ const (
 func appendLower(dst []byte, s string, i int) []byte {
 	for i < len(s) {
 		start := i
+		for i+8 <= len(s) && word(s, i)&highs == 0 {
+			i += 8
+		}
 		for i < len(s) && s[i] < utf8.RuneSelf {
 			i++
 		}

@@ -1,0 +1,20 @@
+// Package source loads flag definitions and keeps an Evaluator current.
+//
+// A [Source] says where definitions come from: [Static] is a value, [File] a
+// document on disk. A [Loader] loads, compiles and swaps:
+//
+//	var e flags.Evaluator
+//	l := source.NewLoader(&e, source.File{Path: "flags.json"}, source.LoaderConfig{})
+//	if err := l.Refresh(ctx); err != nil { … } // the first load, if it must succeed
+//	go l.Run(ctx)                              // follows changes until ctx ends
+//
+// # Guarantees
+//
+// A bad load keeps the last good snapshot and shows up in [Loader.Status]; the
+// next good one replaces it. Evaluations never wait for a load, and at most one
+// load runs at a time. A File is live within one interval of a change, two
+// seconds by default, however it was replaced: in place, by renaming, or by
+// switching a symbolic link as Kubernetes does.
+//
+// A Loader and the sources of this package are safe for concurrent use.
+package source

@@ -1,0 +1,97 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// ErrNotModified is what Load returns when the caller has the current version.
+var ErrNotModified = errors.New("source: definitions not modified")
+
+// A Source is where definitions come from. Implementations are safe for
+// concurrent use.
+type Source interface {
+	// Load returns the definitions and a text that identifies their version.
+	// Have is the version that the caller has, "" for none; if it is the
+	// current one, the error is ErrNotModified. The caller may change the
+	// definitions.
+	Load(ctx context.Context, have string) (d *flags.Definitions, version string, err error)
+}
+
+// Static is a Source whose definitions never change.
+type Static struct {
+	Definitions *flags.Definitions
+}
+
+const staticVersion = "static"
+
+// Load returns the definitions, once.
+func (s Static) Load(_ context.Context, have string) (*flags.Definitions, string, error) {
+	if s.Definitions == nil {
+		return nil, "", errors.New("source: Static has no definitions")
+	}
+	if have == staticVersion {
+		return nil, staticVersion, ErrNotModified
+	}
+	return s.Definitions, staticVersion, nil
+}
+
+// File is a Source that reads a definitions document (see [flags.Decode]) from
+// disk.
+//
+// The version has two parts: size and time of modification, which one stat
+// tells, and a hash of the content, which keeps a file that was merely touched
+// or copied from being loaded again. A file system with coarse times could hide
+// a change of the same size, so a file that was modified in the last seconds is
+// read each time.
+type File struct {
+	Path string
+}
+
+// settled is how old a modification must be before its time is trusted.
+const settled = 5 * time.Second
+
+// Load reads the file unless have says that it has not changed.
+func (f File) Load(_ context.Context, have string) (*flags.Definitions, string, error) {
+	info, err := os.Stat(f.Path)
+	if err != nil {
+		return nil, "", fmt.Errorf("source: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "", fmt.Errorf("source: %s is not a regular file", f.Path)
+	}
+	stamp := strconv.FormatInt(info.Size(), 10) + "-" + strconv.FormatInt(info.ModTime().UnixNano(), 10)
+	haveStamp, haveHash := split(have)
+	if have != "" && haveStamp == stamp && time.Since(info.ModTime()) > settled {
+		return nil, have, ErrNotModified
+	}
+	// What is decoded is what was hashed, even while the file is being written.
+	content, err := os.ReadFile(f.Path)
+	if err != nil {
+		return nil, "", fmt.Errorf("source: %w", err)
+	}
+	hash := strconv.FormatUint(xxhash.Sum64(content), 16)
+	version := stamp + "/" + hash
+	if have != "" && hash == haveHash {
+		return nil, version, ErrNotModified
+	}
+	d, err := flags.Decode(bytes.NewReader(content))
+	if err != nil {
+		return nil, "", fmt.Errorf("source: %s: %w", f.Path, err)
+	}
+	return d, version, nil
+}
+
+func split(version string) (stamp, hash string) {
+	before, after, _ := bytes.Cut([]byte(version), []byte("/"))
+	return string(before), string(after)
+}
