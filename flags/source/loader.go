@@ -30,8 +30,8 @@ type LoaderConfig struct {
 	// that loaded. Old is nil the first time. Nil: no call.
 	OnSwap func(old, current *flags.Snapshot)
 
-	// Log is told of loads, problems and errors, of an error only when it
-	// changes. Nil: no log.
+	// Log is told of new definitions with their problems, and by Run of errors,
+	// of each only when it changes. Nil: no log.
 	Log *slog.Logger
 }
 
@@ -85,12 +85,20 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 // Run loads now and then after each interval. It returns nil when ctx ends.
 // Errors of the source never end it.
 func (l *Loader) Run(ctx context.Context) error {
+	logged := ""
 	for {
 		err := l.Refresh(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		pause := l.config.Interval
+		switch {
+		case err == nil:
+			logged = ""
+		case err.Error() != logged:
+			logged = err.Error()
+			l.config.Log.ErrorContext(ctx, "flag definitions cannot be loaded; the last good ones stay", "error", err)
+		}
 		if err != nil {
 			n := min(l.Status().Failures-1, 30)
 			pause = min(pause<<n, l.config.MaxBackoff)
@@ -129,14 +137,9 @@ func (l *Loader) Refresh(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
-	repeated := l.status.Err != nil && l.status.Err.Error() == err.Error()
+	defer l.mu.Unlock()
 	l.status.Err = err
 	l.status.Failures++
-	version := l.status.Version
-	l.mu.Unlock()
-	if !repeated {
-		l.config.Log.ErrorContext(ctx, "loading flag definitions failed; the last good ones stay", "error", err, "version", version)
-	}
 	return err
 }
 

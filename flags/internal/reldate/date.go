@@ -19,10 +19,14 @@ type Date struct {
 // that in which forms 3 and 4 are meant; nil is UTC. It reports false if s is
 // no date.
 func Parse(s string, zone *time.Location) (Date, bool) {
+	if isCalendar(s) {
+		t, ok := parseCalendar(s, zone)
+		return Date{instant: t}, ok
+	}
 	if d, ok := parseSpan(s); ok {
 		return d, true
 	}
-	t, ok := parseInstant(s, zone)
+	t, ok := parseMail(s)
 	return Date{instant: t}, ok
 }
 
@@ -108,13 +112,16 @@ func FromSeconds(x float64) (time.Time, bool) {
 // the sense of [text.Float], else a date as [Parse] and [Date.At] read it. It
 // reports false if s is neither.
 func Property(s string, now time.Time, zone *time.Location) (time.Time, bool) {
+	if isCalendar(s) { // neither a number nor a span has two hyphens inside
+		return parseCalendar(s, zone)
+	}
 	if x, ok := text.Float(s); ok {
 		return FromSeconds(x)
 	}
 	if d, ok := parseSpan(s); ok {
 		return d.At(now, zone), true
 	}
-	return parseInstant(s, zone)
+	return parseMail(s)
 }
 
 // parseSpan reads form 1.

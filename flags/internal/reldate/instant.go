@@ -14,17 +14,14 @@ type wall struct {
 	year, month, day, hour, minute, second, nanosecond int
 }
 
-// parseInstant reads the forms 2 to 5.
-func parseInstant(s string, zone *time.Location) (time.Time, bool) {
-	if len(s) >= len("2006-01-02") && s[4] == '-' && s[7] == '-' {
-		return parseCalendar(s, zone)
-	}
-	return parseMail(s)
+// isCalendar reports whether s begins like YYYY-MM-DD.
+func isCalendar(s string) bool {
+	return len(s) >= len("2006-01-02") && s[4] == '-' && s[7] == '-'
 }
 
 // parseCalendar reads the forms that begin with YYYY-MM-DD.
 func parseCalendar(s string, zone *time.Location) (time.Time, bool) {
-	w := wall{year: number(s[:4]), month: number(s[5:7]), day: number(s[8:10])}
+	w := wall{year: year(s), month: two(s, 5), day: two(s, 8)}
 	s = s[10:]
 	if s == "" { // form 3
 		return w.in(zone)
@@ -33,11 +30,11 @@ func parseCalendar(s string, zone *time.Location) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	separator := s[0]
-	w.hour, w.minute = number(s[1:3]), number(s[4:6])
+	w.hour, w.minute = two(s, 1), two(s, 4)
 	s = s[6:]
 	seconds := len(s) >= len(":05") && s[0] == ':'
 	if seconds {
-		w.second = number(s[1:3])
+		w.second = two(s, 1)
 		s = s[3:]
 		if s != "" && s[0] == '.' {
 			var ok bool
@@ -90,12 +87,19 @@ func parseMail(s string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	w := wall{
-		year:   number(s[4:8]),
+		year:   year(s[4:]),
 		month:  1 + indexName("JanFebMarAprMayJunJulAugSepOctNovDec", s[:3]),
-		day:    number(day),
-		hour:   number(s[9:11]),
-		minute: number(s[12:14]),
-		second: number(s[15:17]),
+		hour:   two(s, 9),
+		minute: two(s, 12),
+		second: two(s, 15),
+	}
+	switch len(day) {
+	case 1:
+		if c := day[0] - '0'; c <= 9 {
+			w.day = int(c)
+		}
+	case 2:
+		w.day = two(day, 0)
 	}
 	switch s = s[len(rest):]; {
 	case s == "GMT" || s == "UTC" || s == "UT":
@@ -120,20 +124,24 @@ func indexName(names, name string) int {
 	return -1
 }
 
-// number returns the value of a few digits, or -1 if there is anything else.
-func number(digits string) int {
-	if digits == "" {
+// two returns the number of the two digits at s[i], or -1 if they are something
+// else.
+func two(s string, i int) int {
+	a, b := s[i]-'0', s[i+1]-'0'
+	if a > 9 || b > 9 {
 		return -1
 	}
-	n := 0
-	for i := range len(digits) {
-		c := digits[i] - '0'
-		if c > 9 {
-			return -1
-		}
-		n = n*10 + int(c)
+	return int(a)*10 + int(b)
+}
+
+// year returns the number of the four digits at the start of s, or a negative
+// number if they are something else.
+func year(s string) int {
+	high, low := two(s, 0), two(s, 2)
+	if low < 0 {
+		return -1
 	}
-	return n
+	return high*100 + low
 }
 
 // fraction reads the digits behind the point of a second. Those after the ninth
@@ -155,13 +163,13 @@ func parseOffset(s string) (int, bool) {
 	var minutes int
 	switch {
 	case len(s) == len("+0700"):
-		minutes = number(s[3:5])
+		minutes = two(s, 3)
 	case len(s) == len("+07:00") && s[3] == ':':
-		minutes = number(s[4:6])
+		minutes = two(s, 4)
 	default:
 		return 0, false
 	}
-	hours := number(s[1:3])
+	hours := two(s, 1)
 	if uint(hours) > 23 || uint(minutes) > 59 {
 		return 0, false
 	}

@@ -1,0 +1,161 @@
+// Benchratio reads the output of go test -bench and prints, as a Markdown
+// table, how each benchmark compares with the floor that ran beside it.
+//
+//	go test -run '^$' -bench . -count 5 ./flags | benchratio
+//
+// A sub-benchmark called floor is the floor of those beside it. Figures are
+// medians over all runs.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// targets are the ratios that are aimed at, by the first part of the name and,
+// where cases differ, what follows it.
+var targets = []struct{ name, work, target string }{
+	{"E1", "one boolean flag, 100 %", "≤ 2.5"},
+	{"E2", "3 condition sets × 2 filters, the third matches, 50 %", "≤ 2"},
+	{"E2x", "the same with xxHash64", "≤ 3"},
+	{"E3", "4 variants with payload", "≤ 1.5"},
+	{"E4", "a regexp, a version and a relative date", "≤ 1.3"},
+	{"E5", "all flags, from JSON to JSON", "≤ 1.6"},
+	{"E6", "decode and compile", "≤ 1.5"},
+	{"E7", "E2 on all cores", "≤ 0.53"},
+	{"E8", "Explain of E2", ""},
+	{"E10", "E2 with the properties built per call", "≤ 1.3"},
+	{"S1", "POST /flags over loopback, 32 connections", "≥ 0.5 requests/s (xxHash64: 0.7)"},
+}
+
+func main() {
+	if err := run(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "benchratio:", err)
+		os.Exit(1)
+	}
+}
+
+// A series is the runs of one benchmark: by unit, one value each.
+type series struct {
+	name string // without Benchmark and the number of processors
+	unit map[string][]float64
+}
+
+func run(r io.Reader, w io.Writer) error {
+	all, err := read(r)
+	if err != nil {
+		return err
+	}
+	floors := make(map[string]*series)
+	for _, s := range all {
+		if group, leaf := cut(s.name); leaf == "floor" {
+			floors[group] = s
+		}
+	}
+	fmt.Fprintln(w, "| | work | case | median | floor | ratio | target | allocs |")
+	fmt.Fprintln(w, "|---|---|---|--:|--:|--:|---|--:|")
+	for _, s := range all {
+		group, leaf := cut(s.name)
+		floor := floors[group]
+		if leaf == "floor" || floor == nil {
+			continue
+		}
+		id, rest, _ := strings.Cut(group, "/")
+		work, target := "", ""
+		for _, t := range targets {
+			if t.name == id {
+				work, target = t.work, t.target
+			}
+		}
+		if leaf != "flagstaff" {
+			rest = strings.Trim(rest+"/"+leaf, "/")
+		}
+		unit, higher := "ns/op", false
+		if _, ok := s.unit["req/s"]; ok {
+			unit, higher = "req/s", true
+		}
+		mine, base := median(s.unit[unit]), median(floor.unit[unit])
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.2f | %s | %s |\n", id, work, strings.ReplaceAll(rest, "/", ", "),
+			show(mine, higher), show(base, higher), mine/base, target, allocations(s))
+		if p, q := s.unit["p99-ns"], floor.unit["p99-ns"]; len(p) > 0 && len(q) > 0 {
+			fmt.Fprintf(w, "| %s | 99th percentile | %s | %s | %s | %.2f | ≤ 1.5 | |\n", id, strings.ReplaceAll(rest, "/", ", "),
+				show(median(p), false), show(median(q), false), median(p)/median(q))
+		}
+		if heap := s.unit["heap-B/flag"]; len(heap) > 0 {
+			fmt.Fprintf(w, "| %s | heap beyond rendered bytes | %s | %.0f B a flag | | | ≤ 2,048 | |\n", id, strings.ReplaceAll(rest, "/", ", "), median(heap))
+		}
+	}
+	return nil
+}
+
+// cut splits a name into its group and its last part.
+func cut(name string) (group, leaf string) {
+	i := strings.LastIndexByte(name, '/')
+	if i < 0 {
+		return name, ""
+	}
+	return name[:i], name[i+1:]
+}
+
+func read(r io.Reader) ([]*series, error) {
+	var all []*series
+	byName := make(map[string]*series)
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		name := strings.TrimPrefix(fields[0], "Benchmark")
+		if i := strings.LastIndexByte(name, '-'); i > 0 {
+			name = name[:i]
+		}
+		s := byName[name]
+		if s == nil {
+			s = &series{name: name, unit: make(map[string][]float64)}
+			byName[name] = s
+			all = append(all, s)
+		}
+		for i := 2; i+1 < len(fields); i += 2 {
+			v, err := strconv.ParseFloat(fields[i], 64)
+			if err != nil {
+				return nil, fmt.Errorf("%q is no number in: %s", fields[i], lines.Text())
+			}
+			s.unit[fields[i+1]] = append(s.unit[fields[i+1]], v)
+		}
+	}
+	return all, lines.Err()
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+func show(v float64, plain bool) string {
+	switch {
+	case plain:
+		return fmt.Sprintf("%.0f/s", v)
+	case v < 1e3:
+		return fmt.Sprintf("%.0f ns", v)
+	case v < 1e6:
+		return fmt.Sprintf("%.1f µs", v/1e3)
+	default:
+		return fmt.Sprintf("%.1f ms", v/1e6)
+	}
+}
+
+func allocations(s *series) string {
+	if v, ok := s.unit["allocs/op"]; ok {
+		return fmt.Sprintf("%.0f", median(v))
+	}
+	return ""
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/server"
+)
+
+// settings are what the command line and the environment say.
+type settings struct {
+	addr            string
+	flagsFile       string
+	projectKey      string
+	demo            bool
+	trustedProxies  prefixes
+	products        words
+	rateLimit       limit
+	rateLimitIP     limit
+	maxBody         size
+	shutdownTimeout time.Duration
+	logFormat       choice
+	logLevel        slog.Level
+	version         bool
+}
+
+const (
+	demoKey    = "phc_demo"
+	defaultKey = "phc_local"
+)
+
+// errHelp says that help was asked for and has been printed.
+var errHelp = flag.ErrHelp
+
+// parse reads the settings. Its errors name the setting, the value and what is
+// allowed; flags win over the environment.
+func parse(args []string, getenv func(string) string, help io.Writer) (*settings, error) {
+	s := &settings{logFormat: choice{value: "text", allowed: []string{"text", "json"}}}
+	set := flag.NewFlagSet("server", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one")
+	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE`; a change is live within two seconds")
+	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the served flags (default \""+defaultKey+"\", with -demo \""+demoKey+"\")")
+	set.BoolVar(&s.demo, "demo", false, "serve a demo project with the project API key "+demoKey+"; loopback addresses only")
+	set.Var(&s.trustedProxies, "trusted-proxies", "believe X-Forwarded-For only from these `PREFIXES`, comma-separated, or from \"none\" (default: from everyone, as the API says)")
+	set.Var(&s.products, "products", "product `NAMES` in the User-Agents of SDKs, comma-separated (default \"posthog,svc\")")
+	set.Var(&s.rateLimit, "rate-limit", "requests per project as `RATE[:BURST]`, the rate per second (default: no limit)")
+	set.Var(&s.rateLimitIP, "rate-limit-ip", "requests per client address as `RATE[:BURST]`, the rate per second (default: no limit)")
+	s.maxBody = 10 << 20
+	set.Var(&s.maxBody, "max-body", "largest request body in `BYTES`, as sent; up to twice as much after decompression")
+	set.DurationVar(&s.shutdownTimeout, "shutdown-timeout", 15*time.Second, "how long requests under way may take after SIGINT or SIGTERM")
+	set.Var(&s.logFormat, "log-format", "`FORMAT` of the log on standard error: text or json")
+	set.TextVar(&s.logLevel, "log-level", slog.LevelInfo, "least `LEVEL` to log: debug, info, warn or error")
+	set.BoolVar(&s.version, "version", false, "print the version and exit")
+
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			usage(set, help)
+			return nil, errHelp
+		}
+		return nil, err
+	}
+	if set.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: all settings are flags, see -help", set.Arg(0))
+	}
+	given := make(map[string]bool)
+	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	var err error
+	set.VisitAll(func(f *flag.Flag) {
+		if value := getenv(envName(f.Name)); value != "" && !given[f.Name] && err == nil {
+			if e := f.Value.Set(value); e != nil {
+				err = fmt.Errorf("invalid value %q for %s: %w", value, envName(f.Name), e)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.check()
+}
+
+func (s *settings) check() error {
+	if s.version {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		return fmt.Errorf("invalid value %q for flag -addr: want HOST:PORT", s.addr)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("invalid value %q for flag -addr: the port must be 0 to 65535, not %d", s.addr, n)
+	}
+	if !s.demo && s.flagsFile == "" {
+		return errors.New("nothing to serve: pass -demo for a demo project, or -flags FILE for a definitions document")
+	}
+	if s.demo && !loopback(host) {
+		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
+	}
+	if s.projectKey == "" {
+		s.projectKey = defaultKey
+		if s.demo {
+			s.projectKey = demoKey
+		}
+	}
+	if s.shutdownTimeout < 0 {
+		return fmt.Errorf("invalid value %q for flag -shutdown-timeout: must not be negative", s.shutdownTimeout)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+func envName(name string) string {
+	return "FLAGSTAFF_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+func usage(set *flag.FlagSet, w io.Writer) {
+	fmt.Fprint(w, `Server answers POST /flags for a project, as PostHog's public API does.
+
+Usage:
+
+	server -demo
+	server -flags FILE [-project-key KEY]
+
+Flags, each with its environment variable:
+
+`)
+	set.VisitAll(func(f *flag.Flag) {
+		name, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(w, "  -%s", f.Name)
+		if name != "" {
+			fmt.Fprintf(w, " %s", name)
+		}
+		fmt.Fprintf(w, "    (%s)\n        %s", envName(f.Name), text)
+		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(text, "(default") {
+			fmt.Fprintf(w, " (default %s)", f.DefValue)
+		}
+		fmt.Fprintln(w)
+	})
+	fmt.Fprint(w, `
+Besides the API it serves /healthz, /readyz and, for Prometheus, /metrics.
+`)
+}
+
+// The types below are values of flags.
+
+type prefixes struct {
+	set  bool
+	list []netip.Prefix
+}
+
+func (p *prefixes) String() string { return "" }
+
+func (p *prefixes) Set(s string) error {
+	p.set, p.list = true, []netip.Prefix{}
+	if s == "none" {
+		return nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		prefix, err := netip.ParsePrefix(part)
+		if addr, e := netip.ParseAddr(part); err != nil && e == nil {
+			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			return fmt.Errorf("%q is no address or prefix; want such as 10.0.0.0/8,192.0.2.1, or none", part)
+		}
+		p.list = append(p.list, prefix.Masked())
+	}
+	return nil
+}
+
+type words []string
+
+func (w *words) String() string { return strings.Join(*w, ",") }
+
+func (w *words) Set(s string) error {
+	*w = nil
+	for word := range strings.SplitSeq(s, ",") {
+		word = strings.TrimSpace(word)
+		if word == "" {
+			return errors.New("want names, comma-separated")
+		}
+		*w = append(*w, word)
+	}
+	return nil
+}
+
+type limit server.Limit
+
+func (l *limit) String() string { return "" }
+
+func (l *limit) Set(s string) error {
+	rate, burst, hasBurst := strings.Cut(s, ":")
+	perSecond, err := strconv.ParseFloat(rate, 64)
+	if err != nil || !(perSecond > 0 && perSecond <= 1e9) {
+		return errors.New("want RATE[:BURST], the rate a number above 0")
+	}
+	n := int(max(1, 2*perSecond))
+	if hasBurst {
+		if n, err = strconv.Atoi(burst); err != nil || n < 1 {
+			return errors.New("want RATE:BURST, the burst a whole number above 0")
+		}
+	}
+	*l = limit{PerSecond: perSecond, Burst: n}
+	return nil
+}
+
+type size int64
+
+func (b *size) String() string { return strconv.FormatInt(int64(*b), 10) }
+
+func (b *size) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 || n > 1<<30 {
+		return errors.New("want a number of bytes from 1 to 1073741824")
+	}
+	*b = size(n)
+	return nil
+}
+
+type choice struct {
+	value   string
+	allowed []string
+}
+
+func (c *choice) String() string { return c.value }
+
+func (c *choice) Set(s string) error {
+	for _, a := range c.allowed {
+		if s == a {
+			c.value = s
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s", strings.Join(c.allowed, " or "))
+}
+
+func (s *settings) logger(w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.logLevel}
+	if s.logFormat.value == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}

@@ -1,0 +1,12 @@
+// Server is Flagstaff as a program: the HTTP API on its own, for every client
+// that is not a Go program.
+//
+//	go run ./examples/server -demo            a demo project, nothing else needed
+//	go run ./examples/server -flags FILE      a definitions document of your own
+//
+// Run it with -help for all settings. Each may also come from the environment,
+// as FLAGSTAFF_ and the flag's name in capitals; the command line wins.
+//
+// It exits with 0 after an orderly shutdown, with 1 if it cannot start or
+// serve, and with 2 if its settings make no sense.
+package main

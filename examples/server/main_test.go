@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// output collects what the program writes and lets tests wait for a line.
+type output struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{}
+}
+
+func newOutput() *output { return &output{changed: make(chan struct{}, 1)} }
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case o.changed <- struct{}{}:
+	default:
+	}
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// await returns the first match of a pattern in what is written.
+func (o *output) await(t *testing.T, pattern string) []string {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	deadline := time.After(20 * time.Second)
+	for {
+		if m := re.FindStringSubmatch(o.String()); m != nil {
+			return m
+		}
+		select {
+		case <-o.changed:
+		case <-deadline:
+			t.Fatalf("no %q in the output:\n%s", pattern, o)
+		}
+	}
+}
+
+// start runs the program until the test ends and returns its address.
+func start(t *testing.T, env map[string]string, args ...string) (url string, stderr *output, stop func() int) {
+	t.Helper()
+	stderr = newOutput()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := Main{Args: args, Getenv: func(k string) string { return env[k] }, Stdout: io.Discard, Stderr: stderr}
+	code := make(chan int, 1)
+	go func() { code <- m.Run(ctx) }()
+	stop = sync.OnceValue(func() int {
+		cancel()
+		return <-code
+	})
+	t.Cleanup(func() { stop() })
+	return stderr.await(t, `listening on (http://\S+)`)[1], stderr, stop
+}
+
+func post(t *testing.T, url, body string, header ...string) map[string]any {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Body.Close()
+	var answer map[string]any
+	if err := json.NewDecoder(w.Body).Decode(&answer); err != nil || w.StatusCode != http.StatusOK {
+		t.Fatalf("POST %s: status %d, %v", url, w.StatusCode, err)
+	}
+	return answer
+}
+
+// values returns the value of each flag of an answer.
+func values(answer map[string]any) map[string]any {
+	m := make(map[string]any)
+	for key, f := range answer["flags"].(map[string]any) {
+		entry := f.(map[string]any)
+		m[key] = entry["enabled"]
+		if v, ok := entry["variant"]; ok {
+			m[key] = v
+		}
+	}
+	return m
+}
+
+// TestDemo asks the demo for what each of its flags is there to show.
+func TestDemo(t *testing.T) {
+	url, _, stop := start(t, nil, "-demo", "-addr", "127.0.0.1:0")
+	ask := func(body string, header ...string) map[string]any {
+		t.Helper()
+		return values(post(t, url+"/flags?v=2", `{"api_key":"phc_demo","distinct_id":"user-1",`+body+`}`, header...))
+	}
+	for _, tt := range []struct {
+		name string
+		got  map[string]any
+		want map[string]any // nil value: absent
+	}{
+		{
+			"a back end", ask(`"person_properties":{"plan":"pro","email":"a@example.com","logins":500,"$app_version":"2.11","joined":"2024-05-01"},"groups":{"company":"acme"},"group_properties":{"company":{"seats":60}}`, "User-Agent", "posthog-go/1.0"),
+			map[string]any{
+				"new-dashboard": true, "dashboard-tour": true, "checkout-button": "blue", "power-tools": true, "mobile-update": true,
+				"company-billing": flags.Bucket("company-billing", "acme") <= 0.5, "bulk-export": true, "animations": nil, "docs-search": true, "assistant": false, "retired": nil,
+			},
+		},
+		{"a browser", ask(`"person_properties":{"logins":500,"trial":true}`, "User-Agent", "Mozilla/5.0"), map[string]any{"bulk-export": nil, "animations": true, "power-tools": false}},
+		{"early access", ask(`"person_properties":{"$feature_enrollment/assistant":true}`), map[string]any{"assistant": true}},
+		{"a context", ask(`"evaluation_contexts":["app"]`), map[string]any{"docs-search": nil, "new-dashboard": flags.Bucket("new-dashboard", "user-1") <= 0.5}},
+	} {
+		for key, want := range tt.want {
+			if got, ok := tt.got[key]; got != want || ok != (want != nil) {
+				t.Errorf("%s: flag %q = %v, want %v", tt.name, key, got, want)
+			}
+		}
+	}
+	held := 0
+	for i := range 300 {
+		if values(post(t, url+"/flags/?v=2", fmt.Sprintf(`{"api_key":"phc_demo","distinct_id":"p%d"}`, i)))["pricing-page"] == "holdout-1" {
+			held++
+		}
+	}
+	if held < 10 || held > 60 {
+		t.Errorf("%d of 300 persons are held out, want about 30", held)
+	}
+	if code := stop(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+// TestDemoDefinitions keeps the demo exemplary.
+func TestDemoDefinitions(t *testing.T) {
+	d, err := flags.Decode(bytes.NewReader(demo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range s.Problems() {
+		t.Error(p)
+	}
+}
+
+func TestReload(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{}]}}]}`)
+	url, stderr, _ := start(t, nil, "-flags", path, "-addr", "127.0.0.1:0")
+	ask := func() map[string]any {
+		t.Helper()
+		return values(post(t, url+"/flags?v=2", `{"api_key":"phc_local","distinct_id":"u"}`))
+	}
+	if got := ask(); got["a"] != true {
+		t.Errorf("flags = %v", got)
+	}
+	write(`{"flags":[{"id":1,"key":"b"`)
+	stderr.await(t, `cannot be loaded; the last good ones stay`)
+	if got := ask(); got["a"] != true {
+		t.Errorf("after a bad file: flags = %v", got)
+	}
+	start := time.Now()
+	write(`{"flags":[{"id":1,"key":"b","active":true,"filters":{"groups":[{"properties":[{"key":"x","type":"person","operator":"foo"}]}]}}]}`)
+	stderr.await(t, `unknown operator`)
+	got := post(t, url+"/flags?v=2", `{"api_key":"phc_local","distinct_id":"u"}`)
+	if values(got)["b"] != false || got["errorsWhileComputingFlags"] != true {
+		t.Errorf("after a file with a broken flag: %v", got)
+	}
+	t.Logf("live after %v", time.Since(start))
+}
+
+func TestEnvironment(t *testing.T) {
+	url, stderr, _ := start(t, map[string]string{
+		"FLAGSTAFF_DEMO": "true", "FLAGSTAFF_ADDR": "127.0.0.1:0", "FLAGSTAFF_PROJECT_KEY": "phc_env",
+		"FLAGSTAFF_LOG_FORMAT": "text", "FLAGSTAFF_TRUSTED_PROXIES": "none",
+	}, "-log-format", "json")
+	if got := values(post(t, url+"/flags?v=2", `{"api_key":"phc_env","distinct_id":"u"}`)); len(got) == 0 {
+		t.Error("no flags for the project key of the environment")
+	}
+	if !strings.Contains(stderr.String(), `"msg":"serving"`) {
+		t.Errorf("the flag does not win over the environment:\n%s", stderr)
+	}
+}
+
+func TestShutdownWaitsForRequests(t *testing.T) {
+	url, _, stop := start(t, nil, "-demo", "-addr", "127.0.0.1:0")
+	body, feed := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/flags?v=2", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The body is sent when the server asks for it: the request is under way.
+	r.Header.Set("Expect", "100-continue")
+	answered := make(chan error, 1)
+	go func() {
+		w, err := http.DefaultClient.Do(r)
+		if err == nil {
+			w.Body.Close()
+			if w.StatusCode != http.StatusOK {
+				err = fmt.Errorf("status %d", w.StatusCode)
+			}
+		}
+		answered <- err
+	}()
+	if _, err := io.WriteString(feed, `{"api_key":"phc_demo",`); err != nil {
+		t.Fatal(err)
+	}
+	code := make(chan int, 1)
+	go func() { code <- stop() }()
+	if _, err := io.WriteString(feed, `"distinct_id":"u"}`); err != nil {
+		t.Fatal(err)
+	}
+	feed.Close()
+	if err := <-answered; err != nil {
+		t.Errorf("the request under way: %v", err)
+	}
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d, want 0", got)
+	}
+}
+
+func TestBadSettings(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none.json")
+	for _, tt := range []struct {
+		args []string
+		env  map[string]string
+		code int
+		want string
+	}{
+		{nil, nil, 2, "pass -demo for a demo project, or -flags FILE"},
+		{[]string{"-demo", "-addr", "0.0.0.0:8000"}, nil, 2, "-demo has well-known keys and serves loopback addresses only"},
+		{[]string{"-demo", "-addr", "8000"}, nil, 2, `invalid value "8000" for flag -addr: want HOST:PORT`},
+		{[]string{"-demo", "-addr", "localhost:99999"}, nil, 2, "the port must be 0 to 65535"},
+		{[]string{"-demo", "extra"}, nil, 2, `unexpected argument "extra"`},
+		{[]string{"-demo", "-nope"}, nil, 2, "-nope"},
+		{[]string{"-demo", "-log-format", "xml"}, nil, 2, "want text or json"},
+		{[]string{"-demo", "-log-level", "loud"}, nil, 2, "loud"},
+		{[]string{"-demo", "-rate-limit", "x"}, nil, 2, "want RATE[:BURST]"},
+		{[]string{"-demo", "-rate-limit-ip", "5:0"}, nil, 2, "the burst a whole number above 0"},
+		{[]string{"-demo", "-trusted-proxies", "10.0.0.0/8,x"}, nil, 2, `"x" is no address or prefix`},
+		{[]string{"-demo", "-max-body", "-1"}, nil, 2, "want a number of bytes"},
+		{[]string{"-demo", "-products", "a,,b"}, nil, 2, "want names, comma-separated"},
+		{[]string{"-demo", "-shutdown-timeout", "-1s"}, nil, 2, "must not be negative"},
+		{[]string{"-demo"}, map[string]string{"FLAGSTAFF_MAX_BODY": "big"}, 2, `invalid value "big" for FLAGSTAFF_MAX_BODY`},
+		{[]string{"-flags", missing}, nil, 1, "no such file"},
+		{[]string{"-version"}, nil, 0, "flagstaff"},
+		{[]string{"-help"}, nil, 0, "FLAGSTAFF_TRUSTED_PROXIES"},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			out := newOutput()
+			m := Main{Args: tt.args, Getenv: func(k string) string { return tt.env[k] }, Stdout: out, Stderr: out}
+			if code := m.Run(t.Context()); code != tt.code || !strings.Contains(out.String(), tt.want) {
+				t.Errorf("exit code %d, output %q; want %d and %q", code, out, tt.code, tt.want)
+			}
+		})
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	url, _, _ := start(t, nil, "-demo", "-addr", "127.0.0.1:0")
+	out := newOutput()
+	m := Main{Args: []string{"-demo", "-addr", strings.TrimPrefix(url, "http://")}, Getenv: func(string) string { return "" }, Stdout: out, Stderr: out}
+	if code := m.Run(t.Context()); code != 1 || !strings.Contains(out.String(), "is another server running there?") {
+		t.Errorf("exit code %d, output %q", code, out)
+	}
+}

@@ -1,0 +1,47 @@
+package wire_test
+
+import (
+	"fmt"
+	"log"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+func Example() {
+	definitions, err := flags.Decode(strings.NewReader(`{"flags":[{"id":1,"key":"beta","active":true,"version":3,
+		"filters":{"groups":[{"properties":[],"rollout_percentage":100}]}}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	snapshot, err := flags.Compile(definitions, flags.CompileOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// Keep these between requests: then nothing is allocated.
+	var (
+		req wire.Request
+		in  flags.Input
+		dst []byte
+	)
+	now := time.UnixMilli(1795176000000)
+	if err := req.Parse([]byte(`{"api_key":"phc_demo","distinct_id":"user-1"}`)); err != nil {
+		log.Fatal(err)
+	}
+	if err := req.Fill(&in, snapshot, runtime.Server, now); err != nil {
+		log.Fatal(err)
+	}
+	dst, _ = wire.AppendResponse(dst[:0], snapshot, &in, wire.Envelope{RequestID: "r-1", EvaluatedAt: now})
+
+	head, rest, _ := strings.Cut(string(dst), `,"reason"`)
+	_, tail, _ := strings.Cut(rest, `"has_experiment":true`)
+	fmt.Println(req.APIKey)
+	fmt.Println(head, "…", tail)
+	// Output:
+	// phc_demo
+	// {"flags":{"beta":{"key":"beta","enabled":true … }}},"errorsWhileComputingFlags":false,"requestId":"r-1","evaluatedAt":1795176000000}
+}
