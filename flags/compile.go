@@ -110,9 +110,9 @@ type compiler struct {
 	plainTail span
 
 	// The flag that is being compiled.
-	flag     *Flag
-	readSlot map[int32]bool
-	direct   map[*Filter]int32 // resolved dependencies: a flag, or -1
+	flag   *Flag
+	read   []int32           // slots that it reads
+	direct map[*Filter]int32 // resolved dependencies: a flag, or -1
 }
 
 type slotKey struct {
@@ -150,6 +150,10 @@ func (c *compiler) compile() error {
 	}
 	c.groups()
 	c.list()
+	// Most flags are boolean: two values, of about this size.
+	c.s.values = make([]value, 0, 2*len(c.s.flags))
+	c.s.edges = make([]edges, 0, 2*len(c.s.flags))
+	c.arena = make([]byte, 0, 256*len(c.s.flags))
 	conditions := 0
 	for i := range c.s.flags {
 		c.compileFlag(int32(i))
@@ -352,7 +356,11 @@ func (c *compiler) list() {
 	for n, i := range order {
 		position[i] = int32(n)
 		c.model[n] = exist[i]
-		c.s.index[strings.Clone(exist[i].Key)] = int32(n)
+		// One text serves as the key and, with a dot, as what is hashed.
+		f := &c.s.flags[n]
+		f.prefix = exist[i].Key + "."
+		f.key = f.prefix[:len(f.prefix)-1]
+		c.s.index[f.key] = int32(n)
 	}
 	for fl, i := range target {
 		c.direct[fl] = -1
@@ -364,7 +372,6 @@ func (c *compiler) list() {
 	copy(c.s.order, position)
 	for n, i := range order {
 		f := &c.s.flags[n]
-		f.key = strings.Clone(exist[i].Key)
 		switch {
 		case !evaluated(exist[i]):
 			f.state = dormant
@@ -466,9 +473,8 @@ func (c *compiler) compileFlag(i int32) {
 	f, m := &c.s.flags[i], c.model[i]
 	c.flag = m
 	c.plainTail = span{}
-	c.readSlot = make(map[int32]bool)
+	c.read = c.read[:0]
 
-	f.prefix = f.key + "."
 	c.s.longestPrefix = max(c.s.longestPrefix, len(f.prefix))
 	f.id, f.version = m.ID, m.Version
 	f.hasExperiment = m.HasExperiment == nil || *m.HasExperiment
@@ -507,7 +513,6 @@ func (c *compiler) compileFlag(i int32) {
 
 	c.addValue(f, value{enabled: true}, m.Filters.Payloads["true"])
 	pins := c.variants(f, m)
-	f.failed = c.addValue(f, value{failed: true}, nil)
 	if m.Filters.FeatureEnrollment {
 		f.enrollment = c.slot(ownerPerson, enrollmentPrefix+f.key)
 		f.optOut = f.off
@@ -522,15 +527,28 @@ func (c *compiler) compileFlag(i int32) {
 	for n := range m.Filters.Groups {
 		c.condition(f, m, n, pins)
 	}
+	if c.canFail(f) {
+		f.failed = c.addValue(f, value{failed: true}, nil)
+		f.values = int32(len(c.s.values)) - f.off
+	}
 	c.fix(f)
 	if f.fixed.value == valueHidden {
-		f.needs = make([]int32, 0, len(c.readSlot))
-		for slot := range c.readSlot {
-			f.needs = append(f.needs, slot)
-		}
-		slices.Sort(f.needs)
+		slices.Sort(c.read)
+		f.needs = slices.Clone(slices.Compact(c.read))
 	}
 	c.lint(f, m)
+}
+
+// canFail reports whether a request can make the flag fail.
+func (c *compiler) canFail(f *flag) bool {
+	for i := range f.conditions {
+		for _, id := range f.conditions[i].steps {
+			if op := c.s.checks[id].op; op == opFail || op == opFlag {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // variants renders the flag's variants and returns the value of each key.
@@ -667,7 +685,7 @@ func (c *compiler) fix(f *flag) {
 // slot returns the number of a property, with those that stand in for it.
 func (c *compiler) slot(owner int, name string) int32 {
 	i := c.rawSlot(owner, name)
-	c.readSlot[i] = true
+	c.read = append(c.read, i)
 	if owner != ownerPerson || c.s.slots[i].fallbacks != nil {
 		return i
 	}

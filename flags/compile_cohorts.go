@@ -234,13 +234,10 @@ func (c *compiler) leaf(fl *Filter, at *path, b *cohortBuild, depth int) (node, 
 		if fl.Type == "person_metadata" {
 			owner = ownerMetadata
 		}
-		outer := c.readSlot
-		c.readSlot = make(map[int32]bool)
+		before := len(c.read)
 		id, code := c.propertyCheck(fl, owner, at)
-		for slot := range c.readSlot {
-			b.slots = append(b.slots, slot)
-		}
-		c.readSlot = outer
+		b.slots = append(b.slots, c.read[before:]...)
+		c.read = c.read[:before]
 		if code != 0 {
 			return n, code
 		}

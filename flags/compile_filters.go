@@ -3,6 +3,7 @@ package flags
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
@@ -64,11 +65,13 @@ func (c *compiler) steps(f *flag, src *Condition, n int, aggregation int32) []ui
 	return steps
 }
 
-// addCheck returns the number of a check, the same for equal ones.
+// addCheck returns the number of a check, the same for equal ones. The texts of
+// the key may share the definitions' memory.
 func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 	if id, ok := c.checkOf[k]; ok {
 		return id
 	}
+	k.value = strings.Clone(k.value)
 	id := uint32(len(c.s.checks))
 	ch := build()
 	ch.op, ch.negated, ch.slot = k.op, k.negated, k.slot
@@ -86,7 +89,7 @@ func (c *compiler) failCheck(code failCode, at *path, value []byte, hint, format
 // never is a filter that no property matches. Each operator that comes to this
 // has its own check, so that Explain can name it.
 func (c *compiler) never(slot int32, name string, fl *Filter) uint32 {
-	return c.addCheck(checkKey{op: opNever, slot: slot, name: name, value: string(fl.Value)}, func() check {
+	return c.addCheck(checkKey{op: opNever, slot: slot, name: name, value: view(fl.Value)}, func() check {
 		return check{name: name, value: shorten(fl.Value)}
 	})
 }
@@ -137,7 +140,7 @@ func (p *pattern) nothing(want string) (uint32, failCode) {
 }
 
 func (p *pattern) check(o op, build func() check) (uint32, failCode) {
-	key := checkKey{op: o, negated: p.spec.negated, slot: p.slot, name: p.name, value: string(p.value)}
+	key := checkKey{op: o, negated: p.spec.negated, slot: p.slot, name: p.name, value: view(p.value)}
 	return p.addCheck(key, func() check {
 		ch := build()
 		ch.missing, ch.name, ch.value = p.spec.missing, p.name, shorten(p.value)
@@ -348,7 +351,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	if target.state == dormant {
 		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key)
 	}
-	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: string(fl.Value)}
+	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: view(fl.Value)}
 	return c.addCheck(key, func() check {
 		return check{more: &operand{accepts: accepts}, name: fl.Operator, value: shorten(fl.Value)}
 	})
@@ -403,9 +406,7 @@ func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) [
 			c.problem(Warning, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
 			key.op = opCohortNever
 		}
-		for _, slot := range b.slots {
-			c.readSlot[slot] = true
-		}
+		c.read = append(c.read, b.slots...)
 		f.readsCohorts = f.readsCohorts || b.readsStored
 		steps = append(steps, c.addCheck(key, func() check { return check{name: name, value: shorten(fl.Value)} }))
 	}

@@ -303,6 +303,8 @@ func (d *decoder) document(root jsonscan.Value) error {
 	if flagList.Kind() != jsonscan.Array {
 		return fmt.Errorf("flags: definitions must have an array \"flags\", not %s", kindName(flagList))
 	}
+	// Few flags are shorter than this, and to grow a list of flags is dear.
+	d.out.Flags = make([]Flag, 0, min(len(flagList)/256, maxFlags))
 	at := &path{name: "flags"}
 	a := flagList.Array()
 	for i := 0; a.Next(); i++ {
@@ -590,6 +592,9 @@ func (d *decoder) properties(dst *[]Filter, at *path, v jsonscan.Value) error {
 		if a.Value().Kind() != jsonscan.Object {
 			d.wrong(at, a.Value(), "an object")
 			continue
+		}
+		if *dst == nil {
+			*dst = make([]Filter, 0, 2)
 		}
 		*dst = append(*dst, Filter{})
 		f := &(*dst)[len(*dst)-1]

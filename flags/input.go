@@ -43,8 +43,16 @@ type Input struct {
 	filter   runtime.Filter
 	now      time.Time
 	keys     []string
-	someKeys bool     // keys says which; false: all
-	request  *Request // properties are looked up here when a check asks, if not nil
+	someKeys bool // keys says which; false: all
+
+	// The properties of a Go caller's Request are looked up when a check asks.
+	// The maps are here and not the Request, which so need not leave the
+	// caller's stack.
+	lazy             bool
+	personProperties map[string]any
+	groupProperties  map[string]map[string]any
+	requestGroups    map[string]string
+	requestOverrides map[string]string
 
 	// Slots, groups, overrides and members count as empty unless their gen is
 	// the Input's, so that Reset need not touch them. The same holds for memo,
@@ -179,7 +187,7 @@ func (in *Input) bind(s *Snapshot, distinctID string, f runtime.Filter, now time
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
 	in.id, in.filter, in.now = cutID(distinctID), f, now
 	in.keys, in.someKeys = nil, false
-	in.request, in.trace, in.hashed = nil, nil, false
+	in.lazy, in.trace, in.hashed = false, nil, false
 	in.buf = in.buf[:0]
 }
 
@@ -225,7 +233,9 @@ func (in *Input) fromRequest(s *Snapshot, r *Request) {
 		r = &noRequest
 	}
 	in.bind(s, r.DistinctID, r.Filter, r.Now)
-	in.request = r
+	in.lazy = true
+	in.personProperties, in.groupProperties = r.PersonProperties, r.GroupProperties
+	in.requestGroups, in.requestOverrides = r.Groups, r.Overrides
 	in.AnonymousID, in.DeviceID = r.AnonymousID, r.DeviceID
 	in.keys, in.someKeys = r.Keys, r.Keys != nil
 	if len(s.storedCohorts) > 0 {
@@ -419,7 +429,7 @@ func (in *Input) absent(i int32) *property {
 // own is property without the derived and mirrored ones.
 func (in *Input) own(i int32) *property {
 	p := &in.slots[i]
-	if p.gen != in.gen && (in.request == nil || !in.lookUp(i, p)) || p.kind == jsonscan.Invalid {
+	if p.gen != in.gen && (!in.lazy || !in.lookUp(i, p)) || p.kind == jsonscan.Invalid {
 		return nil
 	}
 	return p
@@ -429,25 +439,25 @@ func (in *Input) own(i int32) *property {
 // whether it is set.
 func (in *Input) lookUp(i int32, p *property) bool {
 	p.gen, p.kind, p.have, p.raw, p.origin, p.how = in.gen, jsonscan.Invalid, 0, nil, fromRequest, goNone
-	def, r := &in.snap.slots[i], in.request
+	def := &in.snap.slots[i]
 	var v any
 	var ok bool
 	switch {
 	case def.owner == ownerPerson:
-		if v, ok = r.PersonProperties[def.name]; !ok && i == in.snap.idSlot {
+		if v, ok = in.personProperties[def.name]; !ok && i == in.snap.idSlot {
 			setString(p, in.id)
 		}
 	case def.owner == ownerMetadata:
-		v, ok = r.PersonProperties[metadataPrefix+def.name]
+		v, ok = in.personProperties[metadataPrefix+def.name]
 	case def.owner >= 0:
 		name := in.snap.groupNames[def.owner]
 		if def.name == groupKeyName {
-			if key, given := r.Groups[name]; given {
+			if key, given := in.requestGroups[name]; given {
 				setString(p, key)
 				break
 			}
 		}
-		v, ok = r.GroupProperties[name][def.name]
+		v, ok = in.groupProperties[name][def.name]
 	}
 	if ok {
 		in.setGo(p, v)

@@ -59,8 +59,8 @@ type Problem struct {
 	*DefinitionError
 }
 
-// String returns the problem as one line for people.
-func (p Problem) String() string { return p.Severity.String() + ": " + p.DefinitionError.Error() }
+// Error returns the problem as one line for people.
+func (p Problem) Error() string { return p.Severity.String() + ": " + p.DefinitionError.Error() }
 
 // A DefinitionError locates one fault in definitions.
 type DefinitionError struct {

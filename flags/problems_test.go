@@ -106,8 +106,8 @@ func TestProblems(t *testing.T) {
 						t.Errorf("problem has no hint: %v", p)
 					}
 				}
-				if len(p.String()) > 1000 {
-					t.Errorf("problem of %d bytes", len(p.String()))
+				if len(p.Error()) > 1000 {
+					t.Errorf("problem of %d bytes", len(p.Error()))
 				}
 			}
 			if !found {

@@ -48,6 +48,9 @@ func (s *Snapshot) result(i int32, out outcome) Result {
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
+	if plain(s) {
+		return append(append(dst, s...), '"')
+	}
 	for i, r := range s {
 		switch {
 		case r == '"' || r == '\\':
@@ -62,6 +65,16 @@ func appendString(dst []byte, s string) []byte {
 		}
 	}
 	return append(dst, '"')
+}
+
+// plain reports whether s is its own JSON.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *compiler) span(from int) span {

@@ -94,8 +94,8 @@ var inputs = sync.Pool{New: func() any { return new(Input) }}
 
 // release returns a pooled Input. It must not keep the caller's maps alive.
 func release(in *Input) {
-	in.request, in.keys, in.trace = nil, nil, nil
-	in.filter.Tags = nil
+	in.personProperties, in.groupProperties, in.requestGroups, in.requestOverrides = nil, nil, nil, nil
+	in.keys, in.filter.Tags = nil, nil
 	if cap(in.buf) > 1<<16 {
 		in.buf = nil
 	}
@@ -445,8 +445,8 @@ func (r rank) better(other rank, index, otherIndex int32) (rank, int32) {
 func (in *Input) subject(f *flag, aggregation int32) (string, bool) {
 	switch {
 	case aggregation >= 0:
-		if in.request != nil {
-			key := clean(in.request.Groups[in.snap.groupNames[aggregation]])
+		if in.lazy {
+			key := clean(in.requestGroups[in.snap.groupNames[aggregation]])
 			return key, key != ""
 		}
 		if g := &in.groups[aggregation]; g.gen == in.gen && g.usable {
@@ -459,8 +459,8 @@ func (in *Input) subject(f *flag, aggregation int32) (string, bool) {
 		id := in.idProperty(in.DeviceID, in.snap.deviceSlot)
 		return id, id != ""
 	case f.continuity >= 0:
-		if in.request != nil {
-			if key, ok := in.request.Overrides[f.key]; ok {
+		if in.lazy {
+			if key, ok := in.requestOverrides[f.key]; ok {
 				return clean(key), true
 			}
 		} else if o := &in.overrides[f.continuity]; o.gen == in.gen {

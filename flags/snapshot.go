@@ -237,8 +237,8 @@ func (in *Input) addNeeds(n *Needs, slots []int32) {
 }
 
 func (in *Input) hasGroup(ord int, name string) bool {
-	if in.request != nil {
-		return in.request.Groups[name] != ""
+	if in.lazy {
+		return in.requestGroups[name] != ""
 	}
 	g := &in.groups[ord]
 	return g.gen == in.gen && g.usable

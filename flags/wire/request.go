@@ -15,8 +15,8 @@ import (
 // ErrSyntax says that a body is not JSON.
 var ErrSyntax = errors.New("wire: body is not JSON")
 
-// A FieldError says that a member of the body has the wrong type. It does not
-// show the value.
+// A FieldError says that a member of the body has the wrong type, or is a list
+// of absurd length. It does not show the value.
 type FieldError struct {
 	Field string // name as the request spells it; "" for the body itself
 	Want  string // such as "a string"
@@ -245,10 +245,14 @@ func (r *Request) decode() error {
 		if r.GroupProperties, err = r.object(n); err != nil {
 			return err
 		}
-		for o := r.GroupProperties.Object(); o.Next(); {
+		count := 0
+		for o := r.GroupProperties.Object(); o.Next(); count++ {
 			if k := o.Value().Kind(); k != jsonscan.Object && k != jsonscan.Null {
 				return &FieldError{names[n], "an object of objects"}
 			}
+		}
+		if count > mostGroups {
+			return &FieldError{names[n], "an object of at most 1024 objects"}
 		}
 	}
 	if n := r.first(dollarAnonymousID, anonymousID); n >= 0 {
@@ -328,11 +332,21 @@ func (r *Request) bool(n int) (bool, error) {
 	return b, nil
 }
 
+// How many entries lists may have, far beyond what flags and group types make
+// sense of. Each costs more memory than it has bytes in a body.
+const (
+	mostStrings = 1 << 16
+	mostGroups  = 1 << 10
+)
+
 func (r *Request) strings(list []string, n int) ([]string, error) {
 	a := r.members[n].Array()
 	for a.Next() {
 		if a.Value().Kind() != jsonscan.String {
 			return list, &FieldError{names[n], "an array of strings"}
+		}
+		if len(list) == mostStrings {
+			return list, &FieldError{names[n], "an array of at most 65536 strings"}
 		}
 		list = append(list, r.decoded(a.Value()))
 	}

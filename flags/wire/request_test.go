@@ -72,27 +72,39 @@ func TestParse(t *testing.T) {
 			APIKey: "phc_demo", DistinctID: "01a1fb74-fbb6-73ab-a6e2-2019581e196c", HasDistinctID: true,
 			AnonymousID: "01a1fb74-fbb6-7c11-9d8f-51ab0e27c9d3", DeviceID: "01a1fb74-fbb6-7c11-9d8f-51ab0e27c9d3",
 			Groups: object{"company": "acme"},
-			Person: object{"$initial_referrer": "$direct", "$initial_utm_source": nil, "plan": "pro", "email": "jo@acme.example", "age": 42.0,
-				"$lib": "web", "$lib_version": "1.449.2", "$browser": "Chrome", "$os": "Linux", "$current_url": "https://app.example/settings/billing"},
+			Person: object{
+				"$initial_referrer": "$direct", "$initial_utm_source": nil, "plan": "pro", "email": "jo@acme.example", "age": 42.0,
+				"$lib": "web", "$lib_version": "1.449.2", "$browser": "Chrome", "$os": "Linux", "$current_url": "https://app.example/settings/billing",
+			},
 			GroupProperties: object{"company": object{"tier": "enterprise", "seats": 250.0}},
 			Tags:            []string{"checkout", "web"},
 		}},
-		{"posthog-node", `{"token":"t","distinct_id":"u1","groups":{},"person_properties":{},"group_properties":{},"geoip_disable":true,` +
-			`"flag_keys_to_evaluate":["a"],"evaluation_runtime":"server"}`,
-			fields{APIKey: "t", DistinctID: "u1", HasDistinctID: true, Groups: object{}, Person: object{}, GroupProperties: object{},
-				GeoIPDisable: true, Keys: []string{"a"}, HasKeys: true, Runtime: runtime.Server, HasRuntime: true}},
+		{
+			"posthog-node", `{"token":"t","distinct_id":"u1","groups":{},"person_properties":{},"group_properties":{},"geoip_disable":true,` +
+				`"flag_keys_to_evaluate":["a"],"evaluation_runtime":"server"}`,
+			fields{
+				APIKey: "t", DistinctID: "u1", HasDistinctID: true, Groups: object{}, Person: object{}, GroupProperties: object{},
+				GeoIPDisable: true, Keys: []string{"a"}, HasKeys: true, Runtime: runtime.Server, HasRuntime: true,
+			},
+		},
 
 		{"api_key", `{"api_key":"t"}`, fields{APIKey: "t"}},
 		{"$token", `{"$token":"t"}`, fields{APIKey: "t"}},
-		{"first spelling of the table wins", `{"$token":"c","api_key":"b","token":"a","$distinct_id":"d","distinct_id":"e"}`,
-			fields{APIKey: "a", DistinctID: "e", HasDistinctID: true}},
+		{
+			"first spelling of the table wins", `{"$token":"c","api_key":"b","token":"a","$distinct_id":"d","distinct_id":"e"}`,
+			fields{APIKey: "a", DistinctID: "e", HasDistinctID: true},
+		},
 		{"null is absent, so the next spelling counts", `{"token":null,"api_key":"b","$token":"c"}`, fields{APIKey: "b"}},
 		{"last duplicate wins", `{"token":"a","token":"b"}`, fields{APIKey: "b"}},
 		{"last duplicate wins even if it is null", `{"token":"a","token":null}`, fields{}},
-		{"only the member that counts is checked", `{"token":1,"token":"a","api_key":{},"distinct_id":[],"distinct_id":"u"}`,
-			fields{APIKey: "a", DistinctID: "u", HasDistinctID: true}},
-		{"escaped names and texts", `{"\u0074oken":"\u0061\n","distinct_id":"\ud834\udd1e\ud834"}`,
-			fields{APIKey: "a\n", DistinctID: "𝄞\uFFFD", HasDistinctID: true}},
+		{
+			"only the member that counts is checked", `{"token":1,"token":"a","api_key":{},"distinct_id":[],"distinct_id":"u"}`,
+			fields{APIKey: "a", DistinctID: "u", HasDistinctID: true},
+		},
+		{
+			"escaped names and texts", `{"\u0074oken":"\u0061\n","distinct_id":"\ud834\udd1e\ud834"}`,
+			fields{APIKey: "a\n", DistinctID: "𝄞\uFFFD", HasDistinctID: true},
+		},
 		{"invalid UTF-8", "{\"distinct_id\":\"a\xffb\xe2\x82\",\"\xff\":1}", fields{DistinctID: "a\uFFFDb\uFFFD\uFFFD", HasDistinctID: true}},
 		{"names are exact", `{"Token":"a","token ":"b","TOKEN":"c"}`, fields{}},
 
@@ -106,10 +118,14 @@ func TestParse(t *testing.T) {
 		{"distinct_id of 201 characters", `{"distinct_id":"` + long + `"}`, fields{DistinctID: long[:400], HasDistinctID: true}},
 		{"distinct_id of 101 characters in 202 bytes", `{"distinct_id":"` + long[:202] + `"}`, fields{DistinctID: long[:202], HasDistinctID: true}},
 
-		{"aliases", `{"$groups":{"a":1},"$properties":{"b":2},"$group_properties":{"a":{"c":3}},"anon_distinct_id":"d","device_id":"e",` +
-			`"evaluation_environments":["f"]}`,
-			fields{Groups: object{"a": 1.0}, Person: object{"b": 2.0}, GroupProperties: object{"a": object{"c": 3.0}},
-				AnonymousID: "d", DeviceID: "e", Tags: []string{"f"}}},
+		{
+			"aliases", `{"$groups":{"a":1},"$properties":{"b":2},"$group_properties":{"a":{"c":3}},"anon_distinct_id":"d","device_id":"e",` +
+				`"evaluation_environments":["f"]}`,
+			fields{
+				Groups: object{"a": 1.0}, Person: object{"b": 2.0}, GroupProperties: object{"a": object{"c": 3.0}},
+				AnonymousID: "d", DeviceID: "e", Tags: []string{"f"},
+			},
+		},
 		{"what is not an alias", `{"properties":{"a":1},"tags":["a"],"disable_geoip":true,"flagKeys":["a"],"timestamp":5,"sent_at":[]}`, fields{}},
 		{"all null", `{"token":null,"distinct_id":null,"groups":null,"person_properties":null,"group_properties":null,"$anon_distinct_id":null,` +
 			`"$device_id":null,"geoip_disable":null,"disable_flags":null,"flag_keys":null,"evaluation_contexts":null,"evaluation_runtime":null}`, fields{}},
@@ -121,8 +137,10 @@ func TestParse(t *testing.T) {
 		{"evaluation_runtime of another name", `{"evaluation_runtime":"edge"}`, fields{Runtime: runtime.All, HasRuntime: true}},
 		{"switches", `{"disable_flags":true,"geoip_disable":false}`, fields{DisableFlags: true}},
 
-		{"NaN and Infinity are null", `{"token":"NaN \"Infinity","distinct_id":NaN,"$distinct_id":-Infinity,"groups":{"a":Infinity,"b":NaN}}`,
-			fields{APIKey: `NaN "Infinity`, Groups: object{"a": nil, "b": nil}}},
+		{
+			"NaN and Infinity are null", `{"token":"NaN \"Infinity","distinct_id":NaN,"$distinct_id":-Infinity,"groups":{"a":Infinity,"b":NaN}}`,
+			fields{APIKey: `NaN "Infinity`, Groups: object{"a": nil, "b": nil}},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r wire.Request
@@ -178,6 +196,9 @@ func TestParseErrors(t *testing.T) {
 		{"evaluation_contexts", `{"evaluation_contexts":{"a":1}}`, "evaluation_contexts"},
 		{"evaluation_environments inside", `{"evaluation_environments":[1]}`, "evaluation_environments"},
 		{"evaluation_runtime", `{"evaluation_runtime":true}`, "evaluation_runtime"},
+		{"too many flag_keys", `{"flag_keys":["a"` + strings.Repeat(`,""`, 1<<16) + `]}`, "flag_keys"},
+		{"too many contexts", `{"evaluation_contexts":["a"` + strings.Repeat(`,""`, 1<<16) + `]}`, "evaluation_contexts"},
+		{"too many groups", `{"group_properties":{"a":{}` + strings.Repeat(`,"":{}`, 1<<10) + `}}`, "group_properties"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r wire.Request

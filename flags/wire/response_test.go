@@ -290,8 +290,10 @@ func TestQuery(t *testing.T) {
 		{"&&=&=2&v=2&", wire.Query{Version: 2}},
 		{"compression=gzip-js&_=1795220311000&ver=1.310.1&ip=0", wire.Query{Compression: "gzip-js"}},
 		{"compression=a%2Bb+c", wire.Query{Compression: "a+b c"}},
-		{"only_evaluate_survey_feature_flags=true&only_use_override_person_properties=true&detailed_analysis=true",
-			wire.Query{SurveysOnly: true, RequestPersonOnly: true, Detailed: true}},
+		{
+			"only_evaluate_survey_feature_flags=true&only_use_override_person_properties=true&detailed_analysis=true",
+			wire.Query{SurveysOnly: true, RequestPersonOnly: true, Detailed: true},
+		},
 	} {
 		q := wire.Query{Version: 7, Compression: "left over"}
 		if q.Parse(tt.raw); q != tt.want {

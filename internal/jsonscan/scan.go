@@ -37,7 +37,7 @@ func space(b []byte, i int) int {
 	return i
 }
 
-const blanks = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
+const blanks uint64 = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
 
 // skip validates the value at b[i]; white space before it is allowed. depth is
 // how many containers may be open inside it.

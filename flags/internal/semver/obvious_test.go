@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -47,10 +48,8 @@ func obviousParse(s string) (obvious, bool) {
 	if m[5] != "" {
 		o.build = strings.Split(m[5], ".")
 	}
-	for _, id := range o.pre {
-		if leadingZero.MatchString(id) {
-			return obvious{}, false
-		}
+	if slices.ContainsFunc(o.pre, leadingZero.MatchString) {
+		return obvious{}, false
 	}
 	return o, true
 }

@@ -61,7 +61,7 @@ func Wildcard(s string) (Range, bool) {
 
 	var r Range
 	stars := false
-	for n := uint8(0); n < 3; n++ {
+	for n := range uint8(3) {
 		if s != "" && s[0] == '*' {
 			stars = true
 			s = s[1:]

@@ -25,8 +25,9 @@
 //
 // # Sources
 //
-// The rules are those of evaluation.md §4.1, §4.4, §4.5 and §4.7. They are those
-// of Rust and its serde_json, which the flags service was written with.
+// The rules are those of evaluation.md §4.1, §4.4, §4.5 and §4.7. Where those are
+// silent, texts and numbers are what Rust and its serde_json make of them, as in
+// PostHog's flag service.
 //
 // Functions that append return the extended buffer, as the built-in append
 // does; the buffer must not overlap the input. All functions are pure and take

@@ -223,9 +223,9 @@ func FuzzLower(f *testing.F) {
 // TestLowerTime guards against looking for the end of a word from every sigma.
 func TestLowerTime(t *testing.T) {
 	for _, s := range []string{
-		strings.Repeat("Σ", 500_000),
-		strings.Repeat("Σ'", 500_000),
-		strings.Repeat("'", 500_000) + strings.Repeat("Σ", 500_000) + strings.Repeat("'", 500_000),
+		strings.Repeat("Σ", 150_000),
+		strings.Repeat("Σ'", 150_000),
+		strings.Repeat("'", 150_000) + strings.Repeat("Σ", 150_000) + strings.Repeat("'", 150_000),
 	} {
 		if got := text.Lower(s); len(got) != len(s) {
 			t.Errorf("Lower changes the length from %d to %d", len(s), len(got))

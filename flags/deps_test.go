@@ -1,0 +1,36 @@
+package flags_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestDependencies keeps the library light. The list is what a user of the
+// package may compile beyond the standard library, and what of that it must not.
+func TestDependencies(t *testing.T) {
+	const ours = "github.com/flagstaff-go/flagstaff/"
+	allowed := map[string]bool{"github.com/cespare/xxhash/v2": true}
+	forbidden := map[string]string{
+		"net":          "evaluation does no I/O",
+		"net/http":     "servers have package server, other stacks flags/wire",
+		"database/sql": "stores live in modules of their own",
+		"log":          "findings are returned, as Problems",
+		"log/slog":     "findings are returned, as Problems",
+		"testing":      "it would come with its flags into every program",
+	}
+	for _, pkg := range []string{"flags", "runtime"} {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ours+pkg).Output()
+		if err != nil {
+			t.Fatalf("go list -deps %s: %v", pkg, err)
+		}
+		for dep := range strings.FieldsSeq(string(out)) {
+			if why, ok := forbidden[dep]; ok {
+				t.Errorf("%s imports %s: %s", pkg, dep, why)
+			}
+			if first, _, _ := strings.Cut(dep, "/"); strings.Contains(first, ".") && !strings.HasPrefix(dep, ours) && !allowed[dep] {
+				t.Errorf("%s imports %s, a requirement of every user: see whether the standard library does", pkg, dep)
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package flags_test
+
+import (
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+const exampleDocument = `{
+  "flags": [
+    {"id": 1, "key": "new-checkout", "active": true, "filters": {
+      "groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}]}},
+    {"id": 2, "key": "button", "active": true, "filters": {
+      "groups": [{"rollout_percentage": 100}],
+      "multivariate": {"variants": [{"key": "blue", "rollout_percentage": 50}, {"key": "red", "rollout_percentage": 50}]},
+      "payloads": {"blue": "{\"hex\": \"#00f\"}", "red": "{\"hex\": \"#f00\"}"}}},
+    {"id": 3, "key": "bulk-export", "active": true, "evaluation_runtime": "server", "filters": {"groups": [{}]}}
+  ]
+}`
+
+func compileExample() *flags.Snapshot {
+	definitions, err := flags.Decode(strings.NewReader(exampleDocument))
+	if err != nil {
+		log.Fatal(err)
+	}
+	snapshot, err := flags.Compile(definitions, flags.CompileOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return snapshot
+}
+
+func Example() {
+	var evaluator flags.Evaluator
+	evaluator.Swap(compileExample())
+
+	person := &flags.Request{
+		DistinctID:       "user-1",
+		PersonProperties: map[string]any{"plan": "pro"},
+	}
+	fmt.Println(evaluator.Bool("new-checkout", person, false))
+	fmt.Println(evaluator.Variant("button", person, "control"))
+
+	var payload struct{ Hex string }
+	if err := evaluator.Payload("button", person, &payload); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(payload.Hex)
+	// Output:
+	// true
+	// red
+	// #f00
+}
+
+func ExampleSnapshot_Evaluate() {
+	browser := &flags.Request{DistinctID: "user-1", Filter: runtime.Filter{Kind: runtime.Client}}
+	for key, result := range compileExample().Evaluate(browser).All() {
+		fmt.Println(key, result.Value(), result.Reason.Code)
+	}
+	// Output:
+	// new-checkout false no_condition_match
+	// button red condition_match
+}
+
+func ExampleSnapshot_Explain() {
+	trace, err := compileExample().Explain("new-checkout", &flags.Request{
+		DistinctID:       "user-1",
+		PersonProperties: map[string]any{"plan": "free"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(trace)
+	// Output:
+	// new-checkout = false (No matching condition set)
+	//   condition set 0, by person: no_condition_match
+	//     person plan exact "pro", seen "free": no match
+	//   why: nothing matched; a mismatch ranks above a missing group, and of several the last one is reported
+}
+
+func ExampleSnapshot_Problems() {
+	definitions, err := flags.Decode(strings.NewReader(`{"flags": [{"id": 1, "key": "beta", "active": true, "filters": {
+	  "groups": [{"properties": [{"key": "plan", "type": "person", "operator": "equals", "value": "pro"}]}]}}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	snapshot, err := flags.Compile(definitions, flags.CompileOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range snapshot.Problems() {
+		fmt.Println(p)
+	}
+	// Output:
+	// error: flag "beta" at /filters/groups/0/properties/0/operator: unknown operator: "equals"; use one of the operators of the documentation
+}
