@@ -103,7 +103,7 @@ func (g guarded) MatchString(s string) (matched bool) {
 // cost estimates, from above, how many instructions an expression compiles to
 // and how many elements its character classes have.
 func cost(re *syntax.Regexp) (instructions, elements int) {
-	const most = 1 << 40
+	const most = 1 << 30
 	instructions, elements = 1+len(re.Rune), len(re.Rune)
 	if re.Op == syntax.OpCharClass {
 		instructions = 1

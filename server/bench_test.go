@@ -1,0 +1,273 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/server"
+)
+
+// hundred is a document of 100 flags with one condition of two filters each and
+// a rollout of 50 %, for performance.md S1.
+func hundred(hash string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"bucketing_hash":%q,"flags":[`, hash)
+	for i := range 100 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"id":%d,"key":"feature-%03d","active":true,"version":%d,"filters":{"groups":[{"properties":[`+
+			`{"key":"plan","type":"person","operator":"exact","value":["pro","enterprise-%d"]},`+
+			`{"key":"age","type":"person","operator":"gt","value":%d}],"rollout_percentage":50}]}}`, i+1, i, i%9, i, i%18)
+	}
+	b.WriteString(`]}`)
+	return b.String()
+}
+
+// browserBody has 600 bytes, about what browsers send (wire.md §1.4).
+const browserBody = `{"token":"phc_demo","distinct_id":"01a1fb74-fbb6-73ab-a6e2-2019581e196c","groups":{"company":"acme"},` +
+	`"person_properties":{"$initial_referrer":"$direct","$initial_utm_source":null,"plan":"pro","email":"jo@acme.example","age":42,` +
+	`"$lib":"web","$lib_version":"1.449.2","$browser":"Chrome","$os":"Linux","$current_url":"https://app.example/settings/billing"},` +
+	`"group_properties":{"company":{"tier":"enterprise","seats":250}},"timezone":"Europe/Vienna","$device_id":` +
+	`"01a1fb74-fbb6-7c11-9d8f-51ab0e27c9d3","sent_at":"2026-11-21T00:15:10.990Z"}`
+
+func hundredFlags(t testing.TB, hash string) *server.Server {
+	e := new(flags.Evaluator)
+	e.Swap(compileText(t, hundred(hash)))
+	return newServer(t, func(c *server.Config) {
+		r := new(server.Registry)
+		r.Set(apiKey, &server.Project{ID: 1, Flags: e})
+		c.Projects = r
+	})
+}
+
+// BenchmarkS1 is performance.md S1: 100 flags to 32 connections over loopback,
+// client and server on the same processors. The floor is a handler that reads
+// the body and writes as many static bytes. All variants run in turns, so that a
+// busy machine disturbs them alike; the ratios count.
+func BenchmarkS1(b *testing.B) {
+	const connections, perRound = 32, 3200
+	sha1, xxhash := hundredFlags(b, "sha1"), hundredFlags(b, "xxhash64")
+	static := []byte(text(b, call{body: browserBody}.do(sha1)))
+	floor := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(static)))
+		w.Write(static)
+	})
+	variants := []*load{newLoad(b, "floor", floor, connections), newLoad(b, "sha1", sha1, connections), newLoad(b, "xxhash64", xxhash, connections)}
+	for _, v := range variants {
+		v.run(b, perRound) // warm up
+		v.reset()
+	}
+	for b.Loop() {
+		for _, v := range variants {
+			v.run(b, perRound)
+		}
+	}
+	b.ReportMetric(0, "ns/op") // of a round: says nothing
+	b.ReportMetric(float64(len(static)), "answer-bytes")
+	for _, v := range variants {
+		b.ReportMetric(v.rate(), v.name+"-req/s")
+		b.ReportMetric(float64(v.percentile(99))/1e6, v.name+"-p99-ms")
+	}
+	for _, v := range variants[1:] {
+		b.ReportMetric(v.rate()/variants[0].rate(), v.name+"/floor")
+		b.ReportMetric(float64(v.percentile(99))/float64(variants[0].percentile(99)), v.name+"/floor-p99")
+	}
+}
+
+// A load is a handler behind a port and a client with some connections to it,
+// which knows just enough HTTP to be no burden.
+type load struct {
+	name      string
+	request   []byte
+	conns     []net.Conn
+	latencies [][]time.Duration // by connection
+	elapsed   time.Duration
+}
+
+func newLoad(b *testing.B, name string, h http.Handler, connections int) *load {
+	srv := httptest.NewServer(h)
+	b.Cleanup(srv.Close)
+	l := &load{name: name, latencies: make([][]time.Duration, connections)}
+	l.request = fmt.Appendf(nil, "POST /flags/?v=2 HTTP/1.1\r\nHost: flags.example\r\nUser-Agent: posthog-node/5.70.0\r\nContent-Type: application/json\r\n"+
+		"Accept: */*\r\nContent-Length: %d\r\n\r\n%s", len(browserBody), browserBody)
+	for range connections {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { conn.Close() })
+		l.conns = append(l.conns, conn)
+	}
+	return l
+}
+
+// run sends n requests, on each connection the next when the last is answered.
+func (l *load) run(b *testing.B, n int) {
+	var (
+		wg   sync.WaitGroup
+		left atomic.Int64
+	)
+	left.Store(int64(n))
+	start := time.Now()
+	for i, conn := range l.conns {
+		wg.Go(func() {
+			r := bufio.NewReaderSize(conn, 32<<10)
+			for left.Add(-1) >= 0 {
+				sent := time.Now()
+				if _, err := conn.Write(l.request); err != nil {
+					b.Error(err)
+					return
+				}
+				if err := skipResponse(r); err != nil {
+					b.Errorf("%s: %v", l.name, err)
+					return
+				}
+				l.latencies[i] = append(l.latencies[i], time.Since(sent))
+			}
+		})
+	}
+	wg.Wait()
+	l.elapsed += time.Since(start)
+}
+
+func (l *load) reset() {
+	clear(l.latencies)
+	l.elapsed = 0
+}
+
+func (l *load) rate() float64 {
+	n := 0
+	for _, list := range l.latencies {
+		n += len(list)
+	}
+	return float64(n) / l.elapsed.Seconds()
+}
+
+func (l *load) percentile(p int) time.Duration {
+	all := slices.Concat(l.latencies...)
+	slices.Sort(all)
+	if len(all) == 0 {
+		return 0
+	}
+	return all[len(all)*p/100]
+}
+
+// skipResponse reads a response with status 200 and a Content-Length.
+func skipResponse(r *bufio.Reader) error {
+	length := -1
+	for n := 0; ; n++ {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if n == 0 && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
+			return fmt.Errorf("answer %q", line)
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return err
+			}
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			break
+		}
+	}
+	if length < 0 {
+		return fmt.Errorf("answer without length")
+	}
+	_, err := r.Discard(length)
+	return err
+}
+
+// A replay sends one request to a handler again and again without allocating.
+type replay struct {
+	h    http.Handler
+	w    discard
+	r    *http.Request
+	body bytes.Reader
+	text []byte
+}
+
+func newReplay(h http.Handler, c call) *replay {
+	p := &replay{h: h, w: discard{make(http.Header)}, r: c.request(), text: []byte(c.body)}
+	p.r.Body = io.NopCloser(&p.body)
+	return p
+}
+
+func (p *replay) send() {
+	clear(p.w.header)
+	p.body.Reset(p.text)
+	p.h.ServeHTTP(p.w, p.r)
+}
+
+// TestAllocations keeps the handler's own code lean: what is left are the two
+// headers that are made per answer and the request id.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	s := hundredFlags(t, "sha1")
+	for _, tt := range []struct {
+		name string
+		call call
+		most float64
+	}{
+		{"request id of the client", call{body: browserBody, header: map[string]string{"X-Request-Id": requestID}}, 2},
+		{"new request id", call{body: browserBody}, 4},
+		{"gzip", call{body: zip(browserBody)}, 4},
+		{"with configuration", call{target: "/flags?v=2&config=true", body: browserBody}, 4},
+		{"browser", call{body: browserBody, header: map[string]string{"Origin": "https://app.example", "User-Agent": "Mozilla/5.0"}}, 4},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newReplay(s, tt.call)
+			if n := testing.AllocsPerRun(100, p.send); n > tt.most {
+				t.Errorf("a request allocates %v times, want at most %v", n, tt.most)
+			}
+		})
+	}
+}
+
+// BenchmarkHandler is one request without a network.
+func BenchmarkHandler(b *testing.B) {
+	for _, hash := range []string{"sha1", "xxhash64"} {
+		b.Run(hash, func(b *testing.B) {
+			p := newReplay(hundredFlags(b, hash), call{body: browserBody})
+			b.ReportAllocs()
+			for b.Loop() {
+				p.send()
+			}
+		})
+	}
+	b.Run("floor", func(b *testing.B) {
+		s := hundredFlags(b, "sha1")
+		static := []byte(text(b, call{body: browserBody}.do(s)))
+		var buf []byte
+		p := newReplay(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			buf = append(buf[:0], static...)
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", strconv.Itoa(len(buf)))
+			w.Write(buf)
+		}), call{body: browserBody})
+		b.ReportAllocs()
+		for b.Loop() {
+			p.send()
+		}
+	})
+}

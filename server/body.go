@@ -1,0 +1,297 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/server/internal/lz64"
+)
+
+// A body reads and decodes the bodies of requests. SDKs compress and wrap them in
+// many ways and do not always say how, so what a body looks like counts more
+// than what it is declared to be (evaluation.md §8.3, wire.md §0.2).
+//
+// Each stage has a buffer of its own: the parsed request refers to the last one
+// that was needed.
+type body struct {
+	maxBody, maxDecoded int64
+
+	raw      []byte // as it arrived
+	inflated []byte // gunzipped
+	text     []byte // without percent-encoding
+	plain    []byte // base64 or lz64 decoded
+
+	source bytes.Reader
+	gzip   *gzip.Reader
+	lz64   lz64.Decoder
+}
+
+func (b *body) size() int { return cap(b.raw) + cap(b.inflated) + cap(b.text) + cap(b.plain) }
+
+// parse reads the body of r into req. compression is the query's. Errors of
+// wire.Request.Parse are errMalformed, and req may then have an APIKey.
+func (b *body) parse(r *http.Request, compression string, req *wire.Request) error {
+	req.APIKey = "" // until this body has one
+	form, err := isForm(r.Header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	encoding, err := parseEncoding(compression)
+	if err != nil {
+		return err
+	}
+	if err := b.read(r); err != nil {
+		return err
+	}
+
+	payload := b.raw
+	switch zipped := isGzip(payload); {
+	case form || bytes.HasPrefix(payload, []byte("data=")):
+		if zipped || encoding == encodedGzip {
+			return fmt.Errorf("%w: gzip in a form", errCompression)
+		}
+		data, hint, ok := formData(payload)
+		if !ok {
+			return fmt.Errorf("%w: form without data", errMalformed)
+		}
+		if encoding == encodedUnknown {
+			if encoding, err = parseEncoding(string(hint)); err != nil {
+				return err
+			}
+		}
+		b.text = appendUnescaped(b.text[:0], data)
+		for i, c := range b.text {
+			if c == ' ' {
+				b.text[i] = '+' // somebody took the plus of base64 for a blank
+			}
+		}
+		payload = b.text
+	case zipped:
+		if payload, err = b.inflate(payload); err != nil {
+			return err
+		}
+	}
+
+	if trimmed := bytes.TrimLeft(payload, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
+		return parseJSON(payload, req)
+	}
+	switch encoding {
+	case encodedLZ64: // before base64, for which it may pass by accident
+		if payload, err = b.decodeLZ64(payload); err != nil {
+			return err
+		}
+		return parseJSON(payload, req)
+	case encodedBase64:
+		if payload, err = b.decodeBase64(payload); err != nil {
+			return err
+		}
+		return parseJSON(payload, req)
+	}
+	err = req.Parse(payload)
+	if errors.Is(err, wire.ErrSyntax) {
+		if decoded, errBase64 := b.decodeBase64(payload); errBase64 == nil {
+			return parseJSON(decoded, req)
+		}
+	}
+	return malformed(err)
+}
+
+func parseJSON(payload []byte, req *wire.Request) error { return malformed(req.Parse(payload)) }
+
+func malformed(err error) error {
+	if err != nil {
+		return fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	return nil
+}
+
+// isForm reports whether a Content-Type is that of a form. The error is
+// errContentType for what is neither that nor JSON nor text nor missing.
+func isForm(contentType string) (bool, error) {
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	switch mediaType = strings.TrimSpace(mediaType); {
+	case mediaType == "", strings.EqualFold(mediaType, "application/json"), strings.EqualFold(mediaType, "text/plain"):
+		return false, nil
+	case strings.EqualFold(mediaType, "application/x-www-form-urlencoded"):
+		return true, nil
+	}
+	return false, errContentType
+}
+
+// An encoding is what the query or a form says about a body.
+type encoding uint8
+
+const (
+	encodedUnknown encoding = iota
+	encodedGzip
+	encodedBase64
+	encodedLZ64
+)
+
+func parseEncoding(compression string) (encoding, error) {
+	switch compression {
+	case "":
+		return encodedUnknown, nil
+	case "gzip", "gzip-js":
+		return encodedGzip, nil
+	case "base64":
+		return encodedBase64, nil
+	case "lz64", "lz-string":
+		return encodedLZ64, nil
+	}
+	return 0, errCompression
+}
+
+// read reads the body into b.raw.
+func (b *body) read(r *http.Request) error {
+	b.raw = b.raw[:0]
+	if r.ContentLength > b.maxBody {
+		return errTooLarge
+	}
+	if r.Body == nil {
+		return nil
+	}
+	// The length is only a promise, so more memory is given as bytes arrive.
+	b.raw = slices.Grow(b.raw, int(min(max(r.ContentLength, 0), 32<<10)+1))
+	var err error
+	if b.raw, err = readAll(b.raw, r.Body, b.maxBody); err != nil && !errors.Is(err, errTooLarge) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok { // of a handler around us
+			return errTooLarge
+		}
+		return fmt.Errorf("%w: %w", errInterrupted, err)
+	}
+	return err
+}
+
+// readAll appends all of r to dst. The error is errTooLarge if there are more
+// than most bytes.
+func readAll(dst []byte, r io.Reader, most int64) ([]byte, error) {
+	for {
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, 512)
+		}
+		n, err := r.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		if int64(len(dst)) > most {
+			return dst, errTooLarge
+		}
+		if err == io.EOF {
+			return dst, nil
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}
+
+// isGzip looks for the magic number of gzip and its only method.
+func isGzip(b []byte) bool { return bytes.HasPrefix(b, []byte{0x1F, 0x8B, 0x08}) }
+
+func (b *body) inflate(payload []byte) ([]byte, error) {
+	b.source.Reset(payload)
+	var err error
+	if b.gzip == nil {
+		b.gzip, err = gzip.NewReader(&b.source)
+	} else {
+		err = b.gzip.Reset(&b.source)
+	}
+	if err == nil {
+		b.inflated, err = readAll(b.inflated[:0], b.gzip, b.maxDecoded)
+	}
+	if err != nil && !errors.Is(err, errTooLarge) {
+		return nil, fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	return b.inflated, err
+}
+
+// formData returns the fields data and compression of a form, still encoded.
+func formData(form []byte) (data, compression []byte, ok bool) {
+	for len(form) > 0 {
+		var pair []byte
+		pair, form, _ = bytes.Cut(form, []byte("&"))
+		name, value, _ := bytes.Cut(pair, []byte("="))
+		switch string(name) {
+		case "data":
+			if !ok {
+				data, ok = value, true
+			}
+		case "compression":
+			compression = value
+		}
+	}
+	return data, compression, ok
+}
+
+func (b *body) decodeLZ64(payload []byte) ([]byte, error) {
+	payload = bytes.Trim(payload, "\t\r\n") // blanks are plus signs here
+	if bytes.IndexByte(payload, '%') >= 0 {
+		b.text = appendUnescaped(b.text[:0], payload)
+		payload = b.text
+	}
+	var err error
+	b.plain, err = b.lz64.Append(b.plain[:0], payload, int(b.maxDecoded))
+	switch {
+	case errors.Is(err, lz64.ErrTooLarge):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	return b.plain, nil
+}
+
+// decodeBase64 takes off percent-encoding and white space, and does not mind
+// wrong padding.
+func (b *body) decodeBase64(payload []byte) ([]byte, error) {
+	b.text = appendUnescaped(b.text[:0], payload)
+	n := 0
+	for _, c := range b.text {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			b.text[n] = c
+			n++
+		}
+	}
+	text := bytes.TrimRight(b.text[:n], "=")
+	var err error
+	if b.plain, err = base64.RawStdEncoding.AppendDecode(b.plain[:0], text); err != nil {
+		return nil, malformed(err)
+	}
+	return b.plain, nil
+}
+
+// appendUnescaped appends s to dst with percent-encoded bytes decoded. A percent
+// sign that encodes nothing stays. dst may begin where s does.
+func appendUnescaped(dst, s []byte) []byte {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' && i+2 < len(s) {
+			hi, okHi := unhex(s[i+1])
+			lo, okLo := unhex(s[i+2])
+			if okHi && okLo {
+				c = hi<<4 | lo
+				i += 2
+			}
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+func unhex(c byte) (byte, bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
+}

@@ -1,0 +1,43 @@
+package server
+
+import "net/http"
+
+// The values of CORS headers (wire.md §2.10), shared by all answers. Origins are
+// mirrored rather than allowed by a wildcard, since with credentials browsers
+// take that for a name. Nothing here depends on cookies, so that every origin
+// may ask.
+var (
+	corsAny     = []string{"*"}
+	corsTrue    = []string{"true"}
+	corsMethods = []string{"GET, POST, OPTIONS"}
+	corsMaxAge  = []string{"86400"}
+
+	varyOrigin    = []string{"Origin"}
+	varyPreflight = []string{"Origin, Access-Control-Request-Headers"}
+)
+
+// setCORS sets the CORS headers that every answer of a public route has.
+func setCORS(h, request http.Header) {
+	h["Vary"] = varyOrigin
+	if origin := request["Origin"]; len(origin) > 0 {
+		h["Access-Control-Allow-Origin"] = origin[:1:1]
+		h["Access-Control-Allow-Credentials"] = corsTrue
+	} else {
+		h["Access-Control-Allow-Origin"] = corsAny
+	}
+}
+
+// preflight answers OPTIONS. It needs no authentication.
+func (x *exchange) preflight(allow string) error {
+	h := x.w.Header()
+	h["Allow"] = []string{allow}
+	h["Access-Control-Allow-Methods"] = corsMethods
+	h["Access-Control-Max-Age"] = corsMaxAge
+	h["Vary"] = varyPreflight
+	if names := x.r.Header["Access-Control-Request-Headers"]; len(names) > 0 {
+		h["Access-Control-Allow-Headers"] = names[:1:1]
+	} else {
+		h["Access-Control-Allow-Headers"] = corsAny
+	}
+	return x.respond(http.StatusNoContent, nil, nil)
+}

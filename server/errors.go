@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strconv"
+)
+
+// What handlers return. A handler that has more to say wraps one of these; the
+// cause is for the log, clients see the table below.
+var (
+	errNotFound    = errors.New("server: no such route")
+	errMethod      = errors.New("server: method not allowed")
+	errRateLimited = errors.New("server: rate limit exceeded")
+	errContentType = errors.New("server: unsupported content type")
+	errCompression = errors.New("server: unsupported compression")
+	errMalformed   = errors.New("server: malformed request")
+	errTooLarge    = errors.New("server: body too large")
+	errInterrupted = errors.New("server: body did not arrive")
+	errNoAPIKey    = errors.New("server: no API key")
+	errNoPerson    = errors.New("server: no distinct_id")
+	errBackend     = errors.New("server: backend failed")
+	errNotReady    = errors.New("server: not ready")
+	errPanic       = errors.New("server: panic")
+)
+
+// An answer is what clients get for an error.
+type answer struct {
+	err    error
+	status int
+	body   string // JSON if it begins with a brace, otherwise text
+}
+
+// answers is the one table of errors (evaluation.md §11.5). The first entry that
+// the error is counts; the last is for all others.
+var answers = []answer{
+	{errNotFound, http.StatusNotFound, jsonError("invalid_request", "not_found", "Endpoint not found.")},
+	{errMethod, http.StatusMethodNotAllowed, jsonError("invalid_request", "method_not_allowed", "Method not allowed.")},
+	{errRateLimited, http.StatusTooManyRequests, jsonError("validation_error", "rate_limit_exceeded", "Rate limit exceeded")},
+
+	{errContentType, http.StatusBadRequest, undecodable + "Unsupported content type"},
+	{errCompression, http.StatusBadRequest, undecodable + "Unsupported compression type"},
+	{errMalformed, http.StatusBadRequest, undecodable + "invalid JSON. Please check your request format and try again."},
+	{errTooLarge, http.StatusRequestEntityTooLarge, undecodable + "The request body is too large."},
+	{errInterrupted, http.StatusRequestTimeout, undecodable + "The request body did not arrive in full."},
+
+	{errNoAPIKey, http.StatusUnauthorized, jsonError("authentication_error", "not_authenticated",
+		"No API token provided. Please include a valid API token in your request.")},
+	{ErrUnknownProject, http.StatusUnauthorized, jsonError("authentication_error", "authentication_failed",
+		"The provided API key is invalid. Please check your API key and try again.")},
+	{errNoPerson, http.StatusBadRequest, "The distinct_id field is missing from the request. Please include a valid identifier."},
+
+	{errNotReady, http.StatusServiceUnavailable, "not ready"},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, "The service did not answer in time. Please try again later."},
+	{context.Canceled, http.StatusRequestTimeout, "The client closed the request."},
+	{errBackend, http.StatusServiceUnavailable, "The service is temporarily unavailable. Please try again later."},
+	{nil, http.StatusInternalServerError, "Internal server error. Request id: "}, // the id follows
+}
+
+// undecodable is the start of what clients are told about bodies.
+const undecodable = "Failed to decode request: "
+
+func jsonError(kind, code, detail string) string {
+	return `{"type":"` + kind + `","code":"` + code + `","detail":"` + detail + `","attr":null}`
+}
+
+// answerTo finds the table entry for an error.
+func answerTo(err error) *answer {
+	for i := range answers {
+		if a := &answers[i]; a.err == nil || errors.Is(err, a.err) {
+			return a
+		}
+	}
+	panic("unreachable")
+}
+
+// fail answers for an error.
+func (s *Server) fail(rt *route, x *exchange, err error) {
+	if x.status != 0 {
+		s.config.Log.Error("failed after the answer was written", "request_id", x.requestID(), "route", rt.path, "error", err)
+		return
+	}
+	a := answerTo(err)
+	body := a.body
+	if a.err == nil {
+		body += x.requestID()
+	}
+	if a.status >= http.StatusInternalServerError && !errors.Is(err, errPanic) {
+		s.config.Log.Error("request failed", "request_id", x.requestID(), "route", rt.path, "status", a.status, "error", err)
+	}
+	h := x.w.Header()
+	switch a.status {
+	case http.StatusTooManyRequests:
+		if e, ok := errors.AsType[*rateLimitError](err); ok {
+			h["Retry-After"] = []string{strconv.Itoa(e.retryAfter)}
+		}
+	case http.StatusServiceUnavailable:
+		h["Retry-After"] = []string{"1"}
+	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
+		h["Connection"] = []string{"close"} // there may be more of the body
+	}
+	contentType := typeText
+	if body[0] == '{' {
+		contentType = typeJSON
+	}
+	x.respond(a.status, contentType, []byte(body))
+}
+
+// panicText describes the value of a panic. Errors of the Go runtime quote no
+// data; of others only the type is told.
+func panicText(v any) string {
+	if err, ok := v.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("%T", v)
+}

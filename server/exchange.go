@@ -1,0 +1,124 @@
+package server
+
+import (
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/wire"
+)
+
+// An exchange is one request, its answer, and the memory for both, which later
+// exchanges reuse.
+type exchange struct {
+	w     http.ResponseWriter
+	r     *http.Request
+	start time.Time
+
+	status int    // of the answer, 0 before there is one
+	id     string // "" before requestID was asked for
+
+	query wire.Query
+	body  body
+	req   wire.Request
+	in    flags.Input
+	out   []byte
+
+	// Stored data. The Input refers to it until the answer is written.
+	stored      []byte
+	cohorts     []int64
+	groups      []string
+	setOverride func(flagKey, hashKey string) // in.SetOverride
+}
+
+func newExchange(s *Server) *exchange {
+	x := &exchange{body: body{maxBody: s.config.MaxBody, maxDecoded: s.config.MaxDecoded}}
+	x.setOverride = x.in.SetOverride
+	return x
+}
+
+// serve runs a route's handler and answers for it if it fails.
+func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
+	x := s.exchanges.Get().(*exchange)
+	x.w, x.r, x.start, x.status, x.id = w, r, time.Now(), 0, ""
+	s.metrics.inFlight.Inc()
+	defer s.finish(rt, x)
+	if rt.public {
+		setCORS(w.Header(), r.Header)
+	}
+	if err := s.dispatch(rt, x); err != nil {
+		s.fail(rt, x, err)
+	}
+}
+
+// finish ends an exchange, also after a panic. The process survives those, and
+// the client is told; of the panic's value only the type is logged, since it may
+// quote a request.
+func (s *Server) finish(rt *route, x *exchange) {
+	v := recover()
+	if v != nil && v != http.ErrAbortHandler {
+		s.config.Log.Error("panic", "request_id", x.requestID(), "route", rt.path, "value", panicText(v), "stack", string(debug.Stack()))
+		if x.status == 0 {
+			s.fail(rt, x, errPanic)
+			v = nil
+		} else {
+			v = http.ErrAbortHandler // the answer is cut off: let the client see that
+		}
+	}
+	s.metrics.inFlight.Dec()
+	s.metrics.observe(rt, x.status, time.Since(x.start))
+	if v != nil {
+		panic(v)
+	}
+	x.w, x.r, x.id = nil, nil, ""
+	if x.status != http.StatusInternalServerError && x.body.size() <= mostPooledBody && cap(x.out)+cap(x.stored) <= mostPooled {
+		s.exchanges.Put(x)
+	}
+}
+
+// How much memory an exchange may keep for the next request: for bodies, whose
+// size strangers choose, some hundred times what SDKs send, and otherwise the
+// answer of ten thousand flags. After a larger request it is given back.
+const (
+	mostPooledBody = 256 << 10
+	mostPooled     = 8 << 20
+)
+
+// requestID returns the id of the request: its X-Request-Id if that is a UUID,
+// otherwise a new one (evaluation.md §11.1).
+func (x *exchange) requestID() string {
+	if x.id == "" {
+		x.id = x.r.Header.Get("X-Request-Id")
+		const length = len("00000000-0000-0000-0000-000000000000") // other forms exist
+		if len(x.id) != length || uuid.Validate(x.id) != nil {
+			x.id = uuid.NewString()
+		}
+	}
+	return x.id
+}
+
+// Values of the header Content-Type. They are shared by all answers.
+var (
+	typeJSON = []string{"application/json"}
+	typeText = []string{"text/plain; charset=utf-8"}
+)
+
+// respond writes the whole answer. It always returns nil: when the client does
+// not listen any more there is nothing left to do.
+func (x *exchange) respond(status int, contentType []string, body []byte) error {
+	h := x.w.Header()
+	if status != http.StatusNoContent {
+		h["Content-Type"] = contentType
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	x.status = status
+	x.w.WriteHeader(status)
+	if len(body) > 0 {
+		x.w.Write(body)
+	}
+	return nil
+}

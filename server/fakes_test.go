@@ -1,0 +1,87 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"net/netip"
+	"sync"
+)
+
+// fakeProperties is a PropertyStore that writes down what it was asked.
+type fakeProperties struct {
+	mu      sync.Mutex
+	calls   []string
+	persons map[string]string // JSON by distinct id
+	groups  map[string]string // JSON by type/key
+	err     error
+}
+
+func (f *fakeProperties) AppendPerson(_ context.Context, dst []byte, project int64, distinctID string) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, fmt.Sprintf("person %d %s", project, distinctID))
+	return append(dst, f.persons[distinctID]...), f.err
+}
+
+func (f *fakeProperties) AppendGroup(_ context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, fmt.Sprintf("group %d %s/%s", project, groupType, groupKey))
+	return append(dst, f.groups[groupType+"/"+groupKey]...), f.err
+}
+
+// fakeOverrides is an OverrideStore with one hash key for every person.
+type fakeOverrides struct {
+	calls     []string
+	flag, key string
+	err       error
+}
+
+func (f *fakeOverrides) Overrides(_ context.Context, project int64, distinctID, anonymousID string, found func(flagKey, hashKey string)) error {
+	f.calls = append(f.calls, fmt.Sprintf("%d %s %s", project, distinctID, anonymousID))
+	if f.flag != "" {
+		found(f.flag, f.key)
+	}
+	return f.err
+}
+
+// fakeCohorts is a CohortStore in which everybody is a member of the same
+// cohorts.
+type fakeCohorts struct {
+	calls []string
+	ids   []int64
+	err   error
+}
+
+func (f *fakeCohorts) AppendCohorts(_ context.Context, dst []int64, project int64, distinctID string) ([]int64, error) {
+	f.calls = append(f.calls, fmt.Sprintf("%d %s", project, distinctID))
+	return append(dst, f.ids...), f.err
+}
+
+// fakeGeo is a Locator that writes down what it was asked.
+type fakeGeo struct {
+	asked      *[]netip.Addr
+	properties map[string]string
+}
+
+func (f fakeGeo) Properties(addr netip.Addr) iter.Seq2[string, string] {
+	if f.asked != nil {
+		*f.asked = append(*f.asked, addr)
+	}
+	return maps.All(f.properties)
+}
+
+// fakeQuota is a Quota per organization.
+type fakeQuota struct {
+	mu   sync.Mutex
+	left map[string]int
+}
+
+func (f *fakeQuota) Take(organization string, n int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left[organization] -= n
+	return f.left[organization] >= 0
+}

@@ -1,0 +1,171 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/server"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/golden")
+
+// TestGolden keeps request and response pairs, one file each: every form of
+// answer, and every error.
+func TestGolden(t *testing.T) {
+	const person = `{"api_key":"phc_demo","distinct_id":"user-1","groups":{"company":"acme"},"person_properties":{"plan":"pro"},` +
+		`"group_properties":{"company":{"tier":"enterprise"}},"flag_keys":["flag-bool","flag-variant","flag-off","flag-person","flag-group"]}`
+	const few = `{"api_key":"phc_demo","distinct_id":"user-1","flag_keys":["flag-bool"]}`
+	browser := map[string]string{"Origin": "https://app.example", "User-Agent": "Mozilla/5.0", "Content-Type": "text/plain"}
+	config, err := server.NewClientConfig(map[string]any{
+		"sessionRecording": map[string]any{"endpoint": "/s/"}, "surveys": true, "flagsPersistenceDefault": true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	projects := registry(t)
+	demo, err := projects.Project(t.Context(), apiKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	projects.Set("phc_configured", &server.Project{ID: 8, Organization: "acme", Flags: demo.Flags, ClientConfig: config})
+	projects.Set("phc_limited", &server.Project{ID: 9, Organization: "poor", Flags: demo.Flags})
+	limited := strings.Replace(few, "phc_demo", "phc_limited", 1)
+
+	s := newServer(t, func(c *server.Config) {
+		c.Projects, c.MaxBody = projects, 2000
+		c.Quota = &fakeQuota{left: map[string]int{"acme": 1000}}
+	})
+	throttled := newServer(t, func(c *server.Config) { c.RateLimit.IP = server.Limit{PerSecond: 0.1, Burst: 1} })
+	if resp := (call{body: few}).do(throttled); resp.StatusCode != 200 {
+		t.Fatal(resp.Status)
+	}
+	broken := newServer(t, func(c *server.Config) { c.Projects = brokenProjects{} })
+
+	for _, tt := range []struct {
+		name string
+		h    http.Handler
+		call call
+	}{
+		{"flags-v2", s, call{body: person}},
+		{"flags-v2-browser", s, call{header: browser, target: "/flags/?v=2&ip=0&_=1795220311000&ver=1.449.2", body: few}},
+		{"flags-v2-config", s, call{target: "/flags?v=2&config=true", body: few}},
+		{"flags-v2-config-stored", s, call{target: "/flags?v=2&config=true", body: strings.Replace(few, "phc_demo", "phc_configured", 1)}},
+		{"flags-v2-detailed", s, call{target: "/flags?v=2&detailed_analysis=true", body: person}},
+		{"flags-v1", s, call{target: "/flags?v=1", body: person}},
+		{"flags-disabled", s, call{body: `{"api_key":"phc_demo","disable_flags":true}`}},
+		{"flags-disabled-config", s, call{target: "/flags?v=2&config=true", body: `{"api_key":"phc_demo","disable_flags":true}`}},
+		{"flags-quota", s, call{body: limited}},
+		{"flags-quota-config", s, call{target: "/flags?v=2&config=true", body: limited}},
+		{"flags-quota-v1", s, call{target: "/flags?v=1", body: limited}},
+		{"decide-v1", s, call{target: "/decide?config=false", body: person}},
+		{"decide-v2", s, call{target: "/decide/?v=2&config=false", body: person}},
+		{"decide-v3", s, call{target: "/decide/?v=3", body: person}},
+		{"decide-v4", s, call{target: "/decide/?v=4&config=false", body: few}},
+		{"decide-quota", s, call{target: "/decide/?v=1&config=false", body: limited}},
+
+		{"options", s, call{method: "OPTIONS", header: map[string]string{
+			"Origin":                        "https://app.example",
+			"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type, x-custom",
+		}}},
+		{"options-without-origin", s, call{method: "OPTIONS"}},
+		{"head", s, call{method: "HEAD"}},
+
+		{"error-method", s, call{method: "GET"}},
+		{"error-not-found", s, call{target: "/nowhere", header: browser, body: few}},
+		{"error-no-token", s, call{header: browser, body: `{"distinct_id":"u"}`}},
+		{"error-unknown-token", s, call{body: `{"token":"phc_other","distinct_id":"u"}`}},
+		{"error-no-distinct-id", s, call{body: `{"token":"phc_demo"}`}},
+		{"error-malformed", s, call{body: `{`}},
+		{"error-field", s, call{body: `{"token":"phc_demo","distinct_id":"u","groups":[]}`}},
+		{"error-compression", s, call{target: "/flags?v=2&compression=br", body: few}},
+		{"error-content-type", s, call{header: map[string]string{"Content-Type": "application/xml"}, body: few}},
+		{"error-too-large", s, call{header: browser, body: padded(2001)}},
+		{"error-rate-limit", throttled, call{header: browser, body: few}},
+		{"error-backend", broken, call{header: browser, body: `{"token":"down","distinct_id":"u"}`}},
+		{"error-timeout", broken, call{body: `{"token":"slow","distinct_id":"u"}`}},
+		{"error-panic", broken, call{header: browser, body: `{"token":"panic","distinct_id":"u"}`}},
+
+		{"healthz", s, call{method: "GET", target: "/healthz"}},
+		{"readyz", s, call{method: "GET", target: "/readyz/"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := tt.call
+			c.header = maps.Clone(c.header)
+			if c.header == nil {
+				c.header = make(map[string]string)
+			}
+			c.header["X-Request-Id"] = requestID
+			got := dump(t, c.request(), c.do(tt.h))
+			if strings.Count(c.body, "x") > 1000 {
+				got = strings.Replace(got, c.body, "(2001 bytes)", 1)
+			}
+			path := filepath.Join("testdata", "golden", tt.name+".txt")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", path, diff)
+			}
+		})
+	}
+}
+
+var evaluatedAt = regexp.MustCompile(`("evaluatedAt": ?)\d+`)
+
+// dump writes a pair for people: headers sorted, JSON indented, times left out.
+func dump(t *testing.T, r *http.Request, resp *http.Response) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", r.Method, r.URL)
+	header := func(h http.Header) {
+		for _, name := range slices.Sorted(maps.Keys(h)) {
+			for _, v := range h[name] {
+				fmt.Fprintf(&b, "%s: %s\n", name, v)
+			}
+		}
+	}
+	header(r.Header)
+	if body, err := io.ReadAll(r.Body); err != nil {
+		t.Fatal(err)
+	} else if len(body) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", body)
+	}
+
+	body := []byte(text(t, resp))
+	if length := resp.Header.Get("Content-Length"); length != "" && length != fmt.Sprint(len(body)) {
+		t.Errorf("Content-Length %s, but %d bytes", length, len(body))
+	}
+	resp.Header.Del("Content-Length") // depends on how long the time is
+	fmt.Fprintf(&b, "\n---\n\n%d %s\n", resp.StatusCode, http.StatusText(resp.StatusCode))
+	header(resp.Header)
+	if resp.Header.Get("Content-Type") == "application/json" && len(body) > 0 {
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, body, "", "  "); err != nil {
+			t.Errorf("%v\n%s", err, body)
+		}
+		body = evaluatedAt.ReplaceAll(pretty.Bytes(), []byte("${1}0"))
+	}
+	if len(body) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", body)
+	}
+	return b.String()
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package lz64_test
+
+const raceEnabled = false

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// metrics are what /metrics tells, on a registry of their own.
+type metrics struct {
+	handler   http.Handler
+	requests  *prometheus.CounterVec
+	inFlight  prometheus.Gauge
+	evaluated prometheus.Counter
+	limited   prometheus.Counter
+	failures  *prometheus.CounterVec
+	routes    map[*route]routeMetrics
+}
+
+// routeMetrics are those that every request touches.
+type routeMetrics struct {
+	ok       prometheus.Counter // requests with status 200
+	duration prometheus.Observer
+}
+
+func newMetrics(projects Projects) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "flagstaff_http_requests_total",
+			Help: "Requests by route and status of the answer.",
+		}, []string{"route", "status"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "flagstaff_http_requests_in_flight",
+			Help: "Requests that are being answered.",
+		}),
+		evaluated: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "flagstaff_flags_evaluated_total",
+			Help: "Flags in answers.",
+		}),
+		limited: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "flagstaff_quota_limited_total",
+			Help: "Answers without flags because the quota was used up.",
+		}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "flagstaff_store_failures_total",
+			Help: "Reads of stored data that failed, by what was read. The answers were partial.",
+		}, []string{"store"}),
+		routes: make(map[*route]routeMetrics),
+	}
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "flagstaff_http_request_duration_seconds",
+		Help:    "Time from the first byte of a request that was read to the last of the answer that was written, by route.",
+		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
+	}, []string{"route"})
+
+	add := func(rt *route) {
+		m.routes[rt] = routeMetrics{m.requests.WithLabelValues(rt.path, "200"), duration.WithLabelValues(rt.path)}
+	}
+	for i := range routes {
+		add(&routes[i])
+	}
+	add(&unknownRoute)
+
+	r := prometheus.NewRegistry()
+	r.MustRegister(m.requests, m.inFlight, m.evaluated, m.limited, m.failures, duration,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if p, ok := projects.(enumerable); ok {
+		r.MustRegister(definitions{p})
+	}
+	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
+	return m
+}
+
+// observe counts a request that was answered.
+func (m *metrics) observe(rt *route, status int, d time.Duration) {
+	rm := m.routes[rt]
+	if status == http.StatusOK {
+		rm.ok.Inc()
+	} else {
+		m.requests.WithLabelValues(rt.path, strconv.Itoa(status)).Inc()
+	}
+	rm.duration.Observe(d.Seconds())
+}
+
+func (s *Server) serveMetrics(x *exchange) error {
+	x.status = http.StatusOK
+	s.metrics.handler.ServeHTTP(x.w, x.r)
+	return nil
+}
+
+// enumerable are Projects that can tell what they hold.
+type enumerable interface {
+	All() iter.Seq[*Project]
+}
+
+// definitions collects what is known about the definitions of projects, when
+// somebody asks.
+type definitions struct{ projects enumerable }
+
+var (
+	descFlags = prometheus.NewDesc("flagstaff_definitions_flags",
+		"Flags in the definitions of a project, inactive ones included.", []string{"project"}, nil)
+	descProblems = prometheus.NewDesc("flagstaff_definitions_problems",
+		"Problems in the definitions of a project, by severity.", []string{"project", "severity"}, nil)
+	descLoaded = prometheus.NewDesc("flagstaff_definitions_loaded",
+		"1 if a project has definitions, 0 if there are none yet.", []string{"project"}, nil)
+	descAge = prometheus.NewDesc("flagstaff_definitions_age_seconds",
+		"Time since the definitions of a project were last known to be current.", []string{"project"}, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (definitions) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descFlags
+	ch <- descProblems
+	ch <- descLoaded
+	ch <- descAge
+}
+
+// Collect implements [prometheus.Collector].
+func (d definitions) Collect(ch chan<- prometheus.Metric) {
+	seen := make(map[int64]bool)
+	for p := range d.projects.All() {
+		if seen[p.ID] { // two of one id would spoil all metrics
+			continue
+		}
+		seen[p.ID] = true
+		project := strconv.FormatInt(p.ID, 10)
+		gauge := func(desc *prometheus.Desc, v float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, append([]string{project}, labels...)...)
+		}
+		if p.Checked != nil {
+			if t := p.Checked(); !t.IsZero() {
+				gauge(descAge, time.Since(t).Seconds())
+			}
+		}
+		s := p.snapshot()
+		if s == nil {
+			gauge(descLoaded, 0)
+			continue
+		}
+		gauge(descLoaded, 1)
+		gauge(descFlags, float64(s.Len()))
+		counts := make(map[flags.Severity]int)
+		for _, problem := range s.Problems() {
+			counts[problem.Severity]++
+		}
+		for _, severity := range []flags.Severity{flags.Error, flags.Warning} {
+			gauge(descProblems, float64(counts[severity]), severity.String())
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// ErrUnknownProject says that no project has the API key.
+var ErrUnknownProject = errors.New("server: unknown project API key")
+
+// Projects finds projects. It must be safe for concurrent use.
+//
+// If it also has a method All() iter.Seq[*Project], as [Registry] does, metrics
+// tell about the definitions of each project.
+type Projects interface {
+	// Project returns the project with an API key, or an error that is
+	// ErrUnknownProject. With any other error clients are told to come back
+	// later; it is logged, so it should not quote the key. The key's memory is
+	// reused after the call: keep a copy, if anything. The Project must not be
+	// changed once it was returned.
+	Project(ctx context.Context, apiKey string) (*Project, error)
+}
+
+// A Project is whose flags are evaluated.
+type Project struct {
+	ID   int64
+	Name string
+
+	// Organization is who pays: quotas are counted by it.
+	Organization string
+
+	// Flags holds the current definitions. While it holds none, answers have
+	// no flags and errorsWhileComputingFlags is true.
+	Flags *flags.Evaluator
+
+	// ClientConfig is what clients are told with config=true.
+	ClientConfig ClientConfig
+
+	// Checked returns when the definitions were last known to be current. It
+	// is for metrics. Nil: unknown.
+	Checked func() time.Time
+}
+
+func (p *Project) snapshot() *flags.Snapshot {
+	if p.Flags == nil {
+		return nil
+	}
+	return p.Flags.Snapshot()
+}
+
+// A Registry is a set of projects in memory, by API key. The zero value is empty
+// and ready. All methods are safe for concurrent use. Look-ups never wait;
+// changes copy the set, so that many at once are better made with Replace.
+type Registry struct {
+	mu      sync.Mutex // held to change current
+	current atomic.Pointer[map[string]*Project]
+}
+
+var _ Projects = (*Registry)(nil)
+
+// Project returns the project with an API key, or ErrUnknownProject.
+func (r *Registry) Project(_ context.Context, apiKey string) (*Project, error) {
+	if p := r.load()[apiKey]; p != nil {
+		return p, nil
+	}
+	return nil, ErrUnknownProject
+}
+
+// Set makes p the project of an API key. One project may have several keys.
+func (r *Registry) Set(apiKey string, p *Project) {
+	r.change(func(m map[string]*Project) { m[apiKey] = p })
+}
+
+// Delete takes an API key away. Requests under way are answered.
+func (r *Registry) Delete(apiKey string) {
+	r.change(func(m map[string]*Project) { delete(m, apiKey) })
+}
+
+// Replace makes the set a copy of projects, by API key.
+func (r *Registry) Replace(projects map[string]*Project) {
+	r.change(func(m map[string]*Project) {
+		clear(m)
+		maps.Copy(m, projects)
+	})
+}
+
+// All iterates over the projects, each once, in no order.
+func (r *Registry) All() iter.Seq[*Project] {
+	return func(yield func(*Project) bool) {
+		seen := make(map[*Project]bool)
+		for _, p := range r.load() {
+			if p == nil || seen[p] {
+				continue
+			}
+			seen[p] = true
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Registry) load() map[string]*Project {
+	if m := r.current.Load(); m != nil {
+		return *m
+	}
+	return nil
+}
+
+func (r *Registry) change(f func(map[string]*Project)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := maps.Clone(r.load())
+	if m == nil {
+		m = make(map[string]*Project)
+	}
+	f(m)
+	r.current.Store(&m)
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+)
+
+// RateLimit limits requests by token buckets. The zero value does not limit.
+// Public services use bursts of 625 and 1250, and 10 and 50 per second
+// (evaluation.md §11.6).
+type RateLimit struct {
+	Project Limit // of each API key
+	IP      Limit // of each client address; of IPv6 each network of 64 bits
+}
+
+// A Limit is one token bucket. The zero value does not limit.
+type Limit struct {
+	PerSecond float64
+
+	// Burst is how many requests may come at once. It must be positive if
+	// PerSecond is not zero.
+	Burst int
+}
+
+// limiters are the buckets of a Server; nil ones do not limit.
+type limiters struct {
+	byKey *limiter[string]
+	byIP  *limiter[netip.Addr]
+}
+
+func newLimiters(l RateLimit) (limiters, error) {
+	byKey, errKey := newLimiter(l.Project, strings.Clone)
+	byIP, errIP := newLimiter(l.IP, func(a netip.Addr) netip.Addr { return a })
+	return limiters{byKey, byIP}, errors.Join(errKey, errIP)
+}
+
+// A limiter has a bucket per key. It remembers a bounded number of them and
+// forgets those first that were not used for longest; a forgotten one is full
+// again.
+type limiter[K comparable] struct {
+	limit   Limit
+	keep    func(K) K // a copy that may be kept
+	buckets *lru.Cache[K, *rate.Limiter]
+}
+
+// mostBuckets is how many keys a limiter remembers, about 20 MB of them.
+const mostBuckets = 1 << 16
+
+func newLimiter[K comparable](l Limit, keep func(K) K) (*limiter[K], error) {
+	if l == (Limit{}) {
+		return nil, nil
+	}
+	if !(l.PerSecond > 0) || math.IsInf(l.PerSecond, 0) || l.Burst < 1 {
+		return nil, errors.New("server: Config.RateLimit: a limit needs a positive rate and a positive burst")
+	}
+	buckets, err := lru.New[K, *rate.Limiter](mostBuckets)
+	if err != nil {
+		return nil, err
+	}
+	return &limiter[K]{l, keep, buckets}, nil
+}
+
+// A rateLimitError is an errRateLimited that says when to come back.
+type rateLimitError struct{ retryAfter int } // seconds
+
+func (e *rateLimitError) Error() string { return errRateLimited.Error() }
+func (e *rateLimitError) Unwrap() error { return errRateLimited }
+
+// take takes a token from the bucket of a key. It returns a *rateLimitError if
+// there is none, and warns the client in a header when four fifths are gone.
+func (l *limiter[K]) take(h http.Header, key K, now time.Time) error {
+	if l == nil {
+		return nil
+	}
+	bucket, ok := l.buckets.Get(key)
+	if !ok {
+		bucket = rate.NewLimiter(rate.Limit(l.limit.PerSecond), l.limit.Burst)
+		if other, ok, _ := l.buckets.PeekOrAdd(l.keep(key), bucket); ok {
+			bucket = other
+		}
+	}
+	if !bucket.AllowN(now, 1) {
+		return &rateLimitError{int(min(math.Ceil(1/l.limit.PerSecond), 3600))}
+	}
+	if bucket.TokensAt(now) <= float64(l.limit.Burst)/5 {
+		h["X-Posthog-Rate-Limit-Warning"] = []string{"true"}
+	}
+	return nil
+}
+
+// network returns what of an address a rate limit is about: those who have one
+// IPv6 address usually have the 2^64 around it as well.
+func network(a netip.Addr) netip.Addr {
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.Addr()
+		}
+	}
+	return a
+}
