@@ -18,7 +18,6 @@ type cohortBuild struct {
 	slots       []int32  // of all cohorts it reaches
 	readsStored bool
 	behavioral  bool
-	reported    bool
 }
 
 // cohortID reads the id of a cohort: an integer, or the text of one, as SDKs

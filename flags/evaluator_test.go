@@ -168,9 +168,14 @@ func TestGoValues(t *testing.T) {
 	when := time.Date(2026, 1, 2, 3, 4, 5, 600, time.FixedZone("", 3600))
 	for _, v := range []any{
 		"x", "É", "a\xffb", "", true, false, nil, 5, int8(-5), int16(5), int32(5), int64(math.MinInt64), uint(5), uint8(5), uint16(5),
-		uint32(5), uint64(math.MaxUint64), float32(0.1), float32(1e30), 5.0, 5.5, -0.0, math.Copysign(0, -1), 1e20, 1e21, 1e-7, 123456789.125,
-		json.Number("1.0"), json.Number("1e3"), json.Number(""), when, text("x"), number(7), &n, []string{"a", "b"}, []any{1, 2.0, "x", nil},
-		map[string]any{"b": 1, "a": []int{2}}, json.RawMessage(` {"z": 1.0} `), []byte("bytes"), struct{ A int }{1}, [2]bool{true, false},
+		uint32(5), uint64(math.MaxUint64), float32(0.1), float32(1e30), 5.0, 5.5, 0.0, math.Copysign(0, -1), 1e20, 1e21, 1e-7, 123456789.125,
+		json.Number("1.0"), json.Number("1e3"), json.Number(""), when, text("x"), number(7), &n,
+		[]string{"a", "b"},
+		[]any{1, 2.0, "x", nil},
+		map[string]any{"b": 1, "a": []int{2}},
+		json.RawMessage(` {"z": 1.0} `), []byte("bytes"),
+		struct{ A int }{1},
+		[2]bool{true, false},
 	} {
 		b, err := json.Marshal(v)
 		if err != nil {

@@ -103,8 +103,7 @@ func cutSDK(s string) (before string, kind Kind) {
 	case "python", "ruby", "php", "java", "go", "node", "dotnet", "elixir", // API, "Runtime detection signals"
 		"rs", "server": // public SDKs that the API does not list
 		return before, Server
-	case "android", "ios", "flutter",
-		"js":
+	case "android", "ios", "flutter", "js":
 		return before, Client
 	case "native":
 		if before, ok := strings.CutSuffix(before, "-react"); ok {

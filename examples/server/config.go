@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -241,11 +242,9 @@ type choice struct {
 func (c *choice) String() string { return c.value }
 
 func (c *choice) Set(s string) error {
-	for _, a := range c.allowed {
-		if s == a {
-			c.value = s
-			return nil
-		}
+	if slices.Contains(c.allowed, s) {
+		c.value = s
+		return nil
 	}
 	return fmt.Errorf("want %s", strings.Join(c.allowed, " or "))
 }

@@ -111,8 +111,3 @@ func (f filter) findProblem() filterProblem {
 		return problemType
 	}
 }
-
-// isProperty reports whether the filter compares a property.
-func (f filter) isProperty() bool {
-	return f.kind == typePerson || f.kind == typePersonMetadata || f.kind == typeGroup
-}

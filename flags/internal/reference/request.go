@@ -88,7 +88,7 @@ func (r *Request) personMap() map[string]any {
 	case hasName && !hasOS:
 		person["$os"] = name
 	}
-	for _, k := range strings.Fields(initialWithDollar + " " + initialPlain) {
+	for k := range strings.FieldsSeq(initialWithDollar + " " + initialPlain) {
 		initial := "$initial_" + strings.TrimPrefix(k, "$")
 		value, present := person[k]
 		if _, already := person[initial]; present && !already {

@@ -109,11 +109,11 @@ func TestCohorts(t *testing.T) {
 		{`1,"x"`, "cohort_filters_parsing_error", ""},
 		{`999,"x"`, "dependency_not_found_cohort", ""},
 	} {
-		filters := ""
+		var filters strings.Builder
 		for value := range strings.SplitSeq(tt.filters, ",") {
-			filters += `,{"key":"id","type":"cohort","value":` + value + `}`
+			filters.WriteString(`,{"key":"id","type":"cohort","value":` + value + `}`)
 		}
-		document := `{"cohorts":` + cohorts + `,"flags":[{"key":"k","active":true,"filters":{"groups":[{"properties":[` + filters[1:] + `]}]}}]}`
+		document := `{"cohorts":` + cohorts + `,"flags":[{"key":"k","active":true,"filters":{"groups":[{"properties":[` + filters.String()[1:] + `]}]}}]}`
 		request := requestJSON("user-1", `{"plan":"pro"}`)
 		request.Cohorts = []int64{5, 99}
 		got := evaluate(t, document, request)["k"]

@@ -240,7 +240,7 @@ func TestFoldNoAllocation(t *testing.T) {
 	dst := make([]byte, 0, 1024)
 	for _, tt := range foldings {
 		n := testing.AllocsPerRun(100, func() {
-			text.Folded(tt.text)
+			_ = text.Folded(tt.text)
 			text.AppendLower(dst, tt.text)
 			text.AppendLowerASCII(dst, tt.text)
 			text.Lower(tt.lower)
