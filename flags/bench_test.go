@@ -123,7 +123,7 @@ func BenchmarkE3(b *testing.B) {
 }
 
 func BenchmarkE4(b *testing.B) {
-	const pattern = `@(acme|example|corp)[.](com|org)$`
+	const pattern = `^[a-z0-9._-]+@(acme|example|corp)[.](com|org)$`
 	e := evaluator(b, `{"flags":[{"id":1,"key":"new-checkout","active":true,"filters":{"groups":[{"properties":[
 		{"key":"email","type":"person","operator":"regex","value":"`+pattern+`"},
 		{"key":"version","type":"person","operator":"semver_gte","value":"2.10.0"},

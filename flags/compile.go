@@ -531,6 +531,7 @@ func (c *compiler) compileFlag(i int32) {
 		f.failed = c.addValue(f, value{failed: true}, nil)
 		f.values = int32(len(c.s.values)) - f.off
 	}
+	f.simple = c.isSimple(f)
 	c.fix(f)
 	if f.fixed.value == valueHidden {
 		slices.Sort(c.read)
@@ -541,6 +542,9 @@ func (c *compiler) compileFlag(i int32) {
 
 // canFail reports whether a request can make the flag fail.
 func (c *compiler) canFail(f *flag) bool {
+	if f.readsHash {
+		return true
+	}
 	for i := range f.conditions {
 		for _, id := range f.conditions[i].steps {
 			if op := c.s.checks[id].op; op == opFail || op == opFlag {

@@ -121,24 +121,18 @@ func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
 	}
 }
 
-func kindName(v jsonscan.Value) string {
-	switch v.Kind() {
-	case jsonscan.Null:
-		return "null"
-	case jsonscan.False, jsonscan.True:
-		return "a boolean"
-	case jsonscan.Number:
-		return "a number"
-	case jsonscan.String:
-		return "a string"
-	case jsonscan.Array:
-		return "an array"
-	case jsonscan.Object:
-		return "an object"
-	default:
-		return "no JSON"
-	}
+var kindNames = [...]string{
+	jsonscan.Invalid: "nothing",
+	jsonscan.Null:    "null",
+	jsonscan.False:   "a boolean",
+	jsonscan.True:    "a boolean",
+	jsonscan.Number:  "a number",
+	jsonscan.String:  "a string",
+	jsonscan.Array:   "an array",
+	jsonscan.Object:  "an object",
 }
+
+func kindName(v jsonscan.Value) string { return kindNames[v.Kind()] }
 
 func (d *decoder) text(v jsonscan.Value) string {
 	if b, ok := v.Plain(); ok {
@@ -170,15 +164,24 @@ func (d *decoder) word(v jsonscan.Value) string {
 	return d.text(v)
 }
 
+// is reports whether v is of the wanted kind. Null and nothing are not, which is
+// fine; anything else is a fault.
+func (d *decoder) is(kind jsonscan.Kind, p *path, v jsonscan.Value) bool {
+	switch v.Kind() {
+	case kind:
+		return true
+	case jsonscan.Null, jsonscan.Invalid:
+	case jsonscan.Array, jsonscan.Object, jsonscan.String, jsonscan.Number, jsonscan.True, jsonscan.False:
+		d.wrong(p, v, kindNames[kind])
+	}
+	return false
+}
+
 // The next methods read v into dst unless it is null.
 
 func (d *decoder) str(dst *string, p *path, v jsonscan.Value) {
-	switch v.Kind() {
-	case jsonscan.String:
+	if d.is(jsonscan.String, p, v) {
 		*dst = d.word(v)
-	case jsonscan.Null:
-	default:
-		d.wrong(p, v, "a string")
 	}
 }
 
@@ -238,12 +241,7 @@ func (d *decoder) index(p *path, v jsonscan.Value) (int, bool) {
 }
 
 func (d *decoder) strings(dst *[]string, p *path, v jsonscan.Value) error {
-	switch v.Kind() {
-	case jsonscan.Null:
-		return nil
-	case jsonscan.Array:
-	default:
-		d.wrong(p, v, "an array of strings")
+	if !d.is(jsonscan.Array, p, v) {
 		return nil
 	}
 	*dst = nil
@@ -439,12 +437,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 }
 
 func (d *decoder) filters(f *Flag, at *path, v jsonscan.Value) error {
-	switch v.Kind() {
-	case jsonscan.Object:
-	case jsonscan.Null, jsonscan.Invalid:
-		return nil
-	default:
-		d.wrong(at, v, "an object")
+	if !d.is(jsonscan.Object, at, v) {
 		return nil
 	}
 	var groups, multivariate, payloads, holdout, superGroups, holdoutGroups jsonscan.Value
@@ -515,12 +508,7 @@ func (d *decoder) aggregation(p *path, v jsonscan.Value) Aggregation {
 }
 
 func (d *decoder) conditions(f *Flag, at *path, v jsonscan.Value) error {
-	switch v.Kind() {
-	case jsonscan.Array:
-	case jsonscan.Null, jsonscan.Invalid:
-		return nil
-	default:
-		d.wrong(at, v, "an array")
+	if !d.is(jsonscan.Array, at, v) {
 		return nil
 	}
 	var name []byte
@@ -575,12 +563,7 @@ func (d *decoder) conditions(f *Flag, at *path, v jsonscan.Value) error {
 
 func (d *decoder) properties(dst *[]Filter, at *path, v jsonscan.Value) error {
 	*dst = nil
-	switch v.Kind() {
-	case jsonscan.Array:
-	case jsonscan.Null:
-		return nil
-	default:
-		d.wrong(at, v, "an array")
+	if !d.is(jsonscan.Array, at, v) {
 		return nil
 	}
 	a := v.Array()
@@ -670,12 +653,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 
 func (d *decoder) multivariate(f *Flag, at *path, v jsonscan.Value) error {
 	var variants jsonscan.Value
-	switch v.Kind() {
-	case jsonscan.Object:
-	case jsonscan.Null, jsonscan.Invalid:
-		return nil
-	default:
-		d.wrong(at, v, "an object")
+	if !d.is(jsonscan.Object, at, v) {
 		return nil
 	}
 	for o := v.Object(); o.Next(); {
@@ -684,12 +662,7 @@ func (d *decoder) multivariate(f *Flag, at *path, v jsonscan.Value) error {
 		}
 	}
 	at = &path{up: at, name: "variants"}
-	switch variants.Kind() {
-	case jsonscan.Array:
-	case jsonscan.Null, jsonscan.Invalid:
-		return nil
-	default:
-		d.wrong(at, variants, "an array")
+	if !d.is(jsonscan.Array, at, variants) {
 		return nil
 	}
 	f.Filters.Multivariate = new(Multivariate)
@@ -731,12 +704,7 @@ func (d *decoder) multivariate(f *Flag, at *path, v jsonscan.Value) error {
 }
 
 func (d *decoder) payloads(f *Flag, at *path, v jsonscan.Value) error {
-	switch v.Kind() {
-	case jsonscan.Object:
-	case jsonscan.Null, jsonscan.Invalid:
-		return nil
-	default:
-		d.wrong(at, v, "an object")
+	if !d.is(jsonscan.Object, at, v) {
 		return nil
 	}
 	f.Filters.Payloads = make(map[string]json.RawMessage)
@@ -751,8 +719,7 @@ func (d *decoder) payloads(f *Flag, at *path, v jsonscan.Value) error {
 }
 
 func (d *decoder) holdout(f *Flag, at *path, v jsonscan.Value) {
-	if v.Kind() != jsonscan.Object {
-		d.wrong(at, v, "an object")
+	if !d.is(jsonscan.Object, at, v) {
 		return
 	}
 	var h Holdout

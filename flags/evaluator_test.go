@@ -354,6 +354,32 @@ func conditionsWithGroups() string {
 	return strings.Replace(doc, `"flags":`, `"group_type_mapping":{"0":"company"},"flags":`, 1)
 }
 
+// TestFailOverrides covers a store of hash keys that does not answer: flags that
+// need it fail, others do not (evaluation.md §12).
+func TestFailOverrides(t *testing.T) {
+	s := compiled(t, `{"flags":[
+		{"id":1,"key":"kept","active":true,"ensure_experience_continuity":true,"filters":{"groups":[{"rollout_percentage":50}]}},
+		{"id":2,"key":"sure","active":true,"ensure_experience_continuity":true,"filters":{"groups":[{"rollout_percentage":100}]}},
+		{"id":3,"key":"plain","active":true,"filters":{"groups":[{"rollout_percentage":50}]}},
+		{"id":4,"key":"after","active":true,"filters":{"groups":[{"properties":[{"key":"kept","type":"flag","operator":"flag_evaluates_to","value":true}]}]}}]}`)
+	in := new(flags.Input)
+	in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
+	in.FailOverrides()
+	results := s.EvaluateInput(in)
+	for key, failed := range map[string]bool{"kept": true, "sure": false, "plain": false, "after": true} {
+		if r, _ := results.Get(key); r.Failed != failed || failed && r.Reason.Code != flags.ErrorOverrides {
+			t.Errorf("flag %q: %+v, want failed %v", key, r, failed)
+		}
+	}
+	if !results.Partial {
+		t.Error("the results are not partial")
+	}
+	in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
+	if s.EvaluateInput(in).Partial {
+		t.Error("Reset does not forget the failure")
+	}
+}
+
 // TestNoAllocations asserts the promise of the hot paths.
 func TestNoAllocations(t *testing.T) {
 	if raceEnabled {

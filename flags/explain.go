@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
@@ -213,7 +214,7 @@ func (in *Input) traceDependency(i int32) DependencyTrace {
 // seen returns a property's JSON for people.
 func (in *Input) seen(p *property) string {
 	if p.kind == jsonscan.String {
-		return shorten(appendString(nil, in.text(p)))
+		return shorten(text.AppendQuoted(nil, in.text(p)))
 	}
 	return shorten(in.text(p))
 }

@@ -49,6 +49,7 @@ type Input struct {
 	// The maps are here and not the Request, which so need not leave the
 	// caller's stack.
 	lazy             bool
+	failOverrides    bool // stored hash keys could not be read
 	personProperties map[string]any
 	groupProperties  map[string]map[string]any
 	requestGroups    map[string]string
@@ -187,7 +188,7 @@ func (in *Input) bind(s *Snapshot, distinctID string, f runtime.Filter, now time
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
 	in.id, in.filter, in.now = cutID(distinctID), f, now
 	in.keys, in.someKeys = nil, false
-	in.lazy, in.trace, in.hashed = false, nil, false
+	in.lazy, in.trace, in.hashed, in.failOverrides = false, nil, false, false
 	in.buf = in.buf[:0]
 }
 
@@ -368,6 +369,11 @@ func (in *Input) SetOverride(flagKey, hashKey string) {
 		}
 	}
 }
+
+// FailOverrides says that the stored hash keys could not be read. Flags whose
+// bucket may depend on one fail with hash_key_override_error, others do not
+// (evaluation.md §12).
+func (in *Input) FailOverrides() { in.failOverrides = true }
 
 // SetCohort says that the person is a member of a stored cohort.
 func (in *Input) SetCohort(id int64) {

@@ -10,6 +10,7 @@ const (
 	failCohortNotFound
 	failCohortCycle
 	failCohortData
+	failOverrides
 	failCodes = iota
 )
 
@@ -18,6 +19,7 @@ var failures = [...]Reason{
 	failCohortNotFound: {ErrorCohortNotFound, -1, "Cohort dependency not found"},
 	failCohortCycle:    {ErrorCohortCycle, -1, "Cohort dependency cycle detected"},
 	failCohortData:     {ErrorCohortData, -1, "Failed to parse cohort filters"},
+	failOverrides:      {ErrorOverrides, -1, "Failed to fetch hash key override for experience continuity"},
 }
 
 // Reasons are numbers into Snapshot.reasons: first those without a condition

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
@@ -44,39 +45,6 @@ func (s *Snapshot) result(i int32, out outcome) Result {
 	}
 }
 
-// appendString appends a JSON string.
-func appendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	if plain(s) {
-		return append(append(dst, s...), '"')
-	}
-	for i, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
-		case r == utf8.RuneError:
-			// Either an invalid byte or the character itself.
-			dst = append(dst, "\uFFFD"...)
-		default:
-			dst = append(dst, s[i:i+utf8.RuneLen(r)]...)
-		}
-	}
-	return append(dst, '"')
-}
-
-// plain reports whether s is its own JSON.
-func plain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
 func (c *compiler) span(from int) span {
 	return span{uint32(from), uint32(len(c.arena) - from)}
 }
@@ -85,11 +53,11 @@ func (c *compiler) span(from int) span {
 // for all values of a flag.
 func (c *compiler) addValue(f *flag, v value, payload json.RawMessage) int32 {
 	start := len(c.arena)
-	c.arena = append(appendString(c.arena, f.key), `:{"key":`...)
-	c.arena = append(appendString(c.arena, f.key), `,"enabled":`...)
+	c.arena = append(text.AppendQuoted(c.arena, f.key), `:{"key":`...)
+	c.arena = append(text.AppendQuoted(c.arena, f.key), `,"enabled":`...)
 	c.arena = strconv.AppendBool(c.arena, v.enabled)
 	if v.hasVariant {
-		c.arena = appendString(append(c.arena, `,"variant":`...), v.variant)
+		c.arena = text.AppendQuoted(append(c.arena, `,"variant":`...), v.variant)
 	}
 	if v.failed {
 		c.arena = append(c.arena, `,"failed":true`...)
@@ -143,7 +111,7 @@ func appendPayload(dst []byte, payload jsonscan.Value) []byte {
 			return append(dst, payload...)
 		}
 		b, _ := payload.AppendString(nil)
-		return appendString(dst, string(b))
+		return text.AppendQuoted(dst, string(b))
 	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, bytes.ToValidUTF8(payload, []byte("\uFFFD"))); err != nil {
@@ -158,14 +126,14 @@ func (c *compiler) renderReasons(conditions int) {
 	c.s.rendered = make([]span, len(c.s.reasons))
 	for i, r := range c.s.reasons {
 		start := len(c.arena)
-		c.arena = appendString(append(c.arena, `"reason":{"code":`...), r.Code)
+		c.arena = text.AppendQuoted(append(c.arena, `"reason":{"code":`...), r.Code)
 		c.arena = append(c.arena, `,"condition_index":`...)
 		if r.ConditionIndex < 0 {
 			c.arena = append(c.arena, "null"...)
 		} else {
 			c.arena = strconv.AppendInt(c.arena, int64(r.ConditionIndex), 10)
 		}
-		c.arena = appendString(append(c.arena, `,"description":`...), r.Description)
+		c.arena = text.AppendQuoted(append(c.arena, `,"description":`...), r.Description)
 		c.arena = append(c.arena, '}')
 		c.s.rendered[i] = c.span(start)
 	}

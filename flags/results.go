@@ -22,6 +22,7 @@ const (
 	ErrorCohortCycle    = "dependency_cycle_cohort"
 	ErrorCohortData     = "cohort_filters_parsing_error"
 	ErrorFlagCycle      = "dependency_cycle_flag"
+	ErrorOverrides      = "hash_key_override_error"
 )
 
 // A Result is the outcome of one flag for one request. json.Marshal writes the

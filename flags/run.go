@@ -47,6 +47,7 @@ type flag struct {
 	hash       hashKind
 	device     bool // bucketed by device
 	earlyExit  bool
+	simple     bool   // quick may know it
 	special    bool   // a person's subject may be other than the distinct ID
 	prefix     string // key and dot: how every hashed text starts
 	variants   []variantBound
@@ -110,6 +111,14 @@ func (s *Snapshot) one(i int32, r *Request) outcome {
 	}
 	if f.fixed.value != valueHidden {
 		return f.fixed
+	}
+	if f.simple {
+		if r == nil {
+			r = &noRequest
+		}
+		if out, ok := s.quick(f, r); ok {
+			return out
+		}
 	}
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
@@ -280,6 +289,10 @@ func (in *Input) evaluate(f *flag) outcome {
 	}
 	if f.holdout >= 0 && in.heldOut(f) {
 		return outcome{f.holdout, reasonHeldOut}
+	}
+
+	if in.failOverrides && f.readsHash {
+		return outcome{f.failed, reasonFailed(failOverrides)}
 	}
 
 	var (
@@ -546,17 +559,21 @@ func (in *Input) pick(f *flag, c *condition, subject string) int32 {
 		return f.on()
 	}
 	h := in.bucket(f, subject, saltVariant)
-	value := f.on()
-	for i := range f.variants {
-		if h < f.variants[i].below {
-			value = f.variants[i].value
-			break
-		}
-	}
+	value := f.variant(h)
 	if in.trace != nil {
 		in.traceVariant(f, h, value)
 	}
 	return value
+}
+
+// variant returns the value of the variant that a draw falls to, or on.
+func (f *flag) variant(h float64) int32 {
+	for i := range f.variants {
+		if h < f.variants[i].below {
+			return f.variants[i].value
+		}
+	}
+	return f.on()
 }
 
 // dependency compares the value of the flag that a filter depends on

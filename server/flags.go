@@ -144,6 +144,7 @@ func (s *Server) addStored(x *exchange, p *Project, snapshot *flags.Snapshot) bo
 			anonymous = x.req.PersonText("$anon_distinct_id")
 		}
 		if err := c.Overrides.Overrides(ctx, p.ID, id, anonymous, x.setOverride); err != nil {
+			x.in.FailOverrides()
 			ok = s.storeFailed(x, "overrides", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
@@ -180,7 +181,7 @@ func AppendDetailed(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) 
 				}
 				dst = strconv.AppendInt(append(dst, `{"condition_index":`...), int64(c.Index), 10)
 				dst = strconv.AppendBool(append(dst, `,"matched":`...), c.Matched)
-				dst = appendString(append(dst, `,"code":`...), c.Outcome)
+				dst = text.AppendQuoted(append(dst, `,"code":`...), c.Outcome)
 				dst = append(dst, '}')
 			}
 		}

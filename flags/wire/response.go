@@ -3,9 +3,9 @@ package wire
 import (
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/internal/text"
 )
 
 // An Envelope is what surrounds the flags of a response.
@@ -55,12 +55,12 @@ func (e *Envelope) append(dst []byte, partial bool, s *flags.Snapshot) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendString(dst, name)
+			dst = text.AppendQuoted(dst, name)
 		}
 		dst = append(dst, ']')
 	}
 	dst = append(dst, `,"requestId":`...)
-	dst = appendString(dst, e.RequestID)
+	dst = text.AppendQuoted(dst, e.RequestID)
 	dst = append(dst, `,"evaluatedAt":`...)
 	dst = strconv.AppendInt(dst, e.EvaluatedAt.UnixMilli(), 10)
 	if s != nil && s.MinimalFlagCalledEvents() {
@@ -71,27 +71,4 @@ func (e *Envelope) append(dst []byte, partial bool, s *flags.Snapshot) []byte {
 		dst = append(dst, e.Config...)
 	}
 	return append(dst, '}')
-}
-
-// appendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
-func appendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c >= utf8.RuneSelf:
-			r, n := utf8.DecodeRuneInString(s[i:])
-			dst = utf8.AppendRune(dst, r)
-			i += n
-			continue
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
-		default:
-			dst = append(dst, c)
-		}
-		i++
-	}
-	return append(dst, '"')
 }

@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
@@ -142,8 +143,17 @@ func appendString(dst []byte, v jsonscan.Value) []byte {
 	return append(dst, '"')
 }
 
-// appendQuoted appends a text as a JSON string.
-func appendQuoted(dst, s []byte) []byte {
+// AppendQuoted appends a text as a JSON string, with no more escapes than it
+// needs. Each byte that is not UTF-8 becomes U+FFFD.
+func AppendQuoted(dst []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
+	return appendQuoted(dst, s)
+}
+
+// appendQuoted is AppendQuoted for valid UTF-8.
+func appendQuoted[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := len(dst)
 	dst = append(dst, s...)
