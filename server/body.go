@@ -53,6 +53,8 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 	}
 
 	payload := b.raw
+	// curl -d calls JSON a form unless it is told otherwise.
+	form = form && !looksLikeJSON(payload)
 	switch zipped := isGzip(payload); {
 	case form || bytes.HasPrefix(payload, []byte("data=")):
 		if zipped || encoding == encodedGzip {
@@ -80,7 +82,7 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 		}
 	}
 
-	if trimmed := bytes.TrimLeft(payload, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
+	if looksLikeJSON(payload) {
 		return parseJSON(payload, req)
 	}
 	switch encoding {
@@ -102,6 +104,13 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 		}
 	}
 	return malformed(err)
+}
+
+// looksLikeJSON reports whether a payload begins as an object does, which neither
+// a form nor any encoding can.
+func looksLikeJSON(payload []byte) bool {
+	trimmed := bytes.TrimLeft(payload, " \t\r\n")
+	return len(trimmed) > 0 && trimmed[0] == '{'
 }
 
 func parseJSON(payload []byte, req *wire.Request) error { return malformed(req.Parse(payload)) }

@@ -89,6 +89,7 @@ func TestEncodings(t *testing.T) {
 		{"form with blanks for plus", "compression=base64", form + "; charset=UTF-8", "", "ip=1&data=" + strings.ReplaceAll(base64Of(odd), "+", " ") + "&x=y"},
 		{"form with its own hint", "", form, "", "compression=base64&data=" + base64Of(odd)},
 		{"form of JSON", "", form, "", "data=" + strings.NewReplacer("&", "%26", "+", "%2B", "%", "%25").Replace(simple)},
+		{"JSON as a form, as curl says", "", form, "", simple},
 		{"form as text", "", "text/plain", "", "data=" + base64Of(odd)},
 		{"form of lz64", "compression=lz64", form, "", "data=" + lz},
 		{"form of lz64 with its own hint", "", form, "", "data=" + lz + "&compression=lz64"},
