@@ -110,6 +110,7 @@ type compiler struct {
 	plainTail span
 
 	// The flag that is being compiled.
+	at     [5]path // see place
 	flag   *Flag
 	read   []int32           // slots that it reads
 	direct map[*Filter]int32 // resolved dependencies: a flag, or -1
@@ -455,6 +456,16 @@ func conditionPath(i int) *path {
 
 func filterPath(i, j int) *path {
 	return &path{up: &path{up: conditionPath(i), name: "properties"}, n: j}
+}
+
+// place is filterPath in memory that the next call uses again, for code that
+// rarely has anything to report.
+func (c *compiler) place(i, j int) *path {
+	c.at = [...]path{{name: "filters"}, {name: "groups"}, {n: i}, {name: "properties"}, {n: j}}
+	for k := 1; k < len(c.at); k++ {
+		c.at[k].up = &c.at[k-1]
+	}
+	return &c.at[len(c.at)-1]
 }
 
 func quote(s string) []byte { return strconv.AppendQuote(nil, s) }

@@ -21,7 +21,7 @@ func (c *compiler) steps(f *flag, src *Condition, n int, aggregation int32) []ui
 	steps := make([]uint32, 0, len(src.Properties))
 	for j := range src.Properties {
 		if fl := &src.Properties[j]; fl.Type == "flag" {
-			steps = append(steps, c.flagCheck(fl, filterPath(n, j)))
+			steps = append(steps, c.flagCheck(fl, c.place(n, j)))
 		}
 	}
 	cohorts := 0
@@ -56,7 +56,7 @@ func (c *compiler) steps(f *flag, src *Condition, n int, aggregation int32) []ui
 		if fl.Negation {
 			c.problem(Warning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
 		}
-		id, _ := c.propertyCheck(fl, owner, filterPath(n, j))
+		id, _ := c.propertyCheck(fl, owner, c.place(n, j))
 		steps = append(steps, id)
 	}
 	if cohorts > 0 {
@@ -368,7 +368,7 @@ func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) [
 		if fl.Type != "cohort" {
 			continue
 		}
-		at := &path{up: filterPath(n, j), name: "value"}
+		at := &path{up: c.place(n, j), name: "value"}
 		id, ok := cohortID(fl.Value)
 		if !ok {
 			return append(steps, c.failCheck(failCohortData, at, fl.Value, hint, "a cohort's id must be an integer"))
@@ -384,7 +384,7 @@ func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) [
 		if fl.Type != "cohort" {
 			continue
 		}
-		at, b := filterPath(n, j), resolved[fl]
+		at, b := c.place(n, j), resolved[fl]
 		if fl.fault != nil {
 			id, _ := c.propertyCheck(fl, ownerPerson, at)
 			steps = append(steps, id)

@@ -82,18 +82,30 @@ type path struct {
 	n    int // element number when name is ""
 }
 
-func (p *path) String() string {
-	if p == nil {
-		return ""
-	}
-	if p.name == "" {
-		return p.up.String() + "/" + strconv.Itoa(p.n)
-	}
-	return p.up.String() + "/" + pointer.Replace(p.name)
-}
+func (p *path) String() string { return string(p.append(nil)) }
 
-// pointer escapes a name for a JSON pointer.
-var pointer = strings.NewReplacer("~", "~0", "/", "~1")
+// append writes a JSON pointer. Nothing of p may outlive the call, or every path
+// would have to be allocated: hence no strings.Replacer.
+func (p *path) append(dst []byte) []byte {
+	if p == nil {
+		return dst
+	}
+	dst = append(p.up.append(dst), '/')
+	if p.name == "" {
+		return strconv.AppendInt(dst, int64(p.n), 10)
+	}
+	for i := range len(p.name) {
+		switch c := p.name[i]; c {
+		case '~':
+			dst = append(dst, "~0"...)
+		case '/':
+			dst = append(dst, "~1"...)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
 
 func (d *decoder) count(n int) error {
 	if d.elements += n; d.elements > maxElements {

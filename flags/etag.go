@@ -110,9 +110,11 @@ func (h *contentHash) definition(f *Flag) {
 		}
 	}
 	h.number(int64(len(c.Payloads)))
-	for _, key := range slices.Sorted(maps.Keys(c.Payloads)) {
-		h.text(key)
-		h.text(string(c.Payloads[key]))
+	if len(c.Payloads) > 0 { // most have none, and to sort nothing allocates
+		for _, key := range slices.Sorted(maps.Keys(c.Payloads)) {
+			h.text(key)
+			h.text(view(c.Payloads[key]))
+		}
 	}
 	h.number(int64(len(c.Groups)))
 	for i := range c.Groups {
@@ -135,7 +137,7 @@ func (h *contentHash) definition(f *Flag) {
 
 func (h *contentHash) filter(f *Filter) {
 	h.text(f.Key)
-	h.text(string(f.Value))
+	h.text(view(f.Value))
 	h.text(f.Operator)
 	h.text(f.Type)
 	h.flag(f.GroupTypeIndex != nil)

@@ -4,10 +4,8 @@ import "strings"
 
 // lint looks for what works, but hardly as meant.
 func (c *compiler) lint(f *flag, m *Flag) {
-	filters := &path{name: "filters"}
-	groups := &path{up: filters, name: "groups"}
 	if len(f.conditions) == 0 && f.holdout < 0 && f.enrollment < 0 {
-		c.problem(Warning, groups, nil, "add a condition set without filters to match everyone", "the flag has no condition sets and never matches")
+		c.problem(Warning, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone", "the flag has no condition sets and never matches")
 	}
 	switch strings.ToLower(m.EvaluationRuntime) {
 	case "", "all", "client", "server":
@@ -20,10 +18,10 @@ func (c *compiler) lint(f *flag, m *Flag) {
 		c.problem(Warning, &path{name: "bucketing_identifier"}, quote(m.BucketingIdentifier), `use "distinct_id" or "device_id"`, "unknown bucketing identifier, it counts as distinct_id")
 	}
 	if f.aggregation == ownerNobody {
-		c.problem(Warning, &path{up: filters, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: its condition sets never match")
+		c.problem(Warning, &path{up: &path{name: "filters"}, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: its condition sets never match")
 	}
 	if h := m.Filters.Holdout; h != nil && (h.ExclusionPercentage < 0 || h.ExclusionPercentage > 100) {
-		c.problem(Warning, &path{up: filters, name: "holdout"}, nil, "use a percentage from 0 to 100", "the exclusion percentage %v is cut to 0 or 100", h.ExclusionPercentage)
+		c.problem(Warning, &path{up: &path{name: "filters"}, name: "holdout"}, nil, "use a percentage from 0 to 100", "the exclusion percentage %v is cut to 0 or 100", h.ExclusionPercentage)
 	}
 	c.lintVariants(f, m)
 	c.lintConditions(f, m)
@@ -98,7 +96,6 @@ func (c *compiler) lintConditions(f *flag, m *Flag) {
 }
 
 func (c *compiler) lintPayloads(f *flag, m *Flag) {
-	at := &path{up: &path{name: "filters"}, name: "payloads"}
 	values := c.s.values[f.off : f.off+f.values]
 	for key := range m.Filters.Payloads {
 		known := key == "true"
@@ -106,6 +103,7 @@ func (c *compiler) lintPayloads(f *flag, m *Flag) {
 			known = known || values[i].hasVariant && values[i].variant == key
 		}
 		if !known {
+			at := &path{up: &path{name: "filters"}, name: "payloads"}
 			c.problem(Warning, &path{up: at, name: key}, nil, `use "true" or a variant's key`, "the flag never has this value, so its payload is never sent")
 		}
 	}
