@@ -45,7 +45,15 @@ func (d Date) At(now time.Time, zone *time.Location) time.Time {
 	case 'h':
 		return now.Round(0).Add(-time.Duration(d.count) * time.Hour)
 	}
-	if zone == nil {
+	if zone == nil || zone == time.UTC {
+		// No day of UTC is longer or shorter than another.
+		const day = 24 * time.Hour
+		switch d.unit {
+		case 'd':
+			return now.Round(0).Add(-time.Duration(d.count) * day)
+		case 'w':
+			return now.Round(0).Add(-time.Duration(d.count) * 7 * day)
+		}
 		zone = time.UTC
 	}
 	now = now.In(zone)
