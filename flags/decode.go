@@ -18,7 +18,7 @@ const (
 	maxDocument   = 64 << 20  // bytes
 	maxDepth      = 200       // nesting of JSON
 	maxFlags      = 100_000   // flags
-	maxElements   = 2_000_000 // flags, conditions, filters, variants, payloads, contexts and cohort nodes together
+	maxElements   = 2_000_000 // flags, conditions, filters, elements of lists, variants, payloads, contexts and cohort nodes together
 	maxConditions = 10_000    // condition sets of one flag
 )
 
@@ -66,8 +66,12 @@ type decoder struct {
 	elements int
 	flag     *Flag             // the flag being read, or nil
 	fault    **DefinitionError // where the first fault of what is being read goes, or nil
-	buf      []byte            // scratch for strings with escapes
+	faults   int
+	buf      []byte // scratch for strings with escapes
 }
+
+// errManyFaults stands for every fault after the first thousands.
+var errManyFaults = &DefinitionError{Err: errors.New("it cannot be understood; correct the faults before it first")}
 
 var (
 	errType     = errors.New("wrong type")
@@ -115,6 +119,9 @@ func (d *decoder) count(n int) error {
 }
 
 func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, err error) {
+	if len(d.out.notes) == maxProblems {
+		return
+	}
 	e := &DefinitionError{Path: p.String(), Value: shorten(value), Err: err, Hint: hint}
 	if d.flag != nil {
 		e.Flag = d.flag.Key
@@ -124,13 +131,22 @@ func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, e
 
 // wrong records that v is not what was wanted.
 func (d *decoder) wrong(p *path, v jsonscan.Value, want string) {
+	if d.fault == nil || *d.fault != nil {
+		return
+	}
 	d.fail(p, v, fmt.Errorf("%w: %s, want %s", errType, kindName(v), want))
 }
 
 func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
-	if d.fault != nil && *d.fault == nil {
-		*d.fault = &DefinitionError{Path: p.String(), Value: shorten(v), Err: err}
+	if d.fault == nil || *d.fault != nil {
+		return
 	}
+	// A fault costs more memory than what it is about.
+	if d.faults++; d.faults > maxProblems {
+		*d.fault = errManyFaults
+		return
+	}
+	*d.fault = &DefinitionError{Path: p.String(), Value: shorten(v), Err: err}
 }
 
 var kindNames = [...]string{
@@ -619,6 +635,12 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 			key = v
 		case "value":
 			f.Value = json.RawMessage(v[:len(v):len(v)])
+			if v.Kind() == jsonscan.Array {
+				// About the number of elements, which compilation copies.
+				if err := d.count(bytes.Count(v, []byte{','})); err != nil {
+					return err
+				}
+			}
 		case "operator":
 			p.name = "operator"
 			d.str(&f.Operator, p, v)
