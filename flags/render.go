@@ -53,7 +53,8 @@ func (c *compiler) span(from int) span {
 // for all values of a flag.
 func (c *compiler) addValue(f *flag, v value, payload json.RawMessage) int32 {
 	start := len(c.arena)
-	c.arena = append(text.AppendQuoted(c.arena, f.key), `:{"key":`...)
+	// The comma in front belongs to the flag before; the first one goes without.
+	c.arena = append(text.AppendQuoted(append(c.arena, ','), f.key), `:{"key":`...)
 	c.arena = append(text.AppendQuoted(c.arena, f.key), `,"enabled":`...)
 	c.arena = strconv.AppendBool(c.arena, v.enabled)
 	if v.hasVariant {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/runtime"
@@ -509,7 +510,9 @@ func (in *Input) bucket(f *flag, subject, salt string) float64 {
 		return 0
 	}
 	front := in.snap.longestPrefix
-	if !in.hashed || in.subjectInHash != subject {
+	// One look at the address tells almost always; texts do not change within a
+	// request.
+	if !in.hashed || unsafe.StringData(in.subjectInHash) != unsafe.StringData(subject) || len(in.subjectInHash) != len(subject) {
 		in.hash = append(slices.Grow(in.hash[:0], front)[:front], subject...)
 		in.hash = append(in.hash, saltVariant...)
 		in.hashed, in.subjectInHash = true, subject

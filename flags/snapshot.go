@@ -257,8 +257,7 @@ type Outcome struct {
 func (s *Snapshot) AppendFlags(dst []byte, in *Input) ([]byte, Outcome) {
 	s = in.snap
 	n, partial := in.all()
-	dst = append(dst, '{')
-	first := true
+	start := len(dst)
 	for _, i := range s.order {
 		if in.ran[i] != in.run {
 			continue
@@ -267,14 +266,14 @@ func (s *Snapshot) AppendFlags(dst []byte, in *Input) ([]byte, Outcome) {
 		if out.value < 0 {
 			continue
 		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
 		e, r := &s.edges[out.value], s.rendered[out.reason]
 		dst = append(dst, s.arena[e.head.off:][:e.head.len]...)
 		dst = append(dst, s.arena[r.off:][:r.len]...)
 		dst = append(dst, s.arena[e.tail.off:][:e.tail.len]...)
 	}
+	if len(dst) == start {
+		return append(dst, "{}"...), Outcome{n, partial}
+	}
+	dst[start] = '{' // in place of the comma of the first head
 	return append(dst, '}'), Outcome{n, partial}
 }
