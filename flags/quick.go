@@ -45,6 +45,7 @@ func (s *Snapshot) quick(f *flag, r *Request) (out outcome, ok bool) {
 	}
 	best, bestIndex := rankNone, int32(0)
 	slot, value, present := int32(-1), any(nil), false
+	bucket := -1.0 // not computed
 conditions:
 	for i := range f.conditions {
 		c := &f.conditions[i]
@@ -65,8 +66,11 @@ conditions:
 				continue conditions
 			}
 		}
+		if !c.everyone && bucket < 0 {
+			bucket = f.quickBucket(r.DistinctID, saltRollout)
+		}
 		switch {
-		case c.everyone || f.quickBucket(r.DistinctID, saltRollout) <= c.threshold:
+		case c.everyone || bucket <= c.threshold:
 			value := c.pinned
 			if value < 0 {
 				value = f.on()
