@@ -147,9 +147,16 @@ func verdictOf(b bool) verdict {
 	return no
 }
 
-// verdict returns the result of check id and keeps it for this run. Callers look
-// into the memo first.
+// verdict returns the result of check id, which is found once per run.
 func (in *Input) verdict(id uint32) verdict {
+	if m := in.memo[id]; m>>2 == in.run {
+		return verdict(m & 3)
+	}
+	return in.decide(id)
+}
+
+// decide finds the result of check id and keeps it for this run.
+func (in *Input) decide(id uint32) verdict {
 	c := &in.snap.checks[id]
 	v := no
 	if c.op < opSet {

@@ -342,11 +342,12 @@ conditions:
 		}
 		var taint failCode
 		for n, id := range c.steps {
+			// in.verdict, which the compiler does not inline.
 			var v verdict
 			if m := in.memo[id]; m>>2 == in.run {
 				v = verdict(m & 3)
 			} else {
-				v = in.verdict(id)
+				v = in.decide(id)
 			}
 			if v == yes {
 				continue
