@@ -1,0 +1,298 @@
+package capture
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ClientConfig configures a [Client]. Exactly one of Sink and URL is required.
+type ClientConfig struct {
+	// Sink takes the events in this process, as those of Project.
+	Sink    Sink
+	Project int64
+
+	// URL is a server that speaks PostHog's capture protocol, without the
+	// path /batch/ to which events are posted; APIKey is the project's.
+	URL    string
+	APIKey string
+
+	// HTTP sends to URL. Redirects are not followed unless it has a
+	// CheckRedirect. Nil: a client of our own that gives up after 10 s.
+	HTTP *http.Client
+
+	// MaxQueue is how many events and exposures may wait, including those
+	// that are being sent; more are dropped. The memory for it, about 160
+	// bytes each, is taken at once. Zero: 10,000.
+	MaxQueue int
+
+	// MaxQueueBytes is how many bytes of encoded properties may wait. Events
+	// that would exceed it are dropped. Zero: 32 MiB.
+	MaxQueueBytes int64
+
+	// MaxBatch is how many events are sent at once, as long as their JSON is
+	// not much more than 500 kB. Zero: 100.
+	MaxBatch int
+
+	// MaxDelay is how long an event waits for others to be sent with. Zero:
+	// 1 s.
+	MaxDelay time.Duration
+
+	// MaxRetries is how often sending a batch is repeated after a failure
+	// that may pass: network errors and the answers 408, 429 and 5xx, or any
+	// error of Sink but [*EventError]. Then the batch is dropped. Zero: 10,
+	// which is two to three minutes; negative: none.
+	MaxRetries int
+
+	// RetryDelay is the time before the first retry. It doubles with each
+	// one up to 30 s, of which a random part of at most half is taken off. A
+	// server that asks for more time with Retry-After gets it, up to 30 s.
+	// Zero: 500 ms.
+	RetryDelay time.Duration
+
+	// MaxExposures is about how many exposures are remembered so as not to
+	// report them again. The memory for it, 9 bytes each, is taken at once.
+	// Zero: 65,536; negative: none, each one is reported.
+	MaxExposures int
+
+	// GeoIP lets the server derive the location of persons from the address
+	// of this process. Usually that is wrong, so events say $geoip_disable.
+	GeoIP bool
+
+	// OnError is told what was lost, by a [*LostError]. It is called by the
+	// goroutine that sends, which waits for it, so it must not call Flush or
+	// Close. Nil: nobody is told; Stats counts.
+	OnError func(error)
+}
+
+const (
+	maxRetryDelay   = 30 * time.Second
+	maxRequestBytes = 500_000 // PostHog's SDKs keep to this, too
+)
+
+func (c ClientConfig) withDefaults() ClientConfig {
+	c.MaxQueue = cmp.Or(c.MaxQueue, 10_000)
+	c.MaxQueueBytes = cmp.Or(c.MaxQueueBytes, 32<<20)
+	c.MaxBatch = min(cmp.Or(c.MaxBatch, 100), c.MaxQueue)
+	c.MaxDelay = cmp.Or(c.MaxDelay, time.Second)
+	c.MaxRetries = max(cmp.Or(c.MaxRetries, 10), 0)
+	c.RetryDelay = min(cmp.Or(c.RetryDelay, 500*time.Millisecond), maxRetryDelay)
+	c.MaxExposures = max(cmp.Or(c.MaxExposures, 65_536), 0)
+	return c
+}
+
+func (c *ClientConfig) check() error {
+	switch {
+	case c.Sink == nil && c.URL == "":
+		return errors.New("capture: ClientConfig has neither Sink nor URL")
+	case c.Sink != nil && c.URL != "":
+		return errors.New("capture: ClientConfig has both Sink and URL")
+	case c.MaxQueue < 0 || c.MaxQueueBytes < 0 || c.MaxBatch < 0 || c.MaxDelay < 0 || c.RetryDelay < 0:
+		return errors.New("capture: ClientConfig has a negative limit; zero means the default")
+	case c.Sink != nil:
+		return nil
+	}
+	// Neither may show up in an error: they may hold secrets.
+	if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+		u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("capture: ClientConfig.URL must be an absolute http or https URL without a query")
+	}
+	if checkKey(c.APIKey) != nil {
+		return errors.New("capture: ClientConfig.APIKey must be a project API key")
+	}
+	return nil
+}
+
+// A Client reports events and exposures of a program that evaluates flags
+// itself. It never makes its caller wait: what it takes is sent in the
+// background, in batches, and what it cannot keep is dropped and counted. Events
+// are sent in their order, one batch at a time. It is safe for concurrent use.
+//
+// An event keeps its UUID and time when it is sent again, so it does no harm if
+// the receiver had it already (wire.md §2.7).
+type Client struct {
+	c     ClientConfig
+	queue *clientQueue
+	seen  *seenTable // nil: remembers none
+	bytes atomic.Int64
+
+	delivered, retries                atomic.Uint64
+	full, invalid, refused, abandoned atomic.Uint64
+
+	lost     atomic.Uint64 // events after they were queued
+	lostOpen uint64        // of these, those lost before Close
+	closing  sync.Once
+	stopped  chan struct{} // closed when the sender has returned
+	abandon  context.CancelCauseFunc
+
+	flush    atomic.Uint64 // the position up to which nothing waits for others
+	mu       sync.Mutex
+	progress chan struct{} // closed and removed when queue.done moves; nil if nobody waits
+}
+
+// NewClient returns a Client and starts the goroutine that sends; Close stops
+// it. The error says what is wrong with the config.
+func NewClient(c ClientConfig) (*Client, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	client := &Client{c: c, queue: newClientQueue(c.MaxQueue), stopped: make(chan struct{})}
+	if c.MaxExposures > 0 {
+		client.seen = newSeenTable(c.MaxExposures)
+	}
+	s := newSender(client)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	client.abandon = cancel
+	go func() {
+		defer close(client.stopped)
+		s.run(ctx)
+	}()
+	return client, nil
+}
+
+// Flush waits until everything that was taken before is delivered or given up.
+// It does not wait for other events to fill a batch. If ctx ends first it
+// returns why.
+func (c *Client) Flush(ctx context.Context) error {
+	end, _ := c.queue.end()
+	for {
+		now := c.flush.Load()
+		if now >= end || c.flush.CompareAndSwap(now, end) {
+			break
+		}
+	}
+	c.queue.signal()
+	for {
+		moved := c.moved()
+		if c.queue.done.Load() >= end {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// moved returns a channel that is closed when queue.done moves.
+func (c *Client) moved() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.progress == nil {
+		c.progress = make(chan struct{})
+	}
+	return c.progress
+}
+
+// Close takes no more events, sends those that wait, retries included, until
+// ctx ends, and waits for its goroutine; so a Sink has to heed its context. The
+// error is a [*LostError] if events were lost from then on. Closing again does
+// the same.
+func (c *Client) Close(ctx context.Context) error {
+	c.closing.Do(func() {
+		c.lostOpen = c.lost.Load()
+		c.queue.close()
+	})
+	stop := context.AfterFunc(ctx, func() { c.abandon(context.Cause(ctx)) })
+	defer stop()
+	<-c.stopped
+	c.abandon(nil) // releases the context
+	lost := c.lost.Load() - c.lostOpen
+	if lost == 0 {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if cause == nil {
+		cause = errors.New("they could not be delivered; OnError was told why")
+	}
+	return &LostError{Count: int(lost), Err: cause}
+}
+
+// lose counts and reports n events that were queued and are dropped.
+func (c *Client) lose(kind *atomic.Uint64, n int, err error) {
+	kind.Add(uint64(n))
+	c.lost.Add(uint64(n))
+	c.report(n, err)
+}
+
+func (c *Client) report(n int, err error) {
+	if c.c.OnError != nil {
+		c.c.OnError(&LostError{Count: n, Err: err})
+	}
+}
+
+// advance marks the positions before pos as done and frees what they held.
+func (c *Client) advance(pos uint64, bytes int64) {
+	c.bytes.Add(-bytes)
+	c.queue.done.Store(pos)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.progress != nil {
+		close(c.progress)
+		c.progress = nil
+	}
+}
+
+// ClientStats are counts since the start of a [Client]. Each event that was
+// handed to it is in one of them.
+type ClientStats struct {
+	Queued    int    // wait or are being sent
+	Delivered uint64 // to the Sink or the server
+	Repeated  uint64 // exposures that were reported before
+
+	DroppedFull      uint64 // dropped because too many waited, or after Close
+	DroppedInvalid   uint64 // dropped because they are none that can be sent
+	DroppedRefused   uint64 // dropped because of the answer or the error to them
+	DroppedAbandoned uint64 // dropped because retries or the time for Close were used up
+
+	Retries uint64 // attempts to send a batch after the first
+}
+
+// Stats returns the counts. They are not from one moment while the Client works.
+// It looks at all memory of exposures: do not call it all the time.
+func (c *Client) Stats() ClientStats {
+	s := ClientStats{
+		Queued:           c.queue.waiting(),
+		Delivered:        c.delivered.Load(),
+		DroppedFull:      c.full.Load(),
+		DroppedInvalid:   c.invalid.Load(),
+		DroppedRefused:   c.refused.Load(),
+		DroppedAbandoned: c.abandoned.Load(),
+		Retries:          c.retries.Load(),
+	}
+	if c.seen != nil {
+		s.Repeated = c.seen.found()
+	}
+	return s
+}
+
+const (
+	clientLibrary = "flagstaff-go"
+	clientModule  = "github.com/flagstaff-go/flagstaff"
+)
+
+// clientVersion is this module's version as the program was built with it.
+var clientVersion = sync.OnceValue(func() string {
+	version := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Path == clientModule {
+			version = info.Main.Version
+		}
+		for _, m := range info.Deps {
+			if m.Path == clientModule {
+				version = m.Version
+			}
+		}
+	}
+	version = strings.Trim(version, "()")
+	return cmp.Or(strings.TrimPrefix(version, "v"), "devel")
+})

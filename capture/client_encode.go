@@ -1,0 +1,242 @@
+package capture
+
+import (
+	"crypto/rand"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// An encoder turns items into events. Their properties lie one after the other
+// in one buffer, which is used again for the next batch.
+type encoder struct {
+	project int64
+
+	// added are members that say where events come from, as `"name":value`.
+	added []Property
+
+	text  []byte
+	ends  []int // of the properties of each event in text
+	keys  []string
+	bytes []byte // of a decoded name
+	ids   uuids
+}
+
+func newEncoder(c *ClientConfig) encoder {
+	e := encoder{project: c.Project, added: []Property{
+		{"$lib", quote(clientLibrary)},
+		{"$lib_version", quote(clientVersion())},
+		{"$is_server", "true"},
+	}}
+	if !c.GeoIP {
+		e.added = append(e.added, Property{"$geoip_disable", "true"})
+	}
+	return e
+}
+
+func (e *encoder) size() int { return len(e.text) }
+
+// reset begins a new batch.
+func (e *encoder) reset() {
+	if cap(e.text) > 2*maxRequestBytes {
+		e.text = nil // of a huge event
+	}
+	e.text, e.ends = e.text[:0], e.ends[:0]
+}
+
+// event makes an event of an item. Its properties stay in the buffer until place
+// puts them in.
+func (e *encoder) event(i *clientItem, now time.Time) (Event, error) {
+	event := Event{
+		Project:    e.project,
+		UUID:       i.uuid,
+		Name:       clientText(i.name, MaxName),
+		DistinctID: clientText(i.distinctID, MaxID),
+		Time:       inRange(time.UnixMicro(i.micros)),
+		Received:   now.UTC().Truncate(time.Microsecond),
+	}
+	start := len(e.text)
+	var err error
+	if i.exposure {
+		event.Name = "$feature_flag_called"
+		err = e.exposure(i)
+	} else {
+		err = e.properties(i.properties)
+	}
+	if err != nil {
+		e.text = e.text[:start]
+		return Event{}, err
+	}
+	e.ends = append(e.ends, len(e.text))
+	if event.UUID == (uuid.UUID{}) {
+		event.UUID = e.ids.next(event.Time)
+	}
+	return event, nil
+}
+
+// place gives the events of a batch their properties. The buffer does not move
+// any more.
+func (e *encoder) place(batch []Event) {
+	start := 0
+	for i := range batch {
+		end := e.ends[i]
+		batch[i].Properties = e.text[start:end:end]
+		start = end
+	}
+}
+
+// properties appends a copy of an object with the members that it lacks.
+func (e *encoder) properties(object []byte) error {
+	var has uint // by index in added
+	empty := true
+	if len(object) > 0 {
+		o := jsonscan.Value(object).Object()
+		for o.Next() {
+			empty = false
+			name := o.Key()
+			if !o.KeyPlain() {
+				e.bytes = o.AppendKey(e.bytes[:0])
+				name = e.bytes
+			}
+			if len(name) == 0 || name[0] != '$' {
+				continue
+			}
+			for i := range e.added {
+				if string(name) == e.added[i].Name {
+					has |= 1 << i
+				}
+			}
+		}
+		if err := o.Err(); err != nil {
+			return &FieldError{Field: "Properties", Allowed: "a JSON object", Err: err}
+		}
+	}
+	e.text = append(e.text, '{')
+	if !empty {
+		e.text = append(e.text, object[1:len(object)-1]...)
+	}
+	for i, p := range e.added {
+		if has&(1<<i) == 0 {
+			e.member(p.Name, p.Value)
+		}
+	}
+	e.text = append(e.text, '}')
+	return nil
+}
+
+// exposure appends the properties of $feature_flag_called (wire.md §2.8).
+func (e *encoder) exposure(i *clientItem) error {
+	switch {
+	case i.name == "":
+		return errClientFlag
+	case blank(i.distinctID):
+		return errClientID
+	}
+	e.text = append(e.text, `{"$feature_flag":`...)
+	e.text = appendJSON(e.text, i.name)
+	e.text = append(e.text, `,"$feature_flag_response":`...)
+	start := len(e.text)
+	switch {
+	case i.variant != "":
+		e.text = appendJSON(e.text, i.variant)
+	default:
+		e.text = strconv.AppendBool(e.text, i.enabled)
+	}
+	value := e.text[start:len(e.text)]
+	e.text = append(e.text, `,"$feature/`...)
+	quoted := len(e.text)
+	e.text = appendJSON(e.text, i.name)
+	e.text = append(e.text[:quoted], e.text[quoted+1:]...) // its opening quote
+	e.text = append(append(e.text, ':'), value...)
+	e.member("locally_evaluated", "true")
+	if i.id != 0 {
+		e.text = strconv.AppendInt(append(e.text, `,"$feature_flag_id":`...), i.id, 10)
+	}
+	if i.version != 0 {
+		e.text = strconv.AppendInt(append(e.text, `,"$feature_flag_version":`...), int64(i.version), 10)
+	}
+	if i.reason != "" {
+		e.text = appendJSON(append(e.text, `,"$feature_flag_reason":`...), i.reason)
+	}
+	if len(i.groups) > 0 {
+		e.groups(i.groups)
+	}
+	for _, p := range e.added {
+		e.member(p.Name, p.Value)
+	}
+	e.text = append(e.text, '}')
+	return nil
+}
+
+func (e *encoder) groups(groups map[string]string) {
+	e.keys = e.keys[:0]
+	for k := range groups {
+		e.keys = append(e.keys, k)
+	}
+	slices.Sort(e.keys)
+	e.text = append(e.text, `,"$groups":{`...)
+	for n, k := range e.keys {
+		if n > 0 {
+			e.text = append(e.text, ',')
+		}
+		e.text = append(appendJSON(e.text, k), ':')
+		e.text = appendJSON(e.text, groups[k])
+	}
+	e.text = append(e.text, '}')
+	clear(e.keys)
+}
+
+// member appends a member to the object that ends the buffer. The name needs no
+// escapes.
+func (e *encoder) member(name, value string) {
+	if e.text[len(e.text)-1] != '{' {
+		e.text = append(e.text, ',')
+	}
+	e.text = append(append(e.text, '"'), name...)
+	e.text = append(append(e.text, `":`...), value...)
+}
+
+// appendJSON appends s as a JSON string.
+func appendJSON(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return append(dst, quote(s)...)
+		}
+	}
+	dst = append(append(dst, '"'), s...)
+	return append(dst, '"')
+}
+
+// clientText makes text fit for an event (see identifier).
+func clientText(s string, most int) string {
+	return identifier(strings.ToValidUTF8(s, "\uFFFD"), most)
+}
+
+// uuids makes random UUIDs with as few calls of the system as possible.
+type uuids struct {
+	random [1024]byte
+	fresh  int // how many bytes at the end of random were not used
+}
+
+// next returns what NewUUID does.
+func (u *uuids) next(t time.Time) (id uuid.UUID) {
+	if u.fresh < len(id) {
+		rand.Read(u.random[:]) // never fails
+		u.fresh = len(u.random)
+	}
+	copy(id[:], u.random[len(u.random)-u.fresh:])
+	u.fresh -= len(id)
+	ms := max(t.UnixMilli(), 0)
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	id[6] = id[6]&0x0F | 0x70
+	id[8] = id[8]&0x3F | 0x80
+	return id
+}

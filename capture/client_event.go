@@ -1,0 +1,201 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// A ClientEvent is an event to report.
+type ClientEvent struct {
+	Name       string // not empty
+	DistinctID string // the person; not blank
+
+	// Properties are encoded before Capture returns. They win over those that
+	// the Client adds.
+	Properties map[string]any
+
+	// Groups maps group type names to group keys, for the property $groups.
+	Groups map[string]string
+
+	// Time is when it happened. Zero: now.
+	Time time.Time
+
+	// UUID tells the event from others like it. Zero: a new one.
+	UUID uuid.UUID
+}
+
+// An Exposure is that a person was shown a value of a flag.
+//
+// Its strings are kept until it is sent; parts of large texts keep those in
+// memory.
+type Exposure struct {
+	DistinctID string
+	Flag       string // the key
+
+	// Variant is the variant's key, or what Evaluator.Variant of package flags
+	// returned: "true" and "false" are the boolean values. If it is empty, the
+	// value is Enabled.
+	Variant string
+	Enabled bool
+
+	// ID, Version and Reason are what is known about the flag and why it has
+	// this value. They are left out if zero.
+	ID      int64
+	Version int
+	Reason  string
+
+	// Groups maps group type names to group keys. The map must not change any
+	// more.
+	Groups map[string]string
+}
+
+// value returns the variant's key, or "" and a boolean.
+func (e *Exposure) value() (variant string, enabled bool) {
+	return flagValue(e.Variant, e.Enabled)
+}
+
+func flagValue(variant string, enabled bool) (string, bool) {
+	switch variant {
+	case "":
+		return "", enabled
+	case "true":
+		return "", true
+	case "false":
+		return "", false
+	}
+	return variant, true
+}
+
+// FlagProperties adds to an event's properties the one that says which value of
+// a flag the person had, $feature/<key>, so that the event can be broken down by
+// it (API, Events). The value is given as in [Exposure]. The result is dst, or a
+// new map if that is nil.
+func FlagProperties(dst map[string]any, key, variant string, enabled bool) map[string]any {
+	if dst == nil {
+		dst = make(map[string]any)
+	}
+	variant, enabled = flagValue(variant, enabled)
+	if variant != "" {
+		dst["$feature/"+key] = variant
+	} else {
+		dst["$feature/"+key] = enabled
+	}
+	return dst
+}
+
+// Capture takes an event. It never blocks. The error is ErrQueueFull,
+// ErrClientClosed or a [*FieldError].
+func (c *Client) Capture(e ClientEvent) error {
+	if err := checkEvent(e.Name, e.DistinctID); err != nil {
+		return c.reject(err)
+	}
+	var properties []byte
+	all := e.Properties
+	if len(e.Groups) > 0 && all["$groups"] == nil {
+		if all = maps.Clone(all); all == nil {
+			all = make(map[string]any, 1)
+		}
+		all["$groups"] = e.Groups
+	}
+	if len(all) > 0 {
+		var err error
+		if properties, err = json.Marshal(all); err != nil {
+			return c.reject(&FieldError{Field: "Properties", Allowed: "values that have a JSON form", Err: err})
+		}
+	}
+	return c.enqueue(e.Name, e.DistinctID, properties, e.Time, e.UUID)
+}
+
+// CaptureJSON takes an event whose properties are a JSON object already, or
+// empty. They must not change any more. It never blocks. The error is
+// ErrQueueFull, ErrClientClosed or a [*FieldError]; an object that turns out to
+// be none is dropped later, and OnError is told.
+func (c *Client) CaptureJSON(name, distinctID string, properties json.RawMessage) error {
+	if err := checkEvent(name, distinctID); err != nil {
+		return c.reject(err)
+	}
+	if n := len(properties); n > 0 && (properties[0] != '{' || properties[n-1] != '}') {
+		properties = bytes.TrimSpace(properties)
+		if n = len(properties); n < 2 || properties[0] != '{' || properties[n-1] != '}' {
+			return c.reject(errClientObject)
+		}
+	}
+	return c.enqueue(name, distinctID, properties, time.Time{}, uuid.UUID{})
+}
+
+var (
+	errClientName   = &FieldError{Field: "Name", Value: `""`, Allowed: "the event's name"}
+	errClientID     = &FieldError{Field: "DistinctID", Value: `""`, Allowed: "who did it"}
+	errClientFlag   = &FieldError{Field: "Flag", Value: `""`, Allowed: "the flag's key"}
+	errClientObject = &FieldError{Field: "Properties", Allowed: "a JSON object"}
+)
+
+func checkEvent(name, distinctID string) error {
+	switch {
+	case name == "":
+		return errClientName
+	case distinctID == "" || distinctID[0] <= ' ' && blank(distinctID):
+		return errClientID
+	}
+	return nil
+}
+
+func (c *Client) reject(err error) error {
+	c.invalid.Add(1)
+	return err
+}
+
+func (c *Client) enqueue(name, distinctID string, properties []byte, at time.Time, id uuid.UUID) error {
+	if c.bytes.Add(int64(len(properties))) > c.c.MaxQueueBytes {
+		c.bytes.Add(-int64(len(properties)))
+		c.full.Add(1)
+		return ErrQueueFull
+	}
+	pos, s, err := c.queue.reserve()
+	if err != nil {
+		c.bytes.Add(-int64(len(properties)))
+		c.full.Add(1)
+		return err
+	}
+	if at.IsZero() {
+		at = time.Now()
+	}
+	i := &s.item
+	i.name, i.distinctID, i.properties, i.uuid = name, distinctID, properties, id
+	i.micros = at.UnixMicro()
+	c.queue.publish(pos, s)
+	return nil
+}
+
+// Exposed reports an exposure by an event $feature_flag_called, once for each
+// person, flag and value as long as it is remembered (see MaxExposures). It never
+// blocks and does not allocate. One that finds the queue full is not remembered,
+// so that it is reported next time.
+func (c *Client) Exposed(e Exposure) {
+	variant, enabled := e.value()
+	var h uint64
+	if c.seen != nil {
+		h = c.seen.key(e.DistinctID, e.Flag, variant, enabled)
+		if !c.seen.add(h) {
+			return
+		}
+	}
+	pos, s, err := c.queue.reserve()
+	if err != nil {
+		c.full.Add(1)
+		if c.seen != nil {
+			c.seen.remove(h)
+		}
+		return
+	}
+	i := &s.item
+	i.exposure, i.enabled = true, enabled
+	i.name, i.distinctID, i.variant, i.reason = e.Flag, e.DistinctID, variant, e.Reason
+	i.id, i.version, i.groups = e.ID, e.Version, e.Groups
+	i.micros = time.Now().UnixMicro()
+	c.queue.publish(pos, s)
+}

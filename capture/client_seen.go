@@ -1,0 +1,131 @@
+package capture
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync/atomic"
+)
+
+// seenWays is how many exposures share a set. With the set's word of state they
+// fill a cache line.
+const seenWays = 7
+
+// A seenSet remembers seenWays hashes. Zero is an empty place. The state holds,
+// in its lowest three bits, the place that is overwritten next once all are
+// taken, and above them how often an exposure was found here.
+type seenSet struct {
+	hash  [seenWays]atomic.Uint64
+	state atomic.Uint64
+}
+
+const (
+	seenNext  = 7 // mask of the place in a state
+	seenFound = 8 // one in the count of a state
+)
+
+// A seenTable remembers about as many hashes as it was made for. It is made of
+// small sets, in each of which the oldest hash makes way for a new one, so it
+// may forget some earlier than others. Nobody waits in it: whoever comes second
+// to a place looks again.
+//
+// Two goroutines that add the same hash try the same place, and only one gets
+// it. Two that add different ones to a full set may overwrite one another; the
+// one that is lost is forgotten early.
+type seenTable struct {
+	sets []seenSet
+	seed [3]maphash.Seed
+}
+
+func newSeenTable(size int) *seenTable {
+	t := &seenTable{sets: make([]seenSet, (size+seenWays-1)/seenWays)}
+	for i := range t.seed {
+		t.seed[i] = maphash.MakeSeed()
+	}
+	return t
+}
+
+// key hashes an exposure. Hashes are 64 bits of keyed hashes: that two
+// exposures share one is too improbable to matter, even if somebody tries.
+func (t *seenTable) key(distinctID, flag, variant string, enabled bool) uint64 {
+	a := maphash.String(t.seed[0], distinctID)
+	b := maphash.String(t.seed[1], flag)
+	v := uint64(0x9e3779b97f4a7c15)
+	if variant != "" {
+		v = maphash.String(t.seed[2], variant)
+	} else if enabled {
+		v = 0xc2b2ae3d27d4eb4f
+	}
+	// Each is random by itself; the multiplications keep equal ones apart.
+	h := a ^ bits.RotateLeft64(b*0xff51afd7ed558ccd, 23) ^ bits.RotateLeft64(v*0xc4ceb9fe1a85ec53, 41)
+	if h == 0 {
+		return 1
+	}
+	return h
+}
+
+func (t *seenTable) set(h uint64) *seenSet {
+	i, _ := bits.Mul64(h*0x9e3779b97f4a7c15, uint64(len(t.sets)))
+	return &t.sets[i]
+}
+
+// add remembers h and reports whether it was not there. If it was, it counts.
+func (t *seenTable) add(h uint64) bool {
+	s := t.set(h)
+	for {
+		state := s.state.Load()
+		free := -1
+		for i := range s.hash {
+			switch s.hash[i].Load() {
+			case h:
+				s.state.Add(seenFound)
+				return false
+			case 0:
+				if free < 0 {
+					free = i
+				}
+			}
+		}
+		if free >= 0 {
+			if s.hash[free].CompareAndSwap(0, h) {
+				return true
+			}
+			continue
+		}
+		next := state & seenNext
+		old := s.hash[next].Load()
+		if old == h || !s.hash[next].CompareAndSwap(old, h) {
+			continue
+		}
+		s.advance(next)
+		return true
+	}
+}
+
+// advance moves the place that is overwritten next on, if it still is place.
+func (s *seenSet) advance(place uint64) {
+	for {
+		state := s.state.Load()
+		if state&seenNext != place {
+			return
+		}
+		if s.state.CompareAndSwap(state, state&^seenNext|(place+1)%seenWays) {
+			return
+		}
+	}
+}
+
+// remove forgets h.
+func (t *seenTable) remove(h uint64) {
+	s := t.set(h)
+	for i := range s.hash {
+		s.hash[i].CompareAndSwap(h, 0)
+	}
+}
+
+// found returns how often add found a hash.
+func (t *seenTable) found() (n uint64) {
+	for i := range t.sets {
+		n += t.sets[i].state.Load() / seenFound
+	}
+	return n
+}

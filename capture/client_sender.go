@@ -1,0 +1,233 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// A destination is where batches go.
+type destination interface {
+	// deliver sends events and says what became of them.
+	deliver(ctx context.Context, events []Event) verdict
+
+	close()
+}
+
+// A verdict is what became of a batch. The zero verdict: it was delivered.
+type verdict struct {
+	err   error         // nil: all were delivered but for those in faults
+	retry bool          // err may pass
+	after time.Duration // the time before the retry, at least
+	halve bool          // err is that there is too much at once
+
+	faults []*EventError // events that never can be delivered
+}
+
+// A sender is the part of a Client that belongs to its goroutine.
+type sender struct {
+	*Client
+	to destination
+	encoder
+
+	head  uint64 // the position of the next item
+	batch []Event
+	timer *time.Timer
+
+	fullReported uint64 // of those that the client counts
+	fullAt       time.Time
+}
+
+func newSender(c *Client) *sender {
+	s := &sender{Client: c, encoder: newEncoder(&c.c)}
+	s.timer = time.NewTimer(0)
+	s.timer.Stop()
+	if c.c.Sink != nil {
+		s.to = sinkDestination{c.c.Sink}
+	} else {
+		s.to = newRemoteDestination(&c.c)
+	}
+	return s
+}
+
+// run sends until the client is closed and nothing is left. When ctx ends it
+// gives up what is left.
+func (s *sender) run(ctx context.Context) {
+	defer s.to.close()
+	for s.wait() {
+		items, bytes := s.collect()
+		s.send(ctx, s.batch)
+		clear(s.batch)
+		s.head += items
+		s.advance(s.head, bytes)
+		s.reportFull(time.Second)
+	}
+	s.reportFull(0)
+}
+
+// wait returns true when there is a batch to send: enough for one, or something
+// that waited long enough or is asked for. It returns false when nothing is left
+// and the client is closed.
+func (s *sender) wait() bool {
+	defer s.timer.Stop()
+	wakeAt := s.head + 1
+	for ticking, overdue := false, false; ; {
+		// Whoever publishes after this wakes us; what was published before
+		// is seen below.
+		s.queue.wakeAt.Store(wakeAt)
+		end, closed := s.queue.end()
+		n := end - s.head
+		due := overdue || closed || n >= uint64(s.c.MaxBatch) || s.flush.Load() > s.head
+		if due && n > 0 && s.queue.at(s.head) != nil || closed && n == 0 {
+			s.queue.wakeAt.Store(queueNever)
+			return n > 0
+		}
+		next := s.head + 1
+		if n > 0 && !due {
+			next = s.head + uint64(s.c.MaxBatch)
+			if !ticking {
+				s.timer.Reset(s.c.MaxDelay)
+				ticking = true
+			}
+		}
+		if next != wakeAt {
+			wakeAt = next
+			continue
+		}
+		select {
+		case <-s.queue.wake:
+		case <-s.timer.C:
+			overdue = true
+		}
+	}
+}
+
+// collect makes a batch of items that are ready, at least one, and returns how
+// many it took and the size of their properties.
+func (s *sender) collect() (items uint64, bytes int64) {
+	s.batch = s.batch[:0]
+	s.reset()
+	now := time.Now()
+	for items < uint64(s.c.MaxBatch) {
+		item := s.queue.at(s.head + items)
+		if item == nil || items > 0 && s.size()+len(item.properties) > maxRequestBytes {
+			break
+		}
+		event, err := s.event(item, now)
+		if err == nil {
+			s.batch = append(s.batch, event)
+		} else {
+			s.lose(&s.invalid, 1, err)
+		}
+		items++
+		bytes += int64(len(item.properties))
+		*item = clientItem{}
+	}
+	s.place(s.batch)
+	return items, bytes
+}
+
+// send delivers events, or gives up.
+func (s *sender) send(ctx context.Context, events []Event) {
+	if len(events) == 0 {
+		return
+	}
+	delay := s.c.RetryDelay
+	for try := 0; ; try++ {
+		if ctx.Err() != nil {
+			s.lose(&s.abandoned, len(events), context.Cause(ctx))
+			return
+		}
+		v := s.attempt(ctx, events)
+		switch {
+		case v.err == nil:
+			s.delivered.Add(uint64(len(events) - len(v.faults)))
+			s.refuse(events, v.faults)
+			return
+		case ctx.Err() != nil:
+			continue
+		case v.halve && len(events) > 1:
+			half := len(events) / 2
+			s.send(ctx, events[:half])
+			s.send(ctx, events[half:])
+			return
+		case !v.retry:
+			s.lose(&s.refused, len(events), v.err)
+			return
+		case try >= s.c.MaxRetries:
+			s.lose(&s.abandoned, len(events), v.err)
+			return
+		}
+		s.sleep(ctx, max(delay-rand.N(delay/2+1), min(v.after, maxRetryDelay)))
+		delay = min(2*delay, maxRetryDelay)
+		s.retries.Add(1)
+	}
+}
+
+// attempt delivers once. A panic of the Sink is an error like any other.
+func (s *sender) attempt(ctx context.Context, events []Event) (v verdict) {
+	defer func() {
+		if p := recover(); p != nil {
+			v = verdict{err: fmt.Errorf("capture: sink panicked: %T", p), retry: true}
+		}
+	}()
+	return s.to.deliver(ctx, events)
+}
+
+// sleep waits for d or until ctx ends.
+func (s *sender) sleep(ctx context.Context, d time.Duration) {
+	s.timer.Reset(d)
+	defer s.timer.Stop()
+	select {
+	case <-s.timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// refuse counts and reports single events that were not taken.
+func (s *sender) refuse(events []Event, faults []*EventError) {
+	if len(faults) == 0 {
+		return
+	}
+	errs := make([]error, len(faults))
+	for i, f := range faults {
+		errs[i] = fmt.Errorf("%q: %w", events[f.Index].Name, f.Err)
+	}
+	s.lose(&s.refused, len(faults), errors.Join(errs...))
+}
+
+// sinkDestination delivers to a Sink.
+type sinkDestination struct{ sink Sink }
+
+func (d sinkDestination) deliver(ctx context.Context, events []Event) verdict {
+	err := d.sink.Write(ctx, events)
+	if err == nil {
+		return verdict{}
+	}
+	faults, only := eventErrors(err)
+	if !only {
+		return verdict{err: err, retry: true}
+	}
+	seen := make(map[int]bool, len(faults))
+	for _, f := range faults {
+		if f.Index < 0 || f.Index >= len(events) || seen[f.Index] {
+			return verdict{err: err, retry: true} // it says nothing that makes sense
+		}
+		seen[f.Index] = true
+	}
+	return verdict{faults: faults}
+}
+
+func (sinkDestination) close() {}
+
+// reportFull reports events that found no room, at most once in the interval.
+func (s *sender) reportFull(interval time.Duration) {
+	full := s.full.Load()
+	if full == s.fullReported || interval > 0 && time.Since(s.fullAt) < interval {
+		return
+	}
+	s.report(int(full-s.fullReported), ErrQueueFull)
+	s.fullReported, s.fullAt = full, time.Now()
+}

@@ -1,0 +1,276 @@
+package capture
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrFull says that too many events wait to be written. The client should
+	// come back later.
+	ErrFull = errors.New("capture: too many events wait to be written")
+
+	// ErrClosed says that the Collector has stopped.
+	ErrClosed = errors.New("capture: collector is closed")
+)
+
+// CollectorConfig configures a [Collector]. Only Sink is required.
+type CollectorConfig struct {
+	// Sink takes the events.
+	Sink Sink
+
+	// MaxBatch is how many events are written at once, unless a single Accept
+	// has more. Zero: 1,000.
+	MaxBatch int
+
+	// MaxEvents and MaxBytes bound what may wait: events, and the bytes of
+	// their properties. Zero: 50,000 and 128 MiB.
+	MaxEvents int
+	MaxBytes  int64
+
+	// WriteTimeout is how long a Write may take. Zero: 30 s.
+	WriteTimeout time.Duration
+
+	// OnWrite is told about each Write, for metrics: how many events, how long
+	// it took, and how it ended. Nil: nobody is told. It must not block.
+	OnWrite func(events int, d time.Duration, err error)
+}
+
+// A Collector gathers events of many requests and writes them together, so that
+// durable answers are affordable: while one batch is being committed, the next
+// one forms. It is safe for concurrent use.
+//
+// Accept works while Run does; Run must be called once.
+type Collector struct {
+	c CollectorConfig
+
+	mu      sync.Mutex
+	groups  []*group // that wait, in order of arrival
+	events  int      // in groups and being written
+	bytes   int64
+	closed  bool
+	arrived chan struct{} // holds a token if groups may not be empty
+}
+
+// A group is what one Accept brought.
+type group struct {
+	events []Event
+	bytes  int64
+	done   chan error // buffered
+}
+
+// NewCollector returns a Collector, or an error if the config makes no sense.
+func NewCollector(c CollectorConfig) (*Collector, error) {
+	if c.Sink == nil {
+		return nil, errors.New("capture: CollectorConfig.Sink is missing")
+	}
+	if c.MaxBatch < 0 || c.MaxEvents < 0 || c.MaxBytes < 0 || c.WriteTimeout < 0 {
+		return nil, errors.New("capture: CollectorConfig has a negative limit; zero means the default")
+	}
+	c.MaxBatch = cmp.Or(c.MaxBatch, 1000)
+	c.MaxEvents = cmp.Or(c.MaxEvents, 50_000)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 128<<20)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
+	return &Collector{c: c, arrived: make(chan struct{}, 1)}, nil
+}
+
+// Accept returns nil when all events are durable. The error is ErrFull or
+// ErrClosed if they were not taken, ctx.Err() if ctx ended first: the events may
+// be written all the same, which is harmless if the client sends them again
+// with the same UUIDs. It joins [*EventError]s if only some cannot be stored, and
+// is the Sink's otherwise.
+//
+// The events belong to the Collector from now on, also after an error.
+func (c *Collector) Accept(ctx context.Context, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	g := &group{events: events, done: make(chan error, 1)}
+	for i := range events {
+		g.bytes += int64(len(events[i].Properties))
+	}
+	if err := c.enqueue(g); err != nil {
+		return err
+	}
+	select {
+	case err := <-g.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Collector) enqueue(g *group) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return ErrClosed
+	case c.events+len(g.events) > c.c.MaxEvents, c.bytes+g.bytes > c.c.MaxBytes:
+		// A group that is larger than the queue could never be taken; alone
+		// it may.
+		if c.events > 0 {
+			return ErrFull
+		}
+	}
+	c.groups = append(c.groups, g)
+	c.events += len(g.events)
+	c.bytes += g.bytes
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Waiting returns how many events wait or are being written.
+func (c *Collector) Waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.events
+}
+
+// Run writes until ctx ends. Then it refuses new events, writes those that it
+// has taken, and returns nil.
+func (c *Collector) Run(ctx context.Context) error {
+	writing := context.WithoutCancel(ctx)
+	var batch []Event
+	for {
+		select {
+		case <-c.arrived:
+		case <-ctx.Done():
+			c.mu.Lock()
+			c.closed = true
+			c.mu.Unlock()
+		}
+		for {
+			groups, closed := c.take()
+			if len(groups) == 0 {
+				if closed {
+					return nil
+				}
+				break
+			}
+			batch = c.write(writing, groups, batch)
+		}
+	}
+}
+
+// take takes the groups of one batch off the queue.
+func (c *Collector) take() (groups []*group, closed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, events := 0, 0
+	for n < len(c.groups) && (n == 0 || events+len(c.groups[n].events) <= c.c.MaxBatch) {
+		events += len(c.groups[n].events)
+		n++
+	}
+	groups = c.groups[:n:n]
+	if c.groups = c.groups[n:]; len(c.groups) == 0 {
+		c.groups = nil
+	}
+	return groups, c.closed
+}
+
+// write writes groups and tells those who wait for them. buffer is memory for
+// the batch, which write returns for the next time.
+func (c *Collector) write(ctx context.Context, groups []*group, buffer []Event) []Event {
+	batch := groups[0].events
+	if len(groups) > 1 {
+		buffer = buffer[:0]
+		for _, g := range groups {
+			buffer = append(buffer, g.events...)
+		}
+		batch = buffer
+	}
+	err := c.sink(ctx, batch)
+	faults, only := eventErrors(err)
+	if err != nil && !only && len(groups) > 1 && !transient(err) {
+		// One of them may be to blame: its neighbours must not suffer.
+		for _, g := range groups {
+			buffer = c.write(ctx, []*group{g}, buffer)
+		}
+		return buffer
+	}
+	first := 0
+	for _, g := range groups {
+		c.finish(g, outcome(err, faults, only, first, len(g.events)))
+		first += len(g.events)
+	}
+	clear(buffer[:cap(buffer)])
+	const most = 10_000 // of what a single huge request left behind
+	if cap(buffer) > most {
+		return nil
+	}
+	return buffer
+}
+
+// sink calls the Sink. A panic of it is an error like any other.
+func (c *Collector) sink(ctx context.Context, batch []Event) (err error) {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, c.c.WriteTimeout)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("capture: sink panicked: %T", v)
+		}
+		if c.c.OnWrite != nil {
+			c.c.OnWrite(len(batch), time.Since(start), err)
+		}
+	}()
+	return c.c.Sink.Write(ctx, batch)
+}
+
+func (c *Collector) finish(g *group, err error) {
+	c.mu.Lock()
+	c.events -= len(g.events)
+	c.bytes -= g.bytes
+	c.mu.Unlock()
+	g.done <- err
+}
+
+// ErrUnavailable says that the store itself does not work at the moment. Sinks
+// wrap it, so that nobody blames single events.
+var ErrUnavailable = errors.New("capture: store is not available")
+
+func transient(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// eventErrors returns the EventErrors that err is or joins, and whether that is
+// all it is.
+func eventErrors(err error) (list []*EventError, only bool) {
+	switch e := err.(type) {
+	case nil:
+		return nil, true
+	case *EventError:
+		return []*EventError{e}, true
+	case interface{ Unwrap() []error }:
+		only = true
+		for _, inner := range e.Unwrap() {
+			more, ok := eventErrors(inner)
+			list, only = append(list, more...), only && ok
+		}
+		return list, only
+	}
+	return nil, false
+}
+
+// outcome is what the error of a batch means for the n events from first on.
+// Indexes of EventErrors then count from there.
+func outcome(err error, faults []*EventError, only bool, first, n int) error {
+	if !only {
+		return err
+	}
+	var own []error
+	for _, f := range faults {
+		if i := f.Index - first; i >= 0 && i < n {
+			own = append(own, &EventError{i, f.Err})
+		}
+	}
+	return errors.Join(own...)
+}

@@ -1,0 +1,158 @@
+package persons
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// MaxProperties is how many bytes the properties of one person or group may
+// have. Updates beyond it are not applied; Changes counts them.
+const MaxProperties = 640 << 10
+
+// A member is one property: its name, the name as JSON has it between the
+// quotes, and its value.
+type member struct {
+	name, raw string
+	value     jsonscan.Value
+}
+
+// A bag is a set of properties that is being changed. Members keep their order.
+type bag struct {
+	members []member
+	index   map[string]int // by name
+	gone    int            // members that were deleted: their raw name is "\x00"
+	size    int            // of the JSON
+	changed bool
+}
+
+const deleted = "\x00" // no name in JSON has it
+
+// membersOf returns the members of an object, none of anything else.
+func membersOf(v jsonscan.Value) []member {
+	if v.Kind() != jsonscan.Object {
+		return nil
+	}
+	var list []member
+	for o := v.Object(); o.Next(); {
+		raw := string(o.Key())
+		name := raw
+		if !o.KeyPlain() {
+			name = string(o.AppendKey(nil))
+		}
+		list = append(list, member{name, raw, o.Value()})
+	}
+	return list
+}
+
+// newBag reads a JSON object.
+func newBag(properties []byte) *bag {
+	b := &bag{size: len("{}")}
+	list := membersOf(properties)
+	b.members = make([]member, 0, len(list)+8)
+	b.index = make(map[string]int, len(list)+8)
+	for _, m := range list {
+		b.put(m)
+	}
+	b.changed = false
+	return b
+}
+
+// cost is how many bytes a member has in JSON.
+func (m *member) cost() int { return len(m.raw) + len(m.value) + len(`"":,`) }
+
+// put sets a property.
+func (b *bag) put(m member) {
+	if i, ok := b.index[m.name]; ok {
+		old := &b.members[i]
+		if !bytes.Equal(old.value, m.value) {
+			b.size += len(m.value) - len(old.value)
+			old.value = m.value
+			b.changed = true
+		}
+		return
+	}
+	b.index[m.name] = len(b.members)
+	b.members = append(b.members, m)
+	b.size += m.cost()
+	b.changed = true
+}
+
+// putOnce sets a property that does not exist.
+func (b *bag) putOnce(m member) {
+	if _, ok := b.index[m.name]; !ok {
+		b.put(m)
+	}
+}
+
+func (b *bag) remove(name string) {
+	if i, ok := b.index[name]; ok {
+		b.size -= b.members[i].cost()
+		b.members[i] = member{raw: deleted}
+		b.gone++
+		delete(b.index, name)
+		b.changed = true
+	}
+}
+
+// append appends the JSON object.
+func (b *bag) append(dst []byte) []byte {
+	dst = append(dst, '{')
+	first := true
+	for i := range b.members {
+		m := &b.members[i]
+		if m.raw == deleted {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(append(append(append(dst, '"'), m.raw...), `":`...), m.value...)
+	}
+	return append(dst, '}')
+}
+
+// update applies person updates: what is set once only where there is nothing,
+// then what is set, and last what is unset. It reports false, and changes
+// nothing, if the properties would become too large.
+func (b *bag) update(u *updates) bool {
+	most := b.size
+	for _, list := range [][]member{u.once, u.initial, u.auto, u.set} {
+		for i := range list {
+			most += list[i].cost()
+		}
+	}
+	if most <= MaxProperties {
+		b.apply(u)
+		return true
+	}
+	trial := newBag(b.append(nil))
+	trial.apply(u)
+	if trial.size > MaxProperties && trial.size > b.size {
+		return false
+	}
+	trial.changed = trial.changed || b.changed
+	*b = *trial
+	return true
+}
+
+func (b *bag) apply(u *updates) {
+	// Of several members with one name the last one counts, so it comes first.
+	for _, m := range slices.Backward(u.once) {
+		b.putOnce(m)
+	}
+	for _, m := range u.initial {
+		b.putOnce(m)
+	}
+	for _, m := range u.auto {
+		b.put(m)
+	}
+	for _, m := range u.set {
+		b.put(m)
+	}
+	for _, name := range u.unset {
+		b.remove(name)
+	}
+}

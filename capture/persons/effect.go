@@ -1,0 +1,257 @@
+package persons
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// An effect is what one event says about persons and groups. It refers to the
+// event.
+type effect struct {
+	none bool // nothing at all
+
+	// A link with another distinct ID, if linked.
+	linked bool
+	source string
+	force  bool // also if the source is identified
+
+	updates
+
+	types []string // group types, in order of first sight; may repeat
+	group group    // update of a group, if group.Type is not empty
+}
+
+// updates are what an event wants of its person's properties (wire.md §3.2).
+type updates struct {
+	once    []member // $set_once
+	initial []member // set once because of auto, of which it is the parallel
+	auto    []member // set automatically
+	set     []member // $set
+	unset   []string // $unset
+}
+
+type group struct {
+	Type, Key string
+	set       jsonscan.Value // an object or nil
+}
+
+// What is cut off names of groups.
+const (
+	maxGroupType = 400 // bytes; longer types are ignored
+	maxGroupKey  = 400 // characters
+)
+
+// effectOf reads an event (wire.md §2.8, §3).
+func effectOf(event *capture.Event) effect {
+	if event.NoPerson {
+		return effect{none: true}
+	}
+	var (
+		e                    effect
+		set, once, unset     jsonscan.Value
+		anonymous, alias     jsonscan.Value
+		groups               jsonscan.Value
+		groupType, groupKey  jsonscan.Value
+		groupSet, osName, os jsonscan.Value
+		onServer             bool
+	)
+	for o := jsonscan.Value(event.Properties).Object(); o.Next(); {
+		key, value := o.Key(), o.Value()
+		if !o.KeyPlain() {
+			key = o.AppendKey(nil)
+		}
+		switch string(key) {
+		case "$set":
+			set = value
+		case "$set_once":
+			once = value
+		case "$unset":
+			unset = value
+		case "$anon_distinct_id":
+			anonymous = value
+		case "alias":
+			alias = value
+		case "$groups":
+			groups = value
+		case "$group_type":
+			groupType = value
+		case "$group_key":
+			groupKey = value
+		case "$group_set":
+			groupSet = value
+		case "$is_server":
+			onServer, _ = value.Bool()
+		case "$process_person_profile":
+			if process, ok := value.Bool(); ok && !process {
+				return effect{none: true}
+			}
+		case "$os":
+			os = value
+		case "$os_name":
+			osName = value
+		default:
+			if a, ok := automatic[string(key)]; ok {
+				e.addAutomatic(a, value)
+			}
+		}
+	}
+	switch {
+	case onServer: // what it runs on says nothing about the person
+		e.drop("$os_version")
+	case os != nil && os.Kind() != jsonscan.Null:
+		e.addAutomatic(automaticOS, os)
+	default:
+		e.addAutomatic(automaticOS, osName)
+	}
+
+	switch event.Name {
+	case "$exception", "$$heatmap":
+		e.updates = updates{}
+	default:
+		e.set, e.once, e.unset = membersOf(set), membersOf(once), names(unset)
+	}
+	switch event.Name {
+	case "$identify":
+		e.link(event.DistinctID, anonymous)
+	case "$create_alias":
+		e.link(event.DistinctID, alias)
+	case "$merge_dangerously":
+		e.link(event.DistinctID, alias)
+		e.force = true
+	case "$groupidentify":
+		e.identifyGroup(groupType, groupKey, groupSet)
+	}
+	if groups.Kind() == jsonscan.Object {
+		for o := groups.Object(); o.Next(); {
+			if name, ok := typeName(string(o.AppendKey(nil))); ok && identifier(o.Value()) != "" {
+				e.types = append(e.types, name)
+			}
+		}
+	}
+	return e
+}
+
+// link notes that the event wants its distinct ID to be linked with another
+// (wire.md §3.3).
+func (e *effect) link(target string, source jsonscan.Value) {
+	id := cut(identifier(source), capture.MaxID)
+	e.linked = id != "" && id != target && !capture.IllegalID(id) && !capture.IllegalID(target)
+	e.source = id
+}
+
+func (e *effect) identifyGroup(groupType, groupKey, set jsonscan.Value) {
+	name, ok := typeName(text(groupType))
+	key := cut(identifier(groupKey), maxGroupKey)
+	if !ok || key == "" {
+		return
+	}
+	if set.Kind() != jsonscan.Object {
+		set = nil
+	}
+	e.types = append(e.types, name)
+	e.group = group{name, key, set}
+}
+
+func typeName(s string) (string, bool) {
+	s = withoutNUL(s)
+	return s, s != "" && len(s) <= maxGroupType
+}
+
+// An automaticName is a property that events set without saying so.
+type automaticName struct{ name, initial string }
+
+// automatic are the properties of events that become person properties, with
+// the names that they get (wire.md §3.2), and those that capturing adds for the
+// client's address. $os and $os_name are handled by themselves.
+var automatic = func() map[string]automaticName {
+	m := make(map[string]automaticName)
+	for name := range strings.FieldsSeq(`
+		$app_build $app_name $app_namespace $app_version $browser $browser_version $device_type $current_url
+		$pathname $os_version $referring_domain $referrer $screen_height $screen_width $viewport_height
+		$viewport_width $raw_user_agent utm_source utm_medium utm_campaign utm_content utm_term utm_name gclid
+		gad_source gclsrc dclid gbraid wbraid fbclid msclkid twclid li_fat_id mc_cid igshid ttclid rdt_cid
+		irclid _kx epik qclid sccid
+		$geoip_city_name $geoip_country_name $geoip_country_code $geoip_continent_name $geoip_continent_code
+		$geoip_postal_code $geoip_time_zone`) {
+		m[name] = newAutomatic(name)
+	}
+	return m
+}()
+
+var automaticOS = newAutomatic("$os")
+
+func newAutomatic(name string) automaticName {
+	return automaticName{name, "$initial_" + strings.TrimPrefix(name, "$")}
+}
+
+// addAutomatic adds a property in place of an earlier one of that name.
+func (u *updates) addAutomatic(a automaticName, value jsonscan.Value) {
+	u.drop(a.name)
+	if value != nil && value.Kind() != jsonscan.Null {
+		u.auto = append(u.auto, member{a.name, a.name, value})
+		u.initial = append(u.initial, member{a.initial, a.initial, value})
+	}
+}
+
+// drop takes an automatic property back.
+func (u *updates) drop(name string) {
+	for i := range u.auto {
+		if u.auto[i].name == name {
+			u.auto = slices.Delete(u.auto, i, i+1)
+			u.initial = slices.Delete(u.initial, i, i+1)
+			return
+		}
+	}
+}
+
+// names returns what $unset names: the strings of an array or the keys of an
+// object.
+func names(v jsonscan.Value) []string {
+	var list []string
+	switch v.Kind() {
+	case jsonscan.Array:
+		for a := v.Array(); a.Next(); {
+			if a.Value().Kind() == jsonscan.String {
+				list = append(list, text(a.Value()))
+			}
+		}
+	case jsonscan.Object:
+		for o := v.Object(); o.Next(); {
+			list = append(list, string(o.AppendKey(nil)))
+		}
+	}
+	return list
+}
+
+// identifier returns a string, or a number as it is written; "" for anything
+// else.
+func identifier(v jsonscan.Value) string {
+	if v.Kind() == jsonscan.Number {
+		return string(v)
+	}
+	return withoutNUL(text(v))
+}
+
+func text(v jsonscan.Value) string {
+	b, _ := v.AppendString(nil)
+	return string(b)
+}
+
+func withoutNUL(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
+
+// cut returns the first n characters of s.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,384 @@
+package persons
+
+import (
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+)
+
+// MaxGroupTypes is how many group types a project can have (wire.md §3.1).
+const MaxGroupTypes = 5
+
+// A Person is somebody with one or more distinct IDs.
+type Person struct {
+	ID         uuid.UUID
+	Properties json.RawMessage // a JSON object
+	Identified bool
+	Created    time.Time // UTC
+}
+
+// A DistinctID names a person within a project.
+type DistinctID struct {
+	Project int64
+	ID      string
+}
+
+// A GroupType names a kind of groups within a project.
+type GroupType struct {
+	Project int64
+	Name    string
+}
+
+// A Group names a group.
+type Group struct {
+	GroupType
+	Key string
+}
+
+// A Unit computes what a batch of events does to persons and groups. It is used
+// in steps:
+//
+//  1. [NewUnit] reads the events. DistinctIDs, GroupTypes and Groups then tell
+//     what of the store must be known.
+//  2. SetPerson, SetGroupType and SetGroup tell it.
+//  3. [Unit.Apply] applies events, in their order.
+//  4. [Unit.Changes] says what must be written.
+//
+// All of it is pure: the same events on the same state give the same changes,
+// but for the random IDs of new persons. A Unit serves one goroutine.
+type Unit struct {
+	events  []capture.Event
+	effects []effect
+
+	ids    map[DistinctID]*person // nil person: asked for and unknown
+	types  map[GroupType]int      // index, or -1
+	known  map[int64]int          // how many group types a project has
+	groups map[Group]*groupState
+
+	persons  []*person // that the store or Apply added
+	links    []Link
+	merges   []Merge
+	newTypes []NewGroupType
+	refused  int
+}
+
+type person struct {
+	Person
+	project int64
+	bag     *bag    // Properties, once something was to be changed
+	into    *person // that this one was merged into
+	created bool    // by this Unit
+	changed bool    // apart from bag
+}
+
+type groupState struct {
+	Group
+	bag     *bag
+	created bool
+}
+
+// NewUnit returns a Unit for events, which must not change until the Changes
+// have been written.
+func NewUnit(events []capture.Event) *Unit {
+	u := &Unit{
+		events:  events,
+		effects: make([]effect, len(events)),
+		ids:     make(map[DistinctID]*person, len(events)),
+		types:   make(map[GroupType]int),
+		known:   make(map[int64]int),
+		groups:  make(map[Group]*groupState),
+	}
+	for i := range events {
+		event := &events[i]
+		u.effects[i] = effectOf(event)
+		e := &u.effects[i]
+		if e.none {
+			continue
+		}
+		u.ids[DistinctID{event.Project, event.DistinctID}] = nil
+		if e.linked {
+			u.ids[DistinctID{event.Project, e.source}] = nil
+		}
+		for _, name := range e.types {
+			u.types[GroupType{event.Project, name}] = -1
+			u.known[event.Project] = 0
+		}
+		if e.group.Type != "" {
+			u.groups[Group{GroupType{event.Project, e.group.Type}, e.group.Key}] = nil
+		}
+	}
+	return u
+}
+
+// DistinctIDs iterates over the distinct IDs whose persons must be known.
+func (u *Unit) DistinctIDs() iter.Seq[DistinctID] { return keys(u.ids) }
+
+// Projects iterates over the projects whose group types must be known, all of
+// them.
+func (u *Unit) Projects() iter.Seq[int64] { return keys(u.known) }
+
+// Groups iterates over the groups whose properties must be known.
+func (u *Unit) Groups() iter.Seq[Group] { return keys(u.groups) }
+
+func keys[K comparable, V any](m map[K]V) iter.Seq[K] {
+	return func(yield func(K) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// SetPerson tells which person a distinct ID belongs to. Calls for several IDs
+// of one person must pass the same [*Loaded].
+func (u *Unit) SetPerson(id DistinctID, p *Loaded) {
+	if p.p.project == 0 {
+		p.p.project = id.Project
+		u.persons = append(u.persons, &p.p)
+	}
+	u.ids[id] = &p.p
+}
+
+// Loaded is a person from the store, for SetPerson.
+type Loaded struct{ p person }
+
+// Load returns p for SetPerson.
+func Load(p Person) *Loaded { return &Loaded{person{Person: p}} }
+
+// SetGroupType tells that a project has a group type.
+func (u *Unit) SetGroupType(t GroupType, index int) {
+	u.types[t] = index
+	u.known[t.Project] = max(u.known[t.Project], index+1)
+}
+
+// SetGroup tells the properties of a group that exists.
+func (u *Unit) SetGroup(g Group, properties json.RawMessage) {
+	u.groups[g] = &groupState{Group: g, bag: newBag(properties)}
+}
+
+// Apply applies the event with an index. Events that were stored before are not
+// to be applied again.
+func (u *Unit) Apply(i int) {
+	event, e := &u.events[i], &u.effects[i]
+	if e.none {
+		return
+	}
+	id := DistinctID{event.Project, event.DistinctID}
+	var p *person
+	if e.linked {
+		p = u.link(event, DistinctID{event.Project, e.source}, id, e.force)
+	} else {
+		p = u.person(event, id)
+	}
+	if len(e.once)+len(e.auto)+len(e.set)+len(e.unset) > 0 && !p.properties().update(&e.updates) {
+		u.refused++
+	}
+	for _, name := range e.types {
+		u.groupType(GroupType{event.Project, name})
+	}
+	if e.group.Type != "" {
+		u.identifyGroup(event.Project, &e.group)
+	}
+}
+
+// find returns the person of a distinct ID, or nil.
+func (u *Unit) find(id DistinctID) *person {
+	p := u.ids[id]
+	for p != nil && p.into != nil {
+		p = p.into
+	}
+	return p
+}
+
+// person returns the person of a distinct ID. If there is none, it is created.
+func (u *Unit) person(event *capture.Event, id DistinctID) *person {
+	if p := u.find(id); p != nil {
+		return p
+	}
+	p := &person{
+		Person:  Person{ID: capture.NewUUID(event.Received), Created: event.Time},
+		project: event.Project,
+		created: true,
+	}
+	u.persons = append(u.persons, p)
+	u.attach(id, p)
+	return p
+}
+
+func (u *Unit) attach(id DistinctID, p *person) {
+	u.ids[id] = p
+	u.links = append(u.links, Link{id, uuid.Nil}) // the person may still be merged
+}
+
+// link links two distinct IDs, and returns the person of the target
+// (wire.md §3.3).
+func (u *Unit) link(event *capture.Event, source, target DistinctID, force bool) *person {
+	from, to := u.find(source), u.find(target)
+	switch {
+	case from == nil && to == nil:
+		to = u.person(event, target)
+		u.attach(source, to)
+	case from == nil:
+		u.attach(source, to)
+	case to == nil:
+		to = from
+		u.attach(target, to)
+	case from == to:
+	case from.Identified && !force:
+		return to
+	default:
+		u.merge(from, to)
+	}
+	if !to.Identified {
+		to.Identified, to.changed = true, true
+	}
+	return to
+}
+
+// merge makes one person of two. What the target has wins.
+func (u *Unit) merge(from, to *person) {
+	merged := newBag(from.properties().append(nil))
+	for i := range to.properties().members {
+		if m := to.bag.members[i]; m.raw != deleted {
+			merged.put(m)
+		}
+	}
+	if merged.size <= MaxProperties {
+		merged.changed = true
+		to.bag = merged
+	} else {
+		u.refused++
+	}
+	if from.Created.Before(to.Created) {
+		to.Created = from.Created
+	}
+	to.changed = true
+	from.into = to
+	u.merges = append(u.merges, Merge{from.project, from.ID, to.ID})
+}
+
+// properties returns the person's properties to be changed.
+func (p *person) properties() *bag {
+	if p.bag == nil {
+		p.bag = newBag(p.Properties)
+	}
+	return p.bag
+}
+
+// groupType makes a group type known, if there is room (wire.md §3.5). It
+// reports whether it is.
+func (u *Unit) groupType(t GroupType) bool {
+	if index, ok := u.types[t]; ok && index >= 0 {
+		return true
+	}
+	index := u.known[t.Project]
+	if index >= MaxGroupTypes {
+		return false
+	}
+	u.SetGroupType(t, index)
+	u.newTypes = append(u.newTypes, NewGroupType{t, index})
+	return true
+}
+
+func (u *Unit) identifyGroup(project int64, g *group) {
+	t := GroupType{project, g.Type}
+	if !u.groupType(t) {
+		return
+	}
+	id := Group{t, g.Key}
+	state := u.groups[id]
+	if state == nil {
+		state = &groupState{Group: id, bag: newBag(nil), created: true}
+		u.groups[id] = state
+	}
+	if !state.bag.update(&updates{set: membersOf(g.set)}) {
+		u.refused++
+	}
+}
+
+// Changes are what a Unit wants written, in one transaction.
+type Changes struct {
+	// Merges come first, in their order: what is stored for From moves to
+	// Into, where Into has nothing of the kind, and From is deleted. Either may
+	// be a person that was never stored.
+	Merges []Merge
+
+	// Links are new distinct IDs, each once.
+	Links []Link
+
+	// Persons are new or changed; nobody else is.
+	Persons []PersonChange
+
+	GroupTypes []NewGroupType
+	Groups     []GroupChange
+
+	// Refused is how many updates were not applied because the properties
+	// would have become larger than MaxProperties.
+	Refused int
+}
+
+// A Merge makes two persons one.
+type Merge struct {
+	Project    int64
+	From, Into uuid.UUID
+}
+
+// A Link gives a distinct ID to a person.
+type Link struct {
+	DistinctID
+	Person uuid.UUID
+}
+
+// A PersonChange is a person as it is from now on.
+type PersonChange struct {
+	Project int64
+	Person
+	New bool
+}
+
+// A NewGroupType is a group type that was not known before.
+type NewGroupType struct {
+	GroupType
+	Index int
+}
+
+// A GroupChange is a group as it is from now on.
+type GroupChange struct {
+	Group
+	Index      int // of its type
+	Properties json.RawMessage
+}
+
+// Changes returns what the applied events changed.
+func (u *Unit) Changes() Changes {
+	c := Changes{Merges: u.merges, GroupTypes: u.newTypes, Refused: u.refused}
+	for _, l := range u.links {
+		l.Person = u.find(l.DistinctID).ID
+		c.Links = append(c.Links, l)
+	}
+	for _, p := range u.persons {
+		updated := p.bag != nil && p.bag.changed
+		if p.into != nil || !p.created && !p.changed && !updated {
+			continue
+		}
+		change := PersonChange{p.project, p.Person, p.created}
+		switch {
+		case p.bag != nil:
+			change.Properties = p.bag.append(make([]byte, 0, p.bag.size))
+		case len(change.Properties) == 0:
+			change.Properties = json.RawMessage("{}")
+		}
+		c.Persons = append(c.Persons, change)
+	}
+	for _, g := range u.groups {
+		if g != nil && (g.created || g.bag.changed) {
+			c.Groups = append(c.Groups, GroupChange{g.Group, u.types[g.GroupType], g.bag.append(nil)})
+		}
+	}
+	return c
+}

@@ -1,0 +1,125 @@
+package capture
+
+import (
+	"strings"
+	"time"
+)
+
+// layouts are the accepted forms of times, once a blank was made a T. Fractions
+// of seconds need no layout of their own.
+var layouts = [...]string{
+	time.RFC3339,
+	"2006-01-02T15:04:05Z0700",
+	"2006-01-02T15:04:05Z07",
+	"2006-01-02T15:04:05",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04",
+	time.DateOnly,
+}
+
+// outOfRange stands for times that have no four-digit year.
+var outOfRange = time.Unix(0, 0).UTC()
+
+// parseTime reads a time as SDKs write it: RFC 3339 with any number of fraction
+// digits, a blank instead of the T, any form of the zone or none, which means
+// UTC, or only a date (wire.md §2.6). A year below 0 or above 9999 makes it
+// 1970-01-01.
+func parseTime(s string) (time.Time, bool) {
+	s = strings.TrimSpace(s)
+	const date = len("2006-01-02")
+	if len(s) < date || len(s) > 64 {
+		return time.Time{}, false
+	}
+	if oddYear(s) {
+		return outOfRange, true
+	}
+	if len(s) > date && (s[date] == ' ' || s[date] == 't') {
+		s = s[:date] + "T" + s[date+1:]
+	}
+	if strings.HasSuffix(s, "z") {
+		s = s[:len(s)-1] + "Z"
+	}
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return inRange(t), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// oddYear reports whether s begins with a year that is negative or has more than
+// four digits.
+func oddYear(s string) bool {
+	digits, negative := s, s[0] == '-'
+	if negative || s[0] == '+' {
+		digits = s[1:]
+	}
+	year, rest, _ := strings.Cut(digits, "-")
+	if strings.Trim(year, "0123456789") != "" || len(rest) < len("01-02") {
+		return false
+	}
+	return len(year) > 4 || negative && len(year) == 4
+}
+
+// inRange makes t what is stored: UTC with microseconds, with a year that all
+// stores know.
+func inRange(t time.Time) time.Time {
+	t = t.UTC().Truncate(time.Microsecond)
+	if y := t.Year(); y < 0 || y > 9999 {
+		return outOfRange
+	}
+	return t
+}
+
+// mostAhead is how far in the future an event may be.
+const mostAhead = 23 * time.Hour
+
+// A clock computes the times of the events of one request (wire.md §2.6).
+type clock struct {
+	now    time.Time // of arrival, on our clock
+	sentAt time.Time // of sending, on the client's; zero if unknown
+}
+
+// at returns when an event happened. stated is its timestamp, zero if it has
+// none that can be read; exact says that it was not set by the clock that sentAt
+// is from.
+func (c clock) at(stated time.Time, exact bool) time.Time {
+	if stated.IsZero() {
+		return c.now
+	}
+	t := stated
+	if !c.sentAt.IsZero() && !exact {
+		t = t.Add(c.now.Sub(c.sentAt)) // saturates, so that it is out of range
+	}
+	t = inRange(t)
+	if t.Sub(c.now) > mostAhead {
+		return c.now
+	}
+	return t
+}
+
+// before returns the time that lies offset milliseconds before arrival.
+func (c clock) before(offset int64) time.Time {
+	const most = int64(1<<63-1) / int64(time.Millisecond)
+	if offset > most || offset < -most {
+		return c.now
+	}
+	t := inRange(c.now.Add(-time.Duration(offset) * time.Millisecond))
+	if t.Sub(c.now) > mostAhead {
+		return c.now
+	}
+	return t
+}
+
+// believable is the first time that a client can have sent something.
+var believable = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// SentAt returns the time that a client gives in milliseconds, as in the query
+// parameter "_", or the zero Time if it cannot be right (wire.md §2.6).
+func SentAt(milliseconds int64) time.Time {
+	t := time.UnixMilli(milliseconds).UTC()
+	if t.Before(believable) || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package geoip_test
+
+const raceEnabled = false

@@ -1,0 +1,23 @@
+package management
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+)
+
+// Sightings returns events without a name that do nothing but make the persons
+// of distinct IDs exist. They are for stores, which pass them through a
+// persons.Unit and do not keep them. Blank IDs are left out.
+func Sightings(project int64, distinctIDs []string) []capture.Event {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	list := make([]capture.Event, 0, len(distinctIDs))
+	for _, id := range distinctIDs {
+		if strings.TrimSpace(id) != "" {
+			list = append(list, capture.Event{Project: project, DistinctID: id, Time: now, Received: now, Properties: json.RawMessage("{}")})
+		}
+	}
+	return list
+}

@@ -1,0 +1,157 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// Options configure a DB. The zero value has documented defaults.
+type Options struct {
+	// MaxStale is how old what is read may be if another process has changed
+	// it. Zero: 1 s; negative: nothing is cached.
+	MaxStale time.Duration
+
+	// CacheEntries and CacheBytes bound the cache: persons, groups and so on,
+	// and the bytes of their properties. Zero: 65,536 and 64 MiB.
+	CacheEntries int
+	CacheBytes   int64
+
+	// Log takes warnings. Nil: they are discarded.
+	Log *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxStale = cmp.Or(o.MaxStale, time.Second)
+	o.CacheEntries = cmp.Or(o.CacheEntries, 1<<16)
+	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return o
+}
+
+// A DB is a store in a SQL database. It is safe for concurrent use.
+type DB struct {
+	reading, writing *sql.DB
+	d                Dialect
+	o                Options
+	caches           caches
+
+	writer writer // of SQLite
+
+	mu       sync.Mutex
+	queries  map[string]*sql.Stmt // prepared, of SQLite
+	ingested map[int64]bool       // projects that are known to have events
+}
+
+var (
+	_ capture.Sink                 = (*DB)(nil)
+	_ management.OrganizationStore = (*DB)(nil)
+	_ management.CohortStore       = (*DB)(nil)
+	_ management.UsageStore        = (*DB)(nil)
+)
+
+//go:embed schema
+var schema embed.FS
+
+// New returns a DB over two pools of one database, one that only reads and one
+// that may write, and brings its schema up to date. It is for packages sqlite and postgres: call
+// their Open. The DB closes the pools; after an error New has done so.
+func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o Options) (*DB, error) {
+	db := &DB{
+		reading: reading, writing: writing, d: d, o: o.withDefaults(),
+		queries: make(map[string]*sql.Stmt), ingested: make(map[int64]bool),
+	}
+	db.caches = newCaches(db.o)
+	if err := db.migrate(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlstore: bring the schema up to date: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+func (db *DB) migrate(ctx context.Context) error {
+	dialect, folder := goose.DialectSQLite3, "schema/sqlite"
+	var options []goose.ProviderOption
+	if db.d.Postgres {
+		dialect, folder = goose.DialectPostgres, "schema/postgres"
+		// Several processes may start on one database at once.
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	files, err := fs.Sub(schema, folder)
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(dialect, db.writing, files, options...)
+	if err != nil {
+		return err
+	}
+	results, err := provider.Up(ctx)
+	for _, r := range results {
+		db.o.Log.InfoContext(ctx, "schema changed", "migration", r.Source.Version, "duration", r.Duration)
+	}
+	return err
+}
+
+// Close closes the database. It waits for what is under way.
+func (db *DB) Close() error {
+	errs := []error{db.writer.close()}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for query, s := range db.queries {
+		errs = append(errs, s.Close())
+		delete(db.queries, query)
+	}
+	if db.reading != db.writing {
+		errs = append(errs, db.reading.Close())
+	}
+	return errors.Join(append(errs, db.writing.Close())...)
+}
+
+// Ready returns an error if the database does not answer.
+func (db *DB) Ready(ctx context.Context) error {
+	var one int
+	return db.fail(db.reading.QueryRowContext(ctx, "SELECT 1").Scan(&one))
+}
+
+// query returns the rows of a query that changes nothing.
+func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if db.d.Postgres {
+		return db.reading.QueryContext(ctx, db.d.bind(query), args...)
+	}
+	s, err := db.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	// These take microseconds, less than to watch ctx for its end.
+	return s.QueryContext(context.WithoutCancel(ctx), args...)
+}
+
+func (db *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	s := db.queries[query]
+	if s == nil {
+		var err error
+		if s, err = db.reading.PrepareContext(context.WithoutCancel(ctx), query); err != nil {
+			return nil, err
+		}
+		db.queries[query] = s
+	}
+	return s, nil
+}

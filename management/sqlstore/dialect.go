@@ -1,0 +1,248 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// A Dialect is what differs between databases. Packages sqlite and postgres have
+// theirs.
+type Dialect struct {
+	// Postgres selects between the two that there are.
+	Postgres bool
+
+	// Fault classifies an error of the driver.
+	Fault func(error) Fault
+}
+
+// A Fault is what an error of a database means for who called.
+type Fault uint8
+
+// The faults. Unavailable is everything that the caller has not caused.
+const (
+	Unavailable Fault = iota
+	Conflict          // a unique value is taken
+	Reference         // something that is referred to does not exist
+	BadData           // the values cannot be stored
+	Retry             // the transaction lost against another one
+)
+
+// bind turns question marks into what the database has for parameters.
+func (d *Dialect) bind(query string) string {
+	if !d.Postgres {
+		return query
+	}
+	var b strings.Builder
+	n := 0
+	for {
+		before, after, ok := strings.Cut(query, "?")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		n++
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(n))
+		query = after
+	}
+}
+
+// time and id are how times and the UUIDs of events and persons are passed.
+func (d *Dialect) time(t time.Time) any {
+	if d.Postgres {
+		return t
+	}
+	return t.UnixMicro()
+}
+
+func (d *Dialect) id(id uuid.UUID) any {
+	if d.Postgres {
+		return id.String()
+	}
+	return id[:]
+}
+
+// A moment scans a time.
+type moment struct{ *time.Time }
+
+func (m moment) Scan(v any) error {
+	switch v := v.(type) {
+	case int64:
+		*m.Time = time.UnixMicro(v).UTC()
+	case time.Time:
+		*m.Time = v.UTC()
+	default:
+		return fmt.Errorf("sqlstore: a time is stored as %T", v)
+	}
+	return nil
+}
+
+// fail says what an error is in terms of the packages whose interfaces DB
+// implements.
+func (db *DB) fail(err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	switch db.d.Fault(err) {
+	case Conflict:
+		return fmt.Errorf("%w: %w", management.ErrConflict, err)
+	case Reference:
+		return fmt.Errorf("%w: %w", management.ErrNotFound, err)
+	case BadData:
+		return err
+	}
+	return fmt.Errorf("%w: %w", capture.ErrUnavailable, err)
+}
+
+// A column is one column of many rows.
+type column struct {
+	name   string
+	sort   string // type in PostgreSQL
+	values list
+}
+
+// A list is a slice of parameters.
+type list interface {
+	len() int
+	at(i int) any
+	array() any // for PostgreSQL
+}
+
+type slice[T any] []T
+
+func (s slice[T]) len() int     { return len(s) }
+func (s slice[T]) at(i int) any { return s[i] }
+func (s slice[T]) array() any   { return []T(s) }
+
+// collect returns f of each element.
+func collect[E, T any](from []E, f func(*E) T) slice[T] {
+	list := make(slice[T], len(from))
+	for i := range from {
+		list[i] = f(&from[i])
+	}
+	return list
+}
+
+// times and uuids return columns of the types that Dialect.time and id are.
+func times[E any](d *Dialect, name string, from []E, f func(*E) time.Time) column {
+	if d.Postgres {
+		return column{name, "timestamptz", collect(from, f)}
+	}
+	return column{name, "", collect(from, func(e *E) int64 { return f(e).UnixMicro() })}
+}
+
+func uuids[E any](d *Dialect, name string, from []E, f func(*E) uuid.UUID) column {
+	if d.Postgres {
+		return column{name, "uuid", collect(from, func(e *E) string { return f(e).String() })}
+	}
+	return column{name, "", collect(from, func(e *E) []byte {
+		id := f(e)
+		return id[:]
+	})}
+}
+
+func integers[E any](name string, from []E, f func(*E) int64) column {
+	return column{name, "bigint", collect(from, f)}
+}
+
+func texts[E any](name string, from []E, f func(*E) string) column {
+	return column{name, "text", collect(from, f)}
+}
+
+func booleans[E any](name string, from []E, f func(*E) bool) column {
+	return column{name, "boolean", collect(from, f)}
+}
+
+// rowsPerStatement is how many rows SQLite gets at once. More gain little, and
+// statements of each size are kept.
+const rowsPerStatement = 64
+
+// insert inserts rows and returns how many were inserted or changed. Tail
+// follows the rows, such as ON CONFLICT DO NOTHING. If scan is not nil, the
+// statement returns rows.
+func (t *tx) insert(ctx context.Context, table string, columns []column, tail string, scan func(*sql.Rows) error) (int64, error) {
+	n := columns[0].values.len()
+	if n == 0 {
+		return 0, nil
+	}
+	var names strings.Builder
+	for i, c := range columns {
+		if i > 0 {
+			names.WriteString(", ")
+		}
+		names.WriteString(c.name)
+	}
+	head := "INSERT INTO " + table + " (" + names.String() + ") "
+	if t.db.d.Postgres {
+		var b strings.Builder
+		args := make([]any, len(columns))
+		for i, c := range columns {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString("?::" + c.sort + "[]")
+			args[i] = c.values.array()
+		}
+		return t.run(ctx, head+"SELECT * FROM unnest("+b.String()+") "+tail, args, scan)
+	}
+	var affected int64
+	args := make([]any, 0, rowsPerStatement*len(columns))
+	for first := 0; first < n; first += rowsPerStatement {
+		last := min(first+rowsPerStatement, n)
+		args = args[:0]
+		for i := first; i < last; i++ {
+			for _, c := range columns {
+				args = append(args, c.values.at(i))
+			}
+		}
+		row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",") + "),"
+		query := head + "VALUES " + strings.TrimSuffix(strings.Repeat(row, last-first), ",") + " " + tail
+		some, err := t.run(ctx, query, args, scan)
+		if err != nil {
+			return affected, err
+		}
+		affected += some
+	}
+	return affected, nil
+}
+
+// in runs a query for all values, which stands for `column = ANY (values)`: in
+// the query it is written IN (?). Other arguments come before.
+func (t *tx) in(ctx context.Context, query string, before []any, values list, scan func(*sql.Rows) error) error {
+	if t.db.d.Postgres {
+		query = strings.Replace(query, "IN (?)", "= ANY (?)", 1)
+		_, err := t.run(ctx, query, append(before, values.array()), scan)
+		return err
+	}
+	const most = 250
+	n := values.len()
+	for first := 0; first < n; first += most {
+		last := min(first+most, n)
+		// Few sizes, so that few statements are kept: the last value fills
+		// the rest.
+		size := 1
+		for size < last-first {
+			size *= 2
+		}
+		size = min(size, most)
+		args := append(make([]any, 0, len(before)+size), before...)
+		for i := range size {
+			args = append(args, values.at(min(first+i, last-1)))
+		}
+		marks := strings.TrimSuffix(strings.Repeat("?,", size), ",")
+		if _, err := t.run(ctx, strings.Replace(query, "IN (?)", "IN ("+marks+")", 1), args, scan); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+// Package sqlstore keeps what is captured and managed in a SQL database: SQLite
+// in a file beside the program, or PostgreSQL for several machines.
+//
+// Packages sqlite and postgres open one:
+//
+//	db, err := sqlite.Open(ctx, "flagstaff.db", sqlstore.Options{})
+//
+// so that a program carries only the driver that it uses. The schema is created
+// and brought up to date on opening; a store that an earlier release wrote
+// always opens.
+//
+// # Writing
+//
+// [DB.Write] stores a batch of events in one transaction together with what they
+// do to persons and groups (package capture/persons), and returns when that is
+// durable: SQLite syncs its log at each commit, PostgreSQL as it is configured.
+// Events that were stored before have no effect.
+//
+// SQLite has one writer at a time. On PostgreSQL the processes that write events
+// of one project take turns, by an advisory lock that the transaction holds; so
+// there are no deadlocks between them, and no lost updates.
+//
+// # Reading, and how fresh it is
+//
+// What /flags asks for, persons, groups, cohort memberships and continuity rows,
+// goes through a cache of bounded size. An entry is used for at most one second
+// ([Options.MaxStale]) from the moment before it was read. A write of this
+// process removes what it touches from the cache after the commit and before it
+// is acknowledged, and a read that was under way at that moment does not put its
+// result there. So answers are right after every write of the same process, and
+// at most a second behind those of others.
+package sqlstore

@@ -1,0 +1,231 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+)
+
+// Write implements [capture.Sink]. If some of the events cannot be stored, the
+// others are, in more than one transaction.
+func (db *DB) Write(ctx context.Context, events []capture.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	err := db.write(ctx, events)
+	if err == nil || db.d.Fault(err) != BadData {
+		return db.fail(err)
+	}
+	if len(events) == 1 {
+		return &capture.EventError{Err: err}
+	}
+	// Halve until the culprits are alone.
+	half := len(events) / 2
+	first, second := db.Write(ctx, events[:half]), db.Write(ctx, events[half:])
+	return errors.Join(first, shifted(second, half))
+}
+
+// shifted adds n to the indexes of EventErrors.
+func shifted(err error, n int) error {
+	switch e := err.(type) {
+	case *capture.EventError:
+		return &capture.EventError{Index: e.Index + n, Err: e.Err}
+	case interface{ Unwrap() []error }:
+		var all []error
+		for _, inner := range e.Unwrap() {
+			all = append(all, shifted(inner, n))
+		}
+		return errors.Join(all...)
+	}
+	return err
+}
+
+// write stores events and applies them, in one transaction.
+func (db *DB) write(ctx context.Context, events []capture.Event) error {
+	u := persons.NewUnit(events)
+	hashes := make([]int64, len(events))
+	for i := range events {
+		hashes[i] = hashOf(&events[i])
+	}
+	var (
+		changes persons.Changes
+		all     = true // take all events for new
+	)
+	begin := func(t *tx) error {
+		for _, project := range projectsOf(events) {
+			if err := t.lock(ctx, project); err != nil {
+				return err
+			}
+		}
+		fresh, err := t.insertEvents(ctx, events, hashes, all)
+		if err != nil {
+			return err
+		}
+		if err := t.load(ctx, u); err != nil {
+			return err
+		}
+		for i := range events {
+			if fresh == nil || fresh[i] {
+				u.Apply(i)
+			}
+		}
+		changes = u.Changes()
+		if err := t.apply(ctx, &changes, events[0].Received); err != nil {
+			return err
+		}
+		return t.markIngested(ctx, events)
+	}
+	var err error
+	for {
+		err = db.atomic(ctx, func(t *tx) error {
+			if err := begin(t); err != nil {
+				u = persons.NewUnit(events) // for another try
+				return err
+			}
+			return nil
+		})
+		if !errors.Is(err, errSeen) {
+			break
+		}
+		all = false
+	}
+	if err != nil {
+		return err
+	}
+	db.caches.changed(&changes)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for i := range events {
+		if project := events[i].Project; !db.ingested[project] {
+			db.ingested[project] = true
+		}
+	}
+	return nil
+}
+
+func projectsOf(events []capture.Event) []int64 {
+	list := []int64{events[0].Project}
+	for i := range events {
+		if p := events[i].Project; p != list[len(list)-1] && !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// hashOf is what, besides project and UUID, makes an event one of a kind: its
+// date, name and distinct ID (wire.md §2.7).
+func hashOf(e *capture.Event) int64 {
+	var h xxhash.Digest
+	h.Reset()
+	var day [8]byte
+	binary.LittleEndian.PutUint64(day[:], uint64(e.Time.Unix()/(24*60*60)))
+	_, _ = h.Write(day[:])
+	_, _ = h.WriteString(e.Name)
+	_, _ = h.Write([]byte{0}) // neither has one
+	_, _ = h.WriteString(e.DistinctID)
+	return int64(h.Sum64())
+}
+
+// errSeen says that some of the events were stored before.
+var errSeen = errors.New("sqlstore: an event was stored before")
+
+// insertEvents stores events. Nearly always all of them are new; if all is true
+// that is what it does, or it returns errSeen. Otherwise it returns which are.
+func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh []bool, err error) {
+	d := &t.db.d
+	columns := []column{
+		integers("project_id", events, func(e *capture.Event) int64 { return e.Project }),
+		uuids(d, "uuid", events, func(e *capture.Event) uuid.UUID { return e.UUID }),
+		{"hash", "bigint", slice[int64](hashes)},
+		texts("name", events, func(e *capture.Event) string { return e.Name }),
+		texts("distinct_id", events, func(e *capture.Event) string { return e.DistinctID }),
+		times(d, "ts", events, func(e *capture.Event) time.Time { return e.Time }),
+		times(d, "received_at", events, func(e *capture.Event) time.Time { return e.Received }),
+		texts("properties", events, func(e *capture.Event) string { return string(e.Properties) }),
+	}
+	const tail = "ON CONFLICT DO NOTHING"
+	if all {
+		n, err := t.insert(ctx, "event", columns, tail, nil)
+		if err == nil && n < int64(len(events)) {
+			err = errSeen
+		}
+		return nil, err
+	}
+	type key struct {
+		project int64
+		id      uuid.UUID
+		hash    int64
+	}
+	stored := make(map[key]bool)
+	_, err = t.insert(ctx, "event", columns, tail+" RETURNING project_id, uuid, hash", func(r *sql.Rows) error {
+		var k key
+		err := r.Scan(&k.project, &k.id, &k.hash)
+		stored[k] = true
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	fresh = make([]bool, len(events))
+	for i := range events {
+		k := key{events[i].Project, events[i].UUID, hashes[i]}
+		fresh[i] = stored[k]
+		delete(stored, k) // of two in one batch the first counts
+	}
+	return fresh, nil
+}
+
+// markIngested notes that projects have events.
+func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
+	for _, project := range projectsOf(events) {
+		t.db.mu.Lock()
+		known := t.db.ingested[project]
+		t.db.mu.Unlock()
+		if known {
+			continue
+		}
+		if _, err := t.exec(ctx, "UPDATE project SET ingested_event = ? WHERE id = ? AND ingested_event = ?", true, project, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Events iterates over the events of a project, in the order of their UUIDs,
+// which for those that were captured without one is that of their times. After
+// an error there are no more.
+func (db *DB) Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error] {
+	return func(yield func(capture.Event, error) bool) {
+		rows, err := db.query(ctx, "SELECT uuid, name, distinct_id, ts, received_at, properties FROM event WHERE project_id = ? ORDER BY uuid, hash", project)
+		if err != nil {
+			yield(capture.Event{}, db.fail(err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			e := capture.Event{Project: project}
+			var properties string
+			err := rows.Scan(&e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, moment{&e.Received}, &properties)
+			e.Properties = json.RawMessage(properties)
+			if !yield(e, db.fail(err)) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(capture.Event{}, db.fail(err))
+		}
+	}
+}

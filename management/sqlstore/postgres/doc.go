@@ -1,0 +1,3 @@
+// Package postgres opens a store in a PostgreSQL database, which several
+// processes may share.
+package postgres

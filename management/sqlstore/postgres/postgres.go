@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+// Open opens the database that a connection string names: a URL as
+// postgres://user:password@host/database, or key=value pairs as libpq takes
+// them. It must exist; its schema is created. PostgreSQL 13 or later is needed,
+// with its default synchronous_commit.
+//
+// Errors do not quote the connection string, which may have a password.
+func Open(ctx context.Context, dsn string, o sqlstore.Options) (*sqlstore.DB, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("postgres: the connection string cannot be read; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	}
+	if _, ok := config.RuntimeParams["application_name"]; !ok {
+		config.RuntimeParams["application_name"] = "flagstaff"
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	pool := func(n int) *sql.DB {
+		db := stdlib.OpenDB(*config)
+		db.SetMaxOpenConns(n)
+		db.SetMaxIdleConns(n)
+		db.SetConnMaxIdleTime(5 * time.Minute)
+		return db
+	}
+	db, err := sqlstore.New(ctx, pool(max(8, 4*runtime.GOMAXPROCS(0))), pool(4), sqlstore.Dialect{Postgres: true, Fault: fault}, o)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: open %s: %w", config.Database, err)
+	}
+	return db, nil
+}
+
+// fault classifies by SQLSTATE.
+func fault(err error) sqlstore.Fault {
+	coded, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err)
+	if !ok {
+		return sqlstore.Unavailable
+	}
+	switch state := coded.SQLState(); {
+	case state == "40001", state == "40P01":
+		return sqlstore.Retry
+	case state == "23505":
+		return sqlstore.Conflict
+	case state == "23503":
+		return sqlstore.Reference
+	case strings.HasPrefix(state, "22"), strings.HasPrefix(state, "23"), strings.HasPrefix(state, "54"):
+		return sqlstore.BadData
+	}
+	return sqlstore.Unavailable
+}

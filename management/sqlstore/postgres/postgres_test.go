@@ -1,0 +1,33 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
+	"github.com/flagstaff-go/flagstaff/management/storetest"
+)
+
+func open(t *testing.T, url string) *sqlstore.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return db
+}
+
+func TestContract(t *testing.T) {
+	server := postgrestest.Start(t)
+	t.Setenv("FLAGSTAFF_TEST_POSTGRES", server.URL)
+	storetest.Run(t, func(t *testing.T) (storetest.Store, func(*testing.T) storetest.Store) {
+		url := postgrestest.Open(t)
+		return open(t, url), func(t *testing.T) storetest.Store { return open(t, url) }
+	})
+}

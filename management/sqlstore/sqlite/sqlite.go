@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+// Memory is the path of a database that lives in memory until it is closed.
+const Memory = ":memory:"
+
+// memories counts databases in memory, to name them.
+var memories atomic.Int64
+
+// Open opens the database in a file, which is created if it does not exist, with
+// access for its owner only. Path may be [Memory]. The file must be on a local
+// disk: SQLite's locks and its write-ahead log do not work over a network.
+func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, error) {
+	if path == "" {
+		return nil, errors.New("sqlite: path is empty; want a file name or " + Memory)
+	}
+	writer := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "foreign_keys(1)", "journal_mode(WAL)", "synchronous(FULL)"}}
+	reader := url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}}
+	name := "file:" + (&url.URL{Path: path}).EscapedPath()
+	if path == Memory {
+		name = "file:/flagstaff-" + strconv.FormatInt(memories.Add(1), 10)
+		writer = url.Values{"vfs": {"memdb"}, "_pragma": {"busy_timeout(10000)", "foreign_keys(1)"}}
+		reader.Set("vfs", "memdb")
+	} else {
+		// SQLite would create it for everybody to read.
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("sqlite: %w", err)
+		}
+		if err := f.Close(); err != nil {
+			return nil, fmt.Errorf("sqlite: %w", err)
+		}
+	}
+	writing, err := sql.Open("sqlite", name+"?"+writer.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	reading, err := sql.Open("sqlite", name+"?"+reader.Encode())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), writing.Close())
+	}
+	// One for the transactions, one for migrations and for a database in
+	// memory, which ends with its last connection.
+	writing.SetMaxOpenConns(2)
+	writing.SetMaxIdleConns(2)
+	n := max(4, runtime.GOMAXPROCS(0))
+	reading.SetMaxOpenConns(n)
+	reading.SetMaxIdleConns(n)
+	db, err := sqlstore.New(ctx, reading, writing, sqlstore.Dialect{Fault: fault}, o)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// The primary result codes of SQLite that are somebody's fault.
+const (
+	tooBig     = 18
+	constraint = 19
+	mismatch   = 20
+
+	foreignKey = constraint | 3<<8
+)
+
+func fault(err error) sqlstore.Fault {
+	coded, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err)
+	if !ok {
+		return sqlstore.Unavailable
+	}
+	switch code := coded.Code(); {
+	case code == foreignKey:
+		return sqlstore.Reference
+	case code&0xFF == constraint:
+		return sqlstore.Conflict
+	case code&0xFF == tooBig, code&0xFF == mismatch:
+		return sqlstore.BadData
+	}
+	return sqlstore.Unavailable
+}

@@ -1,0 +1,37 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/storetest"
+)
+
+func open(t *testing.T, path string) *sqlstore.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return db
+}
+
+func TestContract(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (storetest.Store, func(*testing.T) storetest.Store) {
+		path := filepath.Join(t.TempDir(), "odd #%3F name?.db")
+		return open(t, path), func(t *testing.T) storetest.Store { return open(t, path) }
+	})
+}
+
+func TestContractInMemory(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (storetest.Store, func(*testing.T) storetest.Store) {
+		return open(t, sqlite.Memory), nil
+	})
+}

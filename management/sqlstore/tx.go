@@ -1,0 +1,188 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+)
+
+// A tx is a transaction that writes.
+type tx struct {
+	db *DB
+	pg *sql.Tx // on PostgreSQL
+}
+
+// atomic runs f in a transaction that writes. If it lost against another one, it
+// is run again.
+func (db *DB) atomic(ctx context.Context, f func(*tx) error) error {
+	const tries = 5
+	for try := 1; ; try++ {
+		err := db.try(ctx, f)
+		if err == nil || try == tries || db.d.Fault(err) != Retry {
+			return err
+		}
+	}
+}
+
+func (db *DB) try(ctx context.Context, f func(*tx) error) error {
+	if !db.d.Postgres {
+		return db.writer.atomic(ctx, db, f)
+	}
+	pg, err := db.writing.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer pg.Rollback() // of no effect after a commit
+	if err := f(&tx{db, pg}); err != nil {
+		return err
+	}
+	return pg.Commit()
+}
+
+// lock makes the transaction the only one that writes about a project, until it
+// ends. SQLite has one writer anyway. Several projects are locked in ascending
+// order.
+func (t *tx) lock(ctx context.Context, project int64) error {
+	if t.pg == nil {
+		return nil
+	}
+	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2)", lockClass, int32(uint32(project)))
+	return err
+}
+
+// lockClass keeps our advisory locks apart from those of others: "flag".
+const lockClass = 0x666c6167
+
+// run executes a statement and returns how many rows it changed. If scan is not
+// nil, it is called for each row that the statement returns, and they are
+// counted.
+func (t *tx) run(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) (int64, error) {
+	var rows *sql.Rows
+	var result sql.Result
+	var err error
+	switch {
+	case t.pg != nil && scan != nil:
+		rows, err = t.pg.QueryContext(ctx, t.db.d.bind(query), args...)
+	case t.pg != nil:
+		result, err = t.pg.ExecContext(ctx, t.db.d.bind(query), args...)
+	default:
+		var s *sql.Stmt
+		if s, err = t.db.writer.prepare(ctx, query); err != nil {
+			return 0, err
+		}
+		if scan != nil {
+			rows, err = s.QueryContext(ctx, args...)
+		} else {
+			result, err = s.ExecContext(ctx, args...)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if scan == nil {
+		return result.RowsAffected()
+	}
+	defer rows.Close()
+	var n int64
+	for rows.Next() {
+		n++
+		if err := scan(rows); err != nil {
+			return n, err
+		}
+	}
+	return n, rows.Err()
+}
+
+// exec is run for statements that return nothing.
+func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	return t.run(ctx, query, args, nil)
+}
+
+// A writer is the one connection through which SQLite is written, with its
+// prepared statements. database/sql alone would prepare each statement anew for
+// every transaction.
+type writer struct {
+	mu       sync.Mutex // held by a transaction
+	conn     *sql.Conn
+	prepared map[string]*sql.Stmt
+}
+
+// atomic runs f in a transaction. Once it has begun it is not interrupted: its
+// statements are short, and an interrupted commit has an unknown outcome.
+func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if w.conn == nil {
+		if w.conn, err = db.writing.Conn(ctx); err != nil {
+			return err
+		}
+		w.prepared = make(map[string]*sql.Stmt)
+	}
+	t := &tx{db: db}
+	if _, err := t.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return errors.Join(err, w.reset())
+	}
+	done := false
+	defer func() {
+		if done {
+			return
+		}
+		// Also after a panic. A connection that cannot even roll back is of no
+		// use any more.
+		if _, e := t.exec(ctx, "ROLLBACK"); e != nil {
+			err = errors.Join(err, w.reset())
+		}
+	}()
+	if err := f(t); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, "COMMIT")
+	done = err == nil
+	return err
+}
+
+// mostStatements is how many prepared statements are kept. There are a few
+// dozen, most of them in as many sizes as rowsPerStatement allows.
+const mostStatements = 1000
+
+func (w *writer) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s := w.prepared[query]; s != nil {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.prepared) >= mostStatements {
+		for query, s := range w.prepared {
+			_ = s.Close()
+			delete(w.prepared, query)
+		}
+	}
+	w.prepared[query] = s
+	return s, nil
+}
+
+// reset gives the connection up; the next transaction opens another.
+func (w *writer) reset() error {
+	if w.conn == nil {
+		return nil
+	}
+	for _, s := range w.prepared {
+		_ = s.Close()
+	}
+	err := w.conn.Close()
+	w.conn, w.prepared = nil, nil
+	return err
+}
+
+func (w *writer) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reset()
+}
