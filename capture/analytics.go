@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 	if len(list) == 0 {
 		return refuse("empty_batch", "The batch holds no event.")
 	}
-	if _, ok := parseTime(decoded(created)); !ok {
+	if _, ok := parseTime(string(text(created))); !ok {
 		return refuse("invalid_batch", "The field created_at must be a time such as 2026-01-02T15:04:05.999Z.")
 	}
 	for i := range list {
@@ -114,6 +115,7 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 	library := r.library()
 	for i := range list {
 		e := &list[i]
+		w.left = len(list) - i
 		event, details := e.event(&w, library)
 		result := Result{UUID: e.id, Result: "ok", Event: -1}
 		switch {
@@ -157,7 +159,7 @@ type analyticsEvent struct {
 
 func (e *analyticsEvent) read(v jsonscan.Value) error {
 	if v.Kind() != jsonscan.Object {
-		return refuse("request_parsing_error", "An event must be an object, not %s.", clip(v))
+		return refuse("request_parsing_error", "An event must be an object, not %s.", describe(v))
 	}
 	for o := v.Object(); o.Next(); {
 		value := o.Value()
@@ -168,7 +170,7 @@ func (e *analyticsEvent) read(v jsonscan.Value) error {
 		case "event":
 			e.rawEvent.event = value
 		case "uuid":
-			e.id = decoded(value)
+			e.id = string(text(value))
 			if value.Kind() != jsonscan.String {
 				e.id = "no string"
 			}
@@ -195,7 +197,7 @@ func (e *analyticsEvent) read(v jsonscan.Value) error {
 
 // event makes an Event, or says why it is dropped.
 func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, details string) {
-	event.Name = decoded(e.rawEvent.event)
+	event.Name = string(text(e.rawEvent.event))
 	switch {
 	case blank(event.Name):
 		return event, "missing_event_name"
@@ -205,18 +207,18 @@ func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, detai
 		return event, "event_name_too_long"
 	}
 	event.Name = identifier(event.Name, MaxName)
-	long := len(e.rawEvent.id) > MaxID && utf8.RuneCountInString(fullID(e.rawEvent.id)) > MaxID
-	event.DistinctID = distinctID(e.rawEvent.id)
+	id := idText(e.rawEvent.id)
+	event.DistinctID = identifier(string(id), MaxID)
 	switch {
-	case blank(event.DistinctID):
+	case len(bytes.TrimSpace(id)) == 0:
 		return event, "missing_distinct_id"
-	case long:
+	case utf8.RuneCount(id) > MaxID:
 		return event, "distinct_id_too_large"
 	}
 	if e.badProperties {
 		return event, "malformed_event_properties"
 	}
-	stated, ok := parseTime(decoded(e.timestamp))
+	stated, ok := parseTime(string(text(e.timestamp)))
 	if !ok {
 		return event, "invalid_event_timestamp"
 	}
@@ -229,14 +231,6 @@ func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, detai
 	event.Time = w.clock.at(stated, exact || e.known.exact)
 	event.Properties = w.properties(&e.rawEvent, more)
 	return event, ""
-}
-
-// fullID is a distinct ID before it is cut.
-func fullID(v jsonscan.Value) string {
-	if v.Kind() == jsonscan.String {
-		return decoded(v)
-	}
-	return string(v)
 }
 
 // more returns the properties that this route has elsewhere.

@@ -140,40 +140,39 @@ func (c *Collector) Run(ctx context.Context) error {
 	writing := context.WithoutCancel(ctx)
 	var batch []Event
 	for {
-		select {
-		case <-c.arrived:
-		case <-ctx.Done():
-			c.mu.Lock()
-			c.closed = true
-			c.mu.Unlock()
-		}
-		for {
-			groups, closed := c.take()
-			if len(groups) == 0 {
-				if closed {
-					return nil
-				}
-				break
-			}
+		closing := ctx.Err() != nil
+		groups := c.take(closing)
+		switch {
+		case len(groups) > 0:
 			batch = c.write(writing, groups, batch)
+			clear(groups) // the queue grows in the same memory
+		case closing:
+			return nil
+		default:
+			select {
+			case <-c.arrived:
+			case <-ctx.Done():
+			}
 		}
 	}
 }
 
-// take takes the groups of one batch off the queue.
-func (c *Collector) take() (groups []*group, closed bool) {
+// take takes the groups of one batch off the queue. If it is to close the
+// Collector, no more arrive.
+func (c *Collector) take(closing bool) []*group {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.closed = closing
 	n, events := 0, 0
 	for n < len(c.groups) && (n == 0 || events+len(c.groups[n].events) <= c.c.MaxBatch) {
 		events += len(c.groups[n].events)
 		n++
 	}
-	groups = c.groups[:n:n]
+	groups := c.groups[:n:n]
 	if c.groups = c.groups[n:]; len(c.groups) == 0 {
 		c.groups = nil
 	}
-	return groups, c.closed
+	return groups
 }
 
 // write writes groups and tells those who wait for them. buffer is memory for
@@ -188,25 +187,29 @@ func (c *Collector) write(ctx context.Context, groups []*group, buffer []Event) 
 		batch = buffer
 	}
 	err := c.sink(ctx, batch)
-	faults, only := eventErrors(err)
-	if err != nil && !only && len(groups) > 1 && !transient(err) {
+	faults, only := batchErrors(err, len(batch))
+	if !only && len(groups) > 1 && !transient(err) {
 		// One of them may be to blame: its neighbours must not suffer.
 		for _, g := range groups {
-			buffer = c.write(ctx, []*group{g}, buffer)
+			if !transient(err) {
+				err = c.sink(ctx, g.events)
+			}
+			faults, only = batchErrors(err, len(g.events))
+			c.finish(g, outcome(err, faults, only, 0, len(g.events)))
 		}
-		return buffer
+	} else {
+		first := 0
+		for _, g := range groups {
+			c.finish(g, outcome(err, faults, only, first, len(g.events)))
+			first += len(g.events)
+		}
 	}
-	first := 0
-	for _, g := range groups {
-		c.finish(g, outcome(err, faults, only, first, len(g.events)))
-		first += len(g.events)
-	}
-	clear(buffer[:cap(buffer)])
 	const most = 10_000 // of what a single huge request left behind
 	if cap(buffer) > most {
 		return nil
 	}
-	return buffer
+	clear(buffer)
+	return buffer[:0]
 }
 
 // sink calls the Sink. A panic of it is an error like any other.
@@ -241,6 +244,16 @@ func transient(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
+// batchErrors is eventErrors for a batch of n events. An index that none of them
+// has blames nobody, although something is not stored.
+func batchErrors(err error, n int) (list []*EventError, only bool) {
+	list, only = eventErrors(err)
+	for _, e := range list {
+		only = only && e.Index >= 0 && e.Index < n
+	}
+	return list, only
+}
+
 // eventErrors returns the EventErrors that err is or joins, and whether that is
 // all it is.
 func eventErrors(err error) (list []*EventError, only bool) {
@@ -255,7 +268,7 @@ func eventErrors(err error) (list []*EventError, only bool) {
 			more, ok := eventErrors(inner)
 			list, only = append(list, more...), only && ok
 		}
-		return list, only
+		return list, only && len(list) > 0
 	}
 	return nil, false
 }

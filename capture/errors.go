@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
 // The kinds of [RequestError].
@@ -52,8 +54,22 @@ func unparsable(format string, args ...any) error {
 }
 
 // wrongField refuses a request for one field.
-func wrongField(name string, value []byte, want string) error {
-	return unparsable("field %q must be %s, not %s", name, want, clip(value))
+func wrongField(name string, value jsonscan.Value, want string) error {
+	return unparsable("field %q must be %s, not %s", name, want, describe(value))
+}
+
+// describe says what a value is. It does not quote texts, nor what may hold
+// them: the API key may be in there.
+func describe(v jsonscan.Value) string {
+	switch v.Kind() {
+	case jsonscan.String:
+		return "a string"
+	case jsonscan.Array:
+		return "an array"
+	case jsonscan.Object:
+		return "an object"
+	}
+	return clip(v)
 }
 
 // clip shortens a value for an error.

@@ -3,7 +3,9 @@ package capture
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,7 +30,8 @@ const (
 	maxKey = 64
 )
 
-// A Property is a name and a value in JSON.
+// A Property is a name and a value in JSON. The name is written as it is, so it
+// must not need escapes.
 type Property struct {
 	Name  string
 	Value string
@@ -47,7 +50,8 @@ type Request struct {
 
 	// Agent tells the properties that the User-Agent gives ($browser, $os, …),
 	// Geo those of the client's address. Each is called at most once, and only
-	// for events that do not bring properties of that sort themselves. Nil:
+	// for events that do not bring properties of that sort themselves. What
+	// they return is copied into each such event, so it should be short. Nil:
 	// there are none.
 	Agent func() []Property
 	Geo   func() []Property
@@ -64,8 +68,13 @@ type Batch struct {
 
 	r     Request
 	clock clock
+	ip    string // r.IP as a property's value
 	agent lazy
 	geo   lazy
+
+	left   int        // events that were not made yet
+	memory []byte     // for properties
+	added  []Property // used again for each event
 }
 
 // lazy asks for properties when they are first needed.
@@ -85,6 +94,9 @@ func (l *lazy) get(ask func() []Property) []Property {
 // wire.md §2.3. All events are read or none; the error is then a
 // [*RequestError]. Project is left zero in the events. Nothing refers to body
 // afterwards.
+//
+// Parse uses the memory of Events again. Who has given them away, to a
+// [Collector] for example, sets Events to nil first.
 func (b *Batch) Parse(body []byte, r Request) error {
 	*b = Batch{r: r, Events: b.Events[:0]}
 	r.Now = r.Now.UTC().Truncate(time.Microsecond)
@@ -101,7 +113,11 @@ func (b *Batch) Parse(body []byte, r Request) error {
 	if err != nil {
 		return err
 	}
-	return b.read(raw)
+	if err := b.read(raw); err != nil {
+		b.Events = b.Events[:0]
+		return err
+	}
+	return nil
 }
 
 // shape finds out which shape a body has and returns its events. Of a batch it
@@ -109,39 +125,40 @@ func (b *Batch) Parse(body []byte, r Request) error {
 func (b *Batch) shape(v jsonscan.Value) ([]rawEvent, error) {
 	switch v.Kind() {
 	case jsonscan.Array:
-		return b.list(v, false)
+		return list(v, false)
 	case jsonscan.Object:
 	default:
 		return nil, unparsable("the body must be an object or an array")
 	}
-	var batch jsonscan.Value
-	var key string
+	var batch, sentAt, historical jsonscan.Value
+	var keys [2][]byte // by precedence
 	for o := v.Object(); o.Next(); {
 		value := o.Value()
+		var err error
 		switch string(name(&o)) {
 		case "batch":
 			batch = value
-		case "api_key", "token":
-			text, err := optionalText("api_key", value)
-			if err != nil {
-				return nil, err
-			}
-			if text != "" {
-				key = text
-			}
+		case "api_key":
+			keys[0], err = keyText("api_key", value)
+		case "token":
+			keys[1], err = keyText("token", value)
 		case "sent_at":
-			if t, ok := parseTime(decoded(value)); ok {
-				b.clock.sentAt = t
-			}
+			sentAt = value
 		case "historical_migration":
-			b.Historical, _ = value.Bool()
+			historical = value
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if batch.Kind() == jsonscan.Array {
-		b.APIKey = key
-		return b.list(batch, key == "")
+		if t, ok := parseTime(string(text(sentAt))); ok && t != outOfRange {
+			b.clock.sentAt = t
+		}
+		b.Historical, _ = historical.Bool()
+		b.APIKey = string(firstOf(keys[:]))
+		return list(batch, keys[0] == nil && keys[1] == nil)
 	}
-	b.clock.sentAt = b.r.SentAt // an event's own sent_at is ignored
 	var e rawEvent
 	if err := e.read(v); err != nil {
 		return nil, err
@@ -151,7 +168,7 @@ func (b *Batch) shape(v jsonscan.Value) ([]rawEvent, error) {
 
 // list reads an array of events. bare says that it is that of a batch without an
 // API key, whose events then must have one each.
-func (b *Batch) list(v jsonscan.Value, bare bool) ([]rawEvent, error) {
+func list(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 	var list []rawEvent
 	for a := v.Array(); a.Next(); {
 		if len(list) == MaxEvents {
@@ -161,8 +178,11 @@ func (b *Batch) list(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 		if err := e.read(a.Value()); err != nil {
 			return nil, err
 		}
-		if bare && e.key == "" {
+		if bare && len(e.key) == 0 {
 			return nil, errShape
+		}
+		if list == nil { // most batches have events of about the same size
+			list = make([]rawEvent, 0, min(MaxEvents, len(v)/len(a.Value())+1))
 		}
 		list = append(list, e)
 	}
@@ -174,7 +194,7 @@ func (b *Batch) list(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 
 // A rawEvent is an event as it was sent. It refers to the body.
 type rawEvent struct {
-	key        string
+	key        []byte
 	engage     bool // it has a distinct ID where /engage has it
 	event      jsonscan.Value
 	id         jsonscan.Value
@@ -199,26 +219,26 @@ type knownProperties struct {
 	exact   bool // $ignore_sent_at
 	badMode bool // $cookieless_mode is no boolean
 	id      jsonscan.Value
-	key     string
+	key     []byte
 }
 
 func (e *rawEvent) read(v jsonscan.Value) error {
 	if v.Kind() != jsonscan.Object {
-		return unparsable("an event must be an object, not %s", clip(v))
+		return unparsable("an event must be an object, not %s", describe(v))
 	}
 	var id, dollarID jsonscan.Value
-	var keys [3]string // by precedence
+	var keys [4][]byte // by precedence
 	for o := v.Object(); o.Next(); {
 		value := o.Value()
 		null := value.Kind() == jsonscan.Null
 		var err error
-		switch n := name(&o); string(n) {
+		switch string(name(&o)) {
 		case "token":
-			keys[0], err = optionalText(string(n), value)
+			keys[0], err = keyText("token", value)
 		case "$token":
-			keys[1], err = optionalText(string(n), value)
+			keys[1], err = keyText("$token", value)
 		case "api_key":
-			keys[2], err = optionalText(string(n), value)
+			keys[2], err = keyText("api_key", value)
 		case "distinct_id":
 			if !null {
 				id = value
@@ -228,19 +248,19 @@ func (e *rawEvent) read(v jsonscan.Value) error {
 				dollarID = value
 			}
 		case "event":
-			e.event, err = text(string(n), value)
+			e.event, err = stringOf("event", value)
 		case "uuid":
-			e.uuid, err = text(string(n), value)
+			e.uuid, err = stringOf("uuid", value)
 		case "timestamp":
-			e.timestamp, err = text(string(n), value)
+			e.timestamp, err = stringOf("timestamp", value)
 		case "offset":
 			e.offset = value
 		case "properties":
-			e.properties, err = object(string(n), value)
+			e.properties, err = objectOf("properties", value)
 		case "$set":
-			e.set, err = object(string(n), value)
+			e.set, err = objectOf("$set", value)
 		case "$set_once":
-			e.setOnce, err = object(string(n), value)
+			e.setOnce, err = objectOf("$set_once", value)
 		}
 		if err != nil {
 			return err
@@ -255,10 +275,16 @@ func (e *rawEvent) read(v jsonscan.Value) error {
 	if e.id == nil {
 		e.id = e.known.id
 	}
-	for _, key := range append(keys[:], e.known.key) {
-		if key != "" {
-			e.key = key
-			break
+	keys[3] = e.known.key
+	e.key = firstOf(keys[:])
+	return nil
+}
+
+// firstOf returns the first text that is not empty.
+func firstOf(texts [][]byte) []byte {
+	for _, s := range texts {
+		if len(s) > 0 {
+			return s
 		}
 	}
 	return nil
@@ -275,14 +301,14 @@ func (k *knownProperties) read(properties jsonscan.Value) {
 		switch n := name(&o); string(n) {
 		case "token":
 			// Not all events that have a property of this name mean it so.
-			k.key = decoded(value)
+			k.key = text(value)
 		case "distinct_id":
 			if value.Kind() != jsonscan.Null {
 				k.id = value
 			}
 		case "$ip":
 			k.ip = true
-		case "$browser", "$os", "$device_type":
+		case "$browser", "$browser_version", "$os", "$os_version", "$device", "$device_type", "$raw_user_agent":
 			k.agent = true
 		case "$geoip_disable":
 			k.noGeo, _ = value.Bool()
@@ -318,25 +344,27 @@ func (b *Batch) read(list []rawEvent) error {
 	if len(list) == 1 && list[0].event == nil && (!b.r.Engage || !list[0].engage) {
 		return errShape
 	}
+	b.APIKey = strings.TrimSpace(b.APIKey)
 	if b.APIKey == "" {
 		for i := range list {
-			key := list[i].key
+			key := bytes.TrimSpace(list[i].key)
 			switch {
-			case key == "":
+			case len(key) == 0:
 				return errNoKey
 			case i == 0:
-				b.APIKey = key
-			case strings.TrimSpace(key) != strings.TrimSpace(b.APIKey):
+				b.APIKey = string(key)
+			case string(key) != b.APIKey:
 				return errKeys
 			}
 		}
 	}
-	b.APIKey = strings.TrimSpace(b.APIKey)
 	if err := checkKey(b.APIKey); err != nil {
 		return err
 	}
 	performance := 0
+	b.Events = slices.Grow(b.Events, len(list))
 	for i := range list {
+		b.left = len(list) - i
 		e := &list[i]
 		if e.event == nil {
 			if !b.r.Engage || !e.engage {
@@ -385,7 +413,7 @@ func checkKey(key string) error {
 func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	event.Name = "$identify" // what /engage means without a name
 	if e.event != nil {
-		event.Name = identifier(decoded(e.event), MaxName)
+		event.Name = identifier(string(text(e.event)), MaxName)
 	}
 	if event.Name == "" {
 		return event, false, errName
@@ -401,9 +429,9 @@ func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	if event.Time, err = b.time(e); err != nil {
 		return event, false, err
 	}
-	if s := decoded(e.uuid); s != "" {
-		if event.UUID, err = ParseUUID(s); err != nil {
-			return event, false, wrongField("uuid", e.uuid, "a UUID or empty")
+	if s := text(e.uuid); len(s) > 0 {
+		if event.UUID, err = parseUUID(s); err != nil {
+			return event, false, unparsable("field \"uuid\" must be a UUID or empty, not %s", clip(e.uuid))
 		}
 	} else {
 		event.UUID = NewUUID(event.Time)
@@ -419,12 +447,12 @@ func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 func (b *Batch) time(e *rawEvent) (time.Time, error) {
 	if e.offset != nil && e.offset.Kind() != jsonscan.Null {
 		offset, ok := e.offset.Float()
-		if !ok || offset != float64(int64(offset)) {
+		if !ok || offset != math.Trunc(offset) {
 			return time.Time{}, wrongField("offset", e.offset, "a whole number of milliseconds")
 		}
-		return b.clock.before(int64(offset)), nil
+		return b.clock.before(offset), nil
 	}
-	t, _ := parseTime(decoded(e.timestamp))
+	t, _ := parseTime(string(text(e.timestamp)))
 	return b.clock.at(t, e.known.exact), nil
 }
 
@@ -433,9 +461,12 @@ func (b *Batch) time(e *rawEvent) (time.Time, error) {
 // added as they are.
 func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 	k := &e.known
-	added := more
+	added := append(b.added[:0], more...)
 	if b.r.IP.IsValid() && !k.ip {
-		added = append(added, Property{"$ip", `"` + b.r.IP.String() + `"`})
+		if b.ip == "" {
+			b.ip = `"` + b.r.IP.WithZone("").String() + `"` // a zone may be any text
+		}
+		added = append(added, Property{"$ip", b.ip})
 	}
 	if !k.agent && b.r.Agent != nil {
 		added = append(added, b.agent.get(b.r.Agent)...)
@@ -447,8 +478,9 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 	for _, p := range added {
 		size += len(p.Name) + len(p.Value) + len(`"":,`)
 	}
-	dst := append(make([]byte, 0, size), '{')
-	member := func(name string, value []byte) {
+	b.added = added
+	dst := append(b.allocate(size), '{')
+	member := func(name, value []byte) {
 		if len(dst) > 1 {
 			dst = append(dst, ',')
 		}
@@ -460,7 +492,7 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 			switch n := string(name(&o)); {
 			case n == "$set" && e.set != nil, n == "$set_once" && e.setOnce != nil:
 			default:
-				member(string(o.Key()), o.Value())
+				member(o.Key(), o.Value())
 			}
 		}
 	case k.nonEmpty:
@@ -468,15 +500,31 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 		dst = append(dst, bytes.TrimSpace(inner[1:len(inner)-1])...)
 	}
 	if e.set != nil {
-		member("$set", e.set)
+		member([]byte("$set"), e.set)
 	}
 	if e.setOnce != nil {
-		member("$set_once", e.setOnce)
+		member([]byte("$set_once"), e.setOnce)
 	}
 	for _, p := range added {
-		member(p.Name, []byte(p.Value))
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(append(dst, '"'), p.Name...), `":`...), p.Value...)
 	}
-	return append(dst, '}')
+	dst = append(dst, '}')
+	b.memory = b.memory[len(dst):]
+	return dst[:len(dst):len(dst)]
+}
+
+// allocate returns memory for size bytes, what is free of a piece that several
+// events share. Events of one request are stored together, so that no event
+// keeps the memory of others alive for long.
+func (b *Batch) allocate(size int) []byte {
+	const most = 64 << 10
+	if len(b.memory) < size {
+		b.memory = make([]byte, max(size, min(size*b.left, most)))
+	}
+	return b.memory[:0]
 }
 
 // name returns the name of the current member.
@@ -487,17 +535,21 @@ func name(o *jsonscan.Members) []byte {
 	return o.AppendKey(nil)
 }
 
-// decoded returns the text of a string, "" for anything else.
-func decoded(v jsonscan.Value) string {
+// text returns the text of a string, nil for anything else. It may share the
+// memory of v.
+func text(v jsonscan.Value) []byte {
+	if s, ok := v.Plain(); ok {
+		return s
+	}
 	s, ok := v.AppendString(nil)
 	if !ok {
-		return ""
+		return nil
 	}
-	return string(s)
+	return s
 }
 
-// text returns v if it is a string and nil if it is null.
-func text(field string, v jsonscan.Value) (jsonscan.Value, error) {
+// stringOf returns v if it is a string and nil if it is null.
+func stringOf(field string, v jsonscan.Value) (jsonscan.Value, error) {
 	switch v.Kind() {
 	case jsonscan.String:
 		return v, nil
@@ -507,16 +559,14 @@ func text(field string, v jsonscan.Value) (jsonscan.Value, error) {
 	return nil, wrongField(field, v, "a string")
 }
 
-func optionalText(field string, v jsonscan.Value) (string, error) {
-	v, err := text(field, v)
-	if err != nil {
-		return "", &RequestError{ErrMalformed, "failed to parse request: field \"" + field + "\" must be a string"} // it may be a key: do not quote it
-	}
-	return decoded(v), nil
+// keyText returns the text of an API key, nil if v is null.
+func keyText(field string, v jsonscan.Value) ([]byte, error) {
+	v, err := stringOf(field, v)
+	return text(v), err
 }
 
-// object returns v if it is an object and nil if it is null.
-func object(field string, v jsonscan.Value) (jsonscan.Value, error) {
+// objectOf returns v if it is an object and nil if it is null.
+func objectOf(field string, v jsonscan.Value) (jsonscan.Value, error) {
 	switch v.Kind() {
 	case jsonscan.Object:
 		return v, nil
@@ -526,22 +576,26 @@ func object(field string, v jsonscan.Value) (jsonscan.Value, error) {
 	return nil, wrongField(field, v, "an object")
 }
 
-// distinctID returns a distinct ID as text: a string's text, of other values
-// their JSON, without NUL and not longer than it may be. It is "" without one.
-func distinctID(v jsonscan.Value) string {
+// distinctID returns a distinct ID without NUL and not longer than it may be.
+// It is "" without one.
+func distinctID(v jsonscan.Value) string { return identifier(string(idText(v)), MaxID) }
+
+// idText returns a distinct ID as text: a string's text, of other values their
+// JSON. It may share the memory of v.
+func idText(v jsonscan.Value) []byte {
 	switch v.Kind() {
 	case jsonscan.String:
-		return identifier(decoded(v), MaxID)
+		return text(v)
 	case jsonscan.Invalid, jsonscan.Null:
-		return ""
+		return nil
 	case jsonscan.Object, jsonscan.Array:
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, v); err != nil {
-			return ""
+			return nil
 		}
-		return identifier(compact.String(), MaxID)
+		return compact.Bytes()
 	default:
-		return identifier(string(v), MaxID)
+		return v
 	}
 }
 
@@ -555,7 +609,7 @@ func identifier(s string, most int) string {
 		n := 0
 		for i := range s {
 			if n == most {
-				return s[:i]
+				return strings.Clone(s[:i]) // the rest may be large
 			}
 			n++
 		}
@@ -566,11 +620,13 @@ func identifier(s string, most int) string {
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // ParseUUID reads a UUID in the form of RFC 4122, 36 characters.
-func ParseUUID(s string) (uuid.UUID, error) {
+func ParseUUID(s string) (uuid.UUID, error) { return parseUUID([]byte(s)) }
+
+func parseUUID(s []byte) (uuid.UUID, error) {
 	if len(s) != len("00000000-0000-0000-0000-000000000000") {
 		return uuid.UUID{}, ErrMalformed
 	}
-	return uuid.Parse(s)
+	return uuid.ParseBytes(s)
 }
 
 // NewUUID returns a random UUID of version 7 whose time is t, so that events

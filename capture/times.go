@@ -17,13 +17,14 @@ var layouts = [...]string{
 	time.DateOnly,
 }
 
-// outOfRange stands for times that have no four-digit year.
-var outOfRange = time.Unix(0, 0).UTC()
+// outOfRange stands for times that have no four-digit year. It stays one when
+// the clock of a client is corrected.
+var outOfRange = time.Date(100_000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // parseTime reads a time as SDKs write it: RFC 3339 with any number of fraction
 // digits, a blank instead of the T, any form of the zone or none, which means
-// UTC, or only a date (wire.md §2.6). A year below 0 or above 9999 makes it
-// 1970-01-01.
+// UTC, or only a date (wire.md §2.6). A year below 0 or above 9999 is
+// outOfRange.
 func parseTime(s string) (time.Time, bool) {
 	s = strings.TrimSpace(s)
 	const date = len("2006-01-02")
@@ -41,7 +42,7 @@ func parseTime(s string) (time.Time, bool) {
 	}
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, s); err == nil {
-			return inRange(t), true
+			return t.UTC(), true
 		}
 	}
 	return time.Time{}, false
@@ -55,18 +56,21 @@ func oddYear(s string) bool {
 		digits = s[1:]
 	}
 	year, rest, _ := strings.Cut(digits, "-")
-	if strings.Trim(year, "0123456789") != "" || len(rest) < len("01-02") {
+	if !number(year) || len(rest) < len("01-02") || !number(rest[:2]) || rest[2] != '-' || !number(rest[3:5]) {
 		return false
 	}
 	return len(year) > 4 || negative && len(year) == 4
 }
 
+// number reports whether s consists of digits.
+func number(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
 // inRange makes t what is stored: UTC with microseconds, with a year that all
-// stores know.
+// stores know. Other years become 1970-01-01.
 func inRange(t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Microsecond)
 	if y := t.Year(); y < 0 || y > 9999 {
-		return outOfRange
+		return time.Unix(0, 0).UTC()
 	}
 	return t
 }
@@ -80,31 +84,30 @@ type clock struct {
 	sentAt time.Time // of sending, on the client's; zero if unknown
 }
 
-// at returns when an event happened. stated is its timestamp, zero if it has
-// none that can be read; exact says that it was not set by the clock that sentAt
-// is from.
+// at returns when an event happened. stated is its timestamp; exact says that it
+// was not set by the clock that sentAt is from. The zero Time, which programs
+// write that have none, counts as no timestamp.
 func (c clock) at(stated time.Time, exact bool) time.Time {
 	if stated.IsZero() {
 		return c.now
 	}
 	t := stated
 	if !c.sentAt.IsZero() && !exact {
-		t = t.Add(c.now.Sub(c.sentAt)) // saturates, so that it is out of range
+		// A Duration is too short for what clients may say.
+		t = time.Unix(t.Unix()+c.now.Unix()-c.sentAt.Unix(), int64(t.Nanosecond()+c.now.Nanosecond()-c.sentAt.Nanosecond()))
 	}
-	t = inRange(t)
-	if t.Sub(c.now) > mostAhead {
-		return c.now
-	}
-	return t
+	return c.past(t)
 }
 
 // before returns the time that lies offset milliseconds before arrival.
-func (c clock) before(offset int64) time.Time {
-	const most = int64(1<<63-1) / int64(time.Millisecond)
-	if offset > most || offset < -most {
-		return c.now
-	}
-	t := inRange(c.now.Add(-time.Duration(offset) * time.Millisecond))
+func (c clock) before(offset float64) time.Time {
+	const most = 10_000 * 366 * 24 * 60 * 60 * 1000 // ten thousand years
+	return c.past(time.UnixMicro(c.now.UnixMicro() - int64(max(-most, min(offset, most)))*1000))
+}
+
+// past returns t as it is stored, now if it is too far in the future.
+func (c clock) past(t time.Time) time.Time {
+	t = inRange(t)
 	if t.Sub(c.now) > mostAhead {
 		return c.now
 	}

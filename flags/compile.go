@@ -631,8 +631,8 @@ func (c *compiler) behaviour(f *flag, m *Flag) {
 		c.s.deviceSlot = c.rawSlot(ownerPerson, "$device_id")
 	}
 	if m.EnsureExperienceContinuity && f.aggregation == ownerPerson && !f.device {
-		f.continuity = int32(c.s.continuityFlags)
-		c.s.continuityFlags++
+		f.continuity = int32(len(c.s.continuityFlags))
+		c.s.continuityFlags = append(c.s.continuityFlags, f.key)
 		if c.s.anonymousSlot < 0 {
 			c.s.anonymousSlot = c.rawSlot(ownerPerson, "$anon_distinct_id")
 		}

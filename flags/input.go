@@ -176,7 +176,7 @@ func (in *Input) bind(s *Snapshot, distinctID string, f runtime.Filter, now time
 		in.snap = s
 		in.slots = grown(in.slots, len(s.slots))
 		in.groups = grown(in.groups, len(s.groupNames))
-		in.overrides = grown(in.overrides, s.continuityFlags)
+		in.overrides = grown(in.overrides, len(s.continuityFlags))
 		in.members = grown(in.members, len(s.storedCohorts))
 		in.memo = grown(in.memo, len(s.checks))
 		in.cohorts = grown(in.cohorts, len(s.cohorts))
@@ -359,6 +359,16 @@ func (in *Input) SetGeo(name, value string) {
 	}
 	in.slots[i].gen = in.gen - 1
 	in.set(i, property{kind: jsonscan.String, textual: value, have: haveText, origin: fromGeo})
+}
+
+// SetPersonCreated tells when the stored person was created, which conditions of
+// type person_metadata ask for. What the request says about it wins.
+func (in *Input) SetPersonCreated(t time.Time) {
+	i := in.snap.createdSlot
+	if i < 0 || in.slots[i].gen == in.gen {
+		return
+	}
+	in.set(i, property{kind: jsonscan.String, textual: t.UTC().Format(time.RFC3339Nano), have: haveText, origin: fromStore})
 }
 
 // SetOverride adds a stored hash key of experience continuity for a flag.

@@ -39,9 +39,9 @@ type Snapshot struct {
 	// Slots of properties that evaluation itself reads, or -1.
 	idSlot, createdSlot, deviceSlot, anonymousSlot int32
 
-	continuityFlags int
-	longestPrefix   int  // of flag.prefix
-	cyclic          bool // some flag is on a dependency cycle
+	continuityFlags []string // keys
+	longestPrefix   int      // of flag.prefix
+	cyclic          bool     // some flag is on a dependency cycle
 
 	// Sets of flags, 64 per word: those that each runtime.Kind may see, and of
 	// them (whatever the Kind) those without evaluation contexts and those for
@@ -167,6 +167,11 @@ func (s *Snapshot) Problems() []Problem { return s.problems }
 // plain hexadecimal text.
 func (s *Snapshot) ETag() string { return s.etag }
 
+// ContinuityFlags returns the keys of the flags with experience continuity: those
+// whose hash key is to be stored when a person identifies (evaluation.md §12).
+// The slice must not be changed.
+func (s *Snapshot) ContinuityFlags() []string { return s.continuityFlags }
+
 // MinimalFlagCalledEvents passes on the definitions' switch of the same name.
 func (s *Snapshot) MinimalFlagCalledEvents() bool { return s.minimal }
 
@@ -176,6 +181,10 @@ type Needs struct {
 	// these types.
 	Person bool
 	Groups []string
+
+	// PersonCreated: when the person was created, see
+	// [Input.SetPersonCreated].
+	PersonCreated bool
 
 	// Geo: the $geoip_* properties of the client's address.
 	Geo bool
@@ -222,6 +231,10 @@ func (in *Input) addNeeds(n *Needs, slots []int32) {
 			n.Geo = true
 		}
 		if p != nil || i == in.snap.idSlot {
+			continue
+		}
+		if i == in.snap.createdSlot {
+			n.PersonCreated = true
 			continue
 		}
 		if def.owner < 0 {

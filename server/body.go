@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 	"github.com/flagstaff-go/flagstaff/server/internal/lz64"
@@ -23,6 +24,8 @@ import (
 // that was needed.
 type body struct {
 	maxBody, maxDecoded int64
+	budget              *budget
+	charged             int64 // to the budget
 
 	raw      []byte // as it arrived
 	inflated []byte // gunzipped
@@ -171,7 +174,7 @@ func (b *body) read(r *http.Request) error {
 	// The length is only a promise, so more memory is given as bytes arrive.
 	b.raw = slices.Grow(b.raw, int(min(max(r.ContentLength, 0), 32<<10)+1))
 	var err error
-	if b.raw, err = readAll(b.raw, r.Body, b.maxBody); err != nil && !errors.Is(err, errTooLarge) {
+	if b.raw, err = b.readAll(b.raw, r.Body, b.maxBody); err != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errBusy) {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok { // of a handler around us
 			return errTooLarge
 		}
@@ -181,10 +184,13 @@ func (b *body) read(r *http.Request) error {
 }
 
 // readAll appends all of r to dst. The error is errTooLarge if there are more
-// than most bytes.
-func readAll(dst []byte, r io.Reader, most int64) ([]byte, error) {
+// than most bytes, and errBusy if other requests have the memory.
+func (b *body) readAll(dst []byte, r io.Reader, most int64) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {
+			if err := b.charge(int64(len(dst))); err != nil {
+				return dst, err
+			}
 			dst = slices.Grow(dst, 512)
 		}
 		n, err := r.Read(dst[len(dst):cap(dst)])
@@ -201,6 +207,36 @@ func readAll(dst []byte, r io.Reader, most int64) ([]byte, error) {
 	}
 }
 
+// A budget bounds the memory that large bodies take, of all requests together.
+// Small ones, nearly all, are not counted.
+type budget struct{ left atomic.Int64 }
+
+// uncounted is how long a buffer may be before it is charged to the budget.
+const uncounted = 1 << 20
+
+// charge takes the memory that it needs to double a buffer of n bytes. The
+// error is errBusy if it is not there.
+func (b *body) charge(n int64) error {
+	if n < uncounted || b.budget == nil {
+		return nil
+	}
+	// The old buffer and one of twice its size, for a moment.
+	if b.budget.left.Add(-2*n) < 0 {
+		b.budget.left.Add(2 * n)
+		return errBusy
+	}
+	b.charged += 2 * n
+	return nil
+}
+
+// release gives back what was charged.
+func (b *body) release() {
+	if b.charged != 0 {
+		b.budget.left.Add(b.charged)
+		b.charged = 0
+	}
+}
+
 // isGzip looks for the magic number of gzip and its only method.
 func isGzip(b []byte) bool { return bytes.HasPrefix(b, []byte{0x1F, 0x8B, 0x08}) }
 
@@ -213,9 +249,9 @@ func (b *body) inflate(payload []byte) ([]byte, error) {
 		err = b.gzip.Reset(&b.source)
 	}
 	if err == nil {
-		b.inflated, err = readAll(b.inflated[:0], b.gzip, b.maxDecoded)
+		b.inflated, err = b.readAll(b.inflated[:0], b.gzip, b.maxDecoded)
 	}
-	if err != nil && !errors.Is(err, errTooLarge) {
+	if err != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errBusy) {
 		return nil, fmt.Errorf("%w: %w", errMalformed, err)
 	}
 	return b.inflated, err

@@ -24,6 +24,7 @@ var (
 	errNoPerson    = errors.New("server: no distinct_id")
 	errBackend     = errors.New("server: backend failed")
 	errNotReady    = errors.New("server: not ready")
+	errBusy        = errors.New("server: too much memory in use by other requests")
 	errPanic       = errors.New("server: panic")
 )
 
@@ -56,6 +57,7 @@ var answers = []answer{
 	{errNotReady, http.StatusServiceUnavailable, "not ready"},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "The service did not answer in time. Please try again later."},
 	{context.Canceled, http.StatusRequestTimeout, "The client closed the request."},
+	{errBusy, http.StatusServiceUnavailable, "The service is busy. Please try again later."},
 	{errBackend, http.StatusServiceUnavailable, "The service is temporarily unavailable. Please try again later."},
 	{nil, http.StatusInternalServerError, "Internal server error. Request id: "}, // the id follows
 }
@@ -83,16 +85,12 @@ func (s *Server) fail(rt *route, x *exchange, err error) {
 		s.config.Log.Error("failed after the answer was written", "request_id", x.requestID(), "route", rt.path, "error", err)
 		return
 	}
-	a := answerTo(err)
-	body := a.body
-	if a.err == nil {
-		body += x.requestID()
-	}
-	if a.status >= http.StatusInternalServerError && !errors.Is(err, errPanic) {
-		s.config.Log.Error("request failed", "request_id", x.requestID(), "route", rt.path, "status", a.status, "error", err)
+	f := rt.failed(x, err)
+	if f.status >= http.StatusInternalServerError && !errors.Is(err, errPanic) {
+		s.config.Log.Error("request failed", "request_id", x.requestID(), "route", rt.path, "status", f.status, "error", err)
 	}
 	h := x.w.Header()
-	switch a.status {
+	switch f.status {
 	case http.StatusTooManyRequests:
 		if e, ok := errors.AsType[*rateLimitError](err); ok {
 			h["Retry-After"] = []string{strconv.Itoa(e.retryAfter)}
@@ -103,10 +101,28 @@ func (s *Server) fail(rt *route, x *exchange, err error) {
 		h["Connection"] = []string{"close"} // there may be more of the body
 	}
 	contentType := typeText
-	if body[0] == '{' {
+	if f.body[0] == '{' {
 		contentType = typeJSON
 	}
-	x.respond(a.status, contentType, []byte(body))
+	x.respond(f.status, contentType, []byte(f.body))
+}
+
+// A failure is the answer to a request that failed.
+type failure struct {
+	status int
+	body   string // JSON if it begins with a brace, otherwise text
+}
+
+// failed returns how a route answers for an error.
+func (rt *route) failed(x *exchange, err error) failure {
+	if rt.failure != nil {
+		return rt.failure(x, err)
+	}
+	a := answerTo(err)
+	if a.err == nil {
+		return failure{a.status, a.body + x.requestID()}
+	}
+	return failure{a.status, a.body}
 }
 
 // panicText describes the value of a panic. Errors of the Go runtime quote no

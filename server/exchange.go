@@ -36,7 +36,7 @@ type exchange struct {
 }
 
 func newExchange(s *Server) *exchange {
-	x := &exchange{body: body{maxBody: s.config.MaxBody, maxDecoded: s.config.MaxDecoded}}
+	x := &exchange{body: body{budget: &s.budget}}
 	x.setOverride = x.in.SetOverride
 	return x
 }
@@ -45,6 +45,7 @@ func newExchange(s *Server) *exchange {
 func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	x := s.exchanges.Get().(*exchange)
 	x.w, x.r, x.start, x.status, x.id = w, r, time.Now(), 0, ""
+	x.body.maxBody, x.body.maxDecoded = s.config.MaxBody, s.config.MaxDecoded
 	s.metrics.inFlight.Inc()
 	defer s.finish(rt, x)
 	if rt.public {
@@ -70,6 +71,7 @@ func (s *Server) finish(rt *route, x *exchange) {
 		}
 	}
 	s.metrics.inFlight.Dec()
+	x.body.release()
 	s.metrics.observe(rt, x.status, time.Since(x.start))
 	if v != nil {
 		panic(v)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/netip"
 	"sync"
+	"time"
 )
 
 // fakeProperties is a PropertyStore that writes down what it was asked.
@@ -15,6 +16,7 @@ type fakeProperties struct {
 	calls   []string
 	persons map[string]string // JSON by distinct id
 	groups  map[string]string // JSON by type/key
+	created time.Time         // of all persons
 	err     error
 }
 
@@ -32,6 +34,13 @@ func (f *fakeProperties) AppendGroup(_ context.Context, dst []byte, project int6
 	return append(dst, f.groups[groupType+"/"+groupKey]...), f.err
 }
 
+func (f *fakeProperties) PersonCreated(_ context.Context, project int64, distinctID string) (time.Time, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, fmt.Sprintf("created %d %s", project, distinctID))
+	return f.created, f.err
+}
+
 // fakeOverrides is an OverrideStore with one hash key for every person.
 type fakeOverrides struct {
 	calls     []string
@@ -39,8 +48,8 @@ type fakeOverrides struct {
 	err       error
 }
 
-func (f *fakeOverrides) Overrides(_ context.Context, project int64, distinctID, anonymousID string, found func(flagKey, hashKey string)) error {
-	f.calls = append(f.calls, fmt.Sprintf("%d %s %s", project, distinctID, anonymousID))
+func (f *fakeOverrides) Overrides(_ context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error {
+	f.calls = append(f.calls, fmt.Sprintf("%d %s %s %q", project, distinctID, anonymousID, flagKeys))
 	if f.flag != "" {
 		found(f.flag, f.key)
 	}

@@ -123,6 +123,15 @@ func (s *Server) addStored(x *exchange, p *Project, snapshot *flags.Snapshot) bo
 		if needs.Person && id != "" && !x.query.RequestPersonOnly {
 			ok = s.addPerson(ctx, x, p.ID, id) && ok
 		}
+		if needs.PersonCreated && id != "" && !x.query.RequestPersonOnly {
+			created, err := c.Properties.PersonCreated(ctx, p.ID, id)
+			switch {
+			case err != nil:
+				ok = s.storeFailed(x, "person", err)
+			case !created.IsZero():
+				x.in.SetPersonCreated(created)
+			}
+		}
 		for _, name := range x.groups {
 			ok = s.addGroup(ctx, x, p.ID, name) && ok
 		}
@@ -143,7 +152,7 @@ func (s *Server) addStored(x *exchange, p *Project, snapshot *flags.Snapshot) bo
 		if anonymous == "" {
 			anonymous = x.req.PersonText("$anon_distinct_id")
 		}
-		if err := c.Overrides.Overrides(ctx, p.ID, id, anonymous, x.setOverride); err != nil {
+		if err := c.Overrides.Overrides(ctx, p.ID, id, anonymous, snapshot.ContinuityFlags(), x.setOverride); err != nil {
 			x.in.FailOverrides()
 			ok = s.storeFailed(x, "overrides", err)
 		}

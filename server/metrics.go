@@ -21,6 +21,7 @@ type metrics struct {
 	evaluated prometheus.Counter
 	limited   prometheus.Counter
 	failures  *prometheus.CounterVec
+	events    *prometheus.CounterVec
 	routes    map[*route]routeMetrics
 }
 
@@ -30,7 +31,7 @@ type routeMetrics struct {
 	duration prometheus.Observer
 }
 
-func newMetrics(projects Projects) *metrics {
+func newMetrics(c Config) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "flagstaff_http_requests_total",
@@ -52,6 +53,10 @@ func newMetrics(projects Projects) *metrics {
 			Name: "flagstaff_store_failures_total",
 			Help: "Reads of stored data that failed, by what was read. The answers were partial.",
 		}, []string{"store"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "flagstaff_events_total",
+			Help: "Events that clients have sent, by what became of them: stored, not stored (the client is told), over the quota, or discarded on purpose.",
+		}, []string{"result"}),
 		routes: make(map[*route]routeMetrics),
 	}
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -63,16 +68,22 @@ func newMetrics(projects Projects) *metrics {
 	add := func(rt *route) {
 		m.routes[rt] = routeMetrics{m.requests.WithLabelValues(rt.path, "200"), duration.WithLabelValues(rt.path)}
 	}
-	for i := range routes {
-		add(&routes[i])
+	for _, rt := range routesOf(c) {
+		add(rt)
 	}
 	add(&unknownRoute)
 
 	r := prometheus.NewRegistry()
 	r.MustRegister(m.requests, m.inFlight, m.evaluated, m.limited, m.failures, duration,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if p, ok := projects.(enumerable); ok {
+	if p, ok := c.Projects.(enumerable); ok {
 		r.MustRegister(definitions{p})
+	}
+	if c.Capture != nil {
+		r.MustRegister(m.events, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "flagstaff_events_waiting",
+			Help: "Events that were taken and are not stored yet.",
+		}, func() float64 { return float64(c.Capture.Waiting()) }))
 	}
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 	return m

@@ -40,6 +40,10 @@ type Project struct {
 	// no flags and errorsWhileComputingFlags is true.
 	Flags *flags.Evaluator
 
+	// AnonymizeIPs says that the events of the project do not keep the
+	// client's address.
+	AnonymizeIPs bool
+
 	// ClientConfig is what clients are told with config=true.
 	ClientConfig ClientConfig
 

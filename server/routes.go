@@ -6,6 +6,7 @@ import "net/http"
 type route struct {
 	path   string
 	method string // the one that handle is for
+	also   string // another one, or ""
 	allow  string // header Allow
 
 	// public routes are for clients of other origins: they answer preflights,
@@ -13,17 +14,47 @@ type route struct {
 	public bool
 
 	handle func(*Server, *exchange) error
+
+	// failure writes errors in the route's own form; nil: as answers does.
+	failure func(*exchange, error) failure
 }
 
-// routes are all paths that the server answers. Each is served with and without
-// a trailing slash.
+// routes are all paths that a server answers. Each is served with and without a
+// trailing slash.
 var routes = []route{
-	{"/flags", http.MethodPost, allowPost, true, (*Server).flags},
-	{"/decide", http.MethodPost, allowPost, true, (*Server).decide},
+	{path: "/flags", method: http.MethodPost, allow: allowPost, public: true, handle: (*Server).flags},
+	{path: "/decide", method: http.MethodPost, allow: allowPost, public: true, handle: (*Server).decide},
 
-	{"/healthz", http.MethodGet, allowGet, false, (*Server).healthz},
-	{"/readyz", http.MethodGet, allowGet, false, (*Server).readyz},
-	{"/metrics", http.MethodGet, allowGet, false, (*Server).serveMetrics},
+	{path: "/healthz", method: http.MethodGet, allow: allowGet, handle: (*Server).healthz},
+	{path: "/readyz", method: http.MethodGet, allow: allowGet, handle: (*Server).readyz},
+	{path: "/metrics", method: http.MethodGet, allow: allowGet, handle: (*Server).serveMetrics},
+}
+
+// captureRoutes are those of a server that takes events (wire.md §2.1).
+var captureRoutes = []route{
+	captureRoute("/i/v0/e", events{}),
+	captureRoute("/batch", events{}),
+	captureRoute("/i/v0/ai/batch", events{}),
+	captureRoute("/e", events{legacy: true}),
+	captureRoute("/capture", events{legacy: true}),
+	captureRoute("/track", events{legacy: true}),
+	captureRoute("/engage", events{legacy: true, engage: true}),
+	captureRoute("/s", events{recordings: true}),
+	{
+		path: "/i/v1/analytics/events", method: http.MethodPost, allow: allowPost, public: true,
+		handle: (*Server).analytics, failure: analyticsFailure,
+	},
+	{path: "/_readiness", method: http.MethodGet, allow: allowGet, handle: (*Server).readyz},
+	{path: "/", method: http.MethodGet, allow: allowGet, handle: (*Server).healthz},
+	{path: "/_liveness", method: http.MethodGet, allow: allowGet, handle: (*Server).healthz},
+}
+
+func captureRoute(path string, e events) route {
+	return route{
+		path: path, method: http.MethodPost, also: http.MethodGet, allow: "GET, POST, OPTIONS, HEAD", public: true,
+		handle:  func(s *Server, x *exchange) error { return s.capture(x, e) },
+		failure: captureFailure,
+	}
 }
 
 const (
@@ -34,13 +65,32 @@ const (
 // unknownRoute answers all other paths.
 var unknownRoute = route{path: "other", public: true}
 
+// routes returns those of the tables that this server has.
+func (s *Server) routes() []*route { return routesOf(s.config) }
+
+func routesOf(c Config) []*route {
+	var list []*route
+	for i := range routes {
+		list = append(list, &routes[i])
+	}
+	if c.Capture != nil {
+		for i := range captureRoutes {
+			list = append(list, &captureRoutes[i])
+		}
+	}
+	return list
+}
+
 func (s *Server) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	handle := func(pattern string, rt *route) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(rt, w, r) })
 	}
-	for i := range routes {
-		rt := &routes[i]
+	for _, rt := range s.routes() {
+		if rt.path == "/" {
+			handle("/{$}", rt)
+			continue
+		}
 		handle(rt.path, rt)
 		handle(rt.path+"/{$}", rt)
 	}
@@ -57,7 +107,7 @@ func (s *Server) dispatch(rt *route, x *exchange) error {
 			return x.preflight("GET, POST, OPTIONS")
 		}
 		return errNotFound
-	case method == rt.method:
+	case method == rt.method, method == rt.also:
 		return rt.handle(s, x)
 	case rt.public && method == http.MethodOptions:
 		return x.preflight(rt.allow)

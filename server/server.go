@@ -10,7 +10,11 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -41,10 +45,33 @@ type Config struct {
 	// empty but not nil: none.
 	TrustedProxies []netip.Prefix
 
+	// Capture takes captured events, usually a [*capture.Collector]. Nil: the
+	// routes for events do not exist.
+	Capture Capture
+
+	// EventQuota counts captured events. Those beyond it are dropped silently,
+	// as wire.md §2.4 has it. Nil: there is no limit.
+	EventQuota Quota
+
+	// CaptureTimeout is how long a request waits for its events to be stored;
+	// then the client is told to send them again. Zero: 10 s.
+	CaptureTimeout time.Duration
+
 	// MaxBody is the largest body in bytes as it is sent, MaxDecoded after
 	// decompression. Zero: 10 MiB and 20 MiB.
 	MaxBody    int64
 	MaxDecoded int64
+
+	// MaxCaptureBody and MaxCaptureDecoded are the same for events. Zero:
+	// 20 MiB and 50 MiB. The route for recordings takes 5 MiB more, and
+	// /i/v1/analytics/events at most 10 MiB (wire.md §2.2, §2.9).
+	MaxCaptureBody    int64
+	MaxCaptureDecoded int64
+
+	// MaxBodyMemory bounds the memory in bytes that bodies beyond 1 MiB take,
+	// of all requests together. When it is used up clients are told to come
+	// back. Zero: 512 MiB.
+	MaxBodyMemory int64
 
 	// RateLimit limits requests. The zero value does not.
 	RateLimit RateLimit
@@ -61,6 +88,10 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.MaxBody = cmp.Or(c.MaxBody, 10<<20)
 	c.MaxDecoded = cmp.Or(c.MaxDecoded, 20<<20)
+	c.MaxCaptureBody = cmp.Or(c.MaxCaptureBody, 20<<20)
+	c.MaxCaptureDecoded = cmp.Or(c.MaxCaptureDecoded, 50<<20)
+	c.MaxBodyMemory = cmp.Or(c.MaxBodyMemory, 512<<20)
+	c.CaptureTimeout = cmp.Or(c.CaptureTimeout, 10*time.Second)
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c
 }
@@ -73,6 +104,8 @@ type Server struct {
 	metrics   *metrics
 	limiters  limiters
 	exchanges sync.Pool
+	budget    budget
+	agents    *lru.Cache[string, []capture.Property] // by User-Agent
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -83,8 +116,11 @@ func New(c Config) (*Server, error) {
 	if c.Projects == nil {
 		return nil, errors.New("server: Config.Projects is missing")
 	}
-	if c.MaxBody < 0 || c.MaxDecoded < 0 {
-		return nil, errors.New("server: Config.MaxBody and MaxDecoded must not be negative")
+	if c.MaxBody < 0 || c.MaxDecoded < 0 || c.MaxCaptureBody < 0 || c.MaxCaptureDecoded < 0 || c.MaxBodyMemory < 0 {
+		return nil, errors.New("server: Config.MaxBody, MaxDecoded, MaxCaptureBody, MaxCaptureDecoded and MaxBodyMemory must not be negative")
+	}
+	if c.CaptureTimeout < 0 {
+		return nil, errors.New("server: Config.CaptureTimeout must not be negative")
 	}
 	for _, p := range c.TrustedProxies {
 		if !p.IsValid() {
@@ -95,15 +131,21 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	agents, err := lru.New[string, []capture.Property](mostAgents)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
 		config:   c,
 		detector: runtime.Detector{Products: c.Products},
-		metrics:  newMetrics(c.Projects),
+		metrics:  newMetrics(c),
 		limiters: limiters,
+		agents:   agents,
 	}
+	s.budget.left.Store(c.MaxBodyMemory)
 	s.exchanges.New = func() any { return newExchange(s) }
 	s.mux = s.newMux()
-	if c.TrustedProxies == nil && (c.Geo != nil || c.RateLimit.IP.PerSecond > 0) {
+	if c.TrustedProxies == nil && (c.Geo != nil || c.Capture != nil || c.RateLimit.IP.PerSecond > 0) {
 		c.Log.Warn("X-Forwarded-For is believed whoever sends it; list the proxies to trust if clients connect directly")
 	}
 	return s, nil

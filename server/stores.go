@@ -4,6 +4,9 @@ import (
 	"context"
 	"iter"
 	"net/netip"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture"
 )
 
 // The interfaces to what a server may know besides definitions and requests. All
@@ -21,6 +24,10 @@ type PropertyStore interface {
 
 	// AppendGroup does the same for the group of the type with the given name.
 	AppendGroup(ctx context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error)
+
+	// PersonCreated returns when the person with a distinct id was created, or
+	// the zero Time if it does not exist.
+	PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error)
 }
 
 // An OverrideStore has the hash keys of experience continuity (evaluation.md
@@ -28,9 +35,10 @@ type PropertyStore interface {
 type OverrideStore interface {
 	// Overrides calls found for each hash key that is stored for a flag and
 	// the person with the distinct id. If anonymousID is not empty, the person
-	// was anonymous under that id before: hash keys that are missing are
-	// stored first.
-	Overrides(ctx context.Context, project int64, distinctID, anonymousID string, found func(flagKey, hashKey string)) error
+	// was anonymous under that id before: where the persons of both ids have
+	// no hash key for one of flagKeys, it is stored first. Of two hash keys
+	// that of distinctID's person counts.
+	Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error
 }
 
 // A CohortStore has memberships in cohorts that cannot be computed from
@@ -39,6 +47,17 @@ type CohortStore interface {
 	// AppendCohorts appends the ids of the cohorts that the person with a
 	// distinct id is a member of.
 	AppendCohorts(ctx context.Context, dst []int64, project int64, distinctID string) ([]int64, error)
+}
+
+// Capture takes events. [*capture.Collector] does.
+type Capture interface {
+	// Accept returns nil when the events are durable, and an error that is or
+	// joins [*capture.EventError]s if only some cannot be stored. After any
+	// other error the client is told to send all of them again.
+	Accept(ctx context.Context, events ...capture.Event) error
+
+	// Waiting returns how many events are not durable yet, for metrics.
+	Waiting() int
 }
 
 // A Locator knows where addresses are.

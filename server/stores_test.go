@@ -111,7 +111,7 @@ func TestOverrides(t *testing.T) {
 	call{body: `{"token":"phc_demo","distinct_id":"u-2","$anon_distinct_id":"a-1"}`}.ok(t, s)
 	call{body: `{"token":"phc_demo","distinct_id":"u-2","person_properties":{"$anon_distinct_id":"a-2"}}`}.ok(t, s)
 	call{body: `{"token":"phc_demo","distinct_id":"u-2","flag_keys":["flag-bool"]}`}.ok(t, s)
-	if diff := cmp.Diff([]string{"7 u-2 ", "7 u-2 a-1", "7 u-2 a-2"}, f.calls); diff != "" {
+	if diff := cmp.Diff([]string{`7 u-2  ["flag-continuity"]`, `7 u-2 a-1 ["flag-continuity"]`, `7 u-2 a-2 ["flag-continuity"]`}, f.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	f.key = off

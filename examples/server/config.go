@@ -13,15 +13,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
 // settings are what the command line and the environment say.
 type settings struct {
 	addr            string
+	store           string
 	flagsFile       string
+	geoip           string
 	projectKey      string
 	demo            bool
+	quota           allowance
+	eventQuota      allowance
 	trustedProxies  prefixes
 	products        words
 	rateLimit       limit
@@ -33,10 +38,14 @@ type settings struct {
 	version         bool
 }
 
+// The keys of the demo (-demo).
 const (
 	demoKey    = "phc_demo"
-	defaultKey = "phc_local"
+	demoSecret = "phs_demo"
 )
+
+// defaultStore is where everything is kept unless something else is said.
+const defaultStore = "flagstaff.db"
 
 // errHelp says that help was asked for and has been printed.
 var errHelp = flag.ErrHelp
@@ -48,15 +57,19 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	set := flag.NewFlagSet("server", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one")
-	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE`; a change is live within two seconds")
-	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the served flags (default \""+defaultKey+"\", with -demo \""+demoKey+"\")")
+	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+defaultStore+"\", with -demo memory)")
+	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE` for the first project; a change is live within two seconds")
+	set.StringVar(&s.geoip, "geoip", "", "resolve addresses with the MaxMind-format City database in `FILE`; a change is live within a minute")
+	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the project that a first start creates (default: a random one, with -demo \""+demoKey+"\")")
 	set.BoolVar(&s.demo, "demo", false, "serve a demo project with the project API key "+demoKey+"; loopback addresses only")
+	set.Var(&s.quota, "quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)")
+	set.Var(&s.eventQuota, "event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)")
 	set.Var(&s.trustedProxies, "trusted-proxies", "believe X-Forwarded-For only from these `PREFIXES`, comma-separated, or from \"none\" (default: from everyone, as the API says)")
 	set.Var(&s.products, "products", "product `NAMES` in the User-Agents of SDKs, comma-separated (default \"posthog,svc\")")
 	set.Var(&s.rateLimit, "rate-limit", "requests per project as `RATE[:BURST]`, the rate per second (default: no limit)")
 	set.Var(&s.rateLimitIP, "rate-limit-ip", "requests per client address as `RATE[:BURST]`, the rate per second (default: no limit)")
 	s.maxBody = 10 << 20
-	set.Var(&s.maxBody, "max-body", "largest request body in `BYTES`, as sent; up to twice as much after decompression")
+	set.Var(&s.maxBody, "max-body", "largest body of a flags request in `BYTES`, as sent; up to twice as much after decompression")
 	set.DurationVar(&s.shutdownTimeout, "shutdown-timeout", 15*time.Second, "how long requests under way may take after SIGINT or SIGTERM")
 	set.Var(&s.logFormat, "log-format", "`FORMAT` of the log on standard error: text or json")
 	set.TextVar(&s.logLevel, "log-level", slog.LevelInfo, "least `LEVEL` to log: debug, info, warn or error")
@@ -99,22 +112,32 @@ func (s *settings) check() error {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("invalid value %q for flag -addr: the port must be 0 to 65535, not %d", s.addr, n)
 	}
-	if !s.demo && s.flagsFile == "" {
-		return errors.New("nothing to serve: pass -demo for a demo project, or -flags FILE for a definitions document")
-	}
 	if s.demo && !loopback(host) {
 		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
 	}
-	if s.projectKey == "" {
-		s.projectKey = defaultKey
-		if s.demo {
-			s.projectKey = demoKey
-		}
+	if s.projectKey == "" && s.demo {
+		s.projectKey = demoKey
+	}
+	if s.projectKey != "" && !validKey(s.projectKey) {
+		return errors.New("invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_")
+	}
+	if s.store == "" && !s.demo {
+		s.store = defaultStore
 	}
 	if s.shutdownTimeout < 0 {
 		return fmt.Errorf("invalid value %q for flag -shutdown-timeout: must not be negative", s.shutdownTimeout)
 	}
 	return nil
+}
+
+// validKey reports whether capturing accepts a project API key (wire.md §2.4).
+func validKey(key string) bool {
+	for i := range len(key) {
+		if key[i] <= ' ' || key[i] > '~' {
+			return false
+		}
+	}
+	return len(key) <= 64 && !strings.HasPrefix(key, "phx_") && !strings.HasPrefix(key, "phs_")
 }
 
 func loopback(host string) bool {
@@ -130,12 +153,16 @@ func envName(name string) string {
 }
 
 func usage(set *flag.FlagSet, w io.Writer) {
-	fmt.Fprint(w, `Server answers POST /flags for a project, as PostHog's public API does.
+	fmt.Fprint(w, `Server evaluates flags, captures events and keeps persons, as PostHog's public
+API does. It keeps everything in an SQLite file unless told otherwise.
 
 Usage:
 
 	server -demo
-	server -flags FILE [-project-key KEY]
+	server [-store STORE] [-flags FILE] [-geoip FILE]
+
+The first start on an empty store creates an organization and a project, and
+prints its keys on standard output.
 
 Flags, each with its environment variable:
 
@@ -197,6 +224,33 @@ func (w *words) Set(s string) error {
 			return errors.New("want names, comma-separated")
 		}
 		*w = append(*w, word)
+	}
+	return nil
+}
+
+// An allowance is a quota and its period.
+type allowance struct {
+	n      int64
+	period quota.Period
+}
+
+func (a *allowance) String() string { return "" }
+
+func (a *allowance) Set(s string) error {
+	number, period, hasPeriod := strings.Cut(s, "/")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 {
+		return errors.New("want N, N/month or N/day, with N a whole number above 0")
+	}
+	*a = allowance{n, quota.Total}
+	switch {
+	case !hasPeriod:
+	case period == "month":
+		a.period = quota.Month
+	case period == "day":
+		a.period = quota.Day
+	default:
+		return errors.New("want N, N/month or N/day")
 	}
 	return nil
 }

@@ -7,18 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/geoip"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -69,46 +75,102 @@ func version() string {
 	return "flagstaff (unknown version)"
 }
 
-func (m *Main) serve(ctx context.Context, s *settings) error {
+// serve puts the parts together, in the order in which they depend on each
+// other, and takes them apart in the opposite order: first no new requests, then
+// what they left behind is written, then the store closes.
+func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	log := s.logger(m.Stderr)
-	evaluator := new(flags.Evaluator)
-	var from source.Source = source.File{Path: s.flagsFile}
-	if s.flagsFile == "" {
-		d, err := flags.Decode(bytes.NewReader(demo))
-		if err != nil {
-			return err
-		}
-		from = source.Static{Definitions: d}
+	store, err := openStore(ctx, s, log)
+	if err != nil {
+		return err
 	}
-	loader := source.NewLoader(evaluator, from, source.LoaderConfig{Log: log})
-	// Definitions that cannot be read at the start are a mistake that somebody
-	// should see; later ones leave the good set in place.
-	if err := loader.Refresh(ctx); err != nil {
+	defer func() { err = errors.Join(err, store.Close()) }()
+	projects, err := m.bootstrap(ctx, s, store)
+	if err != nil {
 		return err
 	}
 
+	// What runs besides requests gets contexts of its own, so that it outlives
+	// them.
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+
 	var registry server.Registry
-	registry.Set(s.projectKey, &server.Project{
-		ID: 1, Name: "default", Organization: "default", Flags: evaluator,
-		Checked: func() time.Time { return loader.Status().Checked },
-	})
-	handler, err := server.New(server.Config{
+	if err := m.loadFlags(background, &wg, s, log, projects, &registry); err != nil {
+		return err
+	}
+	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: store, OnWrite: func(n int, d time.Duration, err error) {
+		if err != nil {
+			log.Error("events were not written", "events", n, "duration", d, "error", err)
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	config := server.Config{
 		Projects:       &registry,
+		Properties:     store,
+		Overrides:      store,
+		Cohorts:        store,
+		Capture:        collector,
 		Products:       s.products,
 		TrustedProxies: s.proxies(),
 		MaxBody:        int64(s.maxBody),
 		MaxDecoded:     2 * int64(s.maxBody),
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
+		Ready:          store.Ready,
 		Log:            log,
-	})
+	}
+	if s.geoip != "" {
+		resolver, err := geoip.Open(s.geoip, geoip.Options{Log: log})
+		if err != nil {
+			return err
+		}
+		defer resolver.Close()
+		wg.Go(func() { _ = resolver.Watch(background, 0) }) // returns nil when stopped
+		config.Geo = resolver
+	}
+	for _, q := range []struct {
+		resource string
+		allowed  allowance
+		use      *server.Quota
+	}{
+		{"feature_flags", s.quota, &config.Quota},
+		{"events", s.eventQuota, &config.EventQuota},
+	} {
+		counter, err := startQuota(background, &wg, store, q.resource, q.allowed, log)
+		if err != nil {
+			return err
+		}
+		*q.use = counter
+	}
+	handler, err := server.New(config)
 	if err != nil {
 		return err
 	}
-
 	listener, err := net.Listen("tcp", s.addr)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; is another server running there?", s.addr, err)
 	}
+
+	collecting, drain := context.WithCancel(background)
+	collected := make(chan struct{})
+	go func() {
+		defer close(collected)
+		_ = collector.Run(collecting) // returns nil when it has drained
+	}()
+	defer func() { <-collected }()
+	defer drain()
+
+	log.InfoContext(ctx, "serving", "store", s.storeName(), "projects", len(projects))
+	fmt.Fprintf(m.Stderr, "listening on http://%s\n", listener.Addr())
+	return m.answer(ctx, s, log, listener, handler)
+}
+
+// answer serves requests until ctx ends, and then those that are under way.
+func (m *Main) answer(ctx context.Context, s *settings, log *slog.Logger, listener net.Listener, handler http.Handler) error {
 	httpServer := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -117,33 +179,80 @@ func (m *Main) serve(ctx context.Context, s *settings) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = loader.Run(background) }) // returns nil when stopped
-	defer wg.Wait()
-	defer stop()
-
-	if !s.trustedProxies.set {
-		log.InfoContext(ctx, "X-Forwarded-For is believed whoever sends it, as the API says; -trusted-proxies limits that")
-	}
-	log.InfoContext(ctx, "serving", "project_key", s.projectKey, "flags", evaluator.Snapshot().Len())
-	fmt.Fprintf(m.Stderr, "listening on http://%s\n", listener.Addr())
-
 	failed := make(chan error, 1)
-	wg.Go(func() { failed <- httpServer.Serve(listener) })
+	go func() { failed <- httpServer.Serve(listener) }()
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
 	log.InfoContext(ctx, "shutting down", "timeout", s.shutdownTimeout)
-	deadline, cancel := context.WithTimeout(background, s.shutdownTimeout)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
 	defer cancel()
-	if err := httpServer.Shutdown(deadline); err != nil {
+	err := httpServer.Shutdown(deadline)
+	if err != nil {
 		_ = httpServer.Close() // the requests that are left have had their time
-		return fmt.Errorf("requests were still under way after %v: %w", s.shutdownTimeout, err)
+		err = fmt.Errorf("requests were still under way after %v: %w", s.shutdownTimeout, err)
+	}
+	<-failed
+	return err
+}
+
+// loadFlags gives every project its flags: the one that the command line names,
+// or else the first, those of the file or the demo, the others none.
+func (m *Main) loadFlags(ctx context.Context, wg *sync.WaitGroup, s *settings, log *slog.Logger, projects []management.Project, registry *server.Registry) error {
+	served := max(0, slices.IndexFunc(projects, func(p management.Project) bool { return p.APIKey == s.projectKey }))
+	for i, p := range projects {
+		evaluator := new(flags.Evaluator)
+		project := &server.Project{
+			ID: p.ID, Name: p.Name, Organization: p.Organization.String(), Flags: evaluator, AnonymizeIPs: p.AnonymizeIPs,
+		}
+		from := source.Source(source.Static{Definitions: new(flags.Definitions)})
+		switch {
+		case i != served:
+		case s.flagsFile != "":
+			from = source.File{Path: s.flagsFile}
+		case s.demo:
+			d, err := flags.Decode(bytes.NewReader(demo))
+			if err != nil {
+				return err
+			}
+			from = source.Static{Definitions: d}
+		}
+		loader := source.NewLoader(evaluator, from, source.LoaderConfig{Log: log})
+		// Definitions that cannot be read at the start are a mistake that
+		// somebody should see; later ones leave the good set in place.
+		if err := loader.Refresh(ctx); err != nil {
+			return err
+		}
+		if i == served && s.flagsFile != "" {
+			wg.Go(func() { _ = loader.Run(ctx) }) // returns nil when stopped
+			project.Checked = func() time.Time { return loader.Status().Checked }
+		}
+		registry.Set(p.APIKey, project)
 	}
 	return nil
+}
+
+// startQuota counts a resource from what the store knows, until ctx ends.
+func startQuota(ctx context.Context, wg *sync.WaitGroup, store dataStore, resource string, allowed allowance, log *slog.Logger) (*quota.Quota, error) {
+	q, err := quota.New(quota.Config{Store: store, Resource: resource, Limit: allowed.n, Period: allowed.period, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	organizations, err := store.Organizations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, o := range organizations {
+		ids = append(ids, o.ID.String())
+	}
+	if err := q.Load(ctx, ids...); err != nil {
+		return nil, err
+	}
+	wg.Go(func() { _ = q.Run(ctx) }) // returns nil when stopped
+	return q, nil
 }
 
 // proxies returns nil if every peer is trusted.

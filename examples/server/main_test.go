@@ -181,7 +181,7 @@ func TestReload(t *testing.T) {
 		}
 	}
 	write(`{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{}]}}]}`)
-	url, stderr, _ := start(t, nil, "-flags", path, "-addr", "127.0.0.1:0")
+	url, stderr, _ := start(t, nil, "-flags", path, "-addr", "127.0.0.1:0", "-store", ":memory:", "-project-key", "phc_local")
 	ask := func() map[string]any {
 		t.Helper()
 		return values(post(t, url+"/flags?v=2", `{"api_key":"phc_local","distinct_id":"u"}`))
@@ -262,7 +262,6 @@ func TestBadSettings(t *testing.T) {
 		code int
 		want string
 	}{
-		{nil, nil, 2, "pass -demo for a demo project, or -flags FILE"},
 		{[]string{"-demo", "-addr", "0.0.0.0:8000"}, nil, 2, "-demo has well-known keys and serves loopback addresses only"},
 		{[]string{"-demo", "-addr", "8000"}, nil, 2, `invalid value "8000" for flag -addr: want HOST:PORT`},
 		{[]string{"-demo", "-addr", "localhost:99999"}, nil, 2, "the port must be 0 to 65535"},
@@ -277,7 +276,13 @@ func TestBadSettings(t *testing.T) {
 		{[]string{"-demo", "-products", "a,,b"}, nil, 2, "want names, comma-separated"},
 		{[]string{"-demo", "-shutdown-timeout", "-1s"}, nil, 2, "must not be negative"},
 		{[]string{"-demo"}, map[string]string{"FLAGSTAFF_MAX_BODY": "big"}, 2, `invalid value "big" for FLAGSTAFF_MAX_BODY`},
-		{[]string{"-flags", missing}, nil, 1, "no such file"},
+		{[]string{"-demo", "-quota", "0"}, nil, 2, "want N, N/month or N/day"},
+		{[]string{"-demo", "-event-quota", "5/week"}, nil, 2, "want N, N/month or N/day"},
+		{[]string{"-demo", "-project-key", "phx_1"}, nil, 2, "-project-key"},
+		{[]string{"-demo", "-geoip", missing}, nil, 1, "none.json"},
+		{[]string{"-store", filepath.Join(missing, "x.db")}, nil, 1, "none.json"},
+		{[]string{"-store", "postgres://user:s3cret@/"}, nil, 1, "postgres"},
+		{[]string{"-store", ":memory:", "-flags", missing}, nil, 1, "no such file"},
 		{[]string{"-version"}, nil, 0, "flagstaff"},
 		{[]string{"-help"}, nil, 0, "FLAGSTAFF_TRUSTED_PROXIES"},
 	} {
@@ -286,6 +291,9 @@ func TestBadSettings(t *testing.T) {
 			m := Main{Args: tt.args, Getenv: func(k string) string { return tt.env[k] }, Stdout: out, Stderr: out}
 			if code := m.Run(t.Context()); code != tt.code || !strings.Contains(out.String(), tt.want) {
 				t.Errorf("exit code %d, output %q; want %d and %q", code, out, tt.code, tt.want)
+			}
+			if strings.Contains(out.String(), "s3cret") {
+				t.Errorf("the output has a password: %q", out)
 			}
 		})
 	}

@@ -208,6 +208,17 @@ func (s *Store) AppendPerson(_ context.Context, dst []byte, project int64, disti
 	return dst, nil
 }
 
+// PersonCreated returns when the person with a distinct ID was created, or the
+// zero Time.
+func (s *Store) PersonCreated(_ context.Context, project int64, distinctID string) (time.Time, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if p := s.ids[persons.DistinctID{Project: project, ID: distinctID}]; p != nil {
+		return p.Created, nil
+	}
+	return time.Time{}, nil
+}
+
 // AppendGroup appends the properties of a group, as AppendPerson does.
 func (s *Store) AppendGroup(_ context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error) {
 	s.mu.RLock()

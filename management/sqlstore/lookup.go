@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -44,6 +45,19 @@ func (db *DB) person(ctx context.Context, project int64, distinctID string) (uui
 	}
 	c.ids.put(key, id, r)
 	return id, properties, nil
+}
+
+// PersonCreated returns when the person with a distinct ID was created, or the
+// zero Time if there is none. It is asked for rarely and not cached.
+func (db *DB) PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error) {
+	var t time.Time
+	_, err := db.one(ctx, []any{moment{&t}}, `SELECT p.created_at
+		FROM person_distinct_id d JOIN person p ON p.id = d.person_id
+		WHERE d.project_id = ? AND d.distinct_id = ?`, project, distinctID)
+	if err != nil {
+		return t, fmt.Errorf("read a person: %w", err)
+	}
+	return t, nil
 }
 
 // one scans the only row of a query. It reports false if there is none.

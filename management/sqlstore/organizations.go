@@ -229,6 +229,16 @@ func (db *DB) RemoveCohortMembers(ctx context.Context, project, cohort int64, di
 
 // AddUsage implements [management.UsageStore].
 func (db *DB) AddUsage(ctx context.Context, organization, resource, period string, n int64) (used, limit int64, err error) {
+	if n == 0 { // a question, which needs no transaction
+		_, err := db.one(ctx, []any{&used, &limit}, `SELECT
+			coalesce((SELECT used FROM usage_counter WHERE organization_id = ? AND resource = ? AND period = ?), 0),
+			coalesce((SELECT most FROM usage_limit WHERE organization_id = ? AND resource = ?), -1)`,
+			organization, resource, period, organization, resource)
+		if err != nil {
+			return 0, 0, fmt.Errorf("read usage: %w", err)
+		}
+		return used, limit, nil
+	}
 	err = db.atomic(ctx, func(t *tx) error {
 		_, err := t.run(ctx, `INSERT INTO usage_counter (organization_id, resource, period, used) VALUES (?, ?, ?, ?)
 			ON CONFLICT (organization_id, resource, period) DO UPDATE SET used = usage_counter.used + excluded.used RETURNING used`,

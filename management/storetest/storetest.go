@@ -28,6 +28,7 @@ type Store interface {
 
 	AppendPerson(ctx context.Context, dst []byte, project int64, distinctID string) ([]byte, error)
 	AppendGroup(ctx context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error)
+	PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error)
 	Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error
 	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
 	Ready(ctx context.Context) error
@@ -304,6 +305,15 @@ func testPersons(t *testing.T, s *suite) {
 	nobody.NoPerson = true
 	s.write(t, nobody, s.event("page", "m", `{"$process_person_profile":false,"$set":{"y":2}}`))
 	person(t, s, map[string]string{"n": "", "m": ""})
+
+	early := s.event("page", "early", `{}`)
+	early.Time = s.now.Add(-time.Hour)
+	s.write(t, early, s.event("$identify", "u2", `{"$anon_distinct_id":"early"}`))
+	for id, want := range map[string]time.Time{"u": s.now, "u2": early.Time, "n": {}} {
+		if got, err := s.PersonCreated(t.Context(), 1, id); !got.Equal(want) || err != nil {
+			t.Errorf("PersonCreated(%q) = %v, %v; want %v", id, got, err, want)
+		}
+	}
 }
 
 // testMerges runs the worked example of wire.md §3.6.

@@ -1,0 +1,239 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+)
+
+// What the headers of /i/v1/analytics/events can lack.
+var (
+	errNoAuthorization = errors.New("server: no bearer token")
+	errNoHeaders       = errors.New("server: a required header is missing")
+	errMediaType       = errors.New("server: content type is not JSON")
+	errEncoding        = errors.New("server: unknown content encoding")
+	errHeaderValue     = errors.New("server: a header has an invalid value")
+	errNoBody          = errors.New("server: empty body")
+	errEventQuota      = errors.New("server: event quota exceeded")
+)
+
+// A headerError names the header.
+type headerError struct {
+	kind   error
+	header string
+	want   string
+}
+
+func (e *headerError) Error() string { return e.kind.Error() + ": " + e.header }
+func (e *headerError) Unwrap() error { return e.kind }
+
+// analytics answers /i/v1/analytics/events. The order of its checks is that of
+// wire.md §2.9.
+func (s *Server) analytics(x *exchange) error {
+	if s.limiters.byIP != nil {
+		if err := s.limiters.byIP.take(x.w.Header(), network(s.clientIP(x.r)), x.start); err != nil {
+			return err
+		}
+	}
+	if id := x.r.Header.Get("PostHog-Request-Id"); id != "" && len(id) <= 64 {
+		x.w.Header()["Posthog-Request-Id"] = []string{id}
+	}
+	key, ok := bearer(x.r.Header.Get("Authorization"))
+	if !ok {
+		return errNoAuthorization
+	}
+	request, encoding, err := s.analyticsHeaders(x)
+	if err != nil {
+		return err
+	}
+	p, err := s.captureProject(x, key)
+	if err != nil {
+		return err
+	}
+	x.body.maxBody, x.body.maxDecoded = min(s.config.MaxCaptureBody, 10<<20), s.config.MaxCaptureDecoded
+	if err := x.body.read(x.r); err != nil {
+		return err
+	}
+	if len(x.body.raw) == 0 {
+		return errNoBody
+	}
+	payload, err := x.body.analyticsBody(encoding)
+	if err != nil {
+		return err
+	}
+	if !p.AnonymizeIPs {
+		request.IP = s.clientIP(x.r)
+	}
+	var b capture.AnalyticsBatch
+	if err := b.Parse(payload, request); err != nil {
+		return err
+	}
+	if len(b.Events) > 0 {
+		if s.config.EventQuota != nil && !s.config.EventQuota.Take(p.Organization, len(b.Events)) {
+			s.metrics.events.WithLabelValues("over_quota").Add(float64(len(b.Events)))
+			return errEventQuota
+		}
+		if err := s.accept(x, p, b.Events); err != nil {
+			if x.r.Context().Err() != nil {
+				return err
+			}
+			s.config.Log.Error("events were not stored", "request_id", x.requestID(), "error", err)
+			notStored(&b, err)
+			if errors.Is(err, errBackend) {
+				x.w.Header()["Retry-After"] = []string{"1"}
+			}
+		}
+	}
+	x.out = appendResults(x.out[:0], b.Results)
+	return x.respond(http.StatusOK, typeJSON, x.out)
+}
+
+// notStored changes the results of the events that an error is about.
+func notStored(b *capture.AnalyticsBatch, err error) {
+	bad := make(map[int]bool)
+	var walk func(error)
+	walk = func(err error) {
+		if e, ok := err.(*capture.EventError); ok {
+			bad[e.Index] = true
+			return
+		}
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			walk(e.Unwrap())
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				walk(inner)
+			}
+		}
+	}
+	walk(err)
+	for i := range b.Results {
+		r := &b.Results[i]
+		switch {
+		case r.Event < 0:
+		case errors.Is(err, errUnstorable) && bad[r.Event]:
+			r.Result, r.Details = "drop", "malformed_event_properties"
+		case !errors.Is(err, errUnstorable):
+			r.Result, r.Details = "retry", "not_persisted"
+		}
+	}
+}
+
+func appendResults(dst []byte, results []capture.Result) []byte {
+	dst = append(dst, `{"results":{`...)
+	for i, r := range results {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		// All of it is plain: a UUID, and words of our own.
+		dst = append(append(append(dst, '"'), r.UUID...), `":{"result":"`...)
+		dst = append(append(dst, r.Result...), '"')
+		if r.Details != "" {
+			dst = append(append(append(dst, `,"details":"`...), r.Details...), '"')
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, "}}"...)
+}
+
+// bearer returns the token of an Authorization header.
+func bearer(header string) (string, bool) {
+	scheme, token, ok := strings.Cut(header, " ")
+	token = strings.TrimSpace(token)
+	return token, ok && token != "" && strings.EqualFold(scheme, "Bearer")
+}
+
+// analyticsHeaders reads and checks the headers.
+func (s *Server) analyticsHeaders(x *exchange) (request capture.AnalyticsRequest, encoding string, err error) {
+	h := x.r.Header
+	for _, name := range []string{"PostHog-Sdk-Info", "PostHog-Attempt", "PostHog-Request-Id", "PostHog-Request-Timestamp", "Content-Type", "User-Agent"} {
+		if h.Get(name) == "" {
+			return request, "", &headerError{errNoHeaders, name, ""}
+		}
+	}
+	if mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || mediaType != "application/json" {
+		return request, "", errMediaType
+	}
+	if encoding = strings.ToLower(h.Get("Content-Encoding")); !knownEncoding(encoding) {
+		return request, "", errEncoding
+	}
+	if _, err := capture.ParseUUID(h.Get("PostHog-Request-Id")); err != nil {
+		return request, "", &headerError{errHeaderValue, "PostHog-Request-Id", "a UUID"}
+	}
+	if n, err := strconv.Atoi(h.Get("PostHog-Attempt")); err != nil || n < 1 {
+		return request, "", &headerError{errHeaderValue, "PostHog-Attempt", "an integer from 1 on"}
+	}
+	sent, err := time.Parse(time.RFC3339, h.Get("PostHog-Request-Timestamp"))
+	if err != nil {
+		return request, "", &headerError{errHeaderValue, "PostHog-Request-Timestamp", "a time in RFC 3339"}
+	}
+	request.Library, request.LibraryVersion, _ = strings.Cut(h.Get("PostHog-Sdk-Info"), "/")
+	request.Now, request.SentAt = x.start, sent
+	request.Agent, request.Geo = s.agentOf(x), s.placeOf(x)
+	return request, encoding, nil
+}
+
+// An analyticsAnswer is what clients get for an error.
+type analyticsAnswer struct {
+	err    error
+	status int
+	tag    string
+	text   string
+}
+
+// analyticsAnswers is the table of wire.md §2.9.
+var analyticsAnswers = []analyticsAnswer{
+	{errMethod, http.StatusMethodNotAllowed, "method_not_allowed", "Only POST is allowed."},
+	{errNoAuthorization, http.StatusUnauthorized, "missing_authorization", "Send the project API key as Authorization: Bearer KEY."},
+	{errMediaType, http.StatusUnsupportedMediaType, "unsupported_content_type", "The content type must be application/json."},
+	{errEncoding, http.StatusUnsupportedMediaType, "unsupported_encoding", "The content encoding must be gzip, deflate, br, zstd or none."},
+	{ErrUnknownProject, http.StatusUnauthorized, "invalid_api_token", "The API key does not belong to any project."},
+	{errTooLarge, http.StatusRequestEntityTooLarge, "payload_too_large", "The body is too large."},
+	{errNoBody, http.StatusBadRequest, "empty_body", "The body is empty."},
+	{errMalformed, http.StatusBadRequest, "request_decoding_error", "The body is not what its content encoding says."},
+	{errEventQuota, http.StatusPaymentRequired, "billing_limit_exceeded", "The event quota of the organization is used up."},
+	{errInterrupted, http.StatusRequestTimeout, "request_timeout", "The body did not arrive in full."},
+	{errRateLimited, http.StatusTooManyRequests, "rate_limited", "Too many requests."},
+	{errBusy, http.StatusServiceUnavailable, "service_unavailable", "The service is busy. Please try again later."},
+	{errBackend, http.StatusServiceUnavailable, "service_unavailable", "The service is temporarily unavailable. Please try again later."},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, "gateway_timeout", "The service did not answer in time. Please try again later."},
+	{context.Canceled, http.StatusRequestTimeout, "request_timeout", "The client closed the request."},
+}
+
+// analyticsFailure answers for errors as JSON.
+func analyticsFailure(x *exchange, err error) failure {
+	if e, ok := errors.AsType[*capture.AnalyticsError](err); ok {
+		return newAnalyticsFailure(http.StatusBadRequest, e.Tag, e.Text)
+	}
+	if e, ok := errors.AsType[*headerError](err); ok {
+		if errors.Is(err, errNoHeaders) {
+			return newAnalyticsFailure(http.StatusBadRequest, "missing_required_headers", "The header "+e.header+" is missing.")
+		}
+		return newAnalyticsFailure(http.StatusBadRequest, "invalid_header_value", "The header "+e.header+" must be "+e.want+".")
+	}
+	for _, a := range analyticsAnswers {
+		if errors.Is(err, a.err) {
+			return newAnalyticsFailure(a.status, a.tag, a.text)
+		}
+	}
+	return newAnalyticsFailure(http.StatusInternalServerError, "internal_error", "Internal server error. Request id: "+x.requestID())
+}
+
+func newAnalyticsFailure(status int, tag, text string) failure {
+	body, err := json.Marshal(struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+		URI         string `json:"error_uri"`
+	}{tag, text, "https://posthog.com/docs/api"})
+	if err != nil { // three strings always can be encoded
+		return failure{http.StatusInternalServerError, `{"error":"internal_error"}`}
+	}
+	return failure{status, string(body)}
+}
