@@ -3,9 +3,11 @@ package capture
 import (
 	"bytes"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
@@ -81,7 +83,6 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 		return refuse("request_parsing_error", "The field batch must be an array of events.")
 	}
 	var list []analyticsEvent
-	seen := make(map[string]bool)
 	for a := batch.Array(); a.Next(); {
 		if len(list) == MaxEvents {
 			return refuse("invalid_batch", "The batch has more than %d events.", MaxEvents)
@@ -89,6 +90,9 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 		var e analyticsEvent
 		if err := e.read(a.Value()); err != nil {
 			return err
+		}
+		if list == nil {
+			list = make([]analyticsEvent, 0, guess(batch, a.Value()))
 		}
 		list = append(list, e)
 	}
@@ -98,10 +102,11 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 	if _, ok := parseTime(string(text(created))); !ok {
 		return refuse("invalid_batch", "The field created_at must be a time such as 2026-01-02T15:04:05.999Z.")
 	}
+	seen := make(map[uuid.UUID]bool, len(list))
 	for i := range list {
-		id := strings.ToLower(list[i].id)
-		switch _, err := ParseUUID(id); {
-		case id == "":
+		id, err := ParseUUID(list[i].id)
+		switch {
+		case list[i].id == "":
 			return refuse("missing_event_uuid", "Event %d has no uuid.", i)
 		case err != nil:
 			return refuse("invalid_event_uuid", "The uuid of event %d is not a UUID.", i)
@@ -109,8 +114,10 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 			return refuse("duplicate_event_uuid", "The uuid of event %d is that of an earlier one.", i)
 		}
 		seen[id] = true
+		list[i].number = id
 	}
 
+	b.Events, b.Results = slices.Grow(b.Events, len(list)), slices.Grow(b.Results, len(list))
 	w := Batch{r: r.Request, clock: clock{r.Now, r.SentAt}}
 	library := r.library()
 	for i := range list {
@@ -150,7 +157,8 @@ func (r *AnalyticsRequest) library() []Property {
 // An analyticsEvent is an event as it was sent.
 type analyticsEvent struct {
 	rawEvent
-	id string // uuid
+	id     string // uuid
+	number uuid.UUID
 
 	session, window jsonscan.Value
 	options         jsonscan.Value
@@ -226,7 +234,7 @@ func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, detai
 	if !ok {
 		return event, "invalid_options"
 	}
-	event.UUID, _ = ParseUUID(e.id) // was checked
+	event.UUID = e.number
 	event.Received = w.r.Now
 	event.Time = w.clock.at(stated, exact || e.known.exact)
 	event.Properties = w.properties(&e.rawEvent, more)

@@ -66,6 +66,10 @@ type Batch struct {
 	// (wire.md §2.5).
 	Historical bool
 
+	// Dropped is how many events were understood and are not in Events, since
+	// they are never stored: recordings and $performance_event.
+	Dropped int
+
 	r     Request
 	clock clock
 	ip    string // r.IP as a property's value
@@ -105,11 +109,7 @@ func (b *Batch) Parse(body []byte, r Request) error {
 	if !utf8.Valid(body) {
 		return &RequestError{ErrMalformed, "failed to decode request: body is not UTF-8"}
 	}
-	v, err := jsonscan.Parse(body, jsonscan.MaxDepth)
-	if err != nil {
-		return unparsable("%v", err)
-	}
-	raw, err := b.shape(v)
+	raw, err := b.shape(body)
 	if err != nil {
 		return err
 	}
@@ -121,18 +121,24 @@ func (b *Batch) Parse(body []byte, r Request) error {
 }
 
 // shape finds out which shape a body has and returns its events. Of a batch it
-// takes over what the envelope says.
-func (b *Batch) shape(v jsonscan.Value) ([]rawEvent, error) {
+// takes over what the envelope says. The walk over the outermost value checks
+// the whole body, so that this need not be done before.
+func (b *Batch) shape(body []byte) ([]rawEvent, error) {
+	v := jsonscan.Value(bytes.TrimLeft(body, " \t\r\n"))
 	switch v.Kind() {
 	case jsonscan.Array:
 		return list(v, false)
 	case jsonscan.Object:
 	default:
+		if _, err := jsonscan.Parse(body, jsonscan.MaxDepth); err != nil {
+			return nil, unparsable("%v", err)
+		}
 		return nil, unparsable("the body must be an object or an array")
 	}
 	var batch, sentAt, historical jsonscan.Value
 	var keys [2][]byte // by precedence
-	for o := v.Object(); o.Next(); {
+	o := v.Object()
+	for o.Next() {
 		value := o.Value()
 		var err error
 		switch string(name(&o)) {
@@ -150,6 +156,9 @@ func (b *Batch) shape(v jsonscan.Value) ([]rawEvent, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if err := o.Err(); err != nil {
+		return nil, unparsable("%v", err)
 	}
 	if batch.Kind() == jsonscan.Array {
 		if t, ok := parseTime(string(text(sentAt))); ok && t != outOfRange {
@@ -170,7 +179,8 @@ func (b *Batch) shape(v jsonscan.Value) ([]rawEvent, error) {
 // API key, whose events then must have one each.
 func list(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 	var list []rawEvent
-	for a := v.Array(); a.Next(); {
+	a := v.Array()
+	for a.Next() {
 		if len(list) == MaxEvents {
 			return nil, errMany
 		}
@@ -181,16 +191,23 @@ func list(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 		if bare && len(e.key) == 0 {
 			return nil, errShape
 		}
-		if list == nil { // most batches have events of about the same size
-			list = make([]rawEvent, 0, min(MaxEvents, len(v)/len(a.Value())+1))
+		if list == nil {
+			list = make([]rawEvent, 0, guess(v, a.Value()))
 		}
 		list = append(list, e)
+	}
+	if err := a.Err(); err != nil {
+		return nil, unparsable("%v", err)
 	}
 	if len(list) == 0 {
 		return nil, errEmpty
 	}
 	return list, nil
 }
+
+// guess says how many events a batch holds if all are as large as the first one,
+// as they are about in most batches.
+func guess(batch, first jsonscan.Value) int { return min(MaxEvents, len(batch)/(len(first)+1)+1) }
 
 // A rawEvent is an event as it was sent. It refers to the body.
 type rawEvent struct {
@@ -385,6 +402,7 @@ func (b *Batch) read(list []rawEvent) error {
 	if performance == len(list) {
 		return errOnly
 	}
+	b.Dropped = len(list) - len(b.Events)
 	return nil
 }
 

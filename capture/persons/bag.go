@@ -20,9 +20,8 @@ type member struct {
 
 // A bag is a set of properties that is being changed. Members keep their order.
 type bag struct {
-	members []member
+	members []member       // those that were deleted have the raw name "\x00"
 	index   map[string]int // by name
-	gone    int            // members that were deleted: their raw name is "\x00"
 	size    int            // of the JSON
 	changed bool
 }
@@ -62,6 +61,11 @@ func newBag(properties []byte) *bag {
 // cost is how many bytes a member has in JSON.
 func (m *member) cost() int { return len(m.raw) + len(m.value) + len(`"":,`) }
 
+// members returns what is set, and what is set once.
+func (a automaticValue) members() (set, once member) {
+	return member{a.name, a.name, a.value}, member{a.initial, a.initial, a.value}
+}
+
 // put sets a property.
 func (b *bag) put(m member) {
 	if i, ok := b.index[m.name]; ok {
@@ -90,7 +94,6 @@ func (b *bag) remove(name string) {
 	if i, ok := b.index[name]; ok {
 		b.size -= b.members[i].cost()
 		b.members[i] = member{raw: deleted}
-		b.gone++
 		delete(b.index, name)
 		b.changed = true
 	}
@@ -119,10 +122,14 @@ func (b *bag) append(dst []byte) []byte {
 // nothing, if the properties would become too large.
 func (b *bag) update(u *updates) bool {
 	most := b.size
-	for _, list := range [][]member{u.once, u.initial, u.auto, u.set} {
+	for _, list := range [][]member{u.once, u.set} {
 		for i := range list {
 			most += list[i].cost()
 		}
+	}
+	for _, a := range u.auto {
+		set, once := a.members()
+		most += set.cost() + once.cost()
 	}
 	if most <= MaxProperties {
 		b.apply(u)
@@ -143,11 +150,13 @@ func (b *bag) apply(u *updates) {
 	for _, m := range slices.Backward(u.once) {
 		b.putOnce(m)
 	}
-	for _, m := range u.initial {
-		b.putOnce(m)
+	for _, a := range u.auto {
+		_, once := a.members()
+		b.putOnce(once)
 	}
-	for _, m := range u.auto {
-		b.put(m)
+	for _, a := range u.auto {
+		set, _ := a.members()
+		b.put(set)
 	}
 	for _, m := range u.set {
 		b.put(m)

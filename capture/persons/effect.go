@@ -26,11 +26,10 @@ type effect struct {
 
 // updates are what an event wants of its person's properties (wire.md §3.2).
 type updates struct {
-	once    []member // $set_once
-	initial []member // set once because of auto, of which it is the parallel
-	auto    []member // set automatically
-	set     []member // $set
-	unset   []string // $unset
+	once  []member         // $set_once
+	auto  []automaticValue // set automatically, and once under its initial name
+	set   []member         // $set
+	unset []string         // $unset
 }
 
 type group struct {
@@ -163,11 +162,16 @@ func typeName(s string) (string, bool) {
 // An automaticName is a property that events set without saying so.
 type automaticName struct{ name, initial string }
 
+type automaticValue struct {
+	*automaticName
+	value jsonscan.Value
+}
+
 // automatic are the properties of events that become person properties, with
 // the names that they get (wire.md §3.2), and those that capturing adds for the
 // client's address. $os and $os_name are handled by themselves.
-var automatic = func() map[string]automaticName {
-	m := make(map[string]automaticName)
+var automatic = func() map[string]*automaticName {
+	m := make(map[string]*automaticName)
 	for name := range strings.FieldsSeq(`
 		$app_build $app_name $app_namespace $app_version $browser $browser_version $device_type $current_url
 		$pathname $os_version $referring_domain $referrer $screen_height $screen_width $viewport_height
@@ -183,28 +187,28 @@ var automatic = func() map[string]automaticName {
 
 var automaticOS = newAutomatic("$os")
 
-func newAutomatic(name string) automaticName {
-	return automaticName{name, "$initial_" + strings.TrimPrefix(name, "$")}
+func newAutomatic(name string) *automaticName {
+	return &automaticName{name, "$initial_" + strings.TrimPrefix(name, "$")}
 }
 
+// usual is how many automatic properties events of browsers have.
+const usual = 20
+
 // addAutomatic adds a property in place of an earlier one of that name.
-func (u *updates) addAutomatic(a automaticName, value jsonscan.Value) {
+func (u *updates) addAutomatic(a *automaticName, value jsonscan.Value) {
 	u.drop(a.name)
-	if value != nil && value.Kind() != jsonscan.Null {
-		u.auto = append(u.auto, member{a.name, a.name, value})
-		u.initial = append(u.initial, member{a.initial, a.initial, value})
+	if value == nil || value.Kind() == jsonscan.Null {
+		return
 	}
+	if u.auto == nil {
+		u.auto = make([]automaticValue, 0, usual)
+	}
+	u.auto = append(u.auto, automaticValue{a, value})
 }
 
 // drop takes an automatic property back.
 func (u *updates) drop(name string) {
-	for i := range u.auto {
-		if u.auto[i].name == name {
-			u.auto = slices.Delete(u.auto, i, i+1)
-			u.initial = slices.Delete(u.initial, i, i+1)
-			return
-		}
-	}
+	u.auto = slices.DeleteFunc(u.auto, func(a automaticValue) bool { return a.name == name })
 }
 
 // names returns what $unset names: the strings of an array or the keys of an

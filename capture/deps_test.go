@@ -1,0 +1,47 @@
+package capture_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestDependencies keeps the library light. The lists are what a user of the
+// package may compile beyond the standard library, and what of that it must not.
+func TestDependencies(t *testing.T) {
+	const ours = "github.com/flagstaff-go/flagstaff/"
+	allowed := map[string]bool{
+		"github.com/google/uuid":   true,
+		ours + "internal/jsonscan": true,
+		ours + "capture":           true,
+		ours + "capture/persons":   true,
+	}
+	forbidden := map[string]string{
+		"database/sql": "stores live in modules of their own", // its driver interface comes with uuid
+		"log":          "errors are returned, or told to ClientConfig.OnError",
+		"log/slog":     "errors are returned, or told to ClientConfig.OnError",
+		"testing":      "it would come with its flags into every program",
+	}
+	for _, pkg := range []string{"capture", "capture/persons"} {
+		// Not what the standard library takes from elsewhere, nor what it logs.
+		const format = `{{.ImportPath}} {{.Standard}} {{join .Imports ","}}`
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, ours+pkg).Output()
+		if err != nil {
+			t.Fatalf("go list -deps %s: %v", pkg, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			field := strings.Split(strings.TrimSpace(line), " ")
+			if field[1] == "true" {
+				continue
+			}
+			if !allowed[field[0]] {
+				t.Errorf("%s imports %s, a requirement of every user: see whether the standard library does", pkg, field[0])
+			}
+			for dep := range strings.SplitSeq(field[2], ",") {
+				if why, ok := forbidden[dep]; ok {
+					t.Errorf("%s imports %s: %s", field[0], dep, why)
+				}
+			}
+		}
+	}
+}

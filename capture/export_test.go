@@ -1,0 +1,4 @@
+package capture
+
+// ParseTime is how timestamps are read.
+var ParseTime = parseTime
