@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -180,14 +179,13 @@ func (s *Store) write(c persons.Changes) {
 	}
 }
 
-// Events iterates over the events of a project in the order of their UUIDs.
+// Events iterates over the events of a project in the order of their times, those
+// of one time in the order in which they were stored.
 func (s *Store) Events(_ context.Context, project int64) iter.Seq2[capture.Event, error] {
 	s.mu.RLock()
 	list := slices.Clone(s.events[project])
 	s.mu.RUnlock()
-	slices.SortFunc(list, func(a, b capture.Event) int {
-		return cmp.Or(bytes.Compare(a.UUID[:], b.UUID[:]), cmp.Compare(a.DistinctID, b.DistinctID), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortStableFunc(list, func(a, b capture.Event) int { return a.Time.Compare(b.Time) })
 	return func(yield func(capture.Event, error) bool) {
 		for _, e := range list {
 			if !yield(e, nil) {

@@ -277,4 +277,3 @@ func effective(own, common int64) int64 {
 	}
 	return own
 }
-

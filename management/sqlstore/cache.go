@@ -28,11 +28,11 @@ func newCaches(o Options) caches {
 	bytes := func(b []byte) int { return len(b) }
 	each := o.CacheEntries / 4
 	return caches{
-		ids:    newCache[persons.DistinctID](o, o.CacheEntries/2, 0, &sequence, func(uuid.UUID) int { return 0 }),
+		ids:    newCache[persons.DistinctID](o, each, 0, &sequence, func(uuid.UUID) int { return 0 }),
 		people: newCache[uuid.UUID](o, each, o.CacheBytes/2, &sequence, bytes),
 		groups: newCache[persons.Group](o, each, o.CacheBytes/4, &sequence, bytes),
-		rows:   newCache[uuid.UUID](o, each, o.CacheBytes/8, &sequence, func(m map[string]string) int { return 64 * len(m) }),
-		member: newCache[uuid.UUID](o, each, o.CacheBytes/8, &sequence, func(ids []int64) int { return 8 * len(ids) }),
+		rows:   newCache[uuid.UUID](o, each/2, o.CacheBytes/8, &sequence, func(m map[string]string) int { return 64 * len(m) }),
+		member: newCache[uuid.UUID](o, each/2, o.CacheBytes/8, &sequence, func(ids []int64) int { return 8 * len(ids) }),
 	}
 }
 
@@ -148,7 +148,7 @@ func (c *cache[K, V]) put(key K, value V, r reading) {
 	if dropped > r.sequence {
 		return
 	}
-	s.set(key, entry[V]{value, r.since + int64(c.maxStale), old.dropped}, n)
+	s.set(key, entry[V]{value, r.since + int64(c.maxStale), dropped}, n)
 }
 
 // drop forgets a key.

@@ -53,7 +53,7 @@ func shifted(err error, n int) error {
 
 // write stores events and applies them, in one transaction.
 func (db *DB) write(ctx context.Context, events []capture.Event) error {
-	u := persons.NewUnit(events)
+	u, used := persons.NewUnit(events), false // outside the transaction, for the first try
 	hashes := make([]int64, len(events))
 	for i := range events {
 		hashes[i] = hashOf(&events[i])
@@ -62,7 +62,11 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 		changes persons.Changes
 		all     = true // take all events for new
 	)
-	begin := func(t *tx) error {
+	store := func(t *tx) error {
+		if used {
+			u = persons.NewUnit(events)
+		}
+		used = true
 		for _, project := range projectsOf(events) {
 			if err := t.lock(ctx, project); err != nil {
 				return err
@@ -86,24 +90,17 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 		}
 		return t.markIngested(ctx, events)
 	}
-	var err error
-	for {
-		err = db.atomic(ctx, func(t *tx) error {
-			if err := begin(t); err != nil {
-				u = persons.NewUnit(events) // for another try
-				return err
-			}
-			return nil
-		})
-		if !errors.Is(err, errSeen) {
-			break
-		}
+	err := db.atomic(ctx, store)
+	if errors.Is(err, errSeen) {
 		all = false
+		err = db.atomic(ctx, store)
 	}
+	// Also after an error: a commit may have an unknown outcome, and when the
+	// events come again they are not new.
+	db.caches.changed(&changes)
 	if err != nil {
 		return err
 	}
-	db.caches.changed(&changes)
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for i := range events {
@@ -204,12 +201,12 @@ func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 	return nil
 }
 
-// Events iterates over the events of a project, in the order of their UUIDs,
-// which for those that were captured without one is that of their times. After
-// an error there are no more.
+// Events iterates over the events of a project in the order of their times, those
+// of one time in the order in which they were stored. After an error there are
+// no more.
 func (db *DB) Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error] {
 	return func(yield func(capture.Event, error) bool) {
-		rows, err := db.query(ctx, "SELECT uuid, name, distinct_id, ts, received_at, properties FROM event WHERE project_id = ? ORDER BY uuid, hash", project)
+		rows, err := db.query(ctx, "SELECT uuid, name, distinct_id, ts, received_at, properties FROM event WHERE project_id = ? ORDER BY ts, id", project)
 		if err != nil {
 			yield(capture.Event{}, db.fail(err))
 			return

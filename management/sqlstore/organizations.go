@@ -62,7 +62,8 @@ func (t *tx) createProject(ctx context.Context, p *management.Project) error {
 	d := &t.db.d
 	_, err := t.run(ctx, `INSERT INTO project (uuid, organization_id, name, api_token, secret_token_hash, timezone, anonymize_ips, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, []any{
-		p.UUID.String(), p.Organization.String(), p.Name, p.APIKey, sql.NullString{String: p.SecretHash, Valid: p.SecretHash != ""},
+		p.UUID.String(), p.Organization.String(), p.Name, p.APIKey,
+		sql.NullString{String: p.SecretHash, Valid: p.SecretHash != ""},
 		p.Timezone, p.AnonymizeIPs, d.time(p.Created), d.time(p.Updated),
 	}, func(r *sql.Rows) error { return r.Scan(&p.ID) })
 	return err
@@ -173,12 +174,12 @@ func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, disti
 		}, "ON CONFLICT DO NOTHING", nil)
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	db.caches.changed(&changes)
+	db.caches.changed(&changes) // also after an error, whose outcome may be unknown
 	for _, m := range members {
 		db.caches.member.drop(m)
+	}
+	if err != nil {
+		return 0, err
 	}
 	return int(added), nil
 }

@@ -32,6 +32,16 @@ var targets = []struct{ name, work, target string }{
 	{"E7", "E2 on all cores", "≤ 0.53"},
 	{"E8", "Explain of E2", ""},
 	{"E10", "E2 with the properties built per call", "≤ 1.3"},
+	{"E9/repeated", "E2 with an exposure that was reported before", "≤ 1.3"},
+	{"E9/new", "E2 with an exposure that was not", "≤ 2"},
+	{"G1/cached", "address to location, record in the cache", "≤ 2"},
+	{"G1/uncached", "address to location, record not in the cache", ""},
+	{"C1", "single events over HTTP, durable, 64 connections, SQLite", "≤ 0.2"},
+	{"C2", "events in batches of 100 over HTTP, durable, SQLite", "≤ 2"},
+	{"C3", "events in batches of 100 over HTTP, PostgreSQL", "≤ 2"},
+	{"C4", "an event to `capture.Client`, in-process", "≤ 3"},
+	{"S2/cached", "`POST /flags` with stored properties, in the cache", "≤ 1.25"},
+	{"S2/uncached", "`POST /flags` with stored properties, 100,000 persons", "≤ 2.5"},
 }
 
 func main() {
@@ -73,7 +83,7 @@ func run(r io.Reader, w io.Writer) error {
 		id, rest, _ := strings.Cut(group, "/")
 		work, target := "", ""
 		for _, t := range targets {
-			if t.name == id {
+			if strings.HasPrefix(group+"/", t.name+"/") {
 				work, target = t.work, t.target
 			}
 		}

@@ -47,18 +47,20 @@ CREATE INDEX project_by_organization ON project (organization_id, id);
 -- Properties are text, since they may hold \u0000, which jsonb refuses.
 
 -- An event is one of a kind by its project, UUID, and a hash of its date, name
--- and distinct ID.
+-- and distinct ID. The day comes before the UUID so that new entries of the
+-- index are neighbours, also if the UUIDs are random.
 CREATE TABLE event (
-	project_id  bigint NOT NULL,
-	uuid        uuid NOT NULL,
-	hash        bigint NOT NULL,
-	name        text NOT NULL,
-	distinct_id text NOT NULL,
+	id          bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	project_id  bigint      NOT NULL,
+	uuid        uuid        NOT NULL,
+	hash        bigint      NOT NULL,
+	name        text        NOT NULL,
+	distinct_id text        NOT NULL,
 	ts          timestamptz NOT NULL,
 	received_at timestamptz NOT NULL,
-	properties  text NOT NULL,
-	PRIMARY KEY (project_id, uuid, hash)
+	properties  text        NOT NULL
 );
+CREATE UNIQUE INDEX event_once ON event (project_id, ((ts AT TIME ZONE 'UTC')::date), uuid, hash);
 
 CREATE TABLE person (
 	id            uuid PRIMARY KEY,

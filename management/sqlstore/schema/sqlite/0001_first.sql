@@ -48,8 +48,10 @@ CREATE TABLE project (
 CREATE INDEX project_by_organization ON project (organization_id, id);
 
 -- An event is one of a kind by its project, UUID, and a hash of its date, name
--- and distinct ID.
+-- and distinct ID. The day comes before the UUID so that new entries of the
+-- index are neighbours, also if the UUIDs are random.
 CREATE TABLE event (
+	id          integer PRIMARY KEY,
 	project_id  integer NOT NULL,
 	uuid        blob    NOT NULL,
 	hash        integer NOT NULL,
@@ -57,9 +59,9 @@ CREATE TABLE event (
 	distinct_id text    NOT NULL,
 	ts          integer NOT NULL,
 	received_at integer NOT NULL,
-	properties  text    NOT NULL,
-	PRIMARY KEY (project_id, uuid, hash)
-) WITHOUT ROWID;
+	properties  text    NOT NULL
+);
+CREATE UNIQUE INDEX event_once ON event (project_id, ts / 86400000000, uuid, hash);
 
 CREATE TABLE person (
 	id            blob    PRIMARY KEY,

@@ -1,0 +1,367 @@
+package storebench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/server"
+)
+
+// persons is how many persons the benchmarks have, once they were created.
+var persons = 100_000
+
+// people creates fewer persons for a run that only wants to know whether the
+// benchmarks work.
+func people() int {
+	if testing.Short() {
+		persons = 1000
+	}
+	return persons
+}
+
+// eventText is what a server SDK sends for one event, some 300 bytes. The
+// distinct ID has seven digits.
+const eventText = `{"event":"order completed","distinct_id":"user-%07d","timestamp":"2026-11-21T00:15:10.990Z",` +
+	`"properties":{"$lib":"posthog-go","$lib_version":"1.23.1","$is_server":true,"$geoip_disable":true,"amount":129.9,` +
+	`"currency":"CHF","items":3,"$feature/checkout-button":"green","shop":"https://shop.example/ch/de"}}`
+
+// knownPerson is an event that makes its person exist.
+const knownPerson = `{"$set":{"age":%d}}`
+
+// startBench serves a store and returns its address.
+func startBench(b *testing.B, db *sqlstore.DB, definitions string) string {
+	b.Helper()
+	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: db})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = collector.Run(ctx) })
+	evaluator := new(flags.Evaluator)
+	d, err := flags.Decode(strings.NewReader(definitions))
+	if err != nil {
+		b.Fatal(err)
+	}
+	snapshot, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	evaluator.Swap(snapshot)
+	var registry server.Registry
+	registry.Set("phc_bench", &server.Project{ID: 1, Flags: evaluator})
+	handler, err := server.New(server.Config{
+		Projects: &registry, Properties: db, Overrides: db, Cohorts: db, Capture: collector, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := httptest.NewServer(handler)
+	b.Cleanup(func() {
+		s.Close()
+		stop()
+		wg.Wait()
+		if err := db.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return s.Listener.Addr().String()
+}
+
+func openSQLite(b *testing.B) *sqlstore.DB {
+	b.Helper()
+	db, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"), sqlstore.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return db
+}
+
+// populate creates the persons, as a service that has run for a while has them.
+func populate(b *testing.B, db *sqlstore.DB, properties string) *sqlstore.DB {
+	b.Helper()
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	for first := 0; first < people(); first += 1000 {
+		var list []capture.Event
+		for i := range 1000 {
+			list = append(list, capture.Event{
+				Project: 1, UUID: capture.NewUUID(now), Name: "$set", DistinctID: fmt.Sprintf("user-%07d", first+i), Time: now, Received: now,
+				Properties: fmt.Appendf(nil, properties, i%90),
+			})
+		}
+		if err := db.Write(b.Context(), list); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return db
+}
+
+// fire sends n requests over so many connections, on each the next when the last
+// is answered. Body appends the body of request i.
+func fire(b *testing.B, addr, path string, connections, n int, body func(dst []byte, i int) []byte) {
+	b.Helper()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range connections {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		wg.Go(func() {
+			defer conn.Close()
+			r := bufio.NewReaderSize(conn, 32<<10)
+			var text, request []byte
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				text = body(text[:0], i)
+				request = fmt.Appendf(request[:0], "POST %s HTTP/1.1\r\nHost: flags.example\r\nUser-Agent: posthog-go/1.23.1\r\n"+
+					"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, len(text))
+				if _, err := conn.Write(append(request, text...)); err != nil {
+					b.Error(err)
+					return
+				}
+				if err := skipAnswer(r); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// skipAnswer reads an answer with status 200.
+func skipAnswer(r *bufio.Reader) error {
+	length := 0
+	for n := 0; ; n++ {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if n == 0 && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
+			return fmt.Errorf("answer %q", line)
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return err
+			}
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			break
+		}
+	}
+	_, err := r.Discard(length)
+	return err
+}
+
+// BenchmarkC1 is performance.md C1: single events over 64 connections, each
+// durable before it is answered. The floor commits one event after the other in
+// one loop, without HTTP and persons.
+func BenchmarkC1(b *testing.B) {
+	b.Run("floor", func(b *testing.B) {
+		insert := newFloor(b, 1)
+		b.ReportAllocs()
+		for b.Loop() {
+			insert()
+		}
+	})
+	b.Run("flagstaff", func(b *testing.B) {
+		addr := startBench(b, populate(b, openSQLite(b), knownPerson), `{"flags":[]}`)
+		b.ReportAllocs()
+		b.ResetTimer()
+		fire(b, addr, "/i/v0/e/", 64, b.N, func(dst []byte, i int) []byte {
+			dst = append(dst, `{"api_key":"phc_bench",`...)
+			return append(dst, fmt.Sprintf(eventText, i%persons)[1:]...)
+		})
+	})
+}
+
+// newFloor returns a function that inserts so many events with the statements of
+// the floor: multi-row inserts, one transaction.
+func newFloor(b *testing.B, events int) func() {
+	db := openSQLite(b) // for the schema
+	path := filepath.Join(b.TempDir(), "floor.db")
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	if db, err := sqlite.Open(b.Context(), path, sqlstore.Options{}); err != nil {
+		b.Fatal(err)
+	} else if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	raw, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw.SetMaxOpenConns(1)
+	b.Cleanup(func() { raw.Close() })
+	const columns = "INSERT INTO event (project_id, uuid, hash, name, distinct_id, ts, received_at, properties) VALUES "
+	per := min(events, 50)
+	query := columns + strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?),", per), ",")
+	stmt, err := raw.PrepareContext(b.Context(), query)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { stmt.Close() })
+	properties := eventText[strings.Index(eventText, `"properties":`)+len(`"properties":`) : len(eventText)-1]
+	n := 0
+	return func() {
+		tx, err := raw.BeginTx(b.Context(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		prepared := tx.StmtContext(b.Context(), stmt)
+		for range events / per {
+			args := make([]any, 0, 8*per)
+			for range per {
+				n++
+				now := time.Now()
+				id := capture.NewUUID(now)
+				args = append(args, 1, id[:], int64(n), "order completed", fmt.Sprintf("user-%07d", n%persons), now.UnixMicro(), now.UnixMicro(), properties)
+			}
+			if _, err := prepared.ExecContext(b.Context(), args...); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+const perBatch = 100
+
+// batchBody appends a batch of 100 events.
+func batchBody(dst []byte, i int) []byte {
+	dst = append(dst, `{"api_key":"phc_bench","batch":[`...)
+	for j := range perBatch {
+		if j > 0 {
+			dst = append(dst, ',')
+		}
+		dst = fmt.Appendf(dst, eventText, (i*perBatch+j)%persons)
+	}
+	return append(dst, "]}"...)
+}
+
+// BenchmarkC2 is performance.md C2: batches of 100 events. An operation is one
+// event. The floor inserts the same rows, 500 in a transaction, without HTTP and
+// persons.
+func BenchmarkC2(b *testing.B) {
+	b.Run("floor", func(b *testing.B) {
+		insert := newFloor(b, 500)
+		b.ReportAllocs()
+		b.ResetTimer()
+		for n := 0; n < b.N; n += 500 {
+			insert()
+		}
+	})
+	b.Run("flagstaff", func(b *testing.B) {
+		addr := startBench(b, populate(b, openSQLite(b), knownPerson), `{"flags":[]}`)
+		b.ReportAllocs()
+		b.ResetTimer()
+		fire(b, addr, "/batch/", 16, (b.N+perBatch-1)/perBatch, batchBody)
+	})
+}
+
+// BenchmarkC3 is C2 on PostgreSQL, over its floor, COPY of the same rows.
+func BenchmarkC3(b *testing.B) {
+	url := postgrestest.Open(b)
+	open := func(b *testing.B) *sqlstore.DB {
+		db, err := postgres.Open(b.Context(), url, sqlstore.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return db
+	}
+	b.Run("floor", func(b *testing.B) {
+		if err := open(b).Close(); err != nil {
+			b.Fatal(err)
+		}
+		conn, err := pgx.Connect(b.Context(), url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer conn.Close(context.Background())
+		properties := eventText[strings.Index(eventText, `"properties":`)+len(`"properties":`) : len(eventText)-1]
+		columns := []string{"project_id", "uuid", "hash", "name", "distinct_id", "ts", "received_at", "properties"}
+		b.ReportAllocs()
+		b.ResetTimer()
+		for n := 0; n < b.N; n += 500 {
+			_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"event"}, columns, pgx.CopyFromSlice(500, func(i int) ([]any, error) {
+				now := time.Now()
+				return []any{2, capture.NewUUID(now), int64(i), "order completed", fmt.Sprintf("user-%07d", (n+i)%persons), now, now, properties}, nil
+			}))
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("flagstaff", func(b *testing.B) {
+		addr := startBench(b, populate(b, open(b), knownPerson), `{"flags":[]}`)
+		b.ReportAllocs()
+		b.ResetTimer()
+		fire(b, addr, "/batch/", 16, (b.N+perBatch-1)/perBatch, batchBody)
+	})
+}
+
+// hundredFlags is the document of performance.md S1: one condition of two filters
+// and a rollout of 50 % each.
+func hundredFlags() string {
+	var b strings.Builder
+	b.WriteString(`{"flags":[`)
+	for i := range 100 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"id":%d,"key":"feature-%03d","active":true,"version":%d,"filters":{"groups":[{"properties":[`+
+			`{"key":"plan","type":"person","operator":"exact","value":["pro","enterprise-%d"]},`+
+			`{"key":"age","type":"person","operator":"gt","value":%d}],"rollout_percentage":50}]}}`, i+1, i, i%9, i, i%18)
+	}
+	b.WriteString(`]}`)
+	return b.String()
+}
+
+// BenchmarkS2 is performance.md S2: flags that need stored properties of 100,000
+// persons in SQLite, with a working set of 1,000 persons, which stays in the
+// cache, and with all of them, which does not. The floor is the same with the
+// properties in the request.
+func BenchmarkS2(b *testing.B) {
+	db := populate(b, openSQLite(b), `{"$set":{"plan":"pro","age":%d,"email":"jo@acme.example","company":"Acme","seats":250,"city":"Bern"}}`)
+	addr := startBench(b, db, hundredFlags())
+	const head = `{"token":"phc_bench","distinct_id":"user-%07d","groups":{"company":"acme"},"timezone":"Europe/Vienna",` +
+		`"person_properties":{"$initial_referrer":"$direct","$lib":"web","$lib_version":"1.449.2","$browser":"Chrome","$os":"Linux"%s}}`
+	ask := func(b *testing.B, people int, properties string) {
+		b.ReportAllocs()
+		b.ResetTimer()
+		fire(b, addr, "/flags/?v=2", 32, b.N, func(dst []byte, i int) []byte {
+			return fmt.Appendf(dst, head, i*7919%people, properties)
+		})
+	}
+	for _, c := range []struct {
+		name   string
+		people int
+	}{{"cached", 1000}, {"uncached", persons}} {
+		b.Run(c.name+"/floor", func(b *testing.B) { ask(b, c.people, `,"plan":"pro","age":42`) })
+		b.Run(c.name+"/flagstaff", func(b *testing.B) { ask(b, c.people, "") })
+	}
+}

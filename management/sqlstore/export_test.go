@@ -1,0 +1,36 @@
+package sqlstore
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A Cache is a cache of strings.
+type Cache struct{ c *cache[string, string] }
+
+func NewCache(maxStale time.Duration, entries int, bytes int64) Cache {
+	return Cache{newCache[string](Options{MaxStale: maxStale}, entries, bytes, new(atomic.Uint64), func(s string) int { return len(s) })}
+}
+
+const Shards = shards
+
+type Reading = reading
+
+func (c Cache) Get(key string) (string, bool)        { return c.c.get(key) }
+func (c Cache) Begin() Reading                       { return c.c.begin() }
+func (c Cache) Put(key, value string, begun Reading) { c.c.put(key, value, begun) }
+func (c Cache) Drop(key string)                      { c.c.drop(key) }
+
+// Size returns how many entries there are, how many bytes they have, and how
+// many the cache thinks they have.
+func (c Cache) Size() (entries int, bytes, counted int64) {
+	for i := range c.c.shards {
+		s := &c.c.shards[i]
+		entries += s.entries.Len()
+		counted += s.bytes
+		for _, e := range s.entries.Values() {
+			bytes += int64(len(e.value))
+		}
+	}
+	return entries, bytes, counted
+}
