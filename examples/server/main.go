@@ -46,6 +46,10 @@ type Main struct {
 	Getenv func(string) string
 	Stdout io.Writer
 	Stderr io.Writer
+
+	// store is used instead of the one that the settings name. Nil: there is
+	// no other. Tests look into it.
+	store dataStore
 }
 
 // Run serves until ctx ends and returns the exit code.
@@ -80,9 +84,11 @@ func version() string {
 // what they left behind is written, then the store closes.
 func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	log := s.logger(m.Stderr)
-	store, err := openStore(ctx, s, log)
-	if err != nil {
-		return err
+	store := m.store
+	if store == nil {
+		if store, err = openStore(ctx, s, log); err != nil {
+			return err
+		}
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	projects, err := m.bootstrap(ctx, s, store)

@@ -82,6 +82,7 @@ func (m *Main) bootstrap(ctx context.Context, s *settings, store dataStore) ([]m
 		return nil, err
 	}
 	switch {
+	case created != nil && s.demo: // its keys are no secrets
 	case created != nil:
 		fmt.Fprintf(m.Stdout, `created organization %q with project %q in %s
   project API key     %s   for /flags and events; public
