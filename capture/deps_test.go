@@ -13,6 +13,7 @@ func TestDependencies(t *testing.T) {
 	allowed := map[string]bool{
 		"github.com/google/uuid":   true,
 		ours + "internal/jsonscan": true,
+		ours + "internal/text":     true,
 		ours + "capture":           true,
 		ours + "capture/persons":   true,
 	}

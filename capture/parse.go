@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // Limits of what one request may hold.
@@ -598,14 +599,16 @@ func objectOf(field string, v jsonscan.Value) (jsonscan.Value, error) {
 // It is "" without one.
 func distinctID(v jsonscan.Value) string { return identifier(string(idText(v)), MaxID) }
 
-// idText returns a distinct ID as text: a string's text, of other values their
-// JSON. It may share the memory of v.
+// idText returns a distinct ID as text: a string's text, numbers as /flags writes
+// them, of other values their JSON. It may share the memory of v.
 func idText(v jsonscan.Value) []byte {
 	switch v.Kind() {
 	case jsonscan.String:
 		return text(v)
 	case jsonscan.Invalid, jsonscan.Null:
 		return nil
+	case jsonscan.Number:
+		return plaintext.AppendNumber(nil, v)
 	case jsonscan.Object, jsonscan.Array:
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, v); err != nil {

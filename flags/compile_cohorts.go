@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 

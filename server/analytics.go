@@ -6,6 +6,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -37,10 +38,9 @@ func (e *headerError) Unwrap() error { return e.kind }
 // analytics answers /i/v1/analytics/events. The order of its checks is that of
 // wire.md §2.9.
 func (s *Server) analytics(x *exchange) error {
-	if s.limiters.byIP != nil {
-		if err := s.limiters.byIP.take(x.w.Header(), network(s.clientIP(x.r)), x.start); err != nil {
-			return err
-		}
+	ip := s.clientIP(x.r)
+	if err := s.limiters.byIP.take(x.w.Header(), network(ip), x.start); err != nil {
+		return err
 	}
 	if id := x.r.Header.Get("PostHog-Request-Id"); id != "" && len(id) <= 64 {
 		x.w.Header()["Posthog-Request-Id"] = []string{id}
@@ -49,9 +49,12 @@ func (s *Server) analytics(x *exchange) error {
 	if !ok {
 		return errNoAuthorization
 	}
-	request, encoding, err := s.analyticsHeaders(x)
+	request, encoding, err := s.analyticsHeaders(x, ip)
 	if err != nil {
 		return err
+	}
+	if len(key) > mostKey {
+		return ErrUnknownProject
 	}
 	p, err := s.captureProject(x, key)
 	if err != nil {
@@ -68,12 +71,18 @@ func (s *Server) analytics(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	if err := x.body.charge(eventMemory(payload)); err != nil {
+		return err
+	}
 	if !p.AnonymizeIPs {
-		request.IP = s.clientIP(x.r)
+		request.IP = ip
 	}
 	var b capture.AnalyticsBatch
 	if err := b.Parse(payload, request); err != nil {
 		return err
+	}
+	if n := len(b.Results) - len(b.Events); n > 0 {
+		s.metrics.events.WithLabelValues("discarded").Add(float64(n))
 	}
 	if len(b.Events) > 0 {
 		if s.config.EventQuota != nil && !s.config.EventQuota.Take(p.Organization, len(b.Events)) {
@@ -97,31 +106,15 @@ func (s *Server) analytics(x *exchange) error {
 
 // notStored changes the results of the events that an error is about.
 func notStored(b *capture.AnalyticsBatch, err error) {
-	bad := make(map[int]bool)
-	var walk func(error)
-	walk = func(err error) {
-		if e, ok := err.(*capture.EventError); ok {
-			bad[e.Index] = true
-			return
-		}
-		switch e := err.(type) {
-		case interface{ Unwrap() error }:
-			walk(e.Unwrap())
-		case interface{ Unwrap() []error }:
-			for _, inner := range e.Unwrap() {
-				walk(inner)
-			}
-		}
-	}
-	walk(err)
+	e, some := errors.AsType[*unstorableError](err)
 	for i := range b.Results {
 		r := &b.Results[i]
 		switch {
 		case r.Event < 0:
-		case errors.Is(err, errUnstorable) && bad[r.Event]:
-			r.Result, r.Details = "drop", "malformed_event_properties"
-		case !errors.Is(err, errUnstorable):
+		case !some:
 			r.Result, r.Details = "retry", "not_persisted"
+		case e.bad[r.Event]:
+			r.Result, r.Details = "drop", "malformed_event_properties"
 		}
 	}
 }
@@ -143,6 +136,9 @@ func appendResults(dst []byte, results []capture.Result) []byte {
 	return append(dst, "}}"...)
 }
 
+// mostLibrary is how long PostHog-Sdk-Info may be, in bytes: a name and a version.
+const mostLibrary = 200
+
 // bearer returns the token of an Authorization header.
 func bearer(header string) (string, bool) {
 	scheme, token, ok := strings.Cut(header, " ")
@@ -151,7 +147,7 @@ func bearer(header string) (string, bool) {
 }
 
 // analyticsHeaders reads and checks the headers.
-func (s *Server) analyticsHeaders(x *exchange) (request capture.AnalyticsRequest, encoding string, err error) {
+func (s *Server) analyticsHeaders(x *exchange, ip netip.Addr) (request capture.AnalyticsRequest, encoding string, err error) {
 	h := x.r.Header
 	for _, name := range []string{"PostHog-Sdk-Info", "PostHog-Attempt", "PostHog-Request-Id", "PostHog-Request-Timestamp", "Content-Type", "User-Agent"} {
 		if h.Get(name) == "" {
@@ -174,9 +170,13 @@ func (s *Server) analyticsHeaders(x *exchange) (request capture.AnalyticsRequest
 	if err != nil {
 		return request, "", &headerError{errHeaderValue, "PostHog-Request-Timestamp", "a time in RFC 3339"}
 	}
+	// Each event gets a copy of it.
+	if len(h.Get("PostHog-Sdk-Info")) > mostLibrary {
+		return request, "", &headerError{errHeaderValue, "PostHog-Sdk-Info", "at most " + strconv.Itoa(mostLibrary) + " bytes"}
+	}
 	request.Library, request.LibraryVersion, _ = strings.Cut(h.Get("PostHog-Sdk-Info"), "/")
 	request.Now, request.SentAt = x.start, sent
-	request.Agent, request.Geo = s.agentOf(x), s.placeOf(x)
+	request.Agent, request.Geo = s.agentOf(x), s.placeOf(ip)
 	return request, encoding, nil
 }
 

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -270,4 +272,56 @@ func BenchmarkHandler(b *testing.B) {
 			p.send()
 		}
 	})
+}
+
+// serverBody is an event as server SDKs send it (wire.md §1.6).
+const serverBody = `{"api_key":"phc_demo","batch":[{"type":"capture","uuid":"01a1fb72-4826-7af7-a165-3e5ec48ee45e","library":"posthog-go",` +
+	`"library_version":"1.23.1","timestamp":"2026-11-21T00:12:13.221Z","distinct_id":"user-1","event":"order placed",` +
+	`"properties":{"$lib":"posthog-go","$lib_version":"1.23.1","$geoip_disable":true,"$is_server":true,"total":12.5,"items":["a","b"],` +
+	`"$groups":{"company":"acme"}}}]}`
+
+// noCapture is a Capture that forgets.
+type noCapture struct{}
+
+func (noCapture) Accept(context.Context, ...capture.Event) error { return nil }
+func (noCapture) Waiting() int                                   { return 0 }
+
+var captureCalls = []struct {
+	name string
+	call call
+	most float64 // allocations
+}{
+	{"batch", call{target: "/batch/", body: serverBody}, 15},
+	{"gzip", call{target: "/batch/", header: map[string]string{"Content-Encoding": "gzip"}, body: zip(serverBody)}, 15},
+	{"browser", call{target: "/e/?ip=0&_=1795220311000&ver=1.449.2&compression=gzip-js", header: map[string]string{"User-Agent": chrome}, body: zip(serverBody)}, 17},
+	{"base64", call{target: "/e/?_=1795220311000", body: "data=" + base64Of(serverBody)}, 15},
+}
+
+// TestCaptureAllocations keeps the routes for events lean: an event with its
+// texts, its answer's headers, and the timeout.
+func TestCaptureAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	s := newServer(t, func(c *server.Config) { c.Capture = noCapture{} })
+	for _, tt := range captureCalls {
+		p := newReplay(s, tt.call)
+		if n := testing.AllocsPerRun(100, p.send); n > tt.most {
+			t.Errorf("%s: a request allocates %v times, want at most %v", tt.name, n, tt.most)
+		}
+	}
+}
+
+// BenchmarkCapture is one request with one event without a network.
+func BenchmarkCapture(b *testing.B) {
+	s := newServer(b, func(c *server.Config) { c.Capture = noCapture{} })
+	for _, tt := range captureCalls {
+		b.Run(tt.name, func(b *testing.B) {
+			p := newReplay(s, tt.call)
+			b.ReportAllocs()
+			for b.Loop() {
+				p.send()
+			}
+		})
+	}
 }

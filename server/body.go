@@ -31,13 +31,16 @@ type body struct {
 	inflated []byte // gunzipped
 	text     []byte // without percent-encoding
 	plain    []byte // base64 or lz64 decoded
+	inner    []byte // base64 in base64 decoded
 
 	source bytes.Reader
 	gzip   *gzip.Reader
 	lz64   lz64.Decoder
 }
 
-func (b *body) size() int { return cap(b.raw) + cap(b.inflated) + cap(b.text) + cap(b.plain) }
+func (b *body) size() int {
+	return cap(b.raw) + cap(b.inflated) + cap(b.text) + cap(b.plain) + cap(b.inner) + b.lz64.Size()
+}
 
 // parse reads the body of r into req. compression is the query's. Errors of
 // wire.Request.Parse are errMalformed, and req may then have an APIKey.
@@ -72,13 +75,10 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 				return err
 			}
 		}
-		b.text = appendUnescaped(b.text[:0], data)
-		for i, c := range b.text {
-			if c == ' ' {
-				b.text[i] = '+' // somebody took the plus of base64 for a blank
-			}
+		if err := b.unescape(data); err != nil {
+			return err
 		}
-		payload = b.text
+		payload = withPluses(b.text)
 	case zipped:
 		if payload, err = b.inflate(payload); err != nil {
 			return err
@@ -102,8 +102,12 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 	}
 	err = req.Parse(payload)
 	if errors.Is(err, wire.ErrSyntax) {
-		if decoded, errBase64 := b.decodeBase64(payload); errBase64 == nil {
+		decoded, errBase64 := b.decodeBase64(payload)
+		switch {
+		case errBase64 == nil:
 			return parseJSON(decoded, req)
+		case errors.Is(errBase64, errBusy):
+			return errBase64
 		}
 	}
 	return malformed(err)
@@ -183,15 +187,18 @@ func (b *body) read(r *http.Request) error {
 	return err
 }
 
-// readAll appends all of r to dst. The error is errTooLarge if there are more
-// than most bytes, and errBusy if other requests have the memory.
+// readAll reads all of r into the memory of dst, which is empty. The error is
+// errTooLarge if there are more than most bytes, and errBusy if other requests
+// have the memory.
 func (b *body) readAll(dst []byte, r io.Reader, most int64) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {
-			if err := b.charge(int64(len(dst))); err != nil {
+			// Doubling bounds what is charged to twice the last buffer.
+			n := max(512, min(2*int64(len(dst)), most+1))
+			if err := b.charge(n); err != nil {
 				return dst, err
 			}
-			dst = slices.Grow(dst, 512)
+			dst = append(make([]byte, 0, n), dst...)
 		}
 		n, err := r.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
@@ -214,19 +221,31 @@ type budget struct{ left atomic.Int64 }
 // uncounted is how long a buffer may be before it is charged to the budget.
 const uncounted = 1 << 20
 
-// charge takes the memory that it needs to double a buffer of n bytes. The
-// error is errBusy if it is not there.
+// charge takes n bytes for a new buffer, until the end of the request: nobody
+// knows when the garbage collector takes a buffer that it outgrew. The error is
+// errBusy if they are not there.
 func (b *body) charge(n int64) error {
 	if n < uncounted || b.budget == nil {
 		return nil
 	}
-	// The old buffer and one of twice its size, for a moment.
-	if b.budget.left.Add(-2*n) < 0 {
-		b.budget.left.Add(2 * n)
+	if b.budget.left.Add(-n) < 0 {
+		b.budget.left.Add(n)
 		return errBusy
 	}
-	b.charged += 2 * n
+	b.charged += n
 	return nil
+}
+
+// room returns the memory of buffer without what is in it, or new memory if it
+// has none for n bytes. The error is errBusy if other requests have it.
+func (b *body) room(buffer []byte, n int) ([]byte, error) {
+	if n <= cap(buffer) {
+		return buffer[:0], nil
+	}
+	if err := b.charge(int64(n)); err != nil {
+		return buffer[:0], err
+	}
+	return make([]byte, 0, n), nil
 }
 
 // release gives back what was charged.
@@ -278,10 +297,15 @@ func formData(form []byte) (data, compression []byte, ok bool) {
 func (b *body) decodeLZ64(payload []byte) ([]byte, error) {
 	payload = bytes.Trim(payload, "\t\r\n") // blanks are plus signs here
 	if bytes.IndexByte(payload, '%') >= 0 {
-		b.text = appendUnescaped(b.text[:0], payload)
+		if err := b.unescape(payload); err != nil {
+			return nil, err
+		}
 		payload = b.text
 	}
-	var err error
+	err := b.charge(lz64Memory(int64(len(payload)), b.maxDecoded))
+	if err != nil {
+		return nil, err
+	}
 	b.plain, err = b.lz64.Append(b.plain[:0], payload, int(b.maxDecoded))
 	switch {
 	case errors.Is(err, lz64.ErrTooLarge):
@@ -292,10 +316,31 @@ func (b *body) decodeLZ64(payload []byte) ([]byte, error) {
 	return b.plain, nil
 }
 
+// lz64Memory returns how many bytes decoding n bytes of lz64 takes at most, if
+// the limit of the output is most.
+func lz64Memory(n, most int64) int64 {
+	// A code has as many bits as it takes to count those before it: the first
+	// 4096 have at most 12, the others more, and a byte of input has 6. Code k
+	// repeats at most k units of text, each up to 3 bytes, and 1.5 times the
+	// limit is decoded before it strikes. Buffers that grow are there twice.
+	codes := min(n, n/2+4096) + 16
+	return 2*min(3*codes*codes/2, most+most/2) + 2*8*codes
+}
+
+// unescape decodes percent-encoding into b.text. s may be b.text.
+func (b *body) unescape(s []byte) (err error) {
+	if b.text, err = b.room(b.text, len(s)); err == nil {
+		b.text = appendUnescaped(b.text, s)
+	}
+	return err
+}
+
 // decodeBase64 takes off percent-encoding and white space, and does not mind
 // wrong padding.
 func (b *body) decodeBase64(payload []byte) ([]byte, error) {
-	b.text = appendUnescaped(b.text[:0], payload)
+	if err := b.unescape(payload); err != nil {
+		return nil, err
+	}
 	n := 0
 	for _, c := range b.text {
 		switch c {
@@ -307,7 +352,10 @@ func (b *body) decodeBase64(payload []byte) ([]byte, error) {
 	}
 	text := bytes.TrimRight(b.text[:n], "=")
 	var err error
-	if b.plain, err = base64.RawStdEncoding.AppendDecode(b.plain[:0], text); err != nil {
+	if b.plain, err = b.room(b.plain, base64.RawStdEncoding.DecodedLen(len(text))); err != nil {
+		return nil, err
+	}
+	if b.plain, err = base64.RawStdEncoding.AppendDecode(b.plain, text); err != nil {
 		return nil, malformed(err)
 	}
 	return b.plain, nil

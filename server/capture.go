@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -29,10 +31,9 @@ var answerStatus1 = []byte(`{"status":1}`)
 
 // capture answers the routes of wire.md §2.1 but the newest.
 func (s *Server) capture(x *exchange, e events) error {
-	if s.limiters.byIP != nil {
-		if err := s.limiters.byIP.take(x.w.Header(), network(s.clientIP(x.r)), x.start); err != nil {
-			return err
-		}
+	ip := s.clientIP(x.r)
+	if err := s.limiters.byIP.take(x.w.Header(), network(ip), x.start); err != nil {
+		return err
 	}
 	x.body.maxBody, x.body.maxDecoded = s.config.MaxCaptureBody, s.config.MaxCaptureDecoded
 	if e.recordings {
@@ -44,8 +45,11 @@ func (s *Server) capture(x *exchange, e events) error {
 		return err
 	}
 	request := capture.Request{
-		Now: x.start, SentAt: query.sentAt(), Engage: e.engage, IP: s.clientIP(x.r),
-		Agent: s.agentOf(x), Geo: s.placeOf(x),
+		Now: x.start, SentAt: query.sentAt(), Engage: e.engage, IP: ip,
+		Agent: s.agentOf(x), Geo: s.placeOf(ip),
+	}
+	if err := x.body.charge(eventMemory(payload)); err != nil {
+		return err
 	}
 	var b capture.Batch
 	if err := b.Parse(payload, request); err != nil {
@@ -56,14 +60,19 @@ func (s *Server) capture(x *exchange, e events) error {
 		return err
 	}
 	if p.AnonymizeIPs {
+		// Whose events they are is known only now.
+		if err := x.body.charge(eventMemory(payload)); err != nil {
+			return err
+		}
 		request.IP = netip.Addr{}
 		if err := b.Parse(payload, request); err != nil {
 			return err
 		}
 	}
+	discarded := b.Dropped
 	switch {
 	case e.recordings:
-		s.metrics.events.WithLabelValues("discarded").Add(float64(len(b.Events)))
+		discarded += len(b.Events)
 	case len(b.Events) == 0:
 	case s.config.EventQuota != nil && !s.config.EventQuota.Take(p.Organization, len(b.Events)):
 		s.metrics.events.WithLabelValues("over_quota").Add(float64(len(b.Events)))
@@ -71,6 +80,9 @@ func (s *Server) capture(x *exchange, e events) error {
 		if err := s.accept(x, p, b.Events); err != nil {
 			return err
 		}
+	}
+	if discarded > 0 {
+		s.metrics.events.WithLabelValues("discarded").Add(float64(discarded))
 	}
 	if query.beacon {
 		return x.respond(http.StatusNoContent, nil, nil)
@@ -80,7 +92,7 @@ func (s *Server) capture(x *exchange, e events) error {
 
 // captureProject finds the project of an API key, within the rate limit.
 func (s *Server) captureProject(x *exchange, key string) (*Project, error) {
-	if err := s.limiters.byKey.take(x.w.Header(), key, x.start); err != nil {
+	if err := s.limiters.byKey.take(x.w.Header(), limited(key), x.start); err != nil {
 		return nil, err
 	}
 	p, err := s.config.Projects.Project(x.r.Context(), key)
@@ -98,22 +110,67 @@ func (s *Server) accept(x *exchange, p *Project, list []capture.Event) error {
 	ctx, cancel := context.WithTimeout(x.r.Context(), s.config.CaptureTimeout)
 	defer cancel()
 	err := s.config.Capture.Accept(ctx, list...)
-	result := "stored"
-	if err != nil {
-		result = "failed"
+	if err == nil {
+		s.metrics.events.WithLabelValues("stored").Add(float64(len(list)))
+		return nil
 	}
-	s.metrics.events.WithLabelValues(result).Add(float64(len(list)))
-	if err == nil || x.r.Context().Err() != nil {
-		return err // or nobody listens any more
+	if bad, only := unstorable(err, len(list)); only {
+		s.metrics.events.WithLabelValues("stored").Add(float64(len(list) - len(bad)))
+		s.metrics.events.WithLabelValues("failed").Add(float64(len(bad)))
+		return &unstorableError{bad, err}
 	}
-	if _, ok := errors.AsType[*capture.EventError](err); ok {
-		return fmt.Errorf("%w: %w", errUnstorable, err)
+	s.metrics.events.WithLabelValues("failed").Add(float64(len(list)))
+	if x.r.Context().Err() != nil {
+		return err // nobody listens any more
 	}
 	return fmt.Errorf("%w: store events: %w", errBackend, err)
 }
 
-// errUnstorable says that an event can never be stored.
+// errUnstorable says that some events can never be stored.
 var errUnstorable = errors.New("server: event cannot be stored")
+
+// An unstorableError is an errUnstorable that knows which events.
+type unstorableError struct {
+	bad map[int]bool // by index
+	err error
+}
+
+func (e *unstorableError) Error() string   { return errUnstorable.Error() + ": " + e.err.Error() }
+func (e *unstorableError) Unwrap() []error { return []error{errUnstorable, e.err} }
+
+// unstorable returns the indexes of the events, of n, that an error of Accept
+// says can never be stored, and whether that is all it says: only then all others
+// are.
+func unstorable(err error, n int) (bad map[int]bool, only bool) {
+	bad = make(map[int]bool)
+	var walk func(error) bool
+	walk = func(err error) bool {
+		switch e := err.(type) {
+		case *capture.EventError:
+			bad[e.Index] = true
+			return e.Index >= 0 && e.Index < n
+		case interface{ Unwrap() []error }:
+			list := e.Unwrap()
+			for _, inner := range list {
+				if !walk(inner) {
+					return false
+				}
+			}
+			return len(list) > 0
+		}
+		return false
+	}
+	return bad, walk(err)
+}
+
+// eventMemory returns about how many bytes the events of a payload take, besides
+// the payload: their properties are copied, and each event has its own fields and
+// the properties that are added to it.
+func eventMemory(payload []byte) int64 {
+	const perEvent = 1500 // as measured, with a place and a browser
+	n := min(bytes.Count(payload, []byte{'{'}), capture.MaxEvents)
+	return int64(len(payload) + n*perEvent)
+}
 
 // mostAgents is how many User-Agents are remembered with their properties.
 const mostAgents = 4096
@@ -150,17 +207,13 @@ func (s *Server) agentOf(x *exchange) func() []capture.Property {
 	}
 }
 
-// placeOf returns a function that returns the properties of the client's address,
-// or nil if there is nobody to ask.
-func (s *Server) placeOf(x *exchange) func() []capture.Property {
-	if s.config.Geo == nil {
+// placeOf returns a function that returns the properties of an address, or nil if
+// there is nothing to ask or nobody.
+func (s *Server) placeOf(addr netip.Addr) func() []capture.Property {
+	if s.config.Geo == nil || !addr.IsValid() {
 		return nil
 	}
 	return func() []capture.Property {
-		addr := s.clientIP(x.r)
-		if !addr.IsValid() {
-			return nil
-		}
 		var list []capture.Property
 		for name, value := range s.config.Geo.Properties(addr) {
 			list = append(list, capture.Property{Name: name, Value: quote(value)})
@@ -189,11 +242,39 @@ func parseCaptureQuery(r *http.Request) (q captureQuery) {
 	if r.URL.RawQuery == "" {
 		return q
 	}
-	v := r.URL.Query()
-	return captureQuery{v.Get("compression"), v.Get("data"), v.Get("_"), v.Get("beacon") == "1"}
+	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		switch name {
+		case "compression":
+			q.compression = queryValue(q.compression, value)
+		case "data":
+			q.data = queryValue(q.data, value)
+		case "_":
+			q.sent = queryValue(q.sent, value)
+		case "beacon":
+			q.beacon = q.beacon || value == "1"
+		}
+	}
+	return q
+}
+
+// queryValue returns the value of a parameter whose value was known before: of
+// several the first counts.
+func queryValue(known, value string) string {
+	if known != "" || strings.IndexByte(value, '%') < 0 && strings.IndexByte(value, '+') < 0 {
+		return cmp.Or(known, value)
+	}
+	value, err := url.QueryUnescape(value)
+	if err != nil {
+		return ""
+	}
+	return value
 }
 
 func (q *captureQuery) sentAt() (t time.Time) {
+	if q.sent == "" {
+		return t
+	}
 	ms, err := strconv.ParseInt(q.sent, 10, 64)
 	if err != nil {
 		return t
@@ -207,39 +288,41 @@ func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, e
 		return nil, err
 	}
 	payload := b.raw
-	if len(bytes.TrimSpace(payload)) == 0 {
-		b.text = append(b.text[:0], q.data...)
-		payload = withPluses(b.text)
-	}
-	if len(payload) == 0 {
-		return nil, errNoPayload
-	}
-	hint := q.compression
+	var formHint string
 	form, _ := isForm(r.Header.Get("Content-Type")) // any other type will do
-	if form || bytes.HasPrefix(payload, []byte("data=")) {
+	switch {
+	case len(bytes.TrimSpace(payload)) == 0:
+		b.text = append(b.text[:0], q.data...)
+		if payload = b.text; !looksLikeEvents(payload) {
+			withPluses(payload)
+		}
+	case form || bytes.HasPrefix(payload, []byte("data=")):
 		data, compression, ok := formData(payload)
 		if !ok {
 			return nil, errNoForm
 		}
-		b.text = appendUnescaped(b.text[:0], data)
-		if looksLikeEvents(b.text) {
-			// It was not encoded further, so that blanks are blanks.
-			b.text = appendUnescaped(b.text[:0], bytes.ReplaceAll(data, []byte("+"), []byte("%20")))
+		if err := b.unescape(data); err != nil {
+			return nil, err
+		}
+		if payload = b.text; looksLikeEvents(payload) {
+			// It was not encoded further: a plus sign was a blank.
+			payload = appendUnescaped(b.text[:0], withBlanks(data))
 		} else {
-			withPluses(b.text)
+			withPluses(payload)
 		}
-		payload = b.text
-		if len(payload) == 0 {
-			return nil, errNoPayload
-		}
-		if hint == "" {
-			hint = string(compression)
-		}
+		formHint = string(compression)
 	}
-	if hint == "" {
-		hint = strings.ToLower(r.Header.Get("Content-Encoding"))
+	if len(payload) == 0 {
+		return nil, errNoPayload
 	}
 
+	hint := q.compression
+	if !isHint(hint) {
+		hint = formHint
+	}
+	if !isHint(hint) {
+		hint = strings.ToLower(r.Header.Get("Content-Encoding"))
+	}
 	var err error
 	switch hint {
 	case "lz64", "lz-string": // before base64, for which it may pass by accident
@@ -249,12 +332,14 @@ func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, e
 		}
 		fallthrough
 	default:
-		if decoded, ok := strictBase64(b.plain[:0], payload); ok {
-			b.plain, payload = decoded, decoded
+		if b.plain, payload, err = b.strictBase64(b.plain, payload); err != nil {
+			return nil, err
 		}
 		switch {
 		case isGzip(payload):
 			payload, err = b.inflate(payload)
+		case hint == "br" && !utf8.Valid(payload): // even if it begins as JSON does
+			payload, err = b.decompress(hint, payload)
 		case looksLikeEvents(payload): // the hint was about a proxy's work
 		case hint == "gzip" || hint == "gzip-js":
 			err = fmt.Errorf("%w: not gzip", errMalformed)
@@ -262,15 +347,19 @@ func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, e
 			payload, err = b.decompress(hint, payload)
 		}
 	}
-	if err != nil {
-		return nil, err
+	if err == nil && legacy {
+		b.inner, payload, err = b.strictBase64(b.inner, bytes.TrimSpace(payload))
 	}
-	if legacy {
-		if decoded, ok := strictBase64(nil, bytes.TrimSpace(payload)); ok {
-			payload = decoded
-		}
+	return payload, err
+}
+
+// isHint reports whether a hint about compression is known (wire.md §2.2).
+func isHint(s string) bool {
+	switch s {
+	case "gzip", "gzip-js", "lz64", "lz-string", "base64", "b64", "deflate", "br", "zstd":
+		return true
 	}
-	return payload, nil
+	return false
 }
 
 // looksLikeEvents reports whether a payload begins as JSON with events does.
@@ -289,13 +378,47 @@ func withPluses(text []byte) []byte {
 	return text
 }
 
-// strictBase64 decodes text that is nothing but base64 with its padding.
-func strictBase64(dst, text []byte) ([]byte, bool) {
-	if len(text) == 0 || len(text)%4 != 0 || looksLikeEvents(text) || bytes.ContainsAny(text, "\r\n") {
-		return nil, false
+// withBlanks turns the plus signs of a form into blanks.
+func withBlanks(text []byte) []byte {
+	for i, c := range text {
+		if c == '+' {
+			text[i] = ' '
+		}
 	}
-	decoded, err := base64.StdEncoding.AppendDecode(dst, text)
-	return decoded, err == nil
+	return text
+}
+
+// strictBase64 decodes text that is nothing but base64 with its padding into the
+// memory of buffer. Other text it returns as it is.
+func (b *body) strictBase64(buffer, text []byte) (newBuffer, decoded []byte, err error) {
+	if !isBase64(text) {
+		return buffer, text, nil
+	}
+	buffer, err = b.room(buffer, base64.StdEncoding.DecodedLen(len(text)))
+	if err != nil {
+		return buffer, nil, err
+	}
+	decoded, err = base64.StdEncoding.AppendDecode(buffer, text)
+	if err != nil { // wrong padding
+		return buffer, text, nil
+	}
+	return decoded, decoded, nil
+}
+
+// isBase64 reports whether text has the length and the alphabet of base64. It
+// costs no memory, and of most bodies it looks at one byte.
+func isBase64(text []byte) bool {
+	if len(text) == 0 || len(text)%4 != 0 {
+		return false
+	}
+	for _, c := range text {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '+', c == '/', c == '=':
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // What can be wrong with a body before it is JSON.

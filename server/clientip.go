@@ -19,6 +19,9 @@ func (s *Server) clientIP(r *http.Request) netip.Addr {
 		if forwarded == "" {
 			forwarded = r.Header.Get("Http_x_forwarded_for") // net/http's spelling of it
 		}
+		if forwarded == "" {
+			return peer
+		}
 		entry, _, _ := strings.Cut(forwarded, ",")
 		if addr := parseIP(strings.TrimSpace(entry)); addr.IsValid() {
 			return addr
@@ -43,6 +46,10 @@ func (s *Server) trusts(peer netip.Addr) bool {
 // parseIP reads an address with or without a port, an IPv6 address also in
 // brackets. IPv4 in IPv6 becomes IPv4, zones are dropped.
 func parseIP(s string) netip.Addr {
+	if strings.Count(s, ":") == 1 { // IPv4 with a port, as net/http has it; errors cost memory
+		withPort, _ := netip.ParseAddrPort(s)
+		return withPort.Addr()
+	}
 	addr, err := netip.ParseAddr(s)
 	if err != nil {
 		if inner, ok := strings.CutPrefix(s, "["); ok && strings.HasSuffix(inner, "]") {

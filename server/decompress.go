@@ -19,12 +19,18 @@ func (b *body) decompress(encoding string, payload []byte) ([]byte, error) {
 	case "deflate":
 		r, err = zlib.NewReader(&b.source)
 	case "br":
+		if err := b.charge(brotliWindow(payload)); err != nil {
+			return nil, err
+		}
 		r = brotli.NewReader(&b.source)
 	case "zstd":
+		window := zstdWindow(payload)
+		if err := b.charge(window); err != nil {
+			return nil, err
+		}
 		var d *zstd.Decoder
-		// Frames may ask for windows of any size.
 		d, err = zstd.NewReader(&b.source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderMaxMemory(uint64(b.maxDecoded)+1))
+			zstd.WithDecoderMaxWindow(uint64(window)))
 		if err == nil {
 			defer d.Close()
 			r = d
@@ -38,11 +44,48 @@ func (b *body) decompress(encoding string, payload []byte) ([]byte, error) {
 	switch {
 	case err == nil, errors.Is(err, errTooLarge), errors.Is(err, errBusy):
 		return b.inflated, err
-	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded): // the window's size
 		return nil, errTooLarge
 	}
 	return nil, fmt.Errorf("%w: %w", errMalformed, err)
 }
+
+// brotliWindow returns the size of the window that a stream asks for (RFC 7932
+// §9.1), which is at most 16 MiB.
+func brotliWindow(stream []byte) int64 {
+	if len(stream) == 0 {
+		return 0
+	}
+	switch c := stream[0]; {
+	case c&1 == 0:
+		return 1 << 16
+	case c>>1&7 != 0:
+		return 1 << (17 + c>>1&7)
+	case c>>4&7 != 0:
+		return 1 << (8 + c>>4&7)
+	}
+	return 1 << 17
+}
+
+// zstdWindow returns how large the windows of a body may be: what its first frame
+// asks for, not more than RFC 8878 §3.1.1.1.2 wants decoders to support, and what
+// is not counted anyway if that is more.
+func zstdWindow(body []byte) int64 {
+	var h zstd.Header
+	if h.Decode(body) != nil {
+		return uncounted - 1
+	}
+	window := h.WindowSize
+	switch {
+	case h.Skippable: // another frame follows
+		window = mostZstdWindow
+	case h.SingleSegment:
+		window = h.FrameContentSize
+	}
+	return int64(max(uncounted-1, min(window, mostZstdWindow)))
+}
+
+const mostZstdWindow = 8 << 20
 
 // analyticsBody reads and decodes a body of /i/v1/analytics/events, whose
 // encoding is what the header says.

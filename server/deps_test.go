@@ -33,6 +33,25 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 
+	// What server itself imports of others is listed, so that a new one needs a
+	// reason.
+	reasons := map[string]string{
+		"github.com/andybalholm/brotli":                             "Content-Encoding br; the standard library has no decoder",
+		"github.com/klauspost/compress/zstd":                        "Content-Encoding zstd; the standard library has no decoder",
+		"github.com/google/uuid":                                    "request ids",
+		"github.com/hashicorp/golang-lru/v2":                        "rate limits and User-Agents, of which strangers send any number",
+		"github.com/prometheus/client_golang/prometheus":            "metrics",
+		"github.com/prometheus/client_golang/prometheus/collectors": "metrics",
+		"github.com/prometheus/client_golang/prometheus/promhttp":   "metrics",
+		"golang.org/x/time/rate":                                    "rate limits",
+	}
+	for dep := range strings.FieldsSeq(list("-f", `{{join .Imports " "}}`, ".")) {
+		host, _, _ := strings.Cut(dep, "/")
+		if strings.Contains(host, ".") && !strings.HasPrefix(dep, "github.com/flagstaff-go/") && reasons[dep] == "" {
+			t.Errorf("server imports %s without a reason", dep)
+		}
+	}
+
 	// The metrics library compiles database/sql for collectors of its own, so
 	// this looks at direct imports only.
 	direct := map[string]string{

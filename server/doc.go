@@ -1,4 +1,5 @@
-// Package server answers the public flag-evaluation API over net/http.
+// Package server answers the public API over net/http: it evaluates flags, and
+// takes events if it is given somebody who stores them.
 //
 //	projects := new(server.Registry)
 //	projects.Set("phc_demo", &server.Project{ID: 1, Name: "Demo", Flags: &evaluator})
@@ -11,9 +12,22 @@
 //
 // # Routes
 //
-// routes.go lists them. Each is served with and without a trailing slash and
-// never redirected. POST /flags is the API; /decide is its older name with older
-// response forms; /healthz, /readyz and /metrics are for operators.
+// Each is served with and without a trailing slash and never redirected.
+//
+//	POST      /flags                  the API
+//	POST      /decide                 its older name, with older response forms
+//	GET       /healthz /readyz        for operators
+//	GET       /metrics                for operators
+//
+// Those for events exist if there is a [Config.Capture]:
+//
+//	POST GET  /i/v0/e /batch          events: one, an array, or a batch
+//	POST      /i/v0/ai/batch          the same
+//	POST GET  /e /capture /track      the same, base64 in base64 included
+//	POST GET  /engage                 the same, and person updates
+//	POST      /s                      recordings, which are discarded
+//	POST      /i/v1/analytics/events  events, with a result for each
+//	GET       / /_liveness /_readiness
 //
 // # What a request costs
 //
@@ -22,17 +36,41 @@
 // looks at something that the request does not carry. If a store fails, the
 // answer is computed without its data and says so in errorsWhileComputingFlags.
 //
+// # Events
+//
+// What a body is counts more than what is said about it: JSON, gzip and base64 are
+// recognised, forms and lz64 too if they are declared, and deflate, br and zstd
+// need a header. Package capture reads the events; a request with one that cannot
+// be read is refused as a whole. On the way events get the client's address as
+// $ip, unless the project is anonymous, its place from [Config.Geo], and browser,
+// system and device of its User-Agent; never over properties that the event has,
+// and $geoip_disable is heeded. All else that events mean for persons and groups
+// is up to who stores them.
+//
+// A client hears of success when [Capture] has its events for good, and is told to
+// send them again when that fails or takes longer than [Config.CaptureTimeout].
+// Events beyond the [Config.EventQuota] are dropped, which only the newest route
+// says.
+//
 // # Limits and errors
 //
 // Bodies are limited before and after decompression, and read into memory that
-// requests reuse. errors.go has the one table of what each error answers.
-// Answers and logs never contain API keys, properties, or parts of a body; a
-// panic is logged with the type of its value and answered with status 500.
+// requests reuse. What bodies and their events take beyond 1 MiB is charged to
+// [Config.MaxBodyMemory] until the request ends, windows of decompressors
+// included; when it is used up the answer is 503. In all, one request allocates
+// at most 64 times MaxCaptureDecoded and 32 MiB, which tests hold it to.
+//
+// errors.go has the one table of what each error of /flags answers; routes for
+// events have theirs in capture.go and analytics.go. Answers and logs never
+// contain API keys, properties, or parts of a body, but for the name and type of
+// an event's field that is wrong and for a number or UUID in its place; a panic is
+// logged with the type of its value and answered with status 500.
 //
 // # Where things are
 //
-// flags.go is POST /flags from body to answer, body.go decodes what clients
-// send, stores.go has the interfaces to stored data. The sources of the rules
-// are the API document, evaluation.md §8 to §11, wire.md §1 and §2.10, and
+// routes.go has the table of routes, flags.go is POST /flags from body to answer,
+// capture.go and analytics.go are the routes for events, body.go and
+// decompress.go decode what clients send, stores.go has the interfaces to stored data. The sources of the rules
+// are the API document, evaluation.md §8 to §11, wire.md §1 and §2, and
 // decisions.md; comments cite them.
 package server

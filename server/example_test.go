@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -50,4 +52,56 @@ func Example() {
 	answer, _, _ := strings.Cut(string(body), `,"requestId"`)
 	fmt.Println(resp.Status, answer)
 	// Output: 200 OK {"featureFlags":{"new-checkout":true},"featureFlagPayloads":{},"errorsWhileComputingFlags":false
+}
+
+// printer is a Sink that stores nothing.
+type printer struct{}
+
+func (printer) Write(_ context.Context, events []capture.Event) error {
+	for _, e := range events {
+		fmt.Println(e.Project, e.Name, e.DistinctID, string(e.Properties))
+	}
+	return nil
+}
+
+// A server takes events if it has somebody to give them to. Clients are answered
+// when their events are durable; the Collector writes those of many requests
+// together.
+func Example_capture() {
+	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: printer{}}) // usually a database
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- collector.Run(ctx) }()
+
+	projects := new(server.Registry)
+	projects.Set("phc_demo", &server.Project{ID: 1, Name: "Demo"})
+	s, err := server.New(server.Config{Projects: projects, Capture: collector})
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv := httptest.NewServer(s)
+	resp, err := http.Post(srv.URL+"/batch/", "application/json",
+		strings.NewReader(`{"api_key":"phc_demo","batch":[{"event":"signed up","distinct_id":"user-1","properties":{"plan":"pro"}}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(resp.Status, string(body))
+
+	// First no more requests, then what was taken is written.
+	srv.Close()
+	cancel()
+	if err := <-stopped; err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 1 signed up user-1 {"plan":"pro","$ip":"127.0.0.1"}
+	// 200 OK {"status":1}
 }

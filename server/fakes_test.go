@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture"
 )
 
 // fakeProperties is a PropertyStore that writes down what it was asked.
@@ -93,4 +95,33 @@ func (f *fakeQuota) Take(organization string, n int) bool {
 	defer f.mu.Unlock()
 	f.left[organization] -= n
 	return f.left[organization] >= 0
+}
+
+// fakeCapture is a Capture that keeps what it is given.
+type fakeCapture struct {
+	mu      sync.Mutex
+	events  []capture.Event
+	accept  func(ctx context.Context, events []capture.Event) error // nil: all is stored
+	waiting int
+}
+
+func (f *fakeCapture) Accept(ctx context.Context, events ...capture.Event) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events = append(f.events, events...)
+	if f.accept == nil {
+		return nil
+	}
+	return f.accept(ctx, events)
+}
+
+func (f *fakeCapture) Waiting() int { return f.waiting }
+
+// take returns the events of the requests since the last take.
+func (f *fakeCapture) take() []capture.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := f.events
+	f.events = nil
+	return list
 }

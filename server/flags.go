@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 	"github.com/flagstaff-go/flagstaff/runtime"
@@ -40,7 +43,7 @@ func (s *Server) evaluate(x *exchange, form wire.Form, decide bool) error {
 	}
 	err := x.body.parse(x.r, x.query.Compression, &x.req)
 	if x.req.APIKey != "" {
-		if err := s.limiters.byKey.take(x.w.Header(), x.req.APIKey, x.start); err != nil {
+		if err := s.limiters.byKey.take(x.w.Header(), limited(x.req.APIKey), x.start); err != nil {
 			return err
 		}
 	}
@@ -114,7 +117,7 @@ func (s *Server) addStored(x *exchange, p *Project, snapshot *flags.Snapshot) bo
 		return true
 	}
 	needs := snapshot.Needs(&x.in)
-	ctx, id, ok := x.r.Context(), x.req.DistinctID, true
+	ctx, id, ok := x.r.Context(), storedName(x.req.DistinctID, capture.MaxID), true
 	x.stored = x.stored[:0]
 
 	if c.Properties != nil {
@@ -152,7 +155,7 @@ func (s *Server) addStored(x *exchange, p *Project, snapshot *flags.Snapshot) bo
 		if anonymous == "" {
 			anonymous = x.req.PersonText("$anon_distinct_id")
 		}
-		if err := c.Overrides.Overrides(ctx, p.ID, id, anonymous, snapshot.ContinuityFlags(), x.setOverride); err != nil {
+		if err := c.Overrides.Overrides(ctx, p.ID, id, storedName(anonymous, capture.MaxID), snapshot.ContinuityFlags(), x.setOverride); err != nil {
 			x.in.FailOverrides()
 			ok = s.storeFailed(x, "overrides", err)
 		}
@@ -165,6 +168,24 @@ func (s *Server) addStored(x *exchange, p *Project, snapshot *flags.Snapshot) bo
 		}
 	}
 	return ok
+}
+
+// storedName returns the name of a person or group as capturing stores it:
+// without NUL, and not longer than it may be in characters.
+func storedName(name string, most int) string {
+	if strings.IndexByte(name, 0) >= 0 {
+		name = strings.ReplaceAll(name, "\x00", "\uFFFD")
+	}
+	if len(name) <= most {
+		return name
+	}
+	for i := range name {
+		if most == 0 {
+			return name[:i]
+		}
+		most--
+	}
+	return name
 }
 
 func (s *Server) addPerson(ctx context.Context, x *exchange, project int64, id string) bool {
@@ -184,7 +205,7 @@ func (s *Server) addPerson(ctx context.Context, x *exchange, project int64, id s
 }
 
 func (s *Server) addGroup(ctx context.Context, x *exchange, project int64, name string) bool {
-	key := x.req.GroupKey(name)
+	key := storedName(x.req.GroupKey(name), persons.MaxGroupKey)
 	if key == "" {
 		return true
 	}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -53,6 +55,24 @@ func TestGolden(t *testing.T) {
 		t.Fatal(resp.Status)
 	}
 	broken := newServer(t, func(c *server.Config) { c.Projects = brokenProjects{} })
+
+	// Of the routes for events.
+	const one = `{"api_key":"phc_demo","event":"e","distinct_id":"user-1"}`
+	capturing := func(err error) http.Handler {
+		s, f := newCapture(t, func(c *server.Config) { c.MaxCaptureBody = 2000 })
+		f.accept = func(context.Context, []capture.Event) error { return err }
+		return s
+	}
+	stores := capturing(nil)
+	full := capturing(capture.ErrFull)
+	picky := capturing(&capture.EventError{Index: 0, Err: io.EOF})
+	captureThrottled, _ := newCapture(t, func(c *server.Config) { c.RateLimit.Project = server.Limit{PerSecond: 0.1, Burst: 1} })
+	if resp := (call{target: "/e", body: one}).do(captureThrottled); resp.StatusCode != 200 {
+		t.Fatal(resp.Status)
+	}
+	captureBroken, _ := newCapture(t, func(c *server.Config) { c.Projects = brokenProjects{} })
+	withoutQuota, _ := newCapture(t, func(c *server.Config) { c.EventQuota = &fakeQuota{left: map[string]int{}} })
+	events := func(body string) call { return call{target: "/e/", header: browser, body: body} }
 
 	for _, tt := range []struct {
 		name string
@@ -97,6 +117,45 @@ func TestGolden(t *testing.T) {
 		{"error-backend", broken, call{header: browser, body: `{"token":"down","distinct_id":"u"}`}},
 		{"error-timeout", broken, call{body: `{"token":"slow","distinct_id":"u"}`}},
 		{"error-panic", broken, call{header: browser, body: `{"token":"panic","distinct_id":"u"}`}},
+
+		{"capture", stores, events(one)},
+		{"capture-beacon", stores, call{target: "/e/?beacon=1", header: browser, body: one}},
+		{"capture-options", stores, call{method: "OPTIONS", target: "/i/v0/e/", header: map[string]string{
+			"Origin":                        "https://app.example",
+			"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type",
+		}}},
+		{"capture-error-method", stores, call{method: "PUT", target: "/e/", header: browser, body: one}},
+		{"capture-error-no-payload", stores, events("")},
+		{"capture-error-form", stores, call{target: "/e/", header: map[string]string{"Content-Type": form}, body: one}},
+		{"capture-error-compression", stores, call{target: "/e/?compression=gzip", header: browser, body: "not gzip"}},
+		{"capture-error-malformed", stores, events("{")},
+		{"capture-error-no-token", stores, events(`{"event":"e","distinct_id":"u"}`)},
+		{"capture-error-unknown-token", stores, events(`{"token":"phc_other","event":"e","distinct_id":"u"}`)},
+		{"capture-error-too-large", stores, events(padded(2001))},
+		{"capture-error-unstorable", picky, events(one)},
+		{"capture-error-full", full, events(one)},
+		{"capture-error-rate-limit", captureThrottled, events(one)},
+		{"capture-error-backend", captureBroken, events(`{"token":"down","event":"e","distinct_id":"u"}`)},
+		{"capture-error-panic", captureBroken, events(`{"token":"panic","event":"e","distinct_id":"u"}`)},
+
+		{"analytics", stores, v1(v1Body(uuid1, uuid2), nil)},
+		{"analytics-retry", full, v1(v1Body(uuid1), nil)},
+		{"analytics-drop", picky, v1(v1Body(uuid1, uuid2), nil)},
+		{"analytics-error-method", stores, call{method: "GET", target: "/i/v1/analytics/events"}},
+		{"analytics-error-no-authorization", stores, v1("{}", map[string]string{"Authorization": ""})},
+		{"analytics-error-missing-header", stores, v1("{}", map[string]string{"PostHog-Attempt": ""})},
+		{"analytics-error-header", stores, v1("{}", map[string]string{"PostHog-Attempt": "0"})},
+		{"analytics-error-content-type", stores, v1("{}", map[string]string{"Content-Type": "text/plain"})},
+		{"analytics-error-encoding", stores, v1("{}", map[string]string{"Content-Encoding": "snappy"})},
+		{"analytics-error-unknown-token", stores, v1("{}", map[string]string{"Authorization": "Bearer phc_other"})},
+		{"analytics-error-empty", stores, v1("", nil)},
+		{"analytics-error-decoding", stores, v1("{}", map[string]string{"Content-Encoding": "gzip"})},
+		{"analytics-error-malformed", stores, v1("{", nil)},
+		{"analytics-error-too-large", stores, v1(padded(2001), nil)},
+		{"analytics-error-quota", withoutQuota, v1(v1Body(uuid1), nil)},
+		{"analytics-error-rate-limit", captureThrottled, v1(v1Body(uuid1), nil)},
+		{"analytics-error-backend", captureBroken, v1("{}", map[string]string{"Authorization": "Bearer down"})},
+		{"analytics-error-panic", captureBroken, v1("{}", map[string]string{"Authorization": "Bearer panic"})},
 
 		{"healthz", s, call{method: "GET", target: "/healthz"}},
 		{"readyz", s, call{method: "GET", target: "/readyz/"}},

@@ -67,6 +67,13 @@ func newLimiter[K comparable](l Limit, keep func(K) K) (*limiter[K], error) {
 	return &limiter[K]{l, keep, buckets}, nil
 }
 
+// limited returns what of an API key a rate limit is about. Strangers send keys as
+// long as bodies, and the limiter would keep them.
+func limited(key string) string { return key[:min(len(key), mostKey)] }
+
+// mostKey is how long an API key may be, in bytes (wire.md §2.4).
+const mostKey = 64
+
 // A rateLimitError is an errRateLimited that says when to come back.
 type rateLimitError struct{ retryAfter int } // seconds
 

@@ -34,12 +34,12 @@ var routes = []route{
 var captureRoutes = []route{
 	captureRoute("/i/v0/e", events{}),
 	captureRoute("/batch", events{}),
-	captureRoute("/i/v0/ai/batch", events{}),
+	postOnly(captureRoute("/i/v0/ai/batch", events{})),
 	captureRoute("/e", events{legacy: true}),
 	captureRoute("/capture", events{legacy: true}),
 	captureRoute("/track", events{legacy: true}),
 	captureRoute("/engage", events{legacy: true, engage: true}),
-	captureRoute("/s", events{recordings: true}),
+	postOnly(captureRoute("/s", events{recordings: true})),
 	{
 		path: "/i/v1/analytics/events", method: http.MethodPost, allow: allowPost, public: true,
 		handle: (*Server).analytics, failure: analyticsFailure,
@@ -55,6 +55,12 @@ func captureRoute(path string, e events) route {
 		handle:  func(s *Server, x *exchange) error { return s.capture(x, e) },
 		failure: captureFailure,
 	}
+}
+
+// postOnly takes GET away.
+func postOnly(rt route) route {
+	rt.also, rt.allow = "", allowPost
+	return rt
 }
 
 const (

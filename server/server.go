@@ -69,8 +69,10 @@ type Config struct {
 	MaxCaptureDecoded int64
 
 	// MaxBodyMemory bounds the memory in bytes that bodies beyond 1 MiB take,
-	// of all requests together. When it is used up clients are told to come
-	// back. Zero: 512 MiB.
+	// of all requests together, and decoding and parsing them. When it is used
+	// up clients are told to come back, so it should be many times MaxDecoded
+	// and MaxCaptureDecoded: one body takes up to ten times its size. Each
+	// request may take up to 5 MiB that are not counted. Zero: 512 MiB.
 	MaxBodyMemory int64
 
 	// RateLimit limits requests. The zero value does not.

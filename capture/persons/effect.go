@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // An effect is what one event says about persons and groups. It refers to the
@@ -37,11 +38,12 @@ type group struct {
 	set       jsonscan.Value // an object or nil
 }
 
-// What is cut off names of groups.
-const (
-	maxGroupType = 400 // bytes; longer types are ignored
-	maxGroupKey  = 400 // characters
-)
+// maxGroupType is how many bytes the name of a group type may have; longer ones
+// are ignored.
+const maxGroupType = 400
+
+// MaxGroupKey is how many characters of a group's key count.
+const MaxGroupKey = 400
 
 // effectOf reads an event (wire.md §2.8, §3).
 func effectOf(event *capture.Event) effect {
@@ -143,7 +145,7 @@ func (e *effect) link(target string, source jsonscan.Value) {
 
 func (e *effect) identifyGroup(groupType, groupKey, set jsonscan.Value) {
 	name, ok := typeName(text(groupType))
-	key := cut(identifier(groupKey), maxGroupKey)
+	key := cut(identifier(groupKey), MaxGroupKey)
 	if !ok || key == "" {
 		return
 	}
@@ -230,11 +232,11 @@ func names(v jsonscan.Value) []string {
 	return list
 }
 
-// identifier returns a string, or a number as it is written; "" for anything
+// identifier returns a string, or a number as /flags writes it; "" for anything
 // else.
 func identifier(v jsonscan.Value) string {
 	if v.Kind() == jsonscan.Number {
-		return string(v)
+		return string(plaintext.AppendNumber(nil, v))
 	}
 	return withoutNUL(text(v))
 }

@@ -250,6 +250,26 @@ var propertyRows = []row{
 		c.identify(t, "u", "a", "") // the user inherits it
 		c.want(t, "flag-cohort", true, "u")
 	}},
+	{"names", "capture and flags know persons and groups by the same names", func(t *testing.T, c *client) {
+		c.capture(t, `{"api_key":"KEY","event":"e","distinct_id":"@a\u0000b",`+setPro+`}`)
+		if got := c.flagsOf(t, "/flags?v=2", c.id("a\x00b"), "")["flag-person"]; got != true {
+			t.Errorf("with a NUL in the distinct ID: flag-person = %v, want true", got)
+		}
+		for _, number := range []string{"918273.50", "918273.5", "9182735e-1"} {
+			c.capture(t, `{"api_key":"KEY","event":"e","distinct_id":`+number+`,`+setPro+`}`)
+			for _, same := range []string{"918273.50", "9182735e-1", `"918273.5"`} {
+				got := post(t, c.url+"/flags?v=2", `{"api_key":"`+firstKey+`","distinct_id":`+same+`}`)
+				if values(got)["flag-person"] != true {
+					t.Errorf("distinct ID %s, captured as %s: flag-person = %v, want true", same, number, values(got)["flag-person"])
+				}
+			}
+		}
+		long := strings.Repeat("g", 450)
+		for _, key := range []string{"n\\u0000", long} {
+			c.groupIdentify(t, `"@`+key+`"`, `{"tier":"enterprise"}`)
+			c.want(t, "flag-group", true, "a", `"groups":{"company":"@`+key+`"}`)
+		}
+	}},
 	{"continuity", "a person keeps a flag (evaluation.md §12)", continuity},
 	{"linking", "the worked example of wire.md §3.6", linking},
 	{"geoip", "places of persons", places},

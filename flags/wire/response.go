@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // An Envelope is what surrounds the flags of a response.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -60,13 +61,30 @@ func object(v any) map[string]any {
 	return map[string]any{}
 }
 
-// text returns a string, or a number as it is written. Nothing else is a text.
+// text returns a string, or a number as /flags writes it: integers as they are,
+// others with the fewest digits and a fraction. Nothing else is a text.
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
 	case json.Number:
-		return v.String(), true
+		return number(v.String()), true
 	}
 	return "", false
+}
+
+// number covers the numbers that Generate makes, not those of any size.
+func number(literal string) string {
+	if literal != "-0" && !strings.ContainsAny(literal, ".eE") {
+		return literal
+	}
+	x, err := strconv.ParseFloat(literal, 64)
+	if err != nil {
+		panic(err)
+	}
+	s := strconv.FormatFloat(x, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A Date is the value of a date operator: an instant, or a span before now. The

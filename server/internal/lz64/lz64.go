@@ -24,6 +24,9 @@ type Decoder struct {
 	entries []span
 }
 
+// Size returns how many bytes of memory the dictionary keeps for the next text.
+func (d *Decoder) Size() int { return cap(d.entries) * 8 } // two uint32
+
 // A span is a range of the output, counted from its start.
 type span struct{ start, end uint32 }
 

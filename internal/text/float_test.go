@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 var (

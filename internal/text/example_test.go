@@ -3,7 +3,7 @@ package text_test
 import (
 	"fmt"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 func Example() {
