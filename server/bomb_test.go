@@ -129,9 +129,18 @@ var bombs = sync.OnceValue(func() []bomb {
 	return list
 })
 
+// skipLarge skips tests of single large requests where they only take time.
+func skipLarge(t *testing.T) {
+	t.Helper()
+	if raceEnabled || testing.Short() {
+		t.Skip("one large request after the other: slow, and without races")
+	}
+}
+
 // TestBombs: one request costs a bounded amount of memory, and is refused or
 // stored.
 func TestBombs(t *testing.T) {
+	skipLarge(t)
 	s, f := newCapture(t, nil)
 	f.accept = func(context.Context, []capture.Event) error {
 		f.events = nil // the mutex is held
@@ -233,6 +242,7 @@ func TestBombsAtOnce(t *testing.T) {
 
 // TestLargest: what the limits allow works, alone and with the default budget.
 func TestLargest(t *testing.T) {
+	skipLarge(t)
 	s, f := newCapture(t, nil)
 	const head, tail = `{"api_key":"phc_demo","event":"e","distinct_id":"u","properties":{"x":"`, `"}}`
 	body := func(n int) string { return head + strings.Repeat("x", n-len(head)-len(tail)) + tail }

@@ -26,6 +26,7 @@ type settings struct {
 	projectKey      string
 	demo            bool
 	quota           allowance
+	setQuota        ownQuota
 	eventQuota      allowance
 	trustedProxies  prefixes
 	products        words
@@ -63,6 +64,7 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the project that a first start creates (default: a random one, with -demo \""+demoKey+"\")")
 	set.BoolVar(&s.demo, "demo", false, "serve a demo project with the project API key "+demoKey+"; loopback addresses only")
 	set.Var(&s.quota, "quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)")
+	set.Var(&s.setQuota, "set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second")
 	set.Var(&s.eventQuota, "event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)")
 	set.Var(&s.trustedProxies, "trusted-proxies", "believe X-Forwarded-For only from these `PREFIXES`, comma-separated, or from \"none\" (default: from everyone, as the API says)")
 	set.Var(&s.products, "products", "product `NAMES` in the User-Agents of SDKs, comma-separated (default \"posthog,svc\")")
@@ -114,6 +116,9 @@ func (s *settings) check() error {
 	}
 	if s.demo && !loopback(host) {
 		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
+	}
+	if s.setQuota.set && s.demo && s.store == "" {
+		return errors.New("flag -set-quota needs a -store: the demo's is gone when it exits")
 	}
 	if s.projectKey == "" && s.demo {
 		s.projectKey = demoKey
@@ -252,6 +257,27 @@ func (a *allowance) Set(s string) error {
 	default:
 		return errors.New("want N, N/month or N/day")
 	}
+	return nil
+}
+
+// An ownQuota is the quota of one organization.
+type ownQuota struct {
+	set bool
+	n   int64 // negative: none
+}
+
+func (q *ownQuota) String() string { return "" }
+
+func (q *ownQuota) Set(s string) error {
+	*q = ownQuota{true, -1}
+	if s == "none" {
+		return nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return errors.New("want a whole number from 0 on, or none")
+	}
+	q.n = n
 	return nil
 }
 

@@ -4,6 +4,11 @@
 //	go run ./examples/server -demo            a demo project, nothing else needed
 //	go run ./examples/server -flags FILE      a definitions document of your own
 //
+// Events, persons and usage are kept in the SQLite file flagstaff.db, or where
+// -store says: another file, or PostgreSQL, which several servers may share. The
+// first start on an empty store creates an organization and a project and prints
+// its keys on standard output. With -demo and without -store all is in memory.
+//
 // Run it with -help for all settings. Each may also come from the environment,
 // as FLAGSTAFF_ and the flag's name in capitals; the command line wins.
 //

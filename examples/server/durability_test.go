@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"os"
 	"os/exec"
@@ -66,6 +65,7 @@ func (v *victim) kill() {
 type load struct {
 	url   atomic.Pointer[string]
 	acked chan struct{} // one for each acknowledged request, if somebody listens
+	stop  func()        // ends the senders and waits for them
 
 	mu     sync.Mutex
 	events map[uuid.UUID]bool // acknowledged
@@ -183,7 +183,7 @@ func (l *load) check(t *testing.T, db *sqlstore.DB) {
 	defer l.mu.Unlock()
 	stored := make(map[uuid.UUID]int)
 	largest := make(map[string]float64)
-	for e, err := range events(t, db) {
+	for e, err := range db.Events(t.Context(), 1) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,12 +221,8 @@ func (l *load) check(t *testing.T, db *sqlstore.DB) {
 	}
 }
 
-func events(t *testing.T, db *sqlstore.DB) iter.Seq2[capture.Event, error] {
-	return db.Events(t.Context(), 1)
-}
-
-// senders starts so many and returns a function that ends them and waits.
-func (l *load) senders(t *testing.T, n int) (stop func()) {
+// senders starts so many.
+func (l *load) senders(t *testing.T, n int) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for i := range n {
@@ -236,12 +232,11 @@ func (l *load) senders(t *testing.T, n int) (stop func()) {
 			}
 		})
 	}
-	stop = sync.OnceFunc(func() {
+	l.stop = sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()
 	})
-	t.Cleanup(stop)
-	return stop
+	t.Cleanup(l.stop)
 }
 
 // TestKilledServer kills the server with SIGKILL under load, several times
@@ -261,7 +256,7 @@ func TestKilledServer(t *testing.T) {
 			store, reopen := open(t)
 			v := startVictim(t, store)
 			l := newLoad(v.url)
-			stop := l.senders(t, 16)
+			l.senders(t, 16)
 			for range 4 {
 				l.await(t, 400)
 				v.kill()
@@ -269,7 +264,7 @@ func TestKilledServer(t *testing.T) {
 				l.url.Store(&v.url)
 			}
 			l.await(t, 400)
-			stop()
+			l.stop()
 			v.kill()
 			db, err := reopen()
 			if err != nil {
@@ -281,20 +276,46 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
+// TestShutdownUnderLoad stops the server in an orderly way: requests under way are
+// answered, and everything that was taken is written.
+func TestShutdownUnderLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stopped.db")
+	var l *load
+	for range 3 {
+		url, _, stopServer := start(t, nil, "-store", path, "-project-key", "phc_durable", "-addr", "127.0.0.1:0")
+		if l == nil {
+			l = newLoad(url)
+			l.senders(t, 16)
+		}
+		l.url.Store(&url)
+		l.await(t, 400)
+		if code := stopServer(); code != 0 {
+			t.Errorf("exit code %d, want 0", code)
+		}
+	}
+	l.stop()
+	db, err := sqlite.Open(t.Context(), path, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	l.check(t, db)
+}
+
 // TestRestartedDatabase restarts PostgreSQL under load. The server answers 503
 // meanwhile and goes on by itself.
 func TestRestartedDatabase(t *testing.T) {
 	database := postgrestest.Start(t)
 	url, _, stopServer := start(t, nil, "-store", database.URL, "-project-key", "phc_durable", "-addr", "127.0.0.1:0")
 	l := newLoad(url)
-	stop := l.senders(t, 16)
+	l.senders(t, 16)
 	for range 3 {
 		l.await(t, 400)
 		database.Stop(t)
 		database.Run(t)
 	}
 	l.await(t, 400)
-	stop()
+	l.stop()
 	if code := stopServer(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}

@@ -65,7 +65,11 @@ func (m *Main) Run(ctx context.Context) int {
 		fmt.Fprintln(m.Stdout, version())
 		return 0
 	}
-	if err := m.serve(ctx, s); err != nil {
+	do := m.serve
+	if s.setQuota.set {
+		do = m.setQuota
+	}
+	if err := do(ctx, s); err != nil {
 		fmt.Fprintf(m.Stderr, "server: %v\n", err)
 		return 1
 	}
@@ -173,6 +177,32 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	log.InfoContext(ctx, "serving", "store", s.storeName(), "projects", len(projects))
 	fmt.Fprintf(m.Stderr, "listening on http://%s\n", listener.Addr())
 	return m.answer(ctx, s, log, listener, handler)
+}
+
+// setQuota changes the quota of the first organization of a store.
+func (m *Main) setQuota(ctx context.Context, s *settings) (err error) {
+	store, err := openStore(ctx, s, s.logger(m.Stderr))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	organizations, err := store.Organizations(ctx)
+	if err != nil {
+		return err
+	}
+	if len(organizations) == 0 {
+		return fmt.Errorf("%s has no organization yet; start the server on it first", s.storeName())
+	}
+	o := organizations[0]
+	if err := store.SetQuota(ctx, o.ID.String(), "feature_flags", s.setQuota.n); err != nil {
+		return err
+	}
+	if s.setQuota.n < 0 {
+		fmt.Fprintf(m.Stdout, "organization %q has no quota of its own any more\n", o.Name)
+	} else {
+		fmt.Fprintf(m.Stdout, "organization %q has a quota of %d\n", o.Name, s.setQuota.n)
+	}
+	return nil
 }
 
 // answer serves requests until ctx ends, and then those that are under way.

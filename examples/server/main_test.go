@@ -278,6 +278,9 @@ func TestBadSettings(t *testing.T) {
 		{[]string{"-demo"}, map[string]string{"FLAGSTAFF_MAX_BODY": "big"}, 2, `invalid value "big" for FLAGSTAFF_MAX_BODY`},
 		{[]string{"-demo", "-quota", "0"}, nil, 2, "want N, N/month or N/day"},
 		{[]string{"-demo", "-event-quota", "5/week"}, nil, 2, "want N, N/month or N/day"},
+		{[]string{"-demo", "-set-quota", "5"}, nil, 2, "needs a -store"},
+		{[]string{"-store", ":memory:", "-set-quota", "5"}, nil, 1, "has no organization yet"},
+		{[]string{"-store", ":memory:", "-set-quota", "-5"}, nil, 2, "want a whole number"},
 		{[]string{"-demo", "-project-key", "phx_1"}, nil, 2, "-project-key"},
 		{[]string{"-demo", "-geoip", missing}, nil, 1, "none.json"},
 		{[]string{"-store", filepath.Join(missing, "x.db")}, nil, 1, "none.json"},
@@ -305,5 +308,47 @@ func TestAddressInUse(t *testing.T) {
 	m := Main{Args: []string{"-demo", "-addr", strings.TrimPrefix(url, "http://")}, Getenv: func(string) string { return "" }, Stdout: out, Stderr: out}
 	if code := m.Run(t.Context()); code != 1 || !strings.Contains(out.String(), "is another server running there?") {
 		t.Errorf("exit code %d, output %q", code, out)
+	}
+}
+
+// TestSetQuota raises a quota while the server runs (API, "Quota limiting").
+func TestSetQuota(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	url, _, _ := start(t, nil, "-store", path, "-project-key", "phc_quota", "-quota", "2", "-addr", "127.0.0.1:0")
+	limited := func() bool {
+		t.Helper()
+		_, limited := post(t, url+"/flags?v=2", `{"api_key":"phc_quota","distinct_id":"u"}`)["quotaLimited"]
+		return limited
+	}
+	for i := range 3 {
+		if got, want := limited(), i == 2; got != want {
+			t.Errorf("request %d: limited = %v, want %v", i, got, want)
+		}
+	}
+	set := func(n, want string) {
+		t.Helper()
+		out := newOutput()
+		m := Main{Args: []string{"-store", path, "-set-quota", n}, Getenv: func(string) string { return "" }, Stdout: out, Stderr: io.Discard}
+		if code := m.Run(t.Context()); code != 0 || !strings.Contains(out.String(), want) {
+			t.Fatalf("exit code %d, output %q; want 0 and %q", code, out, want)
+		}
+	}
+	await := func(want bool) {
+		t.Helper()
+		deadline := time.Now().Add(20 * time.Second)
+		for limited() != want {
+			if time.Now().After(deadline) {
+				t.Fatalf("limited is not %v after a change of the quota", want)
+			}
+			time.Sleep(10 * time.Millisecond) // of a poll; nothing depends on its length
+		}
+	}
+	set("1000000", `organization "Default organization" has a quota of 1000000`)
+	await(false)
+	set("0", "has a quota of 0")
+	await(true)
+	set("none", "no quota of its own")
+	if !limited() {
+		t.Error("not limited by the common quota")
 	}
 }

@@ -41,13 +41,15 @@ func people() int {
 }
 
 // eventText is what a server SDK sends for one event, some 300 bytes. The
-// distinct ID has seven digits.
-const eventText = `{"event":"order completed","distinct_id":"user-%07d","timestamp":"2026-11-21T00:15:10.990Z",` +
+// distinct ID has seven digits; the timestamp is of now, in milliseconds.
+const eventText = `{"event":"order completed","distinct_id":"user-%07d","timestamp":"%s",` +
 	`"properties":{"$lib":"posthog-go","$lib_version":"1.23.1","$is_server":true,"$geoip_disable":true,"amount":129.9,` +
 	`"currency":"CHF","items":3,"$feature/checkout-button":"green","shop":"https://shop.example/ch/de"}}`
 
 // knownPerson is an event that makes its person exist.
 const knownPerson = `{"$set":{"age":%d}}`
+
+func now() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // startBench serves a store and returns its address.
 func startBench(b *testing.B, db *sqlstore.DB, definitions string) string {
@@ -191,7 +193,7 @@ func BenchmarkC1(b *testing.B) {
 		b.ResetTimer()
 		fire(b, addr, "/i/v0/e/", 64, b.N, func(dst []byte, i int) []byte {
 			dst = append(dst, `{"api_key":"phc_bench",`...)
-			return append(dst, fmt.Sprintf(eventText, i%persons)[1:]...)
+			return append(dst, fmt.Sprintf(eventText, i%persons, now())[1:]...)
 		})
 	})
 }
@@ -254,11 +256,12 @@ const perBatch = 100
 // batchBody appends a batch of 100 events.
 func batchBody(dst []byte, i int) []byte {
 	dst = append(dst, `{"api_key":"phc_bench","batch":[`...)
+	timestamp := now()
 	for j := range perBatch {
 		if j > 0 {
 			dst = append(dst, ',')
 		}
-		dst = fmt.Appendf(dst, eventText, (i*perBatch+j)%persons)
+		dst = fmt.Appendf(dst, eventText, (i*perBatch+j)%persons, timestamp)
 	}
 	return append(dst, "]}"...)
 }
