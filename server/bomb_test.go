@@ -88,10 +88,18 @@ var bombs = sync.OnceValue(func() []bomb {
 	list = append(list, encoded("br", "\x0f"+strings.Repeat("\x00\x00\x08x", 9))...)
 
 	plain := func(name, body string) {
+		var b bytes.Buffer
+		w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+		if err != nil {
+			panic(err)
+		}
+		io.WriteString(w, body)
+		w.Close()
+		zipped := b.String()
 		list = append(list,
 			bomb{name, call{target: "/e", body: body}},
-			bomb{name + " in gzip", call{target: "/batch", body: zip(body)}},
-			bomb{name + " on the newer route", v1(zip(body), map[string]string{"Content-Encoding": "gzip"})})
+			bomb{name + " in gzip", call{target: "/batch", body: zipped}},
+			bomb{name + " on the newer route", v1(zipped, map[string]string{"Content-Encoding": "gzip"})})
 	}
 	within := func(properties string) string {
 		return `{"created_at":"2026-11-21T00:12:13Z","api_key":"phc_demo","batch":[{"event":"e","distinct_id":"u","uuid":"` + uuid1 +

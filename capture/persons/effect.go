@@ -33,6 +33,9 @@ type updates struct {
 	unset []string         // $unset
 }
 
+// any reports whether there are any.
+func (u *updates) any() bool { return len(u.once)+len(u.auto)+len(u.set)+len(u.unset) > 0 }
+
 type group struct {
 	Type, Key string
 	set       jsonscan.Value // an object or nil

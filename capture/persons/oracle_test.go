@@ -34,10 +34,18 @@ func (w *world) write(t *testing.T, events []capture.Event) {
 	t.Helper()
 	u := persons.NewUnit(events)
 	loaded := make(map[uuid.UUID]*persons.Loaded)
-	for id := range u.DistinctIDs() {
-		if p, ok := w.ids[id.ID]; ok {
+	for id, whole := range u.DistinctIDs() {
+		if p, ok := w.ids[id.ID]; ok && whole {
 			if loaded[p] == nil {
 				loaded[p] = persons.Load(w.persons[p])
+			}
+			u.SetPerson(id, loaded[p])
+		}
+	}
+	for id, whole := range u.DistinctIDs() {
+		if p, ok := w.ids[id.ID]; ok && !whole {
+			if loaded[p] == nil {
+				loaded[p] = persons.Exists(p)
 			}
 			u.SetPerson(id, loaded[p])
 		}

@@ -55,6 +55,7 @@ type Unit struct {
 	effects []effect
 
 	ids    map[DistinctID]*person // nil person: asked for and unknown
+	whole  map[DistinctID]bool    // those whose person may change
 	types  map[GroupType]int      // index, or -1
 	known  map[int64]int          // how many group types a project has
 	groups map[Group]*groupState
@@ -73,6 +74,7 @@ type person struct {
 	into    *person // that this one was merged into
 	created bool    // by this Unit
 	changed bool    // apart from bag
+	bare    bool    // properties and so on are not known
 }
 
 type groupState struct {
@@ -88,6 +90,7 @@ func NewUnit(events []capture.Event) *Unit {
 		events:  events,
 		effects: make([]effect, len(events)),
 		ids:     make(map[DistinctID]*person, len(events)),
+		whole:   make(map[DistinctID]bool),
 		types:   make(map[GroupType]int),
 		known:   make(map[int64]int),
 		groups:  make(map[Group]*groupState),
@@ -99,9 +102,14 @@ func NewUnit(events []capture.Event) *Unit {
 		if e.none {
 			continue
 		}
-		u.ids[DistinctID{event.Project, event.DistinctID}] = nil
+		id := DistinctID{event.Project, event.DistinctID}
+		u.ids[id] = nil
+		if e.linked || e.updates.any() {
+			u.whole[id] = true
+		}
 		if e.linked {
-			u.ids[DistinctID{event.Project, e.source}] = nil
+			source := DistinctID{event.Project, e.source}
+			u.ids[source], u.whole[source] = nil, true
 		}
 		for _, name := range e.types {
 			u.types[GroupType{event.Project, name}] = -1
@@ -114,8 +122,17 @@ func NewUnit(events []capture.Event) *Unit {
 	return u
 }
 
-// DistinctIDs iterates over the distinct IDs whose persons must be known.
-func (u *Unit) DistinctIDs() iter.Seq[DistinctID] { return keys(u.ids) }
+// DistinctIDs iterates over the distinct IDs whose persons must be known. If whole
+// is false, it is enough to know which person it is: see [Exists].
+func (u *Unit) DistinctIDs() iter.Seq2[DistinctID, bool] {
+	return func(yield func(id DistinctID, whole bool) bool) {
+		for id := range u.ids {
+			if !yield(id, u.whole[id]) {
+				return
+			}
+		}
+	}
+}
 
 // Projects iterates over the projects whose group types must be known, all of
 // them.
@@ -150,6 +167,12 @@ type Loaded struct{ p person }
 // Load returns p for SetPerson.
 func Load(p Person) *Loaded { return &Loaded{person{Person: p}} }
 
+// Exists returns a person of which nothing is known but its ID, for SetPerson. It
+// is for the distinct IDs that DistinctIDs does not want the whole person of. If
+// another distinct ID of the same person is wanted whole, that person is to be
+// passed for both.
+func Exists(id uuid.UUID) *Loaded { return &Loaded{person{Person: Person{ID: id}, bare: true}} }
+
 // SetGroupType tells that a project has a group type.
 func (u *Unit) SetGroupType(t GroupType, index int) {
 	u.types[t] = index
@@ -175,7 +198,7 @@ func (u *Unit) Apply(i int) {
 	} else {
 		p = u.person(event, id)
 	}
-	if len(e.once)+len(e.auto)+len(e.set)+len(e.unset) > 0 && !p.properties().update(&e.updates) {
+	if e.updates.any() && !p.properties().update(&e.updates) {
 		u.refused++
 	}
 	for _, name := range e.types {
@@ -264,6 +287,9 @@ func (u *Unit) merge(from, to *person) {
 
 // properties returns the person's properties to be changed.
 func (p *person) properties() *bag {
+	if p.bare {
+		panic("persons: a person is to change that was passed with Exists")
+	}
 	if p.bag == nil {
 		p.bag = newBag(p.Properties)
 	}

@@ -219,6 +219,9 @@ func (t *tx) insert(ctx context.Context, table string, columns []column, tail st
 // in runs a query for all values, which stands for `column = ANY (values)`: in
 // the query it is written IN (?). Other arguments come before.
 func (t *tx) in(ctx context.Context, query string, before []any, values list, scan func(*sql.Rows) error) error {
+	if values.len() == 0 {
+		return nil
+	}
 	if t.db.d.Postgres {
 		query = strings.Replace(query, "IN (?)", "= ANY (?)", 1)
 		_, err := t.run(ctx, query, append(before, values.array()), scan)

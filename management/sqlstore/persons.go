@@ -11,30 +11,61 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
+// wanted are distinct IDs of one project: those whose persons may change, and
+// those that need only be known.
+type wanted struct{ whole, known slice[string] }
+
+func (t *tx) loadPersons(ctx context.Context, u *persons.Unit, project int64, w *wanted) error {
+	loaded := make(map[uuid.UUID]*persons.Loaded)
+	err := t.in(ctx, `SELECT d.distinct_id, p.id, p.properties, p.is_identified, p.created_at
+		FROM person_distinct_id d JOIN person p ON p.id = d.person_id
+		WHERE d.project_id = ? AND d.distinct_id IN (?)`, []any{project}, w.whole, func(r *sql.Rows) error {
+		var p persons.Person
+		var id, properties string
+		if err := r.Scan(&id, &p.ID, &properties, &p.Identified, moment{&p.Created}); err != nil {
+			return err
+		}
+		if loaded[p.ID] == nil {
+			p.Properties = json.RawMessage(properties)
+			loaded[p.ID] = persons.Load(p)
+		}
+		u.SetPerson(persons.DistinctID{Project: project, ID: id}, loaded[p.ID])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.in(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, w.known, func(r *sql.Rows) error {
+		var id string
+		var person uuid.UUID
+		if err := r.Scan(&id, &person); err != nil {
+			return err
+		}
+		if loaded[person] == nil {
+			loaded[person] = persons.Exists(person)
+		}
+		u.SetPerson(persons.DistinctID{Project: project, ID: id}, loaded[person])
+		return nil
+	})
+}
+
 // load tells a Unit what is stored.
 func (t *tx) load(ctx context.Context, u *persons.Unit) error {
-	byProject := make(map[int64]slice[string])
-	for id := range u.DistinctIDs() {
-		byProject[id.Project] = append(byProject[id.Project], id.ID)
+	byProject := make(map[int64]*wanted)
+	for id, whole := range u.DistinctIDs() {
+		w := byProject[id.Project]
+		if w == nil {
+			w = new(wanted)
+			byProject[id.Project] = w
+		}
+		if whole {
+			w.whole = append(w.whole, id.ID)
+		} else {
+			w.known = append(w.known, id.ID)
+		}
 	}
-	loaded := make(map[uuid.UUID]*persons.Loaded)
-	for project, ids := range byProject {
-		err := t.in(ctx, `SELECT d.distinct_id, p.id, p.properties, p.is_identified, p.created_at
-			FROM person_distinct_id d JOIN person p ON p.id = d.person_id
-			WHERE d.project_id = ? AND d.distinct_id IN (?)`, []any{project}, ids, func(r *sql.Rows) error {
-			var p persons.Person
-			var id, properties string
-			if err := r.Scan(&id, &p.ID, &properties, &p.Identified, moment{&p.Created}); err != nil {
-				return err
-			}
-			if loaded[p.ID] == nil {
-				p.Properties = json.RawMessage(properties)
-				loaded[p.ID] = persons.Load(p)
-			}
-			u.SetPerson(persons.DistinctID{Project: project, ID: id}, loaded[p.ID])
-			return nil
-		})
-		if err != nil {
+	for project, w := range byProject {
+		if err := t.loadPersons(ctx, u, project, w); err != nil {
 			return err
 		}
 	}
