@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A cohortBuild is a cohort that was, or is being, compiled.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // smallSet is up to how many texts a list beats a map.

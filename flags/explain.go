@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A Trace tells how a flag came to its value: every step that was taken, with

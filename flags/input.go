@@ -13,8 +13,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A Form is the form that a response has (evaluation.md §11.2).
