@@ -196,7 +196,7 @@ func (t *tx) insert(ctx context.Context, table string, columns []column, tail st
 		return t.run(ctx, head+"SELECT * FROM unnest("+b.String()+") "+tail, args, scan)
 	}
 	var affected int64
-	args := make([]any, 0, rowsPerStatement*len(columns))
+	args := make([]any, 0, min(n, rowsPerStatement)*len(columns))
 	for first := 0; first < n; first += rowsPerStatement {
 		last := min(first+rowsPerStatement, n)
 		args = args[:0]

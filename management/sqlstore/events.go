@@ -153,7 +153,11 @@ func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []
 		times(d, "received_at", events, func(e *capture.Event) time.Time { return e.Received }),
 		texts("properties", events, func(e *capture.Event) string { return string(e.Properties) }),
 	}
-	const tail = "ON CONFLICT DO NOTHING"
+	// The index event_once, so that PostgreSQL looks for conflicts nowhere else.
+	tail := "ON CONFLICT (project_id, ts / 86400000000, uuid, hash) DO NOTHING"
+	if d.Postgres {
+		tail = "ON CONFLICT (project_id, ((ts AT TIME ZONE 'UTC')::date), uuid, hash) DO NOTHING"
+	}
 	if all {
 		n, err := t.insert(ctx, "event", columns, tail, nil)
 		if err == nil && n < int64(len(events)) {
