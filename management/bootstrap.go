@@ -3,9 +3,8 @@ package management
 import (
 	"cmp"
 	"context"
-	"time"
-
-	"github.com/google/uuid"
+	"errors"
+	"fmt"
 )
 
 // First says what [Bootstrap] creates. Empty fields have defaults.
@@ -14,36 +13,117 @@ type First struct {
 	Project      string // name; default "Default project"
 	APIKey       string // project API key; default a random one
 	SecretKey    string // project secret key; default a random one
+
+	// Owner is the e-mail address of the first user, who owns the organization
+	// and is staff; default admin@localhost. PersonalKey is their personal API
+	// key, with all scopes; default a random one.
+	Owner       string
+	PersonalKey string
 }
 
-// Created is what [Bootstrap] created. The secret key is nowhere else.
+// Created is what [Bootstrap] created. The secret keys are nowhere else.
 type Created struct {
+	// Organization, Project and SecretKey are empty if the store had an
+	// organization, but no user.
 	Organization Organization
 	Project      Project
 	SecretKey    string
+
+	Owner       User
+	PersonalKey string
 }
 
-// Bootstrap creates an organization and a project with its keys if the store has
-// no organization. It returns nil if it has one. If several processes start on
-// one empty store, one of them creates and the others get nil.
-func Bootstrap(ctx context.Context, s OrganizationStore, f First) (*Created, error) {
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	secret := cmp.Or(f.SecretKey, NewSecretKey())
-	c := &Created{
-		Organization: Organization{
-			ID: newID(), Name: cmp.Or(f.Organization, "Default organization"), Slug: "default", Created: now, Updated: now,
-		},
-		SecretKey: secret,
+// Bootstrap makes a store usable: one without an active user gets an owner of its
+// first organization, so that nobody is ever locked out, and before that an
+// organization with a project if it has none. It returns nil if there was nothing
+// to do. If several processes start on one store at once, one of them creates and
+// the others get nil.
+func Bootstrap(ctx context.Context, s Store, f First) (*Created, error) {
+	owner, err := newUser(NewUser{Email: cmp.Or(f.Owner, "admin@localhost"), Staff: true})
+	if err != nil {
+		return nil, fmt.Errorf("owner %q: %w", f.Owner, err)
 	}
-	c.Project = Project{
-		UUID: newID(), Organization: c.Organization.ID, Name: cmp.Or(f.Project, "Default project"),
-		APIKey: cmp.Or(f.APIKey, NewProjectKey()), SecretHash: HashKey(secret), Timezone: "UTC", Created: now, Updated: now,
-	}
-	created, err := s.CreateFirst(ctx, &c.Organization, &c.Project)
-	if err != nil || !created {
+	var created *Created
+	err = s.Atomic(ctx, func(s Store) error {
+		created = nil
+		_, users, err := s.Users(ctx, UserFilter{}, 1, 0)
+		if err != nil || users > 0 {
+			return err
+		}
+		c := &Created{Owner: *owner, PersonalKey: cmp.Or(f.PersonalKey, NewPersonalKey())}
+		organizations, err := s.Organizations(ctx)
+		if err != nil {
+			return err
+		}
+		if len(organizations) == 0 {
+			if err := c.createOrganization(ctx, s, f); err != nil {
+				return err
+			}
+			organizations = append(organizations, c.Organization)
+		}
+		if err := c.createOwner(ctx, s, &organizations[0]); err != nil {
+			return err
+		}
+		created = c
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	return created, nil
 }
 
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+func (c *Created) createOrganization(ctx context.Context, s Store, f First) error {
+	o := NewOrganization(cmp.Or(f.Organization, "Default organization"))
+	p := NewProject(o, cmp.Or(f.Project, "Default project"))
+	c.SecretKey = cmp.Or(f.SecretKey, NewSecretKey())
+	p.APIKey, p.SecretHash = cmp.Or(f.APIKey, p.APIKey), HashKey(c.SecretKey)
+	if err := s.CreateOrganization(ctx, o); err != nil {
+		return err
+	}
+	if err := s.CreateProject(ctx, p); err != nil {
+		return err
+	}
+	c.Organization, c.Project = *o, *p
+	return nil
+}
+
+func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) error {
+	u := &c.Owner
+	switch old, err := s.UserByEmail(ctx, u.Email); {
+	case err == nil: // and not active
+		*u = *old
+		u.Active, u.Staff = true, true
+	case !errors.Is(err, ErrNotFound):
+		return err
+	default:
+		if err := s.CreateUser(ctx, u); err != nil {
+			return err
+		}
+	}
+	m := &Membership{ID: newID(), Organization: o.ID, User: u.ID, Level: LevelOwner, Joined: u.Joined, Updated: u.Joined}
+	switch old, err := s.Membership(ctx, o.ID, u.ID); {
+	case err == nil:
+		old.Level = LevelOwner
+		err = s.UpdateMembership(ctx, old)
+		if err != nil {
+			return err
+		}
+	case !errors.Is(err, ErrNotFound):
+		return err
+	default:
+		if err := s.CreateMembership(ctx, m); err != nil {
+			return err
+		}
+	}
+	if err := choose(ctx, s, u); err != nil {
+		return err
+	}
+	if err := s.UpdateUser(ctx, u); err != nil {
+		return err
+	}
+	return s.CreateKey(ctx, &PersonalKey{
+		ID: token(32), User: u.ID, Label: "first start", Mask: maskOf(c.PersonalKey), Hash: HashKey(c.PersonalKey),
+		Scopes: []string{"*"}, Created: now(),
+	})
+}

@@ -5,26 +5,37 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math/big"
+	"strings"
 )
 
 // The prefixes of keys (management.md §1.1).
 const (
 	projectKeyPrefix = "phc_"
 	secretKeyPrefix  = "phs_"
+	personalPrefix   = "phx_"
 )
 
 // NewProjectKey returns a new project API key.
-func NewProjectKey() string { return projectKeyPrefix + token() }
+func NewProjectKey() string { return projectKeyPrefix + token(32) }
 
 // NewSecretKey returns a new project secret key. It is shown once and stored as
 // its hash only.
-func NewSecretKey() string { return secretKeyPrefix + token() }
+func NewSecretKey() string { return secretKeyPrefix + token(32) }
 
-// token returns 256 random bits in base 62 (management.md §1.2).
-func token() string {
-	b := make([]byte, 32)
+// NewPersonalKey returns a new personal API key, with 256 random bits as the
+// others. It is shown once and stored as its hash only.
+func NewPersonalKey() string { return personalPrefix + token(32) }
+
+// maskOf returns what of a key can be shown.
+func maskOf(key string) string { return key[:4] + "..." + key[len(key)-4:] }
+
+// token returns n random bytes in base 62 (management.md §1.2), at least four
+// characters.
+func token(n int) string {
+	b := make([]byte, n)
 	rand.Read(b) // never fails
-	return new(big.Int).SetBytes(b).Text(62)
+	text := new(big.Int).SetBytes(b).Text(62)
+	return strings.Repeat("0", max(0, 4-len(text))) + text
 }
 
 // HashKey returns what is stored of a secret key: sha256$ and the hash in

@@ -1,43 +1,92 @@
 package management
 
 import (
-	"context"
-	"errors"
+	"encoding/json"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-var (
-	// ErrNotFound says that there is no such thing.
-	ErrNotFound = errors.New("management: not found")
-
-	// ErrConflict says that a value that must be unique is taken.
-	ErrConflict = errors.New("management: already exists")
-)
-
-// An Organization is who owns projects, and whose usage is counted.
+// An Organization owns projects, has members, and is whose usage is counted
+// (management.md §8.3). Make one with [NewOrganization].
 type Organization struct {
-	ID      uuid.UUID
-	Name    string // at most 64 characters
-	Slug    string // unique; lower-case letters, digits, - and _; at most 48
+	ID   uuid.UUID
+	Name string // 1 to 64 characters
+	Slug string // unique; lower-case letters, digits, - and _; at most 48
+
+	LogoMediaID           *uuid.UUID
+	PluginsAccessLevel    int // 0 none, 3 config, 6 install, 9 root
+	MemberJoinEmail       bool
+	Enforce2FA            *bool
+	MembersCanInvite      *bool
+	MembersCanUseKeys     bool // personal API keys; members below [LevelAdmin]
+	PublicSharing         bool
+	AIProcessingApproved  *bool
+	ExperimentStatsMethod *string // bayesian, frequentist or ""
+	AnonymizeIPs          bool    // default for new projects
+	DefaultRoleID         *uuid.UUID
+	AvailableFeatures     json.RawMessage // a list, or nil
+	CustomerID            *string
+	Active                *bool
+	NotActiveReason       *string // at most 200 characters
+
 	Created time.Time
 	Updated time.Time
 }
 
-// A Project has flags, events and persons of its own.
+// NewOrganization returns an organization with the defaults of management.md §8.3
+// and a slug that is made of the name.
+func NewOrganization(name string) *Organization {
+	now := now()
+	return &Organization{
+		ID: newID(), Name: name, Slug: slugOf(name),
+		PluginsAccessLevel: 3, MemberJoinEmail: true, MembersCanInvite: new(true), MembersCanUseKeys: true,
+		PublicSharing: true, ExperimentStatsMethod: new("bayesian"), AvailableFeatures: json.RawMessage("[]"), Active: new(true),
+		Created: now, Updated: now,
+	}
+}
+
+var notSlug = regexp.MustCompile(`[^a-z0-9_]+`)
+
+// mostSlug is how long slugs are at most, in characters.
+const mostSlug = 48
+
+// slugOf makes a slug of a name: lower-case, with a hyphen for what cannot be in
+// one.
+func slugOf(name string) string {
+	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	slug = strings.TrimRight(slug[:min(len(slug), mostSlug)], "-")
+	if slug == "" {
+		return "organization"
+	}
+	return slug
+}
+
+// otherSlug returns a slug for when another organization has slugOf: four random
+// characters at the end make it unique.
+func otherSlug(name string) string {
+	slug := slugOf(name)
+	return slug[:min(len(slug), mostSlug-5)] + "-" + strings.ToLower(token(3))[:4]
+}
+
+// A Project has flags, events and persons of its own (management.md §8.2). Make
+// one with [NewProject].
 type Project struct {
 	ID           int64 // given by the store
 	UUID         uuid.UUID
 	Organization uuid.UUID
-	Name         string // at most 200 characters
+	Name         string // 1 to 200 characters
 
 	// APIKey is the project API key, phc_ and so on. It is public.
 	APIKey string
 
-	// SecretHash is the hash of the project secret key, see [HashKey]. Empty:
-	// there is none.
-	SecretHash string
+	// SecretHash is the hash of the project secret key, see [HashKey], and
+	// SecretPrevHash of the one before, which is good until it is deleted.
+	// Empty: there is none.
+	SecretHash     string
+	SecretPrevHash string
 
 	// Timezone is the zone of dates without one, as "Europe/Zurich".
 	Timezone string
@@ -45,62 +94,41 @@ type Project struct {
 	// AnonymizeIPs says that events must not keep the client's address.
 	AnonymizeIPs bool
 
-	// IngestedEvent is true once an event was captured.
+	// IngestedEvent is true once an event was captured. Stores set it; they
+	// ignore it in updates.
 	IngestedEvent bool
+
+	SnippetOnboarding bool
+	Onboarding        json.RawMessage // nil: null
+	Demo              bool
+	AccessControl     bool
 
 	Created time.Time
 	Updated time.Time
 }
 
-// An OrganizationStore keeps organizations and projects. It is safe for
-// concurrent use.
-type OrganizationStore interface {
-	// CreateFirst stores an organization with its first project, if there is
-	// no organization yet, and reports whether there was none. It sets the
-	// project's ID. Of several processes that call it at once only one
-	// succeeds.
-	CreateFirst(ctx context.Context, o *Organization, p *Project) (bool, error)
-
-	// CreateOrganization and CreateProject store one more. The error is
-	// ErrConflict if an ID, a slug or an API key is taken, and ErrNotFound if
-	// a project's organization does not exist. CreateProject sets the ID.
-	CreateOrganization(ctx context.Context, o *Organization) error
-	CreateProject(ctx context.Context, p *Project) error
-
-	// Organizations and Projects return all, in order of creation.
-	Organizations(ctx context.Context) ([]Organization, error)
-	Projects(ctx context.Context) ([]Project, error)
-
-	// Project returns the project with an API key, or ErrNotFound.
-	Project(ctx context.Context, apiKey string) (*Project, error)
+// NewProject returns a project with a new API key.
+func NewProject(organization *Organization, name string) *Project {
+	now := now()
+	return &Project{
+		UUID: newID(), Organization: organization.ID, Name: name, APIKey: NewProjectKey(), Timezone: "UTC",
+		AnonymizeIPs: organization.AnonymizeIPs, Created: now, Updated: now,
+	}
 }
 
-// A CohortStore keeps who is a member of static cohorts: those that are lists of
-// persons and cannot be computed from properties (evaluation.md §5.4). It is
-// safe for concurrent use.
-type CohortStore interface {
-	// AddCohortMembers makes the persons with the distinct IDs members of a
-	// cohort and returns how many were not members before. Distinct IDs that
-	// nobody has get a person, so that nothing of a list is lost.
-	AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
+// Levels of members (management.md §8.3).
+const (
+	LevelMember = 1
+	LevelAdmin  = 8
+	LevelOwner  = 15
+)
 
-	// RemoveCohortMembers takes persons out of a cohort and returns how many
-	// were members.
-	RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
-
-	// AppendCohorts appends the IDs of the cohorts that the person with a
-	// distinct ID is a member of, in ascending order.
-	AppendCohorts(ctx context.Context, dst []int64, project int64, distinctID string) ([]int64, error)
-}
-
-// A UsageStore counts what organizations use. It is safe for concurrent use.
-type UsageStore interface {
-	// AddUsage adds n to a counter and returns its value, and the limit that
-	// SetQuota has set for the resource, or -1 if there is none. Period is
-	// what the counter is about, as "2026-11", or "" for all time.
-	AddUsage(ctx context.Context, organization, resource, period string, n int64) (used, limit int64, err error)
-
-	// SetQuota sets the limit of a resource for an organization. A negative
-	// limit takes it away.
-	SetQuota(ctx context.Context, organization, resource string, limit int64) error
+// A Membership makes a user a member of an organization.
+type Membership struct {
+	ID           uuid.UUID
+	Organization uuid.UUID
+	User         int64
+	Level        int // LevelMember, LevelAdmin or LevelOwner
+	Joined       time.Time
+	Updated      time.Time
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -21,12 +20,13 @@ import (
 // A Store keeps everything in memory. The zero value is empty and ready. All
 // methods are safe for concurrent use.
 type Store struct {
-	mu sync.RWMutex
+	accounts
+	throttle
 
-	organizations []management.Organization
-	projects      []management.Project
-	used          map[usageKey]int64
-	limits        map[usageKey]int64 // period ""
+	mu sync.RWMutex // for all that follows
+
+	used   map[usageKey]int64
+	limits map[usageKey]int64 // period ""
 
 	events  map[int64][]capture.Event
 	seen    map[eventKey]bool
@@ -38,10 +38,11 @@ type Store struct {
 }
 
 var (
-	_ capture.Sink                 = (*Store)(nil)
-	_ management.OrganizationStore = (*Store)(nil)
-	_ management.CohortStore       = (*Store)(nil)
-	_ management.UsageStore        = (*Store)(nil)
+	_ capture.Sink             = (*Store)(nil)
+	_ management.Store         = (*Store)(nil)
+	_ management.ProjectPurger = (*Store)(nil)
+	_ management.CohortStore   = (*Store)(nil)
+	_ management.UsageStore    = (*Store)(nil)
 )
 
 type usageKey struct{ organization, resource, period string }
@@ -83,6 +84,16 @@ func (s *Store) Write(ctx context.Context, events []capture.Event) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	s.store(events)
+	projects := make(map[int64]bool)
+	for i := range events {
+		projects[events[i].Project] = true
+	}
+	return s.noteEvents(ctx, projects)
+}
+
+// store stores the events that are new and applies them.
+func (s *Store) store(events []capture.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.init()
@@ -98,11 +109,6 @@ func (s *Store) Write(ctx context.Context, events []capture.Event) error {
 		s.events[e.Project] = append(s.events[e.Project], stored)
 		return true
 	})
-	for i := range s.projects {
-		p := &s.projects[i]
-		p.IngestedEvent = p.IngestedEvent || len(s.events[p.ID]) > 0
-	}
-	return nil
 }
 
 // apply passes events through a Unit; keep says which.
@@ -254,78 +260,6 @@ func (s *Store) Overrides(_ context.Context, project int64, distinctID, anonymou
 		found(flag, key)
 	}
 	return nil
-}
-
-// CreateFirst implements [management.OrganizationStore].
-func (s *Store) CreateFirst(_ context.Context, o *management.Organization, p *management.Project) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.organizations) > 0 {
-		return false, nil
-	}
-	s.organizations = append(s.organizations, *o)
-	return true, s.createProjectLocked(p)
-}
-
-// CreateOrganization implements [management.OrganizationStore].
-func (s *Store) CreateOrganization(_ context.Context, o *management.Organization) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, other := range s.organizations {
-		if other.ID == o.ID || other.Slug == o.Slug {
-			return fmt.Errorf("%w: organization %q", management.ErrConflict, o.Slug)
-		}
-	}
-	s.organizations = append(s.organizations, *o)
-	return nil
-}
-
-// CreateProject implements [management.OrganizationStore].
-func (s *Store) CreateProject(_ context.Context, p *management.Project) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.createProjectLocked(p)
-}
-
-func (s *Store) createProjectLocked(p *management.Project) error {
-	known := slices.ContainsFunc(s.organizations, func(o management.Organization) bool { return o.ID == p.Organization })
-	if !known {
-		return fmt.Errorf("%w: organization %v", management.ErrNotFound, p.Organization)
-	}
-	for _, other := range s.projects {
-		if other.APIKey == p.APIKey || other.UUID == p.UUID {
-			return fmt.Errorf("%w: project with this API key or UUID", management.ErrConflict)
-		}
-	}
-	p.ID = int64(len(s.projects) + 1)
-	s.projects = append(s.projects, *p)
-	return nil
-}
-
-// Organizations implements [management.OrganizationStore].
-func (s *Store) Organizations(context.Context) ([]management.Organization, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Clone(s.organizations), nil
-}
-
-// Projects implements [management.OrganizationStore].
-func (s *Store) Projects(context.Context) ([]management.Project, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Clone(s.projects), nil
-}
-
-// Project implements [management.OrganizationStore].
-func (s *Store) Project(_ context.Context, apiKey string) (*management.Project, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, p := range s.projects {
-		if p.APIKey == apiKey {
-			return &p, nil
-		}
-	}
-	return nil, fmt.Errorf("%w: project", management.ErrNotFound)
 }
 
 // AddCohortMembers implements [management.CohortStore].

@@ -44,12 +44,15 @@ func (o Options) withDefaults() Options {
 
 // A DB is a store in a SQL database. It is safe for concurrent use.
 type DB struct {
+	accounts // outside of transactions
+
 	reading, writing *sql.DB
 	d                Dialect
 	o                Options
 	caches           caches
 
-	writer writer // of SQLite
+	writer writer        // of SQLite
+	turn   chan struct{} // full while a transaction of PostgreSQL changes accounts
 
 	mu       sync.Mutex
 	queries  map[string]*sql.Stmt // prepared, of SQLite
@@ -57,23 +60,26 @@ type DB struct {
 }
 
 var (
-	_ capture.Sink                 = (*DB)(nil)
-	_ management.OrganizationStore = (*DB)(nil)
-	_ management.CohortStore       = (*DB)(nil)
-	_ management.UsageStore        = (*DB)(nil)
+	_ capture.Sink             = (*DB)(nil)
+	_ management.Store         = (*DB)(nil)
+	_ management.ProjectPurger = (*DB)(nil)
+	_ management.CohortStore   = (*DB)(nil)
+	_ management.UsageStore    = (*DB)(nil)
 )
 
 //go:embed schema
 var schema embed.FS
 
 // New returns a DB over two pools of one database, one that only reads and one
-// that may write, and brings its schema up to date. It is for packages sqlite and postgres: call
-// their Open. The DB closes the pools; after an error New has done so.
+// that may write, which enforces foreign keys, and brings its schema up to date.
+// It is for packages sqlite and postgres: call their Open. The DB closes the
+// pools; after an error New has done so.
 func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o Options) (*DB, error) {
 	db := &DB{
 		reading: reading, writing: writing, d: d, o: o.withDefaults(),
-		queries: make(map[string]*sql.Stmt), ingested: make(map[int64]bool),
+		queries: make(map[string]*sql.Stmt), ingested: make(map[int64]bool), turn: make(chan struct{}, 1),
 	}
+	db.accounts.db = db
 	db.caches = newCaches(db.o)
 	if err := db.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlstore: bring the schema up to date: %w", err), db.Close())

@@ -20,6 +20,25 @@
 // of one project take turns, by an advisory lock that the transaction holds; so
 // there are no deadlocks between them, and no lost updates.
 //
+// # Accounts and transactions
+//
+// A [DB] is also a [management.Store]: users with what is theirs, organizations,
+// projects, and the activity log. All changes of these take turns, those that
+// [DB.Atomic] makes together and single ones; on PostgreSQL by an advisory lock,
+// which is not that of events. So nothing that a transaction has read changes
+// before it ends. A call that fails within a transaction changes nothing, and the
+// transaction can go on. Accounts are not cached.
+//
+// On PostgreSQL events are stored while accounts change; only the first event of
+// a project waits for a transaction that changes that project. SQLite has one
+// writer for everything, so transactions should be short.
+//
+// [DB.Throttle] commits by itself. To be told to wait costs only a read, so that
+// who tries passwords all day holds nobody up.
+//
+// Deleting a project leaves its events and persons, which may be many.
+// [DB.PurgeProjects] deletes them in small transactions.
+//
 // # Reading, and how fresh it is
 //
 // What /flags asks for, persons, groups, cohort memberships and continuity rows,

@@ -1,9 +1,24 @@
 package sqlstore
 
 import (
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 )
+
+// Schema has the migrations, in schema/sqlite and schema/postgres.
+var Schema = schema
+
+// MostPurged is how many rows PurgeProjects deletes of a table at once.
+const MostPurged = mostPurged
+
+// Queries returns the queries that were made, of SQLite, except in transactions.
+func (db *DB) Queries() []string {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return slices.Sorted(maps.Keys(db.queries))
+}
 
 // A Cache is a cache of strings.
 type Cache struct{ c *cache[string, string] }

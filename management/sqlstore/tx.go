@@ -9,8 +9,9 @@ import (
 
 // A tx is a transaction that writes.
 type tx struct {
-	db *DB
-	pg *sql.Tx // on PostgreSQL
+	db   *DB
+	pg   *sql.Tx // on PostgreSQL
+	over bool    // nobody may use it any more
 }
 
 // atomic runs f in a transaction that writes. If it lost against another one, it
@@ -34,7 +35,7 @@ func (db *DB) try(ctx context.Context, f func(*tx) error) error {
 		return err
 	}
 	defer pg.Rollback() // of no effect after a commit
-	if err := f(&tx{db, pg}); err != nil {
+	if err := f(&tx{db: db, pg: pg}); err != nil {
 		return err
 	}
 	return pg.Commit()
@@ -44,15 +45,64 @@ func (db *DB) try(ctx context.Context, f func(*tx) error) error {
 // ends. SQLite has one writer anyway. Several projects are locked in ascending
 // order.
 func (t *tx) lock(ctx context.Context, project int64) error {
+	return t.advisoryLock(ctx, projectLocks, int32(uint32(project)))
+}
+
+// The classes of our advisory locks keep them apart from each other and from
+// those of others: "flag" and "acct".
+const (
+	projectLocks = 0x666c6167
+	accountLock  = 0x61636374
+)
+
+func (t *tx) advisoryLock(ctx context.Context, class, key int32) error {
 	if t.pg == nil {
 		return nil
 	}
-	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2)", lockClass, int32(uint32(project)))
+	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2)", class, key)
 	return err
 }
 
-// lockClass keeps our advisory locks apart from those of others: "flag".
-const lockClass = 0x666c6167
+// exclusive is atomic for the only transaction that changes accounts, of all
+// processes. Those that write events do not wait for it.
+func (db *DB) exclusive(ctx context.Context, f func(*tx) error) error {
+	if !db.d.Postgres {
+		return db.atomic(ctx, f) // SQLite has one writer anyway
+	}
+	// Wait here, where it takes no connection from those that write events.
+	select {
+	case db.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-db.turn }()
+	return db.atomic(ctx, func(t *tx) error {
+		if err := t.advisoryLock(ctx, accountLock, 0); err != nil {
+			return err
+		}
+		return f(t)
+	})
+}
+
+// savepoint runs f. If that fails, what it did is undone and the transaction goes
+// on, which PostgreSQL otherwise refuses.
+func (t *tx) savepoint(ctx context.Context, f func() error) error {
+	if _, err := t.exec(ctx, "SAVEPOINT part"); err != nil {
+		return err
+	}
+	err := f()
+	if err != nil {
+		if _, e := t.exec(ctx, "ROLLBACK TO SAVEPOINT part"); e != nil {
+			t.over = true // SQLite has ended it, or the connection is lost
+			return errors.Join(err, e)
+		}
+	}
+	if _, e := t.exec(ctx, "RELEASE SAVEPOINT part"); e != nil {
+		t.over = true
+		return errors.Join(err, e)
+	}
+	return err
+}
 
 // run executes a statement and returns how many rows it changed. If scan is not
 // nil, it is called for each row that the statement returns, and they are

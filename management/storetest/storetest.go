@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -22,7 +21,8 @@ import (
 // A Store is what is tested.
 type Store interface {
 	capture.Sink
-	management.OrganizationStore
+	management.Store
+	management.ProjectPurger
 	management.CohortStore
 	management.UsageStore
 
@@ -43,8 +43,31 @@ func Run(t *testing.T, open func(t *testing.T) (s Store, again func(t *testing.T
 		name string
 		run  func(*testing.T, *suite)
 	}{
-		{"organizations and projects", testOrganizations},
+		{"readiness", testReady},
 		{"bootstrap happens once", testBootstrap},
+		{"users", testUsers},
+		{"lists of users", testUserList},
+		{"deleted users", testDeleteUser},
+		{"scenes", testScenes},
+		{"personal keys", testKeys},
+		{"authenticators", testTOTP},
+		{"pending authenticators", testPendingTOTP},
+		{"backup codes", testBackupCodes},
+		{"e-mail tokens", testEmailTokens},
+		{"organizations", testOrganizations},
+		{"deleted organizations", testDeleteOrganization},
+		{"memberships", testMemberships},
+		{"project records", testProjectRecords},
+		{"deleted projects", testDeleteProject},
+		{"projects know of their events", testIngestedEvent},
+		{"what deleted projects leave behind", testPurgeProjects},
+		{"activity", testActivity},
+		{"throttling", testThrottle},
+		{"transactions", testAtomic},
+		{"transactions that fail", testAtomicFails},
+		{"failures within transactions", testAtomicGoesOn},
+		{"concurrent transactions", testConcurrentAtomic},
+		{"races have one winner", testRaces},
 		{"events are stored once", testEvents},
 		{"events survive", testReopen},
 		{"persons", testPersons},
@@ -135,60 +158,9 @@ func equalJSON(got []byte, want string) bool {
 	return json.Unmarshal(got, &a) == nil && json.Unmarshal([]byte(want), &b) == nil && cmp.Equal(a, b)
 }
 
-func testOrganizations(t *testing.T, s *suite) {
-	ctx := t.Context()
-	if err := s.Ready(ctx); err != nil {
+func testReady(t *testing.T, s *suite) {
+	if err := s.Ready(t.Context()); err != nil {
 		t.Fatalf("Ready: %v", err)
-	}
-	o := management.Organization{ID: uuid.New(), Name: "Acme", Slug: "acme", Created: s.now, Updated: s.now}
-	if err := s.CreateOrganization(ctx, &o); err != nil {
-		t.Fatal(err)
-	}
-	p := management.Project{
-		UUID: uuid.New(), Organization: o.ID, Name: "Shop", APIKey: "phc_shop", SecretHash: management.HashKey("phs_x"),
-		Timezone: "Europe/Zurich", AnonymizeIPs: true, Created: s.now, Updated: s.now,
-	}
-	if err := s.CreateProject(ctx, &p); err != nil {
-		t.Fatal(err)
-	}
-	bare := management.Project{UUID: uuid.New(), Organization: o.ID, Name: "Bare", APIKey: "phc_bare", Timezone: "UTC", Created: s.now, Updated: s.now}
-	if err := s.CreateProject(ctx, &bare); err != nil {
-		t.Fatal(err)
-	}
-	if p.ID < 1 || bare.ID <= p.ID {
-		t.Errorf("project IDs %d, %d; want ascending ones from 1 on", p.ID, bare.ID)
-	}
-
-	organizations, err := s.Organizations(ctx)
-	if diff := cmp.Diff([]management.Organization{o}, organizations); err != nil || diff != "" {
-		t.Errorf("Organizations: %v (-want +got)\n%s", err, diff)
-	}
-	projects, err := s.Projects(ctx)
-	if diff := cmp.Diff([]management.Project{p, bare}, projects); err != nil || diff != "" {
-		t.Errorf("Projects: %v (-want +got)\n%s", err, diff)
-	}
-	got, err := s.Project(ctx, "phc_shop")
-	if diff := cmp.Diff(&p, got); err != nil || diff != "" {
-		t.Errorf("Project: %v (-want +got)\n%s", err, diff)
-	}
-	if _, err := s.Project(ctx, "phc_nobody"); !errors.Is(err, management.ErrNotFound) {
-		t.Errorf("Project of an unknown key: %v, want ErrNotFound", err)
-	}
-
-	for name, err := range map[string]error{
-		"slug":    s.CreateOrganization(ctx, &management.Organization{ID: uuid.New(), Slug: "acme", Created: s.now, Updated: s.now}),
-		"API key": s.CreateProject(ctx, &management.Project{UUID: uuid.New(), Organization: o.ID, APIKey: "phc_shop", Created: s.now, Updated: s.now}),
-	} {
-		if !errors.Is(err, management.ErrConflict) {
-			t.Errorf("a %s that is taken: %v, want ErrConflict", name, err)
-		}
-	}
-	err = s.CreateProject(ctx, &management.Project{UUID: uuid.New(), Organization: uuid.New(), APIKey: "phc_lost", Created: s.now, Updated: s.now})
-	if !errors.Is(err, management.ErrNotFound) {
-		t.Errorf("a project of an unknown organization: %v, want ErrNotFound", err)
-	}
-	if projects, _ := s.Projects(ctx); len(projects) != 2 {
-		t.Errorf("%d projects after failures, want 2", len(projects))
 	}
 }
 
@@ -282,7 +254,7 @@ func testReopen(t *testing.T, s *suite) {
 		t.Errorf("events after reopening (-want +got)\n%s", diff)
 	}
 	person(t, again, map[string]string{"u": `{"plan":"pro"}`})
-	p, err := again.Project(t.Context(), "phc_first")
+	p, err := again.ProjectByKey(t.Context(), "phc_first")
 	if err != nil || p.UUID != c.Project.UUID || !p.IngestedEvent {
 		t.Errorf("project after reopening: %+v, %v", p, err)
 	}
@@ -629,11 +601,25 @@ func testUsage(t *testing.T, s *suite) {
 func testCancellation(t *testing.T, s *suite) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Write(ctx, []capture.Event{s.event("page", "u", `{}`)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Write with a cancelled context: %v, want context.Canceled", err)
+	ran := false
+	u := s.newUser("ann")
+	for call, err := range map[string]error{
+		"Write":      s.Write(ctx, []capture.Event{s.event("page", "u", `{}`)}),
+		"CreateUser": s.CreateUser(ctx, &u),
+		"Atomic":     s.Atomic(ctx, func(management.Store) error { ran = true; return nil }),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a cancelled context: %v, want context.Canceled", call, err)
+		}
+	}
+	wantErr(t, "Organizations with a cancelled context", context.Canceled)(s.Organizations(ctx))
+	wantErr(t, "User with a cancelled context", context.Canceled)(s.User(ctx, 1))
+	if ran {
+		t.Error("Atomic has run its function")
 	}
 	if list := s.stored(t, 1); len(list) != 0 {
 		t.Errorf("it stored %v", list)
 	}
+	wantErr(t, "UserByEmail", management.ErrNotFound)(s.UserByEmail(t.Context(), u.Email))
 	s.write(t) // nothing
 }

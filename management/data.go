@@ -1,0 +1,33 @@
+package management
+
+import "context"
+
+// A CohortStore keeps who is a member of static cohorts: those that are lists of
+// persons and cannot be computed from properties (evaluation.md §5.4). It is
+// safe for concurrent use.
+type CohortStore interface {
+	// AddCohortMembers makes the persons with the distinct IDs members of a
+	// cohort and returns how many were not members before. Distinct IDs that
+	// nobody has get a person, so that nothing of a list is lost.
+	AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
+
+	// RemoveCohortMembers takes persons out of a cohort and returns how many
+	// were members.
+	RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
+
+	// AppendCohorts appends the IDs of the cohorts that the person with a
+	// distinct ID is a member of, in ascending order.
+	AppendCohorts(ctx context.Context, dst []int64, project int64, distinctID string) ([]int64, error)
+}
+
+// A UsageStore counts what organizations use. It is safe for concurrent use.
+type UsageStore interface {
+	// AddUsage adds n to a counter and returns its value, and the limit that
+	// SetQuota has set for the resource, or -1 if there is none. Period is
+	// what the counter is about, as "2026-11", or "" for all time.
+	AddUsage(ctx context.Context, organization, resource, period string, n int64) (used, limit int64, err error)
+
+	// SetQuota sets the limit of a resource for an organization. A negative
+	// limit takes it away.
+	SetQuota(ctx context.Context, organization, resource string, limit int64) error
+}

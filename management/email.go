@@ -1,0 +1,319 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	linkLife  = 24 * time.Hour
+	codeLife  = 10 * time.Minute
+	mostGuess = 5 // of a code
+)
+
+// newEmailToken makes the token that proves the address that a user wants, or
+// has, and the message with it. An earlier token ends.
+func (s *Service) newEmailToken(ctx context.Context, store Store, u *User) (Message, error) {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	text := base64.RawURLEncoding.EncodeToString(b)
+	now := s.now()
+	t := &EmailToken{User: u.ID, Hash: tokenHash(text), Target: addressOf(u), Created: now, Expires: now.Add(linkLife)}
+	link := s.c.AppURL + "/verify_email/" + u.UUID.String() + "/" + text
+	lines := []string{
+		"Please confirm that " + t.Target + " is your address for " + s.c.AppName + ":", "", link, "",
+		"The link is valid for 24 hours, until " + t.Expires.Format("2 January 2006 at 15:04 UTC") + ".",
+	}
+	if s.c.VerifyByCode {
+		n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
+		if err != nil {
+			return Message{}, err
+		}
+		code := fmt.Sprintf("%06d", n)
+		t.CodeHash = s.box.MAC([]byte(code), codeContext(t))
+		lines = append(lines, "", "Or type this code within ten minutes: "+code)
+	}
+	lines = append(lines, "", "If you did not ask for this, do nothing: the address stays unconfirmed.")
+	if err := store.SetEmailToken(ctx, t); err != nil {
+		return Message{}, err
+	}
+	m := s.letter(u, KindVerification, "Verify your email address", lines...)
+	m.To = t.Target
+	return m, nil
+}
+
+// addressOf is the address that a token proves.
+func addressOf(u *User) string {
+	if u.PendingEmail != "" {
+		return u.PendingEmail
+	}
+	return u.Email
+}
+
+func tokenHash(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
+}
+
+// codeContext ties a code to its token.
+func codeContext(t *EmailToken) string { return "email-code:" + hex.EncodeToString(t.Hash) }
+
+// An EmailRequest asks for the message that verifies an address (management.md
+// §6.2).
+type EmailRequest struct {
+	UUID Optional[string] `json:"uuid"`
+}
+
+// RequestEmailVerification sends a message to verify the address of a user, if
+// there is anything to verify. It does so later, and answers the same for users
+// that do not exist. The Principal is nil if nobody knows who asks.
+func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r EmailRequest) error {
+	if !s.MailAvailable() {
+		return invalid("", "email_not_available", "Email is not available: no mail server is configured.")
+	}
+	if err := required("uuid", &r.UUID); err != nil {
+		return err
+	}
+	id, err := parseID(r.UUID.Value)
+	target := "uuid:" + id.String()
+	if p != nil {
+		target = userBucket(p.User)
+	}
+	if err := s.throttle(ctx, "verification-mail:"+target, verificationMails); err != nil {
+		return err
+	}
+	if err == nil {
+		s.mail.verify(id)
+	}
+	return nil
+}
+
+// required checks a string that must be there.
+func required(attr string, o *Optional[string]) error {
+	if !o.Set {
+		return invalid(attr, "required", "This field is required.")
+	}
+	return checkText(attr, o)
+}
+
+// sendVerification sends the message of RequestEmailVerification.
+func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
+	var m Message
+	err := s.store.Atomic(ctx, func(store Store) error {
+		m = Message{}
+		u, err := store.UserByUUID(ctx, id)
+		if err != nil || !u.Active {
+			return err
+		}
+		if u.PendingEmail == "" && u.EmailVerified != nil && *u.EmailVerified {
+			return nil
+		}
+		m, err = s.newEmailToken(ctx, store, u)
+		return err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err == nil && m.To != "" {
+		s.mail.send(m)
+	}
+	return err
+}
+
+// An EmailProof is what a message to verify an address brought: the token of the
+// link, or the code (management.md §6.4).
+type EmailProof struct {
+	UUID  Optional[string] `json:"uuid"`
+	Token Optional[string] `json:"token"`
+	Code  Optional[string] `json:"code"`
+}
+
+var (
+	errEmailToken = invalid("token", "invalid_token", "This verification token is invalid or has expired.")
+	errEmailCode  = invalid("code", "invalid_code", "This verification code is invalid or has expired.")
+
+	sixDigits = regexp.MustCompile(`^[0-9]{6}$`)
+)
+
+// VerifyEmail confirms the address that a message went to, and returns the token
+// that did it. Client is the address that the request comes from.
+func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof EmailProof) (string, error) {
+	byCode := !proof.Token.Set && proof.Code.Set
+	wrong := errEmailToken
+	if byCode {
+		wrong = errEmailCode
+	}
+	err := firstError(
+		func() error { return checkText("uuid", &proof.UUID) },
+		func() error { return checkText("token", &proof.Token) },
+		func() error { return checkText("code", &proof.Code) },
+	)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case !proof.Token.Set && !proof.Code.Set:
+		return "", invalid("token", "required", "This field is required.")
+	case !proof.UUID.Set:
+		return "", invalid("uuid", "required", "This field is required.")
+	case byCode && !sixDigits.MatchString(proof.Code.Value):
+		return "", invalid("code", "invalid_input", "The code must have six digits.")
+	}
+	id, badID := parseID(proof.UUID.Value)
+	if client.IsValid() {
+		if err := s.throttle(ctx, "verify-email:ip:"+client.String(), emailProofs); err != nil {
+			return "", err
+		}
+	}
+	if err := s.throttle(ctx, "verify-email:uuid:"+id.String(), emailProofs); err != nil {
+		return "", err
+	}
+	if badID != nil {
+		return "", wrong
+	}
+
+	var refused error // although the count of guesses is stored
+	var mails []Message
+	err = s.store.Atomic(ctx, func(store Store) error {
+		refused, mails = nil, nil
+		u, err := store.UserByUUID(ctx, id)
+		if err != nil || !u.Active {
+			return orNotFound(err)
+		}
+		t, err := store.EmailToken(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		if byCode {
+			if refused, err = s.checkEmailCode(ctx, store, t, proof.Code.Value); err != nil || refused != nil {
+				return err
+			}
+		} else if !s.now().Before(t.Expires) || subtle.ConstantTimeCompare(t.Hash, tokenHash(proof.Token.Value)) != 1 {
+			return ErrNotFound
+		}
+		if t.Target != addressOf(u) {
+			return ErrNotFound
+		}
+		mails, err = s.confirmEmail(ctx, store, u)
+		return err
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = wrong
+	}
+	if err = cmp.Or(err, refused); err != nil {
+		return "", err
+	}
+	for _, m := range mails {
+		s.mail.send(m)
+	}
+	return proof.Token.Value, nil
+}
+
+func orNotFound(err error) error { return cmp.Or(err, ErrNotFound) }
+
+// checkEmailCode judges a guess. The guess counts before it is looked at.
+func (s *Service) checkEmailCode(ctx context.Context, store Store, t *EmailToken, code string) (refused, err error) {
+	if t.CodeHash == nil || !s.now().Before(t.Created.Add(codeLife)) {
+		return errEmailCode, nil
+	}
+	if t.Attempts >= mostGuess {
+		return invalid("code", "too_many_attempts", "There were too many attempts. Ask for another message."), nil
+	}
+	t.Attempts++
+	if err := store.SetEmailToken(ctx, t); err != nil {
+		return nil, err
+	}
+	for _, mac := range s.macs([]byte(code), codeContext(t)) {
+		if subtle.ConstantTimeCompare(t.CodeHash, mac) == 1 {
+			return nil, nil
+		}
+	}
+	return errEmailCode, nil
+}
+
+// macs returns the keyed hashes by which something may have been stored.
+func (s *Service) macs(data []byte, context string) [][]byte {
+	if s.box == nil {
+		return nil
+	}
+	return s.box.MACs(data, context)
+}
+
+// confirmEmail ends a verification: the address that was wanted becomes that of
+// the account.
+func (s *Service) confirmEmail(ctx context.Context, store Store, u *User) (mails []Message, err error) {
+	before := *u
+	if u.PendingEmail != "" {
+		u.Email, u.PendingEmail = u.PendingEmail, ""
+		mails = s.changedMails(&before, u)
+	}
+	u.EmailVerified = new(true)
+	if _, err := store.DeleteEmailToken(ctx, u.ID); err != nil {
+		return nil, err
+	}
+	if err := store.UpdateUser(ctx, u); err != nil {
+		if errors.Is(err, ErrConflict) {
+			return nil, invalid("email", "email_taken", "Another account has this email address by now.")
+		}
+		return nil, err
+	}
+	return mails, s.logUser(ctx, store, &Principal{User: u}, &before, u)
+}
+
+// changedMails tell both addresses about a change.
+func (s *Service) changedMails(before, after *User) []Message {
+	what := "The email address of your account was changed from " + before.Email + " to " + after.Email + "."
+	return []Message{
+		s.letter(before, KindEmailChangedOld, "Your account no longer uses this address",
+			what, "", "If this was not you, tell whoever runs "+s.c.AppName+" now: somebody else has access to your account."),
+		s.letter(after, KindEmailChangedNew, "This is now the address of your account", what),
+	}
+}
+
+// CancelEmailChange drops a change of address that is under way (management.md
+// §6.5). It needs scope user:write.
+func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserView, error) {
+	if err := p.Require("user:write"); err != nil {
+		return nil, err
+	}
+	if err := s.stepUp(ctx, p); err != nil {
+		return nil, err
+	}
+	var view *UserView
+	err := s.store.Atomic(ctx, func(store Store) error {
+		u, err := reload(ctx, store, p.User.ID)
+		if err != nil {
+			return err
+		}
+		if u.PendingEmail == "" {
+			return invalid("", "email_change_request_not_found", "There is no change of the email address to cancel.")
+		}
+		before := *u
+		u.PendingEmail = ""
+		if _, err := store.DeleteEmailToken(ctx, u.ID); err != nil {
+			return err
+		}
+		if err := store.UpdateUser(ctx, u); err != nil {
+			return shown(err)
+		}
+		if err := s.logUser(ctx, store, p, &before, u); err != nil {
+			return err
+		}
+		view, err = s.show(ctx, store, p, u)
+		return err
+	})
+	return view, err
+}

@@ -1,0 +1,96 @@
+package management
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The kinds of an [Error], besides ErrNotFound and ErrConflict. Test for them
+// with errors.Is.
+var (
+	// ErrInvalid says that a value is not allowed.
+	ErrInvalid = errors.New("management: invalid value")
+
+	// ErrUnauthenticated says that it is not known who asks.
+	ErrUnauthenticated = errors.New("management: not authenticated")
+
+	// ErrForbidden says that who asks may not have it.
+	ErrForbidden = errors.New("management: not allowed")
+
+	// ErrThrottled says that there were too many attempts.
+	ErrThrottled = errors.New("management: too many attempts")
+)
+
+// An Error is what a [Service] answers to requests that it cannot or does not
+// want to fulfil. All other errors are failures of the storage or of mail. An
+// Error holds no secrets and can be shown to who asked.
+type Error struct {
+	Kind error // ErrNotFound, ErrConflict, or one of those above
+
+	// Code is for programs, as management.md §2.2 lists them; Attr names the
+	// field at fault, "" for none; Detail is for people.
+	Code   string
+	Attr   string
+	Detail string
+
+	// RetryAfter is when another attempt makes sense. Zero: nobody knows.
+	RetryAfter time.Duration
+}
+
+func (e *Error) Error() string {
+	if e.Attr != "" {
+		return "management: " + e.Attr + ": " + e.Detail
+	}
+	return "management: " + e.Detail
+}
+
+// Unwrap returns the kind.
+func (e *Error) Unwrap() error { return e.Kind }
+
+// invalid returns an Error about a field.
+func invalid(attr, code, format string, args ...any) *Error {
+	return &Error{Kind: ErrInvalid, Code: code, Attr: attr, Detail: fmt.Sprintf(format, args...)}
+}
+
+// forbidden returns an Error about what somebody may not do.
+func forbidden(format string, args ...any) *Error {
+	return &Error{Kind: ErrForbidden, Code: "permission_denied", Detail: fmt.Sprintf(format, args...)}
+}
+
+func conflict(format string, args ...any) *Error {
+	return &Error{Kind: ErrConflict, Code: "conflict", Detail: fmt.Sprintf(format, args...)}
+}
+
+// notFound returns an Error about a thing that does not exist, or that who asks
+// must not know to exist.
+func notFound(detail string) *Error {
+	return &Error{Kind: ErrNotFound, Code: "not_found", Detail: detail}
+}
+
+var (
+	errNotFound  = notFound("Not found.")
+	errForbidden = forbidden("You do not have permission to perform this action.")
+)
+
+// throttled returns an Error about a limit that was reached.
+func throttled(wait time.Duration) *Error {
+	seconds := max(1, int64((wait+time.Second-1)/time.Second))
+	plural := "s"
+	if seconds == 1 {
+		plural = ""
+	}
+	return &Error{
+		Kind: ErrThrottled, Code: "throttled",
+		Detail:     fmt.Sprintf("Request was throttled. Expected available in %d second%s.", seconds, plural),
+		RetryAfter: time.Duration(seconds) * time.Second,
+	}
+}
+
+// shown turns ErrNotFound of a Store into what a Service answers.
+func shown(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return errNotFound
+	}
+	return err
+}

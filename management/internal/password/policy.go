@@ -1,0 +1,84 @@
+package password
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A PolicyError is why a password is refused, as a sentence for who chose it. It
+// never quotes the password.
+type PolicyError string
+
+func (e PolicyError) Error() string { return string(e) }
+
+// The first text is the one of management.md §4.4.
+const (
+	errTooShort  PolicyError = "This password is too short. It must contain at least 8 characters."
+	errTooLong   PolicyError = "This password is too long. It must contain at most 128 characters."
+	errBlank     PolicyError = "This password consists of blanks only."
+	errPersonal  PolicyError = "This password is too similar to your name or e-mail address."
+	errGuessable PolicyError = "This password is too easy to guess. Add another word or two. Uncommon words are better."
+)
+
+// Check returns nil or, as a [PolicyError], the first reason why a password is
+// refused: its length, that it is mostly made of personal values, or that it is
+// easy to guess. Personal values are the names and the e-mail address of who
+// wants to have it; of an address, only what precedes the @ counts. Check does
+// not wait and takes a few milliseconds, 20 at worst.
+func (h *Hasher) Check(password string, personal ...string) error {
+	n := utf8.RuneCountInString(password)
+	terms := personalTerms(personal)
+	switch {
+	case n < MinLength:
+		return errTooShort
+	case n > MaxLength:
+		return errTooLong
+	case strings.TrimSpace(password) == "":
+		return errBlank
+	case mainlyOf(fold(password), terms):
+		return errPersonal
+	case score(password, terms) < minScore:
+		return errGuessable
+	}
+	return nil
+}
+
+// minTerm is the length from which a personal value is looked for, in code
+// points. Shorter ones are in many passwords by chance.
+const minTerm = 3
+
+// personalTerms returns what should not be in a password: personal values, folded,
+// and the words that they consist of; the longest first.
+func personalTerms(personal []string) []string {
+	var terms []string
+	for _, value := range personal {
+		if at := strings.LastIndexByte(value, '@'); at >= 0 {
+			value = value[:at]
+		}
+		value = fold(strings.TrimSpace(value))
+		terms = append(terms, value)
+		terms = append(terms, strings.FieldsFunc(value, isSeparator)...)
+	}
+	terms = slices.DeleteFunc(terms, func(s string) bool { return utf8.RuneCountInString(s) < minTerm })
+	slices.SortFunc(terms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	return slices.Compact(terms)
+}
+
+// mainlyOf reports whether terms make up half of a password or more, whether or
+// not digits stand for letters.
+func mainlyOf(password string, terms []string) bool {
+	for _, p := range append(unleet(password), password) {
+		rest := p
+		for _, term := range terms {
+			rest = strings.ReplaceAll(rest, term, "")
+		}
+		if 2*utf8.RuneCountInString(rest) <= utf8.RuneCountInString(p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package seal
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// KeySize is how many bytes a key has.
+const KeySize = 32
+
+// ErrOpen is what Open answers to whatever was not sealed by such a Box with such
+// a context. It does not say more, because who asks could learn from it.
+var ErrOpen = errors.New("seal: cannot be opened")
+
+const (
+	version    = 1
+	idSize     = 2
+	headerSize = 1 + idSize
+)
+
+// A Box seals and opens. Its methods are safe for concurrent use.
+type Box struct {
+	keys []key // the first one seals
+}
+
+// A key is what is derived from one key of the caller.
+type key struct {
+	id   [idSize]byte
+	aead cipher.AEAD // chooses nonces itself
+	mac  []byte
+}
+
+// New returns a Box whose first key seals, and all of whose keys open. It fails if
+// there is none, if one has another size than KeySize, or if two have the same id:
+// they are equal, or in one of 65536 cases cannot be told apart. Keys are not
+// kept.
+func New(keys ...[]byte) (*Box, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("seal: there is no key")
+	}
+	b := new(Box)
+	for i, secret := range keys {
+		if len(secret) != KeySize {
+			return nil, fmt.Errorf("seal: key %d of %d has %d bytes, want %d", i+1, len(keys), len(secret), KeySize)
+		}
+		made, err := derive(secret)
+		if err != nil {
+			return nil, fmt.Errorf("seal: key %d of %d: %w", i+1, len(keys), err)
+		}
+		if other := slices.IndexFunc(b.keys, func(k key) bool { return k.id == made.id }); other >= 0 {
+			return nil, fmt.Errorf("seal: keys %d and %d of %d are equal or have the same id: make another one", other+1, i+1, len(keys))
+		}
+		b.keys = append(b.keys, made)
+	}
+	return b, nil
+}
+
+// derive makes a key from one of the caller.
+func derive(secret []byte) (key, error) {
+	// The purpose is what makes one derived key independent of the others.
+	expand := func(purpose string, size int) ([]byte, error) {
+		return hkdf.Key(sha256.New, secret, nil, "flagstaff seal 1 "+purpose, size)
+	}
+	id, errID := expand("id", idSize)
+	encryption, errEncryption := expand("encryption", 32)
+	mac, errMAC := expand("mac", sha256.Size)
+	if err := errors.Join(errID, errEncryption, errMAC); err != nil {
+		return key{}, err
+	}
+	block, err := aes.NewCipher(encryption)
+	if err != nil {
+		return key{}, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return key{}, err
+	}
+	return key{id: [idSize]byte(id), aead: aead, mac: mac}, nil
+}
+
+// Seal encrypts plain for a context.
+func (b *Box) Seal(plain []byte, context string) []byte {
+	k := &b.keys[0]
+	sealed := make([]byte, 0, headerSize+k.aead.Overhead()+len(plain))
+	sealed = append(sealed, version)
+	sealed = append(sealed, k.id[:]...)
+	return k.aead.Seal(sealed, nil, plain, authenticated(sealed, context))
+}
+
+// Open returns what was sealed for a context, or ErrOpen.
+func (b *Box) Open(sealed []byte, context string) ([]byte, error) {
+	if len(sealed) < headerSize || sealed[0] != version {
+		return nil, ErrOpen
+	}
+	header, body := sealed[:headerSize], sealed[headerSize:]
+	i := slices.IndexFunc(b.keys, func(k key) bool { return bytes.Equal(k.id[:], header[1:]) })
+	if i < 0 {
+		return nil, ErrOpen
+	}
+	plain, err := b.keys[i].aead.Open([]byte{}, nil, body, authenticated(header, context))
+	if err != nil {
+		return nil, ErrOpen
+	}
+	return plain, nil
+}
+
+// authenticated returns what is authenticated besides the content. The header has
+// a fixed size, so no other header and context give the same.
+func authenticated(header []byte, context string) []byte {
+	return append(bytes.Clone(header), context...)
+}
+
+// Outdated reports whether something was sealed under another than the first key,
+// so that it should be sealed anew if it opens.
+func (b *Box) Outdated(sealed []byte) bool {
+	return len(sealed) < headerSize || sealed[0] != version || !bytes.Equal(sealed[1:headerSize], b.keys[0].id[:])
+}
+
+// MAC returns the keyed hash of data for a context: 32 bytes, the same each time,
+// under the first key. Compare it with hmac.Equal, or let a database look for it.
+func (b *Box) MAC(data []byte, context string) []byte {
+	return b.keys[0].sum(data, context)
+}
+
+// MACs returns what MAC returns under each key, the first one first: to find what
+// was stored under an older one.
+func (b *Box) MACs(data []byte, context string) [][]byte {
+	sums := make([][]byte, len(b.keys))
+	for i := range b.keys {
+		sums[i] = b.keys[i].sum(data, context)
+	}
+	return sums
+}
+
+// sum hashes the length of the context before it, so that nothing can move
+// between context and data.
+func (k *key) sum(data []byte, context string) []byte {
+	h := hmac.New(sha256.New, k.mac)
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(context))))
+	h.Write([]byte(context))
+	h.Write(data)
+	return h.Sum(nil)
+}

@@ -1,0 +1,351 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Limits of personal API keys.
+const (
+	mostKeys  = 10 // of a user
+	mostLabel = 40
+)
+
+// A KeyView is a personal API key as the API shows it (management.md §1.3).
+type KeyView struct {
+	ID            string      `json:"id"`
+	Label         string      `json:"label"`
+	Value         *string     `json:"value"` // only when it is made
+	Mask          string      `json:"mask_value"`
+	Created       time.Time   `json:"created_at"`
+	LastUsed      *time.Time  `json:"last_used_at"`
+	LastRolled    *time.Time  `json:"last_rolled_at"`
+	User          int64       `json:"user_id"`
+	Scopes        []string    `json:"scopes"`
+	Projects      []int64     `json:"scoped_teams"`
+	Organizations []uuid.UUID `json:"scoped_organizations"`
+}
+
+func keyView(k *PersonalKey, value string) *KeyView {
+	v := &KeyView{
+		ID: k.ID, Label: k.Label, Mask: k.Mask, Created: k.Created, LastUsed: k.LastUsed, LastRolled: k.LastRolled, User: k.User,
+		Scopes: k.Scopes, Projects: append([]int64{}, k.Projects...), Organizations: append([]uuid.UUID{}, k.Organizations...),
+	}
+	if len(v.Scopes) == 0 {
+		v.Scopes = []string{"*"}
+	}
+	if value != "" {
+		v.Value = &value
+	}
+	return v
+}
+
+// A KeyPatch makes or changes a personal API key.
+type KeyPatch struct {
+	Label         Optional[string]          `json:"label"`
+	Scopes        Optional[json.RawMessage] `json:"scopes"`
+	Projects      Optional[json.RawMessage] `json:"scoped_teams"`
+	Organizations Optional[json.RawMessage] `json:"scoped_organizations"`
+}
+
+// keyMaster returns an error unless a Principal may do everything: a key that can
+// make keys could make one that can do more than itself.
+func keyMaster(p *Principal) error {
+	if !p.all() {
+		return forbidden("Only a personal API key with scope '*' and without restrictions can manage keys.")
+	}
+	return nil
+}
+
+// Keys returns the keys of the Principal's user, newest first.
+func (s *Service) Keys(ctx context.Context, p *Principal) ([]*KeyView, error) {
+	if err := keyMaster(p); err != nil {
+		return nil, err
+	}
+	keys, err := s.store.Keys(ctx, p.User.ID)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]*KeyView, len(keys))
+	for i := range keys {
+		views[i] = keyView(&keys[i], "")
+	}
+	return views, nil
+}
+
+// ownKey returns a key of the Principal's user.
+func ownKey(ctx context.Context, store Store, p *Principal, id string) (*PersonalKey, error) {
+	if id == "@current" {
+		if p.Key == nil {
+			return nil, errNotFound
+		}
+		id = p.Key.ID
+	}
+	k, err := store.Key(ctx, id)
+	if err != nil {
+		return nil, shown(err)
+	}
+	if k.User != p.User.ID {
+		return nil, errNotFound
+	}
+	return k, nil
+}
+
+// Key returns a key of the Principal's user, or with @current the one that was
+// presented. A key may always see itself.
+func (s *Service) Key(ctx context.Context, p *Principal, id string) (*KeyView, error) {
+	if p.Key == nil || id != "@current" && id != p.Key.ID {
+		if err := keyMaster(p); err != nil {
+			return nil, err
+		}
+	}
+	k, err := ownKey(ctx, s.store, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return keyView(k, ""), nil
+}
+
+// CreateKey makes a key for the Principal's user. Its value is in the answer and
+// nowhere else.
+func (s *Service) CreateKey(ctx context.Context, p *Principal, patch KeyPatch) (*KeyView, error) {
+	if err := keyMaster(p); err != nil {
+		return nil, err
+	}
+	if err := s.stepUp(ctx, p); err != nil {
+		return nil, err
+	}
+	if !patch.Label.Set {
+		return nil, invalid("label", "required", "This field is required.")
+	}
+	if !patch.Scopes.Set {
+		return nil, invalid("scopes", "required", "This field is required.")
+	}
+	return s.makeKey(ctx, p, patch, mostKeys)
+}
+
+// IssueKey makes a key for the user with an e-mail address, for programs on the
+// machine of the server: nobody is asked for rights, and there may be more than
+// ten of them. No scopes means all. The error is ErrNotFound if nobody has the
+// address.
+func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...Scope) (*KeyView, error) {
+	u, err := s.store.UserByEmail(ctx, normalEmail(email))
+	if err != nil {
+		return nil, shown(err)
+	}
+	if len(scopes) == 0 {
+		scopes = []Scope{"*"}
+	}
+	return s.makeKey(ctx, &Principal{User: u}, KeyPatch{Label: Of(label), Scopes: Of(mustJSON(scopes))}, math.MaxInt)
+}
+
+func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, most int) (*KeyView, error) {
+	value := NewPersonalKey()
+	k := &PersonalKey{ID: token(32), User: p.User.ID, Mask: maskOf(value), Hash: HashKey(value), Created: s.now()}
+	var mail Message
+	err := s.store.Atomic(ctx, func(store Store) error {
+		u, err := reload(ctx, store, p.User.ID)
+		if err != nil {
+			return err
+		}
+		keys, err := store.Keys(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		if len(keys) >= most {
+			return invalid("", "invalid_input", "A user can have at most %d personal API keys.", most)
+		}
+		if err := s.applyKey(ctx, store, u, k, patch); err != nil {
+			return err
+		}
+		if err := store.CreateKey(ctx, k); err != nil {
+			return err
+		}
+		mail = s.accountMail(u, KindKeyCreated, "It is called “"+k.Label+"” and begins and ends with "+k.Mask+".")
+		return s.logKey(ctx, store, p, k, "created", nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mail.send(mail)
+	return keyView(k, value), nil
+}
+
+// applyKey checks a KeyPatch and applies it.
+func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *PersonalKey, patch KeyPatch) error {
+	if err := checkString("label", &patch.Label, mostLabel); err != nil {
+		return err
+	}
+	if patch.Label.Set && patch.Label.Value == "" {
+		return invalid("label", "blank", "This field may not be blank.")
+	}
+	set(&k.Label, &patch.Label)
+	if patch.Scopes.Set {
+		scopes, err := list[string]("scopes", patch.Scopes)
+		if err != nil {
+			return err
+		}
+		for _, scope := range scopes {
+			if !Scope(scope).Valid() {
+				return invalid("scopes", "invalid_input", "Invalid scope: %s", excerpt(scope))
+			}
+		}
+		if k.Scopes = compact(scopes); len(k.Scopes) == 0 {
+			return invalid("scopes", "invalid_input", "At least one scope is required; \"*\" is all of them.")
+		}
+	}
+	if patch.Organizations.Set {
+		texts, err := list[string]("scoped_organizations", patch.Organizations)
+		if err != nil {
+			return err
+		}
+		k.Organizations = nil
+		for _, text := range texts {
+			id, err := parseID(text)
+			if err != nil {
+				return invalid("scoped_organizations", "invalid_input", "Must be a valid UUID.")
+			}
+			if !slices.Contains(k.Organizations, id) {
+				k.Organizations = append(k.Organizations, id)
+			}
+		}
+	}
+	if patch.Projects.Set {
+		projects, err := list[int64]("scoped_teams", patch.Projects)
+		if err != nil {
+			return err
+		}
+		k.Projects = compact(projects)
+	}
+	memberships, err := store.MembershipsOf(ctx, []int64{u.ID})
+	if err != nil {
+		return err
+	}
+	var mine []uuid.UUID
+	for _, m := range memberships {
+		mine = append(mine, m.Organization)
+	}
+	for _, id := range k.Organizations {
+		if patch.Organizations.Set && !slices.Contains(mine, id) {
+			return invalid("scoped_organizations", "invalid_input", "You are not a member of organization %s.", id)
+		}
+	}
+	if !patch.Projects.Set || len(k.Projects) == 0 {
+		return nil
+	}
+	projects, err := store.ProjectsOf(ctx, mine)
+	if err != nil {
+		return err
+	}
+	for _, id := range k.Projects {
+		if !slices.ContainsFunc(projects, func(p Project) bool { return p.ID == id }) {
+			return invalid("scoped_teams", "invalid_input", "You do not have access to project %d.", id)
+		}
+	}
+	return nil
+}
+
+// list decodes a list. Null is an empty one, but for scopes.
+func list[T any](attr string, o Optional[json.RawMessage]) ([]T, error) {
+	if o.Null {
+		if attr == "scopes" {
+			return nil, invalid(attr, "null", "This field may not be null.")
+		}
+		return nil, nil
+	}
+	const most = 1000
+	var values []T
+	if kind := kindOf(o.Value); kind != "list" {
+		return nil, invalid(attr, "not_a_list", "Expected a list of items but got type %q.", kind)
+	}
+	if json.Unmarshal(o.Value, &values) != nil || len(values) > most {
+		return nil, invalid(attr, "invalid_input", "One of the items has the wrong type, or there are more than %d.", most)
+	}
+	return values, nil
+}
+
+// compact removes what comes twice.
+func compact[T comparable](values []T) []T {
+	var once []T
+	for _, v := range values {
+		if !slices.Contains(once, v) {
+			once = append(once, v)
+		}
+	}
+	return once
+}
+
+// changeKey changes a key of the Principal's user.
+func (s *Service) changeKey(ctx context.Context, p *Principal, id, activity string, f func(Store, *PersonalKey) (map[string]any, error)) (*PersonalKey, error) {
+	if err := keyMaster(p); err != nil {
+		return nil, err
+	}
+	if err := s.stepUp(ctx, p); err != nil {
+		return nil, err
+	}
+	var k *PersonalKey
+	err := s.store.Atomic(ctx, func(store Store) error {
+		var err error
+		if k, err = ownKey(ctx, store, p, id); err != nil {
+			return err
+		}
+		changes, err := f(store, k)
+		if err != nil {
+			return err
+		}
+		return s.logKey(ctx, store, p, k, activity, changes)
+	})
+	return k, err
+}
+
+// UpdateKey changes the label, the scopes or the restrictions of a key.
+func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch KeyPatch) (*KeyView, error) {
+	k, err := s.changeKey(ctx, p, id, "updated", func(store Store, k *PersonalKey) (map[string]any, error) {
+		before := *k
+		if err := s.applyKey(ctx, store, p.User, k, patch); err != nil {
+			return nil, err
+		}
+		changes := map[string]any{"before": keyDetail(&before), "after": keyDetail(k)}
+		return changes, store.UpdateKey(ctx, k)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return keyView(k, ""), nil
+}
+
+// RollKey gives a key a new value. The old one is good no more. Of several who
+// roll a key with its old value at once, one succeeds.
+func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyView, error) {
+	value := NewPersonalKey()
+	k, err := s.changeKey(ctx, p, id, "rolled", func(store Store, k *PersonalKey) (map[string]any, error) {
+		if p.Key != nil && p.Key.ID == k.ID && p.Key.Hash != k.Hash {
+			return nil, &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key was replaced."}
+		}
+		now := s.now()
+		k.Mask, k.Hash, k.LastRolled = maskOf(value), HashKey(value), &now
+		return nil, store.UpdateKey(ctx, k)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mail.send(s.accountMail(p.User, KindKeyRolled, "It is called “"+k.Label+"” and now begins and ends with "+k.Mask+"."))
+	return keyView(k, value), nil
+}
+
+// DeleteKey deletes a key, also the one that was presented.
+func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error {
+	k, err := s.changeKey(ctx, p, id, "deleted", func(store Store, k *PersonalKey) (map[string]any, error) {
+		return nil, shown(store.DeleteKey(ctx, k.ID))
+	})
+	if err != nil {
+		return err
+	}
+	s.mail.send(s.accountMail(p.User, KindKeyDeleted, "It was called “"+k.Label+"” and began and ended with "+k.Mask+"."))
+	return nil
+}

@@ -1,0 +1,242 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/textproto"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// A Message is a mail.
+type Message struct {
+	To      string // one address
+	Subject string
+	Text    string
+	HTML    string // optional
+	Kind    string // what it is about, for logs
+}
+
+// A Mailer sends mail. Package mail has some. It must be safe for concurrent use.
+type Mailer interface {
+	Send(ctx context.Context, m Message) error
+}
+
+// The kinds of messages (management.md §6.6).
+const (
+	KindVerification    = "email_verification"
+	KindEmailChangedOld = "email_changed_old"
+	KindEmailChangedNew = "email_changed_new"
+	KindPasswordChanged = "password_changed"
+	KindTwoFactorOn     = "two_factor_on"
+	KindTwoFactorOff    = "two_factor_off"
+	KindBackupCodeUsed  = "backup_code_used"
+	KindBackupCodes     = "backup_codes_replaced"
+	KindKeyCreated      = "personal_api_key_created"
+	KindKeyRolled       = "personal_api_key_rolled"
+	KindKeyDeleted      = "personal_api_key_deleted"
+	KindStaffChanged    = "staff_changed"
+	KindMemberAdded     = "member_added"
+)
+
+// A postbox holds messages until they are sent, so that no request waits for a
+// mail server, and none takes longer because a mail goes out.
+type postbox struct {
+	mailer  Mailer // nil: messages are dropped
+	log     *slog.Logger
+	waiting chan Message
+	wanted  chan uuid.UUID // users who want to verify their address
+}
+
+const (
+	mostMail  = 1000             // that may wait
+	mailTries = 4                // with mailPause, twice as long each time, between them
+	mailPause = 2 * time.Second  //
+	mailTime  = 30 * time.Second // for a try
+)
+
+func newPostbox(m Mailer, log *slog.Logger) *postbox {
+	return &postbox{mailer: m, log: log, waiting: make(chan Message, mostMail), wanted: make(chan uuid.UUID, mostMail)}
+}
+
+// send sends a message later. If too many wait it is dropped: those who need it
+// can ask for another.
+func (b *postbox) send(m Message) {
+	if b.mailer == nil {
+		return
+	}
+	select {
+	case b.waiting <- m:
+	default:
+		b.log.Error("mail is dropped: too many messages wait", "kind", m.Kind)
+	}
+}
+
+// verify makes Run send a message to verify an address.
+func (b *postbox) verify(user uuid.UUID) {
+	select {
+	case b.wanted <- user:
+	default:
+		b.log.Error("mail is dropped: too many messages wait", "kind", KindVerification)
+	}
+}
+
+// deliver sends one message. If ctx ends before that, the message waits again,
+// for the end of Run.
+func (b *postbox) deliver(ctx context.Context, m Message) {
+	pause := mailPause
+	for try := 1; ctx.Err() == nil; try++ {
+		err := b.try(ctx, m)
+		if err == nil {
+			return
+		}
+		if try == mailTries && ctx.Err() == nil {
+			b.log.Error("mail is not sent", "kind", m.Kind, "tries", try, "error", err)
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause *= 2
+	}
+	b.send(m)
+}
+
+// refused reports whether a mail server will refuse a message as often as it is
+// sent.
+func refused(err error) bool {
+	e, ok := errors.AsType[*textproto.Error](err)
+	return ok && e.Code >= 500
+}
+
+func (b *postbox) try(ctx context.Context, m Message) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("management: mailer panicked: %T", v)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, mailTime)
+	defer cancel()
+	return b.mailer.Send(ctx, m)
+}
+
+// mailers is how many messages are sent at once.
+const mailers = 4
+
+// Run sends mail and deletes what projects leave behind, until ctx ends. Then it
+// sends the messages that wait, once each, for at most ten seconds, and returns
+// nil. It must be called once if there is a Mailer.
+func (s *Service) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for range mailers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				select {
+				case m := <-s.mail.waiting:
+					s.mail.deliver(ctx, m)
+				case user := <-s.mail.wanted:
+					if err := s.sendVerification(ctx, user); ctx.Err() != nil && err != nil {
+						s.mail.verify(user) // waits again
+					} else {
+						s.noteVerification(ctx, err)
+					}
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	wg.Go(func() { s.purge(ctx) })
+	wg.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	for {
+		select {
+		case user := <-s.mail.wanted:
+			s.noteVerification(last, s.sendVerification(last, user))
+			continue
+		default:
+		}
+		select {
+		case m := <-s.mail.waiting:
+			if err := s.mail.try(last, m); err != nil {
+				s.c.Log.Error("mail is not sent before the end", "kind", m.Kind, "error", err)
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// noteVerification logs why nobody gets a message, if there is an error.
+func (s *Service) noteVerification(ctx context.Context, err error) {
+	if err != nil {
+		s.c.Log.ErrorContext(ctx, "mail is not sent", "kind", KindVerification, "error", err)
+	}
+}
+
+// purgeAfter is how long a project must be gone before what it left is deleted:
+// events that were accepted before may still be on their way.
+const purgeAfter = time.Minute
+
+func (s *Service) purge(ctx context.Context) {
+	store, ok := s.store.(ProjectPurger)
+	if !ok {
+		return
+	}
+	tick := time.NewTicker(purgeAfter)
+	defer tick.Stop()
+	for {
+		more, err := store.PurgeProjects(ctx, s.now().Add(-purgeAfter))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.c.Log.ErrorContext(ctx, "what deleted projects leave behind is not deleted", "error", err)
+		case more:
+			continue
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// letter begins a message to a user.
+func (s *Service) letter(u *User, kind, subject string, lines ...string) Message {
+	greeting := "Hello,"
+	if u.FirstName != "" {
+		greeting = "Hello " + u.FirstName + ","
+	}
+	return Message{
+		To: u.Email, Kind: kind, Subject: subject,
+		Text: greeting + "\n\n" + strings.Join(lines, "\n") + "\n\n-- \n" + s.c.AppName + "\n" + s.c.AppURL + "\n",
+	}
+}
+
+// accountMail tells a user what has happened to the account, so that nothing
+// happens unnoticed.
+func (s *Service) accountMail(u *User, kind string, details ...string) Message {
+	subject := map[string]string{
+		KindPasswordChanged: "Your password was changed",
+		KindTwoFactorOn:     "Two-factor authentication was turned on",
+		KindTwoFactorOff:    "Two-factor authentication was turned off",
+		KindBackupCodeUsed:  "A backup code was used",
+		KindBackupCodes:     "Your backup codes were replaced",
+		KindKeyCreated:      "A personal API key was created",
+		KindKeyRolled:       "A personal API key was replaced",
+		KindKeyDeleted:      "A personal API key was deleted",
+		KindStaffChanged:    "Your staff access was changed",
+	}[kind]
+	lines := []string{subject + " at " + s.now().Format("15:04 UTC on 2 January 2006") + ", for the account " + u.Email + "."}
+	lines = append(lines, details...)
+	lines = append(lines, "", "If this was not you, change your password and your keys now, and tell whoever runs "+s.c.AppName+".")
+	return s.letter(u, kind, subject, lines...)
+}

@@ -1,0 +1,685 @@
+package management_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pquerna/otp/totp"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// A method is a call of a method of Service that succeeds, by Ada.
+type method struct {
+	name  string            // of the method, and what is special about the call
+	scope management.Scope  // that a key needs; "*" for one that may do everything; "" for none
+	kind  methodKind        // which restrictions of keys matter
+	step  sensitivity       // management.md §1.8
+	once  string            // what is missing when it is done again, as fault says it
+	log   []string          // the entries of the activity log, newest first
+	first func(c *callable) // prepares the call
+	call  func(c *callable) error
+}
+
+type sensitivity uint8
+
+const (
+	notWithKeys sensitivity = iota + 1 // in MutationsOff
+	withProof                          // nor without a Proof in MutationsStepUp
+)
+
+type methodKind uint8
+
+const (
+	ofNobody       methodKind = iota // it has no Principal
+	ofUser                           // management.md §1.5: restrictions do not matter
+	ofOrganization                   // keys restricted to projects may not
+	ofProject                        // keys restricted to other projects or organizations may not
+	ofKeys                           // no restricted key may
+)
+
+// A callable is what a method is called with.
+type callable struct {
+	*world
+	ctx    context.Context
+	p      *management.Principal
+	acme   string // its ID
+	web    string
+	key    string // ID of a key of Ada
+	value  string // of the key
+	secret string // of Ada's authenticator
+	token  string // to verify an address
+}
+
+func methods() []method {
+	enrol := func(c *callable) { c.secret = c.enrol(c.ada) }
+	pending := func(c *callable) {
+		c.ada.PendingEmail = "ada@elsewhere.example.com"
+		c.put(c.ada)
+	}
+	return []method{
+		{
+			name: "ListUsers", scope: "user:read", kind: ofUser,
+			call: func(c *callable) error { return second(c.ListUsers(c.ctx, c.p, management.UserQuery{}, 10, 0)) },
+		},
+		{
+			name: "User", scope: "user:read", kind: ofUser,
+			call: func(c *callable) error { return second(c.User(c.ctx, c.p, "@me")) },
+		},
+		{
+			name: "User without a current project", scope: "user:read", kind: ofUser,
+			first: func(c *callable) {
+				c.ada.CurrentOrganization, c.ada.CurrentProject = nil, nil
+				c.put(c.ada)
+			},
+			call: func(c *callable) error { return second(c.User(c.ctx, c.p, "@me")) },
+		},
+		{
+			name: "UpdateUser", scope: "user:write", kind: ofUser, log: []string{"User updated by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.UpdateUser(c.ctx, c.p, "@me", management.UserPatch{
+					FirstName: management.Of("Adele"), SetCurrentTeam: optional(c.app.ID), NotificationSettings: optional(map[string]bool{"plugin_disabled": false}),
+				}))
+			},
+		},
+		{
+			name: "UpdateUser with an address", scope: "user:write", kind: ofUser, step: withProof, log: []string{"User updated by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.UpdateUser(c.ctx, c.p, "@me", management.UserPatch{Email: management.Of("ada@elsewhere.example.com")}))
+			},
+		},
+		{
+			name: "UpdateUser with a password", scope: "user:write", kind: ofUser, step: withProof,
+			log: []string{"User updated by ada in Acme"}, once: "invalid incorrect_password current_password",
+			call: func(c *callable) error {
+				return second(c.UpdateUser(c.ctx, c.p, "@me", management.UserPatch{
+					Password: management.Of("another-Horse-42-battery"), CurrentPassword: management.Of(staple),
+				}))
+			},
+		},
+		{
+			name: "Hedgehog", scope: "user:read", kind: ofUser,
+			call: func(c *callable) error { return second(c.Hedgehog(c.ctx, c.p, "@me")) },
+		},
+		{
+			name: "SetHedgehog", scope: "user:write", kind: ofUser, log: []string{"User updated by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.SetHedgehog(c.ctx, c.p, "@me", json.RawMessage(`{"version":2}`)))
+			},
+		},
+		{
+			name: "SetScene", scope: "user:write", kind: ofUser, log: []string{"User updated by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.SetScene(c.ctx, c.p, "@me", management.ScenePatch{Scene: management.Of("Person"), Dashboard: optional(42)}))
+			},
+		},
+		{
+			name: "CancelEmailChange", scope: "user:write", kind: ofUser, step: withProof,
+			log: []string{"User updated by ada in Acme"}, once: "invalid email_change_request_not_found", first: pending,
+			call: func(c *callable) error { return second(c.CancelEmailChange(c.ctx, c.p)) },
+		},
+		{
+			name: "StartTwoFactor", scope: "user:read", kind: ofUser, step: notWithKeys,
+			call: func(c *callable) error { return second(c.StartTwoFactor(c.ctx, c.p, "@me")) },
+		},
+		{
+			name: "ConfirmTwoFactor", scope: "user:write", kind: ofUser, step: withProof,
+			log: []string{"User two_factor_enabled by ada in Acme"}, once: "invalid setup_expired",
+			first: func(c *callable) {
+				c.secret = must(c.StartTwoFactor(c.t.Context(), c.as(c.ada), "@me"))(c.t).Secret
+			},
+			call: func(c *callable) error {
+				return c.ConfirmTwoFactor(c.ctx, c.p, "@me", token(c.code(c.secret, 0)))
+			},
+		},
+		{
+			name: "TwoFactorStatus", scope: "user:read", kind: ofUser, first: enrol,
+			call: func(c *callable) error { return second(c.TwoFactorStatus(c.ctx, c.p, "@me")) },
+		},
+		{
+			name: "NewBackupCodes", scope: "user:write", kind: ofUser, step: withProof, first: enrol,
+			log:  []string{"User backup_codes_replaced by ada in Acme"},
+			call: func(c *callable) error { return second(c.NewBackupCodes(c.ctx, c.p, "@me")) },
+		},
+		{
+			name: "DisableTwoFactor", scope: "user:write", kind: ofUser, step: withProof, first: enrol,
+			log:  []string{"User two_factor_disabled by ada in Acme"},
+			call: func(c *callable) error { return c.DisableTwoFactor(c.ctx, c.p, "@me") },
+		},
+		{
+			name: "DeleteUser", scope: "user:write", kind: ofUser, step: withProof,
+			log: []string{"User deleted by nobody in Acme"}, once: "not found not_found",
+			first: func(c *callable) { c.level(c.ben, management.LevelOwner) },
+			call:  func(c *callable) error { return c.DeleteUser(c.ctx, c.p, "@me") },
+		},
+		{
+			name: "Keys", scope: "*", kind: ofKeys,
+			call: func(c *callable) error { return second(c.Keys(c.ctx, c.p)) },
+		},
+		{
+			name: "Key", scope: "*", kind: ofKeys,
+			call: func(c *callable) error { return second(c.Key(c.ctx, c.p, c.key)) },
+		},
+		{
+			name: "CreateKey", scope: "*", kind: ofKeys, step: withProof, log: []string{"PersonalAPIKey created by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.CreateKey(c.ctx, c.p, management.KeyPatch{
+					Label: management.Of("ci"), Scopes: optional([]string{"user:read"}),
+					Projects: optional([]int64{c.world.web.ID}), Organizations: optional([]string{c.acme}),
+				}))
+			},
+		},
+		{
+			name: "UpdateKey", scope: "*", kind: ofKeys, step: withProof, log: []string{"PersonalAPIKey updated by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.UpdateKey(c.ctx, c.p, c.key, management.KeyPatch{Label: management.Of("renamed")}))
+			},
+		},
+		{
+			name: "RollKey", scope: "*", kind: ofKeys, step: withProof, log: []string{"PersonalAPIKey rolled by ada in Acme"},
+			call: func(c *callable) error { return second(c.RollKey(c.ctx, c.p, c.key)) },
+		},
+		{
+			name: "DeleteKey", scope: "*", kind: ofKeys, step: withProof, log: []string{"PersonalAPIKey deleted by ada in Acme"}, once: "not found not_found",
+			call: func(c *callable) error { return c.DeleteKey(c.ctx, c.p, c.key) },
+		},
+		{
+			name: "ListOrganizations", scope: "organization:read", kind: ofOrganization,
+			call: func(c *callable) error { return second(c.ListOrganizations(c.ctx, c.p, 10, 0)) },
+		},
+		{
+			name: "GetOrganization", scope: "organization:read", kind: ofOrganization,
+			call: func(c *callable) error { return second(c.GetOrganization(c.ctx, c.p, c.acme)) },
+		},
+		{
+			name: "CreateOrganization", scope: "organization:write", kind: ofOrganization, log: []string{"Organization created by ada in New"},
+			call: func(c *callable) error {
+				return second(c.CreateOrganization(c.ctx, c.p, management.OrganizationPatch{Name: management.Of("New")}))
+			},
+		},
+		{
+			name: "UpdateOrganization", scope: "organization:write", kind: ofOrganization, log: []string{"Organization updated by ada in Acme Ltd"},
+			call: func(c *callable) error {
+				return second(c.UpdateOrganization(c.ctx, c.p, c.acme, management.OrganizationPatch{Name: management.Of("Acme Ltd")}))
+			},
+		},
+		{
+			name: "DeleteOrganization", scope: "organization:write", kind: ofOrganization, log: []string{"Organization deleted by ada in gone"},
+			once: "not found not_found", call: func(c *callable) error { return c.DeleteOrganization(c.ctx, c.p, c.acme) },
+		},
+		{
+			name: "ListMembers", scope: "organization_member:read", kind: ofOrganization,
+			call: func(c *callable) error { return second(c.ListMembers(c.ctx, c.p, c.acme, 10, 0)) },
+		},
+		{
+			name: "AddMember", scope: "organization_member:write", kind: ofOrganization, once: "conflict conflict",
+			log: []string{"OrganizationMembership created by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.AddMember(c.ctx, c.p, c.acme, management.MemberPatch{Email: management.Of(c.eve.Email)}))
+			},
+		},
+		{
+			name: "AddMember who has no account", scope: "organization_member:write", kind: ofOrganization, once: "conflict conflict",
+			log: []string{"OrganizationMembership created by ada in Acme", "User created by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.AddMember(c.ctx, c.p, c.acme, management.MemberPatch{Email: management.Of("fay@example.com")}))
+			},
+		},
+		{
+			name: "UpdateMember", scope: "organization_member:write", kind: ofOrganization, log: []string{"OrganizationMembership updated by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.UpdateMember(c.ctx, c.p, c.acme, c.cyd.UUID.String(), management.MemberPatch{Level: management.Of(management.LevelAdmin)}))
+			},
+		},
+		{
+			name: "RemoveMember", scope: "organization_member:write", kind: ofOrganization, once: "not found not_found",
+			log:  []string{"OrganizationMembership deleted by ada in Acme"},
+			call: func(c *callable) error { return c.RemoveMember(c.ctx, c.p, c.acme, c.cyd.UUID.String()) },
+		},
+		{
+			name: "ListProjects", scope: "project:read", kind: ofOrganization,
+			call: func(c *callable) error { return second(c.ListProjects(c.ctx, c.p, "", 10, 0)) },
+		},
+		{
+			name: "ListProjects of an organization", scope: "project:read", kind: ofOrganization,
+			call: func(c *callable) error { return second(c.ListProjects(c.ctx, c.p, c.acme, 10, 0)) },
+		},
+		{
+			name: "CreateProject", scope: "project:write", kind: ofOrganization, log: []string{"Project created by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.CreateProject(c.ctx, c.p, c.acme, management.ProjectPatch{Name: management.Of("New")}))
+			},
+		},
+		{
+			name: "Access", scope: "survey:read", kind: ofProject,
+			call: func(c *callable) error { return second(c.Access(c.ctx, c.p, c.web, "survey:read")) },
+		},
+		{
+			name: "GetProject", scope: "project:read", kind: ofProject,
+			call: func(c *callable) error { return second(c.GetProject(c.ctx, c.p, c.web)) },
+		},
+		{
+			name: "UpdateProject", scope: "project:write", kind: ofProject, log: []string{"Project updated by ada in Acme"},
+			call: func(c *callable) error {
+				return second(c.UpdateProject(c.ctx, c.p, c.web, management.ProjectPatch{Timezone: management.Of("Europe/Zurich")}))
+			},
+		},
+		{
+			name: "ResetToken", scope: "project:write", kind: ofProject, log: []string{"Project updated by ada in Acme"},
+			call: func(c *callable) error { return second(c.ResetToken(c.ctx, c.p, c.web)) },
+		},
+		{
+			name: "RotateSecretToken", scope: "project:write", kind: ofProject, log: []string{"Project updated by ada in Acme"},
+			call: func(c *callable) error { return second(c.RotateSecretToken(c.ctx, c.p, c.web)) },
+		},
+		{
+			name: "DeleteSecretTokenBackup", scope: "project:write", kind: ofProject, log: []string{"Project updated by ada in Acme"},
+			first: func(c *callable) {
+				c.world.web.SecretPrevHash = management.HashKey("phs_old")
+				c.ok(c.store.UpdateProject(c.t.Context(), c.world.web))
+			},
+			call: func(c *callable) error { return second(c.DeleteSecretTokenBackup(c.ctx, c.p, c.web)) },
+		},
+		{
+			name: "DeleteProject", scope: "project:write", kind: ofProject, log: []string{"Project deleted by ada in Acme"}, once: "not found not_found",
+			call: func(c *callable) error { return c.DeleteProject(c.ctx, c.p, c.web) },
+		},
+
+		// What has no Principal.
+		{name: "PrincipalOf", call: func(c *callable) error { return second(c.PrincipalOf(c.ctx, c.ada.UUID)) }},
+		{name: "Authenticate", call: func(c *callable) error { return second(c.Authenticate(c.ctx, c.value, management.InHeader)) }},
+		{
+			name: "CreateUser", log: []string{"User created by the system in nothing"}, once: "conflict unique email",
+			call: func(c *callable) error {
+				return second(c.CreateUser(c.ctx, management.NewUser{Email: "fay@example.com", Password: staple}))
+			},
+		},
+		{
+			name: "IssueKey", log: []string{"PersonalAPIKey created by ada in Acme"},
+			call: func(c *callable) error { return second(c.IssueKey(c.ctx, c.ada.Email, "ci")) },
+		},
+		{name: "SignIn", call: func(c *callable) error { return second(c.SignIn(c.ctx, c.ada.Email, staple)) }},
+		{
+			name: "NeedsSecondFactor", first: enrol,
+			call: func(c *callable) error { return second(c.NeedsSecondFactor(c.ctx, c.ada.UUID)) },
+		},
+		{
+			name: "VerifySecondFactor", first: enrol,
+			call: func(c *callable) error {
+				result, err := c.VerifySecondFactor(c.ctx, c.ada.UUID, c.code(c.secret, 0))
+				if err == nil && !result.OK {
+					c.t.Error("the code is wrong")
+				}
+				return err
+			},
+		},
+		{
+			name: "VerifyEmail", log: []string{"User updated by ada in Acme"}, once: "invalid invalid_token token",
+			first: func(c *callable) {
+				pending(c)
+				c.mails()
+				c.ok(c.RequestEmailVerification(c.t.Context(), nil, management.EmailRequest{UUID: management.Of(c.ada.UUID.String())}))
+				c.token = tokenIn(c.t, c.mails()[0])
+			},
+			call: func(c *callable) error {
+				return second(c.VerifyEmail(c.ctx, netip.MustParseAddr("192.0.2.1"), management.EmailProof{
+					UUID: management.Of(c.ada.UUID.String()), Token: management.Of(c.token),
+				}))
+			},
+		},
+		{
+			name: "RequestEmailVerification",
+			call: func(c *callable) error {
+				return c.RequestEmailVerification(c.ctx, nil, management.EmailRequest{UUID: management.Of(c.ada.UUID.String())})
+			},
+		},
+	}
+}
+
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
+
+// callable prepares a world for a method.
+func (m *method) callable(t *testing.T, configure ...func(*management.Config)) *callable {
+	t.Helper()
+	w := newWorld(t, append([]func(*management.Config){func(c *management.Config) { c.Delete = management.DeleteCascade }}, configure...)...)
+	c := &callable{world: w, ctx: t.Context(), acme: w.acme.ID.String(), web: strconv.FormatInt(w.web.ID, 10)}
+	issued := must(w.IssueKey(t.Context(), w.ada.Email, "first"))(t)
+	c.key, c.value = issued.ID, *issued.Value
+	if m.first != nil {
+		m.first(c)
+	}
+	c.mails()
+	c.p = c.as(c.ada)
+	return c
+}
+
+// level makes a member one of another level.
+func (w *world) level(u *management.User, level int) {
+	w.t.Helper()
+	m := must(w.store.Membership(w.t.Context(), w.acme.ID, u.ID))(w.t)
+	m.Level = level
+	w.ok(w.store.UpdateMembership(w.t.Context(), m))
+}
+
+// enrol gives a user an authenticator and returns its secret. The code that
+// confirmed it is of the step before now.
+func (w *world) enrol(u *management.User) string {
+	w.t.Helper()
+	secret := must(w.StartTwoFactor(w.t.Context(), w.as(u), "@me"))(w.t).Secret
+	w.ok(w.ConfirmTwoFactor(w.t.Context(), w.as(u), "@me", token(w.code(secret, 0))))
+	w.clock.advance(step(1))
+	return secret
+}
+
+// token is for ConfirmTwoFactor.
+func token(v any) management.TwoFactorPatch { return management.TwoFactorPatch{Token: optional(v)} }
+
+// optional returns a field that may hold any JSON.
+func optional(v any) management.Optional[json.RawMessage] {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return management.Of(json.RawMessage(b))
+}
+
+// code returns what an authenticator shows, some steps from now.
+func (w *world) code(secret string, steps int) string {
+	w.t.Helper()
+	return must(totp.GenerateCode(secret, w.clock.Now().Add(step(steps))))(w.t)
+}
+
+// Tables must not forget a method.
+func TestMethodsAreAll(t *testing.T) {
+	listed := make(map[string]bool)
+	for _, m := range methods() {
+		name, _, _ := strings.Cut(m.name, " ")
+		listed[name] = true
+	}
+	for _, free := range []string{"Run", "MailAvailable"} {
+		listed[free] = true
+	}
+	service := reflect.TypeFor[*management.Service]()
+	for i := range service.NumMethod() {
+		if name := service.Method(i).Name; !listed[name] {
+			t.Errorf("%s is not in methods()", name)
+		}
+	}
+}
+
+func TestScopesOfMethods(t *testing.T) {
+	for _, m := range methods() {
+		if m.kind == ofNobody {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			c := m.callable(t)
+			before := c.state().Activities
+			object, action, _ := strings.Cut(string(m.scope), ":")
+			// What a key lacks, in each way to lack it.
+			lacking := [][]string{{"webhook:write"}, {object + "x:" + action}, {"user:write", "organization:write", "survey:write", "project:read"}}
+			if action == "write" {
+				lacking = append(lacking, []string{object + ":read"})
+			}
+			for _, have := range lacking {
+				if slices.Contains(have, string(m.scope)) || action == "read" && slices.Contains(have, object+":write") {
+					continue
+				}
+				c.p = c.world.key(c.ada, scopes(have...))
+				err := m.call(c)
+				checkFault(t, m.name+" with a key of "+strings.Join(have, " "), err, "forbidden permission_denied")
+				e, ok := errors.AsType[*management.Error](err)
+				if m.scope != "*" && ok && e.Detail != "API key missing required scope '"+string(m.scope)+"'" { // management.md §1.9
+					t.Errorf("%s with a key of %s: %s; want it to name scope %s", m.name, have, e.Detail, m.scope)
+				}
+			}
+			if diff := cmp.Diff(before, c.state().Activities); diff != "" {
+				t.Errorf("activities (-before +after)\n%s", diff)
+			}
+			sufficient := []string{"*", string(m.scope)}
+			if action == "read" {
+				sufficient = append(sufficient, object+":write")
+			}
+			for _, scope := range sufficient {
+				c := m.callable(t)
+				c.p = c.world.key(c.ada, scopes(scope))
+				checkFault(t, m.name+" with a key of "+scope, m.call(c), "")
+			}
+			c = m.callable(t)
+			c.p = c.world.key(c.ada, scopes()) // an empty list means all (management.md §1.3)
+			checkFault(t, m.name+" with a key of all scopes", m.call(c), "")
+		})
+	}
+}
+
+// management.md §1.5: restrictions to projects and organizations.
+func TestRestrictedKeys(t *testing.T) {
+	const (
+		allowed = ""
+		refused = "forbidden permission_denied"
+	)
+	for _, tt := range []struct {
+		name                              string
+		restrict                          func(w *world) func(*management.PersonalKey)
+		user, organization, project, keys string
+	}{
+		{
+			"to the project", func(w *world) func(*management.PersonalKey) { return onlyProjects(w.web) },
+			allowed, refused, allowed, refused,
+		},
+		{
+			"to another project", func(w *world) func(*management.PersonalKey) { return onlyProjects(w.app, w.shop) },
+			allowed, refused, refused, refused,
+		},
+		{
+			"to the organization", func(w *world) func(*management.PersonalKey) { return onlyOrganizations(w.acme) },
+			allowed, allowed, allowed, refused,
+		},
+		{
+			"to another organization", func(w *world) func(*management.PersonalKey) { return onlyOrganizations(w.umbra) },
+			allowed, refused, refused, refused,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, m := range methods() {
+				want := map[methodKind]string{ofUser: tt.user, ofOrganization: tt.organization, ofProject: tt.project, ofKeys: tt.keys}[m.kind]
+				switch m.name {
+				case "ListOrganizations", "ListProjects": // leave out what the key may not see
+					if tt.name == "to another organization" {
+						want = allowed
+					}
+				case "CreateOrganization":
+					want = refused
+				}
+				if m.kind == ofNobody {
+					continue
+				}
+				c := m.callable(t)
+				c.p = c.world.key(c.ada, tt.restrict(c.world))
+				checkFault(t, m.name, m.call(c), want)
+			}
+		})
+	}
+}
+
+// management.md §1.5, step 6: organizations can forbid keys to members, but not
+// to administrators and owners.
+func TestKeysForbiddenByOrganization(t *testing.T) {
+	for _, m := range methods() {
+		if m.kind != ofOrganization && m.kind != ofProject {
+			continue
+		}
+		for _, level := range []int{management.LevelMember, management.LevelAdmin, management.LevelOwner} {
+			c := m.callable(t)
+			c.level(c.ada, level)
+			c.level(c.ben, management.LevelOwner)
+			allowed := fault(m.call(c)) // without a key: what the level is good for
+			c = m.callable(t)
+			c.level(c.ada, level)
+			c.level(c.ben, management.LevelOwner)
+			c.world.acme.MembersCanUseKeys = false
+			c.ok(c.store.UpdateOrganization(t.Context(), c.world.acme))
+			c.p = c.world.key(c.ada)
+			want := allowed
+			switch {
+			case m.name == "ListOrganizations", m.name == "ListProjects", m.name == "CreateOrganization":
+			case level == management.LevelMember:
+				want = "forbidden permission_denied"
+			}
+			checkFault(t, m.name+" at level "+strconv.Itoa(level), m.call(c), want)
+		}
+	}
+}
+
+// What a method changes it says in the activity log, once for each thing, and
+// nothing is said of what does not change.
+func TestActivityOfMethods(t *testing.T) {
+	for _, m := range methods() {
+		t.Run(m.name, func(t *testing.T) {
+			c := m.callable(t)
+			before := c.state()
+			checkFault(t, m.name, m.call(c), "")
+			after := c.state()
+			var got []string
+			for _, a := range after.Activities[:len(after.Activities)-len(before.Activities)] {
+				got = append(got, c.describe(&a))
+			}
+			if diff := cmp.Diff(m.log, got); diff != "" {
+				t.Errorf("activities (-want +got)\n%s", diff)
+			}
+			for i := range before.Activities {
+				if m.name == "DeleteUser" {
+					before.Activities[i].User = nil // management.md §4.7
+				}
+			}
+			if diff := cmp.Diff(before.Activities, after.Activities[len(got):]); diff != "" {
+				t.Errorf("earlier activities (-before +after)\n%s", diff)
+			}
+			// What is only a step on the way, or that something was used.
+			silent := []string{"User without a current project", "StartTwoFactor", "Authenticate", "VerifySecondFactor"}
+			before.Activities = after.Activities
+			changed, want := !cmp.Equal(before, after), len(m.log) > 0 || slices.Contains(silent, m.name)
+			if changed != want {
+				t.Errorf("%s has changed the store: %t, want %t", m.name, changed, want)
+			}
+		})
+	}
+}
+
+// describe says what an activity is about, as "User updated by ada in Acme".
+func (w *world) describe(a *management.Activity) string {
+	w.t.Helper()
+	who, where := "nobody", "nothing"
+	switch {
+	case a.System:
+		who = "the system"
+	case a.User != nil:
+		u := must(w.store.User(w.t.Context(), *a.User))(w.t)
+		who, _, _ = strings.Cut(u.Email, "@")
+	}
+	if a.Organization != nil {
+		where = "gone"
+		if o, err := w.store.Organization(w.t.Context(), *a.Organization); err == nil {
+			where = o.Name
+		}
+	}
+	return a.Scope + " " + a.Activity + " by " + who + " in " + where
+}
+
+// Who has changed something once and does it again is told what is wrong, or
+// changes nothing more.
+func TestMethodsTwice(t *testing.T) {
+	for _, m := range methods() {
+		t.Run(m.name, func(t *testing.T) {
+			c := m.callable(t)
+			checkFault(t, m.name, m.call(c), "")
+			if m.name == "VerifySecondFactor" {
+				return // the code is used up, see TestReplay
+			}
+			checkFault(t, m.name+" again", m.call(c), m.once)
+		})
+	}
+}
+
+// A change whose entry in the activity log cannot be written does not happen.
+func TestNoChangeWithoutActivity(t *testing.T) {
+	for _, m := range methods() {
+		if len(m.log) == 0 {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			on := false
+			c := m.callable(t, alter(&altered{
+				addActivity: func(s management.Store, ctx context.Context, a *management.Activity) error {
+					if on {
+						return errBroken
+					}
+					return s.AddActivity(ctx, a)
+				},
+			}))
+			before := c.state()
+			on = true
+			if err := m.call(c); !errors.Is(err, errBroken) {
+				t.Errorf("%s = %v, want %v", m.name, err, errBroken)
+			}
+			c.checkUnchanged(m.name, before)
+			c.checkMails(m.name)
+		})
+	}
+}
+
+// A failing context ends when it is asked for the nth time. A store in memory
+// asks at each step, and so does what hashes passwords.
+type failing struct {
+	context.Context
+	steps int
+}
+
+func (f *failing) Err() error {
+	if f.steps--; f.steps < 0 {
+		return errBroken
+	}
+	return nil
+}
+
+// Whatever step fails: the failure is passed on as it is, nothing changes, and
+// nobody gets mail about it.
+func TestFailures(t *testing.T) {
+	for _, m := range methods() {
+		t.Run(m.name, func(t *testing.T) {
+			for steps := 0; ; steps++ {
+				c := m.callable(t)
+				before := c.state()
+				ctx := &failing{t.Context(), steps}
+				c.ctx = ctx
+				err := m.call(c)
+				if ctx.steps >= 0 {
+					checkFault(t, m.name, err, "")
+					return
+				}
+				if m.name == "Authenticate" && err == nil {
+					continue // the last use is not known
+				}
+				if _, isError := errors.AsType[*management.Error](err); isError || !errors.Is(err, errBroken) {
+					t.Errorf("%s when step %d fails: %v, want %v", m.name, steps, err, errBroken)
+				}
+				if m.name != "User without a current project" { // chosen before the user is shown
+					c.checkUnchanged(m.name, before)
+				}
+				c.checkMails(m.name)
+				if t.Failed() || steps > 1000 {
+					t.Fatalf("after %d steps", steps)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package management
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// A NotificationKind is what a notification setting holds.
+type NotificationKind uint8
+
+const (
+	NotifyBool     NotificationKind = iota + 1 // true or false
+	NotifyFraction                             // a number from 0 to 1
+	NotifyBools                                // an object of booleans
+	NotifyBoolMaps                             // an object of objects of booleans
+)
+
+// A NotificationKey is a setting that User.notification_settings may have.
+type NotificationKey struct {
+	Name string
+	Kind NotificationKind
+
+	// Default is what is shown while it is not set. Nil: nothing.
+	Default json.RawMessage
+
+	keys *regexp.Regexp // that an object may have; nil: all
+}
+
+// knownNotifications are those of management.md §4.6, in the order in which they
+// are shown.
+var knownNotifications = []NotificationKey{
+	{Name: "plugin_disabled", Kind: NotifyBool, Default: json.RawMessage("true")},
+	{Name: "error_tracking_issue_assigned", Kind: NotifyBool, Default: json.RawMessage("true")},
+	{Name: "error_tracking_weekly_digest", Kind: NotifyBool, Default: json.RawMessage("true")},
+	{Name: "discussions_mentioned", Kind: NotifyBool, Default: json.RawMessage("true")},
+	{Name: "project_weekly_digest_disabled", Kind: NotifyBools, Default: json.RawMessage("{}")},
+	{Name: "all_weekly_digest_disabled", Kind: NotifyBool, Default: json.RawMessage("false")},
+	{Name: "data_pipeline_error_threshold", Kind: NotifyFraction, Default: json.RawMessage("0.01")},
+	{Name: "project_api_key_exposed", Kind: NotifyBool, Default: json.RawMessage("true")},
+	{Name: "materialized_view_sync_failed", Kind: NotifyBool, Default: json.RawMessage("false")},
+	{Name: "web_analytics_weekly_digest", Kind: NotifyBool, Default: json.RawMessage("true")},
+	{Name: "organization_member_join_email_disabled", Kind: NotifyBools, Default: json.RawMessage("{}")},
+	{Name: "error_tracking_weekly_digest_project_enabled", Kind: NotifyBools},
+	{Name: "web_analytics_weekly_digest_project_enabled", Kind: NotifyBools},
+	{
+		Name: "pipeline_notifications_disabled", Kind: NotifyBools,
+		keys: regexp.MustCompile(`^(?:hog_function|batch_export|plugin_config):.+$`),
+	},
+	{Name: "realtime_notifications_disabled", Kind: NotifyBoolMaps},
+}
+
+// mostNotifications is how many entries an object may have.
+const mostNotifications = 1000
+
+// notificationKeys returns all settings by name.
+func notificationKeys(own []NotificationKey) (map[string]NotificationKey, error) {
+	m := make(map[string]NotificationKey)
+	for _, k := range slices.Concat(knownNotifications, own) {
+		if _, twice := m[k.Name]; twice || k.Name == "" {
+			return nil, fmt.Errorf("management: Config.NotificationKeys: name %q is empty or taken", k.Name)
+		}
+		if err := k.check(orJSON(k.Default, "{}")); err != nil && k.Default != nil || k.Kind < NotifyBool || k.Kind > NotifyBoolMaps {
+			return nil, fmt.Errorf("management: Config.NotificationKeys: %s has a kind that does not exist or a default that is not of its kind", k.Name)
+		}
+		m[k.Name] = k
+	}
+	return m, nil
+}
+
+// check returns what is wrong with a value.
+func (k *NotificationKey) check(raw json.RawMessage) error {
+	const attr = "notification_settings"
+	switch k.Kind {
+	case NotifyBool:
+		if !isBool(raw) {
+			return invalid(attr, "invalid_input", "%s must be true or false.", k.Name)
+		}
+	case NotifyFraction:
+		var f float64
+		if kindOf(raw) == "str" || json.Unmarshal(raw, &f) != nil || string(raw) == "null" || f < 0 || f > 1 {
+			return invalid(attr, "invalid_input", "%s must be a number from 0 to 1.", k.Name)
+		}
+	case NotifyBools:
+		return k.checkBools(raw)
+	case NotifyBoolMaps:
+		m, ok := object(raw)
+		if !ok || len(m) > mostNotifications {
+			return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, mostNotifications)
+		}
+		for _, inner := range m {
+			if err := k.checkBools(inner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *NotificationKey) checkBools(raw json.RawMessage) error {
+	const attr = "notification_settings"
+	m, ok := object(raw)
+	if !ok || len(m) > mostNotifications {
+		return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, mostNotifications)
+	}
+	for name, value := range m {
+		if !isBool(value) {
+			return invalid(attr, "invalid_input", "The values in %s must be true or false.", k.Name)
+		}
+		if k.keys != nil && !k.keys.MatchString(name) {
+			return invalid(attr, "invalid_input", "The keys in %s must match %s.", k.Name, k.keys)
+		}
+	}
+	return nil
+}
+
+func isBool(raw json.RawMessage) bool {
+	text := string(bytes.TrimSpace(raw))
+	return text == "true" || text == "false"
+}
+
+// object decodes a JSON object by one level.
+func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	var m map[string]json.RawMessage
+	err := json.Unmarshal(raw, &m)
+	return m, err == nil && m != nil
+}
+
+func (s *Service) checkNotifications(o *Optional[json.RawMessage]) error {
+	const attr = "notification_settings"
+	if err := notNull(attr, o); err != nil || !o.Set {
+		return err
+	}
+	m, ok := object(o.Value)
+	if !ok {
+		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(o.Value))
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		k, ok := s.notifications[name]
+		if !ok {
+			return invalid(attr, "invalid_input", "There is no notification setting %q.", excerpt(name))
+		}
+		if err := k.check(m[name]); err != nil {
+			return err
+		}
+	}
+	return checkDocument(attr, o, mostDocument, false)
+}
+
+// mergeNotifications merges a change into what is stored: objects entry by entry,
+// all else as a whole.
+func mergeNotifications(stored, change json.RawMessage) json.RawMessage {
+	changes, ok := object(change)
+	if !ok {
+		return change
+	}
+	m, ok := object(stored)
+	if !ok {
+		m = make(map[string]json.RawMessage)
+	}
+	for name, value := range changes {
+		m[name] = mergeNotifications(m[name], value)
+	}
+	return mustJSON(m)
+}
+
+// notificationSettings shows what is stored over the defaults.
+func (s *Service) notificationSettings(stored json.RawMessage) json.RawMessage {
+	values, _ := object(stored)
+	b := []byte{'{'}
+	add := func(name string, value json.RawMessage) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, mustJSON(name)...), ':'), value...)
+	}
+	for _, k := range slices.Concat(knownNotifications, s.c.NotificationKeys) {
+		switch value, ok := values[k.Name]; {
+		case ok:
+			add(k.Name, value)
+		case k.Default != nil:
+			add(k.Name, k.Default)
+		}
+	}
+	return append(b, '}')
+}

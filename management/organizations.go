@@ -1,0 +1,552 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+)
+
+const (
+	mostOrganizationName = 64
+	mostProjectName      = 200
+	mostReason           = 200
+)
+
+// An OrganizationPatch makes or changes an organization.
+type OrganizationPatch struct {
+	Name                  Optional[string] `json:"name"`
+	MemberJoinEmail       Optional[bool]   `json:"is_member_join_email_enabled"`
+	Enforce2FA            Optional[bool]   `json:"enforce_2fa"`
+	MembersCanInvite      Optional[bool]   `json:"members_can_invite"`
+	MembersCanUseKeys     Optional[bool]   `json:"members_can_use_personal_api_keys"`
+	PublicSharing         Optional[bool]   `json:"allow_publicly_shared_resources"`
+	AIApproved            Optional[bool]   `json:"is_ai_data_processing_approved"`
+	ExperimentStatsMethod Optional[string] `json:"default_experiment_stats_method"`
+	DefaultAnonymizeIPs   Optional[bool]   `json:"default_anonymize_ips"`
+}
+
+var statsMethods = []string{"bayesian", "frequentist"}
+
+// apply checks the change and applies it.
+func (patch *OrganizationPatch) apply(o *Organization, create bool) error {
+	if create && !patch.Name.Set {
+		return invalid("name", "required", "This field is required.")
+	}
+	err := firstError(
+		func() error { return checkTitle("name", &patch.Name, mostOrganizationName) },
+		func() error { return checkBool("is_member_join_email_enabled", &patch.MemberJoinEmail, false) },
+		func() error { return checkBool("enforce_2fa", &patch.Enforce2FA, true) },
+		func() error { return checkBool("members_can_invite", &patch.MembersCanInvite, true) },
+		func() error { return checkBool("members_can_use_personal_api_keys", &patch.MembersCanUseKeys, false) },
+		func() error { return checkBool("allow_publicly_shared_resources", &patch.PublicSharing, false) },
+		func() error { return checkBool("is_ai_data_processing_approved", &patch.AIApproved, true) },
+		func() error {
+			return checkChoice("default_experiment_stats_method", &patch.ExperimentStatsMethod, statsMethods, true)
+		},
+		func() error { return checkBool("default_anonymize_ips", &patch.DefaultAnonymizeIPs, false) },
+	)
+	if err != nil {
+		return err
+	}
+	set(&o.Name, &patch.Name)
+	set(&o.MemberJoinEmail, &patch.MemberJoinEmail)
+	setNullable(&o.Enforce2FA, &patch.Enforce2FA)
+	setNullable(&o.MembersCanInvite, &patch.MembersCanInvite)
+	set(&o.MembersCanUseKeys, &patch.MembersCanUseKeys)
+	set(&o.PublicSharing, &patch.PublicSharing)
+	setNullable(&o.AIProcessingApproved, &patch.AIApproved)
+	setNullable(&o.ExperimentStatsMethod, &patch.ExperimentStatsMethod)
+	set(&o.AnonymizeIPs, &patch.DefaultAnonymizeIPs)
+	return nil
+}
+
+// checkTitle checks a name of a thing.
+func checkTitle(attr string, o *Optional[string], most int) error {
+	if err := checkString(attr, o, most); err != nil || !o.Set {
+		return err
+	}
+	if o.Value == "" {
+		return invalid(attr, "blank", "This field may not be blank.")
+	}
+	if strings.ContainsFunc(o.Value, unicode.IsControl) { // it will be in subjects of mails
+		return invalid(attr, "invalid_control_char", "Control characters and line breaks are not allowed.")
+	}
+	return nil
+}
+
+// showOrganization shows an organization to a member.
+func (s *Service) showOrganization(ctx context.Context, store Store, o *Organization, level int) (*OrganizationView, error) {
+	projects, err := store.ProjectsOf(ctx, []uuid.UUID{o.ID})
+	if err != nil {
+		return nil, err
+	}
+	members, err := store.CountMembers(ctx, []uuid.UUID{o.ID})
+	if err != nil {
+		return nil, err
+	}
+	return s.organizationView(o, &level, members[o.ID], projects), nil
+}
+
+// ListOrganizations returns a page of the organizations of which the Principal's
+// user is a member, in order of creation. It needs scope organization:read.
+func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, offset int) (*Page[*OrganizationView], error) {
+	if err := firstOf(p.everywhere(), p.Require("organization:read")); err != nil {
+		return nil, err
+	}
+	memberships, err := s.store.MembershipsOf(ctx, []int64{p.User.ID})
+	if err != nil {
+		return nil, err
+	}
+	levels := make(map[uuid.UUID]int)
+	var ids []uuid.UUID
+	for _, m := range memberships {
+		levels[m.Organization] = m.Level
+		ids = append(ids, m.Organization)
+	}
+	all, err := s.store.OrganizationsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(o Organization) bool { return p.in(&o, levels[o.ID]) != nil })
+	page := &Page[*OrganizationView]{len(all), []*OrganizationView{}}
+	shown := cut(all, limit, offset)
+	ids = nil
+	for i := range shown {
+		ids = append(ids, shown[i].ID)
+	}
+	projects, err := s.store.ProjectsOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	members, err := s.store.CountMembers(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range shown {
+		o := &shown[i]
+		page.Items = append(page.Items, s.organizationView(o, new(levels[o.ID]), members[o.ID], projects))
+	}
+	return page, nil
+}
+
+// cut returns a page of a list.
+func cut[T any](all []T, limit, offset int) []T {
+	all = all[min(max(offset, 0), len(all)):]
+	return all[:min(max(limit, 0), len(all))]
+}
+
+// GetOrganization returns an organization of the Principal's user. It needs scope
+// organization:read.
+func (s *Service) GetOrganization(ctx context.Context, p *Principal, ref string) (*OrganizationView, error) {
+	o, level, err := s.organization(ctx, p, ref, LevelMember, "organization:read")
+	if err != nil {
+		return nil, err
+	}
+	return s.showOrganization(ctx, s.store, o, level)
+}
+
+// CreateOrganization makes an organization whose owner is the Principal's user.
+// It needs scope organization:write.
+func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch OrganizationPatch) (*OrganizationView, error) {
+	if err := firstOf(p.everywhere(), p.Require("organization:write")); err != nil {
+		return nil, err
+	}
+	if p.Key != nil && len(p.Key.Organizations) > 0 {
+		return nil, forbidden("API key is restricted to organizations and cannot make others.")
+	}
+	o := NewOrganization(patch.Name.Value)
+	if err := patch.apply(o, true); err != nil {
+		return nil, err
+	}
+	o.Slug, o.Created, o.Updated = slugOf(o.Name), s.now(), s.now()
+	var view *OrganizationView
+	err := s.store.Atomic(ctx, func(store Store) error {
+		if err := createOrganization(ctx, store, o); err != nil {
+			return err
+		}
+		if err := store.CreateMembership(ctx, s.member(o.ID, p.User.ID, LevelOwner)); err != nil {
+			return err
+		}
+		if err := s.logOrganization(ctx, store, p, o.ID, "created", nil); err != nil {
+			return err
+		}
+		var err error
+		view, err = s.showOrganization(ctx, store, o, LevelOwner)
+		return err
+	})
+	return view, err
+}
+
+// createOrganization stores an organization, with another slug if its own is
+// taken.
+func createOrganization(ctx context.Context, store Store, o *Organization) error {
+	all, err := store.Organizations(ctx)
+	if err != nil {
+		return err
+	}
+	for slices.ContainsFunc(all, func(other Organization) bool { return other.Slug == o.Slug }) {
+		o.Slug = otherSlug(o.Name)
+	}
+	return store.CreateOrganization(ctx, o)
+}
+
+// member makes a membership.
+func (s *Service) member(organization uuid.UUID, user int64, level int) *Membership {
+	now := s.now()
+	return &Membership{ID: newID(), Organization: organization, User: user, Level: level, Joined: now, Updated: now}
+}
+
+var organizationFields = []string{
+	"name", "is_member_join_email_enabled", "enforce_2fa", "members_can_invite", "members_can_use_personal_api_keys",
+	"allow_publicly_shared_resources", "is_ai_data_processing_approved", "default_experiment_stats_method", "default_anonymize_ips",
+}
+
+// UpdateOrganization changes an organization. It needs scope organization:write
+// and the level of an administrator.
+func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref string, patch OrganizationPatch) (*OrganizationView, error) {
+	var view *OrganizationView
+	err := s.inOrganization(ctx, p, ref, LevelAdmin, "organization:write", func(store Store, o *Organization, level int) error {
+		before := *o
+		if err := patch.apply(o, false); err != nil {
+			return err
+		}
+		o.Updated = s.now()
+		if err := store.UpdateOrganization(ctx, o); err != nil {
+			return shown(err)
+		}
+		changes := differences("Organization", s.organizationView(&before, nil, 0, nil), s.organizationView(o, nil, 0, nil), organizationFields)
+		if len(changes) > 0 {
+			if err := s.logOrganization(ctx, store, p, o.ID, "updated", changes); err != nil {
+				return err
+			}
+		}
+		var err error
+		view, err = s.showOrganization(ctx, store, o, level)
+		return err
+	})
+	return view, err
+}
+
+// DeleteOrganization deletes an organization with its projects and all that they
+// have. It needs scope organization:write and the level of an owner.
+func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref string) error {
+	err := s.inOrganization(ctx, p, ref, LevelOwner, "organization:write", func(store Store, o *Organization, _ int) error {
+		if err := s.logOrganization(ctx, store, p, o.ID, "deleted", nil); err != nil {
+			return err
+		}
+		return shown(store.DeleteOrganization(ctx, o.ID))
+	})
+	if err == nil {
+		s.c.OnProjects(ctx)
+	}
+	return err
+}
+
+// inOrganization runs f in a transaction with an organization in which the
+// Principal's user has a level.
+func (s *Service) inOrganization(ctx context.Context, p *Principal, ref string, need int, scope Scope, f func(store Store, o *Organization, level int) error) error {
+	return s.store.Atomic(ctx, func(store Store) error {
+		within := *s
+		within.store = store
+		o, level, err := within.organization(ctx, p, ref, need, scope)
+		if err != nil {
+			return err
+		}
+		return f(store, o, level)
+	})
+}
+
+// A MemberView is a member of an organization as the API shows it.
+type MemberView struct {
+	ID            uuid.UUID  `json:"id"`
+	User          UserBasics `json:"user"`
+	Level         int        `json:"level"`
+	JoinedAt      time.Time  `json:"joined_at"`
+	UpdatedAt     time.Time  `json:"updated_at"`
+	Is2FAEnabled  bool       `json:"is_2fa_enabled"`
+	HasSocialAuth bool       `json:"has_social_auth"`
+}
+
+// UserBasics is what members of an organization know of each other.
+type UserBasics struct {
+	ID              int64     `json:"id"`
+	UUID            uuid.UUID `json:"uuid"`
+	DistinctID      string    `json:"distinct_id"`
+	FirstName       string    `json:"first_name"`
+	LastName        string    `json:"last_name"`
+	Email           string    `json:"email"`
+	IsEmailVerified *bool     `json:"is_email_verified"`
+}
+
+// A MemberPatch adds or changes a member.
+type MemberPatch struct {
+	Email     Optional[string] `json:"email"` // to add one
+	FirstName Optional[string] `json:"first_name"`
+	LastName  Optional[string] `json:"last_name"`
+	Level     Optional[int]    `json:"level"`
+}
+
+// level checks the level that a member shall have. Nobody gives more than they
+// have.
+func (patch *MemberPatch) level(own, otherwise int) (int, error) {
+	o := &patch.Level
+	switch {
+	case o.raw != nil:
+		return 0, invalid("level", "invalid_input", "A valid integer is required.")
+	case o.Null:
+		return 0, invalid("level", "null", "This field may not be null.")
+	case !o.Set:
+		return otherwise, nil
+	case o.Value != LevelMember && o.Value != LevelAdmin && o.Value != LevelOwner:
+		return 0, invalid("level", "invalid_choice", "\"%d\" is not a valid choice.", o.Value)
+	case o.Value > own:
+		return 0, forbidden("You can only give levels up to your own.")
+	}
+	return o.Value, nil
+}
+
+// memberViews shows members.
+func memberViews(ctx context.Context, store Store, list []Membership) ([]*MemberView, error) {
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].User
+	}
+	users, err := store.UsersByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	twoFactor, err := store.WithTOTP(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[int64]*User)
+	for i := range users {
+		byID[users[i].ID] = &users[i]
+	}
+	views := []*MemberView{}
+	for _, m := range list {
+		u := byID[m.User]
+		if u == nil {
+			continue
+		}
+		_, on := slices.BinarySearch(twoFactor, m.User)
+		views = append(views, &MemberView{
+			ID: m.ID, Level: m.Level, JoinedAt: m.Joined, UpdatedAt: m.Updated, Is2FAEnabled: on,
+			User: UserBasics{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified},
+		})
+	}
+	return views, nil
+}
+
+// ListMembers returns a page of the members of an organization, in order of
+// joining. It needs scope organization_member:read.
+func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*MemberView], error) {
+	o, _, err := s.organization(ctx, p, ref, LevelMember, "organization_member:read")
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.store.Members(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	views, err := memberViews(ctx, s.store, cut(all, limit, offset))
+	if err != nil {
+		return nil, err
+	}
+	return &Page[*MemberView]{len(all), views}, nil
+}
+
+// AddMember makes the user with an e-mail address a member of an organization.
+// Who has no account gets one, without password and keys. It needs scope
+// organization_member:write and the level of an administrator, or of a member
+// where members can invite.
+func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch MemberPatch) (*MemberView, error) {
+	var view *MemberView
+	var mail Message
+	err := s.inOrganization(ctx, p, ref, LevelMember, "organization_member:write", func(store Store, o *Organization, own int) error {
+		if own < LevelAdmin && (o.MembersCanInvite == nil || !*o.MembersCanInvite) {
+			return errForbidden
+		}
+		err := firstError(
+			func() error { return required("email", &patch.Email) },
+			func() error { return checkEmail(&patch.Email) },
+			func() error { return checkName("first_name", &patch.FirstName) },
+			func() error { return checkName("last_name", &patch.LastName) },
+		)
+		if err != nil {
+			return err
+		}
+		level, err := patch.level(own, LevelMember)
+		if err != nil {
+			return err
+		}
+		u, err := store.UserByEmail(ctx, patch.Email.Value)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			if u, err = newUser(NewUser{Email: patch.Email.Value, FirstName: patch.FirstName.Value, LastName: patch.LastName.Value}); err != nil {
+				return err
+			}
+			u.Joined = s.now()
+			if err := store.CreateUser(ctx, u); err != nil {
+				return err
+			}
+			if err := s.logSecurity(ctx, store, p, u, "created"); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		case !u.Active:
+			return invalid("email", "invalid_input", "The account with this address is not active.")
+		}
+		m := s.member(o.ID, u.ID, level)
+		if err := store.CreateMembership(ctx, m); err != nil {
+			if errors.Is(err, ErrConflict) {
+				return conflict("The user is a member already.")
+			}
+			return err
+		}
+		if u.CurrentOrganization == nil {
+			if err := choose(ctx, store, u); err != nil {
+				return err
+			}
+			if err := store.UpdateUser(ctx, u); err != nil {
+				return err
+			}
+		}
+		if err := s.logMember(ctx, store, p, m, u, "created", nil); err != nil {
+			return err
+		}
+		if o.MemberJoinEmail {
+			mail = s.letter(u, KindMemberAdded, "You are now a member of "+o.Name,
+				nameOf(p.User)+" has added you to the organization "+o.Name+" in "+s.c.AppName+".")
+		}
+		views, err := memberViews(ctx, store, []Membership{*m})
+		if err != nil {
+			return err
+		}
+		view = views[0]
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if mail.To != "" {
+		s.mail.send(mail)
+	}
+	return view, nil
+}
+
+// logMember logs a change of a membership.
+func (s *Service) logMember(ctx context.Context, store Store, p *Principal, m *Membership, u *User, activity string, changes []fieldChange) error {
+	return s.add(ctx, store, p, Activity{
+		Organization: &m.Organization, Activity: activity, Scope: "OrganizationMembership", ItemID: m.ID.String(),
+	}, detail{u.Email, append([]fieldChange{}, changes...)})
+}
+
+// memberOf returns a member that a path names by the UUID of the user.
+func memberOf(ctx context.Context, store Store, p *Principal, o *Organization, ref string) (*Membership, *User, error) {
+	id, err := parseID(ref)
+	if ref == "@me" {
+		id, err = p.User.UUID, nil
+	}
+	if err != nil {
+		return nil, nil, errNotFound
+	}
+	u, err := store.UserByUUID(ctx, id)
+	if err != nil {
+		return nil, nil, shown(err)
+	}
+	m, err := store.Membership(ctx, o.ID, u.ID)
+	return m, u, shown(err)
+}
+
+// keepOwner returns an error if a member is the only owner.
+func keepOwner(ctx context.Context, store Store, m *Membership, detail string) error {
+	if m.Level != LevelOwner {
+		return nil
+	}
+	members, err := store.Members(ctx, m.Organization)
+	if err != nil {
+		return err
+	}
+	if owners(members) == 1 {
+		return invalid("", "invalid_input", "%s", detail)
+	}
+	return nil
+}
+
+// UpdateMember changes the level of a member. It needs scope
+// organization_member:write, the level of an administrator, and no lower one than
+// the member's.
+func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user string, patch MemberPatch) (*MemberView, error) {
+	var view *MemberView
+	err := s.inOrganization(ctx, p, ref, LevelAdmin, "organization_member:write", func(store Store, o *Organization, own int) error {
+		m, u, err := memberOf(ctx, store, p, o, user)
+		if err != nil {
+			return err
+		}
+		if m.Level > own {
+			return forbidden("You cannot change members of a higher level than your own.")
+		}
+		level, err := patch.level(own, m.Level)
+		if err != nil {
+			return err
+		}
+		if level != m.Level {
+			if err := keepOwner(ctx, store, m, "An organization needs an owner."); err != nil {
+				return err
+			}
+			change := fieldChange{"OrganizationMembership", "level", m.Level, level, "changed"}
+			m.Level, m.Updated = level, s.now()
+			if err := store.UpdateMembership(ctx, m); err != nil {
+				return shown(err)
+			}
+			if err := s.logMember(ctx, store, p, m, u, "updated", []fieldChange{change}); err != nil {
+				return err
+			}
+		}
+		views, err := memberViews(ctx, store, []Membership{*m})
+		if err != nil {
+			return err
+		}
+		view = views[0]
+		return nil
+	})
+	return view, err
+}
+
+// RemoveMember ends a membership: one's own, or with the level of an
+// administrator that of a member of no higher level. It needs scope
+// organization_member:write.
+func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user string) error {
+	return s.inOrganization(ctx, p, ref, LevelMember, "organization_member:write", func(store Store, o *Organization, own int) error {
+		m, u, err := memberOf(ctx, store, p, o, user)
+		if err != nil {
+			return err
+		}
+		if u.ID != p.User.ID && (own < LevelAdmin || m.Level > own) {
+			return errForbidden
+		}
+		if err := keepOwner(ctx, store, m, "Cannot leave the organization as its owner."); err != nil {
+			return err
+		}
+		if err := store.DeleteMembership(ctx, o.ID, u.ID); err != nil {
+			return shown(err)
+		}
+		if err := choose(ctx, store, u); err != nil {
+			return err
+		}
+		if err := store.UpdateUser(ctx, u); err != nil {
+			return shown(err)
+		}
+		return s.logMember(ctx, store, p, m, u, "deleted", nil)
+	})
+}
+
+var timezoneName = regexp.MustCompile(`^[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*$`)

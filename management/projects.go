@@ -1,0 +1,267 @@
+package management
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// A ProjectView is a project as the API shows it: a Team and what is needed to
+// operate it.
+type ProjectView struct {
+	TeamView
+	AnonymizeIPs bool      `json:"anonymize_ips"`
+	CreatedAt    time.Time `json:"created_at"`
+	UpdatedAt    time.Time `json:"updated_at"`
+
+	// SecretToken is the project secret key, only in the answer that makes it.
+	SecretToken *string `json:"secret_api_token"`
+
+	HasSecretToken       bool `json:"has_secret_api_token"`
+	HasSecretTokenBackup bool `json:"has_secret_api_token_backup"`
+}
+
+func projectView(p *Project) *ProjectView {
+	return &ProjectView{
+		TeamView: *teamView(p), AnonymizeIPs: p.AnonymizeIPs, CreatedAt: p.Created, UpdatedAt: p.Updated,
+		HasSecretToken: p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
+	}
+}
+
+// A ProjectPatch makes or changes a project.
+type ProjectPatch struct {
+	Name              Optional[string] `json:"name"`
+	Timezone          Optional[string] `json:"timezone"`
+	AnonymizeIPs      Optional[bool]   `json:"anonymize_ips"`
+	SnippetOnboarding Optional[bool]   `json:"completed_snippet_onboarding"`
+}
+
+// apply checks the change and applies it.
+func (patch *ProjectPatch) apply(p *Project, create bool) error {
+	if create && !patch.Name.Set {
+		return invalid("name", "required", "This field is required.")
+	}
+	err := firstError(
+		func() error { return checkTitle("name", &patch.Name, mostProjectName) },
+		func() error { return checkTimezone(&patch.Timezone) },
+		func() error { return checkBool("anonymize_ips", &patch.AnonymizeIPs, false) },
+		func() error { return checkBool("completed_snippet_onboarding", &patch.SnippetOnboarding, false) },
+	)
+	if err != nil {
+		return err
+	}
+	set(&p.Name, &patch.Name)
+	set(&p.Timezone, &patch.Timezone)
+	set(&p.AnonymizeIPs, &patch.AnonymizeIPs)
+	set(&p.SnippetOnboarding, &patch.SnippetOnboarding)
+	return nil
+}
+
+func checkTimezone(o *Optional[string]) error {
+	if err := checkTitle("timezone", o, 64); err != nil || !o.Set {
+		return err
+	}
+	if _, err := time.LoadLocation(o.Value); err != nil || o.Value == "Local" || !timezoneName.MatchString(o.Value) {
+		return invalid("timezone", "invalid_choice", "%q is not a valid choice.", o.Value)
+	}
+	return nil
+}
+
+// ListProjects returns a page of the projects that the Principal's user can use,
+// by ascending ID: those of an organization, or of all of theirs if ref is empty.
+// It needs scope project:read.
+func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*ProjectView], error) {
+	var organizations []uuid.UUID
+	if ref == "" {
+		if err := firstOf(p.everywhere(), p.Require("project:read")); err != nil {
+			return nil, err
+		}
+		memberships, err := s.store.MembershipsOf(ctx, []int64{p.User.ID})
+		if err != nil {
+			return nil, err
+		}
+		levels := make(map[uuid.UUID]int)
+		for _, m := range memberships {
+			levels[m.Organization] = m.Level
+			organizations = append(organizations, m.Organization)
+		}
+		list, err := s.store.OrganizationsByID(ctx, organizations)
+		if err != nil {
+			return nil, err
+		}
+		organizations = nil
+		for i := range list {
+			if p.in(&list[i], levels[list[i].ID]) == nil {
+				organizations = append(organizations, list[i].ID)
+			}
+		}
+	} else {
+		o, _, err := s.organization(ctx, p, ref, LevelMember, "project:read")
+		if err != nil {
+			return nil, err
+		}
+		organizations = []uuid.UUID{o.ID}
+	}
+	all, err := s.store.ProjectsOf(ctx, organizations)
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[*ProjectView]{len(all), []*ProjectView{}}
+	for _, project := range cut(all, limit, offset) {
+		page.Items = append(page.Items, projectView(&project))
+	}
+	return page, nil
+}
+
+// GetProject returns a project. It needs scope project:read.
+func (s *Service) GetProject(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
+	a, err := s.Access(ctx, p, ref, "project:read")
+	if err != nil {
+		return nil, err
+	}
+	return projectView(a.Project), nil
+}
+
+// CreateProject makes a project in an organization. Its keys are in the answer,
+// the secret one nowhere else. It needs scope project:write and the level of an
+// administrator.
+func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
+	var view *ProjectView
+	err := s.inOrganization(ctx, p, ref, LevelAdmin, "project:write", func(store Store, o *Organization, _ int) error {
+		project := NewProject(o, "")
+		if err := patch.apply(project, true); err != nil {
+			return err
+		}
+		secret := NewSecretKey()
+		project.SecretHash, project.Created, project.Updated = HashKey(secret), s.now(), s.now()
+		if err := store.CreateProject(ctx, project); err != nil {
+			return shown(err)
+		}
+		view = projectView(project)
+		view.SecretToken = &secret
+		u, err := reload(ctx, store, p.User.ID)
+		if err != nil {
+			return err
+		}
+		if u.CurrentProject == nil {
+			if err := choose(ctx, store, u); err != nil {
+				return err
+			}
+			if err := store.UpdateUser(ctx, u); err != nil {
+				return shown(err)
+			}
+		}
+		return s.logProject(ctx, store, p, project, "created", nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.c.OnProjects(ctx)
+	return view, nil
+}
+
+func (s *Service) logProject(ctx context.Context, store Store, p *Principal, project *Project, activity string, changes []fieldChange) error {
+	return s.add(ctx, store, p, Activity{
+		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Project", ItemID: strconv.FormatInt(project.ID, 10),
+	}, detail{project.Name, append([]fieldChange{}, changes...)})
+}
+
+// changeProject changes a project as f does. It needs scope project:write and the
+// level of an administrator.
+func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f func(Store, *Project) error) (*ProjectView, error) {
+	var view *ProjectView
+	err := s.store.Atomic(ctx, func(store Store) error {
+		within := *s
+		within.store = store
+		a, err := within.Access(ctx, p, ref, "project:write")
+		if err != nil {
+			return err
+		}
+		if a.Level < LevelAdmin {
+			return errForbidden
+		}
+		if err := f(store, a.Project); err != nil {
+			return err
+		}
+		view = projectView(a.Project)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.c.OnProjects(ctx)
+	return view, nil
+}
+
+// save stores a project that has changed.
+func (s *Service) save(ctx context.Context, store Store, p *Principal, project *Project, changes []fieldChange) error {
+	project.Updated = s.now()
+	if err := store.UpdateProject(ctx, project); err != nil {
+		return shown(err)
+	}
+	return s.logProject(ctx, store, p, project, "updated", changes)
+}
+
+// UpdateProject changes a project.
+func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
+	return s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+		before := projectView(project)
+		if err := patch.apply(project, false); err != nil {
+			return err
+		}
+		changes := differences("Project", before, projectView(project),
+			[]string{"name", "timezone", "anonymize_ips", "completed_snippet_onboarding"})
+		if len(changes) == 0 {
+			return nil
+		}
+		return s.save(ctx, store, p, project, changes)
+	})
+}
+
+// ResetToken gives a project a new API key. The old one is good no more.
+func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
+	return s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+		change := fieldChange{"Project", "api_token", project.APIKey, "", "changed"}
+		project.APIKey = NewProjectKey()
+		change.After = project.APIKey
+		return s.save(ctx, store, p, project, []fieldChange{change})
+	})
+}
+
+// RotateSecretToken gives a project a new secret key, which is in the answer and
+// nowhere else. The one before stays good until DeleteSecretTokenBackup or
+// another rotation.
+func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
+	secret := NewSecretKey()
+	view, err := s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+		project.SecretHash, project.SecretPrevHash = HashKey(secret), project.SecretHash
+		return s.save(ctx, store, p, project, []fieldChange{{"Project", "secret_api_token", nil, nil, "changed"}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	view.SecretToken = &secret
+	return view, nil
+}
+
+// DeleteSecretTokenBackup ends the secret key before the current one.
+func (s *Service) DeleteSecretTokenBackup(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
+	return s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+		project.SecretPrevHash = ""
+		return s.save(ctx, store, p, project, []fieldChange{{"Project", "secret_api_token_backup", nil, nil, "deleted"}})
+	})
+}
+
+// DeleteProject deletes a project with all that it has. It needs scope
+// project:write and the level of an administrator.
+func (s *Service) DeleteProject(ctx context.Context, p *Principal, ref string) error {
+	_, err := s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+		if err := s.logProject(ctx, store, p, project, "deleted", nil); err != nil {
+			return err
+		}
+		return shown(store.DeleteProject(ctx, project.ID))
+	})
+	return err
+}

@@ -1,0 +1,128 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+)
+
+// A ScenePatch chooses a dashboard for a place (management.md §7.2).
+type ScenePatch struct {
+	Scene     Optional[string]          `json:"scene"`
+	Dashboard Optional[json.RawMessage] `json:"dashboard"` // a number or its text; null takes the choice back
+}
+
+const mostScene = 200
+
+// SetScene chooses the dashboard of a place in the user's current project. It
+// needs scope user:write.
+func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch ScenePatch) (*UserView, error) {
+	if err := p.Require("user:write"); err != nil {
+		return nil, err
+	}
+	u, err := s.target(ctx, s.store, p, ref)
+	if err != nil {
+		return nil, err
+	}
+	if !patch.Dashboard.Set || !patch.Scene.Set || patch.Scene.Null {
+		return nil, invalid("", "invalid_input", "scene and dashboard are required.")
+	}
+	if err := checkString("scene", &patch.Scene, mostScene); err != nil {
+		return nil, err
+	}
+	if patch.Scene.Value == "" {
+		return nil, invalid("scene", "blank", "This field may not be blank.")
+	}
+	if u.CurrentProject == nil {
+		return nil, invalid("", "invalid_input", "The user has no current project.")
+	}
+	scene := Scene{User: u.ID, Project: *u.CurrentProject, Scene: patch.Scene.Value}
+	if !patch.Dashboard.Null {
+		if scene.Dashboard, err = strconv.ParseInt(scalar(patch.Dashboard.Value), 10, 64); err != nil {
+			return nil, invalid("dashboard", "incorrect_type", "A valid integer is required.")
+		}
+		exists, err := s.c.DashboardExists(ctx, scene.Project, scene.Dashboard)
+		if err != nil {
+			return nil, err
+		}
+		if !exists {
+			return nil, invalid("dashboard", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", scene.Dashboard)
+		}
+	}
+	var view *UserView
+	err = s.store.Atomic(ctx, func(store Store) error {
+		if patch.Dashboard.Null {
+			err = store.DeleteScene(ctx, scene.User, scene.Project, scene.Scene)
+		} else {
+			err = store.SetScene(ctx, scene)
+		}
+		if err != nil {
+			return shown(err)
+		}
+		u, err := s.target(ctx, store, p, ref)
+		if err != nil {
+			return err
+		}
+		change := fieldChange{"User", "scene_personalisation", nil, SceneView{scene.Scene, scene.Dashboard}, "changed"}
+		if patch.Dashboard.Null {
+			change.After = nil
+		}
+		if err := s.addUser(ctx, store, p, u, "updated", detail{u.Email, []fieldChange{change}}); err != nil {
+			return err
+		}
+		view, err = s.show(ctx, store, p, u)
+		return err
+	})
+	return view, err
+}
+
+// Hedgehog returns the hedgehog_config of a user, {} if there is none
+// (management.md §7.1). It needs scope user:read.
+func (s *Service) Hedgehog(ctx context.Context, p *Principal, ref string) (json.RawMessage, error) {
+	if err := p.Require("user:read"); err != nil {
+		return nil, err
+	}
+	u, err := s.target(ctx, s.store, p, ref)
+	if err != nil {
+		return nil, err
+	}
+	return orJSON(u.HedgehogConfig, "{}"), nil
+}
+
+// SetHedgehog replaces the hedgehog_config of a user and returns what is stored.
+// Null clears it. It needs scope user:write.
+func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc json.RawMessage) (json.RawMessage, error) {
+	if err := p.Require("user:write"); err != nil {
+		return nil, err
+	}
+	if _, err := s.target(ctx, s.store, p, ref); err != nil {
+		return nil, err
+	}
+	o := Optional[json.RawMessage]{Set: true}
+	if kind := kindOf(doc); kind == "NoneType" {
+		o.Null = true
+	} else if _, ok := object(doc); !ok {
+		return nil, invalid("", "invalid_input", "Invalid data. Expected a dictionary, but got %s.", kind)
+	} else {
+		o.Value = doc
+	}
+	if err := checkDocument("", &o, mostHedgehog, true); err != nil {
+		return nil, err
+	}
+	err := s.store.Atomic(ctx, func(store Store) error {
+		u, err := s.target(ctx, store, p, ref)
+		if err != nil {
+			return err
+		}
+		before := *u
+		u.HedgehogConfig = o.Value
+		if err := store.UpdateUser(ctx, u); err != nil {
+			return shown(err)
+		}
+		return s.logUser(ctx, store, p, &before, u)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return orJSON(o.Value, "{}"), nil
+}

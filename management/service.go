@@ -1,0 +1,181 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/password"
+	"github.com/flagstaff-go/flagstaff/management/internal/seal"
+)
+
+// Mutations says how much a personal API key may do to an account: change the
+// e-mail address, the password or two-factor authentication, or delete it
+// (management.md §1.8).
+type Mutations uint8
+
+const (
+	// MutationsKey lets keys with scope user:write do all of that.
+	MutationsKey Mutations = iota
+
+	// MutationsStepUp asks for a [Proof] besides.
+	MutationsStepUp
+
+	// MutationsOff lets keys do nothing of it.
+	MutationsOff
+)
+
+// DeletePolicy says when users can be deleted (management.md §4.7).
+type DeletePolicy uint8
+
+const (
+	// DeleteStrict refuses while the user is a member of an organization.
+	DeleteStrict DeletePolicy = iota
+
+	// DeleteCascade ends memberships, unless the user is the only owner of an
+	// organization with other members.
+	DeleteCascade
+)
+
+// Config configures a [Service]. Only Store is required.
+type Config struct {
+	Store Store
+
+	// Mailer sends mail. Nil: there is no mail, and addresses change without
+	// verification.
+	Mailer Mailer
+
+	// AppURL is the address of the application that links in mails lead to,
+	// and AppName what it is called there and in authenticators. Default:
+	// http://localhost:8000 and Flagstaff.
+	AppURL  string
+	AppName string
+
+	// SecretKeys encrypt what is secret but must be read again: authenticators
+	// and backup codes. Each has 32 bytes. The first encrypts, all decrypt.
+	// None: two-factor authentication cannot be set up.
+	SecretKeys [][]byte
+
+	// Mutations and Delete are explained at their types.
+	Mutations Mutations
+	Delete    DeletePolicy
+
+	// DeleteEmptyOrganizations makes DeleteCascade delete an organization with
+	// its projects when its last member is deleted.
+	DeleteEmptyOrganizations bool
+
+	// HideForeignProjects answers "not found" rather than "not allowed" for
+	// projects of others.
+	HideForeignProjects bool
+
+	// HideBackupCodes shows backup codes only when they are made, and stores
+	// nothing from which they could be read.
+	HideBackupCodes bool
+
+	// VerifyByCode sends six digits to type, beside the link. It needs
+	// SecretKeys.
+	VerifyByCode bool
+
+	// RevokeKeysOnPasswordChange deletes the other personal API keys of a user
+	// whose password changes.
+	RevokeKeysOnPasswordChange bool
+
+	// NativeTypes makes User.organization.member_count an integer and metadata
+	// an object, instead of the strings of the API.
+	NativeTypes bool
+
+	// DashboardExists tells whether a project has a dashboard. Nil: all IDs
+	// from 1 to 2³¹−1 exist.
+	DashboardExists func(ctx context.Context, project, dashboard int64) (bool, error)
+
+	// NotificationKeys are settings of the host application, besides those of
+	// management.md §4.6.
+	NotificationKeys []NotificationKey
+
+	// OnProjects is called after organizations or projects have changed,
+	// before who changed them is answered. Nil: nobody is told.
+	OnProjects func(context.Context)
+
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+
+	// Log takes warnings. Nil: they are discarded.
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.AppURL = strings.TrimRight(cmp.Or(c.AppURL, "http://localhost:8000"), "/")
+	c.AppName = cmp.Or(c.AppName, "Flagstaff")
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.OnProjects == nil {
+		c.OnProjects = func(context.Context) {}
+	}
+	if c.DashboardExists == nil {
+		c.DashboardExists = func(_ context.Context, _, dashboard int64) (bool, error) {
+			return dashboard > 0 && dashboard <= 1<<31-1, nil
+		}
+	}
+	return c
+}
+
+// A Service does what the management API offers, and checks who may do it. Its
+// methods are safe for concurrent use. They return an [*Error] for what is not
+// possible, and any other error if storage fails.
+//
+// Mail is sent by Run, so that nobody waits for it.
+type Service struct {
+	c             Config
+	store         Store
+	passwords     *password.Hasher
+	box           *seal.Box // nil: there are no secret keys
+	notifications map[string]NotificationKey
+	mail          *postbox
+}
+
+// New returns a Service, or an error if the Config makes no sense.
+func New(c Config) (*Service, error) {
+	c = c.withDefaults()
+	if c.Store == nil {
+		return nil, errors.New("management: Config.Store is missing")
+	}
+	if u, err := url.Parse(c.AppURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("management: Config.AppURL is %q, want an http or https URL", c.AppURL)
+	}
+	if c.Mutations > MutationsOff || c.Delete > DeleteCascade {
+		return nil, errors.New("management: Config.Mutations or Config.Delete is none of the values that exist")
+	}
+	if c.VerifyByCode && len(c.SecretKeys) == 0 {
+		return nil, errors.New("management: Config.VerifyByCode needs Config.SecretKeys")
+	}
+	notifications, err := notificationKeys(c.NotificationKeys)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{c: c, store: c.Store, passwords: password.New(), notifications: notifications, mail: newPostbox(c.Mailer, c.Log)}
+	if len(c.SecretKeys) > 0 {
+		if s.box, err = seal.New(c.SecretKeys...); err != nil {
+			return nil, fmt.Errorf("management: Config.SecretKeys: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// MailAvailable reports whether mail can be sent.
+func (s *Service) MailAvailable() bool { return s.c.Mailer != nil }
+
+// now returns the time as stores keep it.
+func (s *Service) now() time.Time { return s.c.Now().UTC().Truncate(time.Microsecond) }
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

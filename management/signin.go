@@ -1,0 +1,148 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// NewUser is an account to make.
+type NewUser struct {
+	Email     string
+	FirstName string
+	LastName  string
+	Password  string // "": none
+	Staff     bool
+}
+
+// CreateUser makes an account, for host applications and programs on the machine
+// of the server. The error is ErrConflict if there is one with that address.
+func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
+	u, err := newUser(n)
+	if err != nil {
+		return nil, err
+	}
+	u.Joined = s.now()
+	if n.Password != "" {
+		password := Of(n.Password)
+		if err := checkPasswordText("password", &password); err != nil {
+			return nil, err
+		}
+		if err := s.passwords.Check(n.Password, u.Email, u.FirstName, u.LastName); err != nil {
+			return nil, invalid("password", "invalid_input", "%s", err)
+		}
+		if u.PasswordHash, err = s.passwords.Hash(ctx, n.Password); err != nil {
+			return nil, err
+		}
+	}
+	err = s.store.Atomic(ctx, func(store Store) error {
+		if err := store.CreateUser(ctx, u); err != nil {
+			return err
+		}
+		return s.add(ctx, store, nil, Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, detail{u.Email, []fieldChange{}})
+	})
+	if errors.Is(err, ErrConflict) {
+		return nil, &Error{Kind: ErrConflict, Code: "unique", Attr: "email", Detail: errEmailTaken.Detail}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// newUser returns an account without a password that was not stored yet.
+func newUser(n NewUser) (*User, error) {
+	email, first, last := Of(n.Email), Of(n.FirstName), Of(n.LastName)
+	err := firstError(
+		func() error { return checkName("first_name", &first) },
+		func() error { return checkName("last_name", &last) },
+		func() error { return checkEmail(&email) },
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &User{
+		UUID: newID(), DistinctID: token(32), Active: true, Staff: n.Staff, Joined: now(), Email: email.Value,
+		FirstName: first.Value, LastName: last.Value, ToolbarMode: new("toolbar"),
+	}, nil
+}
+
+// SignIn returns the user with an e-mail address and a password, for host
+// applications. The error is ErrUnauthenticated if they do not belong together,
+// whatever the reason, and takes as long as success does. After too many failures
+// for an address it is ErrForbidden with code too_many_failed_attempts. Whether a
+// second factor is needed says [Service.NeedsSecondFactor].
+func (s *Service) SignIn(ctx context.Context, email, password string) (*User, error) {
+	email = normalEmail(email)
+	if err := s.throttle(ctx, "sign-in:"+HashKey(email), signIns); err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			return nil, &Error{Kind: ErrForbidden, Code: "too_many_failed_attempts", Detail: e.Detail, RetryAfter: e.RetryAfter}
+		}
+		return nil, err
+	}
+	u, err := s.store.UserByEmail(ctx, email)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	hash := ""
+	if err == nil && u.Active {
+		hash = u.PasswordHash
+	}
+	ok, outdated, err := s.passwords.Verify(ctx, hash, password)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &Error{Kind: ErrUnauthenticated, Code: "invalid_credentials", Detail: "Invalid email or password."}
+	}
+	if !outdated {
+		return u, nil
+	}
+	// Stronger parameters than when the password was set.
+	if fresh, err := s.passwords.Hash(ctx, password); err == nil {
+		err = s.store.Atomic(ctx, func(store Store) error {
+			current, err := store.User(ctx, u.ID)
+			if err != nil || current.PasswordHash != hash {
+				return err
+			}
+			current.PasswordHash = fresh
+			return store.UpdateUser(ctx, current)
+		})
+		if err != nil {
+			s.c.Log.WarnContext(ctx, "a password keeps its old hash", "error", err)
+		}
+	}
+	return u, nil
+}
+
+// NeedsSecondFactor reports whether a user has two-factor authentication.
+func (s *Service) NeedsSecondFactor(ctx context.Context, user uuid.UUID) (bool, error) {
+	u, err := s.store.UserByUUID(ctx, user)
+	if err != nil {
+		return false, shown(err)
+	}
+	switch _, err := s.store.TOTP(ctx, u.ID); {
+	case errors.Is(err, ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, nil
+}
+
+// checkPassword checks the current password of a user. Callers have counted the
+// attempt.
+func (s *Service) checkPassword(ctx context.Context, u *User, password string) (bool, error) {
+	ok, _, err := s.passwords.Verify(ctx, u.PasswordHash, password)
+	return ok, err
+}
+
+// nameOf is how a person is called in mails to others.
+func nameOf(u *User) string {
+	if name := strings.TrimSpace(u.FirstName + " " + u.LastName); name != "" {
+		return name
+	}
+	return u.Email
+}

@@ -1,0 +1,221 @@
+package management_test
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"golang.org/x/crypto/argon2"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// Whatever is wrong, the answer is the same and as much is hashed (management.md
+// §15.2).
+func TestSignIn(t *testing.T) {
+	w := newWorld(t)
+	w.dov.PasswordHash = "!" + w.dov.PasswordHash
+	w.put(w.dov)
+	const wrong = "unauthenticated invalid_credentials"
+	for _, tt := range []struct{ name, email, password, want string }{
+		{"right", "ada@example.com", staple, ""},
+		{"address in capitals", " ADA@Example.COM ", staple, ""},
+		{"wrong password", "ada@example.com", "wrong", wrong},
+		{"no password given", "ada@example.com", "", wrong},
+		{"no password set", "eve@example.com", staple, wrong},
+		{"none given to who has none", "eve@example.com", "", wrong},
+		{"password not usable", "dov@example.com", staple, wrong},
+		{"not active", "old@example.com", staple, wrong},
+		{"unknown", "nobody@example.com", staple, wrong},
+		{"no address", "", staple, wrong},
+	} {
+		var u *management.User
+		var err error
+		if n := hashing(func() { u, err = w.SignIn(t.Context(), tt.email, tt.password) }); n != 1 {
+			t.Errorf("%s: %d passwords are hashed, want 1", tt.name, n)
+		}
+		checkFault(t, tt.name, err, tt.want)
+		if tt.want == "" && (u == nil || u.ID != w.ada.ID) || tt.want != "" && (u != nil || err.Error() != "management: Invalid email or password.") {
+			t.Errorf("%s: %v, %v", tt.name, u, err)
+		}
+	}
+}
+
+// After 30 attempts for an address there are no more, also with the right
+// password, and for addresses that nobody has (management.md §1.7).
+func TestSignInIsThrottled(t *testing.T) {
+	w := newWorld(t)
+	for _, email := range []string{"ada@example.com", "nobody@example.com"} {
+		for range 30 {
+			// Too long for a password, so that nothing is hashed for this test.
+			_, err := w.SignIn(t.Context(), email, strings.Repeat("x", 129))
+			checkFault(t, "SignIn", err, "unauthenticated invalid_credentials")
+		}
+		n := hashing(func() {
+			_, err := w.SignIn(t.Context(), strings.ToUpper(email), staple)
+			checkFault(t, "SignIn", err, "forbidden too_many_failed_attempts")
+			if e := err.(*management.Error); e.RetryAfter != 20*time.Second {
+				t.Errorf("RetryAfter %s, want 20s", e.RetryAfter)
+			}
+		})
+		if n != 0 {
+			t.Errorf("%d passwords are hashed, want 0", n)
+		}
+	}
+	_, err := w.SignIn(t.Context(), "ben@example.com", staple)
+	checkFault(t, "SignIn of somebody else", err, "")
+	w.clock.advance(20 * time.Second)
+	_, err = w.SignIn(t.Context(), "ada@example.com", staple)
+	checkFault(t, "SignIn later", err, "")
+}
+
+// Passwords that were imported get a better hash when they are used, and only
+// then.
+func TestSignInRehashes(t *testing.T) {
+	const imported = "$2a$12$abcdefghijklmnopqrstuu0sDWleciW5uGBGYwxpcgAsh9WK4bWNy" // of staple, by libxcrypt
+	w := newWorld(t)
+	w.ada.PasswordHash = imported
+	w.put(w.ada)
+	if _, err := w.SignIn(t.Context(), w.ada.Email, "wrong"); err == nil || w.now(w.ada).PasswordHash != imported {
+		t.Errorf("SignIn with a wrong password = %v, hash %s", err, w.now(w.ada).PasswordHash)
+	}
+	before := w.activities()
+	_, err := w.SignIn(t.Context(), w.ada.Email, staple)
+	checkFault(t, "SignIn", err, "")
+	fresh := w.now(w.ada).PasswordHash
+	if !strings.HasPrefix(fresh, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("hash %s, want argon2id", fresh)
+	}
+	if diff := cmp.Diff(before, w.activities()); diff != "" {
+		t.Errorf("activities (-before +after)\n%s", diff)
+	}
+	_, err = w.SignIn(t.Context(), w.ada.Email, staple)
+	checkFault(t, "SignIn again", err, "")
+	if now := w.now(w.ada).PasswordHash; now != fresh {
+		t.Errorf("hash %s, want it to stay %s", now, fresh)
+	}
+}
+
+// A hash that cannot be replaced does not keep anybody out.
+func TestSignInCannotRehash(t *testing.T) {
+	salt := []byte("sixteen bytes of")
+	base64 := base64.RawStdEncoding.EncodeToString
+	weak := "$argon2id$v=19$m=256,t=1,p=1$" + base64(salt) + "$" + base64(argon2.IDKey([]byte(staple), salt, 1, 256, 1, 32))
+	w := newWorld(t)
+	w.ada.PasswordHash = weak
+	w.put(w.ada)
+	for steps := range 6 { // throttle, user, verify; then to hash and to store
+		u, err := w.SignIn(&failing{t.Context(), steps}, w.ada.Email, staple)
+		switch {
+		case steps < 3 && err == nil, steps >= 3 && (err != nil || u.ID != w.ada.ID):
+			t.Errorf("SignIn when step %d fails = %v, %v", steps, u, err)
+		case steps >= 3 && w.now(w.ada).PasswordHash != weak:
+			t.Errorf("the hash is %s", w.now(w.ada).PasswordHash)
+		}
+	}
+	if log := w.log.String(); !strings.Contains(log, "a password keeps its old hash") || strings.Contains(log, weak) {
+		t.Errorf("log %s", log)
+	}
+}
+
+func TestNeedsSecondFactor(t *testing.T) {
+	w := newWorld(t)
+	w.enrol(w.ada)
+	for u, want := range map[*management.User]bool{w.ada: true, w.ben: false} {
+		if got, err := w.NeedsSecondFactor(t.Context(), u.UUID); got != want || err != nil {
+			t.Errorf("NeedsSecondFactor(%s) = %t, %v; want %t", u.FirstName, got, err, want)
+		}
+	}
+	_, err := w.NeedsSecondFactor(t.Context(), uuid.New())
+	checkFault(t, "NeedsSecondFactor", err, "not found not_found")
+}
+
+func TestCreateUser(t *testing.T) {
+	w := newWorld(t)
+	u, err := w.CreateUser(t.Context(), management.NewUser{
+		Email: " Fay@Example.com", FirstName: " Fay ", LastName: "Wray", Password: goodPassword, Staff: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &management.User{
+		ID: 8, UUID: u.UUID, DistinctID: u.DistinctID, Active: true, Staff: true, Joined: begin, Email: "fay@example.com",
+		FirstName: "Fay", LastName: "Wray", PasswordHash: u.PasswordHash, ToolbarMode: new("toolbar"),
+	}
+	if diff := cmp.Diff(want, u); diff != "" {
+		t.Errorf("CreateUser (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(u, w.now(u)); diff != "" {
+		t.Errorf("stored (-want +got)\n%s", diff)
+	}
+	if len(u.DistinctID) < 40 || u.UUID.Version() != 7 {
+		t.Errorf("distinct ID %s, UUID %s", u.DistinctID, u.UUID)
+	}
+	_, err = w.SignIn(t.Context(), "fay@example.com", goodPassword)
+	checkFault(t, "SignIn", err, "")
+
+	before := w.state()
+	for _, tt := range []struct {
+		name string
+		new  management.NewUser
+		want string
+	}{
+		{"taken", management.NewUser{Email: "ADA@example.com"}, "conflict unique email"},
+		{"taken by who is not active", management.NewUser{Email: "old@example.com"}, "conflict unique email"},
+		{"no address", management.NewUser{}, "invalid blank email"},
+		{"no good address", management.NewUser{Email: "x"}, "invalid invalid_input email"},
+		{"no good name", management.NewUser{Email: "g@example.com", FirstName: "http://x"}, "invalid invalid_url first_name"},
+		{"too long a name", management.NewUser{Email: "g@example.com", LastName: chars(151)}, "invalid max_length last_name"},
+		{"bad password", management.NewUser{Email: "g@example.com", Password: "password"}, "invalid invalid_input password"},
+		{"blank password", management.NewUser{Email: "g@example.com", Password: strings.Repeat(" ", 9)}, "invalid blank password"},
+		{"too long a password", management.NewUser{Email: "g@example.com", Password: chars(129)}, "invalid max_length password"},
+	} {
+		u, err := w.CreateUser(t.Context(), tt.new)
+		checkFault(t, tt.name, err, tt.want)
+		if u != nil {
+			t.Errorf("%s: %+v", tt.name, u)
+		}
+	}
+	w.checkUnchanged("CreateUser", before)
+
+	u, err = w.CreateUser(t.Context(), management.NewUser{Email: "h@example.com"})
+	if err != nil || u.PasswordHash != "" || w.view(u).HasPassword {
+		t.Errorf("CreateUser without a password = %+v, %v", u, err)
+	}
+}
+
+// Of many who make an account for one address, one succeeds.
+func TestCreateUserRace(t *testing.T) {
+	w := newWorld(t)
+	const n = 8
+	faults := make(chan string, n)
+	for range n {
+		go func() {
+			_, err := w.CreateUser(context.Background(), management.NewUser{Email: "fay@example.com"})
+			faults <- fault(err)
+		}()
+	}
+	count := make(map[string]int)
+	for range n {
+		count[<-faults]++
+	}
+	if diff := cmp.Diff(map[string]int{"": 1, "conflict unique email": n - 1}, count); diff != "" {
+		t.Errorf("answers (-want +got)\n%s", diff)
+	}
+}
+
+func TestPrincipalOf(t *testing.T) {
+	w := newWorld(t)
+	p, err := w.PrincipalOf(t.Context(), w.ada.UUID)
+	if err != nil || p.User.ID != w.ada.ID || p.Key != nil {
+		t.Errorf("PrincipalOf = %+v, %v", p, err)
+	}
+	for _, id := range []uuid.UUID{w.old.UUID, uuid.New(), uuid.Nil} {
+		_, err := w.PrincipalOf(t.Context(), id)
+		checkFault(t, "PrincipalOf", err, "unauthenticated not_authenticated")
+	}
+}

@@ -1,0 +1,141 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// accounts is a DB as a [management.Store], outside of transactions or in one.
+type accounts struct {
+	db *DB
+	t  *tx // nil outside
+}
+
+var _ management.Store = (*accounts)(nil)
+
+// Atomic implements [management.Store]. Only one goroutine at a time may use the
+// Store that f is given. F must change nothing through the DB itself, which would
+// wait for f. What f reads does not change, except when keys were last used and
+// whether projects have events. Another Atomic within f may fail alone: what its
+// function did is undone, and f decides what becomes of the rest.
+func (a *accounts) Atomic(ctx context.Context, f func(management.Store) error) error {
+	return a.together(ctx, func(a *accounts) error { return f(a) })
+}
+
+// together is Atomic for who needs accounts.
+func (a *accounts) together(ctx context.Context, f func(*accounts) error) error {
+	if a.t != nil {
+		if err := a.live(); err != nil {
+			return err
+		}
+		return a.t.savepoint(ctx, func() error { return f(a) })
+	}
+	var own error // of f, which fail must not explain
+	err := a.db.exclusive(ctx, func(t *tx) error {
+		defer func() { t.over = true }()
+		own = f(&accounts{a.db, t})
+		return own
+	})
+	if err == nil || own != nil {
+		return err
+	}
+	return fmt.Errorf("run a transaction: %w", a.db.fail(err))
+}
+
+// errOver is the answer to who keeps the Store of a transaction.
+var errOver = errors.New("sqlstore: the transaction is over")
+
+func (a *accounts) live() error {
+	if a.t != nil && a.t.over {
+		return errOver
+	}
+	return nil
+}
+
+// read calls scan for each row of a query. An argument that is a list stands for
+// IN (?) in it.
+func (a *accounts) read(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	if err := ctx.Err(); err != nil {
+		return a.db.fail(err)
+	}
+	if err := a.live(); err != nil {
+		return err
+	}
+	query, args, err := a.db.d.among(query, args)
+	if err != nil {
+		return err
+	}
+	if a.t != nil {
+		_, err := a.t.run(ctx, query, args, scan)
+		return a.db.fail(err)
+	}
+	rows, err := a.db.query(ctx, query, args...)
+	if err != nil {
+		return a.db.fail(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return a.db.fail(err)
+		}
+	}
+	return a.db.fail(rows.Err())
+}
+
+// change runs statements that change accounts: in the transaction if there is
+// one, which survives if they fail, or in one of their own.
+func (a *accounts) change(ctx context.Context, f func(*tx) error) error {
+	if a.t == nil {
+		return a.db.fail(a.db.exclusive(ctx, f))
+	}
+	if err := a.live(); err != nil {
+		return err
+	}
+	return a.db.fail(a.t.savepoint(ctx, func() error { return f(a.t) }))
+}
+
+// exec is change for one statement, and returns how many rows it has changed.
+func (a *accounts) exec(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = a.change(ctx, func(t *tx) (err error) {
+		n, err = t.exec(ctx, query, args...)
+		return err
+	})
+	return n, err
+}
+
+// among makes IN (?) of a query take the list that is among its arguments, as one
+// parameter, so that lists of all sizes have one statement.
+func (d *Dialect) among(query string, args []any) (string, []any, error) {
+	for i, arg := range args {
+		l, ok := arg.(list)
+		if !ok {
+			continue
+		}
+		args = slices.Clone(args)
+		if d.Postgres {
+			args[i] = l.array()
+			return strings.Replace(query, "IN (?)", "= ANY (?)", 1), args, nil
+		}
+		b, err := json.Marshal(l.array())
+		if err != nil {
+			return "", nil, fmt.Errorf("sqlstore: %w", err)
+		}
+		args[i] = string(b)
+		return strings.Replace(query, "IN (?)", "IN (SELECT value FROM json_each(?))", 1), args, nil
+	}
+	return query, args, nil
+}
+
+// idsOf returns UUIDs as a list for among.
+func idsOf(ids []uuid.UUID) list {
+	return collect(ids, (*uuid.UUID).String)
+}

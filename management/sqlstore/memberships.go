@@ -1,0 +1,73 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var memberships = newTable(table[management.Membership]{
+	name: "organization_membership", noun: "a membership", key: 2,
+	fields: func(d *Dialect, m *management.Membership) []field {
+		return []field{
+			{"organization_id", &m.Organization},
+			{"user_id", &m.User},
+			{"id", &m.ID},
+			{"level", &m.Level},
+			{"joined_at", stamp{d, &m.Joined}},
+			{"updated_at", stamp{d, &m.Updated}},
+		}
+	},
+})
+
+// Membership implements [management.OrganizationStore], as the following do.
+func (a *accounts) Membership(ctx context.Context, organization uuid.UUID, user int64) (*management.Membership, error) {
+	return memberships.one(ctx, a, "WHERE organization_id = ? AND user_id = ?", organization.String(), user)
+}
+
+func (a *accounts) MembershipsOf(ctx context.Context, users []int64) ([]management.Membership, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	return memberships.list(ctx, a, "WHERE user_id IN (?) ORDER BY joined_at, number", slice[int64](users))
+}
+
+func (a *accounts) Members(ctx context.Context, organization uuid.UUID) ([]management.Membership, error) {
+	return memberships.list(ctx, a, "WHERE organization_id = ? ORDER BY joined_at, number", organization.String())
+}
+
+func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) (map[uuid.UUID]int, error) {
+	counts := make(map[uuid.UUID]int)
+	if len(organizations) == 0 {
+		return counts, nil
+	}
+	err := a.read(ctx, `SELECT m.organization_id, count(*)
+		FROM organization_membership m JOIN user_account u ON u.id = m.user_id
+		WHERE m.organization_id IN (?) AND u.is_active GROUP BY m.organization_id`, []any{idsOf(organizations)}, func(r *sql.Rows) error {
+		var id uuid.UUID
+		var n int
+		err := r.Scan(&id, &n)
+		counts[id] = n
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count members: %w", err)
+	}
+	return counts, nil
+}
+
+func (a *accounts) CreateMembership(ctx context.Context, m *management.Membership) error {
+	return memberships.insert(ctx, a, m)
+}
+
+func (a *accounts) UpdateMembership(ctx context.Context, m *management.Membership) error {
+	return memberships.update(ctx, a, m)
+}
+
+func (a *accounts) DeleteMembership(ctx context.Context, organization uuid.UUID, user int64) error {
+	return memberships.removeOne(ctx, a, "organization_id = ? AND user_id = ?", organization.String(), user)
+}

@@ -1,0 +1,78 @@
+package sqlstore_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+// TestUpgrade opens a store that the first release wrote, takes the changes of
+// its schema back, and makes them again.
+func TestUpgrade(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		const organization, project = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+		time, id := "1772600767000890", "x'33333333333343338333333333333333'"
+		if d.postgres {
+			time, id = "'2026-03-04T05:06:07.00089Z'", "'33333333-3333-4333-8333-333333333333'"
+		}
+		d.migrate(t, 1)
+		d.exec(t,
+			fmt.Sprintf("INSERT INTO organization (id, name, slug, created_at, updated_at) VALUES ('%s', 'Acme', 'acme', %s, %[2]s)", organization, time),
+			fmt.Sprintf(`INSERT INTO project (uuid, organization_id, name, api_token, secret_token_hash, timezone, anonymize_ips, created_at, updated_at)
+				VALUES ('%s', '%s', 'Shop', 'phc_shop', 'sha256$1', 'Europe/Zurich', true, %s, %[3]s)`, project, organization, time),
+			fmt.Sprintf(`INSERT INTO event (project_id, uuid, hash, name, distinct_id, ts, received_at, properties)
+				VALUES (1, %s, 7, 'page', 'u', %s, %[2]s, '{}')`, id, time),
+			fmt.Sprintf("INSERT INTO person (id, project_id, properties, is_identified, created_at) VALUES (%s, 1, '{\"a\":1}', false, %s)", id, time),
+			fmt.Sprintf("INSERT INTO person_distinct_id (project_id, distinct_id, person_id) VALUES (1, 'u', %s)", id),
+		)
+		want := *management.NewOrganization("Acme")
+		want.ID, want.Created, want.Updated = uuid.MustParse(organization), now, now
+		wantProject := management.Project{
+			ID: 1, UUID: uuid.MustParse(project), Organization: want.ID, Name: "Shop", APIKey: "phc_shop", SecretHash: "sha256$1",
+			Timezone: "Europe/Zurich", AnonymizeIPs: true, Created: now, Updated: now,
+		}
+		check := func(db *sqlstore.DB) {
+			t.Helper()
+			organizations, err := db.Organizations(t.Context())
+			if diff := cmp.Diff([]management.Organization{want}, organizations); err != nil || diff != "" {
+				t.Errorf("Organizations: %v (-want +got)\n%s", err, diff)
+			}
+			projects, err := db.Projects(t.Context())
+			if diff := cmp.Diff([]management.Project{wantProject}, projects); err != nil || diff != "" {
+				t.Errorf("Projects: %v (-want +got)\n%s", err, diff)
+			}
+			events := 0
+			for e, err := range db.Events(t.Context(), 1) {
+				if events++; err != nil || e.DistinctID != "u" || !e.Time.Equal(now) {
+					t.Errorf("event %+v, %v", e, err)
+				}
+			}
+			properties, err := db.AppendPerson(t.Context(), nil, 1, "u")
+			if events != 1 || string(properties) != `{"a":1}` || err != nil {
+				t.Errorf("%d events, person %s, %v", events, properties, err)
+			}
+		}
+
+		db := d.open(t)
+		check(db)
+		ann := management.User{UUID: uuid.New(), DistinctID: "ann", Email: "ann@example.com", Active: true, Joined: now, CurrentOrganization: &want.ID}
+		if err := db.CreateUser(t.Context(), &ann); err != nil {
+			t.Fatal(err)
+		}
+		d.migrate(t, 1)
+		d.migrate(t, 2)
+		again := d.open(t)
+		check(again)
+		if _, total, err := again.Users(t.Context(), management.UserFilter{}, 1, 0); total != 0 || err != nil {
+			t.Errorf("%d users, %v; want none: their table is new", total, err)
+		}
+		if err := again.CreateUser(t.Context(), &ann); err != nil {
+			t.Errorf("CreateUser: %v", err)
+		}
+	})
+}

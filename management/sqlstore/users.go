@@ -1,0 +1,151 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var users = newTable(table[management.User]{
+	name: "user_account", noun: "a user", key: 1, serial: true,
+	fields: func(d *Dialect, u *management.User) []field {
+		return []field{
+			{"id", &u.ID},
+			{"uuid", &u.UUID},
+			{"distinct_id", &u.DistinctID},
+			{"email", &u.Email},
+			{"pending_email", maybeText{&u.PendingEmail}},
+			{"is_email_verified", &u.EmailVerified},
+			{"password_hash", maybeText{&u.PasswordHash}},
+			{"first_name", &u.FirstName},
+			{"last_name", &u.LastName},
+			{"is_active", &u.Active},
+			{"is_staff", &u.Staff},
+			{"date_joined", stamp{d, &u.Joined}},
+			{"current_organization_id", maybeID{&u.CurrentOrganization}},
+			{"current_project_id", &u.CurrentProject},
+			{"partial_notification_settings", document{&u.Notifications}},
+			{"anonymize_data", &u.AnonymizeData},
+			{"allow_impersonation", &u.AllowImpersonation},
+			{"toolbar_mode", &u.ToolbarMode},
+			{"events_column_config", document{&u.EventsColumnConfig}},
+			{"has_seen_product_intro_for", document{&u.SeenProductIntroFor}},
+			{"theme_mode", &u.ThemeMode},
+			{"hedgehog_config", document{&u.HedgehogConfig}},
+			{"allow_sidebar_suggestions", &u.SidebarSuggestions},
+			{"shortcut_position", &u.ShortcutPosition},
+			{"role_at_organization", &u.Role},
+			{"passkeys_enabled_for_2fa", &u.PasskeysFor2FA},
+		}
+	},
+})
+
+// User implements [management.UserStore], as the following do.
+func (a *accounts) User(ctx context.Context, id int64) (*management.User, error) {
+	return users.one(ctx, a, "WHERE id = ?", id)
+}
+
+func (a *accounts) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
+	return users.one(ctx, a, "WHERE uuid = ?", id.String())
+}
+
+func (a *accounts) UserByEmail(ctx context.Context, email string) (*management.User, error) {
+	return users.one(ctx, a, "WHERE email = ?", email)
+}
+
+func (a *accounts) UsersByID(ctx context.Context, ids []int64) ([]management.User, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return users.list(ctx, a, "WHERE id IN (?) ORDER BY id", slice[int64](ids))
+}
+
+func (a *accounts) Users(ctx context.Context, f management.UserFilter, limit, offset int) ([]management.User, int, error) {
+	where, args := "WHERE is_active = true", []any{}
+	count, counted := countActive(f.Staff)
+	if f.Staff != nil {
+		where, args = where+" AND is_staff = ?", append(args, *f.Staff)
+	}
+	if f.ID != nil || f.Email != nil { // one user or none
+		if f.ID != nil {
+			where, args = where+" AND id = ?", append(args, *f.ID)
+		}
+		if f.Email != nil {
+			where, args = where+" AND email = ?", append(args, *f.Email)
+		}
+		count, counted = "SELECT count(*) FROM user_account "+where, args
+	}
+	var total int
+	err := a.read(ctx, count, counted, func(r *sql.Rows) error { return r.Scan(&total) })
+	if err != nil {
+		return nil, 0, fmt.Errorf("count users: %w", err)
+	}
+	if offset >= total {
+		return nil, total, nil
+	}
+	list, err := users.list(ctx, a, where+" ORDER BY id LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	return list, total, err
+}
+
+// countActive is a query that counts active users, those who are staff or not
+// alone unless staff is nil. It looks at few of them: SQLite counts whole tables
+// without a look at their rows.
+func countActive(staff *bool) (query string, args []any) {
+	const (
+		all     = "SELECT (SELECT count(*) FROM user_account) - (SELECT count(*) FROM user_account WHERE is_active = false)"
+		staffed = "SELECT count(*) FROM user_account WHERE is_active = true AND is_staff = ?"
+	)
+	switch {
+	case staff == nil:
+		return all, nil
+	case *staff:
+		return staffed, []any{true}
+	default:
+		return all + " - (" + staffed + ")", []any{true}
+	}
+}
+
+func (a *accounts) CreateUser(ctx context.Context, u *management.User) error {
+	return users.insert(ctx, a, u)
+}
+
+func (a *accounts) UpdateUser(ctx context.Context, u *management.User) error {
+	return users.update(ctx, a, u)
+}
+
+// DeleteUser leaves it to the foreign keys to delete what is theirs.
+func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
+	return users.removeOne(ctx, a, "id = ?", id)
+}
+
+var scenes = newTable(table[management.Scene]{
+	name: "user_scene_personalisation", noun: "a scene", key: 3,
+	fields: func(_ *Dialect, s *management.Scene) []field {
+		return []field{
+			{"user_id", &s.User},
+			{"project_id", &s.Project},
+			{"scene", &s.Scene},
+			{"dashboard_id", &s.Dashboard},
+		}
+	},
+})
+
+func (a *accounts) Scenes(ctx context.Context, users []int64) ([]management.Scene, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	return scenes.list(ctx, a, "WHERE user_id IN (?) ORDER BY user_id, number", slice[int64](users))
+}
+
+func (a *accounts) SetScene(ctx context.Context, s management.Scene) error {
+	return scenes.set(ctx, a, &s)
+}
+
+func (a *accounts) DeleteScene(ctx context.Context, user, project int64, scene string) error {
+	_, err := scenes.remove(ctx, a, "user_id = ? AND project_id = ? AND scene = ?", user, project, scene)
+	return err
+}

@@ -1,0 +1,83 @@
+package sqlstore_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+// TestQueryPlans checks that queries about accounts find what they want in
+// indexes, and that pages come in their order.
+func TestQueryPlans(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
+	db := open(t, path, sqlstore.Options{})
+	ann := management.User{UUID: uuid.New(), DistinctID: "d", Email: "ann@example.com", Active: true, Joined: now}
+	if err := db.CreateUser(ctx, &ann); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddActivity(ctx, &management.Activity{ID: uuid.New(), Project: new(int64(1)), Organization: new(uuid.UUID), Scope: "s", ItemID: "i", Created: now}); err != nil {
+		t.Fatal(err)
+	}
+	users, organizations := []int64{ann.ID}, []uuid.UUID{uuid.New()}
+	ignore := func(any, ...any) {}
+	ignore(db.UserByUUID(ctx, ann.UUID))
+	ignore(db.UserByEmail(ctx, ann.Email))
+	ignore(db.UsersByID(ctx, users))
+	for _, f := range []management.UserFilter{{}, {Staff: new(false)}, {ID: &ann.ID}, {Email: &ann.Email, Staff: new(false)}} {
+		if _, total, err := db.Users(ctx, f, 100, 0); total != 1 || err != nil {
+			t.Fatalf("Users: %d, %v; want 1, nil", total, err)
+		}
+	}
+	ignore(db.Scenes(ctx, users))
+	ignore(db.KeyByHash(ctx, ""))
+	ignore(db.Keys(ctx, ann.ID))
+	ignore(db.WithTOTP(ctx, users))
+	ignore(db.BackupCodes(ctx, ann.ID))
+	ignore(db.OrganizationsByID(ctx, organizations))
+	ignore(db.MembershipsOf(ctx, users))
+	ignore(db.Members(ctx, organizations[0]))
+	ignore(db.CountMembers(ctx, organizations))
+	ignore(db.ProjectsOf(ctx, organizations))
+	ignore(db.ProjectByKey(ctx, ""))
+	for _, f := range []management.ActivityFilter{
+		{}, {Project: new(int64(1)), Scope: "s"}, {Project: new(int64(1)), Scope: "s", ItemID: "i"}, {Organization: new(uuid.UUID), Scope: "s"},
+	} {
+		if _, total, err := db.Activities(ctx, f, 100, 0); total != 1 || err != nil {
+			t.Fatalf("Activities: %d, %v; want 1, nil", total, err)
+		}
+	}
+
+	raw := openRaw(t, "sqlite", path)
+	indexed := regexp.MustCompile(`^(SEARCH .*|SCAN \S+ USING (COVERING )?INDEX \w+|SCAN json_each VIRTUAL TABLE .*|SCAN CONSTANT ROW|(LIST|SCALAR) SUBQUERY \d+)$`)
+	for _, query := range db.Queries() {
+		rows, err := raw.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		for rows.Next() {
+			var a, b, c int
+			var step string
+			if err := rows.Scan(&a, &b, &c, &step); err != nil {
+				t.Fatal(err)
+			}
+			// What is selected by lists and members of an organization is
+			// little, and sorted.
+			sorted := strings.HasPrefix(step, "USE TEMP B-TREE") && !strings.Contains(query, "LIMIT")
+			if !indexed.MatchString(step) && !sorted {
+				t.Errorf("%s\n\t%s", query, step)
+			}
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(db.Queries()); n < 20 {
+		t.Errorf("%d queries, want all", n)
+	}
+}

@@ -1,0 +1,218 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// same compares what was stored with what comes back: times in UTC, and
+// documents by what they say, since a store may keep them in another form.
+var same = cmp.Options{
+	cmpopts.EquateEmpty(),
+	cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) && a.Location() == b.Location() }),
+	cmp.FilterValues(
+		func(a, b json.RawMessage) bool { return len(a) > 0 && len(b) > 0 },
+		cmp.Comparer(func(a, b json.RawMessage) bool { return cmp.Equal(document(a), document(b)) }),
+	),
+}
+
+// document decodes a JSON document, without loss.
+func document(raw json.RawMessage) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return err.Error()
+	}
+	return v
+}
+
+// want returns a function that checks the results of a call.
+func want(t *testing.T, call string, value any) func(got any, err error) {
+	return func(got any, err error) {
+		t.Helper()
+		if diff := cmp.Diff(value, got, same); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", call, err, diff)
+		}
+	}
+}
+
+// wantPage is want for calls that return a page of a list.
+func wantPage(t *testing.T, call string, value any, total int) func(got any, all int, err error) {
+	return func(got any, all int, err error) {
+		t.Helper()
+		if diff := cmp.Diff(value, got, same); err != nil || diff != "" || all != total {
+			t.Errorf("%s: %v, total %d, want %d (-want +got)\n%s", call, err, all, total, diff)
+		}
+	}
+}
+
+// wantErr returns a function that checks the error of a call.
+func wantErr(t *testing.T, call string, target error) func(_ any, err error) {
+	return func(_ any, err error) {
+		t.Helper()
+		wantError(t, call, target, err)
+	}
+}
+
+func wantError(t *testing.T, call string, target, err error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: error %v, want %v", call, err, target)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantAllSet checks that a test sets all fields of a struct, those included that
+// it will have one day.
+func wantAllSet(t *testing.T, v any, except ...string) {
+	t.Helper()
+	for field, value := range reflect.ValueOf(v).Fields() {
+		if value.IsZero() && !slices.Contains(except, field.Name) {
+			t.Errorf("the test does not set %T.%s", v, field.Name)
+		}
+	}
+}
+
+// alternate sets the booleans of a struct by a bit of the number that each of them
+// has, so that any two of up to sixteen differ for one of the bits 0 to 3.
+// Strings that can be nil are empty or nil.
+func alternate(v any, bit int) {
+	n := 0
+	for _, value := range reflect.ValueOf(v).Elem().Fields() {
+		on := n>>bit&1 == 1
+		switch value.Interface().(type) {
+		case bool:
+			value.SetBool(on)
+		case *bool:
+			value.Set(reflect.ValueOf(&on))
+		case *string:
+			value.SetZero()
+			if on {
+				value.Set(reflect.ValueOf(new("")))
+			}
+		default:
+			continue
+		}
+		n++
+	}
+}
+
+// newUser returns a user who is not stored.
+func (s *suite) newUser(name string) management.User {
+	return management.User{UUID: uuid.New(), DistinctID: "of " + name, Active: true, Joined: s.now, Email: name + "@example.com"}
+}
+
+func (s *suite) user(t *testing.T, name string) *management.User {
+	t.Helper()
+	u := s.newUser(name)
+	must(t, s.CreateUser(t.Context(), &u))
+	return &u
+}
+
+func (s *suite) organization(t *testing.T, slug string) *management.Organization {
+	t.Helper()
+	o := &management.Organization{ID: uuid.New(), Name: slug, Slug: slug, Created: s.now, Updated: s.now}
+	must(t, s.CreateOrganization(t.Context(), o))
+	return o
+}
+
+func (s *suite) project(t *testing.T, o *management.Organization) *management.Project {
+	t.Helper()
+	p := management.NewProject(o, "a project")
+	must(t, s.CreateProject(t.Context(), p))
+	return p
+}
+
+// furnish gives a user something of everything that a user can have.
+func (s *suite) furnish(t *testing.T, u *management.User, o *management.Organization, p *management.Project) {
+	t.Helper()
+	ctx := t.Context()
+	name := u.Email
+	key := management.PersonalKey{ID: name, User: u.ID, Hash: "hash of " + name, Created: s.now}
+	codes := []management.BackupCode{{User: u.ID, Hash: []byte("1"), Created: s.now}, {User: u.ID, Hash: []byte("2"), Created: s.now}}
+	must(t, s.CreateKey(ctx, &key))
+	must(t, s.SetTOTP(ctx, &management.TOTP{User: u.ID, Secret: []byte(name), Created: s.now}))
+	must(t, s.SetPendingTOTP(ctx, &management.PendingTOTP{User: u.ID, Secret: []byte(name), Expires: s.now}))
+	must(t, s.SetBackupCodes(ctx, u.ID, codes))
+	must(t, s.SetEmailToken(ctx, &management.EmailToken{User: u.ID, Hash: []byte(name), Target: name, Created: s.now, Expires: s.now}))
+	must(t, s.SetScene(ctx, management.Scene{User: u.ID, Project: p.ID, Scene: "Person", Dashboard: 1}))
+	must(t, s.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now}))
+	must(t, s.AddActivity(ctx, &management.Activity{
+		ID: uuid.New(), Organization: &o.ID, Project: &p.ID, User: &u.ID, Activity: "created", Scope: "Thing", ItemID: name, Created: s.now,
+	}))
+}
+
+// A world is all that a store has about some users, and about organizations.
+type world struct {
+	Users         []management.User
+	Scenes        []management.Scene
+	Keys          map[int64][]management.PersonalKey
+	WithTOTP      []int64
+	TOTPs         map[int64]*management.TOTP
+	PendingTOTPs  map[int64]*management.PendingTOTP
+	BackupCodes   map[int64][]management.BackupCode
+	EmailTokens   map[int64]*management.EmailToken
+	Organizations []management.Organization
+	Memberships   []management.Membership
+	Projects      []management.Project
+	Activities    []management.Activity
+}
+
+// survey returns the world of users, as a store shows it.
+func survey(ctx context.Context, s management.Store, users ...int64) (w world, err error) {
+	note := func(e error) {
+		if !errors.Is(e, management.ErrNotFound) {
+			err = errors.Join(err, e)
+		}
+	}
+	var e error
+	w.Users, e = s.UsersByID(ctx, users)
+	note(e)
+	w.Scenes, e = s.Scenes(ctx, users)
+	note(e)
+	w.WithTOTP, e = s.WithTOTP(ctx, users)
+	note(e)
+	w.Organizations, e = s.Organizations(ctx)
+	note(e)
+	w.Memberships, e = s.MembershipsOf(ctx, users)
+	note(e)
+	w.Projects, e = s.Projects(ctx)
+	note(e)
+	w.Activities, _, e = s.Activities(ctx, management.ActivityFilter{}, 1000, 0)
+	note(e)
+	w.Keys = make(map[int64][]management.PersonalKey)
+	w.TOTPs, w.PendingTOTPs = make(map[int64]*management.TOTP), make(map[int64]*management.PendingTOTP)
+	w.BackupCodes, w.EmailTokens = make(map[int64][]management.BackupCode), make(map[int64]*management.EmailToken)
+	for _, id := range users {
+		w.Keys[id], e = s.Keys(ctx, id)
+		note(e)
+		w.TOTPs[id], e = s.TOTP(ctx, id)
+		note(e)
+		w.PendingTOTPs[id], e = s.PendingTOTP(ctx, id)
+		note(e)
+		w.BackupCodes[id], e = s.BackupCodes(ctx, id)
+		note(e)
+		w.EmailTokens[id], e = s.EmailToken(ctx, id)
+		note(e)
+	}
+	return w, err
+}

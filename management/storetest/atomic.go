@@ -1,0 +1,416 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// A town is what the tests of transactions change: two organizations with a
+// project and a user each, who has everything.
+type town struct {
+	s           *suite
+	here, there *management.Organization
+	p, q        *management.Project
+	ann, bob    *management.User
+	before      world
+	inside      uuid.UUID // ID of what is new
+}
+
+func newTown(t *testing.T, s *suite) *town {
+	t.Helper()
+	c := &town{s: s, here: s.organization(t, "here"), there: s.organization(t, "there"), inside: uuid.New()}
+	c.p, c.q = s.project(t, c.here), s.project(t, c.there)
+	c.ann, c.bob = s.user(t, "ann"), s.user(t, "bob")
+	s.furnish(t, c.ann, c.here, c.p)
+	s.furnish(t, c.bob, c.there, c.q)
+	c.before = c.survey(t, s)
+	return c
+}
+
+func (c *town) survey(t *testing.T, store management.Store) world {
+	t.Helper()
+	w, err := survey(t.Context(), store, c.ann.ID, c.bob.ID)
+	must(t, err)
+	return w
+}
+
+// overturn changes, adds and deletes something of every kind.
+func (c *town) overturn(ctx context.Context, store management.Store) error {
+	var all error
+	do := func(err error) { all = errors.Join(all, err) }
+	now := c.s.now.Add(time.Hour)
+	ann, here, p := *c.ann, *c.here, *c.p
+	ann.FirstName, ann.CurrentOrganization, ann.CurrentProject = "Ann", &c.there.ID, &c.q.ID
+	do(store.UpdateUser(ctx, &ann))
+	here.Name, here.AvailableFeatures = "Here", json.RawMessage("[1]")
+	do(store.UpdateOrganization(ctx, &here))
+	p.Name = "P"
+	do(store.UpdateProject(ctx, &p))
+	do(store.UpdateMembership(ctx, &management.Membership{
+		ID: c.before.Memberships[0].ID, Organization: c.here.ID, User: c.ann.ID, Level: management.LevelOwner, Joined: now, Updated: now,
+	}))
+	do(store.CreateMembership(ctx, &management.Membership{ID: c.inside, Organization: c.there.ID, User: c.ann.ID, Level: 1, Joined: now, Updated: now}))
+	do(store.CreateOrganization(ctx, &management.Organization{ID: c.inside, Slug: "inside", Created: now, Updated: now}))
+	do(store.CreateProject(ctx, &management.Project{UUID: c.inside, Organization: c.inside, APIKey: "phc_inside", Created: now, Updated: now}))
+	do(store.CreateUser(ctx, &management.User{UUID: c.inside, DistinctID: "inside", Email: "inside@example.com", Joined: now}))
+	do(store.UpdateKey(ctx, &management.PersonalKey{ID: c.ann.Email, User: c.ann.ID, Hash: "another", Created: now}))
+	do(store.TouchKey(ctx, c.ann.Email, now))
+	do(store.CreateKey(ctx, &management.PersonalKey{ID: "inside", User: c.ann.ID, Hash: "inside", Created: c.s.now}))
+	do(store.SetTOTP(ctx, &management.TOTP{User: c.ann.ID, Secret: []byte("inside"), Created: now}))
+	do(store.DeletePendingTOTP(ctx, c.ann.ID))
+	do(store.SetEmailToken(ctx, &management.EmailToken{User: c.ann.ID, Hash: []byte("inside"), Target: "x", Created: now, Expires: now}))
+	if used, err := store.UseBackupCode(ctx, c.ann.ID, []byte("1")); !used {
+		do(fmt.Errorf("no backup code: %w", err))
+	}
+	do(store.SetScene(ctx, management.Scene{User: c.ann.ID, Project: c.p.ID, Scene: "Person", Dashboard: 2}))
+	do(store.SetScene(ctx, management.Scene{User: c.ann.ID, Project: c.q.ID, Scene: "Group", Dashboard: 3}))
+	do(store.AddActivity(ctx, &management.Activity{ID: c.inside, User: &c.bob.ID, Activity: "updated", Created: now}))
+	do(store.DeleteUser(ctx, c.bob.ID))
+	return all
+}
+
+func testAtomic(t *testing.T, s *suite) {
+	ctx := t.Context()
+	c := newTown(t, s)
+	other := s.another(t)
+	var inside world
+	err := s.Atomic(ctx, func(store management.Store) error {
+		if err := c.overturn(ctx, store); err != nil {
+			return err
+		}
+		var err error
+		inside, err = survey(ctx, store, c.ann.ID, c.bob.ID)
+		return err
+	})
+	must(t, err)
+	if len(inside.Users) != 1 || inside.Users[0].FirstName != "Ann" || len(inside.Organizations) != 3 || len(inside.Activities) != 3 {
+		t.Errorf("the transaction saw of itself\n%+v", inside)
+	}
+	for _, store := range []Store{s.Store, other, s.another(t)} {
+		want(t, "what the transaction saw", inside)(c.survey(t, store), nil)
+	}
+
+	// A transaction within one is the same.
+	create := func(store management.Store, slug string) error {
+		return store.CreateOrganization(ctx, &management.Organization{ID: uuid.New(), Slug: slug, Created: s.now, Updated: s.now})
+	}
+	err = s.Atomic(ctx, func(store management.Store) error {
+		if err := create(store, "outer"); err != nil {
+			return err
+		}
+		err := store.Atomic(ctx, func(inner management.Store) error {
+			if err := create(inner, "inner"); err != nil {
+				return err
+			}
+			wantError(t, "CreateOrganization of the outer transaction", management.ErrConflict, create(inner, "outer"))
+			return inner.Atomic(ctx, func(innermost management.Store) error { return create(innermost, "innermost") })
+		})
+		if err != nil {
+			return err
+		}
+		return create(store, "last")
+	})
+	must(t, err)
+	for _, slug := range []string{"outer", "inner", "innermost", "last"} {
+		wantError(t, "CreateOrganization of "+slug, management.ErrConflict, create(s, slug))
+	}
+}
+
+var errStop = errors.New("stop")
+
+func testAtomicFails(t *testing.T, s *suite) {
+	ctx := t.Context()
+	c := newTown(t, s)
+	// catch returns what f panics with.
+	catch := func(f func()) (reason any) {
+		defer func() { reason = recover() }()
+		f()
+		return nil
+	}
+	for _, tt := range []struct {
+		name string
+		run  func() error
+	}{
+		{"an error", func() error {
+			return s.Atomic(ctx, func(store management.Store) error {
+				return errors.Join(c.overturn(ctx, store), errStop)
+			})
+		}},
+		{"an error of the store", func() error {
+			err := s.Atomic(ctx, func(store management.Store) error {
+				if err := c.overturn(ctx, store); err != nil {
+					return err
+				}
+				return store.DeleteUser(ctx, c.bob.ID)
+			})
+			wantError(t, "Atomic", management.ErrNotFound, err)
+			return errStop
+		}},
+		{"a panic", func() error {
+			reason := catch(func() {
+				err := s.Atomic(ctx, func(store management.Store) error {
+					if err := c.overturn(ctx, store); err != nil {
+						return err
+					}
+					panic(errStop)
+				})
+				t.Errorf("Atomic returns %v, although its function panics", err)
+			})
+			err, _ := reason.(error)
+			return err
+		}},
+		{"an error after a transaction within", func() error {
+			return s.Atomic(ctx, func(store management.Store) error {
+				err := store.Atomic(ctx, func(inner management.Store) error { return c.overturn(ctx, inner) })
+				return errors.Join(err, errStop)
+			})
+		}},
+		{"an error of a transaction within", func() error {
+			return s.Atomic(ctx, func(store management.Store) error {
+				if err := c.overturn(ctx, store); err != nil {
+					return err
+				}
+				return store.Atomic(ctx, func(management.Store) error { return errStop })
+			})
+		}},
+		{"a panic of a transaction within", func() error {
+			reason := catch(func() {
+				_ = s.Atomic(ctx, func(store management.Store) error {
+					return store.Atomic(ctx, func(inner management.Store) error {
+						if err := c.overturn(ctx, inner); err != nil {
+							return err
+						}
+						panic(errStop)
+					})
+				})
+			})
+			err, _ := reason.(error)
+			return err
+		}},
+	} {
+		wantError(t, tt.name, errStop, tt.run())
+		for _, store := range []Store{s.Store, s.another(t)} {
+			want(t, "what was there before "+tt.name, c.before)(c.survey(t, store), nil)
+		}
+		wantErr(t, "a user of "+tt.name, management.ErrNotFound)(s.UserByEmail(ctx, "inside@example.com"))
+		wantErr(t, "a project of "+tt.name, management.ErrNotFound)(s.ProjectByKey(ctx, "phc_inside"))
+	}
+	// It would have worked, and does after all that.
+	must(t, s.Atomic(ctx, func(store management.Store) error { return c.overturn(ctx, store) }))
+	if w := c.survey(t, s.another(t)); cmp.Equal(w, c.before, same) {
+		t.Error("a transaction has no effect")
+	}
+}
+
+// testAtomicGoesOn lets calls fail within a transaction: they change nothing, and
+// the transaction goes on.
+func testAtomicGoesOn(t *testing.T, s *suite) {
+	ctx := t.Context()
+	c := newTown(t, s)
+	err := s.Atomic(ctx, func(store management.Store) error {
+		taken := s.newUser("x")
+		taken.Email = c.ann.Email
+		renamed, moved, key := *c.bob, *c.q, c.before.Keys[c.ann.ID][0]
+		renamed.Email = c.ann.Email
+		moved.APIKey = c.p.APIKey
+		key.Hash = c.before.Keys[c.bob.ID][0].Hash
+		for _, tt := range []struct {
+			call string
+			err  error
+			want error
+		}{
+			{"CreateUser", store.CreateUser(ctx, &taken), management.ErrConflict},
+			{"UpdateUser", store.UpdateUser(ctx, &renamed), management.ErrConflict},
+			{"UpdateProject", store.UpdateProject(ctx, &moved), management.ErrConflict},
+			{"UpdateKey", store.UpdateKey(ctx, &key), management.ErrConflict},
+			{"CreateOrganization", store.CreateOrganization(ctx, c.here), management.ErrConflict},
+			{"CreateMembership", store.CreateMembership(ctx, &c.before.Memberships[0]), management.ErrConflict},
+			{"SetTOTP", store.SetTOTP(ctx, &management.TOTP{User: 99, Secret: binary, Created: s.now}), management.ErrNotFound},
+			{"SetBackupCodes", store.SetBackupCodes(ctx, 99, []management.BackupCode{{User: 99, Hash: binary, Created: s.now}}), management.ErrNotFound},
+			{"CreateProject", store.CreateProject(ctx, management.NewProject(&management.Organization{ID: uuid.New()}, "x")), management.ErrNotFound},
+			{"DeleteUser", store.DeleteUser(ctx, 99), management.ErrNotFound},
+		} {
+			if !errors.Is(tt.err, tt.want) {
+				return fmt.Errorf("%s: error %w, want %w", tt.call, tt.err, tt.want)
+			}
+		}
+		return store.DeletePendingTOTP(ctx, c.ann.ID)
+	})
+	must(t, err)
+	c.before.PendingTOTPs[c.ann.ID] = nil
+	want(t, "what was there, but one thing", c.before)(c.survey(t, s.another(t)), nil)
+}
+
+func testConcurrentAtomic(t *testing.T, s *suite) {
+	ctx := t.Context()
+	ann, bob := s.user(t, "ann"), s.user(t, "bob")
+	must(t, s.SetPendingTOTP(ctx, &management.PendingTOTP{User: ann.ID, Secret: binary, Expires: s.now}))
+	stores := []Store{s.Store, s.another(t)}
+	const writers, times = 8, 10
+	done := make(chan struct{})
+	var readers, wg sync.WaitGroup
+	for _, store := range stores {
+		readers.Go(func() {
+			for {
+				users, err := store.UsersByID(ctx, []int64{ann.ID, bob.ID})
+				if err != nil || len(users) != 2 || users[0].FirstName != users[1].FirstName {
+					t.Errorf("half a transaction: %+v, %v", users, err)
+					return
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for w := range writers {
+		wg.Go(func() {
+			for i := range times {
+				err := stores[w%2].Atomic(ctx, func(store management.Store) error {
+					p, err := store.PendingTOTP(ctx, ann.ID)
+					if err != nil {
+						return err
+					}
+					for _, id := range []int64{ann.ID, bob.ID} {
+						u, err := store.User(ctx, id)
+						if err != nil {
+							return err
+						}
+						u.FirstName = fmt.Sprintf("%d %d", w, i)
+						if err := store.UpdateUser(ctx, u); err != nil {
+							return err
+						}
+					}
+					p.Attempts++
+					return store.SetPendingTOTP(ctx, p)
+				})
+				if err != nil {
+					t.Errorf("Atomic: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(done)
+	readers.Wait()
+	p, err := s.another(t).PendingTOTP(ctx, ann.ID)
+	must(t, err)
+	if p.Attempts != writers*times {
+		t.Errorf("%d attempts are counted, want %d", p.Attempts, writers*times)
+	}
+}
+
+func testRaces(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	ann := s.user(t, "ann")
+	stores := []Store{s.Store, s.another(t)}
+	const runners, rounds = 8, 5
+	users := make([]management.User, runners)
+	for i := range users {
+		users[i] = *s.user(t, fmt.Sprint("runner ", i))
+	}
+	// free turns ErrConflict into defeat.
+	free := func(err error) (bool, error) {
+		if errors.Is(err, management.ErrConflict) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	for _, race := range []struct {
+		name    string
+		prepare func(round string) error
+		run     func(store management.Store, round string, i int) (won bool, err error)
+	}{
+		{"a new user's address", nil, func(store management.Store, round string, _ int) (bool, error) {
+			u := s.newUser("one")
+			u.Email, u.DistinctID = round+"@new.example", uuid.NewString()
+			return free(store.CreateUser(ctx, &u))
+		}},
+		{"another address", nil, func(store management.Store, round string, i int) (bool, error) {
+			u := users[i]
+			u.Email = round + "@another.example"
+			return free(store.UpdateUser(ctx, &u))
+		}},
+		{"another address, in transactions", nil, func(store management.Store, round string, i int) (bool, error) {
+			return free(store.Atomic(ctx, func(store management.Store) error {
+				u, err := store.User(ctx, users[i].ID)
+				if err != nil {
+					return err
+				}
+				u.Email = round + "@atomic.example"
+				return store.UpdateUser(ctx, u)
+			}))
+		}},
+		{"a slug", nil, func(store management.Store, round string, _ int) (bool, error) {
+			return free(store.CreateOrganization(ctx, &management.Organization{ID: uuid.New(), Slug: round, Created: s.now, Updated: s.now}))
+		}},
+		{"a membership", func(string) error {
+			if err := s.DeleteMembership(ctx, o.ID, ann.ID); !errors.Is(err, management.ErrNotFound) {
+				return err
+			}
+			return nil
+		}, func(store management.Store, _ string, _ int) (bool, error) {
+			return free(store.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: ann.ID, Level: 1, Joined: s.now, Updated: s.now}))
+		}},
+		{"a backup code", func(round string) error {
+			return s.SetBackupCodes(ctx, ann.ID, []management.BackupCode{{User: ann.ID, Hash: []byte(round), Created: s.now}})
+		}, func(store management.Store, round string, _ int) (bool, error) {
+			return store.UseBackupCode(ctx, ann.ID, []byte(round))
+		}},
+		{"an e-mail token", func(round string) error {
+			return s.SetEmailToken(ctx, &management.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
+		}, func(store management.Store, _ string, _ int) (bool, error) {
+			return store.DeleteEmailToken(ctx, ann.ID)
+		}},
+		{"an e-mail token, in transactions", func(round string) error {
+			return s.SetEmailToken(ctx, &management.EmailToken{User: ann.ID, Hash: []byte(round), Created: s.now, Expires: s.now})
+		}, func(store management.Store, _ string, _ int) (won bool, err error) {
+			err = store.Atomic(ctx, func(store management.Store) (err error) {
+				won, err = store.DeleteEmailToken(ctx, ann.ID)
+				return err
+			})
+			return won, err
+		}},
+	} {
+		for round := range rounds {
+			name := fmt.Sprint("round-", round)
+			if race.prepare != nil {
+				must(t, race.prepare(name))
+			}
+			var winners atomic.Int32
+			var wg sync.WaitGroup
+			start := make(chan struct{})
+			for i := range runners {
+				wg.Go(func() {
+					<-start
+					won, err := race.run(stores[i%2], name, i)
+					if err != nil {
+						t.Errorf("%s: %v", race.name, err)
+					}
+					if won {
+						winners.Add(1)
+					}
+				})
+			}
+			close(start)
+			wg.Wait()
+			if n := winners.Load(); n != 1 {
+				t.Errorf("%s: %d of %d have won, want 1", race.name, n, runners)
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+func testMemberships(t *testing.T, s *suite) {
+	ctx := t.Context()
+	acme, other, empty := s.organization(t, "acme"), s.organization(t, "other"), s.organization(t, "empty")
+	ann, bob, eve := s.user(t, "ann"), s.user(t, "bob"), s.user(t, "eve")
+	eve.Active = false
+	ann.CurrentOrganization = &acme.ID
+	must(t, s.UpdateUser(ctx, eve))
+	must(t, s.UpdateUser(ctx, ann))
+	join := func(o *management.Organization, u *management.User, level, at int) *management.Membership {
+		t.Helper()
+		m := &management.Membership{
+			ID: uuid.New(), Organization: o.ID, User: u.ID, Level: level, Joined: s.now.Add(time.Duration(at) * time.Microsecond), Updated: s.now,
+		}
+		must(t, s.CreateMembership(ctx, m))
+		return m
+	}
+	bobs, anns, eves := join(acme, bob, management.LevelMember, 2), join(acme, ann, management.LevelOwner, 3), join(acme, eve, management.LevelAdmin, 1)
+	others := join(other, ann, management.LevelAdmin, 0)
+	wantAllSet(t, *anns)
+	type list = []management.Membership
+	check := func() {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			for _, m := range []*management.Membership{bobs, anns, eves, others} {
+				want(t, "Membership", m)(store.Membership(ctx, m.Organization, m.User))
+			}
+			want(t, "Members", list{*eves, *bobs, *anns})(store.Members(ctx, acme.ID))
+			want(t, "MembershipsOf", list{*others, *bobs, *anns})(store.MembershipsOf(ctx, []int64{bob.ID, 99, ann.ID, bob.ID}))
+		}
+	}
+	check()
+	want(t, "MembershipsOf many", list{*others, *eves, *bobs, *anns})(s.MembershipsOf(ctx, many(eve.ID, ann.ID, bob.ID)))
+	want(t, "MembershipsOf nobody", list(nil))(s.MembershipsOf(ctx, nil))
+	want(t, "MembershipsOf a stranger", list(nil))(s.MembershipsOf(ctx, []int64{99}))
+	want(t, "Members of none", list(nil))(s.Members(ctx, uuid.New()))
+	want(t, "Members of an empty organization", list(nil))(s.Members(ctx, empty.ID))
+	count := func(want map[uuid.UUID]int, ids ...uuid.UUID) {
+		t.Helper()
+		got, err := s.CountMembers(ctx, ids)
+		for _, id := range []uuid.UUID{acme.ID, other.ID, empty.ID} {
+			if got[id] != want[id] || err != nil {
+				t.Errorf("CountMembers(%v) = %v, %v; want %v", ids, got, err, want)
+			}
+		}
+	}
+	count(map[uuid.UUID]int{acme.ID: 2, other.ID: 1}, other.ID, acme.ID, empty.ID, uuid.New(), acme.ID) // eve is not active
+	count(map[uuid.UUID]int{acme.ID: 2}, acme.ID)
+	count(nil)
+
+	membership := func(id, organization uuid.UUID, user int64) *management.Membership {
+		return &management.Membership{ID: id, Organization: organization, User: user, Level: 1, Joined: s.now, Updated: s.now}
+	}
+	for _, tt := range []struct {
+		call string
+		err  error
+		want error
+	}{
+		{"CreateMembership that exists", s.CreateMembership(ctx, membership(uuid.New(), acme.ID, ann.ID)), management.ErrConflict},
+		{"CreateMembership with an ID that is taken", s.CreateMembership(ctx, membership(anns.ID, empty.ID, ann.ID)), management.ErrConflict},
+		{"CreateMembership of nobody", s.CreateMembership(ctx, membership(uuid.New(), acme.ID, 99)), management.ErrNotFound},
+		{"CreateMembership of no organization", s.CreateMembership(ctx, membership(uuid.New(), uuid.New(), ann.ID)), management.ErrNotFound},
+		{"UpdateMembership that does not exist", s.UpdateMembership(ctx, membership(uuid.New(), empty.ID, ann.ID)), management.ErrNotFound},
+		{"DeleteMembership that does not exist", s.DeleteMembership(ctx, empty.ID, ann.ID), management.ErrNotFound},
+		{"DeleteMembership of nobody", s.DeleteMembership(ctx, acme.ID, 99), management.ErrNotFound},
+	} {
+		wantError(t, tt.call, tt.want, tt.err)
+	}
+	check()
+
+	anns.Level, anns.Updated = management.LevelMember, s.now.Add(time.Hour)
+	must(t, s.UpdateMembership(ctx, anns))
+	check()
+	must(t, s.DeleteMembership(ctx, acme.ID, ann.ID))
+	wantErr(t, "Membership that is deleted", management.ErrNotFound)(s.Membership(ctx, acme.ID, ann.ID))
+	want(t, "Members", list{*eves, *bobs})(s.Members(ctx, acme.ID))
+	want(t, "MembershipsOf", list{*others})(s.MembershipsOf(ctx, []int64{ann.ID}))
+	want(t, "User who has left", ann)(s.User(ctx, ann.ID)) // the current organization is the caller's business
+	wantError(t, "DeleteMembership again", management.ErrNotFound, s.DeleteMembership(ctx, acme.ID, ann.ID))
+	count(map[uuid.UUID]int{acme.ID: 1, other.ID: 1}, other.ID, acme.ID)
+	join(acme, ann, management.LevelMember, 4)
+}

@@ -1,0 +1,131 @@
+package storetest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+func testOrganizations(t *testing.T, s *suite) {
+	ctx := t.Context()
+	want(t, "Organizations before there are any", []management.Organization(nil))(s.Organizations(ctx))
+	full := management.Organization{
+		ID: uuid.New(), Name: strings.Repeat("é", 64), Slug: "full", LogoMediaID: new(uuid.New()), PluginsAccessLevel: 9,
+		MemberJoinEmail: true, Enforce2FA: new(true), MembersCanInvite: new(true), MembersCanUseKeys: true, PublicSharing: true,
+		AIProcessingApproved: new(true), ExperimentStatsMethod: new("bayesian"), AnonymizeIPs: true, DefaultRoleID: new(uuid.New()),
+		AvailableFeatures: json.RawMessage(`[{"key":"sso","n":1.50}]`), CustomerID: new("cus_1"), Active: new(true), NotActiveReason: new("unpaid 💥"),
+		Created: s.now, Updated: s.now.Add(time.Hour),
+	}
+	wantAllSet(t, full)
+	bare := management.Organization{ID: uuid.New(), Slug: "bare", Created: s.now.Add(time.Microsecond), Updated: s.now}
+	oldest := management.Organization{ID: uuid.New(), Slug: "oldest", Created: s.now.Add(-time.Microsecond), Updated: s.now}
+	for _, o := range []*management.Organization{&full, &bare, &oldest} {
+		given := *o
+		must(t, s.CreateOrganization(ctx, &given))
+		given.Name = "the caller's copy"
+	}
+	check := func() {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			for _, o := range []*management.Organization{&full, &bare, &oldest} {
+				want(t, "Organization", o)(store.Organization(ctx, o.ID))
+			}
+			want(t, "Organizations", []management.Organization{oldest, full, bare})(store.Organizations(ctx))
+		}
+	}
+	check()
+	got, err := s.Organization(ctx, full.ID)
+	must(t, err)
+	got.Name = "the caller's copy"
+	check()
+	want(t, "OrganizationsByID", []management.Organization{oldest, bare})(
+		s.OrganizationsByID(ctx, []uuid.UUID{bare.ID, uuid.New(), oldest.ID, bare.ID}))
+	want(t, "OrganizationsByID of none", []management.Organization(nil))(s.OrganizationsByID(ctx, nil))
+	want(t, "OrganizationsByID of one unknown", []management.Organization(nil))(s.OrganizationsByID(ctx, []uuid.UUID{uuid.New()}))
+
+	organization := func(id uuid.UUID, slug string) *management.Organization {
+		return &management.Organization{ID: id, Name: "never", Slug: slug, Created: s.now, Updated: s.now}
+	}
+	for _, tt := range []struct {
+		call string
+		err  error
+		want error
+	}{
+		{"CreateOrganization with an ID that is taken", s.CreateOrganization(ctx, organization(bare.ID, "free")), management.ErrConflict},
+		{"CreateOrganization with a slug that is taken", s.CreateOrganization(ctx, organization(uuid.New(), "full")), management.ErrConflict},
+		{"UpdateOrganization with a slug that is taken", s.UpdateOrganization(ctx, organization(bare.ID, "full")), management.ErrConflict},
+		{"UpdateOrganization of none", s.UpdateOrganization(ctx, organization(uuid.New(), "free")), management.ErrNotFound},
+		{"DeleteOrganization of none", s.DeleteOrganization(ctx, uuid.New()), management.ErrNotFound},
+	} {
+		wantError(t, tt.call, tt.want, tt.err)
+	}
+	wantErr(t, "Organization that is unknown", management.ErrNotFound)(s.Organization(ctx, uuid.New()))
+	check()
+
+	before := full
+	full = management.Organization{ID: full.ID, Slug: "other", Created: full.Created, Updated: s.now}
+	must(t, s.UpdateOrganization(ctx, &full))
+	before.ID, before.Created = bare.ID, bare.Created // and the slug that is free now
+	bare = before
+	must(t, s.UpdateOrganization(ctx, &bare))
+	check()
+	for bit := range 4 {
+		alternate(&full, bit)
+		must(t, s.UpdateOrganization(ctx, &full))
+		want(t, "Organization", &full)(s.Organization(ctx, full.ID))
+	}
+}
+
+func testDeleteOrganization(t *testing.T, s *suite) {
+	ctx := t.Context()
+	kept := s.organization(t, "kept")
+	gone := s.organization(t, "gone")
+	p, q, r := s.project(t, kept), s.project(t, gone), s.project(t, gone)
+	ann, bob, eve := s.user(t, "ann"), s.user(t, "bob"), s.user(t, "eve")
+	ann.CurrentOrganization, ann.CurrentProject = &gone.ID, &r.ID
+	bob.CurrentOrganization, bob.CurrentProject = &kept.ID, &p.ID
+	eve.CurrentOrganization, eve.CurrentProject = &kept.ID, &q.ID // by another's mistake
+	for _, u := range []*management.User{ann, bob, eve} {
+		must(t, s.UpdateUser(ctx, u))
+	}
+	s.furnish(t, bob, kept, p)
+	s.furnish(t, ann, gone, q)
+	must(t, s.SetScene(ctx, management.Scene{User: ann.ID, Project: p.ID, Scene: "kept", Dashboard: 1}))
+	before, err := survey(ctx, s, ann.ID, bob.ID, eve.ID)
+	must(t, err)
+
+	must(t, s.DeleteOrganization(ctx, gone.ID))
+	before.Users[0].CurrentOrganization, before.Users[0].CurrentProject = nil, nil
+	before.Users[2].CurrentProject = nil
+	before.Organizations, before.Projects = []management.Organization{*kept}, []management.Project{*p}
+	before.Memberships, before.Scenes = keep(before.Memberships, func(m management.Membership) bool { return m.User == bob.ID }),
+		keep(before.Scenes, func(sc management.Scene) bool { return sc.Project == p.ID })
+	for _, store := range []Store{s.Store, s.another(t)} {
+		after, err := survey(ctx, store, ann.ID, bob.ID, eve.ID)
+		want(t, "what is left", before)(after, err)
+		for _, project := range []*management.Project{q, r} {
+			wantErr(t, "Project", management.ErrNotFound)(store.Project(ctx, project.ID))
+			wantErr(t, "ProjectByKey", management.ErrNotFound)(store.ProjectByKey(ctx, project.APIKey))
+		}
+		wantErr(t, "Organization", management.ErrNotFound)(store.Organization(ctx, gone.ID))
+		want(t, "Members", []management.Membership(nil))(store.Members(ctx, gone.ID))
+	}
+	wantError(t, "DeleteOrganization again", management.ErrNotFound, s.DeleteOrganization(ctx, gone.ID))
+	s.organization(t, "gone")
+}
+
+// keep returns the elements of a list that are to stay.
+func keep[T any](list []T, stays func(T) bool) []T {
+	var kept []T
+	for _, v := range list {
+		if stays(v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,162 @@
+package storetest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+func testProjectRecords(t *testing.T, s *suite) {
+	ctx := t.Context()
+	acme, other, empty := s.organization(t, "acme"), s.organization(t, "other"), s.organization(t, "empty")
+	full := management.Project{
+		UUID: uuid.New(), Organization: acme.ID, Name: strings.Repeat("é", 200), APIKey: "phc_full", SecretHash: management.HashKey("phs_full"),
+		SecretPrevHash: management.HashKey("phs_before"), Timezone: "Europe/Zurich", AnonymizeIPs: true, SnippetOnboarding: true,
+		Onboarding: json.RawMessage(`{"flags":true,"n":1.50}`), Demo: true, AccessControl: true, Created: s.now.Add(time.Hour), Updated: s.now,
+	}
+	wantAllSet(t, full, "ID", "IngestedEvent")
+	bare := management.Project{UUID: uuid.New(), Organization: other.ID, APIKey: "phc_bare", Created: s.now, Updated: s.now}
+	third := management.Project{UUID: uuid.New(), Organization: acme.ID, APIKey: "phc_third", Created: s.now, Updated: s.now}
+	for _, p := range []*management.Project{&full, &bare, &third} { // secret keys that do not exist are no conflict
+		given := *p
+		must(t, s.CreateProject(ctx, &given))
+		p.ID = given.ID
+		given.Name = "the caller's copy"
+	}
+	if full.ID < 1 || bare.ID <= full.ID || third.ID <= bare.ID {
+		t.Errorf("project IDs %d, %d, %d; want ascending ones from 1 on", full.ID, bare.ID, third.ID)
+	}
+	type list = []management.Project
+	check := func() {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			for _, p := range []*management.Project{&full, &bare, &third} {
+				want(t, "Project", p)(store.Project(ctx, p.ID))
+				want(t, "ProjectByKey", p)(store.ProjectByKey(ctx, p.APIKey))
+			}
+			want(t, "Projects", list{full, bare, third})(store.Projects(ctx))
+		}
+	}
+	check()
+	got, err := s.Project(ctx, full.ID)
+	must(t, err)
+	got.Name = "the caller's copy"
+	check()
+	want(t, "ProjectsOf", list{full, bare, third})(s.ProjectsOf(ctx, []uuid.UUID{other.ID, acme.ID, uuid.New(), empty.ID, other.ID}))
+	want(t, "ProjectsOf one", list{full, third})(s.ProjectsOf(ctx, []uuid.UUID{acme.ID}))
+	want(t, "ProjectsOf an empty organization", list(nil))(s.ProjectsOf(ctx, []uuid.UUID{empty.ID}))
+	want(t, "ProjectsOf none", list(nil))(s.ProjectsOf(ctx, nil))
+	wantErr(t, "Project that is unknown", management.ErrNotFound)(s.Project(ctx, 99))
+	wantErr(t, "ProjectByKey that is unknown", management.ErrNotFound)(s.ProjectByKey(ctx, "phc_nobody"))
+
+	for _, tt := range []struct {
+		name string
+		set  func(*management.Project)
+		want error
+	}{
+		{"UUID", func(p *management.Project) { p.UUID = full.UUID }, management.ErrConflict},
+		{"API key", func(p *management.Project) { p.APIKey = full.APIKey }, management.ErrConflict},
+		{"secret key", func(p *management.Project) { p.SecretHash = full.SecretHash }, management.ErrConflict},
+		{"organization", func(p *management.Project) { p.Organization = uuid.New() }, management.ErrNotFound},
+	} {
+		fresh, changed := *management.NewProject(acme, "never"), bare
+		tt.set(&fresh)
+		wantError(t, "CreateProject with a wrong "+tt.name, tt.want, s.CreateProject(ctx, &fresh))
+		changed.Name = "never"
+		tt.set(&changed)
+		wantError(t, "UpdateProject with a wrong "+tt.name, tt.want, s.UpdateProject(ctx, &changed))
+	}
+	unknown := *management.NewProject(acme, "never")
+	unknown.ID = 99
+	wantError(t, "UpdateProject of none", management.ErrNotFound, s.UpdateProject(ctx, &unknown))
+	wantError(t, "DeleteProject of none", management.ErrNotFound, s.DeleteProject(ctx, 99))
+	check()
+
+	before := full
+	full = management.Project{ID: full.ID, UUID: full.UUID, Organization: empty.ID, APIKey: "phc_rolled", Created: s.now, Updated: s.now}
+	must(t, s.UpdateProject(ctx, &full))
+	wantErr(t, "ProjectByKey of a key that was replaced", management.ErrNotFound)(s.ProjectByKey(ctx, before.APIKey))
+	before.ID, before.UUID = bare.ID, bare.UUID // and the keys that are free now
+	bare = before
+	must(t, s.UpdateProject(ctx, &bare))
+	check()
+	want(t, "ProjectsOf", list{full})(s.ProjectsOf(ctx, []uuid.UUID{empty.ID, other.ID}))
+	for bit := range 4 {
+		alternate(&third, bit)
+		must(t, s.UpdateProject(ctx, &third))
+		third.IngestedEvent = false // whatever was asked for
+		want(t, "Project", &third)(s.Project(ctx, third.ID))
+	}
+
+	last := s.project(t, acme)
+	must(t, s.DeleteProject(ctx, last.ID))
+	if next := s.project(t, acme); next.ID <= last.ID {
+		t.Errorf("project %d comes after project %d, which is deleted", next.ID, last.ID)
+	}
+}
+
+func testDeleteProject(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p, gone := s.project(t, o), s.project(t, o)
+	ann, bob := s.user(t, "ann"), s.user(t, "bob")
+	ann.CurrentOrganization, ann.CurrentProject = &o.ID, &gone.ID
+	bob.CurrentOrganization, bob.CurrentProject = &o.ID, &p.ID
+	must(t, s.UpdateUser(ctx, ann))
+	must(t, s.UpdateUser(ctx, bob))
+	s.furnish(t, ann, o, gone)
+	s.furnish(t, bob, o, p)
+	before, err := survey(ctx, s, ann.ID, bob.ID)
+	must(t, err)
+
+	must(t, s.DeleteProject(ctx, gone.ID))
+	before.Users[0].CurrentProject = nil
+	before.Projects = before.Projects[:1]
+	before.Scenes = keep(before.Scenes, func(sc management.Scene) bool { return sc.Project == p.ID })
+	for _, store := range []Store{s.Store, s.another(t)} {
+		after, err := survey(ctx, store, ann.ID, bob.ID)
+		want(t, "what is left", before)(after, err)
+		wantErr(t, "Project that is deleted", management.ErrNotFound)(store.Project(ctx, gone.ID))
+		wantErr(t, "ProjectByKey of one that is deleted", management.ErrNotFound)(store.ProjectByKey(ctx, gone.APIKey))
+		want(t, "ProjectsOf", []management.Project{*p})(store.ProjectsOf(ctx, []uuid.UUID{o.ID}))
+	}
+	wantError(t, "DeleteProject again", management.ErrNotFound, s.DeleteProject(ctx, gone.ID))
+	wantError(t, "UpdateProject that is deleted", management.ErrNotFound, s.UpdateProject(ctx, gone))
+}
+
+func testIngestedEvent(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p, quiet := s.project(t, o), s.project(t, o)
+	check := func() {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			for _, project := range []*management.Project{p, quiet} {
+				want(t, "Project", project)(store.Project(ctx, project.ID))
+				want(t, "ProjectByKey", project)(store.ProjectByKey(ctx, project.APIKey))
+			}
+			want(t, "Projects", []management.Project{*p, *quiet})(store.Projects(ctx))
+		}
+	}
+	check()
+	e := s.event("page", "u", `{}`)
+	e.Project = p.ID
+	s.write(t, e)
+	p.IngestedEvent = true
+	check()
+
+	stale := *p // read before the event came
+	stale.Name, stale.IngestedEvent = "another name", false
+	must(t, s.UpdateProject(ctx, &stale))
+	p.Name = stale.Name
+	check()
+	daring := *quiet
+	daring.IngestedEvent = true
+	must(t, s.UpdateProject(ctx, &daring))
+	check()
+}

@@ -1,0 +1,250 @@
+package storetest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+func testUsers(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p := s.project(t, o)
+	full := management.User{
+		UUID: uuid.New(), DistinctID: "it's \"quoted\" \\ ; --", Active: true, Staff: true, Joined: s.now,
+		Email: "zoë@example.com", PendingEmail: "zoe@example.com", EmailVerified: new(true),
+		PasswordHash: "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA",
+		FirstName:    strings.Repeat("é", 150), LastName: "O'Neill 💥",
+		CurrentOrganization: &o.ID, CurrentProject: &p.ID, Notifications: json.RawMessage(`{"plugin_disabled":false,"n":1.50}`),
+		AnonymizeData: new(true), AllowImpersonation: new(true), ToolbarMode: new("toolbar"),
+		EventsColumnConfig: json.RawMessage(`{"active":["a","\u0000"]}`), SeenProductIntroFor: json.RawMessage(`{"x":true}`),
+		ThemeMode: new("dark"), HedgehogConfig: json.RawMessage(`{"color":"é","big":12345678901234567890}`), SidebarSuggestions: new(true),
+		ShortcutPosition: new("hidden"), Role: new("founder"), PasskeysFor2FA: new(true),
+	}
+	wantAllSet(t, full, "ID")
+	bare := management.User{UUID: uuid.New(), DistinctID: "bare", Email: "bare@example.com", Joined: s.now}
+	for _, u := range []*management.User{&full, &bare} {
+		given := *u
+		must(t, s.CreateUser(ctx, &given))
+		u.ID = given.ID
+		given.FirstName = "the caller's copy"
+	}
+	if full.ID < 1 || bare.ID <= full.ID {
+		t.Errorf("user IDs %d, %d; want ascending ones from 1 on", full.ID, bare.ID)
+	}
+	check := func() {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			for _, u := range []*management.User{&full, &bare} {
+				want(t, "User", u)(store.User(ctx, u.ID))
+				want(t, "UserByUUID", u)(store.UserByUUID(ctx, u.UUID))
+				want(t, "UserByEmail", u)(store.UserByEmail(ctx, u.Email))
+			}
+			want(t, "UsersByID", []management.User{full, bare})(store.UsersByID(ctx, []int64{full.ID, bare.ID}))
+		}
+	}
+	check()
+	got, err := s.User(ctx, full.ID)
+	must(t, err)
+	got.FirstName = "the caller's copy"
+	check()
+
+	for name, err := range map[string]error{
+		"UpdateUser": s.UpdateUser(ctx, &management.User{ID: 99, UUID: uuid.New(), DistinctID: "x", Email: "x@example.com", Joined: s.now}),
+		"DeleteUser": s.DeleteUser(ctx, 99),
+	} {
+		wantError(t, name+" of nobody", management.ErrNotFound, err)
+	}
+	wantErr(t, "User 99", management.ErrNotFound)(s.User(ctx, 99))
+	wantErr(t, "UserByUUID of nobody", management.ErrNotFound)(s.UserByUUID(ctx, uuid.New()))
+	wantErr(t, "UserByEmail of nobody", management.ErrNotFound)(s.UserByEmail(ctx, full.PendingEmail))
+	for _, tt := range []struct {
+		name string
+		set  func(*management.User)
+		want error
+	}{
+		{"UUID", func(u *management.User) { u.UUID = full.UUID }, management.ErrConflict},
+		{"distinct ID", func(u *management.User) { u.DistinctID = full.DistinctID }, management.ErrConflict},
+		{"address", func(u *management.User) { u.Email = full.Email }, management.ErrConflict},
+		{"organization", func(u *management.User) { u.CurrentOrganization = new(uuid.New()) }, management.ErrNotFound},
+		{"project", func(u *management.User) { u.CurrentProject = new(int64(99)) }, management.ErrNotFound},
+	} {
+		fresh, changed := s.newUser("fresh"), bare
+		tt.set(&fresh)
+		wantError(t, "CreateUser with a wrong "+tt.name, tt.want, s.CreateUser(ctx, &fresh))
+		changed.FirstName = "never"
+		tt.set(&changed)
+		wantError(t, "UpdateUser with a wrong "+tt.name, tt.want, s.UpdateUser(ctx, &changed))
+	}
+	check()
+
+	// An address that is wanted is not taken.
+	bare.PendingEmail = full.PendingEmail
+	must(t, s.UpdateUser(ctx, &bare))
+	bare.PendingEmail = full.Email
+	must(t, s.UpdateUser(ctx, &bare))
+	check()
+
+	// Everything can be taken away, and be set later.
+	before := full
+	full = management.User{ID: full.ID, UUID: full.UUID, DistinctID: full.DistinctID, Email: "new@example.com", Joined: s.now}
+	must(t, s.UpdateUser(ctx, &full))
+	before.ID, before.UUID, before.DistinctID = bare.ID, bare.UUID, bare.DistinctID // and the address that is free now
+	bare = before
+	must(t, s.UpdateUser(ctx, &bare))
+	check()
+	for bit := range 4 {
+		alternate(&full, bit)
+		must(t, s.UpdateUser(ctx, &full))
+		want(t, "User", &full)(s.User(ctx, full.ID))
+	}
+
+	last := s.user(t, "last")
+	must(t, s.DeleteUser(ctx, last.ID))
+	if next := s.user(t, "next"); next.ID <= last.ID {
+		t.Errorf("user %d comes after user %d, who is deleted", next.ID, last.ID)
+	}
+	check()
+}
+
+func testUserList(t *testing.T, s *suite) {
+	ctx := t.Context()
+	var users []management.User // a to e
+	for i, name := range []string{"a", "b", "c", "d", "e"} {
+		u := s.newUser(name)
+		u.Active, u.Staff = name != "b", name < "c" || name == "e"
+		u.Joined = s.now.AddDate(0, 0, -i)
+		must(t, s.CreateUser(ctx, &u))
+		users = append(users, u)
+	}
+	for _, tt := range []struct {
+		name          string
+		filter        management.UserFilter
+		limit, offset int
+		want          string
+		total         int
+	}{
+		{"all who are active", management.UserFilter{}, 1000, 0, "acde", 4},
+		{"the first page", management.UserFilter{}, 3, 0, "acd", 4},
+		{"the last page", management.UserFilter{}, 3, 3, "e", 4},
+		{"just behind the end", management.UserFilter{}, 3, 4, "", 4},
+		{"far behind the end", management.UserFilter{}, 3, 1000, "", 4},
+		{"staff", management.UserFilter{Staff: new(true)}, 10, 0, "ae", 2},
+		{"the second of the staff", management.UserFilter{Staff: new(true)}, 1, 1, "e", 2},
+		{"no staff", management.UserFilter{Staff: new(false)}, 1, 0, "c", 2},
+		{"an address", management.UserFilter{Email: new("d@example.com")}, 10, 0, "d", 1},
+		{"part of an address", management.UserFilter{Email: new("d@example")}, 10, 0, "", 0},
+		{"the address of who is not active", management.UserFilter{Email: new("b@example.com")}, 10, 0, "", 0},
+		{"an ID", management.UserFilter{ID: &users[2].ID}, 10, 0, "c", 1},
+		{"an ID, behind the end", management.UserFilter{ID: &users[2].ID}, 10, 1, "", 1},
+		{"the ID of who is not active", management.UserFilter{ID: &users[1].ID}, 10, 0, "", 0},
+		{"all filters", management.UserFilter{ID: &users[4].ID, Email: new("e@example.com"), Staff: new(true)}, 10, 0, "e", 1},
+		{"filters that exclude each other", management.UserFilter{ID: &users[4].ID, Staff: new(false)}, 10, 0, "", 0},
+	} {
+		var list []management.User
+		for _, name := range tt.want {
+			list = append(list, users[name-'a'])
+		}
+		wantPage(t, "Users: "+tt.name, list, tt.total)(s.Users(ctx, tt.filter, tt.limit, tt.offset))
+	}
+
+	want(t, "UsersByID of nobody", []management.User(nil))(s.UsersByID(ctx, nil))
+	want(t, "UsersByID of a stranger", []management.User(nil))(s.UsersByID(ctx, []int64{1000}))
+	want(t, "UsersByID", []management.User{users[0], users[1], users[4]})(
+		s.UsersByID(ctx, []int64{users[4].ID, 1000, users[0].ID, users[1].ID, users[0].ID}))
+	want(t, "UsersByID of many", users)(s.UsersByID(ctx, many(users[4].ID, users[3].ID, users[2].ID, users[1].ID, users[0].ID)))
+}
+
+// many returns IDs among thousands that do not exist.
+func many(ids ...int64) []int64 {
+	var list []int64
+	for _, id := range ids {
+		list = append(list, id)
+		for i := range int64(1000) {
+			list = append(list, 1_000_000*(id+1)-i)
+		}
+	}
+	return list
+}
+
+func testDeleteUser(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p := s.project(t, o)
+	ann, bob := s.user(t, "ann"), s.user(t, "bob")
+	s.furnish(t, bob, o, p)
+	before, err := survey(ctx, s, ann.ID, bob.ID)
+	must(t, err)
+	s.furnish(t, ann, o, p)
+	must(t, s.DeleteUser(ctx, ann.ID))
+
+	after, err := survey(ctx, s.another(t), ann.ID, bob.ID)
+	must(t, err)
+	var log []management.Activity
+	for _, a := range after.Activities {
+		if a.ItemID != ann.Email {
+			log = append(log, a)
+		} else if a.User != nil || a.Organization == nil || a.Project == nil {
+			t.Errorf("activity of a user who is deleted: %+v", a)
+		}
+	}
+	if len(log)+1 != len(after.Activities) {
+		t.Errorf("%d entries, want one of who is deleted", len(after.Activities))
+	}
+	after.Activities = log
+	before.Users = slices.DeleteFunc(before.Users, func(u management.User) bool { return u.ID == ann.ID })
+	want(t, "what others have", before)(after, nil)
+	wantErr(t, "the key of who is deleted", management.ErrNotFound)(s.Key(ctx, ann.Email))
+	want(t, "Members", before.Memberships)(s.Members(ctx, o.ID))
+	wantErr(t, "the user who is deleted", management.ErrNotFound)(s.UserByEmail(ctx, ann.Email))
+	wantError(t, "DeleteUser again", management.ErrNotFound, s.DeleteUser(ctx, ann.ID))
+
+	again := s.user(t, "ann") // nothing is taken any more
+	s.furnish(t, again, o, p)
+}
+
+func testScenes(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p, q := s.project(t, o), s.project(t, o)
+	ann, bob := s.user(t, "ann"), s.user(t, "bob")
+	long := strings.Repeat("é", 200)
+	scene := func(u *management.User, p *management.Project, name string, dashboard int64) management.Scene {
+		return management.Scene{User: u.ID, Project: p.ID, Scene: name, Dashboard: dashboard}
+	}
+	scenes := []management.Scene{
+		scene(ann, q, "Person", 5), scene(bob, p, "Person", 6), scene(ann, p, "person", 3), scene(ann, p, "Person", 1<<31-1), scene(ann, p, long, 1),
+	}
+	for _, sc := range scenes {
+		must(t, s.SetScene(ctx, sc))
+	}
+	scenes[0].Dashboard = 42 // which does not move it
+	must(t, s.SetScene(ctx, scenes[0]))
+	check := func(call string, users []int64, list ...management.Scene) {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			got, err := store.Scenes(ctx, users)
+			slices.SortStableFunc(got, func(a, b management.Scene) int { return int(a.User - b.User) })
+			want(t, call, list)(got, err)
+		}
+	}
+	check("Scenes", []int64{bob.ID, ann.ID, 99, ann.ID}, scenes[0], scenes[2], scenes[3], scenes[4], scenes[1])
+	check("Scenes of one", []int64{bob.ID}, scenes[1])
+	check("Scenes of nobody", nil)
+	check("Scenes of a stranger", []int64{99})
+	want(t, "Scenes of many", scenes[1:2])(s.Scenes(ctx, many(bob.ID)))
+
+	wantError(t, "SetScene of nobody", management.ErrNotFound, s.SetScene(ctx, management.Scene{User: 99, Project: p.ID, Scene: "x", Dashboard: 1}))
+	wantError(t, "SetScene of no project", management.ErrNotFound, s.SetScene(ctx, management.Scene{User: bob.ID, Project: 99, Scene: "x", Dashboard: 1}))
+	must(t, s.DeleteScene(ctx, ann.ID, p.ID, "Person"))
+	must(t, s.DeleteScene(ctx, ann.ID, p.ID, "Person"))
+	must(t, s.DeleteScene(ctx, 99, 99, "x"))
+	check("Scenes after a deletion", []int64{ann.ID, bob.ID}, scenes[0], scenes[2], scenes[4], scenes[1])
+	must(t, s.SetScene(ctx, scenes[3]))
+	check("Scenes", []int64{ann.ID}, scenes[0], scenes[2], scenes[4], scenes[3])
+}

@@ -1,0 +1,43 @@
+package management
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// The limits of management.md §2.6 on attempts to guess or to annoy. They are
+// kept in the Store, so that neither a restart nor another process gives new
+// attempts; while the Store does not work there are none.
+var (
+	userAttempts      = Limit{5, time.Minute}
+	verificationMails = Limit{6, 24 * time.Hour}
+	emailProofs       = Limit{6, 20 * time.Minute}
+	secondFactors     = Limit{6, 20 * time.Minute}
+	signIns           = Limit{30, 10 * time.Minute}
+)
+
+// throttle counts an attempt and returns an ErrThrottled if there were too many.
+func (s *Service) throttle(ctx context.Context, bucket string, l Limit) error {
+	wait, err := s.store.Throttle(ctx, bucket, l, s.now())
+	if err != nil {
+		return fmt.Errorf("management: count an attempt: %w", err)
+	}
+	if wait > 0 {
+		return throttled(wait)
+	}
+	return nil
+}
+
+func userBucket(u *User) string { return "user:" + strconv.FormatInt(u.ID, 10) }
+
+// countAttempt counts a request that carries a password or an address to try,
+// once for each request.
+func (s *Service) countAttempt(ctx context.Context, p *Principal) error {
+	if p.counted {
+		return nil
+	}
+	p.counted = true
+	return s.throttle(ctx, "attempt:"+userBucket(p.User), userAttempts)
+}

@@ -1,0 +1,427 @@
+package management
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/totp"
+)
+
+// The parameters of authenticators (management.md §5.1): those that all of them
+// know.
+const (
+	totpStep     = 30 // seconds
+	totpDigits   = 6
+	totpSecret   = 20 // bytes
+	totpLife     = 10 * time.Minute
+	totpAttempts = 5
+	mostDrift    = 10 // steps that a clock may be wrong
+	backupCodes  = 10
+)
+
+var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// A TwoFactorSetup is what an authenticator needs to know.
+type TwoFactorSetup struct {
+	Success    bool   `json:"success"`
+	Secret     string `json:"secret"`
+	OTPAuthURL string `json:"otpauth_url"`
+}
+
+// A TwoFactorPatch confirms an authenticator.
+type TwoFactorPatch struct {
+	Token Optional[json.RawMessage] `json:"token"` // a string or a number
+}
+
+// A TwoFactorStatus is what management.md §5.4 has.
+type TwoFactorStatus struct {
+	IsEnabled            bool     `json:"is_enabled"`
+	BackupCodes          []string `json:"backup_codes"`
+	BackupCodesRemaining int      `json:"backup_codes_remaining"`
+	Method               *string  `json:"method"`
+	HasPasskeys          bool     `json:"has_passkeys"`
+	HasTOTP              bool     `json:"has_totp"`
+	PasskeysFor2FA       bool     `json:"passkeys_enabled_for_2fa"`
+}
+
+var errTwoFactorUnavailable = invalid("", "2fa_not_available", "Two-factor authentication is not available: the server has no key to keep its secrets with.")
+
+func totpContext(user int64) string   { return fmt.Sprintf("totp:%d", user) }
+func backupContext(user int64) string { return fmt.Sprintf("backup:%d", user) }
+
+// StartTwoFactor makes a secret for an authenticator, which ConfirmTwoFactor puts
+// in force within ten minutes (management.md §5.2). What was in force before
+// stays so until then. Nobody can do it for somebody else. It needs scope
+// user:read, as it is a GET, and the rights to change accounts.
+func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) (*TwoFactorSetup, error) {
+	if err := p.Require("user:read"); err != nil {
+		return nil, err
+	}
+	u, err := s.self(ctx, s.store, p, ref)
+	if err != nil {
+		return nil, err
+	}
+	// It changes nothing yet, and as a GET could not carry a password.
+	if s.c.Mutations == MutationsOff && p.Key != nil {
+		return nil, errNoKeys
+	}
+	if s.box == nil {
+		return nil, errTwoFactorUnavailable
+	}
+	key, err := totp.Generate(totp.GenerateOpts{
+		Issuer: s.c.AppName, AccountName: u.Email, Period: totpStep, SecretSize: totpSecret, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("management: make a secret: %w", err)
+	}
+	pending := &PendingTOTP{User: u.ID, Secret: s.box.Seal([]byte(key.Secret()), totpContext(u.ID)), Expires: s.now().Add(totpLife)}
+	if err := s.store.SetPendingTOTP(ctx, pending); err != nil {
+		return nil, shown(err)
+	}
+	return &TwoFactorSetup{true, key.Secret(), key.URL()}, nil
+}
+
+// ConfirmTwoFactor turns two-factor authentication on with a code of the new
+// authenticator (management.md §5.3). It needs scope user:write.
+func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string, patch TwoFactorPatch) error {
+	if err := p.Require("user:write"); err != nil {
+		return err
+	}
+	if _, err := s.self(ctx, s.store, p, ref); err != nil {
+		return err
+	}
+	if err := s.stepUp(ctx, p); err != nil {
+		return err
+	}
+	if !patch.Token.Set || patch.Token.Null {
+		return invalid("token", "required", "This field is required.")
+	}
+	code, isCode := digits(scalar(patch.Token.Value))
+	var refused error // although the attempt is stored
+	var mail Message
+	err := s.store.Atomic(ctx, func(store Store) error {
+		refused = nil
+		u, err := s.self(ctx, store, p, ref)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		pending, err := store.PendingTOTP(ctx, u.ID)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if err != nil || !now.Before(pending.Expires) {
+			refused = invalid("", "setup_expired", "The setup has expired. Start again.")
+			return store.DeletePendingTOTP(ctx, p.User.ID)
+		}
+		secret, err := s.open(pending.Secret, u.ID)
+		if err != nil {
+			return err
+		}
+		step, ok := int64(0), false
+		if isCode {
+			step, ok = matchTOTP(secret, code, now, 0, -1)
+		}
+		if !ok {
+			refused = invalid("", "token_invalid", "Token is not valid")
+			if pending.Attempts++; pending.Attempts >= totpAttempts {
+				return store.DeletePendingTOTP(ctx, u.ID)
+			}
+			return store.SetPendingTOTP(ctx, pending)
+		}
+		device := &TOTP{User: u.ID, Secret: pending.Secret, Drift: int(step - now.Unix()/totpStep), LastStep: step, Created: now}
+		if err := store.SetTOTP(ctx, device); err != nil {
+			return err
+		}
+		if err := store.DeletePendingTOTP(ctx, u.ID); err != nil {
+			return err
+		}
+		mail = s.accountMail(u, KindTwoFactorOn)
+		return s.logSecurity(ctx, store, p, u, "two_factor_enabled")
+	})
+	if err != nil || refused != nil {
+		return firstOf(err, refused)
+	}
+	s.mail.send(mail)
+	return nil
+}
+
+// firstOf returns the first error that is not nil.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open returns the secret of an authenticator.
+func (s *Service) open(sealed []byte, user int64) (string, error) {
+	if s.box == nil {
+		return "", errTwoFactorUnavailable
+	}
+	secret, err := s.box.Open(sealed, totpContext(user))
+	if err != nil {
+		return "", fmt.Errorf("management: the secret of an authenticator cannot be read, was it sealed with another key? %w", err)
+	}
+	return string(secret), nil
+}
+
+// digits reads a code: up to six digits, in which blanks do not count.
+func digits(text string) (code string, ok bool) {
+	text = strings.ReplaceAll(strings.TrimSpace(text), " ", "")
+	if text == "" || len(text) > totpDigits || strings.Trim(text, "0123456789") != "" {
+		return "", false
+	}
+	return strings.Repeat("0", totpDigits-len(text)) + text, true
+}
+
+// matchTOTP returns the step that a code is for, if it is one within a step of
+// the authenticator's clock and after those that were used. All steps are tried,
+// so that the time it takes tells nothing.
+func matchTOTP(secret, code string, now time.Time, drift int, last int64) (step int64, ok bool) {
+	current := now.Unix()/totpStep + int64(drift)
+	for at := current + 1; at >= current-1; at-- {
+		want, err := totp.GenerateCodeCustom(secret, time.Unix(at*totpStep, 0), totp.ValidateOpts{
+			Period: totpStep, Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1,
+		})
+		if err == nil && subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 && at > last {
+			step, ok = at, true
+		}
+	}
+	return step, ok
+}
+
+// TwoFactorStatus says whether two-factor authentication is on, and shows the
+// user, but nobody else, the backup codes (management.md §5.4). It needs scope
+// user:read.
+func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string) (*TwoFactorStatus, error) {
+	if err := p.Require("user:read"); err != nil {
+		return nil, err
+	}
+	u, err := s.target(ctx, s.store, p, ref)
+	if err != nil {
+		return nil, err
+	}
+	status := &TwoFactorStatus{BackupCodes: []string{}}
+	switch _, err := s.store.TOTP(ctx, u.ID); {
+	case errors.Is(err, ErrNotFound):
+		return status, nil
+	case err != nil:
+		return nil, err
+	}
+	status.IsEnabled, status.HasTOTP, status.Method = true, true, new("TOTP")
+	codes, err := s.store.BackupCodes(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	status.BackupCodesRemaining = len(codes)
+	if s.c.HideBackupCodes || u.ID != p.User.ID || s.box == nil {
+		return status, nil
+	}
+	for _, c := range codes {
+		if c.Sealed == nil {
+			continue
+		}
+		code, err := s.box.Open(c.Sealed, backupContext(u.ID))
+		if err != nil {
+			return nil, fmt.Errorf("management: a backup code cannot be read, was it sealed with another key? %w", err)
+		}
+		status.BackupCodes = append(status.BackupCodes, string(code))
+	}
+	return status, nil
+}
+
+// NewBackupCodes replaces the backup codes of a user (management.md §5.5). It
+// needs scope user:write.
+func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) ([]string, error) {
+	if err := p.Require("user:write"); err != nil {
+		return nil, err
+	}
+	if _, err := s.self(ctx, s.store, p, ref); err != nil {
+		return nil, err
+	}
+	if err := s.stepUp(ctx, p); err != nil {
+		return nil, err
+	}
+	if s.box == nil {
+		return nil, invalid("", "2fa_not_enabled", "Two-factor authentication is not on.")
+	}
+	var codes []string
+	var mail Message
+	err := s.store.Atomic(ctx, func(store Store) error {
+		u, err := s.self(ctx, store, p, ref)
+		if err != nil {
+			return err
+		}
+		if _, err := store.TOTP(ctx, u.ID); err != nil {
+			if errors.Is(err, ErrNotFound) {
+				return invalid("", "2fa_not_enabled", "Two-factor authentication is not on.")
+			}
+			return err
+		}
+		codes = make([]string, backupCodes)
+		list := make([]BackupCode, backupCodes)
+		for i := range codes {
+			b := make([]byte, 5)
+			rand.Read(b) // never fails
+			codes[i] = lowerBase32.EncodeToString(b)
+			list[i] = BackupCode{User: u.ID, Hash: s.box.MAC([]byte(codes[i]), backupContext(u.ID)), Created: s.now()}
+			if !s.c.HideBackupCodes {
+				list[i].Sealed = s.box.Seal([]byte(codes[i]), backupContext(u.ID))
+			}
+		}
+		if err := store.SetBackupCodes(ctx, u.ID, list); err != nil {
+			return err
+		}
+		mail = s.accountMail(u, KindBackupCodes)
+		return s.logSecurity(ctx, store, p, u, "backup_codes_replaced")
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mail.send(mail)
+	return codes, nil
+}
+
+// DisableTwoFactor turns two-factor authentication off and forgets all of it
+// (management.md §5.6). It needs scope user:write.
+func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string) error {
+	if err := p.Require("user:write"); err != nil {
+		return err
+	}
+	if _, err := s.self(ctx, s.store, p, ref); err != nil {
+		return err
+	}
+	if err := s.stepUp(ctx, p); err != nil {
+		return err
+	}
+	var mail *Message
+	err := s.store.Atomic(ctx, func(store Store) error {
+		mail = nil
+		u, err := s.self(ctx, store, p, ref)
+		if err != nil {
+			return err
+		}
+		_, err = store.TOTP(ctx, u.ID)
+		on := err == nil
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		err = firstOf(store.DeleteTOTP(ctx, u.ID), store.DeletePendingTOTP(ctx, u.ID), store.SetBackupCodes(ctx, u.ID, nil))
+		if err != nil || !on {
+			return err
+		}
+		mail = new(s.accountMail(u, KindTwoFactorOff))
+		return s.logSecurity(ctx, store, p, u, "two_factor_disabled")
+	})
+	if err == nil && mail != nil {
+		s.mail.send(*mail)
+	}
+	return err
+}
+
+// A SecondFactor is the result of [Service.VerifySecondFactor].
+type SecondFactor struct {
+	OK     bool
+	Method string // totp or backup_code, if OK
+}
+
+// VerifySecondFactor checks a code of a user's authenticator, or a backup code,
+// which is then used up (management.md §5.7). It is for host applications that
+// sign users in. The error is ErrThrottled after too many attempts, and
+// ErrNotFound if the user does not have two-factor authentication.
+func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code string) (SecondFactor, error) {
+	tooMany := func(err error) error {
+		if e, ok := errors.AsType[*Error](err); ok && e.Kind == ErrThrottled {
+			return &Error{Kind: ErrThrottled, Code: "2fa_too_many_attempts", Detail: e.Detail, RetryAfter: e.RetryAfter}
+		}
+		return err
+	}
+	if err := s.throttle(ctx, "second-factor:"+user.String(), secondFactors); err != nil {
+		return SecondFactor{}, tooMany(err)
+	}
+	var result SecondFactor
+	var refused error
+	var mail *Message
+	err := s.store.Atomic(ctx, func(store Store) error {
+		result, refused, mail = SecondFactor{}, nil, nil
+		u, err := store.UserByUUID(ctx, user)
+		if err != nil || !u.Active {
+			return shown(orNotFound(err))
+		}
+		device, err := store.TOTP(ctx, u.ID)
+		if err != nil {
+			return shown(err)
+		}
+		now := s.now()
+		if wait := device.locked(now); wait > 0 {
+			refused = tooMany(throttled(wait))
+			return nil
+		}
+		secret, err := s.open(device.Secret, u.ID)
+		if err != nil {
+			return err
+		}
+		if text, ok := digits(code); ok {
+			if step, ok := matchTOTP(secret, text, now, device.Drift, device.LastStep); ok {
+				result = SecondFactor{true, "totp"}
+				device.LastStep = step
+				device.Drift = max(-mostDrift, min(int(step-now.Unix()/totpStep), mostDrift))
+			}
+		} else if text := backupText(code); text != "" {
+			for _, mac := range s.macs([]byte(text), backupContext(u.ID)) {
+				used, err := store.UseBackupCode(ctx, u.ID, mac)
+				if err != nil {
+					return err
+				}
+				if used {
+					result = SecondFactor{true, "backup_code"}
+					mail = new(s.accountMail(u, KindBackupCodeUsed))
+					break
+				}
+			}
+		}
+		device.Failures, device.FailedAt = device.Failures+1, &now
+		if result.OK {
+			device.Failures, device.FailedAt = 0, nil
+		}
+		return store.SetTOTP(ctx, device)
+	})
+	if err = firstOf(err, refused); err != nil {
+		return SecondFactor{}, err
+	}
+	if mail != nil {
+		s.mail.send(*mail)
+	}
+	return result, nil
+}
+
+// locked returns how long an authenticator takes no codes after failures: one
+// second, then two, four and so on.
+func (d *TOTP) locked(now time.Time) time.Duration {
+	if d.Failures == 0 || d.FailedAt == nil {
+		return 0
+	}
+	return d.FailedAt.Add(time.Second << min(d.Failures-1, 20)).Sub(now)
+}
+
+// backupText returns a backup code as it was given out, or "" for what cannot be
+// one.
+func backupText(text string) string {
+	text = strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(text))
+	if len(text) != lowerBase32.EncodedLen(5) {
+		return ""
+	}
+	return text
+}

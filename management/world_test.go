@@ -1,0 +1,512 @@
+package management_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/internal/password"
+	"github.com/flagstaff-go/flagstaff/management/memstore"
+)
+
+// A world is a Service over a store in memory, with a clock that stands still and
+// mail that goes nowhere, and somebody of each kind:
+//
+//	Acme    owner Ada, administrator Ben, member Cyd; projects Web and App
+//	Umbra   owner Dov; project Shop
+//	nobody  Sam of the staff; Eve, without a password; Old, who is not active
+//
+// All but Eve have the same password.
+type world struct {
+	*management.Service
+	t      testing.TB
+	store  *memstore.Store
+	clock  *clock
+	outbox *outbox
+	log    *notebook
+
+	acme, umbra                       *management.Organization
+	web, app, shop                    *management.Project
+	ada, ben, cyd, dov, sam, eve, old *management.User
+}
+
+const staple = "correct horse battery staple"
+
+// hashed is the hash of staple, which takes long to make.
+var hashed = sync.OnceValue(func() string {
+	hash, err := password.New().Hash(context.Background(), staple)
+	if err != nil {
+		panic(err)
+	}
+	return hash
+})
+
+// secretKey returns a key for Config.SecretKeys.
+func secretKey(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
+
+// begin is when each world begins.
+var begin = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
+func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
+	t.Helper()
+	w := &world{t: t, store: new(memstore.Store), clock: &clock{now: begin}, outbox: new(outbox), log: new(notebook)}
+	w.acme, w.umbra = w.organization("Acme"), w.organization("Umbra")
+	w.web, w.app, w.shop = w.project(w.acme, "Web"), w.project(w.acme, "App"), w.project(w.umbra, "Shop")
+	w.ada, w.ben, w.cyd, w.dov = w.user("ada"), w.user("ben"), w.user("cyd"), w.user("dov")
+	w.sam, w.eve, w.old = w.user("sam"), w.user("eve"), w.user("old")
+	w.join(w.ada, w.acme, management.LevelOwner, w.web)
+	w.join(w.ben, w.acme, management.LevelAdmin, w.web)
+	w.join(w.cyd, w.acme, management.LevelMember, w.web)
+	w.join(w.dov, w.umbra, management.LevelOwner, w.shop)
+	w.sam.Staff, w.eve.PasswordHash, w.old.Active = true, "", false
+	w.put(w.sam, w.eve, w.old)
+
+	c := management.Config{
+		Store: w.store, Mailer: w.outbox, AppURL: "https://flags.example.com/", SecretKeys: [][]byte{secretKey('a')},
+		Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, f := range configure {
+		f(&c)
+	}
+	w.Service = must(management.New(c))(t)
+	return w
+}
+
+// another returns a Service over the same store with another configuration, as
+// after a restart.
+func (w *world) another(configure func(*management.Config)) *world {
+	w.t.Helper()
+	other := *w
+	c := management.Config{
+		Store: w.store, Mailer: w.outbox, SecretKeys: [][]byte{secretKey('a')},
+		Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+	}
+	configure(&c)
+	other.Service = must(management.New(c))(w.t)
+	return &other
+}
+
+// must turns an error into the end of the test.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func (w *world) ok(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) organization(name string) *management.Organization {
+	w.t.Helper()
+	o := management.NewOrganization(name)
+	o.Created, o.Updated = begin, begin
+	w.ok(w.store.CreateOrganization(w.t.Context(), o))
+	return o
+}
+
+func (w *world) project(o *management.Organization, name string) *management.Project {
+	w.t.Helper()
+	p := management.NewProject(o, name)
+	p.Created, p.Updated = begin, begin
+	w.ok(w.store.CreateProject(w.t.Context(), p))
+	return p
+}
+
+func (w *world) user(name string) *management.User {
+	w.t.Helper()
+	u := &management.User{
+		UUID: uuid.Must(uuid.NewV7()), DistinctID: "d-" + name, Active: true, Joined: begin, Email: name + "@example.com",
+		FirstName: strings.ToUpper(name[:1]) + name[1:], PasswordHash: hashed(), ToolbarMode: new("toolbar"),
+	}
+	w.ok(w.store.CreateUser(w.t.Context(), u))
+	return u
+}
+
+// join makes a user a member and the project their current one, unless it is nil.
+func (w *world) join(u *management.User, o *management.Organization, level int, current *management.Project) {
+	w.t.Helper()
+	m := &management.Membership{
+		ID: uuid.Must(uuid.NewV7()), Organization: o.ID, User: u.ID, Level: level, Joined: w.clock.Now(), Updated: w.clock.Now(),
+	}
+	w.ok(w.store.CreateMembership(w.t.Context(), m))
+	if current != nil {
+		u.CurrentOrganization, u.CurrentProject = &o.ID, &current.ID
+		w.put(u)
+	}
+}
+
+// put stores users as they are.
+func (w *world) put(users ...*management.User) {
+	w.t.Helper()
+	for _, u := range users {
+		w.ok(w.store.UpdateUser(w.t.Context(), u))
+	}
+}
+
+// now returns what is stored of a user.
+func (w *world) now(u *management.User) *management.User {
+	w.t.Helper()
+	return must(w.store.User(w.t.Context(), u.ID))(w.t)
+}
+
+// as returns a Principal for a user without a key.
+func (w *world) as(u *management.User) *management.Principal {
+	w.t.Helper()
+	return must(w.PrincipalOf(w.t.Context(), u.UUID))(w.t)
+}
+
+// key returns a Principal for a user with a new key that may do everything, or
+// what is left of it.
+func (w *world) key(u *management.User, change ...func(*management.PersonalKey)) *management.Principal {
+	w.t.Helper()
+	value := management.NewPersonalKey()
+	k := &management.PersonalKey{
+		ID: uuid.NewString(), User: u.ID, Label: "test", Mask: "phx_...test", Hash: management.HashKey(value), Scopes: []string{"*"}, Created: begin,
+	}
+	for _, f := range change {
+		f(k)
+	}
+	w.ok(w.store.CreateKey(w.t.Context(), k))
+	return must(w.Authenticate(w.t.Context(), value, management.InHeader))(w.t)
+}
+
+func scopes(s ...string) func(*management.PersonalKey) {
+	return func(k *management.PersonalKey) { k.Scopes = s }
+}
+
+func onlyProjects(list ...*management.Project) func(*management.PersonalKey) {
+	return func(k *management.PersonalKey) {
+		for _, p := range list {
+			k.Projects = append(k.Projects, p.ID)
+		}
+	}
+}
+
+func onlyOrganizations(list ...*management.Organization) func(*management.PersonalKey) {
+	return func(k *management.PersonalKey) {
+		for _, o := range list {
+			k.Organizations = append(k.Organizations, o.ID)
+		}
+	}
+}
+
+// mails delivers what waits and returns it.
+func (w *world) mails() []management.Message {
+	w.t.Helper()
+	ended, cancel := context.WithCancel(w.t.Context())
+	cancel()
+	w.ok(w.Run(ended))
+	return w.outbox.take()
+}
+
+// activities returns the activity log, newest first.
+func (w *world) activities() []management.Activity {
+	w.t.Helper()
+	list, _, err := w.store.Activities(w.t.Context(), management.ActivityFilter{}, 1000, 0)
+	w.ok(err)
+	return list
+}
+
+// view returns how somebody without a key sees a user.
+func (w *world) view(u *management.User) *management.UserView {
+	w.t.Helper()
+	return must(w.User(w.t.Context(), w.as(u), "@me"))(w.t)
+}
+
+// patch changes a user with a JSON document, as a request does.
+func (w *world) patch(p *management.Principal, ref, body string) (*management.UserView, error) {
+	w.t.Helper()
+	return w.UpdateUser(w.t.Context(), p, ref, decode[management.UserPatch](w.t, body))
+}
+
+func decode[T any](t testing.TB, body string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("decode %.100s: %v", body, err)
+	}
+	return v
+}
+
+func encode(t testing.TB, v any) string {
+	t.Helper()
+	return string(must(json.Marshal(v))(t))
+}
+
+// fault says what is wrong, as "invalid max_length first_name": kind, code and
+// attr of an Error. It is "" if nothing is.
+func fault(err error) string {
+	if err == nil {
+		return ""
+	}
+	e, ok := errors.AsType[*management.Error](err)
+	if !ok {
+		return "failure: " + err.Error()
+	}
+	kinds := map[error]string{
+		management.ErrInvalid: "invalid", management.ErrUnauthenticated: "unauthenticated", management.ErrForbidden: "forbidden",
+		management.ErrThrottled: "throttled", management.ErrNotFound: "not found", management.ErrConflict: "conflict",
+	}
+	if e.Detail == "" || e.Code == "" || kinds[e.Kind] == "" || !errors.Is(err, e.Kind) || !strings.HasSuffix(e.Error(), e.Detail) {
+		return fmt.Sprintf("incomplete: %#v", e)
+	}
+	return strings.TrimSpace(kinds[e.Kind] + " " + e.Code + " " + e.Attr)
+}
+
+// checkFault checks what is wrong with the result of a call.
+func checkFault(t testing.TB, call string, err error, want string) {
+	t.Helper()
+	if got := fault(err); got != want {
+		t.Errorf("%s: %q (%v), want %q", call, got, err, want)
+	}
+}
+
+// hashing returns how many passwords were hashed during f. Each takes 19 MiB, and
+// nothing else takes as much.
+func hashing(f func()) int {
+	const each = 19 << 20
+	allocated := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.TotalAlloc
+	}
+	before := allocated()
+	f()
+	return int((allocated() - before) / each)
+}
+
+// A state is all that a store keeps of accounts.
+type state struct {
+	Users         []management.User
+	Scenes        []management.Scene
+	Keys          []management.PersonalKey
+	TOTPs         []management.TOTP
+	Pending       []management.PendingTOTP
+	Codes         []management.BackupCode
+	Tokens        []management.EmailToken
+	Organizations []management.Organization
+	Memberships   []management.Membership
+	Projects      []management.Project
+	Activities    []management.Activity
+}
+
+// state returns what is stored.
+func (w *world) state() *state {
+	w.t.Helper()
+	ctx := w.t.Context()
+	ids := make([]int64, 30)
+	for i := range ids {
+		ids[i] = int64(i + 1)
+	}
+	s := &state{
+		Users: must(w.store.UsersByID(ctx, ids))(w.t), Scenes: must(w.store.Scenes(ctx, ids))(w.t),
+		Organizations: must(w.store.Organizations(ctx))(w.t), Memberships: must(w.store.MembershipsOf(ctx, ids))(w.t),
+		Projects: must(w.store.Projects(ctx))(w.t), Activities: w.activities(),
+	}
+	for _, id := range ids {
+		s.Keys = append(s.Keys, must(w.store.Keys(ctx, id))(w.t)...)
+		s.Codes = append(s.Codes, must(w.store.BackupCodes(ctx, id))(w.t)...)
+		if d, err := w.store.TOTP(ctx, id); err == nil {
+			s.TOTPs = append(s.TOTPs, *d)
+		}
+		if d, err := w.store.PendingTOTP(ctx, id); err == nil {
+			s.Pending = append(s.Pending, *d)
+		}
+		if t, err := w.store.EmailToken(ctx, id); err == nil {
+			s.Tokens = append(s.Tokens, *t)
+		}
+	}
+	return s
+}
+
+// checkUnchanged checks that what is stored is as it was.
+func (w *world) checkUnchanged(call string, before *state) {
+	w.t.Helper()
+	if diff := cmp.Diff(before, w.state()); diff != "" {
+		w.t.Errorf("%s has changed the store (-before +after)\n%s", call, diff)
+	}
+}
+
+// A clock is one that tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// An outbox is a Mailer that keeps what it is given.
+type outbox struct {
+	mu   sync.Mutex
+	sent []management.Message
+
+	// refuse is asked about each message; nil takes all.
+	refuse func(ctx context.Context, m management.Message) error
+}
+
+func (o *outbox) Send(ctx context.Context, m management.Message) error {
+	if o.refuse != nil {
+		if err := o.refuse(ctx, m); err != nil {
+			return err
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sent = append(o.sent, m)
+	return nil
+}
+
+// take empties the outbox.
+func (o *outbox) take() []management.Message {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	sent := o.sent
+	o.sent = nil
+	return sent
+}
+
+// A notebook is a log that can be read.
+type notebook struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (n *notebook) Write(b []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.b.Write(b)
+}
+
+func (n *notebook) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.b.String()
+}
+
+// An altered store does something else, or something more, in some methods, also
+// in transactions.
+type altered struct {
+	management.Store
+	addActivity func(management.Store, context.Context, *management.Activity) error
+	throttle    func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error)
+	touchKey    func(management.Store, context.Context, string, time.Time) error
+	userByUUID  func(management.Store, context.Context, uuid.UUID) (*management.User, error)
+}
+
+func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) error {
+	return a.Store.Atomic(ctx, func(s management.Store) error {
+		inner := *a
+		inner.Store = s
+		return f(&inner)
+	})
+}
+
+func (a *altered) AddActivity(ctx context.Context, activity *management.Activity) error {
+	if a.addActivity != nil {
+		return a.addActivity(a.Store, ctx, activity)
+	}
+	return a.Store.AddActivity(ctx, activity)
+}
+
+func (a *altered) Throttle(ctx context.Context, bucket string, l management.Limit, now time.Time) (time.Duration, error) {
+	if a.throttle != nil {
+		return a.throttle(a.Store, ctx, bucket, l, now)
+	}
+	return a.Store.Throttle(ctx, bucket, l, now)
+}
+
+func (a *altered) TouchKey(ctx context.Context, id string, at time.Time) error {
+	if a.touchKey != nil {
+		return a.touchKey(a.Store, ctx, id, at)
+	}
+	return a.Store.TouchKey(ctx, id, at)
+}
+
+func (a *altered) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
+	if a.userByUUID != nil {
+		return a.userByUUID(a.Store, ctx, id)
+	}
+	return a.Store.UserByUUID(ctx, id)
+}
+
+// alter is for newWorld.
+func alter(a *altered) func(*management.Config) {
+	return func(c *management.Config) {
+		a.Store = c.Store
+		c.Store = a
+	}
+}
+
+// kindsOf returns what messages are about, and to whom they are, in order.
+func kindsOf(list []management.Message) []string {
+	var kinds []string
+	for _, m := range list {
+		kinds = append(kinds, m.Kind+" to "+m.To)
+	}
+	return kinds
+}
+
+// checkMails checks what waits to be sent, in any order.
+func (w *world) checkMails(what string, want ...string) []management.Message {
+	w.t.Helper()
+	list := w.mails()
+	got := kindsOf(list)
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("mail about %s (-want +got)\n%s", what, diff)
+	}
+	return list
+}
+
+// step returns how long steps of an authenticator are.
+func step(n int) time.Duration { return time.Duration(n) * 30 * time.Second }
+
+var link = regexp.MustCompile(`https?://\S+/verify_email/(\S+)/(\S+)`)
+
+// tokenIn returns the token of the link in a message.
+func tokenIn(t testing.TB, m management.Message) string {
+	t.Helper()
+	match := link.FindStringSubmatch(m.Text)
+	if match == nil {
+		t.Fatalf("no link in %q", m.Text)
+	}
+	return match[2]
+}
+
+func sortedCopy(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list
+}
