@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDependencies keeps storage and streams out: whoever wires a server chooses
-// them.
+// TestDependencies keeps storage, streams and mail out: whoever wires a server
+// chooses them.
 func TestDependencies(t *testing.T) {
 	const why = "adapters are wired by programs; server sees them through its interfaces"
 	list := func(args ...string) string {
@@ -25,7 +25,13 @@ func TestDependencies(t *testing.T) {
 		"github.com/nats-io/nats.go":     why,
 		"github.com/fsnotify/fsnotify":   why,
 		"github.com/open-feature/go-sdk": why,
+		"github.com/pressly/goose/v3":    why,
+		"github.com/wneessen/go-mail":    why,
 		"testing":                        "fakes belong into tests",
+
+		"github.com/flagstaff-go/flagstaff/management/mail":     why,
+		"github.com/flagstaff-go/flagstaff/management/memstore": why,
+		"github.com/flagstaff-go/flagstaff/management/sqlstore": why,
 	}
 	for dep := range strings.FieldsSeq(list("-deps", ".")) {
 		if why, ok := bad[dep]; ok {

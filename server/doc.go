@@ -1,5 +1,6 @@
-// Package server answers the public API over net/http: it evaluates flags, and
-// takes events if it is given somebody who stores them.
+// Package server answers the API over net/http: it evaluates flags, takes events
+// if it is given somebody who stores them, and manages accounts if it is given a
+// [management.Service].
 //
 //	projects := new(server.Registry)
 //	projects.Set("phc_demo", &server.Project{ID: 1, Name: "Demo", Flags: &evaluator})
@@ -29,6 +30,11 @@
 //	POST      /i/v1/analytics/events  events, with a result for each
 //	GET       / /_liveness /_readiness
 //
+// Those below /api/ exist if there is a [Config.Management]; api_routes.go lists
+// them. If it can send mail, there is also the page that links in mails lead to:
+//
+//	GET POST  /verify_email/{user}/{token}
+//
 // # What a request costs
 //
 // Flags are evaluated from the project's current [flags.Snapshot], without I/O.
@@ -52,6 +58,25 @@
 // Events beyond the [Config.EventQuota] are dropped, which only the newest route
 // says.
 //
+// # The management API
+//
+// Users, their keys and two-factor authentication, organizations, members and
+// projects are managed below /api/. The [management.Service] decides who may do
+// what and which values are allowed; this package finds out who asks, with which
+// body, and writes what the Service answers.
+//
+// Who asks is known from a personal API key, as Authorization: Bearer phx_…, or
+// from the host application, whose [Config.AuthFunc] is asked first. Checks come
+// in the order of management.md §2.5: who asks, how often, with which method, with
+// which body; then the Service's. Bodies are JSON objects of at most
+// [Config.MaxManagementBody] bytes, in UTF-8, neither compressed nor nested deeper
+// than 64 levels; no body is an empty object. Members that the API does not know
+// are ignored.
+//
+// Unlike public routes, these believe only proxies that are listed, are limited
+// unless [Config.ManagementLimit] says otherwise, and are closed to pages of other
+// origins unless [Config.ManagementOrigins] lists them.
+//
 // # Limits and errors
 //
 // Bodies are limited before and after decompression, and read into memory that
@@ -61,16 +86,19 @@
 // at most 64 times MaxCaptureDecoded and 32 MiB, which tests hold it to.
 //
 // errors.go has the one table of what each error of /flags answers; routes for
-// events have theirs in capture.go and analytics.go. Answers and logs never
-// contain API keys, properties, or parts of a body, but for the name and type of
-// an event's field that is wrong and for a number or UUID in its place; a panic is
-// logged with the type of its value and answered with status 500.
+// events have theirs in capture.go and analytics.go, and the management API in
+// api_errors.go. Logs, and answers of public routes, never contain API keys,
+// properties, or parts of a body, but for the name and type of an event's field
+// that is wrong and for a number or UUID in its place; a panic is logged with the
+// type of its value and answered with status 500.
 //
 // # Where things are
 //
 // routes.go has the table of routes, flags.go is POST /flags from body to answer,
 // capture.go and analytics.go are the routes for events, body.go and
-// decompress.go decode what clients send, stores.go has the interfaces to stored data. The sources of the rules
-// are the API document, evaluation.md §8 to §11, wire.md §1 and §2, and
-// decisions.md; comments cite them.
+// decompress.go decode what clients send, stores.go has the interfaces to stored
+// data. Files of the management API begin with api: api.go is the way of a
+// request, api_routes.go the table of its routes, api_operations.go what they do.
+// The sources of the rules are the API document, evaluation.md §8 to §11, wire.md
+// §1 and §2, management.md §0 to §8, and decisions.md; comments cite them.
 package server

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/memstore"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -104,4 +107,39 @@ func Example_capture() {
 	// Output:
 	// 1 signed up user-1 {"plan":"pro","$ip":"127.0.0.1"}
 	// 200 OK {"status":1}
+}
+
+// The management API is there if there is a management.Service. Its first user and
+// key are made by the program; all others can be made over HTTP.
+func Example_management() {
+	ctx := context.Background()
+	service, err := management.New(management.Config{Store: new(memstore.Store)}) // usually a database
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := service.CreateUser(ctx, management.NewUser{Email: "ada@acme.example", Staff: true}); err != nil {
+		log.Fatal(err)
+	}
+	key, err := service.IssueKey(ctx, "ada@acme.example", "first", "user:read")
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := server.New(server.Config{Projects: new(server.Registry), Management: service})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	request := httptest.NewRequest(http.MethodGet, "/api/users/@me/", nil)
+	request.Header.Set("Authorization", "Bearer "+*key.Value)
+	answer := httptest.NewRecorder()
+	s.ServeHTTP(answer, request)
+	var user struct {
+		Email   string `json:"email"`
+		IsStaff bool   `json:"is_staff"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&user); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answer.Code, user.Email, user.IsStaff)
+	// Output: 200 ada@acme.example true
 }

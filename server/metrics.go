@@ -72,6 +72,9 @@ func newMetrics(c Config) *metrics {
 		add(rt)
 	}
 	add(&unknownRoute)
+	if c.Management != nil {
+		add(&unknownAPIRoute)
+	}
 
 	r := prometheus.NewRegistry()
 	r.MustRegister(m.requests, m.inFlight, m.evaluated, m.limited, m.failures, duration,

@@ -75,7 +75,10 @@ func limited(key string) string { return key[:min(len(key), mostKey)] }
 const mostKey = 64
 
 // A rateLimitError is an errRateLimited that says when to come back.
-type rateLimitError struct{ retryAfter int } // seconds
+type rateLimitError struct {
+	retryAfter int // seconds
+	burst      int // of the limit
+}
 
 func (e *rateLimitError) Error() string { return errRateLimited.Error() }
 func (e *rateLimitError) Unwrap() error { return errRateLimited }
@@ -86,6 +89,36 @@ func (l *limiter[K]) take(h http.Header, key K, now time.Time) error {
 	if l == nil {
 		return nil
 	}
+	bucket := l.bucket(key)
+	if !bucket.AllowN(now, 1) {
+		return l.exceeded()
+	}
+	if bucket.TokensAt(now) <= float64(l.limit.Burst)/5 {
+		h["X-Posthog-Rate-Limit-Warning"] = []string{"true"}
+	}
+	return nil
+}
+
+// spend is take without a warning.
+func (l *limiter[K]) spend(key K, now time.Time) error {
+	if l == nil || l.bucket(key).AllowN(now, 1) {
+		return nil
+	}
+	return l.exceeded()
+}
+
+// check returns what spend would, and takes nothing.
+func (l *limiter[K]) check(key K, now time.Time) error {
+	if l == nil {
+		return nil
+	}
+	if bucket, ok := l.buckets.Get(key); ok && bucket.TokensAt(now) < 1 {
+		return l.exceeded()
+	}
+	return nil
+}
+
+func (l *limiter[K]) bucket(key K) *rate.Limiter {
 	bucket, ok := l.buckets.Get(key)
 	if !ok {
 		bucket = rate.NewLimiter(rate.Limit(l.limit.PerSecond), l.limit.Burst)
@@ -93,13 +126,11 @@ func (l *limiter[K]) take(h http.Header, key K, now time.Time) error {
 			bucket = other
 		}
 	}
-	if !bucket.AllowN(now, 1) {
-		return &rateLimitError{int(min(math.Ceil(1/l.limit.PerSecond), 3600))}
-	}
-	if bucket.TokensAt(now) <= float64(l.limit.Burst)/5 {
-		h["X-Posthog-Rate-Limit-Warning"] = []string{"true"}
-	}
-	return nil
+	return bucket
+}
+
+func (l *limiter[K]) exceeded() error {
+	return &rateLimitError{int(min(math.Ceil(1/l.limit.PerSecond), 3600)), l.limit.Burst}
 }
 
 // network returns what of an address a rate limit is about: those who have one

@@ -15,6 +15,11 @@ type route struct {
 
 	handle func(*Server, *exchange) error
 
+	// every answers all methods, in place of the fields above. Routes of the
+	// management API are such, and may have aliases: other paths to the same.
+	every   func(*Server, *exchange) error
+	aliases []string
+
 	// failure writes errors in the route's own form; nil: as answers does.
 	failure func(*exchange, error) failure
 }
@@ -84,6 +89,14 @@ func routesOf(c Config) []*route {
 			list = append(list, &captureRoutes[i])
 		}
 	}
+	if c.Management != nil {
+		for i := range apiRoutes {
+			list = append(list, &apiRoutes[i])
+		}
+		if c.Management.MailAvailable() {
+			list = append(list, &verifyRoutes[0])
+		}
+	}
 	return list
 }
 
@@ -97,8 +110,14 @@ func (s *Server) newMux() *http.ServeMux {
 			handle("/{$}", rt)
 			continue
 		}
-		handle(rt.path, rt)
-		handle(rt.path+"/{$}", rt)
+		for _, path := range append([]string{rt.path}, rt.aliases...) {
+			handle(path, rt)
+			handle(path+"/{$}", rt)
+		}
+	}
+	if s.config.Management != nil {
+		handle("/api", &unknownAPIRoute)
+		handle("/api/", &unknownAPIRoute)
 	}
 	handle("/", &unknownRoute)
 	return mux
@@ -108,6 +127,8 @@ func (s *Server) newMux() *http.ServeMux {
 func (s *Server) dispatch(rt *route, x *exchange) error {
 	method := x.r.Method
 	switch {
+	case rt.every != nil:
+		return rt.every(s, x)
 	case rt.handle == nil:
 		if rt.public && method == http.MethodOptions {
 			return x.preflight("GET, POST, OPTIONS")

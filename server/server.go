@@ -15,6 +15,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -42,7 +43,8 @@ type Config struct {
 
 	// TrustedProxies are the peers whose X-Forwarded-For is believed. Nil:
 	// every peer, as the API says, which lets clients choose their address;
-	// empty but not nil: none.
+	// empty but not nil: none. The management API believes only those that are
+	// listed, X-Forwarded-Proto and X-Forwarded-Host as well.
 	TrustedProxies []netip.Prefix
 
 	// Capture takes captured events, usually a [*capture.Collector]. Nil: the
@@ -75,8 +77,40 @@ type Config struct {
 	// request may take up to 5 MiB that are not counted. Zero: 512 MiB.
 	MaxBodyMemory int64
 
-	// RateLimit limits requests. The zero value does not.
+	// RateLimit limits requests, but those to the management API. The zero
+	// value does not.
 	RateLimit RateLimit
+
+	// Management answers the management API. Nil: there is nothing below /api/,
+	// and the fields that follow mean nothing.
+	Management *management.Service
+
+	// ManagementLimit limits requests to the management API. The zero value
+	// does, unlike that of RateLimit.
+	ManagementLimit ManagementLimit
+
+	// MaxManagementBody is the largest body in bytes. Zero: 1 MiB.
+	MaxManagementBody int64
+
+	// AuthFunc recognises users whom the host application has signed in. It is
+	// asked before a personal API key is looked for. Nil and no error means
+	// that it knows nobody; an error ends the request, with status 500 unless
+	// it is a [*management.Error]. Requests that change something and that a
+	// browser sends from another origin are refused, unless that is one of
+	// ManagementOrigins. Nil: there are only keys.
+	AuthFunc func(*http.Request) (*management.Principal, error)
+
+	// AllowKeyInBody takes personal API keys also from the member or query
+	// parameter personal_api_key. Queries are often logged.
+	AllowKeyInBody bool
+
+	// ManagementOrigins are the origins, as https://app.example.com, whose
+	// pages may use the management API. None: those of the server's own.
+	ManagementOrigins []string
+
+	// AppURL is what clients see the server as, for links to other pages of a
+	// list. Empty: what the request says.
+	AppURL string
 
 	// Ready is asked by /readyz. Nil: always ready. The error is logged, not
 	// shown.
@@ -94,6 +128,8 @@ func (c Config) withDefaults() Config {
 	c.MaxCaptureDecoded = cmp.Or(c.MaxCaptureDecoded, 50<<20)
 	c.MaxBodyMemory = cmp.Or(c.MaxBodyMemory, 512<<20)
 	c.CaptureTimeout = cmp.Or(c.CaptureTimeout, 10*time.Second)
+	c.MaxManagementBody = cmp.Or(c.MaxManagementBody, 1<<20)
+	c.AppURL = strings.TrimRight(c.AppURL, "/")
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c
 }
@@ -108,6 +144,10 @@ type Server struct {
 	exchanges sync.Pool
 	budget    budget
 	agents    *lru.Cache[string, []capture.Property] // by User-Agent
+
+	// Of the management API.
+	apiLimiters apiLimiters
+	origins     *http.CrossOriginProtection
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -118,8 +158,8 @@ func New(c Config) (*Server, error) {
 	if c.Projects == nil {
 		return nil, errors.New("server: Config.Projects is missing")
 	}
-	if c.MaxBody < 0 || c.MaxDecoded < 0 || c.MaxCaptureBody < 0 || c.MaxCaptureDecoded < 0 || c.MaxBodyMemory < 0 {
-		return nil, errors.New("server: Config.MaxBody, MaxDecoded, MaxCaptureBody, MaxCaptureDecoded and MaxBodyMemory must not be negative")
+	if c.MaxBody < 0 || c.MaxDecoded < 0 || c.MaxCaptureBody < 0 || c.MaxCaptureDecoded < 0 || c.MaxBodyMemory < 0 || c.MaxManagementBody < 0 {
+		return nil, errors.New("server: Config.MaxBody, MaxDecoded, MaxCaptureBody, MaxCaptureDecoded, MaxBodyMemory and MaxManagementBody must not be negative")
 	}
 	if c.CaptureTimeout < 0 {
 		return nil, errors.New("server: Config.CaptureTimeout must not be negative")
@@ -133,6 +173,17 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	apiLimiters, err := newAPILimiters(c.ManagementLimit)
+	if err != nil {
+		return nil, err
+	}
+	origins, err := newOrigins(c.ManagementOrigins)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkAppURL(c.AppURL); err != nil {
+		return nil, err
+	}
 	agents, err := lru.New[string, []capture.Property](mostAgents)
 	if err != nil {
 		return nil, err
@@ -143,6 +194,9 @@ func New(c Config) (*Server, error) {
 		metrics:  newMetrics(c),
 		limiters: limiters,
 		agents:   agents,
+
+		apiLimiters: apiLimiters,
+		origins:     origins,
 	}
 	s.budget.left.Store(c.MaxBodyMemory)
 	s.exchanges.New = func() any { return newExchange(s) }
@@ -157,7 +211,11 @@ func New(c Config) (*Server, error) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isClean(r.URL.Path) {
 		// ServeMux would redirect, and redirects lose bodies (wire.md §0.4).
-		s.serve(&unknownRoute, w, r)
+		rt := &unknownRoute
+		if s.config.Management != nil && strings.HasPrefix(r.URL.Path, "/api/") {
+			rt = &unknownAPIRoute
+		}
+		s.serve(rt, w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)

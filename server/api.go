@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// An apiRequest is a request to the management API while it is answered. The
+// management.Service decides who may do what; here is only what HTTP adds.
+type apiRequest struct {
+	s *Server
+	x *exchange
+	m *methods // of the path
+
+	// principal is who asks. Nil: a stranger, on a route that is open to them.
+	principal *management.Principal
+	presented bool // a key, right or wrong
+
+	document jsonscan.Value // the body, nil before readBody
+	members  members        // of document, if it is an object
+}
+
+// An operation answers one method of a path.
+type operation func(*apiRequest) error
+
+// methods are what a path of the management API can do. Nil operations do not
+// exist.
+type methods struct {
+	get, post, patch, delete operation
+
+	open     bool      // to strangers
+	document bool      // a body need not be an object
+	before   operation // checks what all methods have in common
+}
+
+// of returns the operation for a method of HTTP, nil if there is none.
+func (m *methods) of(method string) operation {
+	switch method {
+	case http.MethodGet, http.MethodHead: // net/http leaves the body of the answer out
+		return m.get
+	case http.MethodPost:
+		return m.post
+	case http.MethodPatch:
+		return m.patch
+	case http.MethodDelete:
+		return m.delete
+	}
+	return nil
+}
+
+// allow returns the header Allow.
+func (m *methods) allow() string {
+	var list []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete, http.MethodHead} {
+		if m.of(method) != nil {
+			list = append(list, method)
+		}
+	}
+	return strings.Join(append(list, http.MethodOptions), ", ")
+}
+
+// api answers a request. The order of its checks is that of management.md §2.5:
+// who asks, how often, with which method, with which body. What follows is up to
+// the Service.
+func (s *Server) api(x *exchange, m *methods) error {
+	s.setAPIHeaders(x)
+	if x.r.Method == http.MethodOptions {
+		return s.apiOptions(x, m.allow())
+	}
+	a := &apiRequest{s: s, x: x, m: m}
+	if err := a.authenticate(); err != nil {
+		return err
+	}
+	answer := m.of(x.r.Method)
+	if answer == nil {
+		x.w.Header()["Allow"] = []string{m.allow()}
+		return errMethod
+	}
+	if err := a.readBody(); err != nil {
+		return err
+	}
+	if !m.document {
+		if err := a.requireObject(); err != nil {
+			return err
+		}
+	}
+	a.prove()
+	if m.before != nil {
+		if err := m.before(a); err != nil {
+			return err
+		}
+	}
+	return answer(a)
+}
+
+// The values of headers that all answers of the management API have: they are
+// about accounts, and nobody else may keep them or take them for a page.
+var (
+	noStore = []string{"no-store"}
+	noSniff = []string{"nosniff"}
+)
+
+func (s *Server) setAPIHeaders(x *exchange) {
+	h := x.w.Header()
+	h["Cache-Control"] = noStore
+	h["X-Content-Type-Options"] = noSniff
+	h["X-Request-Id"] = []string{x.requestID()}
+	s.setAPICORS(h, x.r.Header)
+}
+
+func (a *apiRequest) service() *management.Service { return a.s.config.Management }
+
+func (a *apiRequest) context() context.Context { return a.x.r.Context() }
+
+// segment returns what stands in a path for a wildcard of its pattern, decoded.
+func (a *apiRequest) segment(name string) string { return storable(a.x.r.PathValue(name)) }
+
+// param returns a parameter of the query, the last one of that name, as the
+// public system has it.
+func (a *apiRequest) param(name string) string {
+	if values := a.x.r.URL.Query()[name]; len(values) > 0 {
+		return storable(values[len(values)-1])
+	}
+	return ""
+}
+
+// storable returns a text that every store can look for: databases refuse NUL and
+// broken UTF-8, which percent-encoding can bring. It then equals nothing that is
+// stored.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// answer writes a value as JSON, or returns the error.
+func (a *apiRequest) answer(status int, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	body, err := encode(v)
+	if err != nil {
+		return err
+	}
+	return a.x.respond(status, typeJSON, body)
+}
+
+// done answers without content, or returns the error.
+func (a *apiRequest) done(err error) error {
+	if err != nil {
+		return err
+	}
+	return a.x.respond(http.StatusNoContent, nil, nil)
+}

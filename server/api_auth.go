@@ -1,0 +1,178 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// ManagementLimit limits requests to the management API. The zero value has the
+// limits of management.md §1.7 and §2.6; a negative number is no limit. They come
+// back evenly, as [Limit] has it. Principals of [Config.AuthFunc] that have no key
+// are not limited.
+type ManagementLimit struct {
+	// PerMinute and PerHour are how many requests a personal API key may make.
+	// Zero: 480 and 4800.
+	PerMinute int
+	PerHour   int
+
+	// Strangers is how many requests a minute a client address may make with
+	// wrong keys, or without one where none is needed; of IPv6 each network of
+	// 64 bits. Beyond it right keys are not looked at either. Zero: 60.
+	Strangers int
+}
+
+// apiLimiters are the buckets of the management API; nil ones do not limit.
+type apiLimiters struct {
+	burst, sustained *limiter[string] // by the ID of a key
+	strangers        *limiter[netip.Addr]
+}
+
+func newAPILimiters(l ManagementLimit) (apiLimiters, error) {
+	limit := func(n, otherwise int, seconds float64) Limit {
+		switch {
+		case n < 0:
+			return Limit{}
+		case n == 0:
+			n = otherwise
+		}
+		return Limit{float64(n) / seconds, n}
+	}
+	self := func(id string) string { return id }
+	burst, errBurst := newLimiter(limit(l.PerMinute, 480, 60), self)
+	sustained, errSustained := newLimiter(limit(l.PerHour, 4800, 3600), self)
+	strangers, errStrangers := newLimiter(limit(l.Strangers, 60, 60), func(addr netip.Addr) netip.Addr { return addr })
+	return apiLimiters{burst, sustained, strangers}, errors.Join(errBurst, errSustained, errStrangers)
+}
+
+// authenticate finds out who asks, and counts the request. On open routes
+// strangers are let in, and wrong keys are as good as none.
+func (a *apiRequest) authenticate() error {
+	p, err := a.identify()
+	if errors.Is(err, management.ErrUnauthenticated) {
+		if !a.m.open && !a.presented {
+			return err
+		}
+		limiter, client := a.strangers()
+		limited := limiter.spend(client, a.x.start)
+		if a.m.open {
+			return limited
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	a.principal = p
+	if p.Key == nil {
+		return nil
+	}
+	if err := a.s.apiLimiters.burst.spend(p.Key.ID, a.x.start); err != nil {
+		return err
+	}
+	return a.s.apiLimiters.sustained.spend(p.Key.ID, a.x.start)
+}
+
+// identify asks the host application first, and looks for a key then.
+func (a *apiRequest) identify() (*management.Principal, error) {
+	if a.s.config.AuthFunc != nil {
+		p, err := a.s.config.AuthFunc(a.x.r)
+		if err != nil {
+			return nil, fmt.Errorf("authenticate: %w", err)
+		}
+		if p != nil {
+			own := *p // the host may use its Principal for many requests
+			return &own, a.sameSite()
+		}
+	}
+	key, from, err := a.key()
+	if err != nil {
+		return nil, err
+	}
+	if a.presented = key != ""; a.presented {
+		// Only wrong keys take from the bucket, so that any number of requests
+		// with right ones may be under way at once.
+		limiter, client := a.strangers()
+		if err := limiter.check(client, a.x.start); err != nil {
+			return nil, err
+		}
+	}
+	return a.service().Authenticate(a.context(), key, from)
+}
+
+// sameSite returns an error if a page of another origin made a browser send the
+// request. Browsers add cookies, by which host applications know their users, to
+// such requests as well; keys they do not know.
+func (a *apiRequest) sameSite() error {
+	if err := a.s.origins.Check(a.x.r); err != nil {
+		return &management.Error{
+			Kind: management.ErrForbidden, Code: "permission_denied",
+			Detail: "Requests of other origins are not allowed.",
+		}
+	}
+	return nil
+}
+
+// key returns the personal API key of a request, "" if there is none, and where
+// it was (management.md §1.1).
+func (a *apiRequest) key() (string, management.Credential, error) {
+	key, ok := bearer(a.x.r.Header.Get("Authorization"))
+	switch {
+	case ok:
+		return key, management.InHeader, nil
+	case !a.s.config.AllowKeyInBody:
+		return "", management.InHeader, nil
+	}
+	if !a.m.document { // a document is stored with all that is in it
+		if err := a.readBody(); err != nil {
+			return "", "", err
+		}
+		if a.members.key != "" {
+			return a.members.key, management.InBody, nil
+		}
+	}
+	return a.param("personal_api_key"), management.InQuery, nil
+}
+
+// prove hands over what shows that not just somebody with a key asks
+// (management.md §1.8).
+func (a *apiRequest) prove() {
+	if a.principal != nil {
+		a.principal.Proof = management.Proof{Password: a.members.password, Code: a.x.r.Header.Get("X-2FA-Token")}
+	}
+}
+
+// strangers returns what limits strangers, and for whom they are counted. Those of
+// a Unix socket have no address and no limit: they would all be one.
+func (a *apiRequest) strangers() (*limiter[netip.Addr], netip.Addr) {
+	client := a.client()
+	if !client.IsValid() {
+		return nil, client
+	}
+	return a.s.apiLimiters.strangers, client
+}
+
+// client returns the network that attempts are counted for. Unlike for public
+// routes, proxies must be listed to be believed (management.md §15.2): whoever
+// could choose an address had any number of attempts.
+func (a *apiRequest) client() netip.Addr {
+	if a.s.config.TrustedProxies == nil {
+		return network(parseIP(a.x.r.RemoteAddr))
+	}
+	return network(a.s.clientIP(a.x.r))
+}
+
+// newOrigins returns what tells apart who may use the host's sessions, or an
+// error if one of the origins is none.
+func newOrigins(list []string) (*http.CrossOriginProtection, error) {
+	protection := http.NewCrossOriginProtection()
+	for _, origin := range list {
+		if err := protection.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("server: Config.ManagementOrigins: %w; want scheme://host or scheme://host:port", err)
+		}
+	}
+	return protection, nil
+}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// mostDepth is how deep the values of a body may be nested (management.md §15.2).
+const mostDepth = 64
+
+// members are what is needed of the members of a body beside the operation.
+type members struct {
+	password string // current_password
+	key      string // personal_api_key
+	foreign  bool   // there are members that the API cannot have
+}
+
+// emptyBody stands for a body that is not there.
+var emptyBody = jsonscan.Value("{}")
+
+// readBody reads the body and checks that it is JSON. It does so once.
+func (a *apiRequest) readBody() error {
+	if a.document != nil {
+		return nil
+	}
+	x := a.x
+	if x.r.Method == http.MethodGet || x.r.Method == http.MethodHead {
+		a.document = emptyBody
+		return nil
+	}
+	x.body.maxBody = a.s.config.MaxManagementBody
+	if err := x.body.read(x.r); err != nil {
+		return err
+	}
+	if len(x.body.raw) == 0 {
+		a.document = emptyBody
+		return nil
+	}
+	if err := checkMediaType(x.r.Header); err != nil {
+		return err
+	}
+	document, err := jsonscan.Parse(x.body.raw, mostDepth)
+	if err != nil {
+		at := len(x.body.raw)
+		if e, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
+			at = e.Offset
+		}
+		return parseError("this is no JSON, or nested deeper than %d levels, at byte %d", mostDepth, at)
+	}
+	if !utf8.Valid(document) {
+		return parseError("the text is not UTF-8")
+	}
+	a.document = document
+	a.members = membersOf(document)
+	return nil
+}
+
+// parseError says why a body cannot be read, without a word of it: there may be
+// secrets.
+func parseError(format string, args ...any) error {
+	return &management.Error{Kind: errMalformed, Code: "parse_error", Detail: "JSON parse error - " + fmt.Sprintf(format, args...)}
+}
+
+// checkMediaType returns errContentType unless a body is declared to be JSON as it
+// is, or not declared at all. Forms are not taken, in which other sites could make
+// browsers send what they want.
+func checkMediaType(h http.Header) error {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return errCompression
+	}
+	if contentType := h.Get("Content-Type"); contentType != "" {
+		if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
+			return errContentType
+		}
+	}
+	return nil
+}
+
+// membersOf looks at the members of an object. Of several of one name the last
+// counts (management.md §15.1 A24). Other values have none.
+func membersOf(document jsonscan.Value) (m members) {
+	text := func(v jsonscan.Value) string {
+		s, _ := v.AppendString(nil)
+		return string(s)
+	}
+	var key []byte
+	o := document.Object()
+	for o.Next() {
+		key = o.AppendKey(key[:0])
+		switch string(key) {
+		case "current_password":
+			m.password = text(o.Value())
+		case "personal_api_key":
+			m.key = text(o.Value())
+		}
+		m.foreign = m.foreign || !ownName(key)
+	}
+	return m
+}
+
+// ownName reports whether the API may have a member with a name: all of them are
+// lower-case words.
+func ownName(key []byte) bool {
+	for _, c := range key {
+		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// requireObject returns an error if the body is something else.
+func (a *apiRequest) requireObject() error {
+	if a.document.Kind() == jsonscan.Object {
+		return nil
+	}
+	return &management.Error{
+		Kind: management.ErrInvalid, Code: "invalid_input",
+		Detail: "Invalid data. Expected a dictionary, but got " + typeName(a.document) + ".",
+	}
+}
+
+// typeName names the type of a value as the public system does.
+func typeName(v jsonscan.Value) string {
+	switch v.Kind() {
+	case jsonscan.Object:
+		return "dict"
+	case jsonscan.Array:
+		return "list"
+	case jsonscan.String:
+		return "str"
+	case jsonscan.True, jsonscan.False:
+		return "bool"
+	case jsonscan.Number:
+		if bytes.ContainsAny(v, ".eE") {
+			return "float"
+		}
+		return "int"
+	}
+	return "NoneType"
+}
+
+// decode decodes the body, which is an object, into a change.
+func (a *apiRequest) decode(patch any) error {
+	document := []byte(a.document)
+	if a.members.foreign {
+		document = ownMembers(a.document)
+	}
+	if err := json.Unmarshal(document, patch); err != nil { // cannot be: changes judge values themselves
+		return parseError("the members cannot be decoded")
+	}
+	return nil
+}
+
+// ownMembers returns an object without the members that the API cannot have. They
+// are ignored anyhow, but encoding/json would take IS_STAFF for is_staff.
+func ownMembers(document jsonscan.Value) []byte {
+	b := []byte{'{'}
+	var key []byte
+	o := document.Object()
+	for o.Next() {
+		if key = o.AppendKey(key[:0]); !ownName(key) {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), key...), `":`...)
+		b = append(b, o.Value()...)
+	}
+	return append(b, '}')
+}
+
+// encode writes a value as compact JSON. HTML is not escaped: nobody takes these
+// answers for a page.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+)
+
+// The values of CORS headers of the management API. Other origins may use it only
+// if they are listed (management.md §15.2).
+var (
+	apiCORSHeaders = []string{"Authorization, Content-Type, X-2FA-Token, X-Request-Id"}
+	apiCORSExposed = []string{"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id"}
+)
+
+// setAPICORS sets the CORS headers of an answer.
+func (s *Server) setAPICORS(h, request http.Header) {
+	if len(s.config.ManagementOrigins) == 0 {
+		return
+	}
+	h["Vary"] = varyOrigin
+	origin := request["Origin"]
+	if len(origin) != 1 || !slices.Contains(s.config.ManagementOrigins, origin[0]) {
+		return
+	}
+	h["Access-Control-Allow-Origin"] = origin[:1:1]
+	h["Access-Control-Expose-Headers"] = apiCORSExposed
+	if s.config.AuthFunc != nil { // the host may know its users by cookies
+		h["Access-Control-Allow-Credentials"] = corsTrue
+	}
+}
+
+// apiOptions answers OPTIONS, to preflights and to everybody else. It needs no
+// authentication.
+func (s *Server) apiOptions(x *exchange, allow string) error {
+	h := x.w.Header()
+	h["Allow"] = []string{allow}
+	if h["Access-Control-Allow-Origin"] != nil {
+		h["Access-Control-Allow-Methods"] = []string{allow}
+		h["Access-Control-Allow-Headers"] = apiCORSHeaders
+		h["Access-Control-Max-Age"] = corsMaxAge
+	}
+	return x.respond(http.StatusNoContent, nil, nil)
+}

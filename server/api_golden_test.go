@@ -1,0 +1,213 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server"
+)
+
+// TestAPIGolden keeps a request and response pair for each operation of the
+// management API, and for each error.
+func TestAPIGolden(t *testing.T) {
+	const (
+		me      = "/api/users/@me/"
+		mail    = `{"uuid":"` + ada + `"}`
+		keyBody = `{"label":"ci","scopes":["user:read","survey:write"]}`
+	)
+	origin := []string{"Origin", "https://app.example"}
+	origins := apiSetup{server: func(c *server.Config) { c.ManagementOrigins = []string{"https://app.example"} }}
+	inBody := apiSetup{server: func(c *server.Config) { c.AllowKeyInBody = true }}
+	small := apiSetup{server: func(c *server.Config) { c.MaxManagementBody = 2000 }}
+	withFailure := func(err error) apiSetup {
+		return apiSetup{management: func(c *management.Config) { c.Store = brokenStore{c.Store, err} }}
+	}
+	twice := func(c call) func(*apiServer) { return func(a *apiServer) { c.do(a) } }
+
+	for _, tt := range []struct {
+		name   string
+		setup  apiSetup
+		before func(*apiServer)
+		call   call
+		make   func(*apiServer) call // in place of call
+	}{
+		{name: "users", call: api("GET", "/api/users/", "")},
+		{name: "users-page", call: api("GET", "/api/users/?offset=1&limit=1&is_staff=false", "").with(stellaKey)},
+		{name: "users-nobody", call: api("GET", "/api/users/?email=bob@acme.example", "")},
+		{name: "user", call: api("GET", me, "")},
+		{name: "user-staff", call: api("GET", "/api/users/"+ada, "").with(stellaKey)},
+		{name: "user-patch", call: api("PATCH", me, `{"first_name":"Ada","email":"ada@new.example","theme_mode":"dark","notification_settings":{"plugin_disabled":false}}`)},
+		{name: "user-delete", call: api("DELETE", me, "").with(stellaKey)},
+		{name: "hedgehog", call: api("GET", me+"hedgehog_config/", "")},
+		{name: "hedgehog-patch", call: api("PATCH", me+"hedgehog_config/", `{"version":2,"actor_options":{"color":"<green>"}}`)},
+		{name: "scene", call: api("POST", me+"scene_personalisation/", `{"scene":"Person","dashboard":42}`)},
+		{name: "2fa-setup", call: api("GET", me+"two_factor_start_setup/", "")},
+		{name: "2fa-setup-old", call: api("GET", me+"start_2fa_setup/", "")},
+		{name: "2fa-validate", make: validate(me + "two_factor_validate/")},
+		{name: "2fa-validate-old", make: validate(me + "validate_2fa/")},
+		{name: "2fa-status", before: (*apiServer).twoFactor, call: api("GET", me+"two_factor_status/", "")},
+		{name: "2fa-status-off", call: api("GET", me+"two_factor_status/", "")},
+		{name: "2fa-backup-codes", before: (*apiServer).twoFactor, call: api("POST", me+"two_factor_backup_codes/", "")},
+		{name: "2fa-disable", before: (*apiServer).twoFactor, call: api("POST", me+"two_factor_disable/", "")},
+		{name: "email-cancel", before: twice(api("PATCH", me, `{"email":"ada@new.example"}`)), call: api("PATCH", "/api/users/cancel_email_change_request/", "")},
+		{name: "email-request", call: api("POST", "/api/users/request_email_verification/", mail, "Authorization", "")},
+		{name: "email-verify", make: verify},
+
+		{name: "keys", call: api("GET", "/api/personal_api_keys/", "")},
+		{name: "key", call: api("GET", "/api/personal_api_keys/id-of-"+readerKey+"/", "")},
+		{name: "key-current", call: api("GET", "/api/personal_api_keys/@current/", "").with(readerKey)},
+		{name: "key-create", call: api("POST", "/api/personal_api_keys/", keyBody)},
+		{name: "key-patch", call: api("PATCH", "/api/personal_api_keys/id-of-"+readerKey+"/", `{"label":"ci","scoped_teams":[1]}`)},
+		{name: "key-delete", call: api("DELETE", "/api/personal_api_keys/id-of-"+readerKey+"/", "")},
+		{name: "key-roll", call: api("POST", "/api/personal_api_keys/@current/roll/", "")},
+
+		{name: "organizations", call: api("GET", "/api/organizations/", "")},
+		{name: "organization", call: api("GET", "/api/organizations/"+acme+"/", "")},
+		{name: "organization-create", call: api("POST", "/api/organizations/", `{"name":"Second"}`)},
+		{name: "organization-patch", call: api("PATCH", "/api/organizations/@current/", `{"name":"Acme & Co","enforce_2fa":true}`)},
+		{name: "organization-delete", call: api("DELETE", "/api/organizations/@current/", "")},
+		{name: "members", call: api("GET", "/api/organizations/@current/members/", "")},
+		{name: "member-add", call: api("POST", "/api/organizations/@current/members/", `{"email":"stella@staff.example","level":8}`)},
+		{name: "member-patch", call: api("PATCH", "/api/organizations/@current/members/"+bob+"/", `{"level":8}`)},
+		{name: "member-remove", call: api("DELETE", "/api/organizations/@current/members/"+bob+"/", "")},
+
+		{name: "projects", call: api("GET", "/api/projects/", "")},
+		{name: "projects-of-organization", call: api("GET", "/api/organizations/"+acme+"/projects/", "")},
+		{name: "project", call: api("GET", "/api/projects/1/", "")},
+		{name: "project-current", call: api("GET", "/api/environments/@current/", "")},
+		{name: "project-of-organization", call: api("GET", "/api/organizations/@current/projects/1/", "")},
+		{name: "project-create", call: api("POST", "/api/projects/", `{"name":"Second"}`)},
+		{name: "project-create-in-organization", call: api("POST", "/api/organizations/"+acme+"/projects/", `{"name":"Second","timezone":"Europe/Vienna"}`)},
+		{name: "project-patch", call: api("PATCH", "/api/projects/1/", `{"anonymize_ips":true}`)},
+		{name: "project-delete", call: api("DELETE", "/api/projects/1/", "")},
+		{name: "project-reset-token", call: api("PATCH", "/api/projects/1/reset_token/", "")},
+		{name: "project-rotate-secret", call: api("POST", "/api/environments/1/rotate_secret_token/", "")},
+		{name: "project-delete-secret-backup", call: api("PATCH", "/api/projects/1/delete_secret_token_backup/", "")},
+
+		{name: "options", call: api("OPTIONS", me, "", "Authorization", "")},
+		{name: "preflight", setup: origins, call: api("OPTIONS", me, "", "Authorization", "", "Origin", "https://app.example",
+			"Access-Control-Request-Method", "PATCH", "Access-Control-Request-Headers", "authorization, content-type")},
+		{name: "cors", setup: origins, call: api("GET", me+"hedgehog_config", "", origin...)},
+		{name: "cors-foreign", setup: origins, call: api("GET", me+"hedgehog_config", "", "Origin", "https://evil.example")},
+
+		{name: "error-not-authenticated", call: api("GET", me, "", "Authorization", "")},
+		{name: "error-authentication-failed", call: api("GET", me, "").with("phx_wrong")},
+		{name: "error-authentication-failed-body", setup: inBody, call: api("PATCH", me, `{"personal_api_key":"phx_wrong"}`, "Authorization", "")},
+		{name: "error-authentication-failed-query", setup: inBody, call: api("GET", me+"?personal_api_key=phx_wrong", "", "Authorization", "")},
+		{name: "error-scope", call: api("PATCH", me, `{}`).with(readerKey)},
+		{name: "error-forbidden", call: api("GET", "/api/users/"+bob+"/", "")},
+		{name: "error-not-found", call: api("GET", "/api/users/00000000-0000-7000-8000-000000000000/", "").with(stellaKey)},
+		{name: "error-endpoint", call: api("GET", "/api/nowhere/", "", "Authorization", "")},
+		{name: "error-method", call: api("POST", "/api/users/", `{}`)},
+		{name: "error-malformed", call: api("PATCH", me, `{"password":"hunter2"`)},
+		{name: "error-not-a-dictionary", call: api("PATCH", me, `["hunter2"]`)},
+		{name: "error-field", call: api("PATCH", me, `{"theme_mode":"neon"}`)},
+		{name: "error-whole", call: api("POST", me+"two_factor_backup_codes/", "")},
+		{name: "error-conflict", call: api("DELETE", me, "")},
+		{name: "error-throttled", setup: apiSetup{server: func(c *server.Config) { c.ManagementLimit.PerMinute = 1 }}, before: twice(api("GET", me, "")), call: api("GET", me, "")},
+		{name: "error-throttled-attempts", before: attempts, call: api("PATCH", me, `{"current_password":"wrong"}`)},
+		{name: "error-throttled-strangers", setup: apiSetup{server: func(c *server.Config) { c.ManagementLimit.Strangers = 1 }}, before: twice(api("GET", me, "").with("phx_wrong")), call: api("GET", me, "")},
+		{name: "error-too-large", setup: small, call: api("PATCH", me, padded(2001))},
+		{name: "error-content-type", call: api("PATCH", me, "first_name=Ada", "Content-Type", "application/x-www-form-urlencoded")},
+		{name: "error-compression", call: api("PATCH", me, `{}`, "Content-Encoding", "gzip")},
+		{name: "error-unavailable", setup: withFailure(fmt.Errorf("%w: connection refused", capture.ErrUnavailable)), call: api("GET", me, "")},
+		{name: "error-failure", setup: withFailure(errors.New("no such table: keys")), call: api("GET", me, "")},
+		{name: "error-panic", setup: apiSetup{server: func(c *server.Config) {
+			c.AuthFunc = func(*http.Request) (*management.Principal, error) { panic("with the secret hunter2") }
+		}}, call: api("GET", me, "")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := newAPI(t, tt.setup)
+			if tt.before != nil {
+				tt.before(a)
+			}
+			c := tt.call
+			if tt.make != nil {
+				c = tt.make(a)
+			}
+			got := scrub(dump(t, c.request(), c.do(a)))
+			if strings.Count(c.body, "x") > 1000 {
+				got = strings.Replace(got, c.body, "(2001 bytes)", 1)
+			}
+			golden(t, "api-"+tt.name, got)
+		})
+	}
+}
+
+// validate returns the call that confirms an authenticator.
+func validate(target string) func(*apiServer) call {
+	return func(a *apiServer) call {
+		secret := a.ok(api("GET", "/api/users/@me/two_factor_start_setup/", ""))["secret"].(string)
+		return api("POST", target, `{"token":"`+totp(a.t, secret, apiTime)+`"}`)
+	}
+}
+
+var verificationLink = regexp.MustCompile(`/verify_email/` + ada + `/(\S+)`)
+
+// verify returns the call that a message to a new address leads to.
+func verify(a *apiServer) call {
+	a.mail.messages = make(chan management.Message, 10)
+	a.ok(api("PATCH", "/api/users/@me/", `{"email":"ada@new.example"}`))
+	ctx, cancel := context.WithCancel(a.t.Context())
+	cancel() // Run sends what waits and ends
+	if err := a.service.Run(ctx); err != nil {
+		a.t.Fatal(err)
+	}
+	m := <-a.mail.messages
+	token := verificationLink.FindStringSubmatch(m.Text)
+	if token == nil {
+		a.t.Fatalf("no link in %q", m.Text)
+	}
+	return api("POST", "/api/users/verify_email/", `{"uuid":"`+ada+`","token":"`+token[1]+`"}`, "Authorization", "")
+}
+
+// attempts uses up the attempts to give a password.
+func attempts(a *apiServer) {
+	for range 5 {
+		a.ok(api("PATCH", "/api/users/@me/", `{"current_password":"wrong"}`))
+	}
+}
+
+// A brokenStore cannot look up keys.
+type brokenStore struct {
+	management.Store
+	err error
+}
+
+func (s brokenStore) KeyByHash(context.Context, string) (*management.PersonalKey, error) {
+	return nil, s.err
+}
+
+// scrubbed are what is different each time.
+var scrubbed = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`ph([xcs])_[0-9A-Za-z]{30,}`), "ph${1}_(random)"},
+	{regexp.MustCompile(`(?m)("mask_value": "phx_\.\.\.)[0-9A-Za-z]{4}"`), `${1}(random)"`},
+	{regexp.MustCompile(`(: ?)"[0-9A-Za-z_-]{38,44}"`), `${1}"(random)"`}, // ids of keys, distinct ids, tokens
+	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "(random)"},
+	{regexp.MustCompile(`\b[A-Z2-7]{32}\b`), "(random)"},                    // secrets of authenticators
+	{regexp.MustCompile(`("token": ?)"[0-9]{6}"`), `${1}"(code)"`},          // and their codes
+	{regexp.MustCompile(`(?m)^( +)"[a-z2-7]{8}"(,?)$`), `${1}"(random)"$2`}, // backup codes
+}
+
+func scrub(s string) string {
+	const fixed = "00000000-0000-7000-" // of the accounts
+	for _, x := range scrubbed {
+		s = x.pattern.ReplaceAllStringFunc(s, func(match string) string {
+			if strings.HasPrefix(match, fixed) {
+				return match
+			}
+			return x.pattern.ReplaceAllString(match, x.by)
+		})
+	}
+	return s
+}

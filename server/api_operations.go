@@ -1,0 +1,180 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+type (
+	service   = management.Service
+	principal = management.Principal
+)
+
+// Most operations are a method of the Service and nothing else: read, change,
+// create, remove and list make them of it. name is the wildcard of the path that
+// says what the method is about.
+
+// read answers with what a method returns, whether it changes something or not.
+func read[T any](name string, f func(*service, context.Context, *principal, string) (T, error)) operation {
+	return func(a *apiRequest) error {
+		v, err := f(a.service(), a.context(), a.principal, a.segment(name))
+		return a.answer(http.StatusOK, v, err)
+	}
+}
+
+// change decodes the body for a method, and answers with what it returns.
+func change[P, T any](name string, f func(*service, context.Context, *principal, string, P) (T, error)) operation {
+	return changeWith(http.StatusOK, func(a *apiRequest, patch P) (T, error) {
+		return f(a.service(), a.context(), a.principal, a.segment(name), patch)
+	})
+}
+
+// create is change for what did not exist before.
+func create[P, T any](f func(*service, context.Context, *principal, P) (T, error)) operation {
+	return changeWith(http.StatusCreated, func(a *apiRequest, patch P) (T, error) {
+		return f(a.service(), a.context(), a.principal, patch)
+	})
+}
+
+// createIn is create for what belongs to an organization: the one that the path
+// names, or else the current one.
+func createIn[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) operation {
+	return changeWith(http.StatusCreated, func(a *apiRequest, patch P) (T, error) {
+		return f(a.service(), a.context(), a.principal, cmp.Or(a.segment("organization"), "@current"), patch)
+	})
+}
+
+// changeWith is what the functions above and below have in common: it decodes the
+// body, and answers with what f returns.
+func changeWith[P, T any](status int, f func(*apiRequest, P) (T, error)) operation {
+	return func(a *apiRequest) error {
+		var patch P
+		if err := a.decode(&patch); err != nil {
+			return err
+		}
+		v, err := f(a, patch)
+		return a.answer(status, v, err)
+	}
+}
+
+// remove answers without content.
+func remove(name string, f func(*service, context.Context, *principal, string) error) operation {
+	return func(a *apiRequest) error {
+		return a.done(f(a.service(), a.context(), a.principal, a.segment(name)))
+	}
+}
+
+// list answers with a page.
+func list[T any](f func(s *service, ctx context.Context, p *principal, limit, offset int) (*management.Page[T], error)) operation {
+	return func(a *apiRequest) error {
+		limit, offset := a.window()
+		page, err := f(a.service(), a.context(), a.principal, limit, offset)
+		return answerPage(a, page, err)
+	}
+}
+
+// listIn is list for what belongs to the organization that the path names, or else
+// to any.
+func listIn[T any](f func(s *service, ctx context.Context, p *principal, organization string, limit, offset int) (*management.Page[T], error)) operation {
+	return func(a *apiRequest) error {
+		limit, offset := a.window()
+		page, err := f(a.service(), a.context(), a.principal, a.segment("organization"), limit, offset)
+		return answerPage(a, page, err)
+	}
+}
+
+// succeeded is the answer of methods that return nothing else.
+type succeeded struct {
+	Success bool   `json:"success"`
+	Token   string `json:"token,omitempty"` // of verifyEmail
+}
+
+// listUsers answers with the users that a query selects (management.md §3.3).
+func listUsers(a *apiRequest) error {
+	query := management.UserQuery{Email: a.param("email")}
+	switch a.param("is_staff") {
+	case "true", "True", "1":
+		query.Staff = new(true)
+	case "false", "False", "0":
+		query.Staff = new(false)
+	}
+	limit, offset := a.window()
+	page, err := a.service().ListUsers(a.context(), a.principal, query, limit, offset)
+	return answerPage(a, page, err)
+}
+
+// setHedgehog replaces the hedgehog_config of a user with the body, whatever it is
+// (management.md §7.1).
+func setHedgehog(a *apiRequest) error {
+	document := bytes.Clone(a.document) // its memory is that of the next request
+	v, err := a.service().SetHedgehog(a.context(), a.principal, a.segment("user"), document)
+	return a.answer(http.StatusOK, v, err)
+}
+
+var confirmTwoFactor = changeWith(http.StatusOK, func(a *apiRequest, patch management.TwoFactorPatch) (succeeded, error) {
+	return succeeded{Success: true}, a.service().ConfirmTwoFactor(a.context(), a.principal, a.segment("user"), patch)
+})
+
+func disableTwoFactor(a *apiRequest) error {
+	err := a.service().DisableTwoFactor(a.context(), a.principal, a.segment("user"))
+	return a.answer(http.StatusOK, succeeded{Success: true}, err)
+}
+
+func newBackupCodes(a *apiRequest) error {
+	codes, err := a.service().NewBackupCodes(a.context(), a.principal, a.segment("user"))
+	return a.answer(http.StatusOK, struct {
+		Codes []string `json:"backup_codes"`
+	}{codes}, err)
+}
+
+func cancelEmailChange(a *apiRequest) error {
+	v, err := a.service().CancelEmailChange(a.context(), a.principal)
+	return a.answer(http.StatusOK, v, err)
+}
+
+var requestEmailVerification = changeWith(http.StatusOK, func(a *apiRequest, request management.EmailRequest) (succeeded, error) {
+	return succeeded{Success: true}, a.service().RequestEmailVerification(a.context(), a.principal, request)
+})
+
+var verifyEmail = changeWith(http.StatusOK, func(a *apiRequest, proof management.EmailProof) (succeeded, error) {
+	token, err := a.service().VerifyEmail(a.context(), a.client(), proof)
+	return succeeded{true, token}, err
+})
+
+// listKeys answers with all keys of a user: there are few.
+func listKeys(a *apiRequest) error {
+	keys, err := a.service().Keys(a.context(), a.principal)
+	return a.answer(http.StatusOK, keys, err)
+}
+
+var updateMember = changeWith(http.StatusOK, func(a *apiRequest, patch management.MemberPatch) (*management.MemberView, error) {
+	return a.service().UpdateMember(a.context(), a.principal, a.segment("organization"), a.segment("user"), patch)
+})
+
+func removeMember(a *apiRequest) error {
+	return a.done(a.service().RemoveMember(a.context(), a.principal, a.segment("organization"), a.segment("user")))
+}
+
+// inItsOrganization returns an error if a path names a project and an organization
+// to which it does not belong.
+func inItsOrganization(a *apiRequest) error {
+	organization := a.segment("organization")
+	if organization == "" {
+		return nil
+	}
+	access, err := a.service().Access(a.context(), a.principal, a.segment("project"))
+	if err != nil {
+		return err
+	}
+	current := a.principal.User.CurrentOrganization
+	id := access.Organization.ID
+	if strings.EqualFold(organization, id.String()) || organization == "@current" && current != nil && *current == id {
+		return nil
+	}
+	return &management.Error{Kind: management.ErrNotFound, Code: "not_found", Detail: "Project not found."}
+}

@@ -1,0 +1,72 @@
+package server
+
+// apiRoutes are those of a server that has a management.Service. Literal segments
+// come before wildcards whatever the order, as ServeMux has it.
+var apiRoutes = []route{
+	apiRoute("/api/users", methods{get: listUsers}),
+	apiRoute("/api/users/cancel_email_change_request", methods{patch: cancelEmailChange}),
+	apiRoute("/api/users/request_email_verification", methods{post: requestEmailVerification, open: true}),
+	apiRoute("/api/users/verify_email", methods{post: verifyEmail, open: true}),
+	apiRoute("/api/users/{user}", methods{
+		get: read("user", (*service).User), patch: change("user", (*service).UpdateUser), delete: remove("user", (*service).DeleteUser),
+	}),
+	apiRoute("/api/users/{user}/hedgehog_config", methods{get: read("user", (*service).Hedgehog), patch: setHedgehog, document: true}),
+	apiRoute("/api/users/{user}/scene_personalisation", methods{post: change("user", (*service).SetScene)}),
+	apiRoute("/api/users/{user}/start_2fa_setup", methods{get: read("user", (*service).StartTwoFactor)}), // older name
+	apiRoute("/api/users/{user}/two_factor_start_setup", methods{get: read("user", (*service).StartTwoFactor)}),
+	apiRoute("/api/users/{user}/validate_2fa", methods{post: confirmTwoFactor}), // older name
+	apiRoute("/api/users/{user}/two_factor_validate", methods{post: confirmTwoFactor}),
+	apiRoute("/api/users/{user}/two_factor_status", methods{get: read("user", (*service).TwoFactorStatus)}),
+	apiRoute("/api/users/{user}/two_factor_backup_codes", methods{post: newBackupCodes}),
+	apiRoute("/api/users/{user}/two_factor_disable", methods{post: disableTwoFactor}),
+
+	apiRoute("/api/personal_api_keys", methods{get: listKeys, post: create((*service).CreateKey)}),
+	apiRoute("/api/personal_api_keys/{key}", methods{
+		get: read("key", (*service).Key), patch: change("key", (*service).UpdateKey), delete: remove("key", (*service).DeleteKey),
+	}),
+	apiRoute("/api/personal_api_keys/{key}/roll", methods{post: read("key", (*service).RollKey)}),
+
+	apiRoute("/api/organizations", methods{get: list((*service).ListOrganizations), post: create((*service).CreateOrganization)}),
+	apiRoute("/api/organizations/{organization}", methods{
+		get:    read("organization", (*service).GetOrganization),
+		patch:  change("organization", (*service).UpdateOrganization),
+		delete: remove("organization", (*service).DeleteOrganization),
+	}),
+	apiRoute("/api/organizations/{organization}/members", methods{get: listIn((*service).ListMembers), post: createIn((*service).AddMember)}),
+	apiRoute("/api/organizations/{organization}/members/{user}", methods{patch: updateMember, delete: removeMember}),
+	apiRoute("/api/organizations/{organization}/projects", methods{get: listIn((*service).ListProjects), post: createIn((*service).CreateProject)}),
+
+	apiRoute("/api/projects", methods{get: listIn((*service).ListProjects), post: createIn((*service).CreateProject)}),
+	projectRoute("", methods{
+		get: read("project", (*service).GetProject), patch: change("project", (*service).UpdateProject), delete: remove("project", (*service).DeleteProject),
+	}),
+	projectRoute("/reset_token", both(read("project", (*service).ResetToken))),
+	projectRoute("/rotate_secret_token", both(read("project", (*service).RotateSecretToken))),
+	projectRoute("/delete_secret_token_backup", both(read("project", (*service).DeleteSecretTokenBackup))),
+}
+
+// unknownAPIRoute answers all other paths below /api.
+var unknownAPIRoute = route{
+	path: "/api", failure: apiFailure,
+	every: func(s *Server, x *exchange) error {
+		s.setAPIHeaders(x)
+		return errNotFound
+	},
+}
+
+func apiRoute(path string, m methods) route {
+	return route{path: path, failure: apiFailure, every: func(s *Server, x *exchange) error { return s.api(x, &m) }}
+}
+
+// projectRoute is for what belongs to one project, which has three addresses.
+// Environments are what the public system's newer clients call projects
+// (management.md §1.5).
+func projectRoute(path string, m methods) route {
+	m.before = inItsOrganization
+	rt := apiRoute("/api/projects/{project}"+path, m)
+	rt.aliases = []string{"/api/environments/{project}" + path, "/api/organizations/{organization}/projects/{project}" + path}
+	return rt
+}
+
+// both are for actions that clients send with either method.
+func both(action operation) methods { return methods{post: action, patch: action} }
