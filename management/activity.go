@@ -3,6 +3,7 @@ package management
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 
 	"github.com/google/uuid"
 )
@@ -24,19 +25,33 @@ type detail struct {
 	Changes []fieldChange `json:"changes"`
 }
 
-// differences lists the fields of two JSON objects that differ, in the order in
-// which after has them.
+// differences lists the fields of two JSON objects that differ. What is empty is
+// not there, so that all of it is equal (management.md §11.7).
 func differences(scope string, before, after any, fields []string) []fieldChange {
 	was, _ := object(mustJSON(before))
 	is, _ := object(mustJSON(after))
 	list := []fieldChange{}
 	for _, name := range fields {
-		if bytes.Equal(was[name], is[name]) {
+		action := "changed"
+		switch created, deleted := empty(was[name]), empty(is[name]); {
+		case created && deleted, bytes.Equal(was[name], is[name]):
 			continue
+		case created:
+			action = "created"
+		case deleted:
+			action = "deleted"
 		}
-		list = append(list, fieldChange{scope, name, was[name], is[name], "changed"})
+		list = append(list, fieldChange{scope, name, was[name], is[name], action})
 	}
 	return list
+}
+
+func empty(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	}
+	return false
 }
 
 // userFields are what is logged of a user, as a view shows it.

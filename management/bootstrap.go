@@ -122,8 +122,15 @@ func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) err
 	if err := s.UpdateUser(ctx, u); err != nil {
 		return err
 	}
-	return s.CreateKey(ctx, &PersonalKey{
+	k := &PersonalKey{
 		ID: token(32), User: u.ID, Label: "first start", Mask: maskOf(c.PersonalKey), Hash: HashKey(c.PersonalKey),
 		Scopes: []string{"*"}, Created: now(),
-	})
+	}
+	switch old, err := s.KeyByHash(ctx, k.Hash); {
+	case err == nil && old.User == u.ID: // of an earlier start
+		return nil
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return err
+	}
+	return s.CreateKey(ctx, k)
 }

@@ -24,6 +24,7 @@ var (
 // changeEmail stages a new address and returns the message that proves it.
 func (w *world) changeEmail(u *management.User, email string) management.Message {
 	w.t.Helper()
+	w.mails()
 	must(w.patch(w.as(u), "@me", fmt.Sprintf(`{"email":%q}`, email)))(w.t)
 	return w.mails()[0]
 }

@@ -270,7 +270,7 @@ func TestUpdateKey(t *testing.T) {
 	w.checkUnchanged("UpdateKey", before)
 
 	// A restriction that was allowed once stays when it is no longer.
-	k = update(fmt.Sprintf(`{"scoped_organizations":[%q],"scoped_teams":[1]}`, w.acme.ID))
+	update(fmt.Sprintf(`{"scoped_organizations":[%q],"scoped_teams":[1]}`, w.acme.ID))
 	w.level(w.ben, management.LevelOwner)
 	w.ok(w.store.DeleteMembership(t.Context(), w.acme.ID, w.ada.ID))
 	if k = update(`{"label":"newer"}`); len(k.Organizations) != 1 || len(k.Projects) != 1 {

@@ -95,7 +95,7 @@ func (b *postbox) deliver(ctx context.Context, m Message) {
 		if err == nil {
 			return
 		}
-		if try == mailTries && ctx.Err() == nil {
+		if (try == mailTries || refused(err)) && ctx.Err() == nil {
 			b.log.Error("mail is not sent", "kind", m.Kind, "tries", try, "error", err)
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -145,6 +146,7 @@ func TestMailIsRetried(t *testing.T) {
 				stop := w.run()
 				must(w.patch(w.as(w.ada), "@me", `{"email":"new@example.com"}`))(t)
 				time.Sleep(time.Hour)
+				synctest.Wait()
 				if diff := cmp.Diff(tt.want, tries); diff != "" {
 					t.Errorf("tries (-want +got)\n%s", diff)
 				}
@@ -168,9 +170,13 @@ func TestMailIsRetried(t *testing.T) {
 func TestMailerMisbehaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
+		var mu sync.Mutex
 		tries := make(map[string]int)
 		w.outbox.refuse = func(ctx context.Context, m management.Message) error {
-			switch tries[m.To]++; m.To {
+			mu.Lock()
+			tries[m.To]++
+			mu.Unlock()
+			switch m.To {
 			case "ada@example.com":
 				panic("secret " + m.Text)
 			case "ben@example.com":
@@ -188,6 +194,7 @@ func TestMailerMisbehaves(t *testing.T) {
 			t.Errorf("messages %v, want that to Cyd", got)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if diff := cmp.Diff(map[string]int{"ada@example.com": 4, "ben@example.com": 4, "cyd@example.com": 1}, tries); diff != "" {
 			t.Errorf("tries (-want +got)\n%s", diff)
 		}
@@ -239,6 +246,30 @@ func TestRunDrains(t *testing.T) {
 	})
 }
 
+// A user who was being looked up when Run was told to end gets their message.
+func TestRunEndsDuringVerification(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var looked atomic.Int32
+		w := newWorld(t, alter(&altered{userByUUID: func(s management.Store, ctx context.Context, id uuid.UUID) (*management.User, error) {
+			if looked.Add(1) == 1 {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return s.UserByUUID(ctx, id)
+		}}))
+		stop := w.run()
+		w.ok(w.request(w.ada.UUID.String()))
+		synctest.Wait()
+		stop()
+		if got := kindsOf(w.outbox.take()); !cmp.Equal(got, []string{"email_verification to ada@example.com"}) {
+			t.Errorf("messages %v, want one to Ada", got)
+		}
+		if log := w.log.String(); log != "" {
+			t.Errorf("log %s", log)
+		}
+	})
+}
+
 // What does not want to be sent keeps Run from its end for ten seconds, whatever
 // there is.
 func TestRunEndsInTime(t *testing.T) {
@@ -274,7 +305,7 @@ func TestMailOverflows(t *testing.T) {
 		must(w.UpdateUser(t.Context(), p, w.ada.UUID.String(), management.UserPatch{IsStaff: management.Of(i%2 == 0)}))(t)
 	}
 	for range 1001 {
-		must(0, w.request(uuid.NewString()))(t)
+		w.ok(w.request(uuid.NewString()))
 	}
 	log := w.log.String()
 	if strings.Count(log, "mail is dropped") != 2 || !strings.Contains(log, "kind=staff_changed") || !strings.Contains(log, "kind=email_verification") {
@@ -321,4 +352,49 @@ func TestRunWithoutMailer(t *testing.T) {
 		time.Sleep(time.Hour)
 		stop()
 	})
+}
+
+// Run deletes what projects leave behind: each minute, until there is no more, and
+// also after a failure.
+func TestRunPurges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &purger{answers: []error{nil, nil, errBroken, nil}, more: 1}
+		w := newWorld(t, func(c *management.Config) { p.Store, c.Store = c.Store, p })
+		start := time.Now()
+		stop := w.run()
+		time.Sleep(5*time.Minute + time.Second)
+		synctest.Wait()
+		var calls []time.Duration
+		for _, at := range p.calls {
+			calls = append(calls, at.Sub(start))
+		}
+		want := []time.Duration{0, 0, time.Minute, 2 * time.Minute, 3 * time.Minute, 4 * time.Minute, 5 * time.Minute}
+		if diff := cmp.Diff(want, calls); diff != "" {
+			t.Errorf("PurgeProjects is called (-want +got)\n%s", diff)
+		}
+		if before := begin.Add(-time.Minute); !p.before.Equal(before) { // by the clock of the Service
+			t.Errorf("PurgeProjects before %s, want %s", p.before, before)
+		}
+		if log := w.log.String(); strings.Count(log, "what deleted projects leave behind is not deleted") != 1 {
+			t.Errorf("log %s", log)
+		}
+		stop()
+	})
+}
+
+// A purger is a Store that answers PurgeProjects.
+type purger struct {
+	management.Store
+	answers []error // then nil
+	more    int     // how often there is more
+	calls   []time.Time
+	before  time.Time
+}
+
+func (p *purger) PurgeProjects(_ context.Context, before time.Time) (bool, error) {
+	p.calls, p.before = append(p.calls, time.Now()), before
+	if n := len(p.calls); n <= len(p.answers) && p.answers[n-1] != nil {
+		return false, p.answers[n-1]
+	}
+	return len(p.calls) <= p.more, nil
 }

@@ -98,11 +98,22 @@ func methods() []method {
 		},
 		{
 			name: "UpdateUser with a password", scope: "user:write", kind: ofUser, step: withProof,
-			log: []string{"User updated by ada in Acme"}, once: "invalid incorrect_password current_password",
+			log:  []string{"User updated by ada in Acme", "PersonalAPIKey deleted by ada in Acme"},
+			once: "invalid incorrect_password current_password",
 			call: func(c *callable) error {
 				return second(c.UpdateUser(c.ctx, c.p, "@me", management.UserPatch{
 					Password: management.Of("another-Horse-42-battery"), CurrentPassword: management.Of(staple),
 				}))
+			},
+		},
+		{
+			name: "UpdateUser of the staff", scope: "user:write", kind: ofUser, log: []string{"User updated by ada in nothing"},
+			first: func(c *callable) {
+				c.ada.Staff = true
+				c.put(c.ada)
+			},
+			call: func(c *callable) error {
+				return second(c.UpdateUser(c.ctx, c.p, c.sam.UUID.String(), management.UserPatch{IsStaff: management.Of(false)}))
 			},
 		},
 		{
@@ -137,7 +148,7 @@ func methods() []method {
 				c.secret = must(c.StartTwoFactor(c.t.Context(), c.as(c.ada), "@me"))(c.t).Secret
 			},
 			call: func(c *callable) error {
-				return c.ConfirmTwoFactor(c.ctx, c.p, "@me", token(c.code(c.secret, 0)))
+				return c.ConfirmTwoFactor(c.ctx, c.p, "@me", tokenFor(c.code(c.secret, 0)))
 			},
 		},
 		{
@@ -156,9 +167,15 @@ func methods() []method {
 		},
 		{
 			name: "DeleteUser", scope: "user:write", kind: ofUser, step: withProof,
-			log: []string{"User deleted by nobody in Acme"}, once: "not found not_found",
-			first: func(c *callable) { c.level(c.ben, management.LevelOwner) },
-			call:  func(c *callable) error { return c.DeleteUser(c.ctx, c.p, "@me") },
+			log:  []string{"User deleted by nobody in Acme", "Organization deleted by nobody in gone"},
+			once: "not found not_found",
+			first: func(c *callable) {
+				c.level(c.ben, management.LevelOwner)
+				own := c.organization("Own")
+				c.project(own, "Own")
+				c.join(c.ada, own, management.LevelOwner, nil)
+			},
+			call: func(c *callable) error { return c.DeleteUser(c.ctx, c.p, "@me") },
 		},
 		{
 			name: "Keys", scope: "*", kind: ofKeys,
@@ -259,6 +276,16 @@ func methods() []method {
 			},
 		},
 		{
+			name: "CreateProject without a current one", scope: "project:write", kind: ofOrganization, log: []string{"Project created by ada in Acme"},
+			first: func(c *callable) {
+				c.ada.CurrentProject = nil
+				c.put(c.ada)
+			},
+			call: func(c *callable) error {
+				return second(c.CreateProject(c.ctx, c.p, c.acme, management.ProjectPatch{Name: management.Of("New")}))
+			},
+		},
+		{
 			name: "Access", scope: "survey:read", kind: ofProject,
 			call: func(c *callable) error { return second(c.Access(c.ctx, c.p, c.web, "survey:read")) },
 		},
@@ -350,7 +377,9 @@ func second[T any](_ T, err error) error { return err }
 // callable prepares a world for a method.
 func (m *method) callable(t *testing.T, configure ...func(*management.Config)) *callable {
 	t.Helper()
-	w := newWorld(t, append([]func(*management.Config){func(c *management.Config) { c.Delete = management.DeleteCascade }}, configure...)...)
+	w := newWorld(t, append([]func(*management.Config){func(c *management.Config) {
+		c.Delete, c.DeleteEmptyOrganizations, c.RevokeKeysOnPasswordChange = management.DeleteCascade, true, true
+	}}, configure...)...)
 	c := &callable{world: w, ctx: t.Context(), acme: w.acme.ID.String(), web: strconv.FormatInt(w.web.ID, 10)}
 	issued := must(w.IssueKey(t.Context(), w.ada.Email, "first"))(t)
 	c.key, c.value = issued.ID, *issued.Value
@@ -375,13 +404,13 @@ func (w *world) level(u *management.User, level int) {
 func (w *world) enrol(u *management.User) string {
 	w.t.Helper()
 	secret := must(w.StartTwoFactor(w.t.Context(), w.as(u), "@me"))(w.t).Secret
-	w.ok(w.ConfirmTwoFactor(w.t.Context(), w.as(u), "@me", token(w.code(secret, 0))))
+	w.ok(w.ConfirmTwoFactor(w.t.Context(), w.as(u), "@me", tokenFor(w.code(secret, 0))))
 	w.clock.advance(step(1))
 	return secret
 }
 
-// token is for ConfirmTwoFactor.
-func token(v any) management.TwoFactorPatch { return management.TwoFactorPatch{Token: optional(v)} }
+// tokenFor is for ConfirmTwoFactor.
+func tokenFor(v any) management.TwoFactorPatch { return management.TwoFactorPatch{Token: optional(v)} }
 
 // optional returns a field that may hold any JSON.
 func optional(v any) management.Optional[json.RawMessage] {
@@ -409,8 +438,8 @@ func TestMethodsAreAll(t *testing.T) {
 		listed[free] = true
 	}
 	service := reflect.TypeFor[*management.Service]()
-	for i := range service.NumMethod() {
-		if name := service.Method(i).Name; !listed[name] {
+	for method := range service.Methods() {
+		if name := method.Name; !listed[name] {
 			t.Errorf("%s is not in methods()", name)
 		}
 	}

@@ -3,6 +3,7 @@ package management_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -51,9 +52,7 @@ func TestNotificationsMerge(t *testing.T) {
 			t.Fatalf("UpdateUser(%s) = %v", tt.change, err)
 		}
 		want := decode[map[string]any](t, defaultNotifications)
-		for name, value := range decode[map[string]any](t, tt.want) {
-			want[name] = value
-		}
+		maps.Copy(want, decode[map[string]any](t, tt.want))
 		if diff := cmp.Diff(want, decode[map[string]any](t, string(view.NotificationSettings))); diff != "" {
 			t.Errorf("notification_settings after %s (-want +got)\n%s", tt.change, diff)
 		}

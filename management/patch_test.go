@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -251,6 +252,33 @@ func TestPatchReportsFirst(t *testing.T) {
 		_, err := w.patch(w.as(w.sam), "@me", "{"+strings.Join(members, ",")+"}")
 		checkFault(t, "UpdateUser", err, mistakes[i].want)
 		w.clock.advance(step(1)) // attempts
+	}
+}
+
+// What is no UTF-8 cannot come in a request, but from a host application, and no
+// database takes it.
+func TestPatchOfBytes(t *testing.T) {
+	w := newWorld(t)
+	raw := management.Of(json.RawMessage("{\"a\":\"\xff\"}"))
+	for _, tt := range []struct {
+		want  string
+		patch management.UserPatch
+	}{
+		{"invalid invalid_input first_name", management.UserPatch{FirstName: management.Of("a\xff")}},
+		{"invalid invalid_input email", management.UserPatch{Email: management.Of("a\xff@b.example")}},
+		{"invalid invalid_input password", management.UserPatch{Password: management.Of("\xff" + goodPassword)}},
+		{"invalid invalid_choice theme_mode", management.UserPatch{ThemeMode: management.Of("\xff")}},
+		{"invalid invalid_input events_column_config", management.UserPatch{EventsColumnConfig: raw}},
+		{"invalid invalid_input hedgehog_config", management.UserPatch{HedgehogConfig: raw}},
+		{"invalid invalid_input hedgehog_config", management.UserPatch{HedgehogConfig: management.Of(json.RawMessage("{"))}},
+		{"invalid invalid_input notification_settings", management.UserPatch{NotificationSettings: raw}},
+		{"invalid does_not_exist set_current_team", management.UserPatch{SetCurrentTeam: raw}},
+	} {
+		_, err := w.UpdateUser(t.Context(), w.as(w.ada), "@me", tt.patch)
+		checkFault(t, "UpdateUser", err, tt.want)
+		if err != nil && !utf8.ValidString(err.Error()) {
+			t.Errorf("error %q", err)
+		}
 	}
 }
 

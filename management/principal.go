@@ -250,8 +250,13 @@ func (s *Service) Access(ctx context.Context, p *Principal, ref string, scopes .
 	if p.Key != nil && len(p.Key.Projects) > 0 && !slices.Contains(p.Key.Projects, id) {
 		return nil, forbidden("API key does not have access to project %d.", id)
 	}
-	if err := p.in(organization, max(level, 0)); err != nil && (level > 0 || len(p.Key.Organizations) > 0) {
-		return nil, err
+	if err := p.in(organization, level); err != nil {
+		switch {
+		case level > 0:
+			return nil, err
+		case len(p.Key.Organizations) > 0: // whose project it is, is nobody's business
+			return nil, forbidden("API key does not have access to project %d.", id)
+		}
 	}
 	if err := p.Require(scopes...); err != nil {
 		return nil, err

@@ -22,11 +22,10 @@ func TestMutationsOff(t *testing.T) {
 			want = "forbidden permission_denied"
 		}
 		c := m.callable(t, mutations(management.MutationsOff))
-		before := c.state()
 		checkFault(t, m.name+" without a key", m.call(c), "")
 		c = m.callable(t, mutations(management.MutationsOff))
 		c.p = c.world.key(c.ada)
-		before = c.state()
+		before := c.state()
 		checkFault(t, m.name+" with a key", m.call(c), want)
 		if m.step != 0 {
 			c.checkUnchanged(m.name, before)

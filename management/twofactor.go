@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,7 +89,18 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 	if err := s.store.SetPendingTOTP(ctx, pending); err != nil {
 		return nil, shown(err)
 	}
-	return &TwoFactorSetup{true, key.Secret(), key.URL()}, nil
+	return &TwoFactorSetup{true, key.Secret(), authenticatorURL(s.c.AppName, u.Email, key.Secret())}, nil
+}
+
+// authenticatorURL returns what authenticators scan. They take a plus sign for
+// itself, so that blanks must be %20.
+func authenticatorURL(issuer, account, secret string) string {
+	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+	query := url.Values{
+		"secret": {secret}, "issuer": {issuer}, "algorithm": {"SHA1"}, "digits": {strconv.Itoa(totpDigits)}, "period": {strconv.Itoa(totpStep)},
+	}
+	return "otpauth://totp/" + escape(issuer) + ":" + strings.ReplaceAll(escape(account), "%40", "@") +
+		"?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
 // ConfirmTwoFactor turns two-factor authentication on with a code of the new
@@ -254,9 +267,6 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 	if err := s.stepUp(ctx, p); err != nil {
 		return nil, err
 	}
-	if s.box == nil {
-		return nil, invalid("", "2fa_not_enabled", "Two-factor authentication is not on.")
-	}
 	var codes []string
 	var mail Message
 	err := s.store.Atomic(ctx, func(store Store) error {
@@ -269,6 +279,9 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 				return invalid("", "2fa_not_enabled", "Two-factor authentication is not on.")
 			}
 			return err
+		}
+		if s.box == nil {
+			return errTwoFactorUnavailable
 		}
 		codes = make([]string, backupCodes)
 		list := make([]BackupCode, backupCodes)

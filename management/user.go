@@ -527,7 +527,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		}
 		return store.AddActivity(ctx, &Activity{
 			ID: newID(), Organization: organization, User: actor, Activity: "deleted", Scope: "User", ItemID: u.UUID.String(),
-			Detail: mustJSON(map[string]any{"name": u.Email}), Created: s.now(),
+			Detail: mustJSON(detail{u.Email, []fieldChange{}}), Created: s.now(),
 		})
 	})
 	if err == nil && projects {

@@ -225,6 +225,9 @@ func checkText(attr string, o *Optional[string]) error {
 		}
 		o.Value, o.raw = string(o.raw), nil
 	}
+	if !utf8.ValidString(o.Value) {
+		return invalid(attr, "invalid_input", "Not a valid string.")
+	}
 	return notNull(attr, o)
 }
 
@@ -330,7 +333,7 @@ func checkDocument(attr string, o *Optional[json.RawMessage], most int, nullable
 		return notNull(attr, o)
 	}
 	var b bytes.Buffer
-	if err := json.Compact(&b, o.Value); err != nil {
+	if err := json.Compact(&b, o.Value); err != nil || !utf8.Valid(o.Value) {
 		return invalid(attr, "invalid_input", "Value must be valid JSON.")
 	}
 	o.Value = b.Bytes()

@@ -71,7 +71,7 @@ func TestTarget(t *testing.T) {
 				}
 				_, err = w.StartTwoFactor(t.Context(), p, tt.ref)
 				checkFault(t, "StartTwoFactor by "+who.FirstName, err, want)
-				checkFault(t, "ConfirmTwoFactor by "+who.FirstName, w.ConfirmTwoFactor(t.Context(), p, tt.ref, token("123456")), want)
+				checkFault(t, "ConfirmTwoFactor by "+who.FirstName, w.ConfirmTwoFactor(t.Context(), p, tt.ref, tokenFor("123456")), want)
 				_, err = w.NewBackupCodes(t.Context(), p, tt.ref)
 				checkFault(t, "NewBackupCodes by "+who.FirstName, err, want)
 				checkFault(t, "DisableTwoFactor by "+who.FirstName, w.DisableTwoFactor(t.Context(), p, tt.ref), want)

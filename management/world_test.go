@@ -46,6 +46,9 @@ type world struct {
 
 const staple = "correct horse battery staple"
 
+// errBroken is what storage says that fails on purpose.
+var errBroken = errors.New("broken")
+
 // hashed is the hash of staple, which takes long to make.
 var hashed = sync.OnceValue(func() string {
 	hash, err := password.New().Hash(context.Background(), staple)

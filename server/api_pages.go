@@ -62,9 +62,11 @@ func answerPage[T any](a *apiRequest, page *management.Page[T], err error) error
 	return a.answer(http.StatusOK, list, nil)
 }
 
-// pageURL returns the URL of another page. The first has no offset.
+// pageURL returns the URL of another page. The first has no offset. A key in the
+// query does not come back (management.md §15.2): who sent it has it.
 func (a *apiRequest) pageURL(limit, offset int) string {
 	query := a.x.r.URL.Query()
+	query.Del("personal_api_key")
 	query.Set("limit", strconv.Itoa(limit))
 	if offset > 0 {
 		query.Set("offset", strconv.Itoa(offset))

@@ -7,12 +7,15 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -34,15 +37,35 @@ type settings struct {
 	rateLimitIP     limit
 	maxBody         size
 	shutdownTimeout time.Duration
-	logFormat       choice
-	logLevel        slog.Level
-	version         bool
+
+	adminEmail       string
+	createKey        string
+	keyScopes        words
+	secretKeyFile    string
+	appURL           string
+	smtp             string
+	mailDir          string
+	mailFrom         string
+	mutations        choice
+	deleteUsers      choice
+	deleteEmpty      bool
+	hideBackupCodes  bool
+	verifyByCode     bool
+	revokeKeys       bool
+	hideForeign      bool
+	nativeTypes      bool
+	allowKeyInBody   bool
+	managementOrigin words
+	logFormat        choice
+	logLevel         slog.Level
+	version          bool
 }
 
 // The keys of the demo (-demo).
 const (
-	demoKey    = "phc_demo"
-	demoSecret = "phs_demo"
+	demoKey      = "phc_demo"
+	demoSecret   = "phs_demo"
+	demoPersonal = "phx_demo"
 )
 
 // defaultStore is where everything is kept unless something else is said.
@@ -54,7 +77,11 @@ var errHelp = flag.ErrHelp
 // parse reads the settings. Its errors name the setting, the value and what is
 // allowed; flags win over the environment.
 func parse(args []string, getenv func(string) string, help io.Writer) (*settings, error) {
-	s := &settings{logFormat: choice{value: "text", allowed: []string{"text", "json"}}}
+	s := &settings{
+		logFormat:   choice{value: "text", allowed: []string{"text", "json"}},
+		mutations:   choice{value: "key", allowed: []string{"key", "stepup", "off"}},
+		deleteUsers: choice{value: "strict", allowed: []string{"strict", "cascade"}},
+	}
 	set := flag.NewFlagSet("server", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one")
@@ -75,6 +102,24 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	set.DurationVar(&s.shutdownTimeout, "shutdown-timeout", 15*time.Second, "how long requests under way may take after SIGINT or SIGTERM")
 	set.Var(&s.logFormat, "log-format", "`FORMAT` of the log on standard error: text or json")
 	set.TextVar(&s.logLevel, "log-level", slog.LevelInfo, "least `LEVEL` to log: debug, info, warn or error")
+	set.StringVar(&s.adminEmail, "admin-email", "admin@localhost", "e-mail `ADDRESS` of the owner that a first start creates")
+	set.StringVar(&s.createKey, "create-key", "", "print a new personal API key for the user with the e-mail `ADDRESS` in the store, and exit")
+	set.Var(&s.keyScopes, "key-scopes", "`SCOPES` of the key that -create-key makes, comma-separated, such as user:read,survey:write (default \"*\", all)")
+	set.StringVar(&s.secretKeyFile, "secret-key-file", "", "`FILE` with the keys that encrypt authenticators and backup codes, 64 hexadecimal digits a line; the first encrypts, all decrypt (default: for an SQLite file a generated one beside it with .key added; for PostgreSQL none, and no two-factor authentication)")
+	set.StringVar(&s.appURL, "app-url", "", "`URL` that links in mails and in lists begin with (default: the listen address)")
+	set.StringVar(&s.smtp, "smtp", "", "send mail through `URL`, smtp://USER:PASSWORD@HOST:PORT or smtps://…; without mail, changes of e-mail addresses need no verification")
+	set.StringVar(&s.mailDir, "mail-dir", "", "write mail as files in `DIRECTORY` instead")
+	set.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that mail is from (default flagstaff@ the host of -app-url)")
+	set.Var(&s.mutations, "account-mutations", "what a personal API key needs to change e-mail address, password or two-factor authentication: key (itself), stepup (the password or a code besides) or off (`MODE`: it cannot)")
+	set.Var(&s.deleteUsers, "delete-users", "`POLICY` for users who are members of organizations: strict (refuse) or cascade (end memberships)")
+	set.BoolVar(&s.deleteEmpty, "delete-empty-organizations", false, "with -delete-users cascade: delete an organization with its last member")
+	set.BoolVar(&s.hideBackupCodes, "hide-backup-codes", false, "show backup codes only when they are made")
+	set.BoolVar(&s.verifyByCode, "verify-by-code", false, "send a code to type beside the link that verifies an address")
+	set.BoolVar(&s.revokeKeys, "revoke-keys-on-password-change", false, "delete the other personal API keys of a user whose password changes")
+	set.BoolVar(&s.hideForeign, "hide-foreign-projects", false, "answer 404 rather than 403 for projects of others")
+	set.BoolVar(&s.nativeTypes, "native-types", false, "send member_count as an integer and metadata as an object, not as strings")
+	set.BoolVar(&s.allowKeyInBody, "allow-key-in-body", false, "accept personal API keys in bodies and query strings, where logs may keep them")
+	set.Var(&s.managementOrigin, "management-origins", "`ORIGINS` whose pages may use the management API, comma-separated, such as https://app.example.com (default: none)")
 	set.BoolVar(&s.version, "version", false, "print the version and exit")
 
 	if err := set.Parse(args); err != nil {
@@ -119,6 +164,25 @@ func (s *settings) check() error {
 	}
 	if s.setQuota.set && s.demo && s.store == "" {
 		return errors.New("flag -set-quota needs a -store: the demo's is gone when it exits")
+	}
+	if s.createKey != "" && (s.store == "" && s.demo || s.store == ":memory:") {
+		return errors.New("flag -create-key needs a -store that lasts: what is in memory is gone when it exits")
+	}
+	for _, scope := range s.keyScopes {
+		if !management.Scope(scope).Valid() {
+			return fmt.Errorf("invalid value %q for flag -key-scopes: want such as user:read, or * for all", scope)
+		}
+	}
+	if u, err := url.Parse(s.appURL); s.appURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
+		return fmt.Errorf("invalid value %q for flag -app-url: want an http or https URL without query and fragment", s.appURL)
+	}
+	for _, origin := range s.managementOrigin {
+		if err := new(http.CrossOriginProtection).AddTrustedOrigin(origin); err != nil {
+			return fmt.Errorf("invalid value %q for flag -management-origins: want such as https://app.example.com", origin)
+		}
+	}
+	if s.smtp != "" && s.mailDir != "" {
+		return errors.New("flags -smtp and -mail-dir exclude each other")
 	}
 	if s.projectKey == "" && s.demo {
 		s.projectKey = demoKey
@@ -166,8 +230,11 @@ Usage:
 	server -demo
 	server [-store STORE] [-flags FILE] [-geoip FILE]
 
-The first start on an empty store creates an organization and a project, and
-prints its keys on standard output.
+	server [-store STORE] -create-key ADDRESS
+	server [-store STORE] -set-quota N
+
+The first start on an empty store creates an organization, a project and its
+owner, and prints their keys on standard output.
 
 Flags, each with its environment variable:
 

@@ -6,8 +6,12 @@
 //
 // Events, persons and usage are kept in the SQLite file flagstaff.db, or where
 // -store says: another file, or PostgreSQL, which several servers may share. The
-// first start on an empty store creates an organization and a project and prints
-// its keys on standard output. With -demo and without -store all is in memory.
+// first start on an empty store creates an organization, a project and its owner,
+// and prints their keys on standard output. With -demo and without -store all is
+// in memory. Who has lost the keys gets a new one with -create-key.
+//
+// What must be secret in the store is encrypted with the keys in the file
+// flagstaff.db.key, which the first start makes; back it up with the store.
 //
 // Run it with -help for all settings. Each may also come from the environment,
 // as FLAGSTAFF_ and the flag's name in capitals; the command line wins.

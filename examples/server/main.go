@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -14,16 +14,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/geoip"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -66,7 +62,10 @@ func (m *Main) Run(ctx context.Context) int {
 		return 0
 	}
 	do := m.serve
-	if s.setQuota.set {
+	switch {
+	case s.createKey != "":
+		do = m.createKey
+	case s.setQuota.set:
 		do = m.setQuota
 	}
 	if err := do(ctx, s); err != nil {
@@ -95,8 +94,22 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		}
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	projects, err := m.bootstrap(ctx, s, store)
+
+	// A first start tells keys that are shown once: what is wrong with settings is
+	// better found before.
+	listener, err := net.Listen("tcp", s.addr)
 	if err != nil {
+		return fmt.Errorf("listen on %s: %w; is another server running there?", s.addr, err)
+	}
+	defer listener.Close() // of no effect once it serves
+	var registry server.Registry
+	projects := newCatalog(store, &registry, log)
+	appURL := cmp.Or(s.appURL, "http://"+listener.Addr().String())
+	service, err := s.accounts(store, appURL, projects.changed, log)
+	if err != nil {
+		return err
+	}
+	if err := m.bootstrap(ctx, s, store); err != nil {
 		return err
 	}
 
@@ -107,10 +120,13 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	defer wg.Wait()
 	defer stop()
 
-	var registry server.Registry
-	if err := m.loadFlags(background, &wg, s, log, projects, &registry); err != nil {
+	if err := projects.refresh(ctx); err != nil {
 		return err
 	}
+	if err := projects.load(background, &wg, s); err != nil {
+		return err
+	}
+	wg.Go(func() { projects.run(background) })
 	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: store, OnWrite: func(n int, d time.Duration, err error) {
 		if err != nil {
 			log.Error("events were not written", "events", n, "duration", d, "error", err)
@@ -156,13 +172,14 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		}
 		*q.use = counter
 	}
+	wg.Go(func() { _ = service.Run(background) }) // returns nil when stopped
+	config.Management = service
+	config.AppURL = s.appURL
+	config.AllowKeyInBody = s.allowKeyInBody
+	config.ManagementOrigins = s.managementOrigin
 	handler, err := server.New(config)
 	if err != nil {
 		return err
-	}
-	listener, err := net.Listen("tcp", s.addr)
-	if err != nil {
-		return fmt.Errorf("listen on %s: %w; is another server running there?", s.addr, err)
 	}
 
 	collecting, drain := context.WithCancel(background)
@@ -174,7 +191,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	defer func() { <-collected }()
 	defer drain()
 
-	log.InfoContext(ctx, "serving", "store", s.storeName(), "projects", len(projects))
+	log.InfoContext(ctx, "serving", "store", s.storeName(), "management", appURL+"/api/")
 	fmt.Fprintf(m.Stderr, "listening on http://%s\n", listener.Addr())
 	return m.answer(ctx, s, log, listener, handler)
 }
@@ -232,42 +249,6 @@ func (m *Main) answer(ctx context.Context, s *settings, log *slog.Logger, listen
 	}
 	<-failed
 	return err
-}
-
-// loadFlags gives every project its flags: the one that the command line names,
-// or else the first, those of the file or the demo, the others none.
-func (m *Main) loadFlags(ctx context.Context, wg *sync.WaitGroup, s *settings, log *slog.Logger, projects []management.Project, registry *server.Registry) error {
-	served := max(0, slices.IndexFunc(projects, func(p management.Project) bool { return p.APIKey == s.projectKey }))
-	for i, p := range projects {
-		evaluator := new(flags.Evaluator)
-		project := &server.Project{
-			ID: p.ID, Name: p.Name, Organization: p.Organization.String(), Flags: evaluator, AnonymizeIPs: p.AnonymizeIPs,
-		}
-		from := source.Source(source.Static{Definitions: new(flags.Definitions)})
-		switch {
-		case i != served:
-		case s.flagsFile != "":
-			from = source.File{Path: s.flagsFile}
-		case s.demo:
-			d, err := flags.Decode(bytes.NewReader(demo))
-			if err != nil {
-				return err
-			}
-			from = source.Static{Definitions: d}
-		}
-		loader := source.NewLoader(evaluator, from, source.LoaderConfig{Log: log})
-		// Definitions that cannot be read at the start are a mistake that
-		// somebody should see; later ones leave the good set in place.
-		if err := loader.Refresh(ctx); err != nil {
-			return err
-		}
-		if i == served && s.flagsFile != "" {
-			wg.Go(func() { _ = loader.Run(ctx) }) // returns nil when stopped
-			project.Checked = func() time.Time { return loader.Status().Checked }
-		}
-		registry.Set(p.APIKey, project)
-	}
-	return nil
 }
 
 // startQuota counts a resource from what the store knows, until ctx ends.

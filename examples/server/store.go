@@ -8,9 +8,6 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -24,8 +21,9 @@ import (
 // A dataStore is everything that the server keeps.
 type dataStore interface {
 	capture.Sink
-	management.OrganizationStore
+	management.Store
 	management.UsageStore
+	management.ProjectPurger
 	server.PropertyStore
 	server.OverrideStore
 	server.CohortStore
@@ -70,36 +68,37 @@ func (s *settings) storeName() string {
 	return "PostgreSQL at " + cmp.Or(u.Host, "a local socket") + u.Path
 }
 
-// bootstrap makes an empty store usable, tells the keys, and returns the
-// projects.
-func (m *Main) bootstrap(ctx context.Context, s *settings, store dataStore) ([]management.Project, error) {
-	first := management.First{APIKey: s.projectKey}
+// bootstrap makes a store usable and tells the keys.
+func (m *Main) bootstrap(ctx context.Context, s *settings, store dataStore) error {
+	first := management.First{APIKey: s.projectKey, Owner: s.adminEmail}
 	if s.demo {
-		first.Organization, first.Project, first.SecretKey = "Demo", "Demo", demoSecret
+		first.Organization, first.Project, first.SecretKey, first.PersonalKey = "Demo", "Demo", demoSecret, demoPersonal
 	}
 	created, err := management.Bootstrap(ctx, store, first)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	switch {
-	case created != nil && s.demo: // its keys are no secrets
-	case created != nil:
-		fmt.Fprintf(m.Stdout, `created organization %q with project %q in %s
+	if created != nil && !s.demo { // the demo's keys are no secrets
+		if created.SecretKey != "" {
+			fmt.Fprintf(m.Stdout, `created organization %q with project %q in %s
   project API key     %s   for /flags and events; public
-  project secret key  %s   keep it: it is shown only now
+  project secret key  %s   for the definitions of flags; shown only now
 `, created.Organization.Name, created.Project.Name, s.storeName(), created.Project.APIKey, created.SecretKey)
-	case s.projectKey != "":
-		if err := checkProjectKey(ctx, s, store); err != nil {
-			return nil, err
 		}
+		fmt.Fprintf(m.Stdout, `created owner %s
+  personal API key    %s   for the management API; shown only now
+`, created.Owner.Email, created.PersonalKey)
 	}
-	return store.Projects(ctx)
+	if s.projectKey == "" || created != nil && created.SecretKey != "" {
+		return nil
+	}
+	return checkProjectKey(ctx, s, store)
 }
 
 // checkProjectKey makes sure that the store has the project that was asked for.
 // The demo adds its own to any store.
 func checkProjectKey(ctx context.Context, s *settings, store dataStore) error {
-	_, err := store.Project(ctx, s.projectKey)
+	_, err := store.ProjectByKey(ctx, s.projectKey)
 	if !errors.Is(err, management.ErrNotFound) {
 		return err
 	}
@@ -110,12 +109,10 @@ func checkProjectKey(ctx context.Context, s *settings, store dataStore) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	id, err := uuid.NewV7()
-	if err != nil {
-		return err
+	if len(organizations) == 0 {
+		return fmt.Errorf("%s has users but no organization; make one before the demo uses it", s.storeName())
 	}
-	return store.CreateProject(ctx, &management.Project{
-		UUID: id, Organization: organizations[0].ID, Name: "Demo", APIKey: s.projectKey, Timezone: "UTC", Created: now, Updated: now,
-	})
+	project := management.NewProject(&organizations[0], "Demo")
+	project.APIKey = s.projectKey
+	return store.CreateProject(ctx, project)
 }

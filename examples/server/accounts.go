@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/mail"
+)
+
+// accounts makes the service behind the management API.
+func (s *settings) accounts(store dataStore, appURL string, changed func(context.Context), log *slog.Logger) (*management.Service, error) {
+	keys, err := s.secretKeys()
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		log.Warn("two-factor authentication is not available: there is no -secret-key-file")
+	}
+	mailer, err := s.mailer(appURL)
+	if err != nil {
+		return nil, err
+	}
+	c := management.Config{
+		Store: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
+		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
+		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
+		OnProjects: changed, Log: log,
+	}
+	switch s.mutations.value {
+	case "stepup":
+		c.Mutations = management.MutationsStepUp
+	case "off":
+		c.Mutations = management.MutationsOff
+	}
+	if s.deleteUsers.value == "cascade" {
+		c.Delete = management.DeleteCascade
+	}
+	return management.New(c)
+}
+
+// mailer returns what sends mail, or nil.
+func (s *settings) mailer(appURL string) (management.Mailer, error) {
+	if s.smtp == "" && s.mailDir == "" {
+		return nil, nil
+	}
+	options := mail.Options{From: s.mailFrom, FromName: "Flagstaff"}
+	if options.From == "" {
+		u, err := url.Parse(appURL)
+		if err != nil {
+			return nil, fmt.Errorf("invalid value for flag -app-url: %w", err)
+		}
+		options.From = "flagstaff@" + u.Hostname()
+		if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+			options.From = "flagstaff@localhost" // addresses have names
+		}
+	}
+	if s.mailDir != "" {
+		return mail.OpenDir(s.mailDir, options)
+	}
+	return mail.NewSMTP(s.smtp, options)
+}
+
+const secretKeySize = 32
+
+// secretKeys reads the keys that encrypt what must be secret in the store. For an
+// SQLite file they are made at the first start; servers that share a PostgreSQL
+// database need the same ones, so that somebody has to bring them there.
+func (s *settings) secretKeys() ([][]byte, error) {
+	path := s.secretKeyFile
+	switch {
+	case path != "":
+	case s.store == "" || s.store == ":memory:":
+		return [][]byte{newSecretKey()}, nil
+	case isPostgres(s.store):
+		return nil, nil
+	default:
+		path = s.store + ".key"
+		err := writeSecretKey(path)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("make a secret key: %w", err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the secret keys of -secret-key-file: %w", err)
+	}
+	var keys [][]byte
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		key, err := hex.DecodeString(text)
+		if err != nil || len(key) != secretKeySize {
+			return nil, fmt.Errorf("%s:%d is no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path, n)
+		}
+		if slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) }) {
+			return nil, fmt.Errorf("%s:%d has a secret key for the second time: remove the line", path, n)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s has no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path)
+	}
+	return keys, nil
+}
+
+func newSecretKey() []byte {
+	key := make([]byte, secretKeySize)
+	rand.Read(key) // never fails
+	return key
+}
+
+// writeSecretKey makes a file with a new key, in one step, since two servers may
+// start on one store.
+func writeSecretKey(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return fs.ErrExist
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".flagstaff-key-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = fmt.Fprintln(f, hex.EncodeToString(newSecretKey()))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), path)
+}
+
+// createKey prints a new key for a user, so that nobody is ever locked out.
+func (m *Main) createKey(ctx context.Context, s *settings) (err error) {
+	log := s.logger(m.Stderr)
+	store, err := openStore(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	service, err := management.New(management.Config{Store: store, Log: log})
+	if err != nil {
+		return err
+	}
+	var scopes []management.Scope
+	for _, scope := range s.keyScopes {
+		scopes = append(scopes, management.Scope(scope))
+	}
+	key, err := service.IssueKey(ctx, s.createKey, "command line", scopes...)
+	switch {
+	case errors.Is(err, management.ErrNotFound):
+		return fmt.Errorf("%s has no user with the e-mail address %q", s.storeName(), s.createKey)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintln(m.Stdout, *key.Value)
+	return nil
+}

@@ -1,0 +1,501 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// An operation is a method of a path of the management API.
+type operation struct {
+	call  string           // method and pattern, as the server has it
+	scope management.Scope // that it needs; "" of those that are open to everybody, "*" where a key must not be limited
+	body  string           // that it succeeds with
+	want  int              // status then
+
+	// self says that nobody may do it for somebody else, staff neither
+	// (management.md §5.2).
+	self bool
+
+	// prepare makes an account ready and returns another body. Nil: there is
+	// nothing to prepare.
+	prepare func(*testing.T, *site, *account) string
+}
+
+// operations are all that the server has: see the row "operations are complete".
+var operations = slices.Concat([]operation{
+	{call: "GET /api/users", scope: "user:read", want: 200},
+	{call: "PATCH /api/users/cancel_email_change_request", scope: "user:write", want: 200, prepare: wantAddress},
+	{call: "POST /api/users/request_email_verification", body: `{"uuid":"00000000-0000-7000-8000-000000000000"}`, want: 200},
+	{call: "POST /api/users/verify_email", want: 200, prepare: func(t *testing.T, s *site, a *account) string {
+		wantAddress(t, s, a)
+		return s.verification(t, "new-"+a.Email, 1)
+	}},
+	{call: "GET /api/users/{user}", scope: "user:read", want: 200},
+	{call: "PATCH /api/users/{user}", scope: "user:write", body: `{"first_name":"Eve"}`, want: 200},
+	{call: "DELETE /api/users/{user}", scope: "user:write", want: 204, prepare: func(t *testing.T, s *site, a *account) string {
+		if err := s.store.DeleteOrganization(t.Context(), a.organization.ID); err != nil {
+			t.Fatal(err)
+		}
+		return ""
+	}},
+	{call: "GET /api/users/{user}/hedgehog_config", scope: "user:read", want: 200},
+	{call: "PATCH /api/users/{user}/hedgehog_config", scope: "user:write", body: `{"version":2}`, want: 200},
+	{call: "POST /api/users/{user}/scene_personalisation", scope: "user:write", body: `{"scene":"Person","dashboard":42}`, want: 200},
+	{call: "GET /api/users/{user}/start_2fa_setup", scope: "user:read", want: 200, self: true},
+	{call: "GET /api/users/{user}/two_factor_start_setup", scope: "user:read", want: 200, self: true},
+	{call: "POST /api/users/{user}/validate_2fa", scope: "user:write", want: 200, self: true, prepare: setUp},
+	{call: "POST /api/users/{user}/two_factor_validate", scope: "user:write", want: 200, self: true, prepare: setUp},
+	{call: "GET /api/users/{user}/two_factor_status", scope: "user:read", want: 200},
+	{call: "POST /api/users/{user}/two_factor_backup_codes", scope: "user:write", want: 200, self: true, prepare: func(t *testing.T, s *site, a *account) string {
+		s.as(a).enroll(t)
+		return ""
+	}},
+	{call: "POST /api/users/{user}/two_factor_disable", scope: "user:write", want: 200, self: true},
+
+	{call: "GET /api/personal_api_keys", scope: "*", want: 200},
+	{call: "POST /api/personal_api_keys", scope: "*", body: `{"label":"another","scopes":["user:read"]}`, want: 201},
+	{call: "GET /api/personal_api_keys/{key}", scope: "*", want: 200},
+	{call: "PATCH /api/personal_api_keys/{key}", scope: "*", body: `{"label":"another"}`, want: 200},
+	{call: "DELETE /api/personal_api_keys/{key}", scope: "*", want: 204},
+	{call: "POST /api/personal_api_keys/{key}/roll", scope: "*", want: 200},
+
+	{call: "GET /api/organizations", scope: "organization:read", want: 200},
+	{call: "POST /api/organizations", scope: "organization:write", body: `{"name":"Another"}`, want: 201},
+	{call: "GET /api/organizations/{organization}", scope: "organization:read", want: 200},
+	{call: "PATCH /api/organizations/{organization}", scope: "organization:write", body: `{"name":"Another"}`, want: 200},
+	{call: "DELETE /api/organizations/{organization}", scope: "organization:write", want: 204},
+	{call: "GET /api/organizations/{organization}/members", scope: "organization_member:read", want: 200},
+	{call: "POST /api/organizations/{organization}/members", scope: "organization_member:write", want: 201, prepare: func(_ *testing.T, _ *site, a *account) string {
+		return members("email", "guest-of-"+a.Email)
+	}},
+	{call: "PATCH /api/organizations/{organization}/members/{user}", scope: "organization_member:write", body: `{"level":8}`, want: 200},
+	{call: "DELETE /api/organizations/{organization}/members/{user}", scope: "organization_member:write", want: 204},
+	{call: "GET /api/organizations/{organization}/projects", scope: "project:read", want: 200},
+	{call: "POST /api/organizations/{organization}/projects", scope: "project:write", body: `{"name":"Another"}`, want: 201},
+
+	{call: "GET /api/projects", scope: "project:read", want: 200},
+	{call: "POST /api/projects", scope: "project:write", body: `{"name":"Another"}`, want: 201},
+}, projectOperations(""), projectOperations("/reset_token"), projectOperations("/rotate_secret_token"), projectOperations("/delete_secret_token_backup"))
+
+// projectOperations are those of a path below a project, which has three addresses.
+func projectOperations(below string) []operation {
+	var list []operation
+	for _, address := range []string{"/api/projects/{project}", "/api/environments/{project}", "/api/organizations/{organization}/projects/{project}"} {
+		path := address + below
+		if below != "" {
+			list = append(list, operation{call: "POST " + path, scope: "project:write", want: 200}, operation{call: "PATCH " + path, scope: "project:write", want: 200})
+			continue
+		}
+		list = append(
+			list,
+			operation{call: "GET " + path, scope: "project:read", want: 200},
+			operation{call: "PATCH " + path, scope: "project:write", body: `{"name":"Another"}`, want: 200},
+			operation{call: "DELETE " + path, scope: "project:write", want: 204},
+		)
+	}
+	return list
+}
+
+// wantAddress stages another address.
+func wantAddress(t *testing.T, s *site, a *account) string {
+	t.Helper()
+	s.as(a).patch(t, members("email", "new-"+a.Email)).ok(t)
+	return ""
+}
+
+// setUp begins to set up an authenticator, and returns the body that ends it.
+func setUp(t *testing.T, s *site, a *account) string {
+	t.Helper()
+	device := &authenticator{secret: s.as(a).call(t, setupPath, "").ok(t)["secret"].(string)}
+	return members("token", device.code(t))
+}
+
+// references are what stands for the wildcards of patterns.
+type references struct{ user, key, organization, project string }
+
+// nowhere refers to things that do not exist, but for the caller.
+var nowhere = references{"@me", "none", "00000000-0000-7000-8000-000000000000", "99999999"}
+
+// fill returns the call for things.
+func (o *operation) fill(r references) string {
+	return strings.NewReplacer("{user}", r.user, "{key}", r.key, "{organization}", r.organization, "{project}", r.project).Replace(o.call) + "/"
+}
+
+// of refers to what an account has.
+func (s *site) of(t *testing.T, a *account, key string) references {
+	t.Helper()
+	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID)}
+}
+
+// attempt does an operation with a key of an account's own things, after it has
+// prepared it.
+func (o *operation) attempt(t *testing.T, s *site, a *account, key string) *answer {
+	t.Helper()
+	r := s.of(t, a, s.issue(t, a))
+	if strings.Contains(o.call, "/members/") {
+		r.user = s.member(t, a, management.LevelMember).UUID.String()
+	}
+	body := o.body
+	if o.prepare != nil {
+		body = o.prepare(t, s, a)
+	}
+	c := s.with(key)
+	if o.scope == "" {
+		c = s.stranger()
+	}
+	return c.call(t, o.fill(r), body)
+}
+
+var operationRows = []accountRow{
+	{"operations", "are complete", operationsAreComplete},
+	{"case 3", "a key without the scope", func(t *testing.T, s *site) {
+		all := []management.Scope{
+			"user:read", "user:write", "organization:read", "organization:write", "organization_member:read", "organization_member:write",
+			"project:read", "project:write", "survey:write", "feature_flag:write", "activity_log:read",
+		}
+		a := s.account(t)
+		r := s.of(t, a, a.key)
+		keys := make(map[management.Scope]string) // by what they lack
+		for _, o := range operations {
+			if o.scope == "" {
+				continue
+			}
+			if keys[o.scope] == "" {
+				rest := slices.DeleteFunc(slices.Clone(all), func(have management.Scope) bool {
+					object, read := strings.CutSuffix(string(o.scope), ":read")
+					return have == o.scope || read && string(have) == object+":write"
+				})
+				keys[o.scope] = s.issue(t, a, rest...)
+			}
+			detail := s.with(keys[o.scope]).call(t, o.fill(r), o.body).fails(t, 403, "permission_denied", "")
+			if want := "API key missing required scope '" + string(o.scope) + "'"; o.scope != "*" && detail != want {
+				t.Errorf("%s: detail %q, want %q", o.call, detail, want)
+			}
+		}
+	}},
+	{"case 4", "a key with just the scope", func(t *testing.T, s *site) {
+		for _, o := range operations {
+			a := s.account(t)
+			key := ""
+			if o.scope != "" {
+				key = s.issue(t, a, o.scope)
+			}
+			if r := o.attempt(t, s, a, key); r.status != o.want {
+				t.Errorf("%s = %d %s, want %d", o.call, r.status, r.body, o.want)
+			}
+			object, read := strings.CutSuffix(string(o.scope), ":read")
+			if !read {
+				continue
+			}
+			writer := s.issue(t, a, management.Scope(object+":write"))
+			if r := o.attempt(t, s, a, writer); r.status != o.want {
+				t.Errorf("%s with %s:write = %d %s, want %d", o.call, object, r.status, r.body, o.want)
+			}
+		}
+	}},
+	{"case 5", "a key with all scopes", func(t *testing.T, s *site) {
+		for _, o := range operations {
+			a := s.account(t)
+			if r := o.attempt(t, s, a, a.key); r.status != o.want {
+				t.Errorf("%s = %d %s, want %d", o.call, r.status, r.body, o.want)
+			}
+		}
+	}},
+	{"case 6", "a key for users only", func(t *testing.T, s *site) {
+		a := s.account(t)
+		c := s.with(s.issue(t, a, "user:read"))
+		r := s.of(t, a, a.key)
+		for _, o := range operations {
+			if o.scope == "" || strings.Contains(o.call, "/api/users") {
+				continue
+			}
+			detail := c.call(t, o.fill(r), o.body).fails(t, 403, "permission_denied", "")
+			if o.scope != "*" && detail != "API key missing required scope '"+string(o.scope)+"'" {
+				t.Errorf("%s: detail %q", o.call, detail)
+			}
+		}
+		// A key may see itself, whatever it may do else.
+		c.call(t, "GET /api/personal_api_keys/@current/", "").ok(t)
+		c.call(t, "GET /api/personal_api_keys/"+s.keyID(t, c.key)+"/", "").ok(t)
+	}},
+	{"rule 7", "things of others", foreignThings},
+	{"references in bodies", "to things of others", foreignBodies},
+	{"lists", "have nothing of others", foreignLists},
+}
+
+var countedRoute = regexp.MustCompile(`flagstaff_http_requests_total\{route="(/api/[^"]*)",status="200"\}`)
+
+// operationsAreComplete compares the table with what the program says that it has:
+// its metrics have all routes, and OPTIONS the methods of each.
+func operationsAreComplete(t *testing.T, s *site) {
+	w, err := s.stranger().send(t.Context(), "GET /metrics", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(map[string]bool)
+	for _, m := range countedRoute.FindAllStringSubmatch(w.body, -1) {
+		route := operation{call: "OPTIONS " + m[1]}
+		options := s.stranger().call(t, route.fill(nowhere), "")
+		for method := range strings.SplitSeq(options.header.Get("Allow"), ", ") {
+			if method != http.MethodHead && method != http.MethodOptions {
+				served[method+" "+m[1]] = true
+			}
+		}
+	}
+	if len(served) == 0 {
+		t.Fatalf("no routes in the metrics:\n%s", w.body)
+	}
+	listed := make(map[string]bool)
+	for _, o := range operations {
+		// Other addresses of projects count as one route.
+		o.call = strings.NewReplacer("/api/environments/", "/api/projects/", "/api/organizations/{organization}/projects/{project}", "/api/projects/{project}").Replace(o.call)
+		listed[o.call] = true
+	}
+	if diff := gocmp.Diff(served, listed); diff != "" {
+		t.Errorf("operations (-served +in the table):\n%s", diff)
+	}
+}
+
+// A target has what others should not get at.
+type target struct {
+	*account
+	member  *account // of the organization
+	foreign references
+	told    []string // texts that tell about it
+}
+
+func (s *site) target(t *testing.T) *target {
+	t.Helper()
+	a := s.account(t)
+	v := &target{account: a, member: s.member(t, a, management.LevelMember)}
+	spare := s.issue(t, a)
+	v.foreign = s.of(t, a, spare)
+	for _, u := range []*account{v.account, v.member} {
+		v.told = append(v.told, u.Email, u.FirstName, u.UUID.String(), u.DistinctID)
+	}
+	o, p := a.organization, a.project
+	v.told = append(v.told, o.ID.String(), o.Name, o.Slug, p.Name, p.UUID.String(), p.APIToken, v.foreign.key, "phx_..."+spare[len(spare)-4:])
+	return v
+}
+
+// checkSilent checks that an answer tells nothing about a target but what the
+// request has said.
+func (v *target) checkSilent(t *testing.T, r *answer, request string) {
+	t.Helper()
+	for _, text := range v.told {
+		if strings.Contains(r.body, text) && !strings.Contains(request, text) {
+			t.Errorf("%s = %s, which tells %q", request, r.body, text)
+		}
+	}
+}
+
+var lastUse = regexp.MustCompile(`"last_used_at":[^,]*,`)
+
+// state returns all that an account shows.
+func (s *site) state(t *testing.T, a *account) []string {
+	t.Helper()
+	var list []string
+	for _, call := range []string{
+		"GET /api/users/@me/", "GET /api/users/@me/two_factor_status/", "GET /api/personal_api_keys/", "GET /api/organizations/",
+		"GET /api/organizations/" + a.organization.ID.String() + "/members/", "GET /api/projects/",
+	} {
+		r := s.as(a).call(t, call, "")
+		r.ok2xx(t)
+		list = append(list, lastUse.ReplaceAllString(r.body, ""))
+	}
+	return list
+}
+
+// foreignThings does every operation with things of others (management.md §15.2,
+// rules 5 and 7). It never succeeds, never tells anything about them, and where
+// somebody has nothing to do with them, not even whether they exist.
+func foreignThings(t *testing.T, s *site) {
+	hiding := s.deployment.start(t, "-hide-foreign-projects")
+	v := s.target(t)
+	other, staff, elsewhere := s.account(t), s.accountOf(t, management.NewUser{Staff: true}), s.account(t)
+	s.join(t, v.account, elsewhere)
+	users := func(o *operation) bool { return strings.Contains(o.call, "/api/users/") }
+	callers := []struct {
+		what   string
+		key    string
+		home   references
+		but    func(*operation) bool // what may succeed
+		unlike bool                  // things that do not exist may get another answer
+		knows  string                // what may be told, since users can see all of their organizations
+	}{
+		{"another user", other.key, s.of(t, other, other.key), nil, false, ""},
+		{"a user of staff", staff.key, s.of(t, staff, staff.key), func(o *operation) bool { return users(o) && !o.self }, true, ""},
+		{"a member of the organization", v.member.key, references{}, func(o *operation) bool {
+			return strings.Contains(o.call, "{organization}") || strings.Contains(o.call, "{project}")
+		}, false, ""},
+		{"a key for another organization", s.restrict(t, v.account, management.KeyPatch{
+			Organizations: management.Of(json.RawMessage(`["` + elsewhere.organization.ID.String() + `"]`)),
+		}), s.of(t, elsewhere, elsewhere.key), users, true, v.foreign.organization},
+		{"a key of another user for their organization", s.restrict(t, other, management.KeyPatch{
+			Organizations: management.Of(json.RawMessage(`["` + other.organization.ID.String() + `"]`)),
+		}), s.of(t, other, other.key), nil, true, ""},
+		{"a key for another project", s.restrict(t, v.account, management.KeyPatch{
+			Projects: management.Of(json.RawMessage(fmt.Sprintf("[%d]", elsewhere.project.ID))),
+		}), s.of(t, elsewhere, elsewhere.key), users, true, ""},
+	}
+	before := s.state(t, v.account)
+	for _, c := range callers {
+		t.Run(c.what, func(t *testing.T) {
+			for _, o := range operations {
+				if !strings.Contains(o.call, "{") || c.but != nil && c.but(&o) {
+					continue
+				}
+				for _, pair := range v.mixed(&o, c.home) {
+					for _, at := range []*site{s, hiding} {
+						call := o.fill(pair.foreign)
+						got := at.with(c.key).call(t, call, o.body)
+						if got.status != http.StatusForbidden && got.status != http.StatusNotFound {
+							t.Errorf("%s = %d %s, want 403 or 404", call, got.status, got.body)
+						}
+						v.checkSilent(t, got, call+c.knows)
+						// By default, a project of others is forbidden rather than
+						// not found (management.md §1.5).
+						if c.unlike || at == s && strings.Contains(o.call, "{project}") {
+							continue
+						}
+						unknown := at.with(c.key).call(t, o.fill(pair.unknown), o.body)
+						if got.status != unknown.status || got.body != unknown.body {
+							t.Errorf("%s = %d %s\nif it does not exist: %d %s", call, got.status, got.body, unknown.status, unknown.body)
+						}
+					}
+				}
+			}
+		})
+	}
+	if diff := gocmp.Diff(before, s.state(t, v.account)); diff != "" {
+		t.Errorf("what the victim has (-before +after):\n%s", diff)
+	}
+}
+
+// A pair refers to something of others, and to the same if it did not exist.
+type pair struct{ foreign, unknown references }
+
+// mixed returns the ways in which an operation can be about things of others: of
+// two wildcards, either or both.
+func (v *target) mixed(o *operation, home references) []pair {
+	nothing := references{uuid.NewString(), "none", uuid.NewString(), "99999999"}
+	foreign := v.foreign
+	if strings.Contains(o.call, "/members/") {
+		foreign.user = v.member.UUID.String()
+	}
+	list := []pair{{foreign, nothing}}
+	for _, second := range []string{"{user}", "{project}"} {
+		if !strings.Contains(o.call, "{organization}") || !strings.Contains(o.call, second) {
+			continue
+		}
+		own, theirs := pair{foreign, nothing}, pair{foreign, nothing}
+		own.foreign.organization, own.unknown.organization = home.organization, home.organization
+		if second == "{user}" {
+			theirs.foreign.user, theirs.unknown.user = "@me", "@me"
+		} else {
+			theirs.foreign.project, theirs.unknown.project = home.project, home.project
+		}
+		list = append(list, own, theirs)
+	}
+	return list
+}
+
+// join makes an account a member of another one's organization.
+func (d *deployment) join(t *testing.T, a, of *account) {
+	t.Helper()
+	m := &management.Membership{
+		ID: uuid.Must(uuid.NewV7()), Organization: of.organization.ID, User: a.ID, Level: management.LevelMember, Joined: a.Joined, Updated: a.Joined,
+	}
+	if err := d.store.CreateMembership(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// foreignBodies names things of others in bodies and queries.
+func foreignBodies(t *testing.T, s *site) {
+	v := s.target(t)
+	other := s.account(t)
+	before := s.state(t, v.account)
+	me := s.as(other)
+	for _, tt := range []struct {
+		call, format, attr string
+		foreign, unknown   any
+	}{
+		{"PATCH /api/users/@me/", `{"set_current_team":"%v"}`, "set_current_team", v.foreign.project, 99999999},
+		{"PATCH /api/users/@me/", `{"set_current_team":%v}`, "set_current_team", v.foreign.project, 99999999},
+		{"PATCH /api/users/@me/", `{"set_current_organization":"%v"}`, "set_current_organization", v.foreign.organization, uuid.New()},
+		{"POST /api/personal_api_keys/", `{"label":"x","scopes":["*"],"scoped_teams":[%v]}`, "scoped_teams", v.foreign.project, 99999999},
+		{"POST /api/personal_api_keys/", `{"label":"x","scopes":["*"],"scoped_organizations":["%v"]}`, "scoped_organizations", v.foreign.organization, uuid.New()},
+		{"PATCH /api/personal_api_keys/@current/", `{"scoped_teams":[%v]}`, "scoped_teams", v.foreign.project, 99999999},
+		{"PATCH /api/personal_api_keys/@current/", `{"scoped_organizations":["%v"]}`, "scoped_organizations", v.foreign.organization, uuid.New()},
+	} {
+		var bodies []string
+		for _, id := range []any{tt.foreign, tt.unknown} {
+			body := fmt.Sprintf(tt.format, id)
+			r := me.call(t, tt.call, body)
+			if r.status != http.StatusBadRequest || !strings.Contains(r.body, `"attr":"`+tt.attr+`"`) {
+				t.Errorf("%s %s = %d %s, want 400 about %s", tt.call, body, r.status, r.body, tt.attr)
+			}
+			v.checkSilent(t, r, body)
+			bodies = append(bodies, strings.ReplaceAll(r.body, fmt.Sprint(id), "ID"))
+		}
+		if bodies[0] != bodies[1] {
+			t.Errorf("%s: %s\nif it does not exist: %s", tt.call, bodies[0], bodies[1])
+		}
+	}
+	// What names somebody else is ignored.
+	for call, body := range map[string]string{
+		"PATCH /api/users/@me/":                                          members("id", v.ID, "uuid", v.UUID, "email", "own-"+other.Email),
+		"POST /api/users/@me/scene_personalisation/":                     members("scene", "Person", "dashboard", 42, "user", v.ID, "team", v.project.ID),
+		"POST /api/users/@me/two_factor_disable/?user=" + v.foreign.user: members("uuid", v.UUID, "user", v.ID),
+		"POST /api/projects/?organization=" + v.foreign.organization:     members("name", "Own", "organization", v.foreign.organization, "organization_id", v.foreign.organization),
+		"POST /api/personal_api_keys/":                                   members("label", "own", "scopes", []string{"user:read"}, "user", v.ID, "user_id", v.ID),
+	} {
+		r := me.call(t, call, body)
+		r.ok2xx(t)
+		v.checkSilent(t, r, body)
+	}
+	if diff := gocmp.Diff(before, s.state(t, v.account)); diff != "" {
+		t.Errorf("what the victim has (-before +after):\n%s", diff)
+	}
+}
+
+// foreignLists asks for everything that there is.
+func foreignLists(t *testing.T, s *site) {
+	v := s.target(t)
+	other, elsewhere := s.account(t), s.account(t)
+	s.join(t, v.account, elsewhere)
+	restricted := s.restrict(t, v.account, management.KeyPatch{
+		Organizations: management.Of(json.RawMessage(`["` + elsewhere.organization.ID.String() + `"]`)),
+	})
+	queries := []string{
+		"", "?limit=1000", "?is_staff=false", "?email=" + v.Email, "?uuid=" + v.foreign.user, "?user=" + v.foreign.user, "?id=1",
+		"?organization=" + v.foreign.organization, "?project=" + v.foreign.project, "?team_id=" + v.foreign.project, "?search=Ada", "?offset=-1",
+	}
+	for _, list := range []string{"users", "organizations", "projects", "personal_api_keys", "organizations/@current/members", "organizations/@current/projects"} {
+		for _, query := range queries {
+			call := "GET /api/" + list + "/" + query
+			r := s.as(other).call(t, call, "")
+			r.ok2xx(t)
+			v.checkSilent(t, r, call)
+		}
+	}
+	// A restricted key sees of its user's organizations only what it may.
+	for _, list := range []string{"organizations", "projects"} {
+		r := s.with(restricted).call(t, "GET /api/"+list+"/", "")
+		if results := r.ok(t)["results"].([]any); len(results) != 1 {
+			t.Errorf("%s: %s", list, r.body)
+		}
+		v.checkSilent(t, r, "")
+	}
+}
