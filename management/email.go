@@ -88,6 +88,9 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 		return err
 	}
 	id, err := parseID(r.UUID.Value)
+	if err != nil {
+		return nil // nobody's, and no secret
+	}
 	target := "uuid:" + id.String()
 	if p != nil {
 		target = userBucket(p.User)
@@ -95,9 +98,7 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	if err := s.throttle(ctx, "verification-mail:"+target, verificationMails); err != nil {
 		return err
 	}
-	if err == nil {
-		s.mail.verify(id)
-	}
+	s.mail.verify(id)
 	return nil
 }
 
@@ -172,17 +173,17 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 	case byCode && !sixDigits.MatchString(proof.Code.Value):
 		return "", invalid("code", "invalid_input", "The code must have six digits.")
 	}
-	id, badID := parseID(proof.UUID.Value)
 	if client.IsValid() {
 		if err := s.throttle(ctx, "verify-email:ip:"+client.String(), emailProofs); err != nil {
 			return "", err
 		}
 	}
+	id, err := parseID(proof.UUID.Value)
+	if err != nil {
+		return "", wrong
+	}
 	if err := s.throttle(ctx, "verify-email:uuid:"+id.String(), emailProofs); err != nil {
 		return "", err
-	}
-	if badID != nil {
-		return "", wrong
 	}
 
 	var refused error // although the count of guesses is stored

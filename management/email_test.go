@@ -171,6 +171,17 @@ func TestTokenExpires(t *testing.T) {
 	checkFault(t, "VerifyEmail before", w.verify(w.ada, "token", token), "")
 }
 
+// Who is not active any more confirms nothing.
+func TestTokenOfInactive(t *testing.T) {
+	w := newWorld(t)
+	token := tokenIn(t, w.changeEmail(w.ada, "new@example.com"))
+	u := w.now(w.ada)
+	u.Active = false
+	w.put(u)
+	checkFault(t, "VerifyEmail", w.verify(w.ada, "token", token), "invalid invalid_token token")
+	w.checkEmails(w.ada, "ada@example.com", "new@example.com", nil)
+}
+
 // Without a change under way, the address of the account is verified, and nobody
 // is told about it.
 func TestVerifyOwnEmail(t *testing.T) {
@@ -409,6 +420,9 @@ func TestVerificationMailsAreThrottled(t *testing.T) {
 	}
 	if n := len(w.mails()); n != 6 {
 		t.Errorf("%d messages, want 6", n)
+	}
+	for range 10 { // what is nobody's UUID is not counted against anybody
+		checkFault(t, "RequestEmailVerification of no UUID", w.request("ada"), "")
 	}
 	for range 6 {
 		err := w.RequestEmailVerification(t.Context(), w.as(w.ada), management.EmailRequest{UUID: management.Of(w.ada.UUID.String())})

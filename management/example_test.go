@@ -2,6 +2,7 @@ package management_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -23,4 +24,37 @@ func ExampleBootstrap() {
 	// Output:
 	// Acme phc_acme
 	// <nil> <nil>
+}
+
+// A program that embeds the management API calls its methods.
+func ExampleService() {
+	ctx := context.Background()
+	var store memstore.Store
+	created, err := management.Bootstrap(ctx, &store, management.First{Owner: "ada@example.com"})
+	if err != nil {
+		panic(err)
+	}
+	service, err := management.New(management.Config{Store: &store})
+	if err != nil {
+		panic(err)
+	}
+
+	// Who has a key may do what its user may, and its scopes.
+	p, err := service.Authenticate(ctx, created.PersonalKey, management.InHeader)
+	if err != nil {
+		panic(err)
+	}
+	user, err := service.UpdateUser(ctx, p, "@me", management.UserPatch{FirstName: management.Of("Ada")})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(user.FirstName, user.Email, user.Organization.Name)
+
+	_, err = service.UpdateUser(ctx, p, "@me", management.UserPatch{ThemeMode: management.Of("neon")})
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		fmt.Println(e.Attr, e.Code, e.Detail)
+	}
+	// Output:
+	// Ada ada@example.com Default organization
+	// theme_mode invalid_choice "neon" is not a valid choice.
 }

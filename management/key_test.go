@@ -322,8 +322,11 @@ func TestRollKeyRace(t *testing.T) {
 		fault string
 	}
 	results := make(chan result, n)
+	var principals []*management.Principal // before the first of them wins
 	for range n {
-		p := must(w.Authenticate(t.Context(), *made.Value, management.InHeader))(t)
+		principals = append(principals, must(w.Authenticate(t.Context(), *made.Value, management.InHeader))(t))
+	}
+	for _, p := range principals {
 		go func() {
 			k, err := w.RollKey(context.Background(), p, "@current")
 			r := result{fault: fault(err)}

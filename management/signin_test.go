@@ -100,25 +100,48 @@ func TestSignInRehashes(t *testing.T) {
 	}
 }
 
+// weakHash returns a hash of staple with parameters of which there are better ones.
+func weakHash() string {
+	salt := []byte("sixteen bytes of")
+	encode := base64.RawStdEncoding.EncodeToString
+	return "$argon2id$v=19$m=256,t=1,p=1$" + encode(salt) + "$" + encode(argon2.IDKey([]byte(staple), salt, 1, 256, 1, 32))
+}
+
 // A hash that cannot be replaced does not keep anybody out.
 func TestSignInCannotRehash(t *testing.T) {
-	salt := []byte("sixteen bytes of")
-	base64 := base64.RawStdEncoding.EncodeToString
-	weak := "$argon2id$v=19$m=256,t=1,p=1$" + base64(salt) + "$" + base64(argon2.IDKey([]byte(staple), salt, 1, 256, 1, 32))
 	w := newWorld(t)
-	w.ada.PasswordHash = weak
+	w.ada.PasswordHash = weakHash()
 	w.put(w.ada)
 	for steps := range 6 { // throttle, user, verify; then to hash and to store
 		u, err := w.SignIn(&failing{t.Context(), steps}, w.ada.Email, staple)
 		switch {
 		case steps < 3 && err == nil, steps >= 3 && (err != nil || u.ID != w.ada.ID):
 			t.Errorf("SignIn when step %d fails = %v, %v", steps, u, err)
-		case steps >= 3 && w.now(w.ada).PasswordHash != weak:
+		case steps >= 3 && w.now(w.ada).PasswordHash != weakHash():
 			t.Errorf("the hash is %s", w.now(w.ada).PasswordHash)
 		}
 	}
-	if log := w.log.String(); !strings.Contains(log, "a password keeps its old hash") || strings.Contains(log, weak) {
+	if log := w.log.String(); !strings.Contains(log, "a password keeps its old hash") || strings.Contains(log, weakHash()) {
 		t.Errorf("log %s", log)
+	}
+}
+
+// A password that is changed while somebody signs in stays changed.
+func TestSignInDuringChange(t *testing.T) {
+	w := newWorld(t, alter(&altered{user: func(s management.Store, ctx context.Context, id int64) (*management.User, error) {
+		u, err := s.User(ctx, id)
+		if err == nil && u.PasswordHash == weakHash() {
+			u.PasswordHash = hashed()
+			err = s.UpdateUser(ctx, u)
+		}
+		return u, err
+	}}))
+	w.ada.PasswordHash = weakHash()
+	w.put(w.ada)
+	_, err := w.SignIn(t.Context(), w.ada.Email, staple)
+	checkFault(t, "SignIn", err, "")
+	if now := w.now(w.ada).PasswordHash; now != hashed() {
+		t.Errorf("hash %s, want %s", now, hashed())
 	}
 }
 

@@ -425,6 +425,7 @@ type altered struct {
 	throttle    func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error)
 	touchKey    func(management.Store, context.Context, string, time.Time) error
 	userByUUID  func(management.Store, context.Context, uuid.UUID) (*management.User, error)
+	user        func(management.Store, context.Context, int64) (*management.User, error)
 }
 
 func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) error {
@@ -461,6 +462,13 @@ func (a *altered) UserByUUID(ctx context.Context, id uuid.UUID) (*management.Use
 		return a.userByUUID(a.Store, ctx, id)
 	}
 	return a.Store.UserByUUID(ctx, id)
+}
+
+func (a *altered) User(ctx context.Context, id int64) (*management.User, error) {
+	if a.user != nil {
+		return a.user(a.Store, ctx, id)
+	}
+	return a.Store.User(ctx, id)
 }
 
 // alter is for newWorld.
