@@ -506,3 +506,23 @@ func TestGuessesAtOnce(t *testing.T) {
 		t.Errorf("answers (-want +got)\n%s", diff)
 	}
 }
+
+// Six messages a day to one address, whoever asks for them (management.md §15.2,
+// rule 4).
+func TestAddressesAreSpared(t *testing.T) {
+	w := newWorld(t)
+	want := func(u *management.User, email, fault string) {
+		t.Helper()
+		w.clock.advance(time.Minute)
+		_, err := w.patch(w.as(u), "@me", `{"email":"`+email+`"}`)
+		checkFault(t, "UpdateUser to "+email, err, fault)
+	}
+	for i := range 6 {
+		want([]*management.User{w.ada, w.ben}[i%2], "victim@example.net", "")
+	}
+	want(w.ada, "victim@example.net", "throttled throttled")
+	want(w.cyd, "victim@example.net", "throttled throttled")
+	want(w.ada, "else@example.net", "")
+	w.clock.advance(4 * time.Hour)
+	want(w.cyd, "victim@example.net", "")
+}

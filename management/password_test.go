@@ -78,14 +78,14 @@ func TestFirstPassword(t *testing.T) {
 	}
 }
 
-// The staff sets passwords of others without theirs.
+// The staff, too, needs the password that somebody has to change it.
 func TestPasswordByStaff(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.patch(w.as(w.sam), w.ada.UUID.String(), `{"password":"`+goodPassword+`"}`)
-	checkFault(t, "UpdateUser", err, "")
+	checkFault(t, "UpdateUser", err, "invalid required current_password")
+	_, err = w.patch(w.as(w.sam), w.ada.UUID.String(), `{"password":"`+goodPassword+`","current_password":"`+staple+`"}`)
+	checkFault(t, "UpdateUser with the password", err, "")
 	w.checkMails("the password", management.KindPasswordChanged+" to ada@example.com")
-	_, err = w.patch(w.as(w.sam), "@me", `{"password":"`+goodPassword+`"}`)
-	checkFault(t, "UpdateUser of themselves", err, "invalid required current_password")
 }
 
 // Five attempts a minute, then one each twelve seconds (management.md §2.6). What
@@ -225,7 +225,7 @@ func TestRevokeKeysOnPasswordChange(t *testing.T) {
 	w := newWorld(t, func(c *management.Config) { c.RevokeKeysOnPasswordChange = true })
 	w.key(w.ada)
 	staff := w.key(w.sam)
-	_, err := w.patch(staff, w.ada.UUID.String(), `{"password":"`+goodPassword+`"}`)
+	_, err := w.patch(staff, w.ada.UUID.String(), `{"password":"`+goodPassword+`","current_password":"`+staple+`"}`)
 	checkFault(t, "UpdateUser by the staff", err, "")
 	if keys := w.state().Keys; len(keys) != 1 || keys[0].ID != staff.Key.ID {
 		t.Errorf("keys %+v, want that of the staff", keys)

@@ -16,9 +16,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/seal"
 )
 
-// Mutations says how much a personal API key may do to an account: change the
-// e-mail address, the password or two-factor authentication, or delete it
-// (management.md §1.8).
+// Mutations says how much a personal API key may do to an account: manage its
+// keys, change the e-mail address, the password or two-factor authentication, or
+// delete it (management.md §1.8).
 type Mutations uint8
 
 const (
@@ -59,7 +59,9 @@ type Config struct {
 	AppName string
 
 	// SecretKeys encrypt what is secret but must be read again: authenticators
-	// and backup codes. Each has 32 bytes. The first encrypts, all decrypt.
+	// and backup codes. Each has 32 bytes. The first encrypts, all decrypt. An
+	// old key can go when users have used their authenticators since, and have
+	// new backup codes.
 	// None: two-factor authentication cannot be set up.
 	SecretKeys [][]byte
 
@@ -99,7 +101,7 @@ type Config struct {
 	// management.md §4.6.
 	NotificationKeys []NotificationKey
 
-	// OnProjects is called after organizations or projects have changed,
+	// OnProjects is called after projects have changed, come or gone,
 	// before who changed them is answered. Nil: nobody is told.
 	OnProjects func(context.Context)
 

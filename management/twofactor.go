@@ -390,6 +390,9 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 			if step, ok := matchTOTP(secret, text, now, device.Drift, device.LastStep); ok {
 				result = SecondFactor{true, "totp"}
 				device.LastStep = step
+				if s.box.Outdated(device.Secret) { // so that old keys can go
+					device.Secret = s.box.Seal([]byte(secret), totpContext(u.ID))
+				}
 				device.Drift = max(-mostDrift, min(int(step-now.Unix()/totpStep), mostDrift))
 			}
 		} else if text := backupText(code); text != "" {

@@ -499,6 +499,7 @@ func TestSecretKeysRotate(t *testing.T) {
 	w := newWorld(t)
 	secret := w.enrol(w.ada)
 	codes := must(w.NewBackupCodes(t.Context(), w.as(w.ada), "@me"))(t)
+	unused := w.enrol(w.dov)
 	pending := must(w.StartTwoFactor(t.Context(), w.as(w.ben), "@me"))(t).Secret
 
 	rotated := w.another(func(c *management.Config) { c.SecretKeys = [][]byte{secretKey('b'), secretKey('a')} })
@@ -517,16 +518,21 @@ func TestSecretKeysRotate(t *testing.T) {
 		t.Errorf("VerifySecondFactor with the new key only = %s", got)
 	}
 
-	// Without the old key, what it has sealed is lost. That is a failure of the
-	// server and nobody's wrong code; turning it off helps.
+	// So does an authenticator's use.
 	w.clock.advance(step(1))
+	if got := only.factor(w.ada, w.code(secret, 0)); got != "totp" {
+		t.Errorf("VerifySecondFactor with the new key only = %s", got)
+	}
+
+	// Without the old key, what only it has sealed is lost. That is a failure of
+	// the server and nobody's wrong code; turning it off helps.
 	before := w.state()
-	if _, err := only.VerifySecondFactor(t.Context(), w.ada.UUID, w.code(secret, 0)); !strings.HasPrefix(fault(err), "failure: management: the secret of an authenticator cannot be read") {
+	if _, err := only.VerifySecondFactor(t.Context(), w.dov.UUID, w.code(unused, 0)); !strings.HasPrefix(fault(err), "failure: management: the secret of an authenticator cannot be read") {
 		t.Errorf("VerifySecondFactor without the old key = %v", err)
 	}
 	w.checkUnchanged("VerifySecondFactor", before)
-	w.ok(only.DisableTwoFactor(t.Context(), w.as(w.ada), "@me"))
-	only.checkStatus(w.ada, w.ada, twoFactorOff)
+	w.ok(only.DisableTwoFactor(t.Context(), w.as(w.dov), "@me"))
+	only.checkStatus(w.dov, w.dov, twoFactorOff)
 }
 
 // Without SecretKeys nothing can be set up, but what is there can be turned off.

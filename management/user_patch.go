@@ -61,8 +61,7 @@ const (
 )
 
 // UpdateUser changes a user (management.md §4.3 to §4.6). It needs scope
-// user:write. A change of address or password of another user, by staff, needs
-// no current password: the Principal's account is what [Proof] is about.
+// user:write. Staff, too, need the current password of a user to change it.
 func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patch UserPatch) (*UserView, error) {
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
@@ -93,6 +92,12 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 	var hash string
 	if patch.Password.Set {
 		if hash, err = s.newPassword(ctx, p, u, &patch); err != nil {
+			return nil, err
+		}
+	}
+	if patch.Email.Set && patch.Email.Value != u.Email && s.MailAvailable() {
+		// Nobody gets any number of messages because somebody types their address.
+		if err := s.throttle(ctx, "verification-mail:to:"+HashKey(patch.Email.Value), verificationMails); err != nil {
 			return nil, err
 		}
 	}
@@ -535,7 +540,7 @@ var errWrongPassword = invalid("current_password", "incorrect_password", "Your c
 // newPassword checks that a password may change, and returns the hash of the new
 // one. This takes long and is done outside of a transaction.
 func (s *Service) newPassword(ctx context.Context, p *Principal, u *User, patch *UserPatch) (string, error) {
-	if u.hasPassword() && u.ID == p.User.ID {
+	if u.hasPassword() {
 		if !patch.CurrentPassword.Set {
 			return "", invalid("current_password", "required", "This field is required.")
 		}
