@@ -116,10 +116,7 @@ func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) err
 			return err
 		}
 	}
-	if err := choose(ctx, s, u); err != nil {
-		return err
-	}
-	if err := s.UpdateUser(ctx, u); err != nil {
+	if err := resettle(ctx, s, u); err != nil {
 		return err
 	}
 	k := &PersonalKey{

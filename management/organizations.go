@@ -99,24 +99,13 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 	if err := firstOf(p.everywhere(), p.Require("organization:read")); err != nil {
 		return nil, err
 	}
-	memberships, err := s.store.MembershipsOf(ctx, []int64{p.User.ID})
+	all, levels, err := s.admitting(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	levels := make(map[uuid.UUID]int)
-	var ids []uuid.UUID
-	for _, m := range memberships {
-		levels[m.Organization] = m.Level
-		ids = append(ids, m.Organization)
-	}
-	all, err := s.store.OrganizationsByID(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	all = slices.DeleteFunc(all, func(o Organization) bool { return p.in(&o, levels[o.ID]) != nil })
 	page := &Page[*OrganizationView]{len(all), []*OrganizationView{}}
 	shown := cut(all, limit, offset)
-	ids = nil
+	var ids []uuid.UUID
 	for i := range shown {
 		ids = append(ids, shown[i].ID)
 	}
@@ -133,6 +122,26 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 		page.Items = append(page.Items, s.organizationView(o, new(levels[o.ID]), members[o.ID], projects))
 	}
 	return page, nil
+}
+
+// admitting returns the organizations of the Principal's user that admit the
+// Principal, in order of creation, and the user's levels.
+func (s *Service) admitting(ctx context.Context, p *Principal) ([]Organization, map[uuid.UUID]int, error) {
+	memberships, err := s.store.MembershipsOf(ctx, []int64{p.User.ID})
+	if err != nil {
+		return nil, nil, err
+	}
+	levels := make(map[uuid.UUID]int)
+	var ids []uuid.UUID
+	for _, m := range memberships {
+		levels[m.Organization] = m.Level
+		ids = append(ids, m.Organization)
+	}
+	all, err := s.store.OrganizationsByID(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	return slices.DeleteFunc(all, func(o Organization) bool { return p.in(&o, levels[o.ID]) != nil }), levels, nil
 }
 
 // cut returns a page of a list.
@@ -412,10 +421,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 			return err
 		}
 		if u.CurrentOrganization == nil {
-			if err := choose(ctx, store, u); err != nil {
-				return err
-			}
-			if err := store.UpdateUser(ctx, u); err != nil {
+			if err := resettle(ctx, store, u); err != nil {
 				return err
 			}
 		}
@@ -539,11 +545,8 @@ func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user stri
 		if err := store.DeleteMembership(ctx, o.ID, u.ID); err != nil {
 			return shown(err)
 		}
-		if err := choose(ctx, store, u); err != nil {
+		if err := resettle(ctx, store, u); err != nil {
 			return err
-		}
-		if err := store.UpdateUser(ctx, u); err != nil {
-			return shown(err)
 		}
 		return s.logMember(ctx, store, p, m, u, "deleted", nil)
 	})

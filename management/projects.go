@@ -78,24 +78,12 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 		if err := firstOf(p.everywhere(), p.Require("project:read")); err != nil {
 			return nil, err
 		}
-		memberships, err := s.store.MembershipsOf(ctx, []int64{p.User.ID})
+		list, _, err := s.admitting(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		levels := make(map[uuid.UUID]int)
-		for _, m := range memberships {
-			levels[m.Organization] = m.Level
-			organizations = append(organizations, m.Organization)
-		}
-		list, err := s.store.OrganizationsByID(ctx, organizations)
-		if err != nil {
-			return nil, err
-		}
-		organizations = nil
 		for i := range list {
-			if p.in(&list[i], levels[list[i].ID]) == nil {
-				organizations = append(organizations, list[i].ID)
-			}
+			organizations = append(organizations, list[i].ID)
 		}
 	} else {
 		o, _, err := s.organization(ctx, p, ref, LevelMember, "project:read")
@@ -146,11 +134,8 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 			return err
 		}
 		if u.CurrentProject == nil {
-			if err := choose(ctx, store, u); err != nil {
+			if err := resettle(ctx, store, u); err != nil {
 				return err
-			}
-			if err := store.UpdateUser(ctx, u); err != nil {
-				return shown(err)
 			}
 		}
 		return s.logProject(ctx, store, p, project, "created", nil)

@@ -425,26 +425,27 @@ func (s *Service) User(ctx context.Context, p *Principal, ref string) (*UserView
 
 // settle gives a user a current organization and project, if there are any.
 func (s *Service) settle(ctx context.Context, u *User) (*User, error) {
-	memberships, err := s.store.MembershipsOf(ctx, []int64{u.ID})
-	if err != nil || len(memberships) == 0 {
+	chosen := *u
+	err := choose(ctx, s.store, &chosen)
+	if err != nil || same(chosen.CurrentOrganization, u.CurrentOrganization) && same(chosen.CurrentProject, u.CurrentProject) {
 		return u, err
 	}
-	id := u.ID
 	err = s.store.Atomic(ctx, func(store Store) error {
 		var err error
-		if u, err = store.User(ctx, id); err != nil {
+		if u, err = store.User(ctx, chosen.ID); err != nil {
 			return shown(err)
 		}
-		before := *u
-		if err := choose(ctx, store, u); err != nil {
-			return err
-		}
-		if same(before.CurrentOrganization, u.CurrentOrganization) && same(before.CurrentProject, u.CurrentProject) {
-			return nil
-		}
-		return store.UpdateUser(ctx, u)
+		return resettle(ctx, store, u)
 	})
 	return u, err
+}
+
+// resettle chooses and stores what a user has to.
+func resettle(ctx context.Context, store Store, u *User) error {
+	if err := choose(ctx, store, u); err != nil {
+		return err
+	}
+	return shown(store.UpdateUser(ctx, u))
 }
 
 // choose sets the current organization and project where there are none, or none

@@ -31,7 +31,7 @@ type served struct {
 }
 
 func newCatalog(store management.Store, registry *server.Registry, log *slog.Logger) *catalog {
-	return &catalog{store: store, registry: registry, log: log, current: make(map[int64]*served)}
+	return &catalog{store: store, registry: registry, log: log}
 }
 
 // refresh reads the projects.
@@ -43,6 +43,7 @@ func (c *catalog) refresh(ctx context.Context) error {
 		return err
 	}
 	byKey := make(map[string]*server.Project, len(projects))
+	current := make(map[int64]*served, len(projects))
 	for _, p := range projects {
 		s := c.current[p.ID]
 		if s == nil {
@@ -52,17 +53,13 @@ func (c *catalog) refresh(ctx context.Context) error {
 				return err
 			}
 			s.flags.Swap(none)
-			c.current[p.ID] = s
 		}
+		current[p.ID] = s
 		byKey[p.APIKey] = &server.Project{
 			ID: p.ID, Name: p.Name, Organization: p.Organization.String(), Flags: s.flags, AnonymizeIPs: p.AnonymizeIPs, Checked: s.checked,
 		}
 	}
-	for id := range c.current {
-		if !slices.ContainsFunc(projects, func(p management.Project) bool { return p.ID == id }) {
-			delete(c.current, id)
-		}
-	}
+	c.current = current
 	c.registry.Replace(byKey)
 	return nil
 }
