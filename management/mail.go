@@ -131,7 +131,8 @@ const mailers = 4
 
 // Run sends mail and deletes what projects leave behind, until ctx ends. Then it
 // sends the messages that wait, once each, for at most ten seconds, and returns
-// nil. It must be called once if there is a Mailer.
+// nil. It must be called once: without it mail waits, and data of deleted
+// projects stays.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range mailers {
