@@ -16,7 +16,13 @@ require (
 	modernc.org/sqlite v1.60.1
 )
 
-require github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc // indirect
+require (
+	github.com/aymerick/douceur v0.2.0 // indirect
+	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc // indirect
+	github.com/gorilla/css v1.0.1 // indirect
+	github.com/microcosm-cc/bluemonday v1.0.27 // indirect
+	golang.org/x/net v0.60.0 // indirect
+)
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0
