@@ -1,11 +1,23 @@
 package management
 
-import "context"
+import (
+	"context"
 
-// A CohortStore keeps who is a member of static cohorts: those that are lists of
+	"github.com/google/uuid"
+)
+
+// A DataStore has what was captured: persons, groups, and what they did with
+// surveys.
+type DataStore interface {
+	PersonStore
+	CohortMemberStore
+	SurveyEventStore
+}
+
+// A CohortMemberStore keeps who is a member of static cohorts: those that are lists of
 // persons and cannot be computed from properties (evaluation.md §5.4). It is
 // safe for concurrent use.
-type CohortStore interface {
+type CohortMemberStore interface {
 	// AddCohortMembers makes the persons with the distinct IDs members of a
 	// cohort and returns how many were not members before. Distinct IDs that
 	// nobody has get a person, so that nothing of a list is lost.
@@ -14,6 +26,14 @@ type CohortStore interface {
 	// RemoveCohortMembers takes persons out of a cohort and returns how many
 	// were members.
 	RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
+
+	// AddCohortPersons and RemoveCohortPersons do the same for persons that
+	// exist; others are left out.
+	AddCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error)
+	RemoveCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error)
+
+	// CountCohort returns how many members a cohort has.
+	CountCohort(ctx context.Context, project, cohort int64) (int, error)
 
 	// AppendCohorts appends the IDs of the cohorts that the person with a
 	// distinct ID is a member of, in ascending order.

@@ -103,6 +103,13 @@ type Project struct {
 	Demo              bool
 	AccessControl     bool
 
+	// SurveyConfig is the appearance of surveys that say nothing else, a JSON
+	// object, or nil.
+	SurveyConfig json.RawMessage
+
+	// BucketingHash is that of new flags: "", sha1 or xxhash64 (decisions.md 9).
+	BucketingHash string
+
 	Created time.Time
 	Updated time.Time
 }

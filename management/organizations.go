@@ -252,7 +252,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref stri
 		return shown(store.DeleteOrganization(ctx, o.ID))
 	})
 	if err == nil {
-		s.c.OnProjects(ctx)
+		s.c.OnChange(ctx, 0)
 	}
 	return err
 }

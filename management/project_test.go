@@ -230,14 +230,14 @@ func TestDeleteProject(t *testing.T) {
 	}
 }
 
-// OnProjects is called once a change can be seen, and not for one that is not
-// made (Config.OnProjects).
-func TestOnProjects(t *testing.T) {
+// OnChange is called once a change can be seen, and not for one that is not
+// made (Config.OnChange).
+func TestOnChange(t *testing.T) {
 	for _, m := range methods() {
 		var c *callable
 		var seen []*state
 		configure := func(config *management.Config) {
-			config.OnProjects = func(context.Context) { seen = append(seen, c.state()) }
+			config.OnChange = func(context.Context, int64) { seen = append(seen, c.state()) }
 		}
 		c = m.callable(t, configure)
 		before := c.state()
@@ -245,11 +245,11 @@ func TestOnProjects(t *testing.T) {
 		after := c.state()
 		changed := !cmp.Equal(before.Projects, after.Projects)
 		if called := len(seen) == 1; called != changed || len(seen) > 1 {
-			t.Errorf("%s calls OnProjects %d times, projects have changed: %t", m.name, len(seen), changed)
+			t.Errorf("%s calls OnChange %d times, projects have changed: %t", m.name, len(seen), changed)
 		}
 		for _, s := range seen {
 			if diff := cmp.Diff(after, s); diff != "" {
-				t.Errorf("%s: seen in OnProjects (-want +got)\n%s", m.name, diff)
+				t.Errorf("%s: seen in OnChange (-want +got)\n%s", m.name, diff)
 			}
 		}
 		if !changed {
@@ -265,7 +265,7 @@ func TestOnProjects(t *testing.T) {
 				break
 			}
 			if len(seen) > 0 {
-				t.Fatalf("%s calls OnProjects although step %d fails", m.name, steps)
+				t.Fatalf("%s calls OnChange although step %d fails", m.name, steps)
 			}
 		}
 	}

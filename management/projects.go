@@ -143,7 +143,7 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 	if err != nil {
 		return nil, err
 	}
-	s.c.OnProjects(ctx)
+	s.c.OnChange(ctx, 0)
 	return view, nil
 }
 
@@ -176,7 +176,7 @@ func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f
 	if err != nil {
 		return nil, err
 	}
-	s.c.OnProjects(ctx)
+	s.c.OnChange(ctx, 0)
 	return view, nil
 }
 

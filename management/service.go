@@ -101,9 +101,14 @@ type Config struct {
 	// management.md §4.6.
 	NotificationKeys []NotificationKey
 
-	// OnProjects is called after projects have changed, come or gone,
-	// before who changed them is answered. Nil: nobody is told.
-	OnProjects func(context.Context)
+	// Data has what was captured. Nil: nothing was, and persons, groups, members
+	// of cohorts and responses to surveys are not available.
+	Data DataStore
+
+	// OnChange is called after something has changed that clients see of a
+	// project, before who changed it is answered; project is 0 if projects
+	// themselves have changed, come or gone. Nil: nobody is told.
+	OnChange func(ctx context.Context, project int64)
 
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
@@ -119,8 +124,8 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.OnProjects == nil {
-		c.OnProjects = func(context.Context) {}
+	if c.OnChange == nil {
+		c.OnChange = func(context.Context, int64) {}
 	}
 	if c.DashboardExists == nil {
 		c.DashboardExists = func(_ context.Context, _, dashboard int64) (bool, error) {

@@ -14,6 +14,9 @@ var (
 
 	// ErrConflict says that a value that must be unique is taken.
 	ErrConflict = errors.New("management: already exists")
+
+	// ErrTooLarge says that something would become larger than it may be.
+	ErrTooLarge = errors.New("management: too large")
 )
 
 // A Store keeps what a [Service] is about. It is safe for concurrent use. The
@@ -31,6 +34,10 @@ type Store interface {
 	TwoFactorStore
 	EmailTokenStore
 	OrganizationStore
+	FlagStore
+	CohortStore
+	EarlyAccessStore
+	SurveyStore
 	ActivityStore
 	ThrottleStore
 
@@ -169,6 +176,10 @@ type OrganizationStore interface {
 	Project(ctx context.Context, id int64) (*Project, error)
 	ProjectByKey(ctx context.Context, apiKey string) (*Project, error)
 
+	// ProjectBySecret returns the project with the hash of a secret key, the
+	// current one or the one before.
+	ProjectBySecret(ctx context.Context, hash string) (*Project, error)
+
 	// ProjectsOf returns the projects of organizations, and Projects all, by
 	// ascending ID.
 	ProjectsOf(ctx context.Context, organizations []uuid.UUID) ([]Project, error)
@@ -207,6 +218,31 @@ type ThrottleStore interface {
 	// Throttle counts an attempt in a bucket if the limit allows it. If not,
 	// it returns how long to wait. Buckets that are full again are forgotten.
 	Throttle(ctx context.Context, bucket string, l Limit, now time.Time) (wait time.Duration, err error)
+}
+
+// A ChangeStore tells what other processes have changed. It is safe for
+// concurrent use.
+type ChangeStore interface {
+	// Versions returns a number for each project that has grown with every
+	// change of its flags, cohorts, early access features, surveys and group
+	// types, and below 0 one that has grown with every change of projects
+	// themselves. What is not in the map has never changed.
+	Versions(ctx context.Context) (map[int64]int64, error)
+
+	// Watch calls changed soon after Versions may return something new,
+	// whichever process has changed it, and once it has begun to watch, until
+	// ctx ends. It may miss changes when the connection to the storage is lost,
+	// which ends it with an error; so somebody has to ask now and then anyhow.
+	Watch(ctx context.Context, changed func()) error
+}
+
+// A Leader makes sure that work which one process should do is not done by
+// several at once.
+type Leader interface {
+	// Lead runs f unless another process, or another call of this one, runs
+	// one under the same name. It reports whether it did. The context of f ends
+	// when it is not certain any more that no other process runs one.
+	Lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error)
 }
 
 // A ProjectPurger is a Store that deletes what projects leave behind.

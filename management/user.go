@@ -532,7 +532,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		})
 	})
 	if err == nil && projects {
-		s.c.OnProjects(ctx)
+		s.c.OnChange(ctx, 0)
 	}
 	return err
 }

@@ -435,7 +435,7 @@ func TestDeleteUser(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			told := 0
-			w := newWorld(t, tt.configure, func(c *management.Config) { c.OnProjects = func(context.Context) { told++ } })
+			w := newWorld(t, tt.configure, func(c *management.Config) { c.OnChange = func(context.Context, int64) { told++ } })
 			if tt.prepare != nil {
 				tt.prepare(w)
 			}
@@ -461,7 +461,7 @@ func TestDeleteUser(t *testing.T) {
 				t.Errorf("%d organizations are left, want %d", n, tt.organizations)
 			}
 			if want := 2 - tt.organizations; told != want {
-				t.Errorf("OnProjects is called %d times, want %d", told, want)
+				t.Errorf("OnChange is called %d times, want %d", told, want)
 			}
 			if after.Scenes != nil || after.Keys != nil || after.TOTPs != nil || after.Codes != nil || after.Tokens != nil {
 				t.Errorf("something is left: %+v", after)

@@ -22,7 +22,7 @@ import (
 )
 
 // accounts makes the service behind the management API.
-func (s *settings) accounts(store dataStore, appURL string, changed func(context.Context), log *slog.Logger) (*management.Service, error) {
+func (s *settings) accounts(store dataStore, appURL string, changed func(context.Context, int64), log *slog.Logger) (*management.Service, error) {
 	keys, err := s.secretKeys()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (s *settings) accounts(store dataStore, appURL string, changed func(context
 		Store: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
 		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
-		OnProjects: changed, Log: log,
+		OnChange: changed, Log: log,
 	}
 	switch s.mutations.value {
 	case "stepup":

@@ -110,7 +110,7 @@ const (
 // A readable store is one that tests can look into.
 type readable interface {
 	dataStore
-	management.CohortStore
+	management.CohortMemberStore
 	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
 }
 

@@ -65,7 +65,7 @@ func (c *catalog) refresh(ctx context.Context) error {
 }
 
 // changed is refresh for who has just changed a project here.
-func (c *catalog) changed(ctx context.Context) {
+func (c *catalog) changed(ctx context.Context, _ int64) {
 	if err := c.refresh(context.WithoutCancel(ctx)); err != nil {
 		c.log.ErrorContext(ctx, "projects are not up to date yet", "error", err)
 	}

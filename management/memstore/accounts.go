@@ -17,12 +17,13 @@ import (
 type accounts struct {
 	writing sync.Mutex // held by who makes the next tables
 	current atomic.Pointer[tables]
+	changed chan struct{} // closed by the next change; nil if nobody waits
 }
 
 // tables are a state of accounts, which is not changed any more: a change begins
 // with a copy of the struct, for which [table] is made.
 type tables struct {
-	lastUser, lastProject int64 // IDs, which are not given again
+	lastUser, lastProject, lastFlag, lastCohort int64 // IDs, which are not given again
 
 	users         table[management.User]
 	scenes        table[management.Scene]
@@ -34,8 +35,15 @@ type tables struct {
 	organizations table[management.Organization]
 	memberships   table[management.Membership]
 	projects      table[management.Project]
+	flags         table[management.FeatureFlag]
+	cohorts       table[management.Cohort]
+	earlyAccess   table[management.EarlyAccessFeature]
+	surveys       table[management.Survey]
+	archived      table[archived]
 	deleted       table[deletion]
 	activities    table[management.Activity]
+
+	versions map[int64]int64 // by project; 0: of projects themselves
 }
 
 // A deletion remembers a project until its events and persons are deleted too.
@@ -64,6 +72,10 @@ func (a *accounts) change(ctx context.Context, f func(*tables) error) error {
 		return err
 	}
 	a.current.Store(&next)
+	if a.changed != nil {
+		close(a.changed)
+		a.changed = nil
+	}
 	return nil
 }
 

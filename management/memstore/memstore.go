@@ -22,6 +22,7 @@ import (
 type Store struct {
 	accounts
 	throttle
+	leaders
 
 	mu sync.RWMutex // for all that follows
 
@@ -41,7 +42,9 @@ var (
 	_ capture.Sink             = (*Store)(nil)
 	_ management.Store         = (*Store)(nil)
 	_ management.ProjectPurger = (*Store)(nil)
-	_ management.CohortStore   = (*Store)(nil)
+	_ management.ChangeStore   = (*Store)(nil)
+	_ management.Leader        = (*Store)(nil)
+	_ management.DataStore     = (*Store)(nil)
 	_ management.UsageStore    = (*Store)(nil)
 )
 
@@ -262,7 +265,7 @@ func (s *Store) Overrides(_ context.Context, project int64, distinctID, anonymou
 	return nil
 }
 
-// AddCohortMembers implements [management.CohortStore].
+// AddCohortMembers implements [management.CohortMemberStore].
 func (s *Store) AddCohortMembers(_ context.Context, project, cohort int64, distinctIDs []string) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,7 +284,7 @@ func (s *Store) AddCohortMembers(_ context.Context, project, cohort int64, disti
 	return len(s.cohorts[key]) - before, nil
 }
 
-// RemoveCohortMembers implements [management.CohortStore].
+// RemoveCohortMembers implements [management.CohortMemberStore].
 func (s *Store) RemoveCohortMembers(_ context.Context, project, cohort int64, distinctIDs []string) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,7 +298,7 @@ func (s *Store) RemoveCohortMembers(_ context.Context, project, cohort int64, di
 	return before - len(members), nil
 }
 
-// AppendCohorts implements [management.CohortStore].
+// AppendCohorts implements [management.CohortMemberStore].
 func (s *Store) AppendCohorts(_ context.Context, dst []int64, project int64, distinctID string) ([]int64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -20,6 +20,13 @@ func (a *accounts) ProjectByKey(ctx context.Context, apiKey string) (*management
 	return one(ctx, a.tables().projects, "project", func(p *management.Project) bool { return p.APIKey == apiKey })
 }
 
+// ProjectBySecret implements [management.OrganizationStore].
+func (a *accounts) ProjectBySecret(ctx context.Context, hash string) (*management.Project, error) {
+	return one(ctx, a.tables().projects, "project", func(p *management.Project) bool {
+		return hash != "" && (p.SecretHash == hash || p.SecretPrevHash == hash)
+	})
+}
+
 // ProjectsOf implements [management.OrganizationStore].
 func (a *accounts) ProjectsOf(ctx context.Context, organizations []uuid.UUID) ([]management.Project, error) {
 	return all(ctx, a.tables().projects, func(p *management.Project) bool { return slices.Contains(organizations, p.Organization) })
@@ -39,6 +46,7 @@ func (a *accounts) CreateProject(ctx context.Context, p *management.Project) err
 			return err
 		}
 		t.projects.add(row)
+		t.bump(0)
 		t.lastProject, p.ID = row.ID, row.ID
 		return nil
 	})
@@ -58,6 +66,7 @@ func (a *accounts) UpdateProject(ctx context.Context, p *management.Project) err
 		if changed == 0 {
 			return missing("project")
 		}
+		t.bump(0)
 		return nil
 	})
 }
@@ -94,6 +103,15 @@ func (t *tables) deleteProjects(selected func(*management.Project) bool) int {
 			t.deleted.add(deletion{p.ID, time.Now()})
 		}
 	}
+	if len(gone) == 0 {
+		return 0
+	}
+	t.bump(0)
+	t.flags.remove(func(f *management.FeatureFlag) bool { return gone[f.Project] })
+	t.cohorts.remove(func(c *management.Cohort) bool { return gone[c.Project] })
+	t.earlyAccess.remove(func(f *management.EarlyAccessFeature) bool { return gone[f.Project] })
+	t.surveys.remove(func(s *management.Survey) bool { return gone[s.Project] })
+	t.archived.remove(func(a *archived) bool { return gone[a.project] })
 	t.scenes.remove(func(s *management.Scene) bool { return gone[s.Project] })
 	t.users.edit(
 		func(u *management.User) bool { return u.CurrentProject != nil && gone[*u.CurrentProject] },

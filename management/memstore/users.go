@@ -101,6 +101,7 @@ func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
 			func(a *management.Activity) bool { return a.User != nil && *a.User == id },
 			func(a *management.Activity) { a.User = nil },
 		)
+		t.forgetAuthor(id)
 		return nil
 	})
 }

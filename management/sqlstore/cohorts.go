@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// AddCohortMembers implements [management.CohortStore].
+// AddCohortMembers implements [management.CohortMemberStore].
 func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
 	const most = 10_000 // in one transaction, in which nobody else can write
 	added := 0
@@ -88,7 +88,7 @@ func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string)
 	return list, err
 }
 
-// RemoveCohortMembers implements [management.CohortStore].
+// RemoveCohortMembers implements [management.CohortMemberStore].
 func (db *DB) RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
 	var members []uuid.UUID
 	var removed int64

@@ -63,7 +63,9 @@ var (
 	_ capture.Sink             = (*DB)(nil)
 	_ management.Store         = (*DB)(nil)
 	_ management.ProjectPurger = (*DB)(nil)
-	_ management.CohortStore   = (*DB)(nil)
+	_ management.DataStore     = (*DB)(nil)
+	_ management.ChangeStore   = (*DB)(nil)
+	_ management.Leader        = (*DB)(nil)
 	_ management.UsageStore    = (*DB)(nil)
 )
 

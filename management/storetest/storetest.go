@@ -23,7 +23,9 @@ type Store interface {
 	capture.Sink
 	management.Store
 	management.ProjectPurger
-	management.CohortStore
+	management.DataStore
+	management.ChangeStore
+	management.Leader
 	management.UsageStore
 
 	AppendPerson(ctx context.Context, dst []byte, project int64, distinctID string) ([]byte, error)
