@@ -18,6 +18,10 @@ var (
 	// ErrForbidden says that who asks may not have it.
 	ErrForbidden = errors.New("management: not allowed")
 
+	// ErrPrecondition says that something is not in the state that a change was
+	// made for.
+	ErrPrecondition = errors.New("management: precondition failed")
+
 	// ErrThrottled says that there were too many attempts.
 	ErrThrottled = errors.New("management: too many attempts")
 )

@@ -23,12 +23,17 @@ type ManagementLimit struct {
 	// wrong keys, or without one where none is needed; of IPv6 each network of
 	// 64 bits. Beyond it right keys are not looked at either. Zero: 60.
 	Strangers int
+
+	// Definitions is how many requests for definitions a minute a project may
+	// have. Zero: 600.
+	Definitions int
 }
 
 // apiLimiters are the buckets of the management API; nil ones do not limit.
 type apiLimiters struct {
 	burst, sustained *limiter[string] // by the ID of a key
 	strangers        *limiter[netip.Addr]
+	definitions      *limiter[string] // by the API key of a project
 }
 
 func newAPILimiters(l ManagementLimit) (apiLimiters, error) {
@@ -45,7 +50,8 @@ func newAPILimiters(l ManagementLimit) (apiLimiters, error) {
 	burst, errBurst := newLimiter(limit(l.PerMinute, 480, 60), self)
 	sustained, errSustained := newLimiter(limit(l.PerHour, 4800, 3600), self)
 	strangers, errStrangers := newLimiter(limit(l.Strangers, 60, 60), func(addr netip.Addr) netip.Addr { return addr })
-	return apiLimiters{burst, sustained, strangers}, errors.Join(errBurst, errSustained, errStrangers)
+	definitions, errDefinitions := newLimiter(limit(l.Definitions, 600, 60), self)
+	return apiLimiters{burst, sustained, strangers, definitions}, errors.Join(errBurst, errSustained, errStrangers, errDefinitions)
 }
 
 // authenticate finds out who asks, and counts the request. On open routes

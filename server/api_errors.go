@@ -30,11 +30,13 @@ var apiAnswers = []apiAnswer{
 	{management.ErrForbidden, http.StatusForbidden, "authentication_error", "", ""},
 	{management.ErrNotFound, http.StatusNotFound, "invalid_request", "", ""},
 	{management.ErrConflict, http.StatusConflict, "server_error", "", ""},
+	{management.ErrPrecondition, http.StatusPreconditionFailed, "invalid_request", "", ""},
 	{management.ErrThrottled, http.StatusTooManyRequests, "throttled_error", "", ""},
 
 	{errNotFound, http.StatusNotFound, "invalid_request", "not_found", "Endpoint not found."},
 	{errMethod, http.StatusMethodNotAllowed, "invalid_request", "method_not_allowed", ""}, // names the method
 	{errRateLimited, http.StatusTooManyRequests, "throttled_error", "throttled", ""},      // says how long
+	{errQuota, http.StatusPaymentRequired, "quota_limited", "payment_required", "You have exceeded your feature flag request quota"},
 	{errMalformed, http.StatusBadRequest, "invalid_request", "parse_error", "JSON parse error - the body cannot be read"},
 	{errTooLarge, http.StatusRequestEntityTooLarge, "invalid_request", "request_too_large", "The request body is too large."},
 	{errContentType, http.StatusUnsupportedMediaType, "invalid_request", "unsupported_media_type", "Unsupported media type, want application/json."},
@@ -44,6 +46,7 @@ var apiAnswers = []apiAnswer{
 
 	{capture.ErrUnavailable, http.StatusServiceUnavailable, "server_error", "service_unavailable", unavailable},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "server_error", "service_unavailable", unavailable},
+	{errNotReady, http.StatusServiceUnavailable, "server_error", "service_unavailable", unavailable},
 	{errBusy, http.StatusServiceUnavailable, "server_error", "service_unavailable", unavailable},
 	{nil, http.StatusInternalServerError, "server_error", "error", "A server error occurred."},
 }

@@ -25,6 +25,7 @@ var (
 	errBackend     = errors.New("server: backend failed")
 	errNotReady    = errors.New("server: not ready")
 	errBusy        = errors.New("server: too much memory in use by other requests")
+	errKeyForm     = errors.New("server: malformed API key")
 	errPanic       = errors.New("server: panic")
 )
 
@@ -52,6 +53,8 @@ var answers = []answer{
 		"No API token provided. Please include a valid API token in your request.")},
 	{ErrUnknownProject, http.StatusUnauthorized, jsonError("authentication_error", "authentication_failed",
 		"The provided API key is invalid. Please check your API key and try again.")},
+	{errKeyForm, http.StatusBadRequest, jsonError("validation_error", "invalid_input",
+		"The project API key in the path is malformed: want 1 to 200 letters, digits, _ or -.")},
 	{errNoPerson, http.StatusBadRequest, "The distinct_id field is missing from the request. Please include a valid identifier."},
 
 	{errNotReady, http.StatusServiceUnavailable, "not ready"},

@@ -47,6 +47,9 @@ type Project struct {
 	// ClientConfig is what clients are told with config=true.
 	ClientConfig ClientConfig
 
+	// Published is what else clients can fetch. Nil: nothing.
+	Published *Published
+
 	// Checked returns when the definitions were last known to be current. It
 	// is for metrics. Nil: unknown.
 	Checked func() time.Time

@@ -84,6 +84,9 @@ func routesOf(c Config) []*route {
 	for i := range routes {
 		list = append(list, &routes[i])
 	}
+	for i := range deliveryRoutes {
+		list = append(list, &deliveryRoutes[i])
+	}
 	if c.Capture != nil {
 		for i := range captureRoutes {
 			list = append(list, &captureRoutes[i])
@@ -92,6 +95,12 @@ func routesOf(c Config) []*route {
 	if c.Management != nil {
 		for i := range apiRoutes {
 			list = append(list, &apiRoutes[i])
+		}
+		for i := range managedRoutes {
+			list = append(list, &managedRoutes[i])
+		}
+		for i := range definitionRoutes {
+			list = append(list, &definitionRoutes[i])
 		}
 		if c.Management.MailAvailable() {
 			list = append(list, &verifyRoutes[0])

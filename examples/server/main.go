@@ -22,6 +22,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/geoip"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/server"
+	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
 //go:embed demo.json
@@ -103,9 +104,12 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	}
 	defer listener.Close() // of no effect once it serves
 	var registry server.Registry
-	projects := newCatalog(store, &registry, log)
+	projects, err := catalog.New(catalog.Config{Store: store, Registry: &registry, Log: log})
+	if err != nil {
+		return err
+	}
 	appURL := cmp.Or(s.appURL, "http://"+listener.Addr().String())
-	service, err := s.accounts(store, appURL, projects.changed, log)
+	service, err := s.accounts(store, appURL, projects.Changed, log)
 	if err != nil {
 		return err
 	}
@@ -120,13 +124,13 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	defer wg.Wait()
 	defer stop()
 
-	if err := projects.refresh(ctx); err != nil {
+	if err := projects.Refresh(ctx); err != nil {
 		return err
 	}
-	if err := projects.load(background, &wg, s); err != nil {
+	if err := s.pinFlags(background, &wg, store, projects); err != nil {
 		return err
 	}
-	wg.Go(func() { projects.run(background) })
+	wg.Go(func() { _ = projects.Run(background) }) // returns nil when stopped
 	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: store, OnWrite: func(n int, d time.Duration, err error) {
 		if err != nil {
 			log.Error("events were not written", "events", n, "duration", d, "error", err)

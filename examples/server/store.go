@@ -22,11 +22,13 @@ import (
 type dataStore interface {
 	capture.Sink
 	management.Store
+	management.DataStore
+	management.ChangeStore
+	management.Leader
 	management.UsageStore
 	management.ProjectPurger
 	server.PropertyStore
 	server.OverrideStore
-	server.CohortStore
 
 	Ready(ctx context.Context) error
 	Close() error

@@ -1,0 +1,164 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// An ActivityQuery selects entries of a project's activity log.
+type ActivityQuery struct {
+	Scope  string // what entries are about, as Survey; "": anything
+	ItemID string // about which one; "": any
+	Page   int    // from 1
+	Limit  int    // on a page, 1 to 100
+}
+
+// An ActivityView is an entry of the activity log as the API shows it
+// (management.md §11.7).
+type ActivityView struct {
+	ID        uuid.UUID      `json:"id"`
+	User      ActivityUser   `json:"user"`
+	Activity  string         `json:"activity"`
+	Scope     string         `json:"scope"`
+	ItemID    string         `json:"item_id"`
+	Detail    ActivityDetail `json:"detail"`
+	CreatedAt time.Time      `json:"created_at"`
+}
+
+// An ActivityUser is who did something.
+type ActivityUser struct {
+	FirstName string  `json:"first_name"`
+	Email     *string `json:"email"`
+	System    bool    `json:"is_system,omitempty"`
+}
+
+// An ActivityDetail is what has been done. Changes are nil if nothing but the
+// activity itself is known.
+type ActivityDetail struct {
+	Changes []ActivityChange `json:"changes"`
+	Trigger *string          `json:"trigger"`
+	Name    string           `json:"name"`
+	ShortID *string          `json:"short_id"`
+	Type    *string          `json:"type"`
+}
+
+// An ActivityChange is a field that has changed: created if it was empty before,
+// deleted if it is now.
+type ActivityChange struct {
+	Type   string          `json:"type"`
+	Action string          `json:"action"`
+	Field  string          `json:"field"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+}
+
+// ListActivity returns a page of the activity log of a project, newest first. It
+// needs scope activity_log:read. The error is ErrNotFound for pages behind the
+// last; the first exists always.
+func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q ActivityQuery) (*Page[ActivityView], error) {
+	a, err := s.Access(ctx, p, ref, "activity_log:read")
+	if err != nil {
+		return nil, err
+	}
+	const mostLimit = 100
+	switch {
+	case q.Page < 1:
+		return nil, invalid("page", "invalid_input", "A valid page number is required.")
+	case q.Limit < 1:
+		return nil, invalid("limit", "invalid_input", "A valid page size is required.")
+	}
+	limit := min(q.Limit, mostLimit)
+	page := min(q.Page, math.MaxInt32/mostLimit)
+	list, total, err := s.store.Activities(ctx, ActivityFilter{Project: &a.Project.ID, Scope: q.Scope, ItemID: q.ItemID}, limit, (page-1)*limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 && q.Page > 1 {
+		return nil, notFound("Invalid page.")
+	}
+	views, err := s.activityViews(ctx, list)
+	return &Page[ActivityView]{total, views}, err
+}
+
+func (s *Service) activityViews(ctx context.Context, list []Activity) ([]ActivityView, error) {
+	var ids []int64
+	for i := range list {
+		if list[i].User != nil {
+			ids = append(ids, *list[i].User)
+		}
+	}
+	users, err := s.usersByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]ActivityView, len(list))
+	for i := range list {
+		a := &list[i]
+		v := ActivityView{ID: a.ID, Activity: a.Activity, Scope: a.Scope, ItemID: a.ItemID, CreatedAt: a.Created}
+		switch {
+		case a.System:
+			v.User = ActivityUser{FirstName: "System", System: true}
+		case a.User != nil && users[*a.User] != nil:
+			u := users[*a.User]
+			v.User = ActivityUser{FirstName: u.FirstName, Email: &u.Email}
+		}
+		if err := json.Unmarshal(a.Detail, &v.Detail); err != nil {
+			return nil, err
+		}
+		if len(v.Detail.Changes) == 0 {
+			v.Detail.Changes = nil
+		}
+		views[i] = v
+	}
+	return views, nil
+}
+
+// usersByID returns users by their IDs.
+func (s *Service) usersByID(ctx context.Context, ids []int64) (map[int64]*User, error) {
+	users := make(map[int64]*User, len(ids))
+	if len(ids) == 0 {
+		return users, nil
+	}
+	list, err := s.store.UsersByID(ctx, ids)
+	for i := range list {
+		users[list[i].ID] = &list[i]
+	}
+	return users, err
+}
+
+// A UserBasic is a user as author of something.
+type UserBasic struct {
+	ID             int64           `json:"id"`
+	UUID           uuid.UUID       `json:"uuid"`
+	DistinctID     string          `json:"distinct_id"`
+	FirstName      string          `json:"first_name"`
+	LastName       string          `json:"last_name"`
+	Email          string          `json:"email"`
+	EmailVerified  *bool           `json:"is_email_verified"`
+	HedgehogConfig json.RawMessage `json:"hedgehog_config"`
+	Role           *string         `json:"role_at_organization"`
+}
+
+// basic returns the author with an ID, nil if there is none any more.
+func basic(users map[int64]*User, id *int64) *UserBasic {
+	if id == nil || users[*id] == nil {
+		return nil
+	}
+	u := users[*id]
+	return &UserBasic{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified, u.HedgehogConfig, u.Role}
+}
+
+// authors returns the users behind IDs, of which some may be nil.
+func (s *Service) authors(ctx context.Context, ids ...*int64) (map[int64]*User, error) {
+	var known []int64
+	for _, id := range ids {
+		if id != nil {
+			known = append(known, *id)
+		}
+	}
+	return s.usersByID(ctx, known)
+}

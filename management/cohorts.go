@@ -1,0 +1,481 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+)
+
+// A CohortView is a cohort as the API shows it (management.md §13.10).
+type CohortView struct {
+	ID                int64           `json:"id"`
+	Name              string          `json:"name"`
+	Description       string          `json:"description"`
+	Groups            []string        `json:"groups"` // older form, never used
+	Deleted           bool            `json:"deleted"`
+	Filters           json.RawMessage `json:"filters"`
+	Query             json.RawMessage `json:"query"`
+	IsCalculating     bool            `json:"is_calculating"`
+	CreatedBy         *UserBasic      `json:"created_by"`
+	CreatedAt         time.Time       `json:"created_at"`
+	LastCalculation   *time.Time      `json:"last_calculation"`
+	ErrorsCalculating int             `json:"errors_calculating"`
+	Count             *int            `json:"count"`
+	IsStatic          bool            `json:"is_static"`
+	CohortType        *string         `json:"cohort_type"`
+	ExperimentSet     []int64         `json:"experiment_set"`
+}
+
+func (s *Service) cohortViews(ctx context.Context, store Store, list []Cohort) ([]*CohortView, error) {
+	var ids []*int64
+	for i := range list {
+		ids = append(ids, list[i].CreatedBy)
+	}
+	within := *s
+	within.store = store
+	users, err := within.authors(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]*CohortView, len(list))
+	for i := range list {
+		c := &list[i]
+		kind := "static"
+		if !c.Static {
+			kind = "person_property"
+		}
+		views[i] = &CohortView{
+			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: orJSON(c.Filters, "{}"),
+			Query: orNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted, CreatedBy: basic(users, c.CreatedBy), CreatedAt: c.Created,
+			LastCalculation: c.Calculated, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
+		}
+	}
+	return views, nil
+}
+
+func (s *Service) showCohort(ctx context.Context, store Store, c *Cohort) (*CohortView, error) {
+	views, err := s.cohortViews(ctx, store, []Cohort{*c})
+	if err != nil {
+		return nil, err
+	}
+	return views[0], nil
+}
+
+// A CohortPatch makes or changes a cohort.
+type CohortPatch struct {
+	Name        Optional[string]          `json:"name"`
+	Description Optional[string]          `json:"description"`
+	Filters     Optional[json.RawMessage] `json:"filters"`
+	Groups      Optional[json.RawMessage] `json:"groups"` // older form of filters
+	Query       Optional[json.RawMessage] `json:"query"`
+	Static      Optional[bool]            `json:"is_static"`
+	Deleted     Optional[bool]            `json:"deleted"`
+}
+
+const mostCohortName = 400
+
+func (patch *CohortPatch) validate(create bool) error {
+	if create && !patch.Name.Set {
+		return invalid("name", "required", "This field is required.")
+	}
+	return firstError(
+		func() error { return checkTitle("name", &patch.Name, mostCohortName) },
+		func() error { return checkString("description", &patch.Description, mostDescription) },
+		func() error { return checkBool("is_static", &patch.Static, false) },
+		func() error { return checkBool("deleted", &patch.Deleted, false) },
+		func() error {
+			if patch.Query.Set && !patch.Query.Null {
+				return invalid("query", "invalid_input", "Cohorts by query are not supported; use filters, or a static cohort.")
+			}
+			return nil
+		},
+	)
+}
+
+// apply changes a cohort, which the caller stores. Its ID is 0 if it is new.
+func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
+	set(&c.Name, &patch.Name)
+	set(&c.Description, &patch.Description)
+	set(&c.Deleted, &patch.Deleted)
+	if patch.Static.Set && patch.Static.Value != c.Static {
+		if c.ID != 0 {
+			return invalid("is_static", "invalid_input", "A cohort cannot become static or dynamic later; make another one.")
+		}
+		c.Static = patch.Static.Value
+	}
+	raw := patch.Filters
+	if !raw.Set && patch.Groups.Set && string(patch.Groups.Value) != "[]" && !patch.Groups.Null {
+		converted, err := definition.CohortOfGroups(patch.Groups.Value)
+		if err != nil {
+			return judged(err)
+		}
+		raw = Of(converted)
+	}
+	switch {
+	case c.Static:
+		c.Filters = nil
+		return nil
+	case !raw.Set && c.ID != 0:
+		return nil
+	case !raw.Set || raw.Null:
+		return invalid("filters", "required", "This field is required, unless the cohort is static.")
+	}
+	filters, err := definition.CohortFilters(raw.Value, c.ID, w)
+	if err != nil {
+		return judged(err)
+	}
+	if string(filters) != string(c.Filters) {
+		c.Filters, c.Count, c.Calculated = filters, nil, nil
+	}
+	return nil
+}
+
+// A CohortQuery selects cohorts. Empty fields select nothing away.
+type CohortQuery struct {
+	Type      string // static or dynamic
+	CreatedBy string // as in a FlagQuery
+	Search    string // part of the name
+}
+
+// ListCohorts returns a page of the cohorts of a project that are not deleted,
+// newest first. It needs scope cohort:read.
+func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q CohortQuery, limit, offset int) (*Page[*CohortView], error) {
+	a, err := s.Access(ctx, p, ref, "cohort:read")
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{"", "static", "dynamic"}, q.Type) {
+		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", excerpt(q.Type))
+	}
+	if err := checkSearch(q.Search); err != nil {
+		return nil, err
+	}
+	authors, err := idList("created_by_id", q.CreatedBy)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.store.Cohorts(ctx, a.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	search := strings.ToLower(q.Search)
+	all = slices.DeleteFunc(all, func(c Cohort) bool {
+		return q.Type != "" && c.Static != (q.Type == "static") ||
+			authors != nil && (c.CreatedBy == nil || !slices.Contains(authors, *c.CreatedBy)) ||
+			!strings.Contains(strings.ToLower(c.Name), search)
+	})
+	slices.Reverse(all)
+	views, err := s.cohortViews(ctx, s.store, cut(all, limit, offset))
+	if err != nil {
+		return nil, err
+	}
+	return &Page[*CohortView]{len(all), views}, nil
+}
+
+func cohortByRef(ctx context.Context, store Store, project int64, ref string) (*Cohort, error) {
+	id, err := strconv.ParseInt(ref, 10, 64)
+	if err != nil {
+		return nil, errNotFound
+	}
+	c, err := store.Cohort(ctx, project, id)
+	if err != nil {
+		return nil, shown(err)
+	}
+	return c, nil
+}
+
+// Cohort returns a cohort, also if it is deleted. It needs scope cohort:read.
+func (s *Service) Cohort(ctx context.Context, p *Principal, ref, cohort string) (*CohortView, error) {
+	a, err := s.Access(ctx, p, ref, "cohort:read")
+	if err != nil {
+		return nil, err
+	}
+	c, err := cohortByRef(ctx, s.store, a.Project.ID, cohort)
+	if err != nil {
+		return nil, err
+	}
+	return s.showCohort(ctx, s.store, c)
+}
+
+// CreateCohort makes a cohort. It needs scope cohort:write, as all methods that
+// change cohorts do.
+func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, patch CohortPatch) (*CohortView, error) {
+	var view *CohortView
+	err := s.inProject(ctx, p, ref, []Scope{"cohort:write"}, func(store Store, a *ProjectAccess) error {
+		patch := patch
+		if err := patch.validate(true); err != nil {
+			return err
+		}
+		w, err := s.definitionWorld(ctx, store, a.Project)
+		if err != nil {
+			return err
+		}
+		c := &Cohort{Project: a.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}
+		if err := patch.apply(c, w); err != nil {
+			return err
+		}
+		if c.Static {
+			c.Count, c.Calculated = new(0), new(c.Created)
+		}
+		if err := store.CreateCohort(ctx, c); err != nil {
+			return shown(err)
+		}
+		if err := s.logCohort(ctx, store, p, c, "created", nil); err != nil {
+			return err
+		}
+		view, err = s.showCohort(ctx, store, c)
+		return err
+	})
+	return view, err
+}
+
+// UpdateCohort changes a cohort; Deleted deletes and restores it. A cohort that an
+// active flag uses cannot be deleted.
+func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort string, patch CohortPatch) (*CohortView, error) {
+	var view *CohortView
+	err := s.inProject(ctx, p, ref, []Scope{"cohort:write"}, func(store Store, a *ProjectAccess) error {
+		c, err := cohortByRef(ctx, store, a.Project.ID, cohort)
+		if err != nil {
+			return err
+		}
+		patch := patch
+		if err := patch.validate(false); err != nil {
+			return err
+		}
+		w, err := s.definitionWorld(ctx, store, a.Project)
+		if err != nil {
+			return err
+		}
+		before := *c
+		if err := patch.apply(c, w); err != nil {
+			return err
+		}
+		if err := checkCohortUnused(&before, c, w); err != nil {
+			return err
+		}
+		changes := differences("Cohort", cohortRecord(&before), cohortRecord(c), cohortFields)
+		if len(changes) > 0 {
+			if err := store.UpdateCohort(ctx, c); err != nil {
+				return shown(err)
+			}
+			activity := "updated"
+			if c.Deleted && !before.Deleted {
+				activity = "deleted"
+			}
+			if err := s.logCohort(ctx, store, p, c, activity, changes); err != nil {
+				return err
+			}
+		}
+		view, err = s.showCohort(ctx, store, c)
+		return err
+	})
+	return view, err
+}
+
+// checkCohortUnused returns an error if a cohort that is to be deleted is used.
+func checkCohortUnused(before, c *Cohort, w *definition.World) error {
+	if !c.Deleted || before.Deleted {
+		return nil
+	}
+	users, cohorts := definition.CohortUsers(w, c.ID)
+	users = slices.DeleteFunc(users, func(f definition.Flag) bool { return !f.Active })
+	switch {
+	case len(users) > 0:
+		return invalid("", "invalid_input", "The cohort cannot be deleted: active flags use it: %s.", keysOf(users))
+	case len(cohorts) > 0:
+		return invalid("", "invalid_input", "The cohort cannot be deleted: the cohort %q refers to it.", cohorts[0].Name)
+	}
+	return nil
+}
+
+var cohortFields = []string{"name", "description", "filters", "is_static", "deleted"}
+
+func cohortRecord(c *Cohort) map[string]any {
+	return map[string]any{
+		"name": c.Name, "description": c.Description, "filters": orNull(c.Filters), "is_static": c.Static, "deleted": c.Deleted,
+	}
+}
+
+func (s *Service) logCohort(ctx context.Context, store Store, p *Principal, c *Cohort, activity string, changes []fieldChange) error {
+	return s.addIn(ctx, store, p, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), detail{c.Name, append([]fieldChange{}, changes...)})
+}
+
+// errNoData is the answer to what is about persons if there is no Config.Data.
+var errNoData = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "This server keeps no persons."}
+
+// staticCohort returns the static cohort that a path names.
+func (s *Service) staticCohort(ctx context.Context, p *Principal, ref, cohort string, scope Scope) (*Cohort, error) {
+	a, err := s.Access(ctx, p, ref, scope)
+	if err != nil {
+		return nil, err
+	}
+	c, err := cohortByRef(ctx, s.store, a.Project.ID, cohort)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Deleted:
+		return nil, errNotFound
+	case !c.Static:
+		return nil, invalid("", "invalid_input", "The cohort is not static: its members follow from its filters.")
+	case s.c.Data == nil:
+		return nil, errNoData
+	}
+	return c, nil
+}
+
+// A CohortUpload tells what became of a list of members.
+type CohortUpload struct {
+	Received int `json:"received"` // distinct IDs
+	Added    int `json:"added"`    // persons who were not members before
+	Count    int `json:"count"`    // members now
+}
+
+// uploadPart is how many distinct IDs are stored at once.
+const uploadPart = 5000
+
+// AddCohortIDs makes the persons with distinct IDs members of a static cohort.
+// Distinct IDs that nobody has get a person. The list is stored in parts while it
+// is read: after an error, which may be one of the list's, those before are
+// members, and it can be sent again.
+func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort string, distinctIDs iter.Seq2[string, error]) (*CohortUpload, error) {
+	c, err := s.staticCohort(ctx, p, ref, cohort, "cohort:write")
+	if err != nil {
+		return nil, err
+	}
+	out := new(CohortUpload)
+	part := make([]string, 0, uploadPart)
+	flush := func() error {
+		n, err := s.c.Data.AddCohortMembers(ctx, c.Project, c.ID, part)
+		out.Received, out.Added, part = out.Received+len(part), out.Added+n, part[:0]
+		return err
+	}
+	var failure error
+	for id, err := range distinctIDs {
+		if err != nil {
+			failure = err
+			break
+		}
+		if part = append(part, id); len(part) == uploadPart {
+			if failure = flush(); failure != nil {
+				break
+			}
+		}
+	}
+	if failure == nil || len(part) > 0 && isInvalid(failure) {
+		failure = firstOf(flush(), failure)
+	}
+	out.Count, err = s.cohortChanged(ctx, p, c, out.Added)
+	if e, ok := errors.AsType[*Error](failure); ok && out.Received > 0 {
+		told := *e
+		told.Detail = e.Detail + " Before that " + strconv.Itoa(out.Received) + " were stored."
+		failure = &told
+	}
+	if err := firstOf(failure, err); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func isInvalid(err error) bool {
+	_, ok := errors.AsType[*Error](err)
+	return ok
+}
+
+// A CohortPersons names persons by their UUIDs.
+type CohortPersons struct {
+	IDs Optional[json.RawMessage] `json:"person_ids"`
+	ID  Optional[string]          `json:"person_id"`
+}
+
+func (q *CohortPersons) ids(one bool) ([]uuid.UUID, error) {
+	texts, attr := []string{q.ID.Value}, "person_id"
+	given := q.ID.Set
+	if !one {
+		attr, given = "person_ids", q.IDs.Set
+	}
+	if !given {
+		return nil, invalid(attr, "required", "This field is required.")
+	}
+	if !one {
+		var err error
+		if texts, err = list[string](attr, q.IDs); err != nil {
+			return nil, err
+		}
+	}
+	ids := make([]uuid.UUID, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = parseID(text); err != nil {
+			return nil, invalid(attr, "invalid_input", "Must be a valid UUID.")
+		}
+	}
+	return ids, nil
+}
+
+// AddCohortPersons makes persons members of a static cohort.
+func (s *Service) AddCohortPersons(ctx context.Context, p *Principal, ref, cohort string, q CohortPersons) error {
+	c, err := s.staticCohort(ctx, p, ref, cohort, "cohort:write")
+	if err != nil {
+		return err
+	}
+	ids, err := q.ids(false)
+	if err != nil {
+		return err
+	}
+	n, err := s.c.Data.AddCohortPersons(ctx, c.Project, c.ID, ids)
+	if err != nil {
+		return err
+	}
+	_, err = s.cohortChanged(ctx, p, c, n)
+	return err
+}
+
+// RemoveCohortPerson takes a person out of a static cohort.
+func (s *Service) RemoveCohortPerson(ctx context.Context, p *Principal, ref, cohort string, q CohortPersons) error {
+	c, err := s.staticCohort(ctx, p, ref, cohort, "cohort:write")
+	if err != nil {
+		return err
+	}
+	ids, err := q.ids(true)
+	if err != nil {
+		return err
+	}
+	n, err := s.c.Data.RemoveCohortPersons(ctx, c.Project, c.ID, ids)
+	if err != nil {
+		return err
+	}
+	_, err = s.cohortChanged(ctx, p, c, -n)
+	return err
+}
+
+// cohortChanged keeps the count of a static cohort whose members have changed by
+// n, logs that, and returns the count.
+func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n int) (int, error) {
+	count, err := s.c.Data.CountCohort(ctx, c.Project, c.ID)
+	if err != nil || n == 0 {
+		return count, err
+	}
+	return count, s.store.Atomic(ctx, func(store Store) error {
+		current, err := store.Cohort(ctx, c.Project, c.ID)
+		if err != nil {
+			return shown(err)
+		}
+		before := current.Count
+		current.Count, current.Calculated = &count, new(s.now())
+		if err := store.UpdateCohort(ctx, current); err != nil {
+			return shown(err)
+		}
+		change := fieldChange{"Cohort", "count", before, count, "changed"}
+		return s.logCohort(ctx, store, p, current, "updated", []fieldChange{change})
+	})
+}

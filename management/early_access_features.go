@@ -1,0 +1,331 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+)
+
+// An EarlyAccessView is an early access feature as the API shows it (management.md
+// §13.9).
+type EarlyAccessView struct {
+	ID               uuid.UUID       `json:"id"`
+	Flag             *MinimalFlag    `json:"feature_flag"`
+	Name             string          `json:"name"`
+	Description      string          `json:"description"`
+	Stage            string          `json:"stage"`
+	DocumentationURL string          `json:"documentation_url"`
+	Payload          json.RawMessage `json:"payload"`
+	CreatedAt        time.Time       `json:"created_at"`
+}
+
+// An EarlyAccessPatch makes or changes an early access feature.
+type EarlyAccessPatch struct {
+	Name             Optional[string]          `json:"name"`
+	Description      Optional[string]          `json:"description"`
+	Stage            Optional[string]          `json:"stage"`
+	DocumentationURL Optional[string]          `json:"documentation_url"`
+	Payload          Optional[json.RawMessage] `json:"payload"`
+
+	// FlagID is the flag of a new feature. Without it a flag is made, whose
+	// key is made of the name.
+	FlagID Optional[int64] `json:"feature_flag_id"`
+}
+
+// The stages of early access features. At those of release persons can enrol.
+var (
+	earlyAccessStages = []string{"draft", "concept", "alpha", "beta", "general-availability", "archived"}
+	releaseStages     = []string{"alpha", "beta", "general-availability"}
+)
+
+const (
+	mostEarlyAccessName = 200
+	mostDescription     = 10_000
+	mostDocumentation   = 800
+)
+
+func (patch *EarlyAccessPatch) validate(create bool) error {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"name", patch.Name.Set}, {"stage", patch.Stage.Set}} {
+		if create && !f.set {
+			return invalid(f.name, "required", "This field is required.")
+		}
+	}
+	return firstError(
+		func() error { return checkTitle("name", &patch.Name, mostEarlyAccessName) },
+		func() error { return checkString("description", &patch.Description, mostDescription) },
+		func() error { return checkChoice("stage", &patch.Stage, earlyAccessStages, false) },
+		func() error { return checkDocumentation(&patch.DocumentationURL) },
+		func() error {
+			if err := checkDocument("payload", &patch.Payload, mostDocument, true); err != nil {
+				return err
+			}
+			if _, ok := object(patch.Payload.Value); patch.Payload.Set && !patch.Payload.Null && !ok {
+				return invalid("payload", "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(patch.Payload.Value))
+			}
+			return nil
+		},
+		func() error {
+			if patch.FlagID.raw != nil {
+				return invalid("feature_flag_id", "invalid_input", "A valid integer is required.")
+			}
+			return nil
+		},
+	)
+}
+
+func checkDocumentation(o *Optional[string]) error {
+	if err := checkString("documentation_url", o, mostDocumentation); err != nil || o.Value == "" {
+		return err
+	}
+	if u, err := url.Parse(o.Value); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return invalid("documentation_url", "invalid_input", "Enter a valid URL.")
+	}
+	return nil
+}
+
+// apply changes a feature, which the caller stores.
+func (patch *EarlyAccessPatch) apply(f *EarlyAccessFeature) {
+	set(&f.Name, &patch.Name)
+	set(&f.Description, &patch.Description)
+	set(&f.Stage, &patch.Stage)
+	set(&f.DocumentationURL, &patch.DocumentationURL)
+	setDocument(&f.Payload, &patch.Payload)
+}
+
+// ListEarlyAccessFeatures returns a page of the early access features of a
+// project, newest first. It needs scope early_access_feature:read.
+func (s *Service) ListEarlyAccessFeatures(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*EarlyAccessView], error) {
+	a, err := s.Access(ctx, p, ref, "early_access_feature:read")
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.store.EarlyAccessFeatures(ctx, a.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[*EarlyAccessView]{len(all), []*EarlyAccessView{}}
+	for _, f := range cut(all, limit, offset) {
+		view, err := earlyAccessView(ctx, s.store, &f)
+		if err != nil {
+			return nil, err
+		}
+		page.Items = append(page.Items, view)
+	}
+	return page, nil
+}
+
+func earlyAccessView(ctx context.Context, store Store, f *EarlyAccessFeature) (*EarlyAccessView, error) {
+	flag, err := store.Flag(ctx, f.Project, f.Flag)
+	if err != nil {
+		return nil, shown(err)
+	}
+	return &EarlyAccessView{
+		ID: f.ID, Flag: minimalFlag(flag), Name: f.Name, Description: f.Description, Stage: f.Stage, DocumentationURL: f.DocumentationURL,
+		Payload: orJSON(f.Payload, "{}"), CreatedAt: f.Created,
+	}, nil
+}
+
+// EarlyAccessFeature returns an early access feature.
+func (s *Service) EarlyAccessFeature(ctx context.Context, p *Principal, ref, id string) (*EarlyAccessView, error) {
+	a, err := s.Access(ctx, p, ref, "early_access_feature:read")
+	if err != nil {
+		return nil, err
+	}
+	f, err := earlyAccessByRef(ctx, s.store, a.Project.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	return earlyAccessView(ctx, s.store, f)
+}
+
+func earlyAccessByRef(ctx context.Context, store Store, project int64, ref string) (*EarlyAccessFeature, error) {
+	id, err := parseID(ref)
+	if err != nil {
+		return nil, errNotFound
+	}
+	f, err := store.EarlyAccessFeature(ctx, project, id)
+	return f, shown(err)
+}
+
+// earlyAccessScopes are what a change needs: it makes or changes a flag, too.
+var earlyAccessScopes = []Scope{"early_access_feature:write", "feature_flag:write"}
+
+// CreateEarlyAccessFeature makes an early access feature. It needs scopes
+// early_access_feature:write and feature_flag:write, as all methods that change
+// features do.
+func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, ref string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
+	var view *EarlyAccessView
+	err := s.inProject(ctx, p, ref, earlyAccessScopes, func(store Store, a *ProjectAccess) error {
+		patch := patch
+		if err := patch.validate(true); err != nil {
+			return err
+		}
+		f := &EarlyAccessFeature{ID: newID(), Project: a.Project.ID, Created: s.now()}
+		patch.apply(f)
+		flag, err := s.earlyAccessFlag(ctx, store, p, a.Project, f, &patch)
+		if err != nil {
+			return err
+		}
+		f.Flag = flag.ID
+		if err := s.markEnrollment(ctx, store, p, flag, slices.Contains(releaseStages, f.Stage)); err != nil {
+			return err
+		}
+		if err := store.CreateEarlyAccessFeature(ctx, f); err != nil {
+			if errors.Is(err, ErrConflict) {
+				return errFeatureTaken
+			}
+			return shown(err)
+		}
+		if err := s.logEarlyAccess(ctx, store, p, f, "created", nil); err != nil {
+			return err
+		}
+		view, err = earlyAccessView(ctx, store, f)
+		return err
+	})
+	return view, err
+}
+
+var errFeatureTaken = invalid("", "invalid_input", "The feature flag has an early access feature already.")
+
+// earlyAccessFlag returns the flag of a new feature.
+func (s *Service) earlyAccessFlag(ctx context.Context, store Store, p *Principal, project *Project, f *EarlyAccessFeature, patch *EarlyAccessPatch) (*FeatureFlag, error) {
+	if !patch.FlagID.Set || patch.FlagID.Null {
+		return s.newEarlyAccessFlag(ctx, store, p, project, f)
+	}
+	flag, err := store.Flag(ctx, project.ID, patch.FlagID.Value)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	switch {
+	case err != nil || flag.Deleted || flag.Kind != FlagOrdinary:
+		return nil, invalid("", "invalid_input", "There is no feature flag with the ID %d.", patch.FlagID.Value)
+	case definition.GroupBased(flag.Filters):
+		return nil, invalid("", "invalid_input", "Group-based feature flags are not supported for early access features.")
+	case len(definition.Variants(flag.Filters)) > 0:
+		return nil, invalid("", "invalid_input", "Multivariate feature flags are not supported for early access features.")
+	}
+	features, err := store.EarlyAccessFeatures(ctx, project.ID)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(features, func(other EarlyAccessFeature) bool { return other.Flag == flag.ID }) {
+		return nil, errFeatureTaken
+	}
+	return flag, nil
+}
+
+// newEarlyAccessFlag makes the flag of a feature, which nobody has but those who
+// enrol.
+func (s *Service) newEarlyAccessFlag(ctx context.Context, store Store, p *Principal, project *Project, f *EarlyAccessFeature) (*FeatureFlag, error) {
+	key := keyOf(f.Name)
+	switch _, err := store.FlagByKey(ctx, project.ID, key); {
+	case err == nil:
+		return nil, invalid("name", "unique", "There is already a feature flag with the key %s, which the name gives; choose another name, or name the flag in feature_flag_id.", key)
+	case !errors.Is(err, ErrNotFound):
+		return nil, err
+	}
+	patch := &FlagPatch{
+		Key: Of(key), Name: Of("Feature flag for early access feature " + f.Name),
+		Filters: Of(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`)),
+	}
+	return s.createFlag(ctx, store, p, project, patch)
+}
+
+var notInKeys = regexp.MustCompile(`[^a-z0-9_-]+`)
+
+// keyOf makes a flag's key of a name.
+func keyOf(name string) string {
+	key := strings.Trim(notInKeys.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	if key == "" {
+		return "early-access-feature"
+	}
+	return key[:min(len(key), mostFlagKey)]
+}
+
+// markEnrollment lets persons enrol in a flag, or lets them no more.
+func (s *Service) markEnrollment(ctx context.Context, store Store, p *Principal, flag *FeatureFlag, on bool) error {
+	before := *flag
+	flag.Filters = definition.WithEnrollment(flag.Filters, on)
+	return s.saveFlag(ctx, store, p, &before, flag)
+}
+
+// UpdateEarlyAccessFeature changes an early access feature, but not its flag.
+func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, ref, id string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
+	var view *EarlyAccessView
+	err := s.inProject(ctx, p, ref, earlyAccessScopes, func(store Store, a *ProjectAccess) error {
+		f, err := earlyAccessByRef(ctx, store, a.Project.ID, id)
+		if err != nil {
+			return err
+		}
+		patch := patch
+		if err := patch.validate(false); err != nil {
+			return err
+		}
+		before := *f
+		patch.apply(f)
+		flag, err := store.Flag(ctx, f.Project, f.Flag)
+		if err != nil {
+			return shown(err)
+		}
+		if err := s.markEnrollment(ctx, store, p, flag, slices.Contains(releaseStages, f.Stage)); err != nil {
+			return err
+		}
+		if changes := differences("EarlyAccessFeature", earlyAccessRecord(&before), earlyAccessRecord(f), earlyAccessFields); len(changes) > 0 {
+			if err := store.UpdateEarlyAccessFeature(ctx, f); err != nil {
+				return shown(err)
+			}
+			if err := s.logEarlyAccess(ctx, store, p, f, "updated", changes); err != nil {
+				return err
+			}
+		}
+		view, err = earlyAccessView(ctx, store, f)
+		return err
+	})
+	return view, err
+}
+
+// DeleteEarlyAccessFeature deletes an early access feature. Its flag stays, and
+// nobody can enrol in it any more.
+func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, ref, id string) error {
+	return s.inProject(ctx, p, ref, earlyAccessScopes, func(store Store, a *ProjectAccess) error {
+		f, err := earlyAccessByRef(ctx, store, a.Project.ID, id)
+		if err != nil {
+			return err
+		}
+		flag, err := store.Flag(ctx, f.Project, f.Flag)
+		if err != nil {
+			return shown(err)
+		}
+		if err := s.markEnrollment(ctx, store, p, flag, false); err != nil {
+			return err
+		}
+		if err := store.DeleteEarlyAccessFeature(ctx, f.Project, f.ID); err != nil {
+			return shown(err)
+		}
+		return s.logEarlyAccess(ctx, store, p, f, "deleted", nil)
+	})
+}
+
+var earlyAccessFields = []string{"name", "description", "stage", "documentation_url", "payload"}
+
+func earlyAccessRecord(f *EarlyAccessFeature) map[string]any {
+	return map[string]any{
+		"name": f.Name, "description": f.Description, "stage": f.Stage, "documentation_url": f.DocumentationURL, "payload": orNull(f.Payload),
+	}
+}
+
+func (s *Service) logEarlyAccess(ctx context.Context, store Store, p *Principal, f *EarlyAccessFeature, activity string, changes []fieldChange) error {
+	return s.addIn(ctx, store, p, f.Project, activity, "EarlyAccessFeature", f.ID.String(), detail{f.Name, append([]fieldChange{}, changes...)})
+}

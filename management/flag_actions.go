@@ -1,0 +1,176 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A FlagAction changes one thing of a flag.
+type FlagAction string
+
+const (
+	EnableFlag    FlagAction = "enable"
+	DisableFlag   FlagAction = "disable"
+	ArchiveFlag   FlagAction = "archive"
+	UnarchiveFlag FlagAction = "unarchive"
+)
+
+// ActOnFlag changes a flag as UpdateFlag does. A flag that is archived is disabled
+// as well.
+func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string, action FlagAction) (*FlagView, error) {
+	var patch FlagPatch
+	switch action {
+	case EnableFlag:
+		patch.Active = Of(true)
+	case DisableFlag:
+		patch.Active = Of(false)
+	case ArchiveFlag:
+		patch.Active, patch.Archived = Of(false), Of(true)
+	case UnarchiveFlag:
+		patch.Archived = Of(false)
+	default:
+		return nil, errNotFound
+	}
+	return s.UpdateFlag(ctx, p, ref, flag, patch)
+}
+
+// A FlagStatus says whether a flag is still of use.
+type FlagStatus struct {
+	Status string `json:"status"` // active, inactive, stale, archived or deleted
+	Reason string `json:"reason"`
+}
+
+// FlagStatus returns the status of a flag. It needs scope feature_flag:read.
+func (s *Service) FlagStatus(ctx context.Context, p *Principal, ref, flag string) (*FlagStatus, error) {
+	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	f, err := flagByRef(ctx, s.store, a.Project.ID, flag)
+	if err != nil {
+		return nil, err
+	}
+	if f.Archived && !f.Deleted {
+		return &FlagStatus{"archived", "Flag has been archived"}, nil
+	}
+	status, reason := flagStatus(f, s.now())
+	return &FlagStatus{strings.ToLower(status), reason}, nil
+}
+
+// mostBulk is how many flags one request may be about.
+const mostBulk = 1000
+
+// A FlagSelection names flags by their IDs.
+type FlagSelection struct {
+	IDs Optional[json.RawMessage] `json:"ids"`
+}
+
+// ids returns the IDs, and what is none.
+func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
+	if !q.IDs.Set {
+		return nil, nil, invalid("ids", "required", "This field is required.")
+	}
+	raw, err := list[json.RawMessage]("ids", q.IDs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(raw) > mostBulk {
+		return nil, nil, invalid("ids", "max_length", "Ensure this field has no more than %d elements.", mostBulk)
+	}
+	for _, one := range raw {
+		id, err := strconv.ParseInt(scalar(one), 10, 64)
+		if err != nil {
+			wrong = append(wrong, excerpt(scalar(one)))
+			continue
+		}
+		ids = append(ids, id)
+	}
+	return ids, wrong, nil
+}
+
+// FlagKeys are the keys of flags by their IDs.
+type FlagKeys struct {
+	Keys    map[string]string `json:"keys"`
+	Warning string            `json:"warning,omitempty"`
+}
+
+// FlagKeys returns the keys of those flags that exist. It needs scope
+// feature_flag:read.
+func (s *Service) FlagKeys(ctx context.Context, p *Principal, ref string, q FlagSelection) (*FlagKeys, error) {
+	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	ids, wrong, err := q.ids()
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 && len(wrong) > 0 {
+		return nil, invalid("ids", "invalid_input", "None of the IDs is an integer.")
+	}
+	out := &FlagKeys{Keys: make(map[string]string, len(ids))}
+	for _, id := range ids {
+		switch f, err := s.store.Flag(ctx, a.Project.ID, id); {
+		case err == nil:
+			out.Keys[strconv.FormatInt(id, 10)] = f.Key
+		case !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
+	}
+	if len(wrong) > 0 {
+		out.Warning = fmt.Sprintf("Ignored what is no integer: %s", strings.Join(wrong, ", "))
+	}
+	return out, nil
+}
+
+// DeletedFlags tells which flags were deleted, and why others were not.
+type DeletedFlags struct {
+	Deleted []DeletedFlag   `json:"deleted"`
+	Errors  []UndeletedFlag `json:"errors"`
+}
+
+// A DeletedFlag is a flag that was deleted.
+type DeletedFlag struct {
+	ID  int64  `json:"id"`
+	Key string `json:"key"`
+}
+
+// An UndeletedFlag is a flag that was not deleted.
+type UndeletedFlag struct {
+	ID     int64  `json:"id"`
+	Key    string `json:"key"`
+	Reason string `json:"reason"`
+}
+
+// DeleteFlags deletes flags, each by itself: what cannot be deleted stays, and the
+// others go.
+func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q FlagSelection) (*DeletedFlags, error) {
+	if _, err := s.Access(ctx, p, ref, "feature_flag:write"); err != nil {
+		return nil, err
+	}
+	ids, wrong, err := q.ids()
+	if err != nil {
+		return nil, err
+	}
+	if len(wrong) > 0 {
+		return nil, invalid("ids", "invalid_input", "A valid integer is required, not %q.", wrong[0])
+	}
+	out := &DeletedFlags{Deleted: []DeletedFlag{}, Errors: []UndeletedFlag{}}
+	for _, id := range ids {
+		view, err := s.UpdateFlag(ctx, p, ref, strconv.FormatInt(id, 10), FlagPatch{Deleted: Of(true)})
+		e, refused := errors.AsType[*Error](err)
+		switch {
+		case err == nil:
+			out.Deleted = append(out.Deleted, DeletedFlag{view.ID, view.Key})
+		case refused:
+			out.Errors = append(out.Errors, UndeletedFlag{ID: id, Reason: e.Detail})
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,128 @@
+package management
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// settleConflict returns an error if a change was made for another version of a
+// flag than the one there is, and somebody else has changed the same fields since.
+// From other changes it takes what they leave as it was (management.md §13.6).
+func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
+	if patch.IfVersion != nil && *patch.IfVersion != f.Version {
+		return &Error{Kind: ErrPrecondition, Code: "precondition_failed", Detail: versionDetail(f)}
+	}
+	if !patch.Version.Set || patch.Version.Null || patch.Version.Value == f.Version {
+		return nil
+	}
+	original, ok := object(patch.Original.Value)
+	if !ok {
+		return conflict("%s Send original_flag as well, so that changes of other fields can be told apart.", versionDetail(f))
+	}
+	current, _ := object(mustJSON(recordOf(f)))
+	var clashes []string
+	for _, field := range patch.fields() {
+		before, known := original[field.name]
+		switch {
+		case !*field.set || !known:
+		case sameJSON(before, field.value()):
+			*field.set = false
+		case !sameJSON(before, current[field.name]):
+			clashes = append(clashes, field.name)
+		}
+	}
+	if len(clashes) > 0 {
+		return conflict("%s Both changes are about: %s.", versionDetail(f), strings.Join(clashes, ", "))
+	}
+	return nil
+}
+
+func versionDetail(f *FeatureFlag) string {
+	return "The feature flag was changed by somebody else in the meantime; its version is " + string(mustJSON(f.Version)) + "."
+}
+
+// A patchField is a field of a FlagPatch.
+type patchField struct {
+	name  string
+	set   *bool
+	value func() json.RawMessage
+}
+
+func (patch *FlagPatch) fields() []patchField {
+	return []patchField{
+		fieldOf("key", &patch.Key),
+		fieldOf("name", &patch.Name),
+		fieldOf("filters", &patch.Filters),
+		fieldOf("active", &patch.Active),
+		fieldOf("deleted", &patch.Deleted),
+		fieldOf("archived", &patch.Archived),
+		fieldOf("ensure_experience_continuity", &patch.Continuity),
+		fieldOf("evaluation_runtime", &patch.Runtime),
+		fieldOf("bucketing_identifier", &patch.Bucketing),
+		fieldOf("bucketing_hash", &patch.BucketingHash),
+		fieldOf("evaluation_contexts", &patch.Contexts),
+		fieldOf("tags", &patch.Tags),
+		fieldOf("is_remote_configuration", &patch.RemoteConfig),
+		fieldOf("has_encrypted_payloads", &patch.EncryptedPayloads),
+	}
+}
+
+func fieldOf[T any](name string, o *Optional[T]) patchField {
+	return patchField{name, &o.Set, func() json.RawMessage {
+		if o.Null {
+			return json.RawMessage("null")
+		}
+		return mustJSON(o.Value)
+	}}
+}
+
+// sameJSON reports whether two values are the same to who has written them: what is
+// empty or false is not there, and names of cohorts are only shown.
+func sameJSON(a, b json.RawMessage) bool {
+	return reflect.DeepEqual(plain(a), plain(b))
+}
+
+func plain(raw json.RawMessage) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	_ = d.Decode(&v) // what is no JSON is nothing
+	return pruned(v)
+}
+
+func pruned(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "cohort_name")
+		for name, value := range v {
+			if value = pruned(value); value == nil {
+				delete(v, name)
+			} else {
+				v[name] = value
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = pruned(v[i])
+		}
+		if len(v) == 0 {
+			return nil
+		}
+		return v
+	case string:
+		if v == "" {
+			return nil
+		}
+	case bool:
+		if !v {
+			return nil
+		}
+	}
+	return v
+}

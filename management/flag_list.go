@@ -1,0 +1,255 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+)
+
+// A FlagQuery selects flags as the parameters of a list do (management.md §13.2).
+// Empty fields select nothing away, but archived flags.
+type FlagQuery struct {
+	Active         string // true, false or STALE
+	Archived       *bool
+	CreatedBy      string // an ID, a list with commas, or a JSON list
+	Search         string
+	Key            string
+	Type           string // boolean, multivariant, experiment or remote_config
+	Runtime        string
+	Tags           string // JSON lists of names
+	ExcludedTags   string
+	ExcludedFields string // excluded_properties: a JSON list of keys
+	HasContexts    *bool
+	Order          string // a field, after - for descending
+}
+
+// mostSearch is how long a text may be that somebody looks for.
+const mostSearch = 200
+
+func checkSearch(text string) error {
+	if utf8.RuneCountInString(text) > mostSearch {
+		return invalid("search", "max_length", "Ensure this field has no more than %d characters.", mostSearch)
+	}
+	return nil
+}
+
+// ListFlags returns a page of the flags of a project that are not deleted, newest
+// first. It needs scope feature_flag:read.
+func (s *Service) ListFlags(ctx context.Context, p *Principal, ref string, q FlagQuery, limit, offset int) (*Page[*FlagView], error) {
+	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := s.findFlags(ctx, a.Project.ID, q, limit, offset)
+	if err != nil {
+		return nil, err
+	}
+	views, err := s.flagViews(ctx, s.store, p, a.Project.ID, list)
+	if err != nil {
+		return nil, err
+	}
+	return &Page[*FlagView]{total, views}, nil
+}
+
+// MatchingFlags returns the IDs of all flags that a query selects.
+func (s *Service) MatchingFlags(ctx context.Context, p *Principal, ref string, q FlagQuery) ([]int64, error) {
+	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.selectFlags(ctx, a.Project.ID, q)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return ids, nil
+}
+
+// findFlags leaves to the store what it can select by itself, so that a page costs
+// the same however many flags there are.
+func (s *Service) findFlags(ctx context.Context, project int64, q FlagQuery, limit, offset int) ([]FeatureFlag, int, error) {
+	archived := cmp.Or(q.Archived, new(false))
+	simple := FlagFilter{Archived: archived, Key: q.Key}
+	switch q.Active {
+	case "true":
+		simple.Active = new(true)
+	case "false":
+		simple.Active = new(false)
+	}
+	rest := q
+	rest.Active, rest.Archived, rest.Key = "", nil, ""
+	if q.Active != "STALE" && rest.empty() {
+		return s.store.FindFlags(ctx, project, simple, limit, offset)
+	}
+	list, err := s.selectFlags(ctx, project, q)
+	return cut(list, limit, offset), len(list), err
+}
+
+func (q *FlagQuery) empty() bool {
+	return q.CreatedBy == "" && q.Search == "" && q.Type == "" && q.Runtime == "" && q.Tags == "" && q.ExcludedTags == "" &&
+		q.ExcludedFields == "" && q.HasContexts == nil && q.Order == ""
+}
+
+// selectFlags returns the flags that a query selects, in its order.
+func (s *Service) selectFlags(ctx context.Context, project int64, q FlagQuery) ([]FeatureFlag, error) {
+	selected, err := s.flagSelector(&q)
+	if err != nil {
+		return nil, err
+	}
+	order, err := flagOrder(q.Order)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.store.Flags(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(f FeatureFlag) bool { return f.Kind != FlagOrdinary || !selected(&f) })
+	slices.SortStableFunc(list, order)
+	return list, nil
+}
+
+// flagSelector returns what tells whether a query selects a flag.
+func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
+	if err := checkSearch(q.Search); err != nil {
+		return nil, err
+	}
+	authors, err := idList("created_by_id", q.CreatedBy)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := nameList("tags", q.Tags)
+	if err != nil {
+		return nil, err
+	}
+	excluded, err := nameList("excluded_tags", q.ExcludedTags)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := nameList("excluded_properties", q.ExcludedFields)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{"", "boolean", "multivariant", "experiment", "remote_config"}, q.Type) {
+		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", excerpt(q.Type))
+	}
+	words := searchable(q.Search)
+	archived := cmp.Or(q.Archived, new(false))
+	now := s.now()
+	hasOneOf := func(names, of []string) bool {
+		return slices.ContainsFunc(of, func(name string) bool { return slices.Contains(names, name) })
+	}
+	return func(f *FeatureFlag) bool {
+		status, _ := flagStatus(f, now)
+		return f.Archived == *archived &&
+			(q.Active != "true" || f.Active) && (q.Active != "false" || !f.Active) && (q.Active != "STALE" || status == flagStale) &&
+			(authors == nil || f.CreatedBy != nil && slices.Contains(authors, *f.CreatedBy)) &&
+			(words == "" || strings.Contains(searchable(f.Key), words) || strings.Contains(searchable(f.Name), words)) &&
+			(q.Key == "" || strings.EqualFold(q.Key, f.Key)) &&
+			(q.Type == "" || q.Type == flagType(f)) &&
+			(q.Runtime == "" || q.Runtime == f.Runtime) &&
+			(len(tags) == 0 || hasOneOf(f.Tags, tags)) && !hasOneOf(f.Tags, excluded) && !slices.Contains(keys, f.Key) &&
+			(q.HasContexts == nil || *q.HasContexts == (len(f.Contexts) > 0))
+	}, nil
+}
+
+// searchable returns a text in which a blank is any of blank, - and _, and the case
+// of letters does not matter.
+func searchable(s string) string {
+	return strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(s))
+}
+
+func flagType(f *FeatureFlag) string {
+	switch {
+	case f.RemoteConfig:
+		return "remote_config"
+	case f.HasExperiment:
+		return "experiment"
+	}
+	return definition.Type(f.Filters)
+}
+
+// flagOrders are the fields that lists of flags can be sorted by.
+var flagOrders = map[string]func(a, b *FeatureFlag) int{
+	"id":             func(a, b *FeatureFlag) int { return cmp.Compare(a.ID, b.ID) },
+	"key":            func(a, b *FeatureFlag) int { return cmp.Compare(a.Key, b.Key) },
+	"name":           func(a, b *FeatureFlag) int { return cmp.Compare(a.Name, b.Name) },
+	"created_at":     func(a, b *FeatureFlag) int { return a.Created.Compare(b.Created) },
+	"updated_at":     func(a, b *FeatureFlag) int { return a.Updated.Compare(b.Updated) },
+	"last_called_at": func(a, b *FeatureFlag) int { return instant(a.LastCalled).Compare(instant(b.LastCalled)) },
+	"version":        func(a, b *FeatureFlag) int { return cmp.Compare(a.Version, b.Version) },
+	"active": func(a, b *FeatureFlag) int {
+		return cmp.Compare(strconv.FormatBool(a.Active), strconv.FormatBool(b.Active))
+	},
+}
+
+// instant returns a time, the zero one for none.
+func instant(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+// flagOrder returns the order that a parameter names; newest first is the default,
+// and breaks ties.
+func flagOrder(name string) (func(a, b FeatureFlag) int, error) {
+	newest := func(a, b *FeatureFlag) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) }
+	field, down := strings.CutPrefix(name, "-")
+	by := flagOrders[field]
+	switch {
+	case name == "":
+		by = func(*FeatureFlag, *FeatureFlag) int { return 0 }
+	case by == nil:
+		return nil, invalid("order", "invalid_choice", "%q is not a valid choice.", excerpt(name))
+	}
+	return func(a, b FeatureFlag) int {
+		c := by(&a, &b)
+		if down {
+			c = -c
+		}
+		return cmp.Or(c, newest(&a, &b))
+	}, nil
+}
+
+// nameList reads a parameter that is a JSON list of texts.
+func nameList(attr, text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var names []string
+	if err := json.Unmarshal([]byte(text), &names); err != nil {
+		return nil, invalid(attr, "invalid_input", "Expected a JSON list of strings.")
+	}
+	return names, nil
+}
+
+// idList reads a parameter that is an ID, a list of them with commas, or a JSON
+// list.
+func idList(attr, text string) ([]int64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	ids := []int64{}
+	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
+		if part = strings.Trim(strings.TrimSpace(part), `"`); part == "" {
+			continue
+		}
+		id, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return nil, invalid(attr, "invalid_input", "Expected IDs of users, not %q.", excerpt(part))
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}

@@ -1,0 +1,335 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+)
+
+// A FlagPatch makes or changes a flag (management.md §13.3). What is not set
+// stays, of filters each member by itself.
+type FlagPatch struct {
+	Key               Optional[string]          `json:"key"`
+	Name              Optional[string]          `json:"name"`
+	Filters           Optional[json.RawMessage] `json:"filters"`
+	Active            Optional[bool]            `json:"active"`
+	Deleted           Optional[bool]            `json:"deleted"`
+	Archived          Optional[bool]            `json:"archived"`
+	Continuity        Optional[bool]            `json:"ensure_experience_continuity"`
+	Runtime           Optional[string]          `json:"evaluation_runtime"`
+	Bucketing         Optional[string]          `json:"bucketing_identifier"`
+	BucketingHash     Optional[string]          `json:"bucketing_hash"`
+	Contexts          Optional[json.RawMessage] `json:"evaluation_contexts"`
+	OldContexts       Optional[json.RawMessage] `json:"evaluation_tags"` // older name
+	Tags              Optional[json.RawMessage] `json:"tags"`
+	RemoteConfig      Optional[bool]            `json:"is_remote_configuration"`
+	EncryptedPayloads Optional[bool]            `json:"has_encrypted_payloads"`
+	CreationContext   Optional[string]          `json:"creation_context"`
+
+	// Version is that of the flag which the change was made for, and Original
+	// what it was then: see [Service.UpdateFlag].
+	Version  Optional[int]             `json:"version"`
+	Original Optional[json.RawMessage] `json:"original_flag"`
+
+	// IfVersion refuses the change unless the flag has this version. Nil: any.
+	IfVersion *int `json:"-"`
+}
+
+// Limits of values.
+const (
+	mostFlagKey  = 400
+	mostFlagName = 10_000
+	mostContexts = 50
+	mostContext  = 255
+	mostTags     = 100
+)
+
+var (
+	flagKeyForm      = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	flagRuntimes     = []string{"server", "client", "all"}
+	flagBucketings   = []string{"distinct_id", "device_id"}
+	flagHashes       = []string{"sha1", "xxhash64"}
+	creationContexts = []string{"feature_flags", "experiments", "surveys", "early_access_features", "web_experiments", "product_tours"}
+)
+
+// validate checks the values that can be judged without the flag, in the order of
+// the fields.
+func (patch *FlagPatch) validate(create bool) error {
+	if create && !patch.Key.Set {
+		return invalid("key", "required", "This field is required.")
+	}
+	if !patch.Contexts.Set {
+		patch.Contexts = patch.OldContexts
+	}
+	return firstError(
+		func() error { return checkFlagKey(&patch.Key) },
+		func() error { return checkString("name", &patch.Name, mostFlagName) },
+		func() error {
+			if create && !patch.Filters.Set {
+				return invalid("filters", "required", "This field is required.")
+			}
+			return notNull("filters", &patch.Filters)
+		},
+		func() error { return checkBool("active", &patch.Active, false) },
+		func() error { return checkBool("deleted", &patch.Deleted, false) },
+		func() error { return checkBool("archived", &patch.Archived, false) },
+		func() error { return checkBool("ensure_experience_continuity", &patch.Continuity, true) },
+		func() error { return checkChoice("evaluation_runtime", &patch.Runtime, flagRuntimes, true) },
+		func() error { return checkChoice("bucketing_identifier", &patch.Bucketing, flagBucketings, true) },
+		func() error { return checkChoice("bucketing_hash", &patch.BucketingHash, flagHashes, true) },
+		func() error { return checkNames("evaluation_contexts", &patch.Contexts, mostContexts, strings.ToLower) },
+		func() error { return checkNames("tags", &patch.Tags, mostTags, nil) },
+		func() error { return checkBool("is_remote_configuration", &patch.RemoteConfig, true) },
+		func() error { return checkBool("has_encrypted_payloads", &patch.EncryptedPayloads, true) },
+		func() error { return checkChoice("creation_context", &patch.CreationContext, creationContexts, true) },
+		func() error {
+			if patch.Version.raw != nil {
+				return invalid("version", "invalid_input", "A valid integer is required.")
+			}
+			return nil
+		},
+	)
+}
+
+func checkFlagKey(o *Optional[string]) error {
+	if err := checkTitle("key", o, mostFlagKey); err != nil || !o.Set {
+		return err
+	}
+	if !flagKeyForm.MatchString(o.Value) {
+		return invalid("key", "invalid_key", "Only letters, numbers, hyphens (-) and underscores (_) are allowed, not %q.", excerpt(o.Value))
+	}
+	return nil
+}
+
+// checkNames checks a list of names. They are trimmed, and each counts once.
+func checkNames(attr string, o *Optional[json.RawMessage], most int, normal func(string) string) error {
+	if !o.Set {
+		return nil
+	}
+	names, err := list[string](attr, *o)
+	if err != nil {
+		return err
+	}
+	clean := []string{}
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if normal != nil {
+			name = normal(name)
+		}
+		switch {
+		case name == "":
+			return invalid(attr, "blank", "This field may not be blank.")
+		case slices.Contains(clean, name):
+			continue
+		}
+		if err := checkLength(attr, name, mostContext); err != nil {
+			return err
+		}
+		clean = append(clean, name)
+	}
+	if len(clean) > most {
+		return invalid(attr, "max_length", "Ensure this field has no more than %d elements.", most)
+	}
+	if o.Set {
+		o.Null, o.Value = false, mustJSON(clean)
+	}
+	return nil
+}
+
+// namesOf returns the names that checkNames has left.
+func namesOf(o *Optional[json.RawMessage]) []string {
+	var names []string
+	_ = json.Unmarshal(o.Value, &names) // made by checkNames
+	return names
+}
+
+// apply changes a flag, which the caller stores. The flag is 0 if it is new.
+func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, f *FeatureFlag, patch *FlagPatch) error {
+	before := *f
+	set(&f.Key, &patch.Key)
+	set(&f.Name, &patch.Name)
+	set(&f.Active, &patch.Active)
+	set(&f.Deleted, &patch.Deleted)
+	set(&f.Archived, &patch.Archived)
+	setNullable(&f.Continuity, &patch.Continuity)
+	setChoice(&f.Runtime, &patch.Runtime, "all")
+	setChoice(&f.Bucketing, &patch.Bucketing, "distinct_id")
+	setChoice(&f.BucketingHash, &patch.BucketingHash, "")
+	if patch.Contexts.Set {
+		f.Contexts = namesOf(&patch.Contexts)
+	}
+	if patch.Tags.Set {
+		f.Tags = namesOf(&patch.Tags)
+	}
+	set(&f.RemoteConfig, &patch.RemoteConfig)
+	set(&f.EncryptedPayloads, &patch.EncryptedPayloads)
+	switch {
+	case f.Archived && f.Active:
+		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
+	case f.EncryptedPayloads && !f.RemoteConfig:
+		return invalid("has_encrypted_payloads", "invalid_input", "Only payloads of remote configuration flags can be encrypted.")
+	case f.Bucketing == "device_id" && f.Continuity != nil && *f.Continuity:
+		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
+	}
+	if f.Deleted {
+		return s.checkUnused(ctx, store, project, f)
+	}
+	w, err := s.definitionWorld(ctx, store, project)
+	if err != nil {
+		return err
+	}
+	if err := s.applyFilters(f, &before, patch, w); err != nil {
+		return err
+	}
+	return checkActivation(&before, f, w)
+}
+
+// setChoice is set for a text of which null and "" stand for a default.
+func setChoice(dst *string, o *Optional[string], otherwise string) {
+	switch {
+	case !o.Set:
+	case o.Null, o.Value == "":
+		*dst = otherwise
+	default:
+		*dst = o.Value
+	}
+}
+
+// applyFilters changes what decides a flag.
+func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *definition.World) error {
+	if f.ID != 0 && !patch.Filters.Set && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
+		return nil
+	}
+	if f.EncryptedPayloads && s.box == nil {
+		return invalid("has_encrypted_payloads", "invalid_input", "Payloads cannot be encrypted: the server has no secret key.")
+	}
+	stored := before.Filters
+	if before.EncryptedPayloads {
+		stored = s.openPayloads(before)
+	}
+	filters := stored
+	if patch.Filters.Set {
+		var err error
+		if filters, err = definition.Merge(stored, patch.Filters.Value); err != nil {
+			return judged(err)
+		}
+	}
+	subject := definition.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
+	filters, err := definition.Filters(filters, subject, w)
+	if err != nil {
+		return judged(err)
+	}
+	if f.EncryptedPayloads {
+		// What comes back as it was shown stays what it is.
+		filters = mapPayloads(filters, func(key, payload string) string {
+			if payload == redaction || payload == `"`+redaction+`"` {
+				if known, ok := definition.Payload(stored, key); ok {
+					payload = known
+				}
+			}
+			return s.sealPayload(f, payload)
+		})
+	}
+	f.Filters = filters
+	return nil
+}
+
+// judged turns an error of the packages that judge values into a Service's.
+func judged(err error) error {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		return &Error{Kind: ErrInvalid, Code: e.Code, Attr: e.Attr, Detail: e.Detail}
+	}
+	return err
+}
+
+// definitionWorld returns what filters of a project can refer to.
+func (s *Service) definitionWorld(ctx context.Context, store Store, project *Project) (*definition.World, error) {
+	list, err := store.Flags(ctx, project.ID)
+	if err != nil {
+		return nil, err
+	}
+	cohorts, err := store.Cohorts(ctx, project.ID)
+	if err != nil {
+		return nil, err
+	}
+	known := definition.Project{Flags: make([]definition.Flag, len(list)), Cohorts: make([]definition.Cohort, len(cohorts))}
+	for i := range list {
+		f := &list[i]
+		known.Flags[i] = definition.Flag{ID: f.ID, Key: f.Key, Active: f.Active, Filters: f.Filters}
+	}
+	for i := range cohorts {
+		c := &cohorts[i]
+		known.Cohorts[i] = definition.Cohort{ID: c.ID, Name: c.Name, Static: c.Static, Filters: c.Filters}
+	}
+	if s.c.Data != nil {
+		if known.GroupTypes, err = s.c.Data.GroupTypes(ctx, project.ID); err != nil {
+			return nil, err
+		}
+	}
+	if known.TimeZone, err = time.LoadLocation(project.Timezone); err != nil {
+		return nil, err // it was checked when it was set
+	}
+	return definition.NewWorld(known), nil
+}
+
+// checkActivation returns an error if a flag cannot become active or inactive
+// because of others (management.md §13.3).
+func checkActivation(before, f *FeatureFlag, w *definition.World) error {
+	switch {
+	case before.Active && !f.Active && f.ID != 0:
+		if users := definition.Dependents(w, definition.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
+			return invalid("", "invalid_input", "The flag cannot be disabled: other active flags depend on it: %s.", keysOf(users))
+		}
+	case !before.Active && f.Active:
+		for _, other := range definition.Dependencies(w, f.Filters) {
+			if !other.Active {
+				return invalid("", "invalid_input", "The flag cannot be enabled: it depends on the disabled flag %s.", other.Key)
+			}
+		}
+	}
+	return nil
+}
+
+// keysOf lists the keys of the first few of some flags.
+func keysOf(list []definition.Flag) string {
+	const most = 5
+	var keys []string
+	for i, f := range list {
+		if i == most {
+			keys = append(keys, "and "+strconv.Itoa(len(list)-most)+" more")
+			break
+		}
+		keys = append(keys, f.Key)
+	}
+	return strings.Join(keys, ", ")
+}
+
+// checkUnused returns an error if something needs a flag that is to be deleted
+// (management.md §13.3).
+func (s *Service) checkUnused(ctx context.Context, store Store, project *Project, f *FeatureFlag) error {
+	features, err := store.EarlyAccessFeatures(ctx, project.ID)
+	if err != nil {
+		return err
+	}
+	for i := range features {
+		if features[i].Flag == f.ID {
+			return invalid("", "invalid_input", "The flag cannot be deleted: the early access feature %q uses it.", features[i].Name)
+		}
+	}
+	w, err := s.definitionWorld(ctx, store, project)
+	if err != nil {
+		return err
+	}
+	if users := definition.Dependents(w, definition.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
+		return invalid("", "invalid_input", "The flag cannot be deleted: other active flags depend on it: %s.", keysOf(users))
+	}
+	return nil
+}

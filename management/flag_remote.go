@@ -1,0 +1,42 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+)
+
+// RemoteConfig returns the payload of a remote configuration flag, which a path
+// names by its ID or key, for who may read definitions (wire.md §5.4): the text of
+// JSON. Encrypted payloads are opened for personal API keys. The error is
+// ErrNotFound if there is no such flag, or no payload.
+func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, flag string) (string, error) {
+	f, err := s.store.FlagByKey(ctx, access.Project.ID, flag)
+	if id, e := strconv.ParseInt(flag, 10, 64); errors.Is(err, ErrNotFound) && e == nil {
+		f, err = s.store.Flag(ctx, access.Project.ID, id)
+	}
+	if err != nil {
+		return "", shown(err)
+	}
+	if f.Deleted || !f.RemoteConfig {
+		return "", errNotFound
+	}
+	payload, ok := definition.Payload(f.Filters, "true")
+	if !ok {
+		return "", errNotFound
+	}
+	if !f.EncryptedPayloads {
+		return payload, nil
+	}
+	if access.Principal == nil {
+		return redaction, nil
+	}
+	plain, ok := s.openPayload(f, payload)
+	if !ok {
+		s.c.Log.ErrorContext(ctx, "an encrypted payload cannot be opened: its secret key is missing", "project", f.Project, "flag", f.ID)
+		return "", errNotFound
+	}
+	return plain, nil
+}

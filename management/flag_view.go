@@ -1,0 +1,245 @@
+package management
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+)
+
+// A FlagView is a flag as the API shows it (management.md §13.4).
+type FlagView struct {
+	ID                  int64           `json:"id"`
+	Name                string          `json:"name"`
+	Key                 string          `json:"key"`
+	Filters             json.RawMessage `json:"filters"`
+	Deleted             bool            `json:"deleted"`
+	Active              bool            `json:"active"`
+	Archived            bool            `json:"archived"`
+	CreatedBy           *UserBasic      `json:"created_by"`
+	CreatedAt           time.Time       `json:"created_at"`
+	UpdatedAt           time.Time       `json:"updated_at"`
+	Version             int             `json:"version"`
+	LastModifiedBy      *UserBasic      `json:"last_modified_by"`
+	Continuity          bool            `json:"ensure_experience_continuity"`
+	ExperimentSet       []int64         `json:"experiment_set"`
+	Surveys             []FlagUser      `json:"surveys"`
+	Features            []FlagUser      `json:"features"`
+	CanEdit             bool            `json:"can_edit"`
+	Tags                []string        `json:"tags"`
+	Contexts            []string        `json:"evaluation_contexts"`
+	UsageDashboard      *int64          `json:"usage_dashboard"`
+	AnalyticsDashboards []int64         `json:"analytics_dashboards"`
+	EnrichedAnalytics   bool            `json:"has_enriched_analytics"`
+	UserAccessLevel     string          `json:"user_access_level"`
+	RemoteConfig        bool            `json:"is_remote_configuration"`
+	EncryptedPayloads   bool            `json:"has_encrypted_payloads"`
+	Status              string          `json:"status"`
+	Runtime             string          `json:"evaluation_runtime"`
+	Bucketing           string          `json:"bucketing_identifier"`
+	BucketingHash       string          `json:"bucketing_hash"` // our own (decisions.md 9)
+	LastCalledAt        *time.Time      `json:"last_called_at"`
+	UsedInReplay        bool            `json:"is_used_in_replay_settings"`
+}
+
+// A FlagUser is something that a flag decides about.
+type FlagUser struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+}
+
+// A MinimalFlag is a flag within something else (management.md §13.4).
+type MinimalFlag struct {
+	ID         int64           `json:"id"`
+	TeamID     int64           `json:"team_id"`
+	Name       string          `json:"name"`
+	Key        string          `json:"key"`
+	Filters    json.RawMessage `json:"filters"`
+	Deleted    bool            `json:"deleted"`
+	Active     bool            `json:"active"`
+	Continuity bool            `json:"ensure_experience_continuity"`
+	Version    int             `json:"version"`
+	Runtime    string          `json:"evaluation_runtime"`
+	Bucketing  string          `json:"bucketing_identifier"`
+	Contexts   []string        `json:"evaluation_contexts"`
+}
+
+func minimalFlag(f *FeatureFlag) *MinimalFlag {
+	return &MinimalFlag{
+		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redacted(f), Deleted: f.Deleted, Active: f.Active,
+		Continuity: f.Continuity != nil && *f.Continuity, Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
+		Contexts: append([]string{}, f.Contexts...),
+	}
+}
+
+// redaction is what is shown of an encrypted payload to who may not read it.
+const redaction = "********* (encrypted)"
+
+// mapPayloads returns filters with f of each payload, which is the text of JSON.
+func mapPayloads(filters json.RawMessage, f func(key, payload string) string) json.RawMessage {
+	for _, key := range append(definition.Variants(filters), "true") {
+		if payload, ok := definition.Payload(filters, key); ok {
+			filters = definition.WithPayload(filters, key, f(key, payload))
+		}
+	}
+	return filters
+}
+
+// redacted returns the filters of a flag without what is encrypted.
+func redacted(f *FeatureFlag) json.RawMessage {
+	if !f.EncryptedPayloads {
+		return f.Filters
+	}
+	return mapPayloads(f.Filters, func(_, _ string) string { return redaction })
+}
+
+// sealedPrefix marks payloads that are encrypted. No JSON begins so.
+const sealedPrefix = "sealed:"
+
+// sealContext is what an encrypted payload belongs to.
+func sealContext(f *FeatureFlag) string { return fmt.Sprintf("payload of flag %d/%s", f.Project, f.Key) }
+
+func (s *Service) sealPayload(f *FeatureFlag, payload string) string {
+	return sealedPrefix + base64.StdEncoding.EncodeToString(s.box.Seal([]byte(payload), sealContext(f)))
+}
+
+// openPayloads returns the filters of a flag with its payloads readable.
+func (s *Service) openPayloads(f *FeatureFlag) json.RawMessage {
+	return mapPayloads(f.Filters, func(_, payload string) string {
+		if plain, ok := s.openPayload(f, payload); ok {
+			return plain
+		}
+		return redaction
+	})
+}
+
+func (s *Service) openPayload(f *FeatureFlag, payload string) (string, bool) {
+	text, sealed := strings.CutPrefix(payload, sealedPrefix)
+	if !sealed {
+		return payload, true
+	}
+	if s.box == nil {
+		return "", false
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return "", false
+	}
+	plain, err := s.box.Open(b, sealContext(f))
+	return string(plain), err == nil
+}
+
+// The states of flags (management.md §13.4).
+const (
+	flagActive   = "ACTIVE"
+	flagInactive = "INACTIVE"
+	flagStale    = "STALE"
+	flagDeleted  = "DELETED"
+)
+
+// staleAfter is how long nobody has asked for a flag, or how long a flag that
+// everybody has was not touched, before it is stale.
+const staleAfter = 30 * 24 * time.Hour
+
+// flagStatus returns the state of a flag, and why it is in it.
+func flagStatus(f *FeatureFlag, now time.Time) (status, reason string) {
+	old := func(t time.Time) bool { return now.Sub(t) >= staleAfter }
+	switch {
+	case f.Deleted:
+		return flagDeleted, "Flag has been deleted"
+	case !f.Active:
+		return flagInactive, "Flag is disabled"
+	case f.LastCalled != nil && old(*f.LastCalled):
+		return flagStale, "Flag has not been called for 30 days"
+	case f.LastCalled == nil && old(f.Updated) && definition.FullyRolledOut(f.Filters):
+		return flagStale, "Flag is rolled out to everyone and has not been changed for 30 days"
+	}
+	return flagActive, "Flag is in use"
+}
+
+// flagWorld is what views of flags show beside them.
+type flagWorld struct {
+	users    map[int64]*User
+	cohorts  map[int64]string
+	surveys  map[int64][]FlagUser
+	features map[int64][]FlagUser
+}
+
+// flagViews returns views of flags of one project.
+func (s *Service) flagViews(ctx context.Context, store Store, p *Principal, project int64, list []FeatureFlag) ([]*FlagView, error) {
+	views := make([]*FlagView, len(list))
+	if len(list) == 0 {
+		return views, nil
+	}
+	within := *s
+	within.store = store
+	w, err := within.flagWorld(ctx, project, list)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		views[i] = s.flagView(p, &list[i], w)
+	}
+	return views, nil
+}
+
+func (s *Service) flagWorld(ctx context.Context, project int64, list []FeatureFlag) (*flagWorld, error) {
+	w := &flagWorld{cohorts: make(map[int64]string), surveys: make(map[int64][]FlagUser), features: make(map[int64][]FlagUser)}
+	var ids []*int64
+	for i := range list {
+		ids = append(ids, list[i].CreatedBy, list[i].ModifiedBy)
+	}
+	var err error
+	if w.users, err = s.authors(ctx, ids...); err != nil {
+		return nil, err
+	}
+	cohorts, err := s.store.Cohorts(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	for i := range cohorts {
+		w.cohorts[cohorts[i].ID] = cohorts[i].Name
+	}
+	surveys, err := s.store.Surveys(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	for i := range surveys {
+		if id := surveys[i].LinkedFlag; id != nil {
+			w.surveys[*id] = append(w.surveys[*id], FlagUser{surveys[i].ID, surveys[i].Name})
+		}
+	}
+	features, err := s.store.EarlyAccessFeatures(ctx, project)
+	for i := range features {
+		w.features[features[i].Flag] = append(w.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
+	}
+	return w, err
+}
+
+func (s *Service) flagView(p *Principal, f *FeatureFlag, w *flagWorld) *FlagView {
+	filters := f.Filters
+	if f.EncryptedPayloads {
+		if filters = redacted(f); p.Key != nil { // only keys read secrets (management.md §13.3)
+			filters = s.openPayloads(f)
+		}
+	}
+	status, _ := flagStatus(f, s.now())
+	return &FlagView{
+		ID: f.ID, Name: f.Name, Key: f.Key,
+		Filters: definition.WithCohortNames(filters, func(id int64) string { return w.cohorts[id] }),
+		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
+		CreatedBy: basic(w.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
+		LastModifiedBy: basic(w.users, f.ModifiedBy), Continuity: f.Continuity != nil && *f.Continuity,
+		ExperimentSet: []int64{}, Surveys: append([]FlagUser{}, w.surveys[f.ID]...), Features: append([]FlagUser{}, w.features[f.ID]...),
+		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...),
+		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",
+		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: status,
+		Runtime: f.Runtime, Bucketing: f.Bucketing, BucketingHash: f.BucketingHash, LastCalledAt: f.LastCalled,
+	}
+}

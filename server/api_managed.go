@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// managedRoutes are those of what a project serves: flags, cohorts, early access
+// features, surveys, persons and groups.
+var managedRoutes = []route{
+	projectRoute("/activity_log", methods{get: listActivity("")}),
+
+	projectRoute("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
+	projectRoute("/feature_flags/activity", methods{get: listActivity("FeatureFlag")}),
+	projectRoute("/feature_flags/matching_ids", methods{get: matchingFlags}),
+	projectRoute("/feature_flags/{id}", methods{get: readOf((*service).Flag), patch: updateFlag}),
+	projectRoute("/feature_flags/{id}/activity", methods{get: listActivity("FeatureFlag")}),
+
+	projectRoute("/early_access_feature", methods{
+		get: listOf((*service).ListEarlyAccessFeatures), post: createOf((*service).CreateEarlyAccessFeature),
+	}),
+	projectRoute("/early_access_feature/{id}", methods{
+		get: readOf((*service).EarlyAccessFeature), patch: changeOf((*service).UpdateEarlyAccessFeature), delete: removeOf((*service).DeleteEarlyAccessFeature),
+	}),
+}
+
+// The functions that follow are read, change, create, remove and list for what
+// belongs to the project that a path names, and has an ID there.
+
+func readOf[T any](f func(*service, context.Context, *principal, string, string) (T, error)) operation {
+	return func(a *apiRequest) error {
+		v, err := f(a.service(), a.context(), a.principal, a.segment("project"), a.segment("id"))
+		return a.answer(http.StatusOK, v, err)
+	}
+}
+
+func changeOf[P, T any](f func(*service, context.Context, *principal, string, string, P) (T, error)) operation {
+	return changeWith(http.StatusOK, func(a *apiRequest, patch P) (T, error) {
+		return f(a.service(), a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
+	})
+}
+
+func createOf[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) operation {
+	return changeWith(http.StatusCreated, func(a *apiRequest, patch P) (T, error) {
+		return f(a.service(), a.context(), a.principal, a.segment("project"), patch)
+	})
+}
+
+func removeOf(f func(*service, context.Context, *principal, string, string) error) operation {
+	return func(a *apiRequest) error {
+		return a.done(f(a.service(), a.context(), a.principal, a.segment("project"), a.segment("id")))
+	}
+}
+
+func listOf[T any](f func(s *service, ctx context.Context, p *principal, project string, limit, offset int) (*management.Page[T], error)) operation {
+	return func(a *apiRequest) error {
+		limit, offset := a.window()
+		page, err := f(a.service(), a.context(), a.principal, a.segment("project"), limit, offset)
+		return answerPage(a, page, err)
+	}
+}
+
+// truth reads a parameter that is true, false or, as all else, not given
+// (management.md §3.3).
+func (a *apiRequest) truth(name string) *bool {
+	switch a.param(name) {
+	case "true", "True", "1":
+		return new(true)
+	case "false", "False", "0":
+		return new(false)
+	}
+	return nil
+}
+
+// listActivity answers with a page of the activity log, of the thing that the path
+// names if it names one (management.md §3.2, §11.7).
+func listActivity(scope string) operation {
+	return func(a *apiRequest) error {
+		q := management.ActivityQuery{Scope: scope, ItemID: a.segment("id"), Page: a.pageNumber("page", 1), Limit: a.pageNumber("limit", 10)}
+		page, err := a.service().ListActivity(a.context(), a.principal, a.segment("project"), q)
+		if err != nil {
+			return err
+		}
+		limit := min(q.Limit, mostActivity)
+		body := activityAnswer{Results: append([]management.ActivityView{}, page.Items...), Total: page.Total}
+		if q.Page > 1 {
+			body.Previous = new(a.activityURL(q.Page-1, limit))
+		}
+		if q.Page*limit < page.Total {
+			body.Next = new(a.activityURL(q.Page+1, limit))
+		}
+		return a.answer(http.StatusOK, body, nil)
+	}
+}
+
+// mostActivity is how many entries a page has at most.
+const mostActivity = 100
+
+// pageNumber reads a parameter that counts from 1; 0 is none.
+func (a *apiRequest) pageNumber(name string, otherwise int) int {
+	text := a.param(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return min(n, mostOffset)
+}
+
+type activityAnswer struct {
+	Results  []management.ActivityView `json:"results"`
+	Next     *string                   `json:"next"`
+	Previous *string                   `json:"previous"`
+	Total    int                       `json:"total_count"`
+}
+
+func (a *apiRequest) activityURL(page, limit int) string {
+	query := a.x.r.URL.Query()
+	query.Del("personal_api_key")
+	query.Set("page", strconv.Itoa(page))
+	query.Set("limit", strconv.Itoa(limit))
+	return a.s.address(a.x.r) + "?" + query.Encode()
+}
+
+// flagQuery reads the parameters of management.md §13.2.
+func (a *apiRequest) flagQuery() management.FlagQuery {
+	return management.FlagQuery{
+		Active: a.param("active"), Archived: a.truth("archived"), CreatedBy: a.param("created_by_id"), Search: a.param("search"),
+		Key: a.param("key"), Type: a.param("type"), Runtime: a.param("evaluation_runtime"), Tags: a.param("tags"),
+		ExcludedTags: a.param("excluded_tags"), ExcludedFields: a.param("excluded_properties"),
+		HasContexts: a.truth("has_evaluation_contexts"), Order: a.param("order"),
+	}
+}
+
+func listFlags(a *apiRequest) error {
+	limit, offset := a.window()
+	page, err := a.service().ListFlags(a.context(), a.principal, a.segment("project"), a.flagQuery(), limit, offset)
+	return answerPage(a, page, err)
+}
+
+func matchingFlags(a *apiRequest) error {
+	ids, err := a.service().MatchingFlags(a.context(), a.principal, a.segment("project"), a.flagQuery())
+	return a.answer(http.StatusOK, struct {
+		IDs []int64 `json:"ids"`
+	}{ids}, err)
+}
+
+// updateFlag changes a flag, if it has the version that If-Match asks for
+// (management.md §13.6).
+var updateFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.FlagPatch) (*management.FlagView, error) {
+	if match := a.x.r.Header.Get("If-Match"); match != "" && match != "*" {
+		version, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(match, "W/"), `"`))
+		if err != nil {
+			version = -1 // which no flag has
+		}
+		patch.IfVersion = &version
+	}
+	return a.service().UpdateFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
+})

@@ -1,0 +1,245 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server"
+)
+
+// A Store has the projects and what they serve. Those of packages memstore and
+// sqlstore do.
+type Store interface {
+	management.ChangeStore
+
+	Projects(ctx context.Context) ([]management.Project, error)
+	Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error)
+	Cohorts(ctx context.Context, project int64) ([]management.Cohort, error)
+	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
+	Surveys(ctx context.Context, project int64) ([]management.Survey, error)
+	EarlyAccessFeatures(ctx context.Context, project int64) ([]management.EarlyAccessFeature, error)
+}
+
+// Config configures a [Catalog]. Store and Registry are required.
+type Config struct {
+	Store    Store
+	Registry *server.Registry
+
+	// Compile configures the compilation, but for the time zone, which is the
+	// project's.
+	Compile flags.CompileOptions
+
+	// Interval is how soon changes are seen that Watch has missed. Zero: 1 s.
+	Interval time.Duration
+
+	// Log is told of definitions that have problems, and of failures of the
+	// store when they begin. Nil: no log.
+	Log *slog.Logger
+}
+
+// A Catalog keeps a Registry up to date.
+type Catalog struct {
+	c Config
+
+	mu       sync.Mutex // held by who changes what follows
+	versions map[int64]int64
+	projects map[int64]*project
+}
+
+// A project is what is known of one. It has the same Evaluator for as long as it
+// exists, whatever its keys.
+type project struct {
+	record    management.Project
+	version   int64
+	loaded    bool // since record and version are what they are
+	flags     *flags.Evaluator
+	published *server.Published
+	checked   time.Time
+	pinned    *pin // nil: its flags are those of the store
+}
+
+// New returns a Catalog that knows of no projects before Refresh.
+func New(c Config) (*Catalog, error) {
+	switch {
+	case c.Store == nil:
+		return nil, errors.New("catalog: Config.Store is missing")
+	case c.Registry == nil:
+		return nil, errors.New("catalog: Config.Registry is missing")
+	case c.Interval < 0:
+		return nil, fmt.Errorf("catalog: Config.Interval is %v, want more than 0", c.Interval)
+	}
+	c.Interval = cmp.Or(c.Interval, time.Second)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	return &Catalog{c: c, projects: make(map[int64]*project)}, nil
+}
+
+// Refresh reads what has changed since the last time, and returns when it is
+// served. After an error, which may be about some of the projects only, those
+// serve what they did before.
+func (c *Catalog) Refresh(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	versions, err := c.c.Store.Versions(ctx)
+	if err != nil {
+		return fmt.Errorf("catalog: %w", err)
+	}
+	changed := false
+	if c.versions == nil || versions[0] != c.versions[0] {
+		if err := c.readProjects(ctx); err != nil {
+			return fmt.Errorf("catalog: %w", err)
+		}
+		changed = true
+	}
+	c.versions = maps.Clone(versions)
+	if c.versions == nil {
+		c.versions = make(map[int64]int64)
+	}
+	var errs []error
+	for id, p := range c.projects {
+		if p.loaded && p.version == versions[id] {
+			p.checked = now
+			continue
+		}
+		// The version is from before the reading: what changes meanwhile is
+		// read again.
+		if err := c.load(ctx, p); err != nil {
+			errs = append(errs, fmt.Errorf("catalog: project %d: %w", id, err))
+			continue
+		}
+		p.version, p.loaded, p.checked, changed = versions[id], true, now, true
+	}
+	if changed {
+		c.register()
+	}
+	return errors.Join(errs...)
+}
+
+// readProjects reads which projects there are.
+func (c *Catalog) readProjects(ctx context.Context) error {
+	records, err := c.c.Store.Projects(ctx)
+	if err != nil {
+		return err
+	}
+	known := make(map[int64]*project, len(records))
+	for _, record := range records {
+		p := c.projects[record.ID]
+		if p == nil {
+			p = &project{flags: new(flags.Evaluator)}
+		}
+		record.IngestedEvent = p.record.IngestedEvent // nobody is served otherwise for it
+		record.Updated = p.record.Updated
+		if !reflect.DeepEqual(p.record, record) {
+			p.record, p.loaded = record, false
+		}
+		known[record.ID] = p
+	}
+	c.projects = known
+	return nil
+}
+
+// register makes the Registry what is known. Projects that could never be loaded
+// are in it: clients are then told that flags are missing, not that the key is
+// wrong.
+func (c *Catalog) register() {
+	byKey := make(map[string]*server.Project, len(c.projects))
+	for id, p := range c.projects {
+		served := &server.Project{
+			ID: id, Name: p.record.Name, Organization: p.record.Organization.String(), Flags: p.flags,
+			AnonymizeIPs: p.record.AnonymizeIPs, Published: p.published, Checked: func() time.Time { return c.checked(id) },
+		}
+		if p.published != nil {
+			served.ClientConfig = p.published.Client()
+		}
+		byKey[p.record.APIKey] = served
+	}
+	c.c.Registry.Replace(byKey)
+}
+
+// checked returns when the definitions of a project were last known to be current.
+func (c *Catalog) checked(id int64) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.projects[id]
+	switch {
+	case p == nil:
+		return time.Time{}
+	case p.pinned != nil:
+		return p.pinned.loader.Status().Checked
+	}
+	return p.checked
+}
+
+// Changed is Refresh for a management.Config's OnChange. The change is made in any
+// case; if it cannot be read now, it is later.
+func (c *Catalog) Changed(ctx context.Context, project int64) {
+	if err := c.Refresh(context.WithoutCancel(ctx)); err != nil {
+		c.c.Log.ErrorContext(ctx, "a change is not served yet", "project", project, "error", err)
+	}
+}
+
+// Run follows the store until ctx ends, and returns nil then.
+func (c *Catalog) Run(ctx context.Context) error {
+	wake := make(chan struct{}, 1)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { c.watch(ctx, wake) })
+	tick := time.NewTicker(c.c.Interval)
+	defer tick.Stop()
+	failure := ""
+	for {
+		select {
+		case <-wake:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		err := c.Refresh(ctx)
+		switch {
+		case err == nil:
+			failure = ""
+		case ctx.Err() == nil && err.Error() != failure:
+			failure = err.Error()
+			c.c.Log.ErrorContext(ctx, "projects are not up to date; what was served before stays", "error", err)
+		}
+	}
+}
+
+// watch wakes Run for changes.
+func (c *Catalog) watch(ctx context.Context, wake chan<- struct{}) {
+	const shortest, longest = 50 * time.Millisecond, time.Second
+	pause, failing := shortest, false
+	for {
+		err := c.c.Store.Watch(ctx, func() {
+			pause, failing = shortest, false
+			select {
+			case wake <- struct{}{}:
+			default: // it will look anyway
+			}
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !failing {
+			failing = true
+			c.c.Log.WarnContext(ctx, "changes by other processes are seen by polling only", "error", err)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		pause = min(2*pause, longest)
+	}
+}

@@ -1,0 +1,140 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server"
+)
+
+// load reads what a project serves, and serves it, but for the Registry.
+func (c *Catalog) load(ctx context.Context, p *project) error {
+	stored, err := c.read(ctx, p.record.ID)
+	if err != nil {
+		return err
+	}
+	definitions := (*flags.Definitions)(nil)
+	if p.pinned != nil {
+		definitions = p.pinned.definitions()
+	} else {
+		if definitions, err = management.Definitions(stored.flags, stored.cohorts, stored.groupTypes); err != nil {
+			return err
+		}
+		if err := c.compile(ctx, p, definitions); err != nil {
+			return err
+		}
+	}
+	publication, err := publicationOf(p, stored)
+	if err != nil {
+		return err
+	}
+	publication.Definitions = definitions
+	published, err := server.Publish(publication)
+	if err != nil {
+		return err
+	}
+	p.published = published
+	return nil
+}
+
+// stored is what the store has for a project.
+type stored struct {
+	flags       []management.FeatureFlag
+	cohorts     []management.Cohort
+	groupTypes  map[int]string
+	surveys     []management.Survey
+	earlyAccess []management.EarlyAccessFeature
+}
+
+func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
+	out := new(stored)
+	store := c.c.Store
+	var err error
+	if out.flags, err = store.Flags(ctx, project); err != nil {
+		return nil, err
+	}
+	if out.cohorts, err = store.Cohorts(ctx, project); err != nil {
+		return nil, err
+	}
+	if out.groupTypes, err = store.GroupTypes(ctx, project); err != nil {
+		return nil, err
+	}
+	if out.surveys, err = store.Surveys(ctx, project); err != nil {
+		return nil, err
+	}
+	out.earlyAccess, err = store.EarlyAccessFeatures(ctx, project)
+	return out, err
+}
+
+// compile swaps in the definitions of a project.
+func (c *Catalog) compile(ctx context.Context, p *project, d *flags.Definitions) error {
+	snapshot, err := flags.Compile(d, c.options(p))
+	if err != nil {
+		return err
+	}
+	old := p.flags.Swap(snapshot)
+	if old != nil && old.ETag() == snapshot.ETag() {
+		return nil // something else has changed
+	}
+	c.c.Log.InfoContext(ctx, "flags changed", "project", p.record.ID, "flags", snapshot.Len(), "problems", len(snapshot.Problems()))
+	for _, problem := range snapshot.Problems() {
+		level := slog.LevelDebug // their author has been told
+		if problem.Severity == flags.Error {
+			level = slog.LevelError
+		}
+		c.c.Log.Log(ctx, level, "problem in flag definitions", "project", p.record.ID, "problem", problem.DefinitionError.Error())
+	}
+	return nil
+}
+
+// options are those of a project.
+func (c *Catalog) options(p *project) flags.CompileOptions {
+	o := c.c.Compile
+	if zone, err := time.LoadLocation(p.record.Timezone); err == nil { // checked when it was set
+		o.TimeZone = zone
+	}
+	return o
+}
+
+// publicationOf returns what clients can fetch, but for the definitions.
+func publicationOf(p *project, s *stored) (server.Publication, error) {
+	keys := make(map[int64]string, len(s.flags))
+	hidden := make(map[int64]bool)
+	for i := range s.flags {
+		f := &s.flags[i]
+		keys[f.ID] = f.Key
+		if f.Kind != management.FlagOrdinary {
+			hidden[f.ID] = true
+		}
+	}
+	out := server.Publication{
+		Project: p.record.ID, APIKey: p.record.APIKey, SurveyConfig: p.record.SurveyConfig,
+		Hide: func(f *flags.Flag) bool { return hidden[f.ID] },
+	}
+	if p.pinned != nil {
+		out.Hide = nil // its IDs are those of others
+	}
+	for i := range s.surveys {
+		if s.surveys[i].Archived {
+			continue
+		}
+		survey, err := management.PublicSurvey(&s.surveys[i], keys)
+		if err != nil {
+			return out, err
+		}
+		out.Surveys = append(out.Surveys, survey)
+	}
+	for i := range s.earlyAccess {
+		f := &s.earlyAccess[i]
+		feature, err := json.Marshal(management.PublicEarlyAccessFeature(f, keys[f.Flag]))
+		if err != nil {
+			return out, err
+		}
+		out.EarlyAccess = append(out.EarlyAccess, server.EarlyAccessFeature{Stage: f.Stage, JSON: feature})
+	}
+	return out, nil
+}

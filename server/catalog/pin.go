@@ -1,0 +1,68 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+)
+
+// A pin is where the flags of a project come from if not from the store.
+type pin struct {
+	source source.Source
+	loader *source.Loader
+	last   atomic.Pointer[flags.Definitions]
+}
+
+// Load is that of the source, and remembers what it has returned.
+func (p *pin) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	d, version, err := p.source.Load(ctx, have)
+	if err == nil {
+		p.last.Store(d)
+	}
+	return d, version, err
+}
+
+func (p *pin) definitions() *flags.Definitions { return p.last.Load() }
+
+// Pin makes the flags of a project those of a source, whatever the store has,
+// and returns when they are served; its surveys and early access features stay
+// those of the store. The Loader is for its Run, if the source can change. After
+// an error the project is as before.
+func (c *Catalog) Pin(ctx context.Context, id int64, from source.Source) (*source.Loader, error) {
+	pinned := &pin{source: from}
+	if err := c.newLoader(context.WithoutCancel(ctx), id, pinned); err != nil {
+		return nil, err
+	}
+	if err := pinned.loader.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return pinned.loader, nil
+}
+
+func (c *Catalog) newLoader(ctx context.Context, id int64, pinned *pin) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.projects[id]
+	if p == nil {
+		return fmt.Errorf("catalog: there is no project %d", id)
+	}
+	pinned.loader = source.NewLoader(p.flags, pinned, source.LoaderConfig{
+		Compile: c.options(p), Log: c.c.Log,
+		OnSwap: func(_, _ *flags.Snapshot) { c.republish(ctx, id, pinned) },
+	})
+	return nil
+}
+
+// republish publishes a project whose source has new definitions.
+func (c *Catalog) republish(ctx context.Context, id int64, pinned *pin) {
+	c.mu.Lock()
+	p := c.projects[id]
+	if p != nil {
+		p.pinned, p.loaded = pinned, false
+	}
+	c.mu.Unlock()
+	c.Changed(ctx, id)
+}
