@@ -103,7 +103,9 @@ func redacted(f *FeatureFlag) json.RawMessage {
 const sealedPrefix = "sealed:"
 
 // sealContext is what an encrypted payload belongs to.
-func sealContext(f *FeatureFlag) string { return fmt.Sprintf("payload of flag %d/%s", f.Project, f.Key) }
+func sealContext(f *FeatureFlag) string {
+	return fmt.Sprintf("payload of flag %d/%s", f.Project, f.Key)
+}
 
 func (s *Service) sealPayload(f *FeatureFlag, payload string) string {
 	return sealedPrefix + base64.StdEncoding.EncodeToString(s.box.Seal([]byte(payload), sealContext(f)))

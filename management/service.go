@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
 	"github.com/flagstaff-go/flagstaff/management/internal/seal"
+	"github.com/flagstaff-go/flagstaff/management/summary"
 )
 
 // Mutations says how much a personal API key may do to an account: manage its
@@ -105,6 +107,24 @@ type Config struct {
 	// of cohorts and responses to surveys are not available.
 	Data DataStore
 
+	// Leader makes sure that of several processes one at a time keeps the
+	// schedules of surveys. Nil: this is the only one.
+	Leader Leader
+
+	// Summarizer puts answers to surveys into words. It is asked only for
+	// organizations that have approved that answers are processed so. Nil:
+	// [summary.Extractive], which tells nobody.
+	Summarizer summary.Summarizer
+
+	// OnSurveyResponse is called with each response to a survey that [Service.Sink]
+	// has stored, one call at a time and at most once for each event. A call
+	// that fails is logged. Nil: nobody is told.
+	OnSurveyResponse func(context.Context, SurveyResponse) error
+
+	// InsightExists tells whether a project has an insight that a survey can
+	// be linked to. Nil: there are none.
+	InsightExists func(ctx context.Context, project, insight int64) (bool, error)
+
 	// OnChange is called after something has changed that clients see of a
 	// project, before who changed it is answered; project is 0 if projects
 	// themselves have changed, come or gone. Nil: nobody is told.
@@ -147,6 +167,10 @@ type Service struct {
 	box           *seal.Box // nil: there are no secret keys
 	notifications map[string]NotificationKey
 	mail          *postbox
+
+	answered  chan struct{}       // a response to a survey was stored
+	responses chan SurveyResponse // to tell OnSurveyResponse of
+	told      *lru.Cache[uuid.UUID, struct{}]
 }
 
 // New returns a Service, or an error if the Config makes no sense.
@@ -168,7 +192,14 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{c: c, store: c.Store, passwords: password.New(), notifications: notifications, mail: newPostbox(c.Mailer, c.Log)}
+	told, err := lru.New[uuid.UUID, struct{}](mostTold)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{
+		c: c, store: c.Store, passwords: password.New(), notifications: notifications, mail: newPostbox(c.Mailer, c.Log),
+		answered: make(chan struct{}, 1), responses: make(chan SurveyResponse, mostUntold), told: told,
+	}
 	if len(c.SecretKeys) > 0 {
 		if s.box, err = seal.New(c.SecretKeys...); err != nil {
 			return nil, fmt.Errorf("management: Config.SecretKeys: %w", err)

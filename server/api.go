@@ -34,6 +34,7 @@ type methods struct {
 
 	open     bool      // to strangers
 	document bool      // a body need not be an object
+	stream   bool      // the operation reads the body itself
 	before   operation // checks what all methods have in common
 }
 
@@ -80,10 +81,12 @@ func (s *Server) api(x *exchange, m *methods) error {
 		x.w.Header()["Allow"] = []string{m.allow()}
 		return errMethod
 	}
-	if err := a.readBody(); err != nil {
-		return err
+	if !m.stream {
+		if err := a.readBody(); err != nil {
+			return err
+		}
 	}
-	if !m.document {
+	if !m.document && !m.stream {
 		if err := a.requireObject(); err != nil {
 			return err
 		}

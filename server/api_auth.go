@@ -132,7 +132,7 @@ func (a *apiRequest) key() (string, management.Credential, error) {
 	case !a.s.config.AllowKeyInBody:
 		return "", management.InHeader, nil
 	}
-	if !a.m.document { // a document is stored with all that is in it
+	if !a.m.document && !a.m.stream { // a document is stored with all that is in it
 		if err := a.readBody(); err != nil {
 			return "", "", err
 		}

@@ -4,22 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // managedRoutes are those of what a project serves: flags, cohorts, early access
 // features, surveys, persons and groups.
-var managedRoutes = []route{
+var managedRoutes = slices.Concat([]route{
 	projectRoute("/activity_log", methods{get: listActivity("")}),
-
-	projectRoute("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
-	projectRoute("/feature_flags/activity", methods{get: listActivity("FeatureFlag")}),
-	projectRoute("/feature_flags/matching_ids", methods{get: matchingFlags}),
-	projectRoute("/feature_flags/{id}", methods{get: readOf((*service).Flag), patch: updateFlag}),
-	projectRoute("/feature_flags/{id}/activity", methods{get: listActivity("FeatureFlag")}),
 
 	projectRoute("/early_access_feature", methods{
 		get: listOf((*service).ListEarlyAccessFeatures), post: createOf((*service).CreateEarlyAccessFeature),
@@ -27,7 +21,7 @@ var managedRoutes = []route{
 	projectRoute("/early_access_feature/{id}", methods{
 		get: readOf((*service).EarlyAccessFeature), patch: changeOf((*service).UpdateEarlyAccessFeature), delete: removeOf((*service).DeleteEarlyAccessFeature),
 	}),
-}
+}, flagRoutes, cohortRoutes, surveyRoutes)
 
 // The functions that follow are read, change, create, remove and list for what
 // belongs to the project that a path names, and has an ID there.
@@ -47,6 +41,13 @@ func changeOf[P, T any](f func(*service, context.Context, *principal, string, st
 
 func createOf[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) operation {
 	return changeWith(http.StatusCreated, func(a *apiRequest, patch P) (T, error) {
+		return f(a.service(), a.context(), a.principal, a.segment("project"), patch)
+	})
+}
+
+// askIn is createOf for what is not kept.
+func askIn[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) operation {
+	return changeWith(http.StatusOK, func(a *apiRequest, patch P) (T, error) {
 		return f(a.service(), a.context(), a.principal, a.segment("project"), patch)
 	})
 }
@@ -128,39 +129,3 @@ func (a *apiRequest) activityURL(page, limit int) string {
 	query.Set("limit", strconv.Itoa(limit))
 	return a.s.address(a.x.r) + "?" + query.Encode()
 }
-
-// flagQuery reads the parameters of management.md §13.2.
-func (a *apiRequest) flagQuery() management.FlagQuery {
-	return management.FlagQuery{
-		Active: a.param("active"), Archived: a.truth("archived"), CreatedBy: a.param("created_by_id"), Search: a.param("search"),
-		Key: a.param("key"), Type: a.param("type"), Runtime: a.param("evaluation_runtime"), Tags: a.param("tags"),
-		ExcludedTags: a.param("excluded_tags"), ExcludedFields: a.param("excluded_properties"),
-		HasContexts: a.truth("has_evaluation_contexts"), Order: a.param("order"),
-	}
-}
-
-func listFlags(a *apiRequest) error {
-	limit, offset := a.window()
-	page, err := a.service().ListFlags(a.context(), a.principal, a.segment("project"), a.flagQuery(), limit, offset)
-	return answerPage(a, page, err)
-}
-
-func matchingFlags(a *apiRequest) error {
-	ids, err := a.service().MatchingFlags(a.context(), a.principal, a.segment("project"), a.flagQuery())
-	return a.answer(http.StatusOK, struct {
-		IDs []int64 `json:"ids"`
-	}{ids}, err)
-}
-
-// updateFlag changes a flag, if it has the version that If-Match asks for
-// (management.md §13.6).
-var updateFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.FlagPatch) (*management.FlagView, error) {
-	if match := a.x.r.Header.Get("If-Match"); match != "" && match != "*" {
-		version, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(match, "W/"), `"`))
-		if err != nil {
-			version = -1 // which no flag has
-		}
-		patch.IfVersion = &version
-	}
-	return a.service().UpdateFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
-})

@@ -16,6 +16,10 @@ var definitionRoutes = []route{
 	definitionRoute("/api/feature_flag/local_evaluation", false),
 	definitionRoute("/api/projects/{project}/feature_flags/local_evaluation", false,
 		"/api/environments/{project}/feature_flags/local_evaluation"),
+	{
+		path: "/api/projects/{project}/feature_flags/{id}/remote_config", aliases: []string{"/api/environments/{project}/feature_flags/{id}/remote_config"},
+		failure: apiFailure, every: (*Server).remoteConfig,
+	},
 }
 
 func definitionRoute(path string, cohorts bool, aliases ...string) route {
@@ -38,19 +42,8 @@ const definitionsCost = 10
 
 // definitions answers with the definitions of a project.
 func (s *Server) definitions(x *exchange, cohorts bool) error {
-	h := x.w.Header()
-	h["X-Content-Type-Options"] = noSniff
-	switch x.r.Method {
-	case http.MethodGet, http.MethodHead:
-	case http.MethodOptions:
-		h["Allow"] = []string{allowDefinitions}
-		return x.respond(http.StatusNoContent, nil, nil)
-	default:
-		h["Allow"] = []string{allowDefinitions}
-		return errMethod
-	}
 	access, err := s.definitionsAccess(x)
-	if err != nil {
+	if access == nil || err != nil {
 		return err
 	}
 	p, err := s.config.Projects.Project(x.r.Context(), access.Project.APIKey)
@@ -72,12 +65,37 @@ func (s *Server) definitions(x *exchange, cohorts bool) error {
 	if cohorts {
 		render = p.Published.definitions
 	}
-	h["Cache-Control"] = revalidate
+	x.w.Header()["Cache-Control"] = revalidate
 	return x.respondDocument(typeJSON, render())
 }
 
-// definitionsAccess finds out who asks, and for which project.
+// remoteConfig answers with the payload of a flag, which is the text of JSON
+// (wire.md §5.4). Flags without one are not found: SDKs take that for no payload.
+func (s *Server) remoteConfig(x *exchange) error {
+	access, err := s.definitionsAccess(x)
+	if access == nil || err != nil {
+		return err
+	}
+	a := &apiRequest{s: s, x: x}
+	payload, err := s.config.Management.RemoteConfig(x.r.Context(), access, a.segment("id"))
+	x.w.Header()["Cache-Control"] = noStore
+	return a.answer(http.StatusOK, payload, err)
+}
+
+// definitionsAccess finds out who asks, and for which project. It is nil if the
+// request is answered already.
 func (s *Server) definitionsAccess(x *exchange) (*management.DefinitionsAccess, error) {
+	h := x.w.Header()
+	h["X-Content-Type-Options"] = noSniff
+	switch x.r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		h["Allow"] = []string{allowDefinitions}
+		return nil, x.respond(http.StatusNoContent, nil, nil)
+	default:
+		h["Allow"] = []string{allowDefinitions}
+		return nil, errMethod
+	}
 	a := &apiRequest{s: s, x: x}
 	key, _ := bearer(x.r.Header.Get("Authorization"))
 	limiter, client := a.strangers()

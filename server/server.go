@@ -92,6 +92,10 @@ type Config struct {
 	// MaxManagementBody is the largest body in bytes. Zero: 1 MiB.
 	MaxManagementBody int64
 
+	// MaxUpload is the largest list of members of a cohort in bytes. Zero: 64
+	// MiB.
+	MaxUpload int64
+
 	// AuthFunc recognises users whom the host application has signed in. It is
 	// asked before a personal API key is looked for. Nil and no error means
 	// that it knows nobody; an error ends the request, with status 500 unless
@@ -129,6 +133,7 @@ func (c Config) withDefaults() Config {
 	c.MaxBodyMemory = cmp.Or(c.MaxBodyMemory, 512<<20)
 	c.CaptureTimeout = cmp.Or(c.CaptureTimeout, 10*time.Second)
 	c.MaxManagementBody = cmp.Or(c.MaxManagementBody, 1<<20)
+	c.MaxUpload = cmp.Or(c.MaxUpload, 64<<20)
 	c.AppURL = strings.TrimRight(c.AppURL, "/")
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c
@@ -158,8 +163,8 @@ func New(c Config) (*Server, error) {
 	if c.Projects == nil {
 		return nil, errors.New("server: Config.Projects is missing")
 	}
-	if c.MaxBody < 0 || c.MaxDecoded < 0 || c.MaxCaptureBody < 0 || c.MaxCaptureDecoded < 0 || c.MaxBodyMemory < 0 || c.MaxManagementBody < 0 {
-		return nil, errors.New("server: Config.MaxBody, MaxDecoded, MaxCaptureBody, MaxCaptureDecoded, MaxBodyMemory and MaxManagementBody must not be negative")
+	if c.MaxBody < 0 || c.MaxDecoded < 0 || c.MaxCaptureBody < 0 || c.MaxCaptureDecoded < 0 || c.MaxBodyMemory < 0 || c.MaxManagementBody < 0 || c.MaxUpload < 0 {
+		return nil, errors.New("server: Config.MaxBody, MaxDecoded, MaxCaptureBody, MaxCaptureDecoded, MaxBodyMemory, MaxManagementBody and MaxUpload must not be negative")
 	}
 	if c.CaptureTimeout < 0 {
 		return nil, errors.New("server: Config.CaptureTimeout must not be negative")

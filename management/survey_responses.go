@@ -1,0 +1,338 @@
+package management
+
+import (
+	"context"
+	"encoding/csv"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/survey"
+)
+
+// A ResponseQuery selects responses of a survey (management.md §11.8). Empty
+// fields select nothing away; what is not a string is as it was sent.
+type ResponseQuery struct {
+	Since, Until    string
+	QuestionID      string
+	Least, Most     string // score_gte and score_lte, of the answer to the question
+	ExcludeArchived bool
+	Limit, Offset   string // 1 to 500, 100 if not given; ignored for CSV
+}
+
+const (
+	usualResponses = 100
+	mostResponses  = 500
+)
+
+// ResponsePage is a page of responses, newest first.
+type ResponsePage struct {
+	Results []ResponseView `json:"results"`
+	HasMore bool           `json:"has_more"`
+	Limit   int            `json:"limit"`
+	Offset  int            `json:"offset"`
+}
+
+// A ResponseView is a response as the API shows it.
+type ResponseView struct {
+	UUID        uuid.UUID         `json:"uuid"`
+	DistinctID  string            `json:"distinct_id"`
+	SessionID   *string           `json:"session_id"`
+	SubmittedAt time.Time         `json:"submitted_at"`
+	Answers     []AnswerView      `json:"answers"`
+	Extra       map[string]string `json:"extra"`
+}
+
+// An AnswerView is an answer: null, a text, or the texts of a multiple choice.
+type AnswerView struct {
+	QuestionID    string `json:"question_id"`
+	QuestionIndex int    `json:"question_index"`
+	QuestionText  string `json:"question_text"`
+	QuestionType  string `json:"question_type"`
+	Answer        any    `json:"answer"`
+}
+
+// SurveyResponses returns a page of the responses of a survey. It needs scopes
+// survey:read and query:read.
+func (s *Service) SurveyResponses(ctx context.Context, p *Principal, ref, id string, q ResponseQuery) (*ResponsePage, error) {
+	questions, responses, err := s.findResponses(ctx, p, ref, id, q)
+	if err != nil {
+		return nil, err
+	}
+	page := &ResponsePage{Results: []ResponseView{}}
+	if page.Limit, err = countOf("limit", q.Limit, 1, mostResponses, usualResponses); err != nil {
+		return nil, err
+	}
+	if page.Offset, err = countOf("offset", q.Offset, 0, 1<<31-1, 0); err != nil {
+		return nil, err
+	}
+	n := 0
+	for r, err := range responses {
+		if err != nil {
+			return nil, err
+		}
+		if n++; n <= page.Offset {
+			continue
+		}
+		if len(page.Results) == page.Limit {
+			page.HasMore = true
+			break
+		}
+		page.Results = append(page.Results, responseView(&r, questions))
+	}
+	return page, nil
+}
+
+// countOf reads a number of a query.
+func countOf(attr, text string, least, most, otherwise int) (int, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, invalid(attr, "invalid_input", "A valid integer is required.")
+	}
+	if n < least || n > most {
+		return 0, invalid(attr, "invalid_input", "Ensure this value is between %d and %d.", least, most)
+	}
+	return n, nil
+}
+
+// findResponses returns the questions of a survey and the responses that a query
+// selects.
+func (s *Service) findResponses(ctx context.Context, p *Principal, ref, id string, q ResponseQuery) ([]survey.Question, iter.Seq2[SurveyResponse, error], error) {
+	_, v, err := s.readSurvey(ctx, p, ref, id, "query:read")
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.c.Data == nil {
+		return nil, nil, errNoData
+	}
+	query := SurveyQuery{Project: v.Project, Surveys: []uuid.UUID{v.ID}, ExcludeArchived: q.ExcludeArchived}
+	if query.From, err = bound("since", q.Since); err != nil {
+		return nil, nil, err
+	}
+	if query.To, err = bound("until", q.Until); err != nil {
+		return nil, nil, err
+	}
+	questions := survey.Parse(v.Questions)
+	selected, err := q.selector(questions)
+	if err != nil {
+		return nil, nil, err
+	}
+	return questions, func(yield func(SurveyResponse, error) bool) {
+		for r, err := range s.c.Data.SurveyResponses(ctx, query) {
+			if err == nil && !selected(&r) {
+				continue
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}, nil
+}
+
+// selector returns what tells whether the answers of a response are wanted.
+func (q *ResponseQuery) selector(questions []survey.Question) (func(*SurveyResponse) bool, error) {
+	least, err := score("score_gte", q.Least)
+	if err != nil {
+		return nil, err
+	}
+	most, err := score("score_lte", q.Most)
+	if err != nil {
+		return nil, err
+	}
+	if q.QuestionID == "" {
+		if least != nil || most != nil {
+			return nil, invalid("question_id", "required", "score_gte and score_lte need a question_id.")
+		}
+		return func(*SurveyResponse) bool { return true }, nil
+	}
+	for i := range questions {
+		if questions[i].ID != q.QuestionID {
+			continue
+		}
+		return func(r *SurveyResponse) bool {
+			answers := answersTo(r, &questions[i])
+			if least == nil && most == nil {
+				return len(answers) > 0
+			}
+			if len(answers) != 1 {
+				return false
+			}
+			n, err := strconv.ParseFloat(answers[0], 64)
+			return err == nil && (least == nil || n >= *least) && (most == nil || n <= *most)
+		}, nil
+	}
+	return nil, invalid("question_id", "invalid_input", "The survey has no question with this ID.")
+}
+
+func score(attr, text string) (*float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n != n {
+		return nil, invalid(attr, "invalid_input", "A valid number is required.")
+	}
+	return &n, nil
+}
+
+func responseView(r *SurveyResponse, questions []survey.Question) ResponseView {
+	v := ResponseView{UUID: r.ID, DistinctID: r.DistinctID, SubmittedAt: r.Time, Answers: []AnswerView{}, Extra: map[string]string{}}
+	for i := range questions {
+		q := &questions[i]
+		a := AnswerView{QuestionID: q.ID, QuestionIndex: q.Index, QuestionText: q.Text, QuestionType: q.Type}
+		switch answers := answersTo(r, q); {
+		case len(answers) == 0:
+		case q.Type == "multiple_choice":
+			a.Answer = answers
+		default:
+			a.Answer = answers[0]
+		}
+		v.Answers = append(v.Answers, a)
+	}
+	for name, value := range r.Extra {
+		name = strings.TrimPrefix(strings.TrimPrefix(name, "$"), "survey_")
+		if name == "session_id" {
+			v.SessionID = &value
+			continue
+		}
+		v.Extra[name] = value
+	}
+	return v
+}
+
+// WriteResponses writes all responses of a survey that a query selects as CSV, with
+// a column for each question. Nothing was written if it returns an [*Error]. It
+// needs scopes survey:read and query:read.
+func (s *Service) WriteResponses(ctx context.Context, w io.Writer, p *Principal, ref, id string, q ResponseQuery) error {
+	questions, responses, err := s.findResponses(ctx, p, ref, id, q)
+	if err != nil {
+		return err
+	}
+	out := csv.NewWriter(w)
+	head := []string{"uuid", "submitted_at", "distinct_id"}
+	for i := range questions {
+		head = append(head, cell(questions[i].Text))
+	}
+	head = append(head, extraColumns...)
+	if err := out.Write(head); err != nil {
+		return err
+	}
+	for r, err := range responses {
+		if err != nil {
+			return err
+		}
+		view := responseView(&r, questions)
+		row := []string{view.UUID.String(), view.SubmittedAt.Format(time.RFC3339Nano), cell(view.DistinctID)}
+		for i := range questions {
+			row = append(row, cell(strings.Join(answersTo(&r, &questions[i]), "; ")))
+		}
+		for _, name := range extraColumns {
+			row = append(row, cell(view.Extra[name]))
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// extraColumns are what a table has besides answers.
+var extraColumns = []string{
+	"iteration", "device_type", "browser", "os", "geoip_country_code", "geoip_country_name", "geoip_city_name", "current_url",
+}
+
+// cell returns a text that no spreadsheet takes for a formula.
+func cell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// ArchiveResponse hides a response from statistics that leave archived ones out,
+// and UnarchiveResponse shows it again. Neither looks whether there is such a
+// response (management.md §11.4). They need scope survey:write.
+func (s *Service) ArchiveResponse(ctx context.Context, p *Principal, ref, id, response string) error {
+	return s.archiveResponse(ctx, p, ref, id, response, true)
+}
+
+func (s *Service) UnarchiveResponse(ctx context.Context, p *Principal, ref, id, response string) error {
+	return s.archiveResponse(ctx, p, ref, id, response, false)
+}
+
+func (s *Service) archiveResponse(ctx context.Context, p *Principal, ref, id, response string, archive bool) error {
+	return s.store.Atomic(ctx, func(store Store) error {
+		within := *s
+		within.store = store
+		a, err := within.Access(ctx, p, ref, "survey:write")
+		if err != nil {
+			return err
+		}
+		v, err := surveyByRef(ctx, store, a.Project.ID, id)
+		if err != nil {
+			return err
+		}
+		event, err := parseID(response)
+		if err != nil {
+			return invalid("response_uuid", "invalid_input", "Invalid UUID format")
+		}
+		var changed bool
+		activity := "response_archived"
+		if archive {
+			changed, err = store.ArchiveResponse(ctx, v.Project, v.ID, event, s.now())
+		} else {
+			activity = "response_unarchived"
+			changed, err = store.UnarchiveResponse(ctx, v.Project, v.ID, event)
+		}
+		if err != nil || !changed {
+			return shown(err)
+		}
+		return s.addIn(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{"Response " + event.String(), []fieldChange{}})
+	})
+}
+
+// ArchivedResponses returns the UUIDs of the archived responses of a survey. It
+// needs scope survey:read.
+func (s *Service) ArchivedResponses(ctx context.Context, p *Principal, ref, id string) ([]uuid.UUID, error) {
+	_, v, err := s.readSurvey(ctx, p, ref, id)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.store.ArchivedResponses(ctx, v.Project, v.ID)
+	return append([]uuid.UUID{}, list...), err
+}
+
+// A QuestionLabel names a question of a survey.
+type QuestionLabel struct {
+	QuestionID    string    `json:"question_id"`
+	QuestionText  string    `json:"question_text"`
+	QuestionIndex int       `json:"question_index"`
+	SurveyID      uuid.UUID `json:"survey_id"`
+	SurveyName    string    `json:"survey_name"`
+}
+
+// QuestionLabels returns the questions of all surveys of a project. It needs scope
+// survey:read.
+func (s *Service) QuestionLabels(ctx context.Context, p *Principal, ref string) ([]QuestionLabel, error) {
+	a, err := s.Access(ctx, p, ref, "survey:read")
+	if err != nil {
+		return nil, err
+	}
+	surveys, err := s.store.Surveys(ctx, a.Project.ID)
+	labels := []QuestionLabel{}
+	for i := range surveys {
+		v := &surveys[i]
+		for _, q := range survey.Parse(v.Questions) {
+			labels = append(labels, QuestionLabel{q.ID, q.Text, q.Index, v.ID, v.Name})
+		}
+	}
+	return labels, err
+}

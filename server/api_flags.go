@@ -1,0 +1,69 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// flagRoutes are those of feature flags (management.md §13.1). Definitions are in
+// definitions.go.
+var flagRoutes = []route{
+	projectRoute("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
+	projectRoute("/feature_flags/activity", methods{get: listActivity("FeatureFlag")}),
+	projectRoute("/feature_flags/matching_ids", methods{get: matchingFlags}),
+	projectRoute("/feature_flags/bulk_keys", methods{post: askIn((*service).FlagKeys)}),
+	projectRoute("/feature_flags/bulk_delete", methods{post: askIn((*service).DeleteFlags)}),
+	projectRoute("/feature_flags/{id}", methods{get: readOf((*service).Flag), patch: updateFlag}),
+	projectRoute("/feature_flags/{id}/activity", methods{get: listActivity("FeatureFlag")}),
+	projectRoute("/feature_flags/{id}/status", methods{get: readOf((*service).FlagStatus)}),
+	projectRoute("/feature_flags/{id}/enable", methods{post: actOnFlag(management.EnableFlag)}),
+	projectRoute("/feature_flags/{id}/disable", methods{post: actOnFlag(management.DisableFlag)}),
+	projectRoute("/feature_flags/{id}/archive", methods{post: actOnFlag(management.ArchiveFlag)}),
+	projectRoute("/feature_flags/{id}/unarchive", methods{post: actOnFlag(management.UnarchiveFlag)}),
+}
+
+// flagQuery reads the parameters of management.md §13.2.
+func (a *apiRequest) flagQuery() management.FlagQuery {
+	return management.FlagQuery{
+		Active: a.param("active"), Archived: a.truth("archived"), CreatedBy: a.param("created_by_id"), Search: a.param("search"),
+		Key: a.param("key"), Type: a.param("type"), Runtime: a.param("evaluation_runtime"), Tags: a.param("tags"),
+		ExcludedTags: a.param("excluded_tags"), ExcludedFields: a.param("excluded_properties"),
+		HasContexts: a.truth("has_evaluation_contexts"), Order: a.param("order"),
+	}
+}
+
+func listFlags(a *apiRequest) error {
+	limit, offset := a.window()
+	page, err := a.service().ListFlags(a.context(), a.principal, a.segment("project"), a.flagQuery(), limit, offset)
+	return answerPage(a, page, err)
+}
+
+func matchingFlags(a *apiRequest) error {
+	ids, err := a.service().MatchingFlags(a.context(), a.principal, a.segment("project"), a.flagQuery())
+	return a.answer(http.StatusOK, struct {
+		IDs []int64 `json:"ids"`
+	}{ids}, err)
+}
+
+// updateFlag changes a flag, if it has the version that If-Match asks for
+// (management.md §13.6).
+var updateFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.FlagPatch) (*management.FlagView, error) {
+	if match := a.x.r.Header.Get("If-Match"); match != "" && match != "*" {
+		version, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(match, "W/"), `"`))
+		if err != nil {
+			version = -1 // which no flag has
+		}
+		patch.IfVersion = &version
+	}
+	return a.service().UpdateFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
+})
+
+func actOnFlag(action management.FlagAction) operation {
+	return func(a *apiRequest) error {
+		v, err := a.service().ActOnFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), action)
+		return a.answer(http.StatusOK, v, err)
+	}
+}

@@ -1,0 +1,151 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// surveyRoutes are those of surveys (API, "Surveys"; management.md §9.11, §11).
+var surveyRoutes = []route{
+	projectRoute("/surveys", methods{get: listSurveys, post: createOf((*service).CreateSurvey)}),
+	projectRoute("/surveys/activity", methods{get: listActivity("Survey")}),
+	projectRoute("/surveys/question_labels", methods{get: questionLabels}),
+	projectRoute("/surveys/responses_count", methods{get: countResponses}),
+	projectRoute("/surveys/stats", methods{get: projectSurveyStats}),
+	projectRoute("/surveys/{id}", methods{
+		get: readOf((*service).Survey), patch: changeOf((*service).UpdateSurvey), delete: removeOf((*service).DeleteSurvey),
+	}),
+	projectRoute("/surveys/{id}/activity", methods{get: listActivity("Survey")}),
+	projectRoute("/surveys/{id}/archived-response-uuids", methods{get: readOf((*service).ArchivedResponses)}),
+	projectRoute("/surveys/{id}/launch", methods{post: readOf((*service).LaunchSurvey)}),
+	projectRoute("/surveys/{id}/stop", methods{post: readOf((*service).StopSurvey)}),
+	projectRoute("/surveys/{id}/stats", methods{get: surveyStats}),
+	projectRoute("/surveys/{id}/responses", methods{get: surveyResponses}),
+	projectRoute("/surveys/{id}/responses/{response}/archive", methods{post: onResponse((*service).ArchiveResponse)}),
+	projectRoute("/surveys/{id}/responses/{response}/unarchive", methods{post: onResponse((*service).UnarchiveResponse)}),
+	projectRoute("/surveys/{id}/summarize_responses", methods{post: summarizeResponses}),
+	projectRoute("/surveys/{id}/summary_headline", methods{post: surveyHeadline}),
+}
+
+// listSurveys answers with the surveys that a query selects (management.md §9.11).
+// IDs that are none select nothing.
+func listSurveys(a *apiRequest) error {
+	filter := management.SurveyFilter{Archived: a.truth("archived"), Type: a.param("type"), Search: a.param("search")}
+	if ids := a.list("ids"); len(ids) > 0 {
+		filter.IDs = []uuid.UUID{}
+		for _, text := range ids {
+			if id, err := uuid.Parse(text); err == nil {
+				filter.IDs = append(filter.IDs, id)
+			}
+		}
+	}
+	limit, offset := a.window()
+	page, err := a.service().ListSurveys(a.context(), a.principal, a.segment("project"), filter, limit, offset)
+	return answerPage(a, page, err)
+}
+
+// list reads a parameter that is a list with commas. Empty elements do not count.
+func (a *apiRequest) list(name string) []string {
+	var list []string
+	for text := range strings.SplitSeq(a.param(name), ",") {
+		if text = strings.TrimSpace(text); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// asked reads a parameter that is true or, as all else, false (management.md §15.1
+// A20).
+func (a *apiRequest) asked(name string) bool { return strings.EqualFold(a.param(name), "true") }
+
+func (a *apiRequest) statsQuery() management.StatsQuery {
+	return management.StatsQuery{
+		From: a.param("date_from"), To: a.param("date_to"), ExcludeArchived: a.asked("exclude_archived"), PerQuestion: a.asked("include_per_question_stats"),
+	}
+}
+
+func surveyStats(a *apiRequest) error {
+	v, err := a.service().SurveyStats(a.context(), a.principal, a.segment("project"), a.segment("id"), a.statsQuery())
+	return a.answer(http.StatusOK, v, err)
+}
+
+func projectSurveyStats(a *apiRequest) error {
+	v, err := a.service().ProjectSurveyStats(a.context(), a.principal, a.segment("project"), a.statsQuery())
+	return a.answer(http.StatusOK, v, err)
+}
+
+func countResponses(a *apiRequest) error {
+	v, err := a.service().CountSurveyResponses(a.context(), a.principal, a.segment("project"), a.list("survey_ids"), a.asked("exclude_archived"))
+	return a.answer(http.StatusOK, v, err)
+}
+
+func questionLabels(a *apiRequest) error {
+	labels, err := a.service().QuestionLabels(a.context(), a.principal, a.segment("project"))
+	return a.answer(http.StatusOK, struct {
+		Labels []management.QuestionLabel `json:"labels"`
+	}{labels}, err)
+}
+
+func onResponse(f func(*service, context.Context, *principal, string, string, string) error) operation {
+	return func(a *apiRequest) error {
+		err := f(a.service(), a.context(), a.principal, a.segment("project"), a.segment("id"), a.segment("response"))
+		return a.answer(http.StatusOK, succeeded{Success: true}, err)
+	}
+}
+
+// surveyResponses answers with a page of responses, or with all of them as CSV.
+func surveyResponses(a *apiRequest) error {
+	q := management.ResponseQuery{
+		Since: a.param("since"), Until: a.param("until"), QuestionID: a.param("question_id"), Least: a.param("score_gte"), Most: a.param("score_lte"),
+		ExcludeArchived: a.asked("exclude_archived"), Limit: a.param("limit"), Offset: a.param("offset"),
+	}
+	switch format := a.param("format"); format {
+	case "", "json":
+		page, err := a.service().SurveyResponses(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
+		return a.answer(http.StatusOK, page, err)
+	case "csv":
+		w := &responseWriter{x: a.x, head: func(h http.Header) {
+			h["Content-Type"] = []string{"text/csv; charset=utf-8"}
+			h["Content-Disposition"] = []string{`attachment; filename="responses.csv"`}
+		}}
+		return a.service().WriteResponses(a.context(), w, a.principal, a.segment("project"), a.segment("id"), q)
+	default:
+		return &management.Error{Kind: management.ErrInvalid, Code: "invalid_choice", Attr: "format", Detail: "Want json or csv."}
+	}
+}
+
+// A responseWriter writes an answer of any length. Its header goes with the first
+// byte, so that errors before that are answered as usual.
+type responseWriter struct {
+	x    *exchange
+	head func(http.Header)
+}
+
+func (w *responseWriter) Write(b []byte) (int, error) {
+	if w.x.status == 0 {
+		w.head(w.x.w.Header())
+		w.x.status = http.StatusOK
+		w.x.w.WriteHeader(http.StatusOK)
+	}
+	return w.x.w.Write(b)
+}
+
+var summarizeResponses = changeWith(http.StatusOK, func(a *apiRequest, refresh management.SummaryRefresh) (any, error) {
+	q := management.SummaryQuery{QuestionID: a.param("question_id"), QuestionIndex: a.param("question_index"), Refresh: refresh}
+	if q.QuestionID == "" && q.QuestionIndex == "" {
+		return a.service().SurveyHeadline(a.context(), a.principal, a.segment("project"), a.segment("id"), refresh)
+	}
+	v, err := a.service().SummarizeResponses(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
+	if err == nil && !v.Cached {
+		a.x.w.Header()["Cache-Control"] = []string{"max-age=15"}
+	}
+	return v, err
+})
+
+var surveyHeadline = changeOf((*service).SurveyHeadline)
