@@ -26,25 +26,24 @@ func iterate(before, v *Survey, now time.Time) {
 		v.IterationStarts, v.CurrentIteration, v.IterationStart = nil, nil, nil
 		return
 	}
+	starts := v.IterationStarts
 	resumed := before.End != nil && v.End == nil
-	if resumed && len(v.IterationStarts) > 0 {
-		if _, over := survey.CurrentIteration(v.IterationStarts, days, now); over {
-			v.IterationStarts, v.CurrentIteration = survey.IterationStarts(now, count, days), nil
-		}
+	switch moved := before.Start == nil || !before.Start.Equal(*v.Start) || orZero(before.IterationDays) != days; {
+	case moved || len(starts) == 0:
+		starts = survey.IterationStarts(*v.Start, count, days)
+	case resumed && isOver(starts, days, now):
+		starts = survey.IterationStarts(now, count, days)
+		v.CurrentIteration = nil
+	case orZero(before.IterationCount) != count:
+		starts = survey.IterationStarts(starts[0], count, days)
 	}
-	planned := same(before.Start, v.Start) || before.Start != nil && before.Start.Equal(*v.Start)
-	planned = planned && orZero(before.IterationCount) == count && orZero(before.IterationDays) == days && len(v.IterationStarts) == count
-	if !planned {
-		start := *v.Start
-		if len(v.IterationStarts) > 0 && before.Start != nil && before.Start.Equal(*v.Start) && orZero(before.IterationDays) == days {
-			start = v.IterationStarts[0] // more or fewer of the same plan
-		}
-		v.IterationStarts = survey.IterationStarts(start, count, days)
-	}
-	if v.CurrentIteration == nil || *v.CurrentIteration > count {
-		v.CurrentIteration = new(1)
-	}
-	v.IterationStart = &v.IterationStarts[*v.CurrentIteration-1]
+	current := min(max(orZero(v.CurrentIteration), 1), len(starts))
+	v.IterationStarts, v.CurrentIteration, v.IterationStart = starts, &current, &starts[current-1]
+}
+
+func isOver(starts []time.Time, days int, now time.Time) bool {
+	_, over := survey.CurrentIteration(starts, days, now)
+	return over
 }
 
 // sample plans how many responses are wanted each day (management.md §9.9).
@@ -76,21 +75,24 @@ func (s *Service) keepSurveys(ctx context.Context) {
 	if s.c.Data == nil {
 		return
 	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	next := time.Now()
 	for {
+		timer := time.NewTimer(time.Until(next))
 		select {
-		case <-ctx.Done():
-			return
-		case <-s.answered:
-			timer.Reset(surveysSettle)
-			continue
 		case <-timer.C:
+			if err := s.leadSurveys(ctx); err != nil && ctx.Err() == nil {
+				s.c.Log.ErrorContext(ctx, "the schedule of surveys is behind", "error", err)
+			}
+			next = time.Now().Add(surveysEvery)
+		case <-s.answered:
+			timer.Stop()
+			if soon := time.Now().Add(surveysSettle); soon.Before(next) {
+				next = soon
+			}
+		case <-ctx.Done():
+			timer.Stop()
+			return
 		}
-		if err := s.leadSurveys(ctx); err != nil && ctx.Err() == nil {
-			s.c.Log.ErrorContext(ctx, "the schedule of surveys is behind", "error", err)
-		}
-		timer.Reset(surveysEvery)
 	}
 }
 
@@ -172,7 +174,7 @@ func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 		if versions == 0 {
 			return nil
 		}
-		return s.saveSurvey(ctx, store, nil, &before, v, nil)
+		return s.saveSurvey(ctx, store, nil, &before, v, "updated", nil)
 	})
 	if err == nil && changed {
 		s.c.OnChange(ctx, seen.Project)

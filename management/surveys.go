@@ -115,7 +115,7 @@ func surveyStored(err error) error {
 
 // UpdateSurvey changes a survey.
 func (s *Service) UpdateSurvey(ctx context.Context, p *Principal, ref, id string, patch SurveyPatch) (*SurveyView, error) {
-	return s.changeSurvey(ctx, p, ref, id, patch.scopes(), func(store Store, project *Project, v *Survey) ([]fieldChange, error) {
+	return s.changeSurvey(ctx, p, ref, id, "updated", patch.scopes(), func(store Store, project *Project, v *Survey) ([]fieldChange, error) {
 		patch := patch
 		if err := patch.validate(false, s.now()); err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func (s *Service) UpdateSurvey(ctx context.Context, p *Principal, ref, id string
 
 // changeSurvey changes a survey as f does, which returns what is to be logged
 // besides the survey's own fields.
-func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id string, scopes []Scope, f func(Store, *Project, *Survey) ([]fieldChange, error)) (*SurveyView, error) {
+func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activity string, scopes []Scope, f func(Store, *Project, *Survey) ([]fieldChange, error)) (*SurveyView, error) {
 	var view *SurveyView
 	err := s.inProject(ctx, p, ref, scopes, func(store Store, a *ProjectAccess) error {
 		v, err := surveyByRef(ctx, store, a.Project.ID, id)
@@ -138,7 +138,7 @@ func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id string
 		if err != nil {
 			return err
 		}
-		if err := s.saveSurvey(ctx, store, p, &before, v, changes); err != nil {
+		if err := s.saveSurvey(ctx, store, p, &before, v, activity, changes); err != nil {
 			return err
 		}
 		view, err = s.showSurvey(ctx, store, v)
@@ -148,13 +148,13 @@ func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id string
 }
 
 // saveSurvey stores and logs a survey that has changed.
-func (s *Service) saveSurvey(ctx context.Context, store Store, p *Principal, before, v *Survey, changes []fieldChange) error {
+func (s *Service) saveSurvey(ctx context.Context, store Store, p *Principal, before, v *Survey, activity string, changes []fieldChange) error {
 	changes = append(differences("Survey", surveyRecordOf(before), surveyRecordOf(v), surveyFields), changes...)
 	v.Updated = s.now()
 	if err := surveyStored(store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
 		return err
 	}
-	return s.logSurvey(ctx, store, p, v, "updated", changes)
+	return s.logSurvey(ctx, store, p, v, activity, changes)
 }
 
 func (s *Service) logSurvey(ctx context.Context, store Store, p *Principal, v *Survey, activity string, changes []fieldChange) error {
@@ -185,7 +185,7 @@ func (s *Service) applySurvey(ctx context.Context, store Store, project *Project
 // LaunchSurvey begins a survey now, and StopSurvey ends it, unless that has
 // happened (management.md §9.2).
 func (s *Service) LaunchSurvey(ctx context.Context, p *Principal, ref, id string) (*SurveyView, error) {
-	return s.actOnSurvey(ctx, p, ref, id, func(v *Survey, now time.Time) error {
+	return s.actOnSurvey(ctx, p, ref, id, "launched", func(v *Survey, now time.Time) error {
 		switch {
 		case v.End != nil && !now.Before(*v.End):
 			return invalid("", "invalid_input", "The survey has ended; set end_date to null to resume it.")
@@ -197,7 +197,7 @@ func (s *Service) LaunchSurvey(ctx context.Context, p *Principal, ref, id string
 }
 
 func (s *Service) StopSurvey(ctx context.Context, p *Principal, ref, id string) (*SurveyView, error) {
-	return s.actOnSurvey(ctx, p, ref, id, func(v *Survey, now time.Time) error {
+	return s.actOnSurvey(ctx, p, ref, id, "stopped", func(v *Survey, now time.Time) error {
 		if v.End == nil || now.Before(*v.End) {
 			v.End = &now
 		}
@@ -205,8 +205,8 @@ func (s *Service) StopSurvey(ctx context.Context, p *Principal, ref, id string) 
 	})
 }
 
-func (s *Service) actOnSurvey(ctx context.Context, p *Principal, ref, id string, f func(v *Survey, now time.Time) error) (*SurveyView, error) {
-	return s.changeSurvey(ctx, p, ref, id, []Scope{"survey:write"}, func(store Store, project *Project, v *Survey) ([]fieldChange, error) {
+func (s *Service) actOnSurvey(ctx context.Context, p *Principal, ref, id, activity string, f func(v *Survey, now time.Time) error) (*SurveyView, error) {
+	return s.changeSurvey(ctx, p, ref, id, activity, []Scope{"survey:write"}, func(store Store, project *Project, v *Survey) ([]fieldChange, error) {
 		if v.Archived {
 			return nil, invalid("", "invalid_input", "The survey is archived.")
 		}
