@@ -64,6 +64,11 @@ type PersonStore interface {
 	// Events make them.
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
 
+	// AddGroupTypes makes group types, as events do: those that a project does
+	// not have, in the order of the names, as far as there is room. It returns
+	// what GroupTypes does then.
+	AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error)
+
 	// Groups returns a page of the groups of a type whose keys begin with
 	// search, by ascending key, and how many they are.
 	Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]Group, int, error)
