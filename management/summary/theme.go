@@ -1,0 +1,360 @@
+package summary
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// How themes are found.
+const (
+	mostThemes     = 5
+	mostCandidates = 50 // looked at closely
+	mostRun        = 6  // ideographs of a theme
+)
+
+// nearly reports whether a count is almost as high as another: four fifths of it.
+func nearly(a, b int) bool { return 5*a >= 4*b }
+
+// A term is a unit, or a run of units, that can be a theme. Those of one unit come
+// first and have the place of that unit.
+type term struct {
+	prefix  int32 // the term without its last unit, -1 if there is no other
+	last    int32 // the last unit
+	size    int   // units
+	answers int
+	latest  int  // the text in which it was counted last
+	covered bool // a longer term says more about nearly the same answers
+}
+
+// A theme is what several texts speak of.
+type theme struct {
+	term  int32
+	text  string
+	found []int // the texts, in their order
+}
+
+// A counter finds the themes of texts. It counts short terms first: a longer one
+// can only be frequent if all its parts are (Agrawal and Srikant, 1994), so that
+// few need to be kept.
+type counter struct {
+	*texts
+	least int // answers of a theme
+	terms []term
+	ids   map[[2]int32]int32 // terms by prefix and last unit
+}
+
+// leastOf is in how many of n texts a theme has to be: 5 %, and two.
+func leastOf(n int) int { return max(2, (n+19)/20) }
+
+// themes returns up to five themes, the most frequent one first.
+func (t *texts) themes() []theme {
+	c := &counter{texts: t, least: leastOf(len(t.all)), ids: make(map[[2]int32]int32)}
+	c.countUnits()
+	c.countPairs()
+	c.countRuns()
+	c.cover()
+	return c.choose(c.candidates())
+}
+
+// count counts a term in a text, once.
+func (c *counter) count(id int32, text int) {
+	if t := &c.terms[id]; t.latest != text {
+		t.latest = text
+		t.answers++
+	}
+}
+
+// countLonger counts the term that has one unit more than prefix, and returns it.
+func (c *counter) countLonger(prefix, last int32, text int) int32 {
+	key := [2]int32{prefix, last}
+	id, ok := c.ids[key]
+	if !ok {
+		id = int32(len(c.terms))
+		c.ids[key] = id
+		c.terms = append(c.terms, term{prefix: prefix, last: last, size: c.terms[prefix].size + 1, latest: -1})
+	}
+	c.count(id, text)
+	return id
+}
+
+func (c *counter) isFrequent(id int32) bool { return c.terms[id].answers >= c.least }
+
+func (c *counter) countUnits() {
+	c.terms = make([]term, len(c.units))
+	for i := range c.terms {
+		c.terms[i] = term{prefix: -1, last: int32(i), size: 1, latest: -1}
+	}
+	for i := range c.all {
+		for _, clause := range c.all[i].clauses {
+			for _, id := range clause.units {
+				c.count(id, i)
+			}
+		}
+	}
+	c.classify(func(unit int) int { return c.terms[unit].answers })
+}
+
+// pairs calls f with the places in a clause of words that can be a theme together.
+func (c *counter) pairs(clause []int32, f func(i, j int)) {
+	i := -1
+	for j, id := range clause {
+		if c.units[id].class == stop {
+			continue
+		}
+		if i >= 0 && j-i-1 <= mostSkip && (c.units[clause[i]].class == content || c.units[id].class == content) {
+			f(i, j)
+		}
+		i = j
+	}
+}
+
+func (c *counter) countPairs() {
+	for n := range c.all {
+		for _, clause := range c.all[n].clauses {
+			if clause.ideographs {
+				continue
+			}
+			c.pairs(clause.units, func(i, j int) {
+				if a, b := clause.units[i], clause.units[j]; c.isFrequent(a) && c.isFrequent(b) {
+					c.countLonger(a, b, n)
+				}
+			})
+		}
+	}
+}
+
+// countRuns counts runs of ideographs, of two, then of three, and so on.
+func (c *counter) countRuns() {
+	type run struct {
+		text  int
+		units []int32
+		terms []int32 // that begin at each unit; -1 is none that is frequent
+	}
+	var runs []run
+	for n := range c.all {
+		for _, clause := range c.all[n].clauses {
+			if clause.ideographs {
+				runs = append(runs, run{n, clause.units, slices.Clone(clause.units)})
+			}
+		}
+	}
+	for size := 2; size <= mostRun; size++ {
+		for _, r := range runs {
+			for i := range len(r.units) - size + 1 {
+				a, b := r.terms[i], r.terms[i+1]
+				if a >= 0 && b >= 0 && c.isFrequent(a) && c.isFrequent(b) {
+					r.terms[i] = c.countLonger(a, r.units[i+size-1], r.text)
+				} else {
+					r.terms[i] = -1
+				}
+			}
+		}
+	}
+}
+
+// suffix is a term without its first unit.
+func (c *counter) suffix(id int32) int32 {
+	t := c.terms[id]
+	if t.size == 2 {
+		return t.last
+	}
+	return c.ids[[2]int32{c.suffix(t.prefix), t.last}]
+}
+
+// cover marks the terms that are nearly always part of the same longer one.
+func (c *counter) cover() {
+	for i := range c.terms {
+		t := c.terms[i]
+		if t.size == 1 || t.answers < c.least {
+			continue
+		}
+		for _, part := range [...]int32{t.prefix, c.suffix(int32(i))} {
+			if nearly(t.answers, c.terms[part].answers) {
+				c.terms[part].covered = true
+			}
+		}
+	}
+}
+
+// candidates returns terms that may be themes: the most frequent first, then the
+// longest, then by text.
+func (c *counter) candidates() []theme {
+	var found []theme
+	for i, t := range c.terms {
+		if t.answers < c.least || t.covered || t.size == 1 && c.units[i].class != content {
+			continue
+		}
+		found = append(found, theme{term: int32(i), text: c.name(int32(i))})
+	}
+	slices.SortFunc(found, func(a, b theme) int {
+		s, t := c.terms[a.term], c.terms[b.term]
+		return cmp.Or(cmp.Compare(t.answers, s.answers), cmp.Compare(t.size, s.size), cmp.Compare(a.text, b.text))
+	})
+	found = found[:min(len(found), mostCandidates)]
+	c.find(found)
+	return found
+}
+
+// name is the text of a term.
+func (c *counter) name(id int32) string {
+	t := c.terms[id]
+	switch last := c.units[t.last]; {
+	case t.size == 1:
+		return last.text
+	case last.ideograph:
+		return c.name(t.prefix) + last.text
+	default:
+		return c.name(t.prefix) + " " + last.text
+	}
+}
+
+// find notes in which texts themes are.
+func (c *counter) find(themes []theme) {
+	place := make(map[int32]int) // in themes
+	live := make(map[int32]bool) // terms that a theme begins with
+	for i, t := range themes {
+		place[t.term] = i
+		for id := t.term; id >= 0; id = c.terms[id].prefix {
+			live[id] = true
+		}
+	}
+	for n := range c.all {
+		note := func(id int32) {
+			if i, ok := place[id]; ok {
+				if f := &themes[i].found; len(*f) == 0 || (*f)[len(*f)-1] != n {
+					*f = append(*f, n)
+				}
+			}
+		}
+		for _, clause := range c.all[n].clauses {
+			for i, id := range clause.units {
+				note(id)
+				for j := i + 1; clause.ideographs && j < len(clause.units) && live[id]; j++ {
+					longer, ok := c.ids[[2]int32{id, clause.units[j]}]
+					if !ok {
+						break
+					}
+					note(longer)
+					id = longer
+				}
+			}
+			if !clause.ideographs {
+				c.pairs(clause.units, func(i, j int) {
+					if id, ok := c.ids[[2]int32{clause.units[i], clause.units[j]}]; ok {
+						note(id)
+					}
+				})
+			}
+		}
+	}
+}
+
+// choose returns the candidates that come first, but of those that share a word
+// and nearly all answers only one.
+func (c *counter) choose(candidates []theme) []theme {
+	var chosen []theme
+	for _, t := range candidates {
+		if len(chosen) == mostThemes {
+			break
+		}
+		if !slices.ContainsFunc(chosen, func(other theme) bool { return c.areSame(t, other) }) {
+			chosen = append(chosen, t)
+		}
+	}
+	for i := range chosen {
+		c.phrase(&chosen[i])
+	}
+	return chosen
+}
+
+// areSame reports whether two themes share a unit and nearly all answers.
+func (c *counter) areSame(a, b theme) bool {
+	units := c.unitsOf(a.term)
+	if !slices.ContainsFunc(c.unitsOf(b.term), func(id int32) bool { return slices.Contains(units, id) }) {
+		return false
+	}
+	both := 0
+	for _, n := range a.found {
+		if _, ok := slices.BinarySearch(b.found, n); ok {
+			both++
+		}
+	}
+	return nearly(both, max(len(a.found), len(b.found)))
+}
+
+// unitsOf returns the units of a term, the last one first.
+func (c *counter) unitsOf(id int32) (units []int32) {
+	for ; id >= 0; id = c.terms[id].prefix {
+		units = append(units, c.terms[id].last)
+	}
+	return units
+}
+
+// phrase gives a theme of two words the text that it has most often, with the stop
+// words between them: ease of use.
+func (c *counter) phrase(t *theme) {
+	term := c.terms[t.term]
+	if term.size != 2 || c.units[term.last].ideograph {
+		return
+	}
+	seen := make(map[string]int)
+	for _, n := range t.found {
+		for _, clause := range c.all[n].clauses {
+			if clause.ideographs {
+				continue
+			}
+			c.pairs(clause.units, func(i, j int) {
+				if clause.units[i] == term.prefix && clause.units[j] == term.last {
+					seen[c.join(clause.units[i:j+1])]++
+				}
+			})
+		}
+	}
+	most := 0
+	for text, n := range seen {
+		if n > most || n == most && text < t.text {
+			most, t.text = n, text
+		}
+	}
+}
+
+func (c *counter) join(units []int32) string {
+	words := make([]string, len(units))
+	for i, id := range units {
+		words[i] = c.units[id].text
+	}
+	return strings.Join(words, " ")
+}
+
+// addTexts adds what texts speak of, and how (management.md §11.5, item 3).
+func (p *page) addTexts(prefix string, t *texts) {
+	n := len(t.all)
+	lengths := make([]int, n)
+	wordless := 0
+	for i, text := range t.all {
+		lengths[i] = text.length
+		if len(text.clauses) == 0 {
+			wordless++
+		}
+	}
+	overview := prefix + count(n, "answer") + ", median length " + plural(median(lengths), "character")
+	if wordless > 0 {
+		overview += ", " + strconv.Itoa(wordless) + " without words"
+	}
+	p.overview = append(p.overview, overview+".", "Tone, by English words and emoji:", t.tones())
+
+	themes := t.themes()
+	if len(themes) == 0 {
+		p.themes = append(p.themes, fmt.Sprintf("None: no word or phrase is in %d answers or more.", leastOf(n)))
+	} else {
+		items := make([]string, len(themes))
+		for i, theme := range themes {
+			items[i] = "**" + escape(theme.text) + "**: " + share(len(theme.found), n)
+		}
+		p.themes = append(p.themes, list(items))
+	}
+	p.quotes = append(p.quotes, t.quotes(themes)...)
+}
