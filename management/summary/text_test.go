@@ -1,0 +1,286 @@
+package summary_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/management/summary"
+)
+
+// themes returns those of a page, as text and number of answers.
+func themes(tb testing.TB, content string) []string {
+	tb.Helper()
+	var found []string
+	for item := range strings.Lines(section(tb, content, "Themes")) {
+		if item, ok := strings.CutPrefix(item, "- **"); ok {
+			text, rest, _ := strings.Cut(item, "**: ")
+			n, _, _ := strings.Cut(rest, " ")
+			found = append(found, text+" "+n)
+		}
+	}
+	return found
+}
+
+// Management.md §11.5, item 3.
+func TestThemes(t *testing.T) {
+	filler := func(n int) [][]string { // all different
+		var answers [][]string
+		for i := range n {
+			answers = append(answers, []string{fmt.Sprintf("filler%c%c", 'a'+i/26, 'a'+i%26)})
+		}
+		return answers
+	}
+	for _, tt := range []struct {
+		name    string
+		answers [][]string
+		want    []string
+	}{
+		{"one answer is no theme", each("search"), nil},
+		{"two are", each("search", "Search!"), []string{"search 2"}},
+		{"once per answer", each("search search search", "export"), nil},
+		{"5 % of 40", slices.Concat(times(2, "search"), filler(38)), []string{"search 2"}},
+		{"less than 5 % of 41", slices.Concat(times(2, "search"), filler(39)), nil},
+		{"5 % of 60", slices.Concat(times(3, "search"), times(2, "export"), filler(55)), []string{"search 3"}},
+		{
+			"up to five, the most frequent first", slices.Concat(times(2, "aa"), times(7, "bb"), times(3, "cc"), times(4, "dd"), times(5, "ee"), times(6, "ff")),
+			[]string{"bb 7", "ff 6", "ee 5", "dd 4", "cc 3"},
+		},
+		{"then by text", slices.Concat(times(2, "zz"), times(2, "yy"), times(2, "xx")), []string{"xx 2", "yy 2", "zz 2"}},
+		{"a word of a phrase", slices.Concat(times(4, "dark mode"), times(1, "mode")), []string{"dark mode 4"}},
+		{"a word without its phrase", slices.Concat(times(3, "dark mode"), times(2, "mode")), []string{"mode 5", "dark mode 3"}},
+		{"one phrase of three words", times(3, "dark mode switch"), []string{"dark mode 3"}},
+		{"stop words in a phrase", each("Easy to use", "it's easy to use!"), []string{"easy to use 2"}},
+		{"two scripts", each("Easy to use 文档", "文档, easy to use"), []string{"easy to use 2", "文档 2"}},
+		{"stop words without a phrase", times(3, "it is what it is"), nil},
+		{"no phrase across clauses", each("search. Export", "search, export", "search\nexport", "search (export)"), []string{"export 4", "search 4"}},
+		{"words that need another", each("more integrations", "More integrations!", "more"), []string{"more integrations 2"}},
+		{"negations", times(2, "search isn't fast"), []string{"isnt fast 2"}},
+		{"lower case and compatibility", each("ＳＥＡＲＣＨ", "search", "ſearch"), []string{"search 3"}},
+		{"apostrophes", each("the user’s profile", "user's profile", "USERS' profile"), []string{"profile 3", "user profile 2"}},
+		{"elided articles", each("l'interface", "L’interface", "interface"), []string{"interface 3"}},
+		{"apostrophes that are letters", each("комп'ютер", "Комп’ютер"), []string{"компютер 2"}},
+		{"hyphens", each("third-party", "third party", "third_party"), []string{"third party 3"}},
+		{"soft hyphens and variation selectors", each("sea\u00adrch", "search\ufe0f"), []string{"search 2"}},
+		{"composed and decomposed", each("menü", "menu\u0308"), []string{"menü 2"}},
+		{"numbers are no words", times(3, "2024 100 1.5 x"), nil},
+		{"numbers in words", times(3, "2fa"), []string{"2fa 3"}},
+		{"addresses", times(2, "https://www.example.com/"), []string{"example 2"}},
+		{"words without end", times(2, strings.Repeat("a", 41)+" search"), []string{"search 2"}},
+		{"long words", times(2, strings.Repeat("a", 40)), []string{strings.Repeat("a", 40) + " 2"}},
+		{"nothing but emoji", each("👍👍", "👍"), nil},
+		{"emoji between", each("search👍", "👍search"), []string{"search 2"}},
+		{"what is not UTF-8", each("search\xff", "\xc3search"), []string{"search 2"}},
+		{"after 1000 characters", times(2, strings.Repeat(" ", 990)+"search exports"), []string{"search exp 2"}},
+		{"Chinese", each("希望有更好的文档", "更好的文档！", "文档太少", "更好的文档和例子", "我要更好的文档"), []string{"更好的文档 4"}},
+		{"one ideograph", each("慢", "慢。", "很慢"), []string{"慢 2"}},
+		{"Japanese", each("検索が遅い", "検索はダメ", "ダークモード希望", "ダークモードが欲しい"), []string{"検索 2", "ダークモード 2"}},
+		{"Korean", each("앱이 느려요", "앱이 좋아요"), []string{"앱이 2"}},
+		{"Arabic", each("التطبيق بطيء", "البحث بطيء", "التطبيق رائع"), []string{"التطبيق 2", "بطيء 2"}},
+		{"Thai", each("ค้นหา ช้า", "ค้นหา"), []string{"ค้นหา 2"}},
+		{"articles of other languages", each("le prix", "le menu", "le bouton", "le texte"), nil},
+		{"articles with a noun", each("le prix", "le menu", "le prix élevé"), []string{"le prix 2"}},
+		{"not in English", each("the icon set of the map", "the icon on a map is too small", "the icon size on maps"), []string{"icon 3", "map 2"}},
+		{"not with the same word after it", each("mehr icon auswahl", "eine icon auswahl", "gute icon auswahl"), []string{"icon auswahl 3"}},
+		{"not at the end of a clause", each("zwei icon dateien", "drei icon ordner", "vier icon"), []string{"icon 3"}},
+		{"not in capitals", each("die API stört", "der API fehlt was", "das API lahmt"), []string{"api 3"}},
+		{"but if everything is", each("DIE API STÖRT", "DER API FEHLT WAS", "DAS API LAHMT"), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := summarize(t, open, tt.answers)
+			if diff := cmp.Diff(tt.want, themes(t, got)); diff != "" {
+				t.Errorf("themes (-want +got):\n%s\n%s", diff, got)
+			}
+		})
+	}
+}
+
+// Random answers, counted once more in the simplest way.
+func TestThemesAreCounted(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		var answers [][]string
+		for range random.IntN(60) + 1 {
+			answers = append(answers, []string{phrase(random, 15)})
+		}
+		has := func(term string) (n int) {
+			for _, a := range answers {
+				clauses := strings.Split(a[0], ".")
+				if slices.ContainsFunc(clauses, func(c string) bool { return strings.Contains(" "+c+" ", " "+term+" ") }) {
+					n++
+				}
+			}
+			return n
+		}
+		most := 0
+		for i := range 30 {
+			most = max(most, has(fmt.Sprintf("subject%d", i)))
+		}
+		got := themes(t, summarize(t, open, answers))
+		if (most >= 2 && 20*most >= len(answers)) != (len(got) > 0) || len(got) > 5 {
+			t.Fatalf("%d themes; the most frequent word is in %d of %d answers", len(got), most, len(answers))
+		}
+		last := len(answers)
+		for i, item := range got {
+			place := strings.LastIndexByte(item, ' ')
+			n := has(item[:place])
+			if item[place+1:] != fmt.Sprint(n) || n > last || n < 2 || 20*n < len(answers) || i == 0 && 5*n < 4*most {
+				t.Fatalf("%s\n%q\ntheme %d is %q; its text is in %d of %d answers, and the most frequent word in %d", summarize(t, open, answers), answers, i, item, n, len(answers), most)
+			}
+			last = n
+		}
+	}
+}
+
+// Management.md §11.5, item 3.
+func TestTone(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"I love it", "positive"},
+		{"Great!", "positive"},
+		{"It's slow and confusing", "negative"},
+		{"It is a dashboard", "neutral"},
+		{"not good", "negative"},
+		{"It isn't very good", "negative"},
+		{"isn’t good", "negative"},
+		{"not bad at all", "positive"},
+		{"no problems", "positive"},
+		{"never had no problems", "negative"},
+		{"No. Great!", "positive"}, // the negation ends with its clause
+		{"not that the new one were ever good", "positive"},
+		{"fast, but ugly", "neutral"},
+		{"would be nice", "neutral"},
+		{"I'd love to see it", "neutral"},
+		{"I would recommend it", "positive"},
+		{"I would not recommend it", "negative"},
+		{"I like it", "positive"},
+		{"we don't like it", "negative"},
+		{"feels like a game", "neutral"},
+		{"it works", "positive"},
+		{"search doesn't work", "negative"},
+		{"I work here", "neutral"},
+		{"lacks good examples", "negative"},
+		{"👍🏽", "positive"},
+		{"👎", "negative"},
+		{"❤️", "positive"},
+		{"👍👎", "neutral"},
+		{"LOVE IT", "positive"},
+		{"l o v e", "neutral"},
+		{"gut", "neutral"},
+		{"很好", "neutral"},
+		{strings.Repeat(" ", 1000) + "love", "neutral"},
+	} {
+		var got string
+		for item := range strings.Lines(section(t, summarize(t, open, each(tt.text)), "Overview")) {
+			if kind, ok := strings.CutSuffix(strings.TrimSpace(item), ": 1 (100.0%)"); ok {
+				got = strings.ToLower(strings.TrimPrefix(kind, "- "))
+			}
+		}
+		if got != tt.want {
+			t.Errorf("the tone of %q is %s, want %s", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestOverviewOfTexts(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers [][]string
+		want    string // first line
+	}{
+		{"one character", each("x"), "1 answer, median length 1 character."},
+		{"between two", each("four", "three"), "2 answers, median length 4.5 characters."},
+		{"characters, not bytes", each("äöü"), "1 answer, median length 3 characters."},
+		{"all of it", each(" " + strings.Repeat("a ", 5000)), "1 answer, median length 9999 characters."},
+		{"no words", each("👍", "!!", "ok"), "3 answers, median length 2 characters, 2 without words."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, _, _ := strings.Cut(section(t, summarize(t, open, tt.answers), "Overview"), "\n")
+			if got != tt.want {
+				t.Errorf("overview begins with %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLinks(t *testing.T) {
+	want := "## Overview\n\n2 answers.\n\n## Themes\n\nNone: links are followed without words.\n\n## Quotes\n\nNone.\n"
+	if got := summarize(t, link, times(2, "link clicked")); got != want {
+		t.Errorf("Summarize(link) = %q, want %q", got, want)
+	}
+}
+
+// What one answer looks like as a quote (management.md §11.5, item 3).
+func TestQuote(t *testing.T) {
+	family := "👨\u200d👩\u200d👧"
+	for _, tt := range []struct{ name, text, want string }{
+		{"verbatim", "It Works!?", "It Works!?"},
+		{"HTML", `<script>alert("x")</script> & 'y'`, "&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt; &amp; &#39;y&#39;"},
+		{"an entity", "&lt;", "&amp;lt;"},
+		{"emphasis", "*a* _b_ ~c~ `d`", "\\*a\\* \\_b\\_ \\~c\\~ \\`d\\`"},
+		{"a link", "[a](b)", "\\[a\\](b)"},
+		{"a picture", "![a](b)", "!\\[a\\](b)"},
+		{"escapes", `\*`, `\\\*`},
+		{"a heading", "# a", "\\# a"},
+		{"lines", "a\r\nb\u2028c\u0085d\te  f\v\n\n---\n", "a b c d e f ---"},
+		{"control characters", "a\x00b\x1b[31mc", "a b \\[31mc"},
+		{"direction", "a\u202eb\u2066c\u200fd", "abcd"},
+		{"what cannot be seen", "a\u200bb\ufeffc\U000e0041d", "abcd"},
+		{"right to left", "بطيء جدا", "بطيء جدا"},
+		{"Persian", "می\u200cخواهم", "می\u200cخواهم"},
+		{"not UTF-8", "a\xffb", "a\ufffdb"},
+		{"web addresses", "http://www.example.com/a.b 1.5 10:30 e.g. x", "http:\u2060//www.\u2060example.\u2060com/a.\u2060b 1.5 10:30 e.\u2060g. x"},
+		{"mail addresses", "mailto:a@1 @you", "mailto:\u2060a@\u20601 @\u2060you"},
+		{"200 characters", strings.Repeat("ä", 200), strings.Repeat("ä", 200)},
+		{"201 characters", strings.Repeat("ä", 201), strings.Repeat("ä", 199) + "…"},
+		{"no space at the end", strings.Repeat("ä", 198) + " bcd", strings.Repeat("ä", 198) + "…"},
+		{"accents", strings.Repeat("ä", 198) + "e\u0301\u0302 bc", strings.Repeat("ä", 198) + "…"},
+		{"emoji of several", strings.Repeat("ä", 197) + family, strings.Repeat("ä", 197) + "…"},
+		{"skin tones", strings.Repeat("ä", 198) + "👍🏽bc", strings.Repeat("ä", 198) + "…"},
+		{"flags", strings.Repeat("ä", 198) + "🇩🇪🇫🇷", strings.Repeat("ä", 198) + "…"},
+		{"whole flags", strings.Repeat("ä", 197) + "🇩🇪🇫🇷", strings.Repeat("ä", 197) + "🇩🇪…"},
+		{"Hangul letters", strings.Repeat("ä", 198) + "\u1112\u1161\u11ab bc", strings.Repeat("ä", 198) + "…"},
+		{"accents without end", "a" + strings.Repeat("\u0301", 300), "a" + strings.Repeat("\u0301", 198) + "…"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := section(t, summarize(t, open, each(tt.text)), "Quotes")
+			if want := "- “" + tt.want + "”"; got != want {
+				t.Errorf("the quote of %q is %q, want %q", tt.text, got, want)
+			}
+		})
+	}
+}
+
+// Which answers are quoted (management.md §11.5, item 3).
+func TestQuotes(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers [][]string
+		want    string
+	}{
+		{"of no theme: the first two", each("one", "two", "three"), "- “one”\n- “two”"},
+		{
+			"those with most themes, then the first", each("slow", "export", "slow", "slow export", "slow search", "search"),
+			"**slow**\n\n- “slow export”\n- “slow search”\n\n**export**\n\n- “export”\n\n**search**\n\n- “search”",
+		},
+		{"not the same text twice", each("slow", "slow", "so slow"), "**slow**\n\n- “slow”\n- “so slow”"},
+		{"again, if there is no other", each("export. search", "export. search"), "**export**\n\n- “export. search”\n\n**search**\n\n- “export. search”"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, section(t, summarize(t, open, tt.answers), "Quotes")); diff != "" {
+				t.Errorf("quotes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLongChoice(t *testing.T) {
+	q := summary.Question{Type: summary.SingleChoice, Choices: []string{strings.Repeat("x", 300)}}
+	want := "1 answer.\n\n- **" + strings.Repeat("x", 199) + "…**: 0 (0.0%)"
+	if got, _, _ := strings.Cut(section(t, summarize(t, q, each("y")), "Overview"), "\n\nNot"); got != want {
+		t.Errorf("overview = %q, want %q", got, want)
+	}
+}
