@@ -9,7 +9,7 @@ import (
 )
 
 // mostWaitDays is the limit of what filters of flags take for a relative date
-// (evaluation.md §4.6).
+// (evaluation.md §4.9).
 const mostWaitDays = 9999
 
 // matchTypes are the ways in which addresses, devices and properties are compared
