@@ -98,7 +98,12 @@ func (patch *SurveyPatch) validate(create bool, now time.Time) error {
 		func() error { return patch.checkSampling(now) },
 		func() error { return checkBool("enable_partial_responses", &patch.PartialResponses, true) },
 		func() error { return checkBool("enable_iframe_embedding", &patch.IframeEmbedding, true) },
-		func() error { return checkString("base_language", &patch.BaseLanguage, mostLanguage) },
+		func() error {
+			if err := checkString("base_language", &patch.BaseLanguage, mostLanguage); err != nil || patch.BaseLanguage.Value == "" {
+				return err
+			}
+			return judged(survey.CheckLanguage(patch.BaseLanguage.Value))
+		},
 		func() error { return checkContent(&patch.FormContent, survey.FormContent) },
 	)
 }
