@@ -1,0 +1,74 @@
+// Package definition judges the filters of flags and the trees of cohorts that
+// somebody sends, and answers what stored ones mean to each other. It is pure: it
+// reads no storage.
+//
+//	w := definition.NewWorld(definition.Project{Flags: flags, Cohorts: cohorts})
+//	merged, err := definition.Merge(stored, change)
+//	…
+//	filters, err := definition.Filters(merged, definition.Subject{ID: id, Key: key}, w)
+//
+// [Filters] and [CohortFilters] check and normalize. [Merge], [WithPayload],
+// [WithEnrollment], [WithCohortNames] and [RemoteConfig] change what is stored;
+// [Type], [Variants], [GroupBased], [FullyRolledOut] and [Payload] look at it. What
+// refers to what is told by [References], [Dependencies], [Dependents],
+// [CohortReferences] and [CohortUsers].
+//
+// # Errors
+//
+// What is refused is an error of package fault with the attribute filters. Its
+// detail begins with where in the filters the fault is, shows the value, and says
+// what is allowed:
+//
+//	groups/0/rollout_percentage: must be a number from 0 to 100, not "50"
+//
+// There is one error, the first that is found. Payloads are never shown. All other
+// errors are failures of the engine, such as package flags without SHA-1.
+//
+// # What is refused
+//
+// The rules are those of management.md §13.5 and §13.10. After them the linter of
+// package flags has the last word: filters that are accepted compile without
+// problems at the level of errors. Where the rules leave room, this holds:
+//
+//   - All operators and types of evaluation.md are accepted, also those that
+//     management.md does not list: starts_with, ends_with, between, their opposites,
+//     and person_metadata.
+//   - Every operator but is_set and is_not_set needs a value; gt, gte, lt, lte,
+//     between and not_between need numbers, or texts of numbers; starts_with and
+//     ends_with need text, as icontains does.
+//   - A cohort takes only in and not_in, a flag only flag_evaluates_to.
+//   - Flags may be depended on in condition sets about groups, too.
+//   - Shares of variants must sum to 100 exactly, but for what float64 does to sums:
+//     three times 33.33 is refused.
+//   - A payload that is a text must contain JSON: "text" is refused, "\"text\"" is
+//     not.
+//   - Texts must not contain NUL, which databases refuse, and numbers must fit into
+//     float64.
+//   - At most 256 KiB ([Project].MaxBytes), before and after normalization; 64 levels
+//     of nesting; 1000 condition sets, each with 1000 properties; 500 variants.
+//
+// # How filters are stored
+//
+// As compact JSON whose members have a fixed order, and that means to the engine
+// what was sent. Members that are null are left out, except an
+// aggregation_group_type_index of a condition set, where null means persons. A
+// condition set always has properties. min and max become gte and lte. Numbers as
+// keys become text. Payloads become texts that contain JSON. Ids of cohorts become
+// integers. A property of a group gets the group_type_index of its condition set. A
+// dependency is stored by the id of the flag; who sends the flag's key gets its id
+// stored. super_groups and holdout_groups become feature_enrollment and holdout
+// where they mean the same (decision 10).
+//
+// Of what the engine does not need, description and sort_key of a condition set are
+// kept, if they are text, and negation, if it is true: it counts in cohorts only.
+// Unknown members are dropped, and so are users_affected, label, cohort_name and
+// dependency_chain, which others compute.
+//
+// # Cost
+//
+// To judge filters takes time for the filters, for the cohorts that they reach, and
+// for the dependencies of the flags that they depend on; the size of the project does
+// not matter. [NewWorld] takes a look-up entry for each flag and cohort. [Dependents]
+// and [CohortUsers] search the project, and so does CohortFilters when a cohort has
+// behavioral criteria.
+package definition
