@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,6 +86,7 @@ func FuzzCohortFilters(f *testing.F) {
 // What reads stored filters takes anything.
 func FuzzStored(f *testing.F) {
 	seed(f)
+	f.Add([]byte(strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		w := definition.NewWorld(definition.Project{
 			Flags:   []definition.Flag{{ID: 1, Key: "a", Active: true, Filters: raw}, {ID: 2, Key: "base", Active: true, Filters: raw}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -26,9 +27,10 @@ func modelOf(filters json.RawMessage, key string) flags.Filters {
 	return d.Flags[0].Filters
 }
 
-// orEmpty returns an empty object for what is not JSON.
+// orEmpty returns an empty object for what is not JSON, or nested deeper than
+// anything that this package returns.
 func orEmpty(raw json.RawMessage) json.RawMessage {
-	if !json.Valid(raw) {
+	if _, err := jsonscan.Parse(raw, maxDepth); err != nil {
 		return json.RawMessage("{}")
 	}
 	return raw
