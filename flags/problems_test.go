@@ -1,10 +1,14 @@
 package flags_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
@@ -265,5 +269,39 @@ func TestDependencyChains(t *testing.T) {
 	s = compiled(t, chain(n, "nowhere"))
 	if r, err := s.Flag("f0", &flags.Request{}); err != nil || r.Reason.Code != flags.ReasonMissingFlag {
 		t.Errorf("a chain to nowhere: %+v, %v; want %s", r, err, flags.ReasonMissingFlag)
+	}
+}
+
+// TestManyClasses: patterns whose classes are long when written out cost no more
+// than the limit of all of them, however many there are; what comes after it fails
+// its flag and is reported.
+func TestManyClasses(t *testing.T) {
+	condition := func(i int) flags.Condition {
+		pattern := strconv.Itoa(i) + strings.Repeat(`[\W\S]`, 150)
+		value, err := json.Marshal(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return flags.Condition{Properties: []flags.Filter{{Key: "a", Operator: "regex", Value: value}}}
+	}
+	d := &flags.Definitions{Flags: []flags.Flag{
+		{ID: 1, Key: "few", Active: true, Filters: flags.Filters{Groups: []flags.Condition{condition(0)}}},
+		{ID: 2, Key: "many", Active: true},
+	}}
+	for i := range 100 {
+		d.Flags[1].Filters.Groups = append(d.Flags[1].Filters.Groups, condition(1+i))
+	}
+	s, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]bool)
+	for _, p := range s.Problems() {
+		if errors.Is(p, flags.ErrTooLarge) {
+			found[p.Flag] = true
+		}
+	}
+	if want := map[string]bool{"many": true}; !cmp.Equal(found, want) {
+		t.Errorf("flags with patterns that are too large: %v, want %v", found, want)
 	}
 }

@@ -12,11 +12,12 @@ import (
 
 // Limits of regular expressions. A pattern costs its program for every
 // character it is matched against, so programs are bounded one by one, and
-// their memory in all.
+// their memory and the text to parse in all.
 const (
 	maxPattern        = 4 << 10  // bytes of one pattern
 	maxProgram        = 10_000   // instructions of one pattern
 	maxRegexpsMemory  = 64 << 20 // bytes of all, estimated
+	maxRegexpsText    = 4 << 20  // bytes of all, rewritten
 	bytesInstruction  = 80
 	bytesClassElement = 4
 )
@@ -31,6 +32,7 @@ var (
 type regexpBuilder struct {
 	done   map[string]regexpResult
 	memory int
+	text   int // bytes of rewritten patterns
 }
 
 type regexpResult struct {
@@ -67,6 +69,9 @@ func (b *regexpBuilder) compileNew(pattern string, engine func(string) (Matcher,
 		return guarded{m}, nil
 	}
 	rewritten := unicodeClasses(pattern)
+	if b.text += len(rewritten); b.text > maxRegexpsText {
+		return nil, fmt.Errorf("%w: all patterns together have more than %d MiB, classes written out", errRegexTooLarge, maxRegexpsText>>20)
+	}
 	parsed, err := syntax.Parse(rewritten, syntax.Perl)
 	if err != nil {
 		if beyondRE2(pattern) {

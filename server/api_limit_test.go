@@ -72,7 +72,7 @@ func TestAPILimit(t *testing.T) {
 		})
 	}
 	t.Run("none", func(t *testing.T) {
-		a := newAPI(t, apiSetup{server: func(c *server.Config) { c.ManagementLimit = server.ManagementLimit{-1, -1, -1} }})
+		a := newAPI(t, apiSetup{server: func(c *server.Config) { c.ManagementLimit = server.ManagementLimit{-1, -1, -1, -1} }})
 		for range 5000 {
 			a.ok(api("GET", "/api/users/@me/hedgehog_config", ""))
 		}

@@ -65,8 +65,12 @@ func (s *Server) definitions(x *exchange, cohorts bool) error {
 	if cohorts {
 		render = p.Published.definitions
 	}
+	d, err := render()
+	if err != nil {
+		return err
+	}
 	x.w.Header()["Cache-Control"] = revalidate
-	return x.respondDocument(typeJSON, render())
+	return x.respondDocument(typeJSON, d)
 }
 
 // remoteConfig answers with the payload of a flag, which is the text of JSON

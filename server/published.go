@@ -49,7 +49,7 @@ type EarlyAccessFeature struct {
 // Published is a [Publication] as it is sent: rendered once, whoever asks how
 // often. It is safe for concurrent use.
 type Published struct {
-	definitions, inlined func() document // nil: there are none
+	definitions, inlined func() (document, error) // nil: there are none
 	surveys              document
 	earlyAccess          []EarlyAccessFeature
 	config, script       document
@@ -71,11 +71,12 @@ func newDocument(body []byte) document {
 func Publish(p Publication) (*Published, error) {
 	out := &Published{earlyAccess: slices.Clone(p.EarlyAccess)}
 	if p.Definitions != nil {
-		render := func(inline bool) func() document {
-			return sync.OnceValue(func() document {
-				return newDocument(wire.AppendDefinitions(nil, p.Definitions, wire.DefinitionsOptions{
+		render := func(inline bool) func() (document, error) {
+			return sync.OnceValues(func() (document, error) {
+				body, err := wire.AppendDefinitions(nil, p.Definitions, wire.DefinitionsOptions{
 					Project: p.Project, InlineCohorts: inline, Hide: p.Hide,
-				}))
+				})
+				return newDocument(body), err
 			})
 		}
 		out.definitions, out.inlined = render(false), render(true)
