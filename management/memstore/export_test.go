@@ -11,5 +11,5 @@ func (s *Store) Buckets() int {
 func (s *Store) Captured() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.events) + len(s.seen) + len(s.ids) + len(s.people) + len(s.types) + len(s.groups) + len(s.cohorts)
+	return len(s.events) + len(s.seen) + len(s.ids) + len(s.people) + len(s.types) + len(s.groups) + len(s.cohorts) + len(s.deleted)
 }

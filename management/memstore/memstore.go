@@ -34,8 +34,12 @@ type Store struct {
 	ids     map[persons.DistinctID]*person
 	people  map[uuid.UUID]*person
 	types   map[int64][]string
-	groups  map[persons.Group]json.RawMessage
+	groups  map[persons.Group]group
 	cohorts map[cohortKey]map[uuid.UUID]bool
+
+	// deleted are distinct IDs of persons who were deleted with their events:
+	// how many events of the project are concerned, the first ones.
+	deleted map[persons.DistinctID]int
 }
 
 var (
@@ -71,6 +75,11 @@ type person struct {
 	overrides map[string]string // hash keys by flag key
 }
 
+type group struct {
+	properties json.RawMessage
+	created    time.Time
+}
+
 // init makes the maps; callers hold the lock.
 func (s *Store) init() {
 	if s.seen == nil {
@@ -78,7 +87,8 @@ func (s *Store) init() {
 		s.events, s.seen = make(map[int64][]capture.Event), make(map[eventKey]bool)
 		s.ids, s.people = make(map[persons.DistinctID]*person), make(map[uuid.UUID]*person)
 		s.types = make(map[int64][]string)
-		s.groups, s.cohorts = make(map[persons.Group]json.RawMessage), make(map[cohortKey]map[uuid.UUID]bool)
+		s.groups, s.cohorts = make(map[persons.Group]group), make(map[cohortKey]map[uuid.UUID]bool)
+		s.deleted = make(map[persons.DistinctID]int)
 	}
 }
 
@@ -134,8 +144,8 @@ func (s *Store) apply(events []capture.Event, keep func(i int) bool) {
 		}
 	}
 	for g := range u.Groups() {
-		if properties, ok := s.groups[g]; ok {
-			u.SetGroup(g, properties)
+		if stored, ok := s.groups[g]; ok {
+			u.SetGroup(g, stored.properties)
 		}
 	}
 	for i := range events {
@@ -143,10 +153,12 @@ func (s *Store) apply(events []capture.Event, keep func(i int) bool) {
 			u.Apply(i)
 		}
 	}
-	s.write(u.Changes())
+	if len(events) > 0 {
+		s.write(u.Changes(), events[0].Received)
+	}
 }
 
-func (s *Store) write(c persons.Changes) {
+func (s *Store) write(c persons.Changes, now time.Time) {
 	get := func(id uuid.UUID) *person {
 		if s.people[id] == nil {
 			s.people[id] = &person{Person: persons.Person{ID: id}, overrides: make(map[string]string)}
@@ -184,7 +196,11 @@ func (s *Store) write(c persons.Changes) {
 		s.types[t.Project] = append(s.types[t.Project], t.Name)
 	}
 	for _, g := range c.Groups {
-		s.groups[g.Group] = g.Properties
+		created := now
+		if old, ok := s.groups[g.Group]; ok {
+			created = old.created
+		}
+		s.groups[g.Group] = group{g.Properties, created}
 	}
 }
 
@@ -230,7 +246,7 @@ func (s *Store) PersonCreated(_ context.Context, project int64, distinctID strin
 func (s *Store) AppendGroup(_ context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return append(dst, s.groups[persons.Group{GroupType: persons.GroupType{Project: project, Name: groupType}, Key: groupKey}]...), nil
+	return append(dst, s.groups[persons.Group{GroupType: persons.GroupType{Project: project, Name: groupType}, Key: groupKey}].properties...), nil
 }
 
 // Overrides implements experience continuity (evaluation.md §12): it calls found
@@ -271,17 +287,14 @@ func (s *Store) AddCohortMembers(_ context.Context, project, cohort int64, disti
 	defer s.mu.Unlock()
 	s.init()
 	s.apply(management.Sightings(project, distinctIDs), func(int) bool { return true })
-	key := cohortKey{project, cohort}
-	if s.cohorts[key] == nil {
-		s.cohorts[key] = make(map[uuid.UUID]bool)
-	}
-	before := len(s.cohorts[key])
+	members := s.members(project, cohort)
+	before := len(members)
 	for _, id := range distinctIDs {
 		if p := s.ids[persons.DistinctID{Project: project, ID: id}]; p != nil {
-			s.cohorts[key][p.ID] = true
+			members[p.ID] = true
 		}
 	}
-	return len(s.cohorts[key]) - before, nil
+	return len(members) - before, nil
 }
 
 // RemoveCohortMembers implements [management.CohortMemberStore].

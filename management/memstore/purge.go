@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"time"
 
@@ -35,7 +34,8 @@ func (s *Store) purge(project int64) {
 	delete(s.events, project)
 	delete(s.types, project)
 	maps.DeleteFunc(s.seen, func(k eventKey, _ bool) bool { return k.project == project })
-	maps.DeleteFunc(s.groups, func(g persons.Group, _ json.RawMessage) bool { return g.Project == project })
+	maps.DeleteFunc(s.groups, func(g persons.Group, _ group) bool { return g.Project == project })
+	maps.DeleteFunc(s.deleted, func(id persons.DistinctID, _ int) bool { return id.Project == project })
 	maps.DeleteFunc(s.cohorts, func(k cohortKey, _ map[uuid.UUID]bool) bool { return k.project == project })
 	for id, p := range s.ids {
 		if id.Project == project {

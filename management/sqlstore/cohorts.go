@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -13,18 +14,29 @@ import (
 
 // AddCohortMembers implements [management.CohortMemberStore].
 func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
-	const most = 10_000 // in one transaction, in which nobody else can write
-	added := 0
-	for len(distinctIDs) > 0 {
-		part := distinctIDs[:min(len(distinctIDs), most)]
-		distinctIDs = distinctIDs[len(part):]
+	return inParts(distinctIDs, func(part []string) (int, error) {
 		n, err := db.addCohortMembers(ctx, project, cohort, part)
-		added += n
 		if err != nil {
-			return added, fmt.Errorf("add members of cohort %d: %w", cohort, db.fail(err))
+			return 0, fmt.Errorf("add members of cohort %d: %w", cohort, db.fail(err))
+		}
+		return n, nil
+	})
+}
+
+// mostMembers is how many members of a cohort come or go in one transaction, in
+// which nobody else can write.
+const mostMembers = 10_000
+
+// inParts calls f for parts of a list and returns the sum of what it returns.
+func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
+	for part := range slices.Chunk(list, mostMembers) {
+		n, err := f(part)
+		sum += n
+		if err != nil {
+			return sum, err
 		}
 	}
-	return added, nil
+	return sum, nil
 }
 
 func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
@@ -54,12 +66,7 @@ func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, disti
 		if members, err = t.personsOf(ctx, project, distinctIDs); err != nil {
 			return err
 		}
-		type member = uuid.UUID
-		added, err = t.insert(ctx, "cohort_member", []column{
-			integers("project_id", members, func(*member) int64 { return project }),
-			integers("cohort_id", members, func(*member) int64 { return cohort }),
-			uuids(&db.d, "person_id", members, func(m *member) uuid.UUID { return *m }),
-		}, "ON CONFLICT DO NOTHING", nil)
+		added, err = t.addMembers(ctx, project, cohort, members)
 		return err
 	})
 	db.caches.changed(&changes) // also after an error, whose outcome may be unknown
@@ -70,6 +77,15 @@ func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, disti
 		return 0, err
 	}
 	return int(added), nil
+}
+
+// addMembers makes persons members and returns how many were not.
+func (t *tx) addMembers(ctx context.Context, project, cohort int64, members []uuid.UUID) (int64, error) {
+	return t.insert(ctx, "cohort_member", []column{
+		integers("project_id", members, func(*uuid.UUID) int64 { return project }),
+		integers("cohort_id", members, func(*uuid.UUID) int64 { return cohort }),
+		uuids(&t.db.d, "person_id", members, func(m *uuid.UUID) uuid.UUID { return *m }),
+	}, "ON CONFLICT DO NOTHING", nil)
 }
 
 // personsOf returns the persons of distinct IDs, each once.
@@ -114,4 +130,51 @@ func (db *DB) RemoveCohortMembers(ctx context.Context, project, cohort int64, di
 		return 0, fmt.Errorf("remove members of cohort %d: %w", cohort, db.fail(err))
 	}
 	return int(removed), nil
+}
+
+// AddCohortPersons implements [management.CohortMemberStore], as the following do.
+func (db *DB) AddCohortPersons(ctx context.Context, project, cohort int64, ids []uuid.UUID) (int, error) {
+	return inParts(ids, func(part []uuid.UUID) (int, error) {
+		var added int64
+		err := db.about(ctx, project, func(t *tx) error {
+			members, err := t.existing(ctx, project, part)
+			if err != nil {
+				return err
+			}
+			added, err = t.addMembers(ctx, project, cohort, members)
+			return err
+		})
+		return db.members(part, added, "add persons to", cohort, err)
+	})
+}
+
+func (db *DB) RemoveCohortPersons(ctx context.Context, project, cohort int64, ids []uuid.UUID) (int, error) {
+	return inParts(ids, func(part []uuid.UUID) (int, error) {
+		var removed int64
+		err := db.about(ctx, project, func(t *tx) error {
+			removed = 0
+			return t.in(ctx, "DELETE FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND person_id IN (?) RETURNING 1",
+				[]any{project, cohort}, t.db.d.keys(part), func(*sql.Rows) error { removed++; return nil })
+		})
+		return db.members(part, removed, "remove persons from", cohort, err)
+	})
+}
+
+// members ends a change of the members of a cohort, of which n came or went.
+func (db *DB) members(changed []uuid.UUID, n int64, verb string, cohort int64, err error) (int, error) {
+	for _, id := range changed {
+		db.caches.member.drop(id)
+	}
+	if err != nil { // whose outcome may be unknown
+		return 0, fmt.Errorf("%s cohort %d: %w", verb, cohort, err)
+	}
+	return int(n), nil
+}
+
+func (db *DB) CountCohort(ctx context.Context, project, cohort int64) (int, error) {
+	var n int
+	err := db.read(ctx, "SELECT count(*) FROM cohort_member WHERE project_id = ? AND cohort_id = ?", []any{project, cohort}, func(r *sql.Rows) error {
+		return r.Scan(&n)
+	})
+	return n, wrap("count members of a cohort", err)
 }

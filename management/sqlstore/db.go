@@ -54,9 +54,12 @@ type DB struct {
 	writer writer        // of SQLite
 	turn   chan struct{} // full while a transaction of PostgreSQL changes accounts
 
-	mu       sync.Mutex
-	queries  map[string]*sql.Stmt // prepared, of SQLite
-	ingested map[int64]bool       // projects that are known to have events
+	ingested sync.Map // projects that are known to have events
+
+	// mu is held while a statement is prepared, which may have to wait for a
+	// transaction that writes: such a one must not wait for mu.
+	mu      sync.Mutex
+	queries map[string]*sql.Stmt // prepared, of SQLite
 }
 
 var (
@@ -79,7 +82,7 @@ var schema embed.FS
 func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o Options) (*DB, error) {
 	db := &DB{
 		reading: reading, writing: writing, d: d, o: o.withDefaults(),
-		queries: make(map[string]*sql.Stmt), ingested: make(map[int64]bool), turn: make(chan struct{}, 1),
+		queries: make(map[string]*sql.Stmt), turn: make(chan struct{}, 1),
 	}
 	db.accounts.db = db
 	db.caches = newCaches(db.o)

@@ -101,12 +101,8 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	if err != nil {
 		return err
 	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	for i := range events {
-		if project := events[i].Project; !db.ingested[project] {
-			db.ingested[project] = true
-		}
+	for _, project := range projectsOf(events) {
+		db.ingested.Store(project, true)
 	}
 	return nil
 }
@@ -192,10 +188,7 @@ func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []
 // markIngested notes that projects have events.
 func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 	for _, project := range projectsOf(events) {
-		t.db.mu.Lock()
-		known := t.db.ingested[project]
-		t.db.mu.Unlock()
-		if known {
+		if _, known := t.db.ingested.Load(project); known {
 			continue
 		}
 		if _, err := t.exec(ctx, "UPDATE project SET ingested_event = ? WHERE id = ? AND ingested_event = ?", true, project, false); err != nil {

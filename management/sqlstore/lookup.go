@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,7 +165,7 @@ func (db *DB) Overrides(ctx context.Context, project int64, distinctID, anonymou
 			}
 		}
 		if len(missing) > 0 {
-			if err := db.addOverrides(ctx, missing, anonymousID); err != nil {
+			if err := db.addOverrides(ctx, project, missing, anonymousID); err != nil {
 				return err
 			}
 			if own, err = db.hashKeys(ctx, person); err != nil {
@@ -223,14 +224,20 @@ type overrideRow struct {
 	flag   string
 }
 
-// addOverrides stores hash keys where there are none.
-func (db *DB) addOverrides(ctx context.Context, missing []overrideRow, hashKey string) error {
+// addOverrides stores hash keys where there are none. Persons that were merged or
+// deleted since they were looked up get nothing that would outlive them.
+func (db *DB) addOverrides(ctx context.Context, project int64, missing []overrideRow, hashKey string) error {
 	hashKey = strings.Clone(hashKey)
-	err := db.atomic(ctx, func(t *tx) error {
-		_, err := t.insert(ctx, "hash_key_override", []column{
-			uuids(&db.d, "person_id", missing, func(m *overrideRow) uuid.UUID { return m.person }),
-			texts("flag_key", missing, func(m *overrideRow) string { return m.flag }),
-			texts("hash_key", missing, func(*overrideRow) string { return hashKey }),
+	err := db.about(ctx, project, func(t *tx) error {
+		there, err := t.existing(ctx, project, collect(missing, func(m *overrideRow) uuid.UUID { return m.person }))
+		if err != nil {
+			return err
+		}
+		rows := slices.DeleteFunc(slices.Clone(missing), func(m overrideRow) bool { return !slices.Contains(there, m.person) })
+		_, err = t.insert(ctx, "hash_key_override", []column{
+			uuids(&db.d, "person_id", rows, func(m *overrideRow) uuid.UUID { return m.person }),
+			texts("flag_key", rows, func(m *overrideRow) string { return m.flag }),
+			texts("hash_key", rows, func(*overrideRow) string { return hashKey }),
 		}, "ON CONFLICT DO NOTHING", nil)
 		return err
 	})
@@ -238,7 +245,7 @@ func (db *DB) addOverrides(ctx context.Context, missing []overrideRow, hashKey s
 		db.caches.rows.drop(m.person)
 	}
 	if err != nil {
-		return fmt.Errorf("store hash keys: %w", db.fail(err))
+		return fmt.Errorf("store hash keys: %w", err)
 	}
 	return nil
 }

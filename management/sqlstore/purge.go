@@ -22,6 +22,7 @@ var leftovers = []leftover{
 	{"cohort_member", "project_id, cohort_id, person_id", "cohort_id", "cohort_id"},
 	{"group_entry", "project_id, type_index, group_key", "type_index", "type_index"},
 	{"group_type", "project_id, type_index", "type_index", "type_index"},
+	{"deleted_distinct_id", "project_id, distinct_id", "distinct_id", "distinct_id"},
 }
 
 // PurgeProjects implements [management.ProjectPurger]. A call is about one project
@@ -84,7 +85,11 @@ func (t *tx) purgeRows(ctx context.Context, project int64, l leftover) (int64, e
 		some = l.table + " WHERE project_id = ? ORDER BY " + l.postgresOrder + " LIMIT ?"
 		query = "DELETE FROM " + l.table + " WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + "))"
 	}
-	return t.exec(ctx, query, project, mostPurged)
+	n, err := t.exec(ctx, query, project, mostPurged)
+	if err != nil || l.table != "event" {
+		return n, err
+	}
+	return n, t.afterEvents(ctx)
 }
 
 // purgePersons deletes some distinct IDs with their persons, who may have others

@@ -1,0 +1,211 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// DeletePerson implements [management.PersonStore].
+func (db *DB) DeletePerson(ctx context.Context, project int64, id uuid.UUID, events bool) error {
+	var distinctIDs []string
+	err := db.about(ctx, project, func(t *tx) (err error) {
+		distinctIDs, err = t.deletePerson(ctx, project, id, events)
+		return err
+	})
+	db.caches.forget(project, id, distinctIDs) // also after an error, whose outcome may be unknown
+	if err != nil {
+		return fmt.Errorf("delete a person: %w", err)
+	}
+	return nil
+}
+
+// deletePerson deletes a person and returns the distinct IDs that it had.
+func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, events bool) ([]string, error) {
+	key := t.db.d.id(id)
+	n, err := t.exec(ctx, "DELETE FROM person WHERE id = ? AND project_id = ?", key, project)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, management.ErrNotFound
+	}
+	if events {
+		if err := t.queueEvents(ctx, key); err != nil {
+			return nil, err
+		}
+	}
+	for _, table := range []string{"hash_key_override", "cohort_member"} {
+		if _, err := t.exec(ctx, "DELETE FROM "+table+" WHERE person_id = ?", key); err != nil {
+			return nil, err
+		}
+	}
+	var distinctIDs []string
+	_, err = t.run(ctx, "DELETE FROM person_distinct_id WHERE person_id = ? RETURNING distinct_id", []any{key}, func(r *sql.Rows) error {
+		var distinctID string
+		err := r.Scan(&distinctID)
+		distinctIDs = append(distinctIDs, distinctID)
+		return err
+	})
+	return distinctIDs, err
+}
+
+// queueEvents has PurgeEvents delete the events of a person, those that are stored
+// now: the lock keeps others of the project away. What is queued already and is
+// being searched for begins anew, since there may be events behind the end of
+// that search.
+func (t *tx) queueEvents(ctx context.Context, person any) error {
+	_, err := t.exec(ctx, `INSERT INTO deleted_distinct_id (project_id, distinct_id, last_event)
+		SELECT project_id, distinct_id, (SELECT coalesce(max(id), 0) FROM event) FROM person_distinct_id WHERE person_id = ?
+		ON CONFLICT (project_id, distinct_id) DO UPDATE SET last_event = excluded.last_event, search = 0`, person)
+	return err
+}
+
+// forget removes a person that was deleted.
+func (c *caches) forget(project int64, id uuid.UUID, distinctIDs []string) {
+	for _, distinctID := range distinctIDs {
+		c.ids.drop(persons.DistinctID{Project: project, ID: distinctID})
+	}
+	c.people.drop(id)
+	c.rows.drop(id)
+	c.member.drop(id)
+}
+
+// mostSearched is how many events a call of PurgeEvents looks at. SQLite does that
+// without keeping others from writing.
+const mostSearched = 10_000
+
+// A search looks for the events of persons who were deleted, for all at once who
+// wait when it begins. It is told by its number from one that another process has
+// ended and replaced in the meantime.
+type search struct {
+	number   int64 // 0: it has not begun
+	searched int64 // up to this ID
+	last     int64 // the last ID to look at
+}
+
+// sought is a condition for the events that a search, its parameter, looks for.
+const sought = `EXISTS (SELECT 1 FROM deleted_distinct_id q WHERE q.project_id = event.project_id
+	AND q.distinct_id = event.distinct_id AND q.search = ? AND event.id <= q.last_event)`
+
+// PurgeEvents implements [management.PersonStore]. A call looks at ten thousand
+// events and deletes at most half as many. Several processes may call it at once,
+// but they do the same work.
+func (db *DB) PurgeEvents(ctx context.Context) (more bool, err error) {
+	var s search
+	queued := false
+	err = db.read(ctx, `SELECT search, searched, max(last_event) FROM deleted_distinct_id
+		GROUP BY search, searched ORDER BY search DESC LIMIT 1`, nil, func(r *sql.Rows) error {
+		queued = true
+		return r.Scan(&s.number, &s.searched, &s.last)
+	})
+	if err == nil && queued && s.number == 0 {
+		s, err = db.beginSearch(ctx)
+	}
+	if err != nil || !queued {
+		return false, wrap("search for events of deleted persons", err)
+	}
+	found, end, err := db.search(ctx, &s)
+	if err != nil {
+		return false, wrap("search for events of deleted persons", err)
+	}
+	err = db.atomic(ctx, func(t *tx) error {
+		if err := t.purgeEvents(ctx, s.number, found); err != nil {
+			return err
+		}
+		more, err = t.endSearch(ctx, &s, end)
+		return err
+	})
+	return more, wrap("delete events of deleted persons", db.fail(err))
+}
+
+// wrap adds what was done to an error, if there is one.
+func wrap(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// beginSearch begins a search for all that waits.
+func (db *DB) beginSearch(ctx context.Context) (search, error) {
+	s := search{number: 1 + rand.Int64N(math.MaxInt64)}
+	err := db.atomic(ctx, func(t *tx) error {
+		if _, err := t.exec(ctx, "UPDATE deleted_distinct_id SET search = ?, searched = 0 WHERE search = 0", s.number); err != nil {
+			return err
+		}
+		_, err := t.run(ctx, "SELECT coalesce(max(last_event), 0) FROM deleted_distinct_id WHERE search = ?", []any{s.number}, func(r *sql.Rows) error {
+			return r.Scan(&s.last)
+		})
+		return err
+	})
+	return s, db.fail(err)
+}
+
+// search returns events that a search finds, and up to which ID these are all.
+func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end int64, err error) {
+	looked := 0
+	err = db.read(ctx, "SELECT coalesce(max(id), 0), count(*) FROM (SELECT id FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?) AS part",
+		[]any{s.searched, s.last, mostSearched}, func(r *sql.Rows) error { return r.Scan(&end, &looked) })
+	if err != nil {
+		return nil, 0, err
+	}
+	if looked < mostSearched {
+		end = s.last
+	}
+	err = db.read(ctx, "SELECT id FROM event WHERE id > ? AND id <= ? AND "+sought+" ORDER BY id LIMIT ?",
+		[]any{s.searched, end, s.number, mostPurged}, func(r *sql.Rows) error {
+			var id int64
+			err := r.Scan(&id)
+			found = append(found, id)
+			return err
+		})
+	if len(found) == mostPurged {
+		end = found[mostPurged-1]
+	}
+	return found, end, err
+}
+
+// purgeEvents deletes events that a search has found, if it would still find them:
+// on SQLite an ID may belong to another event by now.
+func (t *tx) purgeEvents(ctx context.Context, search int64, found slice[int64]) error {
+	if len(found) == 0 {
+		return nil
+	}
+	if err := t.in(ctx, "DELETE FROM event WHERE "+sought+" AND id IN (?)", []any{search}, found, nil); err != nil {
+		return err
+	}
+	return t.afterEvents(ctx)
+}
+
+// endSearch notes how far a search has come, or that it has found everything, and
+// reports whether there is more to search for.
+func (t *tx) endSearch(ctx context.Context, s *search, end int64) (more bool, err error) {
+	if _, err := t.exec(ctx, "UPDATE deleted_distinct_id SET searched = ? WHERE search = ? AND searched = ?", end, s.number, s.searched); err != nil {
+		return false, err
+	}
+	if _, err := t.exec(ctx, "DELETE FROM deleted_distinct_id WHERE search = ? AND searched >= last_event", s.number); err != nil {
+		return false, err
+	}
+	_, err = t.run(ctx, "SELECT EXISTS (SELECT 1 FROM deleted_distinct_id)", nil, func(r *sql.Rows) error { return r.Scan(&more) })
+	return more, err
+}
+
+// afterEvents must be called by whoever has deleted events. SQLite gives the ID of
+// the newest event again when that is deleted, and what has it then must not be
+// taken for an event that was there before; PostgreSQL never gives an ID again.
+func (t *tx) afterEvents(ctx context.Context) error {
+	if t.pg != nil {
+		return nil
+	}
+	_, err := t.exec(ctx, `UPDATE deleted_distinct_id SET last_event = (SELECT coalesce(max(id), 0) FROM event)
+		WHERE last_event > (SELECT coalesce(max(id), 0) FROM event)`)
+	return err
+}

@@ -1,0 +1,53 @@
+package sqlstore
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// storable reports whether texts can be stored at all. Looking for others finds
+// nothing on SQLite, and is refused by PostgreSQL.
+func storable(texts ...string) bool {
+	for _, s := range texts {
+		if strings.Contains(s, "\x00") || !utf8.ValidString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// byBytes is a column of text in the order of its bytes, which is that of SQLite.
+func (d *Dialect) byBytes(column string) string {
+	if d.Postgres {
+		return column + ` COLLATE "C"`
+	}
+	return column
+}
+
+// begins is a condition that the text in a column begins with a prefix, in a form
+// for which an index can be used.
+func (d *Dialect) begins(column, prefix string) (condition string, args []any) {
+	column = d.byBytes(column)
+	if end := after(prefix); end != "" {
+		return column + " >= ? AND " + column + " < ?", []any{prefix, end}
+	}
+	return column + " >= ?", []any{prefix}
+}
+
+// after returns the first text, in the order of bytes, behind all those that begin
+// with a prefix; "" if there is none.
+func after(prefix string) string {
+	runes := []rune(prefix)
+	for i := len(runes) - 1; i >= 0; i-- {
+		switch r := runes[i]; {
+		case r == utf8.MaxRune:
+			continue
+		case r == 0xD7FF: // what follows is no character
+			runes[i] = 0xE000
+		default:
+			runes[i]++
+		}
+		return string(runes[:i+1])
+	}
+	return ""
+}
