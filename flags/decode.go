@@ -380,7 +380,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	defer func() { d.flag, d.fault = nil, nil }()
 
 	var filters, contexts, tags, key jsonscan.Value
-	var hasID bool
+	var hasID, remote bool
 	var name []byte
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{}
@@ -411,6 +411,9 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		case "ensure_experience_continuity":
 			p.name = "ensure_experience_continuity"
 			d.bool(&f.EnsureExperienceContinuity, p, v)
+		case "evaluate_remotely":
+			p.name = "evaluate_remotely"
+			d.bool(&remote, p, v)
 		case "bucketing_identifier":
 			p.name = "bucketing_identifier"
 			d.str(&f.BucketingIdentifier, p, v)
@@ -449,6 +452,10 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		return nil
 	}
 	f.Key = d.text(key)
+	if remote {
+		// Continuity is there for SDKs alone, so that they ask the server.
+		f.EnsureExperienceContinuity = false
+	}
 	if !hasID && f.fault == nil && !f.Deleted {
 		d.note(Warning, &path{name: "id"}, nil, "results will say id 0", errors.New("the flag has no id"))
 	}

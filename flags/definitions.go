@@ -44,7 +44,9 @@ type Flag struct {
 	Filters Filters `json:"filters"`
 
 	// EnsureExperienceContinuity keeps a person's bucket across identification
-	// (evaluation.md §12).
+	// (evaluation.md §12). Decode leaves it false where the document also says
+	// "evaluate_remotely": true, which is how this library tells SDKs, and only
+	// them, to ask the server (decisions.md 9).
 	EnsureExperienceContinuity bool `json:"ensure_experience_continuity,omitempty"`
 
 	// BucketingIdentifier is "device_id" for device bucketing; anything else
@@ -72,6 +74,9 @@ type Flag struct {
 	// flag is reported as failed wherever it would be evaluated.
 	fault *DefinitionError
 }
+
+// Err returns why [Decode] could not understand the flag, or nil.
+func (f *Flag) Err() error { return asError(f.fault) }
 
 // Filters is what decides a flag (evaluation.md §1.3).
 type Filters struct {
@@ -167,6 +172,10 @@ type Filter struct {
 	fault *DefinitionError
 }
 
+// Err returns why [Decode] could not understand the filter, or nil. It does not
+// judge filters that were made in Go; that is for [Compile].
+func (f *Filter) Err() error { return asError(f.fault) }
+
 // A Cohort is a set of persons (evaluation.md §5).
 type Cohort struct {
 	// Properties is the tree that decides membership. Nil: nobody.
@@ -183,6 +192,18 @@ type Cohort struct {
 	// fault is the reason why Decode could not understand the cohort. A flag
 	// that reaches it fails.
 	fault *DefinitionError
+}
+
+// Err returns why [Decode] could not understand the cohort, or nil. Leaves of
+// its tree have errors of their own.
+func (c *Cohort) Err() error { return asError(c.fault) }
+
+// asError keeps a nil fault from becoming an error that is not nil.
+func asError(fault *DefinitionError) error {
+	if fault == nil {
+		return nil
+	}
+	return fault
 }
 
 // A CohortNode is a group of nodes (Type "AND", "OR" or "property", which is
