@@ -1,5 +1,6 @@
-// Package wire reads the requests of POST /flags and writes its responses, for
-// any server: net/http, a function service, a test.
+// Package wire reads the requests of POST /flags and writes its responses, and
+// the definitions that SDKs poll, for any server: net/http, a function service, a
+// test.
 //
 //	var (
 //		query wire.Query
@@ -32,11 +33,19 @@
 // is valid JSON for every input. [AppendLegacy] writes the forms that older SDKs
 // ask for (evaluation.md §11.2).
 //
+// # Definitions
+//
+// [AppendDefinitions] writes the document from which SDKs evaluate flags by
+// themselves, and from which [flags.Decode] makes the same flags again. Flags that
+// an SDK would hash differently come with the order to ask the server.
+// [DefinitionsETag] lets clients fetch the document only when it has changed.
+//
 // # Memory and concurrency
 //
 // Parse, Fill and AppendResponse allocate nothing in steady state. The price is
 // that the strings of a [Request] are views of the body or of the Request's own
 // memory: they are valid until the body changes or the next Parse, and so is an
 // [flags.Input] that was filled from it. A Request serves one goroutine at a
-// time. Errors name fields, never their contents.
+// time. Errors name fields, never their contents. AppendDefinitions only reads the
+// definitions, so that it may be called concurrently while nobody changes them.
 package wire

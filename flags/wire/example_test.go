@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"fmt"
 	"log"
 	"strings"
@@ -44,4 +45,30 @@ func Example() {
 	// Output:
 	// phc_demo
 	// {"flags":{"beta":{"key":"beta","enabled":true … }}},"errorsWhileComputingFlags":false,"requestId":"r-1","evaluatedAt":1795176000000}
+}
+
+func ExampleAppendDefinitions() {
+	definitions, err := flags.Decode(strings.NewReader(`{"bucketing_hash":"xxhash64","flags":[{"id":1,"key":"beta","active":true,"version":3,
+		"filters":{"groups":[{"properties":[],"rollout_percentage":50}]}}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	document, err := wire.AppendDefinitions(nil, definitions, wire.DefinitionsOptions{Project: 7})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(wire.DefinitionsETag(document))
+	_, tail, _ := strings.Cut(string(document), `"evaluation_contexts":[],`)
+	fmt.Println(strings.Contains(string(document), `"ensure_experience_continuity":true`), tail)
+
+	// SDKs, which do not know the hash, ask the server. Decode knows better.
+	again, err := flags.Decode(bytes.NewReader(document))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(again.Flags[0].BucketingHash, again.Flags[0].EnsureExperienceContinuity)
+	// Output:
+	// W/"170f2c28de5ceefc"
+	// true "bucketing_hash":"xxhash64","evaluate_remotely":true}],"group_type_mapping":{},"cohorts":{}}
+	// xxhash64 false
 }

@@ -1,0 +1,424 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// maxDocument is how many bytes flags.Decode reads.
+const maxDocument = 64 << 20
+
+// DefinitionsOptions configure [AppendDefinitions].
+type DefinitionsOptions struct {
+	// Project is the team_id of each flag.
+	Project int64
+
+	// InlineCohorts makes the document that the older endpoint gives without
+	// send_cohorts: "cohorts" is empty, and instead of a cohort that consists of
+	// filters on the person alone a condition set has these filters. A cohort
+	// that is an OR makes a condition set of each of its branches, up to 50
+	// condition sets per flag; a condition set gets up to 1,000 filters. Other
+	// cohort filters stay, for which SDKs ask the server.
+	InlineCohorts bool
+
+	// Hide says which flags are not sent, such as those that only surveys use.
+	// Nil: none.
+	Hide func(*flags.Flag) bool
+}
+
+// AppendDefinitions appends the document that SDKs poll for local evaluation
+// (wire.md §5.2). Equal definitions give equal bytes, whatever order their flags
+// have.
+//
+// Flags are ordered by key. Left out are those that are deleted, hidden, without
+// a key, or have encrypted payloads, and of several with one key all but the
+// first. Flag dependencies have the key of their target and a dependency_chain:
+// the flags to evaluate in their order, the target last. It is empty, so that SDKs
+// ask the server, if there is a cycle, or if a flag of the chain does not exist or
+// is left out. Cohorts are sent if a flag needs them and they are not stored.
+//
+// SDKs are told to ask the server, by ensure_experience_continuity, for an active
+// flag that hashes with xxHash64 (decisions.md 9), that has an unknown
+// configuration language, or that [flags.Decode] did not understand.
+// evaluate_remotely goes with it unless the flag has continuity in fact, and
+// undoes it for Decode. A flag that was not understood has filters of version -1,
+// a configuration language that does not exist: it fails wherever it is evaluated.
+//
+// Decode makes of the document flags that evaluate as those of d, except where
+// they need what is left out. Payloads come out as the text of their JSON, which
+// is the form that SDKs expect.
+//
+// The error is not nil if d is nil, or if the document has more than the 64 MiB
+// that Decode reads (flags.ErrTooLarge). dst is then returned as it was.
+func AppendDefinitions(dst []byte, d *flags.Definitions, o DefinitionsOptions) ([]byte, error) {
+	if d == nil {
+		return dst, errors.New("wire: AppendDefinitions: definitions are nil")
+	}
+	w := document{
+		dst: dst, limit: len(dst) + maxDocument,
+		d: d, o: o, listing: list(d, o.Hide),
+		branches: make(map[int64][][]flags.Filter),
+	}
+	w.write()
+	if w.full() {
+		return dst, fmt.Errorf("%w: the document has more than %d bytes", flags.ErrTooLarge, maxDocument)
+	}
+	return w.dst, nil
+}
+
+// DefinitionsETag returns the entity tag of a document. It depends on nothing
+// but the bytes of the document.
+func DefinitionsETag(document []byte) string {
+	return fmt.Sprintf(`W/"%016x"`, xxhash.Sum64(document))
+}
+
+// A document is a definitions document that is being written.
+type document struct {
+	dst   []byte
+	limit int // of the length of dst
+	d     *flags.Definitions
+	o     DefinitionsOptions
+	*listing
+	branches map[int64][][]flags.Filter // of cohorts, see split
+}
+
+// full says that there is no point in going on.
+func (w *document) full() bool { return len(w.dst) > w.limit }
+
+func (w *document) raw(s string)    { w.dst = append(w.dst, s...) }
+func (w *document) text(s string)   { w.dst = text.AppendQuoted(w.dst, s) }
+func (w *document) bool(b bool)     { w.dst = strconv.AppendBool(w.dst, b) }
+func (w *document) integer(n int64) { w.dst = strconv.AppendInt(w.dst, n, 10) }
+
+// next writes a comma unless it is called for the first time with this first.
+func (w *document) next(first *bool) {
+	if !*first {
+		w.raw(",")
+	}
+	*first = false
+}
+
+func (w *document) texts(list []string) {
+	w.raw("[")
+	for i, s := range list {
+		if i > 0 {
+			w.raw(",")
+		}
+		w.text(s)
+	}
+	w.raw("]")
+}
+
+// number writes a percentage. JSON has no infinities, so they become the numbers
+// that come closest. NaN becomes the lowest number: no hash is below either.
+func (w *document) number(x float64) {
+	switch {
+	case math.IsNaN(x):
+		x = -math.MaxFloat64
+	case math.IsInf(x, 0):
+		x = math.Copysign(math.MaxFloat64, x)
+	}
+	format := byte('f')
+	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	w.dst = strconv.AppendFloat(w.dst, x, format, -1, 64)
+}
+
+// value writes the value of a filter in the compact form of package text, which
+// means the same to every operator and has no escapes or bytes that a strict
+// parser refuses. What is no JSON is null.
+func (w *document) value(v json.RawMessage) {
+	out, ok := text.AppendJSON(w.dst, v)
+	if !ok {
+		out = append(w.dst, "null"...)
+	}
+	w.dst = out
+}
+
+func (w *document) write() {
+	w.raw(`{"flags":[`)
+	first := true
+	for i, f := range w.flags {
+		if w.sent[i] && !w.full() {
+			w.next(&first)
+			w.flag(f)
+		}
+	}
+	w.raw(`],"group_type_mapping":{`)
+	first = true
+	for _, i := range slices.Sorted(maps.Keys(w.d.GroupTypes)) {
+		w.next(&first)
+		w.text(strconv.Itoa(i))
+		w.raw(":")
+		w.text(w.d.GroupTypes[i])
+	}
+	w.raw(`},"cohorts":{`)
+	if !w.o.InlineCohorts {
+		w.cohorts()
+	}
+	w.raw("}")
+	switch w.d.PropertyMatchingVersion {
+	case 0:
+	case 2:
+		w.raw(`,"property_matching_version":2`)
+	default:
+		w.raw(`,"property_matching_version":1`)
+	}
+	if w.d.MinimalFlagCalledEvents {
+		w.raw(`,"minimal_flag_called_events":true`)
+	}
+	w.raw("}")
+}
+
+// usesXXHash reports whether a flag hashes with xxHash64. The document has no
+// hash of its own, so that every flag without one uses SHA-1.
+func (w *document) usesXXHash(f *flags.Flag) bool {
+	return cmp.Or(f.BucketingHash, w.d.BucketingHash) == flags.HashXX64
+}
+
+func (w *document) flag(f *flags.Flag) {
+	xx := w.usesXXHash(f)
+	// An inactive flag is false for everyone, whatever it hashes with.
+	remote := f.Active && (xx || unusable(f))
+	w.raw(`{"id":`)
+	w.integer(f.ID)
+	w.raw(`,"team_id":`)
+	w.integer(w.o.Project)
+	w.raw(`,"name":`)
+	w.text(f.Name)
+	w.raw(`,"key":`)
+	w.text(f.Key)
+	w.raw(`,"filters":`)
+	if f.Err() != nil {
+		w.raw(`{"groups":[],"multivariate":null,"payloads":{},"version":-1}`)
+	} else {
+		w.filters(f)
+	}
+	w.raw(`,"deleted":false,"active":`)
+	w.bool(f.Active)
+	w.raw(`,"ensure_experience_continuity":`)
+	w.bool(f.EnsureExperienceContinuity || remote)
+	w.raw(`,"has_experiment":`)
+	w.bool(f.HasExperiment == nil || *f.HasExperiment)
+	w.raw(`,"version":`)
+	w.integer(int64(f.Version))
+	w.raw(`,"evaluation_runtime":`)
+	w.text(runtime.ParseRequirement(f.EvaluationRuntime).String())
+	w.raw(`,"bucketing_identifier":`)
+	if f.BucketingIdentifier == "device_id" {
+		w.raw(`"device_id"`)
+	} else {
+		w.raw(`"distinct_id"`)
+	}
+	w.raw(`,"evaluation_contexts":`)
+	w.texts(f.EvaluationContexts)
+	if xx {
+		w.raw(`,"bucketing_hash":"` + flags.HashXX64 + `"`)
+	}
+	if remote && !f.EnsureExperienceContinuity {
+		w.raw(`,"evaluate_remotely":true`)
+	}
+	w.raw("}")
+}
+
+func (w *document) filters(f *flags.Flag) {
+	w.raw(`{"groups":[`)
+	first := true
+	for c := range w.conditions(f) {
+		if w.full() {
+			return
+		}
+		w.next(&first)
+		w.condition(c)
+	}
+	w.raw(`],"multivariate":`)
+	if f.Filters.Multivariate == nil {
+		w.raw("null")
+	} else {
+		w.variants(f.Filters.Multivariate.Variants)
+	}
+	w.raw(`,"payloads":{`)
+	w.payloads(f.Filters.Payloads)
+	w.raw("}")
+	if i, ok := f.Filters.AggregationGroupTypeIndex.Index(); ok {
+		w.raw(`,"aggregation_group_type_index":`)
+		w.integer(int64(i))
+	}
+	if h := f.Filters.Holdout; h != nil {
+		w.raw(`,"holdout":{"id":`)
+		w.integer(h.ID)
+		w.raw(`,"exclusion_percentage":`)
+		w.number(h.ExclusionPercentage)
+		w.raw("}")
+	}
+	if f.Filters.EarlyExit {
+		w.raw(`,"early_exit":true`)
+	}
+	if f.Filters.FeatureEnrollment {
+		w.raw(`,"feature_enrollment":true`)
+	}
+	if v := f.Filters.Version; v != 0 && v != 1 {
+		w.raw(`,"version":`)
+		w.integer(int64(v))
+	}
+	w.raw("}")
+}
+
+func (w *document) condition(c *flags.Condition) {
+	w.raw(`{"properties":[`)
+	for i := range c.Properties {
+		if i > 0 {
+			w.raw(",")
+		}
+		w.filter(&c.Properties[i])
+	}
+	w.raw(`],"rollout_percentage":`)
+	if c.RolloutPercentage == nil {
+		w.raw("null")
+	} else {
+		w.number(*c.RolloutPercentage)
+	}
+	w.raw(`,"variant":`)
+	if c.Variant == nil {
+		w.raw("null")
+	} else {
+		w.text(*c.Variant)
+	}
+	if c.AggregationGroupTypeIndex != flags.Inherited {
+		w.raw(`,"aggregation_group_type_index":`)
+		if i, ok := c.AggregationGroupTypeIndex.Index(); ok {
+			w.integer(int64(i))
+		} else {
+			w.raw("null")
+		}
+	}
+	w.raw("}")
+}
+
+func (w *document) variants(list []flags.Variant) {
+	w.raw(`{"variants":[`)
+	for i, v := range list {
+		if i > 0 {
+			w.raw(",")
+		}
+		w.raw(`{"key":`)
+		w.text(v.Key)
+		w.raw(`,"name":`)
+		w.text(v.Name)
+		w.raw(`,"rollout_percentage":`)
+		w.number(v.RolloutPercentage)
+		w.raw("}")
+	}
+	w.raw("]}")
+}
+
+// payloads writes each payload as a string: the stored one, or the text of what
+// is stored as another kind of JSON. That text is Metadata.Payload of a result.
+func (w *document) payloads(payloads map[string]json.RawMessage) {
+	if len(payloads) == 0 {
+		return // most have none, and to sort nothing allocates
+	}
+	first := true
+	for _, key := range slices.Sorted(maps.Keys(payloads)) {
+		v, err := jsonscan.Parse(payloads[key], jsonscan.MaxDepth)
+		if err != nil || v.Kind() == jsonscan.Null || w.full() {
+			continue // null is no payload
+		}
+		w.next(&first)
+		w.text(key)
+		w.raw(":")
+		w.text(payloadText(v))
+	}
+}
+
+func payloadText(v jsonscan.Value) string {
+	if v.Kind() == jsonscan.String {
+		s, _ := text.Str(v)
+		return s
+	}
+	var b bytes.Buffer
+	// Parse has accepted v, so there is no error.
+	_ = json.Compact(&b, bytes.ToValidUTF8(v, []byte("\uFFFD")))
+	return b.String()
+}
+
+// unsupported is an operator that does not exist, in place of what was not
+// understood: a filter with it fails the flag that reaches it, a leaf makes the
+// cohort malformed, and SDKs ask the server.
+const (
+	unsupported = "unsupported"
+	unreadable  = `{"key":"","value":null,"operator":"` + unsupported + `","type":"person"}`
+)
+
+// filter writes a filter of a condition set.
+func (w *document) filter(fl *flags.Filter) {
+	if w.full() {
+		return
+	}
+	kind, operator := cmp.Or(fl.Type, "person"), fl.Operator
+	if fl.Err() != nil {
+		operator = unsupported
+	}
+	key, target := fl.Key, -1
+	id, hasID := int64(0), false
+	switch kind {
+	case "flag":
+		if target = w.target(fl); target >= 0 {
+			key = w.flags[target].Key
+		}
+	case "cohort":
+		key = "id"
+		id, hasID = cohortID(fl.Value)
+	}
+	w.raw(`{"key":`)
+	w.text(key)
+	w.raw(`,"value":`)
+	if hasID {
+		w.integer(id)
+	} else {
+		w.value(fl.Value)
+	}
+	w.operator(operator)
+	w.raw(`,"type":`)
+	w.text(kind)
+	if fl.GroupTypeIndex != nil {
+		w.raw(`,"group_type_index":`)
+		w.integer(int64(*fl.GroupTypeIndex))
+	}
+	if fl.Negation {
+		w.raw(`,"negation":true`)
+	}
+	if kind == "flag" {
+		w.raw(`,"dependency_chain":[`)
+		for i, n := range w.chain(target) {
+			if i > 0 {
+				w.raw(",")
+			}
+			w.text(w.flags[n].Key)
+		}
+		w.raw("]")
+	}
+	w.raw("}")
+}
+
+func (w *document) operator(name string) {
+	if name != "" {
+		w.raw(`,"operator":`)
+		w.text(name)
+	}
+}
