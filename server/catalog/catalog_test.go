@@ -1,0 +1,364 @@
+package catalog_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/server"
+	"github.com/flagstaff-go/flagstaff/server/catalog"
+)
+
+// A store is one in memory that can fail.
+type store struct {
+	*memstore.Store
+	broken     atomic.Bool
+	unwatched  atomic.Bool
+	watched    chan struct{} // closed once somebody watches
+	watchedOne sync.Once
+}
+
+var errBroken = errors.New("broken")
+
+func (s *store) Versions(ctx context.Context) (map[int64]int64, error) {
+	if s.broken.Load() {
+		return nil, errBroken
+	}
+	return s.Store.Versions(ctx)
+}
+
+func (s *store) Watch(ctx context.Context, changed func()) error {
+	if s.unwatched.Load() {
+		return errBroken
+	}
+	return s.Store.Watch(ctx, func() {
+		changed()
+		s.watchedOne.Do(func() { close(s.watched) })
+	})
+}
+
+type world struct {
+	*catalog.Catalog
+	t        *testing.T
+	store    *store
+	registry server.Registry
+	project  *management.Project
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, store: &store{Store: new(memstore.Store), watched: make(chan struct{})}}
+	o := management.NewOrganization("Acme")
+	w.ok(w.store.CreateOrganization(t.Context(), o))
+	w.project = management.NewProject(o, "Web")
+	w.ok(w.store.CreateProject(t.Context(), w.project))
+	var err error
+	w.Catalog, err = catalog.New(catalog.Config{Store: w.store, Registry: &w.registry, Interval: 10 * time.Millisecond})
+	w.ok(err)
+	w.ok(w.Refresh(t.Context()))
+	return w
+}
+
+func (w *world) ok(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// put stores a flag for everyone, or changes it.
+func (w *world) put(f *management.FeatureFlag, key, filters string) *management.FeatureFlag {
+	w.t.Helper()
+	if f == nil {
+		f = &management.FeatureFlag{Project: w.project.ID, Active: true, Version: 1}
+	}
+	f.Key, f.Filters = key, json.RawMessage(filters)
+	if f.ID == 0 {
+		w.ok(w.store.CreateFlag(w.t.Context(), f))
+	} else {
+		w.ok(w.store.UpdateFlag(w.t.Context(), f))
+	}
+	return f
+}
+
+const (
+	everyone = `{"groups":[{"properties":[],"rollout_percentage":100}]}`
+	nobody   = `{"groups":[{"properties":[],"rollout_percentage":0}]}`
+)
+
+// served returns the project with a key, nil if there is none.
+func (w *world) served(key string) *server.Project {
+	p, err := w.registry.Project(w.t.Context(), key)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// values are those of the flags that a key gets.
+func (w *world) values(key string) map[string]bool {
+	p := w.served(key)
+	if p == nil {
+		return nil
+	}
+	values := make(map[string]bool)
+	for key, r := range p.Flags.Snapshot().Evaluate(&flags.Request{DistinctID: "u"}).All() {
+		values[key] = r.Enabled
+	}
+	return values
+}
+
+func (w *world) want(key string, want map[string]bool) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.values(key)); diff != "" {
+		w.t.Errorf("flags of %s (-want +got)\n%s", key, diff)
+	}
+}
+
+// eventually waits for a change that another goroutine makes.
+func (w *world) eventually(what string, f func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !f(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%s does not happen", what)
+		}
+	}
+}
+
+func TestChangesAreServed(t *testing.T) {
+	w := newWorld(t)
+	w.want(w.project.APIKey, map[string]bool{})
+	evaluator := w.served(w.project.APIKey).Flags
+
+	f := w.put(nil, "a", everyone)
+	w.want(w.project.APIKey, map[string]bool{})
+	w.Changed(t.Context(), w.project.ID)
+	w.want(w.project.APIKey, map[string]bool{"a": true})
+
+	w.put(f, "a", nobody)
+	w.put(nil, "b", everyone)
+	w.Changed(t.Context(), w.project.ID)
+	w.want(w.project.APIKey, map[string]bool{"a": false, "b": true})
+
+	f.Deleted = true
+	w.put(f, "a", nobody)
+	w.Changed(t.Context(), w.project.ID)
+	w.want(w.project.APIKey, map[string]bool{"b": true})
+	if w.served(w.project.APIKey).Flags != evaluator {
+		t.Error("the project has another Evaluator, want the same for as long as it exists")
+	}
+}
+
+func TestProjectsComeAndGo(t *testing.T) {
+	w := newWorld(t)
+	w.put(nil, "a", everyone)
+	other := *w.project
+	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, management.NewProject(&management.Organization{}, "").UUID, "phc_other", ""
+	w.ok(w.store.CreateProject(t.Context(), &other))
+	w.ok(w.Refresh(t.Context()))
+	w.want("phc_other", map[string]bool{})
+	w.want(w.project.APIKey, map[string]bool{"a": true})
+
+	old := w.project.APIKey
+	evaluator := w.served(old).Flags
+	w.project.APIKey = "phc_new"
+	w.ok(w.store.UpdateProject(t.Context(), w.project))
+	w.ok(w.store.DeleteProject(t.Context(), other.ID))
+	w.ok(w.Refresh(t.Context()))
+	w.want(old, nil)
+	w.want("phc_other", nil)
+	w.want("phc_new", map[string]bool{"a": true})
+	if w.served("phc_new").Flags != evaluator {
+		t.Error("the project has another Evaluator after its key was changed")
+	}
+}
+
+// TestFailures: what cannot be read leaves what is served, and is read later.
+func TestFailures(t *testing.T) {
+	w := newWorld(t)
+	f := w.put(nil, "a", everyone)
+	w.ok(w.Refresh(t.Context()))
+	checked := w.served(w.project.APIKey).Checked()
+
+	w.store.broken.Store(true)
+	w.put(f, "a", nobody)
+	if err := w.Refresh(t.Context()); !errors.Is(err, errBroken) {
+		t.Errorf("Refresh = %v, want %v", err, errBroken)
+	}
+	w.Changed(t.Context(), w.project.ID)
+	w.want(w.project.APIKey, map[string]bool{"a": true})
+	if again := w.served(w.project.APIKey).Checked(); !again.Equal(checked) {
+		t.Errorf("Checked = %v after a failure, want %v", again, checked)
+	}
+	w.store.broken.Store(false)
+	w.ok(w.Refresh(t.Context()))
+	w.want(w.project.APIKey, map[string]bool{"a": false})
+
+	// One project that cannot be decoded does not hold up others.
+	other := *w.project
+	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, management.NewProject(&management.Organization{}, "").UUID, "phc_other", ""
+	w.ok(w.store.CreateProject(t.Context(), &other))
+	broken := w.put(nil, "b", `{"groups`)
+	own := w.project
+	w.project = &other
+	w.put(nil, "c", everyone)
+	if err := w.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "project 1") {
+		t.Errorf("Refresh = %v, want an error about project 1", err)
+	}
+	w.want("phc_other", map[string]bool{"c": true})
+	w.want(own.APIKey, map[string]bool{"a": false})
+	w.project = own
+	w.put(broken, "b", everyone)
+	w.ok(w.Refresh(t.Context()))
+	w.want(own.APIKey, map[string]bool{"a": false, "b": true})
+}
+
+func TestRunFollows(t *testing.T) {
+	for _, watching := range []bool{true, false} {
+		w := newWorld(t)
+		w.store.unwatched.Store(!watching)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		if watching {
+			<-w.store.watched
+		}
+		w.put(nil, "a", everyone)
+		w.eventually("the change", func() bool { return w.values(w.project.APIKey)["a"] })
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run = %v, want nil", err)
+		}
+	}
+}
+
+// TestPin: the flags of a project can be those of a file, and its surveys still
+// those of the store.
+func TestPin(t *testing.T) {
+	w := newWorld(t)
+	w.put(nil, "stored", everyone)
+	definitions, err := flags.Decode(strings.NewReader(`{"flags":[{"id":1,"key":"pinned","active":true,"filters":` + everyone + `}]}`))
+	w.ok(err)
+	if _, err := w.Pin(t.Context(), 99, source.Static{Definitions: definitions}); err == nil {
+		t.Error("Pin of a project that does not exist = nil, want an error")
+	}
+	if _, err := w.Pin(t.Context(), w.project.ID, source.File{Path: t.TempDir() + "/none.json"}); err == nil {
+		t.Error("Pin to a file that does not exist = nil, want an error")
+	}
+	loader, err := w.Pin(t.Context(), w.project.ID, source.Static{Definitions: definitions})
+	w.ok(err)
+	w.want(w.project.APIKey, map[string]bool{"pinned": true})
+	if checked := w.served(w.project.APIKey).Checked(); !checked.Equal(loader.Status().Checked) {
+		t.Errorf("Checked = %v, want that of the loader, %v", checked, loader.Status().Checked)
+	}
+	w.put(nil, "other", everyone)
+	survey := &management.Survey{ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Type: "popover", Created: time.Now()}
+	w.ok(w.store.CreateSurvey(t.Context(), survey))
+	w.ok(w.Refresh(t.Context()))
+	w.want(w.project.APIKey, map[string]bool{"pinned": true})
+	if got := w.get("/api/surveys/?token=" + w.project.APIKey); !strings.Contains(got, `"name":"NPS"`) {
+		t.Errorf("surveys = %s, want the stored one", got)
+	}
+}
+
+// get answers a request with a server on the registry.
+func (w *world) get(path string) string {
+	w.t.Helper()
+	s, err := server.New(server.Config{Projects: &w.registry})
+	w.ok(err)
+	recorder := httptest.NewRecorder()
+	s.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
+	if recorder.Code != http.StatusOK {
+		w.t.Fatalf("GET %s = %d %s", path, recorder.Code, recorder.Body)
+	}
+	return recorder.Body.String()
+}
+
+// TestPublished: what clients fetch follows the store, without what is hidden.
+func TestPublished(t *testing.T) {
+	w := newWorld(t)
+	linked := w.put(nil, "linked", everyone)
+	survey := &management.Survey{
+		ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Description: "internal note", Type: "popover",
+		Created: time.Now(), LinkedFlag: &linked.ID,
+	}
+	w.ok(w.store.CreateSurvey(t.Context(), survey))
+	feature := &management.EarlyAccessFeature{ID: w.project.UUID, Project: w.project.ID, Flag: linked.ID, Name: "Beta", Stage: "beta"}
+	w.ok(w.store.CreateEarlyAccessFeature(t.Context(), feature))
+	w.ok(w.Refresh(t.Context()))
+	for path, wants := range map[string][]string{
+		"/api/surveys/?token=":               {`"name":"NPS"`, `"linked_flag_key":"linked"`},
+		"/api/early_access_features/?token=": {`"flagKey":"linked"`, `"stage":"beta"`},
+	} {
+		got := w.get(path + w.project.APIKey)
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s = %s, want %s in it", path, got, want)
+			}
+		}
+		if strings.Contains(got, "internal note") {
+			t.Errorf("%s tells the description", path)
+		}
+	}
+	survey.Archived = true
+	w.ok(w.store.UpdateSurvey(t.Context(), survey))
+	w.ok(w.Refresh(t.Context()))
+	if got := w.get("/api/surveys/?token=" + w.project.APIKey); got != `{"surveys":[],"survey_config":null}` {
+		t.Errorf("surveys = %s, want none: the only one is archived", got)
+	}
+}
+
+func TestConcurrentChanges(t *testing.T) {
+	w := newWorld(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = w.Run(ctx) })
+	var writers sync.WaitGroup
+	const each = 20
+	for i := range 4 {
+		writers.Go(func() {
+			for n := range each {
+				f := &management.FeatureFlag{Project: w.project.ID, Active: true, Key: string(rune('a'+i)) + string(rune('a'+n)), Filters: json.RawMessage(everyone)}
+				if err := w.store.CreateFlag(ctx, f); err != nil {
+					t.Error(err)
+				}
+				w.Changed(ctx, w.project.ID)
+				if !w.values(w.project.APIKey)[f.Key] {
+					t.Errorf("flag %s is not served after Changed", f.Key)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	stop()
+	wg.Wait()
+	if n := len(w.values(w.project.APIKey)); n != 4*each {
+		t.Errorf("%d flags, want %d", n, 4*each)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	var registry server.Registry
+	for name, c := range map[string]catalog.Config{
+		"Store":    {Registry: &registry},
+		"Registry": {Store: new(memstore.Store)},
+		"Interval": {Store: new(memstore.Store), Registry: &registry, Interval: -1},
+	} {
+		if _, err := catalog.New(c); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("New without %s = %v, want an error that names it", name, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package catalog_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/server"
+	"github.com/flagstaff-go/flagstaff/server/catalog"
+)
+
+// A flag that is stored is served once the catalog has looked.
+func Example() {
+	ctx := context.Background()
+	store := new(memstore.Store)
+	first, err := management.Bootstrap(ctx, store, management.First{})
+	if err != nil {
+		panic(err)
+	}
+	var registry server.Registry
+	projects, err := catalog.New(catalog.Config{Store: store, Registry: &registry})
+	if err != nil {
+		panic(err)
+	}
+	err = store.CreateFlag(ctx, &management.FeatureFlag{
+		Project: first.Project.ID, Key: "new-checkout", Active: true,
+		Filters: json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":100}]}`),
+	})
+	if err != nil {
+		panic(err)
+	}
+	if err := projects.Refresh(ctx); err != nil {
+		panic(err)
+	}
+	project, err := registry.Project(ctx, first.Project.APIKey)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(project.Flags.Bool("new-checkout", &flags.Request{DistinctID: "u"}, false))
+	// Output: true
+}
