@@ -66,8 +66,11 @@ type leaders struct {
 
 // Lead implements [management.Leader].
 func (l *leaders) Lead(ctx context.Context, name string, f func(context.Context) error) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
 	if !l.begin(name) {
-		return false, ctx.Err()
+		return false, nil
 	}
 	defer l.end(name)
 	return true, f(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -111,6 +112,16 @@ func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
 		t.bump(project)
 		return nil
 	})
+}
+
+// lastCall returns when a flag was called if calls say something new of that.
+func lastCall(f *management.FeatureFlag, calls []management.FlagCall) *time.Time {
+	for _, c := range calls {
+		if c.Project == f.Project && c.Key == f.Key && !f.Deleted && (f.LastCalled == nil || c.At.Sub(*f.LastCalled) > management.LastCalledStep) {
+			return &c.At
+		}
+	}
+	return nil
 }
 
 func isFlag(project, id int64) func(*management.FeatureFlag) bool {

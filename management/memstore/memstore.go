@@ -97,20 +97,17 @@ func (s *Store) Write(ctx context.Context, events []capture.Event) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.store(events)
-	projects := make(map[int64]bool)
-	for i := range events {
-		projects[events[i].Project] = true
-	}
-	return s.noteEvents(ctx, projects)
+	// What is stored is not taken back.
+	return s.noteEvents(context.WithoutCancel(ctx), events, s.store(events))
 }
 
-// store stores the events that are new and applies them.
-func (s *Store) store(events []capture.Event) {
+// store stores the events that are new and applies them. It returns the projects
+// that have new group types.
+func (s *Store) store(events []capture.Event) map[int64]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.init()
-	s.apply(events, func(i int) bool {
+	return s.apply(events, func(i int) bool {
 		e := &events[i]
 		key := keyOf(e)
 		if s.seen[key] {
@@ -124,8 +121,9 @@ func (s *Store) store(events []capture.Event) {
 	})
 }
 
-// apply passes events through a Unit; keep says which.
-func (s *Store) apply(events []capture.Event, keep func(i int) bool) {
+// apply passes events through a Unit; keep says which. It returns the projects
+// that have new group types.
+func (s *Store) apply(events []capture.Event, keep func(i int) bool) map[int64]bool {
 	u := persons.NewUnit(events)
 	loaded := make(map[*person]*persons.Loaded)
 	for id := range u.DistinctIDs() {
@@ -153,9 +151,16 @@ func (s *Store) apply(events []capture.Event, keep func(i int) bool) {
 			u.Apply(i)
 		}
 	}
-	if len(events) > 0 {
-		s.write(u.Changes(), events[0].Received)
+	newTypes := make(map[int64]bool)
+	if len(events) == 0 {
+		return newTypes
 	}
+	changes := u.Changes()
+	s.write(changes, events[0].Received)
+	for _, t := range changes.GroupTypes {
+		newTypes[t.Project] = true
+	}
+	return newTypes
 }
 
 func (s *Store) write(c persons.Changes, now time.Time) {

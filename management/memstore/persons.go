@@ -81,7 +81,9 @@ func (s *Store) Persons(_ context.Context, project int64, f management.PersonFil
 }
 
 // begins reports whether a text begins with a prefix of whole characters.
-func begins(text, prefix string) bool { return strings.HasPrefix(text, prefix) && utf8.ValidString(prefix) }
+func begins(text, prefix string) bool {
+	return strings.HasPrefix(text, prefix) && utf8.ValidString(prefix)
+}
 
 func (s *Store) UpdatePerson(_ context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*management.Person, error) {
 	s.mu.Lock()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -124,14 +125,26 @@ func isProject(id int64) func(*management.Project) bool {
 	return func(p *management.Project) bool { return p.ID == id }
 }
 
-// noteEvents notes that there are events of projects.
-func (a *accounts) noteEvents(ctx context.Context, projects map[int64]bool) error {
-	news := func(p *management.Project) bool { return projects[p.ID] && !p.IngestedEvent }
-	if !a.tables().projects.has(news) {
+// noteEvents notes that there are events of projects, and when they say that flags
+// were called; newTypes are projects that have new group types.
+func (a *accounts) noteEvents(ctx context.Context, events []capture.Event, newTypes map[int64]bool) error {
+	projects := make(map[int64]bool)
+	for i := range events {
+		projects[events[i].Project] = true
+	}
+	calls := management.FlagCalls(events)
+	first := func(p *management.Project) bool { return projects[p.ID] && !p.IngestedEvent }
+	called := func(f *management.FeatureFlag) bool { return lastCall(f, calls) != nil }
+	now := a.tables()
+	if len(newTypes) == 0 && !now.projects.has(first) && !(len(calls) > 0 && now.flags.has(called)) {
 		return nil
 	}
 	return a.change(ctx, func(t *tables) error {
-		t.projects.edit(news, func(p *management.Project) { p.IngestedEvent = true })
+		t.projects.edit(first, func(p *management.Project) { p.IngestedEvent = true })
+		t.flags.edit(called, func(f *management.FeatureFlag) { f.LastCalled = lastCall(f, calls) })
+		for project := range newTypes {
+			t.bump(project)
+		}
 		return nil
 	})
 }

@@ -22,6 +22,8 @@ func (s *Store) PurgeProjects(ctx context.Context, before time.Time) (more bool,
 	s.purge(project)
 	err = s.change(ctx, func(t *tables) error {
 		t.deleted.remove(func(d *deletion) bool { return d.project == project })
+		t.versions = maps.Clone(t.versions)
+		delete(t.versions, project)
 		return nil
 	})
 	return len(list) > 1, err

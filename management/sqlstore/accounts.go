@@ -16,8 +16,9 @@ import (
 
 // accounts is a DB as a [management.Store], outside of transactions or in one.
 type accounts struct {
-	db *DB
-	t  *tx // nil outside
+	db    *DB
+	t     *tx  // nil outside
+	whole bool // a change that fails ends all
 }
 
 var _ management.Store = (*accounts)(nil)
@@ -37,18 +38,27 @@ func (a *accounts) together(ctx context.Context, f func(*accounts) error) error 
 		if err := a.live(); err != nil {
 			return err
 		}
+		if a.whole {
+			return f(a)
+		}
 		return a.t.savepoint(ctx, func() error { return f(a) })
 	}
 	var own error // of f, which fail must not explain
 	err := a.db.exclusive(ctx, func(t *tx) error {
 		defer func() { t.over = true }()
-		own = f(&accounts{a.db, t})
+		own = f(&accounts{db: a.db, t: t})
 		return own
 	})
 	if err == nil || own != nil {
 		return err
 	}
 	return fmt.Errorf("run a transaction: %w", a.db.fail(err))
+}
+
+// atOnce is together for an f that returns the first error, so that its changes
+// need not be undone one by one.
+func (a *accounts) atOnce(ctx context.Context, f func(*accounts) error) error {
+	return a.together(ctx, func(a *accounts) error { return f(&accounts{db: a.db, t: a.t, whole: true}) })
 }
 
 // errOver is the answer to who keeps the Store of a transaction.
@@ -100,6 +110,9 @@ func (a *accounts) change(ctx context.Context, f func(*tx) error) error {
 	if err := a.live(); err != nil {
 		return err
 	}
+	if a.whole {
+		return a.db.fail(f(a.t))
+	}
 	return a.db.fail(a.t.savepoint(ctx, func() error { return f(a.t) }))
 }
 
@@ -109,6 +122,12 @@ func (a *accounts) exec(ctx context.Context, query string, args ...any) (n int64
 		n, err = t.exec(ctx, query, args...)
 		return err
 	})
+	return n, err
+}
+
+// count returns the number that a query finds.
+func (a *accounts) count(ctx context.Context, query string, args ...any) (n int, err error) {
+	err = a.read(ctx, query, args, func(r *sql.Rows) error { return r.Scan(&n) })
 	return n, err
 }
 

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
@@ -56,8 +55,7 @@ func (a *accounts) Activities(ctx context.Context, f management.ActivityFilter, 
 	if len(conditions) > 0 {
 		where = "WHERE " + strings.Join(conditions, " AND ")
 	}
-	var total int
-	err := a.read(ctx, "SELECT count(*) FROM activity_log "+where, args, func(r *sql.Rows) error { return r.Scan(&total) })
+	total, err := a.count(ctx, "SELECT count(*) FROM activity_log "+where, args...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count activity: %w", err)
 	}

@@ -51,8 +51,14 @@ type DB struct {
 	o                Options
 	caches           caches
 
-	writer writer        // of SQLite
-	turn   chan struct{} // full while a transaction of PostgreSQL changes accounts
+	writer  writer        // of SQLite
+	turn    chan struct{} // full while a transaction of PostgreSQL changes accounts
+	leaders leaders
+
+	flagCalls flagCalls
+
+	poller poller // of SQLite
+	bumps  bumps  // of SQLite
 
 	ingested sync.Map // projects that are known to have events
 
@@ -86,6 +92,7 @@ func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o Options) (*
 	}
 	db.accounts.db = db
 	db.caches = newCaches(db.o)
+	db.flagCalls = newFlagCalls()
 	if err := db.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlstore: bring the schema up to date: %w", err), db.Close())
 	}
@@ -119,9 +126,10 @@ func (db *DB) migrate(ctx context.Context) error {
 	return err
 }
 
-// Close closes the database. It waits for what is under way.
+// Close closes the database. It waits for what is under way, except Watch and
+// Lead, whose contexts are to end before.
 func (db *DB) Close() error {
-	errs := []error{db.writer.close()}
+	errs := []error{db.writer.close(), db.poller.close()}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for query, s := range db.queries {

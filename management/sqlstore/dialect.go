@@ -23,6 +23,17 @@ type Dialect struct {
 
 	// Fault classifies an error of the driver.
 	Fault func(error) Fault
+
+	// Listen calls heard once it listens to a channel of PostgreSQL, and for
+	// each notification. It returns nil when ctx ends, and an error when the
+	// connection is lost.
+	Listen func(ctx context.Context, channel string, heard func()) error
+
+	// Lead runs f while it holds a lock, and reports whether it did, which it
+	// does not while another process has the lock of that name. If it loses
+	// the lock, it ends the context of f. Nil: no other process uses the
+	// database.
+	Lead func(ctx context.Context, name string, f func(context.Context) error) (led bool, err error)
 }
 
 // A Fault is what an error of a database means for who called.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // Write implements [capture.Sink]. If some of the events cannot be stored, the
@@ -58,6 +59,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	for i := range events {
 		hashes[i] = hashOf(&events[i])
 	}
+	calls := db.flagCalls.news(management.FlagCalls(events))
 	var (
 		changes persons.Changes
 		all     = true // take all events for new
@@ -88,6 +90,9 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 		if err := t.apply(ctx, &changes, events[0].Received); err != nil {
 			return err
 		}
+		if err := t.noteCalls(ctx, calls); err != nil {
+			return err
+		}
 		return t.markIngested(ctx, events)
 	}
 	err := db.atomic(ctx, store)
@@ -101,6 +106,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	if err != nil {
 		return err
 	}
+	db.flagCalls.stored(calls)
 	for _, project := range projectsOf(events) {
 		db.ingested.Store(project, true)
 	}

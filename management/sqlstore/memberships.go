@@ -45,9 +45,7 @@ func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) 
 	if len(organizations) == 0 {
 		return counts, nil
 	}
-	err := a.read(ctx, `SELECT m.organization_id, count(*)
-		FROM organization_membership m JOIN user_account u ON u.id = m.user_id
-		WHERE m.organization_id IN (?) AND u.is_active GROUP BY m.organization_id`, []any{idsOf(organizations)}, func(r *sql.Rows) error {
+	err := a.read(ctx, "SELECT id, member_count FROM organization WHERE id IN (?)", []any{idsOf(organizations)}, func(r *sql.Rows) error {
 		var id uuid.UUID
 		var n int
 		err := r.Scan(&id, &n)
@@ -61,7 +59,12 @@ func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) 
 }
 
 func (a *accounts) CreateMembership(ctx context.Context, m *management.Membership) error {
-	return memberships.insert(ctx, a, m)
+	return a.atOnce(ctx, func(a *accounts) error {
+		if err := memberships.insert(ctx, a, m); err != nil {
+			return err
+		}
+		return a.countMember(ctx, m.Organization, m.User, 1)
+	})
 }
 
 func (a *accounts) UpdateMembership(ctx context.Context, m *management.Membership) error {
@@ -69,5 +72,21 @@ func (a *accounts) UpdateMembership(ctx context.Context, m *management.Membershi
 }
 
 func (a *accounts) DeleteMembership(ctx context.Context, organization uuid.UUID, user int64) error {
-	return memberships.removeOne(ctx, a, "organization_id = ? AND user_id = ?", organization.String(), user)
+	return a.atOnce(ctx, func(a *accounts) error {
+		if err := memberships.removeOne(ctx, a, "organization_id = ? AND user_id = ?", organization.String(), user); err != nil {
+			return err
+		}
+		return a.countMember(ctx, organization, user, -1)
+	})
+}
+
+// countMember counts a user as a member of an organization, or no longer, if they
+// are active.
+func (a *accounts) countMember(ctx context.Context, organization uuid.UUID, user int64, n int) error {
+	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
+		WHERE id = ? AND EXISTS (SELECT 1 FROM user_account WHERE id = ? AND is_active = true)`, n, organization.String(), user)
+	if err != nil {
+		return fmt.Errorf("count a member: %w", err)
+	}
+	return nil
 }

@@ -157,6 +157,9 @@ func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error
 		if err != nil {
 			return err
 		}
+		if err := t.bumpGroupTypes(ctx, c.GroupTypes); err != nil {
+			return err
+		}
 	}
 	if len(c.Groups) > 0 {
 		_, err := t.insert(ctx, "group_entry", []column{

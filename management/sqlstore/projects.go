@@ -29,6 +29,8 @@ var projects = newTable(table[management.Project]{
 			{"timezone", &p.Timezone},
 			{"access_control", &p.AccessControl},
 			{"anonymize_ips", &p.AnonymizeIPs},
+			{"survey_config", document{&p.SurveyConfig}},
+			{"bucketing_hash", &p.BucketingHash},
 			{"created_at", stamp{d, &p.Created}},
 			{"updated_at", stamp{d, &p.Updated}},
 		}
@@ -42,6 +44,10 @@ func (a *accounts) Project(ctx context.Context, id int64) (*management.Project, 
 
 func (a *accounts) ProjectByKey(ctx context.Context, apiKey string) (*management.Project, error) {
 	return projects.one(ctx, a, "WHERE api_token = ?", apiKey)
+}
+
+func (a *accounts) ProjectBySecret(ctx context.Context, hash string) (*management.Project, error) {
+	return projects.one(ctx, a, "WHERE secret_token_hash = ? OR secret_token_prev_hash = ?", hash, hash)
 }
 
 func (a *accounts) ProjectsOf(ctx context.Context, organizations []uuid.UUID) ([]management.Project, error) {
@@ -58,15 +64,15 @@ func (a *accounts) Projects(ctx context.Context) ([]management.Project, error) {
 func (a *accounts) CreateProject(ctx context.Context, p *management.Project) error {
 	row := *p
 	row.IngestedEvent = false
-	if err := projects.insert(ctx, a, &row); err != nil {
-		return err
+	err := a.alter(ctx, projectsThemselves, func(a *accounts) error { return projects.insert(ctx, a, &row) })
+	if err == nil {
+		p.ID = row.ID
 	}
-	p.ID = row.ID
-	return nil
+	return err
 }
 
 func (a *accounts) UpdateProject(ctx context.Context, p *management.Project) error {
-	return projects.update(ctx, a, p)
+	return a.alter(ctx, projectsThemselves, func(a *accounts) error { return projects.update(ctx, a, p) })
 }
 
 func (a *accounts) DeleteProject(ctx context.Context, id int64) error {
@@ -84,8 +90,10 @@ func (a *accounts) deleteProjects(ctx context.Context, where string, arg any) (n
 			a.db.d.time(time.Now()), arg); err != nil {
 			return err
 		}
-		n, err = t.exec(ctx, "DELETE FROM project WHERE "+where, arg)
-		return err
+		if n, err = t.exec(ctx, "DELETE FROM project WHERE "+where, arg); err != nil || n == 0 {
+			return err
+		}
+		return t.bump(ctx, projectsThemselves)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("delete projects: %w", err)

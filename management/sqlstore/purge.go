@@ -23,6 +23,7 @@ var leftovers = []leftover{
 	{"group_entry", "project_id, type_index, group_key", "type_index", "type_index"},
 	{"group_type", "project_id, type_index", "type_index", "type_index"},
 	{"deleted_distinct_id", "project_id, distinct_id", "distinct_id", "distinct_id"},
+	{"project_version", "project_id", "project_id", "project_id"},
 }
 
 // PurgeProjects implements [management.ProjectPurger]. A call is about one project

@@ -82,6 +82,12 @@ func (tab *table[T]) one(ctx context.Context, a *accounts, tail string, args ...
 	return &list[0], nil
 }
 
+// page returns a part of a list.
+func page[T any](list []T, limit, offset int) []T {
+	list = list[min(offset, len(list)):]
+	return list[:min(limit, len(list))]
+}
+
 func (tab *table[T]) insert(ctx context.Context, a *accounts, v *T) error {
 	fields := tab.fields(&a.db.d, v)
 	var tail string

@@ -9,9 +9,10 @@ import (
 
 // A tx is a transaction that writes.
 type tx struct {
-	db   *DB
-	pg   *sql.Tx // on PostgreSQL
-	over bool    // nobody may use it any more
+	db     *DB
+	pg     *sql.Tx // on PostgreSQL
+	over   bool    // nobody may use it any more
+	bumped bool    // a version has grown, on SQLite
 }
 
 // atomic runs f in a transaction that writes. If it lost against another one, it
@@ -49,7 +50,7 @@ func (t *tx) lock(ctx context.Context, project int64) error {
 }
 
 // The classes of our advisory locks keep them apart from each other and from
-// those of others: "flag" and "acct".
+// those of others: "flag" and "acct". Package postgres has another.
 const (
 	projectLocks = 0x666c6167
 	accountLock  = 0x61636374
@@ -191,9 +192,14 @@ func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err err
 	if err := f(t); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, "COMMIT")
-	done = err == nil
-	return err
+	if _, err := t.exec(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	done = true
+	if t.bumped {
+		db.bumps.tell()
+	}
+	return nil
 }
 
 // mostStatements is how many prepared statements are kept. There are a few

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -66,9 +65,10 @@ func (a *accounts) UsersByID(ctx context.Context, ids []int64) ([]management.Use
 
 func (a *accounts) Users(ctx context.Context, f management.UserFilter, limit, offset int) ([]management.User, int, error) {
 	where, args := "WHERE is_active = true", []any{}
-	count, counted := countActive(f.Staff)
+	count, counted := "SELECT coalesce(sum(users), 0) FROM user_count", []any{}
 	if f.Staff != nil {
 		where, args = where+" AND is_staff = ?", append(args, *f.Staff)
+		count, counted = count+" WHERE is_staff = ?", append(counted, *f.Staff)
 	}
 	if f.ID != nil || f.Email != nil { // one user or none
 		if f.ID != nil {
@@ -79,8 +79,7 @@ func (a *accounts) Users(ctx context.Context, f management.UserFilter, limit, of
 		}
 		count, counted = "SELECT count(*) FROM user_account "+where, args
 	}
-	var total int
-	err := a.read(ctx, count, counted, func(r *sql.Rows) error { return r.Scan(&total) })
+	total, err := a.count(ctx, count, counted...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count users: %w", err)
 	}
@@ -91,35 +90,62 @@ func (a *accounts) Users(ctx context.Context, f management.UserFilter, limit, of
 	return list, total, err
 }
 
-// countActive is a query that counts active users, those who are staff or not
-// alone unless staff is nil. It looks at few of them: SQLite counts whole tables
-// without a look at their rows.
-func countActive(staff *bool) (query string, args []any) {
-	const (
-		all     = "SELECT (SELECT count(*) FROM user_account) - (SELECT count(*) FROM user_account WHERE is_active = false)"
-		staffed = "SELECT count(*) FROM user_account WHERE is_active = true AND is_staff = ?"
-	)
-	switch {
-	case staff == nil:
-		return all, nil
-	case *staff:
-		return staffed, []any{true}
-	default:
-		return all + " - (" + staffed + ")", []any{true}
-	}
-}
-
 func (a *accounts) CreateUser(ctx context.Context, u *management.User) error {
-	return users.insert(ctx, a, u)
+	return a.atOnce(ctx, func(a *accounts) error {
+		if err := users.insert(ctx, a, u); err != nil {
+			return err
+		}
+		return a.countUser(ctx, u, 1)
+	})
 }
 
 func (a *accounts) UpdateUser(ctx context.Context, u *management.User) error {
-	return users.update(ctx, a, u)
+	return a.atOnce(ctx, func(a *accounts) error {
+		before, err := a.User(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		if err := users.update(ctx, a, u); err != nil {
+			return err
+		}
+		if before.Active == u.Active && before.Staff == u.Staff {
+			return nil
+		}
+		if err := a.countUser(ctx, before, -1); err != nil {
+			return err
+		}
+		return a.countUser(ctx, u, 1)
+	})
 }
 
 // DeleteUser leaves it to the foreign keys to delete what is theirs.
 func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
-	return users.removeOne(ctx, a, "id = ?", id)
+	return a.atOnce(ctx, func(a *accounts) error {
+		before, err := a.User(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := a.countUser(ctx, before, -1); err != nil {
+			return err
+		}
+		return users.removeOne(ctx, a, "id = ?", id)
+	})
+}
+
+// countUser counts a user, also as a member, or no longer, if they are active.
+func (a *accounts) countUser(ctx context.Context, u *management.User, n int) error {
+	if !u.Active {
+		return nil
+	}
+	if _, err := a.exec(ctx, "UPDATE user_count SET users = users + ? WHERE is_staff = ?", n, u.Staff); err != nil {
+		return fmt.Errorf("count a user: %w", err)
+	}
+	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
+		WHERE id IN (SELECT organization_id FROM organization_membership WHERE user_id = ?)`, n, u.ID)
+	if err != nil {
+		return fmt.Errorf("count a member: %w", err)
+	}
+	return nil
 }
 
 var scenes = newTable(table[management.Scene]{

@@ -17,7 +17,8 @@ func testProjectRecords(t *testing.T, s *suite) {
 	full := management.Project{
 		UUID: uuid.New(), Organization: acme.ID, Name: strings.Repeat("é", 200), APIKey: "phc_full", SecretHash: management.HashKey("phs_full"),
 		SecretPrevHash: management.HashKey("phs_before"), Timezone: "Europe/Zurich", AnonymizeIPs: true, SnippetOnboarding: true,
-		Onboarding: json.RawMessage(`{"flags":true,"n":1.50}`), Demo: true, AccessControl: true, Created: s.now.Add(time.Hour), Updated: s.now,
+		Onboarding: json.RawMessage(`{"flags":true,"n":1.50}`), Demo: true, AccessControl: true,
+		SurveyConfig: json.RawMessage(`{"appearance":{"zIndex":1.50}}`), BucketingHash: "xxhash64", Created: s.now.Add(time.Hour), Updated: s.now,
 	}
 	wantAllSet(t, full, "ID", "IngestedEvent")
 	bare := management.Project{UUID: uuid.New(), Organization: other.ID, APIKey: "phc_bare", Created: s.now, Updated: s.now}
@@ -38,7 +39,13 @@ func testProjectRecords(t *testing.T, s *suite) {
 			for _, p := range []*management.Project{&full, &bare, &third} {
 				want(t, "Project", p)(store.Project(ctx, p.ID))
 				want(t, "ProjectByKey", p)(store.ProjectByKey(ctx, p.APIKey))
+				for _, hash := range []string{p.SecretHash, p.SecretPrevHash} {
+					if hash != "" {
+						want(t, "ProjectBySecret", p)(store.ProjectBySecret(ctx, hash))
+					}
+				}
 			}
+			wantErr(t, "ProjectBySecret without one", management.ErrNotFound)(store.ProjectBySecret(ctx, ""))
 			want(t, "Projects", list{full, bare, third})(store.Projects(ctx))
 		}
 	}
@@ -53,6 +60,7 @@ func testProjectRecords(t *testing.T, s *suite) {
 	want(t, "ProjectsOf none", list(nil))(s.ProjectsOf(ctx, nil))
 	wantErr(t, "Project that is unknown", management.ErrNotFound)(s.Project(ctx, 99))
 	wantErr(t, "ProjectByKey that is unknown", management.ErrNotFound)(s.ProjectByKey(ctx, "phc_nobody"))
+	wantErr(t, "ProjectBySecret that is unknown", management.ErrNotFound)(s.ProjectBySecret(ctx, management.HashKey("phs_nobody")))
 
 	for _, tt := range []struct {
 		name string

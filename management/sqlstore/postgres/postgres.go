@@ -39,7 +39,9 @@ func Open(ctx context.Context, dsn string, o sqlstore.Options) (*sqlstore.DB, er
 		db.SetConnMaxIdleTime(5 * time.Minute)
 		return db
 	}
-	db, err := sqlstore.New(ctx, pool(max(8, 4*runtime.GOMAXPROCS(0))), pool(4), sqlstore.Dialect{Postgres: true, Fault: fault}, o)
+	own := sessions{config}
+	dialect := sqlstore.Dialect{Postgres: true, Fault: fault, Listen: own.listen, Lead: own.lead}
+	db, err := sqlstore.New(ctx, pool(max(8, 4*runtime.GOMAXPROCS(0))), pool(4), dialect, o)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: open %s: %w", config.Database, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -35,20 +34,15 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, e
 		"wal_autocheckpoint(4000)", // pages, 16 MB: fewer copies of pages that change often
 	}}
 	reader := url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)", "cache_size(-16384)"}}
-	name := "file:" + (&url.URL{Path: path}).EscapedPath()
+	name := uri(path)
+	dialect := sqlstore.Dialect{Fault: fault, Lead: leader{path}.lead}
 	if path == Memory {
+		dialect.Lead = nil
 		name = "file:/flagstaff-" + strconv.FormatInt(memories.Add(1), 10)
 		writer = url.Values{"vfs": {"memdb"}, "_pragma": {"busy_timeout(10000)", "foreign_keys(1)"}}
 		reader.Set("vfs", "memdb")
-	} else {
-		// SQLite would create it for everybody to read.
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("sqlite: %w", err)
-		}
-		if err := f.Close(); err != nil {
-			return nil, fmt.Errorf("sqlite: %w", err)
-		}
+	} else if err := create(path); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	writing, err := sql.Open("sqlite", name+"?"+writer.Encode())
 	if err != nil {
@@ -62,18 +56,19 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, e
 	// memory, which ends with its last connection.
 	writing.SetMaxOpenConns(2)
 	writing.SetMaxIdleConns(2)
-	n := max(4, runtime.GOMAXPROCS(0))
+	n := max(4, runtime.GOMAXPROCS(0)) + 1 // for Watch
 	reading.SetMaxOpenConns(n)
 	reading.SetMaxIdleConns(n)
-	db, err := sqlstore.New(ctx, reading, writing, sqlstore.Dialect{Fault: fault}, o)
+	db, err := sqlstore.New(ctx, reading, writing, dialect, o)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	return db, nil
 }
 
-// The primary result codes of SQLite that are somebody's fault.
+// The primary result codes of SQLite that say whose fault it is.
 const (
+	busy       = 5
 	tooBig     = 18
 	constraint = 19
 	mismatch   = 20
@@ -82,14 +77,7 @@ const (
 )
 
 func fault(err error) sqlstore.Fault {
-	coded, ok := errors.AsType[interface {
-		error
-		Code() int
-	}](err)
-	if !ok {
-		return sqlstore.Unavailable
-	}
-	switch code := coded.Code(); {
+	switch code := codeOf(err); {
 	case code == foreignKey:
 		return sqlstore.Reference
 	case code&0xFF == constraint:
@@ -98,4 +86,16 @@ func fault(err error) sqlstore.Fault {
 		return sqlstore.BadData
 	}
 	return sqlstore.Unavailable
+}
+
+// codeOf returns the result code of an error, 0 if it has none.
+func codeOf(err error) int {
+	coded, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err)
+	if !ok {
+		return 0
+	}
+	return coded.Code()
 }

@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// patience is for how long a connection may be silent before it is asked whether
+// it is there, and how long it has for the answer.
+var patience = 5 * time.Second
+
+// sessions opens connections for what lasts as long as they do.
+type sessions struct{ config *pgx.ConnConfig }
+
+func (s sessions) connect(ctx context.Context) (*pgx.Conn, error) {
+	return pgx.ConnectConfig(ctx, s.config.Copy())
+}
+
+func hangUp(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+// listen implements the hook of [sqlstore.Dialect].
+func (s sessions) listen(ctx context.Context, channel string, heard func()) error {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer hangUp(conn)
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return err
+	}
+	heard()
+	return attend(ctx, conn, heard)
+}
+
+// attend calls heard for each notification of a connection. It returns nil when
+// ctx ends, and an error when the connection is lost.
+func attend(ctx context.Context, conn *pgx.Conn, heard func()) error {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, patience)
+		_, err := conn.WaitForNotification(waiting)
+		cancel()
+		switch {
+		case err == nil:
+			heard()
+		case ctx.Err() != nil:
+			return nil
+		case !pgconn.Timeout(err):
+			return err
+		default:
+			if err := ping(ctx, conn); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ping is not interrupted when ctx ends, which would break the connection.
+func ping(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return conn.Ping(ctx)
+}
+
+// leaderLocks is the class of the advisory locks of leaders: "lead".
+const leaderLocks = 0x6c656164
+
+// lead implements the hook of [sqlstore.Dialect]. The server releases the lock
+// when it loses the connection, of which it tells unless the network is gone.
+func (s sessions) lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer hangUp(conn)
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(name))
+	key := int32(hash.Sum32())
+	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1, $2)", leaderLocks, key).Scan(&led); err != nil || !led {
+		return false, err
+	}
+	work, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	attending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	lost := make(chan error, 1)
+	go func() {
+		err := attend(attending, conn, func() {})
+		if err != nil {
+			err = fmt.Errorf("postgres: the lock %q is lost: %w", name, err)
+			end(err)
+		}
+		lost <- err
+	}()
+	defer func() { // also after a panic
+		stop()
+		if e := <-lost; e != nil {
+			err = errors.Join(err, e)
+			return
+		}
+		// To close the connection is enough, but only soon after that.
+		unlocking, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		_, _ = conn.Exec(unlocking, "SELECT pg_advisory_unlock($1, $2)", leaderLocks, key)
+	}()
+	return true, f(work)
+}

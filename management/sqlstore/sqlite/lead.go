@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// creating keeps a process from opening files that it is about to close.
+var creating sync.Mutex
+
+// create creates a file for its owner only, unless it exists; SQLite would create
+// it for everybody to read. Another file is left alone: to open and close it would
+// give up the locks that this process has on it.
+func create(path string) error {
+	creating.Lock()
+	defer creating.Unlock()
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return f.Close()
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil {
+		return err
+	} else if info.IsDir() {
+		return &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	}
+	return nil
+}
+
+// uri is how SQLite names a file.
+func uri(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
+
+// A leader leads with locks on files beside a database. SQLite knows how to lock
+// on every system, so each is a database of its own, which stays empty. The
+// system releases the lock when the process ends, in whatever way.
+type leader struct{ path string }
+
+// lead implements the hook of [sqlstore.Dialect].
+func (l leader) lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {
+	path := l.path + "-lead-" + url.QueryEscape(name)
+	if err := create(path); err != nil {
+		return false, err
+	}
+	options := url.Values{"_pragma": {"busy_timeout(0)", "journal_mode(MEMORY)"}}
+	db, err := sql.Open("sqlite", uri(path)+"?"+options.Encode())
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	// This lock, unlike an exclusive one, depends on nobody who only looks.
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		if codeOf(err)&0xFF == busy {
+			return false, nil
+		}
+		return false, err
+	}
+	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
+	return true, f(ctx)
+}

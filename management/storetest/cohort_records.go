@@ -1,0 +1,74 @@
+package storetest
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+func testCohortRecords(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p, q := s.project(t, o), s.project(t, o)
+	ann := s.user(t, "ann")
+	full := management.Cohort{
+		Project: p.ID, Name: "Zoë 💥", Description: "it's \"quoted\" \\ ; --", Filters: json.RawMessage(`{"properties":{"type":"OR","values":[1.50]}}`),
+		Static: true, Deleted: true, Count: new(1<<31 - 1), Calculated: new(s.now.Add(time.Hour)), CreatedBy: &ann.ID, Created: s.now.Add(-time.Hour),
+	}
+	wantAllSet(t, full, "ID")
+	bare, other := management.Cohort{Project: p.ID, Created: s.now}, management.Cohort{Project: q.ID, Created: s.now}
+	all := []*management.Cohort{&full, &bare, &other}
+	for _, c := range all {
+		given := *c
+		must(t, s.CreateCohort(ctx, &given))
+		c.ID = given.ID
+		given.Name = "the caller's copy"
+	}
+	if full.ID < 1 || bare.ID <= full.ID || other.ID <= bare.ID {
+		t.Errorf("cohort IDs %d, %d, %d; want ascending ones from 1 on", full.ID, bare.ID, other.ID)
+	}
+	check := func() {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			lists := make(map[int64][]management.Cohort)
+			for _, c := range all {
+				want(t, "Cohort", c)(store.Cohort(ctx, c.Project, c.ID))
+				if !c.Deleted {
+					lists[c.Project] = append(lists[c.Project], *c)
+				}
+			}
+			for _, project := range []int64{p.ID, q.ID, 99} {
+				want(t, "Cohorts", lists[project])(store.Cohorts(ctx, project))
+			}
+		}
+	}
+	check()
+	wantErr(t, "Cohort of another project", management.ErrNotFound)(s.Cohort(ctx, q.ID, full.ID))
+	wantErr(t, "Cohort that is unknown", management.ErrNotFound)(s.Cohort(ctx, p.ID, 99))
+	moved := other
+	moved.Project = p.ID
+	for call, err := range map[string]error{
+		"CreateCohort of no project":      s.CreateCohort(ctx, &management.Cohort{Project: 99, Created: s.now}),
+		"CreateCohort by nobody":          s.CreateCohort(ctx, &management.Cohort{Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
+		"UpdateCohort by nobody":          s.UpdateCohort(ctx, &management.Cohort{ID: bare.ID, Project: p.ID, CreatedBy: new(int64(99)), Created: s.now}),
+		"UpdateCohort of another project": s.UpdateCohort(ctx, &moved),
+		"UpdateCohort of none":            s.UpdateCohort(ctx, &management.Cohort{ID: 99, Project: p.ID, Created: s.now}),
+	} {
+		wantError(t, call, management.ErrNotFound, err)
+	}
+	check()
+	before := full
+	full = management.Cohort{ID: full.ID, Project: p.ID, Created: s.now}
+	must(t, s.UpdateCohort(ctx, &full))
+	before.ID = bare.ID
+	bare = before
+	must(t, s.UpdateCohort(ctx, &bare))
+	check()
+	for bit := range 4 {
+		alternate(&full, bit)
+		must(t, s.UpdateCohort(ctx, &full))
+		want(t, "Cohort", &full)(s.Cohort(ctx, p.ID, full.ID))
+	}
+}

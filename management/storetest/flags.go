@@ -1,0 +1,273 @@
+package storetest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// flag creates an ordinary flag.
+func (s *suite) flag(t *testing.T, p *management.Project, key string) *management.FeatureFlag {
+	t.Helper()
+	f := &management.FeatureFlag{Project: p.ID, Key: key, Created: s.now, Updated: s.now}
+	must(t, s.CreateFlag(t.Context(), f))
+	return f
+}
+
+func testFlags(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p, q := s.project(t, o), s.project(t, o)
+	ann, bob := s.user(t, "ann"), s.user(t, "bob")
+	full := management.FeatureFlag{
+		Project: p.ID, Kind: management.FlagSurveySampling, Key: strings.Repeat("k", 400), Name: "it's \"quoted\" \\ ; -- 💥",
+		Filters: json.RawMessage(`{"groups":[{"rollout_percentage":12.50,"properties":[{"key":"\u0000","value":12345678901234567890}]}]}`),
+		Active:  true, Deleted: true, Archived: true, Version: 7, Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
+		RemoteConfig: true, EncryptedPayloads: true, HasExperiment: true, Contexts: []string{"main app", "é"}, Tags: []string{"b", "a", ""},
+		CreatedBy: &ann.ID, ModifiedBy: &bob.ID, Created: s.now.Add(time.Hour), Updated: s.now.Add(time.Microsecond),
+	}
+	wantAllSet(t, full, "ID", "LastCalled")
+	bare := management.FeatureFlag{Project: p.ID, Key: "bare", Created: s.now, Updated: s.now}
+	other := management.FeatureFlag{Project: q.ID, Key: "bare", Created: s.now, Updated: s.now} // a key is one of its project
+	all := []*management.FeatureFlag{&full, &bare, &other}
+	for _, f := range all {
+		given := *f
+		given.LastCalled = &s.now // which is not for the caller to say
+		must(t, s.CreateFlag(ctx, &given))
+		f.ID = given.ID
+		given.Name = "the caller's copy"
+	}
+	if full.ID < 1 || bare.ID <= full.ID || other.ID <= bare.ID {
+		t.Errorf("flag IDs %d, %d, %d; want ascending ones from 1 on", full.ID, bare.ID, other.ID)
+	}
+	check := func() {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			lists := make(map[int64][]management.FeatureFlag)
+			for _, f := range all {
+				want(t, "Flag", f)(store.Flag(ctx, f.Project, f.ID))
+				if !f.Deleted {
+					want(t, "FlagByKey", f)(store.FlagByKey(ctx, f.Project, f.Key))
+					lists[f.Project] = append(lists[f.Project], *f)
+				}
+			}
+			for _, project := range []int64{p.ID, q.ID, 99} {
+				want(t, "Flags", lists[project])(store.Flags(ctx, project))
+			}
+		}
+	}
+	check()
+	got, err := s.Flag(ctx, p.ID, full.ID)
+	must(t, err)
+	got.Name = "the caller's copy"
+	check()
+	wantErr(t, "Flag of another project", management.ErrNotFound)(s.Flag(ctx, q.ID, full.ID))
+	wantErr(t, "Flag that is unknown", management.ErrNotFound)(s.Flag(ctx, p.ID, 99))
+	wantErr(t, "FlagByKey of a deleted flag", management.ErrNotFound)(s.FlagByKey(ctx, p.ID, full.Key))
+	wantErr(t, "FlagByKey in other letters", management.ErrNotFound)(s.FlagByKey(ctx, p.ID, "Bare"))
+	wantErr(t, "FlagByKey of no project", management.ErrNotFound)(s.FlagByKey(ctx, 99, "bare"))
+
+	taken := s.flag(t, p, "taken")
+	all = append(all, taken)
+	for _, tt := range []struct {
+		name string
+		set  func(*management.FeatureFlag)
+		want error
+	}{
+		{"key", func(f *management.FeatureFlag) { f.Key = taken.Key }, management.ErrConflict},
+		{"project", func(f *management.FeatureFlag) { f.Project = 99 }, management.ErrNotFound},
+		{"creator", func(f *management.FeatureFlag) { f.CreatedBy = new(int64(99)) }, management.ErrNotFound},
+		{"last author", func(f *management.FeatureFlag) { f.ModifiedBy = new(int64(99)) }, management.ErrNotFound},
+	} {
+		fresh, changed := management.FeatureFlag{Project: p.ID, Key: "fresh", Created: s.now, Updated: s.now}, bare
+		tt.set(&fresh)
+		wantError(t, "CreateFlag with a wrong "+tt.name, tt.want, s.CreateFlag(ctx, &fresh))
+		changed.Name = "never"
+		tt.set(&changed)
+		wantError(t, "UpdateFlag with a wrong "+tt.name, tt.want, s.UpdateFlag(ctx, &changed))
+	}
+	moved := other
+	moved.Project, moved.Key = p.ID, "moved"
+	for call, err := range map[string]error{
+		"UpdateFlag of another project": s.UpdateFlag(ctx, &moved),
+		"UpdateFlag of none":            s.UpdateFlag(ctx, &management.FeatureFlag{ID: 99, Project: p.ID, Key: "x", Created: s.now, Updated: s.now}),
+		"DeleteFlag of another project": s.DeleteFlag(ctx, q.ID, bare.ID),
+		"DeleteFlag of none":            s.DeleteFlag(ctx, p.ID, 99),
+	} {
+		wantError(t, call, management.ErrNotFound, err)
+	}
+	check()
+
+	// A key is free while its flag is deleted, for which it may be too late then.
+	bare.Deleted, bare.Key = true, taken.Key
+	must(t, s.UpdateFlag(ctx, &bare))
+	check()
+	restored := bare
+	restored.Deleted = false
+	wantError(t, "UpdateFlag that restores a flag whose key is taken", management.ErrConflict, s.UpdateFlag(ctx, &restored))
+	taken.Key = "other"
+	must(t, s.UpdateFlag(ctx, taken))
+	bare = restored
+	must(t, s.UpdateFlag(ctx, &bare))
+	check()
+
+	// Everything can be taken away, and be set later.
+	before := full
+	full = management.FeatureFlag{ID: full.ID, Project: p.ID, Key: "full", Created: s.now, Updated: s.now}
+	must(t, s.UpdateFlag(ctx, &full))
+	before.ID = bare.ID
+	bare = before
+	must(t, s.UpdateFlag(ctx, &bare))
+	check()
+	for bit := range 4 {
+		alternate(&full, bit)
+		must(t, s.UpdateFlag(ctx, &full))
+		want(t, "Flag", &full)(s.Flag(ctx, p.ID, full.ID))
+	}
+
+	last := s.flag(t, p, "last")
+	must(t, s.DeleteFlag(ctx, p.ID, last.ID))
+	wantErr(t, "Flag that is deleted for good", management.ErrNotFound)(s.Flag(ctx, p.ID, last.ID))
+	wantError(t, "DeleteFlag again", management.ErrNotFound, s.DeleteFlag(ctx, p.ID, last.ID))
+	if next := s.flag(t, p, "last"); next.ID <= last.ID {
+		t.Errorf("flag %d comes after flag %d, which is deleted", next.ID, last.ID)
+	}
+}
+
+// testFlagLists checks pages of flags, and their totals before and after changes
+// of every kind.
+func testFlagLists(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p, q := s.project(t, o), s.project(t, o)
+	flags := make(map[rune]*management.FeatureFlag)
+	add := func(name rune, at int, set func(*management.FeatureFlag)) {
+		t.Helper()
+		created := s.now.Add(time.Duration(at) * time.Microsecond)
+		f := &management.FeatureFlag{Project: p.ID, Key: "key-" + string(name), Created: created, Updated: s.now, Active: true}
+		set(f)
+		must(t, s.CreateFlag(ctx, f))
+		flags[name] = f
+	}
+	add('b', 2, func(*management.FeatureFlag) {})
+	add('a', 5, func(f *management.FeatureFlag) { f.Key = "Key-B" })
+	add('e', 0, func(f *management.FeatureFlag) { f.Active, f.Archived = false, true })
+	add('c', 1, func(f *management.FeatureFlag) { f.Active = false })
+	add('d', 1, func(f *management.FeatureFlag) { f.Active = false }) // of the same time as c, but newer
+	add('x', 3, func(f *management.FeatureFlag) { f.Deleted = true })
+	add('y', 3, func(f *management.FeatureFlag) { f.Kind = management.FlagSurveyTargeting })
+	add('z', 3, func(f *management.FeatureFlag) { f.Project = q.ID })
+	type filter = management.FlagFilter
+	check := func(name string, f filter, limit, offset int, list string, total int) {
+		t.Helper()
+		var page []management.FeatureFlag
+		for _, name := range list {
+			page = append(page, *flags[name])
+		}
+		for _, store := range []Store{s.Store, s.another(t)} {
+			wantPage(t, "FindFlags: "+name, page, total)(store.FindFlags(ctx, p.ID, f, limit, offset))
+		}
+	}
+	yes, no := new(true), new(false)
+	check("all", filter{}, 100, 0, "abdce", 5)
+	check("the first page", filter{}, 2, 0, "ab", 5)
+	check("the second page", filter{}, 2, 2, "dc", 5)
+	check("the last page", filter{}, 2, 4, "e", 5)
+	check("just behind the end", filter{}, 2, 5, "", 5)
+	check("far behind the end", filter{}, 2, 1000, "", 5)
+	check("active ones", filter{Active: yes}, 10, 0, "ab", 2)
+	check("others", filter{Active: no}, 10, 0, "dce", 3)
+	check("archived ones", filter{Archived: yes}, 10, 0, "e", 1)
+	check("others of these, a page", filter{Archived: no}, 2, 1, "bd", 4)
+	check("neither active nor archived", filter{Active: no, Archived: no}, 1, 1, "c", 2)
+	check("active and archived", filter{Active: yes, Archived: yes}, 10, 0, "", 0)
+	check("a key in any letters", filter{Key: "KEY-b"}, 10, 0, "ab", 2)
+	check("a page of these", filter{Key: "key-B"}, 1, 1, "b", 2)
+	check("behind their end", filter{Key: "key-B"}, 1, 2, "", 2)
+	check("a key and more", filter{Key: "key-c", Active: no, Archived: no}, 10, 0, "c", 1)
+	check("a key and something else", filter{Key: "key-c", Active: yes}, 10, 0, "", 0)
+	check("part of a key", filter{Key: "key"}, 10, 0, "", 0)
+	check("a pattern", filter{Key: "key-%"}, 10, 0, "", 0)
+	check("a deleted one", filter{Key: "key-x"}, 10, 0, "", 0)
+	check("one of a survey", filter{Key: "key-y"}, 10, 0, "", 0)
+	check("one of another project", filter{Key: "key-z"}, 10, 0, "", 0)
+	wantPage(t, "FindFlags of no project", []management.FeatureFlag(nil), 0)(s.FindFlags(ctx, 99, filter{}, 10, 0))
+
+	totals := func(when string, all, active, archived, both int) {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			for _, tt := range []struct {
+				filter filter
+				want   int
+			}{
+				{filter{}, all},
+				{filter{Active: yes}, active},
+				{filter{Active: no}, all - active},
+				{filter{Archived: yes}, archived},
+				{filter{Archived: no}, all - archived},
+				{filter{Active: yes, Archived: yes}, both},
+			} {
+				list, total, err := store.FindFlags(ctx, p.ID, tt.filter, 100, 0)
+				if err != nil || total != tt.want || len(list) != tt.want {
+					t.Errorf("%s FindFlags(%+v) = %d flags of %d, %v; want %d", when, tt.filter, len(list), total, err, tt.want)
+				}
+			}
+		}
+	}
+	change := func(name rune, set func(*management.FeatureFlag)) {
+		t.Helper()
+		set(flags[name])
+		must(t, s.UpdateFlag(ctx, flags[name]))
+	}
+	totals("at first", 5, 2, 1, 0)
+	change('e', func(f *management.FeatureFlag) { f.Active = true })
+	totals("after one is active again", 5, 3, 1, 1)
+	change('b', func(f *management.FeatureFlag) { f.Archived = true })
+	totals("after another is archived", 5, 3, 2, 2)
+	change('b', func(f *management.FeatureFlag) { f.Active, f.Archived, f.Name = false, false, "changed" })
+	totals("after it is neither", 5, 2, 1, 1)
+	change('a', func(f *management.FeatureFlag) { f.Deleted = true })
+	totals("after one is deleted", 4, 1, 1, 1)
+	change('a', func(f *management.FeatureFlag) { f.Name = "still deleted" })
+	totals("after that is changed", 4, 1, 1, 1)
+	change('a', func(f *management.FeatureFlag) { f.Deleted, f.Active = false, false })
+	totals("after it is restored", 5, 1, 1, 1)
+	change('y', func(f *management.FeatureFlag) { f.Kind = management.FlagOrdinary })
+	totals("after one no longer belongs to a survey", 6, 2, 1, 1)
+	change('y', func(f *management.FeatureFlag) { f.Kind = management.FlagSurveyInternal })
+	totals("after it does again", 5, 1, 1, 1)
+	for _, name := range "cxy" {
+		must(t, s.DeleteFlag(ctx, p.ID, flags[name].ID))
+	}
+	totals("after some are deleted for good", 4, 1, 1, 1)
+	taken := *flags['d']
+	taken.Key, taken.Active = flags['e'].Key, true
+	wantError(t, "UpdateFlag with a key that is taken", management.ErrConflict, s.UpdateFlag(ctx, &taken))
+	taken.ID = 0
+	wantError(t, "CreateFlag with a key that is taken", management.ErrConflict, s.CreateFlag(ctx, &taken))
+	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store management.Store) error {
+		must(t, store.DeleteFlag(ctx, p.ID, flags['e'].ID))
+		must(t, store.CreateFlag(ctx, &taken))
+		return errStop
+	}))
+	totals("after what failed", 4, 1, 1, 1)
+	must(t, s.Atomic(ctx, func(store management.Store) error {
+		wantError(t, "CreateFlag in a transaction", management.ErrNotFound, store.CreateFlag(ctx, &management.FeatureFlag{Project: 99, Key: "x", Created: s.now, Updated: s.now}))
+		return store.CreateFlag(ctx, &management.FeatureFlag{Project: p.ID, Key: "new", Created: s.now, Updated: s.now})
+	}))
+	totals("after a transaction", 5, 1, 1, 1)
+	want(t, "FindFlags of the other project", 1)(len(s.list(t, q)), nil)
+}
+
+// list returns the flags of a project that FindFlags finds.
+func (s *suite) list(t *testing.T, p *management.Project) []management.FeatureFlag {
+	t.Helper()
+	list, total, err := s.FindFlags(t.Context(), p.ID, management.FlagFilter{}, 1000, 0)
+	if err != nil || total != len(list) {
+		t.Errorf("FindFlags = %d flags of %d, %v", len(list), total, err)
+	}
+	return list
+}
