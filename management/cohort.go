@@ -20,7 +20,9 @@ type Cohort struct {
 	Static  bool
 	Deleted bool
 
-	// Count is how many persons were members when that was last counted.
+	// Count is how many persons were members when that was last counted, nil
+	// if that is not known; Calculated is when that was, nil if it was not since
+	// Filters have changed.
 	Count      *int
 	Calculated *time.Time
 
@@ -38,6 +40,15 @@ type CohortStore interface {
 	// ascending ID.
 	Cohorts(ctx context.Context, project int64) ([]Cohort, error)
 
+	// CohortsToCount returns the cohorts of all projects, by ascending ID of
+	// project and cohort, that are not deleted and were not counted since a
+	// time.
+	CohortsToCount(ctx context.Context, since time.Time) ([]Cohort, error)
+
 	CreateCohort(ctx context.Context, c *Cohort) error // sets the ID
 	UpdateCohort(ctx context.Context, c *Cohort) error
+
+	// SetCohortCount sets Count and Calculated and nothing else. Clients see
+	// nothing of it: the project's version (see [ChangeStore]) does not grow.
+	SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/internal/definition"
 )
 
@@ -28,7 +29,7 @@ type CohortView struct {
 	CreatedBy         *UserBasic      `json:"created_by"`
 	CreatedAt         time.Time       `json:"created_at"`
 	LastCalculation   *time.Time      `json:"last_calculation"`
-	ErrorsCalculating int             `json:"errors_calculating"`
+	ErrorsCalculating int             `json:"errors_calculating"` // 1 if it cannot be counted
 	Count             *int            `json:"count"`
 	IsStatic          bool            `json:"is_static"`
 	CohortType        *string         `json:"cohort_type"`
@@ -53,10 +54,14 @@ func (s *Service) cohortViews(ctx context.Context, store Store, list []Cohort) (
 		if !c.Static {
 			kind = "person_property"
 		}
+		failures := 0
+		if c.Calculated != nil && c.Count == nil {
+			failures = 1
+		}
 		views[i] = &CohortView{
 			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: orJSON(c.Filters, "{}"),
-			Query: orNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted, CreatedBy: basic(users, c.CreatedBy), CreatedAt: c.Created,
-			LastCalculation: c.Calculated, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
+			Query: orNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && s.c.Data != nil, CreatedBy: basic(users, c.CreatedBy), CreatedAt: c.Created,
+			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
 	}
 	return views, nil
@@ -84,8 +89,11 @@ type CohortPatch struct {
 const mostCohortName = 400
 
 func (patch *CohortPatch) validate(create bool) error {
-	if create && !patch.Name.Set {
+	switch {
+	case create && !patch.Name.Set:
 		return invalid("name", "required", "This field is required.")
+	case create && patch.Deleted.Value:
+		return invalid("deleted", "invalid_input", "A new cohort cannot be deleted.")
 	}
 	return firstError(
 		func() error { return checkTitle("name", &patch.Name, mostCohortName) },
@@ -101,8 +109,10 @@ func (patch *CohortPatch) validate(create bool) error {
 	)
 }
 
-// apply changes a cohort, which the caller stores. Its ID is 0 if it is new.
+// apply changes a cohort, which the caller stores. Its ID is 0 if it is new. What
+// it refers to can have gone while it was deleted.
 func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
+	revived := c.Deleted && patch.Deleted.Set && !patch.Deleted.Value
 	set(&c.Name, &patch.Name)
 	set(&c.Description, &patch.Description)
 	set(&c.Deleted, &patch.Deleted)
@@ -113,7 +123,7 @@ func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
 		c.Static = patch.Static.Value
 	}
 	raw := patch.Filters
-	if !raw.Set && patch.Groups.Set && string(patch.Groups.Value) != "[]" && !patch.Groups.Null {
+	if !raw.Set && patch.Groups.Set && !empty(patch.Groups.Value) {
 		converted, err := definition.CohortOfGroups(patch.Groups.Value)
 		if err != nil {
 			return judged(err)
@@ -122,8 +132,9 @@ func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
 	}
 	switch {
 	case c.Static:
-		c.Filters = nil
-		return nil
+		return checkNoCriteria(raw.Value)
+	case !raw.Set && revived:
+		raw = Of(c.Filters)
 	case !raw.Set && c.ID != 0:
 		return nil
 	case !raw.Set || raw.Null:
@@ -135,6 +146,20 @@ func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
 	}
 	if string(filters) != string(c.Filters) {
 		c.Filters, c.Count, c.Calculated = filters, nil, nil
+	}
+	return nil
+}
+
+// checkNoCriteria returns an error if filters, which static cohorts do not have,
+// say anything.
+func checkNoCriteria(filters json.RawMessage) error {
+	var tree struct {
+		Properties struct {
+			Values []json.RawMessage `json:"values"`
+		} `json:"properties"`
+	}
+	if !empty(filters) && (json.Unmarshal(filters, &tree) != nil || len(tree.Properties.Values) > 0) {
+		return invalid("filters", "invalid_input", "A static cohort is a list of persons and has no criteria.")
 	}
 	return nil
 }
@@ -170,7 +195,7 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 	search := strings.ToLower(q.Search)
 	all = slices.DeleteFunc(all, func(c Cohort) bool {
 		return q.Type != "" && c.Static != (q.Type == "static") ||
-			authors != nil && (c.CreatedBy == nil || !slices.Contains(authors, *c.CreatedBy)) ||
+			len(authors) > 0 && (c.CreatedBy == nil || !slices.Contains(authors, *c.CreatedBy)) ||
 			!strings.Contains(strings.ToLower(c.Name), search)
 	})
 	slices.Reverse(all)
@@ -235,7 +260,11 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 		view, err = s.showCohort(ctx, store, c)
 		return err
 	})
-	return view, err
+	if err != nil {
+		return nil, err
+	}
+	s.count(view)
+	return view, nil
 }
 
 // UpdateCohort changes a cohort; Deleted deletes and restores it. A cohort that an
@@ -278,7 +307,11 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		view, err = s.showCohort(ctx, store, c)
 		return err
 	})
-	return view, err
+	if err != nil {
+		return nil, err
+	}
+	s.count(view)
+	return view, nil
 }
 
 // checkCohortUnused returns an error if a cohort that is to be deleted is used.
@@ -287,7 +320,6 @@ func checkCohortUnused(before, c *Cohort, w *definition.World) error {
 		return nil
 	}
 	users, cohorts := definition.CohortUsers(w, c.ID)
-	users = slices.DeleteFunc(users, func(f definition.Flag) bool { return !f.Active })
 	switch {
 	case len(users) > 0:
 		return invalid("", "invalid_input", "The cohort cannot be deleted: active flags use it: %s.", keysOf(users))
@@ -365,7 +397,7 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 			failure = err
 			break
 		}
-		if part = append(part, id); len(part) == uploadPart {
+		if part = append(part, storedName(id, capture.MaxID)); len(part) == uploadPart {
 			if failure = flush(); failure != nil {
 				break
 			}
@@ -470,12 +502,10 @@ func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n 
 		if err != nil {
 			return shown(err)
 		}
-		before := current.Count
-		current.Count, current.Calculated = &count, new(s.now())
-		if err := store.UpdateCohort(ctx, current); err != nil {
+		if err := store.SetCohortCount(ctx, c.Project, c.ID, &count, s.now()); err != nil {
 			return shown(err)
 		}
-		change := fieldChange{"Cohort", "count", before, count, "changed"}
+		change := fieldChange{"Cohort", "count", current.Count, count, "changed"}
 		return s.logCohort(ctx, store, p, current, "updated", []fieldChange{change})
 	})
 }

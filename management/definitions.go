@@ -90,7 +90,7 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 		switch {
 		case err != nil:
 			return nil, err
-		case ref != "" && ref != "@current" && ref != strconv.FormatInt(p.ID, 10), ref == "" && apiKey != "" && apiKey != p.APIKey:
+		case !names(p, ref, apiKey):
 			return nil, forbidden("The secret API token is that of another project.")
 		}
 		return &DefinitionsAccess{Project: p}, nil
@@ -112,6 +112,14 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 		return nil, err
 	}
 	return &DefinitionsAccess{Project: a.Project, Principal: principal}, nil
+}
+
+// names reports whether a project is the one that ref or else an API key names.
+func names(p *Project, ref, apiKey string) bool {
+	if ref == "" || ref == "@current" {
+		return apiKey == "" || apiKey == p.APIKey
+	}
+	return ref == strconv.FormatInt(p.ID, 10)
 }
 
 // refOf names the project with an API key for Access; without a key the current

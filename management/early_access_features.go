@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/definition"
 )
@@ -46,6 +48,9 @@ var (
 	earlyAccessStages = []string{"draft", "concept", "alpha", "beta", "general-availability", "archived"}
 	releaseStages     = []string{"alpha", "beta", "general-availability"}
 )
+
+// released reports whether persons can enrol in a feature.
+func released(f *EarlyAccessFeature) bool { return slices.Contains(releaseStages, f.Stage) }
 
 const (
 	mostEarlyAccessName = 200
@@ -159,15 +164,12 @@ func earlyAccessByRef(ctx context.Context, store Store, project int64, ref strin
 	return f, shown(err)
 }
 
-// earlyAccessScopes are what a change needs: it makes or changes a flag, too.
-var earlyAccessScopes = []Scope{"early_access_feature:write", "feature_flag:write"}
-
-// CreateEarlyAccessFeature makes an early access feature. It needs scopes
-// early_access_feature:write and feature_flag:write, as all methods that change
-// features do.
+// CreateEarlyAccessFeature makes an early access feature. It needs scope
+// early_access_feature:write, as all methods that change features do, although they
+// change flags as well.
 func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, ref string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
 	var view *EarlyAccessView
-	err := s.inProject(ctx, p, ref, earlyAccessScopes, func(store Store, a *ProjectAccess) error {
+	err := s.inProject(ctx, p, ref, []Scope{"early_access_feature:write"}, func(store Store, a *ProjectAccess) error {
 		patch := patch
 		if err := patch.validate(true); err != nil {
 			return err
@@ -179,8 +181,10 @@ func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, re
 			return err
 		}
 		f.Flag = flag.ID
-		if err := s.markEnrollment(ctx, store, p, flag, slices.Contains(releaseStages, f.Stage)); err != nil {
-			return err
+		if released(f) {
+			if err := s.markEnrollment(ctx, store, p, flag, true); err != nil {
+				return err
+			}
 		}
 		if err := store.CreateEarlyAccessFeature(ctx, f); err != nil {
 			if errors.Is(err, ErrConflict) {
@@ -236,22 +240,21 @@ func (s *Service) newEarlyAccessFlag(ctx context.Context, store Store, p *Princi
 	case !errors.Is(err, ErrNotFound):
 		return nil, err
 	}
-	patch := &FlagPatch{
-		Key: Of(key), Name: Of("Feature flag for early access feature " + f.Name),
-		Filters: Of(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`)),
-	}
+	filters := definition.WithEnrollment(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`), released(f))
+	patch := &FlagPatch{Key: Of(key), Name: Of("Feature flag for early access feature " + f.Name), Filters: Of(filters)}
 	return s.createFlag(ctx, store, p, project, patch)
 }
 
-var notInKeys = regexp.MustCompile(`[^a-z0-9_-]+`)
+var (
+	accents   = regexp.MustCompile(`\p{Mn}+`)
+	notInKeys = regexp.MustCompile(`[^a-z0-9_-]+`)
+)
 
 // keyOf makes a flag's key of a name.
 func keyOf(name string) string {
-	key := strings.Trim(notInKeys.ReplaceAllString(strings.ToLower(name), "-"), "-")
-	if key == "" {
-		return "early-access-feature"
-	}
-	return key[:min(len(key), mostFlagKey)]
+	plain := strings.ToLower(accents.ReplaceAllString(norm.NFKD.String(name), ""))
+	key := strings.Trim(notInKeys.ReplaceAllString(plain, "-"), "-")
+	return cmp.Or(key[:min(len(key), mostFlagKey)], "early-access-feature")
 }
 
 // markEnrollment lets persons enrol in a flag, or lets them no more.
@@ -264,7 +267,7 @@ func (s *Service) markEnrollment(ctx context.Context, store Store, p *Principal,
 // UpdateEarlyAccessFeature changes an early access feature, but not its flag.
 func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, ref, id string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
 	var view *EarlyAccessView
-	err := s.inProject(ctx, p, ref, earlyAccessScopes, func(store Store, a *ProjectAccess) error {
+	err := s.inProject(ctx, p, ref, []Scope{"early_access_feature:write"}, func(store Store, a *ProjectAccess) error {
 		f, err := earlyAccessByRef(ctx, store, a.Project.ID, id)
 		if err != nil {
 			return err
@@ -279,8 +282,10 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 		if err != nil {
 			return shown(err)
 		}
-		if err := s.markEnrollment(ctx, store, p, flag, slices.Contains(releaseStages, f.Stage)); err != nil {
-			return err
+		if released(f) || released(&before) {
+			if err := s.markEnrollment(ctx, store, p, flag, released(f)); err != nil {
+				return err
+			}
 		}
 		if changes := differences("EarlyAccessFeature", earlyAccessRecord(&before), earlyAccessRecord(f), earlyAccessFields); len(changes) > 0 {
 			if err := store.UpdateEarlyAccessFeature(ctx, f); err != nil {
@@ -299,7 +304,7 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 // DeleteEarlyAccessFeature deletes an early access feature. Its flag stays, and
 // nobody can enrol in it any more.
 func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, ref, id string) error {
-	return s.inProject(ctx, p, ref, earlyAccessScopes, func(store Store, a *ProjectAccess) error {
+	return s.inProject(ctx, p, ref, []Scope{"early_access_feature:write"}, func(store Store, a *ProjectAccess) error {
 		f, err := earlyAccessByRef(ctx, store, a.Project.ID, id)
 		if err != nil {
 			return err
@@ -308,8 +313,10 @@ func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, re
 		if err != nil {
 			return shown(err)
 		}
-		if err := s.markEnrollment(ctx, store, p, flag, false); err != nil {
-			return err
+		if released(f) {
+			if err := s.markEnrollment(ctx, store, p, flag, false); err != nil {
+				return err
+			}
 		}
 		if err := store.DeleteEarlyAccessFeature(ctx, f.Project, f.ID); err != nil {
 			return shown(err)

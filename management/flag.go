@@ -41,8 +41,8 @@ type FeatureFlag struct {
 	Bucketing         string // distinct_id or device_id
 	BucketingHash     string // "", sha1 or xxhash64 (decisions.md 9)
 	RemoteConfig      bool
-	EncryptedPayloads bool
-	HasExperiment     bool
+	EncryptedPayloads bool // payloads in Filters are encrypted, and no JSON
+	HasExperiment     bool // it was made for one
 
 	Contexts []string // evaluation contexts
 	Tags     []string
@@ -57,6 +57,9 @@ type FeatureFlag struct {
 	Created    time.Time
 	Updated    time.Time
 }
+
+// inForce reports whether the flag decides anything.
+func (f *FeatureFlag) inForce() bool { return f.Active && !f.Deleted }
 
 // A FlagFilter selects ordinary flags that are not deleted. Empty fields select
 // nothing away.

@@ -20,7 +20,7 @@ const (
 )
 
 // ActOnFlag changes a flag as UpdateFlag does. A flag that is archived is disabled
-// as well.
+// as well. It needs scope feature_flag:write.
 func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string, action FlagAction) (*FlagView, error) {
 	var patch FlagPatch
 	switch action {
@@ -36,29 +36,6 @@ func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string,
 		return nil, errNotFound
 	}
 	return s.UpdateFlag(ctx, p, ref, flag, patch)
-}
-
-// A FlagStatus says whether a flag is still of use.
-type FlagStatus struct {
-	Status string `json:"status"` // active, inactive, stale, archived or deleted
-	Reason string `json:"reason"`
-}
-
-// FlagStatus returns the status of a flag. It needs scope feature_flag:read.
-func (s *Service) FlagStatus(ctx context.Context, p *Principal, ref, flag string) (*FlagStatus, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
-	if err != nil {
-		return nil, err
-	}
-	f, err := flagByRef(ctx, s.store, a.Project.ID, flag)
-	if err != nil {
-		return nil, err
-	}
-	if f.Archived && !f.Deleted {
-		return &FlagStatus{"archived", "Flag has been archived"}, nil
-	}
-	status, reason := flagStatus(f, s.now())
-	return &FlagStatus{strings.ToLower(status), reason}, nil
 }
 
 // mostBulk is how many flags one request may be about.
@@ -147,9 +124,10 @@ type UndeletedFlag struct {
 }
 
 // DeleteFlags deletes flags, each by itself: what cannot be deleted stays, and the
-// others go.
+// others go. It needs scope feature_flag:write.
 func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q FlagSelection) (*DeletedFlags, error) {
-	if _, err := s.Access(ctx, p, ref, "feature_flag:write"); err != nil {
+	a, err := s.Access(ctx, p, ref, "feature_flag:write")
+	if err != nil {
 		return nil, err
 	}
 	ids, wrong, err := q.ids()
@@ -160,14 +138,22 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 		return nil, invalid("ids", "invalid_input", "A valid integer is required, not %q.", wrong[0])
 	}
 	out := &DeletedFlags{Deleted: []DeletedFlag{}, Errors: []UndeletedFlag{}}
-	for _, id := range ids {
-		view, err := s.UpdateFlag(ctx, p, ref, strconv.FormatInt(id, 10), FlagPatch{Deleted: Of(true)})
+	for _, id := range compact(ids) {
+		f, err := s.store.Flag(ctx, a.Project.ID, id)
+		if errors.Is(err, ErrNotFound) {
+			out.Errors = append(out.Errors, UndeletedFlag{ID: id, Reason: errNotFound.Detail})
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		_, err = s.UpdateFlag(ctx, p, ref, strconv.FormatInt(id, 10), FlagPatch{Deleted: Of(true)})
 		e, refused := errors.AsType[*Error](err)
 		switch {
 		case err == nil:
-			out.Deleted = append(out.Deleted, DeletedFlag{view.ID, view.Key})
+			out.Deleted = append(out.Deleted, DeletedFlag{id, f.Key})
 		case refused:
-			out.Errors = append(out.Errors, UndeletedFlag{ID: id, Reason: e.Detail})
+			out.Errors = append(out.Errors, UndeletedFlag{id, f.Key, e.Detail})
 		default:
 			return nil, err
 		}

@@ -9,7 +9,9 @@ import (
 
 // settleConflict returns an error if a change was made for another version of a
 // flag than the one there is, and somebody else has changed the same fields since.
-// From other changes it takes what they leave as it was (management.md §13.6).
+// From other changes it takes what they leave as it was (management.md §13.6). Of
+// encrypted payloads that who asks cannot read it is not known whether somebody has
+// changed them; the last one counts.
 func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	if patch.IfVersion != nil && *patch.IfVersion != f.Version {
 		return &Error{Kind: ErrPrecondition, Code: "precondition_failed", Detail: versionDetail(f)}
@@ -21,7 +23,8 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	if !ok {
 		return conflict("%s Send original_flag as well, so that changes of other fields can be told apart.", versionDetail(f))
 	}
-	current, _ := object(mustJSON(recordOf(f)))
+	masked, _ := object(mustJSON(recordOf(f, redacted(f))))
+	readable, _ := object(mustJSON(recordOf(f, s.openPayloads(f))))
 	var clashes []string
 	for _, field := range patch.fields() {
 		before, known := original[field.name]
@@ -29,7 +32,7 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 		case !*field.set || !known:
 		case sameJSON(before, field.value()):
 			*field.set = false
-		case !sameJSON(before, current[field.name]):
+		case !sameJSON(before, masked[field.name]) && !sameJSON(before, readable[field.name]):
 			clashes = append(clashes, field.name)
 		}
 	}
@@ -78,50 +81,34 @@ func fieldOf[T any](name string, o *Optional[T]) patchField {
 	}}
 }
 
-// sameJSON reports whether two values are the same to who has written them: what is
-// empty or false is not there, and names of cohorts are only shown.
+// sameJSON reports whether two values of a field are the same to who has written
+// them: what is empty or false is not there, and names of cohorts are only shown.
 func sameJSON(a, b json.RawMessage) bool {
-	return reflect.DeepEqual(plain(a), plain(b))
+	return absent(a) && absent(b) || reflect.DeepEqual(written(a), written(b))
 }
 
-func plain(raw json.RawMessage) any {
+func absent(raw json.RawMessage) bool { return empty(raw) || string(raw) == "false" }
+
+// written returns a value as somebody has written it, with numbers as they are.
+func written(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
 	_ = d.Decode(&v) // what is no JSON is nothing
-	return pruned(v)
+	return withoutNames(v)
 }
 
-func pruned(v any) any {
+// withoutNames takes the names of cohorts out of filters.
+func withoutNames(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "cohort_name")
-		for name, value := range v {
-			if value = pruned(value); value == nil {
-				delete(v, name)
-			} else {
-				v[name] = value
-			}
+		for _, value := range v {
+			withoutNames(value)
 		}
-		if len(v) == 0 {
-			return nil
-		}
-		return v
 	case []any:
-		for i := range v {
-			v[i] = pruned(v[i])
-		}
-		if len(v) == 0 {
-			return nil
-		}
-		return v
-	case string:
-		if v == "" {
-			return nil
-		}
-	case bool:
-		if !v {
-			return nil
+		for _, value := range v {
+			withoutNames(value)
 		}
 	}
 	return v

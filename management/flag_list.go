@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +59,8 @@ func (s *Service) ListFlags(ctx context.Context, p *Principal, ref string, q Fla
 	return &Page[*FlagView]{total, views}, nil
 }
 
-// MatchingFlags returns the IDs of all flags that a query selects.
+// MatchingFlags returns the IDs of all flags that a query selects. It needs scope
+// feature_flag:read.
 func (s *Service) MatchingFlags(ctx context.Context, p *Principal, ref string, q FlagQuery) ([]int64, error) {
 	a, err := s.Access(ctx, p, ref, "feature_flag:read")
 	if err != nil {
@@ -143,18 +145,21 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 	if !slices.Contains([]string{"", "boolean", "multivariant", "experiment", "remote_config"}, q.Type) {
 		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", excerpt(q.Type))
 	}
-	words := searchable(q.Search)
+	found := finder(q.Search)
 	archived := cmp.Or(q.Archived, new(false))
 	now := s.now()
 	hasOneOf := func(names, of []string) bool {
 		return slices.ContainsFunc(of, func(name string) bool { return slices.Contains(names, name) })
 	}
-	return func(f *FeatureFlag) bool {
+	stale := func(f *FeatureFlag) bool {
 		status, _ := flagStatus(f, now)
+		return status == flagStale
+	}
+	return func(f *FeatureFlag) bool {
 		return f.Archived == *archived &&
-			(q.Active != "true" || f.Active) && (q.Active != "false" || !f.Active) && (q.Active != "STALE" || status == flagStale) &&
-			(authors == nil || f.CreatedBy != nil && slices.Contains(authors, *f.CreatedBy)) &&
-			(words == "" || strings.Contains(searchable(f.Key), words) || strings.Contains(searchable(f.Name), words)) &&
+			(q.Active != "true" || f.Active) && (q.Active != "false" || !f.Active) && (q.Active != "STALE" || stale(f)) &&
+			(len(authors) == 0 || f.CreatedBy != nil && slices.Contains(authors, *f.CreatedBy)) &&
+			(q.Search == "" || found(f.Key) || found(f.Name)) &&
 			(q.Key == "" || strings.EqualFold(q.Key, f.Key)) &&
 			(q.Type == "" || q.Type == flagType(f)) &&
 			(q.Runtime == "" || q.Runtime == f.Runtime) &&
@@ -163,10 +168,11 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 	}, nil
 }
 
-// searchable returns a text in which a blank is any of blank, - and _, and the case
-// of letters does not matter.
-func searchable(s string) string {
-	return strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(s))
+// finder returns what finds a text in others, whatever their case. A blank stands
+// for any of blank, - and _.
+func finder(search string) func(string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(search, "\uFFFD")), " ", "[ _-]")
+	return regexp.MustCompile("(?i)" + pattern).MatchString
 }
 
 func flagType(f *FeatureFlag) string {
@@ -240,7 +246,7 @@ func idList(attr, text string) ([]int64, error) {
 	if text == "" {
 		return nil, nil
 	}
-	ids := []int64{}
+	var ids []int64
 	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
 		if part = strings.Trim(strings.TrimSpace(part), `"`); part == "" {
 			continue

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/definition"
 	"github.com/flagstaff-go/flagstaff/management/internal/fault"
@@ -63,8 +62,11 @@ var (
 // validate checks the values that can be judged without the flag, in the order of
 // the fields.
 func (patch *FlagPatch) validate(create bool) error {
-	if create && !patch.Key.Set {
+	switch {
+	case create && !patch.Key.Set:
 		return invalid("key", "required", "This field is required.")
+	case create && patch.Deleted.Value:
+		return invalid("deleted", "invalid_input", "A new flag cannot be deleted.")
 	}
 	if !patch.Contexts.Set {
 		patch.Contexts = patch.OldContexts
@@ -109,7 +111,8 @@ func checkFlagKey(o *Optional[string]) error {
 	return nil
 }
 
-// checkNames checks a list of names. They are trimmed, and each counts once.
+// checkNames checks a list of names. They are trimmed and sorted, and each counts
+// once.
 func checkNames(attr string, o *Optional[json.RawMessage], most int, normal func(string) string) error {
 	if !o.Set {
 		return nil
@@ -124,23 +127,19 @@ func checkNames(attr string, o *Optional[json.RawMessage], most int, normal func
 		if normal != nil {
 			name = normal(name)
 		}
-		switch {
-		case name == "":
+		if name == "" {
 			return invalid(attr, "blank", "This field may not be blank.")
-		case slices.Contains(clean, name):
-			continue
 		}
 		if err := checkLength(attr, name, mostContext); err != nil {
 			return err
 		}
 		clean = append(clean, name)
 	}
-	if len(clean) > most {
+	slices.Sort(clean)
+	if clean = slices.Compact(clean); len(clean) > most {
 		return invalid(attr, "max_length", "Ensure this field has no more than %d elements.", most)
 	}
-	if o.Set {
-		o.Null, o.Value = false, mustJSON(clean)
-	}
+	o.Null, o.Value = false, mustJSON(clean)
 	return nil
 }
 
@@ -151,7 +150,7 @@ func namesOf(o *Optional[json.RawMessage]) []string {
 	return names
 }
 
-// apply changes a flag, which the caller stores. The flag is 0 if it is new.
+// applyFlag changes a flag, which the caller stores. Its ID is 0 if it is new.
 func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
 	set(&f.Key, &patch.Key)
@@ -179,17 +178,19 @@ func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, 
 	case f.Bucketing == "device_id" && f.Continuity != nil && *f.Continuity:
 		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
 	}
-	if f.Deleted {
-		return s.checkUnused(ctx, store, project, f)
-	}
 	w, err := s.definitionWorld(ctx, store, project)
 	if err != nil {
 		return err
 	}
-	if err := s.applyFilters(f, &before, patch, w); err != nil {
+	if f.Deleted && !before.Deleted {
+		if err := s.checkUnused(ctx, store, &before, w); err != nil {
+			return err
+		}
+	}
+	if err := checkActivation(&before, f, patch, w); err != nil {
 		return err
 	}
-	return checkActivation(&before, f, w)
+	return s.applyFilters(f, &before, patch, w)
 }
 
 // setChoice is set for a text of which null and "" stand for a default.
@@ -203,43 +204,34 @@ func setChoice(dst *string, o *Optional[string], otherwise string) {
 	}
 }
 
-// applyFilters changes what decides a flag.
+// applyFilters changes what decides a flag. What a flag refers to can have gone
+// while it was not in force.
 func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *definition.World) error {
-	if f.ID != 0 && !patch.Filters.Set && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
+	revived := f.inForce() && !before.inForce()
+	if f.ID != 0 && !patch.Filters.Set && !revived && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
 		return nil
 	}
 	if f.EncryptedPayloads && s.box == nil {
 		return invalid("has_encrypted_payloads", "invalid_input", "Payloads cannot be encrypted: the server has no secret key.")
 	}
-	stored := before.Filters
-	if before.EncryptedPayloads {
-		stored = s.openPayloads(before)
+	filters := s.openPayloads(before)
+	var err error
+	if before.EncryptedPayloads && !f.EncryptedPayloads {
+		if filters, err = withdrawPayloads(before, patch); err != nil {
+			return err
+		}
 	}
-	filters := stored
 	if patch.Filters.Set {
-		var err error
-		if filters, err = definition.Merge(stored, patch.Filters.Value); err != nil {
+		if filters, err = definition.Merge(filters, patch.Filters.Value); err != nil {
 			return judged(err)
 		}
 	}
 	subject := definition.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
-	filters, err := definition.Filters(filters, subject, w)
-	if err != nil {
+	if filters, err = definition.Filters(filters, subject, w); err != nil {
 		return judged(err)
 	}
-	if f.EncryptedPayloads {
-		// What comes back as it was shown stays what it is.
-		filters = mapPayloads(filters, func(key, payload string) string {
-			if payload == redaction || payload == `"`+redaction+`"` {
-				if known, ok := definition.Payload(stored, key); ok {
-					payload = known
-				}
-			}
-			return s.sealPayload(f, payload)
-		})
-	}
-	f.Filters = filters
-	return nil
+	f.Filters, err = s.settlePayloads(f, before, filters)
+	return err
 }
 
 // judged turns an error of the packages that judge values into a Service's.
@@ -250,45 +242,16 @@ func judged(err error) error {
 	return err
 }
 
-// definitionWorld returns what filters of a project can refer to.
-func (s *Service) definitionWorld(ctx context.Context, store Store, project *Project) (*definition.World, error) {
-	list, err := store.Flags(ctx, project.ID)
-	if err != nil {
-		return nil, err
-	}
-	cohorts, err := store.Cohorts(ctx, project.ID)
-	if err != nil {
-		return nil, err
-	}
-	known := definition.Project{Flags: make([]definition.Flag, len(list)), Cohorts: make([]definition.Cohort, len(cohorts))}
-	for i := range list {
-		f := &list[i]
-		known.Flags[i] = definition.Flag{ID: f.ID, Key: f.Key, Active: f.Active, Filters: f.Filters}
-	}
-	for i := range cohorts {
-		c := &cohorts[i]
-		known.Cohorts[i] = definition.Cohort{ID: c.ID, Name: c.Name, Static: c.Static, Filters: c.Filters}
-	}
-	if s.c.Data != nil {
-		if known.GroupTypes, err = s.c.Data.GroupTypes(ctx, project.ID); err != nil {
-			return nil, err
-		}
-	}
-	if known.TimeZone, err = time.LoadLocation(project.Timezone); err != nil {
-		return nil, err // it was checked when it was set
-	}
-	return definition.NewWorld(known), nil
-}
-
 // checkActivation returns an error if a flag cannot become active or inactive
 // because of others (management.md §13.3).
-func checkActivation(before, f *FeatureFlag, w *definition.World) error {
+func checkActivation(before, f *FeatureFlag, patch *FlagPatch, w *definition.World) error {
 	switch {
-	case before.Active && !f.Active && f.ID != 0:
-		if users := definition.Dependents(w, definition.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
+	case f.ID == 0:
+	case before.inForce() && !f.inForce() && !f.Deleted:
+		if users := definition.Dependents(w, definition.Flag{ID: f.ID, Key: before.Key}); len(users) > 0 {
 			return invalid("", "invalid_input", "The flag cannot be disabled: other active flags depend on it: %s.", keysOf(users))
 		}
-	case !before.Active && f.Active:
+	case f.inForce() && !before.inForce() && !patch.Filters.Set: // filters that were sent are judged
 		for _, other := range definition.Dependencies(w, f.Filters) {
 			if !other.Active {
 				return invalid("", "invalid_input", "The flag cannot be enabled: it depends on the disabled flag %s.", other.Key)
@@ -314,8 +277,8 @@ func keysOf(list []definition.Flag) string {
 
 // checkUnused returns an error if something needs a flag that is to be deleted
 // (management.md §13.3).
-func (s *Service) checkUnused(ctx context.Context, store Store, project *Project, f *FeatureFlag) error {
-	features, err := store.EarlyAccessFeatures(ctx, project.ID)
+func (s *Service) checkUnused(ctx context.Context, store Store, f *FeatureFlag, w *definition.World) error {
+	features, err := store.EarlyAccessFeatures(ctx, f.Project)
 	if err != nil {
 		return err
 	}
@@ -324,9 +287,15 @@ func (s *Service) checkUnused(ctx context.Context, store Store, project *Project
 			return invalid("", "invalid_input", "The flag cannot be deleted: the early access feature %q uses it.", features[i].Name)
 		}
 	}
-	w, err := s.definitionWorld(ctx, store, project)
+	surveys, err := store.Surveys(ctx, f.Project)
 	if err != nil {
 		return err
+	}
+	for i := range surveys {
+		v := &surveys[i]
+		if v.TargetingFlag != nil && *v.TargetingFlag == f.ID && v.End == nil && !v.Archived {
+			return invalid("", "invalid_input", "The flag cannot be deleted: it targets the survey %q.", v.Name)
+		}
 	}
 	if users := definition.Dependents(w, definition.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
 		return invalid("", "invalid_input", "The flag cannot be deleted: other active flags depend on it: %s.", keysOf(users))

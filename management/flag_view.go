@@ -2,10 +2,7 @@ package management
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,93 +75,6 @@ func minimalFlag(f *FeatureFlag) *MinimalFlag {
 	}
 }
 
-// redaction is what is shown of an encrypted payload to who may not read it.
-const redaction = "********* (encrypted)"
-
-// mapPayloads returns filters with f of each payload, which is the text of JSON.
-func mapPayloads(filters json.RawMessage, f func(key, payload string) string) json.RawMessage {
-	for _, key := range append(definition.Variants(filters), "true") {
-		if payload, ok := definition.Payload(filters, key); ok {
-			filters = definition.WithPayload(filters, key, f(key, payload))
-		}
-	}
-	return filters
-}
-
-// redacted returns the filters of a flag without what is encrypted.
-func redacted(f *FeatureFlag) json.RawMessage {
-	if !f.EncryptedPayloads {
-		return f.Filters
-	}
-	return mapPayloads(f.Filters, func(_, _ string) string { return redaction })
-}
-
-// sealedPrefix marks payloads that are encrypted. No JSON begins so.
-const sealedPrefix = "sealed:"
-
-// sealContext is what an encrypted payload belongs to.
-func sealContext(f *FeatureFlag) string {
-	return fmt.Sprintf("payload of flag %d/%s", f.Project, f.Key)
-}
-
-func (s *Service) sealPayload(f *FeatureFlag, payload string) string {
-	return sealedPrefix + base64.StdEncoding.EncodeToString(s.box.Seal([]byte(payload), sealContext(f)))
-}
-
-// openPayloads returns the filters of a flag with its payloads readable.
-func (s *Service) openPayloads(f *FeatureFlag) json.RawMessage {
-	return mapPayloads(f.Filters, func(_, payload string) string {
-		if plain, ok := s.openPayload(f, payload); ok {
-			return plain
-		}
-		return redaction
-	})
-}
-
-func (s *Service) openPayload(f *FeatureFlag, payload string) (string, bool) {
-	text, sealed := strings.CutPrefix(payload, sealedPrefix)
-	if !sealed {
-		return payload, true
-	}
-	if s.box == nil {
-		return "", false
-	}
-	b, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return "", false
-	}
-	plain, err := s.box.Open(b, sealContext(f))
-	return string(plain), err == nil
-}
-
-// The states of flags (management.md §13.4).
-const (
-	flagActive   = "ACTIVE"
-	flagInactive = "INACTIVE"
-	flagStale    = "STALE"
-	flagDeleted  = "DELETED"
-)
-
-// staleAfter is how long nobody has asked for a flag, or how long a flag that
-// everybody has was not touched, before it is stale.
-const staleAfter = 30 * 24 * time.Hour
-
-// flagStatus returns the state of a flag, and why it is in it.
-func flagStatus(f *FeatureFlag, now time.Time) (status, reason string) {
-	old := func(t time.Time) bool { return now.Sub(t) >= staleAfter }
-	switch {
-	case f.Deleted:
-		return flagDeleted, "Flag has been deleted"
-	case !f.Active:
-		return flagInactive, "Flag is disabled"
-	case f.LastCalled != nil && old(*f.LastCalled):
-		return flagStale, "Flag has not been called for 30 days"
-	case f.LastCalled == nil && old(f.Updated) && definition.FullyRolledOut(f.Filters):
-		return flagStale, "Flag is rolled out to everyone and has not been changed for 30 days"
-	}
-	return flagActive, "Flag is in use"
-}
-
 // flagWorld is what views of flags show beside them.
 type flagWorld struct {
 	users    map[int64]*User
@@ -225,11 +135,9 @@ func (s *Service) flagWorld(ctx context.Context, project int64, list []FeatureFl
 }
 
 func (s *Service) flagView(p *Principal, f *FeatureFlag, w *flagWorld) *FlagView {
-	filters := f.Filters
-	if f.EncryptedPayloads {
-		if filters = redacted(f); p.Key != nil { // only keys read secrets (management.md §13.3)
-			filters = s.openPayloads(f)
-		}
+	filters := redacted(f)
+	if p.Key != nil { // only keys read secrets (management.md §13.3)
+		filters = s.openPayloads(f)
 	}
 	status, _ := flagStatus(f, s.now())
 	return &FlagView{

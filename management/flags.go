@@ -30,8 +30,8 @@ func (s *Service) inProject(ctx context.Context, p *Principal, ref string, scope
 	return nil
 }
 
-// flagByRef returns an ordinary flag of a project, deleted or not. Those of
-// surveys are shown with their surveys.
+// flagByRef returns the flag of a project that a path names, of any kind, deleted
+// or not.
 func flagByRef(ctx context.Context, store Store, project int64, ref string) (*FeatureFlag, error) {
 	id, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil {
@@ -71,6 +71,7 @@ func (s *Service) showFlag(ctx context.Context, store Store, p *Principal, f *Fe
 func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patch FlagPatch) (*FlagView, error) {
 	var view *FlagView
 	err := s.inProject(ctx, p, ref, []Scope{"feature_flag:write"}, func(store Store, a *ProjectAccess) error {
+		patch := patch
 		if err := patch.validate(true); err != nil {
 			return err
 		}
@@ -87,6 +88,7 @@ func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patc
 // createFlag stores a new flag and logs it.
 func (s *Service) createFlag(ctx context.Context, store Store, p *Principal, project *Project, patch *FlagPatch) (*FeatureFlag, error) {
 	f := s.newFlag(p, project)
+	f.HasExperiment = patch.CreationContext.Value == "experiments"
 	if err := s.applyFlag(ctx, store, project, f, patch); err != nil {
 		return nil, err
 	}
@@ -116,6 +118,8 @@ func flagStored(err error) error {
 	return shown(err)
 }
 
+var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; change the survey instead.")
+
 // UpdateFlag changes a flag; Deleted deletes and restores it. Each change gives it
 // the next version.
 //
@@ -130,7 +134,7 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 			return err
 		}
 		if f.Kind != FlagOrdinary {
-			return invalid("", "invalid_input", "The flag belongs to a survey; change the survey instead.")
+			return errSurveyFlag
 		}
 		patch := patch
 		if err := patch.validate(false); err != nil {
@@ -157,11 +161,15 @@ func (s *Service) updateFlag(ctx context.Context, store Store, p *Principal, pro
 	return s.saveFlag(ctx, store, p, &before, f)
 }
 
-// saveFlag stores a flag that has changed, unless it has not.
+// saveFlag stores and logs a flag that has changed. What was only encrypted anew
+// is stored as well, so that payloads come under the newest secret key.
 func (s *Service) saveFlag(ctx context.Context, store Store, p *Principal, before, f *FeatureFlag) error {
 	changes := s.flagChanges(before, f)
 	if len(changes) == 0 {
-		return nil
+		if bytes.Equal(before.Filters, f.Filters) {
+			return nil
+		}
+		return flagStored(store.UpdateFlag(ctx, f))
 	}
 	f.Version++
 	f.Updated = s.now()
@@ -212,7 +220,7 @@ var flagFields = []string{
 	"bucketing_hash", "evaluation_contexts", "tags", "is_remote_configuration", "has_encrypted_payloads",
 }
 
-// flagRecord is a flag as it is logged and compared: without what is encrypted.
+// flagRecord is a flag as it is logged and compared.
 type flagRecord struct {
 	Key               string          `json:"key"`
 	Name              string          `json:"name"`
@@ -230,17 +238,22 @@ type flagRecord struct {
 	EncryptedPayloads bool            `json:"has_encrypted_payloads"`
 }
 
-func recordOf(f *FeatureFlag) *flagRecord {
+// recordOf returns the record of a flag with the filters that are to be shown.
+func recordOf(f *FeatureFlag, filters json.RawMessage) *flagRecord {
 	return &flagRecord{
-		f.Key, f.Name, redacted(f), f.Active, f.Deleted, f.Archived, f.Continuity != nil && *f.Continuity, f.Runtime, f.Bucketing,
-		f.BucketingHash, slices.Sorted(slices.Values(f.Contexts)), slices.Sorted(slices.Values(f.Tags)), f.RemoteConfig, f.EncryptedPayloads,
+		f.Key, f.Name, filters, f.Active, f.Deleted, f.Archived, f.Continuity != nil && *f.Continuity, f.Runtime, f.Bucketing,
+		f.BucketingHash, f.Contexts, f.Tags, f.RemoteConfig, f.EncryptedPayloads,
 	}
 }
 
-// flagChanges returns what has changed of a flag. Of secrets only that they have.
+// flagChanges returns what has changed of a flag. Of payloads that are secret, or
+// become so, only that they have.
 func (s *Service) flagChanges(before, after *FeatureFlag) []fieldChange {
-	changes := differences("FeatureFlag", recordOf(before), recordOf(after), flagFields)
-	if before.EncryptedPayloads && after.EncryptedPayloads && !bytes.Equal(s.openPayloads(before), s.openPayloads(after)) &&
+	if !before.EncryptedPayloads && !after.EncryptedPayloads {
+		return differences("FeatureFlag", recordOf(before, before.Filters), recordOf(after, after.Filters), flagFields)
+	}
+	changes := differences("FeatureFlag", recordOf(before, withoutPayloads(before.Filters)), recordOf(after, withoutPayloads(after.Filters)), flagFields)
+	if !bytes.Equal(s.openPayloads(before), s.openPayloads(after)) &&
 		!slices.ContainsFunc(changes, func(c fieldChange) bool { return c.Field == "filters" }) {
 		changes = append(changes, fieldChange{"FeatureFlag", "payloads", nil, nil, "changed"})
 	}

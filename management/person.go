@@ -3,6 +3,7 @@ package management
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,7 +35,8 @@ type Group struct {
 }
 
 // A PersonStore has the persons and groups that events have made. It is safe for
-// concurrent use. What it changes is seen by the next /flags of this process.
+// concurrent use, and waits for no transaction of a [Store], since one may be under
+// way. What it changes is seen by the next /flags of this process.
 type PersonStore interface {
 	Person(ctx context.Context, project int64, id uuid.UUID) (*Person, error)
 	PersonByDistinctID(ctx context.Context, project int64, distinctID string) (*Person, error)
@@ -42,6 +44,27 @@ type PersonStore interface {
 	// Persons returns a page of the persons that a filter selects, newest
 	// first, and how many it selects.
 	Persons(ctx context.Context, project int64, f PersonFilter, limit, offset int) ([]Person, int, error)
+
+	// AllPersons iterates over all persons of a project by ascending ID, each
+	// once and with only the first of its distinct IDs. It reads them in parts
+	// and holds nothing between them, so that it takes little memory and who
+	// iterates may take long and ask the store for more: persons who come, go,
+	// change or become one meanwhile may be there as before, as after, or not
+	// at all. An error is the last thing that it yields, with a zero Person; it
+	// is that of ctx if ctx ends.
+	AllPersons(ctx context.Context, project int64) iter.Seq2[Person, error]
+
+	// AppendPerson appends the properties of the person with a distinct ID to
+	// dst, as a JSON object. For a person that does not exist it returns dst as
+	// it is. PersonCreated returns when the person was created, or the zero
+	// Time.
+	AppendPerson(ctx context.Context, dst []byte, project int64, distinctID string) ([]byte, error)
+	PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error)
+
+	// Overrides calls found for each hash key of experience continuity that is
+	// stored for the person with a distinct ID (evaluation.md §12). Without an
+	// anonymousID, which is all that this package asks, it stores nothing.
+	Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error
 
 	// UpdatePerson sets and removes properties. The error is ErrTooLarge if
 	// they become too large.
@@ -68,6 +91,10 @@ type PersonStore interface {
 	// not have, in the order of the names, as far as there is room. It returns
 	// what GroupTypes does then.
 	AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error)
+
+	// AppendGroup appends the properties of the group of the type with a name,
+	// as AppendPerson does.
+	AppendGroup(ctx context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error)
 
 	// Groups returns a page of the groups of a type whose keys begin with
 	// search, by ascending key, and how many they are.

@@ -60,11 +60,12 @@ type Config struct {
 	AppURL  string
 	AppName string
 
-	// SecretKeys encrypt what is secret but must be read again: authenticators
-	// and backup codes. Each has 32 bytes. The first encrypts, all decrypt. An
-	// old key can go when users have used their authenticators since, and have
-	// new backup codes.
-	// None: two-factor authentication cannot be set up.
+	// SecretKeys encrypt what is secret but must be read again: authenticators,
+	// backup codes, and payloads of flags that want that. Each has 32 bytes. The
+	// first encrypts, all decrypt. An old key can go when users have used their
+	// authenticators since and have new backup codes, and a change of their
+	// filters, be it {}, was made to flags with encrypted payloads.
+	// None: two-factor authentication cannot be set up, nor payloads encrypted.
 	SecretKeys [][]byte
 
 	// Mutations and Delete are explained at their types.
@@ -108,7 +109,7 @@ type Config struct {
 	Data DataStore
 
 	// Leader makes sure that of several processes one at a time keeps the
-	// schedules of surveys. Nil: this is the only one.
+	// schedules of surveys, and one counts cohorts. Nil: this is the only one.
 	Leader Leader
 
 	// Summarizer puts answers to surveys into words. It is asked only for
@@ -171,6 +172,8 @@ type Service struct {
 	answered  chan struct{}       // a response to a survey was stored
 	responses chan SurveyResponse // to tell OnSurveyResponse of
 	told      *lru.Cache[uuid.UUID, struct{}]
+
+	uncounted chan struct{} // a cohort is to be counted
 }
 
 // New returns a Service, or an error if the Config makes no sense.
@@ -199,6 +202,7 @@ func New(c Config) (*Service, error) {
 	s := &Service{
 		c: c, store: c.Store, passwords: password.New(), notifications: notifications, mail: newPostbox(c.Mailer, c.Log),
 		answered: make(chan struct{}, 1), responses: make(chan SurveyResponse, mostUntold), told: told,
+		uncounted: make(chan struct{}, 1),
 	}
 	if len(c.SecretKeys) > 0 {
 		if s.box, err = seal.New(c.SecretKeys...); err != nil {

@@ -1,7 +1,10 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -14,6 +17,15 @@ func (a *accounts) Cohort(ctx context.Context, project, id int64) (*management.C
 // Cohorts implements [management.CohortStore].
 func (a *accounts) Cohorts(ctx context.Context, project int64) ([]management.Cohort, error) {
 	return all(ctx, a.tables().cohorts, func(c *management.Cohort) bool { return c.Project == project && !c.Deleted })
+}
+
+// CohortsToCount implements [management.CohortStore].
+func (a *accounts) CohortsToCount(ctx context.Context, since time.Time) ([]management.Cohort, error) {
+	list, err := all(ctx, a.tables().cohorts, func(c *management.Cohort) bool {
+		return !c.Deleted && (c.Calculated == nil || c.Calculated.Before(since))
+	})
+	slices.SortStableFunc(list, func(a, b management.Cohort) int { return cmp.Compare(a.Project, b.Project) })
+	return list, err
 }
 
 // CreateCohort implements [management.CohortStore].
@@ -41,6 +53,17 @@ func (a *accounts) UpdateCohort(ctx context.Context, c *management.Cohort) error
 			return missing("cohort")
 		}
 		t.bump(c.Project)
+		return nil
+	})
+}
+
+// SetCohortCount implements [management.CohortStore].
+func (a *accounts) SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error {
+	return a.change(ctx, func(t *tables) error {
+		changed := t.cohorts.edit(isCohort(project, id), func(c *management.Cohort) { c.Count, c.Calculated = count, &at })
+		if changed == 0 {
+			return missing("cohort")
+		}
 		return nil
 	})
 }

@@ -1,0 +1,199 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+)
+
+// How often it is looked whether cohorts are to be counted, and how long a count
+// is good.
+const (
+	cohortsEvery = time.Minute
+	countLasts   = time.Hour
+)
+
+// keepCohorts counts cohorts until ctx ends. Of several processes one at a time
+// does.
+func (s *Service) keepCohorts(ctx context.Context) {
+	if s.c.Data == nil {
+		return
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.uncounted:
+		case <-timer.C:
+		}
+		if err := s.leadCohorts(ctx); err != nil && ctx.Err() == nil {
+			s.c.Log.ErrorContext(ctx, "cohorts are not counted", "error", err)
+		}
+		timer.Reset(cohortsEvery)
+	}
+}
+
+func (s *Service) leadCohorts(ctx context.Context) error {
+	if s.c.Leader == nil {
+		return s.CountCohorts(ctx)
+	}
+	_, err := s.c.Leader.Lead(ctx, "cohorts", s.CountCohorts)
+	return err
+}
+
+// count makes Run count a cohort soon, if that is to be done.
+func (s *Service) count(c *CohortView) {
+	if !c.IsCalculating {
+		return
+	}
+	select {
+	case s.uncounted <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// CountCohorts counts the members of the cohorts of all projects that were not
+// counted within the last hour, or not since their criteria have changed. For
+// dynamic ones it evaluates all persons of the project, once for all of its cohorts,
+// while nobody waits for it. Run calls it.
+func (s *Service) CountCohorts(ctx context.Context) error {
+	if s.c.Data == nil {
+		return nil
+	}
+	due, err := s.store.CohortsToCount(ctx, s.now().Add(-countLasts))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for len(due) > 0 {
+		n := slices.IndexFunc(due, func(c Cohort) bool { return c.Project != due[0].Project })
+		if n < 0 {
+			n = len(due)
+		}
+		if err := s.countProject(ctx, due[:n]); err != nil {
+			errs = append(errs, fmt.Errorf("management: cohorts of project %d: %w", due[0].Project, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		due = due[n:]
+	}
+	return errors.Join(errs...)
+}
+
+// countProject counts cohorts of one project.
+func (s *Service) countProject(ctx context.Context, list []Cohort) error {
+	project, err := s.store.Project(ctx, list[0].Project)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	at := s.now()
+	counts := make([]*int, len(list))
+	for i := range list {
+		if c := &list[i]; c.Static {
+			n, err := s.c.Data.CountCohort(ctx, c.Project, c.ID)
+			if err != nil {
+				return err
+			}
+			counts[i] = &n
+		}
+	}
+	m, err := s.membership(ctx, project, list)
+	if err != nil {
+		return err
+	}
+	if len(m.keys) > 0 {
+		for key := range m.keys {
+			counts[m.keys[key]] = new(0)
+		}
+		if err := s.eachMember(ctx, m, func(_ *Person, i int) { *counts[i]++ }); err != nil {
+			return err
+		}
+	}
+	for i := range list {
+		if err := s.storeCount(ctx, &list[i], counts[i], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storeCount stores a count, unless what was counted has changed meanwhile.
+func (s *Service) storeCount(ctx context.Context, counted *Cohort, count *int, at time.Time) error {
+	return s.store.Atomic(ctx, func(store Store) error {
+		c, err := store.Cohort(ctx, counted.Project, counted.ID)
+		if errors.Is(err, ErrNotFound) || err == nil && (c.Deleted || !bytes.Equal(c.Filters, counted.Filters)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return store.SetCohortCount(ctx, c.Project, c.ID, count, at)
+	})
+}
+
+// A membership tells who is a member of dynamic cohorts of a project.
+type membership struct {
+	project  int64
+	snapshot *flags.Snapshot
+	keys     map[string]int // of flags that members have, to numbers of cohorts
+}
+
+// membership compiles the dynamic ones of some cohorts of a project. Those that no
+// flag could use, as behavioral ones, are left out: it is not known here who is in
+// them.
+func (s *Service) membership(ctx context.Context, project *Project, list []Cohort) (*membership, error) {
+	set, err := s.definitionSet(ctx, s.store, project)
+	if err != nil {
+		return nil, err
+	}
+	m := &membership{project: project.ID, keys: make(map[string]int)}
+	var members []FeatureFlag
+	w := set.world()
+	for i := range list {
+		if list[i].Static {
+			continue
+		}
+		id := strconv.FormatInt(list[i].ID, 10)
+		key := "members of cohort " + id
+		filters, err := definition.Filters([]byte(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}]}]}`), definition.Subject{Key: key, Create: true}, w)
+		if err != nil {
+			if judged(err) == err {
+				return nil, err
+			}
+			continue
+		}
+		m.keys[key] = i
+		members = append(members, audienceFlag(int64(i)+1, key, filters))
+	}
+	m.snapshot, err = set.compile(members)
+	return m, err
+}
+
+// eachMember calls visit for each person and each cohort, by its number, that it is
+// a member of.
+func (s *Service) eachMember(ctx context.Context, m *membership, visit func(p *Person, cohort int)) error {
+	var keys []string
+	for key := range m.keys {
+		keys = append(keys, key)
+	}
+	return s.eachPerson(ctx, m.project, m.snapshot, keys, func(p *Person, results *flags.Results) {
+		for key, i := range m.keys {
+			if valueOf(results, key) == true {
+				visit(p, i)
+			}
+		}
+	})
+}

@@ -1,0 +1,62 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// ListCohortPersons returns a page of the members of a cohort: of a static one the
+// newest persons first, of a dynamic one the oldest first. For the latter all
+// persons of the project are evaluated, for each page anew. It needs scopes
+// cohort:read and person:read.
+func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, cohort string, limit, offset int) (*Page[Person], error) {
+	a, err := s.Access(ctx, p, ref, "cohort:read", "person:read")
+	if err != nil {
+		return nil, err
+	}
+	c, err := cohortByRef(ctx, s.store, a.Project.ID, cohort)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Deleted:
+		return nil, errNotFound
+	case s.c.Data == nil:
+		return nil, errNoData
+	case c.Static:
+		list, total, err := s.c.Data.Persons(ctx, c.Project, PersonFilter{Cohort: c.ID}, limit, offset)
+		if err != nil {
+			return nil, err
+		}
+		return &Page[Person]{total, list}, nil
+	}
+	return s.dynamicMembers(ctx, a.Project, c, limit, offset)
+}
+
+func (s *Service) dynamicMembers(ctx context.Context, project *Project, c *Cohort, limit, offset int) (*Page[Person], error) {
+	m, err := s.membership(ctx, project, []Cohort{*c})
+	if err != nil {
+		return nil, err
+	}
+	if len(m.keys) == 0 {
+		return nil, invalid("", "behavioral_cohort_found", "The cohort cannot be evaluated: it has behavioral criteria, or uses a cohort that has.")
+	}
+	page := new(Page[Person])
+	ids := []uuid.UUID{}
+	err = s.eachMember(ctx, m, func(p *Person, _ int) {
+		if page.Total >= offset && len(ids) < limit {
+			ids = append(ids, p.ID)
+		}
+		page.Total++
+	})
+	if err != nil || len(ids) == 0 {
+		return page, err
+	}
+	// All their distinct IDs are shown.
+	page.Items, _, err = s.c.Data.Persons(ctx, c.Project, PersonFilter{IDs: ids}, len(ids), 0)
+	slices.SortFunc(page.Items, func(a, b Person) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
+	return page, err
+}

@@ -1,0 +1,161 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// A BlastRadiusQuery is a condition set about which it is asked whom it would
+// admit.
+type BlastRadiusQuery struct {
+	// Condition is a condition set of evaluation.md §1.4, of which only the
+	// properties count.
+	Condition Optional[json.RawMessage] `json:"condition"`
+
+	// GroupTypeIndex is the type of the groups that it is about. Not set:
+	// persons.
+	GroupTypeIndex Optional[int] `json:"group_type_index"`
+}
+
+// A BlastRadius is how many persons or groups a condition set would admit.
+type BlastRadius struct {
+	Affected int `json:"users_affected"`
+	Total    int `json:"total_users"`
+}
+
+// BlastRadius counts the known persons, or groups of a type, who have the properties
+// that a condition set asks for, whatever its rollout. All of them are looked at, so
+// that it takes seconds for a million. It needs scope feature_flag:read.
+func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q BlastRadiusQuery) (*BlastRadius, error) {
+	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	if s.c.Data == nil {
+		return nil, errNoData
+	}
+	set, err := s.definitionSet(ctx, s.store, a.Project)
+	if err != nil {
+		return nil, err
+	}
+	filters, err := q.filters(set)
+	if err != nil {
+		return nil, err
+	}
+	list := []FeatureFlag{audienceFlag(-1, audienceKey, filters)}
+	if ids, _, _ := definition.References(filters); len(ids) > 0 {
+		list = append(list, set.flags...)
+	}
+	snapshot, err := set.compile(list)
+	if err != nil {
+		return nil, err
+	}
+	out := new(BlastRadius)
+	count := func(results *flags.Results) {
+		out.Total++
+		if valueOf(results, audienceKey) == true {
+			out.Affected++
+		}
+	}
+	if index := &q.GroupTypeIndex; index.Set && !index.Null {
+		return out, s.eachGroup(ctx, a.Project.ID, snapshot, index.Value, set.groupTypes[index.Value], count)
+	}
+	return out, s.eachPerson(ctx, a.Project.ID, snapshot, []string{audienceKey}, func(_ *Person, results *flags.Results) { count(results) })
+}
+
+// filters returns the filters of a flag for those whom the condition set admits.
+func (q *BlastRadiusQuery) filters(set *definitionSet) (json.RawMessage, error) {
+	if !q.Condition.Set || q.Condition.Null {
+		return nil, invalid("condition", "required", "This field is required.")
+	}
+	condition, ok := object(q.Condition.Value)
+	if !ok {
+		return nil, invalid("condition", "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(q.Condition.Value))
+	}
+	document := map[string]any{"groups": []any{map[string]any{"properties": orNull(condition["properties"])}}}
+	switch index := &q.GroupTypeIndex; {
+	case index.raw != nil:
+		return nil, invalid("group_type_index", "invalid_input", "A valid integer is required.")
+	case index.Set && !index.Null:
+		if set.groupTypes[index.Value] == "" {
+			return nil, invalid("group_type_index", "does_not_exist", "There is no group type with the index %d.", index.Value)
+		}
+		document["aggregation_group_type_index"] = index.Value
+	}
+	filters, err := definition.Filters(mustJSON(document), definition.Subject{Key: audienceKey, Create: true}, set.world())
+	if err = judged(err); err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			e.Attr, e.Detail = "condition", strings.TrimPrefix(e.Detail, "groups/0/")
+		}
+		return nil, err
+	}
+	return filters, nil
+}
+
+// audienceKey is a key that no stored flag can have.
+const audienceKey = "the audience"
+
+// audienceFlag returns a flag that exists only to evaluate filters.
+func audienceFlag(id int64, key string, filters json.RawMessage) FeatureFlag {
+	return FeatureFlag{ID: id, Key: key, Active: true, Filters: filters}
+}
+
+// eachPerson evaluates flags for all persons of a project, each under one of its
+// distinct IDs. If flags look at static cohorts, the store is asked about each
+// person.
+func (s *Service) eachPerson(ctx context.Context, project int64, snapshot *flags.Snapshot, keys []string, visit func(*Person, *flags.Results)) error {
+	in, now := new(flags.Input), s.now()
+	for person, err := range s.c.Data.AllPersons(ctx, project) {
+		if err != nil {
+			return err
+		}
+		distinctID := ""
+		if len(person.DistinctIDs) > 0 {
+			distinctID = person.DistinctIDs[0]
+		}
+		in.Reset(snapshot, distinctID, runtime.Filter{}, now)
+		in.SetKeys(keys)
+		known := &stored{person: person.Properties, created: person.Created}
+		if snapshot.Needs(in).Cohorts {
+			if known.cohorts, err = s.c.Data.AppendCohorts(ctx, nil, project, distinctID); err != nil {
+				return err
+			}
+		}
+		if err := known.add(in); err != nil {
+			return err
+		}
+		visit(&person, snapshot.EvaluateInput(in))
+	}
+	return ctx.Err()
+}
+
+// groupsPart is how many groups are read at once.
+const groupsPart = 1000
+
+// eachGroup evaluates the flag with audienceKey for all groups of a type.
+func (s *Service) eachGroup(ctx context.Context, project int64, snapshot *flags.Snapshot, index int, name string, visit func(*flags.Results)) error {
+	in, now := new(flags.Input), s.now()
+	for offset := 0; ; offset += groupsPart {
+		list, _, err := s.c.Data.Groups(ctx, project, index, "", groupsPart, offset)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			in.Reset(snapshot, "", runtime.Filter{}, now)
+			in.SetKeys([]string{audienceKey})
+			if err := errors.Join(in.Group(name, mustJSON(list[i].Key)), in.SetGroup(name, list[i].Properties)); err != nil {
+				return err
+			}
+			visit(snapshot.EvaluateInput(in))
+		}
+		if len(list) < groupsPart {
+			return ctx.Err()
+		}
+	}
+}

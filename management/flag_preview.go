@@ -1,0 +1,286 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// A PreviewPatch is a change of a flag that is not made.
+type PreviewPatch struct {
+	FlagPatch
+
+	// ID is the flag that would change. Without it, it would be made.
+	ID Optional[int64] `json:"id"`
+
+	// Limit is for how many of the newest distinct IDs flags are evaluated,
+	// 1 to 10,000. Not set: 1,000.
+	Limit Optional[int] `json:"limit"`
+}
+
+const (
+	usualPreview = 1000
+	mostPreview  = 10_000
+	mostChanges  = 100 // that are listed one by one
+)
+
+// A FlagPreview is what a change of a flag would do. Values are false, true or a
+// variant, or null where they cannot be computed.
+type FlagPreview struct {
+	Subjects int `json:"subjects"` // distinct IDs
+	Changed  int `json:"changed"`  // of them: those for whom the flag would have another value
+
+	// Transitions are from which values to which, those of most distinct IDs
+	// first. Changes are the first 100 distinct IDs, the newest first.
+	Transitions []FlagTransition `json:"transitions"`
+	Changes     []ValueChange    `json:"changes"`
+
+	// OtherFlags are flags that depend on this one and that would have another
+	// value for somebody.
+	OtherFlags []ChangedFlag `json:"other_flags"`
+}
+
+// A FlagTransition is how many distinct IDs would get one value instead of
+// another.
+type FlagTransition struct {
+	From  any `json:"from"`
+	To    any `json:"to"`
+	Count int `json:"count"`
+}
+
+// A ValueChange is the value of a flag for a distinct ID, now and then.
+type ValueChange struct {
+	DistinctID string `json:"distinct_id"`
+	From       any    `json:"from"`
+	To         any    `json:"to"`
+}
+
+// A ChangedFlag is a flag that would change for some distinct IDs.
+type ChangedFlag struct {
+	Key     string `json:"key"`
+	Changed int    `json:"changed"`
+}
+
+// PreviewFlag tells what CreateFlag or UpdateFlag would do with a patch, which it
+// judges as they do, for the persons of the newest events: with what is stored about
+// them, but without what only their requests carry. Which groups they are in is not
+// known, so that condition sets about groups do not match. Nothing is changed or
+// logged. It needs scopes feature_flag:read and person:read.
+func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, patch PreviewPatch) (*FlagPreview, error) {
+	a, err := s.Access(ctx, p, ref, "feature_flag:read", "person:read")
+	if err != nil {
+		return nil, err
+	}
+	if s.c.Data == nil {
+		return nil, errNoData
+	}
+	limit, err := patch.limit()
+	if err != nil {
+		return nil, err
+	}
+	set, err := s.definitionSet(ctx, s.store, a.Project)
+	if err != nil {
+		return nil, err
+	}
+	before, after, err := s.changedFlag(ctx, p, a.Project, &patch)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newComparison(set, before, after)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.c.Data.RecentDistinctIDs(ctx, a.Project.ID, limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err := s.compare(ctx, a.Project.ID, c, id); err != nil {
+			return nil, err
+		}
+	}
+	return c.preview(), nil
+}
+
+func (patch *PreviewPatch) limit() (int, error) {
+	o := &patch.Limit
+	switch {
+	case o.raw != nil:
+		return 0, invalid("limit", "invalid_input", "A valid integer is required.")
+	case !o.Set, o.Null:
+		return usualPreview, nil
+	case o.Value < 1:
+		return 0, invalid("limit", "min_value", "Ensure this value is greater than or equal to 1.")
+	case o.Value > mostPreview:
+		return 0, invalid("limit", "max_value", "Ensure this value is less than or equal to %d.", mostPreview)
+	}
+	return o.Value, nil
+}
+
+// changedFlag returns a flag before a change and after it. A new flag is nil
+// before, and a deleted one after.
+func (s *Service) changedFlag(ctx context.Context, p *Principal, project *Project, patch *PreviewPatch) (before, after *FeatureFlag, err error) {
+	f := s.newFlag(p, project)
+	switch id := &patch.ID; {
+	case id.raw != nil:
+		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
+	case id.Set && !id.Null:
+		f, err = s.store.Flag(ctx, project.ID, id.Value)
+		if errors.Is(err, ErrNotFound) {
+			return nil, nil, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if f.Kind != FlagOrdinary {
+			return nil, nil, errSurveyFlag
+		}
+		if !f.Deleted {
+			before = new(*f)
+		}
+	}
+	if err := patch.validate(f.ID == 0); err != nil {
+		return nil, nil, err
+	}
+	if f.ID != 0 {
+		if err := s.settleConflict(f, &patch.FlagPatch); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := s.applyFlag(ctx, s.store, project, f, &patch.FlagPatch); err != nil || f.Deleted {
+		return before, nil, err
+	}
+	switch other, err := s.store.FlagByKey(ctx, project.ID, f.Key); {
+	case err == nil && other.ID != f.ID:
+		return nil, nil, flagStored(ErrConflict)
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return nil, nil, err
+	}
+	return before, f, nil
+}
+
+// A comparison evaluates flags before and after a change.
+type comparison struct {
+	before, after       *flags.Snapshot
+	keyBefore, keyAfter string   // "" if there is no such flag
+	others              []string // keys of the flags that depend on it
+
+	subjects    int
+	changed     int
+	transitions map[[2]any]int
+	changes     []ValueChange
+	changedKeys map[string]int
+
+	inBefore, inAfter flags.Input
+}
+
+// newComparison compiles both. Only the flag itself and those that depend on it can
+// have other values.
+func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison, error) {
+	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int)}
+	changed := slices.Clone(set.flags)
+	if before != nil {
+		c.keyBefore = before.Key
+		changed = slices.DeleteFunc(changed, func(f FeatureFlag) bool { return f.ID == before.ID })
+		c.others = dependents(set.world(), before)
+	}
+	if after != nil {
+		c.keyAfter = after.Key
+		if after.ID == 0 {
+			after.ID = -1 // which no stored flag has
+		}
+		changed = append(changed, *after)
+	}
+	var err error
+	if c.before, err = set.compile(set.flags); err != nil {
+		return nil, err
+	}
+	c.after, err = set.compile(changed)
+	return c, err
+}
+
+// dependents returns the keys of the active flags that depend on a flag, directly
+// or through others.
+func dependents(w *definition.World, f *FeatureFlag) []string {
+	var keys []string
+	seen := map[int64]bool{f.ID: true}
+	for queue := []definition.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
+		for _, user := range definition.Dependents(w, queue[0]) {
+			if !seen[user.ID] {
+				seen[user.ID] = true
+				keys = append(keys, user.Key)
+				queue = append(queue, user)
+			}
+		}
+	}
+	return keys
+}
+
+// compare evaluates flags for a distinct ID.
+func (s *Service) compare(ctx context.Context, project int64, c *comparison, distinctID string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &wire.Request{DistinctID: distinctID, HasDistinctID: true, HasKeys: true}
+	r.Keys = append([]string{c.keyBefore, c.keyAfter}, c.others...)
+	now := s.now()
+	if err := errors.Join(r.Fill(&c.inBefore, c.before, runtime.All, now), r.Fill(&c.inAfter, c.after, runtime.All, now)); err != nil {
+		return err
+	}
+	needs, more := c.before.Needs(&c.inBefore), c.after.Needs(&c.inAfter)
+	known, err := s.stored(ctx, project, r, flags.Needs{
+		Person: needs.Person || more.Person, PersonCreated: needs.PersonCreated || more.PersonCreated,
+		Cohorts: needs.Cohorts || more.Cohorts, Overrides: needs.Overrides || more.Overrides,
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(known.add(&c.inBefore), known.add(&c.inAfter)); err != nil {
+		return err
+	}
+	c.note(distinctID, c.before.EvaluateInput(&c.inBefore), c.after.EvaluateInput(&c.inAfter))
+	return nil
+}
+
+// note counts what differs for a distinct ID.
+func (c *comparison) note(distinctID string, before, after *flags.Results) {
+	c.subjects++
+	if from, to := valueOf(before, c.keyBefore), valueOf(after, c.keyAfter); from != to {
+		c.changed++
+		c.transitions[[2]any{from, to}]++
+		if len(c.changes) < mostChanges {
+			c.changes = append(c.changes, ValueChange{distinctID, from, to})
+		}
+	}
+	for _, key := range c.others {
+		if valueOf(before, key) != valueOf(after, key) {
+			c.changedKeys[key]++
+		}
+	}
+}
+
+func (c *comparison) preview() *FlagPreview {
+	v := &FlagPreview{Subjects: c.subjects, Changed: c.changed, Transitions: []FlagTransition{}, Changes: c.changes, OtherFlags: []ChangedFlag{}}
+	for values, n := range c.transitions {
+		v.Transitions = append(v.Transitions, FlagTransition{values[0], values[1], n})
+	}
+	slices.SortFunc(v.Transitions, func(a, b FlagTransition) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(valueText(a.From), valueText(b.From)), cmp.Compare(valueText(a.To), valueText(b.To)))
+	})
+	for key, n := range c.changedKeys {
+		v.OtherFlags = append(v.OtherFlags, ChangedFlag{key, n})
+	}
+	slices.SortFunc(v.OtherFlags, func(a, b ChangedFlag) int {
+		return cmp.Or(cmp.Compare(b.Changed, a.Changed), cmp.Compare(a.Key, b.Key))
+	})
+	return v
+}
+
+// valueText tells values apart, whatever their type.
+func valueText(v any) string { return string(mustJSON(v)) }

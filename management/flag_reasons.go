@@ -1,0 +1,110 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// A FlagEvaluation is the value of a flag for somebody, and why it is that.
+type FlagEvaluation struct {
+	Value      any        `json:"value"` // false, true or a variant
+	Evaluation FlagReason `json:"evaluation"`
+}
+
+// A FlagReason is why a flag has a value.
+type FlagReason struct {
+	Reason         string `json:"reason"` // a code of POST /flags, disabled or not_evaluated
+	ConditionIndex *int   `json:"condition_index"`
+	Description    string `json:"description"`
+}
+
+// EvaluationReasons returns the values of all flags that people have made, by key,
+// for a person and the groups of a JSON object; "" is no groups. What is stored
+// counts as for [Service.ExplainFlag]. It needs scope feature_flag:read.
+func (s *Service) EvaluationReasons(ctx context.Context, p *Principal, ref, distinctID, groups string) (map[string]FlagEvaluation, error) {
+	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	if distinctID == "" {
+		return nil, invalid("distinct_id", "required", "This field is required.")
+	}
+	list, results, err := s.evaluateFor(ctx, a.Project, distinctID, groups)
+	if err != nil {
+		return nil, err
+	}
+	reasons := make(map[string]FlagEvaluation, len(list))
+	for i := range list {
+		reasons[list[i].Key] = flagEvaluation(&list[i], results)
+	}
+	return reasons, nil
+}
+
+// evaluateFor evaluates the flags of a project, and returns with the results those
+// flags that people have made, newest first.
+func (s *Service) evaluateFor(ctx context.Context, project *Project, distinctID, groups string) ([]FeatureFlag, *flags.Results, error) {
+	r, err := requestFor(distinctID, groups)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := s.definitionSet(ctx, s.store, project)
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot, err := set.compile(set.flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	results, err := s.evaluate(ctx, snapshot, project.ID, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := slices.DeleteFunc(set.flags, func(f FeatureFlag) bool { return f.Kind != FlagOrdinary })
+	slices.SortFunc(list, func(a, b FeatureFlag) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) })
+	return list, results, nil
+}
+
+func flagEvaluation(f *FeatureFlag, results *flags.Results) FlagEvaluation {
+	r, ok := results.Get(f.Key)
+	switch {
+	case !f.inForce():
+		return FlagEvaluation{false, FlagReason{Reason: "disabled", Description: "The flag is disabled."}}
+	case f.EncryptedPayloads:
+		return FlagEvaluation{false, FlagReason{Reason: "not_evaluated", Description: "Flags with encrypted payloads are not evaluated."}}
+	case !ok:
+		return FlagEvaluation{false, FlagReason{Reason: "not_evaluated", Description: "The flag depends on itself."}}
+	}
+	e := FlagEvaluation{r.Value(), FlagReason{Reason: r.Reason.Code, Description: r.Reason.Description}}
+	if r.Reason.ConditionIndex >= 0 {
+		e.Evaluation.ConditionIndex = &r.Reason.ConditionIndex
+	}
+	return e
+}
+
+// MyFlag is the value of a flag for who asks.
+type MyFlag struct {
+	Flag  *MinimalFlag `json:"feature_flag"`
+	Value any          `json:"value"` // false, true or a variant
+}
+
+// MyFlags returns the values of all flags that people have made, newest first, for
+// the Principal's own distinct ID. Groups and scope are those of
+// [Service.EvaluationReasons].
+func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string) ([]MyFlag, error) {
+	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	list, results, err := s.evaluateFor(ctx, a.Project, p.User.DistinctID, groups)
+	if err != nil {
+		return nil, err
+	}
+	mine := make([]MyFlag, len(list))
+	for i := range list {
+		mine[i] = MyFlag{minimalFlag(&list[i]), cmp.Or(valueOf(results, list[i].Key), any(false))}
+	}
+	return mine, nil
+}

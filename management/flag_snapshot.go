@@ -1,0 +1,85 @@
+package management
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+)
+
+// A definitionSet is what decides the flags of a project.
+type definitionSet struct {
+	flags      []FeatureFlag // that are not deleted, of every kind
+	cohorts    []Cohort
+	groupTypes map[int]string // nil: it is not known which there are
+	zone       *time.Location
+}
+
+func (s *Service) definitionSet(ctx context.Context, store Store, project *Project) (*definitionSet, error) {
+	d := new(definitionSet)
+	var err error
+	if d.flags, err = store.Flags(ctx, project.ID); err != nil {
+		return nil, err
+	}
+	if d.cohorts, err = store.Cohorts(ctx, project.ID); err != nil {
+		return nil, err
+	}
+	if d.groupTypes, err = s.groupTypes(ctx, project.ID); err != nil {
+		return nil, err
+	}
+	d.zone, err = time.LoadLocation(project.Timezone)
+	return d, err // of what was checked when it was set
+}
+
+// groupTypes returns the group types of a project, or nil if it is not known which
+// there are.
+func (s *Service) groupTypes(ctx context.Context, project int64) (map[int]string, error) {
+	if s.c.Data == nil {
+		return nil, nil
+	}
+	types, err := s.c.Data.GroupTypes(ctx, project)
+	if types == nil {
+		types = make(map[int]string)
+	}
+	return types, err
+}
+
+// definitionWorld returns what filters of a project can refer to.
+func (s *Service) definitionWorld(ctx context.Context, store Store, project *Project) (*definition.World, error) {
+	d, err := s.definitionSet(ctx, store, project)
+	if err != nil {
+		return nil, err
+	}
+	return d.world(), nil
+}
+
+func (d *definitionSet) world() *definition.World {
+	known := definition.Project{
+		Flags: make([]definition.Flag, len(d.flags)), Cohorts: make([]definition.Cohort, len(d.cohorts)),
+		GroupTypes: d.groupTypes, TimeZone: d.zone,
+	}
+	for i := range d.flags {
+		f := &d.flags[i]
+		known.Flags[i] = definition.Flag{ID: f.ID, Key: f.Key, Active: f.Active, Filters: f.Filters}
+	}
+	for i := range d.cohorts {
+		c := &d.cohorts[i]
+		known.Cohorts[i] = definition.Cohort{ID: c.ID, Name: c.Name, Static: c.Static, Filters: c.Filters}
+	}
+	return definition.NewWorld(known)
+}
+
+// compile returns flags as they are served.
+func (d *definitionSet) compile(list []FeatureFlag) (*flags.Snapshot, error) {
+	definitions, err := Definitions(list, d.cohorts, d.groupTypes)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := flags.Compile(definitions, flags.CompileOptions{TimeZone: d.zone})
+	if err != nil {
+		return nil, fmt.Errorf("management: definitions: %w", err)
+	}
+	return snapshot, nil
+}
