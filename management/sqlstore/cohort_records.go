@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -40,4 +42,19 @@ func (a *accounts) CreateCohort(ctx context.Context, c *management.Cohort) error
 
 func (a *accounts) UpdateCohort(ctx context.Context, c *management.Cohort) error {
 	return a.alter(ctx, c.Project, func(a *accounts) error { return cohorts.update(ctx, a, c) })
+}
+
+func (a *accounts) CohortsToCount(ctx context.Context, since time.Time) ([]management.Cohort, error) {
+	return cohorts.list(ctx, a, "WHERE deleted = false AND (last_calculation IS NULL OR last_calculation < ?) ORDER BY project_id, id", a.db.d.time(since))
+}
+
+func (a *accounts) SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error {
+	n, err := a.exec(ctx, "UPDATE cohort SET count = ?, last_calculation = ? WHERE id = ? AND project_id = ?", count, a.db.d.time(at), id, project)
+	if err == nil && n == 0 {
+		err = management.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("count a cohort: %w", err)
+	}
+	return nil
 }

@@ -104,6 +104,8 @@ func Run(t *testing.T, open func(t *testing.T) (s Store, again func(t *testing.T
 		{"pages of groups", testGroupPages},
 		{"groups change by hand and by events", testGroupUpdates},
 		{"persons of cohorts", testCohortPersons},
+		{"all persons", testAllPersons},
+		{"counts of cohorts", testCohortCounts},
 		{"usage", testUsage},
 		{"cancellation", testCancellation},
 	} {
