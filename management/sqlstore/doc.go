@@ -23,21 +23,42 @@
 // # Accounts and transactions
 //
 // A [DB] is also a [management.Store]: users with what is theirs, organizations,
-// projects, and the activity log. All changes of these take turns, those that
+// projects with their flags, cohorts, early access features and surveys, and the
+// activity log. All changes of these take turns, those that
 // [DB.Atomic] makes together and single ones; on PostgreSQL by an advisory lock,
 // which is not that of events. So nothing that a transaction has read changes
 // before it ends. A call that fails within a transaction changes nothing, and the
 // transaction can go on. Accounts are not cached.
 //
 // On PostgreSQL events are stored while accounts change; only the first event of
-// a project waits for a transaction that changes that project. SQLite has one
-// writer for everything, so transactions should be short.
+// a project, and of a group type, waits for a transaction that changes that
+// project. SQLite has one writer for everything, so transactions should be short.
 //
 // [DB.Throttle] commits by itself. To be told to wait costs only a read, so that
 // who tries passwords all day holds nobody up.
 //
 // Deleting a project leaves its events and persons, which may be many.
 // [DB.PurgeProjects] deletes them in small transactions.
+//
+// How many users, members of an organization and flags there are is kept up to
+// date by who changes them, so that a page of a long list costs no more than its
+// rows.
+//
+// # Changes, and who leads
+//
+// Every transaction that changes what a project has makes its version grow, and
+// [DB.Watch] tells of it. On PostgreSQL the transaction sends a notification on
+// the channel flagstaff_change, which a connection listens to that Watch opens.
+// SQLite is asked four times a second whether another process has written
+// anything, and its own changes are told at once.
+//
+// [DB.Lead] is for work that one of several processes should do. On PostgreSQL
+// it is an advisory lock of another connection. If the server ends that, the
+// context of the work ends at once; if the server falls silent, within ten
+// seconds. With SQLite it is a lock on an empty file beside the database,
+// flagstaff.db-lead-NAME, which the system releases when the process ends, however
+// it does. Nobody may delete the file meanwhile. A database in memory has one
+// process anyway.
 //
 // # Reading, and how fresh it is
 //

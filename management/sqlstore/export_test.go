@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -18,6 +19,11 @@ func (db *DB) Queries() []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return slices.Sorted(maps.Keys(db.queries))
+}
+
+// NewListener returns a DB that can only Watch, and listens with a function.
+func NewListener(listen func(ctx context.Context, channel string, heard func()) error) *DB {
+	return &DB{d: Dialect{Postgres: true, Listen: listen, Fault: func(error) Fault { return Unavailable }}}
 }
 
 // A Cache is a cache of strings.

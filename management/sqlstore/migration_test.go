@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -73,6 +74,69 @@ func TestUpgrade(t *testing.T) {
 		}
 		if err := again.CreateUser(t.Context(), &ann); err != nil {
 			t.Errorf("CreateUser: %v", err)
+		}
+	})
+}
+
+// TestUpgradeCounts opens a store that the second release wrote, which kept no
+// counts, and goes on.
+func TestUpgradeCounts(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx := t.Context()
+		acme, other := uuid.New(), uuid.New()
+		time := "1772600767000890"
+		if d.postgres {
+			time = "'2026-03-04T05:06:07.00089Z'"
+		}
+		d.migrate(t, 2)
+		for _, id := range []uuid.UUID{acme, other} {
+			d.exec(t, fmt.Sprintf("INSERT INTO organization (id, name, slug, created_at, updated_at) VALUES ('%s', 'Acme', '%[1]s', %[2]s, %[2]s)", id, time))
+		}
+		d.exec(t, fmt.Sprintf(`INSERT INTO project (uuid, organization_id, name, api_token, secret_token_prev_hash, survey_config, created_at, updated_at)
+			VALUES ('%s', '%s', 'Shop', 'phc_shop', 'sha256$1', '{"appearance":{}}', %s, %[3]s)`, uuid.New(), acme, time))
+		for i, u := range []struct {
+			active, staff bool
+			in            []uuid.UUID
+		}{{true, true, []uuid.UUID{acme, other}}, {true, false, []uuid.UUID{acme}}, {true, false, nil}, {false, true, []uuid.UUID{acme, other}}, {false, false, nil}} {
+			d.exec(t, fmt.Sprintf(`INSERT INTO user_account (uuid, distinct_id, email, first_name, last_name, is_active, is_staff, date_joined)
+				VALUES ('%s', 'd%d', '%[2]d@example.com', '', '', %[3]v, %[4]v, %[5]s)`, uuid.New(), i+1, u.active, u.staff, time))
+			for _, id := range u.in {
+				d.exec(t, fmt.Sprintf(`INSERT INTO organization_membership (id, organization_id, user_id, level, joined_at, updated_at)
+					VALUES ('%s', '%s', %d, 1, %s, %[4]s)`, uuid.New(), id, i+1, time))
+			}
+		}
+
+		db := d.open(t)
+		check := func(all, staff, ofAcme, ofOther int) {
+			t.Helper()
+			_, gotAll, err1 := db.Users(ctx, management.UserFilter{}, 1, 0)
+			_, gotStaff, err2 := db.Users(ctx, management.UserFilter{Staff: new(true)}, 1, 0)
+			members, err3 := db.CountMembers(ctx, []uuid.UUID{acme, other})
+			if err := errors.Join(err1, err2, err3); err != nil || gotAll != all || gotStaff != staff || members[acme] != ofAcme || members[other] != ofOther {
+				t.Errorf("%d users, %d of the staff, %d and %d members, %v; want %d, %d, %d, %d", gotAll, gotStaff, members[acme], members[other], err, all, staff, ofAcme, ofOther)
+			}
+		}
+		check(3, 1, 2, 1)
+		u, err := db.User(ctx, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Active = true
+		if err := db.UpdateUser(ctx, u); err != nil {
+			t.Fatal(err)
+		}
+		check(4, 2, 3, 2)
+
+		p, err := db.ProjectBySecret(ctx, "sha256$1")
+		if err != nil || p.BucketingHash != "" || string(p.SurveyConfig) != `{"appearance":{}}` {
+			t.Fatalf("ProjectBySecret = %+v, %v", p, err)
+		}
+		f := management.FeatureFlag{Project: p.ID, Key: "beta", CreatedBy: &u.ID, Created: now, Updated: now}
+		if err := db.CreateFlag(ctx, &f); err != nil {
+			t.Fatal(err)
+		}
+		if _, total, err := db.FindFlags(ctx, p.ID, management.FlagFilter{}, 1, 0); total != 1 || err != nil {
+			t.Errorf("FindFlags: total %d, %v; want 1", total, err)
 		}
 	})
 }

@@ -1,9 +1,12 @@
 package sqlstore_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -40,6 +43,17 @@ func TestPurgeInParts(t *testing.T) {
 			if err := db.Overrides(ctx, project, "u0", "h", []string{"f"}, func(string, string) {}); err != nil {
 				t.Fatal(err)
 			}
+			flag := management.FeatureFlag{Project: project, Key: "beta", Created: now, Updated: now}
+			if err := db.CreateFlag(ctx, &flag); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(
+				db.CreateCohort(ctx, &management.Cohort{Project: project, Created: now}),
+				db.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: uuid.New(), Project: project, Flag: flag.ID, Created: now}),
+				db.CreateSurvey(ctx, &management.Survey{ID: uuid.New(), Project: project, LinkedFlag: &flag.ID, Created: now, Updated: now}),
+			); err != nil {
+				t.Fatal(err)
+			}
 		}
 		fill(created.Project.ID, events)
 		fill(other.ID, 5)
@@ -71,6 +85,8 @@ func TestPurgeInParts(t *testing.T) {
 		want := map[string]int{
 			"event": 6, "person": 5, "person_distinct_id": 5, "group_type": 1, "group_entry": 1,
 			"hash_key_override": 1, "cohort_member": 2, "deleted_project": 0,
+			"feature_flag": 1, "flag_count": 1, "cohort": 1, "early_access_feature": 1, "survey": 1,
+			"project_version": 2, // with that of projects themselves
 		}
 		for table, n := range want {
 			if got := d.count(t, "SELECT count(*) FROM "+table); got != n {

@@ -88,7 +88,7 @@ func (a *accounts) FindSurveys(ctx context.Context, project int64, f management.
 	if ids = page(ids, limit, offset); len(ids) == 0 {
 		return nil, total, nil
 	}
-	list, err := surveys.list(ctx, a, "WHERE project_id = ? AND id IN (?) ORDER BY created_at DESC, id DESC", project, slice[string](ids))
+	list, err := surveys.list(ctx, a, "WHERE id IN (?) ORDER BY created_at DESC, id DESC", slice[string](ids))
 	return list, total, err
 }
 

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"errors"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// TestQueryPlans checks that queries about accounts find what they want in
-// indexes, and that pages come in their order.
+// TestQueryPlans checks that queries about accounts and what is managed find what
+// they want in indexes, and that pages come in their order.
 func TestQueryPlans(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
@@ -45,6 +46,8 @@ func TestQueryPlans(t *testing.T) {
 	ignore(db.CountMembers(ctx, organizations))
 	ignore(db.ProjectsOf(ctx, organizations))
 	ignore(db.ProjectByKey(ctx, ""))
+	ignore(db.ProjectBySecret(ctx, ""))
+	askManaged(t, db)
 	for _, f := range []management.ActivityFilter{
 		{}, {Project: new(int64(1)), Scope: "s"}, {Project: new(int64(1)), Scope: "s", ItemID: "i"}, {Organization: new(uuid.UUID), Scope: "s"},
 	} {
@@ -54,7 +57,7 @@ func TestQueryPlans(t *testing.T) {
 	}
 
 	raw := openRaw(t, "sqlite", path)
-	indexed := regexp.MustCompile(`^(SEARCH .*|SCAN \S+ USING (COVERING )?INDEX \w+|SCAN json_each VIRTUAL TABLE .*|SCAN CONSTANT ROW|(LIST|SCALAR) SUBQUERY \d+)$`)
+	indexed := regexp.MustCompile(`^(SEARCH .*|SCAN \S+ USING (COVERING )?INDEX \w+|SCAN (user_count|project_version)|MULTI-INDEX OR|INDEX \d|CREATE BLOOM FILTER|SCAN json_each VIRTUAL TABLE .*|SCAN CONSTANT ROW|(LIST|SCALAR) SUBQUERY \d+)$`)
 	for _, query := range db.Queries() {
 		rows, err := raw.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
 		if err != nil {
@@ -77,7 +80,48 @@ func TestQueryPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(db.Queries()); n < 20 {
+	if n := len(db.Queries()); n < 45 {
 		t.Errorf("%d queries, want all", n)
 	}
+}
+
+// askManaged makes the queries about what is managed in a project.
+func askManaged(t *testing.T, db *sqlstore.DB) {
+	t.Helper()
+	ctx := t.Context()
+	o := management.NewOrganization("Acme")
+	p := management.NewProject(o, "Shop")
+	if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
+		t.Fatal(err)
+	}
+	project := p.ID
+	if err := db.CreateFlag(ctx, &management.FeatureFlag{Project: project, Key: "beta", Created: now, Updated: now}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.CreateSurvey(ctx, &management.Survey{ID: uuid.New(), Project: project, Created: now, Updated: now}); err != nil {
+		t.Fatal(err)
+	}
+	no := new(false)
+	for _, f := range []management.FlagFilter{{}, {Active: no}, {Archived: no}, {Active: no, Archived: no}, {Key: "Beta", Active: no, Archived: no}} {
+		if _, total, err := db.FindFlags(ctx, project, f, 100, 0); total != 1 || err != nil {
+			t.Fatalf("FindFlags: %d, %v; want 1, nil", total, err)
+		}
+	}
+	for _, f := range []management.SurveyFilter{{}, {Archived: no}, {Archived: no, IDs: []uuid.UUID{uuid.New()}, Search: "x"}} {
+		if _, _, err := db.FindSurveys(ctx, project, f, 100, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ignore := func(any, error) {}
+	ignore(db.Flag(ctx, project, 1))
+	ignore(db.FlagByKey(ctx, project, "beta"))
+	ignore(db.Flags(ctx, project))
+	ignore(db.Cohort(ctx, project, 1))
+	ignore(db.Cohorts(ctx, project))
+	ignore(db.EarlyAccessFeature(ctx, project, uuid.New()))
+	ignore(db.EarlyAccessFeatures(ctx, project))
+	ignore(db.Survey(ctx, project, uuid.New()))
+	ignore(db.Surveys(ctx, project))
+	ignore(db.ScheduledSurveys(ctx))
+	ignore(db.Versions(ctx))
 }

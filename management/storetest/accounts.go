@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -159,6 +160,13 @@ func (s *suite) furnish(t *testing.T, u *management.User, o *management.Organiza
 	must(t, s.AddActivity(ctx, &management.Activity{
 		ID: uuid.New(), Organization: &o.ID, Project: &p.ID, User: &u.ID, Activity: "created", Scope: "Thing", ItemID: name, Created: s.now,
 	}))
+	flag := management.FeatureFlag{Project: p.ID, Key: name, CreatedBy: &u.ID, ModifiedBy: &u.ID, Created: s.now, Updated: s.now}
+	must(t, s.CreateFlag(ctx, &flag))
+	must(t, s.CreateCohort(ctx, &management.Cohort{Project: p.ID, Name: name, CreatedBy: &u.ID, Created: s.now}))
+	must(t, s.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: flag.ID, Name: name, Created: s.now}))
+	must(t, s.CreateSurvey(ctx, &management.Survey{
+		ID: uuid.New(), Project: p.ID, Name: name, LinkedFlag: &flag.ID, CreatedBy: &u.ID, Created: s.now, Updated: s.now,
+	}))
 }
 
 // A world is all that a store has about some users, and about organizations.
@@ -175,6 +183,15 @@ type world struct {
 	Memberships   []management.Membership
 	Projects      []management.Project
 	Activities    []management.Activity
+
+	// What projects have, and what is counted.
+	Flags       []management.FeatureFlag
+	Cohorts     []management.Cohort
+	EarlyAccess []management.EarlyAccessFeature
+	Surveys     []management.Survey
+	ActiveUsers int
+	Members     map[uuid.UUID]int
+	FlagTotals  map[int64]int
 }
 
 // survey returns the world of users, as a store shows it.
@@ -214,5 +231,40 @@ func survey(ctx context.Context, s management.Store, users ...int64) (w world, e
 		w.EmailTokens[id], e = s.EmailToken(ctx, id)
 		note(e)
 	}
+	_, w.ActiveUsers, e = s.Users(ctx, management.UserFilter{}, 1, 0)
+	note(e)
+	var ids []uuid.UUID
+	for _, o := range w.Organizations {
+		ids = append(ids, o.ID)
+	}
+	w.Members, e = s.CountMembers(ctx, ids)
+	note(e)
+	maps.DeleteFunc(w.Members, func(_ uuid.UUID, n int) bool { return n == 0 })
+	w.FlagTotals = make(map[int64]int)
+	for _, p := range w.Projects {
+		note(w.look(ctx, s, p.ID))
+	}
 	return w, err
+}
+
+// look adds what a project has.
+func (w *world) look(ctx context.Context, s management.Store, project int64) error {
+	flags, err1 := s.Flags(ctx, project)
+	cohorts, err2 := s.Cohorts(ctx, project)
+	earlyAccess, err3 := s.EarlyAccessFeatures(ctx, project)
+	surveys, err4 := s.Surveys(ctx, project)
+	_, total, err5 := s.FindFlags(ctx, project, management.FlagFilter{}, 1, 0)
+	w.Flags, w.Cohorts = append(w.Flags, flags...), append(w.Cohorts, cohorts...)
+	w.EarlyAccess, w.Surveys = append(w.EarlyAccess, earlyAccess...), append(w.Surveys, surveys...)
+	w.FlagTotals[project] = total
+	return errors.Join(err1, err2, err3, err4, err5)
+}
+
+// forget removes what a project has.
+func (w *world) forget(project int64) {
+	w.Flags = keep(w.Flags, func(f management.FeatureFlag) bool { return f.Project != project })
+	w.Cohorts = keep(w.Cohorts, func(c management.Cohort) bool { return c.Project != project })
+	w.EarlyAccess = keep(w.EarlyAccess, func(f management.EarlyAccessFeature) bool { return f.Project != project })
+	w.Surveys = keep(w.Surveys, func(v management.Survey) bool { return v.Project != project })
+	delete(w.FlagTotals, project)
 }

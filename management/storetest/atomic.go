@@ -76,6 +76,19 @@ func (c *town) overturn(ctx context.Context, store management.Store) error {
 	do(store.SetScene(ctx, management.Scene{User: c.ann.ID, Project: c.p.ID, Scene: "Person", Dashboard: 2}))
 	do(store.SetScene(ctx, management.Scene{User: c.ann.ID, Project: c.q.ID, Scene: "Group", Dashboard: 3}))
 	do(store.AddActivity(ctx, &management.Activity{ID: c.inside, User: &c.bob.ID, Activity: "updated", Created: now}))
+	flag, cohort, survey, feature := c.before.Flags[0], c.before.Cohorts[0], c.before.Surveys[0], c.before.EarlyAccess[0]
+	flag.Archived, cohort.Static, survey.Archived, feature.Stage = true, true, true, "beta"
+	do(store.UpdateFlag(ctx, &flag))
+	do(store.UpdateCohort(ctx, &cohort))
+	do(store.UpdateSurvey(ctx, &survey))
+	do(store.UpdateEarlyAccessFeature(ctx, &feature))
+	fresh := management.FeatureFlag{Project: c.p.ID, Key: "inside", Created: now, Updated: now}
+	do(store.CreateFlag(ctx, &fresh))
+	do(store.CreateCohort(ctx, &management.Cohort{Project: c.p.ID, Created: now}))
+	do(store.CreateSurvey(ctx, &management.Survey{ID: c.inside, Project: c.p.ID, LinkedFlag: &fresh.ID, Created: now, Updated: now}))
+	do(store.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: c.inside, Project: c.p.ID, Flag: fresh.ID, Created: now}))
+	do(store.DeleteSurvey(ctx, c.q.ID, c.before.Surveys[1].ID))
+	do(store.DeleteFlag(ctx, c.q.ID, c.before.Flags[1].ID))
 	do(store.DeleteUser(ctx, c.bob.ID))
 	return all
 }
@@ -94,7 +107,8 @@ func testAtomic(t *testing.T, s *suite) {
 		return err
 	})
 	must(t, err)
-	if len(inside.Users) != 1 || inside.Users[0].FirstName != "Ann" || len(inside.Organizations) != 3 || len(inside.Activities) != 3 {
+	if len(inside.Users) != 1 || inside.Users[0].FirstName != "Ann" || len(inside.Organizations) != 3 || len(inside.Activities) != 3 ||
+		len(inside.Flags) != 2 || len(inside.Cohorts) != 3 || len(inside.Surveys) != 2 || len(inside.EarlyAccess) != 2 || inside.ActiveUsers != 1 {
 		t.Errorf("the transaction saw of itself\n%+v", inside)
 	}
 	for _, store := range []Store{s.Store, other, s.another(t)} {
@@ -224,6 +238,8 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 		renamed, moved, key := *c.bob, *c.q, c.before.Keys[c.ann.ID][0]
 		renamed.Email = c.ann.Email
 		moved.APIKey = c.p.APIKey
+		flag, feature := c.before.Flags[0], c.before.EarlyAccess[0]
+		flag.ModifiedBy, feature.Flag = new(int64(99)), 99
 		key.Hash = c.before.Keys[c.bob.ID][0].Hash
 		for _, tt := range []struct {
 			call string
@@ -240,6 +256,12 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 			{"SetBackupCodes", store.SetBackupCodes(ctx, 99, []management.BackupCode{{User: 99, Hash: binary, Created: s.now}}), management.ErrNotFound},
 			{"CreateProject", store.CreateProject(ctx, management.NewProject(&management.Organization{ID: uuid.New()}, "x")), management.ErrNotFound},
 			{"DeleteUser", store.DeleteUser(ctx, 99), management.ErrNotFound},
+			{"CreateFlag", store.CreateFlag(ctx, &flag), management.ErrConflict},
+			{"UpdateFlag", store.UpdateFlag(ctx, &flag), management.ErrNotFound},
+			{"UpdateEarlyAccessFeature", store.UpdateEarlyAccessFeature(ctx, &feature), management.ErrNotFound},
+			{"CreateSurvey", store.CreateSurvey(ctx, &c.before.Surveys[0]), management.ErrConflict},
+			{"DeleteSurvey", store.DeleteSurvey(ctx, c.p.ID, uuid.New()), management.ErrNotFound},
+			{"CreateCohort", store.CreateCohort(ctx, &management.Cohort{Project: 99, Created: s.now}), management.ErrNotFound},
 		} {
 			if !errors.Is(tt.err, tt.want) {
 				return fmt.Errorf("%s: error %w, want %w", tt.call, tt.err, tt.want)

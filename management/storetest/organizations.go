@@ -105,6 +105,9 @@ func testDeleteOrganization(t *testing.T, s *suite) {
 	before.Organizations, before.Projects = []management.Organization{*kept}, []management.Project{*p}
 	before.Memberships, before.Scenes = keep(before.Memberships, func(m management.Membership) bool { return m.User == bob.ID }),
 		keep(before.Scenes, func(sc management.Scene) bool { return sc.Project == p.ID })
+	before.forget(q.ID)
+	before.forget(r.ID)
+	delete(before.Members, gone.ID)
 	for _, store := range []Store{s.Store, s.another(t)} {
 		after, err := survey(ctx, store, ann.ID, bob.ID, eve.ID)
 		want(t, "what is left", before)(after, err)

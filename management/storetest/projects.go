@@ -125,6 +125,7 @@ func testDeleteProject(t *testing.T, s *suite) {
 	must(t, s.DeleteProject(ctx, gone.ID))
 	before.Users[0].CurrentProject = nil
 	before.Projects = before.Projects[:1]
+	before.forget(gone.ID)
 	before.Scenes = keep(before.Scenes, func(sc management.Scene) bool { return sc.Project == p.ID })
 	for _, store := range []Store{s.Store, s.another(t)} {
 		after, err := survey(ctx, store, ann.ID, bob.ID)
@@ -132,6 +133,9 @@ func testDeleteProject(t *testing.T, s *suite) {
 		wantErr(t, "Project that is deleted", management.ErrNotFound)(store.Project(ctx, gone.ID))
 		wantErr(t, "ProjectByKey of one that is deleted", management.ErrNotFound)(store.ProjectByKey(ctx, gone.APIKey))
 		want(t, "ProjectsOf", []management.Project{*p})(store.ProjectsOf(ctx, []uuid.UUID{o.ID}))
+		left := world{FlagTotals: make(map[int64]int)}
+		must(t, left.look(ctx, store, gone.ID))
+		want(t, "what a project that is deleted has", world{FlagTotals: map[int64]int{gone.ID: 0}})(left, nil)
 	}
 	wantError(t, "DeleteProject again", management.ErrNotFound, s.DeleteProject(ctx, gone.ID))
 	wantError(t, "UpdateProject that is deleted", management.ErrNotFound, s.UpdateProject(ctx, gone))

@@ -43,6 +43,11 @@ func testPurgeProjects(t *testing.T, s *suite) {
 		if got := len(stored(t, fresh, p.ID)); got != n {
 			t.Errorf("project %d has %d events, want %d", p.ID, got, n)
 		}
+		versions, err := fresh.Versions(ctx)
+		must(t, err)
+		if _, ok := versions[p.ID]; ok != there { // it has a group type
+			t.Errorf("project %d has a version: %v, want %v", p.ID, ok, there)
+		}
 		if !there && s.again == nil {
 			return // a process may remember what it has read before, for a while
 		}

@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) (s Store, again func(t *testing.T
 		{"users", testUsers},
 		{"lists of users", testUserList},
 		{"deleted users", testDeleteUser},
+		{"totals of users and members", testTotals},
 		{"scenes", testScenes},
 		{"personal keys", testKeys},
 		{"authenticators", testTOTP},

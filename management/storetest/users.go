@@ -197,6 +197,8 @@ func testDeleteUser(t *testing.T, s *suite) {
 		t.Errorf("%d entries, want one of who is deleted", len(after.Activities))
 	}
 	after.Activities = log
+	checkNobodys(t, &after, ann.Email)
+	before.ActiveUsers--
 	before.Users = slices.DeleteFunc(before.Users, func(u management.User) bool { return u.ID == ann.ID })
 	want(t, "what others have", before)(after, nil)
 	wantErr(t, "the key of who is deleted", management.ErrNotFound)(s.Key(ctx, ann.Email))
@@ -205,7 +207,35 @@ func testDeleteUser(t *testing.T, s *suite) {
 	wantError(t, "DeleteUser again", management.ErrNotFound, s.DeleteUser(ctx, ann.ID))
 
 	again := s.user(t, "ann") // nothing is taken any more
-	s.furnish(t, again, o, p)
+	s.furnish(t, again, o, s.project(t, o))
+}
+
+// checkNobodys checks that what a user has made is by nobody, and removes it.
+func checkNobodys(t *testing.T, w *world, name string) {
+	t.Helper()
+	n := 0
+	stays := func(other string, authors ...*int64) bool {
+		if other != name {
+			return true
+		}
+		n++
+		if slices.ContainsFunc(authors, func(id *int64) bool { return id != nil }) {
+			t.Errorf("who has made something of %s, and is deleted, is in it", name)
+		}
+		return false
+	}
+	w.Flags = keep(w.Flags, func(f management.FeatureFlag) bool {
+		if f.Key == name {
+			w.FlagTotals[f.Project]--
+		}
+		return stays(f.Key, f.CreatedBy, f.ModifiedBy)
+	})
+	w.Cohorts = keep(w.Cohorts, func(c management.Cohort) bool { return stays(c.Name, c.CreatedBy) })
+	w.EarlyAccess = keep(w.EarlyAccess, func(f management.EarlyAccessFeature) bool { return stays(f.Name) })
+	w.Surveys = keep(w.Surveys, func(v management.Survey) bool { return stays(v.Name, v.CreatedBy) })
+	if n != 4 {
+		t.Errorf("%d things of %s are left, want 4", n, name)
+	}
 }
 
 func testScenes(t *testing.T, s *suite) {

@@ -39,7 +39,7 @@ func Open(ctx context.Context, dsn string, o sqlstore.Options) (*sqlstore.DB, er
 		db.SetConnMaxIdleTime(5 * time.Minute)
 		return db
 	}
-	own := sessions{config}
+	own := sessions{config, patience}
 	dialect := sqlstore.Dialect{Postgres: true, Fault: fault, Listen: own.listen, Lead: own.lead}
 	db, err := sqlstore.New(ctx, pool(max(8, 4*runtime.GOMAXPROCS(0))), pool(4), dialect, o)
 	if err != nil {

@@ -11,19 +11,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// patience is for how long a connection may be silent before it is asked whether
-// it is there, and how long it has for the answer.
-var patience = 5 * time.Second
-
 // sessions opens connections for what lasts as long as they do.
-type sessions struct{ config *pgx.ConnConfig }
+type sessions struct {
+	config *pgx.ConnConfig
+
+	// patience is for how long a connection may be silent before it is asked
+	// whether it is there, and how long it has for the answer.
+	patience time.Duration
+}
+
+var patience = 5 * time.Second // tests have less
 
 func (s sessions) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, s.config.Copy())
 }
 
-func hangUp(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (s sessions) hangUp(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
@@ -34,19 +38,19 @@ func (s sessions) listen(ctx context.Context, channel string, heard func()) erro
 	if err != nil {
 		return err
 	}
-	defer hangUp(conn)
+	defer s.hangUp(conn)
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
 	heard()
-	return attend(ctx, conn, heard)
+	return s.attend(ctx, conn, heard)
 }
 
 // attend calls heard for each notification of a connection. It returns nil when
 // ctx ends, and an error when the connection is lost.
-func attend(ctx context.Context, conn *pgx.Conn, heard func()) error {
+func (s sessions) attend(ctx context.Context, conn *pgx.Conn, heard func()) error {
 	for {
-		waiting, cancel := context.WithTimeout(ctx, patience)
+		waiting, cancel := context.WithTimeout(ctx, s.patience)
 		_, err := conn.WaitForNotification(waiting)
 		cancel()
 		switch {
@@ -57,7 +61,7 @@ func attend(ctx context.Context, conn *pgx.Conn, heard func()) error {
 		case !pgconn.Timeout(err):
 			return err
 		default:
-			if err := ping(ctx, conn); err != nil {
+			if err := s.ping(ctx, conn); err != nil {
 				return err
 			}
 		}
@@ -65,8 +69,8 @@ func attend(ctx context.Context, conn *pgx.Conn, heard func()) error {
 }
 
 // ping is not interrupted when ctx ends, which would break the connection.
-func ping(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+func (s sessions) ping(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 	defer cancel()
 	return conn.Ping(ctx)
 }
@@ -81,7 +85,7 @@ func (s sessions) lead(ctx context.Context, name string, f func(context.Context)
 	if err != nil {
 		return false, err
 	}
-	defer hangUp(conn)
+	defer s.hangUp(conn)
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(name))
 	key := int32(hash.Sum32())
@@ -93,7 +97,7 @@ func (s sessions) lead(ctx context.Context, name string, f func(context.Context)
 	attending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	lost := make(chan error, 1)
 	go func() {
-		err := attend(attending, conn, func() {})
+		err := s.attend(attending, conn, func() {})
 		if err != nil {
 			err = fmt.Errorf("postgres: the lock %q is lost: %w", name, err)
 			end(err)
@@ -107,7 +111,7 @@ func (s sessions) lead(ctx context.Context, name string, f func(context.Context)
 			return
 		}
 		// To close the connection is enough, but only soon after that.
-		unlocking, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		unlocking, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 		defer cancel()
 		_, _ = conn.Exec(unlocking, "SELECT pg_advisory_unlock($1, $2)", leaderLocks, key)
 	}()

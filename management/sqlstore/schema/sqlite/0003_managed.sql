@@ -35,7 +35,7 @@ CREATE TABLE feature_flag (
 CREATE UNIQUE INDEX feature_flag_once ON feature_flag (project_id, key) WHERE deleted = false;
 -- For lists; the last columns are what they are filtered by.
 CREATE INDEX feature_flag_listed ON feature_flag (project_id, created_at, id, active, archived) WHERE deleted = false AND internal_kind = 0;
-CREATE INDEX feature_flag_by_folded_key ON feature_flag (project_id, lower(key)) WHERE deleted = false AND internal_kind = 0;
+CREATE INDEX feature_flag_by_folded_key ON feature_flag (project_id, lower(key), created_at, id) WHERE deleted = false AND internal_kind = 0;
 -- For all flags of a project, and for ON DELETE.
 CREATE INDEX feature_flag_by_project ON feature_flag (project_id, id);
 CREATE INDEX feature_flag_by_creator ON feature_flag (created_by);

@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// testTotals counts users and members after changes of every kind, and compares
+// with what the store says.
+func testTotals(t *testing.T, s *suite) {
+	ctx := t.Context()
+	acme, other := s.organization(t, "acme"), s.organization(t, "other")
+	organizations := []uuid.UUID{acme.ID, other.ID}
+	var ids []int64
+	check := func(when string) {
+		t.Helper()
+		for _, store := range []Store{s.Store, s.another(t)} {
+			users, err := store.UsersByID(ctx, ids)
+			must(t, err)
+			active := make(map[int64]bool)
+			staff, others := 0, 0
+			for _, u := range users {
+				switch active[u.ID] = u.Active; {
+				case u.Active && u.Staff:
+					staff++
+				case u.Active:
+					others++
+				}
+			}
+			for _, tt := range []struct {
+				filter management.UserFilter
+				want   int
+			}{
+				{management.UserFilter{}, staff + others},
+				{management.UserFilter{Staff: new(true)}, staff},
+				{management.UserFilter{Staff: new(false)}, others},
+			} {
+				list, total, err := store.Users(ctx, tt.filter, 100, 0)
+				if len(list) != tt.want || total != tt.want || err != nil {
+					t.Errorf("%s: Users(%+v) = %d of %d, %v; want %d", when, tt.filter, len(list), total, err, tt.want)
+				}
+			}
+			counts, err := store.CountMembers(ctx, organizations)
+			must(t, err)
+			for _, id := range organizations {
+				members, err := store.Members(ctx, id)
+				must(t, err)
+				n := 0
+				for _, m := range members {
+					if active[m.User] {
+						n++
+					}
+				}
+				if counts[id] != n {
+					t.Errorf("%s: CountMembers = %d, want %d", when, counts[id], n)
+				}
+			}
+		}
+	}
+	check("before there is anybody")
+	add := func(name string, active, staff bool) *management.User {
+		t.Helper()
+		u := s.newUser(name)
+		u.Active, u.Staff = active, staff
+		must(t, s.CreateUser(ctx, &u))
+		ids = append(ids, u.ID)
+		return &u
+	}
+	ann, bob, eve, joe := add("ann", true, true), add("bob", true, false), add("eve", false, false), add("joe", true, false)
+	check("after users are created")
+	join := func(store management.Store, o *management.Organization, u *management.User) error {
+		return store.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: 1, Joined: s.now, Updated: s.now})
+	}
+	for _, u := range []*management.User{ann, bob, eve} {
+		must(t, errors.Join(join(s, acme, u), join(s, other, u)))
+	}
+	check("after they join")
+	change := func(what string, u *management.User, active, staff bool) {
+		t.Helper()
+		u.Active, u.Staff = active, staff
+		must(t, s.UpdateUser(ctx, u))
+		check(what)
+	}
+	change("after one is active", eve, true, false)
+	change("after one is of the staff", eve, true, true)
+	change("after one is neither any more", eve, false, false)
+	change("after one is not active, but of the staff", eve, false, true)
+	change("after one is both", eve, true, true)
+	change("after the staff is not active", ann, false, true)
+	ann.FirstName = "Ann"
+	change("after nothing of that", ann, false, true)
+	must(t, s.DeleteMembership(ctx, acme.ID, bob.ID))
+	check("after one has left")
+	must(t, s.DeleteMembership(ctx, acme.ID, ann.ID))
+	check("after one who is not active has left")
+	must(t, join(s, acme, bob))
+	check("after one has come back")
+
+	taken := *bob
+	taken.Email, taken.Active = eve.Email, false
+	wantError(t, "UpdateUser", management.ErrConflict, s.UpdateUser(ctx, &taken))
+	wantError(t, "CreateUser", management.ErrConflict, s.CreateUser(ctx, new(*bob)))
+	wantError(t, "CreateMembership", management.ErrConflict, join(s, acme, bob))
+	wantError(t, "DeleteMembership", management.ErrNotFound, s.DeleteMembership(ctx, acme.ID, joe.ID))
+	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store management.Store) error {
+		away := *bob
+		away.Active = false
+		return errors.Join(store.UpdateUser(ctx, &away), store.DeleteUser(ctx, eve.ID), join(store, acme, joe), store.DeleteOrganization(ctx, other.ID), errStop)
+	}))
+	check("after what failed")
+	must(t, s.Atomic(ctx, func(store management.Store) error {
+		away := *joe
+		away.Active = false
+		wantError(t, "UpdateUser in a transaction", management.ErrConflict, store.UpdateUser(ctx, &taken))
+		return errors.Join(join(store, other, joe), store.UpdateUser(ctx, &away))
+	}))
+	check("after a transaction")
+	must(t, s.DeleteUser(ctx, ann.ID))
+	check("after one who is not active is deleted")
+	must(t, s.DeleteUser(ctx, eve.ID))
+	check("after one who is active is deleted")
+	must(t, s.DeleteOrganization(ctx, other.ID))
+	organizations = organizations[:1]
+	check("after an organization is deleted")
+	change("after its former member is active", joe, true, false)
+}
