@@ -84,6 +84,12 @@ func (w *world) write(t *testing.T, events []capture.Event) {
 		}
 		w.persons[p.ID] = p.Person
 	}
+	for id := range u.DistinctIDs() {
+		want, known := w.ids[id.ID]
+		if got, ok := u.PersonOf(id); got != want || ok != known {
+			t.Fatalf("PersonOf(%q) = %v, %v; want %v, %v", id.ID, got, ok, want, known)
+		}
+	}
 	for _, g := range c.GroupTypes {
 		if g.Index != len(w.types) {
 			t.Fatalf("group type %q has index %d, want %d", g.Name, g.Index, len(w.types))

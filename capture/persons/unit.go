@@ -218,6 +218,16 @@ func (u *Unit) find(id DistinctID) *person {
 	return p
 }
 
+// PersonOf returns the person of a distinct ID after the events that were
+// applied. It reports false if the Unit does not know one: distinct IDs of events
+// without effect on persons are not among those that it asks for.
+func (u *Unit) PersonOf(id DistinctID) (person uuid.UUID, ok bool) {
+	if p := u.find(id); p != nil {
+		return p.ID, true
+	}
+	return uuid.Nil, false
+}
+
 // person returns the person of a distinct ID. If there is none, it is created.
 func (u *Unit) person(event *capture.Event, id DistinctID) *person {
 	if p := u.find(id); p != nil {
