@@ -26,7 +26,7 @@ type SurveyQuery struct {
 // A SurveyCount counts events of one kind.
 type SurveyCount struct {
 	Total       int
-	Persons     int // distinct ones
+	Persons     int // distinct ones, as they are now; who is no person counts by distinct ID
 	First, Last *time.Time
 }
 
@@ -46,17 +46,25 @@ type SurveyResponse struct {
 	Time       time.Time
 
 	// Answers are by question ID, or by index as decimal text if that is how
-	// they were sent: strings, numbers or lists, never null. Of several events
-	// of one submission the latest answer to each question counts.
+	// they were sent: strings, numbers or lists, never null or empty. Of
+	// several events of one submission the latest answer to each question
+	// counts. There are at most [MaxSurveyAnswers].
 	Answers map[string]json.RawMessage
 
-	// Extra are other properties of the event, as $session_id, $browser and
-	// $survey_iteration; only those of surveyExtra.
+	// Extra are other properties of the representative event, as text, those
+	// that it has: $session_id, $browser, $os, $device_type, $current_url,
+	// $geoip_country_code, $geoip_country_name, $geoip_city_name,
+	// $survey_iteration and $survey_completed.
 	Extra map[string]string
 }
 
 // A SurveyEventStore has the events of surveys in a form that can be counted. Its
 // capture.Sink fills it in the transaction that stores an event.
+//
+// Of the events of a submission one is representative, whatever a query selects:
+// the latest of those that were sent, or if there are none, of those that were
+// dismissed or abandoned partially completed. The latest is the one with the
+// greatest time, then UUID, then the one that was stored last.
 type SurveyEventStore interface {
 	// CountSurveyEvents counts the events of all selected surveys together.
 	CountSurveyEvents(ctx context.Context, q SurveyQuery) (*SurveyCounts, error)
@@ -65,7 +73,9 @@ type SurveyEventStore interface {
 	// are not in the map.
 	CountResponses(ctx context.Context, q SurveyQuery) (map[uuid.UUID]int, error)
 
-	// SurveyResponses iterates over responses, newest first, those of one time
-	// by descending ID. After an error there are no more.
+	// SurveyResponses iterates over responses, of one survey after the other as
+	// the query lists them, newest first, those of one time by descending ID.
+	// What is stored meanwhile may be left out, also of responses that were
+	// there before. After an error there are no more.
 	SurveyResponses(ctx context.Context, q SurveyQuery) iter.Seq2[SurveyResponse, error]
 }

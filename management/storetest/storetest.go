@@ -107,6 +107,13 @@ func Run(t *testing.T, open func(t *testing.T) (s Store, again func(t *testing.T
 		{"persons of cohorts", testCohortPersons},
 		{"all persons", testAllPersons},
 		{"counts of cohorts", testCohortCounts},
+		{"surveys (management.md §10.2)", testSurveyRules},
+		{"what is asked of surveys", testSurveyQueries},
+		{"responses of surveys", testSurveyResponses},
+		{"archived responses", testArchivedResponses},
+		{"surveys of deleted projects", testPurgedSurveys},
+		{"concurrent responses", testConcurrentSurveys},
+		{"surveys at random", testSurveyHistories},
 		{"usage", testUsage},
 		{"cancellation", testCancellation},
 	} {
