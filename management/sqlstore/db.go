@@ -96,6 +96,9 @@ func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o Options) (*
 	if err := db.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlstore: bring the schema up to date: %w", err), db.Close())
 	}
+	if err := db.fillSurveyEvents(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlstore: bring survey events up to date: %w", err), db.Close())
+	}
 	return db, nil
 }
 

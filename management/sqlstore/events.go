@@ -55,6 +55,7 @@ func shifted(err error, n int) error {
 // write stores events and applies them, in one transaction.
 func (db *DB) write(ctx context.Context, events []capture.Event) error {
 	u, used := persons.NewUnit(events), false // outside the transaction, for the first try
+	surveys := surveyRows(events)
 	hashes := make([]int64, len(events))
 	for i := range events {
 		hashes[i] = hashOf(&events[i])
@@ -91,6 +92,9 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 			return err
 		}
 		if err := t.noteCalls(ctx, calls); err != nil {
+			return err
+		}
+		if err := t.addSurveyEvents(ctx, freshRows(surveys, fresh), u.PersonOf); err != nil {
 			return err
 		}
 		return t.markIngested(ctx, events)

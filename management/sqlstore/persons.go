@@ -104,6 +104,9 @@ func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 // apply writes what a Unit wants written.
 func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error {
 	d := &t.db.d
+	if err := t.moveSurveyEvents(ctx, c); err != nil {
+		return err
+	}
 	for _, m := range c.Merges {
 		from, into := d.id(m.From), d.id(m.Into)
 		for _, s := range []struct {

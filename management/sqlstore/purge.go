@@ -19,6 +19,9 @@ type leftover struct{ table, key, order, postgresOrder string }
 
 var leftovers = []leftover{
 	{"event", "id", "ts / 86400000000", "(ts AT TIME ZONE 'UTC')::date"},
+	{"survey_event", "id", "distinct_id", "distinct_id"},
+	{"survey_chunk", "id", "survey_id", "survey_id"},
+	{"survey_response_archive", "number", "response_uuid", "response_uuid"},
 	{"cohort_member", "project_id, cohort_id, person_id", "cohort_id", "cohort_id"},
 	{"group_entry", "project_id, type_index, group_key", "type_index", "type_index"},
 	{"group_type", "project_id, type_index", "type_index", "type_index"},

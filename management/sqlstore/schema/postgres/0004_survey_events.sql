@@ -1,0 +1,58 @@
+-- +goose Up
+
+-- What captured events say about surveys (management.md §10). An event of a
+-- response has a submission key; of the events with one key, one counts, as sent.
+CREATE TABLE survey_event (
+	id             bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	project_id     bigint      NOT NULL,
+	survey_id      uuid        NOT NULL,
+	uuid           uuid        NOT NULL,
+	kind           smallint    NOT NULL, -- 1 shown, 2 dismissed, 3 sent, 4 abandoned
+	distinct_id    text        NOT NULL,
+	ts             timestamptz NOT NULL,
+	submission_key uuid,
+	counts_as      smallint    NOT NULL, -- a kind, or 0
+	chunk_id       bigint,               -- of the survey_chunk in which it counts
+	answers        text,
+	extra          text
+);
+CREATE INDEX survey_event_by_distinct_id ON survey_event (project_id, distinct_id);
+CREATE INDEX survey_event_by_submission ON survey_event (project_id, survey_id, submission_key) WHERE submission_key IS NOT NULL;
+CREATE INDEX survey_event_response ON survey_event (project_id, survey_id, ts, uuid, id) WHERE counts_as = 3;
+
+-- The events that count once more, many to a row, so that they are counted fast.
+-- Times are microseconds since 1970.
+CREATE TABLE survey_chunk (
+	id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	project_id bigint NOT NULL,
+	survey_id  uuid   NOT NULL,
+	first_at   bigint NOT NULL,
+	last_at    bigint NOT NULL,
+	responses  bigint NOT NULL,
+	entries    bytea  NOT NULL
+);
+ALTER TABLE survey_chunk ALTER COLUMN entries SET STORAGE EXTERNAL; -- hashes cannot be compressed
+CREATE INDEX survey_chunk_by_survey ON survey_chunk (project_id, survey_id, id);
+
+CREATE TABLE survey_response_archive (
+	number        bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	project_id    bigint      NOT NULL,
+	survey_id     uuid        NOT NULL,
+	response_uuid uuid        NOT NULL,
+	archived_at   timestamptz NOT NULL,
+	UNIQUE (project_id, response_uuid)
+);
+CREATE INDEX survey_response_archive_by_survey ON survey_response_archive (project_id, survey_id);
+
+-- Events that were stored before there were these tables: how far they are read.
+CREATE TABLE survey_backlog (
+	done_id bigint NOT NULL,
+	last_id bigint NOT NULL
+);
+INSERT INTO survey_backlog SELECT 0, coalesce(max(id), 0) FROM event;
+
+-- +goose Down
+DROP TABLE survey_backlog;
+DROP TABLE survey_response_archive;
+DROP TABLE survey_chunk;
+DROP TABLE survey_event;
