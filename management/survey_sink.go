@@ -80,7 +80,7 @@ func (s *Service) responsesIn(events []capture.Event) []indexedResponse {
 		}
 		if e, ok := SurveyEventOf(&events[i]); ok {
 			list = append(list, indexedResponse{i, SurveyResponse{
-				ID: e.Event, Survey: e.Survey, DistinctID: e.DistinctID, Time: e.Time, Answers: e.Answers, Extra: e.Extra,
+				ID: events[i].UUID, Survey: e.Survey, DistinctID: events[i].DistinctID, Time: events[i].Time, Answers: e.Answers, Extra: e.Extra,
 			}})
 		}
 	}

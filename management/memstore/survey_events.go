@@ -46,6 +46,9 @@ func (s *Store) surveyEvents(project int64, surveys []uuid.UUID) (list, response
 	defer s.mu.RUnlock()
 	for i := range s.events[project] {
 		e := &s.events[project][i]
+		if i < s.deleted[persons.DistinctID{Project: project, ID: e.DistinctID}] {
+			continue // it is deleted with its person
+		}
 		about, ok := management.SurveyEventOf(e)
 		if ok && slices.Contains(surveys, about.Survey) {
 			list = append(list, &surveyEvent{about, e.UUID, e.Time, e.DistinctID, s.respondent(e), i})

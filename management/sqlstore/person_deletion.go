@@ -54,7 +54,10 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 		distinctIDs = append(distinctIDs, distinctID)
 		return err
 	})
-	return distinctIDs, err
+	if err != nil {
+		return nil, err
+	}
+	return distinctIDs, t.forgetSurveyPerson(ctx, project, id, distinctIDs, events)
 }
 
 // queueEvents has PurgeEvents delete the events of a person, those that are stored

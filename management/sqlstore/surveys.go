@@ -139,6 +139,9 @@ func (a *accounts) UpdateSurvey(ctx context.Context, s *management.Survey) error
 
 func (a *accounts) DeleteSurvey(ctx context.Context, project int64, id uuid.UUID) error {
 	return a.alter(ctx, project, func(a *accounts) error {
-		return surveys.removeOne(ctx, a, "id = ? AND project_id = ?", id.String(), project)
+		if err := surveys.removeOne(ctx, a, "id = ? AND project_id = ?", id.String(), project); err != nil {
+			return err
+		}
+		return a.change(ctx, func(t *tx) error { return t.forgetArchivedResponses(ctx, project, id) })
 	})
 }

@@ -113,6 +113,7 @@ func Run(t *testing.T, open func(t *testing.T) (s Store, again func(t *testing.T
 		{"archived responses", testArchivedResponses},
 		{"surveys of deleted projects", testPurgedSurveys},
 		{"concurrent responses", testConcurrentSurveys},
+		{"surveys of deleted persons", testSurveysOfDeletedPersons},
 		{"surveys at random", testSurveyHistories},
 		{"usage", testUsage},
 		{"cancellation", testCancellation},
