@@ -75,15 +75,15 @@ func (s *Service) CountCohorts(ctx context.Context) error {
 	}
 	var errs []error
 	for len(due) > 0 {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(append(errs, err)...)
+		}
 		n := slices.IndexFunc(due, func(c Cohort) bool { return c.Project != due[0].Project })
 		if n < 0 {
 			n = len(due)
 		}
 		if err := s.countProject(ctx, due[:n]); err != nil {
 			errs = append(errs, fmt.Errorf("management: cohorts of project %d: %w", due[0].Project, err))
-		}
-		if ctx.Err() != nil {
-			break
 		}
 		due = due[n:]
 	}

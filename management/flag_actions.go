@@ -61,7 +61,7 @@ func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
 	for _, one := range raw {
 		id, err := strconv.ParseInt(scalar(one), 10, 64)
 		if err != nil {
-			wrong = append(wrong, excerpt(scalar(one)))
+			wrong = append(wrong, excerpt(string(one)))
 			continue
 		}
 		ids = append(ids, id)
@@ -135,7 +135,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 		return nil, err
 	}
 	if len(wrong) > 0 {
-		return nil, invalid("ids", "invalid_input", "A valid integer is required, not %q.", wrong[0])
+		return nil, invalid("ids", "invalid_input", "A valid integer is required, not %s.", wrong[0])
 	}
 	out := &DeletedFlags{Deleted: []DeletedFlag{}, Errors: []UndeletedFlag{}}
 	for _, id := range compact(ids) {

@@ -64,9 +64,14 @@ func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q B
 		}
 	}
 	if index := &q.GroupTypeIndex; index.Set && !index.Null {
-		return out, s.eachGroup(ctx, a.Project.ID, snapshot, index.Value, set.groupTypes[index.Value], count)
+		err = s.eachGroup(ctx, a.Project.ID, snapshot, index.Value, set.groupTypes[index.Value], count)
+	} else {
+		err = s.eachPerson(ctx, a.Project.ID, snapshot, []string{audienceKey}, func(_ *Person, results *flags.Results) { count(results) })
 	}
-	return out, s.eachPerson(ctx, a.Project.ID, snapshot, []string{audienceKey}, func(_ *Person, results *flags.Results) { count(results) })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // filters returns the filters of a flag for those whom the condition set admits.

@@ -214,7 +214,7 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *defi
 	if f.EncryptedPayloads && s.box == nil {
 		return invalid("has_encrypted_payloads", "invalid_input", "Payloads cannot be encrypted: the server has no secret key.")
 	}
-	filters := s.openPayloads(before)
+	filters := orJSON(s.openPayloads(before), "{}")
 	var err error
 	if before.EncryptedPayloads && !f.EncryptedPayloads {
 		if filters, err = withdrawPayloads(before, patch); err != nil {

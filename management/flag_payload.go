@@ -86,7 +86,7 @@ func (s *Service) settlePayloads(f, before *FeatureFlag, filters json.RawMessage
 	filters = mapPayloads(filters, func(key, payload string) string {
 		if payload == redaction {
 			var err error
-			if payload, err = s.payloadBefore(before, key); err != nil {
+			if payload, err = s.payloadBefore(f, before, key); err != nil {
 				refused = firstOf(refused, err)
 				return payload
 			}
@@ -99,10 +99,11 @@ func (s *Service) settlePayloads(f, before *FeatureFlag, filters json.RawMessage
 	return filters, refused
 }
 
-// payloadBefore returns the encrypted payload that a redaction stands for.
-func (s *Service) payloadBefore(before *FeatureFlag, key string) (string, error) {
+// payloadBefore returns the encrypted payload that a redaction stands for in a flag
+// that goes on to encrypt its payloads.
+func (s *Service) payloadBefore(f, before *FeatureFlag, key string) (string, error) {
 	payload, ok := definition.Payload(before.Filters, key)
-	if !before.EncryptedPayloads || !ok {
+	if !f.EncryptedPayloads || !before.EncryptedPayloads || !ok {
 		return "", invalid("filters", "invalid_input", "payloads/%s: must be the payload, not the mark that stands for an encrypted one", excerpt(key))
 	}
 	if payload, ok = s.openPayload(before, payload); !ok {

@@ -270,6 +270,7 @@ func fault(err error) string {
 	kinds := map[error]string{
 		management.ErrInvalid: "invalid", management.ErrUnauthenticated: "unauthenticated", management.ErrForbidden: "forbidden",
 		management.ErrThrottled: "throttled", management.ErrNotFound: "not found", management.ErrConflict: "conflict",
+		management.ErrPrecondition: "precondition",
 	}
 	if e.Detail == "" || e.Code == "" || kinds[e.Kind] == "" || !errors.Is(err, e.Kind) || !strings.HasSuffix(e.Error(), e.Detail) {
 		return fmt.Sprintf("incomplete: %#v", e)
@@ -299,7 +300,7 @@ func hashing(f func()) int {
 	return int((allocated() - before) / each)
 }
 
-// A state is all that a store keeps of accounts.
+// A state is all that a store keeps but for what was captured.
 type state struct {
 	Users         []management.User
 	Scenes        []management.Scene
@@ -312,6 +313,10 @@ type state struct {
 	Memberships   []management.Membership
 	Projects      []management.Project
 	Activities    []management.Activity
+	Flags         []management.FeatureFlag
+	Cohorts       []management.Cohort
+	EarlyAccess   []management.EarlyAccessFeature
+	Surveys       []management.Survey
 }
 
 // state returns what is stored.
@@ -339,6 +344,18 @@ func (w *world) state() *state {
 		if t, err := w.store.EmailToken(ctx, id); err == nil {
 			s.Tokens = append(s.Tokens, *t)
 		}
+	}
+	for _, p := range s.Projects {
+		for id := range int64(30) {
+			if f, err := w.store.Flag(ctx, p.ID, id); err == nil {
+				s.Flags = append(s.Flags, *f)
+			}
+			if c, err := w.store.Cohort(ctx, p.ID, id); err == nil {
+				s.Cohorts = append(s.Cohorts, *c)
+			}
+		}
+		s.EarlyAccess = append(s.EarlyAccess, must(w.store.EarlyAccessFeatures(ctx, p.ID))(w.t)...)
+		s.Surveys = append(s.Surveys, must(w.store.Surveys(ctx, p.ID))(w.t)...)
 	}
 	return s
 }
@@ -520,4 +537,26 @@ func sortedCopy(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return list
+}
+
+// A calledStore is one whose flags were called at a time.
+type calledStore struct {
+	management.Store
+	at *time.Time
+}
+
+func (s *calledStore) Flag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
+	f, err := s.Store.Flag(ctx, project, id)
+	if err == nil {
+		f.LastCalled = s.at
+	}
+	return f, err
+}
+
+func (s *calledStore) Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
+	list, err := s.Store.Flags(ctx, project)
+	for i := range list {
+		list[i].LastCalled = s.at
+	}
+	return list, err
 }

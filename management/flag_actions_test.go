@@ -1,0 +1,216 @@
+package management_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// management.md §13.1: enable, disable, archive, unarchive.
+func TestFlagActions(t *testing.T) {
+	w := newWorld(t)
+	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
+	for _, tt := range []struct {
+		action management.FlagAction
+		want   string // an error, or whether it is active and archived
+	}{
+		{management.EnableFlag, "true false"},
+		{management.DisableFlag, "false false"},
+		{management.DisableFlag, "false false"},
+		{management.EnableFlag, "true false"},
+		{management.ArchiveFlag, "false true"},
+		{management.EnableFlag, "invalid invalid_input archived"},
+		{management.UnarchiveFlag, "false false"},
+		{management.UnarchiveFlag, "false false"},
+		{management.EnableFlag, "true false"},
+		{"explode", "not found not_found"},
+	} {
+		v, err := w.ActOnFlag(t.Context(), w.as(w.ada), ref(w.web), id, tt.action)
+		got := fault(err)
+		if err == nil {
+			got = fmt.Sprint(v.Active, v.Archived)
+		}
+		if got != tt.want {
+			t.Errorf("ActOnFlag(%s): %s, want %s", tt.action, got, tt.want)
+		}
+	}
+	if v := w.seeFlag(id); v.Version != 6 {
+		t.Errorf("version %d, want 6: what changes nothing does not count", v.Version)
+	}
+}
+
+// management.md §13.1: bulk_keys.
+func TestFlagKeys(t *testing.T) {
+	w := newWorld(t)
+	w.flag(w.web, `{"key":"a","filters":`+everybody+`}`)
+	w.flag(w.shop, `{"key":"foreign","filters":`+everybody+`}`)
+	must(w.changeFlag(w.flag(w.web, `{"key":"gone","filters":`+everybody+`}`), `{"deleted":true}`))(t)
+	for _, tt := range []struct{ body, want string }{
+		{`{"ids":[1]}`, `{"keys":{"1":"a"}}`},
+		{`{"ids":["1",3,2,99,-1]}`, `{"keys":{"1":"a","3":"gone"}}`},
+		{`{"ids":[]}`, `{"keys":{}}`},
+		{`{"ids":[1,"x",null,1.5]}`, `{"keys":{"1":"a"},"warning":"Ignored what is no integer: \"x\", null, 1.5"}`},
+		{`{"ids":["x",{}]}`, "invalid invalid_input ids"},
+		{`{"ids":7}`, "invalid not_a_list ids"},
+		{`{}`, "invalid required ids"},
+		{`{"ids":[` + strings.Repeat("1,", 1000) + `1]}`, "invalid invalid_input ids"},
+	} {
+		v, err := w.FlagKeys(t.Context(), w.as(w.ada), ref(w.web), decode[management.FlagSelection](t, tt.body))
+		got := fault(err)
+		if err == nil {
+			got = encode(t, v)
+		}
+		if got != tt.want {
+			t.Errorf("FlagKeys(%.50s) = %s, want %s", tt.body, got, tt.want)
+		}
+	}
+}
+
+// management.md §13.1: bulk_delete. What cannot be deleted stays.
+func TestDeleteFlags(t *testing.T) {
+	w := newWorld(t)
+	base := w.flag(w.web, `{"key":"base","filters":`+everybody+`}`)
+	w.flag(w.web, `{"key":"user","filters":`+dependsOn(base)+`}`)
+	w.flag(w.web, `{"key":"alone","filters":`+everybody+`}`)
+	w.flag(w.shop, `{"key":"foreign","filters":`+everybody+`}`)
+	for _, tt := range []struct{ body, want string }{
+		{`{"ids":[1,3,3,4,99]}`, `{"deleted":[{"id":3,"key":"alone"}],"errors":[` +
+			`{"id":1,"key":"base","reason":"The flag cannot be deleted: other active flags depend on it: user."},` +
+			`{"id":4,"key":"","reason":"Not found."},{"id":99,"key":"","reason":"Not found."}]}`},
+		{`{"ids":[2,1]}`, `{"deleted":[{"id":2,"key":"user"},{"id":1,"key":"base"}],"errors":[]}`},
+		{`{"ids":[]}`, `{"deleted":[],"errors":[]}`},
+		{`{"ids":[1,"x"]}`, "invalid invalid_input ids"},
+		{`{"ids":{}}`, "invalid not_a_list ids"},
+		{`{}`, "invalid required ids"},
+	} {
+		v, err := w.DeleteFlags(t.Context(), w.as(w.ada), "@current", decode[management.FlagSelection](t, tt.body))
+		got := fault(err)
+		if err == nil {
+			got = encode(t, v)
+		}
+		if got != tt.want {
+			t.Errorf("DeleteFlags(%s) = %s, want %s", tt.body, got, tt.want)
+		}
+	}
+	var left []string
+	for _, f := range w.state().Flags {
+		if !f.Deleted {
+			left = append(left, f.Key)
+		}
+	}
+	if diff := cmp.Diff([]string{"foreign"}, left); diff != "" {
+		t.Errorf("flags that are left (-want +got)\n%s", diff)
+	}
+}
+
+// What is logged of a flag, field by field (management.md §13.7).
+func TestFlagActivity(t *testing.T) {
+	w := newWorld(t)
+	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
+	change := func(field, before, after, action string) string {
+		return `{"type":"FeatureFlag","action":"` + action + `","field":"` + field + `","before":` + before + `,"after":` + after + `}`
+	}
+	for _, tt := range []struct{ body, activity, want string }{
+		{`{"name":"N"}`, "updated", change("name", `""`, `"N"`, "created")},
+		{`{"name":"M","tags":["b","a"]}`, "updated", change("name", `"N"`, `"M"`, "changed") + "," + change("tags", `null`, `["a","b"]`, "created")},
+		{`{"tags":[]}`, "updated", change("tags", `["a","b"]`, `[]`, "deleted")},
+		{`{"evaluation_contexts":["x"]}`, "updated", change("evaluation_contexts", `null`, `["x"]`, "created")},
+		{`{"key":"k2"}`, "updated", change("key", `"k"`, `"k2"`, "changed")},
+		{`{"active":false}`, "updated", change("active", `true`, `false`, "changed")},
+		{`{"archived":true}`, "updated", change("archived", `false`, `true`, "changed")},
+		{`{"archived":false,"active":true}`, "updated", change("active", `false`, `true`, "changed") + "," + change("archived", `true`, `false`, "changed")},
+		{`{"ensure_experience_continuity":true}`, "updated", change("ensure_experience_continuity", `false`, `true`, "changed")},
+		{`{"ensure_experience_continuity":null,"bucketing_identifier":"device_id"}`, "updated", change("ensure_experience_continuity", `true`, `false`, "changed") + "," +
+			change("bucketing_identifier", `"distinct_id"`, `"device_id"`, "changed")},
+		{`{"evaluation_runtime":"client"}`, "updated", change("evaluation_runtime", `"all"`, `"client"`, "changed")},
+		{`{"bucketing_hash":"xxhash64"}`, "updated", change("bucketing_hash", `""`, `"xxhash64"`, "created")},
+		{`{"is_remote_configuration":true}`, "updated", change("filters", everybody, `{"groups":[{"properties":[],"rollout_percentage":100}]}`, "changed") + "," +
+			change("is_remote_configuration", `false`, `true`, "changed")},
+		{`{"filters":{"groups":[{"rollout_percentage":5}]}}`, "updated", change("filters", `{"groups":[{"properties":[],"rollout_percentage":100}]}`, `{"groups":[{"properties":[],"rollout_percentage":5}]}`, "changed")},
+		{`{"deleted":true}`, "deleted", change("deleted", `false`, `true`, "changed")},
+		{`{"deleted":false}`, "updated", change("deleted", `true`, `false`, "changed")},
+	} {
+		must(w.changeFlag(id, tt.body))(t)
+		page := must(w.ListActivity(t.Context(), w.as(w.ada), ref(w.web), management.ActivityQuery{Scope: "FeatureFlag", ItemID: id, Page: 1, Limit: 1}))(t)
+		v := page.Items[0]
+		if v.Activity != tt.activity || v.Scope != "FeatureFlag" || v.ItemID != id || v.User.FirstName != "Ada" || v.Detail.Name != w.seeFlag(id).Key {
+			t.Errorf("UpdateFlag(%s) is logged as %+v", tt.body, v)
+		}
+		if diff := cmp.Diff(decode[any](t, "["+tt.want+"]"), decode[any](t, encode(t, v.Detail.Changes))); diff != "" {
+			t.Errorf("UpdateFlag(%s): changes (-want +got)\n%s", tt.body, diff)
+		}
+	}
+}
+
+// management.md §3.2 and §11.7: pages of the activity log.
+func TestListActivity(t *testing.T) {
+	w := newWorld(t, withData)
+	for i := range 3 {
+		w.flag(w.web, fmt.Sprintf(`{"key":"k%d","filters":%s}`, i, everybody))
+		w.clock.advance(1e9)
+	}
+	w.cohort(w.web, `{"name":"List","is_static":true}`)
+	w.flag(w.app, `{"key":"elsewhere","filters":`+everybody+`}`)
+	must(w.UpdateProject(t.Context(), w.as(w.ada), ref(w.web), management.ProjectPatch{Timezone: management.Of("Europe/Zurich")}))(t)
+	for _, tt := range []struct {
+		q    management.ActivityQuery
+		want string
+	}{
+		{management.ActivityQuery{Page: 1, Limit: 10}, "5: Project 1, Cohort 1, FeatureFlag 3, FeatureFlag 2, FeatureFlag 1"},
+		{management.ActivityQuery{Page: 1, Limit: 1000}, "5: Project 1, Cohort 1, FeatureFlag 3, FeatureFlag 2, FeatureFlag 1"},
+		{management.ActivityQuery{Scope: "FeatureFlag", Page: 1, Limit: 2}, "3: FeatureFlag 3, FeatureFlag 2"},
+		{management.ActivityQuery{Scope: "FeatureFlag", Page: 2, Limit: 2}, "3: FeatureFlag 1"},
+		{management.ActivityQuery{Scope: "FeatureFlag", Page: 3, Limit: 2}, "not found not_found"},
+		{management.ActivityQuery{Scope: "FeatureFlag", ItemID: "2", Page: 1, Limit: 2}, "1: FeatureFlag 2"},
+		{management.ActivityQuery{Scope: "Survey", Page: 1, Limit: 10}, "0: "},
+		{management.ActivityQuery{Scope: "Survey", Page: 2, Limit: 10}, "not found not_found"},
+		{management.ActivityQuery{Page: 1 << 60, Limit: 10}, "not found not_found"},
+		{management.ActivityQuery{Page: 0, Limit: 10}, "invalid invalid_input page"},
+		{management.ActivityQuery{Page: -1, Limit: 10}, "invalid invalid_input page"},
+		{management.ActivityQuery{Page: 1, Limit: 0}, "invalid invalid_input limit"},
+	} {
+		page, err := w.ListActivity(t.Context(), w.as(w.cyd), ref(w.web), tt.q)
+		got := fault(err)
+		if err == nil {
+			var items []string
+			for _, v := range page.Items {
+				items = append(items, v.Scope+" "+v.ItemID)
+			}
+			got = fmt.Sprintf("%d: %s", page.Total, strings.Join(items, ", "))
+		}
+		got = strings.ReplaceAll(got, w.web.UUID.String(), "1")
+		if got != tt.want {
+			t.Errorf("ListActivity(%+v) = %s, want %s", tt.q, got, tt.want)
+		}
+	}
+}
+
+// An entry has the form of management.md §11.7, whoever has made it.
+func TestActivityForm(t *testing.T) {
+	w := newWorld(t)
+	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
+	must(w.UpdateFlag(t.Context(), w.as(w.cyd), ref(w.web), id, management.FlagPatch{Name: management.Of("N")}))(t)
+	a := must(w.store.Flag(t.Context(), w.web.ID, 1))(t)
+	w.ok(w.store.AddActivity(t.Context(), &management.Activity{
+		ID: w.acme.ID, Project: &a.Project, System: true, Activity: "updated", Scope: "FeatureFlag", ItemID: "1", Created: w.clock.Now().Add(1e9),
+		Detail: json.RawMessage(`{"name":"k","changes":[]}`),
+	}))
+	w.ok(w.store.DeleteUser(t.Context(), w.cyd.ID))
+	list := must(w.ListActivity(t.Context(), w.as(w.ada), ref(w.web), management.ActivityQuery{Page: 1, Limit: 10}))(t).Items
+	const rest = `"scope":"FeatureFlag","item_id":"1","detail":{"changes":`
+	for i, want := range []string{
+		`"user":{"first_name":"System","email":null,"is_system":true},"activity":"updated",` + rest + `null,"trigger":null,"name":"k","short_id":null,"type":null},"created_at":"2026-03-04T05:06:08Z"}`,
+		`"user":{"first_name":"","email":null},"activity":"updated",` + rest +
+			`[{"type":"FeatureFlag","action":"created","field":"name","before":"","after":"N"}],"trigger":null,"name":"k","short_id":null,"type":null},"created_at":"2026-03-04T05:06:07Z"}`,
+		`"user":{"first_name":"Ada","email":"ada@example.com"},"activity":"created",` + rest + `null,"trigger":null,"name":"k","short_id":null,"type":null},"created_at":"2026-03-04T05:06:07Z"}`,
+	} {
+		if got := strings.TrimPrefix(encode(t, list[i]), `{"id":"`+list[i].ID.String()+`",`); got != want {
+			t.Errorf("entry %d\n%s, want\n%s", i, got, want)
+		}
+	}
+}

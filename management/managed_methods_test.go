@@ -1,0 +1,249 @@
+package management_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// everybody are filters that let everybody have a flag.
+const everybody = `{"groups":[{"properties":[]}]}`
+
+// managedMethods are the methods of flags, cohorts and early access features.
+func managedMethods() []method {
+	flag := func(c *callable) { c.id = c.flag(c.world.web, `{"key":"beta","filters":`+everybody+`}`) }
+	config := func(c *callable) {
+		c.id = c.flag(c.world.web, `{"key":"beta","is_remote_configuration":true,"filters":{"payloads":{"true":"1"}}}`)
+	}
+	dynamic := func(c *callable) { c.id = c.cohort(c.world.web, `{"name":"Pro","filters":`+pro+`}`) }
+	static := func(c *callable) {
+		c.capture(c.world.web, "x", "u1", `{"$set":{"plan":"pro"}}`)
+		c.id = c.cohort(c.world.web, `{"name":"List","is_static":true}`)
+	}
+	feature := func(c *callable) { c.id = c.feature(c.world.web, `{"name":"New","stage":"beta"}`) }
+	member := func(c *callable) management.CohortPersons {
+		var id string
+		for p := range c.store.AllPersons(c.t.Context(), c.world.web.ID) {
+			id = p.ID.String()
+		}
+		return management.CohortPersons{IDs: optional([]string{id}), ID: management.Of(id)}
+	}
+	return []method{
+		{
+			name: "ListFlags", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error {
+				return second(c.ListFlags(c.ctx, c.p, c.web, management.FlagQuery{}, 10, 0))
+			},
+		},
+		{
+			name: "ListFlags that are stale", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error {
+				return second(c.ListFlags(c.ctx, c.p, c.web, management.FlagQuery{Active: "STALE"}, 10, 0))
+			},
+		},
+		{
+			name: "MatchingFlags", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.MatchingFlags(c.ctx, c.p, c.web, management.FlagQuery{})) },
+		},
+		{
+			name: "FlagKeys", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.FlagKeys(c.ctx, c.p, c.web, selection(c.id))) },
+		},
+		{
+			name: "Flag", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.Flag(c.ctx, c.p, c.web, c.id)) },
+		},
+		{
+			name: "FlagStatus", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.FlagStatus(c.ctx, c.p, c.web, c.id)) },
+		},
+		{
+			name: "CreateFlag", scope: "feature_flag:write", kind: ofProject, once: "invalid unique key",
+			log: []string{"FeatureFlag created by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.CreateFlag(c.ctx, c.p, c.web, decode[management.FlagPatch](c.t, `{"key":"beta","filters":`+everybody+`}`)))
+			},
+		},
+		{
+			name: "UpdateFlag", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.UpdateFlag(c.ctx, c.p, c.web, c.id, decode[management.FlagPatch](c.t,
+					`{"name":"Beta","tags":["a"],"filters":{"groups":[{"properties":[{"key":"plan","type":"person","value":"pro"}],"rollout_percentage":50}]}}`)))
+			},
+		},
+		{
+			name: "UpdateFlag to delete it", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag deleted by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.UpdateFlag(c.ctx, c.p, c.web, c.id, management.FlagPatch{Deleted: management.Of(true)}))
+			},
+		},
+		{
+			name: "ActOnFlag", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.ActOnFlag(c.ctx, c.p, c.web, c.id, management.ArchiveFlag))
+			},
+		},
+		{
+			name: "DeleteFlags", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag deleted by ada in nothing"},
+			call: func(c *callable) error { return second(c.DeleteFlags(c.ctx, c.p, c.web, selection(c.id))) },
+		},
+		{
+			name: "ExplainFlag", scope: "feature_flag:read", also: "person:read", kind: ofProject, first: flag,
+			call: func(c *callable) error {
+				return second(c.ExplainFlag(c.ctx, c.p, c.web, c.id, []byte(`{"distinct_id":"u1"}`)))
+			},
+		},
+		{
+			name: "PreviewFlag", scope: "feature_flag:read", also: "person:read", kind: ofProject,
+			first: func(c *callable) {
+				flag(c)
+				c.capture(c.world.web, "x", "u1", `{"$set":{"plan":"pro"}}`)
+			},
+			call: func(c *callable) error {
+				return second(c.PreviewFlag(c.ctx, c.p, c.web, decode[management.PreviewPatch](c.t, `{"id":`+c.id+`,"active":false}`)))
+			},
+		},
+		{
+			name: "EvaluationReasons", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.EvaluationReasons(c.ctx, c.p, c.web, "u1", "")) },
+		},
+		{
+			name: "MyFlags", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.MyFlags(c.ctx, c.p, c.web, "")) },
+		},
+		{
+			name: "BlastRadius", scope: "feature_flag:read", kind: ofProject, first: static,
+			call: func(c *callable) error {
+				return second(c.BlastRadius(c.ctx, c.p, c.web, management.BlastRadiusQuery{Condition: optional(map[string]any{})}))
+			},
+		},
+
+		{
+			name: "ListCohorts", scope: "cohort:read", kind: ofProject, first: dynamic,
+			call: func(c *callable) error {
+				return second(c.ListCohorts(c.ctx, c.p, c.web, management.CohortQuery{}, 10, 0))
+			},
+		},
+		{
+			name: "Cohort", scope: "cohort:read", kind: ofProject, first: dynamic,
+			call: func(c *callable) error { return second(c.Cohort(c.ctx, c.p, c.web, c.id)) },
+		},
+		{
+			name: "ListCohortPersons", scope: "cohort:read", also: "person:read", kind: ofProject, first: static,
+			call: func(c *callable) error { return second(c.ListCohortPersons(c.ctx, c.p, c.web, c.id, 10, 0)) },
+		},
+		{
+			name: "ListCohortPersons of a dynamic one", scope: "cohort:read", also: "person:read", kind: ofProject, first: dynamic,
+			call: func(c *callable) error { return second(c.ListCohortPersons(c.ctx, c.p, c.web, c.id, 10, 0)) },
+		},
+		{
+			name: "CreateCohort", scope: "cohort:write", kind: ofProject, log: []string{"Cohort created by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.CreateCohort(c.ctx, c.p, c.web, decode[management.CohortPatch](c.t, `{"name":"Pro","filters":`+pro+`}`)))
+			},
+		},
+		{
+			name: "UpdateCohort", scope: "cohort:write", kind: ofProject, first: dynamic, log: []string{"Cohort updated by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.UpdateCohort(c.ctx, c.p, c.web, c.id, management.CohortPatch{Name: management.Of("Paying")}))
+			},
+		},
+		{
+			name: "UpdateCohort to delete it", scope: "cohort:write", kind: ofProject, first: dynamic, log: []string{"Cohort deleted by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.UpdateCohort(c.ctx, c.p, c.web, c.id, management.CohortPatch{Deleted: management.Of(true)}))
+			},
+		},
+		{
+			name: "AddCohortIDs", scope: "cohort:write", kind: ofProject, first: static, log: []string{"Cohort updated by ada in nothing"},
+			call: func(c *callable) error { return second(c.AddCohortIDs(c.ctx, c.p, c.web, c.id, listed("u1", "u2"))) },
+		},
+		{
+			name: "AddCohortPersons", scope: "cohort:write", kind: ofProject, first: static, log: []string{"Cohort updated by ada in nothing"},
+			call: func(c *callable) error { return c.AddCohortPersons(c.ctx, c.p, c.web, c.id, member(c)) },
+		},
+		{
+			name: "RemoveCohortPerson", scope: "cohort:write", kind: ofProject, log: []string{"Cohort updated by ada in nothing"},
+			first: func(c *callable) {
+				static(c)
+				must(c.AddCohortIDs(c.t.Context(), c.as(c.ada), c.web, c.id, listed("u1")))(c.t)
+			},
+			call: func(c *callable) error { return c.RemoveCohortPerson(c.ctx, c.p, c.web, c.id, member(c)) },
+		},
+
+		{
+			name: "ListEarlyAccessFeatures", scope: "early_access_feature:read", kind: ofProject, first: feature,
+			call: func(c *callable) error { return second(c.ListEarlyAccessFeatures(c.ctx, c.p, c.web, 10, 0)) },
+		},
+		{
+			name: "EarlyAccessFeature", scope: "early_access_feature:read", kind: ofProject, first: feature,
+			call: func(c *callable) error { return second(c.EarlyAccessFeature(c.ctx, c.p, c.web, c.id)) },
+		},
+		{
+			name: "CreateEarlyAccessFeature", scope: "early_access_feature:write", kind: ofProject, once: "invalid unique name",
+			log: []string{"EarlyAccessFeature created by ada in nothing", "FeatureFlag created by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.CreateEarlyAccessFeature(c.ctx, c.p, c.web, decode[management.EarlyAccessPatch](c.t, `{"name":"New","stage":"beta"}`)))
+			},
+		},
+		{
+			name: "UpdateEarlyAccessFeature", scope: "early_access_feature:write", kind: ofProject, first: feature,
+			log: []string{"EarlyAccessFeature updated by ada in nothing", "FeatureFlag updated by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.UpdateEarlyAccessFeature(c.ctx, c.p, c.web, c.id, management.EarlyAccessPatch{Stage: management.Of("draft")}))
+			},
+		},
+		{
+			name: "DeleteEarlyAccessFeature", scope: "early_access_feature:write", kind: ofProject, first: feature, once: "not found not_found",
+			log:  []string{"EarlyAccessFeature deleted by ada in nothing", "FeatureFlag updated by ada in nothing"},
+			call: func(c *callable) error { return c.DeleteEarlyAccessFeature(c.ctx, c.p, c.web, c.id) },
+		},
+
+		{
+			name: "ListActivity", scope: "activity_log:read", kind: ofProject, first: flag,
+			call: func(c *callable) error {
+				return second(c.ListActivity(c.ctx, c.p, c.web, management.ActivityQuery{Page: 1, Limit: 10}))
+			},
+		},
+
+		// What has no Principal.
+		{
+			name: "DefinitionsAccess",
+			call: func(c *callable) error { return second(c.DefinitionsAccess(c.ctx, c.value, c.web, "")) },
+		},
+		{
+			name: "RemoteConfig", first: config,
+			call: func(c *callable) error {
+				return second(c.RemoteConfig(c.ctx, &management.DefinitionsAccess{Project: c.world.web}, "beta"))
+			},
+		},
+		{
+			name: "CountCohorts", first: dynamic,
+			call: func(c *callable) error { return c.CountCohorts(c.ctx) },
+		},
+	}
+}
+
+// selection selects a flag by its ID.
+func selection(ids ...string) management.FlagSelection {
+	list := []json.RawMessage{}
+	for _, id := range ids {
+		list = append(list, json.RawMessage(id))
+	}
+	return management.FlagSelection{IDs: optional(list)}
+}
+
+// listed iterates over distinct IDs.
+func listed(ids ...string) func(func(string, error) bool) {
+	return func(yield func(string, error) bool) {
+		for id := range slices.Values(ids) {
+			if !yield(id, nil) {
+				return
+			}
+		}
+	}
+}
+
+func ref(p *management.Project) string { return strconv.FormatInt(p.ID, 10) }
