@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"iter"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -125,10 +127,31 @@ func (a *apiRequest) segment(name string) string { return storable(a.x.r.PathVal
 // param returns a parameter of the query, the last one of that name, as the
 // public system has it.
 func (a *apiRequest) param(name string) string {
-	if values := a.x.r.URL.Query()[name]; len(values) > 0 {
-		return storable(values[len(values)-1])
+	last := ""
+	for value := range valuesOf(a.x.r.URL.RawQuery, name) {
+		last = value
 	}
-	return ""
+	return storable(last)
+}
+
+// valuesOf iterates over the values of a parameter of a query. They are those of
+// [url.ParseQuery], which makes a map of all parameters.
+func valuesOf(query, name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for pair := range strings.SplitSeq(query, "&") {
+			if strings.Contains(pair, ";") {
+				continue
+			}
+			key, value, _ := strings.Cut(pair, "=")
+			key, err := url.QueryUnescape(key)
+			if err != nil || key != name || pair == "" {
+				continue
+			}
+			if value, err = url.QueryUnescape(value); err == nil && !yield(value) {
+				return
+			}
+		}
+	}
 }
 
 // storable returns a text that every store can look for: databases refuse NUL and

@@ -48,6 +48,7 @@ var apiAnswers = []apiAnswer{
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "server_error", "service_unavailable", unavailable},
 	{errNotReady, http.StatusServiceUnavailable, "server_error", "service_unavailable", unavailable},
 	{errBusy, http.StatusServiceUnavailable, "server_error", "service_unavailable", unavailable},
+	{errBackend, http.StatusServiceUnavailable, "server_error", "service_unavailable", unavailable},
 	{nil, http.StatusInternalServerError, "server_error", "error", "A server error occurred."},
 }
 

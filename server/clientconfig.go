@@ -16,8 +16,8 @@ type ClientConfig struct {
 
 // NewClientConfig returns the configuration with the given members of the top
 // level, which replace those of the zero ClientConfig or come after them. The
-// error is about a value that is no JSON, or a name that an answer needs for
-// itself.
+// error is about a value that is no JSON, or a name that answers need for
+// themselves.
 func NewClientConfig(members map[string]any) (ClientConfig, error) {
 	for _, name := range answerMembers {
 		if _, ok := members[name]; ok {
@@ -38,7 +38,7 @@ func NewClientConfig(members map[string]any) (ClientConfig, error) {
 // answerMembers are the members that answers have besides configuration.
 var answerMembers = []string{
 	"flags", "featureFlags", "featureFlagPayloads", "errorsWhileComputingFlags", "quotaLimited",
-	"requestId", "evaluatedAt", "minimalFlagCalledEvents",
+	"requestId", "evaluatedAt", "minimalFlagCalledEvents", "token",
 }
 
 // What supportedCompression says (decisions.md 2). Everywhere all of it is

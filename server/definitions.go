@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -9,23 +10,23 @@ import (
 )
 
 // definitionRoutes are for clients that evaluate by themselves (wire.md §5,
-// evaluation.md §14): the current path, and the older ones, which leave cohorts
-// out unless they are asked for.
+// evaluation.md §14): the current path, the older ones, which leave cohorts out
+// unless they are asked for, and the payloads of remote configuration.
 var definitionRoutes = []route{
-	definitionRoute("/flags/definitions", true),
-	definitionRoute("/api/feature_flag/local_evaluation", false),
-	definitionRoute("/api/projects/{project}/feature_flags/local_evaluation", false,
+	secretRoute("/flags/definitions", (*apiRequest).definitionsWithCohorts),
+	secretRoute("/api/feature_flag/local_evaluation", (*apiRequest).localEvaluation),
+	secretRoute("/api/projects/{project}/feature_flags/local_evaluation", (*apiRequest).localEvaluation,
 		"/api/environments/{project}/feature_flags/local_evaluation"),
-	{
-		path: "/api/projects/{project}/feature_flags/{id}/remote_config", aliases: []string{"/api/environments/{project}/feature_flags/{id}/remote_config"},
-		failure: apiFailure, every: (*Server).remoteConfig,
-	},
+	secretRoute("/api/projects/{project}/feature_flags/{id}/remote_config", (*apiRequest).remoteConfig,
+		"/api/environments/{project}/feature_flags/{id}/remote_config"),
 }
 
-func definitionRoute(path string, cohorts bool, aliases ...string) route {
+// secretRoute is for who has a project's secret key, or a personal API key with
+// scope feature_flag:read.
+func secretRoute(path string, answer func(*apiRequest, *management.DefinitionsAccess) error, aliases ...string) route {
 	return route{
-		path: path, aliases: aliases, failure: apiFailure,
-		every: func(s *Server, x *exchange) error { return s.definitions(x, cohorts) },
+		path: path, aliases: aliases, conditional: true, failure: definitionsFailure,
+		every: func(s *Server, x *exchange) error { return s.secret(x, answer) },
 	}
 }
 
@@ -36,30 +37,98 @@ var (
 	errQuota   = errors.New("server: quota exceeded")
 )
 
+// secret answers a request of a secretRoute.
+func (s *Server) secret(x *exchange, answer func(*apiRequest, *management.DefinitionsAccess) error) error {
+	h := x.w.Header()
+	h["X-Content-Type-Options"] = noSniff
+	s.setAPICORS(h, x.r.Header)
+	switch x.r.Method {
+	case http.MethodGet, http.MethodHead: // net/http leaves the body of the answer out
+	case http.MethodOptions:
+		return s.apiOptions(x, allowDefinitions)
+	default:
+		h["Allow"] = []string{allowDefinitions}
+		return errMethod
+	}
+	a := &apiRequest{s: s, x: x}
+	access, err := a.definitionsAccess()
+	if err != nil {
+		return err
+	}
+	if err := s.apiLimiters.definitions.spend(access.Project.APIKey, x.start); err != nil {
+		return err
+	}
+	return answer(a, access)
+}
+
+// definitionsAccess finds out who asks, and for which project.
+func (a *apiRequest) definitionsAccess() (*management.DefinitionsAccess, error) {
+	key, ok := bearer(a.x.r.Header.Get("Authorization"))
+	if !ok {
+		key = ""
+		if a.s.config.AllowKeyInBody {
+			key = a.param("personal_api_key")
+		}
+	}
+	limiter, client := a.strangers()
+	if key != "" {
+		if err := limiter.check(client, a.x.start); err != nil {
+			return nil, err
+		}
+	}
+	apiKey := a.param("token")
+	if apiKey == "" {
+		apiKey = storable(a.x.r.Header.Get("X-Posthog-Project-Api-Key"))
+	}
+	access, err := a.service().DefinitionsAccess(a.context(), key, a.segment("project"), apiKey)
+	if key != "" && errors.Is(err, management.ErrUnauthenticated) {
+		limiter.spend(client, a.x.start)
+	}
+	return access, fromBackend(err)
+}
+
+// fromBackend makes errors of the store such that clients come back: they would
+// drop their definitions for others (wire.md §0.12, §5.3).
+func fromBackend(err error) error {
+	if _, told := errors.AsType[*management.Error](err); err == nil || told {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errBackend, err)
+}
+
 // definitionsCost is how many requests for flags a request for definitions counts
-// as (evaluation.md §14).
+// as (evaluation.md §14), whether they have changed or not.
 const definitionsCost = 10
 
+func (a *apiRequest) definitionsWithCohorts(access *management.DefinitionsAccess) error {
+	return a.definitions(access, true)
+}
+
+// localEvaluation is definitions by an older name. The parameter send_cohorts
+// counts however it is written, unless it says no.
+func (a *apiRequest) localEvaluation(access *management.DefinitionsAccess) error {
+	cohorts := false
+	for value := range valuesOf(a.x.r.URL.RawQuery, "send_cohorts") {
+		cohorts = value != "0" && !strings.EqualFold(value, "false")
+	}
+	return a.definitions(access, cohorts)
+}
+
 // definitions answers with the definitions of a project.
-func (s *Server) definitions(x *exchange, cohorts bool) error {
-	access, err := s.definitionsAccess(x)
-	if access == nil || err != nil {
-		return err
-	}
+func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts bool) error {
+	s, x := a.s, a.x
 	p, err := s.config.Projects.Project(x.r.Context(), access.Project.APIKey)
-	if err != nil && !errors.Is(err, ErrUnknownProject) {
-		return err
-	}
-	if p == nil || p.Published == nil || p.Published.definitions == nil {
-		return errNotReady // made a moment ago
+	switch {
+	case errors.Is(err, ErrUnknownProject): // made a moment ago
+		return errNotReady
+	case err != nil:
+		return fmt.Errorf("%w: find project: %w", errBackend, err)
+	case p.Published == nil || p.Published.definitions == nil:
+		return errNotReady
 	}
 	if s.config.Quota != nil && !s.config.Quota.Take(p.Organization, definitionsCost) {
 		s.metrics.limited.Inc()
 		return errQuota
-	}
-	if !cohorts {
-		values, asked := x.r.URL.Query()["send_cohorts"]
-		cohorts = asked && values[len(values)-1] != "false" && values[len(values)-1] != "0"
 	}
 	render := p.Published.inlined
 	if cohorts {
@@ -75,49 +144,20 @@ func (s *Server) definitions(x *exchange, cohorts bool) error {
 
 // remoteConfig answers with the payload of a flag, which is the text of JSON
 // (wire.md §5.4). Flags without one are not found: SDKs take that for no payload.
-func (s *Server) remoteConfig(x *exchange) error {
-	access, err := s.definitionsAccess(x)
-	if access == nil || err != nil {
-		return err
+func (a *apiRequest) remoteConfig(access *management.DefinitionsAccess) error {
+	payload, err := a.service().RemoteConfig(a.context(), access, a.segment("id"))
+	if err != nil {
+		return fromBackend(err)
 	}
-	a := &apiRequest{s: s, x: x}
-	payload, err := s.config.Management.RemoteConfig(x.r.Context(), access, a.segment("id"))
-	x.w.Header()["Cache-Control"] = noStore
-	return a.answer(http.StatusOK, payload, err)
+	a.x.w.Header()["Cache-Control"] = noStore
+	return a.answer(http.StatusOK, payload, nil)
 }
 
-// definitionsAccess finds out who asks, and for which project. It is nil if the
-// request is answered already.
-func (s *Server) definitionsAccess(x *exchange) (*management.DefinitionsAccess, error) {
+// definitionsFailure is apiFailure where not all answers have the headers of the
+// management API.
+func definitionsFailure(x *exchange, err error) failure {
 	h := x.w.Header()
-	h["X-Content-Type-Options"] = noSniff
-	switch x.r.Method {
-	case http.MethodGet, http.MethodHead:
-	case http.MethodOptions:
-		h["Allow"] = []string{allowDefinitions}
-		return nil, x.respond(http.StatusNoContent, nil, nil)
-	default:
-		h["Allow"] = []string{allowDefinitions}
-		return nil, errMethod
-	}
-	a := &apiRequest{s: s, x: x}
-	key, _ := bearer(x.r.Header.Get("Authorization"))
-	limiter, client := a.strangers()
-	if err := limiter.check(client, x.start); err != nil {
-		return nil, err
-	}
-	apiKey := a.param("token")
-	if apiKey == "" {
-		apiKey = storable(x.r.Header.Get("X-Posthog-Project-Api-Key"))
-	}
-	access, err := s.config.Management.DefinitionsAccess(x.r.Context(), key, a.segment("project"), apiKey)
-	if err != nil {
-		if errors.Is(err, management.ErrUnauthenticated) && key != "" {
-			if err := limiter.spend(client, x.start); err != nil {
-				return nil, err
-			}
-		}
-		return nil, err
-	}
-	return access, s.apiLimiters.definitions.spend(strings.Clone(access.Project.APIKey), x.start)
+	h["Cache-Control"] = noStore
+	h["X-Request-Id"] = []string{x.requestID()}
+	return apiFailure(x, err)
 }

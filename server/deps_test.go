@@ -44,7 +44,6 @@ func TestDependencies(t *testing.T) {
 	reasons := map[string]string{
 		"github.com/andybalholm/brotli":                             "Content-Encoding br; the standard library has no decoder",
 		"github.com/klauspost/compress/zstd":                        "Content-Encoding zstd; the standard library has no decoder",
-		"github.com/cespare/xxhash/v2":                              "entity tags",
 		"github.com/google/uuid":                                    "request ids",
 		"github.com/hashicorp/golang-lru/v2":                        "rate limits and User-Agents, of which strangers send any number",
 		"github.com/prometheus/client_golang/prometheus":            "metrics",

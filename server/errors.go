@@ -85,8 +85,10 @@ func answerTo(err error) *answer {
 // fail answers for an error.
 func (s *Server) fail(rt *route, x *exchange, err error) {
 	if x.status != 0 {
-		s.config.Log.Error("failed after the answer was written", "request_id", x.requestID(), "route", rt.path, "error", err)
-		return
+		if x.r.Context().Err() == nil { // otherwise it is the client who left
+			s.config.Log.Error("failed while the answer was written", "request_id", x.requestID(), "route", rt.path, "error", err)
+		}
+		panic(http.ErrAbortHandler) // the answer is cut off: let the client see that
 	}
 	f := rt.failed(x, err)
 	if f.status >= http.StatusInternalServerError && !errors.Is(err, errPanic) {
@@ -121,6 +123,11 @@ func (rt *route) failed(x *exchange, err error) failure {
 	if rt.failure != nil {
 		return rt.failure(x, err)
 	}
+	return flagsFailure(x, err)
+}
+
+// flagsFailure answers for errors as answers has them.
+func flagsFailure(x *exchange, err error) failure {
 	a := answerTo(err)
 	if a.err == nil {
 		return failure{a.status, a.body + x.requestID()}

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,10 +34,8 @@ var quotaLimited = []string{"feature_flags"}
 // evaluate answers either. The order of its checks is that of evaluation.md
 // §11.5.
 func (s *Server) evaluate(x *exchange, form wire.Form, decide bool) error {
-	if s.limiters.byIP != nil {
-		if err := s.limiters.byIP.take(x.w.Header(), network(s.clientIP(x.r)), x.start); err != nil {
-			return err
-		}
+	if err := s.takeIP(x); err != nil {
+		return err
 	}
 	err := x.body.parse(x.r, x.query.Compression, &x.req)
 	if x.req.APIKey != "" {
@@ -53,12 +49,9 @@ func (s *Server) evaluate(x *exchange, form wire.Form, decide bool) error {
 	case x.req.APIKey == "":
 		return errNoAPIKey
 	}
-	p, err := s.config.Projects.Project(x.r.Context(), x.req.APIKey)
+	p, err := s.projectOf(x, x.req.APIKey)
 	if err != nil {
-		if errors.Is(err, ErrUnknownProject) {
-			return err
-		}
-		return fmt.Errorf("%w: find project: %w", errBackend, err)
+		return err
 	}
 
 	e := wire.Envelope{RequestID: x.requestID(), EvaluatedAt: x.start}

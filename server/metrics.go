@@ -27,8 +27,9 @@ type metrics struct {
 
 // routeMetrics are those that every request touches.
 type routeMetrics struct {
-	ok       prometheus.Counter // requests with status 200
-	duration prometheus.Observer
+	ok        prometheus.Counter // requests with status 200
+	unchanged prometheus.Counter // with status 304; nil unless the route is conditional
+	duration  prometheus.Observer
 }
 
 func newMetrics(c Config) *metrics {
@@ -47,7 +48,7 @@ func newMetrics(c Config) *metrics {
 		}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "flagstaff_quota_limited_total",
-			Help: "Answers without flags because the quota was used up.",
+			Help: "Answers without flags or definitions because the quota was used up.",
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "flagstaff_store_failures_total",
@@ -66,7 +67,11 @@ func newMetrics(c Config) *metrics {
 	}, []string{"route"})
 
 	add := func(rt *route) {
-		m.routes[rt] = routeMetrics{m.requests.WithLabelValues(rt.path, "200"), duration.WithLabelValues(rt.path)}
+		rm := routeMetrics{ok: m.requests.WithLabelValues(rt.path, "200"), duration: duration.WithLabelValues(rt.path)}
+		if rt.conditional {
+			rm.unchanged = m.requests.WithLabelValues(rt.path, "304")
+		}
+		m.routes[rt] = rm
 	}
 	for _, rt := range routesOf(c) {
 		add(rt)
@@ -95,9 +100,12 @@ func newMetrics(c Config) *metrics {
 // observe counts a request that was answered.
 func (m *metrics) observe(rt *route, status int, d time.Duration) {
 	rm := m.routes[rt]
-	if status == http.StatusOK {
+	switch {
+	case status == http.StatusOK:
 		rm.ok.Inc()
-	} else {
+	case status == http.StatusNotModified && rm.unchanged != nil:
+		rm.unchanged.Inc()
+	default:
 		m.requests.WithLabelValues(rt.path, strconv.Itoa(status)).Inc()
 	}
 	rm.duration.Observe(d.Seconds())

@@ -87,7 +87,7 @@ func TestMetrics(t *testing.T) {
 // metrics of definitions.
 func TestMetricsOfOtherProjects(t *testing.T) {
 	s := newServer(t, func(c *server.Config) { c.Projects = brokenProjects{} })
-	if got := scrape(t, s); strings.Contains(got, "definitions") {
+	if got := scrape(t, s); strings.Contains(got, "flagstaff_definitions") {
 		t.Error(got)
 	}
 }

@@ -4,21 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"sync"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A Publication is what clients can fetch of a project besides the values of its
 // flags.
 type Publication struct {
 	Project int64
-	APIKey  string
+	APIKey  string // by which clients usually ask
 
 	// Definitions are for clients that evaluate by themselves. They must not
 	// be changed. Nil: there are none yet.
@@ -32,10 +31,12 @@ type Publication struct {
 	Surveys      []json.RawMessage
 	SurveyConfig json.RawMessage
 
-	// EarlyAccess are the early access features.
+	// EarlyAccess are the early access features. Clients get those at the
+	// stages that they ask for, or at beta.
 	EarlyAccess []EarlyAccessFeature
 
-	// Members are client configuration, as [NewClientConfig] takes them.
+	// Members are client configuration, as [NewClientConfig] takes them. They
+	// replace surveys and survey_config, which follow from the fields above.
 	Members map[string]any
 }
 
@@ -52,87 +53,195 @@ type Published struct {
 	definitions, inlined func() (document, error) // nil: there are none
 	surveys              document
 	earlyAccess          []EarlyAccessFeature
-	config, script       document
+	beta                 document // those of earlyAccess at that stage
 	client               ClientConfig
-}
 
-// A document is a body with its entity tag, which depends on nothing else.
-type document struct {
-	body []byte
-	etag string
-}
-
-func newDocument(body []byte) document {
-	return document{body, `W/"` + strconv.FormatUint(xxhash.Sum64(body), 16) + `"`}
+	// members are those of config, but for the token.
+	members        []byte
+	apiKey         string
+	config, script document // for who asks with apiKey
 }
 
 // Publish renders a Publication. Definitions are rendered when somebody asks for
-// them first. The error is about JSON that is none.
+// them first. The error is about JSON that is none, or a member that is not
+// configuration.
 func Publish(p Publication) (*Published, error) {
-	out := &Published{earlyAccess: slices.Clone(p.EarlyAccess)}
+	out := &Published{apiKey: p.APIKey}
 	if p.Definitions != nil {
-		render := func(inline bool) func() (document, error) {
-			return sync.OnceValues(func() (document, error) {
-				body, err := wire.AppendDefinitions(nil, p.Definitions, wire.DefinitionsOptions{
-					Project: p.Project, InlineCohorts: inline, Hide: p.Hide,
-				})
-				return newDocument(body), err
-			})
-		}
-		out.definitions, out.inlined = render(false), render(true)
+		out.definitions, out.inlined = renderDefinitions(p, false), renderDefinitions(p, true)
 	}
-	surveys := append([]json.RawMessage{}, p.Surveys...)
-	body, err := encode(struct {
-		Surveys []json.RawMessage `json:"surveys"`
-		Config  json.RawMessage   `json:"survey_config"`
-	}{surveys, p.SurveyConfig})
+	surveys, err := appendList(nil, "survey", p.Surveys)
 	if err != nil {
-		return nil, fmt.Errorf("server: surveys: %w", err)
-	}
-	out.surveys = newDocument(body)
-
-	members := map[string]any{"surveys": len(surveys) > 0, "survey_config": p.SurveyConfig}
-	for name, value := range p.Members {
-		members[name] = value
-	}
-	if out.client, err = NewClientConfig(members); err != nil {
 		return nil, err
 	}
-	return out, out.renderConfig(p, members, surveys)
+	config := json.RawMessage("null")
+	if p.SurveyConfig != nil {
+		config = p.SurveyConfig
+	}
+	if config, err = appendCompact(nil, config); err != nil {
+		return nil, fmt.Errorf("server: common appearance of surveys: %w", err)
+	}
+	out.surveys = surveysDocument(surveys, config)
+	if err := out.renderEarlyAccess(p.EarlyAccess); err != nil {
+		return nil, err
+	}
+	if err := out.renderConfig(p, surveys, config); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-// renderConfig renders what browsers fetch before all else (wire.md §4.1).
-func (out *Published) renderConfig(p Publication, members map[string]any, surveys []json.RawMessage) error {
-	members["token"] = p.APIKey
-	if _, ok := p.Members["surveys"]; !ok && len(surveys) > 0 {
-		members["surveys"] = surveys
+func renderDefinitions(p Publication, inline bool) func() (document, error) {
+	return sync.OnceValues(func() (document, error) {
+		body, err := wire.AppendDefinitions(nil, p.Definitions, wire.DefinitionsOptions{
+			Project: p.Project, InlineCohorts: inline, Hide: p.Hide,
+		})
+		return newDocument(body), err
+	})
+}
+
+// appendList appends a JSON array. The error says which of the things is no JSON.
+func appendList(dst []byte, thing string, list []json.RawMessage) ([]byte, error) {
+	dst = append(dst, '[')
+	for i, v := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = appendCompact(dst, v); err != nil {
+			return nil, fmt.Errorf("server: %s %d: %w", thing, i, err)
+		}
 	}
-	config, err := renderConfig(members, compressionOfDecide)
-	if err != nil {
+	return append(dst, ']'), nil
+}
+
+func appendCompact(dst []byte, v json.RawMessage) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	err := json.Compact(b, v)
+	return b.Bytes(), err
+}
+
+func surveysDocument(surveys, config []byte) document {
+	return newDocument(fmt.Appendf(nil, `{"surveys":%s,"survey_config":%s}`, surveys, config))
+}
+
+func (out *Published) renderEarlyAccess(list []EarlyAccessFeature) error {
+	for i, f := range list {
+		body, err := appendCompact(nil, f.JSON)
+		if err != nil {
+			return fmt.Errorf("server: early access feature %d: %w", i, err)
+		}
+		out.earlyAccess = append(out.earlyAccess, EarlyAccessFeature{f.Stage, body})
+	}
+	out.beta = newDocument(out.appendEarlyAccess(nil, func(stage string) bool { return stage == "beta" }))
+	return nil
+}
+
+// appendEarlyAccess appends the answer with the features at some stages.
+func (out *Published) appendEarlyAccess(dst []byte, wanted func(stage string) bool) []byte {
+	dst = append(dst, `{"earlyAccessFeatures":[`...)
+	first := true
+	for _, f := range out.earlyAccess {
+		if !wanted(f.Stage) {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		dst, first = append(dst, f.JSON...), false
+	}
+	return append(dst, "]}"...)
+}
+
+// renderConfig renders what clients get with config=true, where surveys are a
+// boolean, and what browsers and mobile clients fetch before all else, where they
+// are a list, or false (wire.md §0.11, §4.1).
+func (out *Published) renderConfig(p Publication, surveys, config []byte) error {
+	members := map[string]any{"surveys": len(p.Surveys) > 0}
+	if p.SurveyConfig != nil {
+		members["survey_config"] = json.RawMessage(config)
+	}
+	maps.Copy(members, p.Members)
+	var err error
+	if out.client, err = NewClientConfig(members); err != nil {
 		return err
 	}
-	config = append(append([]byte{'{'}, config...), '}')
-	out.config = newDocument(config)
-
-	// What a page must not take for markup, or for the end of a line, is escaped.
-	var script bytes.Buffer
-	script.WriteString("(function(c){var all=window._POSTHOG_REMOTE_CONFIG=window._POSTHOG_REMOTE_CONFIG||{};all[c.token]={config:c,siteApps:[]}})(")
-	json.HTMLEscape(&script, config)
-	script.WriteString(");\n")
-	out.script = newDocument(script.Bytes())
+	if len(p.Surveys) > 0 {
+		members["surveys"] = json.RawMessage(surveys)
+	}
+	members["survey_config"] = json.RawMessage(config)
+	maps.Copy(members, p.Members)
+	if out.members, err = renderConfig(members, compressionOfDecide); err != nil {
+		return err
+	}
+	out.config = newDocument(appendConfig(nil, out.members, p.APIKey))
+	out.script = newDocument(appendScript(nil, out.config.body))
 	return nil
+}
+
+// appendConfig appends the client configuration for who asks with an API key,
+// made of its other members.
+func appendConfig(dst, members []byte, apiKey string) []byte {
+	dst = append(append(dst, '{'), members...)
+	dst = append(dst, `,"token":`...)
+	return append(text.AppendQuoted(dst, apiKey), '}')
+}
+
+// appendScript appends the script that leaves the client configuration where
+// posthog-js looks for it. What a page must not take for markup, or for the end of
+// a line, is escaped.
+func appendScript(dst, config []byte) []byte {
+	script := bytes.NewBuffer(dst)
+	script.WriteString("(function(c){var all=window._POSTHOG_REMOTE_CONFIG=window._POSTHOG_REMOTE_CONFIG||{};all[c.token]={config:c,siteApps:[]}})(")
+	json.HTMLEscape(script, config)
+	script.WriteString(");\n")
+	return script.Bytes()
 }
 
 // Client returns the configuration for [Project.ClientConfig].
 func (out *Published) Client() ClientConfig { return out.client }
 
-// stages returns the early access features at any of the stages.
-func (out *Published) stages(stages []string) []json.RawMessage {
-	list := []json.RawMessage{}
-	for _, f := range out.earlyAccess {
-		if slices.Contains(stages, f.Stage) {
-			list = append(list, f.JSON)
-		}
+// What projects without Published have.
+var (
+	noSurveys  = surveysDocument([]byte("[]"), []byte("null"))
+	noFeatures = newDocument(new(Published).appendEarlyAccess(nil, nil))
+)
+
+// surveys returns those of a project.
+func (p *Project) surveys() document {
+	if p.Published == nil {
+		return noSurveys
 	}
-	return list
+	return p.Published.surveys
+}
+
+// earlyAccess returns the features at some stages; none: at beta.
+func (p *Project) earlyAccess(stages []string) document {
+	switch {
+	case p.Published == nil:
+		return noFeatures
+	case len(stages) == 0:
+		return p.Published.beta
+	}
+	return newDocument(p.Published.appendEarlyAccess(nil, func(stage string) bool { return slices.Contains(stages, stage) }))
+}
+
+// config returns the client configuration for who asks with an API key, of which
+// a project may have several.
+func (p *Project) config(apiKey string) document {
+	switch {
+	case p.Published == nil:
+		return newDocument(appendConfig(nil, p.ClientConfig.block(true), apiKey))
+	case p.Published.apiKey != apiKey:
+		return newDocument(appendConfig(nil, p.Published.members, apiKey))
+	}
+	return p.Published.config
+}
+
+// script returns config as a script.
+func (p *Project) script(apiKey string) document {
+	if p.Published != nil && p.Published.apiKey == apiKey {
+		return p.Published.script
+	}
+	return newDocument(appendScript(nil, p.config(apiKey).body))
 }

@@ -16,8 +16,14 @@ import (
 // Public services use bursts of 625 and 1250, and 10 and 50 per second
 // (evaluation.md §11.6).
 type RateLimit struct {
-	Project Limit // of each API key
-	IP      Limit // of each client address; of IPv6 each network of 64 bits
+	// Project is for each API key. It counts requests for flags and with
+	// events.
+	Project Limit
+
+	// IP is for each client address; of IPv6 each network of 64 bits. It counts
+	// what clients fetch besides as well: configuration, surveys and early
+	// access features.
+	IP Limit
 }
 
 // A Limit is one token bucket. The zero value does not limit.
@@ -105,6 +111,14 @@ func (l *limiter[K]) spend(key K, now time.Time) error {
 		return nil
 	}
 	return l.exceeded()
+}
+
+// takeIP takes a token from the bucket of the client's address.
+func (s *Server) takeIP(x *exchange) error {
+	if s.limiters.byIP == nil {
+		return nil
+	}
+	return s.limiters.byIP.take(x.w.Header(), network(s.clientIP(x.r)), x.start)
 }
 
 // check returns what spend would, and takes nothing.

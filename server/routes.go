@@ -13,6 +13,9 @@ type route struct {
 	// and every answer has CORS headers.
 	public bool
 
+	// conditional routes answer 304 to most requests (respondDocument).
+	conditional bool
+
 	handle func(*Server, *exchange) error
 
 	// every answers all methods, in place of the fields above. Routes of the
