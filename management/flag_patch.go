@@ -152,6 +152,22 @@ func namesOf(o *Optional[json.RawMessage]) []string {
 
 // applyFlag changes a flag, which the caller stores. Its ID is 0 if it is new.
 func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, f *FeatureFlag, patch *FlagPatch) error {
+	w, err := s.definitionWorld(ctx, store, project)
+	if err != nil {
+		return err
+	}
+	before := *f
+	if err := s.applyIn(w, f, patch); err != nil {
+		return err
+	}
+	if f.Deleted && !before.Deleted {
+		return s.checkUnused(ctx, store, &before, w)
+	}
+	return nil
+}
+
+// applyIn is applyFlag for a change that deletes nothing.
+func (s *Service) applyIn(w *definition.World, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
 	set(&f.Key, &patch.Key)
 	set(&f.Name, &patch.Name)
@@ -177,15 +193,6 @@ func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, 
 		return invalid("has_encrypted_payloads", "invalid_input", "Only payloads of remote configuration flags can be encrypted.")
 	case f.Bucketing == "device_id" && f.Continuity != nil && *f.Continuity:
 		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
-	}
-	w, err := s.definitionWorld(ctx, store, project)
-	if err != nil {
-		return err
-	}
-	if f.Deleted && !before.Deleted {
-		if err := s.checkUnused(ctx, store, &before, w); err != nil {
-			return err
-		}
 	}
 	if err := checkActivation(&before, f, patch, w); err != nil {
 		return err

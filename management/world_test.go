@@ -89,6 +89,9 @@ func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
 	return w
 }
 
+// withData is for newWorld: there are persons.
+func withData(c *management.Config) { c.Data = c.Store.(management.DataStore) }
+
 // another returns a Service over the same store with another configuration, as
 // after a restart.
 func (w *world) another(configure func(*management.Config)) *world {

@@ -35,7 +35,7 @@ func (s *settings) accounts(store dataStore, appURL string, changed func(context
 		return nil, err
 	}
 	c := management.Config{
-		Store: store, Data: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
+		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
 		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
 		OnChange: changed, Log: log,

@@ -31,6 +31,7 @@ type settings struct {
 	quota           allowance
 	setQuota        ownQuota
 	eventQuota      allowance
+	importFile      string
 	trustedProxies  prefixes
 	products        words
 	rateLimit       limit
@@ -92,6 +93,7 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	set.BoolVar(&s.demo, "demo", false, "serve a demo project with the project API key "+demoKey+"; loopback addresses only")
 	set.Var(&s.quota, "quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)")
 	set.Var(&s.setQuota, "set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second")
+	set.StringVar(&s.importFile, "import", "", "make the flags and cohorts of `FILE` in the project of -project-key, or the first, and exit: a definitions document, or lists of the management API, of this or the public system; running servers follow within a second")
 	set.Var(&s.eventQuota, "event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)")
 	set.Var(&s.trustedProxies, "trusted-proxies", "believe X-Forwarded-For only from these `PREFIXES`, comma-separated, or from \"none\" (default: from everyone, as the API says)")
 	set.Var(&s.products, "products", "product `NAMES` in the User-Agents of SDKs, comma-separated (default \"posthog,svc\")")

@@ -1,47 +1,74 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"slices"
+	_ "embed"
+	"encoding/json"
+	"fmt"
 	"sync"
 
-	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
+var (
+	//go:embed demo.json
+	demoFlags []byte
+
+	//go:embed demo_survey.json
+	demoSurvey []byte
+)
+
 // pinFlags makes the flags of one project those of the file that the command line
-// names: the project is the one of -project-key, or else the first. The file is
-// followed until ctx ends.
+// names. The file is followed until ctx ends.
 func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store dataStore, projects *catalog.Catalog) error {
-	var from source.Source
-	switch {
-	case s.flagsFile != "":
-		from = source.File{Path: s.flagsFile}
-	case s.demo:
-		d, err := flags.Decode(bytes.NewReader(demo))
-		if err != nil {
-			return err
-		}
-		from = source.Static{Definitions: d}
-	default:
+	if s.flagsFile == "" {
 		return nil
 	}
-	list, err := store.Projects(ctx)
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	p := list[max(0, slices.IndexFunc(list, func(p management.Project) bool { return p.APIKey == s.projectKey }))]
-	// Definitions that cannot be read at the start are a mistake that somebody
-	// should see; later ones leave the good set in place.
-	loader, err := projects.Pin(ctx, p.ID, from)
+	p, err := s.project(ctx, store)
 	if err != nil {
 		return err
 	}
-	if s.flagsFile != "" {
-		wg.Go(func() { _ = loader.Run(ctx) }) // returns nil when stopped
+	// Definitions that cannot be read at the start are a mistake that somebody
+	// should see; later ones leave the good set in place.
+	loader, err := projects.Pin(ctx, p.ID, source.File{Path: s.flagsFile})
+	if err != nil {
+		return err
 	}
+	wg.Go(func() { _ = loader.Run(ctx) }) // returns nil when stopped
 	return nil
+}
+
+// addDemo gives the demo's project flags and a survey, unless it has some.
+func (s *settings) addDemo(ctx context.Context, store dataStore, service *management.Service) error {
+	p, err := s.project(ctx, store)
+	if err != nil {
+		return err
+	}
+	known, err := store.Flags(ctx, p.ID)
+	if err != nil || len(known) > 0 {
+		return err
+	}
+	if _, err := service.Import(ctx, p.ID, demoFlags); err != nil {
+		return err
+	}
+	owners, err := store.Members(ctx, p.Organization)
+	if err != nil || len(owners) == 0 {
+		return err
+	}
+	owner, err := store.User(ctx, owners[0].User)
+	if err != nil {
+		return err
+	}
+	principal, err := service.PrincipalOf(ctx, owner.UUID)
+	if err != nil {
+		return err
+	}
+	var survey management.SurveyPatch
+	if err := json.Unmarshal(demoSurvey, &survey); err != nil {
+		return err
+	}
+	_, err = service.CreateSurvey(ctx, principal, fmt.Sprint(p.ID), survey)
+	return err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -24,9 +23,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
-
-//go:embed demo.json
-var demo []byte
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -68,6 +64,8 @@ func (m *Main) Run(ctx context.Context) int {
 		do = m.createKey
 	case s.setQuota.set:
 		do = m.setQuota
+	case s.importFile != "":
+		do = m.importFile
 	}
 	if err := do(ctx, s); err != nil {
 		fmt.Fprintf(m.Stderr, "server: %v\n", err)
@@ -117,6 +115,12 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 
+	if s.demo && s.flagsFile == "" {
+		if err := s.addDemo(ctx, store, service); err != nil {
+			return err
+		}
+	}
+
 	// What runs besides requests gets contexts of its own, so that it outlives
 	// them.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -131,7 +135,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	wg.Go(func() { _ = projects.Run(background) }) // returns nil when stopped
-	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: store, OnWrite: func(n int, d time.Duration, err error) {
+	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: service.Sink(store), OnWrite: func(n int, d time.Duration, err error) {
 		if err != nil {
 			log.Error("events were not written", "events", n, "duration", d, "error", err)
 		}

@@ -156,7 +156,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemoDefinitions keeps the demo exemplary.
 func TestDemoDefinitions(t *testing.T) {
-	d, err := flags.Decode(bytes.NewReader(demo))
+	d, err := flags.Decode(bytes.NewReader(demoFlags))
 	if err != nil {
 		t.Fatal(err)
 	}
