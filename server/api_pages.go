@@ -99,6 +99,9 @@ func (s *Server) address(r *http.Request) string {
 	if !strings.HasPrefix(path, "/") {
 		path = r.URL.EscapedPath()
 	}
+	if host == "" { // HTTP/1.0 has no need of it
+		return path
+	}
 	return scheme + "://" + host + path
 }
 

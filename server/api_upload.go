@@ -1,0 +1,307 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// uploadedIDs returns the distinct IDs of a body, which is CSV, or JSON: a list, or
+// an object with the list distinct_ids. It is read while they are iterated over,
+// and never more of it is in memory than one element, so that it may be much
+// larger than other bodies. What is wrong with it comes last.
+func (a *apiRequest) uploadedIDs() (iter.Seq2[string, error], error) {
+	r := a.x.r
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, errCompression
+	}
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	var decode func(io.Reader) iter.Seq2[string, error]
+	switch {
+	case err == nil && mediaType == "text/csv":
+		decode = idsOfCSV
+	case err == nil && mediaType == "application/json":
+		decode = idsOfJSON
+	default:
+		return nil, &management.Error{Kind: errContentType, Code: "unsupported_media_type", Detail: "Unsupported media type, want text/csv or application/json."}
+	}
+	if r.ContentLength > a.s.config.MaxUpload {
+		return nil, uploadTooLarge(a.s.config.MaxUpload)
+	}
+	return decode(http.MaxBytesReader(a.x.w, r.Body, a.s.config.MaxUpload)), nil
+}
+
+// mostElement is how many bytes an element of a list may have: a row of a table
+// with all its cells, or a value. It bounds the memory that an upload takes.
+const mostElement = 256 << 10
+
+// An upload reads a body element by element.
+type upload struct {
+	body io.Reader
+	left int // how much may be read before the next element
+}
+
+var errElement = fmt.Errorf("server: more than %d bytes in one element", mostElement)
+
+// openUpload returns a reader of a body without the byte order mark that it may
+// begin with.
+func openUpload(body io.Reader) (*upload, *bufio.Reader) {
+	u := &upload{body, mostElement}
+	r := bufio.NewReader(u)
+	if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
+		r.Discard(len(mark))
+	}
+	return u, r
+}
+
+// next makes room for another element.
+func (u *upload) next() { u.left = mostElement }
+
+// Read implements [io.Reader].
+func (u *upload) Read(b []byte) (int, error) {
+	if u.left == 0 {
+		return 0, errElement
+	}
+	n, err := u.body.Read(b[:min(len(b), u.left)])
+	u.left -= n
+	if _, ok := errors.AsType[*http.MaxBytesError](err); err != nil && err != io.EOF && !ok {
+		err = fmt.Errorf("%w: %w", errInterrupted, err)
+	}
+	return n, err
+}
+
+// idsOfCSV iterates over the column distinct_id, or the first one if no column is
+// called so in the first row. Blank cells do not count.
+func idsOfCSV(body io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		u, in := openUpload(body)
+		r := csv.NewReader(in)
+		r.FieldsPerRecord, r.ReuseRecord, r.TrimLeadingSpace = -1, true, true
+		column, line := 0, 0
+		for first := true; ; first = false {
+			u.next()
+			row, err := r.Read()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield("", csvError(err, line))
+				return
+			}
+			line, _ = r.FieldPos(0)
+			if first {
+				if i := headColumn(row); i >= 0 {
+					column = i
+					continue
+				}
+			}
+			if column >= len(row) {
+				continue
+			}
+			id := strings.TrimSpace(row[column])
+			if !utf8.ValidString(id) {
+				yield("", uploadError("line %d is not UTF-8", line))
+				return
+			}
+			if id != "" && !yield(uploadedID(id), nil) {
+				return
+			}
+		}
+	}
+}
+
+// headColumn returns which column of the first row is called distinct_id, -1 if
+// none is.
+func headColumn(row []string) int {
+	return slices.IndexFunc(row, func(name string) bool {
+		name = strings.NewReplacer("-", "_", " ", "_").Replace(strings.TrimSpace(name))
+		return strings.EqualFold(name, "distinct_id") || strings.EqualFold(name, "distinct_ids")
+	})
+}
+
+// csvError says why there is no row behind the one in a line.
+func csvError(err error, line int) error {
+	if told := bodyError(err); told != nil {
+		return told
+	}
+	if e, ok := errors.AsType[*csv.ParseError](err); ok {
+		return uploadError("line %d is no CSV: %v", e.Line, e.Err)
+	}
+	return uploadError("the row after line %d has more than %d bytes", line, mostElement)
+}
+
+// idsOfJSON iterates over a list of strings and numbers. Blank strings do not
+// count.
+func idsOfJSON(body io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		u, in := openUpload(body)
+		l := &jsonList{u: u, d: json.NewDecoder(in)}
+		if err := l.open(); err != nil {
+			yield("", l.error(err))
+			return
+		}
+		var v json.RawMessage
+		var id []byte
+		for n := 1; l.d.More(); n++ {
+			u.next()
+			if err := l.d.Decode(&v); err != nil {
+				yield("", l.error(err))
+				return
+			}
+			if !utf8.Valid(v) {
+				yield("", uploadError("element %d is not UTF-8", n))
+				return
+			}
+			ok := false
+			if id, ok = appendID(id[:0], v); !ok {
+				yield("", uploadError("element %d is neither a string nor a number", n))
+				return
+			}
+			if len(bytes.TrimSpace(id)) > 0 && !yield(uploadedID(string(id)), nil) {
+				return
+			}
+		}
+		if err := l.close(); err != nil {
+			yield("", l.error(err))
+		}
+	}
+}
+
+// appendID appends the distinct ID that a JSON value is, as capturing has it.
+func appendID(dst []byte, v json.RawMessage) (_ []byte, ok bool) {
+	switch value := jsonscan.Value(v); value.Kind() {
+	case jsonscan.String:
+		return value.AppendString(dst)
+	case jsonscan.Number:
+		return text.AppendNumber(dst, value), true
+	}
+	return dst, false
+}
+
+// A jsonList is a list in an upload, with the object around it if there is one.
+type jsonList struct {
+	u      *upload
+	d      *json.Decoder
+	object bool
+}
+
+var (
+	errNoList   = errors.New("want a list of distinct IDs, or an object with the list distinct_ids")
+	errTwoLists = errors.New("distinct_ids is there twice")
+	errTrailing = errors.New("there is something behind the list")
+)
+
+// open reads up to the first element.
+func (l *jsonList) open() error {
+	t, err := l.d.Token()
+	if err == nil && t == json.Delim('{') {
+		l.object = true
+		found := false
+		if found, err = l.skipTo("distinct_ids"); found {
+			t, err = l.d.Token()
+		}
+	}
+	if err == nil && t != json.Delim('[') {
+		return errNoList
+	}
+	return err
+}
+
+// close reads what is behind the last element.
+func (l *jsonList) close() error {
+	l.u.next()
+	if _, err := l.d.Token(); err != nil {
+		return err
+	}
+	if l.object {
+		again, err := l.skipTo("distinct_ids")
+		switch {
+		case err != nil:
+			return err
+		case again:
+			return errTwoLists
+		}
+	}
+	switch _, err := l.d.Token(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return errTrailing
+	default:
+		return err
+	}
+}
+
+// skipTo reads an object up to the value with a name, or to its end.
+func (l *jsonList) skipTo(name string) (found bool, err error) {
+	var skipped json.RawMessage
+	for l.d.More() {
+		l.u.next()
+		t, err := l.d.Token()
+		if err != nil || t == name {
+			return err == nil, err
+		}
+		if err := l.d.Decode(&skipped); err != nil {
+			return false, err
+		}
+	}
+	_, err = l.d.Token() // the brace, or why there is none
+	return false, err
+}
+
+// error says why a list cannot be read.
+func (l *jsonList) error(err error) error {
+	if told := bodyError(err); told != nil {
+		return told
+	}
+	at := l.d.InputOffset()
+	switch {
+	case err == errNoList, err == errTwoLists, err == errTrailing:
+		return uploadError("%v", err)
+	case errors.Is(err, errElement):
+		return uploadError("what is after byte %d has more than %d bytes", at, mostElement)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return uploadError("the JSON ends too early")
+	}
+	return uploadError("there is no JSON after byte %d", at)
+}
+
+// uploadedID returns a copy of a distinct ID as capturing stores it.
+func uploadedID(id string) string { return strings.Clone(storedName(id, capture.MaxID)) }
+
+// bodyError returns what is wrong with a body, whatever is in it, or nil.
+func bodyError(err error) error {
+	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return uploadTooLarge(e.Limit)
+	}
+	if errors.Is(err, errInterrupted) {
+		return err
+	}
+	return nil
+}
+
+func uploadTooLarge(limit int64) error {
+	return &management.Error{Kind: errTooLarge, Code: "request_too_large", Detail: fmt.Sprintf("The body has more than %d bytes.", limit)}
+}
+
+// uploadError says what is wrong with a list, without a word of it.
+func uploadError(format string, args ...any) error {
+	return &management.Error{
+		Kind: management.ErrInvalid, Code: "invalid_input", Detail: "The list cannot be read: " + fmt.Sprintf(format, args...) + ".",
+	}
+}
