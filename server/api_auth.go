@@ -24,8 +24,9 @@ type ManagementLimit struct {
 	// 64 bits. Beyond it right keys are not looked at either. Zero: 60.
 	Strangers int
 
-	// Definitions is how many requests for definitions a minute a project may
-	// have. Zero: 600.
+	// Definitions is how many requests a minute a project may have for
+	// definitions and for the payloads of remote configuration, with whatever
+	// keys. Zero: 600.
 	Definitions int
 }
 

@@ -1,6 +1,6 @@
-// Package server answers the API over net/http: it evaluates flags, takes events
-// if it is given somebody who stores them, and manages accounts if it is given a
-// [management.Service].
+// Package server answers the API over net/http: it evaluates flags, delivers what
+// clients need besides, takes events if it is given somebody who stores them, and
+// manages accounts and projects if it is given a [management.Service].
 //
 //	projects := new(server.Registry)
 //	projects.Set("phc_demo", &server.Project{ID: 1, Name: "Demo", Flags: &evaluator})
@@ -17,6 +17,10 @@
 //
 //	POST      /flags                  the API
 //	POST      /decide                 its older name, with older response forms
+//	GET       /array/{key}/config     client configuration
+//	GET       /array/{key}/config.js  the same as a script
+//	GET POST  /api/surveys            surveys
+//	GET POST  /api/early_access_features
 //	GET       /healthz /readyz        for operators
 //	GET       /metrics                for operators
 //
@@ -30,8 +34,16 @@
 //	POST      /i/v1/analytics/events  events, with a result for each
 //	GET       / /_liveness /_readiness
 //
-// Those below /api/ exist if there is a [Config.Management]; api_routes.go lists
-// them. If it can send mail, there is also the page that links in mails lead to:
+// Those of the management API, below /api/, exist if there is a
+// [Config.Management]; api_routes.go, api_managed.go, api_flags.go, api_cohorts.go
+// and api_surveys.go list them. Then there are also definitions:
+//
+//	GET       /flags/definitions
+//	GET       /api/feature_flag/local_evaluation                         an older name
+//	GET       /api/projects/{project}/feature_flags/local_evaluation     the same
+//	GET       /api/projects/{project}/feature_flags/{id}/remote_config   a payload
+//
+// If it can send mail, there is also the page that links in mails lead to:
 //
 //	GET POST  /verify_email/{user}/{token}
 //
@@ -41,6 +53,45 @@
 // The stores of a [Config] are asked only when a flag that the request may see
 // looks at something that the request does not carry. If a store fails, the
 // answer is computed without its data and says so in errorsWhileComputingFlags.
+//
+// # Published
+//
+// What clients fetch besides values is rendered when it changes, not when it is
+// asked for: a program turns a [Publication] into a [Published] and gives it to a
+// [Project]. Package catalog does so for projects of a management store. A Project
+// without Published has its ClientConfig to offer, and no surveys or early access
+// features.
+//
+// All of it has an entity tag that is a hash of the body alone, so that it is the
+// same in every process and after a restart, and clients that name it in
+// If-None-Match get 304: as it is, without W/, without quotes, among others, or as
+// an asterisk.
+//
+// # Delivery
+//
+// Surveys, early access features and client configuration are for everybody who
+// knows a project's API key: answers have CORS headers, and may be kept, by whoever
+// is on the way too, for one minute and configuration for five. The key comes in
+// the path, or as token in the query, or else in the body of POST, which may be
+// encoded in all ways that /flags takes.
+//
+// Client configuration has the list of surveys where mobile clients look for it,
+// below /array/; with config=true and in /decide it has a boolean in its place. As
+// a script it is safe in a page, whatever surveys say.
+//
+// # Definitions
+//
+// Definitions, for clients that evaluate by themselves, are not for everybody: they
+// need the project's secret key, or a personal API key with scope
+// feature_flag:read, as Authorization: Bearer. The project is the one in the path,
+// or of the query's token, or of the header X-PostHog-Project-Api-Key, or the
+// key's own. /flags/definitions always has cohorts; the older names put them into
+// the flags' filters unless the query has send_cohorts.
+//
+// Clients react strongly to errors: they drop all flags after 402, and some after
+// 401. So these two mean what they say, the [Config.Quota] is used up, which each
+// request takes ten from, or the key is wrong; as long as nothing is published, or
+// a store does not answer, it is 503.
 //
 // # Events
 //
@@ -61,9 +112,10 @@
 // # The management API
 //
 // Users, their keys and two-factor authentication, organizations, members and
-// projects are managed below /api/. The [management.Service] decides who may do
-// what and which values are allowed; this package finds out who asks, with which
-// body, and writes what the Service answers.
+// projects are managed below /api/, and what projects serve: flags, cohorts, early
+// access features and surveys. The [management.Service] decides who may do what
+// and which values are allowed; this package finds out who asks, with which body,
+// and writes what the Service answers.
 //
 // Who asks is known from a personal API key, as Authorization: Bearer phx_…, or
 // from the host application, whose [Config.AuthFunc] is asked first. Checks come
@@ -73,11 +125,19 @@
 // than 64 levels; no body is an empty object. Members that the API does not know
 // are ignored.
 //
-// Unlike public routes, these believe only proxies that are listed, are limited
-// unless [Config.ManagementLimit] says otherwise, and are closed to pages of other
-// origins unless [Config.ManagementOrigins] lists them.
+// Members of static cohorts are uploaded as CSV or JSON of up to [Config.MaxUpload]
+// bytes. Such a list is stored while it arrives and may have any number of elements
+// of up to 256 KiB; after an error, those before it are members.
+//
+// Unlike public routes, those for who has a key or a session believe only proxies
+// that are listed, are limited unless [Config.ManagementLimit] says otherwise, and
+// are closed to pages of other origins unless [Config.ManagementOrigins] lists
+// them.
 //
 // # Limits and errors
+//
+// An answer that cannot be finished is cut off, so that nobody takes it for
+// whole.
 //
 // Bodies are limited before and after decompression, and read into memory that
 // requests reuse. What bodies and their events take beyond 1 MiB is charged to
@@ -95,10 +155,13 @@
 // # Where things are
 //
 // routes.go has the table of routes, flags.go is POST /flags from body to answer,
-// capture.go and analytics.go are the routes for events, body.go and
+// published.go renders what delivery.go and definitions.go send, capture.go and analytics.go are the routes for events, body.go and
 // decompress.go decode what clients send, stores.go has the interfaces to stored
 // data. Files of the management API begin with api: api.go is the way of a
-// request, api_routes.go the table of its routes, api_operations.go what they do.
-// The sources of the rules are the API document, evaluation.md §8 to §11, wire.md
-// §1 and §2, management.md §0 to §8, and decisions.md; comments cite them.
+// request, api_routes.go the table of the routes of accounts, api_operations.go what
+// they do, api_managed.go and those it names the same for what projects serve, and
+// api_upload.go reads lists.
+// The sources of the rules are the API document, evaluation.md §8 to §11 and §14,
+// wire.md §1, §2, §4 and §5, management.md §0 to §13, and decisions.md; comments
+// cite them.
 package server

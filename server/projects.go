@@ -47,7 +47,8 @@ type Project struct {
 	// ClientConfig is what clients are told with config=true.
 	ClientConfig ClientConfig
 
-	// Published is what else clients can fetch. Nil: nothing.
+	// Published is what else clients can fetch. Nil: the ClientConfig, no
+	// surveys and no early access features, and definitions are not ready.
 	Published *Published
 
 	// Checked returns when the definitions were last known to be current. It

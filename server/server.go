@@ -34,7 +34,8 @@ type Config struct {
 	// but those of the request.
 	Geo Locator
 
-	// Quota counts evaluations. Nil: there is no limit.
+	// Quota counts evaluations; a request for definitions counts as ten. Nil:
+	// there is no limit.
 	Quota Quota
 
 	// Products are the names with which SDKs introduce themselves in their
@@ -77,23 +78,25 @@ type Config struct {
 	// request may take up to 5 MiB that are not counted. Zero: 512 MiB.
 	MaxBodyMemory int64
 
-	// RateLimit limits requests, but those to the management API. The zero
-	// value does not.
+	// RateLimit limits requests of clients that need no secret. The zero value
+	// does not.
 	RateLimit RateLimit
 
-	// Management answers the management API. Nil: there is nothing below /api/,
-	// and the fields that follow mean nothing.
+	// Management answers the management API, and knows who may have definitions.
+	// Nil: there are neither, only surveys and early access features are below
+	// /api/, and the fields that follow, up to AppURL, mean nothing.
 	Management *management.Service
 
-	// ManagementLimit limits requests to the management API. The zero value
-	// does, unlike that of RateLimit.
+	// ManagementLimit limits requests to the management API and for
+	// definitions. The zero value does, unlike that of RateLimit.
 	ManagementLimit ManagementLimit
 
-	// MaxManagementBody is the largest body in bytes. Zero: 1 MiB.
+	// MaxManagementBody is the largest body in bytes, but for uploads. Zero: 1
+	// MiB.
 	MaxManagementBody int64
 
-	// MaxUpload is the largest list of members of a cohort in bytes. Zero: 64
-	// MiB.
+	// MaxUpload is the largest list of members of a cohort in bytes. Lists are
+	// stored while they arrive, so that it costs no memory. Zero: 64 MiB.
 	MaxUpload int64
 
 	// AuthFunc recognises users whom the host application has signed in. It is
@@ -105,7 +108,8 @@ type Config struct {
 	AuthFunc func(*http.Request) (*management.Principal, error)
 
 	// AllowKeyInBody takes personal API keys also from the member or query
-	// parameter personal_api_key. Queries are often logged.
+	// parameter personal_api_key; of uploads, and where there is no body, from
+	// the query alone. Queries are often logged.
 	AllowKeyInBody bool
 
 	// ManagementOrigins are the origins, as https://app.example.com, whose
