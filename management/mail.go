@@ -129,10 +129,11 @@ func (b *postbox) try(ctx context.Context, m Message) (err error) {
 // mailers is how many messages are sent at once.
 const mailers = 4
 
-// Run sends mail, keeps the schedules of surveys, counts cohorts and deletes what
-// projects leave behind, until ctx ends. Then it sends the messages that wait, once
-// each, for at most ten seconds, and returns nil. It must be called once: without it
-// mail waits, surveys do not end by themselves, cohorts have no count, and data of
+// Run sends mail, keeps the schedules of surveys, tells Config.OnSurveyResponse,
+// counts cohorts and deletes what projects leave behind, until ctx ends. Then it
+// tells of the responses and sends the messages that wait, once each, for at most
+// ten seconds either, and returns nil. It must be called once: without it mail
+// waits, surveys do not end by themselves, cohorts have no count, and data of
 // deleted projects stays.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup

@@ -117,9 +117,11 @@ type Config struct {
 	// [summary.Extractive], which tells nobody.
 	Summarizer summary.Summarizer
 
-	// OnSurveyResponse is called with each response to a survey that [Service.Sink]
-	// has stored, one call at a time and at most once for each event. A call
-	// that fails is logged. Nil: nobody is told.
+	// OnSurveyResponse is called with each response to a survey of its project that
+	// [Service.Sink] has stored, one call at a time and at most once for each
+	// event, with the answers of that event alone. A call that fails is logged.
+	// It waits for Run, and not for calls that do not return: of a thousand that
+	// wait the next ones are logged and forgotten. Nil: nobody is told.
 	OnSurveyResponse func(context.Context, SurveyResponse) error
 
 	// InsightExists tells whether a project has an insight that a survey can
@@ -169,9 +171,9 @@ type Service struct {
 	notifications map[string]NotificationKey
 	mail          *postbox
 
-	answered  chan struct{}       // a response to a survey was stored
-	responses chan SurveyResponse // to tell OnSurveyResponse of
-	told      *lru.Cache[uuid.UUID, struct{}]
+	answered  chan struct{}       // a response to a survey was stored, or a survey has changed
+	responses chan storedResponse // to tell OnSurveyResponse of
+	told      *lru.Cache[responseKey, struct{}]
 
 	uncounted chan struct{} // a cohort is to be counted
 }
@@ -195,13 +197,13 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := lru.New[uuid.UUID, struct{}](mostTold)
+	told, err := lru.New[responseKey, struct{}](mostTold)
 	if err != nil {
 		return nil, err
 	}
 	s := &Service{
 		c: c, store: c.Store, passwords: password.New(), notifications: notifications, mail: newPostbox(c.Mailer, c.Log),
-		answered: make(chan struct{}, 1), responses: make(chan SurveyResponse, mostUntold), told: told,
+		answered: make(chan struct{}, 1), responses: make(chan storedResponse, mostUntold), told: told,
 		uncounted: make(chan struct{}, 1),
 	}
 	if len(c.SecretKeys) > 0 {

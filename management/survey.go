@@ -66,11 +66,6 @@ type Survey struct {
 	Updated   time.Time
 }
 
-// Running reports whether answers are taken at a time (management.md §9.2).
-func (s *Survey) Running(now time.Time) bool {
-	return s.Start != nil && !now.Before(*s.Start) && (s.End == nil || now.Before(*s.End))
-}
-
 // A SurveyFilter selects surveys. Empty fields select nothing away.
 type SurveyFilter struct {
 	Archived *bool

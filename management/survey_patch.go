@@ -2,7 +2,6 @@ package management
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -44,6 +43,27 @@ type SurveyPatch struct {
 
 	// Times, as validate has read them.
 	start, end, samplingStart *time.Time
+
+	insightExists bool // the one that the survey is to be linked to
+}
+
+// filters reports whether the survey is to get a targeting flag with filters. To
+// remove targeting comes first.
+func (patch *SurveyPatch) filters() bool {
+	return patch.TargetingFlagFilters.Set && !patch.TargetingFlagFilters.Null && !patch.RemoveTargetingFlag.Value
+}
+
+// scopes returns what a change needs: targeting is made of flags.
+func (patch *SurveyPatch) scopes() []Scope {
+	if patch.TargetingFlagID.Set && !patch.TargetingFlagID.Null || patch.filters() || patch.RemoveTargetingFlag.Value {
+		return []Scope{"survey:write", "feature_flag:write"}
+	}
+	return []Scope{"survey:write"}
+}
+
+// samples reports whether sampling is to change.
+func (patch *SurveyPatch) samples() bool {
+	return patch.SamplingStart.Set || patch.SamplingType.Set || patch.SamplingInterval.Set || patch.SamplingLimit.Set
 }
 
 const (
@@ -60,29 +80,19 @@ var (
 	samplingIntervals = []string{"day", "week", "month"}
 )
 
-// validate checks the values that can be judged without the survey, in the order
-// of the fields.
-func (patch *SurveyPatch) validate(create bool, now time.Time) error {
-	if create && !patch.Name.Set {
-		return invalid("name", "required", "This field is required.")
-	}
-	if create && !patch.Type.Set {
-		return invalid("type", "required", "This field is required.")
-	}
+// validate checks the values that can be judged without other things of the project,
+// in the order of the fields. The survey is as it was before the change.
+func (patch *SurveyPatch) validate(v *Survey, create bool, now time.Time) error {
 	return firstError(
+		func() error { return checkGiven("name", &patch.Name, create) },
 		func() error { return checkTitle("name", &patch.Name, mostSurveyName) },
 		func() error { return checkString("description", &patch.Description, mostDescription) },
+		func() error { return checkGiven("type", &patch.Type, create) },
 		func() error { return checkChoice("type", &patch.Type, surveyTypes, false) },
 		func() error { return checkSchedule(&patch.Schedule) },
-		func() error { return checkID("linked_flag_id", &patch.LinkedFlagID) },
-		func() error { return checkID("linked_insight_id", &patch.LinkedInsightID) },
-		func() error { return checkID("targeting_flag_id", &patch.TargetingFlagID) },
-		func() error {
-			if patch.TargetingFlagFilters.Set && survey.TargetsEveryone(patch.TargetingFlagFilters.Value) {
-				return invalid("", "invalid_input", "The targeting flag would target everyone: give every condition set a filter or a rollout percentage, or no targeting at all.")
-			}
-			return nil
-		},
+		func() error { return checkInteger("linked_flag_id", &patch.LinkedFlagID) },
+		func() error { return checkInteger("linked_insight_id", &patch.LinkedInsightID) },
+		func() error { return checkInteger("targeting_flag_id", &patch.TargetingFlagID) },
 		func() error { return checkBool("remove_targeting_flag", &patch.RemoveTargetingFlag, true) },
 		func() error { return checkContent(&patch.Questions, survey.Questions) },
 		func() error { return checkContent(&patch.Conditions, survey.Conditions) },
@@ -95,29 +105,62 @@ func (patch *SurveyPatch) validate(create bool, now time.Time) error {
 		func() error {
 			return checkRange("iteration_frequency_days", &patch.IterationDays, 0, mostIterationDays)
 		},
-		func() error { return patch.checkSampling(now) },
+		func() error { return patch.checkSamplingStart(v.SamplingStart, now) },
+		func() error {
+			return checkChoice("response_sampling_interval_type", &patch.SamplingType, samplingIntervals, true)
+		},
+		func() error {
+			return checkRange("response_sampling_interval", &patch.SamplingInterval, 1, mostSampling)
+		},
+		func() error { return checkRange("response_sampling_limit", &patch.SamplingLimit, 0, math.MaxInt32) },
 		func() error { return checkBool("enable_partial_responses", &patch.PartialResponses, true) },
 		func() error { return checkBool("enable_iframe_embedding", &patch.IframeEmbedding, true) },
-		func() error {
-			if err := checkString("base_language", &patch.BaseLanguage, mostLanguage); err != nil || patch.BaseLanguage.Value == "" {
-				return err
-			}
-			return judged(survey.CheckLanguage(patch.BaseLanguage.Value))
-		},
+		func() error { return checkLanguage(&patch.BaseLanguage) },
+		func() error { return patch.checkTranslations(v) },
 		func() error { return checkContent(&patch.FormContent, survey.FormContent) },
 	)
 }
 
+// checkGiven checks that a field is there that a new survey needs.
+func checkGiven(attr string, o *Optional[string], create bool) error {
+	if create && !o.Set {
+		return invalid(attr, "required", "This field is required.")
+	}
+	return nil
+}
+
 // checkSchedule is checkChoice with the code that the public system has here.
 func checkSchedule(o *Optional[string]) error {
-	err := checkChoice("schedule", o, surveySchedules, true)
+	if o.Null {
+		return nil
+	}
+	err := checkChoice("schedule", o, surveySchedules, false)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Code = "invalid_input"
 	}
-	if o.Set && o.Value == "" {
-		o.Null = true
-	}
 	return err
+}
+
+func checkLanguage(o *Optional[string]) error {
+	if err := checkString("base_language", o, mostLanguage); err != nil || o.Value == "" {
+		return err
+	}
+	return judged(survey.CheckLanguage(o.Value))
+}
+
+// checkTranslations judges translations with the questions that they belong to.
+// Those that a survey has must fit to new questions, too.
+func (patch *SurveyPatch) checkTranslations(v *Survey) error {
+	translations, questions := &patch.Translations, v.Questions
+	if patch.Questions.Set {
+		questions = patch.Questions.Value
+	}
+	if !translations.Set && patch.Questions.Set && v.Translations != nil {
+		translations = new(Of(v.Translations))
+	}
+	return checkContent(translations, func(raw json.RawMessage) (json.RawMessage, error) {
+		return survey.Translations(raw, questions)
+	})
 }
 
 // checkContent lets a package that judges JSON do so.
@@ -133,19 +176,18 @@ func checkContent(o *Optional[json.RawMessage], judge func(json.RawMessage) (jso
 	return nil
 }
 
-func checkID(attr string, o *Optional[int64]) error {
+func checkInteger[T int | int64](attr string, o *Optional[T]) error {
 	if o.raw != nil {
 		return invalid(attr, "invalid_input", "A valid integer is required.")
 	}
 	return nil
 }
 
+// checkRange checks an integer, which may be null.
 func checkRange(attr string, o *Optional[int], least, most int) error {
-	switch {
-	case o.raw != nil:
-		return invalid(attr, "invalid_input", "A valid integer is required.")
-	case !o.Set, o.Null:
-		return nil
+	switch err := checkInteger(attr, o); {
+	case err != nil, !o.Set, o.Null:
+		return err
 	case o.Value < least:
 		return invalid(attr, "min_value", "Ensure this value is greater than or equal to %d.", least)
 	case o.Value > most:
@@ -163,30 +205,26 @@ func checkTime(attr string, o *Optional[string]) (*time.Time, error) {
 		return nil, nil
 	}
 	for _, form := range timeForms {
-		if t, err := time.Parse(form, o.Value); o.raw == nil && err == nil && t.Year() >= 1 && t.Year() <= 9999 {
-			return new(t.UTC().Truncate(time.Microsecond)), nil
+		t, err := time.Parse(form, o.Value)
+		if t = t.UTC().Truncate(time.Microsecond); o.raw == nil && err == nil && t.Year() >= 1 && t.Year() <= 9999 {
+			return &t, nil
 		}
 	}
 	return nil, invalid(attr, "invalid_input", "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].")
 }
 
-func (patch *SurveyPatch) checkSampling(now time.Time) error {
-	var err error
-	if patch.samplingStart, err = checkTime("response_sampling_start_date", &patch.SamplingStart); err != nil {
+// checkSamplingStart reads when sampling begins. The past is allowed only as what
+// the survey has already, so that a survey can be sent back as it was read.
+func (patch *SurveyPatch) checkSamplingStart(before *time.Time, now time.Time) error {
+	start, err := checkTime("response_sampling_start_date", &patch.SamplingStart)
+	if err != nil {
 		return err
 	}
-	if patch.samplingStart != nil && patch.samplingStart.Before(now.Truncate(24*time.Hour)) {
+	if start != nil && start.Before(now.Truncate(day)) && (before == nil || !start.Equal(*before)) {
 		return invalid("response_sampling_start_date", "invalid_input", "Response sampling must begin today or later.")
 	}
-	return firstError(
-		func() error {
-			return checkChoice("response_sampling_interval_type", &patch.SamplingType, samplingIntervals, true)
-		},
-		func() error {
-			return checkRange("response_sampling_interval", &patch.SamplingInterval, 1, mostSampling)
-		},
-		func() error { return checkRange("response_sampling_limit", &patch.SamplingLimit, 0, math.MaxInt32) },
-	)
+	patch.samplingStart = start
+	return nil
 }
 
 // apply changes a survey, but not its flags.
@@ -225,41 +263,6 @@ func (patch *SurveyPatch) apply(v *Survey) {
 	}
 	setDocument(&v.Translations, &patch.Translations)
 	setDocument(&v.FormContent, &patch.FormContent)
-}
-
-// check checks a survey as a whole, after a change from before.
-func (s *Service) checkSurvey(ctx context.Context, store Store, before, v *Survey, patch *SurveyPatch) error {
-	if patch.Translations.Set && v.Translations != nil {
-		clean, err := survey.Translations(v.Translations, v.Questions)
-		if err != nil {
-			return judged(err)
-		}
-		v.Translations = clean
-	}
-	if v.Type == "external_survey" {
-		switch {
-		case v.LinkedFlag != nil:
-			return invalid("linked_flag_id", "invalid_input", "External surveys cannot have a linked flag.")
-		case patch.TargetingFlagFilters.Set && !patch.TargetingFlagFilters.Null:
-			return invalid("targeting_flag_filters", "invalid_input", "External surveys cannot have targeting filters.")
-		}
-		if err := survey.CheckExternal(v.Conditions, v.Appearance); err != nil {
-			return judged(err)
-		}
-	}
-	if err := survey.CheckShuffle(v.Questions, v.Appearance); err != nil {
-		return judged(err)
-	}
-	if err := s.checkSurveyFlags(ctx, store, v, patch); err != nil {
-		return err
-	}
-	switch {
-	case before.CurrentIteration != nil && v.IterationCount != nil && patch.IterationCount.Set && *v.IterationCount < *before.CurrentIteration:
-		return invalid("", "invalid_input", "The survey is in iteration %d already: iteration_count cannot be less.", *before.CurrentIteration)
-	case orZero(v.SamplingLimit) > 0 && (v.SamplingStart == nil || v.SamplingInterval == nil):
-		return invalid("response_sampling_start_date", "invalid_input", "A limit of response sampling needs response_sampling_start_date and response_sampling_interval.")
-	}
-	return nil
 }
 
 func orZero(n *int) int { return *cmp.Or(n, new(int)) }

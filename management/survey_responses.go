@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -39,12 +41,24 @@ type ResponsePage struct {
 
 // A ResponseView is a response as the API shows it.
 type ResponseView struct {
-	UUID        uuid.UUID         `json:"uuid"`
-	DistinctID  string            `json:"distinct_id"`
-	SessionID   *string           `json:"session_id"`
-	SubmittedAt time.Time         `json:"submitted_at"`
-	Answers     []AnswerView      `json:"answers"`
-	Extra       map[string]string `json:"extra"`
+	UUID        uuid.UUID     `json:"uuid"`
+	DistinctID  string        `json:"distinct_id"`
+	SessionID   *string       `json:"session_id"`
+	SubmittedAt time.Time     `json:"submitted_at"`
+	Answers     []AnswerView  `json:"answers"`
+	Extra       ResponseExtra `json:"extra"`
+}
+
+// A ResponseExtra is what else is known of a response.
+type ResponseExtra struct {
+	DeviceType  *string `json:"device_type"`
+	Browser     *string `json:"browser"`
+	OS          *string `json:"os"`
+	CountryCode *string `json:"geoip_country_code"`
+	CountryName *string `json:"geoip_country_name"`
+	CityName    *string `json:"geoip_city_name"`
+	CurrentURL  *string `json:"current_url"`
+	Iteration   *string `json:"iteration"`
 }
 
 // An AnswerView is an answer: null, a text, or the texts of a multiple choice.
@@ -110,13 +124,10 @@ func (s *Service) findResponses(ctx context.Context, p *Principal, ref, id strin
 		return nil, nil, err
 	}
 	if s.c.Data == nil {
-		return nil, nil, errNoData
+		return nil, nil, errNoEvents
 	}
 	query := SurveyQuery{Project: v.Project, Surveys: []uuid.UUID{v.ID}, ExcludeArchived: q.ExcludeArchived}
-	if query.From, err = bound("since", q.Since); err != nil {
-		return nil, nil, err
-	}
-	if query.To, err = bound("until", q.Until); err != nil {
+	if query.From, query.To, err = window("since", q.Since, "until", q.Until); err != nil {
 		return nil, nil, err
 	}
 	questions := survey.Parse(v.Questions)
@@ -183,28 +194,47 @@ func score(attr, text string) (*float64, error) {
 }
 
 func responseView(r *SurveyResponse, questions []survey.Question) ResponseView {
-	v := ResponseView{UUID: r.ID, DistinctID: r.DistinctID, SubmittedAt: r.Time, Answers: []AnswerView{}, Extra: map[string]string{}}
+	extra := func(name string) *string {
+		if value, ok := r.Extra[name]; ok {
+			return &value
+		}
+		return nil
+	}
+	v := ResponseView{
+		UUID: r.ID, DistinctID: r.DistinctID, SessionID: extra("$session_id"), SubmittedAt: r.Time, Answers: make([]AnswerView, len(questions)),
+		Extra: ResponseExtra{
+			DeviceType: extra("$device_type"), Browser: extra("$browser"), OS: extra("$os"), CountryCode: extra("$geoip_country_code"),
+			CountryName: extra("$geoip_country_name"), CityName: extra("$geoip_city_name"), CurrentURL: extra("$current_url"),
+			Iteration: extra("$survey_iteration"),
+		},
+	}
 	for i := range questions {
 		q := &questions[i]
-		a := AnswerView{QuestionID: q.ID, QuestionIndex: q.Index, QuestionText: q.Text, QuestionType: q.Type}
+		v.Answers[i] = AnswerView{QuestionID: q.ID, QuestionIndex: q.Index, QuestionText: q.Text, QuestionType: q.Type}
 		switch answers := answersTo(r, q); {
 		case len(answers) == 0:
-		case q.Type == "multiple_choice":
-			a.Answer = answers
+		case q.Type == survey.MultipleChoice:
+			v.Answers[i].Answer = answers
 		default:
-			a.Answer = answers[0]
+			v.Answers[i].Answer = answers[0]
 		}
-		v.Answers = append(v.Answers, a)
-	}
-	for name, value := range r.Extra {
-		name = strings.TrimPrefix(strings.TrimPrefix(name, "$"), "survey_")
-		if name == "session_id" {
-			v.SessionID = &value
-			continue
-		}
-		v.Extra[name] = value
 	}
 	return v
+}
+
+// extraColumns are what a table has besides answers, by the properties that they
+// come from.
+var extraColumns = []struct{ name, property string }{
+	{"session_id", "$session_id"},
+	{"iteration", "$survey_iteration"},
+	{"completed", "$survey_completed"},
+	{"device_type", "$device_type"},
+	{"browser", "$browser"},
+	{"os", "$os"},
+	{"geoip_country_code", "$geoip_country_code"},
+	{"geoip_country_name", "$geoip_country_name"},
+	{"geoip_city_name", "$geoip_city_name"},
+	{"current_url", "$current_url"},
 }
 
 // WriteResponses writes all responses of a survey that a query selects as CSV, with
@@ -220,7 +250,9 @@ func (s *Service) WriteResponses(ctx context.Context, w io.Writer, p *Principal,
 	for i := range questions {
 		head = append(head, cell(questions[i].Text))
 	}
-	head = append(head, extraColumns...)
+	for _, column := range extraColumns {
+		head = append(head, column.name)
+	}
 	if err := out.Write(head); err != nil {
 		return err
 	}
@@ -228,13 +260,12 @@ func (s *Service) WriteResponses(ctx context.Context, w io.Writer, p *Principal,
 		if err != nil {
 			return err
 		}
-		view := responseView(&r, questions)
-		row := []string{view.UUID.String(), view.SubmittedAt.Format(time.RFC3339Nano), cell(view.DistinctID)}
+		row := []string{r.ID.String(), r.Time.Format(time.RFC3339Nano), cell(r.DistinctID)}
 		for i := range questions {
 			row = append(row, cell(strings.Join(answersTo(&r, &questions[i]), "; ")))
 		}
-		for _, name := range extraColumns {
-			row = append(row, cell(view.Extra[name]))
+		for _, column := range extraColumns {
+			row = append(row, cell(r.Extra[column.property]))
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -244,14 +275,11 @@ func (s *Service) WriteResponses(ctx context.Context, w io.Writer, p *Principal,
 	return out.Error()
 }
 
-// extraColumns are what a table has besides answers.
-var extraColumns = []string{
-	"iteration", "device_type", "browser", "os", "geoip_country_code", "geoip_country_name", "geoip_city_name", "current_url",
-}
-
-// cell returns a text that no spreadsheet takes for a formula.
+// cell returns a text that no spreadsheet takes for a formula. Some look for one
+// behind what cannot be seen, and some take wide signs for the usual ones.
 func cell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
+	if first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, unseen)); strings.ContainsRune("=+-@＝＋－＠", first) {
 		return "'" + text
 	}
 	return text
@@ -295,8 +323,20 @@ func (s *Service) archiveResponse(ctx context.Context, p *Principal, ref, id, re
 		if err != nil || !changed {
 			return shown(err)
 		}
+		if err := s.forgetStored(ctx, store, v); err != nil {
+			return err
+		}
 		return s.addIn(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{"Response " + event.String(), []fieldChange{}})
 	})
+}
+
+// forgetStored takes away summaries, which may quote a response that is archived.
+func (s *Service) forgetStored(ctx context.Context, store Store, v *Survey) error {
+	if v.Headline == "" && v.Summaries == nil {
+		return nil
+	}
+	v.forgetSummaries()
+	return shown(store.UpdateSurvey(ctx, v))
 }
 
 // ArchivedResponses returns the UUIDs of the archived responses of a survey. It

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,37 +15,36 @@ import (
 
 const day = 24 * time.Hour
 
-// iterate plans the iterations of a survey after a change (management.md §9.8):
-// anew if the plan has changed, and from now on if it was over and the survey is
-// resumed.
+// iterate plans the iterations of a survey after a change (management.md §9.8).
+// They begin with the survey, or with what was planned before if its start has not
+// changed, and now if they are over and the survey is resumed.
 func iterate(before, v *Survey, now time.Time) {
 	count, days := orZero(v.IterationCount), orZero(v.IterationDays)
-	switch {
-	case count == 0 || days == 0:
-		v.IterationStarts, v.CurrentIteration, v.IterationStart = []time.Time{}, nil, nil
-		return
-	case v.Start == nil:
+	if count == 0 || days == 0 || v.Start == nil {
 		v.IterationStarts, v.CurrentIteration, v.IterationStart = nil, nil, nil
+		if count == 0 || days == 0 {
+			v.IterationStarts = []time.Time{}
+		}
 		return
 	}
-	starts := v.IterationStarts
-	resumed := before.End != nil && v.End == nil
-	switch moved := before.Start == nil || !before.Start.Equal(*v.Start) || orZero(before.IterationDays) != days; {
-	case moved || len(starts) == 0:
-		starts = survey.IterationStarts(*v.Start, count, days)
-	case resumed && isOver(starts, days, now):
-		starts = survey.IterationStarts(now, count, days)
-		v.CurrentIteration = nil
-	case orZero(before.IterationCount) != count:
-		starts = survey.IterationStarts(starts[0], count, days)
+	first := *v.Start
+	if len(before.IterationStarts) > 0 && before.Start != nil && before.Start.Equal(first) {
+		first = before.IterationStarts[0]
 	}
-	current := min(max(orZero(v.CurrentIteration), 1), len(starts))
-	v.IterationStarts, v.CurrentIteration, v.IterationStart = starts, &current, &starts[current-1]
-}
-
-func isOver(starts []time.Time, days int, now time.Time) bool {
-	_, over := survey.CurrentIteration(starts, days, now)
-	return over
+	starts := survey.IterationStarts(first, count, days)
+	if _, over := survey.CurrentIteration(starts, days, now); over && before.End != nil && v.End == nil {
+		starts = survey.IterationStarts(now, count, days)
+	}
+	n := 1
+	switch {
+	case v.CurrentIteration == nil:
+	case slices.EqualFunc(starts, before.IterationStarts, time.Time.Equal):
+		n = *v.CurrentIteration
+	default:
+		n, _ = survey.CurrentIteration(starts, days, now)
+	}
+	n = min(max(n, 1), len(starts)) // 1 while the first one is waited for
+	v.IterationStarts, v.CurrentIteration, v.IterationStart = starts, &n, &starts[n-1]
 }
 
 // sample plans how many responses are wanted each day (management.md §9.9).
@@ -53,16 +54,13 @@ func sample(v *Survey) error {
 		return nil
 	}
 	limits, err := survey.NewDailyLimits(*v.SamplingStart, orZero(v.SamplingInterval), *v.SamplingType, orZero(v.SamplingLimit))
-	if err != nil {
-		return judged(err)
-	}
-	if limits != nil {
+	if err == nil && limits != nil {
 		v.SamplingDaily = mustJSON([]survey.DailyLimit(limits))
 	}
-	return nil
+	return judged(err)
 }
 
-// How often surveys are looked at, and how soon after a response.
+// How often surveys are looked at, and how soon after a response or a change.
 const (
 	surveysEvery  = 10 * time.Minute
 	surveysSettle = 10 * time.Second
@@ -72,11 +70,8 @@ const (
 // iterations and daily limits, until ctx ends. Of several processes one at a time
 // does.
 func (s *Service) keepSurveys(ctx context.Context) {
-	if s.c.Data == nil {
-		return
-	}
 	next := time.Now()
-	for {
+	for ctx.Err() == nil {
 		timer := time.NewTimer(time.Until(next))
 		select {
 		case <-timer.C:
@@ -85,15 +80,29 @@ func (s *Service) keepSurveys(ctx context.Context) {
 			}
 			next = time.Now().Add(surveysEvery)
 		case <-s.answered:
-			timer.Stop()
 			if soon := time.Now().Add(surveysSettle); soon.Before(next) {
 				next = soon
 			}
 		case <-ctx.Done():
-			timer.Stop()
-			return
 		}
+		timer.Stop()
 	}
+}
+
+// reschedule lets keepSurveys look at surveys soon.
+func (s *Service) reschedule() {
+	select {
+	case s.answered <- struct{}{}:
+	default: // it will anyhow
+	}
+}
+
+// rescheduled is reschedule after a change, unless that has failed.
+func (s *Service) rescheduled(err error) error {
+	if err == nil {
+		s.reschedule()
+	}
+	return err
 }
 
 func (s *Service) leadSurveys(ctx context.Context) error {
@@ -107,7 +116,8 @@ func (s *Service) leadSurveys(ctx context.Context) error {
 // KeepSurveys does once what the schedules of all surveys ask for now: ends those
 // that have as many responses as they want or whose iterations are over, begins
 // the next iteration, and lets in as many persons as the day wants. It is right
-// whenever it is called, and however often. Run calls it.
+// whenever it is called, and however often, also by several processes at once. One
+// survey that fails does not stop the others. Run calls it.
 func (s *Service) KeepSurveys(ctx context.Context) error {
 	surveys, err := s.store.ScheduledSurveys(ctx)
 	if err != nil {
@@ -115,23 +125,22 @@ func (s *Service) KeepSurveys(ctx context.Context) error {
 	}
 	var errs []error
 	for i := range surveys {
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := ctx.Err(); err != nil {
+			return errors.Join(append(errs, err)...)
 		}
 		if err := s.keepSurvey(ctx, &surveys[i]); err != nil {
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("survey %s: %w", surveys[i].ID, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// keepSurvey does for one survey what is due.
+// keepSurvey does for one survey what is due. Responses are counted before the
+// transaction, in which nothing must be waited for but the Store; so what was
+// counted may be about another schedule than the one that is found then.
 func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
-	all, err := s.responsesSince(ctx, seen, seen.ResponsesLimit != nil, &seen.Created)
-	if err != nil {
-		return err
-	}
-	sampled, err := s.responsesSince(ctx, seen, seen.SamplingDaily != nil, seen.SamplingStart)
+	now := s.now()
+	t, err := s.tally(ctx, seen, now)
 	if err != nil {
 		return err
 	}
@@ -142,39 +151,20 @@ func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		if v.Start == nil || v.End != nil || v.Archived {
-			return nil
-		}
-		project, err := store.Project(ctx, v.Project)
-		if err != nil {
+		if err != nil || !active(v) {
 			return err
 		}
 		before := *v
-		percentage, err := s.due(v, all, sampled)
+		rollout, err := advance(v, t, now)
 		if err != nil {
 			return err
 		}
-		if err := s.syncSurveyFlags(ctx, store, project, v); err != nil {
+		if changed, err = s.syncSurveyFlags(ctx, store, v, rollout); err != nil {
 			return err
 		}
-		if percentage >= 0 && v.SamplingFlag != nil {
-			f, err := store.Flag(ctx, v.Project, *v.SamplingFlag)
-			if err != nil {
-				return err
-			}
-			if _, err := s.putSurveyFlag(ctx, store, f, survey.SamplingFilters(percentage), active(v)); err != nil {
-				return err
-			}
-		}
-		versions := len(differences("Survey", surveyRecordOf(&before), surveyRecordOf(v), surveyFields))
-		changed = versions > 0 || percentage >= 0
-		if versions == 0 {
-			return nil
-		}
-		return s.saveSurvey(ctx, store, nil, &before, v, "updated", nil)
+		saved, err := s.saveSurvey(ctx, store, nil, &before, v, "updated", nil)
+		changed = changed || saved
+		return err
 	})
 	if err == nil && changed {
 		s.c.OnChange(ctx, seen.Project)
@@ -182,50 +172,106 @@ func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 	return err
 }
 
-// responsesSince counts the responses of a survey since a time, if that is wanted.
-func (s *Service) responsesSince(ctx context.Context, v *Survey, wanted bool, from *time.Time) (int, error) {
-	if !wanted {
-		return 0, nil
-	}
-	counts, err := s.c.Data.CountResponses(ctx, SurveyQuery{Project: v.Project, Surveys: []uuid.UUID{v.ID}, From: from})
-	return counts[v.ID], err
+// A tally is how many responses there are. Nil: nobody has counted.
+type tally struct {
+	all     *int
+	sampled *int // since the cycle of sampling began
+	since   time.Time
 }
 
-// due changes a survey as its schedule asks, and returns the percentage of persons
-// to let in, or -1 if that stays. It is given how many responses there are, and
-// how many since the sampling began.
-func (s *Service) due(v *Survey, all, sampled int) (percentage float64, err error) {
-	now := s.now()
-	if v.ResponsesLimit != nil && all >= *v.ResponsesLimit {
+// tally counts what the schedule of a survey depends on.
+func (s *Service) tally(ctx context.Context, v *Survey, now time.Time) (t tally, err error) {
+	if v.ResponsesLimit != nil {
+		if t.all, err = s.countSince(ctx, v, v.Created); err != nil {
+			return t, err
+		}
+	}
+	if limits := dailyLimits(v); len(limits) > 0 {
+		t.since = cycleStart(*v.SamplingStart, len(limits), now)
+		t.sampled, err = s.countSince(ctx, v, t.since)
+	}
+	return t, err
+}
+
+// countSince counts the responses of a survey from a time on.
+func (s *Service) countSince(ctx context.Context, v *Survey, from time.Time) (*int, error) {
+	if s.c.Data == nil {
+		return new(0), nil
+	}
+	counts, err := s.c.Data.CountResponses(ctx, SurveyQuery{Project: v.Project, Surveys: []uuid.UUID{v.ID}, From: &from})
+	if err != nil {
+		return nil, err
+	}
+	return new(counts[v.ID]), nil
+}
+
+// advance changes a survey as its schedule asks, and returns the percentage of
+// persons to let in from now on, nil if that stays.
+func advance(v *Survey, t tally, now time.Time) (rollout *float64, err error) {
+	if v.ResponsesLimit != nil && t.all != nil && *t.all >= *v.ResponsesLimit {
 		v.End, v.ResponsesLimit = &now, nil
-		return -1, nil
+		return nil, nil
 	}
-	if len(v.IterationStarts) > 0 && v.IterationDays != nil {
-		n, over := survey.CurrentIteration(v.IterationStarts, *v.IterationDays, now)
-		switch {
-		case over:
-			v.End = &now
-			return -1, nil
-		case n > 0:
-			v.CurrentIteration, v.IterationStart = &n, &v.IterationStarts[n-1]
-		}
+	n, over := survey.CurrentIteration(v.IterationStarts, orZero(v.IterationDays), now)
+	switch {
+	case over:
+		v.End = &now
+		return nil, nil
+	case n > 0:
+		v.CurrentIteration, v.IterationStart = &n, &v.IterationStarts[n-1]
 	}
-	if v.SamplingDaily == nil {
-		return -1, nil
+	return advanceSampling(v, t, now)
+}
+
+// advanceSampling is advance for a survey with limits by day. Once the last day of
+// a cycle has come the next cycle begins on the day after (management.md §9.9), or,
+// if nobody has looked since, when it would have.
+func advanceSampling(v *Survey, t tally, now time.Time) (rollout *float64, err error) {
+	limits := dailyLimits(v)
+	if len(limits) == 0 {
+		return nil, nil
 	}
-	var limits survey.DailyLimits
-	if err := json.Unmarshal(v.SamplingDaily, &limits); err != nil {
-		return -1, err
+	start := cycleStart(*v.SamplingStart, len(limits), now)
+	if t.sampled == nil || !t.since.Equal(start) {
+		return nil, nil // it has another plan than when responses were counted
 	}
-	today, ok := limits.On(now)
-	if !ok || sampled >= today.Limit {
-		return -1, nil
-	}
-	if today.Percentage == 100 { // the last day: tomorrow it begins again
-		v.SamplingStart = new(now.Truncate(day).Add(day))
+	if !start.Equal(*v.SamplingStart) {
+		v.SamplingStart = &start
 		if err := sample(v); err != nil {
-			return -1, err
+			return nil, err
 		}
+		limits = dailyLimits(v)
 	}
-	return today.Percentage, nil
+	today, begun := limits.On(now)
+	if !begun {
+		return nil, nil
+	}
+	if *t.sampled < today.Limit {
+		rollout = &today.Percentage
+	}
+	if today.Percentage == 100 {
+		v.SamplingStart = new(now.Truncate(day).Add(day))
+		err = sample(v)
+	}
+	return rollout, err
+}
+
+// cycleStart returns when the cycle of sampling began that a time is in, if cycles
+// follow each other from a start on: at midnight, but for the first. Before the
+// start it is the start.
+func cycleStart(start time.Time, days int, now time.Time) time.Time {
+	first := start.Truncate(day)
+	if passed := int(now.Truncate(day).Sub(first)/day) / days; passed > 0 {
+		return first.Add(time.Duration(passed*days) * day)
+	}
+	return start
+}
+
+// dailyLimits returns the limits by day of a survey, none if there are none.
+func dailyLimits(v *Survey) survey.DailyLimits {
+	var limits survey.DailyLimits
+	if v.SamplingDaily == nil || v.SamplingStart == nil || json.Unmarshal(v.SamplingDaily, &limits) != nil { // made by sample
+		return nil
+	}
+	return limits
 }

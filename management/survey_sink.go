@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 )
@@ -11,6 +14,9 @@ import (
 const (
 	mostTold   = 1 << 14 // responses that are remembered, so that nobody is told twice
 	mostUntold = 1 << 10 // responses that wait for OnSurveyResponse
+
+	// lastTold is how long Run still tells of responses when it ends.
+	lastTold = 10 * time.Second
 )
 
 // Sink returns a capture.Sink that passes events on to next, and acts on responses
@@ -23,64 +29,71 @@ type surveySink struct {
 	next capture.Sink
 }
 
+// A storedResponse is an event "survey sent". A client may have made up the survey.
+type storedResponse struct {
+	index   int // among the events that were stored together
+	project int64
+	SurveyResponse
+}
+
+type responseKey struct {
+	project int64
+	event   uuid.UUID
+}
+
 // Write implements [capture.Sink].
 func (k *surveySink) Write(ctx context.Context, events []capture.Event) error {
 	// The events are looked at before they are stored: afterwards their memory
 	// may be somebody else's.
-	responses := k.s.responsesIn(events)
+	responses := responsesIn(events)
 	err := k.next.Write(ctx, events)
 	if len(responses) == 0 {
 		return err
 	}
-	refused, ok := refusedEvents(err)
-	if !ok {
+	refused := make(map[int]bool)
+	if !findRefused(err, refused) {
 		return err
 	}
 	for _, r := range responses {
 		if !refused[r.index] {
-			k.s.noteResponse(ctx, r.SurveyResponse)
+			k.s.noteResponse(ctx, r)
 		}
 	}
 	return err
 }
 
-// refusedEvents returns the indexes of the events that could not be stored; ok is
+// findRefused adds the indexes of the events that could not be stored. It reports
 // false if nothing is known of any.
-func refusedEvents(err error) (refused map[int]bool, ok bool) {
+func findRefused(err error, refused map[int]bool) bool {
 	switch e := err.(type) {
 	case nil:
-		return nil, true
+		return true
 	case *capture.EventError:
-		return map[int]bool{e.Index: true}, true
+		refused[e.Index] = true
+		return true
 	case interface{ Unwrap() []error }:
-		refused = make(map[int]bool)
 		for _, one := range e.Unwrap() {
-			event, ok := errors.AsType[*capture.EventError](one)
-			if !ok {
-				return nil, false
+			if !findRefused(one, refused) {
+				return false
 			}
-			refused[event.Index] = true
 		}
-		return refused, true
+		return true
 	}
-	return nil, false
+	return false
 }
 
-type indexedResponse struct {
-	index int
-	SurveyResponse
-}
-
-// responsesIn returns the responses that are among events.
-func (s *Service) responsesIn(events []capture.Event) []indexedResponse {
-	var list []indexedResponse
+// responsesIn returns the responses that are among events. A survey that was
+// dismissed or abandoned partially completed is none: its answers were sent before.
+func responsesIn(events []capture.Event) []storedResponse {
+	var list []storedResponse
 	for i := range events {
-		if events[i].Name != "survey sent" {
+		e := &events[i]
+		if e.Name != "survey sent" {
 			continue
 		}
-		if e, ok := SurveyEventOf(&events[i]); ok {
-			list = append(list, indexedResponse{i, SurveyResponse{
-				ID: events[i].UUID, Survey: e.Survey, DistinctID: events[i].DistinctID, Time: events[i].Time, Answers: e.Answers, Extra: e.Extra,
+		if about, ok := SurveyEventOf(e); ok {
+			list = append(list, storedResponse{i, e.Project, SurveyResponse{
+				ID: e.UUID, Survey: about.Survey, DistinctID: e.DistinctID, Time: e.Time, Answers: about.Answers, Extra: about.Extra,
 			}})
 		}
 	}
@@ -88,15 +101,12 @@ func (s *Service) responsesIn(events []capture.Event) []indexedResponse {
 }
 
 // noteResponse acts on a response that is stored.
-func (s *Service) noteResponse(ctx context.Context, r SurveyResponse) {
-	select {
-	case s.answered <- struct{}{}:
-	default: // it is looked at already
-	}
+func (s *Service) noteResponse(ctx context.Context, r storedResponse) {
+	s.reschedule()
 	if s.c.OnSurveyResponse == nil {
 		return
 	}
-	if known, _ := s.told.ContainsOrAdd(r.ID, struct{}{}); known {
+	if known, _ := s.told.ContainsOrAdd(responseKey{r.project, r.ID}, struct{}{}); known {
 		return
 	}
 	select {
@@ -106,25 +116,49 @@ func (s *Service) noteResponse(ctx context.Context, r SurveyResponse) {
 	}
 }
 
-// tellResponses calls OnSurveyResponse until ctx ends.
+// tellResponses calls OnSurveyResponse until ctx ends, and then for what still
+// waits.
 func (s *Service) tellResponses(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case r := <-s.responses:
-			if err := s.tellResponse(ctx, r); err != nil && ctx.Err() == nil {
-				s.c.Log.ErrorContext(ctx, "OnSurveyResponse failed", "survey", r.Survey, "response", r.ID, "error", err)
-			}
+			s.tellResponse(ctx, r)
 		case <-ctx.Done():
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTold)
+	defer cancel()
+	for last.Err() == nil {
+		select {
+		case r := <-s.responses:
+			s.tellResponse(last, r)
+		default:
 			return
 		}
 	}
+	if n := len(s.responses); n > 0 {
+		s.c.Log.ErrorContext(last, "OnSurveyResponse is not told of responses before the end", "responses", n)
+	}
 }
 
-func (s *Service) tellResponse(ctx context.Context, r SurveyResponse) (err error) {
+func (s *Service) tellResponse(ctx context.Context, r storedResponse) {
+	if err := s.tryResponse(ctx, r); err != nil {
+		s.c.Log.ErrorContext(ctx, "OnSurveyResponse failed", "survey", r.Survey, "response", r.ID, "error", err)
+	}
+}
+
+// tryResponse tells of a response if it is one to a survey of its project.
+func (s *Service) tryResponse(ctx context.Context, r storedResponse) (err error) {
+	switch _, err := s.store.Survey(ctx, r.project, r.Survey); {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("management: it panicked: %T", v)
 		}
 	}()
-	return s.c.OnSurveyResponse(ctx, r)
+	return s.c.OnSurveyResponse(ctx, r.SurveyResponse)
 }

@@ -39,11 +39,18 @@ type SurveyRates struct {
 	PersonsDismissal float64 `json:"unique_users_dismissal_rate"`
 }
 
+// SurveyEventStats are statistics of each kind of event, nil if there is no survey.
+type SurveyEventStats struct {
+	Shown     *EventStats `json:"survey shown,omitempty"`
+	Dismissed *EventStats `json:"survey dismissed,omitempty"`
+	Sent      *EventStats `json:"survey sent,omitempty"`
+}
+
 // ProjectSurveyStats are statistics of all surveys of a project that are not
-// archived. Stats are empty if there are none.
+// archived.
 type ProjectSurveyStats struct {
-	Stats map[string]EventStats `json:"stats"`
-	Rates SurveyRates           `json:"rates"`
+	Stats SurveyEventStats `json:"stats"`
+	Rates SurveyRates      `json:"rates"`
 }
 
 // SurveyStats are statistics of one survey.
@@ -52,21 +59,21 @@ type SurveyStats struct {
 	SurveyID    uuid.UUID       `json:"survey_id"`
 	StartDate   *time.Time      `json:"start_date"`
 	EndDate     *time.Time      `json:"end_date"`
-	PerQuestion []QuestionStats `json:"per_question_stats,omitempty"`
+	PerQuestion []QuestionStats `json:"per_question_stats,omitzero"` // nil unless asked for
 }
 
 // statsOf turns counts into statistics. Of persons who have dismissed a survey and
 // answered it, those who answered count.
 func statsOf(c *SurveyCounts) ProjectSurveyStats {
-	block := func(c SurveyCount) EventStats {
-		return EventStats{Total: c.Total, Persons: c.Persons, First: c.First, Last: c.Last}
+	block := func(c SurveyCount) *EventStats {
+		return &EventStats{Total: c.Total, Persons: c.Persons, First: c.First, Last: c.Last}
 	}
 	shown, dismissed, sent := block(c.Shown), block(c.Dismissed), block(c.Sent)
 	dismissed.Persons = max(0, dismissed.Persons-c.Both)
 	shown.PersonsOnlySeen = max(0, shown.Persons-dismissed.Persons-sent.Persons)
 	shown.TotalOnlySeen = max(0, shown.Total-dismissed.Total-sent.Total)
 	return ProjectSurveyStats{
-		Stats: map[string]EventStats{"survey shown": shown, "survey dismissed": dismissed, "survey sent": sent},
+		Stats: SurveyEventStats{shown, dismissed, sent},
 		Rates: SurveyRates{
 			Response: percent(sent.Total, shown.Total), Dismissal: percent(dismissed.Total, shown.Total),
 			PersonsResponse: percent(sent.Persons, shown.Persons), PersonsDismissal: percent(dismissed.Persons, shown.Persons),
@@ -74,13 +81,23 @@ func statsOf(c *SurveyCounts) ProjectSurveyStats {
 	}
 }
 
-// percent returns part of whole with two decimals, 0 of nothing.
+// percent returns part of whole with two decimals, 0 of nothing. It is rounded by
+// formatting, which rounds as the public system does.
 func percent(part, whole int) float64 {
 	if whole == 0 {
 		return 0
 	}
-	return math.Round(float64(part)*1e4/float64(whole)) / 100
+	return rounded(float64(part) / float64(whole) * 100)
 }
+
+// rounded returns a number with two decimals.
+func rounded(x float64) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'f', 2, 64), 64)
+	return x
+}
+
+// errNoEvents is the answer to what is about responses if there is no Config.Data.
+var errNoEvents = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "This server keeps no events of surveys."}
 
 // SurveyStats returns statistics of a survey, between its start and its end. It
 // needs scope survey:read.
@@ -89,12 +106,12 @@ func (s *Service) SurveyStats(ctx context.Context, p *Principal, ref, id string,
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := window(q.From, q.To)
+	from, to, err := window("date_from", q.From, "date_to", q.To)
 	if err != nil {
 		return nil, err
 	}
 	if s.c.Data == nil {
-		return nil, errNoData
+		return nil, errNoEvents
 	}
 	begin := v.Created
 	if v.Start != nil {
@@ -125,12 +142,12 @@ func (s *Service) ProjectSurveyStats(ctx context.Context, p *Principal, ref stri
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := window(q.From, q.To)
+	from, to, err := window("date_from", q.From, "date_to", q.To)
 	if err != nil {
 		return nil, err
 	}
 	if s.c.Data == nil {
-		return nil, errNoData
+		return nil, errNoEvents
 	}
 	surveys, err := s.store.Surveys(ctx, a.Project.ID)
 	if err != nil {
@@ -143,7 +160,7 @@ func (s *Service) ProjectSurveyStats(ctx context.Context, p *Principal, ref stri
 		}
 	}
 	if len(query.Surveys) == 0 {
-		return &ProjectSurveyStats{Stats: map[string]EventStats{}}, nil
+		return new(ProjectSurveyStats), nil
 	}
 	counts, err := s.c.Data.CountSurveyEvents(ctx, query)
 	if err != nil {
@@ -152,37 +169,47 @@ func (s *Service) ProjectSurveyStats(ctx context.Context, p *Principal, ref stri
 	return new(statsOf(counts)), nil
 }
 
-// window reads the bounds of a query. A blank stands for the + of a zone, which
-// forms turn into one.
-func window(from, to string) (*time.Time, *time.Time, error) {
-	begin, err := bound("date_from", from)
-	if err != nil {
+// window reads two bounds of a time that were sent under names, nil for none.
+func window(fromName, from, toName, to string) (begin, end *time.Time, err error) {
+	if begin, err = bound(fromName, from); err != nil {
 		return nil, nil, err
 	}
-	end, err := bound("date_to", to)
-	if err != nil {
+	if end, err = bound(toName, to); err != nil {
 		return nil, nil, err
 	}
 	if begin != nil && end != nil && begin.After(*end) {
-		return nil, nil, invalid("", "invalid_input", "date_from must not be after date_to.")
+		return nil, nil, invalid("", "invalid_input", "%s must not be after %s.", fromName, toName)
 	}
 	return begin, end, nil
 }
+
+// boundForms are what bounds may look like, by the date and, with time, the zone.
+// Those without a zone are UTC (management.md §11.1).
+var boundForms = func() []string {
+	forms := []string{time.DateOnly}
+	for _, clock := range []string{"T15:04:05.999999999", "T15:04", " 15:04:05.999999999", " 15:04"} {
+		for _, zone := range []string{"", "Z07:00", "Z0700", "Z07"} {
+			forms = append(forms, time.DateOnly+clock+zone)
+		}
+	}
+	return forms
+}()
 
 func bound(name, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
-	text = strings.TrimSpace(text)
-	if i := strings.LastIndexByte(text, ' '); i > len(time.DateOnly) {
-		text = text[:i] + "+" + text[i+1:]
+	// In the query of an address + stands for a blank.
+	clean := strings.TrimSpace(text)
+	if i := strings.LastIndexByte(clean, ' '); i > len(time.DateOnly) {
+		clean = clean[:i] + "+" + clean[i+1:]
 	}
-	for _, form := range append(timeForms, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly) {
-		if t, err := time.Parse(form, text); err == nil {
+	for _, form := range boundForms {
+		if t, err := time.Parse(form, clean); err == nil {
 			return new(t.UTC()), nil
 		}
 	}
-	return nil, invalid("", "invalid_input", "Invalid %s: want an ISO 8601 date or time, as 2026-03-01T12:00:00Z.", name)
+	return nil, invalid("", "invalid_input", "%s is %q: want an ISO 8601 date or time, such as 2026-03-01T12:00:00Z.", name, excerpt(text))
 }
 
 // CountSurveyResponses returns how many responses the surveys of a project have
@@ -195,7 +222,7 @@ func (s *Service) CountSurveyResponses(ctx context.Context, p *Principal, ref st
 		return nil, err
 	}
 	if s.c.Data == nil {
-		return nil, errNoData
+		return nil, errNoEvents
 	}
 	surveys, err := s.store.Surveys(ctx, a.Project.ID)
 	if err != nil {
@@ -238,11 +265,10 @@ const (
 func (s *Service) questionStats(ctx context.Context, v *Survey, q SurveyQuery) ([]QuestionStats, error) {
 	questions := survey.Parse(v.Questions)
 	list := make([]QuestionStats, len(questions))
-	sums := make([]float64, len(questions))
-	rated := make([]int, len(questions))
 	for i, question := range questions {
 		list[i] = QuestionStats{ID: question.ID, Index: question.Index, Text: question.Text, Type: question.Type, Distribution: map[string]int{}}
 	}
+	ratings := make([]struct{ sum, count int }, len(questions))
 	for r, err := range s.c.Data.SurveyResponses(ctx, q) {
 		if err != nil {
 			return nil, err
@@ -253,29 +279,44 @@ func (s *Service) questionStats(ctx context.Context, v *Survey, q SurveyQuery) (
 				continue
 			}
 			list[i].Responses++
-			if questions[i].Type == "open" || questions[i].Type == "link" {
-				continue
-			}
 			for _, answer := range answers {
 				list[i].add(answer, &questions[i])
-				if n, err := strconv.ParseFloat(answer, 64); questions[i].Type == "rating" && err == nil {
-					sums[i] += n
-					rated[i]++
-				}
+			}
+			if x, ok := rating(&questions[i], answers[0]); ok {
+				ratings[i].count++
+				ratings[i].sum += x
 			}
 		}
 	}
 	for i := range list {
-		if rated[i] > 0 {
-			list[i].Average = new(math.Round(sums[i]/float64(rated[i])*100) / 100)
+		if r := ratings[i]; r.count > 0 {
+			list[i].Average = new(rounded(float64(r.sum) / float64(r.count)))
 		}
 	}
 	return list, nil
 }
 
+// rating returns the value of an answer, if it is on the scale of the question:
+// from 0 to 10, or from 1 on.
+func rating(question *survey.Question, answer string) (int, bool) {
+	least := 1.0
+	if question.Scale == 10 {
+		least = 0
+	}
+	x, err := strconv.ParseFloat(answer, 64)
+	ok := err == nil && question.Type == survey.Rating && x >= least && x <= float64(question.Scale) && x == math.Trunc(x)
+	return int(x), ok
+}
+
+// add counts an answer, unless everybody words theirs as they like.
 func (q *QuestionStats) add(answer string, question *survey.Question) {
-	if strings.HasSuffix(question.Type, "_choice") && !isChoice(question, answer) {
-		answer = otherAnswers
+	switch question.Type {
+	case survey.Open, survey.Link:
+		return
+	case survey.SingleChoice, survey.MultipleChoice:
+		if !isChoice(question, answer) {
+			answer = otherAnswers
+		}
 	}
 	if _, known := q.Distribution[answer]; known || len(q.Distribution) < mostDistribution {
 		q.Distribution[answer]++
@@ -294,12 +335,18 @@ func isChoice(question *survey.Question, answer string) bool {
 
 // answersTo returns what a response answers to a question, as texts: one, but for
 // multiple choices. The answer by the question's ID counts, and the one by its
-// index if there is none (management.md §10.1).
+// index if there is none; of a multiple choice lists count more than texts
+// (management.md §10.1).
 func answersTo(r *SurveyResponse, question *survey.Question) []string {
-	if list := texts(r.Answers[question.ID]); len(list) > 0 {
-		return list
+	byID, byIndex := r.Answers[question.ID], r.Answers[strconv.Itoa(question.Index)]
+	list := texts(byID)
+	if other := texts(byIndex); len(list) == 0 || question.Type == survey.MultipleChoice && byID[0] != '[' && len(other) > 0 {
+		list = other
 	}
-	return texts(r.Answers[strconv.Itoa(question.Index)])
+	if question.Type != survey.MultipleChoice && len(list) > 1 {
+		list = list[:1]
+	}
+	return list
 }
 
 // texts returns the texts in an answer. What is empty is none.

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,11 @@ const (
 	mostSampled    = 100
 )
 
+// ErrProcessingNotApproved is the error if answers would be handed to
+// Config.Summarizer, but the organization has not approved that. It is an
+// ErrForbidden.
+var ErrProcessingNotApproved error = forbidden("The organization has not approved that its data is processed by AI.")
+
 // summarizer returns what puts answers into words. One that the host application
 // has brought needs the organization's consent.
 func (s *Service) summarizer(o *Organization) (summary.Summarizer, error) {
@@ -55,14 +61,22 @@ func (s *Service) summarizer(o *Organization) (summary.Summarizer, error) {
 		return summary.Extractive{}, nil
 	}
 	if o.AIProcessingApproved == nil || !*o.AIProcessingApproved {
-		return nil, forbidden("The organization has not approved the processing of its data by AI.")
+		return nil, ErrProcessingNotApproved
 	}
 	return s.c.Summarizer, nil
 }
 
-// SummarizeResponses returns a summary of the answers to a question of a survey,
-// archived ones left out: the one that was made before, unless that is not wanted
-// or there are a tenth more responses now. It needs scope survey:read.
+// A keptSummary is a summary as it is stored with a survey.
+type keptSummary struct {
+	SurveySummary
+	All int `json:"all"` // responses to the survey when it was made
+}
+
+// SummarizeResponses returns a summary of the newest answers to a question of a
+// survey, archived ones left out: the one that was made before, unless that is not
+// wanted, there are a tenth more responses now, or the questions or what is archived
+// have changed since. It needs scope survey:read. The error may be
+// ErrProcessingNotApproved.
 func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id string, q SummaryQuery) (*SurveySummary, error) {
 	a, v, err := s.readSurvey(ctx, p, ref, id)
 	if err != nil {
@@ -79,49 +93,55 @@ func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id 
 	if err != nil {
 		return nil, err
 	}
-	if s.c.Data == nil {
-		return nil, errNoData
-	}
-	answers, total, err := s.answers(ctx, v, question)
+	all, err := s.countSummarized(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
-	if total == 0 {
-		return &SurveySummary{Content: summary.NoAnswers, GeneratedAt: now}, nil
-	}
-	known := summariesOf(v)
-	if old, ok := known[question.ID]; ok && !q.Refresh.Force.Value && !grown(old.ResponseCount, total) {
+	if old, ok := summariesOf(v)[question.ID]; ok && !q.Refresh.Force.Value && !outdated(old.All, all) {
 		old.Cached = true
-		return &old, nil
+		return &old.SurveySummary, nil
+	}
+	answers, err := s.answers(ctx, v, question)
+	if err != nil {
+		return nil, err
+	}
+	made := SurveySummary{Content: summary.NoAnswers, GeneratedAt: s.now()}
+	if len(answers) == 0 {
+		return &made, nil
 	}
 	out, err := words.Summarize(ctx, summary.Input{Survey: v.Name, Question: wordsQuestion(question), Answers: answers})
 	if err != nil {
 		return nil, err
 	}
-	made := SurveySummary{Content: out.Content, ResponseCount: total, GeneratedAt: now, TraceID: uuid.NewString()}
+	made.Content, made.ResponseCount, made.TraceID = out.Content, len(answers), uuid.NewString()
 	return &made, s.keepSummary(ctx, v, func(current *Survey) {
 		known := summariesOf(current)
-		known[question.ID] = made
+		known[question.ID] = keptSummary{made, all}
 		current.Summaries = mustJSON(known)
 	})
 }
 
-// grown reports whether there are so many more responses that a summary is
-// outdated.
-func grown(before, now int) bool { return now*10 >= before*11 && now > before }
+// outdated reports whether a summary says little any more: there are so many more
+// responses than before, or fewer.
+func outdated(before, now int) bool { return now < before || now > before && now*10 >= before*11 }
 
-func summariesOf(v *Survey) map[string]SurveySummary {
-	known := make(map[string]SurveySummary)
+func summariesOf(v *Survey) map[string]keptSummary {
+	known := make(map[string]keptSummary)
 	_ = json.Unmarshal(orJSON(v.Summaries, "{}"), &known) // what cannot be read is made anew
 	return known
 }
 
-// keepSummary stores what was made of responses.
+// forgetSummaries is for changes after which summaries are wrong.
+func (v *Survey) forgetSummaries() {
+	v.Headline, v.HeadlineSample, v.HeadlineResponses, v.Summaries = "", 0, 0, nil
+}
+
+// keepSummary stores what was made of responses, unless the survey asks something
+// else now.
 func (s *Service) keepSummary(ctx context.Context, v *Survey, f func(*Survey)) error {
 	err := s.store.Atomic(ctx, func(store Store) error {
 		current, err := store.Survey(ctx, v.Project, v.ID)
-		if err != nil {
+		if err != nil || !bytes.Equal(current.Questions, v.Questions) {
 			return err
 		}
 		f(current)
@@ -151,31 +171,43 @@ func questionOf(v *Survey, q SummaryQuery) (*survey.Question, error) {
 }
 
 // responsesOf returns which responses of a survey are summarised: those from the
-// start of its first day to the end of its last (management.md §11.5).
+// start of its first day to the end of its last, or of tomorrow (management.md
+// §11.5).
 func (s *Service) responsesOf(v *Survey) SurveyQuery {
-	from, to := v.Created.Truncate(day), s.now().Truncate(day).Add(2*day)
+	from, last := v.Created, s.now().Add(day)
 	if v.Start != nil {
-		from = v.Start.Truncate(day)
+		from = *v.Start
 	}
 	if v.End != nil {
-		to = v.End.Truncate(day).Add(day - time.Microsecond)
+		last = *v.End
 	}
+	from, to := from.Truncate(day), last.Truncate(day).Add(day-time.Microsecond)
 	return SurveyQuery{Project: v.Project, Surveys: []uuid.UUID{v.ID}, From: &from, To: &to, ExcludeArchived: true}
 }
 
-// answers returns the newest answers to a question, and how many there are in all.
-func (s *Service) answers(ctx context.Context, v *Survey, question *survey.Question) (list [][]string, total int, err error) {
+// countSummarized counts the responses that responsesOf selects.
+func (s *Service) countSummarized(ctx context.Context, v *Survey) (int, error) {
+	if s.c.Data == nil {
+		return 0, errNoEvents
+	}
+	counts, err := s.c.Data.CountResponses(ctx, s.responsesOf(v))
+	return counts[v.ID], err
+}
+
+// answers returns the newest answers to a question.
+func (s *Service) answers(ctx context.Context, v *Survey, question *survey.Question) (list [][]string, err error) {
 	for r, err := range s.c.Data.SurveyResponses(ctx, s.responsesOf(v)) {
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if texts := answersTo(&r, question); len(texts) > 0 {
-			if total++; total <= mostSummarized {
-				list = append(list, texts)
-			}
+			list = append(list, texts)
+		}
+		if len(list) == mostSummarized {
+			break
 		}
 	}
-	return list, total, nil
+	return list, nil
 }
 
 func wordsQuestion(q *survey.Question) summary.Question {
@@ -184,9 +216,9 @@ func wordsQuestion(q *survey.Question) summary.Question {
 	}
 }
 
-// SurveyHeadline returns a sentence about the newest responses of a survey: the
-// one that was made before, unless that is not wanted or there are a tenth more
-// responses now. It needs scope survey:read.
+// SurveyHeadline returns a sentence about the newest responses of a survey, as
+// SummarizeResponses does about the answers to a question. It needs scope
+// survey:read.
 func (s *Service) SurveyHeadline(ctx context.Context, p *Principal, ref, id string, q SummaryRefresh) (*SurveyHeadline, error) {
 	a, v, err := s.readSurvey(ctx, p, ref, id)
 	if err != nil {
@@ -195,45 +227,27 @@ func (s *Service) SurveyHeadline(ctx context.Context, p *Principal, ref, id stri
 	if err := checkBool("force_refresh", &q.Force, true); err != nil {
 		return nil, err
 	}
-	if s.c.Data == nil {
-		return nil, errNoData
-	}
-	query := s.responsesOf(v)
-	counts, err := s.c.Data.CountResponses(ctx, query)
+	total, err := s.countSummarized(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	total := counts[v.ID]
-	if v.Headline != "" && v.HeadlineSample > 0 && !q.Force.Value && !grown(v.HeadlineResponses, total) {
+	if v.Headline != "" && v.HeadlineSample > 0 && !q.Force.Value && !outdated(v.HeadlineResponses, total) {
 		return &SurveyHeadline{Headline: v.Headline, Sampled: v.HeadlineSample}, nil
 	}
 	words, err := s.summarizer(a.Organization)
 	if err != nil {
 		return nil, err
 	}
-	questions := slices.DeleteFunc(survey.Parse(v.Questions), func(q survey.Question) bool { return q.Type == summary.Link })
+	questions := slices.DeleteFunc(survey.Parse(v.Questions), func(q survey.Question) bool { return q.Type == survey.Link })
 	switch {
 	case len(questions) == 0:
 		return &SurveyHeadline{Headline: summary.NoQuestions}, nil
 	case total == 0:
 		return &SurveyHeadline{Headline: summary.NoResponses}, nil
 	}
-	in := summary.HeadlineInput{Survey: v.Name}
-	for i := range questions {
-		in.Questions = append(in.Questions, wordsQuestion(&questions[i]))
-	}
-	for r, err := range s.c.Data.SurveyResponses(ctx, query) {
-		if err != nil {
-			return nil, err
-		}
-		if len(in.Responses) == mostSampled {
-			break
-		}
-		var response summary.Response
-		for i := range questions {
-			response.Answers = append(response.Answers, answersTo(&r, &questions[i]))
-		}
-		in.Responses = append(in.Responses, response)
+	in, err := s.headlineInput(ctx, v, questions)
+	if err != nil {
+		return nil, err
 	}
 	headline, err := words.Headline(ctx, in)
 	if err != nil {
@@ -243,4 +257,25 @@ func (s *Service) SurveyHeadline(ctx context.Context, p *Principal, ref, id stri
 	return out, s.keepSummary(ctx, v, func(current *Survey) {
 		current.Headline, current.HeadlineSample, current.HeadlineResponses = headline, out.Sampled, total
 	})
+}
+
+// headlineInput reads the newest responses to questions of a survey.
+func (s *Service) headlineInput(ctx context.Context, v *Survey, questions []survey.Question) (summary.HeadlineInput, error) {
+	in := summary.HeadlineInput{Survey: v.Name}
+	for i := range questions {
+		in.Questions = append(in.Questions, wordsQuestion(&questions[i]))
+	}
+	for r, err := range s.c.Data.SurveyResponses(ctx, s.responsesOf(v)) {
+		if err != nil {
+			return in, err
+		}
+		response := summary.Response{Answers: make([][]string, len(questions))}
+		for i := range questions {
+			response.Answers[i] = answersTo(&r, &questions[i])
+		}
+		if in.Responses = append(in.Responses, response); len(in.Responses) == mostSampled {
+			break
+		}
+	}
+	return in, nil
 }

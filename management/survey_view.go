@@ -1,8 +1,11 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -62,21 +65,13 @@ func (s *Service) surveyViews(ctx context.Context, store Store, project int64, l
 	if len(list) == 0 {
 		return views, nil
 	}
-	var authors []*int64
-	flags := make(map[int64]*FeatureFlag)
+	flags, err := flagsOfSurveys(ctx, store, project, list)
+	if err != nil {
+		return nil, err
+	}
+	authors := make([]*int64, len(list))
 	for i := range list {
-		v := &list[i]
-		authors = append(authors, v.CreatedBy)
-		for _, id := range []*int64{v.LinkedFlag, v.TargetingFlag, v.InternalFlag, v.SamplingFlag} {
-			if id == nil || flags[*id] != nil {
-				continue
-			}
-			f, err := store.Flag(ctx, project, *id)
-			if err != nil {
-				return nil, shown(err)
-			}
-			flags[*id] = f
-		}
+		authors[i] = list[i].CreatedBy
 	}
 	within := *s
 	within.store = store
@@ -88,6 +83,39 @@ func (s *Service) surveyViews(ctx context.Context, store Store, project int64, l
 		views[i] = surveyView(&list[i], users, flags)
 	}
 	return views, nil
+}
+
+// flagsOfSurveys returns the flags of surveys of one project by their IDs. Those
+// that are deleted for good meanwhile are left out.
+func flagsOfSurveys(ctx context.Context, store Store, project int64, list []Survey) (map[int64]*FeatureFlag, error) {
+	flags := make(map[int64]*FeatureFlag)
+	const few = 5 // surveys, for which it does not pay to read all flags
+	if len(list) > few {
+		all, err := store.Flags(ctx, project)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			flags[all[i].ID] = &all[i]
+		}
+	}
+	for i := range list {
+		v := &list[i]
+		for _, id := range []*int64{v.LinkedFlag, v.TargetingFlag, v.InternalFlag, v.SamplingFlag} {
+			if id == nil || flags[*id] != nil {
+				continue
+			}
+			f, err := store.Flag(ctx, project, *id)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			flags[*id] = f
+		}
+	}
+	return flags, nil
 }
 
 func surveyView(v *Survey, users map[int64]*User, flags map[int64]*FeatureFlag) *SurveyView {
@@ -126,9 +154,10 @@ func surveyView(v *Survey, users map[int64]*User, flags map[int64]*FeatureFlag) 
 	return view
 }
 
-// surveyFields are what is logged of a survey: all but its ID, stamps and authors.
+// surveyFields are what is logged of a survey: all but its ID, stamps and authors,
+// and flags that were made for it. Targeting is logged as [targeting] has it.
 var surveyFields = []string{
-	"name", "description", "type", "schedule", "linked_flag_id", "linked_insight_id", "targeting_flag_id", "questions", "conditions",
+	"name", "description", "type", "schedule", "linked_flag_id", "linked_insight_id", "questions", "conditions",
 	"appearance", "start_date", "end_date", "archived", "responses_limit", "iteration_count", "iteration_frequency_days",
 	"iteration_start_dates", "current_iteration", "current_iteration_start_date", "response_sampling_start_date",
 	"response_sampling_interval_type", "response_sampling_interval", "response_sampling_limit", "response_sampling_daily_limits",
@@ -138,22 +167,25 @@ var surveyFields = []string{
 // surveyRecord is a survey as it is logged and compared.
 type surveyRecord struct {
 	*SurveyView
-	TargetingFlagID *int64 `json:"targeting_flag_id"`
+	Flags []*int64 // those that were made for it, and the one for targeting
 }
 
 func surveyRecordOf(v *Survey) *surveyRecord {
-	return &surveyRecord{surveyView(v, nil, nil), v.TargetingFlag}
+	return &surveyRecord{surveyView(v, nil, nil), []*int64{v.TargetingFlag, v.InternalFlag, v.SamplingFlag}}
 }
 
 // PublicSurvey returns a survey as clients get it (management.md §12); keys are
 // those of the project's flags by ID. Internal notes, owners, limits and summaries
-// are not in it, and of flags only those that exist.
+// are not in it.
+//
+// A survey that needs a flag which does not exist is shown to nobody: the key is
+// one that no flag can have.
 func PublicSurvey(v *Survey, keys map[int64]string) (json.RawMessage, error) {
 	key := func(id *int64) string {
 		if id == nil {
 			return ""
 		}
-		return keys[*id]
+		return cmp.Or(keys[*id], "deleted flag "+strconv.FormatInt(*id, 10))
 	}
 	return json.Marshal(struct {
 		ID               uuid.UUID       `json:"id"`

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -69,41 +70,47 @@ func (s *Service) showSurvey(ctx context.Context, store Store, v *Survey) (*Surv
 	return views[0], nil
 }
 
-// scopes returns what a change needs: flags are changed through some fields.
-func (patch *SurveyPatch) scopes() []Scope {
-	if patch.TargetingFlagID.Set || patch.TargetingFlagFilters.Set || patch.RemoveTargetingFlag.Value {
-		return []Scope{"survey:write", "feature_flag:write"}
+// newSurvey returns a survey with defaults.
+func (s *Service) newSurvey(p *Principal, project *Project) *Survey {
+	now := s.now()
+	return &Survey{
+		ID: newID(), Project: project.ID, Schedule: new("once"), IterationStarts: []time.Time{}, SamplingType: new("week"),
+		PartialResponses: new(false), IframeEmbedding: new(false), BaseLanguage: "en", CreatedBy: &p.User.ID, Created: now, Updated: now,
 	}
-	return []Scope{"survey:write"}
 }
 
 // CreateSurvey makes a survey. It needs scope survey:write, as all methods that
 // change surveys do, and feature_flag:write if the survey gets targeting.
 func (s *Service) CreateSurvey(ctx context.Context, p *Principal, ref string, patch SurveyPatch) (*SurveyView, error) {
+	if err := s.findInsight(ctx, p, ref, &patch); err != nil {
+		return nil, err
+	}
 	var view *SurveyView
 	err := s.inProject(ctx, p, ref, patch.scopes(), func(store Store, a *ProjectAccess) error {
-		patch := patch
-		if err := patch.validate(true, s.now()); err != nil {
+		v, patch := s.newSurvey(p, a.Project), patch
+		if err := patch.validate(v, true, s.now()); err != nil {
 			return err
 		}
-		v := &Survey{
-			ID: newID(), Project: a.Project.ID, Schedule: new("once"), SamplingType: new("week"), PartialResponses: new(false),
-			IframeEmbedding: new(false), BaseLanguage: "en", CreatedBy: &p.User.ID, Created: s.now(), Updated: s.now(),
-		}
-		changes, err := s.applySurvey(ctx, store, a.Project, new(*v), v, &patch)
-		if err != nil {
+		c := surveyChange{s, store, p, a.Project, &patch, *v, v}
+		if _, err := c.apply(ctx); err != nil {
 			return err
 		}
-		if err := surveyStored(store.CreateSurvey(ctx, v)); err != nil {
+		if err := s.addSurvey(ctx, store, p, v); err != nil {
 			return err
 		}
-		if err := s.logSurvey(ctx, store, p, v, "created", changes); err != nil {
-			return err
-		}
+		var err error
 		view, err = s.showSurvey(ctx, store, v)
 		return err
 	})
-	return view, err
+	return view, s.rescheduled(err)
+}
+
+// addSurvey stores a new survey and logs it.
+func (s *Service) addSurvey(ctx context.Context, store Store, p *Principal, v *Survey) error {
+	if err := surveyStored(store.CreateSurvey(ctx, v)); err != nil {
+		return err
+	}
+	return s.logSurvey(ctx, store, p, v, "created", nil)
 }
 
 func surveyStored(err error) error {
@@ -113,77 +120,91 @@ func surveyStored(err error) error {
 	return shown(err)
 }
 
-// UpdateSurvey changes a survey.
+// UpdateSurvey changes a survey. It needs scope feature_flag:write as well if that
+// changes its targeting.
+//
+// Targeting is a flag that is made for the survey and goes on and off with it, or
+// an ordinary one that people have made, which stays as it is.
 func (s *Service) UpdateSurvey(ctx context.Context, p *Principal, ref, id string, patch SurveyPatch) (*SurveyView, error) {
-	return s.changeSurvey(ctx, p, ref, id, "updated", patch.scopes(), func(store Store, project *Project, v *Survey) ([]fieldChange, error) {
+	if err := s.findInsight(ctx, p, ref, &patch); err != nil {
+		return nil, err
+	}
+	return s.changeSurvey(ctx, p, ref, id, "updated", patch.scopes(), func(c *surveyChange) ([]fieldChange, error) {
 		patch := patch
-		if err := patch.validate(false, s.now()); err != nil {
+		if err := patch.validate(c.v, false, s.now()); err != nil {
 			return nil, err
 		}
-		return s.applySurvey(ctx, store, project, new(*v), v, &patch)
+		c.patch = &patch
+		return c.apply(ctx)
 	})
 }
 
 // changeSurvey changes a survey as f does, which returns what is to be logged
 // besides the survey's own fields.
-func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activity string, scopes []Scope, f func(Store, *Project, *Survey) ([]fieldChange, error)) (*SurveyView, error) {
+func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activity string, scopes []Scope, f func(*surveyChange) ([]fieldChange, error)) (*SurveyView, error) {
 	var view *SurveyView
 	err := s.inProject(ctx, p, ref, scopes, func(store Store, a *ProjectAccess) error {
 		v, err := surveyByRef(ctx, store, a.Project.ID, id)
 		if err != nil {
 			return err
 		}
-		before := *v
-		changes, err := f(store, a.Project, v)
+		c := surveyChange{s, store, p, a.Project, new(SurveyPatch), *v, v}
+		changes, err := f(&c)
 		if err != nil {
 			return err
 		}
-		if err := s.saveSurvey(ctx, store, p, &before, v, activity, changes); err != nil {
+		if _, err := s.saveSurvey(ctx, store, p, &c.before, v, activity, changes); err != nil {
 			return err
 		}
 		view, err = s.showSurvey(ctx, store, v)
 		return err
 	})
-	return view, err
+	return view, s.rescheduled(err)
 }
 
-// saveSurvey stores and logs a survey that has changed.
-func (s *Service) saveSurvey(ctx context.Context, store Store, p *Principal, before, v *Survey, activity string, changes []fieldChange) error {
-	changes = append(differences("Survey", surveyRecordOf(before), surveyRecordOf(v), surveyFields), changes...)
-	v.Updated = s.now()
-	if err := surveyStored(store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
-		return err
+// saveSurvey stores and logs a survey that has changed, and reports whether it has.
+func (s *Service) saveSurvey(ctx context.Context, store Store, p *Principal, before, v *Survey, activity string, more []fieldChange) (bool, error) {
+	was, is := mustJSON(surveyRecordOf(before)), mustJSON(surveyRecordOf(v))
+	if bytes.Equal(was, is) {
+		return false, nil
 	}
-	return s.logSurvey(ctx, store, p, v, activity, changes)
+	v.Updated = s.now()
+	if !bytes.Equal(before.Questions, v.Questions) {
+		v.forgetSummaries()
+	}
+	changes := append(differences("Survey", was, is, surveyFields), more...)
+	if err := surveyStored(store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
+		return true, err
+	}
+	return true, s.logSurvey(ctx, store, p, v, activity, changes)
 }
 
 func (s *Service) logSurvey(ctx context.Context, store Store, p *Principal, v *Survey, activity string, changes []fieldChange) error {
 	return s.addIn(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{v.Name, append([]fieldChange{}, changes...)})
 }
 
-// applySurvey changes a survey with its flags, as far as they are not the caller's
-// to store. It returns what is to be logged about flags.
-func (s *Service) applySurvey(ctx context.Context, store Store, project *Project, before, v *Survey, patch *SurveyPatch) ([]fieldChange, error) {
-	patch.apply(v)
-	if err := s.checkSurvey(ctx, store, before, v, patch); err != nil {
+// apply changes the survey, which the caller stores, and its flags. It returns what
+// is to be logged about flags.
+func (c *surveyChange) apply(ctx context.Context) ([]fieldChange, error) {
+	c.patch.apply(c.v)
+	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
-	now := s.now()
-	iterate(before, v, now)
-	if patch.SamplingStart.Set || patch.SamplingType.Set || patch.SamplingInterval.Set || patch.SamplingLimit.Set {
-		if err := sample(v); err != nil {
+	iterate(&c.before, c.v, c.s.now())
+	if c.patch.samples() {
+		if err := sample(c.v); err != nil {
 			return nil, err
 		}
 	}
-	changes, err := s.targetSurvey(ctx, store, project, v, patch)
+	changes, err := c.target(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return changes, s.syncSurveyFlags(ctx, store, project, v)
+	_, err = c.s.syncSurveyFlags(ctx, c.store, c.v, nil)
+	return changes, err
 }
 
-// LaunchSurvey begins a survey now, and StopSurvey ends it, unless that has
-// happened (management.md §9.2).
+// LaunchSurvey begins a survey now, unless it has begun (management.md §9.2).
 func (s *Service) LaunchSurvey(ctx context.Context, p *Principal, ref, id string) (*SurveyView, error) {
 	return s.actOnSurvey(ctx, p, ref, id, "launched", func(v *Survey, now time.Time) error {
 		switch {
@@ -196,6 +217,7 @@ func (s *Service) LaunchSurvey(ctx context.Context, p *Principal, ref, id string
 	})
 }
 
+// StopSurvey ends a survey now, unless it has ended (management.md §9.2).
 func (s *Service) StopSurvey(ctx context.Context, p *Principal, ref, id string) (*SurveyView, error) {
 	return s.actOnSurvey(ctx, p, ref, id, "stopped", func(v *Survey, now time.Time) error {
 		if v.End == nil || now.Before(*v.End) {
@@ -206,22 +228,22 @@ func (s *Service) StopSurvey(ctx context.Context, p *Principal, ref, id string) 
 }
 
 func (s *Service) actOnSurvey(ctx context.Context, p *Principal, ref, id, activity string, f func(v *Survey, now time.Time) error) (*SurveyView, error) {
-	return s.changeSurvey(ctx, p, ref, id, activity, []Scope{"survey:write"}, func(store Store, project *Project, v *Survey) ([]fieldChange, error) {
-		if v.Archived {
+	return s.changeSurvey(ctx, p, ref, id, activity, []Scope{"survey:write"}, func(c *surveyChange) ([]fieldChange, error) {
+		if c.v.Archived {
 			return nil, invalid("", "invalid_input", "The survey is archived.")
 		}
-		before := *v
-		if err := f(v, s.now()); err != nil {
+		if err := f(c.v, s.now()); err != nil {
 			return nil, err
 		}
-		iterate(&before, v, s.now())
-		return nil, s.syncSurveyFlags(ctx, store, project, v)
+		iterate(&c.before, c.v, s.now())
+		_, err := s.syncSurveyFlags(ctx, c.store, c.v, nil)
+		return nil, err
 	})
 }
 
 // DeleteSurvey deletes a survey with the flags that were made for it. What was
-// captured about it stays. It needs scope feature_flag:write as well if the survey
-// has targeting.
+// captured about it stays, and so does an ordinary flag that it used. It needs
+// scope feature_flag:write as well if the survey has targeting.
 func (s *Service) DeleteSurvey(ctx context.Context, p *Principal, ref, id string) error {
 	return s.inProject(ctx, p, ref, []Scope{"survey:write"}, func(store Store, a *ProjectAccess) error {
 		v, err := surveyByRef(ctx, store, a.Project.ID, id)
@@ -237,7 +259,10 @@ func (s *Service) DeleteSurvey(ctx context.Context, p *Principal, ref, id string
 			return shown(err)
 		}
 		for _, flag := range []*int64{v.TargetingFlag, v.InternalFlag, v.SamplingFlag} {
-			if err := dropSurveyFlag(ctx, store, v.Project, flag); err != nil {
+			if flag == nil {
+				continue
+			}
+			if err := dropSurveyFlag(ctx, store, v.Project, *flag); err != nil {
 				return err
 			}
 		}

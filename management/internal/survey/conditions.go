@@ -124,6 +124,16 @@ func LinkedVariant(conditions json.RawMessage) string {
 	return stringOf(c.get("linkedFlagVariant"))
 }
 
+// WithoutLinkedVariant returns stored conditions for a survey without a linked
+// flag. Nil stays nil.
+func WithoutLinkedVariant(conditions json.RawMessage) json.RawMessage {
+	c, ok := decodeObject(conditions)
+	if !ok {
+		return conditions
+	}
+	return object(slices.DeleteFunc(c, func(m member) bool { return m.name == "linkedFlagVariant" })).append(nil)
+}
+
 // WaitDays returns how many days stored conditions want to have passed since a
 // person has seen a survey, 0 if they do not care.
 func WaitDays(conditions json.RawMessage) int {

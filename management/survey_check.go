@@ -1,0 +1,141 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/survey"
+)
+
+// A surveyChange is a change of a survey within a transaction.
+type surveyChange struct {
+	s       *Service
+	store   Store
+	p       *Principal
+	project *Project
+	patch   *SurveyPatch
+	before  Survey
+	v       *Survey // as it becomes
+}
+
+// check checks the survey as a whole, in the order of the fields.
+func (c *surveyChange) check(ctx context.Context) error {
+	return firstError(
+		func() error { return c.checkLinkedFlag(ctx) },
+		c.checkInsight,
+		func() error { return c.checkTargeting(ctx) },
+		c.checkExternal,
+		func() error { return judged(survey.CheckShuffle(c.v.Questions, c.v.Appearance)) },
+		c.checkIterations,
+		c.checkSampling,
+	)
+}
+
+// checkLinkedFlag also checks the variant that the flag must have (management.md
+// §9.4).
+func (c *surveyChange) checkLinkedFlag(ctx context.Context) error {
+	if !c.patch.LinkedFlagID.Set && !c.patch.Conditions.Set {
+		return nil
+	}
+	variant := survey.LinkedVariant(c.v.Conditions)
+	if c.v.LinkedFlag == nil {
+		if variant != "" {
+			return invalid("", "invalid_input", "conditions.linkedFlagVariant needs a linked flag.")
+		}
+		return nil
+	}
+	f, err := c.ordinaryFlag(ctx, *c.v.LinkedFlag)
+	if err != nil {
+		return err
+	}
+	if variant != "" && variant != "any" && !slices.Contains(definition.Variants(f.Filters), variant) {
+		return invalid("", "invalid_input", "conditions.linkedFlagVariant is %q, which is no variant of the feature flag %s.", excerpt(variant), f.Key)
+	}
+	return nil
+}
+
+// ordinaryFlag returns a flag that a survey may refer to. Flags that were made for
+// surveys are no such flags: they go when their surveys do.
+func (c *surveyChange) ordinaryFlag(ctx context.Context, id int64) (*FeatureFlag, error) {
+	f, err := c.store.Flag(ctx, c.project.ID, id)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && (f.Deleted || f.Kind != FlagOrdinary):
+		return nil, invalid("", "invalid_input", "There is no feature flag with the ID %d in this project.", id)
+	}
+	return f, err
+}
+
+// checkInsight refuses insights that findInsight has not found.
+func (c *surveyChange) checkInsight() error {
+	if id := &c.patch.LinkedInsightID; id.Set && !id.Null && !c.patch.insightExists {
+		return invalid("", "invalid_input", "There is no insight with the ID %d in this project.", id.Value)
+	}
+	return nil
+}
+
+// findInsight looks for the insight that a change links to. It is called before the
+// transaction, since the host application is asked.
+func (s *Service) findInsight(ctx context.Context, p *Principal, ref string, patch *SurveyPatch) error {
+	id := &patch.LinkedInsightID
+	if !id.Set || id.Null || id.raw != nil || s.c.InsightExists == nil {
+		return nil
+	}
+	a, err := s.Access(ctx, p, ref, patch.scopes()...)
+	if err != nil {
+		return err
+	}
+	patch.insightExists, err = s.c.InsightExists(ctx, a.Project.ID, id.Value)
+	return err
+}
+
+func (c *surveyChange) checkTargeting(ctx context.Context) error {
+	id, current := &c.patch.TargetingFlagID, c.before.TargetingFlag
+	if id.Set && !id.Null && (current == nil || *current != id.Value) {
+		if _, err := c.ordinaryFlag(ctx, id.Value); err != nil {
+			return err
+		}
+		if c.patch.filters() {
+			return invalid("", "invalid_input", "targeting_flag_id and targeting_flag_filters exclude each other.")
+		}
+	}
+	if c.patch.filters() && survey.TargetsEveryone(c.patch.TargetingFlagFilters.Value) {
+		return invalid("", "invalid_input", "targeting_flag_filters would target everyone: give every condition set a filter or a rollout percentage, or leave targeting out.")
+	}
+	return nil
+}
+
+// checkExternal refuses what the page of an external survey cannot fulfil
+// (management.md §9.4).
+func (c *surveyChange) checkExternal() error {
+	if c.v.Type != "external_survey" {
+		return nil
+	}
+	id := &c.patch.TargetingFlagID
+	switch {
+	case c.v.LinkedFlag != nil:
+		return invalid("linked_flag_id", "invalid_input", "External surveys cannot have a linked flag.")
+	case id.Set && !id.Null:
+		return invalid("targeting_flag_id", "invalid_input", "External surveys cannot have a targeting flag.")
+	case c.patch.filters(), c.before.TargetingFlag != nil && !id.Set && !c.patch.RemoveTargetingFlag.Value:
+		return invalid("targeting_flag_filters", "invalid_input", "External surveys cannot have targeting.")
+	}
+	return judged(survey.CheckExternal(c.v.Conditions, c.v.Appearance))
+}
+
+// checkIterations refuses to go back before the iteration that is going on. None
+// at all are always possible.
+func (c *surveyChange) checkIterations() error {
+	if count, current := orZero(c.v.IterationCount), orZero(c.before.CurrentIteration); c.patch.IterationCount.Set && count > 0 && count < current {
+		return invalid("", "invalid_input", "The survey is in iteration %d already: iteration_count cannot be %d.", current, count)
+	}
+	return nil
+}
+
+func (c *surveyChange) checkSampling() error {
+	if orZero(c.v.SamplingLimit) > 0 && (c.v.SamplingStart == nil || c.v.SamplingInterval == nil) {
+		return invalid("response_sampling_start_date", "invalid_input", "A limit of response sampling needs response_sampling_start_date and response_sampling_interval.")
+	}
+	return nil
+}

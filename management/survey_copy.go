@@ -1,0 +1,142 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/survey"
+)
+
+// A SurveyCopy says to which projects a survey is copied.
+type SurveyCopy struct {
+	Projects Optional[json.RawMessage] `json:"target_team_ids"`
+}
+
+// SurveyCopies are the surveys that CopySurvey has made.
+type SurveyCopies struct {
+	Surveys []CopiedSurvey `json:"created_surveys"`
+	Count   int            `json:"count"`
+}
+
+// A CopiedSurvey is a survey in another project, or a second one in its own.
+type CopiedSurvey struct {
+	Project int64     `json:"team_id"`
+	ID      uuid.UUID `json:"survey_id"`
+	Name    string    `json:"name"`
+}
+
+// mostCopies is how many projects one request may name.
+const mostCopies = 100
+
+// projects returns the IDs of the projects, each once.
+func (q *SurveyCopy) projects() ([]int64, error) {
+	const attr = "target_team_ids"
+	if !q.Projects.Set {
+		return nil, invalid(attr, "required", "This field is required.")
+	}
+	if err := notNull(attr, &q.Projects); err != nil {
+		return nil, err
+	}
+	ids, err := list[int64](attr, q.Projects)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 || len(ids) > mostCopies {
+		return nil, invalid(attr, "invalid_input", "Ensure this field has from 1 to %d elements.", mostCopies)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// CopySurvey makes a draft like a survey in each of some projects, or in none if
+// one of them cannot be used (management.md §9.11). What belongs to the project or
+// to the time of the survey is left behind: flags and insight, dates, sampling,
+// whether it is archived, responses. Where the name is taken the copy is called so.
+func (s *Service) CopySurvey(ctx context.Context, p *Principal, ref, id string, q SurveyCopy) (*SurveyCopies, error) {
+	var out *SurveyCopies
+	err := s.store.Atomic(ctx, func(store Store) error {
+		out = &SurveyCopies{Surveys: []CopiedSurvey{}}
+		within := *s
+		within.store = store
+		a, err := within.Access(ctx, p, ref, "survey:write")
+		if err != nil {
+			return err
+		}
+		original, err := surveyByRef(ctx, store, a.Project.ID, id)
+		if err != nil {
+			return err
+		}
+		projects, err := q.projects()
+		if err != nil {
+			return err
+		}
+		for _, project := range projects {
+			v, err := within.copySurvey(ctx, p, original, project)
+			if err != nil {
+				return err
+			}
+			out.Surveys = append(out.Surveys, CopiedSurvey{v.Project, v.ID, v.Name})
+		}
+		out.Count = len(out.Surveys)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Surveys {
+		s.c.OnChange(ctx, out.Surveys[i].Project)
+	}
+	return out, nil
+}
+
+// copySurvey makes one copy, in the transaction of the Service. A project that may
+// not be used is not told from one that does not exist.
+func (s *Service) copySurvey(ctx context.Context, p *Principal, original *Survey, project int64) (*Survey, error) {
+	ref := strconv.FormatInt(project, 10)
+	a, err := s.Access(ctx, p, ref, "survey:write")
+	if _, refused := errors.AsType[*Error](err); refused {
+		return nil, missingObject("target_team_ids", ref)
+	}
+	if err != nil {
+		return nil, err
+	}
+	others, err := s.store.Surveys(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	v, o := s.newSurvey(p, a.Project), original
+	v.Name, v.Description, v.Type, v.Schedule = freeName(o.Name, others), o.Description, o.Type, o.Schedule
+	v.Questions, v.Conditions, v.Appearance = o.Questions, survey.WithoutLinkedVariant(o.Conditions), o.Appearance
+	v.BaseLanguage, v.Translations, v.FormContent = o.BaseLanguage, o.Translations, o.FormContent
+	v.ResponsesLimit, v.IterationCount, v.IterationDays = o.ResponsesLimit, o.IterationCount, o.IterationDays
+	v.PartialResponses, v.IframeEmbedding = o.PartialResponses, o.IframeEmbedding
+	iterate(v, v, s.now())
+	if _, err := s.syncSurveyFlags(ctx, s.store, v, nil); err != nil {
+		return nil, err
+	}
+	return v, s.addSurvey(ctx, s.store, p, v)
+}
+
+// freeName returns a name that none of the surveys has.
+func freeName(name string, others []Survey) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(others, func(v Survey) bool { return v.Name == name })
+	}
+	free := name
+	for n := 1; taken(free); n++ {
+		suffix := " (copy)"
+		if n > 1 {
+			suffix = fmt.Sprintf(" (copy %d)", n)
+		}
+		runes := []rune(name)
+		free = strings.TrimSpace(string(runes[:min(len(runes), mostSurveyName-len(suffix))])) + suffix
+	}
+	return free
+}
