@@ -16,11 +16,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
 )
 
 // withData is for newWorld: what is captured into its store is known.
-func withData(c *management.Config) { c.Data = c.Store.(*memstore.Store) }
 
 func refOf(p *management.Project) string { return strconv.FormatInt(p.ID, 10) }
 
@@ -82,7 +80,7 @@ func (w *world) storedFlag(id *int64) *management.FeatureFlag {
 }
 
 // flag stores an ordinary flag.
-func (w *world) flag(p *management.Project, key, filters string) *management.FeatureFlag {
+func (w *world) putFlag(p *management.Project, key, filters string) *management.FeatureFlag {
 	w.t.Helper()
 	f := &management.FeatureFlag{
 		Project: p.ID, Key: key, Filters: json.RawMessage(filters), Active: true, Version: 1, Runtime: "all", Bucketing: "distinct_id",
@@ -210,7 +208,7 @@ func TestListSurveys(t *testing.T) {
 // A page of many surveys shows the same as each survey by itself.
 func TestListSurveysShowsFlags(t *testing.T) {
 	w := newWorld(t)
-	linked := w.flag(w.web, "linked", everyone)
+	linked := w.putFlag(w.web, "linked", everyone)
 	for i := range 8 {
 		w.survey(fmt.Sprintf(`{"name":"S%d","linked_flag_id":%d,"targeting_flag_filters":%s}`, i, linked.ID, byPlan))
 	}
@@ -294,7 +292,7 @@ func TestLaunchAndStop(t *testing.T) {
 // its responses, but not with flags that people have made.
 func TestDeleteSurvey(t *testing.T) {
 	w := newWorld(t)
-	linked, ordinary := w.flag(w.web, "linked", everyone), w.flag(w.web, "ordinary", byPlan)
+	linked, ordinary := w.putFlag(w.web, "linked", everyone), w.putFlag(w.web, "ordinary", byPlan)
 	kept := w.survey(`{"targeting_flag_filters":` + byPlan + `}`)
 	before := w.surveyState()
 	for _, targeting := range []string{`"targeting_flag_filters":` + byPlan, fmt.Sprintf(`"targeting_flag_id":%d`, ordinary.ID)} {
@@ -348,8 +346,10 @@ func TestSurveysOfOtherProjects(t *testing.T) {
 func (w *world) callsOfSurveys(u *management.User, ref, id, response string) map[string]func() error {
 	ctx, p := w.t.Context(), w.as(u)
 	return map[string]func() error{
-		"Survey":       func() error { return second(w.Survey(ctx, p, ref, id)) },
-		"UpdateSurvey": func() error { return second(w.UpdateSurvey(ctx, p, ref, id, management.SurveyPatch{Name: management.Of("x")})) },
+		"Survey": func() error { return second(w.Survey(ctx, p, ref, id)) },
+		"UpdateSurvey": func() error {
+			return second(w.UpdateSurvey(ctx, p, ref, id, management.SurveyPatch{Name: management.Of("x")}))
+		},
 		"LaunchSurvey": func() error { return second(w.LaunchSurvey(ctx, p, ref, id)) },
 		"StopSurvey":   func() error { return second(w.StopSurvey(ctx, p, ref, id)) },
 		"DeleteSurvey": func() error { return w.DeleteSurvey(ctx, p, ref, id) },
