@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,9 +17,14 @@ var flagRoutes = []route{
 	projectRoute("/feature_flags/matching_ids", methods{get: matchingFlags}),
 	projectRoute("/feature_flags/bulk_keys", methods{post: askIn((*service).FlagKeys)}),
 	projectRoute("/feature_flags/bulk_delete", methods{post: askIn((*service).DeleteFlags)}),
+	projectRoute("/feature_flags/preview", methods{post: askIn((*service).PreviewFlag)}),
+	projectRoute("/feature_flags/user_blast_radius", methods{post: askIn((*service).BlastRadius)}),
+	projectRoute("/feature_flags/evaluation_reasons", methods{get: evaluationReasons}),
+	projectRoute("/feature_flags/my_flags", methods{get: myFlags}),
 	projectRoute("/feature_flags/{id}", methods{get: readOf((*service).Flag), patch: updateFlag}),
 	projectRoute("/feature_flags/{id}/activity", methods{get: listActivity("FeatureFlag")}),
 	projectRoute("/feature_flags/{id}/status", methods{get: readOf((*service).FlagStatus)}),
+	projectRoute("/feature_flags/{id}/explain", methods{post: explainFlag}),
 	projectRoute("/feature_flags/{id}/enable", methods{post: actOnFlag(management.EnableFlag)}),
 	projectRoute("/feature_flags/{id}/disable", methods{post: actOnFlag(management.DisableFlag)}),
 	projectRoute("/feature_flags/{id}/archive", methods{post: actOnFlag(management.ArchiveFlag)}),
@@ -66,4 +72,22 @@ func actOnFlag(action management.FlagAction) operation {
 		v, err := a.service().ActOnFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), action)
 		return a.answer(http.StatusOK, v, err)
 	}
+}
+
+// explainFlag tells how a flag comes to its value for the subject of a body, which
+// is one of POST /flags.
+func explainFlag(a *apiRequest) error {
+	document := bytes.Clone(a.document) // its memory is that of the next request
+	v, err := a.service().ExplainFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), document)
+	return a.answer(http.StatusOK, v, err)
+}
+
+func evaluationReasons(a *apiRequest) error {
+	v, err := a.service().EvaluationReasons(a.context(), a.principal, a.segment("project"), a.param("distinct_id"), a.param("groups"))
+	return a.answer(http.StatusOK, v, err)
+}
+
+func myFlags(a *apiRequest) error {
+	v, err := a.service().MyFlags(a.context(), a.principal, a.segment("project"), a.param("groups"))
+	return a.answer(http.StatusOK, v, err)
 }

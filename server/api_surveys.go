@@ -22,6 +22,7 @@ var surveyRoutes = []route{
 	}),
 	projectRoute("/surveys/{id}/activity", methods{get: listActivity("Survey")}),
 	projectRoute("/surveys/{id}/archived-response-uuids", methods{get: readOf((*service).ArchivedResponses)}),
+	projectRoute("/surveys/{id}/duplicate_to_projects", methods{post: copySurvey}),
 	projectRoute("/surveys/{id}/launch", methods{post: readOf((*service).LaunchSurvey)}),
 	projectRoute("/surveys/{id}/stop", methods{post: readOf((*service).StopSurvey)}),
 	projectRoute("/surveys/{id}/stats", methods{get: surveyStats}),
@@ -149,3 +150,7 @@ var summarizeResponses = changeWith(http.StatusOK, func(a *apiRequest, refresh m
 })
 
 var surveyHeadline = changeOf((*service).SurveyHeadline)
+
+var copySurvey = changeWith(http.StatusCreated, func(a *apiRequest, q management.SurveyCopy) (*management.SurveyCopies, error) {
+	return a.service().CopySurvey(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
+})
