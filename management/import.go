@@ -105,6 +105,18 @@ type importedFlag struct {
 	Tags        []string `json:"tags"`
 	OldContexts []string `json:"evaluation_tags"`
 	Remotely    bool     `json:"evaluate_remotely"`
+
+	HasExperiment *bool             `json:"has_experiment"`
+	ExperimentSet []json.RawMessage `json:"experiment_set"` // of the management API
+}
+
+// experiment reports whether a flag belongs to an experiment. Definitions say so if
+// it does not (evaluation.md §1.2).
+func (f *importedFlag) experiment() bool {
+	if f.HasExperiment != nil {
+		return *f.HasExperiment
+	}
+	return f.ExperimentSet == nil || len(f.ExperimentSet) > 0
 }
 
 type importedCohort struct {
@@ -383,7 +395,7 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.
 		Tags: Of(mustJSON(append([]string{}, f.Tags...))), RemoteConfig: Of(f.RemoteConfig),
 	}
 	made := i.s.newFlag(nil, i.project)
-	made.HasExperiment, made.BucketingHash = f.HasExperiment, ""
+	made.HasExperiment, made.BucketingHash = f.experiment(), ""
 	if f.Version > 0 {
 		made.Version = f.Version
 	}
