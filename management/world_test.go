@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"regexp"
 	"runtime"
@@ -562,4 +563,15 @@ func (s *calledStore) Flags(ctx context.Context, project int64) ([]management.Fe
 		list[i].LastCalled = s.at
 	}
 	return list, err
+}
+
+// A countingData calls a function before it iterates over all persons.
+type countingData struct {
+	management.DataStore
+	before func()
+}
+
+func (d *countingData) AllPersons(ctx context.Context, project int64) iter.Seq2[management.Person, error] {
+	d.before()
+	return d.DataStore.AllPersons(ctx, project)
 }
