@@ -45,6 +45,7 @@ type apiServer struct {
 	store   *memstore.Store
 	service *management.Service
 	mail    *outbox
+	keys    int // that were made
 }
 
 // An apiSetup changes how an apiServer is made.

@@ -1,4 +1,26 @@
 package server
 
+import "slices"
+
 // BudgetLeft returns how much memory for bodies no request has.
 func (s *Server) BudgetLeft() int64 { return s.budget.left.Load() }
+
+// Paths returns the patterns of all paths that the server answers.
+func (s *Server) Paths() []string {
+	var list []string
+	for _, rt := range s.routes() {
+		list = slices.Concat(list, []string{rt.path}, rt.aliases)
+	}
+	return list
+}
+
+// What reads what clients send.
+var (
+	HasETag   = hasETag
+	ValuesOf  = valuesOf
+	IDsOfCSV  = idsOfCSV
+	IDsOfJSON = idsOfJSON
+)
+
+// MostElement is how many bytes an element of an upload may have.
+const MostElement = mostElement
