@@ -24,11 +24,11 @@
 //
 // A [DB] is also a [management.Store]: users with what is theirs, organizations,
 // projects with their flags, cohorts, early access features and surveys, and the
-// activity log. All changes of these take turns, those that
-// [DB.Atomic] makes together and single ones; on PostgreSQL by an advisory lock,
-// which is not that of events. So nothing that a transaction has read changes
-// before it ends. A call that fails within a transaction changes nothing, and the
-// transaction can go on. Accounts are not cached.
+// activity log. All changes of these take turns, those that [DB.Atomic] makes
+// together and single ones; on PostgreSQL by an advisory lock, which is not that
+// of events. So nothing that a transaction has read changes before it ends. A
+// call that fails within a transaction changes nothing, and the transaction can
+// go on. Accounts are not cached.
 //
 // On PostgreSQL events are stored while accounts change; only the first event of
 // a project, and of a group type, waits for a transaction that changes that

@@ -58,10 +58,11 @@ func valuesOf(fields []field) []any {
 // list returns the rows that the end of a SELECT chooses.
 func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ...any) ([]T, error) {
 	var list []T
+	var row T
+	values := valuesOf(tab.fields(&a.db.d, &row)) // scanning replaces all, and changes nothing that they point to
 	err := a.read(ctx, "SELECT "+tab.columns+" FROM "+tab.name+" "+tail, args, func(r *sql.Rows) error {
-		var v T
-		err := r.Scan(valuesOf(tab.fields(&a.db.d, &v))...)
-		list = append(list, v)
+		err := r.Scan(values...)
+		list = append(list, row)
 		return err
 	})
 	if err != nil {
