@@ -173,3 +173,35 @@ func TestCallsPassTransactions(t *testing.T) {
 		t.Errorf("Flag = %+v, %v; want its last call at %v", got, err, later.Time)
 	}
 }
+
+// TestCallsCostNoStatement checks that a process does not store again what it
+// knows to be stored.
+func TestCallsCostNoStatement(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		db := d.open(t)
+		created, err := management.Bootstrap(t.Context(), db, management.First{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := management.FeatureFlag{Project: created.Project.ID, Key: "beta", Created: now, Updated: now}
+		if err := db.CreateFlag(t.Context(), &f); err != nil {
+			t.Fatal(err)
+		}
+		call := func(after time.Duration, stored bool) {
+			t.Helper()
+			e := event("$feature_flag_called", "u", `{"$feature_flag":"beta"}`)
+			e.Time = now.Add(after)
+			e.Received = e.Time
+			write(t, db, e)
+			if n := d.count(t, "SELECT count(last_called_at) FROM feature_flag"); (n == 1) != stored {
+				t.Errorf("the call after %v is stored: %v, want %v", after, n == 1, stored)
+			}
+			d.exec(t, "UPDATE feature_flag SET last_called_at = NULL")
+		}
+		call(0, true)
+		call(time.Minute, false)
+		call(management.LastCalledStep, false)
+		call(management.LastCalledStep+time.Microsecond, true)
+		call(2*management.LastCalledStep, false)
+	})
+}
