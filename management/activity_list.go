@@ -58,7 +58,7 @@ type ActivityChange struct {
 
 // ListActivity returns a page of the activity log of a project, newest first. It
 // needs scope activity_log:read. The error is ErrNotFound for pages behind the
-// last; the first exists always.
+// last, of which a project has one at least, and for things that never were.
 func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q ActivityQuery) (*Page[ActivityView], error) {
 	a, err := s.Access(ctx, p, ref, "activity_log:read")
 	if err != nil {
@@ -77,7 +77,10 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 && q.Page > 1 {
+	switch {
+	case total == 0 && q.ItemID != "":
+		return nil, errNotFound // what ever was has an entry
+	case len(list) == 0 && q.Page > 1:
 		return nil, notFound("Invalid page.")
 	}
 	views, err := s.activityViews(ctx, list)
