@@ -2,6 +2,7 @@ package management_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -49,9 +50,7 @@ func TestFlagConflicts(t *testing.T) {
 				ours = strings.Replace(original, `"tags":["t"]`, `"tags":["ours"]`, 1)
 			}
 			body := map[string]json.RawMessage{"version": json.RawMessage("1"), "original_flag": json.RawMessage(original)}
-			for name, value := range decode[map[string]json.RawMessage](t, ours) {
-				body[name] = value
-			}
+			maps.Copy(body, decode[map[string]json.RawMessage](t, ours))
 			before := w.state()
 			_, err := w.changeFlag(id, encode(t, body))
 			checkFault(t, "UpdateFlag("+ours+")", err, tt.want)

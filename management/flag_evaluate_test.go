@@ -277,23 +277,35 @@ func TestPreviewFlag(t *testing.T) {
 	const variants = `"multivariate":{"variants":[{"key":"test","rollout_percentage":100}]}`
 	none := `"other_flags":[]`
 	for _, tt := range []struct{ name, body, want string }{
-		{"a new flag", `{"key":"new","filters":` + everybody + `}`,
-			`{"subjects":10,"changed":10,"transitions":[{"from":false,"to":true,"count":10}],` + changes("u9 u8 u7 u6 u5 u4 u3 u2 u1 u0", false, true) + `,` + none + `}`},
-		{"a new flag with variants", `{"key":"new","limit":2,"filters":{"groups":[{}],` + variants + `}}`,
-			`{"subjects":2,"changed":2,"transitions":[{"from":false,"to":"test","count":2}],` + changes("u9 u8", false, "test") + `,` + none + `}`},
-		{"a new flag for a cohort", `{"key":"new","filters":` + inCohort(pros) + `}`,
-			`{"subjects":10,"changed":5,"transitions":[{"from":false,"to":true,"count":5}],` + changes("u8 u6 u4 u2 u0", false, true) + `,` + none + `}`},
-		{"a new flag for a list", `{"key":"new","filters":` + inCohort(list) + `}`,
-			`{"subjects":10,"changed":3,"transitions":[{"from":false,"to":true,"count":3}],` + changes("u3 u2 u1", false, true) + `,` + none + `}`},
+		{
+			"a new flag", `{"key":"new","filters":` + everybody + `}`,
+			`{"subjects":10,"changed":10,"transitions":[{"from":false,"to":true,"count":10}],` + changes("u9 u8 u7 u6 u5 u4 u3 u2 u1 u0", false, true) + `,` + none + `}`,
+		},
+		{
+			"a new flag with variants", `{"key":"new","limit":2,"filters":{"groups":[{}],` + variants + `}}`,
+			`{"subjects":2,"changed":2,"transitions":[{"from":false,"to":"test","count":2}],` + changes("u9 u8", false, "test") + `,` + none + `}`,
+		},
+		{
+			"a new flag for a cohort", `{"key":"new","filters":` + inCohort(pros) + `}`,
+			`{"subjects":10,"changed":5,"transitions":[{"from":false,"to":true,"count":5}],` + changes("u8 u6 u4 u2 u0", false, true) + `,` + none + `}`,
+		},
+		{
+			"a new flag for a list", `{"key":"new","filters":` + inCohort(list) + `}`,
+			`{"subjects":10,"changed":3,"transitions":[{"from":false,"to":true,"count":3}],` + changes("u3 u2 u1", false, true) + `,` + none + `}`,
+		},
 		{"a new flag that is off", `{"key":"new","active":false,"filters":` + everybody + `}`, `{"subjects":10,"changed":0,"transitions":[],"changes":[],` + none + `}`},
 		{"nothing", `{"id":1}`, `{"subjects":10,"changed":0,"transitions":[],"changes":[],` + none + `}`},
 		{"another name", `{"id":1,"name":"N","key":"renamed","limit":null}`, `{"subjects":10,"changed":0,"transitions":[],"changes":[],` + none + `}`},
-		{"fewer", `{"id":4,"filters":` + when("plan", "free") + `,"limit":3}`,
-			`{"subjects":3,"changed":1,"transitions":[{"from":true,"to":false,"count":1}],` + changes("u8", true, false) + `,` + none + `}`},
-		{"others, and who depends on it", `{"id":1,"filters":` + when("plan", "free") + `,"limit":3}`,
+		{
+			"fewer", `{"id":4,"filters":` + when("plan", "free") + `,"limit":3}`,
+			`{"subjects":3,"changed":1,"transitions":[{"from":true,"to":false,"count":1}],` + changes("u8", true, false) + `,` + none + `}`,
+		},
+		{
+			"others, and who depends on it", `{"id":1,"filters":` + when("plan", "free") + `,"limit":3}`,
 			`{"subjects":3,"changed":3,"transitions":[{"from":false,"to":true,"count":2},{"from":true,"to":false,"count":1}],` +
 				`"changes":[{"distinct_id":"u9","from":false,"to":true},{"distinct_id":"u8","from":true,"to":false},{"distinct_id":"u7","from":false,"to":true}],` +
-				`"other_flags":[{"key":"user","changed":3},{"key":"users-user","changed":3}]}`},
+				`"other_flags":[{"key":"user","changed":3},{"key":"users-user","changed":3}]}`,
+		},
 		{"off", `{"id":4,"active":false,"limit":1}`, `{"subjects":1,"changed":1,"transitions":[{"from":true,"to":false,"count":1}],` + changes("u9", true, false) + `,` + none + `}`},
 		{"deleted", `{"id":4,"deleted":true,"limit":1}`, `{"subjects":1,"changed":1,"transitions":[{"from":true,"to":false,"count":1}],` + changes("u9", true, false) + `,` + none + `}`},
 		{"variants", `{"id":4,"filters":{` + variants + `},"limit":1}`, `{"subjects":1,"changed":1,"transitions":[{"from":true,"to":"test","count":1}],` + changes("u9", true, "test") + `,` + none + `}`},

@@ -3,6 +3,7 @@ package management_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -115,15 +116,15 @@ func TestFlagAccepts(t *testing.T) {
 		{"remote configuration, null", `{"is_remote_configuration":null}`, "is_remote_configuration", `false`},
 		{"what is deprecated or somebody else's", `{"rollout_percentage":7,"analytics_dashboards":[1],"_create_in_folder":"x","id":99,"version":7,"status":"STALE"}`, "version", `1`},
 		{"creation context", `{"creation_context":"surveys"}`, "key", `"k"`},
-		{"filters in their normal form", `{"filters":{"groups":[{"variant":null,"properties":[{"value":5,"type":"person","operator":"min","key":"age"}]}],"x":1}}`, "filters",
-			`{"groups":[{"properties":[{"key":"age","value":5,"operator":"gte","type":"person"}]}]}`},
+		{
+			"filters in their normal form", `{"filters":{"groups":[{"variant":null,"properties":[{"value":5,"type":"person","operator":"min","key":"age"}]}],"x":1}}`, "filters",
+			`{"groups":[{"properties":[{"key":"age","value":5,"operator":"gte","type":"person"}]}]}`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			body := decode[map[string]json.RawMessage](t, `{"key":"k","filters":`+everybody+`}`)
-			for name, value := range decode[map[string]json.RawMessage](t, tt.body) {
-				body[name] = value
-			}
+			maps.Copy(body, decode[map[string]json.RawMessage](t, tt.body))
 			id := w.flag(w.web, encode(t, body))
 			v := w.seeFlag(id)
 			if got := decode[map[string]json.RawMessage](t, encode(t, v))[tt.field]; string(got) != tt.want {
@@ -208,9 +209,7 @@ func TestFlagRefuses(t *testing.T) {
 			_, err := w.changeFlag(id, tt.body)
 			checkFault(t, "UpdateFlag("+tt.body+")", err, tt.want)
 			body := decode[map[string]json.RawMessage](t, `{"key":"other","filters":`+everybody+`}`)
-			for name, value := range decode[map[string]json.RawMessage](t, tt.body) {
-				body[name] = value
-			}
+			maps.Copy(body, decode[map[string]json.RawMessage](t, tt.body))
 			_, err = w.CreateFlag(t.Context(), w.as(w.ada), ref(w.web), decode[management.FlagPatch](t, encode(t, body)))
 			checkFault(t, "CreateFlag("+tt.body+")", err, tt.want)
 			w.checkUnchanged(tt.name, before)

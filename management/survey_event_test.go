@@ -75,32 +75,46 @@ func TestSurveyEventOf(t *testing.T) {
 		{"null", "survey sent", `"$survey_submission_id":null`, sent(ownUUID, nil, nil)},
 		{"empty after all", "survey sent", `"$survey_submission_id":"` + other.String() + `","$survey_submission_id":""`, sent(ownUUID, nil, nil)},
 
-		{"answers by ID", "survey sent", `"$survey_response_a-b":"x","$survey_response_c":["x","y",1],"$survey_response_d":7.50`,
-			sent(ownUUID, answers{"a-b": json.RawMessage(`"x"`), "c": json.RawMessage(`["x","y",1]`), "d": json.RawMessage(`7.50`)}, nil)},
-		{"answers by index", "survey sent", `"$survey_response":"first","$survey_response_1":"second"`,
-			sent(ownUUID, answers{"0": json.RawMessage(`"first"`), "1": json.RawMessage(`"second"`)}, nil)},
-		{"the last of two", "survey sent", `"$survey_response_a":"x","$survey_response_a":"y","$survey_response_a":""`,
-			sent(ownUUID, answers{"a": json.RawMessage(`"y"`)}, nil)},
-		{"empty answers", "survey sent", `"$survey_response_a":null,"$survey_response_b":"","$survey_response_c":[],"$survey_response_d":[""],"$survey_response_":"x"`,
-			sent(ownUUID, nil, nil)},
-		{"answers of other types", "survey sent", `"$survey_response_a":true,"$survey_response_b":{"a":1},"$survey_response_c":[null, {"a":1}, "x" , "", ["y"], false]`,
-			sent(ownUUID, answers{"c": json.RawMessage(`["x"]`)}, nil)},
+		{
+			"answers by ID", "survey sent", `"$survey_response_a-b":"x","$survey_response_c":["x","y",1],"$survey_response_d":7.50`,
+			sent(ownUUID, answers{"a-b": json.RawMessage(`"x"`), "c": json.RawMessage(`["x","y",1]`), "d": json.RawMessage(`7.50`)}, nil),
+		},
+		{
+			"answers by index", "survey sent", `"$survey_response":"first","$survey_response_1":"second"`,
+			sent(ownUUID, answers{"0": json.RawMessage(`"first"`), "1": json.RawMessage(`"second"`)}, nil),
+		},
+		{
+			"the last of two", "survey sent", `"$survey_response_a":"x","$survey_response_a":"y","$survey_response_a":""`,
+			sent(ownUUID, answers{"a": json.RawMessage(`"y"`)}, nil),
+		},
+		{
+			"empty answers", "survey sent", `"$survey_response_a":null,"$survey_response_b":"","$survey_response_c":[],"$survey_response_d":[""],"$survey_response_":"x"`,
+			sent(ownUUID, nil, nil),
+		},
+		{
+			"answers of other types", "survey sent", `"$survey_response_a":true,"$survey_response_b":{"a":1},"$survey_response_c":[null, {"a":1}, "x" , "", ["y"], false]`,
+			sent(ownUUID, answers{"c": json.RawMessage(`["x"]`)}, nil),
+		},
 		{"other properties are none", "survey sent", `"$survey_responses":"x","$survey_questions":[{"response":"x"}],"survey_response":"x"`, sent(ownUUID, nil, nil)},
 		{"escapes", "survey sent", `"$survey_\u0072esponse_\u00fc":"\u00fc\u0000"`, sent(ownUUID, answers{"ü": json.RawMessage(`"\u00fc\u0000"`)}, nil)},
 		{"a long text", "survey sent", `"$survey_response_a":"` + long + `"`, sent(ownUUID, answers{"a": json.RawMessage(`"` + long[:8192] + `"`)}, nil)},
 		{"a long text after ASCII", "survey sent", `"$survey_response_a":"x` + long + `"`, sent(ownUUID, answers{"a": json.RawMessage(`"x` + long[:8190] + `"`)}, nil)},
 		{"a long number", "survey sent", `"$survey_response_a":` + strings.Repeat("1", 9000), sent(ownUUID, nil, nil)},
-		{"a long list", "survey sent", `"$survey_response_a":["` + long + `"` + many.String() + `,"the last of them"]`,
+		{
+			"a long list", "survey sent", `"$survey_response_a":["` + long + `"` + many.String() + `,"the last of them"]`,
 			// The first is too long for a list. Each of the others takes 101 bytes.
-			sent(ownUUID, answers{"a": json.RawMessage(`[` + many.String()[1:81*101] + `]`)}, nil)},
+			sent(ownUUID, answers{"a": json.RawMessage(`[` + many.String()[1:81*101] + `]`)}, nil),
+		},
 		{"a long ID", "survey sent", `"$survey_response_` + strings.Repeat("x", 201) + `":"x"`, sent(ownUUID, nil, nil)},
 
-		{"extra", "survey sent", `"$session_id":"s","$browser":"Safari","$os":"iOS","$device_type":"Mobile","$current_url":"https://shop.example",` +
-			`"$geoip_country_code":"CH","$geoip_country_name":"Switzerland","$geoip_city_name":"Zürich","$survey_iteration":2,"$survey_completed":false,"$lib":"web"`,
+		{
+			"extra", "survey sent", `"$session_id":"s","$browser":"Safari","$os":"iOS","$device_type":"Mobile","$current_url":"https://shop.example",` +
+				`"$geoip_country_code":"CH","$geoip_country_name":"Switzerland","$geoip_city_name":"Zürich","$survey_iteration":2,"$survey_completed":false,"$lib":"web"`,
 			sent(ownUUID, nil, extra{
 				"$session_id": "s", "$browser": "Safari", "$os": "iOS", "$device_type": "Mobile", "$current_url": "https://shop.example",
 				"$geoip_country_code": "CH", "$geoip_country_name": "Switzerland", "$geoip_city_name": "Zürich", "$survey_iteration": "2", "$survey_completed": "false",
-			})},
+			}),
+		},
 		{"empty extra", "survey sent", `"$session_id":"","$browser":null,"$os":["x"],"$device_type":{}`, sent(ownUUID, nil, nil)},
 		{"long extra", "survey sent", `"$current_url":"x` + long + `"`, sent(ownUUID, nil, extra{"$current_url": "x" + long[:998]})},
 	} {

@@ -46,7 +46,9 @@ func TestUpdate(t *testing.T) {
 func TestUpdateAtRandom(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
-	name := func() string { return strings.Repeat(string(rune('a'+rng.IntN(8))), rng.IntN(3)) + "\"é"[:rng.IntN(2)] }
+	name := func() string {
+		return strings.Repeat(string(rune('a'+rng.IntN(8))), rng.IntN(3)) + "\"é"[:rng.IntN(2)]
+	}
 	properties, want := json.RawMessage("{}"), map[string]any{}
 	for step := range 2000 {
 		set, unset := make(map[string]json.RawMessage), []string(nil)
