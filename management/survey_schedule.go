@@ -75,6 +75,10 @@ func (s *Service) keepSurveys(ctx context.Context) {
 		timer := time.NewTimer(time.Until(next))
 		select {
 		case <-timer.C:
+			select {
+			case <-s.answered: // what has happened before is seen now
+			default:
+			}
 			if err := s.leadSurveys(ctx); err != nil && ctx.Err() == nil {
 				s.c.Log.ErrorContext(ctx, "the schedule of surveys is behind", "error", err)
 			}

@@ -162,10 +162,11 @@ func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activ
 	return view, s.rescheduled(err)
 }
 
-// saveSurvey stores and logs a survey that has changed, and reports whether it has.
+// saveSurvey stores and logs a survey if it, or more that is to be logged, has
+// changed, and reports whether that is so.
 func (s *Service) saveSurvey(ctx context.Context, store Store, p *Principal, before, v *Survey, activity string, more []fieldChange) (bool, error) {
 	was, is := mustJSON(surveyRecordOf(before)), mustJSON(surveyRecordOf(v))
-	if bytes.Equal(was, is) {
+	if bytes.Equal(was, is) && len(more) == 0 {
 		return false, nil
 	}
 	v.Updated = s.now()
