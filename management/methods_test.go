@@ -67,7 +67,7 @@ func methods() []method {
 		c.ada.PendingEmail = "ada@elsewhere.example.com"
 		c.put(c.ada)
 	}
-	return append(managedMethods(), []method{
+	return append(append(managedMethods(), surveyMethods()...), []method{
 		{
 			name: "ListUsers", scope: "user:read", kind: ofUser,
 			call: func(c *callable) error { return second(c.ListUsers(c.ctx, c.p, management.UserQuery{}, 10, 0)) },

@@ -85,7 +85,7 @@ func rollout(percentage float64) string {
 // not archived, whatever way that comes about.
 func TestSurveyFlagsActive(t *testing.T) {
 	w := newWorld(t)
-	ordinary := w.flag(w.web, "ordinary", byPlan)
+	ordinary := w.storeFlag(w.web, "ordinary", byPlan)
 	other := w.survey(fmt.Sprintf(`{"targeting_flag_id":%d}`, ordinary.ID))
 	id := w.survey(`{"targeting_flag_filters":` + byPlan + `,` + sampling + `}`).ID
 	for _, step := range []struct {
@@ -178,13 +178,13 @@ func TestSurveyTargeting(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
-			gone := w.flag(w.web, "gone", byPlan)
+			gone := w.storeFlag(w.web, "gone", byPlan)
 			gone.Deleted = true
 			w.ok(w.store.UpdateFlag(t.Context(), gone))
 			others := w.survey(`{"targeting_flag_filters":` + byPlan + `}`)
-			first, second := w.flag(w.web, "ordinary", byPlan), w.flag(w.web, "second", byPlan)
+			first, second := w.storeFlag(w.web, "ordinary", byPlan), w.storeFlag(w.web, "second", byPlan)
 			ids := map[string]int64{
-				"ORDINARY": first.ID, "SECOND": second.ID, "FOREIGN": w.flag(w.app, foreign, byPlan).ID, "GONE": gone.ID,
+				"ORDINARY": first.ID, "SECOND": second.ID, "FOREIGN": w.storeFlag(w.app, foreign, byPlan).ID, "GONE": gone.ID,
 				"OTHERS": others.TargetingFlag.ID, "INTERNAL": others.InternalTargetingFlag.ID,
 			}
 			fill := func(s string) string {

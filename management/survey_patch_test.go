@@ -230,7 +230,7 @@ func TestSurveyFieldsRequired(t *testing.T) {
 // What was read can be sent back, also while a cycle of sampling goes on.
 func TestSurveySentBack(t *testing.T) {
 	w := newWorld(t)
-	linked := w.putFlag(w.web, "linked", abTest)
+	linked := w.storeFlag(w.web, "linked", abTest)
 	view := w.survey(fmt.Sprintf(`{"linked_flag_id":%d,"conditions":{"linkedFlagVariant":"test","seenSurveyWaitPeriodInDays":3},"questions":[%s],`+
 		`"targeting_flag_filters":%s,"start_date":"2026-03-04T00:00:00Z","iteration_count":3,"iteration_frequency_days":7,"responses_limit":9,`+
 		`"response_sampling_start_date":"2026-03-04T00:00:00Z","response_sampling_interval":2,"response_sampling_limit":100,`+
@@ -251,8 +251,8 @@ func TestSurveySentBack(t *testing.T) {
 // management.md §9.4: the linked flag and its variant.
 func TestLinkedFlag(t *testing.T) {
 	w := newWorld(t)
-	plain, variants := w.putFlag(w.web, "plain", everyone), w.putFlag(w.web, "variants", abTest)
-	gone, foreign := w.putFlag(w.web, "gone", everyone), w.putFlag(w.app, "foreign", everyone)
+	plain, variants := w.storeFlag(w.web, "plain", everyone), w.storeFlag(w.web, "variants", abTest)
+	gone, foreign := w.storeFlag(w.web, "gone", everyone), w.storeFlag(w.app, "foreign", everyone)
 	gone.Deleted = true
 	w.ok(w.store.UpdateFlag(t.Context(), gone))
 	internal := w.survey(`{}`).InternalTargetingFlag.ID
@@ -293,7 +293,7 @@ func TestLinkedFlag(t *testing.T) {
 // management.md §9.4: what an external survey cannot have, with the field at fault.
 func TestExternalSurvey(t *testing.T) {
 	w := newWorld(t)
-	f := w.putFlag(w.web, "linked", everyone)
+	f := w.storeFlag(w.web, "linked", everyone)
 	for _, tt := range []struct{ body, want string }{
 		{`{}`, ""},
 		{`{"conditions":{},"appearance":{"surveyPopupDelaySeconds":0}}`, ""},
@@ -330,7 +330,7 @@ func TestLinkedInsight(t *testing.T) {
 	fails := false
 	w = newWorld(t, func(c *management.Config) {
 		c.InsightExists = func(ctx context.Context, project, insight int64) (bool, error) {
-			w.putFlag(w.app, fmt.Sprint("asked-", len(w.surveyState().Flags)), everyone) // waits for ever in a transaction
+			w.storeFlag(w.app, fmt.Sprint("asked-", len(w.surveyState().Flags)), everyone) // waits for ever in a transaction
 			if fails {
 				return false, errBroken
 			}
@@ -355,7 +355,7 @@ func TestLinkedInsight(t *testing.T) {
 // management.md §1.4: surveys whose targeting changes need feature_flag:write.
 func TestSurveyTargetingScopes(t *testing.T) {
 	w := newWorld(t)
-	f := w.putFlag(w.web, "ordinary", byPlan)
+	f := w.storeFlag(w.web, "ordinary", byPlan)
 	only := w.key(w.ada, scopes("survey:write"))
 	both := w.key(w.ada, scopes("survey:write", "feature_flag:write"))
 	for _, tt := range []struct {

@@ -80,7 +80,7 @@ func (w *world) storedFlag(id *int64) *management.FeatureFlag {
 }
 
 // flag stores an ordinary flag.
-func (w *world) putFlag(p *management.Project, key, filters string) *management.FeatureFlag {
+func (w *world) storeFlag(p *management.Project, key, filters string) *management.FeatureFlag {
 	w.t.Helper()
 	f := &management.FeatureFlag{
 		Project: p.ID, Key: key, Filters: json.RawMessage(filters), Active: true, Version: 1, Runtime: "all", Bucketing: "distinct_id",
@@ -208,7 +208,7 @@ func TestListSurveys(t *testing.T) {
 // A page of many surveys shows the same as each survey by itself.
 func TestListSurveysShowsFlags(t *testing.T) {
 	w := newWorld(t)
-	linked := w.putFlag(w.web, "linked", everyone)
+	linked := w.storeFlag(w.web, "linked", everyone)
 	for i := range 8 {
 		w.survey(fmt.Sprintf(`{"name":"S%d","linked_flag_id":%d,"targeting_flag_filters":%s}`, i, linked.ID, byPlan))
 	}
@@ -292,7 +292,7 @@ func TestLaunchAndStop(t *testing.T) {
 // its responses, but not with flags that people have made.
 func TestDeleteSurvey(t *testing.T) {
 	w := newWorld(t)
-	linked, ordinary := w.putFlag(w.web, "linked", everyone), w.putFlag(w.web, "ordinary", byPlan)
+	linked, ordinary := w.storeFlag(w.web, "linked", everyone), w.storeFlag(w.web, "ordinary", byPlan)
 	kept := w.survey(`{"targeting_flag_filters":` + byPlan + `}`)
 	before := w.surveyState()
 	for _, targeting := range []string{`"targeting_flag_filters":` + byPlan, fmt.Sprintf(`"targeting_flag_id":%d`, ordinary.ID)} {
