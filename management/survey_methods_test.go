@@ -27,7 +27,9 @@ func surveyMethods() []method {
 		answered(c)
 		c.ok(c.ArchiveResponse(c.t.Context(), c.as(c.ada), c.web, c.id, response))
 	}
-	patch := func(c *callable, body string) management.SurveyPatch { return decode[management.SurveyPatch](c.t, body) }
+	patch := func(c *callable, body string) management.SurveyPatch {
+		return decode[management.SurveyPatch](c.t, body)
+	}
 	return []method{
 		{
 			name: "ListSurveys", scope: "survey:read", kind: ofProject, first: draft,
@@ -89,7 +91,9 @@ func surveyMethods() []method {
 		},
 		{
 			name: "ProjectSurveyStats", scope: "survey:read", kind: ofProject, first: answered,
-			call: func(c *callable) error { return second(c.ProjectSurveyStats(c.ctx, c.p, c.web, management.StatsQuery{})) },
+			call: func(c *callable) error {
+				return second(c.ProjectSurveyStats(c.ctx, c.p, c.web, management.StatsQuery{}))
+			},
 		},
 		{
 			name: "CountSurveyResponses", scope: "survey:read", kind: ofProject, first: answered,
@@ -131,7 +135,9 @@ func surveyMethods() []method {
 		},
 		{
 			name: "SurveyHeadline", scope: "survey:read", kind: ofProject, first: answered,
-			call: func(c *callable) error { return second(c.SurveyHeadline(c.ctx, c.p, c.web, c.id, management.SummaryRefresh{})) },
+			call: func(c *callable) error {
+				return second(c.SurveyHeadline(c.ctx, c.p, c.web, c.id, management.SummaryRefresh{}))
+			},
 		},
 		{
 			name: "KeepSurveys", log: []string{"Survey updated by the system in nothing"},
@@ -143,7 +149,8 @@ func surveyMethods() []method {
 			call: func(c *callable) error { return c.KeepSurveys(c.ctx) },
 		},
 		{
-			name: "Sink",
+			name:  "Sink",
+			first: func(c *callable) { c.answer(uuid.New(), 1) }, // of which the project learns that it has events
 			call: func(c *callable) error {
 				e := captured(c.world.web, "survey shown", uuid.New(), "d", begin, `{}`)
 				return c.Sink(c.store).Write(c.ctx, []capture.Event{e})

@@ -18,8 +18,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// withData is for newWorld: what is captured into its store is known.
-
 func refOf(p *management.Project) string { return strconv.FormatInt(p.ID, 10) }
 
 // survey makes a survey of Web by a JSON document; a name and a type are added
@@ -79,7 +77,7 @@ func (w *world) storedFlag(id *int64) *management.FeatureFlag {
 	return f
 }
 
-// flag stores an ordinary flag.
+// storeFlag stores an ordinary flag as it is.
 func (w *world) storeFlag(p *management.Project, key, filters string) *management.FeatureFlag {
 	w.t.Helper()
 	f := &management.FeatureFlag{
@@ -106,18 +104,29 @@ type surveyState struct {
 
 func (w *world) surveyState() *surveyState {
 	w.t.Helper()
-	s := &surveyState{Archived: make(map[uuid.UUID][]uuid.UUID)}
+	s := new(surveyState)
 	for _, p := range []*management.Project{w.web, w.app, w.shop} {
 		s.Surveys = append(s.Surveys, must(w.store.Surveys(w.t.Context(), p.ID))(w.t)...)
 		s.Flags = append(s.Flags, must(w.store.Flags(w.t.Context(), p.ID))(w.t)...)
 	}
-	for i := range s.Surveys {
-		v := &s.Surveys[i]
+	s.Archived = w.archivedResponses(s.Surveys)
+	return s
+}
+
+// archivedResponses returns those of surveys that have any.
+func (w *world) archivedResponses(surveys []management.Survey) map[uuid.UUID][]uuid.UUID {
+	w.t.Helper()
+	var archived map[uuid.UUID][]uuid.UUID
+	for i := range surveys {
+		v := &surveys[i]
 		if list := must(w.store.ArchivedResponses(w.t.Context(), v.Project, v.ID))(w.t); len(list) > 0 {
-			s.Archived[v.ID] = list
+			if archived == nil {
+				archived = make(map[uuid.UUID][]uuid.UUID)
+			}
+			archived[v.ID] = list
 		}
 	}
-	return s
+	return archived
 }
 
 // checkSurveyGolden compares a text with a file; IDs and keys that differ from run
@@ -304,7 +313,9 @@ func TestDeleteSurvey(t *testing.T) {
 		err := w.DeleteSurvey(t.Context(), w.as(w.ada), refOf(w.web), v.ID.String())
 		checkFault(t, "DeleteSurvey again", err, "not found not_found")
 	}
-	before.Archived[kept.ID] = must(w.ArchivedResponses(t.Context(), w.as(w.ada), refOf(w.web), kept.ID.String()))(t)
+	before.Archived = map[uuid.UUID][]uuid.UUID{
+		kept.ID: must(w.ArchivedResponses(t.Context(), w.as(w.ada), refOf(w.web), kept.ID.String()))(t),
+	}
 	if diff := cmp.Diff(before, w.surveyState()); diff != "" || len(before.Archived[kept.ID]) != 2 {
 		t.Errorf("what is left (-want +got)\n%s", diff)
 	}

@@ -321,6 +321,7 @@ type state struct {
 	Cohorts       []management.Cohort
 	EarlyAccess   []management.EarlyAccessFeature
 	Surveys       []management.Survey
+	Archived      map[uuid.UUID][]uuid.UUID // responses by survey
 }
 
 // state returns what is stored.
@@ -361,6 +362,7 @@ func (w *world) state() *state {
 		s.EarlyAccess = append(s.EarlyAccess, must(w.store.EarlyAccessFeatures(ctx, p.ID))(w.t)...)
 		s.Surveys = append(s.Surveys, must(w.store.Surveys(ctx, p.ID))(w.t)...)
 	}
+	s.Archived = w.archivedResponses(s.Surveys)
 	return s
 }
 
