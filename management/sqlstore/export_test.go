@@ -26,6 +26,16 @@ func NewListener(listen func(ctx context.Context, channel string, heard func()) 
 	return &DB{d: Dialect{Postgres: true, Listen: listen, Fault: func(error) Fault { return Unavailable }}}
 }
 
+// BeginPurge does the first half of PurgeEvents, and returns the second.
+func (db *DB) BeginPurge(ctx context.Context) (end func() (bool, error), err error) {
+	s, err := db.currentSearch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, last, err := db.search(ctx, s)
+	return func() (bool, error) { return db.purgeFound(ctx, s, found, last) }, err
+}
+
 // A Cache is a cache of strings.
 type Cache struct{ c *cache[string, string] }
 
@@ -55,3 +65,9 @@ func (c Cache) Size() (entries int, bytes, counted int64) {
 	}
 	return entries, bytes, counted
 }
+
+// After is the end of what begins with a prefix.
+func After(prefix string) string { return after(prefix) }
+
+// MostSearched is how many events PurgeEvents looks at.
+const MostSearched = mostSearched

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -124,6 +125,51 @@ var steps = []struct {
 	{"change of a group", func(t *testing.T, db *sqlstore.DB) {
 		write(t, db, event("$groupidentify", "u", `{"$group_type":"company","$group_key":"c","$group_set":{"x":2}}`))
 	}, map[string]string{"group": `{"x":2}`}},
+	{"change of a person by hand", func(t *testing.T, db *sqlstore.DB) {
+		if _, err := db.UpdatePerson(t.Context(), 1, who(t, db, "u"), map[string]json.RawMessage{"n": json.RawMessage("3")}, []string{"m"}); err != nil {
+			t.Fatal(err)
+		}
+	}, map[string]string{"person a": `{"n":3}`, "person u": `{"n":3}`}},
+	{"change of a group by hand", func(t *testing.T, db *sqlstore.DB) {
+		if _, err := db.UpdateGroup(t.Context(), 1, 0, "c", map[string]json.RawMessage{"y": json.RawMessage("3")}, []string{"x"}); err != nil {
+			t.Fatal(err)
+		}
+	}, map[string]string{"group": `{"y":3}`}},
+	{"another cohort", func(t *testing.T, db *sqlstore.DB) {
+		if n, err := db.AddCohortPersons(t.Context(), 1, 8, []uuid.UUID{who(t, db, "u")}); n != 1 || err != nil {
+			t.Fatalf("AddCohortPersons = %d, %v; want 1, nil", n, err)
+		}
+	}, map[string]string{"cohorts a": "[7 8]", "cohorts u": "[7 8]"}},
+	{"no person of a cohort any more", func(t *testing.T, db *sqlstore.DB) {
+		if n, err := db.RemoveCohortPersons(t.Context(), 1, 7, []uuid.UUID{who(t, db, "u")}); n != 1 || err != nil {
+			t.Fatalf("RemoveCohortPersons = %d, %v; want 1, nil", n, err)
+		}
+	}, map[string]string{"cohorts a": "[8]", "cohorts u": "[8]"}},
+	{"deleted group", func(t *testing.T, db *sqlstore.DB) {
+		if err := db.DeleteGroup(t.Context(), 1, 0, "c"); err != nil {
+			t.Fatal(err)
+		}
+	}, map[string]string{"group": ""}},
+	{"deleted person", func(t *testing.T, db *sqlstore.DB) {
+		if err := db.DeletePerson(t.Context(), 1, who(t, db, "u"), true); err != nil {
+			t.Fatal(err)
+		}
+	}, map[string]string{
+		"person a": "", "person u": "", "cohorts a": "[]", "cohorts u": "[]", "rows a": "map[]", "rows u": "map[]",
+	}},
+	{"person who is back", func(t *testing.T, db *sqlstore.DB) {
+		write(t, db, event("page", "u", `{"$set":{"n":4}}`))
+	}, map[string]string{"person u": `{"n":4}`}},
+}
+
+// who returns the person with a distinct ID.
+func who(t *testing.T, db *sqlstore.DB, distinctID string) uuid.UUID {
+	t.Helper()
+	p, err := db.PersonByDistinctID(t.Context(), 1, distinctID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.ID
 }
 
 var nothing = map[string]string{

@@ -94,39 +94,43 @@ type search struct {
 	last     int64 // the last ID to look at
 }
 
-// sought is a condition for the events that a search, its parameter, looks for.
+// sought is a condition for the events that a search, its parameter, looks for. It
+// is asked of one event after the other: without the OFFSET PostgreSQL could read
+// a range of events once for each distinct ID, if it believes that these are few.
 const sought = `EXISTS (SELECT 1 FROM deleted_distinct_id q WHERE q.project_id = event.project_id
-	AND q.distinct_id = event.distinct_id AND q.search = ? AND event.id <= q.last_event)`
+	AND q.distinct_id = event.distinct_id AND q.search = ? AND event.id <= q.last_event LIMIT 1 OFFSET 0)`
 
 // PurgeEvents implements [management.PersonStore]. A call looks at ten thousand
 // events and deletes at most half as many. Several processes may call it at once,
 // but they do the same work.
 func (db *DB) PurgeEvents(ctx context.Context) (more bool, err error) {
-	var s search
-	queued := false
-	err = db.read(ctx, `SELECT search, searched, max(last_event) FROM deleted_distinct_id
-		GROUP BY search, searched ORDER BY search DESC LIMIT 1`, nil, func(r *sql.Rows) error {
-		queued = true
+	s, err := db.currentSearch(ctx)
+	if err != nil {
+		return false, fmt.Errorf("search for events of deleted persons: %w", err)
+	}
+	if s == nil {
+		return false, nil
+	}
+	found, end, err := db.search(ctx, s)
+	if err != nil {
+		return false, fmt.Errorf("search for events of deleted persons: %w", err)
+	}
+	return db.purgeFound(ctx, s, found, end)
+}
+
+// currentSearch returns the search that is under way, or else a new one; nil if
+// there is nothing to search for.
+func (db *DB) currentSearch(ctx context.Context) (*search, error) {
+	var s *search
+	err := db.read(ctx, `SELECT search, searched, max(last_event) FROM deleted_distinct_id
+		GROUP BY search, searched ORDER BY search DESC, searched DESC LIMIT 1`, nil, func(r *sql.Rows) error {
+		s = new(search)
 		return r.Scan(&s.number, &s.searched, &s.last)
 	})
-	if err == nil && queued && s.number == 0 {
-		s, err = db.beginSearch(ctx)
+	if err != nil || s == nil || s.number > 0 {
+		return s, err
 	}
-	if err != nil || !queued {
-		return false, wrap("search for events of deleted persons", err)
-	}
-	found, end, err := db.search(ctx, &s)
-	if err != nil {
-		return false, wrap("search for events of deleted persons", err)
-	}
-	err = db.atomic(ctx, func(t *tx) error {
-		if err := t.purgeEvents(ctx, s.number, found); err != nil {
-			return err
-		}
-		more, err = t.endSearch(ctx, &s, end)
-		return err
-	})
-	return more, wrap("delete events of deleted persons", db.fail(err))
+	return db.beginSearch(ctx)
 }
 
 // wrap adds what was done to an error, if there is one.
@@ -138,8 +142,8 @@ func wrap(what string, err error) error {
 }
 
 // beginSearch begins a search for all that waits.
-func (db *DB) beginSearch(ctx context.Context) (search, error) {
-	s := search{number: 1 + rand.Int64N(math.MaxInt64)}
+func (db *DB) beginSearch(ctx context.Context) (*search, error) {
+	s := &search{number: 1 + rand.Int64N(math.MaxInt64)}
 	err := db.atomic(ctx, func(t *tx) error {
 		if _, err := t.exec(ctx, "UPDATE deleted_distinct_id SET search = ?, searched = 0 WHERE search = 0", s.number); err != nil {
 			return err
@@ -174,6 +178,18 @@ func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end in
 		end = found[mostPurged-1]
 	}
 	return found, end, err
+}
+
+// purgeFound deletes what a search has found and notes how far it has come.
+func (db *DB) purgeFound(ctx context.Context, s *search, found slice[int64], end int64) (more bool, err error) {
+	err = db.atomic(ctx, func(t *tx) error {
+		if err := t.purgeEvents(ctx, s.number, found); err != nil {
+			return err
+		}
+		more, err = t.endSearch(ctx, s, end)
+		return err
+	})
+	return more, wrap("delete events of deleted persons", db.fail(err))
 }
 
 // purgeEvents deletes events that a search has found, if it would still find them:

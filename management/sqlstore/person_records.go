@@ -64,47 +64,50 @@ func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*mana
 	return &list[0], nil
 }
 
-// selected is a condition for the persons that a filter selects.
-func (d *Dialect) selected(project int64, f *management.PersonFilter) (where string, args []any) {
-	where, args = "p.project_id = ?", []any{project}
+// selected is the end of a query of the persons that a filter selects, and the
+// column with their UUIDs. Members of a cohort are found in its list, where they
+// are in order.
+func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail string, args []any) {
+	id, tail, args = "p.id", "FROM person p WHERE p.project_id = ?", []any{project}
 	and := func(condition string, more ...any) {
-		where, args = where+" AND "+condition, append(args, more...)
-	}
-	if f.DistinctID != "" {
-		and("p.id = (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id = ?)", project, f.DistinctID)
+		tail, args = tail+" AND "+condition, append(args, more...)
 	}
 	if f.Cohort != 0 {
-		and("p.id IN (SELECT person_id FROM cohort_member WHERE project_id = ? AND cohort_id = ?)", project, f.Cohort)
+		id, tail = "p.person_id", "FROM cohort_member p WHERE p.project_id = ?"
+		and("p.cohort_id = ?", f.Cohort)
+	}
+	if f.DistinctID != "" {
+		and(id+" = (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id = ?)", project, f.DistinctID)
 	}
 	if f.Search != "" {
 		begins, prefix := d.begins("distinct_id", f.Search)
-		and("p.id IN (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND "+begins+")", append([]any{project}, prefix...)...)
+		and(id+" IN (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND "+begins+")", append([]any{project}, prefix...)...)
 	}
 	switch {
 	case f.IDs == nil:
 	case d.Postgres:
-		and("p.id IN (?)", idsOf(f.IDs))
+		and(id+" IN (?)", idsOf(f.IDs))
 	default:
-		and("p.id IN (SELECT unhex(value, '-') FROM json_each(?))", jsonList[uuid.UUID]{&f.IDs})
+		and(id+" IN (SELECT unhex(value, '-') FROM json_each(?))", jsonList[uuid.UUID]{&f.IDs})
 	}
-	return where, args
+	return id, tail, args
 }
 
 func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFilter, limit, offset int) ([]management.Person, int, error) {
 	if !storable(f.DistinctID, f.Search) {
 		return nil, 0, nil
 	}
-	where, args := db.d.selected(project, &f)
+	id, tail, args := db.d.selected(project, &f)
 	var total int
-	err := db.read(ctx, "SELECT count(*) FROM person p WHERE "+where, args, func(r *sql.Rows) error { return r.Scan(&total) })
+	err := db.read(ctx, "SELECT count(*) "+tail, args, func(r *sql.Rows) error { return r.Scan(&total) })
 	if err != nil {
 		return nil, 0, fmt.Errorf("count persons: %w", err)
 	}
 	if offset >= total {
 		return nil, total, nil
 	}
-	// The page is found in the index; only then are properties read.
-	page := "p.id IN (SELECT p.id FROM person p WHERE " + where + " ORDER BY p.id DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
+	// The page is found in an index; only then are properties read.
+	page := "p.id IN (SELECT " + id + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
 	var list []management.Person
 	if err := db.read(ctx, db.d.personRows()+page, append(args, limit, offset), personInto(&list)); err != nil {
 		return nil, 0, fmt.Errorf("read persons: %w", err)

@@ -1,0 +1,434 @@
+package sqlstore_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+// TestAfter compares ranges with what they are for.
+func TestAfter(t *testing.T) {
+	for prefix, want := range map[string]string{
+		"a": "b", "user-1": "user-2", "a\uD7FF": "a\uE000", "\x7f": "\u0080", "\uFFFF": "\U00010000",
+		"a\U0010FFFF": "b", "\U0010FFFF": "", "\U0010FFFF\U0010FFFF": "", "": "",
+	} {
+		if got := sqlstore.After(prefix); got != want {
+			t.Errorf("After(%q) = %q, want %q", prefix, got, want)
+		}
+	}
+	letters := []rune("ab\x01\x7fé\uD7FF\uE000\uFFFF\U00010000\U0010FFFF")
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	text := func(most int) string {
+		runes := make([]rune, rng.IntN(most))
+		for i := range runes {
+			runes[i] = letters[rng.IntN(len(letters))]
+		}
+		return string(runes)
+	}
+	matches := 0
+	for range 100_000 {
+		prefix, s := text(4), text(7)
+		end := sqlstore.After(prefix)
+		got, want := s >= prefix && (end == "" || s < end), strings.HasPrefix(s, prefix)
+		if got != want {
+			t.Fatalf("seed %d: %q is in [%q, %q): %t, but begins so: %t", seed, s, prefix, end, got, want)
+		}
+		if want && prefix != "" {
+			matches++
+		}
+	}
+	if matches < 1000 {
+		t.Errorf("seed %d: %d texts begin with their prefix, want some more", seed, matches)
+	}
+}
+
+// TestPersonQueryPlans checks that queries about persons, groups and recent events
+// read no table from one end to the other, and sort nothing that has no bound.
+func TestPersonQueryPlans(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
+	db := open(t, path, sqlstore.Options{})
+	write(t, db, event("page", "u", `{}`), event("$groupidentify", "u", `{"$group_type":"company","$group_key":"acme"}`))
+	p, err := db.PersonByDistinctID(ctx, 1, "u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.AddCohortPersons(ctx, 1, 7, []uuid.UUID{p.ID}); err != nil {
+		t.Fatal(err)
+	}
+	ids := []uuid.UUID{p.ID}
+	for _, f := range []management.PersonFilter{
+		{}, {DistinctID: "u"}, {IDs: ids}, {Cohort: 7}, {Search: "u"}, {Cohort: 7, Search: "u"}, {DistinctID: "u", IDs: ids, Cohort: 7, Search: "u"},
+	} {
+		if list, total, err := db.Persons(ctx, 1, f, 10, 0); len(list) != 1 || total != 1 || err != nil {
+			t.Fatalf("Persons(%+v) = %v, %d, %v; want 1", f, list, total, err)
+		}
+	}
+	_, err = db.Person(ctx, 1, p.ID)
+	_, e1 := db.CountCohort(ctx, 1, 7)
+	_, e2 := db.GroupTypes(ctx, 1)
+	_, e3 := db.Group(ctx, 1, 0, "acme")
+	_, n, e4 := db.Groups(ctx, 1, 0, "a", 10, 0)
+	_, e5 := db.RecentDistinctIDs(ctx, 1, 10)
+	e6 := db.DeletePerson(ctx, 1, p.ID, true)
+	_, e7 := db.PurgeEvents(ctx)
+	if err := errors.Join(err, e1, e2, e3, e4, e5, e6, e7); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+
+	raw := openRaw(t, "sqlite", path)
+	allowed := regexp.MustCompile(`^(SEARCH .*|SCAN json_each VIRTUAL TABLE .*|SCAN CONSTANT ROW|(CORRELATED )?(LIST|SCALAR) SUBQUERY \d+|` +
+		`SCAN part|CO-ROUTINE part|SCAN deleted_distinct_id|USE TEMP B-TREE FOR GROUP BY|REUSE LIST SUBQUERY \d+|CREATE BLOOM FILTER)$`)
+	for _, query := range db.Queries() {
+		var plan strings.Builder
+		rows, err := raw.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		bad := false
+		for rows.Next() {
+			var a, b, c int
+			var step string
+			if err := rows.Scan(&a, &b, &c, &step); err != nil {
+				t.Fatal(err)
+			}
+			bad = bad || !allowed.MatchString(step)
+			plan.WriteString("\n\t" + step)
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if bad {
+			t.Errorf("%s%s", query, plan.String())
+		}
+	}
+	if n := len(db.Queries()); n < 20 {
+		t.Errorf("%d queries, want all", n)
+	}
+}
+
+// TestPurgeEventsInParts deletes persons whose events are spread over more than is
+// looked at at once. Processes end in between.
+func TestPurgeEventsInParts(t *testing.T) {
+	const events = 3*sqlstore.MostSearched + 10
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, db := t.Context(), d.open(t)
+		list := make([]capture.Event, 0, events)
+		for i := range events {
+			e := event("page", fmt.Sprint("u", i%4), `{"$process_person_profile":false}`)
+			if e.Project = 1; i%8 >= 4 {
+				e.Project = 2
+			}
+			list = append(list, e)
+		}
+		for part := range slices.Chunk(list, 5000) {
+			write(t, db, part...)
+		}
+		remove := func(project int64, id string) {
+			t.Helper()
+			e := event("page", id, `{}`)
+			e.Project = project
+			write(t, db, e)
+			p, err := db.PersonByDistinctID(ctx, project, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.DeletePerson(ctx, project, p.ID, true); err != nil {
+				t.Fatal(err)
+			}
+			e.UUID = uuid.New()
+			write(t, db, e) // and is back
+		}
+		left := func(project int64, id string) int {
+			t.Helper()
+			return d.count(t, fmt.Sprintf("SELECT count(*) FROM event WHERE project_id = %d AND distinct_id = '%s'", project, id))
+		}
+		remove(1, "u0")
+		remove(2, "u1")
+		total, part := d.count(t, "SELECT count(*) FROM event"), left(1, "u0")
+		purge := func(want bool) {
+			t.Helper()
+			more, err := db.PurgeEvents(ctx)
+			if more != want || err != nil {
+				t.Fatalf("PurgeEvents = %v, %v; want %v, nil", more, err, want)
+			}
+			now := d.count(t, "SELECT count(*) FROM event")
+			if total-now > sqlstore.MostPurged {
+				t.Errorf("%d events deleted at once, want at most %d", total-now, sqlstore.MostPurged)
+			}
+			total = now
+		}
+		purge(true)
+		if n := left(1, "u0"); n >= part || n < part/2 {
+			t.Errorf("%d of %d events are left after the first part", n, part)
+		}
+		part = left(1, "u0")
+		db = d.open(t) // as after a crash
+		purge(true)
+		if n := left(1, "u0"); n >= part || n < 2 {
+			t.Errorf("%d of %d events are left after the second part", n, part)
+		}
+		remove(1, "u2") // waits for the end of this search
+		total = d.count(t, "SELECT count(*) FROM event")
+		part = left(1, "u2")
+		purge(true)
+		purge(true)
+		for _, who := range []struct {
+			project int64
+			id      string
+			want    int
+		}{{1, "u0", 1}, {2, "u1", 1}, {1, "u2", part}} {
+			if n := left(who.project, who.id); n != who.want {
+				t.Errorf("%d events of %s in project %d after the first search, want %d", n, who.id, who.project, who.want)
+			}
+		}
+		db = d.open(t)
+		purge(true)
+		purge(true)
+		purge(false)
+		if n := left(1, "u2"); n != 1 {
+			t.Errorf("%d events of u2 are left, want the newest", n)
+		}
+		purge(false)
+		for _, who := range []struct {
+			project int64
+			id      string
+		}{{1, "u1"}, {1, "u3"}, {2, "u0"}, {2, "u2"}, {2, "u3"}} {
+			if n := left(who.project, who.id); n < events/8 {
+				t.Errorf("%d events of %s in project %d, want all %d", n, who.id, who.project, events/8)
+			}
+		}
+		if n := d.count(t, "SELECT count(*) FROM deleted_distinct_id"); n != 0 {
+			t.Errorf("%d distinct IDs are still looked for", n)
+		}
+	})
+}
+
+// TestPurgeEventsOfOne deletes a person who has more events among those looked at
+// than may be deleted at once.
+func TestPurgeEventsOfOne(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, db := t.Context(), d.open(t)
+		list := make([]capture.Event, sqlstore.MostPurged+1)
+		for i := range list {
+			list[i] = event("page", "u", "{}")
+		}
+		write(t, db, list...)
+		p, err := db.PersonByDistinctID(ctx, 1, "u")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.DeletePerson(ctx, 1, p.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int{1, 0} {
+			more, err := db.PurgeEvents(ctx)
+			if n := d.count(t, "SELECT count(*) FROM event"); n != want || more != (want > 0) || err != nil {
+				t.Errorf("call %d: PurgeEvents = %v, %v and leaves %d events, want %d", i+1, more, err, n, want)
+			}
+		}
+	})
+}
+
+// TestPurgeOfSomebodyElse lets two processes search, of which one is late: what it
+// has found belongs to a search that has ended.
+func TestPurgeOfSomebodyElse(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, db := t.Context(), d.open(t)
+		remove := func() {
+			t.Helper()
+			p, err := db.PersonByDistinctID(ctx, 1, "u")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.DeletePerson(ctx, 1, p.ID, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(t, db, event("page", "v", `{}`), event("page", "u", `{}`))
+		remove()
+		late, err := db.BeginPurge(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if more, err := db.PurgeEvents(ctx); more || err != nil {
+			t.Fatalf("PurgeEvents = %v, %v; want false, nil", more, err)
+		}
+		write(t, db, event("page", "u", `{}`)) // on SQLite in place of the one before
+		remove()
+		write(t, db, event("page", "u", `{}`))
+		if more, err := late(); !more || err != nil {
+			t.Errorf("the late one = %v, %v; want true, nil", more, err)
+		}
+		if n := d.count(t, "SELECT count(*) FROM event WHERE distinct_id = 'u'"); n != 2 {
+			t.Errorf("%d events, want 2: the late one must delete nothing", n)
+		}
+		if more, err := db.PurgeEvents(ctx); more || err != nil {
+			t.Errorf("PurgeEvents = %v, %v; want false, nil", more, err)
+		}
+		if n := d.count(t, "SELECT count(*) FROM event WHERE distinct_id = 'u'"); n != 1 {
+			t.Errorf("%d events, want the newest", n)
+		}
+	})
+}
+
+// TestPurgeProjectsForgetsDistinctIDs deletes a project while events of a person
+// are to be deleted.
+func TestPurgeProjectsForgetsDistinctIDs(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, db := t.Context(), d.open(t)
+		created, err := management.Bootstrap(ctx, db, management.First{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := created.Project.ID
+		other := event("page", "u", `{}`)
+		other.Project = id + 1
+		write(t, db, event("page", "u", `{}`), other)
+		for _, project := range []int64{id, id + 1} {
+			p, err := db.PersonByDistinctID(ctx, project, "u")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.DeletePerson(ctx, project, p.ID, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.DeleteProject(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		if more, err := db.PurgeProjects(ctx, time.Now().Add(time.Hour)); more || err != nil {
+			t.Errorf("PurgeProjects = %v, %v", more, err)
+		}
+		if n := d.count(t, "SELECT count(*) FROM deleted_distinct_id"); n != 1 {
+			t.Errorf("%d distinct IDs are looked for, want that of the project that stays", n)
+		}
+		if more, err := db.PurgeEvents(ctx); more || err != nil {
+			t.Errorf("PurgeEvents = %v, %v", more, err)
+		}
+		if n := d.count(t, "SELECT count(*) FROM event"); n != 0 {
+			t.Errorf("%d events, want none", n)
+		}
+	})
+}
+
+// TestLateOverride stores a hash key for a person whom another process, unknown to
+// the cache of this one, has deleted or merged in the meantime.
+func TestLateOverride(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, other := t.Context(), d.open(t)
+		db := d.open(t)
+		write(t, db, event("page", "gone", `{}`), event("page", "merged", `{}`))
+		p, err := db.PersonByDistinctID(ctx, 1, "gone")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"gone", "merged"} {
+			if _, err := db.AppendPerson(ctx, nil, 1, id); err != nil { // is in the cache
+				t.Fatal(err)
+			}
+		}
+		if err := other.DeletePerson(ctx, 1, p.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		write(t, other, event("$identify", "u", `{"$anon_distinct_id":"u2"}`), event("$identify", "u", `{"$anon_distinct_id":"merged"}`))
+		for _, id := range []string{"gone", "merged"} {
+			if err := db.Overrides(ctx, 1, id, "hash", []string{"flag"}, func(string, string) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := d.count(t, "SELECT count(*) FROM hash_key_override"); n != 0 {
+			t.Errorf("%d hash keys of nobody", n)
+		}
+	})
+}
+
+// TestRecentInBounds has more days and more events a day than are looked at.
+func TestRecentInBounds(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		db := d.open(t)
+		at := func(id string, time time.Time) capture.Event {
+			e := event("page", id, `{"$process_person_profile":false}`)
+			e.Time, e.UUID = time, capture.NewUUID(time)
+			return e
+		}
+		day := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
+		list := []capture.Event{at("early", day.Add(time.Hour)), at("before", day.Add(-time.Hour))}
+		for i := range 1000 {
+			list = append(list, at("often", day.Add(2*time.Hour+time.Duration(i)*time.Second)))
+		}
+		for i := range 40 {
+			list = append(list, at(fmt.Sprint("day ", i), day.AddDate(0, 0, -2-i)))
+		}
+		write(t, db, list...)
+		want := []string{"often", "before"}
+		for i := range 28 {
+			want = append(want, fmt.Sprint("day ", i))
+		}
+		got, err := db.RecentDistinctIDs(t.Context(), 1, 100)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("RecentDistinctIDs: %v (-want +got)\n%s", err, diff)
+		}
+	})
+}
+
+// TestFreshWhenUncertain makes changes whose commit has an unknown outcome: in fact
+// they are made.
+func TestFreshWhenUncertain(t *testing.T) {
+	for name, change := range map[string]func(db *sqlstore.DB, id uuid.UUID) error{
+		"UpdatePerson": func(db *sqlstore.DB, id uuid.UUID) error {
+			_, err := db.UpdatePerson(t.Context(), 1, id, map[string]json.RawMessage{"n": json.RawMessage("2")}, nil)
+			return err
+		},
+		"DeletePerson": func(db *sqlstore.DB, id uuid.UUID) error { return db.DeletePerson(t.Context(), 1, id, false) },
+		"UpdateGroup": func(db *sqlstore.DB, _ uuid.UUID) error {
+			_, err := db.UpdateGroup(t.Context(), 1, 0, "c", nil, []string{"n"})
+			return err
+		},
+		"DeleteGroup": func(db *sqlstore.DB, _ uuid.UUID) error { return db.DeleteGroup(t.Context(), 1, 0, "c") },
+		"AddCohortPersons": func(db *sqlstore.DB, id uuid.UUID) error {
+			_, err := db.AddCohortPersons(t.Context(), 1, 8, []uuid.UUID{id})
+			return err
+		},
+		"RemoveCohortPersons": func(db *sqlstore.DB, id uuid.UUID) error {
+			_, err := db.RemoveCohortPersons(t.Context(), 1, 7, []uuid.UUID{id})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, late := openFaulty(t, sqlstore.Options{MaxStale: time.Hour})
+			write(t, db, event("page", "u", `{"$set":{"n":1}}`), event("$groupidentify", "u", `{"$group_type":"company","$group_key":"c","$group_set":{"n":1}}`))
+			p, err := db.PersonByDistinctID(t.Context(), 1, "u")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.AddCohortPersons(t.Context(), 1, 7, []uuid.UUID{p.ID}); err != nil {
+				t.Fatal(err)
+			}
+			before := ask(t, db)
+			late.Store(true)
+			err = change(db, p.ID)
+			late.Store(false)
+			if !errors.Is(err, capture.ErrUnavailable) {
+				t.Errorf("%s = %v, want ErrUnavailable", name, err)
+			}
+			if after := ask(t, db); cmp.Equal(before, after) {
+				t.Errorf("it is still %v", after)
+			}
+		})
+	}
+}
