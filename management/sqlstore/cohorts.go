@@ -15,11 +15,7 @@ import (
 // AddCohortMembers implements [management.CohortMemberStore].
 func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
 	return inParts(distinctIDs, func(part []string) (int, error) {
-		n, err := db.addCohortMembers(ctx, project, cohort, part)
-		if err != nil {
-			return 0, fmt.Errorf("add members of cohort %d: %w", cohort, db.fail(err))
-		}
-		return n, nil
+		return db.addCohortMembers(ctx, project, cohort, part)
 	})
 }
 
@@ -47,10 +43,7 @@ func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, disti
 	var changes persons.Changes
 	var members []uuid.UUID
 	var added int64
-	err := db.atomic(ctx, func(t *tx) error {
-		if err := t.lock(ctx, project); err != nil {
-			return err
-		}
+	err := db.about(ctx, project, func(t *tx) error {
 		u := persons.NewUnit(sightings)
 		if err := t.load(ctx, u); err != nil {
 			return err
@@ -68,15 +61,21 @@ func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, disti
 		}
 		added, err = t.addMembers(ctx, project, cohort, members)
 		return err
+	}, func() {
+		db.caches.changed(&changes)
+		db.caches.memberships(members)
 	})
-	db.caches.changed(&changes) // also after an error, whose outcome may be unknown
-	for _, m := range members {
-		db.caches.member.drop(m)
-	}
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("add members of cohort %d: %w", cohort, err)
 	}
 	return int(added), nil
+}
+
+// memberships removes which cohorts persons are members of.
+func (c *caches) memberships(persons []uuid.UUID) {
+	for _, id := range persons {
+		c.member.drop(id)
+	}
 }
 
 // addMembers makes persons members and returns how many were not.
@@ -104,35 +103,33 @@ func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string)
 	return list, err
 }
 
-// RemoveCohortMembers implements [management.CohortMemberStore].
+// RemoveCohortMembers implements [management.CohortMemberStore], as the following
+// do.
 func (db *DB) RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
-	var members []uuid.UUID
-	var removed int64
-	err := db.atomic(ctx, func(t *tx) error {
-		removed = 0
-		var err error
-		if members, err = t.personsOf(ctx, project, distinctIDs); err != nil {
-			return err
-		}
-		for _, m := range members {
-			n, err := t.exec(ctx, "DELETE FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND person_id = ?", project, cohort, db.d.id(m))
-			if err != nil {
-				return err
-			}
-			removed += n
-		}
-		return nil
+	return inParts(distinctIDs, func(part []string) (int, error) {
+		return db.removeMembers(ctx, project, cohort, func(t *tx) ([]uuid.UUID, error) { return t.personsOf(ctx, project, part) })
 	})
-	for _, m := range members {
-		db.caches.member.drop(m)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("remove members of cohort %d: %w", cohort, db.fail(err))
-	}
-	return int(removed), nil
 }
 
-// AddCohortPersons implements [management.CohortMemberStore], as the following do.
+// removeMembers removes the persons that f finds from a cohort, and returns how
+// many were members.
+func (db *DB) removeMembers(ctx context.Context, project, cohort int64, f func(*tx) ([]uuid.UUID, error)) (int, error) {
+	var members []uuid.UUID
+	removed := 0
+	err := db.about(ctx, project, func(t *tx) (err error) {
+		removed = 0
+		if members, err = f(t); err != nil {
+			return err
+		}
+		return t.in(ctx, "DELETE FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND person_id IN (?) RETURNING 1",
+			[]any{project, cohort}, t.db.d.keys(members), func(*sql.Rows) error { removed++; return nil })
+	}, func() { db.caches.memberships(members) })
+	if err != nil {
+		return 0, fmt.Errorf("remove members of cohort %d: %w", cohort, err)
+	}
+	return removed, nil
+}
+
 func (db *DB) AddCohortPersons(ctx context.Context, project, cohort int64, ids []uuid.UUID) (int, error) {
 	return inParts(ids, func(part []uuid.UUID) (int, error) {
 		var added int64
@@ -143,32 +140,18 @@ func (db *DB) AddCohortPersons(ctx context.Context, project, cohort int64, ids [
 			}
 			added, err = t.addMembers(ctx, project, cohort, members)
 			return err
-		})
-		return db.members(part, added, "add persons to", cohort, err)
+		}, func() { db.caches.memberships(part) })
+		if err != nil {
+			return 0, fmt.Errorf("add members of cohort %d: %w", cohort, err)
+		}
+		return int(added), nil
 	})
 }
 
 func (db *DB) RemoveCohortPersons(ctx context.Context, project, cohort int64, ids []uuid.UUID) (int, error) {
 	return inParts(ids, func(part []uuid.UUID) (int, error) {
-		var removed int64
-		err := db.about(ctx, project, func(t *tx) error {
-			removed = 0
-			return t.in(ctx, "DELETE FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND person_id IN (?) RETURNING 1",
-				[]any{project, cohort}, t.db.d.keys(part), func(*sql.Rows) error { removed++; return nil })
-		})
-		return db.members(part, removed, "remove persons from", cohort, err)
+		return db.removeMembers(ctx, project, cohort, func(*tx) ([]uuid.UUID, error) { return part, nil })
 	})
-}
-
-// members ends a change of the members of a cohort, of which n came or went.
-func (db *DB) members(changed []uuid.UUID, n int64, verb string, cohort int64, err error) (int, error) {
-	for _, id := range changed {
-		db.caches.member.drop(id)
-	}
-	if err != nil { // whose outcome may be unknown
-		return 0, fmt.Errorf("%s cohort %d: %w", verb, cohort, err)
-	}
-	return int(n), nil
 }
 
 func (db *DB) CountCohort(ctx context.Context, project, cohort int64) (int, error) {

@@ -60,6 +60,7 @@ type DB struct {
 	poller poller // of SQLite
 	bumps  bumps  // of SQLite
 
+	turns    turns
 	ingested sync.Map // projects that are known to have events
 
 	// mu is held while a statement is prepared, which may have to wait for a

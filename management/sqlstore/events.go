@@ -61,6 +61,12 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 		hashes[i] = hashOf(&events[i])
 	}
 	calls := db.flagCalls.news(management.FlagCalls(events))
+	projects := projectsOf(events)
+	release, err := db.turns.take(ctx, projects...)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var (
 		changes persons.Changes
 		all     = true // take all events for new
@@ -70,7 +76,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 			u = persons.NewUnit(events)
 		}
 		used = true
-		for _, project := range projectsOf(events) {
+		for _, project := range projects {
 			if err := t.lock(ctx, project); err != nil {
 				return err
 			}
@@ -99,7 +105,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 		}
 		return t.markIngested(ctx, events)
 	}
-	err := db.atomic(ctx, store)
+	err = db.atomic(ctx, store)
 	if errors.Is(err, errSeen) {
 		all = false
 		err = db.atomic(ctx, store)
@@ -111,7 +117,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 		return err
 	}
 	db.flagCalls.stored(calls)
-	for _, project := range projectsOf(events) {
+	for _, project := range projects {
 		db.ingested.Store(project, true)
 	}
 	return nil

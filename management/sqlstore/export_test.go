@@ -71,3 +71,17 @@ func After(prefix string) string { return after(prefix) }
 
 // MostSearched is how many events PurgeEvents looks at.
 const MostSearched = mostSearched
+
+// Turns are turns of projects.
+type Turns struct{ t turns }
+
+func (t *Turns) Take(ctx context.Context, projects ...int64) (func(), error) {
+	return t.t.take(ctx, projects...)
+}
+
+// Known returns how many projects somebody has a turn with, or waits for.
+func (t *Turns) Known() int {
+	t.t.mu.Lock()
+	defer t.t.mu.Unlock()
+	return len(t.t.projects)
+}

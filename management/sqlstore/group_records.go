@@ -128,7 +128,7 @@ func (db *DB) aboutGroup(ctx context.Context, project int64, typeIndex int, key 
 		return management.ErrNotFound
 	}
 	group := persons.Group{GroupType: persons.GroupType{Project: project}, Key: key}
-	err := db.about(ctx, project, func(t *tx) error {
+	return db.about(ctx, project, func(t *tx) error {
 		_, err := t.run(ctx, "SELECT name FROM group_type WHERE project_id = ? AND type_index = ?", []any{project, typeIndex}, func(r *sql.Rows) error {
 			return r.Scan(&group.Name)
 		})
@@ -136,7 +136,5 @@ func (db *DB) aboutGroup(ctx context.Context, project int64, typeIndex int, key 
 			return err
 		}
 		return f(t)
-	})
-	db.caches.groups.drop(group) // also after an error, whose outcome may be unknown
-	return err
+	}, func() { db.caches.groups.drop(group) })
 }

@@ -240,12 +240,10 @@ func (db *DB) addOverrides(ctx context.Context, project int64, missing []overrid
 			texts("hash_key", rows, func(*overrideRow) string { return hashKey }),
 		}, "ON CONFLICT DO NOTHING", nil)
 		return err
+	}, func() {
+		for _, m := range missing {
+			db.caches.rows.drop(m.person)
+		}
 	})
-	for _, m := range missing {
-		db.caches.rows.drop(m.person)
-	}
-	if err != nil {
-		return fmt.Errorf("store hash keys: %w", err)
-	}
-	return nil
+	return wrap("store hash keys", err)
 }

@@ -19,12 +19,8 @@ func (db *DB) DeletePerson(ctx context.Context, project int64, id uuid.UUID, eve
 	err := db.about(ctx, project, func(t *tx) (err error) {
 		distinctIDs, err = t.deletePerson(ctx, project, id, events)
 		return err
-	})
-	db.caches.forget(project, id, distinctIDs) // also after an error, whose outcome may be unknown
-	if err != nil {
-		return fmt.Errorf("delete a person: %w", err)
-	}
-	return nil
+	}, func() { db.caches.forget(project, id, distinctIDs) })
+	return wrap("delete a person", err)
 }
 
 // deletePerson deletes a person and returns the distinct IDs that it had.
@@ -61,9 +57,8 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 }
 
 // queueEvents has PurgeEvents delete the events of a person, those that are stored
-// now: the lock keeps others of the project away. What is queued already and is
-// being searched for begins anew, since there may be events behind the end of
-// that search.
+// now: the lock keeps others of the project away. What is queued already begins
+// anew, since on SQLite newer events may have IDs that a search has passed.
 func (t *tx) queueEvents(ctx context.Context, person any) error {
 	_, err := t.exec(ctx, `INSERT INTO deleted_distinct_id (project_id, distinct_id, last_event)
 		SELECT project_id, distinct_id, (SELECT coalesce(max(id), 0) FROM event) FROM person_distinct_id WHERE person_id = ?
@@ -207,7 +202,7 @@ func (t *tx) purgeEvents(ctx context.Context, search int64, found slice[int64]) 
 // endSearch notes how far a search has come, or that it has found everything, and
 // reports whether there is more to search for.
 func (t *tx) endSearch(ctx context.Context, s *search, end int64) (more bool, err error) {
-	if _, err := t.exec(ctx, "UPDATE deleted_distinct_id SET searched = ? WHERE search = ? AND searched = ?", end, s.number, s.searched); err != nil {
+	if _, err := t.exec(ctx, "UPDATE deleted_distinct_id SET searched = ? WHERE search = ? AND searched < ?", end, s.number, end); err != nil {
 		return false, err
 	}
 	if _, err := t.exec(ctx, "DELETE FROM deleted_distinct_id WHERE search = ? AND searched >= last_event", s.number); err != nil {

@@ -132,10 +132,18 @@ func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uu
 	return list, err
 }
 
-// about runs f in the only transaction that writes about a project. What f finds
-// missing or too large is its own error.
-func (db *DB) about(ctx context.Context, project int64, f func(*tx) error) error {
-	err := db.atomic(ctx, func(t *tx) error {
+// about runs f in the only transaction that writes about a project, and then
+// forget, which removes from the caches what f has changed: also after an error,
+// since the outcome of a commit may be unknown. What f finds missing or too large is
+// its own error.
+func (db *DB) about(ctx context.Context, project int64, f func(*tx) error, forget func()) error {
+	release, err := db.turns.take(ctx, project)
+	if err != nil {
+		return err
+	}
+	defer release()
+	defer forget()
+	err = db.atomic(ctx, func(t *tx) error {
 		if err := t.lock(ctx, project); err != nil {
 			return err
 		}
@@ -166,8 +174,7 @@ func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set
 		p.Properties = properties
 		_, err = t.exec(ctx, "UPDATE person SET properties = ? WHERE id = ?", string(properties), db.d.id(id))
 		return err
-	})
-	db.caches.people.drop(id) // also after an error, whose outcome may be unknown
+	}, func() { db.caches.people.drop(id) })
 	if err != nil {
 		return nil, fmt.Errorf("change a person: %w", err)
 	}

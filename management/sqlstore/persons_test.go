@@ -244,44 +244,144 @@ func TestPurgeEventsOfOne(t *testing.T) {
 	})
 }
 
-// TestPurgeOfSomebodyElse lets two processes search, of which one is late: what it
-// has found belongs to a search that has ended.
-func TestPurgeOfSomebodyElse(t *testing.T) {
+// deletePerson deletes the person with a distinct ID and its events.
+func deletePerson(t *testing.T, db *sqlstore.DB, project int64, distinctID string) {
+	t.Helper()
+	p, err := db.PersonByDistinctID(t.Context(), project, distinctID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.DeletePerson(t.Context(), project, p.ID, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// in returns an event in another project.
+func in(project int64, e capture.Event) capture.Event {
+	e.Project = project
+	return e
+}
+
+// dropProject deletes a project with all that it leaves behind.
+func dropProject(t *testing.T, db *sqlstore.DB, project int64) {
+	t.Helper()
+	if err := db.DeleteProject(t.Context(), project); err != nil {
+		t.Fatal(err)
+	}
+	for more := true; more; {
+		var err error
+		if more, err = db.PurgeProjects(t.Context(), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDeletePersonLeavesNothing looks into the tables.
+func TestDeletePersonLeavesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
-		ctx, db := t.Context(), d.open(t)
-		remove := func() {
-			t.Helper()
-			p, err := db.PersonByDistinctID(ctx, 1, "u")
-			if err != nil {
+		db := d.open(t)
+		for _, id := range []string{"u", "v"} {
+			write(t, db, event("$identify", id, fmt.Sprintf(`{"$anon_distinct_id":"anonymous-%s"}`, id)))
+			if err := db.Overrides(t.Context(), 1, id, "hash", []string{"f", "g"}, func(string, string) {}); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.DeletePerson(ctx, 1, p.ID, true); err != nil {
+			if _, err := db.AddCohortMembers(t.Context(), 1, 7, []string{id}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		write(t, db, event("page", "v", `{}`), event("page", "u", `{}`))
-		remove()
-		late, err := db.BeginPurge(ctx)
+		for i, id := range []string{"u", "v"} {
+			deletePerson(t, db, 1, id)
+			left := 1 - i
+			for table, n := range map[string]int{"person": left, "person_distinct_id": 2 * left, "hash_key_override": 2 * left, "cohort_member": left} {
+				if got := d.count(t, "SELECT count(*) FROM "+table); got != n {
+					t.Errorf("%d rows of %s after %d persons were deleted, want %d", got, table, i+1, n)
+				}
+			}
+		}
+	})
+}
+
+// TestPurgeWhenIDsComeAgain deletes the newest events, of a project, whose IDs
+// SQLite then gives to those that follow, while a search has come farther than
+// that.
+func TestPurgeWhenIDsComeAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		db := d.open(t)
+		created, err := management.Bootstrap(t.Context(), db, management.First{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		gone, kept := created.Project.ID, created.Project.ID+1
+		write(t, db, in(kept, event("page", "u", `{}`)))
+		list := make([]capture.Event, 5000)
+		for range sqlstore.MostSearched/len(list) + 1 {
+			for i := range list {
+				list[i] = in(gone, event("page", "x", `{"$process_person_profile":false}`))
+			}
+			write(t, db, list...)
+		}
+		deletePerson(t, db, kept, "u")
+		if more, err := db.PurgeEvents(t.Context()); !more || err != nil {
+			t.Fatalf("PurgeEvents = %v, %v; want true, nil", more, err)
+		}
+		dropProject(t, db, gone)
+		write(t, db, in(kept, event("page", "u", `{}`)))
+		deletePerson(t, db, kept, "u")
+		write(t, db, in(kept, event("page", "u", `{}`)))
+		for more := true; more; {
+			if more, err = db.PurgeEvents(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := d.count(t, "SELECT count(*) FROM event"); n != 1 {
+			t.Errorf("%d events are left, want the newest", n)
+		}
+	})
+}
+
+// TestLatePurge lets two processes search, of which one is late: what it has found
+// is of a search that has ended, and IDs that it has looked at are of other events.
+func TestLatePurge(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, db := t.Context(), d.open(t)
+		created, err := management.Bootstrap(ctx, db, management.First{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone, kept := created.Project.ID, created.Project.ID+1
+		begin := func() (end func() (bool, error)) {
+			t.Helper()
+			end, err := db.BeginPurge(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return end
+		}
+		u := in(kept, event("page", "u", `{}`))
+		write(t, db, u, in(gone, event("page", "x", `{}`)))
+		deletePerson(t, db, kept, "u")
+		late := begin()
 		if more, err := db.PurgeEvents(ctx); more || err != nil {
 			t.Fatalf("PurgeEvents = %v, %v; want false, nil", more, err)
 		}
-		write(t, db, event("page", "u", `{}`)) // on SQLite in place of the one before
-		remove()
-		write(t, db, event("page", "u", `{}`))
+		dropProject(t, db, gone)
+		u.UUID = uuid.New()
+		other := u
+		other.UUID = uuid.New()
+		write(t, db, u, other)
+		deletePerson(t, db, kept, "u")
+		inTime := begin()
 		if more, err := late(); !more || err != nil {
 			t.Errorf("the late one = %v, %v; want true, nil", more, err)
 		}
-		if n := d.count(t, "SELECT count(*) FROM event WHERE distinct_id = 'u'"); n != 2 {
+		if n := d.count(t, "SELECT count(*) FROM event"); n != 2 {
 			t.Errorf("%d events, want 2: the late one must delete nothing", n)
 		}
-		if more, err := db.PurgeEvents(ctx); more || err != nil {
-			t.Errorf("PurgeEvents = %v, %v; want false, nil", more, err)
+		if more, err := inTime(); more || err != nil {
+			t.Errorf("the other one = %v, %v; want false, nil", more, err)
 		}
-		if n := d.count(t, "SELECT count(*) FROM event WHERE distinct_id = 'u'"); n != 1 {
-			t.Errorf("%d events, want the newest", n)
+		if n := d.count(t, "SELECT count(*) FROM event"); n != 0 {
+			t.Errorf("%d events, want none", n)
 		}
 	})
 }
