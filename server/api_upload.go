@@ -157,19 +157,20 @@ func idsOfJSON(body io.Reader) iter.Seq2[string, error] {
 		}
 		var v json.RawMessage
 		var id []byte
-		for n := 1; l.d.More(); n++ {
+		for l.d.More() {
 			u.next()
 			if err := l.d.Decode(&v); err != nil {
 				yield("", l.error(err))
 				return
 			}
+			l.read++
 			if !utf8.Valid(v) {
-				yield("", uploadError("element %d is not UTF-8", n))
+				yield("", uploadError("element %d is not UTF-8", l.read))
 				return
 			}
 			ok := false
 			if id, ok = appendID(id[:0], v); !ok {
-				yield("", uploadError("element %d is neither a string nor a number", n))
+				yield("", uploadError("element %d is neither a string nor a number", l.read))
 				return
 			}
 			if len(bytes.TrimSpace(id)) > 0 && !yield(uploadedID(string(id)), nil) {
@@ -198,6 +199,7 @@ type jsonList struct {
 	u      *upload
 	d      *json.Decoder
 	object bool
+	read   int // elements
 }
 
 var (
@@ -269,16 +271,13 @@ func (l *jsonList) error(err error) error {
 	if told := bodyError(err); told != nil {
 		return told
 	}
-	at := l.d.InputOffset()
 	switch {
 	case err == errNoList, err == errTwoLists, err == errTrailing:
 		return uploadError("%v", err)
 	case errors.Is(err, errElement):
-		return uploadError("what is after byte %d has more than %d bytes", at, mostElement)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return uploadError("the JSON ends too early")
+		return uploadError("there are more than %d bytes at element %d", mostElement, l.read+1)
 	}
-	return uploadError("there is no JSON after byte %d", at)
+	return uploadError("the JSON is broken or cut off at element %d", l.read+1)
 }
 
 // uploadedID returns a copy of a distinct ID as capturing stores it.
