@@ -24,7 +24,7 @@ var caseRows = []accountRow{
 			if o.scope == "" {
 				continue
 			}
-			detail := s.stranger().call(t, o.fill(nowhere), o.body).fails(t, 401, "not_authenticated", "")
+			detail := s.stranger().call(t, o.fill(nowhere), o.fillBody(nowhere)).fails(t, 401, "not_authenticated", "")
 			if detail != "Authentication credentials were not provided." {
 				t.Errorf("%s: detail %q", o.call, detail)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -19,12 +20,18 @@ import (
 type operation struct {
 	call  string           // method and pattern, as the server has it
 	scope management.Scope // that it needs; "" of those that are open to everybody, "*" where a key must not be limited
-	body  string           // that it succeeds with
+	also  management.Scope // another one that it needs, or ""
+	body  string           // that it succeeds with; {id} and {new} stand for what they do in references
 	want  int              // status then
 
 	// self says that nobody may do it for somebody else, staff neither
 	// (management.md §5.2).
 	self bool
+
+	// managed says that it is about what a project has, and leaves the account
+	// and the project as they are. alias says that it is at another address
+	// than most clients use.
+	managed, alias bool
 
 	// prepare makes an account ready and returns another body. Nil: there is
 	// nothing to prepare.
@@ -85,12 +92,16 @@ var operations = slices.Concat([]operation{
 
 	{call: "GET /api/projects", scope: "project:read", want: 200},
 	{call: "POST /api/projects", scope: "project:write", body: `{"name":"Another"}`, want: 201},
-}, projectOperations(""), projectOperations("/reset_token"), projectOperations("/rotate_secret_token"), projectOperations("/delete_secret_token_backup"))
+}, projectOperations(""), projectOperations("/reset_token"), projectOperations("/rotate_secret_token"), projectOperations("/delete_secret_token_backup"), managedOperations())
+
+// projectAddresses are those of one project. The first is the one that the server
+// counts under.
+var projectAddresses = []string{"/api/projects/{project}", "/api/environments/{project}", "/api/organizations/{organization}/projects/{project}"}
 
 // projectOperations are those of a path below a project, which has three addresses.
 func projectOperations(below string) []operation {
 	var list []operation
-	for _, address := range []string{"/api/projects/{project}", "/api/environments/{project}", "/api/organizations/{organization}/projects/{project}"} {
+	for _, address := range projectAddresses {
 		path := address + below
 		if below != "" {
 			list = append(list, operation{call: "POST " + path, scope: "project:write", want: 200}, operation{call: "PATCH " + path, scope: "project:write", want: 200})
@@ -121,31 +132,49 @@ func setUp(t *testing.T, s *site, a *account) string {
 }
 
 // references are what stands for the wildcards of patterns.
-type references struct{ user, key, organization, project string }
+type references struct {
+	user, key, organization, project string
+	ids                              map[string]string // {id}, by the collection that it is of
+	response                         string
+}
 
 // nowhere refers to things that do not exist, but for the caller.
-var nowhere = references{"@me", "none", "00000000-0000-7000-8000-000000000000", "99999999"}
+var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID}
 
 // fill returns the call for things.
-func (o *operation) fill(r references) string {
-	return strings.NewReplacer("{user}", r.user, "{key}", r.key, "{organization}", r.organization, "{project}", r.project).Replace(o.call) + "/"
+func (o *operation) fill(r references) string { return r.replace(o, o.call) + "/" }
+
+// fillBody returns the body for things.
+func (o *operation) fillBody(r references) string { return r.replace(o, o.body) }
+
+func (r *references) replace(o *operation, text string) string {
+	return strings.NewReplacer(
+		"{user}", r.user, "{key}", r.key, "{organization}", r.organization, "{project}", r.project,
+		"{id}", r.ids[o.collection()], "{response}", r.response, "{new}", newName(),
+	).Replace(text)
 }
 
 // of refers to what an account has.
 func (s *site) of(t *testing.T, a *account, key string) references {
 	t.Helper()
-	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID)}
+	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID), unknownIDs(), uuid.NewString()}
 }
 
 // attempt does an operation with a key of an account's own things, after it has
 // prepared it.
 func (o *operation) attempt(t *testing.T, s *site, a *account, key string) *answer {
 	t.Helper()
-	r := s.of(t, a, s.issue(t, a))
-	if strings.Contains(o.call, "/members/") {
+	r := s.of(t, a, a.key)
+	if strings.Contains(o.call, "{key}") {
+		r.key = s.keyID(t, s.issue(t, a))
+	}
+	if strings.Contains(o.call, "/members/{user}") {
 		r.user = s.member(t, a, management.LevelMember).UUID.String()
 	}
-	body := o.body
+	if strings.Contains(o.call+o.body, "{id}") {
+		r.ids[o.collection()] = s.make(t, a, o.collection())
+	}
+	body := o.fillBody(r)
 	if o.prepare != nil {
 		body = o.prepare(t, s, a)
 	}
@@ -156,13 +185,36 @@ func (o *operation) attempt(t *testing.T, s *site, a *account, key string) *answ
 	return c.call(t, o.fill(r), body)
 }
 
+// scopes returns those that an operation needs.
+func (o *operation) scopes() []management.Scope {
+	if o.also != "" {
+		return []management.Scope{o.scope, o.also}
+	}
+	return []management.Scope{o.scope}
+}
+
+// accounts returns a function that returns an account for each operation: the same
+// one for all that leave it as it is.
+func (s *site) accounts(t *testing.T) func(*operation) *account {
+	shared := s.account(t)
+	return func(o *operation) *account {
+		t.Helper()
+		if o.managed {
+			return shared
+		}
+		return s.account(t)
+	}
+}
+
+// writeScopes are all that operations ask for, in the form that includes reading.
+var writeScopes = []management.Scope{
+	"user:write", "organization:write", "organization_member:write", "project:write", "activity_log:write", "feature_flag:write",
+	"cohort:write", "early_access_feature:write", "survey:write", "query:write", "person:write", "group:write",
+}
+
 var operationRows = []accountRow{
 	{"operations", "are complete", operationsAreComplete},
 	{"case 3", "a key without the scope", func(t *testing.T, s *site) {
-		all := []management.Scope{
-			"user:read", "user:write", "organization:read", "organization:write", "organization_member:read", "organization_member:write",
-			"project:read", "project:write", "survey:write", "feature_flag:write", "activity_log:read",
-		}
 		a := s.account(t)
 		r := s.of(t, a, a.key)
 		keys := make(map[management.Scope]string) // by what they lack
@@ -170,42 +222,50 @@ var operationRows = []accountRow{
 			if o.scope == "" {
 				continue
 			}
-			if keys[o.scope] == "" {
-				rest := slices.DeleteFunc(slices.Clone(all), func(have management.Scope) bool {
-					object, read := strings.CutSuffix(string(o.scope), ":read")
-					return have == o.scope || read && string(have) == object+":write"
-				})
-				keys[o.scope] = s.issue(t, a, rest...)
-			}
-			detail := s.with(keys[o.scope]).call(t, o.fill(r), o.body).fails(t, 403, "permission_denied", "")
-			if want := "API key missing required scope '" + string(o.scope) + "'"; o.scope != "*" && detail != want {
-				t.Errorf("%s: detail %q, want %q", o.call, detail, want)
+			for _, scope := range o.scopes() {
+				if keys[scope] == "" {
+					rest := slices.DeleteFunc(slices.Clone(writeScopes), func(have management.Scope) bool {
+						object, _, _ := strings.Cut(string(scope), ":")
+						return string(have) == object+":write"
+					})
+					if object, write := strings.CutSuffix(string(scope), ":write"); write {
+						rest = append(rest, management.Scope(object+":read"))
+					}
+					keys[scope] = s.issue(t, a, rest...)
+				}
+				detail := s.with(keys[scope]).call(t, o.fill(r), o.fillBody(r)).fails(t, 403, "permission_denied", "")
+				if want := "API key missing required scope '" + string(scope) + "'"; scope != "*" && detail != want {
+					t.Errorf("%s: detail %q, want %q", o.call, detail, want)
+				}
 			}
 		}
 	}},
 	{"case 4", "a key with just the scope", func(t *testing.T, s *site) {
+		account := s.accounts(t)
+		keys := make(map[string]string) // of accounts that are shared, by what they may
 		for _, o := range operations {
-			a := s.account(t)
-			key := ""
-			if o.scope != "" {
-				key = s.issue(t, a, o.scope)
+			lists := [][]management.Scope{o.scopes()}
+			if object, read := strings.CutSuffix(string(o.scope), ":read"); read {
+				writer := slices.Clone(o.scopes())
+				writer[0] = management.Scope(object + ":write") // which may read as well
+				lists = append(lists, writer)
 			}
-			if r := o.attempt(t, s, a, key); r.status != o.want {
-				t.Errorf("%s = %d %s, want %d", o.call, r.status, r.body, o.want)
-			}
-			object, read := strings.CutSuffix(string(o.scope), ":read")
-			if !read {
-				continue
-			}
-			writer := s.issue(t, a, management.Scope(object+":write"))
-			if r := o.attempt(t, s, a, writer); r.status != o.want {
-				t.Errorf("%s with %s:write = %d %s, want %d", o.call, object, r.status, r.body, o.want)
+			a := account(&o)
+			for _, scopes := range lists {
+				name := fmt.Sprint(a.ID, scopes)
+				if keys[name] == "" && o.scope != "" {
+					keys[name] = s.issue(t, a, scopes...)
+				}
+				if r := o.attempt(t, s, a, keys[name]); r.status != o.want {
+					t.Errorf("%s with %s = %d %s, want %d", o.call, scopes, r.status, r.body, o.want)
+				}
 			}
 		}
 	}},
 	{"case 5", "a key with all scopes", func(t *testing.T, s *site) {
+		account := s.accounts(t)
 		for _, o := range operations {
-			a := s.account(t)
+			a := account(&o)
 			if r := o.attempt(t, s, a, a.key); r.status != o.want {
 				t.Errorf("%s = %d %s, want %d", o.call, r.status, r.body, o.want)
 			}
@@ -219,7 +279,7 @@ var operationRows = []accountRow{
 			if o.scope == "" || strings.Contains(o.call, "/api/users") {
 				continue
 			}
-			detail := c.call(t, o.fill(r), o.body).fails(t, 403, "permission_denied", "")
+			detail := c.call(t, o.fill(r), o.fillBody(r)).fails(t, 403, "permission_denied", "")
 			if o.scope != "*" && detail != "API key missing required scope '"+string(o.scope)+"'" {
 				t.Errorf("%s: detail %q", o.call, detail)
 			}
@@ -233,37 +293,88 @@ var operationRows = []accountRow{
 	{"lists", "have nothing of others", foreignLists},
 }
 
-var countedRoute = regexp.MustCompile(`flagstaff_http_requests_total\{route="(/api/[^"]*)",status="200"\}`)
+var countedRoute = regexp.MustCompile(`flagstaff_http_requests_total\{route="(/api/[^"]*|/flags/definitions)",status="200"\}`)
 
-// operationsAreComplete compares the table with what the program says that it has:
+// What a route is for, as its answers show. Pages of any origin may use what is
+// delivered, and the secret key of a project opens definitions; operations refuse
+// both. So an operation that is missing in the table cannot pass for something
+// else.
+const (
+	forPeople  = "operation"
+	forSDKs    = "definitions"
+	forAnybody = "delivery"
+)
+
+// otherRoutes are those below /api that are no operations. Definitions have tests
+// in accounts_definitions_test.go.
+var otherRoutes = map[string]string{
+	"GET /api/surveys":                forAnybody,
+	"POST /api/surveys":               forAnybody,
+	"GET /api/early_access_features":  forAnybody,
+	"POST /api/early_access_features": forAnybody,
+
+	"GET /flags/definitions":                                       forSDKs,
+	"GET /api/feature_flag/local_evaluation":                       forSDKs,
+	"GET /api/projects/{project}/feature_flags/local_evaluation":   forSDKs,
+	"GET /api/projects/{project}/feature_flags/{id}/remote_config": forSDKs,
+}
+
+// operationsAreComplete compares the tables with what the program says that it has:
 // its metrics have all routes, and OPTIONS the methods of each.
 func operationsAreComplete(t *testing.T, s *site) {
+	a := s.account(t)
+	r := s.of(t, a, a.key)
+	r.ids["feature_flags"] = s.remoteConfig(t, a)
 	w, err := s.stranger().send(t.Context(), "GET /metrics", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(map[string]bool)
+	served := make(map[string]string)
 	for _, m := range countedRoute.FindAllStringSubmatch(w.body, -1) {
-		route := operation{call: "OPTIONS " + m[1]}
-		options := s.stranger().call(t, route.fill(nowhere), "")
+		options, err := s.stranger().send(t.Context(), (&operation{call: "OPTIONS " + m[1]}).fill(r), "", "Origin", origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		use := forPeople
+		switch {
+		case options.header.Get("Access-Control-Allow-Origin") != "":
+			use = forAnybody
+		case s.opens(t, a, (&operation{call: "GET " + m[1]}).fill(r)):
+			use = forSDKs
+		default:
+			options.check(t)
+		}
 		for method := range strings.SplitSeq(options.header.Get("Allow"), ", ") {
 			if method != http.MethodHead && method != http.MethodOptions {
-				served[method+" "+m[1]] = true
+				served[method+" "+m[1]] = use
 			}
 		}
 	}
 	if len(served) == 0 {
 		t.Fatalf("no routes in the metrics:\n%s", w.body)
 	}
-	listed := make(map[string]bool)
+	listed := maps.Clone(otherRoutes)
 	for _, o := range operations {
-		// Other addresses of projects count as one route.
-		o.call = strings.NewReplacer("/api/environments/", "/api/projects/", "/api/organizations/{organization}/projects/{project}", "/api/projects/{project}").Replace(o.call)
-		listed[o.call] = true
+		for _, other := range projectAddresses { // which count as the first
+			if method, path, _ := strings.Cut(o.call, " "); strings.HasPrefix(path, other) {
+				o.call = method + " " + projectAddresses[0] + strings.TrimPrefix(path, other)
+			}
+		}
+		listed[o.call] = forPeople
 	}
 	if diff := gocmp.Diff(served, listed); diff != "" {
-		t.Errorf("operations (-served +in the table):\n%s", diff)
+		t.Errorf("operations (-served +in the tables):\n%s", diff)
 	}
+}
+
+// opens reports whether the secret key of an account's project opens something.
+func (s *site) opens(t *testing.T, a *account, call string) bool {
+	t.Helper()
+	r, err := s.with(*a.project.SecretToken).send(t.Context(), call, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.status/100 == 2
 }
 
 // A target has what others should not get at.
@@ -285,6 +396,14 @@ func (s *site) target(t *testing.T) *target {
 	}
 	o, p := a.organization, a.project
 	v.told = append(v.told, o.ID.String(), o.Name, o.Slug, p.Name, p.UUID.String(), p.APIToken, v.foreign.key, "phx_..."+spare[len(spare)-4:])
+	for name, c := range collections {
+		called := newName()
+		v.foreign.ids[name] = s.makeCalled(t, a, name, called)
+		v.told = append(v.told, called)
+		if c.unknown == unknownUUID {
+			v.told = append(v.told, v.foreign.ids[name])
+		}
+	}
 	return v
 }
 
@@ -313,6 +432,15 @@ func (s *site) state(t *testing.T, a *account) []string {
 		r.ok2xx(t)
 		list = append(list, lastUse.ReplaceAllString(r.body, ""))
 	}
+	// Of what the project has, there is more in the log than here.
+	r := s.of(t, a, a.key)
+	for _, o := range operations {
+		if o.managed && !o.alias && strings.HasPrefix(o.call, "GET ") && !strings.Contains(o.call, "{id}") {
+			r := s.as(a).call(t, o.fill(r), "")
+			r.ok2xx(t)
+			list = append(list, r.body)
+		}
+	}
 	return list
 }
 
@@ -325,50 +453,70 @@ func foreignThings(t *testing.T, s *site) {
 	other, staff, elsewhere := s.account(t), s.accountOf(t, management.NewUser{Staff: true}), s.account(t)
 	s.join(t, v.account, elsewhere)
 	users := func(o *operation) bool { return strings.Contains(o.call, "/api/users/") }
+	issue := func(a *account) func() string { return func() string { return s.issue(t, a) } }
+	restrict := func(a *account, patch management.KeyPatch) func() string {
+		return func() string { return s.restrict(t, a, patch) }
+	}
+	inOrganization := func(a *account) management.KeyPatch {
+		return management.KeyPatch{Organizations: management.Of(json.RawMessage(`["` + a.organization.ID.String() + `"]`))}
+	}
 	callers := []struct {
 		what   string
-		key    string
+		issue  func() string
 		home   references
 		but    func(*operation) bool // what may succeed
 		unlike bool                  // things that do not exist may get another answer
 		knows  string                // what may be told, since users can see all of their organizations
 	}{
-		{"another user", other.key, s.of(t, other, other.key), nil, false, ""},
-		{"a user of staff", staff.key, s.of(t, staff, staff.key), func(o *operation) bool { return users(o) && !o.self }, true, ""},
-		{"a member of the organization", v.member.key, references{}, func(o *operation) bool {
+		{"another user", issue(other), s.of(t, other, other.key), nil, false, ""},
+		{"a user of staff", issue(staff), s.of(t, staff, staff.key), func(o *operation) bool { return users(o) && !o.self }, true, ""},
+		{"a member of the organization", issue(v.member), references{}, func(o *operation) bool {
 			return strings.Contains(o.call, "{organization}") || strings.Contains(o.call, "{project}")
 		}, false, ""},
-		{"a key for another organization", s.restrict(t, v.account, management.KeyPatch{
-			Organizations: management.Of(json.RawMessage(`["` + elsewhere.organization.ID.String() + `"]`)),
-		}), s.of(t, elsewhere, elsewhere.key), users, true, v.foreign.organization},
-		{"a key of another user for their organization", s.restrict(t, other, management.KeyPatch{
-			Organizations: management.Of(json.RawMessage(`["` + other.organization.ID.String() + `"]`)),
-		}), s.of(t, other, other.key), nil, true, ""},
-		{"a key for another project", s.restrict(t, v.account, management.KeyPatch{
+		{"a key for another organization", restrict(v.account, inOrganization(elsewhere)), s.of(t, elsewhere, elsewhere.key), users, true, v.foreign.organization},
+		{"a key of another user for their organization", restrict(other, inOrganization(other)), s.of(t, other, other.key), nil, true, ""},
+		{"a key for another project", restrict(v.account, management.KeyPatch{
 			Projects: management.Of(json.RawMessage(fmt.Sprintf("[%d]", elsewhere.project.ID))),
 		}), s.of(t, elsewhere, elsewhere.key), users, true, ""},
 	}
 	before := s.state(t, v.account)
 	for _, c := range callers {
 		t.Run(c.what, func(t *testing.T) {
-			for _, o := range operations {
+			next := func(key string) string {
+				s.revoke(t, key)
+				return c.issue()
+			}
+			key := c.issue()
+			defer func() { s.revoke(t, key) }()
+			for i, o := range operations {
+				if i%mostPerKey == 0 {
+					key = next(key)
+				}
 				if !strings.Contains(o.call, "{") || c.but != nil && c.but(&o) {
 					continue
 				}
 				for _, pair := range v.mixed(&o, c.home) {
 					for _, at := range []*site{s, hiding} {
+						if o.alias && at == hiding {
+							continue
+						}
 						call := o.fill(pair.foreign)
-						got := at.with(c.key).call(t, call, o.body)
-						if got.status != http.StatusForbidden && got.status != http.StatusNotFound {
+						got := at.with(key).call(t, call, o.fillBody(pair.foreign))
+						switch {
+						case pair.own:
+							got.fails(t, 404, "not_found", "")
+						case o.managed && !strings.Contains(o.call, "{organization}") && at == s:
+							// By default, a project of others is forbidden rather
+							// than not found (management.md §1.5).
+							got.fails(t, 403, "permission_denied", "")
+						case got.status != http.StatusForbidden && got.status != http.StatusNotFound:
 							t.Errorf("%s = %d %s, want 403 or 404", call, got.status, got.body)
 						}
 						v.checkSilent(t, got, call+c.knows)
-						// By default, a project of others is forbidden rather than
-						// not found (management.md §1.5).
-						if c.unlike || at == s && strings.Contains(o.call, "{project}") {
+						if c.unlike || at == s && strings.Contains(o.call, "{project}") && !pair.own {
 							continue
 						}
-						unknown := at.with(c.key).call(t, o.fill(pair.unknown), o.body)
+						unknown := at.with(key).call(t, o.fill(pair.unknown), o.fillBody(pair.unknown))
 						if got.status != unknown.status || got.body != unknown.body {
 							t.Errorf("%s = %d %s\nif it does not exist: %d %s", call, got.status, got.body, unknown.status, unknown.body)
 						}
@@ -382,23 +530,46 @@ func foreignThings(t *testing.T, s *site) {
 	}
 }
 
+// mostPerKey is how many operations can be done eight times each before a key has
+// made too many requests (management.md §2.6).
+const mostPerKey = 60
+
+// revoke deletes a key.
+func (s *site) revoke(t *testing.T, key string) {
+	t.Helper()
+	if err := s.store.DeleteKey(t.Context(), s.keyID(t, key)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A pair refers to something of others, and to the same if it did not exist.
-type pair struct{ foreign, unknown references }
+type pair struct {
+	foreign, unknown references
+	own              bool // the thing is looked for in the caller's project
+}
 
 // mixed returns the ways in which an operation can be about things of others: of
-// two wildcards, either or both.
+// several wildcards, some or all.
 func (v *target) mixed(o *operation, home references) []pair {
-	nothing := references{uuid.NewString(), "none", uuid.NewString(), "99999999"}
+	nothing := nowhere
+	nothing.user = uuid.NewString()
 	foreign := v.foreign
-	if strings.Contains(o.call, "/members/") {
+	if strings.Contains(o.call, "/members/{user}") {
 		foreign.user = v.member.UUID.String()
 	}
-	list := []pair{{foreign, nothing}}
+	list := []pair{{foreign, nothing, false}}
+	if o.managed && strings.Contains(o.call, "{id}") {
+		own := pair{foreign, nothing, true}
+		for _, r := range []*references{&own.foreign, &own.unknown} {
+			r.organization, r.project = home.organization, home.project
+		}
+		list = append(list, own)
+	}
 	for _, second := range []string{"{user}", "{project}"} {
 		if !strings.Contains(o.call, "{organization}") || !strings.Contains(o.call, second) {
 			continue
 		}
-		own, theirs := pair{foreign, nothing}, pair{foreign, nothing}
+		own, theirs := pair{foreign, nothing, false}, pair{foreign, nothing, false}
 		own.foreign.organization, own.unknown.organization = home.organization, home.organization
 		if second == "{user}" {
 			theirs.foreign.user, theirs.unknown.user = "@me", "@me"

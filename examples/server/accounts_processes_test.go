@@ -22,6 +22,12 @@ func TestTwoServers(t *testing.T) {
 			t.Run("accounts", func(t *testing.T) { testAccountsOfTwo(t, one, other) })
 			t.Run("limits", func(t *testing.T) { testLimitsOfTwo(t, one, other) })
 			t.Run("projects", func(t *testing.T) { testProjectsOfTwo(t, one, other) })
+			t.Run("what projects have", func(t *testing.T) {
+				// The promise of a second is that of PostgreSQL, in propagation_test.go.
+				w := &watcher{account: one.account(t), writer: one, reader: other, bound: patience}
+				w.changeEverything(t)
+				w.report(t)
+			})
 		})
 	}
 }

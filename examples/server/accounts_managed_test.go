@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// managedOperations are those of what a project has, at all of its addresses. What
+// they are about is made by collections.
+func managedOperations() []operation {
+	var list []operation
+	for i, address := range projectAddresses {
+		for _, o := range []operation{
+			{call: "GET /activity_log", scope: "activity_log:read", want: 200},
+
+			{call: "GET /early_access_feature", scope: "early_access_feature:read", want: 200},
+			{call: "POST /early_access_feature", scope: "early_access_feature:write", body: `{"name":"{new}","stage":"draft"}`, want: 201},
+			{call: "GET /early_access_feature/{id}", scope: "early_access_feature:read", want: 200},
+			{call: "PATCH /early_access_feature/{id}", scope: "early_access_feature:write", body: `{"stage":"beta"}`, want: 200},
+			{call: "DELETE /early_access_feature/{id}", scope: "early_access_feature:write", want: 204},
+
+			{call: "GET /feature_flags", scope: "feature_flag:read", want: 200},
+			{call: "POST /feature_flags", scope: "feature_flag:write", body: `{"key":"{new}","filters":{"groups":[{}]}}`, want: 201},
+			{call: "GET /feature_flags/activity", scope: "activity_log:read", want: 200},
+			{call: "GET /feature_flags/matching_ids", scope: "feature_flag:read", want: 200},
+			{call: "POST /feature_flags/bulk_keys", scope: "feature_flag:read", body: `{"ids":[{id}]}`, want: 200},
+			{call: "POST /feature_flags/bulk_delete", scope: "feature_flag:write", body: `{"ids":[{id}]}`, want: 200},
+			{call: "GET /feature_flags/{id}", scope: "feature_flag:read", want: 200},
+			{call: "PATCH /feature_flags/{id}", scope: "feature_flag:write", body: `{"name":"another"}`, want: 200},
+			{call: "GET /feature_flags/{id}/activity", scope: "activity_log:read", want: 200},
+			{call: "GET /feature_flags/{id}/status", scope: "feature_flag:read", want: 200},
+			{call: "POST /feature_flags/{id}/enable", scope: "feature_flag:write", want: 200},
+			{call: "POST /feature_flags/{id}/disable", scope: "feature_flag:write", want: 200},
+			{call: "POST /feature_flags/{id}/archive", scope: "feature_flag:write", want: 200},
+			{call: "POST /feature_flags/{id}/unarchive", scope: "feature_flag:write", want: 200},
+
+			{call: "GET /cohorts", scope: "cohort:read", want: 200},
+			{call: "POST /cohorts", scope: "cohort:write", body: `{"name":"{new}","is_static":true}`, want: 201},
+			{call: "GET /cohorts/{id}", scope: "cohort:read", want: 200},
+			{call: "PATCH /cohorts/{id}", scope: "cohort:write", body: `{"description":"another"}`, want: 200},
+			{call: "POST /cohorts/{id}/members", scope: "cohort:write", body: `["{new}"]`, want: 200},
+			{call: "PATCH /cohorts/{id}/add_persons_to_static_cohort", scope: "cohort:write", body: `{"person_ids":["00000000-0000-7000-8000-000000000000"]}`, want: 200},
+			{call: "PATCH /cohorts/{id}/remove_person_from_static_cohort", scope: "cohort:write", body: `{"person_id":"00000000-0000-7000-8000-000000000000"}`, want: 200},
+
+			{call: "GET /surveys", scope: "survey:read", want: 200},
+			{call: "POST /surveys", scope: "survey:write", body: `{"name":"{new}","type":"popover"}`, want: 201},
+			{call: "GET /surveys/activity", scope: "activity_log:read", want: 200},
+			{call: "GET /surveys/question_labels", scope: "survey:read", want: 200},
+			{call: "GET /surveys/responses_count", scope: "survey:read", want: 200},
+			{call: "GET /surveys/stats", scope: "survey:read", want: 200},
+			{call: "GET /surveys/{id}", scope: "survey:read", want: 200},
+			{call: "PATCH /surveys/{id}", scope: "survey:write", body: `{"description":"another"}`, want: 200},
+			{call: "DELETE /surveys/{id}", scope: "survey:write", want: 204},
+			{call: "GET /surveys/{id}/activity", scope: "activity_log:read", want: 200},
+			{call: "GET /surveys/{id}/archived-response-uuids", scope: "survey:read", want: 200},
+			{call: "POST /surveys/{id}/launch", scope: "survey:write", want: 200},
+			{call: "POST /surveys/{id}/stop", scope: "survey:write", want: 200},
+			{call: "GET /surveys/{id}/stats", scope: "survey:read", want: 200},
+			{call: "GET /surveys/{id}/responses", scope: "survey:read", also: "query:read", want: 200},
+			{call: "POST /surveys/{id}/responses/{response}/archive", scope: "survey:write", want: 200},
+			{call: "POST /surveys/{id}/responses/{response}/unarchive", scope: "survey:write", want: 200},
+			{call: "POST /surveys/{id}/summarize_responses", scope: "survey:read", want: 200},
+			{call: "POST /surveys/{id}/summary_headline", scope: "survey:read", want: 200},
+		} {
+			method, path, _ := strings.Cut(o.call, " ")
+			o.call, o.managed, o.alias = method+" "+address+path, true, i > 0
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// managedRows are about what a project has, besides the rows that do every
+// operation.
+var managedRows = []accountRow{
+	{"managed 1", "flags change through surveys with their own scope only", surveyScopes},
+	{"managed 2", "references to things of others", foreignReferences},
+	{"managed 3", "lists have nothing of others", foreignItems},
+	{"managed 4", "is what /flags answers at once", servedAtOnce},
+}
+
+// surveyScopes: who may not change flags does not do so through surveys
+// (management.md §1.4).
+func surveyScopes(t *testing.T, s *site) {
+	a := s.account(t)
+	path := fmt.Sprintf("/api/projects/%d/surveys/", a.project.ID)
+	flag := s.make(t, a, "feature_flags")
+	both := s.with(s.issue(t, a, "survey:write", "feature_flag:write"))
+	targeted := func() string {
+		t.Helper()
+		return both.call(t, "POST "+path, members("name", newName(), "type", "popover", "targeting_flag_filters", proOnly)).ok(t)["id"].(string)
+	}
+	without := s.with(s.issue(t, a, "survey:write"))
+	plain := without.call(t, "POST "+path, members("name", newName(), "type", "popover")).ok(t)["id"].(string)
+	old := targeted()
+	for call, body := range map[string]string{
+		"POST " + path:                members("name", newName(), "type", "popover", "targeting_flag_filters", proOnly),
+		"POST " + path + "?":          members("name", newName(), "type", "popover", "targeting_flag_id", json.Number(flag)),
+		"PATCH " + path + plain + "/": members("targeting_flag_filters", proOnly),
+		"PATCH " + path + old + "/":   members("remove_targeting_flag", true),
+		"DELETE " + path + old + "/":  "",
+	} {
+		detail := without.call(t, call, body).fails(t, 403, "permission_denied", "")
+		if want := "API key missing required scope 'feature_flag:write'"; detail != want {
+			t.Errorf("%s: detail %q, want %q", call, detail, want)
+		}
+	}
+	// What is not about flags, and to link to one, needs no more.
+	without.call(t, "PATCH "+path+old+"/", members("name", newName(), "start_date", "2026-01-01T00:00:00Z")).ok(t)
+	without.call(t, "PATCH "+path+plain+"/", members("linked_flag_id", json.Number(flag))).ok(t)
+	without.call(t, "DELETE "+path+plain+"/", "").done(t)
+	both.call(t, "DELETE "+path+old+"/", "").done(t)
+	both.call(t, "PATCH "+path+targeted()+"/", members("remove_targeting_flag", true)).ok(t)
+}
+
+// proOnly are filters of a flag for some.
+var proOnly = map[string]any{"groups": []any{map[string]any{"properties": []any{
+	map[string]any{"key": "plan", "value": []string{"pro"}, "operator": "exact", "type": "person"},
+}}}}
+
+// foreignReferences names things of others in bodies and queries of one's own
+// project. They are as unknown there as things that do not exist.
+func foreignReferences(t *testing.T, s *site) {
+	v, other := s.target(t), s.account(t)
+	s.awaitProject(t, v.account)
+	s.capture(t, v.project.APIToken, 200)
+	person, err := s.store.PersonByDistinctID(t.Context(), v.project.ID, "u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.told = append(v.told, person.ID.String())
+	before := s.state(t, v.account)
+	ids := v.foreign.ids
+	me := s.as(other)
+	path := fmt.Sprintf("/api/projects/%d/", other.project.ID)
+	cohort := path + "cohorts/" + s.make(t, other, "cohorts") + "/"
+	survey := path + "surveys/" + s.make(t, other, "surveys") + "/"
+	for _, tt := range []struct {
+		call, body       string // ID is the one of others
+		foreign, unknown string
+		want             int
+	}{
+		{"POST " + path + "feature_flags/", `{"key":"k","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":ID}]}]}}`, ids["cohorts"], unknownNumber, 400},
+		{"POST " + path + "feature_flags/", `{"key":"k","filters":{"groups":[{"properties":[{"key":"ID","type":"flag","value":true,"operator":"flag_evaluates_to"}]}]}}`, ids["feature_flags"], unknownNumber, 400},
+		{"POST " + path + "feature_flags/bulk_keys/", `{"ids":[ID]}`, ids["feature_flags"], unknownNumber, 200},
+		{"POST " + path + "feature_flags/bulk_delete/", `{"ids":[ID]}`, ids["feature_flags"], unknownNumber, 200},
+		{"POST " + path + "cohorts/", `{"name":"c","filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[{"key":"id","type":"cohort","value":ID}]}]}}}`, ids["cohorts"], unknownNumber, 400},
+		{"PATCH " + cohort + "add_persons_to_static_cohort/", `{"person_ids":["ID"]}`, person.ID.String(), unknownUUID, 200},
+		{"PATCH " + cohort + "remove_person_from_static_cohort/", `{"person_id":"ID"}`, person.ID.String(), unknownUUID, 200},
+		{"POST " + path + "early_access_feature/", `{"name":"f","stage":"beta","feature_flag_id":ID}`, ids["feature_flags"], unknownNumber, 400},
+		{"POST " + path + "surveys/", `{"name":"s","type":"popover","linked_flag_id":ID}`, ids["feature_flags"], unknownNumber, 400},
+		{"POST " + path + "surveys/", `{"name":"s","type":"popover","targeting_flag_id":ID}`, ids["feature_flags"], unknownNumber, 400},
+		{"GET " + path + "surveys/?ids=ID", "", ids["surveys"], unknownUUID, 200},
+		{"GET " + path + "surveys/responses_count/?survey_ids=ID", "", ids["surveys"], unknownUUID, 200},
+		{"GET " + path + "feature_flags/?created_by_id=ID", "", fmt.Sprint(v.ID), unknownNumber, 200},
+		{"GET " + path + "cohorts/?created_by_id=ID", "", fmt.Sprint(v.ID), unknownNumber, 200},
+		{"POST " + survey + "responses/ID/archive/", "", person.ID.String(), unknownUUID, 200}, // whatever has the UUID
+	} {
+		var bodies []string
+		for _, id := range []string{tt.foreign, tt.unknown} {
+			call, body := strings.ReplaceAll(tt.call, "ID", id), strings.ReplaceAll(tt.body, "ID", id)
+			r := me.call(t, call, body)
+			if r.status != tt.want {
+				t.Errorf("%s %s = %d %s, want %d", call, body, r.status, r.body, tt.want)
+			}
+			v.checkSilent(t, r, call+body)
+			bodies = append(bodies, strings.ReplaceAll(r.body, id, "ID"))
+		}
+		if bodies[0] != bodies[1] {
+			t.Errorf("%s %s: %s\nif it does not exist: %s", tt.call, tt.body, bodies[0], bodies[1])
+		}
+	}
+	if got := me.call(t, "GET "+cohort, "").ok(t)["count"]; got != 0.0 {
+		t.Errorf("the cohort has %v members, want none: they are persons of others", got)
+	}
+	if diff := gocmp.Diff(before, s.state(t, v.account)); diff != "" {
+		t.Errorf("what the victim has (-before +after):\n%s", diff)
+	}
+}
+
+// awaitProject returns when the project of an account is served, which was made
+// without the program.
+func (s *site) awaitProject(t *testing.T, a *account) {
+	t.Helper()
+	w := &watcher{account: a, reader: s, bound: patience}
+	w.see(t, "a new project", "absent", w.flag("none", nil))
+}
+
+// foreignItems asks for everything that there is, of one's own project and of
+// those of others.
+func foreignItems(t *testing.T, s *site) {
+	v, other := s.target(t), s.account(t)
+	queries := []string{
+		"", "?limit=1000", "?project=" + v.foreign.project, "?project_id=" + v.foreign.project, "?team_id=" + v.foreign.project,
+		"?token=" + v.project.APIToken, "?organization=" + v.foreign.organization, "?search=thing", "?offset=-1", "?archived=true",
+	}
+	r := s.of(t, other, other.key)
+	for _, o := range operations {
+		if !o.managed || o.alias || !strings.HasPrefix(o.call, "GET ") || strings.Contains(o.call, "{id}") {
+			continue
+		}
+		for _, query := range queries {
+			call := o.fill(r) + query
+			got := s.as(other).call(t, call, "")
+			got.ok2xx(t)
+			v.checkSilent(t, got, call)
+		}
+	}
+}
+
+// A collection is what {id} is of: the segment of a path below that of the project.
+type collection struct {
+	unknown string // an ID that nothing has
+	make    func(t *testing.T, s *site, a *account, name string) (id string)
+}
+
+const unknownNumber, unknownUUID = "99999999", "00000000-0000-7000-8000-000000000000"
+
+var collections = map[string]collection{
+	"early_access_feature": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
+		patch := management.EarlyAccessPatch{Name: management.Of(name), Stage: management.Of("alpha")}
+		return makeIn(t, s, a, patch, (*management.Service).CreateEarlyAccessFeature).ID.String()
+	}},
+	"feature_flags": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {
+		patch := management.FlagPatch{Key: management.Of(name), Filters: management.Of(json.RawMessage(`{"groups":[{}]}`))}
+		return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateFlag).ID)
+	}},
+	"cohorts": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {
+		patch := management.CohortPatch{Name: management.Of(name), Static: management.Of(true)}
+		return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateCohort).ID)
+	}},
+	"surveys": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
+		patch := management.SurveyPatch{Name: management.Of(name), Type: management.Of("popover")}
+		return makeIn(t, s, a, patch, (*management.Service).CreateSurvey).ID.String()
+	}},
+}
+
+// makeIn makes something in the project of an account, without HTTP.
+func makeIn[P, T any](t *testing.T, s *site, a *account, patch P, create func(*management.Service, context.Context, *management.Principal, string, P) (T, error)) T {
+	t.Helper()
+	v, err := create(s.service, t.Context(), &management.Principal{User: a.User}, fmt.Sprint(a.project.ID), patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// newName returns a name that nothing has, and that is part of no other.
+func newName() string { return fmt.Sprintf("thing%dx", names.Add(1)) }
+
+// collection returns the collection that an operation is about, "" if it is about
+// none.
+func (o *operation) collection() string {
+	_, path, _ := strings.Cut(o.call, "{project}/")
+	name, _, _ := strings.Cut(path, "/")
+	return name
+}
+
+// make makes something of a collection.
+func (s *site) make(t *testing.T, a *account, name string) (id string) {
+	t.Helper()
+	return s.makeCalled(t, a, name, newName())
+}
+
+func (s *site) makeCalled(t *testing.T, a *account, collection, name string) (id string) {
+	t.Helper()
+	c, ok := collections[collection]
+	if !ok {
+		t.Fatalf("nothing makes %s", collection)
+	}
+	return c.make(t, s, a, name)
+}
+
+// unknownIDs returns an ID of each collection that nothing has.
+func unknownIDs() map[string]string {
+	ids := make(map[string]string)
+	for name, c := range collections {
+		ids[name] = c.unknown
+	}
+	return ids
+}
+
+// remoteConfig makes a remote configuration flag with a payload.
+func (s *site) remoteConfig(t *testing.T, a *account) (id string) {
+	t.Helper()
+	patch := management.FlagPatch{
+		Key: management.Of(newName()), RemoteConfig: management.Of(true),
+		Filters: management.Of(json.RawMessage(`{"groups":[{}],"payloads":{"true":"{\"k\":\"v\"}"}}`)),
+	}
+	return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateFlag).ID)
+}
