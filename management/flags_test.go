@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -505,5 +506,39 @@ func TestBucketingHashOfProject(t *testing.T) {
 	}
 	if v := w.seeFlag(w.flag(w.web, `{"key":"b","bucketing_hash":"sha1","filters":`+everybody+`}`)); v.BucketingHash != "sha1" {
 		t.Errorf("bucketing_hash %q, want sha1", v.BucketingHash)
+	}
+}
+
+// Changes at the same time all count, one after the other, and of several new flags
+// with one key there is one (management.md §13.6).
+func TestConcurrentFlagChanges(t *testing.T) {
+	w := newWorld(t)
+	const n = 20
+	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
+	before := len(w.activities())
+	created := make(chan error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			_, err := w.UpdateFlag(t.Context(), w.as(w.ada), ref(w.web), id, management.FlagPatch{Name: management.Of(strconv.Itoa(i))})
+			if err != nil {
+				t.Errorf("UpdateFlag = %v", err)
+			}
+			_, err = w.CreateFlag(t.Context(), w.as(w.ada), ref(w.web), management.FlagPatch{Key: management.Of("new"), Filters: management.Of(json.RawMessage(everybody))})
+			created <- err
+		})
+	}
+	wg.Wait()
+	close(created)
+	won := 0
+	for err := range created {
+		if err == nil {
+			won++
+		} else {
+			checkFault(t, "CreateFlag", err, "invalid unique key")
+		}
+	}
+	if v := w.seeFlag(id); v.Version != n+1 || won != 1 || len(w.activities()) != before+n+1 {
+		t.Errorf("version %d after %d changes, %d flags made, %d activities", v.Version, n, won, len(w.activities())-before)
 	}
 }

@@ -1,0 +1,281 @@
+package management_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// A brokenData fails in the method that is named.
+type brokenData struct {
+	management.DataStore
+	fails string
+}
+
+func (d *brokenData) in(method string) error {
+	if d.fails == method {
+		return errBroken
+	}
+	return nil
+}
+
+func (d *brokenData) AppendPerson(ctx context.Context, dst []byte, project int64, distinctID string) ([]byte, error) {
+	if err := d.in("AppendPerson"); err != nil {
+		return dst, err
+	}
+	return d.DataStore.AppendPerson(ctx, dst, project, distinctID)
+}
+
+func (d *brokenData) PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error) {
+	if err := d.in("PersonCreated"); err != nil {
+		return time.Time{}, err
+	}
+	return d.DataStore.PersonCreated(ctx, project, distinctID)
+}
+
+func (d *brokenData) AppendGroup(ctx context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error) {
+	if err := d.in("AppendGroup"); err != nil {
+		return dst, err
+	}
+	return d.DataStore.AppendGroup(ctx, dst, project, groupType, groupKey)
+}
+
+func (d *brokenData) AppendCohorts(ctx context.Context, dst []int64, project int64, distinctID string) ([]int64, error) {
+	if err := d.in("AppendCohorts"); err != nil {
+		return dst, err
+	}
+	return d.DataStore.AppendCohorts(ctx, dst, project, distinctID)
+}
+
+func (d *brokenData) Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error {
+	if err := d.in("Overrides"); err != nil {
+		return err
+	}
+	return d.DataStore.Overrides(ctx, project, distinctID, anonymousID, flagKeys, found)
+}
+
+func (d *brokenData) AllPersons(ctx context.Context, project int64) iter.Seq2[management.Person, error] {
+	return func(yield func(management.Person, error) bool) {
+		for p, err := range d.DataStore.AllPersons(ctx, project) {
+			if !yield(p, err) {
+				return
+			}
+		}
+		if err := d.in("AllPersons"); err != nil { // in the end
+			yield(management.Person{}, err)
+		}
+	}
+}
+
+func (d *brokenData) Persons(ctx context.Context, project int64, f management.PersonFilter, limit, offset int) ([]management.Person, int, error) {
+	if err := d.in("Persons"); err != nil {
+		return nil, 0, err
+	}
+	return d.DataStore.Persons(ctx, project, f, limit, offset)
+}
+
+func (d *brokenData) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
+	if err := d.in("GroupTypes"); err != nil {
+		return nil, err
+	}
+	return d.DataStore.GroupTypes(ctx, project)
+}
+
+func (d *brokenData) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]management.Group, int, error) {
+	if err := d.in("Groups"); err != nil {
+		return nil, 0, err
+	}
+	return d.DataStore.Groups(ctx, project, typeIndex, search, limit, offset)
+}
+
+func (d *brokenData) RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, error) {
+	if err := d.in("RecentDistinctIDs"); err != nil {
+		return nil, err
+	}
+	return d.DataStore.RecentDistinctIDs(ctx, project, limit)
+}
+
+func (d *brokenData) CountCohort(ctx context.Context, project, cohort int64) (int, error) {
+	if err := d.in("CountCohort"); err != nil {
+		return 0, err
+	}
+	return d.DataStore.CountCohort(ctx, project, cohort)
+}
+
+func (d *brokenData) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
+	if err := d.in("AddCohortMembers"); err != nil {
+		return 0, err
+	}
+	return d.DataStore.AddCohortMembers(ctx, project, cohort, distinctIDs)
+}
+
+func (d *brokenData) AddCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error) {
+	if err := d.in("AddCohortPersons"); err != nil {
+		return 0, err
+	}
+	return d.DataStore.AddCohortPersons(ctx, project, cohort, persons)
+}
+
+func (d *brokenData) RemoveCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error) {
+	if err := d.in("RemoveCohortPersons"); err != nil {
+		return 0, err
+	}
+	return d.DataStore.RemoveCohortPersons(ctx, project, cohort, persons)
+}
+
+// Whatever fails about persons: the failure is passed on as it is, and what is
+// stored of flags and cohorts stays.
+func TestDataFailures(t *testing.T) {
+	data := new(brokenData)
+	w := newWorld(t, withData, func(c *management.Config) {
+		data.DataStore = c.Data
+		c.Data = data
+	})
+	ctx, p, web := t.Context(), w.as(w.ada), ref(w.web)
+	w.capture(w.web, "x", "u1", `{"$set":{"plan":"pro"}}`)
+	w.capture(w.web, "$groupidentify", "u1", `{"$group_type":"company","$group_key":"acme","$group_set":{"size":7}}`)
+	list := w.cohort(w.web, `{"name":"List","is_static":true}`)
+	must(w.AddCohortIDs(ctx, p, web, list, listed("u1")))(t)
+	dynamic := w.cohort(w.web, `{"name":"Pro","filters":`+pro+`}`)
+	w.flag(w.web, `{"key":"person","filters":`+when("plan", "pro")+`}`)
+	w.flag(w.web, `{"key":"member","filters":`+inCohort(list)+`}`)
+	w.flag(w.web, `{"key":"group","filters":{"groups":[{"properties":[{"key":"size","type":"group","value":7}]}],"aggregation_group_type_index":0}}`)
+	w.flag(w.web, `{"key":"created","filters":{"groups":[{"properties":[{"key":"created_at","type":"person_metadata","operator":"is_set"}]}]}}`)
+	w.flag(w.web, `{"key":"continuous","ensure_experience_continuity":true,"filters":{"groups":[{"rollout_percentage":50}]}}`)
+	explain := func(id, rest string) func() error {
+		return func() error { return second(w.explain(id, `{"distinct_id":"u1"`+rest+`}`)) }
+	}
+	preview := func(body string) func() error {
+		return func() error {
+			return second(w.PreviewFlag(ctx, p, web, decode[management.PreviewPatch](t, body)))
+		}
+	}
+	blast := func(body string) func() error {
+		return func() error {
+			return second(w.BlastRadius(ctx, p, web, decode[management.BlastRadiusQuery](t, body)))
+		}
+	}
+	reasons := func() error {
+		return second(w.EvaluationReasons(ctx, p, web, "u1", `{"company":"acme"}`))
+	}
+	persons := management.CohortPersons{IDs: optional([]string{uuid.NewString()}), ID: management.Of(uuid.NewString())}
+	for _, tt := range []struct {
+		name  string
+		call  func() error
+		fails string // the methods that it needs
+	}{
+		{"ExplainFlag about a person", explain("1", ""), "GroupTypes AppendPerson"},
+		{"ExplainFlag about a member", explain("2", ""), "GroupTypes AppendCohorts"},
+		{"ExplainFlag about a group", explain("3", `,"groups":{"company":"acme"}`), "GroupTypes AppendGroup"},
+		{"ExplainFlag about an age", explain("4", ""), "GroupTypes PersonCreated"},
+		{"ExplainFlag about continuity", explain("5", ""), "GroupTypes Overrides"},
+		{"ExplainFlag about identification", explain("5", `,"$anon_distinct_id":"a"`), "GroupTypes Overrides PersonCreated"},
+		{"EvaluationReasons", reasons, "GroupTypes AppendPerson AppendCohorts AppendGroup PersonCreated Overrides"},
+		{"MyFlags", func() error { return second(w.MyFlags(ctx, p, web, "")) }, "GroupTypes AppendPerson AppendCohorts PersonCreated Overrides"},
+		{"PreviewFlag", preview(`{"id":1,"filters":` + inCohort(list) + `}`), "GroupTypes RecentDistinctIDs AppendPerson AppendCohorts"},
+		{"PreviewFlag of rollout alone", preview(`{"key":"new","filters":` + everybody + `}`), "GroupTypes RecentDistinctIDs"},
+		{"BlastRadius", blast(`{"condition":{"properties":[{"key":"id","type":"cohort","value":` + list + `}]}}`), "GroupTypes AllPersons AppendCohorts"},
+		{"BlastRadius of groups", blast(`{"condition":{},"group_type_index":0}`), "GroupTypes Groups"},
+		{"ListCohortPersons", func() error { return second(w.ListCohortPersons(ctx, p, web, list, 10, 0)) }, "Persons"},
+		{"ListCohortPersons of a dynamic one", func() error { return second(w.ListCohortPersons(ctx, p, web, dynamic, 10, 0)) }, "GroupTypes AllPersons Persons"},
+		{"AddCohortIDs", func() error { return second(w.AddCohortIDs(ctx, p, web, list, listed("u1"))) }, "AddCohortMembers CountCohort"},
+		{"AddCohortPersons", func() error { return w.AddCohortPersons(ctx, p, web, list, persons) }, "AddCohortPersons CountCohort"},
+		{"RemoveCohortPerson", func() error { return w.RemoveCohortPerson(ctx, p, web, list, persons) }, "RemoveCohortPersons CountCohort"},
+		{"UpdateFlag", func() error { return second(w.changeFlag("1", `{"name":"N"}`)) }, "GroupTypes"},
+		{"UpdateCohort", func() error { return second(w.changeCohort(dynamic, `{"name":"N"}`)) }, "GroupTypes"},
+		{"CountCohorts", func() error {
+			w.clock.advance(2 * time.Hour)
+			return w.CountCohorts(ctx)
+		}, "GroupTypes AllPersons CountCohort"},
+	} {
+		needed := strings.Fields(tt.fails)
+		for _, method := range []string{
+			"AppendPerson", "PersonCreated", "AppendGroup", "AppendCohorts", "Overrides", "AllPersons", "Persons", "GroupTypes", "Groups", "RecentDistinctIDs",
+			"CountCohort", "AddCohortMembers", "AddCohortPersons", "RemoveCohortPersons",
+		} {
+			before := w.state()
+			data.fails = method
+			err := tt.call()
+			data.fails = ""
+			fails := false
+			for _, name := range needed {
+				fails = fails || name == method
+			}
+			if fails != errors.Is(err, errBroken) || !fails && err != nil {
+				t.Errorf("%s when %s fails: %v", tt.name, method, err)
+			}
+			if fails {
+				w.checkUnchanged(tt.name+" when "+method+" fails", before)
+			}
+		}
+	}
+}
+
+// Flags that something else has stored, and that cannot be computed, have no value.
+func TestFailedFlags(t *testing.T) {
+	w := newWorld(t, withData)
+	ctx, p, web := t.Context(), w.as(w.ada), ref(w.web)
+	w.capture(w.web, "x", "u1", `{}`)
+	w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
+	f := must(w.store.Flag(ctx, w.web.ID, 1))(t)
+	f.Filters = json.RawMessage(inCohort("99"))
+	w.ok(w.store.UpdateFlag(ctx, f))
+	v := must(w.explain("1", `{"distinct_id":"u1"}`))(t)
+	if v.Value != nil || !v.Result.Failed || v.Result.Reason.Code != "dependency_not_found_cohort" {
+		t.Errorf("ExplainFlag = %v, %+v", v.Value, v.Result)
+	}
+	if got := encode(t, must(w.PreviewFlag(ctx, p, web, decode[management.PreviewPatch](t, `{"id":1,"filters":`+everybody+`}`)))(t).Transitions); got != `[{"from":null,"to":true,"count":1}]` {
+		t.Errorf("PreviewFlag has transitions %s", got)
+	}
+	if mine := must(w.MyFlags(ctx, p, web, ""))(t); mine[0].Value != false {
+		t.Errorf("MyFlags = %v", mine[0].Value)
+	}
+	if r := must(w.EvaluationReasons(ctx, p, web, "u1", ""))(t)["k"]; r.Value != false || r.Evaluation.Reason != "dependency_not_found_cohort" {
+		t.Errorf("EvaluationReasons = %+v", r)
+	}
+
+	// A circle, and a payload that nobody can have encrypted.
+	f.Filters = json.RawMessage(dependsOn("1"))
+	w.ok(w.store.UpdateFlag(ctx, f))
+	if r := must(w.EvaluationReasons(ctx, p, web, "u1", ""))(t)["k"]; r.Value != false || r.Evaluation.Reason != "not_evaluated" {
+		t.Errorf("EvaluationReasons of a circle = %+v", r)
+	}
+	f.Filters, f.RemoteConfig, f.EncryptedPayloads = json.RawMessage(`{"groups":[{}],"payloads":{"true":"sealed:!"}}`), true, true
+	w.ok(w.store.UpdateFlag(ctx, f))
+	if got := payload(t, must(w.Flag(ctx, w.key(w.ada), web, "1"))(t)); got != masked {
+		t.Errorf("the payload is %q", got)
+	}
+	f.Filters = json.RawMessage(`{`)
+	w.ok(w.store.UpdateFlag(ctx, f))
+	for name, err := range map[string]error{
+		"ExplainFlag":       second(w.explain("1", `{"distinct_id":"u1"}`)),
+		"EvaluationReasons": second(w.EvaluationReasons(ctx, p, web, "u1", "")),
+		"PreviewFlag":       second(w.PreviewFlag(ctx, p, web, decode[management.PreviewPatch](t, `{"key":"new","filters":`+everybody+`}`))),
+	} {
+		if got := fault(err); !strings.HasPrefix(got, "failure: ") {
+			t.Errorf("%s of what is no JSON: %s, want a failure", name, got)
+		}
+	}
+}
+
+// Errors name the first few flags that depend on one.
+func TestManyDependents(t *testing.T) {
+	w := newWorld(t)
+	base := w.flag(w.web, `{"key":"base","filters":`+everybody+`}`)
+	for i := range 7 {
+		w.flag(w.web, fmt.Sprintf(`{"key":"user%d","filters":%s}`, i, dependsOn(base)))
+	}
+	_, err := w.changeFlag(base, `{"active":false}`)
+	if err == nil || !strings.HasSuffix(err.Error(), "depend on it: user0, user1, user2, user3, user4, and 2 more.") {
+		t.Errorf("%v", err)
+	}
+}

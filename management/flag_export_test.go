@@ -1,0 +1,3 @@
+package management
+
+var Finder = finder

@@ -1,0 +1,109 @@
+package management_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// Whatever somebody sends is refused with an Error, or is stored as a flag that
+// compiles without errors and whose view changes nothing when it is sent back.
+func FuzzFlagPatch(f *testing.F) {
+	for _, body := range []string{
+		`{"key":"a","filters":{"groups":[{}]}}`,
+		`{"key":"a","name":"N","active":"off","tags":["b","a"],"evaluation_contexts":[" X"],"ensure_experience_continuity":null,"filters":` + when("plan", "pro") + `}`,
+		`{"key":"a","is_remote_configuration":true,"has_encrypted_payloads":true,"filters":{"payloads":{"true":{"x":1}}}}`,
+		`{"key":"a","filters":{"groups":[{"variant":"b","rollout_percentage":1.5}],"multivariate":{"variants":[{"key":"b","rollout_percentage":100}]},"payloads":{"b":"1"}}}`,
+		`{"key":"a","filters":` + dependsOn("1") + `,"evaluation_runtime":"server","bucketing_hash":"xxhash64","version":1}`,
+		`{"key":"a","filters":` + inCohort("1") + `,"archived":true,"active":false}`,
+		`{"key":"a","filters":{"groups":[{}],"super_groups":[{"properties":[{"key":"$feature_enrollment/a","value":["true"]}]}],"holdout":{"id":1,"exclusion_percentage":5}}}`,
+		`{"key":1,"filters":{"groups":[{"properties":[{"key":"d","type":"person","operator":"is_date_after","value":"-7d"}]}],"aggregation_group_type_index":null}}`,
+	} {
+		f.Add([]byte(body))
+	}
+	w := newWorld(f)
+	base := w.flag(w.web, `{"key":"base","filters":`+everybody+`}`)
+	w.cohort(w.web, `{"name":"Pro","filters":`+pro+`}`)
+	p := w.as(w.ada)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		w := *w
+		w.t = t
+		var patch management.FlagPatch
+		if json.Unmarshal(body, &patch) != nil {
+			return
+		}
+		v, err := w.CreateFlag(t.Context(), p, ref(w.web), patch)
+		if err != nil {
+			if got := fault(err); strings.HasPrefix(got, "failure") || strings.HasPrefix(got, "incomplete") {
+				t.Fatalf("CreateFlag(%s): %s", body, got)
+			}
+			return
+		}
+		id := string(must(json.Marshal(v.ID))(t))
+		defer func() { w.ok(w.store.DeleteFlag(context.Background(), w.web.ID, v.ID)) }()
+		again, err := w.UpdateFlag(t.Context(), p, ref(w.web), id, decode[management.FlagPatch](t, encode(t, v)))
+		if diff := cmp.Diff(v, again); err != nil || diff != "" {
+			t.Fatalf("CreateFlag(%s), and what it shows sent back: %v (-want +got)\n%s", body, err, diff)
+		}
+		d := must(management.Definitions(must(w.store.Flags(t.Context(), w.web.ID))(t), must(w.store.Cohorts(t.Context(), w.web.ID))(t), nil))(t)
+		s := must(flags.Compile(d, flags.CompileOptions{}))(t)
+		for _, problem := range s.Problems() {
+			if problem.Severity >= flags.Error {
+				t.Fatalf("CreateFlag(%s) is stored with a problem: %v", body, problem)
+			}
+		}
+		must(w.ExplainFlag(t.Context(), p, ref(w.web), id, []byte(`{"distinct_id":"u"}`)))(t)
+		if !w.seeFlag(base).Active {
+			t.Fatalf("CreateFlag(%s) has changed another flag", body)
+		}
+	})
+}
+
+// management.md §13.2: a blank in what is looked for is any of blank, - and _, and
+// all else is what it is, whatever its case.
+func FuzzFinder(f *testing.F) {
+	for _, s := range []string{"check out", "Check-Out", "a_b", "a b", ".*", "(", `\`, "[", "İ", "ſ", "K", "\xff", "", "日本 語", "日本_語"} {
+		f.Add(s, "check-out a_b .* ( \\ [ İ s k 日本-語")
+	}
+	f.Fuzz(func(t *testing.T, search, text string) {
+		if !utf8.ValidString(search) {
+			management.Finder(search)(text) // whatever it is
+			return
+		}
+		if got, want := management.Finder(search)(text), finds([]rune(search), []rune(text)); got != want && utf8.ValidString(text) {
+			t.Errorf("Finder(%q)(%q) = %t, want %t", search, text, got, want)
+		}
+	})
+}
+
+// finds is what finder should be, one letter after the other.
+func finds(search, text []rune) bool {
+	for start := 0; start+len(search) <= len(text); start++ {
+		found := true
+		for i, want := range search {
+			got := text[start+i]
+			found = found && (sameLetter(want, got) || want == ' ' && (got == '-' || got == '_'))
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+func sameLetter(a, b rune) bool {
+	for folded := unicode.SimpleFold(a); folded != a; folded = unicode.SimpleFold(folded) {
+		if folded == b {
+			return true
+		}
+	}
+	return a == b
+}
