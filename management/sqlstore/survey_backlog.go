@@ -50,8 +50,8 @@ func (t *tx) fillSurveyEvents(ctx context.Context) error {
 	}
 	var events []capture.Event
 	_, err = t.run(ctx, `SELECT project_id, uuid, name, distinct_id, ts, properties FROM event
-		WHERE id > ? AND id <= ? AND id <= (SELECT last_id FROM survey_backlog)
-		AND name IN ('survey shown', 'survey dismissed', 'survey sent', 'survey abandoned') ORDER BY id`,
+		WHERE id > ? AND id <= ? AND name IN ('survey shown', 'survey dismissed', 'survey sent', 'survey abandoned')
+		ORDER BY id`,
 		[]any{done - backlogPart, done}, func(r *sql.Rows) error {
 			var e capture.Event
 			var properties string

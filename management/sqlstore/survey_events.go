@@ -172,19 +172,30 @@ func (t *tx) addSurveyEvents(ctx context.Context, rows []surveyRow, known func(p
 	return t.insertSurveyRows(ctx, rows)
 }
 
-// representatives returns what is stored of the submissions of rows.
+// representatives returns those that are stored of the submissions of rows.
 func (t *tx) representatives(ctx context.Context, rows []surveyRow) ([]surveyRow, error) {
-	keys := make(map[surveyOf][]surveyRow)
-	for _, r := range rows {
-		if r.submission != uuid.Nil {
-			keys[r.surveyOf] = append(keys[r.surveyOf], r)
+	keys := make(map[surveyOf][]uuid.UUID)
+	for i := range rows {
+		if r := &rows[i]; r.submission != uuid.Nil {
+			keys[r.surveyOf] = append(keys[r.surveyOf], r.submission)
 		}
 	}
+	// With counts_as = 3, for which there is an index of the survey's responses,
+	// PostgreSQL may take that one while they are few, and keep to it.
+	const one = "SELECT " + surveyColumns + ` FROM survey_event WHERE project_id = ? AND survey_id = ?
+		AND submission_key IS NOT NULL AND counts_as > 2 AND submission_key `
 	var list []surveyRow
-	for s, rows := range keys {
-		err := t.in(ctx, "SELECT "+surveyColumns+` FROM survey_event WHERE project_id = ? AND survey_id = ?
-			AND submission_key IS NOT NULL AND submission_key IN (?) AND counts_as = 3`, []any{s.project, s.survey},
-			uuids(&t.db.d, "", rows, func(r *surveyRow) uuid.UUID { return r.submission }).values, scanSurveyRow(&list))
+	for s, submissions := range keys {
+		slices.SortFunc(submissions, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		submissions = slices.Compact(submissions)
+		args, values := []any{s.project, s.survey}, uuids(&t.db.d, "", submissions, func(id *uuid.UUID) uuid.UUID { return *id }).values
+		var err error
+		if t.pg != nil {
+			_, err = t.run(ctx, "SELECT r.* FROM unnest(?::uuid[]) k CROSS JOIN LATERAL ("+one+"= k LIMIT 1) r",
+				append([]any{values.array()}, args...), scanSurveyRow(&list))
+		} else {
+			err = t.in(ctx, one+"IN (?)", args, values, scanSurveyRow(&list))
+		}
 		if err != nil {
 			return nil, err
 		}
