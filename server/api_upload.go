@@ -114,11 +114,14 @@ func idsOfCSV(body io.Reader) iter.Seq2[string, error] {
 				continue
 			}
 			id := strings.TrimSpace(row[column])
-			if !utf8.ValidString(id) {
+			switch {
+			case !utf8.ValidString(id):
 				yield("", uploadError("line %d is not UTF-8", line))
 				return
-			}
-			if id != "" && !yield(uploadedID(id), nil) {
+			case strings.Contains(id, "\r"): // a whole file may be one such line
+				yield("", uploadError("line %d has a carriage return without a line feed", line))
+				return
+			case id != "" && !yield(uploadedID(id), nil):
 				return
 			}
 		}

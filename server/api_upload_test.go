@@ -109,6 +109,9 @@ func TestUploadCSV(t *testing.T) {
 
 		{name: "quotes", body: "\"a,b\"\n\"say \"\"hi\"\"\"\n  \"c\"\n", want: []string{"a,b", `say "hi"`, "c"}},
 		{name: "line breaks in quotes", body: "\"a\nb\",1\nc,2\n", want: []string{"a\nb", "c"}},
+		{name: "carriage returns alone", body: "a\rb\rc\r", err: "line 1 has a carriage return without a line feed"},
+		{name: "carriage return in quotes", body: "a\n\"b\rc\"\n", want: []string{"a"}, err: "line 2 has a carriage return without a line feed"},
+		{name: "both in quotes", body: "\"a\r\nb\"\r\n", want: []string{"a\nb"}},
 		{name: "bare quote", body: "a\nb\"c\n", want: []string{"a"}, err: `line 2 is no CSV: bare " in non-quoted-field`},
 		{name: "open quote", body: "a\n\"b\nc\n", want: []string{"a"}, err: `line 3 is no CSV: extraneous or missing " in quoted-field`},
 		{name: "text behind quotes", body: "\"a\"b\n", err: `line 1 is no CSV: extraneous or missing " in quoted-field`},
@@ -296,8 +299,8 @@ func FuzzUploadCSV(f *testing.F) {
 		if !slices.Equal(whole, pieces) || fmt.Sprint(err) != fmt.Sprint(errPieces) {
 			t.Errorf("%q, %v byte by byte, %q, %v as a whole", pieces, errPieces, whole, err)
 		}
-		if err != nil {
-			return
+		if err != nil || slices.ContainsFunc(whole, func(id string) bool { return utf8.RuneCountInString(id) == 200 }) {
+			return // what was cut off may end in a blank
 		}
 		var b bytes.Buffer
 		w := csv.NewWriter(&b)
