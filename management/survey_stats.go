@@ -351,19 +351,17 @@ func answersTo(r *SurveyResponse, question *survey.Question) []string {
 
 // texts returns the texts in an answer. What is empty is none.
 func texts(raw json.RawMessage) []string {
-	var one string
-	var many []json.RawMessage
-	switch {
-	case len(raw) == 0 || string(raw) == "null":
-		return nil
-	case json.Unmarshal(raw, &one) == nil:
-		many = []json.RawMessage{raw}
-	case json.Unmarshal(raw, &many) != nil:
-		many = []json.RawMessage{raw}
+	many := []json.RawMessage{raw}
+	if len(raw) > 0 && raw[0] == '[' {
+		many = nil
+		_ = json.Unmarshal(raw, &many) // it was read from an event
 	}
 	var list []string
 	for _, v := range many {
-		if text := scalar(v); text != "" && text != "null" {
+		if string(v) == "null" {
+			continue
+		}
+		if text := scalar(v); text != "" {
 			list = append(list, text)
 		}
 	}
