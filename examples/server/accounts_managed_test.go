@@ -290,9 +290,8 @@ func unknownIDs() map[string]string {
 // remoteConfig makes a remote configuration flag with a payload.
 func (s *site) remoteConfig(t *testing.T, a *account) (id string) {
 	t.Helper()
-	patch := management.FlagPatch{
-		Key: management.Of(newName()), RemoteConfig: management.Of(true),
-		Filters: management.Of(json.RawMessage(`{"groups":[{}],"payloads":{"true":"{\"k\":\"v\"}"}}`)),
-	}
-	return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateFlag).ID)
+	body := members("key", newName(), "is_remote_configuration", true, "filters", map[string]any{
+		"groups": []any{map[string]any{}}, "payloads": map[string]any{"true": `{"k":"v"}`},
+	})
+	return fmt.Sprint(s.as(a).call(t, fmt.Sprintf("POST /api/projects/%d/feature_flags/", a.project.ID), body).ok(t)["id"])
 }

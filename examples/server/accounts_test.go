@@ -53,7 +53,7 @@ type accountRow struct {
 }
 
 var accountRows = slices.Concat(
-	caseRows, errorRows, shapeRows, operationRows, managedRows, securityRows, raceRows, projectRows,
+	caseRows, errorRows, shapeRows, operationRows, managedRows, definitionRows, securityRows, raceRows, projectRows,
 )
 
 // TestAccountsAreComplete: no case and no rule is left out but those that are
