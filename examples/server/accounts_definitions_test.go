@@ -329,7 +329,7 @@ func remoteConfigs(t *testing.T, s *site) {
 		{"plain", secret, `"{\"k\":\"v\"}"`},
 		{plain, secret, `"{\"k\":\"v\"}"`},
 		{"sealed", me, `"\"hidden from SDKs\""`},
-		{"sealed", secret, `"********* (encrypted)"`},
+		{"sealed", secret, `"\"********* (encrypted)\""`}, // JSON in a text, as every payload
 		{"none", me, ""},
 		{"ordinary", me, ""},
 		{"gone", me, ""},

@@ -32,6 +32,11 @@ func managedOperations() []operation {
 			{call: "GET /feature_flags/matching_ids", scope: "feature_flag:read", want: 200},
 			{call: "POST /feature_flags/bulk_keys", scope: "feature_flag:read", body: `{"ids":[{id}]}`, want: 200},
 			{call: "POST /feature_flags/bulk_delete", scope: "feature_flag:write", body: `{"ids":[{id}]}`, want: 200},
+			{call: "POST /feature_flags/preview", scope: "feature_flag:read", also: "person:read", body: `{"key":"{new}","filters":{"groups":[{}]}}`, want: 200},
+			{call: "POST /feature_flags/user_blast_radius", scope: "feature_flag:read", body: `{"condition":{"properties":[]}}`, want: 200},
+			{call: "GET /feature_flags/evaluation_reasons", scope: "feature_flag:read", query: "?distinct_id=u", want: 200},
+			{call: "GET /feature_flags/my_flags", scope: "feature_flag:read", want: 200},
+			{call: "POST /feature_flags/{id}/explain", scope: "feature_flag:read", also: "person:read", body: `{"distinct_id":"{new}"}`, want: 200},
 			{call: "GET /feature_flags/{id}", scope: "feature_flag:read", want: 200},
 			{call: "PATCH /feature_flags/{id}", scope: "feature_flag:write", body: `{"name":"another"}`, want: 200},
 			{call: "GET /feature_flags/{id}/activity", scope: "activity_log:read", want: 200},
@@ -60,6 +65,7 @@ func managedOperations() []operation {
 			{call: "DELETE /surveys/{id}", scope: "survey:write", want: 204},
 			{call: "GET /surveys/{id}/activity", scope: "activity_log:read", want: 200},
 			{call: "GET /surveys/{id}/archived-response-uuids", scope: "survey:read", want: 200},
+			{call: "POST /surveys/{id}/duplicate_to_projects", scope: "survey:write", want: 400}, // it needs target_team_ids
 			{call: "POST /surveys/{id}/launch", scope: "survey:write", want: 200},
 			{call: "POST /surveys/{id}/stop", scope: "survey:write", want: 200},
 			{call: "GET /surveys/{id}/stats", scope: "survey:read", want: 200},
@@ -207,6 +213,9 @@ func foreignItems(t *testing.T, s *site) {
 			continue
 		}
 		for _, query := range queries {
+			if o.query != "" {
+				query = strings.Replace(query, "?", "&", 1)
+			}
 			call := o.fill(r) + query
 			got := s.as(other).call(t, call, "")
 			got.ok2xx(t)

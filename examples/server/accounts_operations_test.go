@@ -21,6 +21,7 @@ type operation struct {
 	call  string           // method and pattern, as the server has it
 	scope management.Scope // that it needs; "" of those that are open to everybody, "*" where a key must not be limited
 	also  management.Scope // another one that it needs, or ""
+	query string           // that it succeeds with, or ""
 	body  string           // that it succeeds with; {id} and {new} stand for what they do in references
 	want  int              // status then
 
@@ -142,7 +143,7 @@ type references struct {
 var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID}
 
 // fill returns the call for things.
-func (o *operation) fill(r references) string { return r.replace(o, o.call) + "/" }
+func (o *operation) fill(r references) string { return r.replace(o, o.call) + "/" + o.query }
 
 // fillBody returns the body for things.
 func (o *operation) fillBody(r references) string { return r.replace(o, o.body) }
