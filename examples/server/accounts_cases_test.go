@@ -16,8 +16,8 @@ import (
 )
 
 // caseRows are the cases of management.md §15.3 that are about users. Cases 3, 4
-// and 6 are about surveys there; here they are about everything that there is, in
-// accounts_operations_test.go.
+// and 6 are about everything that there is, in accounts_operations_test.go; those
+// that are about surveys are in accounts_surveys_test.go.
 var caseRows = []accountRow{
 	{"case 1", "no header", func(t *testing.T, s *site) {
 		for _, o := range operations {
