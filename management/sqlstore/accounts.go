@@ -25,9 +25,10 @@ var _ management.Store = (*accounts)(nil)
 
 // Atomic implements [management.Store]. Only one goroutine at a time may use the
 // Store that f is given. F must change nothing through the DB itself, which would
-// wait for f. What f reads does not change, except when keys were last used and
-// whether projects have events. Another Atomic within f may fail alone: what its
-// function did is undone, and f decides what becomes of the rest.
+// wait for f. What f reads does not change, except when keys were last used, when
+// flags were last called and whether projects have events. Another Atomic within
+// f may fail alone: what its function did is undone, and f decides what becomes
+// of the rest.
 func (a *accounts) Atomic(ctx context.Context, f func(management.Store) error) error {
 	return a.together(ctx, func(a *accounts) error { return f(a) })
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // soon is how long the tests wait for what must happen.
-const soon = 20 * time.Second
+const soon = time.Minute
 
 // testVersions checks which versions grow with which changes.
 func testVersions(t *testing.T, s *suite) {

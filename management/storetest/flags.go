@@ -78,6 +78,7 @@ func testFlags(t *testing.T, s *suite) {
 		want error
 	}{
 		{"key", func(f *management.FeatureFlag) { f.Key = taken.Key }, management.ErrConflict},
+		{"key of another kind", func(f *management.FeatureFlag) { f.Key, f.Kind = taken.Key, management.FlagSurveyInternal }, management.ErrConflict},
 		{"project", func(f *management.FeatureFlag) { f.Project = 99 }, management.ErrNotFound},
 		{"creator", func(f *management.FeatureFlag) { f.CreatedBy = new(int64(99)) }, management.ErrNotFound},
 		{"last author", func(f *management.FeatureFlag) { f.ModifiedBy = new(int64(99)) }, management.ErrNotFound},
