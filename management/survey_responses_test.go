@@ -183,7 +183,7 @@ func TestWriteResponses(t *testing.T) {
 		var out bytes.Buffer
 		w.ok(w.WriteResponses(t.Context(), &out, w.as(w.ada), refOf(w.web), id.String(), management.ResponseQuery{}))
 		rows := must(csv.NewReader(&out).ReadAll())(t)
-		want := strings.ReplaceAll(text, "\r", "\r") // the reader keeps it inside of a line
+		want := text
 		if i < len(dangerous) {
 			want = "'" + text
 		}
