@@ -29,6 +29,17 @@ func TestAPIGolden(t *testing.T) {
 	withFailure := func(err error) apiSetup {
 		return apiSetup{management: func(c *management.Config) { c.Store = brokenStore{c.Store, err} }}
 	}
+	defined := func(change func(*server.Config)) apiSetup {
+		return apiSetup{server: func(c *server.Config) {
+			r := new(server.Registry)
+			r.Set("phc_acme", &server.Project{ID: 1, Organization: "acme", Published: definitionsOf(t, published)})
+			c.Projects = r
+			if change != nil {
+				change(c)
+			}
+		}}
+	}
+	remote := func(a *apiServer) { a.remoteFlag("remote-cfg", `{"groups":[],"payloads":{"true":"{\"k\":\"v\"}"}}`) }
 	twice := func(c call) func(*apiServer) { return func(a *apiServer) { c.do(a) } }
 
 	for _, tt := range []struct {
@@ -90,6 +101,36 @@ func TestAPIGolden(t *testing.T) {
 		{name: "project-reset-token", call: api("PATCH", "/api/projects/1/reset_token/", "")},
 		{name: "project-rotate-secret", call: api("POST", "/api/environments/1/rotate_secret_token/", "")},
 		{name: "project-delete-secret-backup", call: api("PATCH", "/api/projects/1/delete_secret_token_backup/", "")},
+
+		{name: "definitions", setup: defined(nil), call: api("GET", "/flags/definitions?token=phc_acme&send_cohorts", "").with(acmeSecret)},
+		{name: "definitions-unchanged", setup: defined(nil), make: func(a *apiServer) call {
+			return api("GET", definitionsPath, "", "If-None-Match", api("GET", definitionsPath, "").do(a).Header.Get("Etag"))
+		}},
+		{name: "definitions-options", setup: defined(nil), call: api("OPTIONS", definitionsPath, "", "Authorization", "")},
+		{name: "local-evaluation", setup: defined(nil), call: api("GET", "/api/feature_flag/local_evaluation/?token=phc_acme", "")},
+		{name: "local-evaluation-cohorts", setup: defined(nil), call: api("GET", "/api/projects/1/feature_flags/local_evaluation/?send_cohorts", "")},
+		{name: "remote-config", before: remote, call: api("GET", "/api/projects/@current/feature_flags/remote-cfg/remote_config?token=phc_acme", "")},
+		{name: "definitions-error-not-authenticated", setup: defined(nil), call: api("GET", definitionsPath, "", "Authorization", "")},
+		{name: "definitions-error-authentication-failed", setup: defined(nil), call: api("GET", definitionsPath, "").with("phc_acme")},
+		{name: "definitions-error-authentication-failed-secret", setup: defined(nil), call: api("GET", definitionsPath, "").with("phs_wrong")},
+		{name: "definitions-error-scope", setup: defined(nil), call: api("GET", definitionsPath, "").with(readerKey)},
+		{name: "definitions-error-project", setup: defined(nil), call: api("GET", definitionsPath+"?token=phc_other", "")},
+		{name: "definitions-error-project-secret", setup: defined(nil), call: api("GET", definitionsPath+"?token=phc_other", "").with(acmeSecret)},
+		{name: "definitions-error-no-project", setup: defined(nil), call: api("GET", "/api/projects/99/feature_flags/local_evaluation", "")},
+		{name: "definitions-error-method", setup: defined(nil), call: api("POST", definitionsPath, "{}")},
+		{name: "definitions-error-quota", setup: defined(func(c *server.Config) { c.Quota = &fakeQuota{left: map[string]int{}} }), call: api("GET", definitionsPath, "")},
+		{
+			name: "definitions-error-throttled", setup: defined(func(c *server.Config) { c.ManagementLimit.Definitions = 1 }),
+			before: twice(api("GET", definitionsPath, "")), call: api("GET", definitionsPath, ""),
+		},
+		{
+			name: "definitions-error-throttled-strangers", setup: defined(func(c *server.Config) { c.ManagementLimit.Strangers = 1 }),
+			before: twice(api("GET", definitionsPath, "").with("phs_wrong")), call: api("GET", definitionsPath, ""),
+		},
+		{name: "definitions-error-not-ready", call: api("GET", definitionsPath, "")},
+		{name: "definitions-error-unavailable", setup: withFailure(errors.New("no such table: keys")), call: api("GET", definitionsPath, "")},
+		{name: "definitions-error-panic", setup: apiSetup{server: func(c *server.Config) { c.Projects = panickingProjects{} }}, call: api("GET", definitionsPath, "")},
+		{name: "remote-config-error-not-found", call: api("GET", "/api/projects/@current/feature_flags/nowhere/remote_config", "")},
 
 		{name: "options", call: api("OPTIONS", me, "", "Authorization", "")},
 		{name: "preflight", setup: origins, call: api("OPTIONS", me, "", "Authorization", "", "Origin", "https://app.example",

@@ -77,6 +77,7 @@ func (s *Server) earlyAccessFeatures(x *exchange) error {
 // deliverTo returns the project that a request names in its query, or else in its
 // body.
 func (s *Server) deliverTo(x *exchange) (*Project, error) {
+	x.w.Header()["X-Content-Type-Options"] = noSniff
 	if err := s.takeIP(x); err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (s *Server) arrayProject(x *exchange) (*Project, string, error) {
 	p, err := s.projectOf(x, key)
 	switch {
 	case errors.Is(err, ErrUnknownProject):
-		return nil, "", errNotFound
+		return nil, "", errNoProject
 	case err != nil:
 		return nil, "", err
 	}

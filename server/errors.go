@@ -26,6 +26,7 @@ var (
 	errNotReady    = errors.New("server: not ready")
 	errBusy        = errors.New("server: too much memory in use by other requests")
 	errKeyForm     = errors.New("server: malformed API key")
+	errNoProject   = errors.New("server: no project at this path")
 	errPanic       = errors.New("server: panic")
 )
 
@@ -55,6 +56,7 @@ var answers = []answer{
 		"The provided API key is invalid. Please check your API key and try again.")},
 	{errKeyForm, http.StatusBadRequest, jsonError("validation_error", "invalid_input",
 		"The project API key in the path is malformed: want 1 to 200 letters, digits, _ or -.")},
+	{errNoProject, http.StatusNotFound, jsonError("invalid_request", "not_found", "Project not found.")},
 	{errNoPerson, http.StatusBadRequest, "The distinct_id field is missing from the request. Please include a valid identifier."},
 
 	{errNotReady, http.StatusServiceUnavailable, "not ready"},

@@ -45,6 +45,10 @@ func TestGolden(t *testing.T) {
 	projects.Set("phc_configured", &server.Project{ID: 8, Organization: "acme", Flags: demo.Flags, ClientConfig: config})
 	projects.Set("phc_limited", &server.Project{ID: 9, Organization: "poor", Flags: demo.Flags})
 	limited := strings.Replace(few, "phc_demo", "phc_limited", 1)
+	content := delivered()
+	content.APIKey = "phc_published"
+	site := publish(t, content)
+	projects.Set(content.APIKey, &server.Project{ID: 7, Organization: "acme", Flags: demo.Flags, Published: site, ClientConfig: site.Client()})
 
 	s := newServer(t, func(c *server.Config) {
 		c.Projects, c.MaxBody = projects, 2000
@@ -55,6 +59,16 @@ func TestGolden(t *testing.T) {
 		t.Fatal(resp.Status)
 	}
 	broken := newServer(t, func(c *server.Config) { c.Projects = brokenProjects{} })
+
+	// Of what is delivered.
+	page := map[string]string{"Origin": "https://app.example", "User-Agent": "Mozilla/5.0", "Content-Type": ""}
+	fetch := func(target string) call { return call{method: "GET", target: target, header: page} }
+	unchanged := func(target string) call {
+		c := fetch(target)
+		c.header = maps.Clone(c.header)
+		c.header["If-None-Match"] = c.do(s).Header.Get("Etag")
+		return c
+	}
 
 	// Of the routes for events.
 	const one = `{"api_key":"phc_demo","event":"e","distinct_id":"user-1"}`
@@ -117,6 +131,46 @@ func TestGolden(t *testing.T) {
 		{"error-backend", broken, call{header: browser, body: `{"token":"down","distinct_id":"u"}`}},
 		{"error-timeout", broken, call{body: `{"token":"slow","distinct_id":"u"}`}},
 		{"error-panic", broken, call{header: browser, body: `{"token":"panic","distinct_id":"u"}`}},
+
+		{"flags-v2-config-published", s, call{target: "/flags?v=2&config=true", body: strings.Replace(few, "phc_demo", content.APIKey, 1)}},
+		{"surveys", s, fetch("/api/surveys/?token=phc_published&_=1795220110559")},
+		{"surveys-unchanged", s, unchanged("/api/surveys/?token=phc_published")},
+		{"surveys-post", s, call{target: "/api/surveys/", header: browser, body: `{"token":"phc_published"}`}},
+		{"surveys-none", s, fetch("/api/surveys?token=phc_demo")},
+		{"surveys-options", s, call{method: "OPTIONS", target: "/api/surveys/", header: map[string]string{
+			"Origin":                        "https://app.example",
+			"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "x-custom",
+		}}},
+		{"surveys-error-method", s, call{method: "PUT", target: "/api/surveys/", header: page}},
+		{"surveys-error-no-token", s, fetch("/api/surveys/")},
+		{"surveys-error-unknown-token", s, fetch("/api/surveys/?token=phc_other")},
+		{"surveys-error-malformed", s, call{target: "/api/surveys/", header: browser, body: "{"}},
+		{"surveys-error-compression", s, call{target: "/api/surveys/?compression=br", header: browser, body: "{}"}},
+		{"surveys-error-content-type", s, call{target: "/api/surveys/", header: map[string]string{"Content-Type": "application/xml"}, body: "{}"}},
+		{"surveys-error-too-large", s, call{target: "/api/surveys/", header: browser, body: padded(2001)}},
+		{"surveys-error-rate-limit", throttled, fetch("/api/surveys/?token=phc_demo")},
+		{"surveys-error-backend", broken, fetch("/api/surveys/?token=down")},
+		{"surveys-error-timeout", broken, fetch("/api/surveys/?token=slow")},
+		{"surveys-error-panic", broken, fetch("/api/surveys/?token=panic")},
+		{"early-access", s, fetch("/api/early_access_features/?token=phc_published")},
+		{"early-access-stages", s, fetch("/api/early_access_features/?token=phc_published&stage=concept&stage=alpha")},
+		{"early-access-unchanged", s, unchanged("/api/early_access_features/?token=phc_published")},
+		{"early-access-none", s, fetch("/api/early_access_features/?token=phc_demo")},
+		{"early-access-error-no-token", s, fetch("/api/early_access_features/")},
+		{"early-access-error-unknown-token", s, fetch("/api/early_access_features/?token=phc_other")},
+		{"array-config", s, fetch("/array/phc_published/config")},
+		{"array-config-unchanged", s, unchanged("/array/phc_published/config")},
+		{"array-config-none", s, fetch("/array/phc_demo/config")},
+		{"array-config-stored", s, fetch("/array/phc_configured/config")},
+		{"array-script", s, fetch("/array/phc_published/config.js")},
+		{"array-script-unchanged", s, unchanged("/array/phc_published/config.js")},
+		{"array-options", s, call{method: "OPTIONS", target: "/array/phc_published/config", header: page}},
+		{"array-error-method", s, call{method: "POST", target: "/array/phc_published/config", header: page}},
+		{"array-error-key", s, fetch("/array/a%20b/config")},
+		{"array-error-unknown-key", s, fetch("/array/phc_other/config.js")},
+		{"array-error-rate-limit", throttled, fetch("/array/phc_demo/config")},
+		{"array-error-backend", broken, fetch("/array/down/config.js")},
+		{"array-error-panic", broken, fetch("/array/panic/config")},
 
 		{"capture", stores, events(one)},
 		{"capture-beacon", stores, call{target: "/e/?beacon=1", header: browser, body: one}},
