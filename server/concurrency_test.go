@@ -9,9 +9,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +97,83 @@ func TestSwapUnderLoad(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestPublishedSwapUnderLoad: while what is published changes, every answer is of
+// one generation, and its entity tag is that of its body.
+func TestPublishedSwapUnderLoad(t *testing.T) {
+	// In generation n there are n flags, surveys and features, each named n.
+	const most = 8
+	generation := func(n int) *server.Project {
+		flagsOf := func(n int) string {
+			var list []string
+			for i := range n {
+				list = append(list, fmt.Sprintf(`{"id":%d,"key":"flag-%d","name":"%d","active":true,"version":1,"filters":{"groups":[]}}`, i+1, i, n))
+			}
+			return `{"flags":[` + strings.Join(list, ",") + `]}`
+		}
+		p := server.Publication{Project: 1, APIKey: "phc_acme", Definitions: decodeDefinitions(t, flagsOf(n))}
+		for range n {
+			p.Surveys = append(p.Surveys, json.RawMessage(fmt.Sprintf(`{"name":"%d"}`, n)))
+			p.EarlyAccess = append(p.EarlyAccess, server.EarlyAccessFeature{Stage: "beta", JSON: json.RawMessage(fmt.Sprintf(`{"name":"%d"}`, n))})
+		}
+		return &server.Project{ID: 1, Published: publish(t, p)}
+	}
+	projects := new(server.Registry)
+	projects.Set("phc_acme", generation(1))
+	a := newAPI(t, apiSetup{server: func(c *server.Config) {
+		c.Projects = projects
+		c.ManagementLimit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1, Definitions: -1}
+	}})
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			projects.Set("phc_acme", generation(n%most+1)) // rendered by those who ask first
+			runtime.Gosched()
+		}
+	})
+	var tags sync.Map // bodies by path and entity tag
+	var answers [2]atomic.Int64
+	for worker := range 4 {
+		wg.Go(func() {
+			have := make(map[string]string)
+			for i := worker; ctx.Err() == nil; i++ {
+				path := append(definitionPaths, "/api/surveys?token=phc_acme", "/api/early_access_features?token=phc_acme", "/array/phc_acme/config")[i%8]
+				resp := api("GET", path, "", "If-None-Match", have[path]).do(a)
+				body, etag := text(t, resp), resp.Header.Get("Etag")
+				if resp.StatusCode == 304 {
+					answers[1].Add(1)
+					if etag != have[path] || body != "" {
+						t.Errorf("%s: 304 for %s with %s", path, have[path], etag)
+						return
+					}
+					continue
+				}
+				answers[0].Add(1)
+				names := nameMember.FindAllStringSubmatch(body, -1)
+				for _, name := range names {
+					if name[1] != fmt.Sprint(len(names)) {
+						t.Errorf("%s: of %d one is named %s", path, len(names), name[1])
+						return
+					}
+				}
+				if before, ok := tags.LoadOrStore(path+etag, body); resp.StatusCode != 200 || len(names) == 0 || ok && before != body {
+					t.Errorf("%s = %d, ETag %s of two bodies, %d names", path, resp.StatusCode, etag, len(names))
+					return
+				}
+				have[path] = etag
+			}
+		})
+	}
+	wg.Wait()
+	if answers[0].Load() == 0 || answers[1].Load() == 0 {
+		t.Errorf("%d answers with a body, %d without", answers[0].Load(), answers[1].Load())
+	}
+}
+
+var nameMember = regexp.MustCompile(`"name":"(\d+)"`)
 
 // TestNoGoroutines: requests of all kinds leave no goroutine behind. In a bubble
 // synctest would fail for one that is left.
