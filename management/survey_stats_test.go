@@ -207,8 +207,16 @@ func TestSurveyStatsDates(t *testing.T) {
 		}
 	}
 	for _, q := range []management.StatsQuery{
-		{From: "yesterday"}, {To: "yesterday"}, {From: "2026-13-01"}, {From: "2026-03-04T25:00:00Z"}, {From: "1772600000"}, {To: "-7d"}, {From: "2026-3-4"},
-		{From: "2026-03-04T05:06:07Z", To: "2026-03-04T05:06:06Z"}, {From: "2026-03-04 x y"}, {From: " "},
+		{From: "yesterday"},
+		{To: "yesterday"},
+		{From: "2026-13-01"},
+		{From: "2026-03-04T25:00:00Z"},
+		{From: "1772600000"},
+		{To: "-7d"},
+		{From: "2026-3-4"},
+		{From: "2026-03-04T05:06:07Z", To: "2026-03-04T05:06:06Z"},
+		{From: "2026-03-04 x y"},
+		{From: " "},
 	} {
 		_, err := w.SurveyStats(t.Context(), w.as(w.ada), refOf(w.web), id.String(), q)
 		checkFault(t, fmt.Sprintf("SurveyStats of %+v", q), err, "invalid invalid_input")

@@ -84,11 +84,15 @@ func TestDeliveryChecklist(t *testing.T) {
 		for _, slash := range []string{"", "/"} {
 			v := fetch(t, s, "/array/phc_demo/config"+slash)
 			surveys, _ := v["surveys"].([]any)
-			got := map[string]any{"token": v["token"], "supportedCompression": v["supportedCompression"], "surveys": len(surveys),
-				"survey_config": v["survey_config"], "hasFeatureFlags": v["hasFeatureFlags"], "sessionRecording": v["sessionRecording"]}
-			want := map[string]any{"token": "phc_demo", "supportedCompression": []any{"gzip", "gzip-js", "lz64", "base64"}, "surveys": 2,
+			got := map[string]any{
+				"token": v["token"], "supportedCompression": v["supportedCompression"], "surveys": len(surveys),
+				"survey_config": v["survey_config"], "hasFeatureFlags": v["hasFeatureFlags"], "sessionRecording": v["sessionRecording"],
+			}
+			want := map[string]any{
+				"token": "phc_demo", "supportedCompression": []any{"gzip", "gzip-js", "lz64", "base64"}, "surveys": 2,
 				"survey_config": map[string]any{"appearance": map[string]any{"theme": "dark"}}, "hasFeatureFlags": true,
-				"sessionRecording": map[string]any{"endpoint": "/s/"}}
+				"sessionRecording": map[string]any{"endpoint": "/s/"},
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
