@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -323,5 +324,98 @@ func BenchmarkCapture(b *testing.B) {
 				p.send()
 			}
 		})
+	}
+}
+
+// thousandFlags is a server whose definitions are 1,000 flags.
+func thousandFlags(t testing.TB) *definitionsServer {
+	d := newDefinitions(t, func(c *server.Config) { c.ManagementLimit.Definitions = -1 })
+	var b strings.Builder
+	b.WriteString(`{"flags":[`)
+	for i := range 1000 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"id":%d,"key":"feature-%04d","active":true,"version":%d,"filters":{"groups":[{"properties":[`+
+			`{"key":"plan","type":"person","operator":"exact","value":["pro","enterprise-%d"]},`+
+			`{"key":"age","type":"person","operator":"gt","value":%d}],"rollout_percentage":50}]}}`, i+1, i, i%9, i, i%18)
+	}
+	b.WriteString(`]}`)
+	d.publish(definitionsOf(t, b.String()))
+	return d
+}
+
+// A documentCall is a request for something that is rendered once.
+type documentCall struct {
+	name string
+	h    http.Handler
+	call call
+	most float64 // allocations, besides those of the Service
+}
+
+func documentCalls(t testing.TB) []documentCall {
+	d, s := thousandFlags(t), newDelivery(t, delivered(), nil)
+	poll := api("GET", "/flags/definitions?token=phc_acme&send_cohorts", "", "X-Request-Id", "", "User-Agent", "posthog-node/5.70.0")
+	browser := func(target string) call {
+		return call{method: "GET", target: target, header: map[string]string{"Origin": "https://app.example", "User-Agent": "Mozilla/5.0"}}
+	}
+	return []documentCall{
+		{"definitions with a personal key", d, poll, 1},
+		{"definitions with a secret key", d, poll.with(acmeSecret), 1},
+		{"surveys", s, browser("/api/surveys/?token=phc_demo&_=1795220110559"), 0},
+		{"early access", s, browser("/api/early_access_features/?token=phc_demo&_=1795220110559"), 0},
+		{"config", s, browser("/array/phc_demo/config"), 1}, // of ServeMux
+		{"script", s, browser("/array/phc_demo/config.js"), 1},
+		{"config of a host", s, browser("/array/phc_bare/config"), 9}, // is made anew
+	}
+}
+
+// unchanged is the call of a client that has what it asks for.
+func (c documentCall) unchanged() call {
+	have := c.call
+	have.header = maps.Clone(have.header)
+	have.header["If-None-Match"] = have.do(c.h).Header.Get("Etag")
+	return have
+}
+
+// TestDocumentAllocations: what is rendered once costs no memory to send, or not
+// to send.
+func TestDocumentAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, tt := range documentCalls(t) {
+		service := 0.0 // to find out who asks
+		if d, ok := tt.h.(*definitionsServer); ok {
+			key := strings.TrimPrefix(tt.call.header["Authorization"], "Bearer ")
+			service = testing.AllocsPerRun(100, func() { d.service.DefinitionsAccess(t.Context(), key, "", "phc_acme") })
+		}
+		for status, c := range map[int]call{200: tt.call, 304: tt.unchanged()} {
+			if resp := c.do(tt.h); resp.StatusCode != status {
+				t.Errorf("%s: %d, want %d", tt.name, resp.StatusCode, status)
+			}
+			p := newReplay(tt.h, c)
+			if n := testing.AllocsPerRun(100, p.send); n > tt.most+service {
+				t.Errorf("%s: %d allocates %v times, want at most %v and %v of the Service", tt.name, status, n, tt.most, service)
+			}
+		}
+	}
+}
+
+// BenchmarkDocuments is one request for something that is rendered once, without a
+// network: with 200, and with 304.
+func BenchmarkDocuments(b *testing.B) {
+	for _, tt := range documentCalls(b) {
+		run := func(status string, c call) {
+			b.Run(tt.name+"/"+status, func(b *testing.B) {
+				p := newReplay(tt.h, c)
+				b.ReportAllocs()
+				for b.Loop() {
+					p.send()
+				}
+			})
+		}
+		run("200", tt.call)
+		run("304", tt.unchanged())
 	}
 }

@@ -83,14 +83,17 @@ func TestOperatorsRoutes(t *testing.T) {
 // TestSharedHeaders: what one answer does with its headers must not show in the
 // next.
 func TestSharedHeaders(t *testing.T) {
-	s := newServer(t, nil)
+	s := newDelivery(t, delivered(), nil)
 	for range 2 {
-		resp := call{header: map[string]string{"Origin": "https://a.example"}, body: simple}.do(s)
-		for name, values := range resp.Header {
-			if len(values) != 1 {
-				t.Errorf("%s: %q", name, values)
+		for _, c := range []call{{body: simple}, get(deliveryPaths[0]), get(deliveryPaths[2]), get(deliveryPaths[3])} {
+			c.header = map[string]string{"Origin": "https://a.example"}
+			resp := c.do(s)
+			for name, values := range resp.Header {
+				if len(values) != 1 {
+					t.Errorf("%s: %q", name, values)
+				}
+				resp.Header.Add(name, "x")
 			}
-			resp.Header.Add(name, "x")
 		}
 	}
 }

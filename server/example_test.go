@@ -57,6 +57,43 @@ func Example() {
 	// Output: 200 OK {"featureFlags":{"new-checkout":true},"featureFlagPayloads":{},"errorsWhileComputingFlags":false
 }
 
+// What clients fetch besides values is rendered once. Package catalog does this for
+// the projects of a management store.
+func ExamplePublish() {
+	published, err := server.Publish(server.Publication{
+		Project: 1, APIKey: "phc_demo",
+		Surveys: []json.RawMessage{json.RawMessage(`{"id":"nps","name":"NPS","type":"popover"}`)},
+		Members: map[string]any{"heatmaps": true},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	projects := new(server.Registry)
+	projects.Set("phc_demo", &server.Project{ID: 1, Name: "Demo", Published: published, ClientConfig: published.Client()})
+	s, err := server.New(server.Config{Projects: projects})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	fetch := func(etag string) *http.Response {
+		request := httptest.NewRequest(http.MethodGet, "/api/surveys/?token=phc_demo", nil)
+		request.Header.Set("If-None-Match", etag)
+		answer := httptest.NewRecorder()
+		s.ServeHTTP(answer, request)
+		return answer.Result()
+	}
+	first := fetch("")
+	body, err := io.ReadAll(first.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(first.Status, string(body))
+	fmt.Println(fetch(first.Header.Get("ETag")).Status)
+	// Output:
+	// 200 OK {"surveys":[{"id":"nps","name":"NPS","type":"popover"}],"survey_config":null}
+	// 304 Not Modified
+}
+
 // printer is a Sink that stores nothing.
 type printer struct{}
 
