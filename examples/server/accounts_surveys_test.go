@@ -579,7 +579,7 @@ func htmlInSurveys(t *testing.T, s *site) {
 func regularExpressions(t *testing.T, s *site) {
 	p := s.surveys(t)
 	for pattern, status := range map[string]int{
-		`^a+$`: 201, `(a+)+$`: 201, `(?=x)y`: 400, `(a)\1`: 400, `(`: 400, strings.Repeat("a", 1001): 400, strings.Repeat("a", 1000): 201,
+		`^a+$`: 201, `(a+)+$`: 201, `(?=x)y`: 400, `(a)\1`: 400, `(`: 400, strings.Repeat("z", 1001): 400, strings.Repeat("z", 1000): 201,
 	} {
 		r := p.call(t, "POST feature_flags/", members("key", newName(), "filters", where(property("email", "regex", pattern))))
 		if r.status != status {
