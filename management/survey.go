@@ -17,7 +17,8 @@ type Survey struct {
 	Type        string  // popover, widget, external_survey or api
 	Schedule    *string // once, recurring or always
 
-	// Flags of the project that decide who is asked.
+	// Flags of the project that decide who is asked. LinkedFlag is one that people
+	// have made, TargetingFlag can be; the others were made for the survey.
 	LinkedFlag    *int64
 	TargetingFlag *int64
 	InternalFlag  *int64
@@ -36,7 +37,7 @@ type Survey struct {
 	End      *time.Time
 	Archived bool
 
-	ResponsesLimit *int
+	ResponsesLimit *int // the survey ends when it has as many
 
 	IterationCount   *int
 	IterationDays    *int // iteration_frequency_days
@@ -84,9 +85,9 @@ type SurveyStore interface {
 	Surveys(ctx context.Context, project int64) ([]Survey, error)
 	FindSurveys(ctx context.Context, project int64, f SurveyFilter, limit, offset int) ([]Survey, int, error)
 
-	// ScheduledSurveys returns the surveys of all projects that have started
-	// and not ended, are not archived, and have a limit of responses,
-	// iterations, or limits by day.
+	// ScheduledSurveys returns the surveys of all projects that have a start and
+	// no end, are not archived, and have a limit of responses, iterations, or
+	// limits by day.
 	ScheduledSurveys(ctx context.Context) ([]Survey, error)
 
 	// CreateSurvey and UpdateSurvey return ErrConflict if the name is taken.

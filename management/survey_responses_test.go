@@ -295,14 +295,14 @@ func TestArchiveResponse(t *testing.T) {
 			if e, ok := errors.AsType[*management.Error](err); ok && e.Kind == management.ErrInvalid && e.Detail != "Invalid UUID format" { // §2.4
 				t.Errorf("%s: %s", tt.name, e.Detail)
 			}
-			got := ""
+			var got []string
 			for _, a := range w.activities()[:len(w.activities())-entries] {
-				got += a.Activity
+				got = append(got, a.Activity)
 				if a.ItemID != tt.survey.String() || !strings.Contains(string(a.Detail), `"name":"Response `+tt.response+`"`) {
 					t.Errorf("activity %+v: %s", a, a.Detail)
 				}
 			}
-			if got != tt.log {
+			if strings.Join(got, " ") != tt.log {
 				t.Errorf("activities %q, want %q", got, tt.log)
 			}
 			if list := must(w.ArchivedResponses(t.Context(), w.as(w.ada), refOf(w.web), first.String()))(t); len(list) != tt.first || list == nil {

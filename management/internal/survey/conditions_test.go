@@ -148,3 +148,14 @@ func FuzzConditions(f *testing.F) {
 		}
 	})
 }
+
+func TestWithoutLinkedVariant(t *testing.T) {
+	for conditions, want := range map[string]string{
+		``: ``, `null`: `null`, `{}`: `{}`, `{"url":"/","x":[1.0]}`: `{"url":"/","x":[1.0]}`,
+		`{"url":"/","linkedFlagVariant":"test","selector":"#a"}`: `{"url":"/","selector":"#a"}`, `{"linkedFlagVariant":null}`: `{}`,
+	} {
+		if got := string(survey.WithoutLinkedVariant(json.RawMessage(conditions))); got != want {
+			t.Errorf("WithoutLinkedVariant(%s) = %s, want %s", conditions, got, want)
+		}
+	}
+}
