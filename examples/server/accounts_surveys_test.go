@@ -651,7 +651,7 @@ func listOfResponses(t *testing.T, s *site) {
 	all := []any{
 		map[string]any{
 			"uuid": last["uuid"], "distinct_id": "eve", "session_id": nil, "submitted_at": day + "T11:00:00Z",
-			"answers": answers("3", nil, []any{"Flags"}, "=1+1"), "extra": map[string]any{},
+			"answers": answers("3", nil, []any{"Flags"}, "=1+1"), "extra": map[string]any{"browser": nil, "os": nil},
 		},
 		map[string]any{
 			"uuid": first["uuid"], "distinct_id": "ada", "session_id": "s1", "submitted_at": day + "T10:00:00Z",
