@@ -341,9 +341,6 @@ func (s *Service) logCohort(ctx context.Context, store Store, p *Principal, c *C
 	return s.addIn(ctx, store, p, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), detail{c.Name, append([]fieldChange{}, changes...)})
 }
 
-// errNoData is the answer to what is about persons if there is no Config.Data.
-var errNoData = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "This server keeps no persons."}
-
 // staticCohort returns the static cohort that a path names.
 func (s *Service) staticCohort(ctx context.Context, p *Principal, ref, cohort string, scope Scope) (*Cohort, error) {
 	a, err := s.Access(ctx, p, ref, scope)

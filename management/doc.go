@@ -19,12 +19,14 @@
 //
 // What somebody may not do, or gets wrong, is an [*Error], which can be shown to
 // them. Each change is one transaction of the [Store], together with its entry in
-// the activity log. Passwords and keys are stored as hashes; authenticators and
-// backup codes are encrypted with Config.SecretKeys; neither is ever in an error,
-// in a log or in the activity log.
+// the activity log, except for persons and groups: these are in a [DataStore], where
+// events put them, and a change is logged just before it is made, with the name of
+// a property but never its value. Passwords and keys are stored as hashes;
+// authenticators and backup codes are encrypted with Config.SecretKeys; neither is
+// ever in an error, in a log or in the activity log.
 //
 // [Service.Run] sends mail, keeps the schedules of surveys, counts cohorts, and
-// deletes what deleted projects leave behind. Mail waits in memory: a process that
+// deletes what deleted projects and persons leave behind. Mail waits in memory: a process that
 // is killed loses it, and whoever waits for a message asks for another.
 //
 // # Flags
@@ -51,8 +53,9 @@
 //
 // # Stores
 //
-// Package memstore implements [Store] in memory, package sqlstore on SQLite and
-// PostgreSQL; package storetest is the contract that all of them keep, as tests.
+// Package memstore implements [Store] and [DataStore] in memory, package sqlstore
+// on SQLite and PostgreSQL; package storetest is the contract that all of them
+// keep, as tests.
 //
 //	created, err := management.Bootstrap(ctx, store, management.First{})
 //

@@ -130,11 +130,11 @@ func (b *postbox) try(ctx context.Context, m Message) (err error) {
 const mailers = 4
 
 // Run sends mail, keeps the schedules of surveys, tells Config.OnSurveyResponse,
-// counts cohorts and deletes what projects leave behind, until ctx ends. Then it
+// counts cohorts and deletes what projects and persons leave behind, until ctx ends. Then it
 // tells of the responses and sends the messages that wait, once each, for at most
 // ten seconds either, and returns nil. It must be called once: without it mail
 // waits, surveys do not end by themselves, cohorts have no count, and data of
-// deleted projects stays.
+// deleted projects and persons stays.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range mailers {
@@ -154,7 +154,18 @@ func (s *Service) Run(ctx context.Context) error {
 			}
 		})
 	}
-	wg.Go(func() { s.purge(ctx) })
+	if store, ok := s.store.(ProjectPurger); ok {
+		wg.Go(func() {
+			s.purge(ctx, "what deleted projects leave behind is not deleted", func() (bool, error) {
+				return store.PurgeProjects(ctx, s.now().Add(-purgeAfter))
+			})
+		})
+	}
+	if data := s.c.Data; data != nil {
+		wg.Go(func() {
+			s.purge(ctx, "events of deleted persons are not deleted", func() (bool, error) { return data.PurgeEvents(ctx) })
+		})
+	}
 	wg.Go(func() { s.keepSurveys(ctx) })
 	wg.Go(func() { s.keepCohorts(ctx) })
 	wg.Go(func() { s.tellResponses(ctx) })
@@ -187,23 +198,22 @@ func (s *Service) noteVerification(ctx context.Context, err error) {
 }
 
 // purgeAfter is how long a project must be gone before what it left is deleted:
-// events that were accepted before may still be on their way.
+// events that were accepted before may still be on their way. It is also how often
+// that is looked for.
 const purgeAfter = time.Minute
 
-func (s *Service) purge(ctx context.Context) {
-	store, ok := s.store.(ProjectPurger)
-	if !ok {
-		return
-	}
+// purge calls f each minute, and again while there is more. Failed says what a
+// failure means.
+func (s *Service) purge(ctx context.Context, failed string, f func() (more bool, err error)) {
 	tick := time.NewTicker(purgeAfter)
 	defer tick.Stop()
 	for {
-		more, err := store.PurgeProjects(ctx, s.now().Add(-purgeAfter))
+		more, err := f()
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			s.c.Log.ErrorContext(ctx, "what deleted projects leave behind is not deleted", "error", err)
+			s.c.Log.ErrorContext(ctx, failed, "error", err)
 		case more:
 			continue
 		}

@@ -157,7 +157,7 @@ func managedMethods() []method {
 			},
 		},
 		{
-			name: "AddCohortIDs", scope: "cohort:write", kind: ofProject, first: static, log: []string{"Cohort updated by ada in nothing"},
+			name: "AddCohortIDs", scope: "cohort:write", kind: ofProject, sees: true, first: static, log: []string{"Cohort updated by ada in nothing"},
 			call: func(c *callable) error { return second(c.AddCohortIDs(c.ctx, c.p, c.web, c.id, listed("u1", "u2"))) },
 		},
 		{

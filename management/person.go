@@ -71,8 +71,8 @@ type PersonStore interface {
 	UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*Person, error)
 
 	// DeletePerson deletes a person with all that is kept about it but events.
-	// If events is true, they are deleted too: those that are stored now, in
-	// parts and later, by PurgeEvents.
+	// If events is true, they are deleted too: those that are stored now under
+	// its distinct IDs, in parts and later, by PurgeEvents.
 	DeletePerson(ctx context.Context, project int64, id uuid.UUID, events bool) error
 
 	// PurgeEvents deletes some of the events of persons who were deleted with
@@ -80,7 +80,9 @@ type PersonStore interface {
 	PurgeEvents(ctx context.Context) (more bool, err error)
 
 	// RecentDistinctIDs returns distinct IDs of the newest events, each once,
-	// newest first.
+	// newest first, as well as a look at a bounded number of events can tell:
+	// days come in their order, but of a day with many events not all may be
+	// seen, and there may be more IDs than it finds.
 	RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, error)
 
 	// GroupTypes returns the names of the group types of a project by index.

@@ -150,6 +150,7 @@ func surveyMethods() []method {
 		},
 		{
 			name:  "Sink",
+			sees:  true,
 			first: func(c *callable) { c.answer(uuid.New(), 1) }, // of which the project learns that it has events
 			call: func(c *callable) error {
 				e := captured(c.world.web, "survey shown", uuid.New(), "d", begin, `{}`)

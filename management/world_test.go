@@ -304,7 +304,7 @@ func hashing(f func()) int {
 	return int((allocated() - before) / each)
 }
 
-// A state is all that a store keeps but for what was captured.
+// A state is all that a store keeps but for events.
 type state struct {
 	Users         []management.User
 	Scenes        []management.Scene
@@ -322,6 +322,8 @@ type state struct {
 	EarlyAccess   []management.EarlyAccessFeature
 	Surveys       []management.Survey
 	Archived      map[uuid.UUID][]uuid.UUID // responses by survey
+	Persons       []management.Person
+	Groups        []management.Group
 }
 
 // state returns what is stored.
@@ -336,6 +338,10 @@ func (w *world) state() *state {
 		Users: must(w.store.UsersByID(ctx, ids))(w.t), Scenes: must(w.store.Scenes(ctx, ids))(w.t),
 		Organizations: must(w.store.Organizations(ctx))(w.t), Memberships: must(w.store.MembershipsOf(ctx, ids))(w.t),
 		Projects: must(w.store.Projects(ctx))(w.t), Activities: w.activities(),
+	}
+	for i := range s.Projects {
+		s.Persons = append(s.Persons, w.persons(&s.Projects[i])...)
+		s.Groups = append(s.Groups, w.groups(&s.Projects[i])...)
 	}
 	for _, id := range ids {
 		s.Keys = append(s.Keys, must(w.store.Keys(ctx, id))(w.t)...)

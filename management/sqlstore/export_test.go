@@ -41,6 +41,29 @@ func (db *DB) BeginPurge(ctx context.Context) (end func() (bool, error), err err
 	return func() (bool, error) { return db.purgeFound(ctx, s, found, last) }, err
 }
 
+// Remembers returns which caches have something of a person.
+func (db *DB) Remembers(person uuid.UUID) (names []string) {
+	c := &db.caches
+	_, people := c.people.get(person)
+	_, rows := c.rows.get(person)
+	_, member := c.member.get(person)
+	for name, has := range map[string]bool{"people": people, "rows": rows, "member": member} {
+		if has {
+			names = append(names, name)
+		}
+	}
+	for i := range c.ids.shards {
+		s := &c.ids.shards[i]
+		s.mu.Lock()
+		if slices.ContainsFunc(s.entries.Values(), func(e entry[uuid.UUID]) bool { return e.value == person }) {
+			names = append(names, "ids")
+		}
+		s.mu.Unlock()
+	}
+	slices.Sort(names)
+	return names
+}
+
 // A Cache is a cache of strings.
 type Cache struct{ c *cache[string, string] }
 

@@ -33,11 +33,6 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 	if n == 0 {
 		return nil, management.ErrNotFound
 	}
-	if events {
-		if err := t.queueEvents(ctx, key); err != nil {
-			return nil, err
-		}
-	}
 	for _, table := range []string{"hash_key_override", "cohort_member"} {
 		if _, err := t.exec(ctx, "DELETE FROM "+table+" WHERE person_id = ?", key); err != nil {
 			return nil, err
@@ -50,19 +45,29 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 		distinctIDs = append(distinctIDs, distinctID)
 		return err
 	})
+	if err == nil && events {
+		err = t.eraseEvents(ctx, project, distinctIDs)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return distinctIDs, t.forgetSurveyPerson(ctx, project, id, distinctIDs, events)
 }
 
-// queueEvents has PurgeEvents delete the events of a person, those that are stored
-// now: the lock keeps others of the project away. What is queued already begins
-// anew, since on SQLite newer events may have IDs that a search has passed.
-func (t *tx) queueEvents(ctx context.Context, person any) error {
-	_, err := t.exec(ctx, `INSERT INTO deleted_distinct_id (project_id, distinct_id, last_event)
-		SELECT project_id, distinct_id, (SELECT coalesce(max(id), 0) FROM event) FROM person_distinct_id WHERE person_id = ?
-		ON CONFLICT (project_id, distinct_id) DO UPDATE SET last_event = excluded.last_event, search = 0`, person)
+// eraseEvents has PurgeEvents delete the events of distinct IDs, those that are
+// stored now: the lock keeps others of the project away. What is queued already
+// begins anew, since on SQLite newer events may have IDs that a search has passed.
+func (t *tx) eraseEvents(ctx context.Context, project int64, distinctIDs []string) error {
+	var last int64
+	_, err := t.run(ctx, "SELECT coalesce(max(id), 0) FROM event", nil, func(r *sql.Rows) error { return r.Scan(&last) })
+	if err != nil {
+		return err
+	}
+	_, err = t.insert(ctx, "deleted_distinct_id", []column{
+		integers("project_id", distinctIDs, func(*string) int64 { return project }),
+		texts("distinct_id", distinctIDs, func(id *string) string { return *id }),
+		integers("last_event", distinctIDs, func(*string) int64 { return last }),
+	}, "ON CONFLICT (project_id, distinct_id) DO UPDATE SET last_event = excluded.last_event, search = 0", nil)
 	return err
 }
 

@@ -143,13 +143,7 @@ func TestPurgeEventsInParts(t *testing.T) {
 			e := event("page", id, `{}`)
 			e.Project = project
 			write(t, db, e)
-			p, err := db.PersonByDistinctID(ctx, project, id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := db.DeletePerson(ctx, project, p.ID, true); err != nil {
-				t.Fatal(err)
-			}
+			deletePerson(t, db, project, id)
 			e.UUID = uuid.New()
 			write(t, db, e) // and is back
 		}
@@ -228,13 +222,7 @@ func TestPurgeEventsOfOne(t *testing.T) {
 			list[i] = event("page", "u", "{}")
 		}
 		write(t, db, list...)
-		p, err := db.PersonByDistinctID(ctx, 1, "u")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.DeletePerson(ctx, 1, p.ID, true); err != nil {
-			t.Fatal(err)
-		}
+		deletePerson(t, db, 1, "u")
 		for i, want := range []int{1, 0} {
 			more, err := db.PurgeEvents(ctx)
 			if n := d.count(t, "SELECT count(*) FROM event"); n != want || more != (want > 0) || err != nil {
@@ -299,6 +287,23 @@ func TestDeletePersonLeavesNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDeletePersonForgets looks into the caches.
+func TestDeletePersonForgets(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "x.db"), sqlstore.Options{MaxStale: time.Hour})
+	write(t, db, event("page", "u", `{"$set":{"secret":1}}`))
+	ask(t, db)
+	id := who(t, db, "u")
+	if diff := cmp.Diff([]string{"ids", "member", "people", "rows"}, db.Remembers(id)); diff != "" {
+		t.Errorf("caches with the person (-want +got)\n%s", diff)
+	}
+	if err := db.DeletePerson(t.Context(), 1, id, false); err != nil {
+		t.Fatal(err)
+	}
+	if names := db.Remembers(id); len(names) > 0 {
+		t.Errorf("caches %q have the person", names)
+	}
 }
 
 // TestPurgeWhenIDsComeAgain deletes the newest events, of a project, whose IDs
@@ -400,13 +405,7 @@ func TestPurgeProjectsForgetsDistinctIDs(t *testing.T) {
 		other.Project = id + 1
 		write(t, db, event("page", "u", `{}`), other)
 		for _, project := range []int64{id, id + 1} {
-			p, err := db.PersonByDistinctID(ctx, project, "u")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := db.DeletePerson(ctx, project, p.ID, true); err != nil {
-				t.Fatal(err)
-			}
+			deletePerson(t, db, project, "u")
 		}
 		if err := db.DeleteProject(ctx, id); err != nil {
 			t.Fatal(err)
@@ -433,16 +432,13 @@ func TestLateOverride(t *testing.T) {
 		ctx, other := t.Context(), d.open(t)
 		db := d.open(t)
 		write(t, db, event("page", "gone", `{}`), event("page", "merged", `{}`))
-		p, err := db.PersonByDistinctID(ctx, 1, "gone")
-		if err != nil {
-			t.Fatal(err)
-		}
+		gone := who(t, db, "gone")
 		for _, id := range []string{"gone", "merged"} {
 			if _, err := db.AppendPerson(ctx, nil, 1, id); err != nil { // is in the cache
 				t.Fatal(err)
 			}
 		}
-		if err := other.DeletePerson(ctx, 1, p.ID, false); err != nil {
+		if err := other.DeletePerson(ctx, 1, gone, false); err != nil {
 			t.Fatal(err)
 		}
 		write(t, other, event("$identify", "u", `{"$anon_distinct_id":"u2"}`), event("$identify", "u", `{"$anon_distinct_id":"merged"}`))

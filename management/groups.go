@@ -1,0 +1,142 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A GroupTypeView is a type of groups as the API shows it.
+type GroupTypeView struct {
+	GroupType      string `json:"group_type"`
+	GroupTypeIndex int    `json:"group_type_index"`
+}
+
+// A GroupView is a group as the API shows it.
+type GroupView struct {
+	GroupTypeIndex  int             `json:"group_type_index"`
+	GroupKey        string          `json:"group_key"`
+	GroupProperties json.RawMessage `json:"group_properties"`
+	CreatedAt       time.Time       `json:"created_at"`
+}
+
+func groupView(g *Group) *GroupView {
+	return &GroupView{GroupTypeIndex: g.TypeIndex, GroupKey: g.Key, GroupProperties: orJSON(g.Properties, "{}"), CreatedAt: g.Created}
+}
+
+// GroupTypes returns the group types of a project by ascending index. It needs
+// scope group:read.
+func (s *Service) GroupTypes(ctx context.Context, p *Principal, ref string) ([]*GroupTypeView, error) {
+	project, err := s.captured(ctx, p, ref, "group:read")
+	if err != nil {
+		return nil, err
+	}
+	types, err := s.c.Data.GroupTypes(ctx, project.ID)
+	if err != nil {
+		return nil, err
+	}
+	views := []*GroupTypeView{}
+	for _, index := range slices.Sorted(maps.Keys(types)) {
+		views = append(views, &GroupTypeView{GroupType: types[index], GroupTypeIndex: index})
+	}
+	return views, nil
+}
+
+// ListGroups returns a page of the groups of a type whose keys begin with search,
+// by ascending key. It needs scope group:read.
+func (s *Service) ListGroups(ctx context.Context, p *Principal, ref string, typeIndex int, search string, limit, offset int) (*Page[*GroupView], error) {
+	project, err := s.captured(ctx, p, ref, "group:read")
+	if err != nil {
+		return nil, err
+	}
+	list, total, err := s.c.Data.Groups(ctx, project.ID, typeIndex, search, max(limit, 0), max(offset, 0))
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[*GroupView]{total, []*GroupView{}}
+	for i := range list {
+		page.Items = append(page.Items, groupView(&list[i]))
+	}
+	return page, nil
+}
+
+// FindGroup returns a group. It needs scope group:read.
+func (s *Service) FindGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key string) (*GroupView, error) {
+	project, err := s.captured(ctx, p, ref, "group:read")
+	if err != nil {
+		return nil, err
+	}
+	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
+	if err != nil {
+		return nil, shown(err)
+	}
+	return groupView(g), nil
+}
+
+// UpdateGroupProperty sets a property of a group. It needs scope group:write. Its
+// entry in the activity log is written first, as [Service.UpdatePersonProperty]
+// explains.
+func (s *Service) UpdateGroupProperty(ctx context.Context, p *Principal, ref string, typeIndex int, key string, patch PropertyPatch) (*GroupView, error) {
+	return s.editGroup(ctx, p, ref, typeIndex, key, "update_property", patch.edit)
+}
+
+// DeleteGroupProperty takes a property from a group, as UpdateGroupProperty sets
+// one.
+func (s *Service) DeleteGroupProperty(ctx context.Context, p *Principal, ref string, typeIndex int, key string, removal PropertyRemoval) (*GroupView, error) {
+	return s.editGroup(ctx, p, ref, typeIndex, key, "delete_property", removal.edit)
+}
+
+func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key, activity string, check func() (*propertyEdit, error)) (*GroupView, error) {
+	project, err := s.captured(ctx, p, ref, "group:write")
+	if err != nil {
+		return nil, err
+	}
+	edit, err := check()
+	if err != nil {
+		return nil, err
+	}
+	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
+	if err != nil {
+		return nil, shown(err)
+	}
+	changes, err := edit.foresee("Group", g.Properties)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) > 0 {
+		if err := s.logGroup(ctx, p, project, g, activity, changes); err != nil {
+			return nil, err
+		}
+		if g, err = s.c.Data.UpdateGroup(ctx, project.ID, typeIndex, key, edit.set, edit.unset); err != nil {
+			return nil, shownData(err)
+		}
+	}
+	return groupView(g), nil
+}
+
+// logGroup logs what happens to a group. It has no ID but its type and key.
+func (s *Service) logGroup(ctx context.Context, p *Principal, project *Project, g *Group, activity string, changes []fieldChange) error {
+	return s.add(ctx, s.store, p, Activity{
+		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Group", ItemID: strconv.Itoa(g.TypeIndex) + "/" + g.Key,
+	}, detail{g.Key, append([]fieldChange{}, changes...)})
+}
+
+// DeleteGroup deletes a group: its properties, not its type, nor what events say of
+// it. It needs scope group:write.
+func (s *Service) DeleteGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key string) error {
+	project, err := s.captured(ctx, p, ref, "group:write")
+	if err != nil {
+		return err
+	}
+	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
+	if err != nil {
+		return shown(err)
+	}
+	if err := s.logGroup(ctx, p, project, g, "deleted", nil); err != nil {
+		return err
+	}
+	return shown(s.c.Data.DeleteGroup(ctx, project.ID, typeIndex, key))
+}

@@ -1,0 +1,229 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// A PersonView is a person as the API shows it.
+type PersonView struct {
+	ID           uuid.UUID       `json:"id"` // as UUID
+	UUID         uuid.UUID       `json:"uuid"`
+	Name         string          `json:"name"`
+	DistinctIDs  []string        `json:"distinct_ids"` // those that somebody has chosen come first
+	Properties   json.RawMessage `json:"properties"`
+	CreatedAt    time.Time       `json:"created_at"`
+	IsIdentified bool            `json:"is_identified"`
+}
+
+// personNames are the properties whose value is shown as the name of a person, the
+// first that is some text.
+var personNames = []string{"email", "Email", "name", "Name", "username", "Username", "UserName"}
+
+func personView(p *Person) *PersonView {
+	v := &PersonView{
+		ID: p.ID, UUID: p.ID, DistinctIDs: append([]string{}, p.DistinctIDs...), Properties: orJSON(p.Properties, "{}"),
+		CreatedAt: p.Created, IsIdentified: p.Identified,
+	}
+	slices.SortStableFunc(v.DistinctIDs, func(a, b string) int {
+		switch anonymous := randomID(a); {
+		case anonymous == randomID(b):
+			return 0
+		case anonymous:
+			return 1
+		}
+		return -1
+	})
+	properties, _ := object(p.Properties)
+	for _, name := range personNames {
+		if json.Unmarshal(orJSON(properties[name], `""`), &v.Name) == nil && v.Name != "" {
+			return v
+		}
+	}
+	if len(v.DistinctIDs) > 0 {
+		v.Name = v.DistinctIDs[0]
+	}
+	return v
+}
+
+// randomID reports whether a distinct ID looks like one that an SDK has made for
+// somebody whom it does not know: five parts of digits and small letters.
+func randomID(id string) bool {
+	if strings.Count(id, "-") != 4 || strings.Contains("-"+id+"-", "--") {
+		return false
+	}
+	return !strings.ContainsFunc(id, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
+}
+
+// errNoData is the answer of a Service without Config.Data.
+var errNoData = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "Persons and groups are not available: nothing is captured here."}
+
+// captured is Access to what was captured in a project.
+func (s *Service) captured(ctx context.Context, p *Principal, ref string, scopes ...Scope) (*Project, error) {
+	a, err := s.Access(ctx, p, ref, scopes...)
+	if err != nil {
+		return nil, err
+	}
+	if s.c.Data == nil {
+		return nil, errNoData
+	}
+	return a.Project, nil
+}
+
+// A PersonQuery selects persons for [Service.ListPersons]. Empty fields select
+// nothing away.
+type PersonQuery struct {
+	DistinctID string
+	Search     string // beginning of a distinct ID
+	Cohort     int64  // a static one
+}
+
+// ListPersons returns a page of the persons of a project that a query selects,
+// newest first. It needs scope person:read.
+func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, q PersonQuery, limit, offset int) (*Page[*PersonView], error) {
+	project, err := s.captured(ctx, p, ref, "person:read")
+	if err != nil {
+		return nil, err
+	}
+	if q.Cohort != 0 {
+		if err := s.checkList(ctx, project.ID, q.Cohort); err != nil {
+			return nil, err
+		}
+	}
+	f := PersonFilter{DistinctID: q.DistinctID, Search: q.Search, Cohort: q.Cohort}
+	list, total, err := s.c.Data.Persons(ctx, project.ID, f, max(limit, 0), max(offset, 0))
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[*PersonView]{total, []*PersonView{}}
+	for i := range list {
+		page.Items = append(page.Items, personView(&list[i]))
+	}
+	return page, nil
+}
+
+// checkList returns an error unless a cohort is a list of persons.
+func (s *Service) checkList(ctx context.Context, project, cohort int64) error {
+	c, err := s.store.Cohort(ctx, project, cohort)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && c.Deleted:
+		return invalid("cohort", "does_not_exist", `Invalid pk "%d" - object does not exist.`, cohort)
+	case err == nil && !c.Static:
+		return invalid("cohort", "invalid_input", "Cohort %d is no list of persons: it has those with certain properties.", cohort)
+	}
+	return err
+}
+
+// findPerson returns the person that a path names by UUID or by a distinct ID. If
+// both are possible it is the UUID.
+func (s *Service) findPerson(ctx context.Context, project int64, id string) (*Person, error) {
+	if u, err := parseID(id); err == nil {
+		person, err := s.c.Data.Person(ctx, project, u)
+		if !errors.Is(err, ErrNotFound) {
+			return person, err
+		}
+	}
+	person, err := s.c.Data.PersonByDistinctID(ctx, project, id)
+	return person, shown(err)
+}
+
+// GetPerson returns a person by UUID or by a distinct ID, as the following methods
+// find it, too. It needs scope person:read.
+func (s *Service) GetPerson(ctx context.Context, p *Principal, ref, id string) (*PersonView, error) {
+	project, err := s.captured(ctx, p, ref, "person:read")
+	if err != nil {
+		return nil, err
+	}
+	person, err := s.findPerson(ctx, project.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	return personView(person), nil
+}
+
+// UpdatePersonProperty sets a property of a person. It needs scope person:write.
+//
+// What was captured is not in the transactions of the Store. A change is therefore
+// logged first, once it is known to be possible, so that there is none without an
+// entry; if storage fails right then, there may be an entry without a change.
+func (s *Service) UpdatePersonProperty(ctx context.Context, p *Principal, ref, id string, patch PropertyPatch) (*PersonView, error) {
+	return s.editPerson(ctx, p, ref, id, "updated", patch.edit)
+}
+
+// DeletePersonProperty takes a property from a person, as UpdatePersonProperty sets
+// one.
+func (s *Service) DeletePersonProperty(ctx context.Context, p *Principal, ref, id string, removal PropertyRemoval) (*PersonView, error) {
+	return s.editPerson(ctx, p, ref, id, "delete_property", removal.edit)
+}
+
+func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activity string, check func() (*propertyEdit, error)) (*PersonView, error) {
+	project, err := s.captured(ctx, p, ref, "person:write")
+	if err != nil {
+		return nil, err
+	}
+	edit, err := check()
+	if err != nil {
+		return nil, err
+	}
+	person, err := s.findPerson(ctx, project.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := edit.foresee("Person", person.Properties)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) > 0 {
+		if err := s.logPerson(ctx, p, project, person.ID, activity, changes); err != nil {
+			return nil, err
+		}
+		if person, err = s.c.Data.UpdatePerson(ctx, project.ID, person.ID, edit.set, edit.unset); err != nil {
+			return nil, shownData(err)
+		}
+	}
+	return personView(person), nil
+}
+
+// shownData turns errors of a DataStore into what a Service answers.
+func shownData(err error) error {
+	if errors.Is(err, ErrTooLarge) {
+		return errProperties
+	}
+	return shown(err)
+}
+
+// logPerson logs what happens to a person: nothing that tells who it is.
+func (s *Service) logPerson(ctx context.Context, p *Principal, project *Project, id uuid.UUID, activity string, changes []fieldChange) error {
+	return s.add(ctx, s.store, p, Activity{
+		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Person", ItemID: id.String(),
+	}, detail{id.String(), append([]fieldChange{}, changes...)})
+}
+
+// DeletePerson deletes a person with all that is kept about it but events, and if
+// deleteEvents is true its events, too: those that are stored now, a little later,
+// by [Service.Run]. It needs scope person:write. The entry in the activity log is
+// written first, as for UpdatePersonProperty.
+func (s *Service) DeletePerson(ctx context.Context, p *Principal, ref, id string, deleteEvents bool) error {
+	project, err := s.captured(ctx, p, ref, "person:write")
+	if err != nil {
+		return err
+	}
+	person, err := s.findPerson(ctx, project.ID, id)
+	if err != nil {
+		return err
+	}
+	var changes []fieldChange
+	if deleteEvents {
+		changes = append(changes, fieldChange{"Person", "events", nil, nil, "deleted"})
+	}
+	if err := s.logPerson(ctx, p, project, person.ID, "deleted", changes); err != nil {
+		return err
+	}
+	return shown(s.c.Data.DeletePerson(ctx, project.ID, person.ID, deleteEvents))
+}

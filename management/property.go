@@ -1,0 +1,86 @@
+package management
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+)
+
+// A PropertyPatch sets a property of a person or a group.
+type PropertyPatch struct {
+	Key   Optional[string]          `json:"key"`
+	Value Optional[json.RawMessage] `json:"value"` // null is a value, too
+}
+
+// A PropertyRemoval names a property that a person or a group is to lose.
+type PropertyRemoval struct {
+	Unset Optional[string] `json:"$unset"`
+}
+
+// mostPropertyName is how many characters the name of a property may have.
+const mostPropertyName = 400
+
+// A propertyEdit is a change of one property.
+type propertyEdit struct {
+	name  string
+	set   map[string]json.RawMessage
+	unset []string
+}
+
+// edit checks the change.
+func (patch *PropertyPatch) edit() (*propertyEdit, error) {
+	if err := checkProperty("key", &patch.Key); err != nil {
+		return nil, err
+	}
+	if !patch.Value.Set {
+		return nil, invalid("value", "required", "This field is required.")
+	}
+	if err := checkDocument("value", &patch.Value, persons.MaxProperties, true); err != nil {
+		return nil, err
+	}
+	return &propertyEdit{name: patch.Key.Value, set: map[string]json.RawMessage{patch.Key.Value: orNull(patch.Value.Value)}}, nil
+}
+
+// edit checks the change.
+func (removal *PropertyRemoval) edit() (*propertyEdit, error) {
+	if err := checkProperty("$unset", &removal.Unset); err != nil {
+		return nil, err
+	}
+	return &propertyEdit{name: removal.Unset.Value, unset: []string{removal.Unset.Value}}, nil
+}
+
+// checkProperty checks the name of a property. It is not trimmed, since events can
+// set any.
+func checkProperty(attr string, o *Optional[string]) error {
+	err := firstError(
+		func() error { return required(attr, o) },
+		func() error { return checkLength(attr, o.Value, mostPropertyName) },
+	)
+	if err == nil && o.Value == "" {
+		return invalid(attr, "blank", "This field may not be blank.")
+	}
+	return err
+}
+
+// foresee returns what the activity log says when the properties of something of a
+// type change, without their values; nil if they do not.
+func (e *propertyEdit) foresee(of string, properties json.RawMessage) ([]fieldChange, error) {
+	after, ok := persons.Update(properties, e.set, e.unset)
+	switch {
+	case !ok:
+		return nil, errProperties
+	case bytes.Equal(after, properties):
+		return nil, nil
+	}
+	action := "deleted"
+	if e.set != nil {
+		action = "created"
+		if before, _ := object(properties); before[e.name] != nil {
+			action = "changed"
+		}
+	}
+	return []fieldChange{{of, e.name, nil, nil, action}}, nil
+}
+
+var errProperties = invalid("value", "max_length", "The properties would have more than %d bytes together.", persons.MaxProperties)
