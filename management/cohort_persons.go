@@ -12,7 +12,7 @@ import (
 // newest persons first, of a dynamic one the oldest first. For the latter all
 // persons of the project are evaluated, for each page anew. It needs scopes
 // cohort:read and person:read.
-func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, cohort string, limit, offset int) (*Page[Person], error) {
+func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, cohort string, limit, offset int) (*Page[*PersonView], error) {
 	a, err := s.Access(ctx, p, ref, "cohort:read", "person:read")
 	if err != nil {
 		return nil, err
@@ -31,9 +31,13 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 		if err != nil {
 			return nil, err
 		}
-		return &Page[Person]{total, list}, nil
+		return &Page[*PersonView]{total, personViews(list)}, nil
 	}
-	return s.dynamicMembers(ctx, a.Project, c, limit, offset)
+	page, err := s.dynamicMembers(ctx, a.Project, c, limit, offset)
+	if err != nil {
+		return nil, err
+	}
+	return &Page[*PersonView]{page.Total, personViews(page.Items)}, nil
 }
 
 func (s *Service) dynamicMembers(ctx context.Context, project *Project, c *Cohort, limit, offset int) (*Page[Person], error) {

@@ -101,11 +101,15 @@ func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, q P
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[*PersonView]{total, []*PersonView{}}
+	return &Page[*PersonView]{total, personViews(list)}, nil
+}
+
+func personViews(list []Person) []*PersonView {
+	views := make([]*PersonView, len(list))
 	for i := range list {
-		page.Items = append(page.Items, personView(&list[i]))
+		views[i] = personView(&list[i])
 	}
-	return page, nil
+	return views
 }
 
 // checkList returns an error unless a cohort is a list of persons.

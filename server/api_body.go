@@ -108,10 +108,10 @@ func membersOf(document jsonscan.Value) (m members) {
 }
 
 // ownName reports whether the API may have a member with a name: all of them are
-// lower-case words.
+// lower-case words, some after a $.
 func ownName(key []byte) bool {
 	for _, c := range key {
-		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+		if c != '_' && c != '$' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
 			return false
 		}
 	}

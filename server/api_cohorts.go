@@ -12,6 +12,7 @@ var cohortRoutes = []route{
 	projectRoute("/cohorts", methods{get: listCohorts, post: createOf((*service).CreateCohort)}),
 	projectRoute("/cohorts/{id}", methods{get: readOf((*service).Cohort), patch: changeOf((*service).UpdateCohort)}),
 	projectRoute("/cohorts/{id}/members", methods{post: addMembers, stream: true}),
+	projectRoute("/cohorts/{id}/persons", methods{get: listCohortPersons}),
 	projectRoute("/cohorts/{id}/add_persons_to_static_cohort", methods{patch: onCohort((*service).AddCohortPersons)}),
 	projectRoute("/cohorts/{id}/remove_person_from_static_cohort", methods{patch: onCohort((*service).RemoveCohortPerson)}),
 }
@@ -37,4 +38,10 @@ func addMembers(a *apiRequest) error {
 	}
 	v, err := a.service().AddCohortIDs(a.context(), a.principal, a.segment("project"), a.segment("id"), ids)
 	return a.answer(http.StatusOK, v, err)
+}
+
+func listCohortPersons(a *apiRequest) error {
+	limit, offset := a.window()
+	page, err := a.service().ListCohortPersons(a.context(), a.principal, a.segment("project"), a.segment("id"), limit, offset)
+	return answerPage(a, page, err)
 }

@@ -21,7 +21,7 @@ var managedRoutes = slices.Concat([]route{
 	projectRoute("/early_access_feature/{id}", methods{
 		get: readOf((*service).EarlyAccessFeature), patch: changeOf((*service).UpdateEarlyAccessFeature), delete: removeOf((*service).DeleteEarlyAccessFeature),
 	}),
-}, flagRoutes, cohortRoutes, surveyRoutes)
+}, flagRoutes, cohortRoutes, surveyRoutes, personRoutes)
 
 // The functions that follow are read, change, create, remove and list for what
 // belongs to the project that a path names, and has an ID there.

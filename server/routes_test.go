@@ -96,6 +96,18 @@ var routeTable = map[string]string{
 	"/api/projects/{project}/cohorts/{id}/add_persons_to_static_cohort":     "PATCH cohort:write",
 	"/api/projects/{project}/cohorts/{id}/remove_person_from_static_cohort": "PATCH cohort:write",
 
+	"/api/projects/{project}/cohorts/{id}/persons": "GET cohort:read+person:read",
+
+	"/api/projects/{project}/persons":                      "GET person:read",
+	"/api/projects/{project}/persons/{id}":                 "GET person:read, DELETE person:write",
+	"/api/projects/{project}/persons/{id}/update_property": "POST person:write",
+	"/api/projects/{project}/persons/{id}/delete_property": "POST person:write",
+	"/api/projects/{project}/groups_types":                 "GET group:read",
+	"/api/projects/{project}/groups":                       "GET group:read",
+	"/api/projects/{project}/groups/find":                  "GET group:read, DELETE group:write",
+	"/api/projects/{project}/groups/update_property":       "POST group:write",
+	"/api/projects/{project}/groups/delete_property":       "POST group:write",
+
 	"/api/projects/{project}/surveys":                                     "GET survey:read, POST survey:write",
 	"/api/projects/{project}/surveys/activity":                            "GET activity_log:read",
 	"/api/projects/{project}/surveys/question_labels":                     "GET survey:read",
