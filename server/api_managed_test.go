@@ -302,6 +302,28 @@ func TestActivityPages(t *testing.T) {
 	}
 }
 
+// TestActivityLimit: a page has 100 entries at most, and links say so (management.md
+// §3.2).
+func TestActivityLimit(t *testing.T) {
+	a, flag := newActivity(t, func(c *server.Config) { c.AppURL = "https://app.example" })
+	for i := range 100 {
+		a.ok(api("PATCH", flag, fmt.Sprintf(`{"name":"again %d"}`, i)))
+	}
+	const link = "https://app.example/api/projects/1/activity_log?limit=100&page="
+	for query, want := range map[string]map[string]any{
+		"?limit=1000":        {"n": 100, "next": link + "2", "previous": nil},
+		"?limit=101&page=2":  {"n": 25, "next": nil, "previous": link + "1"},
+		"?limit=100&page=2":  {"n": 25, "next": nil, "previous": link + "1"},
+		"?limit=99999999999": {"n": 100, "next": link + "2", "previous": nil},
+	} {
+		v := a.ok(api("GET", activityLists[0]+query, ""))
+		got := map[string]any{"n": len(v["results"].([]any)), "next": v["next"], "previous": v["previous"]}
+		if diff := cmp.Diff(want, got); diff != "" || v["total_count"] != 125.0 {
+			t.Errorf("%s: %v entries\n%s", query, v["total_count"], diff)
+		}
+	}
+}
+
 // TestActivityScopes: each list is about what its path names.
 func TestActivityScopes(t *testing.T) {
 	a, flag := newActivity(t, nil)

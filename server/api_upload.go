@@ -160,8 +160,7 @@ func idsOfJSON(body io.Reader) iter.Seq2[string, error] {
 		}
 		var v json.RawMessage
 		var id []byte
-		for l.d.More() {
-			u.next()
+		for l.more() {
 			if err := l.d.Decode(&v); err != nil {
 				yield("", l.error(err))
 				return
@@ -227,10 +226,24 @@ func (l *jsonList) open() error {
 	return err
 }
 
+// more reports whether another element or member follows, and makes room for it.
+func (l *jsonList) more() bool {
+	l.u.next()
+	return l.d.More()
+}
+
+// end reads the bracket that comes when there is no more.
+func (l *jsonList) end(bracket json.Delim) error {
+	t, err := l.d.Token()
+	if err == nil && t != bracket {
+		return errElement // because of which More has seen nothing
+	}
+	return err
+}
+
 // close reads what is behind the last element.
 func (l *jsonList) close() error {
-	l.u.next()
-	if _, err := l.d.Token(); err != nil {
+	if err := l.end(']'); err != nil {
 		return err
 	}
 	if l.object {
@@ -242,6 +255,7 @@ func (l *jsonList) close() error {
 			return errTwoLists
 		}
 	}
+	l.u.next()
 	switch _, err := l.d.Token(); err {
 	case io.EOF:
 		return nil
@@ -255,8 +269,7 @@ func (l *jsonList) close() error {
 // skipTo reads an object up to the value with a name, or to its end.
 func (l *jsonList) skipTo(name string) (found bool, err error) {
 	var skipped json.RawMessage
-	for l.d.More() {
-		l.u.next()
+	for l.more() {
 		t, err := l.d.Token()
 		if err != nil || t == name {
 			return err == nil, err
@@ -265,8 +278,7 @@ func (l *jsonList) skipTo(name string) (found bool, err error) {
 			return false, err
 		}
 	}
-	_, err = l.d.Token() // the brace, or why there is none
-	return false, err
+	return false, l.end('}')
 }
 
 // error says why a list cannot be read.

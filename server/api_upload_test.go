@@ -189,6 +189,10 @@ func TestUploadJSON(t *testing.T) {
 		{name: "huge number", body: `[` + strings.Repeat("1", 2*server.MostElement) + `]`, err: fmt.Sprintf("there are more than %d bytes at element 1", server.MostElement)},
 		{name: "huge member", body: `{"x":"` + strings.Repeat("x", 2*server.MostElement) + `"}`, err: fmt.Sprintf("there are more than %d bytes at element 1", server.MostElement)},
 		{name: "huge space", body: `["a",` + strings.Repeat(" ", 2*server.MostElement) + `"b"]`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MostElement)},
+		{name: "huge space, but not all of it at once", body: `["a",` + strings.Repeat(" ", server.MostElement*3/2) + `"b"]`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MostElement)},
+		{name: "the same between members", body: `{"distinct_ids":["a"],` + strings.Repeat(" ", server.MostElement*3/2) + `"b":1}`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MostElement)},
+		{name: "largest element", body: `["a","` + strings.Repeat("x", server.MostElement-3) + `","b"]`, want: []string{"a", strings.Repeat("x", 200), "b"}},
+		{name: "largest spaces", body: `["a",` + strings.Repeat(" ", server.MostElement-10) + `"b"` + strings.Repeat(" ", server.MostElement-10) + `]` + strings.Repeat(" ", server.MostElement-10), want: []string{"a", "b"}},
 		{name: "many elements", body: `["a"` + strings.Repeat(`,"a"`, server.MostElement/2) + `]`, want: slices.Repeat([]string{"a"}, server.MostElement/2+1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) { inPieces(t, server.IDsOfJSON, tt) })

@@ -176,6 +176,7 @@ func TestNewErrors(t *testing.T) {
 		{"negative rate", server.Config{Projects: projects, RateLimit: server.RateLimit{Project: server.Limit{PerSecond: -1, Burst: 1}}}},
 		{"invalid proxy", server.Config{Projects: projects, TrustedProxies: make([]netip.Prefix, 1)}},
 		{"negative MaxManagementBody", server.Config{Projects: projects, MaxManagementBody: -1}},
+		{"negative MaxUpload", server.Config{Projects: projects, MaxUpload: -1}},
 		{"origin with path", server.Config{Projects: projects, ManagementOrigins: []string{"https://app.example/"}}},
 		{"any origin", server.Config{Projects: projects, ManagementOrigins: []string{"*"}}},
 		{"AppURL without scheme", server.Config{Projects: projects, AppURL: "app.example"}},
