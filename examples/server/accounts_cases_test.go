@@ -20,7 +20,7 @@ import (
 // that are about surveys are in accounts_surveys_test.go.
 var caseRows = []accountRow{
 	{"case 1", "no header", func(t *testing.T, s *site) {
-		for _, o := range operations {
+		for _, o := range s.operations() {
 			if o.scope == "" {
 				continue
 			}

@@ -30,7 +30,7 @@ const setupPath = "GET /api/users/@me/two_factor_start_setup/"
 var userErrorRows = []accountRow{
 	{"§4.8 1", "another user", func(t *testing.T, s *site) {
 		a, other := s.account(t), s.account(t)
-		for _, o := range operations {
+		for _, o := range s.operations() {
 			if !strings.HasPrefix(o.call, "GET /api/users/{user}") && !strings.Contains(o.call, " /api/users/{user}") {
 				continue
 			}
@@ -44,7 +44,7 @@ var userErrorRows = []accountRow{
 	}},
 	{"§4.8 2", "a body that is no object", func(t *testing.T, s *site) {
 		me := s.as(s.account(t))
-		for _, o := range operations {
+		for _, o := range s.operations() {
 			if o.body != "" && strings.Contains(o.call, "/users/@me") && !strings.Contains(o.call, "hedgehog") {
 				me.call(t, o.fill(nowhere), `[]`).fails(t, 400, "invalid_input", "")
 			}

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -54,6 +56,20 @@ func managedOperations() []operation {
 			{call: "PATCH /cohorts/{id}/add_persons_to_static_cohort", scope: "cohort:write", body: `{"person_ids":["00000000-0000-7000-8000-000000000000"]}`, want: 200},
 			{call: "PATCH /cohorts/{id}/remove_person_from_static_cohort", scope: "cohort:write", body: `{"person_id":"00000000-0000-7000-8000-000000000000"}`, want: 200},
 
+			{call: "GET /cohorts/{id}/persons", scope: "cohort:read", also: "person:read", want: 200},
+
+			{call: "GET /persons", scope: "person:read", want: 200},
+			{call: "GET /persons/{id}", scope: "person:read", want: 200},
+			{call: "DELETE /persons/{id}", scope: "person:write", want: 204},
+			{call: "POST /persons/{id}/update_property", scope: "person:write", body: `{"key":"plan","value":"{new}"}`, want: 200},
+			{call: "POST /persons/{id}/delete_property", scope: "person:write", body: `{"$unset":"name"}`, want: 200},
+			{call: "GET /groups_types", scope: "group:read", want: 200},
+			{call: "GET /groups", scope: "group:read", query: "?group_type_index=0", want: 200},
+			{call: "GET /groups/find", scope: "group:read", query: aGroup, want: 404}, // there is no group
+			{call: "DELETE /groups/find", scope: "group:write", query: aGroup, want: 404},
+			{call: "POST /groups/update_property", scope: "group:write", query: aGroup, body: `{"key":"plan","value":"{new}"}`, want: 404},
+			{call: "POST /groups/delete_property", scope: "group:write", query: aGroup, body: `{"$unset":"name"}`, want: 404},
+
 			{call: "GET /surveys", scope: "survey:read", want: 200},
 			{call: "POST /surveys", scope: "survey:write", body: `{"name":"{new}","type":"popover"}`, want: 201},
 			{call: "GET /surveys/activity", scope: "activity_log:read", want: 200},
@@ -82,6 +98,8 @@ func managedOperations() []operation {
 	}
 	return list
 }
+
+const aGroup = "?group_type_index=0&group_key=none"
 
 // managedRows are about what a project has, besides the rows that do every
 // operation.
@@ -209,7 +227,7 @@ func foreignItems(t *testing.T, s *site) {
 	}
 	r := s.of(t, other, other.key)
 	for _, o := range operations {
-		if !o.managed || o.alias || !strings.HasPrefix(o.call, "GET ") || strings.Contains(o.call, "{id}") {
+		if !o.managed || o.alias || !strings.HasPrefix(o.call, "GET ") || strings.Contains(o.call, "{id}") || o.want != 200 {
 			continue
 		}
 		for _, query := range queries {
@@ -244,6 +262,21 @@ var collections = map[string]collection{
 	"cohorts": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {
 		patch := management.CohortPatch{Name: management.Of(name), Static: management.Of(true)}
 		return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateCohort).ID)
+	}},
+	"persons": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
+		now := time.Now().UTC()
+		e := capture.Event{
+			Project: a.project.ID, UUID: capture.NewUUID(now), Name: "seen", DistinctID: name, Time: now, Received: now,
+			Properties: json.RawMessage(`{"$set":{"name":"` + name + `"}}`),
+		}
+		if err := s.store.Write(t.Context(), []capture.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.store.PersonByDistinctID(t.Context(), a.project.ID, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.ID.String()
 	}},
 	"surveys": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
 		patch := management.SurveyPatch{Name: management.Of(name), Type: management.Of("popover")}

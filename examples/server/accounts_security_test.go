@@ -87,7 +87,7 @@ var securityRows = []accountRow{
 		}
 		staff := s.as(s.staff(t))
 		secret := regexp.MustCompile(`(?i)"[^"]*(password|secret|hash|token|totp|sealed|hmac|value)[^"]*":`)
-		for _, o := range operations {
+		for _, o := range s.operations() {
 			if !strings.HasPrefix(o.call, "GET ") || strings.Contains(o.call, "setup") || o.alias {
 				continue
 			}
