@@ -123,36 +123,11 @@ func (t *tx) addSurveyEvents(ctx context.Context, rows []surveyRow, known func(p
 	if len(rows) == 0 {
 		return nil
 	}
-	type submission struct {
-		surveyOf
-		key uuid.UUID
-	}
 	stored, err := t.representatives(ctx, rows)
 	if err != nil {
 		return err
 	}
-	best := make(map[submission]*surveyRow)
-	for _, list := range [][]surveyRow{stored, rows} {
-		for i := range list {
-			r := &list[i]
-			if r.submission == uuid.Nil {
-				continue
-			}
-			key := submission{r.surveyOf, r.submission}
-			if other := best[key]; other == nil || r.represents(other) {
-				best[key] = r
-			}
-		}
-	}
-	var over []surveyRow // that are not representative any more
-	for i := range stored {
-		if best[submission{stored[i].surveyOf, stored[i].submission}] != &stored[i] {
-			over = append(over, stored[i])
-		}
-	}
-	for _, r := range best {
-		r.countsAs = management.SurveySent
-	}
+	over := elect(stored, rows)
 	who, err := t.respondents(ctx, slices.Concat(rows, over), known)
 	if err != nil {
 		return err
@@ -170,6 +145,35 @@ func (t *tx) addSurveyEvents(ctx context.Context, rows []surveyRow, known func(p
 		return err
 	}
 	return t.insertSurveyRows(ctx, rows)
+}
+
+// elect makes those rows count that are representative of their submissions now. It
+// returns which of those that were stored are not any more.
+func elect(stored, rows []surveyRow) (over []surveyRow) {
+	type submission struct {
+		surveyOf
+		key uuid.UUID
+	}
+	best := make(map[submission]*surveyRow)
+	for _, list := range [][]surveyRow{stored, rows} {
+		for i := range list {
+			r := &list[i]
+			key := submission{r.surveyOf, r.submission}
+			if r.submission == uuid.Nil || best[key] != nil && !r.represents(best[key]) {
+				continue
+			}
+			best[key] = r
+		}
+	}
+	for _, r := range best {
+		r.countsAs = management.SurveySent
+	}
+	for i := range stored {
+		if r := &stored[i]; best[submission{r.surveyOf, r.submission}] != r {
+			over = append(over, *r)
+		}
+	}
+	return over
 }
 
 // representatives returns those that are stored of the submissions of rows.
