@@ -140,3 +140,34 @@ func TestUpgradeCounts(t *testing.T) {
 		}
 	})
 }
+
+// TestForeignKeysHaveIndexes checks that whoever deletes something finds what
+// refers to it without a look at whole tables.
+func TestForeignKeysHaveIndexes(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		d.open(t)
+		query := `SELECT m.name, f."from" FROM sqlite_master m, pragma_foreign_key_list(m.name) f WHERE m.type = 'table'
+			AND NOT EXISTS (SELECT 1 FROM pragma_table_info(m.name) c WHERE c.pk = 1 AND c.name = f."from")
+			AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) l, pragma_index_info(l.name) i WHERE l.partial = 0 AND i.seqno = 0 AND i.name = f."from")`
+		if d.postgres {
+			query = `SELECT c.conrelid::regclass::text, a.attname FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+				WHERE c.contype = 'f'
+				AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.conrelid AND i.indkey[0] = c.conkey[1] AND i.indpred IS NULL)`
+		}
+		rows, err := d.raw.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var table, column string
+			if err := rows.Scan(&table, &column); err != nil {
+				t.Fatal(err)
+			}
+			t.Errorf("no index begins with %s.%s", table, column)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
