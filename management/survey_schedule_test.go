@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -835,12 +836,11 @@ func (w *world) checkKept(id uuid.UUID) {
 func TestRunKeepsSurveys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		var looks []time.Duration
-		data := new(meddling)
-		data.count = func(management.SurveyQuery) error {
-			looks = append(looks, time.Since(begun))
+		looks := make(chan time.Duration, 100)
+		data := &meddling{count: func(management.SurveyQuery) error {
+			looks <- time.Since(begun)
 			return nil
-		}
+		}}
 		w := newWorld(t, meddle(data))
 		id := w.survey(`{"start_date":` + date(0) + `,"responses_limit":5}`).ID
 		sink := w.Sink(w.store)
@@ -850,10 +850,13 @@ func TestRunKeepsSurveys(t *testing.T) {
 		check := func(what string, want ...time.Duration) {
 			t.Helper()
 			synctest.Wait()
-			if diff := cmp.Diff(want, looks); diff != "" {
+			var got []time.Duration
+			for range len(looks) {
+				got = append(got, <-looks)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", what, diff)
 			}
-			looks = nil
 		}
 		stop := w.run()
 		check("at once", 0)
@@ -885,8 +888,13 @@ func TestRunKeepsSurveys(t *testing.T) {
 // A failure is logged, and the next time is as usual.
 func TestRunKeepsSurveysAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		data := &meddling{count: func(management.SurveyQuery) error { return errBroken }}
-		w := newWorld(t, meddle(data))
+		var works atomic.Bool
+		w := newWorld(t, meddle(&meddling{count: func(management.SurveyQuery) error {
+			if works.Load() {
+				return nil
+			}
+			return errBroken
+		}}))
 		id := w.survey(`{"start_date":` + date(0) + `,"responses_limit":1}`).ID
 		w.answer(id, 1)
 		stop := w.run()
@@ -894,7 +902,7 @@ func TestRunKeepsSurveysAfterFailure(t *testing.T) {
 		if log := w.log.String(); !strings.Contains(log, `level=ERROR msg="the schedule of surveys is behind" error="survey `+id.String()+`: broken"`) {
 			t.Errorf("log %s", log)
 		}
-		data.count = nil
+		works.Store(true)
 		time.Sleep(11 * time.Minute)
 		if w.storedSurvey(id).End == nil {
 			t.Error("the survey has not ended")
@@ -906,9 +914,9 @@ func TestRunKeepsSurveysAfterFailure(t *testing.T) {
 // A leader that is another process does the work.
 func TestRunKeepsSurveysByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks := 0
+		var looks atomic.Int64
 		data := &meddling{count: func(management.SurveyQuery) error {
-			looks++
+			looks.Add(1)
 			return nil
 		}}
 		w := newWorld(t, meddle(data), func(c *management.Config) { c.Leader = c.Store.(*memstore.Store) })
@@ -921,13 +929,13 @@ func TestRunKeepsSurveysByOne(t *testing.T) {
 		synctest.Wait()
 		stop := w.run()
 		time.Sleep(59 * time.Minute)
-		if looks != 0 {
-			t.Errorf("a process that does not lead looks %d times", looks)
+		if n := looks.Load(); n != 0 {
+			t.Errorf("a process that does not lead looks %d times", n)
 		}
 		close(free)
 		time.Sleep(time.Hour)
-		if looks != 6 {
-			t.Errorf("a process that leads looks %d times in an hour", looks)
+		if n := looks.Load(); n != 6 {
+			t.Errorf("a process that leads looks %d times in an hour", n)
 		}
 		stop()
 	})
