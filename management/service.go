@@ -120,8 +120,8 @@ type Config struct {
 	// OnSurveyResponse is called with each response to a survey of its project that
 	// [Service.Sink] has stored, one call at a time and at most once for each
 	// event, with the answers of that event alone. A call that fails is logged.
-	// It waits for Run, and not for calls that do not return: of a thousand that
-	// wait the next ones are logged and forgotten. Nil: nobody is told.
+	// Run makes the calls; when a thousand responses wait for it, more are logged
+	// and forgotten. Nil: nobody is told.
 	OnSurveyResponse func(context.Context, SurveyResponse) error
 
 	// InsightExists tells whether a project has an insight that a survey can

@@ -83,7 +83,7 @@ func (c *surveyChange) nextTarget(ctx context.Context, current *FeatureFlag) (*F
 func (c *surveyChange) ownTarget(ctx context.Context, current *FeatureFlag) (*FeatureFlag, error) {
 	f := c.s.newSurveyFlag(c.v, FlagSurveyTargeting, "")
 	if current != nil && current.Kind == FlagSurveyTargeting {
-		f = new(*current)
+		f = current
 	}
 	w, err := c.s.definitionWorld(ctx, c.store, c.project)
 	if err != nil {

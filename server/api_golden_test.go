@@ -235,6 +235,8 @@ var scrubbed = []struct {
 	{regexp.MustCompile(`(?m)("mask_value": "phx_\.\.\.)[0-9A-Za-z]{4}"`), `${1}(random)"`},
 	{regexp.MustCompile(`(: ?)"[0-9A-Za-z_-]{38,44}"`), `${1}"(random)"`}, // ids of keys, distinct ids, tokens
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "(random)"},
+	{regexp.MustCompile(`("trace_id": ")[0-9a-f-]{36}"`), `${1}(random)"`},
+	{regexp.MustCompile(`\bsurvey-targeting-[0-9a-f]{10}\b`), "survey-targeting-(random)"},
 	{regexp.MustCompile(`\b[A-Z2-7]{32}\b`), "(random)"},                    // secrets of authenticators
 	{regexp.MustCompile(`("token": ?)"[0-9]{6}"`), `${1}"(code)"`},          // and their codes
 	{regexp.MustCompile(`(?m)^( +)"[a-z2-7]{8}"(,?)$`), `${1}"(random)"$2`}, // backup codes

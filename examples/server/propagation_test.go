@@ -137,7 +137,7 @@ func variant(name string) map[string]any {
 
 // where are filters for persons with properties.
 func where(properties ...any) map[string]any {
-	return map[string]any{"groups": []any{map[string]any{"properties": properties, "rollout_percentage": 100}}}
+	return map[string]any{"groups": []any{map[string]any{"properties": append([]any{}, properties...), "rollout_percentage": 100}}}
 }
 
 func property(key, operator string, value any) map[string]any {
