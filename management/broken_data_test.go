@@ -83,11 +83,21 @@ func (d *brokenData) Persons(ctx context.Context, project int64, f management.Pe
 	return d.DataStore.Persons(ctx, project, f, limit, offset)
 }
 
-func (d *brokenData) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
-	if err := d.in("GroupTypes"); err != nil {
+// A brokenTypes is the Store beside a brokenData.
+type brokenTypes struct {
+	management.Store
+	data *brokenData
+}
+
+func (s *brokenTypes) Atomic(ctx context.Context, f func(management.Store) error) error {
+	return s.Store.Atomic(ctx, func(store management.Store) error { return f(&brokenTypes{store, s.data}) })
+}
+
+func (s *brokenTypes) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
+	if err := s.data.in("GroupTypes"); err != nil {
 		return nil, err
 	}
-	return d.DataStore.GroupTypes(ctx, project)
+	return s.Store.GroupTypes(ctx, project)
 }
 
 func (d *brokenData) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]management.Group, int, error) {
@@ -138,7 +148,7 @@ func TestDataFailures(t *testing.T) {
 	data := new(brokenData)
 	w := newWorld(t, withData, func(c *management.Config) {
 		data.DataStore = c.Data
-		c.Data = data
+		c.Data, c.Store = data, &brokenTypes{c.Store, data}
 	})
 	ctx, p, web := t.Context(), w.as(w.ada), ref(w.web)
 	w.capture(w.web, "x", "u1", `{"$set":{"plan":"pro"}}`)

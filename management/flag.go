@@ -92,4 +92,8 @@ type FlagStore interface {
 
 	// DeleteFlag deletes a flag for good, which only those of surveys are.
 	DeleteFlag(ctx context.Context, project, id int64) error
+
+	// GroupTypes returns the names of the group types of a project by index,
+	// which filters refer to. Events make them.
+	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
 }

@@ -486,6 +486,7 @@ func TestBlastRadius(t *testing.T) {
 // Groups are read in parts.
 func TestBlastRadiusOfManyGroups(t *testing.T) {
 	w := newWorld(t, withData, func(c *management.Config) { c.Data = &manyGroups{c.Data} })
+	w.capture(w.web, "$groupidentify", "u1", `{"$group_type":"company","$group_key":"acme"}`)
 	for _, tt := range []struct{ body, want string }{
 		{`{"condition":{"properties":[{"key":"n","type":"group","operator":"lt","value":1500}]},"group_type_index":0}`, `{"users_affected":1500,"total_users":2500}`},
 	} {
@@ -497,10 +498,6 @@ func TestBlastRadiusOfManyGroups(t *testing.T) {
 
 // manyGroups has 2500 groups of one type.
 type manyGroups struct{ management.DataStore }
-
-func (manyGroups) GroupTypes(context.Context, int64) (map[int]string, error) {
-	return map[int]string{0: "company"}, nil
-}
 
 func (manyGroups) Groups(_ context.Context, _ int64, _ int, _ string, limit, offset int) (list []management.Group, total int, err error) {
 	for n := offset; n < min(offset+limit, 2500); n++ {

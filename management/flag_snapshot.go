@@ -26,7 +26,7 @@ func (s *Service) definitionSet(ctx context.Context, store Store, project *Proje
 	if d.cohorts, err = store.Cohorts(ctx, project.ID); err != nil {
 		return nil, err
 	}
-	if d.groupTypes, err = s.groupTypes(ctx, project.ID); err != nil {
+	if d.groupTypes, err = s.groupTypes(ctx, store, project.ID); err != nil {
 		return nil, err
 	}
 	d.zone, err = time.LoadLocation(project.Timezone)
@@ -35,11 +35,11 @@ func (s *Service) definitionSet(ctx context.Context, store Store, project *Proje
 
 // groupTypes returns the group types of a project, or nil if it is not known which
 // there are.
-func (s *Service) groupTypes(ctx context.Context, project int64) (map[int]string, error) {
+func (s *Service) groupTypes(ctx context.Context, store Store, project int64) (map[int]string, error) {
 	if s.c.Data == nil {
 		return nil, nil
 	}
-	types, err := s.c.Data.GroupTypes(ctx, project)
+	types, err := store.GroupTypes(ctx, project)
 	if types == nil {
 		types = make(map[int]string)
 	}

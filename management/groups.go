@@ -34,7 +34,7 @@ func (s *Service) GroupTypes(ctx context.Context, p *Principal, ref string) ([]*
 	if err != nil {
 		return nil, err
 	}
-	types, err := s.c.Data.GroupTypes(ctx, project.ID)
+	types, err := s.store.GroupTypes(ctx, project.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -85,13 +85,9 @@ type PersonStore interface {
 	// seen, and there may be more IDs than it finds.
 	RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, error)
 
-	// GroupTypes returns the names of the group types of a project by index.
-	// Events make them.
-	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
-
 	// AddGroupTypes makes group types, as events do: those that a project does
 	// not have, in the order of the names, as far as there is room. It returns
-	// what GroupTypes does then.
+	// what [FlagStore].GroupTypes does then.
 	AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error)
 
 	// AppendGroup appends the properties of the group of the type with a name,

@@ -104,8 +104,9 @@ type Config struct {
 	// management.md §4.6.
 	NotificationKeys []NotificationKey
 
-	// Data has what was captured. Nil: nothing was, and persons, groups, members
-	// of cohorts and responses to surveys are not available.
+	// Data has what was captured. It is the Store, or shares its database. Nil:
+	// nothing was captured, and persons, groups, members of cohorts and responses
+	// to surveys are not available.
 	Data DataStore
 
 	// Leader makes sure that of several processes one at a time keeps the

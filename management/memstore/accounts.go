@@ -82,7 +82,7 @@ func (a *accounts) change(ctx context.Context, f func(*tables) error) error {
 // Atomic implements [management.Store].
 func (s *Store) Atomic(ctx context.Context, f func(management.Store) error) error {
 	return s.change(ctx, func(next *tables) error {
-		t := &transaction{throttle: &s.throttle}
+		t := &transaction{throttle: &s.throttle, store: s}
 		t.current.Store(next)
 		if err := f(t); err != nil {
 			return err
@@ -97,6 +97,8 @@ func (s *Store) Atomic(ctx context.Context, f func(management.Store) error) erro
 type transaction struct {
 	accounts
 	*throttle // of the Store
+
+	store *Store
 }
 
 // Atomic implements [management.Store].

@@ -2,10 +2,23 @@ package memstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
+
+// GroupTypes implements [management.FlagStore].
+func (s *Store) GroupTypes(_ context.Context, project int64) (map[int]string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.Collect(slices.All(s.types[project])), nil
+}
+
+// GroupTypes implements [management.FlagStore].
+func (t *transaction) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
+	return t.store.GroupTypes(ctx, project)
+}
 
 // AddGroupTypes implements [management.PersonStore].
 func (s *Store) AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error) {

@@ -4,19 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management"
 )
-
-// GroupTypes implements [management.PersonStore], as the following do.
-func (s *Store) GroupTypes(_ context.Context, project int64) (map[int]string, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return maps.Collect(slices.All(s.types[project])), nil
-}
 
 // group returns which group one with a type and a key is; callers hold the lock.
 func (s *Store) group(project int64, typeIndex int, key string) (persons.Group, error) {
@@ -29,6 +21,7 @@ func (s *Store) group(project int64, typeIndex int, key string) (persons.Group, 
 	return persons.Group{}, missing("group")
 }
 
+// Groups implements [management.PersonStore], as the following do.
 func (s *Store) Groups(_ context.Context, project int64, typeIndex int, search string, limit, offset int) ([]management.Group, int, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

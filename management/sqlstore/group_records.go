@@ -10,22 +10,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// GroupTypes implements [management.PersonStore], as the following do.
-func (db *DB) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
-	types := make(map[int]string)
-	err := db.read(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, func(r *sql.Rows) error {
-		var index int
-		var name string
-		err := r.Scan(&index, &name)
-		types[index] = name
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read group types: %w", err)
-	}
-	return types, nil
-}
-
 // possible reports whether there can be a group.
 func possible(typeIndex int, key string) bool {
 	return typeIndex >= 0 && typeIndex < persons.MaxGroupTypes && storable(key)
@@ -45,6 +29,7 @@ func groupInto(list *[]management.Group) func(*sql.Rows) error {
 	}
 }
 
+// Groups implements [management.PersonStore], as the following do.
 func (db *DB) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]management.Group, int, error) {
 	if !possible(typeIndex, search) {
 		return nil, 0, nil

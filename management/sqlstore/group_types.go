@@ -9,6 +9,22 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
+// GroupTypes implements [management.FlagStore].
+func (a *accounts) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
+	types := make(map[int]string)
+	err := a.read(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, func(r *sql.Rows) error {
+		var index int
+		var name string
+		err := r.Scan(&index, &name)
+		types[index] = name
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read group types: %w", err)
+	}
+	return types, nil
+}
+
 // AddGroupTypes implements [management.PersonStore].
 func (db *DB) AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error) {
 	err := db.atomic(ctx, func(t *tx) error {

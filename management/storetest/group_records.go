@@ -40,6 +40,13 @@ func testGroupRecords(t *testing.T, s *suite) {
 		if got, err := s.AppendGroup(ctx, nil, 1, "company", "acme"); err != nil || !equalJSON(got, string(g.Properties)) {
 			t.Errorf("the group is %s, %v; want %s", got, err, g.Properties)
 		}
+		err := s.Atomic(ctx, func(store management.Store) error {
+			want(t, "GroupTypes in a transaction", map[int]string{0: "company", 1: "team"})(store.GroupTypes(ctx, 1))
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 		want(t, "GroupTypes of another project", map[int]string{0: "team"})(s.GroupTypes(ctx, 2))
 		want(t, "Group of another project", &management.Group{Key: "acme", Properties: json.RawMessage(`{"other":true}`), Created: s.now})(s.Group(ctx, 2, 0, "acme"))
 	}
