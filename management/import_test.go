@@ -176,6 +176,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}],"cohorts":{"1":{"type":"AND","values":[]}}}`))
 	f.Add([]byte(`{"results":[{"id":1,"key":"a","filters":{"groups":[]}}],"cohorts":[{"id":1,"groups":[{}]}]}`))
 	f.Add([]byte(`[{"id":1,"key":"a","filters":{"groups":[{"properties":[{"key":"1","type":"flag"}]}]}}]`))
+	f.Add([]byte(`{"flags":[],"cohorts":{"1":{"type":"AND","values":[{"key":"plan","value":[]}]}}}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		if len(document) > 4<<10 {
 			return

@@ -95,7 +95,7 @@ func (c *collector) add(f *flags.Filter, aggregations ...flags.Aggregation) {
 		value = nil
 	}
 	values, ok := value.([]any)
-	if !ok {
+	if !ok || len(values) == 0 {
 		values = []any{value}
 	}
 	c.put(owner, f.Key, values...)
