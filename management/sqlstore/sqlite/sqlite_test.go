@@ -29,9 +29,3 @@ func TestContract(t *testing.T) {
 		return open(t, path), func(t *testing.T) storetest.Store { return open(t, path) }
 	})
 }
-
-func TestContractInMemory(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) (storetest.Store, func(*testing.T) storetest.Store) {
-		return open(t, sqlite.Memory), nil
-	})
-}
