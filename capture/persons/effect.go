@@ -118,6 +118,8 @@ func effectOf(event *capture.Event) effect {
 		e.set, e.once, e.unset = membersOf(set), membersOf(once), names(unset)
 	}
 	switch event.Name {
+	case "survey shown":
+		e.noteSurvey()
 	case "$identify":
 		e.link(event.DistinctID, anonymous)
 	case "$create_alias":
@@ -136,6 +138,21 @@ func effectOf(event *capture.Event) effect {
 		}
 	}
 	return e
+}
+
+// noteSurvey gives the time at which a person has last seen a survey the name that
+// surveys ask for, besides the one that browsers use (management.md §9.6).
+func (e *effect) noteSurvey() {
+	const fromBrowsers, asked = "$survey_last_seen_date", "$last_seen_survey_date"
+	if slices.ContainsFunc(e.set, func(m member) bool { return m.name == asked }) {
+		return
+	}
+	for _, m := range slices.Backward(e.set) { // of members of one name the last counts
+		if m.name == fromBrowsers {
+			e.set = append(e.set, member{asked, asked, m.value})
+			return
+		}
+	}
 }
 
 // link notes that the event wants its distinct ID to be linked with another

@@ -115,6 +115,15 @@ func TestEffects(t *testing.T) {
 		{"P23 $feature_enrollment_update", []capture.Event{
 			event("$feature_enrollment_update", "u", `{"$set":{"$feature_enrollment/beta":true}}`),
 		}, []string{`u {"$feature_enrollment/beta":true}`}},
+		{"browsers' name of when a survey was seen last (management.md §9.6)", []capture.Event{
+			event("survey shown", "u", `{"$set":{"$survey_last_seen_date":"2026-03-01"}}`),
+			event("survey shown", "v", `{"$set":{"$survey_last_seen_date":"2026-03-01","$last_seen_survey_date":"2026-03-02"}}`),
+			event("page", "w", `{"$set":{"$survey_last_seen_date":"2026-03-01"}}`),
+		}, []string{
+			`u {"$survey_last_seen_date":"2026-03-01","$last_seen_survey_date":"2026-03-01"}`,
+			`v {"$survey_last_seen_date":"2026-03-01","$last_seen_survey_date":"2026-03-02"}`,
+			`w {"$survey_last_seen_date":"2026-03-01"}`,
+		}},
 		{"P29 $exception changes nobody", []capture.Event{
 			event("$exception", "u", `{"$set":{"plan":"pro"},"$browser":"Firefox"}`),
 			event("$$heatmap", "u", `{"$set_once":{"plan":"pro"}}`),

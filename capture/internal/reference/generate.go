@@ -37,7 +37,7 @@ var (
 		"$identify", "$identify", "$identify", "$identify",
 		"$create_alias", "$create_alias", "$merge_dangerously",
 		"$groupidentify", "$groupidentify", "$groupidentify",
-		"$exception", "$$heatmap", "$Identify",
+		"$exception", "$$heatmap", "$Identify", "survey shown",
 	}
 
 	// Ids that any era uses, as JSON; those of an era are in id. Upper case,
@@ -57,6 +57,7 @@ var (
 	}
 
 	propertyNames = []string{
+		`"$survey_last_seen_date"`, `"$last_seen_survey_date"`,
 		`"plan"`, `"plan"`, `"x"`, `"x"`, `"pl\u0061n"`, `""`, `"Straße"`, `"a b"`, `"a.b"`, `"__proto__"`, `"n\u0000l"`,
 		`"$browser"`, `"$initial_browser"`, `"$os"`, `"$initial_os"`, `"utm_source"`, `"$initial_utm_source"`,
 	}

@@ -78,6 +78,11 @@ func (w *World) Apply(e Event) {
 		p = w.create(e.Time, e.DistinctID)
 	}
 	if e.Name != "$exception" && e.Name != "$$heatmap" {
+		set := object(properties["$set"])
+		seen, known := set["$survey_last_seen_date"]
+		if _, named := set["$last_seen_survey_date"]; e.Name == "survey shown" && known && !named {
+			set["$last_seen_survey_date"] = seen // two names of one fact
+		}
 		p.update(properties)
 	}
 
