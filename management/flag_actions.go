@@ -19,10 +19,10 @@ const (
 	UnarchiveFlag FlagAction = "unarchive"
 )
 
-// ActOnFlag changes a flag as UpdateFlag does. A flag that is archived is disabled
-// as well. It needs scope feature_flag:write.
-func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string, action FlagAction) (*FlagView, error) {
-	var patch FlagPatch
+// ActOnFlag changes a flag as UpdateFlag does, if it has a version or that is nil. A
+// flag that is archived is disabled as well. It needs scope feature_flag:write.
+func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string, action FlagAction, version *int) (*FlagView, error) {
+	patch := FlagPatch{IfVersion: version}
 	switch action {
 	case EnableFlag:
 		patch.Active = Of(true)

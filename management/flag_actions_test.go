@@ -30,7 +30,7 @@ func TestFlagActions(t *testing.T) {
 		{management.EnableFlag, "true false"},
 		{"explode", "not found not_found"},
 	} {
-		v, err := w.ActOnFlag(t.Context(), w.as(w.ada), ref(w.web), id, tt.action)
+		v, err := w.ActOnFlag(t.Context(), w.as(w.ada), ref(w.web), id, tt.action, nil)
 		got := fault(err)
 		if err == nil {
 			got = fmt.Sprint(v.Active, v.Archived)

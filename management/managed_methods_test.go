@@ -82,7 +82,7 @@ func managedMethods() []method {
 		{
 			name: "ActOnFlag", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
 			call: func(c *callable) error {
-				return second(c.ActOnFlag(c.ctx, c.p, c.web, c.id, management.ArchiveFlag))
+				return second(c.ActOnFlag(c.ctx, c.p, c.web, c.id, management.ArchiveFlag, nil))
 			},
 		},
 		{

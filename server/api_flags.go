@@ -57,19 +57,26 @@ func matchingFlags(a *apiRequest) error {
 // updateFlag changes a flag, if it has the version that If-Match asks for
 // (management.md §13.6).
 var updateFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.FlagPatch) (*management.FlagView, error) {
-	if match := a.x.r.Header.Get("If-Match"); match != "" && match != "*" {
-		version, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(match, "W/"), `"`))
-		if err != nil {
-			version = -1 // which no flag has
-		}
-		patch.IfVersion = &version
-	}
+	patch.IfVersion = a.ifVersion()
 	return a.service().UpdateFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
 })
 
+// ifVersion returns the version that If-Match asks for, nil if it asks for none.
+func (a *apiRequest) ifVersion() *int {
+	match := a.x.r.Header.Get("If-Match")
+	if match == "" || match == "*" {
+		return nil
+	}
+	version, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(match, "W/"), `"`))
+	if err != nil {
+		version = -1 // which no flag has
+	}
+	return &version
+}
+
 func actOnFlag(action management.FlagAction) operation {
 	return func(a *apiRequest) error {
-		v, err := a.service().ActOnFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), action)
+		v, err := a.service().ActOnFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), action, a.ifVersion())
 		return a.answer(http.StatusOK, v, err)
 	}
 }

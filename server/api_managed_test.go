@@ -160,16 +160,18 @@ func TestFlagIfMatch(t *testing.T) {
 		"": 200, "*": 200, `"1"`: 200, `W/"1"`: 200, "1": 200,
 		`"2"`: 412, `"0"`: 412, `"-1"`: 412, `"x"`: 412, `""`: 412, `"*"`: 412, `"1", "2"`: 412, `"99999999999999999999"`: 412, `"1.0"`: 412, "W/": 412,
 	} {
-		a := newManaged(t, nil)
-		one := a.one(flagsPath)
-		c := api("PATCH", one, `{"name":"New"}`, "If-Match", match)
-		if want == 200 {
-			a.ok(c)
-		} else if e, _ := a.fails(c, 412, "precondition_failed"); e.Type != "invalid_request" {
-			t.Errorf("%+v", e)
-		}
-		if name := a.ok(api("GET", one, ""))["name"]; (name == "New") != (want == 200) {
-			t.Errorf("If-Match %s: name %q", match, name)
+		for _, call := range []struct{ method, path, body string }{{"PATCH", "", `{"active":false}`}, {"POST", "/disable", ""}} {
+			a := newManaged(t, nil)
+			one := a.one(flagsPath)
+			c := api(call.method, one+call.path, call.body, "If-Match", match)
+			if want == 200 {
+				a.ok(c)
+			} else if e, _ := a.fails(c, 412, "precondition_failed"); e.Type != "invalid_request" {
+				t.Errorf("%+v", e)
+			}
+			if active := a.ok(api("GET", one, ""))["active"]; active != (want != 200) {
+				t.Errorf("%s with If-Match %s: active %v", call.method, match, active)
+			}
 		}
 	}
 	// The older way to say it is in the body.
