@@ -3,9 +3,13 @@ package source_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
@@ -36,4 +40,37 @@ func Example() {
 	stop()
 	<-done
 	// Output: true
+}
+
+func ExampleRemote() {
+	// What a server answers to GET /flags/definitions.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `W/"1"`)
+		io.WriteString(w, `{"flags": [{"id": 1, "key": "new-checkout", "active": true, "filters": {"groups": [{}]}}]}`)
+	}))
+	dir, err := os.MkdirTemp("", "flags")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	// Kept on disk, the definitions are there even if the server is not.
+	from := source.Cached{
+		Source: source.Remote{URL: server.URL, ProjectKey: "phc_demo", SecretKey: "phs_demo"},
+		Path:   filepath.Join(dir, "flags"),
+	}
+	for range 2 { // a process, and the next one
+		var evaluator flags.Evaluator
+		loader := source.NewLoader(&evaluator, from, source.LoaderConfig{})
+		if err := loader.Refresh(context.Background()); err != nil {
+			log.Fatal(err)
+		}
+		status := loader.Status()
+		age := time.Since(status.Fetched)
+		fmt.Println(evaluator.Bool("new-checkout", nil, false), status.Origin, age < time.Hour, status.Err != nil)
+		server.Close()
+	}
+	// Output:
+	// true remote true false
+	// true cache true true
 }

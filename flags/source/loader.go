@@ -7,21 +7,32 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// LoaderConfig configures a Loader. The zero value polls every two seconds.
+// LoaderConfig configures a Loader. The zero value polls as often as the source
+// suggests, or every two seconds.
 type LoaderConfig struct {
-	// Interval between polls, varied by up to a tenth so that many processes
-	// do not poll in step. Zero: two seconds.
+	// Interval between polls, shortened by up to a tenth so that many processes
+	// do not poll in step. Zero: what the source suggests by a method
+	// Pace() (interval, maxBackoff time.Duration), as Remote does, or two
+	// seconds.
 	Interval time.Duration
 
 	// MaxBackoff bounds the pause after failed loads, which doubles from
-	// Interval. Zero: Interval, so that a mended source is live at once.
+	// Interval. Zero: what the source suggests, or Interval, so that a mended
+	// source is live at once.
 	MaxBackoff time.Duration
+
+	// Identity tells this Loader from others that poll the same source: the
+	// name of a machine, say. Where in the interval it polls follows from it,
+	// so that many are spread evenly even if all start at once. Empty: a
+	// random one.
+	Identity string
 
 	// Compile configures the compilation.
 	Compile flags.CompileOptions
@@ -35,11 +46,23 @@ type LoaderConfig struct {
 	Log *slog.Logger
 }
 
-func (c LoaderConfig) withDefaults() LoaderConfig {
-	if c.Interval <= 0 {
-		c.Interval = 2 * time.Second
+// A paced source knows how often it is worth asking. Zero: it does not.
+type paced interface {
+	Pace() (interval, maxBackoff time.Duration)
+}
+
+func (c LoaderConfig) withDefaults(s Source) LoaderConfig {
+	var interval, backoff time.Duration
+	if p, ok := s.(paced); ok {
+		interval, backoff = p.Pace()
 	}
-	c.MaxBackoff = max(cmp.Or(c.MaxBackoff, c.Interval), c.Interval)
+	if c.Interval <= 0 {
+		c.Interval = cmp.Or(max(interval, 0), 2*time.Second)
+	}
+	c.MaxBackoff = max(cmp.Or(c.MaxBackoff, backoff), c.Interval)
+	if c.Identity == "" {
+		c.Identity = strconv.FormatUint(rand.Uint64(), 16)
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -51,6 +74,7 @@ type Loader struct {
 	evaluator *flags.Evaluator
 	source    Source
 	config    LoaderConfig
+	schedule  schedule
 
 	loading chan struct{} // holds one token: the right to load
 
@@ -63,13 +87,26 @@ type Status struct {
 	// Version of the definitions that are served, "" if there are none.
 	Version string
 
-	// Loaded is when they were swapped in; Checked when the source last
-	// answered, with new definitions or with "not modified".
+	// Origin is where they come from: "remote", "file", "static", or "cache"
+	// for those that a Cached kept until its source has answered. Of other
+	// sources it is what their method Origin() string returns, or "".
+	Origin string
+
+	// Fetched is when they left their origin: were downloaded or read, by this
+	// process or by the one that kept them in a cache. The age of definitions
+	// is the time since then.
+	Fetched time.Time
+
+	// Loaded is when they were swapped in; Checked when their origin last
+	// answered, with new definitions or with "not modified". For definitions
+	// of a cache it is Fetched. So the time since Checked is for how long a
+	// change may have gone unseen.
 	Loaded  time.Time
 	Checked time.Time
 
 	// Err is the error of the last attempt, nil if it went well, and Failures
-	// counts the attempts since the last one that did.
+	// counts the attempts since the last one that did. An attempt that had to
+	// be content with a cache has failed.
 	Err      error
 	Failures int
 
@@ -79,34 +116,33 @@ type Status struct {
 
 // NewLoader returns a Loader that loads nothing before Refresh or Run.
 func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
-	return &Loader{evaluator: e, source: s, config: c.withDefaults(), loading: make(chan struct{}, 1)}
+	c = c.withDefaults(s)
+	return &Loader{
+		evaluator: e, source: s, config: c,
+		schedule: newSchedule(c.Identity, c.Interval),
+		loading:  make(chan struct{}, 1),
+	}
 }
 
-// Run loads now and then after each interval. It returns nil when ctx ends.
-// Errors of the source never end it.
+// Run loads now, and from then on once per interval, at the times that follow
+// from the Loader's Identity. It returns nil when ctx ends. Errors of the source
+// never end it; they, and a RetryError in particular, make the pauses longer.
 func (l *Loader) Run(ctx context.Context) error {
 	logged := ""
 	for {
-		err := l.Refresh(ctx)
+		_ = l.Refresh(ctx) // its error is in the Status, also if a cache made up for it
 		if ctx.Err() != nil {
 			return nil
 		}
-		pause := l.config.Interval
+		status := l.Status()
 		switch {
-		case err == nil:
+		case status.Err == nil:
 			logged = ""
-		case err.Error() != logged:
-			logged = err.Error()
-			l.config.Log.ErrorContext(ctx, "flag definitions cannot be loaded; the last good ones stay", "error", err)
+		case status.Err.Error() != logged:
+			logged = status.Err.Error()
+			l.config.Log.ErrorContext(ctx, "flag definitions cannot be loaded; the last good ones stay", "error", status.Err)
 		}
-		if err != nil {
-			n := min(l.Status().Failures-1, 30)
-			pause = min(pause<<n, l.config.MaxBackoff)
-			if pause <= 0 {
-				pause = l.config.MaxBackoff
-			}
-		}
-		timer := time.NewTimer(jitter(pause))
+		timer := time.NewTimer(l.schedule.pause(time.Now(), l.backoff(status)))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -116,14 +152,28 @@ func (l *Loader) Run(ctx context.Context) error {
 	}
 }
 
-// jitter shortens a pause by up to a tenth: a change is never seen later than
-// the interval says.
-func jitter(d time.Duration) time.Duration {
-	return d - time.Duration(rand.Int64N(int64(d)/10+1))
+// backoff returns how long not to poll at all, beyond the pause up to the next
+// slot, which is about an interval.
+func (l *Loader) backoff(status Status) time.Duration {
+	if status.Err == nil {
+		return 0
+	}
+	n := min(max(status.Failures-1, 0), 30)
+	pause := min(l.config.Interval<<n, l.config.MaxBackoff)
+	if pause < l.config.Interval { // more than there are bits
+		pause = l.config.MaxBackoff
+	}
+	atLeast := max(pause-l.config.Interval, 0)
+	if retry, ok := errors.AsType[*RetryError](status.Err); ok {
+		atLeast = max(atLeast, retry.After)
+	}
+	return atLeast
 }
 
 // Refresh loads now and returns when the snapshot is swapped in, or when the
-// source has nothing new. It waits for a load that is under way, or for ctx.
+// source has nothing new. It waits for a load that is under way, or for ctx. If a
+// cache makes up for a source that fails, the error is nil, and that of the
+// source is in the Status.
 func (l *Loader) Refresh(ctx context.Context) error {
 	select {
 	case l.loading <- struct{}{}:
@@ -149,40 +199,75 @@ func (l *Loader) load(ctx context.Context) (err error) {
 			err = fmt.Errorf("source: loading panicked: %v", r)
 		}
 	}()
-	d, version, err := l.source.Load(ctx, l.Status().Version)
+	a, err := l.ask(ctx, l.Status().Version)
 	if errors.Is(err, ErrNotModified) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.status.Checked, l.status.Err, l.status.Failures = time.Now(), nil, 0
-		if version != "" {
-			l.status.Version = version
+		l.status.Origin = a.origin
+		if a.version != "" {
+			l.status.Version = a.version
 		}
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	s, err := flags.Compile(d, l.config.Compile)
+	s, err := flags.Compile(a.definitions, l.config.Compile)
 	if err != nil {
-		return err
+		return errors.Join(a.stale, err)
 	}
 	old := l.evaluator.Swap(s)
-	now := time.Now()
 	l.mu.Lock()
-	l.status = Status{Version: version, Loaded: now, Checked: now, Problems: s.Problems()}
+	status := Status{Version: a.version, Origin: a.origin, Fetched: a.fetched, Loaded: time.Now(), Problems: s.Problems()}
+	status.Checked = status.Loaded
+	if a.stale != nil {
+		status.Checked, status.Err, status.Failures = a.fetched, a.stale, l.status.Failures+1
+	}
+	l.status = status
 	l.mu.Unlock()
-	l.log(ctx, s, version)
+	l.log(ctx, s, status)
 	if l.config.OnSwap != nil {
 		l.config.OnSwap(old, s)
 	}
 	return nil
 }
 
+// An answer is what a Loader wants to know of a load.
+type answer struct {
+	definitions *flags.Definitions
+	version     string
+	origin      string
+	fetched     time.Time // when the definitions left their origin
+	stale       error     // why they are not those that the origin has now; nil: they are
+}
+
+// An answerer is a Source that can tell all that.
+type answerer interface {
+	answer(ctx context.Context, have string) (answer, error)
+}
+
+func (l *Loader) ask(ctx context.Context, have string) (answer, error) {
+	if s, ok := l.source.(answerer); ok {
+		return s.answer(ctx, have)
+	}
+	d, version, err := l.source.Load(ctx, have)
+	return answer{definitions: d, version: version, origin: originOf(l.source), fetched: time.Now()}, err
+}
+
+// originOf returns what a Source says that definitions come from.
+func originOf(s Source) string {
+	if o, ok := s.(interface{ Origin() string }); ok {
+		return o.Origin()
+	}
+	return ""
+}
+
 // log tells of a swap, with the worst problems: a broken flag should be seen by
 // whoever changed it.
-func (l *Loader) log(ctx context.Context, s *flags.Snapshot, version string) {
-	problems := s.Problems()
-	l.config.Log.InfoContext(ctx, "flag definitions loaded", "flags", s.Len(), "problems", len(problems), "version", version)
+func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status) {
+	problems := status.Problems
+	l.config.Log.InfoContext(ctx, "flag definitions loaded", "flags", s.Len(), "problems", len(problems), "version", status.Version, "origin", status.Origin)
 	const most = 20
 	for i, p := range problems {
 		if i == most {

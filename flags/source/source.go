@@ -27,12 +27,32 @@ type Source interface {
 	Load(ctx context.Context, have string) (d *flags.Definitions, version string, err error)
 }
 
+// A DocumentSource is a Source whose definitions are a document as [flags.Decode]
+// reads it, so that they can be kept as they came.
+type DocumentSource interface {
+	Source
+
+	// Document is Load without decoding.
+	Document(ctx context.Context, have string) (document []byte, version string, err error)
+
+	// Identity tells sources with different definitions apart. It is no secret.
+	Identity() string
+}
+
+var (
+	_ DocumentSource = File{}
+	_ DocumentSource = Remote{}
+)
+
 // Static is a Source whose definitions never change.
 type Static struct {
 	Definitions *flags.Definitions
 }
 
 const staticVersion = "static"
+
+// Origin returns "static".
+func (s Static) Origin() string { return "static" }
 
 // Load returns the definitions, once.
 func (s Static) Load(_ context.Context, have string) (*flags.Definitions, string, error) {
@@ -60,8 +80,27 @@ type File struct {
 // settled is how old a modification must be before its time is trusted.
 const settled = 5 * time.Second
 
+// Origin returns "file".
+func (f File) Origin() string { return "file" }
+
+// Identity returns the path.
+func (f File) Identity() string { return "file " + f.Path }
+
 // Load reads the file unless have says that it has not changed.
-func (f File) Load(_ context.Context, have string) (*flags.Definitions, string, error) {
+func (f File) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	document, version, err := f.Document(ctx, have)
+	if err != nil {
+		return nil, version, err
+	}
+	d, err := flags.Decode(bytes.NewReader(document))
+	if err != nil {
+		return nil, "", fmt.Errorf("source: %s: %w", f.Path, err)
+	}
+	return d, version, nil
+}
+
+// Document is Load without decoding.
+func (f File) Document(_ context.Context, have string) (document []byte, version string, err error) {
 	info, err := os.Stat(f.Path)
 	if err != nil {
 		return nil, "", fmt.Errorf("source: %w", err)
@@ -80,15 +119,11 @@ func (f File) Load(_ context.Context, have string) (*flags.Definitions, string, 
 		return nil, "", fmt.Errorf("source: %w", err)
 	}
 	hash := strconv.FormatUint(xxhash.Sum64(content), 16)
-	version := stamp + "/" + hash
+	version = stamp + "/" + hash
 	if have != "" && hash == haveHash {
 		return nil, version, ErrNotModified
 	}
-	d, err := flags.Decode(bytes.NewReader(content))
-	if err != nil {
-		return nil, "", fmt.Errorf("source: %s: %w", f.Path, err)
-	}
-	return d, version, nil
+	return content, version, nil
 }
 
 func split(version string) (stamp, hash string) {

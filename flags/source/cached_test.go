@@ -1,0 +1,429 @@
+package source_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+)
+
+// A fakeRemote is a DocumentSource that answers what the test tells it to.
+type fakeRemote struct {
+	identity string
+
+	mu       sync.Mutex
+	document string
+	version  string
+	err      error
+	delay    time.Duration
+	asked    []string // versions that callers had
+}
+
+func (f *fakeRemote) Origin() string   { return "remote" }
+func (f *fakeRemote) Identity() string { return f.identity }
+
+func (f *fakeRemote) set(document, version string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.document, f.version, f.err = document, version, err
+}
+
+func (f *fakeRemote) Document(ctx context.Context, have string) ([]byte, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, have)
+	select {
+	case <-time.After(f.delay):
+	case <-ctx.Done():
+		return nil, "", ctx.Err()
+	}
+	switch {
+	case f.err != nil:
+		return nil, "", f.err
+	case have == f.version:
+		return nil, have, source.ErrNotModified
+	}
+	return []byte(f.document), f.version, nil
+}
+
+func (f *fakeRemote) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	document, version, err := f.Document(ctx, have)
+	if err != nil {
+		return nil, version, err
+	}
+	d, err := flags.Decode(bytes.NewReader(document))
+	return d, version, err
+}
+
+// process is a process that starts with what another one kept.
+func process(c source.Cached) (*flags.Evaluator, *source.Loader) {
+	e := new(flags.Evaluator)
+	return e, source.NewLoader(e, c, source.LoaderConfig{})
+}
+
+var errDown = errors.New("out of reach")
+
+// TestCached starts processes one after the other, with the inner source in
+// several states.
+func TestCached(t *testing.T) {
+	remote := &fakeRemote{identity: "one", document: document("a"), version: `W/"1"`, err: errDown}
+	path := filepath.Join(t.TempDir(), "flags.cache")
+	var log bytes.Buffer
+	cached := source.Cached{Source: remote, Path: path, Log: slog.New(slog.NewTextHandler(&log, nil))}
+
+	e, l := process(cached)
+	if err := l.Refresh(t.Context()); !errors.Is(err, errDown) || e.Snapshot() != nil {
+		t.Errorf("without a cache and without a network: Refresh = %v", err)
+	}
+	remote.set(document("a"), `W/"1"`, nil)
+	start := time.Now()
+	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") || l.Status().Origin != "remote" {
+		t.Fatalf("with a network: Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
+	}
+	fetched := l.Status().Fetched
+	info, err := os.Stat(path)
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("the file: %v, %v; want mode 0600", info, err)
+	}
+
+	// A process that starts without a network has the definitions, and the error.
+	e, l = process(cached)
+	remote.set("", "", errDown)
+	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") {
+		t.Errorf("a start without a network: Refresh = %v, flag on: %v", err, on(e, "a"))
+	}
+	status := l.Status()
+	if status.Origin != "cache" || status.Version != `W/"1"` || !errors.Is(status.Err, errDown) || status.Failures != 1 ||
+		!status.Fetched.Equal(fetched) || !status.Checked.Equal(fetched) || status.Loaded.Before(start) {
+		t.Errorf("a start without a network: %+v, want definitions of %v", status, fetched)
+	}
+	if err := l.Refresh(t.Context()); !errors.Is(err, errDown) || !on(e, "a") || l.Status().Failures != 2 || l.Status().Origin != "cache" {
+		t.Errorf("still without a network: Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
+	}
+	// It says so when the same definitions are confirmed, and swaps in other ones.
+	remote.set(document("a"), `W/"1"`, nil)
+	first := e.Snapshot()
+	if err := l.Refresh(t.Context()); err != nil || e.Snapshot() != first {
+		t.Errorf("the network is back: Refresh = %v, snapshot stayed: %v", err, e.Snapshot() == first)
+	}
+	if status := l.Status(); status.Origin != "remote" || status.Err != nil || !status.Fetched.Equal(fetched) || status.Checked.Before(start) {
+		t.Errorf("the network is back: %+v", status)
+	}
+	remote.set(document("b"), `W/"2"`, nil)
+	if err := l.Refresh(t.Context()); err != nil || !on(e, "b") || !l.Status().Fetched.After(fetched) {
+		t.Errorf("after a change: Refresh = %v, flag on: %v, %+v", err, on(e, "b"), l.Status())
+	}
+
+	// A start with a network needs no document that is there.
+	remote.asked = nil
+	e, l = process(cached)
+	if err := l.Refresh(t.Context()); err != nil || !on(e, "b") || l.Status().Origin != "remote" || l.Status().Err != nil {
+		t.Errorf("a start with what is current: Refresh = %v, flag on: %v, %+v", err, on(e, "b"), l.Status())
+	}
+	if len(remote.asked) != 1 || remote.asked[0] != `W/"2"` {
+		t.Errorf("a start asks for %q, want the version that was kept", remote.asked)
+	}
+
+	// What is no document is neither served nor kept.
+	remote.set("<html>", `W/"3"`, nil)
+	if err := l.Refresh(t.Context()); err == nil || !on(e, "b") {
+		t.Errorf("no document: Refresh = %v, flag on: %v", err, on(e, "b"))
+	}
+	e, l = process(cached)
+	if err := l.Refresh(t.Context()); err != nil || !on(e, "b") || l.Status().Origin != "cache" || l.Status().Err == nil {
+		t.Errorf("a start while there is no document: Refresh = %v, flag on: %v, %+v", err, on(e, "b"), l.Status())
+	}
+
+	// Another project's definitions are nobody else's.
+	other := cached
+	other.Source = &fakeRemote{identity: "two", err: errDown}
+	e, l = process(other)
+	if err := l.Refresh(t.Context()); !errors.Is(err, errDown) || e.Snapshot() != nil {
+		t.Errorf("another source: Refresh = %v, has definitions: %v", err, e.Snapshot() != nil)
+	}
+	if !strings.Contains(log.String(), "another source") {
+		t.Errorf("the log has nothing of another source:\n%s", log.String())
+	}
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("files left: %v, %v", files, err)
+	}
+}
+
+// TestCachedLoad is for callers that are no Loader.
+func TestCachedLoad(t *testing.T) {
+	remote := &fakeRemote{document: document("a"), version: "1"}
+	cached := source.Cached{Source: remote, Path: filepath.Join(t.TempDir(), "flags.cache")}
+	for _, err := range []error{nil, nil, errDown} {
+		remote.set(document("a"), "1", err)
+		if d, version, err := cached.Load(t.Context(), ""); err != nil || len(d.Flags) != 1 || version != "1" {
+			t.Errorf("Load = %v, %q, %v", d, version, err)
+		}
+	}
+	if _, _, err := cached.Load(t.Context(), "1"); !errors.Is(err, errDown) {
+		t.Errorf("Load with definitions = %v, want the error of the source", err)
+	}
+	for _, c := range []source.Cached{{}, {Source: remote}, {Path: "x"}} {
+		if _, _, err := c.Load(t.Context(), ""); err == nil {
+			t.Errorf("Load of %+v = nil, want an error", c)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	remote.delay = time.Hour
+	if _, _, err := cached.Load(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("Load for nobody = %v, want Canceled", err)
+	}
+}
+
+// TestCachedSlowSource: who has no definitions waits a bounded time if there are
+// kept ones, as long as it takes if there are not, and is up to date when the
+// source has answered.
+func TestCachedSlowSource(t *testing.T) {
+	for _, tt := range []struct {
+		wait, delay, served time.Duration
+	}{
+		{0, time.Second, time.Second},
+		{0, 10 * time.Second, 2 * time.Second},
+		{100 * time.Millisecond, 10 * time.Second, 100 * time.Millisecond},
+		{-1, 10 * time.Second, 2 * time.Second},
+		{time.Minute, 10 * time.Second, 10 * time.Second},
+	} {
+		t.Run(fmt.Sprintf("wait %v for %v", tt.wait, tt.delay), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				remote := &fakeRemote{document: document("a"), version: "1", delay: tt.delay}
+				cached := source.Cached{Source: remote, Path: filepath.Join(t.TempDir(), "flags.cache"), Wait: tt.wait}
+				start := time.Now()
+				if _, l := process(cached); l.Refresh(t.Context()) != nil || time.Since(start) != tt.delay {
+					t.Errorf("without a cache: %+v after %v, want definitions after %v", l.Status(), time.Since(start), tt.delay)
+				}
+				remote.set(document("b"), "2", nil)
+				e, l := process(cached)
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error)
+				go func() { done <- l.Run(ctx) }()
+				time.Sleep(tt.served)
+				synctest.Wait()
+				if late := tt.served < tt.delay; on(e, "a") != late || on(e, "b") == late {
+					t.Errorf("after %v: cached flag on: %v, fresh flag on: %v", tt.served, on(e, "a"), on(e, "b"))
+				}
+				time.Sleep(2*time.Second + tt.delay) // an interval, and the answer
+				synctest.Wait()
+				if status := l.Status(); !on(e, "b") || status.Origin != "remote" || status.Err != nil {
+					t.Errorf("in the end: flag on: %v, %+v", on(e, "b"), status)
+				}
+				cancel()
+				<-done
+			})
+		})
+	}
+}
+
+// TestCachedDeadline: a caller whose deadline is shorter than the wait has the
+// kept definitions, too.
+func TestCachedDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remote := &fakeRemote{document: document("a"), version: "1"}
+		cached := source.Cached{Source: remote, Path: filepath.Join(t.TempDir(), "flags.cache")}
+		if _, _, err := cached.Load(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		remote.delay = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		e, l := process(cached)
+		if err := l.Refresh(ctx); err != nil || !on(e, "a") || !errors.Is(l.Status().Err, context.DeadlineExceeded) {
+			t.Errorf("Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
+		}
+	})
+}
+
+// keep returns the content of a file that a Cached has written.
+func keep(t testing.TB, path, identity, version, content string) []byte {
+	t.Helper()
+	remote := &fakeRemote{identity: identity, document: content, version: version}
+	c := source.Cached{Source: remote, Path: path}
+	if _, _, err := c.Load(context.Background(), ""); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+// TestCachedDamage cuts a file at every place, flips every bit of it, and puts
+// other things in its place: nothing of it is served, and the next definitions
+// replace it.
+func TestCachedDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.cache")
+	good := keep(t, path, "one", "1", document("a"))
+	down := source.Cached{Source: &fakeRemote{identity: "one", err: errDown}, Path: path}
+	check := func(what string, content []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d, _, err := down.Load(t.Context(), ""); !errors.Is(err, errDown) || d != nil {
+			t.Errorf("%s: Load = %v, %v; want the error of the source", what, d, err)
+		}
+	}
+	if d, _, err := down.Load(t.Context(), ""); err != nil || len(d.Flags) != 1 {
+		t.Fatalf("the good file: Load = %v, %v", d, err)
+	}
+	for n := range good {
+		check(fmt.Sprintf("cut to %d bytes", n), good[:n])
+		for bit := range 8 {
+			bad := bytes.Clone(good)
+			bad[n] ^= 1 << bit
+			check(fmt.Sprintf("bit %d of byte %d", bit, n), bad)
+		}
+	}
+	check("more", append(bytes.Clone(good), ' '))
+	check("a document", []byte(document("a")))
+	check("another version", bytes.Replace(good, []byte("definitions 1"), []byte("definitions 2"), 1))
+
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if d, _, err := down.Load(t.Context(), ""); !errors.Is(err, errDown) || d != nil {
+		t.Errorf("a directory: Load = %v, %v; want the error of the source", d, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	check("the start of what comes next", good[:10])
+	keep(t, path, "one", "1", document("a"))
+	if d, _, err := down.Load(t.Context(), ""); err != nil || len(d.Flags) != 1 {
+		t.Errorf("the next file: Load = %v, %v", d, err)
+	}
+}
+
+// TestCachedCannotWrite: definitions that cannot be kept are served.
+func TestCachedCannotWrite(t *testing.T) {
+	var log bytes.Buffer
+	remote := &fakeRemote{document: document("a"), version: "1"}
+	e, l := process(source.Cached{
+		Source: remote, Path: filepath.Join(t.TempDir(), "missing", "flags.cache"),
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") || l.Status().Err != nil {
+		t.Errorf("Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
+	}
+	if !strings.Contains(log.String(), "cannot be kept") {
+		t.Errorf("the log says nothing: %s", log.String())
+	}
+	e, l = process(source.Cached{Source: remote, Path: filepath.Join(t.TempDir(), "missing", "flags.cache")})
+	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") {
+		t.Errorf("without a log: Refresh = %v, flag on: %v", err, on(e, "a"))
+	}
+}
+
+// TestCachedIsShared lets processes write one file while others start from it.
+func TestCachedIsShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.cache")
+	keep(t, path, "one", "0", document("a"))
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for n := range 20 {
+				keep(t, path, "one", fmt.Sprint(i, n), document("a"))
+			}
+		})
+		wg.Go(func() {
+			down := source.Cached{Source: &fakeRemote{identity: "one", err: errDown}, Path: path}
+			for range 50 {
+				if d, _, err := down.Load(t.Context(), ""); err != nil || len(d.Flags) != 1 {
+					t.Errorf("Load = %v, %v", d, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestStrictLoaderRefusesKeptDefinitions: the errors of both are there.
+func TestStrictLoaderRefusesKeptDefinitions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.cache")
+	keep(t, path, "one", "1", `{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":7}}]}`)
+	var e flags.Evaluator
+	l := source.NewLoader(&e, source.Cached{Source: &fakeRemote{identity: "one", err: errDown}, Path: path},
+		source.LoaderConfig{Compile: flags.CompileOptions{Strict: true}})
+	err := l.Refresh(t.Context())
+	if _, ok := errors.AsType[*flags.DefinitionError](err); !ok || !errors.Is(err, errDown) || e.Snapshot() != nil {
+		t.Errorf("Refresh = %v, want the error of the source and that of the definitions", err)
+	}
+}
+
+// TestIdentity: sources of different definitions have different identities, and
+// none has a key in it.
+func TestIdentity(t *testing.T) {
+	seen := make(map[string]source.DocumentSource)
+	for _, s := range []source.DocumentSource{
+		source.File{Path: "a"},
+		source.File{Path: "b"},
+		source.Remote{URL: "https://a.example.com", ProjectKey: "phc_a", SecretKey: secret},
+		source.Remote{URL: "https://a.example.com", ProjectKey: "phc_b", SecretKey: secret},
+		source.Remote{URL: "https://b.example.com", ProjectKey: "phc_a", SecretKey: secret},
+		source.Remote{URL: "https://a.example.com", SecretKey: secret},
+		source.Remote{URL: "https://a.example.com", SecretKey: "phc_a"},
+	} {
+		id := s.Identity()
+		if other, ok := seen[id]; ok {
+			t.Errorf("%+v and %+v have the identity %q", s, other, id)
+		}
+		seen[id] = s
+		if strings.Contains(id, secret) || strings.Contains(id, "phc_") {
+			t.Errorf("identity %q has a key", id)
+		}
+	}
+	// A new secret key is no new project.
+	a := source.Remote{URL: "https://a.example.com/", ProjectKey: "phc_a", SecretKey: "phs_new"}
+	if _, ok := seen[a.Identity()]; !ok {
+		t.Error("another secret key, or a slash, makes another identity")
+	}
+}
+
+// FuzzCached puts arbitrary content in the place of a file. What is served is a
+// document that flags.Decode reads, of the same source, with a checksum.
+func FuzzCached(f *testing.F) {
+	good := keep(f, filepath.Join(f.TempDir(), "flags.cache"), "one", "1", document("a"))
+	f.Add(good)
+	f.Add(good[:len(good)-1])
+	f.Add([]byte("flagstaff definitions 1 \n{}\n"))
+	f.Add([]byte(nil))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(dir, "flags.cache")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		down := source.Cached{Source: &fakeRemote{identity: "one", err: errDown}, Path: path}
+		d, version, err := down.Load(t.Context(), "")
+		if err != nil {
+			if d != nil || !errors.Is(err, errDown) {
+				t.Errorf("Load = %v, %v", d, err)
+			}
+			return
+		}
+		_, rest, _ := bytes.Cut(content, []byte("\n"))
+		_, document, _ := bytes.Cut(rest, []byte("\n"))
+		if again := keep(t, path, "one", version, string(document)); len(again) == 0 {
+			t.Error("what was served cannot be kept")
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package source
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The file of a Cached has two lines and the document:
+//
+//	flagstaff definitions 1 <SHA-256 of all that follows, in hexadecimal>
+//	<header as JSON>
+//	<document, byte for byte>
+//
+// A reader refuses every other version than its own.
+const cacheMagic = "flagstaff definitions 1 "
+
+// maxCacheFile leaves room for the lines above the largest document.
+const maxCacheFile = maxDocument + 1<<20
+
+var (
+	errForeign = errors.New("the definitions in it are of another source")
+	errDamaged = errors.New("it is damaged, or no file of this version")
+)
+
+// A cacheHeader says what the document in a file is.
+type cacheHeader struct {
+	Identity string    `json:"identity"`
+	Version  string    `json:"version"`
+	Fetched  time.Time `json:"fetched"`
+}
+
+// formatCache returns the content of a file.
+func formatCache(h cacheHeader, document []byte) ([]byte, error) {
+	header, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("source: keep definitions: %w", err)
+	}
+	body := append(append(header, '\n'), document...)
+	sum := sha256.Sum256(body)
+	return append([]byte(cacheMagic+hex.EncodeToString(sum[:])+"\n"), body...), nil
+}
+
+// parseCache is the reverse of formatCache.
+func parseCache(content []byte) (h cacheHeader, document []byte, err error) {
+	first, body, _ := bytes.Cut(content, []byte("\n"))
+	sum := sha256.Sum256(body)
+	if string(first) != cacheMagic+hex.EncodeToString(sum[:]) {
+		return h, nil, errDamaged
+	}
+	header, document, _ := bytes.Cut(body, []byte("\n"))
+	if err := json.Unmarshal(header, &h); err != nil {
+		return h, nil, errDamaged
+	}
+	return h, document, nil
+}
+
+func readCache(path string) (h cacheHeader, document []byte, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return h, nil, fmt.Errorf("source: %w", err)
+	}
+	if !info.Mode().IsRegular() { // to open another kind could block
+		return h, nil, fmt.Errorf("source: %s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return h, nil, fmt.Errorf("source: %w", err)
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxCacheFile))
+	if err != nil {
+		return h, nil, fmt.Errorf("source: %w", err)
+	}
+	if h, document, err = parseCache(content); err != nil {
+		return h, nil, fmt.Errorf("source: %s: %w", path, err)
+	}
+	return h, document, nil
+}
+
+// writeCache replaces a file: readers, and a process that starts after a crash,
+// see the old content or the new one.
+func writeCache(path string, h cacheHeader, document []byte) (err error) {
+	content, err := formatCache(h, document)
+	if err != nil {
+		return err
+	}
+	dir, name := filepath.Split(path)
+	if dir == "" {
+		dir = "." // not the directory for temporary files
+	}
+	f, err := os.CreateTemp(dir, "."+name+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("source: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("source: %w", err)
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(content); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	// Where a directory can be synced the new name survives a power cut, too.
+	if d, openErr := os.Open(dir); openErr == nil {
+		_ = d.Sync()
+		d.Close()
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+var (
+	// ErrRefused says that the server does not accept the keys of a Remote.
+	ErrRefused = errors.New("source: the server refuses the keys")
+
+	// ErrQuotaLimited says that the project has used up its quota, and that the
+	// server sends no definitions until there is a new one.
+	ErrQuotaLimited = errors.New("source: the project's quota is used up")
+)
+
+// Remote is a Source that asks a server for the definitions of a project: this
+// one, or the public system (GET /flags/definitions, wire.md §5).
+//
+// Whatever goes wrong, a Loader keeps the definitions that it has. That is so
+// even when the server answers that the quota is used up (402, ErrQuotaLimited),
+// upon which SDKs drop theirs: evaluation in this process costs the server
+// nothing, and flags that all fall back at the same moment can hurt more than
+// flags that are a little old. After that answer a Loader pauses for five
+// minutes. A pause that the server asks for by Retry-After, as it does with 429,
+// is kept up to ten minutes. Other errors, among them keys that are wrong (401
+// and 403, ErrRefused), are tried again after 30 to 60 seconds.
+//
+// The version has two parts: a hash of the document, which keeps one that is
+// merely sent again from being loaded again, and the entity tag, if there is
+// one, by which the server knows that it need not be sent.
+type Remote struct {
+	// URL of the server, such as "https://flags.example.com", without the path
+	// of the endpoint.
+	URL string
+
+	// ProjectKey is the project's API key (phc_…). Empty: the project that
+	// SecretKey belongs to.
+	ProjectKey string
+
+	// SecretKey is the project's secret key (phs_…), or a personal API key
+	// (phx_…) with scope feature_flag:read. No error contains it.
+	SecretKey string
+
+	// Client sends the requests. It should have a Timeout. Nil: one that gives
+	// up after 30 seconds.
+	Client *http.Client
+
+	// MaxBytes limits the document. Zero, and more: the 64 MiB that
+	// flags.Decode reads.
+	MaxBytes int64
+}
+
+const (
+	remoteInterval = 30 * time.Second
+	remoteBackoff  = 60 * time.Second
+	remoteTimeout  = 30 * time.Second
+	quotaPause     = 5 * time.Minute
+	userAgent      = "flagstaff-go (+https://github.com/flagstaff-go/flagstaff)"
+	maxDocument    = 64 << 20 // what flags.Decode reads
+	maxRedirects   = 10
+)
+
+// Pace returns how often SDKs ask the server: every 30 seconds, and up to every
+// 60 seconds while that fails.
+func (r Remote) Pace() (interval, maxBackoff time.Duration) { return remoteInterval, remoteBackoff }
+
+// Origin returns "remote".
+func (r Remote) Origin() string { return "remote" }
+
+// Identity returns a hash of the URL and of the key that says which project it
+// is.
+func (r Remote) Identity() string {
+	project := "project " + r.ProjectKey
+	if r.ProjectKey == "" {
+		project = "secret " + r.SecretKey
+	}
+	hash := sha256.Sum256([]byte(strings.TrimRight(r.URL, "/") + "\x00" + project))
+	return "remote " + hex.EncodeToString(hash[:])
+}
+
+// Load asks the server, unless have says that there is nothing new.
+func (r Remote) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	document, version, err := r.Document(ctx, have)
+	if err != nil {
+		return nil, version, err
+	}
+	d, err := flags.Decode(bytes.NewReader(document))
+	if err != nil {
+		return nil, "", fmt.Errorf("source: the server's answer: %w", err)
+	}
+	return d, version, nil
+}
+
+// Document is Load without decoding.
+func (r Remote) Document(ctx context.Context, have string) (document []byte, version string, err error) {
+	haveHash, haveETag, _ := strings.Cut(have, " ")
+	request, err := r.request(ctx, haveETag)
+	if err != nil {
+		return nil, "", err
+	}
+	response, err := r.client().Do(request)
+	if err != nil {
+		return nil, "", fmt.Errorf("source: ask %s for definitions: %w", request.URL.Host, r.redact(err))
+	}
+	defer response.Body.Close()
+	switch {
+	case response.StatusCode == http.StatusNotModified && haveETag != "":
+		return nil, have, ErrNotModified
+	case response.StatusCode != http.StatusOK:
+		// What is left of a short body would keep the connection from being used again.
+		_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
+		return nil, "", refusal(response)
+	}
+	if document, err = r.read(response); err != nil {
+		return nil, "", err
+	}
+	hash := strconv.FormatUint(xxhash.Sum64(document), 16)
+	version = hash
+	if etag := response.Header.Get("ETag"); strings.HasPrefix(strings.TrimPrefix(etag, "W/"), `"`) {
+		version += " " + etag
+	}
+	if hash == haveHash {
+		return nil, version, ErrNotModified
+	}
+	return document, version, nil
+}
+
+func (r Remote) request(ctx context.Context, etag string) (*http.Request, error) {
+	u, err := url.Parse(r.URL)
+	switch {
+	case err != nil: // the error has the whole URL, with a password perhaps
+		return nil, errors.New("source: Remote.URL is not a URL")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		u.RawQuery, u.Fragment = "", ""
+		return nil, fmt.Errorf("source: Remote.URL is %q, want http or https, a host and perhaps a path, nothing else", u.Redacted())
+	case r.SecretKey == "":
+		return nil, errors.New("source: Remote has no SecretKey")
+	case !isKey(r.SecretKey):
+		return nil, errors.New("source: Remote.SecretKey has white space or other characters that are in no key")
+	case !isKey(r.ProjectKey):
+		return nil, errors.New("source: Remote.ProjectKey has white space or other characters that are in no key")
+	}
+	u = u.JoinPath("flags", "definitions")
+	u.RawQuery = "send_cohorts"
+	if r.ProjectKey != "" {
+		u.RawQuery = "token=" + url.QueryEscape(r.ProjectKey) + "&send_cohorts"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("source: ask for definitions: %w", r.redact(err))
+	}
+	request.Header.Set("Authorization", "Bearer "+r.SecretKey)
+	request.Header.Set("User-Agent", userAgent)
+	request.Header.Set("Accept", "application/json")
+	if etag != "" {
+		request.Header.Set("If-None-Match", etag)
+	}
+	return request, nil
+}
+
+// isKey reports whether a key can be sent as it is: it is printable ASCII.
+func isKey(key string) bool {
+	return !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7f })
+}
+
+// client returns a client that does not follow a redirect from https to http:
+// net/http would send the key along if the host is the same.
+func (r Remote) client() *http.Client {
+	c := http.Client{Timeout: remoteTimeout}
+	if r.Client != nil {
+		c = *r.Client
+	}
+	check := c.CheckRedirect
+	c.CheckRedirect = func(request *http.Request, via []*http.Request) error {
+		switch {
+		case via[len(via)-1].URL.Scheme == "https" && request.URL.Scheme != "https":
+			return errors.New("it redirects from https to " + request.URL.Scheme)
+		case check != nil:
+			return check(request, via)
+		case len(via) >= maxRedirects:
+			return fmt.Errorf("it redirects more than %d times", maxRedirects)
+		}
+		return nil
+	}
+	return &c
+}
+
+// redact takes URLs out of an error of net/http, and the whole text if it has the
+// key: a server may send that back in a place that ends up there.
+func (r Remote) redact(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	if strings.Contains(err.Error(), r.SecretKey) {
+		return errors.New("the request failed with an error that contains the key")
+	}
+	return err
+}
+
+func (r Remote) read(response *http.Response) ([]byte, error) {
+	limit := int64(maxDocument)
+	if r.MaxBytes > 0 {
+		limit = min(r.MaxBytes, limit)
+	}
+	document, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("source: read definitions of %s: %w", response.Request.URL.Host, r.redact(err))
+	}
+	if int64(len(document)) > limit {
+		return nil, fmt.Errorf("source: %w: the server's answer has more than %d bytes", flags.ErrTooLarge, limit)
+	}
+	return document, nil
+}
+
+// refusal is the error for a status. It tells nothing of the body, which is the
+// server's to write.
+func refusal(response *http.Response) error {
+	err := fmt.Errorf("source: %s answers %d %s", response.Request.URL.Host, response.StatusCode, http.StatusText(response.StatusCode))
+	after := retryAfter(response.Header, time.Now())
+	switch response.StatusCode {
+	case http.StatusUnauthorized:
+		err = fmt.Errorf("%w (401): SecretKey must be the project's secret key (phs_…) or a personal API key (phx_…) that is still valid", ErrRefused)
+	case http.StatusForbidden:
+		err = fmt.Errorf("%w (403): SecretKey needs the scope feature_flag:read and access to the project of ProjectKey", ErrRefused)
+	case http.StatusPaymentRequired:
+		err = fmt.Errorf("%w (402): definitions that are loaded stay in use", ErrQuotaLimited)
+		if after == 0 {
+			after = quotaPause
+		}
+	}
+	if after > 0 {
+		return &RetryError{after, err}
+	}
+	return err
+}

@@ -1,0 +1,46 @@
+package source
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A RetryError is an error of a Source that asks for a pause: the source does
+// not want to be asked again before After has passed. [Loader.Run] waits at
+// least that long, however short its interval is; [Loader.Refresh] asks all the
+// same.
+type RetryError struct {
+	After time.Duration
+	Err   error
+}
+
+func (e *RetryError) Error() string { return e.Err.Error() }
+
+func (e *RetryError) Unwrap() error { return e.Err }
+
+// maxRetryAfter bounds the pause that a server can ask for, so that one bad
+// header does not cut a process off from its flags.
+const maxRetryAfter = 10 * time.Minute
+
+// retryAfter returns the pause that a header Retry-After asks for, in seconds or
+// as a date, within its bound; zero if there is none.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0
+	}
+	if strings.Trim(v, "0123456789") == "" {
+		seconds, err := strconv.ParseUint(v, 10, 31)
+		if err != nil { // more than that
+			return maxRetryAfter
+		}
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	}
+	at, err := http.ParseTime(v)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
