@@ -263,7 +263,7 @@ func keep(t testing.TB, path, identity, version, content string) []byte {
 	return kept
 }
 
-// TestCachedDamage cuts a file at every place, flips every bit of it, and puts
+// TestCachedDamage cuts a file at every place, flips a bit of every byte, and puts
 // other things in its place: nothing of it is served, and the next definitions
 // replace it.
 func TestCachedDamage(t *testing.T) {
@@ -284,11 +284,9 @@ func TestCachedDamage(t *testing.T) {
 	}
 	for n := range good {
 		check(fmt.Sprintf("cut to %d bytes", n), good[:n])
-		for bit := range 8 {
-			bad := bytes.Clone(good)
-			bad[n] ^= 1 << bit
-			check(fmt.Sprintf("bit %d of byte %d", bit, n), bad)
-		}
+		bad := bytes.Clone(good)
+		bad[n] ^= 1 << (n % 8)
+		check(fmt.Sprintf("a bit of byte %d flipped", n), bad)
 	}
 	check("more", append(bytes.Clone(good), ' '))
 	check("a document", []byte(document("a")))

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -561,20 +562,20 @@ func TestRetryAfter(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 
-		var asked time.Time
+		var asked atomic.Int64
 		s.set(func(string) (*flags.Definitions, string, error) {
-			asked = time.Now()
+			asked.Store(time.Now().UnixNano())
 			return nil, "", fmt.Errorf("wrapped: %w", &source.RetryError{After: 40 * time.Second, Err: errors.New("throttled")})
 		})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		first := asked
-		if first.IsZero() {
+		first := asked.Load()
+		if first == 0 {
 			t.Fatal("not asked within an interval")
 		}
 		time.Sleep(42 * time.Second)
 		synctest.Wait()
-		if pause := asked.Sub(first); pause < 40*time.Second || pause > 41*time.Second {
+		if pause := time.Duration(asked.Load() - first); pause < 40*time.Second || pause > 41*time.Second {
 			t.Errorf("asked again after %v, want 40 s and at most an interval more", pause)
 		}
 		if err := l.Status().Err; err == nil || err.Error() != "wrapped: throttled" || !on(&e, "a") {

@@ -1,0 +1,148 @@
+package flags
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// String returns the report as lines for people: one for each flag, and below it
+// one for each change.
+func (d *DiffReport) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d subjects (%s) get another value; %d of %d flags differ\n",
+		d.Changed, d.Subjects, percent(d.Changed, d.Subjects), len(d.Flags), d.flags)
+	if len(d.Flags) == 0 {
+		return b.String()
+	}
+	table := make([][]string, len(d.Flags))
+	for i := range d.Flags {
+		f := &d.Flags[i]
+		table[i] = []string{label(f.Key), f.kind(), percent(f.Changed, d.Subjects), strconv.Itoa(f.Changed)}
+	}
+	lines := align(table, "  ", 2, 3)
+	for i := range d.Flags {
+		b.WriteString("\n" + lines[i])
+		for _, line := range d.Flags[i].lines() {
+			b.WriteString("    " + line)
+		}
+	}
+	return b.String()
+}
+
+func (f *FlagDiff) kind() string {
+	switch {
+	case f.Added:
+		return "added"
+	case f.Removed:
+		return "removed"
+	case f.Changed == 0:
+		return "payload"
+	default:
+		return "changed"
+	}
+}
+
+// lines returns the changes of a flag.
+func (f *FlagDiff) lines() []string {
+	var table [][]string
+	add := func(list []Change, total int, side func(Result) string, what string) {
+		for i := range list {
+			c := &list[i]
+			table = append(table, []string{strconv.Itoa(c.Subjects), side(c.Before), "→", side(c.After), c.examples()})
+			total -= c.Subjects
+		}
+		if total > 0 {
+			table = append(table, []string{strconv.Itoa(total), "other changes of the " + what, "", "", ""})
+		}
+	}
+	add(f.Changes, f.Changed, withReason, "value")
+	add(f.PayloadChanges, f.PayloadChanged, withPayload, "payload")
+	return align(table, " ", 0)
+}
+
+// withReason is the value and its reason for a line.
+func withReason(r Result) string {
+	t := Trace{Result: r}
+	if r.Reason.ConditionIndex < 0 {
+		return fmt.Sprintf("%s (%s)", t.valueText(), r.Reason.Code)
+	}
+	return fmt.Sprintf("%s (%s %d)", t.valueText(), r.Reason.Code, r.Reason.ConditionIndex)
+}
+
+// withPayload is the value and its payload for a line.
+func withPayload(r Result) string {
+	t := Trace{Result: r}
+	if r.Metadata.Payload == "" {
+		return t.valueText() + " without payload"
+	}
+	return t.valueText() + " with payload " + label(shorten(r.Metadata.Payload))
+}
+
+func (c *Change) examples() string {
+	ids := make([]string, len(c.Examples))
+	for i, s := range c.Examples {
+		ids[i] = strconv.Quote(s.DistinctID)
+	}
+	list := "e.g. " + strings.Join(ids, ", ")
+	if len(ids) == c.Subjects {
+		list = strings.TrimPrefix(list, "e.g. ")
+	}
+	return list
+}
+
+// percent returns a share with three significant digits, which never is 0 or 100
+// unless it is none or all.
+func percent(n, of int) string {
+	switch {
+	case n == 0:
+		return "0%"
+	case n == of:
+		return "100%"
+	}
+	share := 100 * float64(n) / float64(of)
+	if share < 0.0001 {
+		return "<0.0001%"
+	}
+	return strconv.FormatFloat(min(share, 99.9), 'g', 3, 64) + "%"
+}
+
+// label returns a text that may come from anywhere as part of a line.
+func label(s string) string {
+	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// align returns the rows of a table as lines with their columns below one another.
+// Those that are named have their text at the right.
+func align(table [][]string, gap string, right ...int) []string {
+	var widths []int
+	for _, row := range table {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, i := range right {
+		if i < len(widths) {
+			widths[i] = -widths[i]
+		}
+	}
+	lines := make([]string, len(table))
+	for n, row := range table {
+		var b strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString(gap)
+			}
+			fmt.Fprintf(&b, "%*s", -widths[i], cell)
+		}
+		lines[n] = strings.TrimRight(b.String(), " ") + "\n"
+	}
+	return lines
+}
