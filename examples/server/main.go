@@ -28,7 +28,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	m := Main{Args: os.Args[1:], Getenv: os.Getenv, Stdout: os.Stdout, Stderr: os.Stderr}
+	m := Main{Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(m.Run(ctx))
 }
 
@@ -37,6 +37,7 @@ func main() {
 type Main struct {
 	Args   []string
 	Getenv func(string) string
+	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 
@@ -47,6 +48,9 @@ type Main struct {
 
 // Run serves until ctx ends and returns the exit code.
 func (m *Main) Run(ctx context.Context) int {
+	if len(m.Args) > 0 && m.Args[0] == "diff" {
+		return m.diff(ctx, m.Args[1:])
+	}
 	s, err := parse(m.Args, m.Getenv, m.Stdout)
 	switch {
 	case errors.Is(err, errHelp):
