@@ -3,6 +3,8 @@ package source_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -396,32 +398,46 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// FuzzCached puts arbitrary content in the place of a file. What is served is a
-// document that flags.Decode reads, of the same source, with a checksum.
+// FuzzCached puts arbitrary content in the place of a file, with its checksum or
+// without: only with it, and only a document of the same source is served.
 func FuzzCached(f *testing.F) {
 	good := keep(f, filepath.Join(f.TempDir(), "flags.cache"), "one", "1", document("a"))
-	f.Add(good)
-	f.Add(good[:len(good)-1])
-	f.Add([]byte("flagstaff definitions 1 \n{}\n"))
-	f.Add([]byte(nil))
+	_, body, _ := bytes.Cut(good, []byte("\n"))
+	f.Add(body, true)
+	f.Add(body, false)
+	f.Add(good, false)
+	f.Add(bytes.Replace(body, []byte("one"), []byte("two"), 1), true)
+	f.Add([]byte(`{"identity":"one"}`), true)
+	f.Add([]byte("null\n{\"flags\":[]}"), true)
+	f.Add([]byte(nil), true)
 	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, content []byte) {
+	f.Fuzz(func(t *testing.T, content []byte, sum bool) {
+		if sum {
+			content = fmt.Appendf(nil, "flagstaff definitions 1 %x\n%s", sha256.Sum256(content), content)
+		}
 		path := filepath.Join(dir, "flags.cache")
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		down := source.Cached{Source: &fakeRemote{identity: "one", err: errDown}, Path: path}
-		d, version, err := down.Load(t.Context(), "")
+		d, _, err := down.Load(t.Context(), "")
 		if err != nil {
 			if d != nil || !errors.Is(err, errDown) {
 				t.Errorf("Load = %v, %v", d, err)
 			}
 			return
 		}
-		_, rest, _ := bytes.Cut(content, []byte("\n"))
-		_, document, _ := bytes.Cut(rest, []byte("\n"))
-		if again := keep(t, path, "one", version, string(document)); len(again) == 0 {
-			t.Error("what was served cannot be kept")
+		parts := bytes.SplitN(content, []byte("\n"), 3)
+		var header struct{ Identity string }
+		if err := json.Unmarshal(parts[1], &header); err != nil || header.Identity != "one" {
+			t.Errorf("served %q of %q, %v", content, header.Identity, err)
+		}
+		body := bytes.TrimPrefix(content, append(parts[0], '\n'))
+		if want := fmt.Sprintf("%x", sha256.Sum256(body)); !bytes.HasSuffix(parts[0], []byte(want)) {
+			t.Errorf("served %q without its checksum %s", content, want)
+		}
+		if want, err := flags.Decode(bytes.NewReader(parts[2])); err != nil || len(want.Flags) != len(d.Flags) {
+			t.Errorf("served %d flags of %q, %v", len(d.Flags), parts[2], err)
 		}
 	})
 }

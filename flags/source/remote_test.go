@@ -581,7 +581,7 @@ func TestRetryAfter(t *testing.T) {
 		if err := l.Status().Err; err == nil || err.Error() != "wrapped: throttled" || !on(&e, "a") {
 			t.Errorf("Err = %v, flag on: %v", err, on(&e, "a"))
 		}
-		// Who asks by Refresh is not held up, and has ended the pause.
+		// Who asks by Refresh is not held up by the pause that has begun anew.
 		s.set(func(string) (*flags.Definitions, string, error) { return nil, "", source.ErrNotModified })
 		s.count()
 		if err := l.Refresh(ctx); err != nil || s.count() != 1 {

@@ -1,0 +1,37 @@
+package source_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestDependencies keeps sources as light as the library: net/http is what they
+// may have beyond it.
+func TestDependencies(t *testing.T) {
+	const ours = "github.com/flagstaff-go/flagstaff/"
+	forbidden := map[string]string{
+		"database/sql":       "stores live in modules of their own",
+		"net/http/httptest":  "it would come into every program",
+		"testing":            "it would come with its flags into every program",
+		ours + "flags/wire":  "what a server writes is read by flags.Decode",
+		ours + "capture":     "definitions are not events",
+		ours + "geoip":       "where a subject is does not matter here",
+		ours + "management":  "it is a module of its own",
+		ours + "server":      "it is a module of its own",
+		ours + "flags/bench": "benchmarks are for tests",
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ours+"flags/source").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dep := range strings.FieldsSeq(string(out)) {
+		if why, ok := forbidden[dep]; ok {
+			t.Errorf("flags/source imports %s: %s", dep, why)
+		}
+		first, _, _ := strings.Cut(dep, "/")
+		if strings.Contains(first, ".") && !strings.HasPrefix(dep, ours) && dep != "github.com/cespare/xxhash/v2" {
+			t.Errorf("flags/source imports %s, a requirement of every user: see whether the standard library does", dep)
+		}
+	}
+}
