@@ -13,7 +13,7 @@
 //
 //	if e.Bool("new-checkout", &flags.Request{DistinctID: "user-1"}, false) { … }
 //
-// Package flags/source loads definitions from a file and keeps them current;
+// Package flags/source loads definitions from a file or a server and keeps them current;
 // package flags/flagstest builds them in tests.
 //
 // # Stages

@@ -135,6 +135,8 @@ var (
 		"1 if a project has definitions, 0 if there are none yet.", []string{"project"}, nil)
 	descAge = prometheus.NewDesc("flagstaff_definitions_age_seconds",
 		"Time since the definitions of a project were last known to be current.", []string{"project"}, nil)
+	descOrigin = prometheus.NewDesc("flagstaff_definitions_origin",
+		"1 for where the definitions of a project come from.", []string{"project", "origin"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
@@ -143,6 +145,7 @@ func (definitions) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descProblems
 	ch <- descLoaded
 	ch <- descAge
+	ch <- descOrigin
 }
 
 // Collect implements [prometheus.Collector].
@@ -160,6 +163,11 @@ func (d definitions) Collect(ch chan<- prometheus.Metric) {
 		if p.Checked != nil {
 			if t := p.Checked(); !t.IsZero() {
 				gauge(descAge, time.Since(t).Seconds())
+			}
+		}
+		if p.Origin != nil {
+			if origin := p.Origin(); origin != "" {
+				gauge(descOrigin, 1, origin)
 			}
 		}
 		s := p.snapshot()

@@ -30,7 +30,7 @@ func TestMetrics(t *testing.T) {
 		e.Swap(compileText(t, `{"flags":[
 			{"id":1,"key":"bad","active":true,"filters":{"groups":[{"properties":[{"key":"a","type":"person","operator":"nonsense","value":1}]}]}},
 			{"id":2,"key":"off","active":false,"filters":{"groups":[]}}]}`))
-		p := &server.Project{ID: 8, Flags: e, Checked: func() time.Time { return checked }}
+		p := &server.Project{ID: 8, Flags: e, Checked: func() time.Time { return checked }, Origin: func() string { return "file" }}
 		r.Set("a", p)
 		r.Set("b", p)                                                                        // a second key of the same
 		r.Set("c", &server.Project{ID: 9, Checked: func() time.Time { return time.Time{} }}) // nothing loaded
@@ -67,6 +67,7 @@ func TestMetrics(t *testing.T) {
 		`flagstaff_definitions_loaded{project="8"} 1`,
 		`flagstaff_definitions_loaded{project="9"} 0`,
 		`flagstaff_definitions_age_seconds{project="8"} 36`, // and something
+		`flagstaff_definitions_origin{origin="file",project="8"} 1`,
 		`go_goroutines`,
 	} {
 		if !strings.Contains(got, want) {

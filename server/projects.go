@@ -54,6 +54,10 @@ type Project struct {
 	// Checked returns when the definitions were last known to be current. It
 	// is for metrics. Nil: unknown.
 	Checked func() time.Time
+
+	// Origin returns where the definitions come from, such as "store", "file",
+	// "remote" or "cache". It is for metrics. Nil: unknown.
+	Origin func() string
 }
 
 func (p *Project) snapshot() *flags.Snapshot {

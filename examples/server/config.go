@@ -235,7 +235,7 @@ Usage:
 	server [-store STORE] -create-key ADDRESS
 	server [-store STORE] -set-quota N
 	server [-store STORE] -import FILE
-	server diff [-limit PERCENT] OLD NEW SUBJECTS
+	server diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
 
 The first start on an empty store creates an organization, a project and its
 owner, and prints their keys on standard output.

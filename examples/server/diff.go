@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
@@ -29,7 +30,7 @@ const diffHelp = `Diff tells for whom a change of flag definitions changes value
 
 Usage:
 
-	server diff [-limit PERCENT] OLD NEW SUBJECTS
+	server diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
 
 OLD and NEW are definitions documents, as -flags serves them and as the endpoint
 /flags/definitions sends them. SUBJECTS has one subject a line: a distinct ID, or a
@@ -43,6 +44,8 @@ Flags:
 
   -limit PERCENT
         how many subjects may get another value, such as 1% or 0.5% (default 100%)
+  -now TIME
+        from which relative dates count, such as 2026-03-01T12:00:00Z (default now)
 `
 
 // diff is the subcommand of that name: a check for a job that runs before
@@ -69,6 +72,13 @@ func (m *Main) compare(ctx context.Context, args []string) (above string, err er
 	set := flag.NewFlagSet("diff", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.Var(&limit, "limit", "")
+	var now time.Time
+	set.Func("now", "", func(text string) (err error) {
+		if now, err = time.Parse(time.RFC3339, text); err != nil {
+			return errors.New("want a time such as 2026-03-01T12:00:00Z")
+		}
+		return nil
+	})
 	if err := set.Parse(args); err != nil {
 		return "", err
 	}
@@ -100,7 +110,7 @@ func (m *Main) compare(ctx context.Context, args []string) (above string, err er
 		return "", err
 	}
 	defer file.Close()
-	subjects := subjectReader{ctx: ctx, name: set.Arg(2), lines: bufio.NewReaderSize(file, mostSubject)}
+	subjects := subjectReader{ctx: ctx, now: now, name: set.Arg(2), lines: bufio.NewReaderSize(file, mostSubject)}
 	report := flags.Diff(before, after, subjects.all())
 	if subjects.err != nil {
 		return "", subjects.err
@@ -144,6 +154,7 @@ const mostSubject = 1 << 20
 // A subjectReader reads subjects, one a line.
 type subjectReader struct {
 	ctx   context.Context
+	now   time.Time
 	name  string
 	lines *bufio.Reader
 	err   error // what ended the subjects, if that was not their end
@@ -169,6 +180,7 @@ func (s *subjectReader) all() iter.Seq[*flags.Request] {
 					s.err = fmt.Errorf("%s:%d: %w", s.name, number, err)
 					return
 				}
+				r.Now = s.now
 				if !yield(r) {
 					return
 				}

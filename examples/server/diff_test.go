@@ -39,7 +39,8 @@ func TestDiff(t *testing.T) {
 		fmt.Fprintf(&everybody, "user-%d\r\n", i)
 	}
 	many := file("many.txt", everybody.String())
-	few := file("few.jsonl", `{"distinct_id":"ada","person_properties":{"plan":"pro"}}`+"\n\neve")
+	few := file("few.jsonl", `{"distinct_id":"ada","person_properties":{"plan":"pro"}}`+"\n\n"+`{"distinct_id":"eve","person_properties":{"seen":"2026-02-20"}}`)
+	recent := file("recent.json", strings.Replace(definitionsWith("pro", 100), `{"properties":[]`, `{"properties":[{"key":"seen","type":"person","operator":"is_date_after","value":"-30d"}]`, 1))
 	for _, tt := range []struct {
 		name   string
 		args   []string
@@ -57,11 +58,15 @@ func TestDiff(t *testing.T) {
 		{"definitions from there", []string{"-", old, many}, definitionsWith("pro", 0), 0, "0 of 1000", ""},
 		{"a flag breaks", []string{"-limit", "0", old, broken, few}, "", 1, "2 of 2 subjects", broken + `: error: flag "beta"`},
 
+		{"relative dates", []string{"-now", "2026-03-01T00:00:00Z", "-limit", "0", old, recent, few}, "", 1, "1 of 2 subjects", "more than 0%"},
+		{"relative dates later", []string{"-now", "2026-05-01T00:00:00Z", "-limit", "0", old, recent, few}, "", 0, "0 of 2 subjects", ""},
+
 		{"help", []string{"-help"}, "", 0, diffHelp, ""},
 		{"too few", []string{old, wider}, "", 2, "", "want OLD, NEW and SUBJECTS, not 2 arguments; see server diff -help"},
 		{"no percentage", []string{"-limit", "many", old, wider, many}, "", 2, "", "want a percentage from 0% to 100%"},
 		{"more than all", []string{"-limit", "101", old, wider, many}, "", 2, "", "want a percentage from 0% to 100%"},
 		{"not a number", []string{"-limit", "NaN", old, wider, many}, "", 2, "", "want a percentage from 0% to 100%"},
+		{"no time", []string{"-now", "yesterday", old, wider, many}, "", 2, "", "want a time such as"},
 		{"unknown flag", []string{"-most", "1", old, wider, many}, "", 2, "", "-most"},
 		{"no file", []string{old, filepath.Join(dir, "none"), many}, "", 2, "", "none"},
 		{"no document", []string{old, many, few}, "", 2, "", many},

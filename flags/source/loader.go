@@ -37,6 +37,10 @@ type LoaderConfig struct {
 	// Compile configures the compilation.
 	Compile flags.CompileOptions
 
+	// OnLoad is called with definitions that have arrived, before they are
+	// compiled, one call at a time. It must not change them. Nil: no call.
+	OnLoad func(*flags.Definitions)
+
 	// OnSwap is called after each swap, one call at a time, from the goroutine
 	// that loaded. Old is nil the first time. Nil: no call.
 	OnSwap func(old, current *flags.Snapshot)
@@ -212,6 +216,9 @@ func (l *Loader) load(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if l.config.OnLoad != nil {
+		l.config.OnLoad(a.definitions)
 	}
 	s, err := flags.Compile(a.definitions, l.config.Compile)
 	if err != nil {

@@ -156,6 +156,7 @@ func (c *Catalog) register() {
 		served := &server.Project{
 			ID: id, Name: p.record.Name, Organization: p.record.Organization.String(), Flags: p.flags,
 			AnonymizeIPs: p.record.AnonymizeIPs, Published: p.published, Checked: func() time.Time { return c.checked(id) },
+			Origin: func() string { return c.origin(id) },
 		}
 		if p.published != nil {
 			served.ClientConfig = p.published.Client()
@@ -177,6 +178,16 @@ func (c *Catalog) checked(id int64) time.Time {
 		return p.pinned.loader.Status().Checked
 	}
 	return p.checked
+}
+
+// origin returns where the definitions of a project come from.
+func (c *Catalog) origin(id int64) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.projects[id]; p != nil && p.pinned != nil {
+		return p.pinned.loader.Status().Origin
+	}
+	return "store"
 }
 
 // Changed is Refresh for a management.Config's OnChange. The change is made in any

@@ -258,8 +258,14 @@ func TestPin(t *testing.T) {
 	if _, err := w.Pin(t.Context(), w.project.ID, source.File{Path: t.TempDir() + "/none.json"}); err == nil {
 		t.Error("Pin to a file that does not exist = nil, want an error")
 	}
+	if origin := w.served(w.project.APIKey).Origin(); origin != "store" {
+		t.Errorf("Origin = %q, want store", origin)
+	}
 	loader, err := w.Pin(t.Context(), w.project.ID, source.Static{Definitions: definitions})
 	w.ok(err)
+	if origin := w.served(w.project.APIKey).Origin(); origin != "static" {
+		t.Errorf("Origin = %q, want static", origin)
+	}
 	w.want(w.project.APIKey, map[string]bool{"pinned": true})
 	if checked := w.served(w.project.APIKey).Checked(); !checked.Equal(loader.Status().Checked) {
 		t.Errorf("Checked = %v, want that of the loader, %v", checked, loader.Status().Checked)

@@ -19,7 +19,7 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 	}
 	definitions := (*flags.Definitions)(nil)
 	if p.pinned != nil {
-		definitions = p.pinned.definitions()
+		definitions = p.pinned.last.Load()
 	} else {
 		if definitions, err = management.Definitions(stored.flags, stored.cohorts, stored.groupTypes); err != nil {
 			return err

@@ -11,29 +11,17 @@ import (
 
 // A pin is where the flags of a project come from if not from the store.
 type pin struct {
-	source source.Source
 	loader *source.Loader
-	last   atomic.Pointer[flags.Definitions]
+	last   atomic.Pointer[flags.Definitions] // that have arrived
 }
-
-// Load is that of the source, and remembers what it has returned.
-func (p *pin) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
-	d, version, err := p.source.Load(ctx, have)
-	if err == nil {
-		p.last.Store(d)
-	}
-	return d, version, err
-}
-
-func (p *pin) definitions() *flags.Definitions { return p.last.Load() }
 
 // Pin makes the flags of a project those of a source, whatever the store has,
 // and returns when they are served; its surveys and early access features stay
 // those of the store. The Loader is for its Run, if the source can change. After
 // an error the project is as before.
 func (c *Catalog) Pin(ctx context.Context, id int64, from source.Source) (*source.Loader, error) {
-	pinned := &pin{source: from}
-	if err := c.newLoader(context.WithoutCancel(ctx), id, pinned); err != nil {
+	pinned := new(pin)
+	if err := c.newLoader(context.WithoutCancel(ctx), id, pinned, from); err != nil {
 		return nil, err
 	}
 	if err := pinned.loader.Refresh(ctx); err != nil {
@@ -42,15 +30,16 @@ func (c *Catalog) Pin(ctx context.Context, id int64, from source.Source) (*sourc
 	return pinned.loader, nil
 }
 
-func (c *Catalog) newLoader(ctx context.Context, id int64, pinned *pin) error {
+func (c *Catalog) newLoader(ctx context.Context, id int64, pinned *pin, from source.Source) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.projects[id]
 	if p == nil {
 		return fmt.Errorf("catalog: there is no project %d", id)
 	}
-	pinned.loader = source.NewLoader(p.flags, pinned, source.LoaderConfig{
+	pinned.loader = source.NewLoader(p.flags, from, source.LoaderConfig{
 		Compile: c.options(p), Log: c.c.Log,
+		OnLoad: pinned.last.Store,
 		OnSwap: func(_, _ *flags.Snapshot) { c.republish(ctx, id, pinned) },
 	})
 	return nil

@@ -1,0 +1,17 @@
+# The standalone server, examples/server, as an image of one static program.
+FROM golang:1.26-alpine AS build
+WORKDIR /src
+COPY . .
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /flagstaff ./examples/server
+
+# Alpine for its certificates, its time zones and its wget, which asks for health.
+FROM alpine:3
+RUN apk add --no-cache ca-certificates tzdata && adduser -D -u 10001 flagstaff && install -d -o flagstaff /data
+COPY --from=build /flagstaff /usr/local/bin/flagstaff
+USER flagstaff
+WORKDIR /data
+ENV FLAGSTAFF_ADDR=0.0.0.0:8000 FLAGSTAFF_LOG_FORMAT=json
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD wget -qO /dev/null http://127.0.0.1:8000/readyz
+ENTRYPOINT ["flagstaff"]
