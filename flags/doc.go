@@ -13,8 +13,9 @@
 //
 //	if e.Bool("new-checkout", &flags.Request{DistinctID: "user-1"}, false) { … }
 //
-// Package flags/source loads definitions from a file or a server and keeps them current;
-// package flags/flagstest builds them in tests.
+// Package flags/source loads definitions from a file or a server and keeps them
+// current; package flags/flagstest builds them in tests. [Diff] says what a change
+// of definitions does to users.
 //
 // # Stages
 //
