@@ -1,0 +1,153 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+)
+
+// The headers of what is set aside.
+const (
+	headerReason    = "Flagstaff-Reason"    // one line of text
+	headerSubject   = "Flagstaff-Subject"   // that it had
+	headerSequence  = "Flagstaff-Sequence"  // that it had
+	headerPublished = "Flagstaff-Published" // when it was, RFC 3339
+	headerDelivered = "Flagstaff-Delivered" // how often it was
+)
+
+// An Aside is a message that could not be stored and was set aside.
+type Aside struct {
+	Sequence uint64    // among those that were set aside
+	Time     time.Time // when it was
+
+	Reason    string    // why, in one line
+	Subject   string    // that the message had
+	Original  uint64    // sequence that it had in the stream
+	Published time.Time // when it was
+	Delivered int       // how often it was
+	Data      []byte    // of the message
+}
+
+// Event returns the event, or an error if this is none that can be decoded. It
+// refers to Data.
+func (a *Aside) Event() (capture.Event, error) {
+	e, err := decodeEvent(a.Data)
+	if err != nil {
+		return e, fmt.Errorf("jetstream: %w", err)
+	}
+	return e, nil
+}
+
+// setAside copies a message to the stream of what is set aside.
+func (b *batch) setAside(ctx context.Context, it *item) error {
+	s := b.stream
+	// A message that was copied and not acknowledged comes again; it is told by
+	// its ID.
+	id := strconv.FormatUint(it.sequence, 10) + "-" + strconv.FormatInt(it.at.UnixNano(), 10)
+	m := &nats.Msg{
+		Subject: s.asideName() + "." + strings.TrimPrefix(it.Subject(), s.c.Name+".events."),
+		Data:    it.Data(),
+		Header: nats.Header{
+			jetstream.MsgIDHeader:          {id},
+			jetstream.ExpectedStreamHeader: {s.asideName()},
+			headerReason:                   {line(it.reason)},
+			headerSubject:                  {it.Subject()},
+			headerSequence:                 {strconv.FormatUint(it.sequence, 10)},
+			headerPublished:                {it.at.UTC().Format(time.RFC3339Nano)},
+			headerDelivered:                {strconv.FormatUint(it.attempts, 10)},
+		},
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWait)
+	defer cancel()
+	if _, err := s.js.PublishMsg(ctx, m); err != nil {
+		return fmt.Errorf("set aside: %w", err)
+	}
+	b.Consumer.setAside.Add(1)
+	b.log.ErrorContext(ctx, "an event cannot be stored and was set aside", "subject", it.Subject(), "sequence", it.sequence, "reason", line(it.reason))
+	return nil
+}
+
+// line makes an error one line that fits in a header.
+func line(err error) string {
+	const most = 300
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// SetAside iterates over what was set aside, the oldest first. An error ends it.
+// What is set aside meanwhile may be missing.
+func (s *Stream) SetAside(ctx context.Context) iter.Seq2[Aside, error] {
+	return func(yield func(Aside, error) bool) {
+		stream, err := s.js.Stream(ctx, s.asideName())
+		if err != nil {
+			yield(Aside{}, unavailable(err))
+			return
+		}
+		for next := uint64(1); ; next++ {
+			m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(s.asideName()+".>"))
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				return
+			}
+			if err != nil {
+				yield(Aside{}, unavailable(err))
+				return
+			}
+			next = m.Sequence
+			if !yield(newAside(m), nil) {
+				return
+			}
+		}
+	}
+}
+
+// newAside reads what setAside wrote. What somebody else has published there has
+// no headers; it is listed all the same.
+func newAside(m *jetstream.RawStreamMsg) Aside {
+	a := Aside{Sequence: m.Sequence, Time: m.Time, Data: m.Data, Reason: m.Header.Get(headerReason), Subject: m.Header.Get(headerSubject)}
+	a.Original, _ = strconv.ParseUint(m.Header.Get(headerSequence), 10, 64)
+	a.Published, _ = time.Parse(time.RFC3339Nano, m.Header.Get(headerPublished))
+	a.Delivered, _ = strconv.Atoi(m.Header.Get(headerDelivered))
+	return a
+}
+
+// Replay puts a message back into the stream, behind all others, so that it is
+// tried again, and removes it from what is set aside. A Replay whose outcome is
+// unknown can be repeated.
+func (s *Stream) Replay(ctx context.Context, a Aside) error {
+	subject := a.Subject
+	if e, err := decodeEvent(a.Data); err == nil {
+		subject = s.subject(&e) // the number of partitions may have changed
+	}
+	if subject == "" {
+		return fmt.Errorf("jetstream: message %d that was set aside has no subject; it was published there by somebody else", a.Sequence)
+	}
+	id := "replay-" + strconv.FormatUint(a.Sequence, 10) + "-" + strconv.FormatInt(a.Time.UnixNano(), 10)
+	if _, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: a.Data}, jetstream.WithMsgID(id), jetstream.WithExpectStream(s.c.Name)); err != nil {
+		return unavailable(err)
+	}
+	return s.Discard(ctx, a)
+}
+
+// Discard removes a message from what is set aside, for good.
+func (s *Stream) Discard(ctx context.Context, a Aside) error {
+	stream, err := s.js.Stream(ctx, s.asideName())
+	if err != nil {
+		return unavailable(err)
+	}
+	if err := stream.DeleteMsg(ctx, a.Sequence); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return unavailable(err)
+	}
+	return nil
+}

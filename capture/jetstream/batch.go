@@ -1,0 +1,221 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+)
+
+// A batch is what a worker has in hand and writes together.
+type batch struct {
+	*worker
+	left []item // to be written
+	bad  []item // to be set aside
+
+	// outliers says that the sink has failed for some events, without saying
+	// that they are to blame, and stored others at the same time. Before that, a
+	// sink that fails for all is taken for one that does not work.
+	outliers bool
+}
+
+// An item is a message and its event.
+type item struct {
+	message
+	event    capture.Event
+	refusals int   // how often the sink has refused it
+	reason   error // why it did, or why it cannot be decoded
+}
+
+// store returns nil when all events in hand are stored or set aside, and an error
+// if ctx ended before. What is left then is given back.
+func (w *worker) store(ctx context.Context, hand []message) error {
+	if len(hand) == 0 {
+		return nil
+	}
+	defer w.heartbeats(ctx, hand)()
+	b := &batch{worker: w}
+	for _, m := range hand {
+		e, err := decodeEvent(m.Data())
+		if err != nil {
+			b.bad = append(b.bad, item{message: m, reason: err})
+		} else {
+			b.left = append(b.left, item{message: m, event: e})
+		}
+	}
+	failing, pause := "", minBackoff
+	for len(b.left)+len(b.bad) > 0 {
+		err := b.pass(ctx)
+		switch {
+		case err == nil && failing != "":
+			w.log.InfoContext(ctx, "events are stored again")
+			failing, pause = "", minBackoff
+		case err != nil && err.Error() != failing:
+			failing = err.Error()
+			w.log.ErrorContext(ctx, "events are not stored; trying again", "events", len(b.left)+len(b.bad), "error", err)
+		}
+		if len(b.left)+len(b.bad) == 0 {
+			break
+		}
+		if err := sleep(ctx, jitter(pause)); err != nil {
+			for _, list := range [][]item{b.left, b.bad} {
+				for _, it := range list {
+					_ = it.Nak() // otherwise it is delivered again later
+				}
+			}
+			return err
+		}
+		pause = min(2*pause, w.c.MaxBackoff)
+	}
+	return nil
+}
+
+// pass writes what is left and sets aside what is bad. After an error nothing is
+// known of any event.
+func (b *batch) pass(ctx context.Context) error {
+	if len(b.left) > 0 {
+		refused, err := b.write(ctx, b.left)
+		if err != nil && !transient(err) {
+			refused, err = b.writeEach(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		b.settle(ctx, refused)
+	}
+	for len(b.bad) > 0 {
+		if err := b.setAside(ctx, &b.bad[0]); err != nil {
+			return err
+		}
+		b.acknowledge(ctx, []message{b.bad[0].message})
+		b.bad = b.bad[1:]
+	}
+	return nil
+}
+
+// settle acknowledges what is left and was not refused. Of what was refused, by
+// index, some is tried again and some is bad.
+func (b *batch) settle(ctx context.Context, refused map[int]error) {
+	var stored []message
+	var left []item
+	for i, it := range b.left {
+		reason, bad := refused[i]
+		if !bad {
+			stored = append(stored, it.message)
+			continue
+		}
+		it.refusals++
+		it.reason = reason
+		if it.refusals < b.c.Attempts {
+			left = append(left, it)
+		} else {
+			b.bad = append(b.bad, it)
+		}
+	}
+	b.left = left
+	b.stored.Add(uint64(len(stored)))
+	b.acknowledge(ctx, stored)
+}
+
+// write writes events and returns those that the sink refuses, by index.
+func (b *batch) write(ctx context.Context, items []item) (refused map[int]error, err error) {
+	events := make([]capture.Event, len(items))
+	for i := range items {
+		events[i] = items[i].event
+	}
+	// What was begun is finished, also when the program ends.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.c.WriteTimeout)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			refused, err = nil, fmt.Errorf("the sink panicked: %T", v)
+		}
+		if err != nil || len(refused) > 0 {
+			b.failures.Add(1)
+		}
+	}()
+	err = b.c.Sink.Write(ctx, events)
+	refused = make(map[int]error)
+	if findRefused(err, len(events), refused) {
+		return refused, nil
+	}
+	return nil, err
+}
+
+// writeEach writes what is left one by one, after an error that does not say who
+// is to blame.
+func (b *batch) writeEach(ctx context.Context) (refused map[int]error, err error) {
+	refused = make(map[int]error)
+	var last error
+	unnamed := 0 // events for which the sink fails without refusing them
+	for i := range b.left {
+		one, err := b.write(ctx, b.left[i:i+1])
+		switch {
+		case err == nil && len(one) == 0:
+		case err == nil:
+			refused[i] = one[0]
+		case transient(err) || ctx.Err() != nil:
+			return nil, err
+		default:
+			refused[i], last = err, err
+			unnamed++
+		}
+	}
+	if unnamed > 0 && len(refused) < len(b.left) {
+		b.outliers = true
+	}
+	if unnamed > 0 && !b.outliers {
+		return nil, last
+	}
+	return refused, nil
+}
+
+// findRefused adds the events, of n, that an error says can never be stored. It
+// reports whether that is all it says.
+func findRefused(err error, n int, refused map[int]error) bool {
+	switch e := err.(type) {
+	case nil:
+		return true
+	case *capture.EventError:
+		if e.Index < 0 || e.Index >= n {
+			return false
+		}
+		refused[e.Index] = e.Err
+		return true
+	case interface{ Unwrap() []error }:
+		list := e.Unwrap()
+		for _, one := range list {
+			if !findRefused(one, n, refused) {
+				return false
+			}
+		}
+		return len(list) > 0
+	}
+	return false
+}
+
+// transient reports whether an error says that the sink does not work at the
+// moment, and nothing about events.
+func transient(err error) bool {
+	return errors.Is(err, capture.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// heartbeats keeps messages in hand until ctx ends or the function is called
+// that it returns.
+func (w *worker) heartbeats(ctx context.Context, hand []message) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	every := w.consumer.CachedInfo().Config.AckWait / 3
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for sleep(ctx, max(every, time.Millisecond)) == nil {
+			inProgress(hand)
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}

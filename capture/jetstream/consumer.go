@@ -1,0 +1,193 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+)
+
+// ConsumerConfig configures a [Consumer]. Only Sink is required.
+type ConsumerConfig struct {
+	// Sink stores the events. It must be idempotent, as all Sinks are.
+	Sink capture.Sink
+
+	// MaxBatch is how many events are written at once; more than
+	// Config.MaxPending never are. Zero: 1,000.
+	MaxBatch int
+
+	// MaxBytes bounds the events of a batch, but for the first of them. Zero:
+	// 16 MiB.
+	MaxBytes int
+
+	// WriteTimeout is how long a Write may take. Zero: 30 s.
+	WriteTimeout time.Duration
+
+	// Attempts is how often the sink may refuse an event before it is set
+	// aside. Zero: 3.
+	Attempts int
+
+	// MaxBackoff bounds the pause after failed writes, which doubles from 50 ms.
+	// Zero: 10 s.
+	MaxBackoff time.Duration
+
+	// Log is told of failures when they begin, and of what is set aside. Nil: no
+	// log.
+	Log *slog.Logger
+}
+
+func (c ConsumerConfig) withDefaults() (ConsumerConfig, error) {
+	if c.Sink == nil {
+		return c, errors.New("jetstream: ConsumerConfig.Sink is missing")
+	}
+	if c.MaxBatch < 0 || c.MaxBytes < 0 || c.WriteTimeout < 0 || c.Attempts < 0 || c.MaxBackoff < 0 {
+		return c, errors.New("jetstream: ConsumerConfig has a negative limit; zero means the default")
+	}
+	c.MaxBatch = cmp.Or(c.MaxBatch, 1000)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
+	c.Attempts = cmp.Or(c.Attempts, 3)
+	c.MaxBackoff = cmp.Or(c.MaxBackoff, 10*time.Second)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	return c, nil
+}
+
+// minBackoff is the first pause after a failed write.
+const minBackoff = 50 * time.Millisecond
+
+// Stats counts what a [Consumer] has done since it was made.
+type Stats struct {
+	Delivered   uint64 // messages that came, again or not
+	Redelivered uint64 // messages that came again
+	Stored      uint64 // events that the sink has stored
+	SetAside    uint64 // messages that were set aside
+	Failures    uint64 // writes that failed, if only for some events
+
+	// Partitions is how many the Consumer has now; the others are another
+	// machine's, or waiting for somebody.
+	Partitions int
+}
+
+// A Consumer passes the events of a [Stream] on to a sink. It is safe for
+// concurrent use.
+type Consumer struct {
+	stream *Stream
+	c      ConsumerConfig
+	owner  string // of leases
+
+	delivered, redelivered, stored, setAside, failures atomic.Uint64
+	partitions                                         atomic.Int64
+}
+
+// NewConsumer returns a Consumer, or an error if the config makes no sense.
+func NewConsumer(s *Stream, c ConsumerConfig) (*Consumer, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Consumer{stream: s, c: c, owner: rand.Text()}, nil
+}
+
+// Stats returns what the Consumer has done.
+func (c *Consumer) Stats() Stats {
+	return Stats{
+		Delivered: c.delivered.Load(), Redelivered: c.redelivered.Load(), Stored: c.stored.Load(),
+		SetAside: c.setAside.Load(), Failures: c.failures.Load(), Partitions: int(c.partitions.Load()),
+	}
+}
+
+// Run passes events on until ctx ends. Then it finishes the batch that is being
+// written, gives back what else it has, and returns nil. It must be called once.
+// It returns an error only if somebody closes the connection.
+func (c *Consumer) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for p := range c.stream.partitions {
+		w := &worker{
+			Consumer: c, partition: p,
+			log:   c.c.Log.With("partition", p),
+			lease: lease{bucket: c.stream.leases, key: consumerName(p), owner: c.owner, lasts: c.stream.lease},
+		}
+		wg.Go(func() {
+			if err := w.run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); errors.Is(err, nats.ErrConnectionClosed) {
+		return fmt.Errorf("jetstream: %w", err)
+	}
+	return nil
+}
+
+// awaitConnection returns when there is one.
+func awaitConnection(ctx context.Context, conn *nats.Conn) error {
+	changed := conn.StatusChanged(nats.CONNECTED, nats.CLOSED)
+	defer conn.RemoveStatusListener(changed)
+	for {
+		switch {
+		case conn.IsClosed():
+			return nats.ErrConnectionClosed
+		case conn.IsConnected():
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// whileConnected returns a context that ends with the connection, and a function
+// that ends it.
+func whileConnected(ctx context.Context, conn *nats.Conn) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	changed := conn.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING, nats.CLOSED)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-changed:
+			cancel(nats.ErrDisconnected)
+		case <-ctx.Done():
+		}
+	})
+	if !conn.IsConnected() {
+		cancel(nats.ErrDisconnected)
+	}
+	return ctx, func() {
+		cancel(context.Canceled)
+		wg.Wait()
+		conn.RemoveStatusListener(changed)
+	}
+}
+
+// sleep returns nil after d, or before that the error of ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// jitter shortens a pause by up to a quarter, so that machines do not act in
+// step.
+func jitter(d time.Duration) time.Duration {
+	return d - time.Duration(mathrand.Int64N(int64(d)/4+1))
+}

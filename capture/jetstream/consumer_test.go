@@ -1,0 +1,192 @@
+package jetstream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+)
+
+// TestConsume: what is written arrives as it was, in its order.
+func TestConsume(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, startServer(t).url())
+	s := open(t, conn)
+	var want []capture.Event
+	for i := range 3000 {
+		want = append(want, event(fmt.Sprint("p", i%7), i))
+	}
+	write(t, s, want[:1500]...)
+	st := newStore()
+	c, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st})
+	write(t, s, want[1500:]...)
+	st.await(t, len(want))
+	waiting(t, s, 0)
+	stop()
+	if diff := cmp.Diff(want, st.stored()); diff != "" {
+		t.Errorf("stored (-want +got)\n%s", diff)
+	}
+	if got := c.Stats(); got != (jetstream.Stats{Delivered: 3000, Stored: 3000}) {
+		t.Errorf("Stats = %+v, want 3000 delivered and stored", got)
+	}
+}
+
+// TestUnavailableSink: nothing is lost, set aside or put out of order while the
+// sink does not work.
+func TestUnavailableSink(t *testing.T) {
+	t.Parallel()
+	for name, failure := range map[string]error{
+		"unavailable":  fmt.Errorf("%w: no database", capture.ErrUnavailable),
+		"unclassified": errors.New("disk is strange"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, connect(t, startServer(t).url()))
+			st := newStore()
+			failed := make(chan struct{}, 100)
+			st.before = func(context.Context, []capture.Event) error {
+				select {
+				case failed <- struct{}{}:
+				default:
+				}
+				return failure
+			}
+			c, _ := consume(t, s, jetstream.ConsumerConfig{Sink: st, Attempts: 1, MaxBackoff: time.Millisecond})
+			want := events("p", 0, 20)
+			write(t, s, want...)
+			for range 10 {
+				<-failed
+			}
+			st.set(nil)
+			st.await(t, len(want))
+			waiting(t, s, 0)
+			if diff := cmp.Diff(names(want), names(st.stored())); diff != "" {
+				t.Errorf("stored (-want +got)\n%s", diff)
+			}
+			if got := c.Stats(); got.SetAside != 0 || got.Failures < 10 || got.Redelivered != 0 {
+				t.Errorf("Stats = %+v, want failures, nothing set aside or redelivered", got)
+			}
+		})
+	}
+}
+
+// TestSlowSink: a Write that takes longer than events may stay with a Consumer
+// that gives no sign of life does not let them come again.
+func TestSlowSink(t *testing.T) {
+	t.Parallel()
+	s := open(t, connect(t, startServer(t).url())) // AckWait is 1 s
+	st := newStore()
+	st.before = func(ctx context.Context, _ []capture.Event) error {
+		select {
+		case <-time.After(2500 * time.Millisecond): // slowness is the subject
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	}
+	c, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st})
+	write(t, s, events("p", 0, 10)...)
+	st.await(t, 10)
+	waiting(t, s, 0)
+	stop()
+	if got := c.Stats(); got.Redelivered != 0 || st.again != 0 {
+		t.Errorf("Stats = %+v, %d events stored again, want none redelivered", got, st.again)
+	}
+}
+
+// TestWriteTimeout: a Write that hangs is given up and repeated.
+func TestWriteTimeout(t *testing.T) {
+	t.Parallel()
+	s := open(t, connect(t, startServer(t).url()))
+	st := newStore()
+	hangs := make(chan struct{}, 1)
+	hangs <- struct{}{}
+	st.before = func(ctx context.Context, _ []capture.Event) error {
+		select {
+		case <-hangs:
+			<-ctx.Done()
+			return ctx.Err()
+		default:
+			return nil
+		}
+	}
+	consume(t, s, jetstream.ConsumerConfig{Sink: st, WriteTimeout: 20 * time.Millisecond})
+	write(t, s, event("p", 1))
+	st.await(t, 1)
+	waiting(t, s, 0)
+}
+
+// TestStop: when ctx ends, the batch that is being written is finished, and what
+// else was fetched is there for the next Consumer at once.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	s := open(t, connect(t, startServer(t).url()), func(c *jetstream.Config) { c.AckWait, c.Lease = time.Hour, time.Hour })
+	st := newStore()
+	writing, finish := make(chan struct{}), make(chan struct{})
+	st.before = func(ctx context.Context, _ []capture.Event) error {
+		writing <- struct{}{}
+		<-finish
+		return ctx.Err()
+	}
+	write(t, s, events("p", 0, 10)...)
+	_, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st})
+	<-writing
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	select {
+	case <-stopped:
+		t.Error("Run returns before the batch is written")
+	case <-time.After(20 * time.Millisecond): // as long as it would take
+	}
+	close(finish)
+	<-stopped
+	if got := len(st.stored()); got != 10 {
+		t.Errorf("%d events are stored, want 10", got)
+	}
+	waiting(t, s, 0)
+
+	// A sink that is down is given up at once.
+	failed := make(chan struct{})
+	st.set(func(context.Context, []capture.Event) error {
+		failed <- struct{}{}
+		return capture.ErrUnavailable
+	})
+	write(t, s, events("p", 10, 20)...)
+	_, stop = consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBackoff: time.Hour})
+	for range 3 {
+		<-failed
+	}
+	go func() { // what may be under way
+		for range failed {
+		}
+	}()
+	stop()
+	close(failed)
+	st.set(nil)
+	consume(t, s, jetstream.ConsumerConfig{Sink: st})
+	st.await(t, 20)
+	if diff := cmp.Diff(names(events("p", 0, 20)), names(st.stored())); diff != "" {
+		t.Errorf("stored (-want +got)\n%s", diff)
+	}
+}
+
+func TestConsumerConfig(t *testing.T) {
+	s := open(t, connect(t, startServer(t).url()))
+	for name, c := range map[string]jetstream.ConsumerConfig{
+		"no sink":        {},
+		"negative batch": {Sink: newStore(), MaxBatch: -1},
+		"negative bytes": {Sink: newStore(), MaxBytes: -1},
+	} {
+		if _, err := jetstream.NewConsumer(s, c); err == nil {
+			t.Errorf("%s: NewConsumer returns no error", name)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package jetstream
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+)
+
+// DefinitionsConfig configures [Definitions]. Only Conn is required.
+type DefinitionsConfig struct {
+	// Conn is the connection to NATS. It stays the caller's.
+	Conn *nats.Conn
+
+	// Bucket is the name of the key-value bucket. Zero: "flagstaff-definitions".
+	Bucket string
+
+	// Key is where in the bucket the document is, one for each project or
+	// environment. Zero: "default".
+	Key string
+
+	// Replicas is on how many servers of a cluster a bucket is that does not
+	// exist yet. Zero: 1.
+	Replicas int
+}
+
+// Definitions is a definitions document (see [flags.Decode]) in a key-value
+// bucket, which many processes follow. It is a [source.Source] and safe for
+// concurrent use.
+type Definitions struct {
+	key    string
+	bucket jetstream.KeyValue
+	conn   *nats.Conn
+}
+
+var _ source.Source = (*Definitions)(nil)
+
+var keyRule = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+
+// mostDefinitions is how large a document may be once it is decompressed.
+const mostDefinitions = 256 << 20
+
+// OpenDefinitions returns the document of the config's key. It creates the bucket
+// unless it exists; the document may be missing yet.
+func OpenDefinitions(ctx context.Context, c DefinitionsConfig) (*Definitions, error) {
+	c.Bucket, c.Key = cmp.Or(c.Bucket, "flagstaff-definitions"), cmp.Or(c.Key, "default")
+	switch {
+	case c.Conn == nil:
+		return nil, errors.New("jetstream: DefinitionsConfig.Conn is missing")
+	case !nameRule.MatchString(c.Bucket):
+		return nil, fmt.Errorf("jetstream: DefinitionsConfig.Bucket is %q, want 1 to 64 letters, digits, - and _", c.Bucket)
+	case !keyRule.MatchString(c.Key):
+		return nil, fmt.Errorf("jetstream: DefinitionsConfig.Key is %q, want letters, digits, - and _, with single dots between", c.Key)
+	case c.Replicas < 0 || c.Replicas > 5:
+		return nil, fmt.Errorf("jetstream: DefinitionsConfig.Replicas is %d, want 1 to 5, or 0 for the default", c.Replicas)
+	}
+	js, err := jetstream.New(c.Conn)
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: %w", err)
+	}
+	bucket, err := openBucket(ctx, js, jetstream.KeyValueConfig{
+		Bucket:      c.Bucket,
+		Description: "Definitions of flags",
+		History:     5, // for who has to see what was changed
+		Replicas:    cmp.Or(c.Replicas, 1),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Definitions{key: c.Key, bucket: bucket, conn: c.Conn}, nil
+}
+
+// Put replaces the document and returns its version, as Load does. A document
+// that cannot be decoded is refused; problems of single flags are for those who
+// load it, as with any other source.
+func (d *Definitions) Put(ctx context.Context, document []byte) (version string, err error) {
+	if _, err := flags.Decode(bytes.NewReader(document)); err != nil {
+		return "", fmt.Errorf("jetstream: definitions: %w", err)
+	}
+	var value bytes.Buffer
+	z := gzip.NewWriter(&value)
+	if _, err := z.Write(document); err != nil {
+		return "", fmt.Errorf("jetstream: definitions: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return "", fmt.Errorf("jetstream: definitions: %w", err)
+	}
+	revision, err := d.bucket.Put(ctx, d.key, value.Bytes())
+	switch {
+	case errors.Is(err, nats.ErrMaxPayload):
+		return "", fmt.Errorf("jetstream: definitions have %d bytes when compressed, more than NATS takes at once: %d; raise max_payload", value.Len(), d.conn.MaxPayload())
+	case err != nil:
+		return "", d.fail(err)
+	}
+	return formatRevision(revision), nil
+}
+
+func formatRevision(revision uint64) string { return strconv.FormatUint(revision, 10) }
+
+// Load implements [source.Source].
+func (d *Definitions) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	entry, err := d.bucket.Get(ctx, d.key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, "", fmt.Errorf("jetstream: bucket %q has no definitions under %q yet", d.bucket.Bucket(), d.key)
+	}
+	if err != nil {
+		return nil, "", d.fail(err)
+	}
+	version := formatRevision(entry.Revision())
+	if version == have {
+		return nil, version, source.ErrNotModified
+	}
+	z, err := gzip.NewReader(bytes.NewReader(entry.Value()))
+	if err != nil {
+		return nil, "", d.foreign(err)
+	}
+	document, err := io.ReadAll(io.LimitReader(z, mostDefinitions+1))
+	if err == nil && len(document) > mostDefinitions {
+		err = fmt.Errorf("more than %d bytes", mostDefinitions)
+	}
+	if err != nil {
+		return nil, "", d.foreign(err)
+	}
+	definitions, err := flags.Decode(bytes.NewReader(document))
+	if err != nil {
+		return nil, "", d.fail(err)
+	}
+	return definitions, version, nil
+}
+
+// foreign is the error for a value that Put has not written.
+func (d *Definitions) foreign(err error) error {
+	return fmt.Errorf("jetstream: bucket %q has a value under %q that is no compressed document: %w", d.bucket.Bucket(), d.key, err)
+}
+
+func (d *Definitions) fail(err error) error {
+	return fmt.Errorf("jetstream: definitions in bucket %q under %q: %w", d.bucket.Bucket(), d.key, err)
+}
+
+// Watch calls changed when it has begun to watch, and then soon after each
+// change, until ctx ends; it returns nil then. While the connection is lost it
+// hears nothing, and catches up when it is back; so a Loader should poll as well,
+// now and then. Calls do not overlap.
+func (d *Definitions) Watch(ctx context.Context, changed func()) error {
+	watcher, err := d.bucket.Watch(ctx, d.key, jetstream.UpdatesOnly(), jetstream.MetaOnly())
+	if err != nil {
+		return d.fail(err)
+	}
+	defer func() { _ = watcher.Stop() }() // it has ended with the connection
+	changed()
+	for {
+		select {
+		case entry, ok := <-watcher.Updates():
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case !ok:
+				return d.fail(nats.ErrConnectionClosed)
+			case entry != nil && entry.Operation() == jetstream.KeyValuePut:
+				changed()
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

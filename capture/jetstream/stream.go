@@ -1,0 +1,349 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+)
+
+// Config configures a [Stream]. Only Conn is required. Partitions and what
+// follows it say how Open creates what does not exist; of what exists it changes
+// nothing.
+type Config struct {
+	// Conn is the connection to NATS. It stays the caller's, who closes it last.
+	// It should try to reconnect for ever (nats.MaxReconnects(-1)).
+	Conn *nats.Conn
+
+	// Name is the name of the stream, and what all other names begin with. Zero:
+	// "flagstaff".
+	Name string
+
+	// Partitions is how many parts of the stream can be consumed at the same
+	// time, at most 256. The events of one distinct ID are all in one. Zero: 1,
+	// which keeps the order of all events; see the package's documentation.
+	Partitions int
+
+	// Replicas is on how many servers of a cluster an event is before it counts
+	// as written. Zero: 1.
+	Replicas int
+
+	// MaxBytes bounds the stream. When it is full new events are refused, and
+	// clients are told to come back. Zero: what the account may have.
+	MaxBytes int64
+
+	// DuplicateWindow is for how long the stream recognises an event that is
+	// written again. Later the sink behind the Consumer does. Zero: 2 min.
+	DuplicateWindow time.Duration
+
+	// AckWait is how long events stay with a Consumer that gives no sign of
+	// life. Zero: 30 s.
+	AckWait time.Duration
+
+	// MaxPending is how many events of a partition may be with a Consumer. Zero:
+	// 1,000.
+	MaxPending int
+
+	// Lease is after what time a Consumer that gives no sign of life loses its
+	// partitions. Zero: 10 s.
+	Lease time.Duration
+
+	// Log is told of settings that exist and differ. Nil: no log.
+	Log *slog.Logger
+}
+
+// nameRule is what streams, buckets and subjects may all be called.
+var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func (c Config) withDefaults() (Config, error) {
+	c.Name = cmp.Or(c.Name, "flagstaff")
+	switch {
+	case c.Conn == nil:
+		return c, errors.New("jetstream: Config.Conn is missing")
+	case !nameRule.MatchString(c.Name):
+		return c, fmt.Errorf("jetstream: Config.Name is %q, want 1 to 64 letters, digits, - and _", c.Name)
+	case c.Partitions < 0 || c.Partitions > 256:
+		return c, fmt.Errorf("jetstream: Config.Partitions is %d, want 1 to 256, or 0 for the default", c.Partitions)
+	case c.Replicas < 0 || c.Replicas > 5:
+		return c, fmt.Errorf("jetstream: Config.Replicas is %d, want 1 to 5, or 0 for the default", c.Replicas)
+	case c.MaxBytes < 0 || c.DuplicateWindow < 0 || c.AckWait < 0 || c.MaxPending < 0 || c.Lease < 0:
+		return c, errors.New("jetstream: Config has a negative limit; zero means the default")
+	case c.Lease > 0 && c.Lease < time.Second:
+		return c, fmt.Errorf("jetstream: Config.Lease is %v, want at least 1s", c.Lease)
+	case c.AckWait > 0 && c.AckWait < time.Second:
+		return c, fmt.Errorf("jetstream: Config.AckWait is %v, want at least 1s", c.AckWait)
+	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	return c, nil
+}
+
+// A Stream keeps events until a [Consumer] has passed them on. It is safe for
+// concurrent use.
+type Stream struct {
+	c          Config
+	js         jetstream.JetStream
+	leases     jetstream.KeyValue
+	lease      time.Duration // how long one lasts
+	partitions int
+
+	publishing chan struct{} // holds a token for each window that is being published
+}
+
+var _ capture.Sink = (*Stream)(nil)
+
+const (
+	// window is how many events of one Write are on their way at a time, and
+	// windows how many Writes may have one.
+	window  = 1024
+	windows = 8
+
+	// ackTimeout is when the client forgets an event that was never
+	// acknowledged. Contexts end long before.
+	ackTimeout = time.Minute
+)
+
+// Open returns the stream of the config's name, and creates what it needs and
+// does not exist: the stream, a second one for what is set aside, durable
+// consumers and a bucket of leases. Several processes may do so at once. An error
+// says if what exists could lose events.
+func Open(ctx context.Context, c Config) (*Stream, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(c.Conn, jetstream.WithPublishAsyncMaxPending(window*windows), jetstream.WithPublishAsyncTimeout(ackTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: %w", err)
+	}
+	s := &Stream{c: c, js: js, publishing: make(chan struct{}, windows)}
+	for _, step := range []func(context.Context) error{s.openEvents, s.openAside, s.openConsumers, s.openLeases} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// openEvents creates or checks the stream of events.
+func (s *Stream) openEvents(ctx context.Context) error {
+	want := jetstream.StreamConfig{
+		Name:        s.c.Name,
+		Description: "Events until they are stored",
+		// A stream that forgets what nobody has consumed, or what is old, would
+		// lose what was acknowledged.
+		Retention:  jetstream.WorkQueuePolicy,
+		Discard:    jetstream.DiscardNew,
+		Storage:    jetstream.FileStorage,
+		MaxBytes:   cmp.Or(s.c.MaxBytes, -1),
+		Replicas:   cmp.Or(s.c.Replicas, 1),
+		Duplicates: cmp.Or(s.c.DuplicateWindow, 2*time.Minute),
+	}
+	for p := range cmp.Or(s.c.Partitions, 1) {
+		want.Subjects = append(want.Subjects, s.partitionSubject(p))
+	}
+	got, err := s.ensure(ctx, want)
+	if err != nil {
+		return err
+	}
+	s.partitions = len(got.Subjects)
+	for p, subject := range got.Subjects {
+		if subject != s.partitionSubject(p) {
+			return fmt.Errorf("jetstream: stream %q has the subjects %s; want %s, and so on, one for each partition",
+				s.c.Name, strings.Join(got.Subjects, ", "), s.partitionSubject(0))
+		}
+	}
+	s.keeps(ctx, "partitions", s.partitions, s.c.Partitions)
+	s.keeps(ctx, "replicas", got.Replicas, s.c.Replicas)
+	s.keeps(ctx, "maximum of bytes", got.MaxBytes, s.c.MaxBytes)
+	s.keeps(ctx, "duplicate window", got.Duplicates, s.c.DuplicateWindow)
+	return nil
+}
+
+// openAside creates or checks the stream of what is set aside.
+func (s *Stream) openAside(ctx context.Context) error {
+	_, err := s.ensure(ctx, jetstream.StreamConfig{
+		Name:        s.asideName(),
+		Description: "Events that cannot be stored",
+		Subjects:    []string{s.asideName() + ".>"},
+		Retention:   jetstream.LimitsPolicy,
+		Discard:     jetstream.DiscardNew,
+		Storage:     jetstream.FileStorage,
+		MaxBytes:    -1,
+		Replicas:    cmp.Or(s.c.Replicas, 1),
+		Duplicates:  2 * time.Minute,
+	})
+	return err
+}
+
+// ensure creates a stream unless it exists, and returns how it is configured.
+func (s *Stream) ensure(ctx context.Context, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
+	stream, err := s.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = s.js.CreateStream(ctx, want)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // since a moment ago
+			stream, err = s.js.Stream(ctx, want.Name)
+		}
+	}
+	if err != nil {
+		return want, fmt.Errorf("jetstream: stream %q: %w%s", want.Name, err, hint(err))
+	}
+	got := stream.CachedInfo().Config
+	return got, checkStream(got, want)
+}
+
+// hint is what an operator may not know.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+		return "; start nats-server with -js, or enable JetStream for the account"
+	}
+	return ""
+}
+
+// checkStream returns an error if a stream could lose what was acknowledged.
+func checkStream(got, want jetstream.StreamConfig) error {
+	var faults []string
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Sprintf(format, args...))
+		}
+	}
+	fault(got.Retention != want.Retention, "its retention is %v, want %v", got.Retention, want.Retention)
+	fault(got.Storage != jetstream.FileStorage, "its storage is %v, want file", got.Storage)
+	fault(got.Discard != jetstream.DiscardNew, "it discards old messages when it is full, want new ones to be refused")
+	fault(got.MaxAge != 0, "it discards messages after %v, want never", got.MaxAge)
+	fault(got.MaxMsgsPerSubject > 0, "it has a limit of %d messages per subject, want none", got.MaxMsgsPerSubject)
+	fault(got.NoAck, "it does not acknowledge messages")
+	fault(got.Sealed, "it is sealed")
+	fault(got.Mirror != nil, "it is a mirror")
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("jetstream: stream %q exists and could lose events: %s; change it, delete it or choose another name", want.Name, strings.Join(faults, ", "))
+}
+
+// keeps logs that something that exists is not as the config has it.
+func (s *Stream) keeps(ctx context.Context, what string, got, want any) {
+	if got == want || want == 0 || want == int64(0) || want == time.Duration(0) {
+		return
+	}
+	s.c.Log.WarnContext(ctx, "the stream exists and keeps its settings", "stream", s.c.Name, "setting", what, "is", got, "configured", want)
+}
+
+// openConsumers creates or checks the durable consumers.
+func (s *Stream) openConsumers(ctx context.Context) error {
+	for p := range s.partitions {
+		want := jetstream.ConsumerConfig{
+			Durable:       consumerName(p),
+			Description:   "Stores the events of one partition",
+			FilterSubject: s.partitionSubject(p),
+			AckPolicy:     jetstream.AckExplicitPolicy,
+			AckWait:       cmp.Or(s.c.AckWait, 30*time.Second),
+			MaxDeliver:    -1,
+			MaxAckPending: cmp.Or(s.c.MaxPending, 1000),
+		}
+		consumer, err := s.js.Consumer(ctx, s.c.Name, want.Durable)
+		if errors.Is(err, jetstream.ErrConsumerNotFound) {
+			consumer, err = s.js.CreateConsumer(ctx, s.c.Name, want)
+			if errors.Is(err, jetstream.ErrConsumerExists) { // since a moment ago
+				consumer, err = s.js.Consumer(ctx, s.c.Name, want.Durable)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("jetstream: consumer %q of stream %q: %w", want.Durable, s.c.Name, err)
+		}
+		got := consumer.CachedInfo().Config
+		if got.FilterSubject != want.FilterSubject || got.AckPolicy != want.AckPolicy || got.MaxDeliver > 0 || got.MaxAckPending < 1 || got.HeadersOnly {
+			return fmt.Errorf("jetstream: consumer %q of stream %q exists and could lose events; want explicit acknowledgement, no limit of deliveries, a limit of pending acknowledgements, and the filter %s",
+				want.Durable, s.c.Name, want.FilterSubject)
+		}
+		if p == 0 {
+			s.keeps(ctx, "wait for acknowledgements", got.AckWait, s.c.AckWait)
+			s.keeps(ctx, "maximum of pending acknowledgements", got.MaxAckPending, s.c.MaxPending)
+		}
+	}
+	return nil
+}
+
+// openLeases creates the bucket of leases unless it exists.
+func (s *Stream) openLeases(ctx context.Context) error {
+	var err error
+	s.leases, err = openBucket(ctx, s.js, jetstream.KeyValueConfig{
+		Bucket:      s.c.Name + "-leases",
+		Description: "Who stores the events of which partition",
+		TTL:         cmp.Or(s.c.Lease, 10*time.Second),
+		Replicas:    cmp.Or(s.c.Replicas, 1),
+	})
+	if err != nil {
+		return err
+	}
+	status, err := s.leases.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("jetstream: bucket %q: %w", s.leases.Bucket(), err)
+	}
+	if s.lease = status.TTL(); s.lease < time.Second {
+		return fmt.Errorf("jetstream: bucket %q keeps values for %v, want at least 1s and not for ever; delete it", s.leases.Bucket(), s.lease)
+	}
+	s.keeps(ctx, "lease", s.lease, s.c.Lease)
+	return nil
+}
+
+// openBucket returns a bucket and creates it unless it exists.
+func openBucket(ctx context.Context, js jetstream.JetStream, c jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	bucket, err := js.KeyValue(ctx, c.Bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		bucket, err = js.CreateKeyValue(ctx, c)
+		if errors.Is(err, jetstream.ErrBucketExists) { // since a moment ago
+			bucket, err = js.KeyValue(ctx, c.Bucket)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: bucket %q: %w%s", c.Bucket, err, hint(err))
+	}
+	return bucket, nil
+}
+
+// Ready returns nil if the stream takes events, as far as one can tell without
+// writing any.
+func (s *Stream) Ready(ctx context.Context) error {
+	_, err := s.Waiting(ctx)
+	return err
+}
+
+// Waiting returns how many events are not stored yet: the lag of all Consumers
+// together. It asks the server.
+func (s *Stream) Waiting(ctx context.Context) (uint64, error) {
+	if !s.c.Conn.IsConnected() {
+		return 0, unavailable(nats.ErrDisconnected)
+	}
+	stream, err := s.js.Stream(ctx, s.c.Name)
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	return stream.CachedInfo().State.Msgs, nil
+}
+
+// unavailable makes an error one that blames no event.
+func unavailable(err error) error {
+	return fmt.Errorf("%w: jetstream: %w", capture.ErrUnavailable, err)
+}
+
+func consumerName(partition int) string { return "writer-" + strconv.Itoa(partition) }
+
+// asideName is the stream of what was set aside, and what its subjects begin with.
+func (s *Stream) asideName() string { return s.c.Name + "-aside" }
+
+// partitionSubject is what the subjects of a partition match.
+func (s *Stream) partitionSubject(partition int) string {
+	return s.c.Name + ".events." + strconv.Itoa(partition) + ".*"
+}
