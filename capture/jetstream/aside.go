@@ -146,7 +146,11 @@ func (s *Stream) Discard(ctx context.Context, a Aside) error {
 	if err != nil {
 		return unavailable(err)
 	}
-	if err := stream.DeleteMsg(ctx, a.Sequence); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+	if err := stream.DeleteMsg(ctx, a.Sequence); err != nil {
+		// The error is the same whether it is gone already or cannot be deleted.
+		if _, missing := stream.GetMsg(ctx, a.Sequence); errors.Is(missing, jetstream.ErrMsgNotFound) {
+			return nil
+		}
 		return unavailable(err)
 	}
 	return nil

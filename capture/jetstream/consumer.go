@@ -174,6 +174,14 @@ func whileConnected(ctx context.Context, conn *nats.Conn) (context.Context, func
 	}
 }
 
+// because returns why ctx has ended, if that is what an error is about.
+func because(ctx context.Context, err error) error {
+	if errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // sleep returns nil after d, or before that the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -96,12 +97,14 @@ func (d *Definitions) Put(ctx context.Context, document []byte) (version string,
 	if err := z.Close(); err != nil {
 		return "", fmt.Errorf("jetstream: definitions: %w", err)
 	}
+	ctx, stop := whileConnected(ctx, d.conn)
+	defer stop()
 	revision, err := d.bucket.Put(ctx, d.key, value.Bytes())
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return "", fmt.Errorf("jetstream: definitions have %d bytes when compressed, more than NATS takes at once: %d; raise max_payload", value.Len(), d.conn.MaxPayload())
 	case err != nil:
-		return "", d.fail(err)
+		return "", d.fail(because(ctx, err))
 	}
 	return formatRevision(revision), nil
 }
@@ -110,12 +113,14 @@ func formatRevision(revision uint64) string { return strconv.FormatUint(revision
 
 // Load implements [source.Source].
 func (d *Definitions) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	ctx, stop := whileConnected(ctx, d.conn)
+	defer stop()
 	entry, err := d.bucket.Get(ctx, d.key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil, "", fmt.Errorf("jetstream: bucket %q has no definitions under %q yet", d.bucket.Bucket(), d.key)
 	}
 	if err != nil {
-		return nil, "", d.fail(err)
+		return nil, "", d.fail(because(ctx, err))
 	}
 	version := formatRevision(entry.Revision())
 	if version == have {
@@ -150,12 +155,41 @@ func (d *Definitions) fail(err error) error {
 
 // Watch calls changed when it has begun to watch, and then soon after each
 // change, until ctx ends; it returns nil then. While the connection is lost it
-// hears nothing, and catches up when it is back; so a Loader should poll as well,
-// now and then. Calls do not overlap.
+// hears nothing; when it is back, it calls changed as well. Calls do not overlap.
+// It ends with an error if it cannot begin, or if somebody closes the connection.
 func (d *Definitions) Watch(ctx context.Context, changed func()) error {
+	for begun := false; ; {
+		err := awaitConnection(ctx, d.conn)
+		if err == nil {
+			err = d.watch(ctx, func() {
+				begun = true
+				changed()
+			})
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !begun, errors.Is(err, nats.ErrConnectionClosed):
+			return d.fail(err)
+		}
+		// A server that has just started may not answer yet.
+		if sleep(ctx, jitter(watchPause)) != nil {
+			return nil
+		}
+	}
+}
+
+// watchPause is what passes between attempts to watch.
+const watchPause = 100 * time.Millisecond
+
+// watch is Watch for one connection.
+func (d *Definitions) watch(ctx context.Context, changed func()) error {
+	ctx, stop := whileConnected(ctx, d.conn)
+	defer stop()
+	// The client would notice a new connection by itself, but only after a while.
 	watcher, err := d.bucket.Watch(ctx, d.key, jetstream.UpdatesOnly(), jetstream.MetaOnly())
 	if err != nil {
-		return d.fail(err)
+		return err
 	}
 	defer func() { _ = watcher.Stop() }() // it has ended with the connection
 	changed()
@@ -163,15 +197,13 @@ func (d *Definitions) Watch(ctx context.Context, changed func()) error {
 		select {
 		case entry, ok := <-watcher.Updates():
 			switch {
-			case ctx.Err() != nil:
-				return nil
 			case !ok:
-				return d.fail(nats.ErrConnectionClosed)
+				return nats.ErrDisconnected
 			case entry != nil && entry.Operation() == jetstream.KeyValuePut:
 				changed()
 			}
 		case <-ctx.Done():
-			return nil
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -144,7 +144,9 @@ type store struct {
 	before func(ctx context.Context, events []capture.Event) error
 }
 
-func newStore() *store { return &store{seen: make(map[uuid.UUID]bool), changed: make(chan struct{}, 1)} }
+func newStore() *store {
+	return &store{seen: make(map[uuid.UUID]bool), changed: make(chan struct{}, 1)}
+}
 
 func (s *store) Write(ctx context.Context, events []capture.Event) error {
 	s.mu.Lock()

@@ -323,12 +323,11 @@ func (s *Stream) Ready(ctx context.Context) error {
 // Waiting returns how many events are not stored yet: the lag of all Consumers
 // together. It asks the server.
 func (s *Stream) Waiting(ctx context.Context) (uint64, error) {
-	if !s.c.Conn.IsConnected() {
-		return 0, unavailable(nats.ErrDisconnected)
-	}
+	ctx, stop := whileConnected(ctx, s.c.Conn)
+	defer stop()
 	stream, err := s.js.Stream(ctx, s.c.Name)
 	if err != nil {
-		return 0, unavailable(err)
+		return 0, unavailable(because(ctx, err))
 	}
 	return stream.CachedInfo().State.Msgs, nil
 }
