@@ -153,6 +153,8 @@ func outages(t *testing.T, url string, change func(*jetstream.Config), restart f
 	stopLoad()
 	waiting(t, s, 0)
 	st.await(t, l.count())
+	conn := connect(t, url)
+	eventually(t, "that the stream is empty", func() bool { return info(t, conn, "flagstaff").State.Msgs == 0 })
 	lost := 0
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -316,8 +316,12 @@ func openBucket(ctx context.Context, js jetstream.JetStream, c jetstream.KeyValu
 // Ready returns nil if the stream takes events, as far as one can tell without
 // writing any.
 func (s *Stream) Ready(ctx context.Context) error {
-	_, err := s.Waiting(ctx)
-	return err
+	ctx, stop := whileConnected(ctx, s.c.Conn)
+	defer stop()
+	if _, err := s.js.Stream(ctx, s.c.Name); err != nil {
+		return unavailable(because(ctx, err))
+	}
+	return nil
 }
 
 // Waiting returns how many events are not stored yet: the lag of all Consumers
@@ -325,11 +329,17 @@ func (s *Stream) Ready(ctx context.Context) error {
 func (s *Stream) Waiting(ctx context.Context) (uint64, error) {
 	ctx, stop := whileConnected(ctx, s.c.Conn)
 	defer stop()
-	stream, err := s.js.Stream(ctx, s.c.Name)
-	if err != nil {
-		return 0, unavailable(because(ctx, err))
+	// Not what is in the stream, for that may have orphans.
+	var n uint64
+	for p := range s.partitions {
+		consumer, err := s.js.Consumer(ctx, s.c.Name, consumerName(p))
+		if err != nil {
+			return 0, unavailable(because(ctx, err))
+		}
+		info := consumer.CachedInfo()
+		n += info.NumPending + uint64(info.NumAckPending)
 	}
-	return stream.CachedInfo().State.Msgs, nil
+	return n, nil
 }
 
 // unavailable makes an error one that blames no event.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -31,16 +32,27 @@ type worker struct {
 	lease     lease
 	consumer  jetstream.Consumer
 
-	last uint64 // number of the last delivery
+	last  uint64 // number of the last delivery
+	floor uint64 // all up to this sequence were acknowledged when the worker began
 }
 
 // A message is one that was delivered and not acknowledged.
 type message struct {
-	jetstream.Msg
+	delivered
 	sequence uint64 // in the stream
 	delivery uint64 // as the consumer counts
 	attempts uint64
 	at       time.Time // when it was published
+}
+
+// A delivered is what a message needs of [jetstream.Msg].
+type delivered interface {
+	Subject() string
+	Data() []byte
+	Ack() error
+	DoubleAck(ctx context.Context) error
+	Nak() error
+	InProgress() error
 }
 
 // run works until ctx ends. It returns an error only if the connection is closed.
@@ -112,10 +124,17 @@ func (w *worker) work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	connection := w.stream.c.Conn.Stats().Reconnects
 	hand, err := w.gather(ctx, nil)
+	if err == nil {
+		err = w.storeOrphans(ctx, hand)
+	}
 	for err == nil {
 		if err = w.store(ctx, hand); err != nil {
 			break
+		}
+		if w.stream.c.Conn.Stats().Reconnects != connection {
+			return nats.ErrDisconnected // the server may not be what it was
 		}
 		if hand, err = w.fetch(ctx, idleWait); err == nil && !w.follows(hand) {
 			hand, err = w.gather(ctx, hand)
@@ -153,7 +172,7 @@ func (w *worker) gather(ctx context.Context, hand []message) (_ []message, err e
 		switch n := info.NumAckPending; {
 		case n == len(hand):
 			slices.SortFunc(hand, func(a, b message) int { return cmp.Compare(a.sequence, b.sequence) })
-			w.last = info.Delivered.Consumer
+			w.last, w.floor = info.Delivered.Consumer, info.AckFloor.Stream
 			return hand, nil
 		case n < len(hand):
 			// Some were taken for lost and are somebody else's now.

@@ -1,0 +1,78 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// An orphan is a message that is in the stream although it was acknowledged: a
+// server that was killed may have forgotten that it had deleted it, and never
+// delivers it again. Nor does it deliver one that got the number of such a
+// message because the stream had lost some. So orphans are stored as if they had
+// been delivered; to the sink they are not new as a rule.
+type orphan struct {
+	*jetstream.RawStreamMsg
+	stream jetstream.Stream
+}
+
+var _ delivered = orphan{}
+
+func (o orphan) Subject() string { return o.RawStreamMsg.Subject }
+func (o orphan) Data() []byte    { return o.RawStreamMsg.Data }
+
+// Ack deletes the message.
+func (o orphan) Ack() error { return o.DoubleAck(context.Background()) }
+
+// DoubleAck deletes the message.
+func (o orphan) DoubleAck(ctx context.Context) error { return o.stream.DeleteMsg(ctx, o.Sequence) }
+
+// Nak does nothing: nobody else can have it.
+func (o orphan) Nak() error { return nil }
+
+// InProgress does nothing, as Nak.
+func (o orphan) InProgress() error { return nil }
+
+// storeOrphans stores the orphans of the partition. Hand is what was delivered
+// and has to stay in hand meanwhile; after an error it is given back.
+func (w *worker) storeOrphans(ctx context.Context, hand []message) error {
+	defer w.heartbeats(ctx, hand)()
+	err := w.findOrphans(ctx)
+	if err != nil {
+		giveBack(hand)
+	}
+	return err
+}
+
+func (w *worker) findOrphans(ctx context.Context) error {
+	stream, err := w.stream.js.Stream(ctx, w.stream.c.Name)
+	if err != nil {
+		return err
+	}
+	next, found := uint64(1), 0
+	for next <= w.floor {
+		var list []message
+		for size := 0; next <= w.floor && len(list) < w.c.MaxBatch && size < w.c.MaxBytes; next++ {
+			m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(w.stream.partitionSubject(w.partition)))
+			if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+				return err
+			}
+			if err != nil || m.Sequence > w.floor {
+				next = w.floor // there are no more
+				continue
+			}
+			next = m.Sequence
+			size += len(m.Data)
+			list = append(list, message{delivered: orphan{m, stream}, sequence: m.Sequence, at: m.Time})
+		}
+		if err := w.store(ctx, list); err != nil {
+			return err
+		}
+		found += len(list)
+	}
+	if found > 0 {
+		w.log.InfoContext(ctx, "events that the stream had kept although they were stored were stored again", "events", found)
+	}
+	return nil
+}
