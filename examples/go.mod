@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/andybalholm/brotli v1.2.8
 	github.com/flagstaff-go/flagstaff v0.0.0
+	github.com/flagstaff-go/flagstaff/capture/jetstream v0.0.0
 	github.com/flagstaff-go/flagstaff/management v0.0.0
 	github.com/flagstaff-go/flagstaff/server v0.0.0
 	github.com/google/go-cmp v0.7.0
@@ -12,7 +13,9 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/klauspost/compress v1.20.3
 	github.com/maxmind/mmdbwriter v1.2.0
+	github.com/nats-io/nats.go v1.55.0
 	github.com/pquerna/otp v1.5.0
+	github.com/prometheus/client_golang v1.25.0
 )
 
 require (
@@ -32,10 +35,11 @@ require (
 	github.com/microcosm-cc/bluemonday v1.0.27 // indirect
 	github.com/mssola/useragent v1.0.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/nats-io/nkeys v0.4.16 // indirect
+	github.com/nats-io/nuid v1.0.1 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0 // indirect
 	github.com/pressly/goose/v3 v3.28.0 // indirect
-	github.com/prometheus/client_golang v1.25.0 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
@@ -59,6 +63,7 @@ require (
 
 replace (
 	github.com/flagstaff-go/flagstaff => ..
+	github.com/flagstaff-go/flagstaff/capture/jetstream => ../capture/jetstream
 	github.com/flagstaff-go/flagstaff/management => ../management
 	github.com/flagstaff-go/flagstaff/server => ../server
 )

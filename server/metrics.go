@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"iter"
 	"net/http"
 	"strconv"
@@ -32,7 +33,7 @@ type routeMetrics struct {
 	duration  prometheus.Observer
 }
 
-func newMetrics(c Config) *metrics {
+func newMetrics(c Config) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "flagstaff_http_requests_total",
@@ -93,8 +94,13 @@ func newMetrics(c Config) *metrics {
 			Help: "Events that were taken and are not stored yet.",
 		}, func() float64 { return float64(c.Capture.Waiting()) }))
 	}
+	for _, more := range c.Metrics {
+		if err := r.Register(more); err != nil {
+			return nil, fmt.Errorf("server: Config.Metrics: %w", err)
+		}
+	}
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
-	return m
+	return m, nil
 }
 
 // observe counts a request that was answered.

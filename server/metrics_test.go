@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -90,6 +92,21 @@ func TestMetricsOfOtherProjects(t *testing.T) {
 	s := newServer(t, func(c *server.Config) { c.Projects = brokenProjects{} })
 	if got := scrape(t, s); strings.Contains(got, "flagstaff_definitions") {
 		t.Error(got)
+	}
+}
+
+// TestMoreMetrics: a program adds its own, under names that are free.
+func TestMoreMetrics(t *testing.T) {
+	gauge := func(name string) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: "A number."}, func() float64 { return 42 })
+	}
+	s := newServer(t, func(c *server.Config) { c.Metrics = []prometheus.Collector{gauge("more")} })
+	if got := scrape(t, s); !strings.Contains(got, "\nmore 42\n") {
+		t.Errorf("no metric more in\n%s", got)
+	}
+	c := server.Config{Projects: registry(t), Metrics: []prometheus.Collector{gauge("flagstaff_http_requests_in_flight")}}
+	if _, err := server.New(c); err == nil || !strings.Contains(err.Error(), "Config.Metrics") {
+		t.Errorf("New = %v with a name that is taken, want an error about Config.Metrics", err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -124,6 +125,9 @@ type Config struct {
 	// shown.
 	Ready func(context.Context) error
 
+	// Metrics are told by /metrics as well.
+	Metrics []prometheus.Collector
+
 	// Log takes warnings, and errors that are nobody's fault but ours. Nil:
 	// they are discarded.
 	Log *slog.Logger
@@ -197,10 +201,14 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	metrics, err := newMetrics(c)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
 		config:   c,
 		detector: runtime.Detector{Products: c.Products},
-		metrics:  newMetrics(c),
+		metrics:  metrics,
 		limiters: limiters,
 		agents:   agents,
 

@@ -51,7 +51,7 @@
 //
 // A machine that stores takes every partition that is free. Further machines wait
 // and take over: at once after an orderly end; otherwise after at most Lease plus
-// AckWait of the [Config], 40 s by default. Leases are in a key-value bucket. That
+// AckWait of the [Config], 15 s by default. Leases are in a key-value bucket. That
 // order is kept does not depend on them or on clocks: a Consumer writes an event
 // only when it knows that all earlier ones of the partition were written.
 //

@@ -117,7 +117,10 @@ func (l *load) check(t testing.TB, st *store) {
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	srv := startServer(t)
-	outages(t, srv.url(), func(c *jetstream.Config) { c.Partitions = 2 }, func() {
+	outages(t, srv.url(), func(c *jetstream.Config) {
+		quick(c)
+		c.Partitions = 2
+	}, func() {
 		srv.stop()
 		srv.start()
 	})
@@ -174,7 +177,7 @@ func outages(t *testing.T, url string, change func(*jetstream.Config), restart f
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	url := startServer(t).url()
-	s := open(t, connect(t, url))
+	s := open(t, connect(t, url), quick)
 	st := newStore()
 	l, stopLoad := startLoad(t, s, 4)
 
@@ -220,7 +223,7 @@ func TestIntruder(t *testing.T) {
 	t.Parallel()
 	url := startServer(t).url()
 	conn := connect(t, url)
-	s := open(t, conn)
+	s := open(t, conn, quick)
 	st := newStore()
 	c, _ := consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: 10})
 	intruder, err := js(t, connect(t, url)).Consumer(t.Context(), "flagstaff", "writer-0")

@@ -99,10 +99,12 @@ func connect(t testing.TB, url string) *nats.Conn {
 	return conn
 }
 
-// open returns a stream for tests, which do not wait long for anything.
+// quick makes others take over soon.
+func quick(c *jetstream.Config) { c.AckWait, c.Lease = time.Second, time.Second }
+
 func open(t testing.TB, conn *nats.Conn, change ...func(*jetstream.Config)) *jetstream.Stream {
 	t.Helper()
-	c := jetstream.Config{Conn: conn, AckWait: time.Second, Lease: time.Second}
+	c := jetstream.Config{Conn: conn}
 	for _, f := range change {
 		f(&c)
 	}

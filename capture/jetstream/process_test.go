@@ -179,7 +179,7 @@ func TestKilledProcess(t *testing.T) {
 		t.Skip("FLAGSTAFF_TEST_NATS is a URL, and what it names cannot be killed")
 	}
 	p := startProcess(t, path)
-	outages(t, p.url, func(*jetstream.Config) {}, func() {
+	outages(t, p.url, quick, func() {
 		p.kill()
 		p.start()
 	})

@@ -47,7 +47,7 @@ type Config struct {
 	DuplicateWindow time.Duration
 
 	// AckWait is how long events stay with a Consumer that gives no sign of
-	// life. Zero: 30 s.
+	// life. Zero: 10 s.
 	AckWait time.Duration
 
 	// MaxPending is how many events of a partition may be with a Consumer. Zero:
@@ -55,7 +55,7 @@ type Config struct {
 	MaxPending int
 
 	// Lease is after what time a Consumer that gives no sign of life loses its
-	// partitions. Zero: 10 s.
+	// partitions. Zero: 5 s.
 	Lease time.Duration
 
 	// Log is told of settings that exist and differ. Nil: no log.
@@ -248,7 +248,7 @@ func (s *Stream) openConsumers(ctx context.Context) error {
 			Description:   "Stores the events of one partition",
 			FilterSubject: s.partitionSubject(p),
 			AckPolicy:     jetstream.AckExplicitPolicy,
-			AckWait:       cmp.Or(s.c.AckWait, 30*time.Second),
+			AckWait:       cmp.Or(s.c.AckWait, 10*time.Second),
 			MaxDeliver:    -1,
 			MaxAckPending: cmp.Or(s.c.MaxPending, 1000),
 		}
@@ -281,7 +281,7 @@ func (s *Stream) openLeases(ctx context.Context) error {
 	s.leases, err = openBucket(ctx, s.js, jetstream.KeyValueConfig{
 		Bucket:      s.c.Name + "-leases",
 		Description: "Who stores the events of which partition",
-		TTL:         cmp.Or(s.c.Lease, 10*time.Second),
+		TTL:         cmp.Or(s.c.Lease, 5*time.Second),
 		Replicas:    cmp.Or(s.c.Replicas, 1),
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 type settings struct {
 	addr            string
 	store           string
+	stream          stream
 	flagsFile       string
 	geoip           string
 	projectKey      string
@@ -87,6 +88,11 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	set.SetOutput(io.Discard)
 	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one")
 	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+defaultStore+"\", with -demo memory)")
+	set.StringVar(&s.stream.url, "stream", "", "write events to NATS JetStream at `URL`, nats://USER:PASSWORD@HOST:PORT or tls://…, several comma-separated; they are stored from there, so that clients are answered while the store is slow or down")
+	set.BoolVar(&s.stream.consume, "stream-consume", true, "with -stream, also store the events of the stream; one server of all that do so works at a time, the others stand by. With false at least one other server on the same PostgreSQL store must")
+	set.IntVar(&s.stream.replicas, "stream-replicas", 1, "on how many servers of a NATS cluster `N` an event is before its client is answered; for a stream that does not exist yet")
+	set.IntVar(&s.stream.partitions, "stream-partitions", 1, "in how many parts `N` events are stored at the same time; more than one keep only the order of the events of each distinct ID; for a stream that does not exist yet")
+	set.BoolVar(&s.stream.replay, "stream-replay", false, "put events that could not be stored and were set aside back into the stream of -stream, list them, and exit")
 	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE` for the first project; a change is live within two seconds")
 	set.StringVar(&s.geoip, "geoip", "", "resolve addresses with the MaxMind-format City database in `FILE`; a change is live within a minute")
 	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the project that a first start creates (default: a random one, with -demo \""+demoKey+"\")")
@@ -186,6 +192,9 @@ func (s *settings) check() error {
 	if s.smtp != "" && s.mailDir != "" {
 		return errors.New("flags -smtp and -mail-dir exclude each other")
 	}
+	if err := s.checkStream(); err != nil {
+		return err
+	}
 	if s.projectKey == "" && s.demo {
 		s.projectKey = demoKey
 	}
@@ -230,12 +239,13 @@ API does. It keeps everything in an SQLite file unless told otherwise.
 Usage:
 
 	server -demo
-	server [-store STORE] [-flags FILE] [-geoip FILE]
+	server [-store STORE] [-stream URL] [-flags FILE] [-geoip FILE]
 
 	server [-store STORE] -create-key ADDRESS
 	server [-store STORE] -set-quota N
 	server [-store STORE] -import FILE
 	server diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
+	server -stream URL -stream-replay
 
 The first start on an empty store creates an organization, a project and its
 owner, and prints their keys on standard output.

@@ -10,6 +10,12 @@
 // and prints their keys on standard output. With -demo and without -store all is
 // in memory. Who has lost the keys gets a new one with -create-key.
 //
+// With -stream events go through NATS JetStream: clients are answered as soon as
+// the stream has their events, and the server, or others on the same PostgreSQL
+// store, take them from there. A $set is then seen by /flags a moment later
+// instead of at once; /metrics tells how many events wait. Events that the store
+// refuses are set aside, and put back with -stream-replay.
+//
 // What must be secret in the store is encrypted with the keys in the file
 // flagstaff.db.key, which the first start makes; back it up with the store.
 //

@@ -39,10 +39,10 @@ type victim struct {
 	url string
 }
 
-func startVictim(t *testing.T, store string) *victim {
+func startVictim(t *testing.T, store string, more ...string) *victim {
 	t.Helper()
 	stderr := newOutput()
-	cmd := exec.Command(os.Args[0], "-store", store, "-project-key", "phc_durable", "-addr", "127.0.0.1:0")
+	cmd := exec.Command(os.Args[0], append([]string{"-store", store, "-project-key", "phc_durable", "-addr", "127.0.0.1:0"}, more...)...)
 	cmd.Env = append(os.Environ(), "FLAGSTAFF_TEST_SERVER=1")
 	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {

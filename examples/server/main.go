@@ -70,6 +70,8 @@ func (m *Main) Run(ctx context.Context) int {
 		do = m.setQuota
 	case s.importFile != "":
 		do = m.importFile
+	case s.stream.replay:
+		do = m.replay
 	}
 	if err := do(ctx, s); err != nil {
 		fmt.Fprintf(m.Stderr, "server: %v\n", err)
@@ -87,7 +89,8 @@ func version() string {
 
 // serve puts the parts together, in the order in which they depend on each
 // other, and takes them apart in the opposite order: first no new requests, then
-// what they left behind is written, then the store closes.
+// what they left behind is written, then nothing is taken from the stream any
+// more, then the store closes.
 func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	log := s.logger(m.Stderr)
 	store := m.store
@@ -115,6 +118,12 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
+	sink := service.Sink(store)
+	events, err := s.openStream(ctx, sink, log)
+	if err != nil {
+		return err
+	}
+	defer events.close()
 	if err := m.bootstrap(ctx, s, store); err != nil {
 		return err
 	}
@@ -139,7 +148,9 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	wg.Go(func() { _ = projects.Run(background) }) // returns nil when stopped
-	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: service.Sink(store), OnWrite: func(n int, d time.Duration, err error) {
+	stopConsuming := events.consume(background)
+	defer stopConsuming()
+	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: events.sink(sink), OnWrite: func(n int, d time.Duration, err error) {
 		if err != nil {
 			log.Error("events were not written", "events", n, "duration", d, "error", err)
 		}
@@ -158,7 +169,8 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		MaxBody:        int64(s.maxBody),
 		MaxDecoded:     2 * int64(s.maxBody),
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
-		Ready:          store.Ready,
+		Ready:          events.ready(store.Ready),
+		Metrics:        events.metrics(),
 		Log:            log,
 	}
 	if s.geoip != "" {
@@ -203,7 +215,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	defer func() { <-collected }()
 	defer drain()
 
-	log.InfoContext(ctx, "serving", "store", s.storeName(), "management", appURL+"/api/")
+	log.InfoContext(ctx, "serving", "store", s.storeName(), "stream", s.stream.name(), "management", appURL+"/api/")
 	fmt.Fprintf(m.Stderr, "listening on http://%s\n", listener.Addr())
 	return m.answer(ctx, s, log, listener, handler)
 }

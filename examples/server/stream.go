@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+)
+
+// A stream is what the settings say about it.
+type stream struct {
+	url        string
+	consume    bool
+	replicas   int
+	partitions int
+	replay     bool
+}
+
+// checkStream never quotes a URL, which may have a password.
+func (s *settings) checkStream() error {
+	c := &s.stream
+	switch {
+	case c.replicas < 1 || c.replicas > 5:
+		return fmt.Errorf(`invalid value "%d" for flag -stream-replicas: want 1 to 5`, c.replicas)
+	case c.partitions < 1 || c.partitions > 256:
+		return fmt.Errorf(`invalid value "%d" for flag -stream-partitions: want 1 to 256`, c.partitions)
+	case c.url == "" && c.replay:
+		return errors.New("flag -stream-replay needs a -stream")
+	case c.url == "" && !c.consume:
+		return errors.New("flag -stream-consume=false needs a -stream")
+	case c.url != "" && !c.consume && !c.replay && !isPostgres(s.store):
+		return errors.New("flag -stream-consume=false needs a -store that another server fills: postgres://…")
+	case c.url == "":
+		return nil
+	}
+	for one := range strings.SplitSeq(c.url, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+			return errors.New("invalid value for flag -stream: want nats://HOST:PORT, with USER:PASSWORD@ or TOKEN@ before HOST if it needs one")
+		}
+		switch u.Scheme {
+		case "nats", "tls", "ws", "wss":
+		default:
+			return errors.New("invalid value for flag -stream: the scheme must be nats, tls, ws or wss")
+		}
+	}
+	return nil
+}
+
+// name is the stream without what may be secret.
+func (c *stream) name() string {
+	if c.url == "" {
+		return "none"
+	}
+	var hosts []string
+	for one := range strings.SplitSeq(c.url, ",") {
+		if u, err := url.Parse(strings.TrimSpace(one)); err == nil {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return "NATS at " + strings.Join(hosts, ", ")
+}
+
+// connect returns a connection that comes back whenever it is lost.
+func (c *stream) connect(log *slog.Logger) (*nats.Conn, error) {
+	conn, err := nats.Connect(c.url,
+		nats.Name("flagstaff"),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250*time.Millisecond),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // nil: closed on purpose
+				log.Error("the connection to the stream is lost; events are refused until it is back", "stream", c.name(), "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info("the connection to the stream is back", "stream", c.name()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			log.Error("the stream reports an error", "stream", c.name(), "error", err)
+		}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", c.name(), err)
+	}
+	return conn, nil
+}
+
+// An eventStream is what lies between taking events in and storing them. Nil
+// means that nothing does.
+type eventStream struct {
+	conn     *nats.Conn
+	stream   *jetstream.Stream
+	consumer *jetstream.Consumer // nil: another server's
+	store    capture.Sink
+}
+
+// openStream returns what -stream says, nil without it. Store takes what is
+// consumed.
+func (s *settings) openStream(ctx context.Context, store capture.Sink, log *slog.Logger) (*eventStream, error) {
+	c := &s.stream
+	if c.url == "" {
+		return nil, nil
+	}
+	conn, err := c.connect(log)
+	if err != nil {
+		return nil, err
+	}
+	e := &eventStream{conn: conn, store: store}
+	e.stream, err = jetstream.Open(ctx, jetstream.Config{Conn: conn, Partitions: c.partitions, Replicas: c.replicas, Log: log})
+	if err == nil && c.consume {
+		e.consumer, err = jetstream.NewConsumer(e.stream, jetstream.ConsumerConfig{Sink: store, Log: log})
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *eventStream) close() {
+	if e != nil {
+		e.conn.Close()
+	}
+}
+
+// sink is where the collector writes: to the stream, or else to the store.
+func (e *eventStream) sink(store capture.Sink) capture.Sink {
+	if e == nil {
+		return store
+	}
+	return e.stream
+}
+
+// consume stores events of the stream until the function is called that it
+// returns.
+func (e *eventStream) consume(ctx context.Context) (stop func()) {
+	if e == nil || e.consumer == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = e.consumer.Run(ctx) }) // returns nil when stopped; only close closes the connection
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// ready adds the stream to what /readyz asks.
+func (e *eventStream) ready(store func(context.Context) error) func(context.Context) error {
+	if e == nil {
+		return store
+	}
+	return func(ctx context.Context) error { return errors.Join(store(ctx), e.stream.Ready(ctx)) }
+}
+
+// metrics are what /metrics tells of the stream.
+func (e *eventStream) metrics() []prometheus.Collector {
+	if e == nil {
+		return nil
+	}
+	return []prometheus.Collector{e}
+}
+
+var (
+	descWaiting = prometheus.NewDesc("flagstaff_stream_waiting_events",
+		"Events in the stream that are not stored yet, by any server.", nil, nil)
+	descDelivered = prometheus.NewDesc("flagstaff_stream_delivered_total",
+		"Messages of the stream that came to this server.", nil, nil)
+	descRedelivered = prometheus.NewDesc("flagstaff_stream_redelivered_total",
+		"Messages of the stream that came again.", nil, nil)
+	descStored = prometheus.NewDesc("flagstaff_stream_stored_total",
+		"Events of the stream that this server has stored.", nil, nil)
+	descAside = prometheus.NewDesc("flagstaff_stream_set_aside_total",
+		"Messages of the stream that could not be stored and were set aside.", nil, nil)
+	descFailures = prometheus.NewDesc("flagstaff_stream_failures_total",
+		"Attempts to store events of the stream that failed, if only for some of them.", nil, nil)
+	descPartitions = prometheus.NewDesc("flagstaff_stream_partitions",
+		"Partitions of the stream that this server stores now.", nil, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (e *eventStream) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descWaiting, descDelivered, descRedelivered, descStored, descAside, descFailures, descPartitions} {
+		ch <- d
+	}
+}
+
+// lagTimeout is how long /metrics waits for the stream.
+const lagTimeout = 2 * time.Second
+
+// Collect implements [prometheus.Collector]. The lag is missing while the stream
+// does not answer.
+func (e *eventStream) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
+	defer cancel()
+	if n, err := e.stream.Waiting(ctx); err == nil {
+		ch <- prometheus.MustNewConstMetric(descWaiting, prometheus.GaugeValue, float64(n))
+	}
+	if e.consumer == nil {
+		return
+	}
+	s := e.consumer.Stats()
+	for _, m := range []struct {
+		desc  *prometheus.Desc
+		value uint64
+	}{
+		{descDelivered, s.Delivered},
+		{descRedelivered, s.Redelivered},
+		{descStored, s.Stored},
+		{descAside, s.SetAside},
+		{descFailures, s.Failures},
+	} {
+		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value))
+	}
+	ch <- prometheus.MustNewConstMetric(descPartitions, prometheus.GaugeValue, float64(s.Partitions))
+}
+
+// replay puts back what was set aside.
+func (m *Main) replay(ctx context.Context, s *settings) error {
+	conn, err := s.stream.connect(s.logger(m.Stderr))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	events, err := jetstream.Open(ctx, jetstream.Config{Conn: conn})
+	if err != nil {
+		return err
+	}
+	// What is set aside again meanwhile is left for the next time.
+	var list []jetstream.Aside
+	for a, err := range events.SetAside(ctx) {
+		if err != nil {
+			return err
+		}
+		list = append(list, a)
+	}
+	for _, a := range list {
+		if err := events.Replay(ctx, a); err != nil {
+			return err
+		}
+		fmt.Fprintf(m.Stdout, "%s  %s  %s\n", a.Published.Format(time.RFC3339), a.Subject, a.Reason)
+	}
+	fmt.Fprintf(m.Stdout, "%d events are in the stream again\n", len(list))
+	return nil
+}
