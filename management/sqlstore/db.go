@@ -108,8 +108,9 @@ func (db *DB) migrate(ctx context.Context) error {
 	var options []goose.ProviderOption
 	if db.d.Postgres {
 		dialect, folder = goose.DialectPostgres, "schema/postgres"
-		// Several processes may start on one database at once.
-		locker, err := lock.NewPostgresSessionLocker()
+		// Several processes may start on one database at once: those that come
+		// second look each second, for up to five minutes, whether it is ready.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 		if err != nil {
 			return err
 		}
