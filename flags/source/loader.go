@@ -37,9 +37,9 @@ type LoaderConfig struct {
 	// Compile configures the compilation.
 	Compile flags.CompileOptions
 
-	// OnLoad is called with definitions that have arrived, before they are
+	// OnDefinitions is called with definitions that have arrived, before they are
 	// compiled, one call at a time. It must not change them. Nil: no call.
-	OnLoad func(*flags.Definitions)
+	OnDefinitions func(*flags.Definitions)
 
 	// OnSwap is called after each swap, one call at a time, from the goroutine
 	// that loaded. Old is nil the first time. Nil: no call.
@@ -217,8 +217,8 @@ func (l *Loader) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.config.OnLoad != nil {
-		l.config.OnLoad(a.definitions)
+	if l.config.OnDefinitions != nil {
+		l.config.OnDefinitions(a.definitions)
 	}
 	s, err := flags.Compile(a.definitions, l.config.Compile)
 	if err != nil {

@@ -39,8 +39,8 @@ func (c *Catalog) newLoader(ctx context.Context, id int64, pinned *pin, from sou
 	}
 	pinned.loader = source.NewLoader(p.flags, from, source.LoaderConfig{
 		Compile: c.options(p), Log: c.c.Log,
-		OnLoad: pinned.last.Store,
-		OnSwap: func(_, _ *flags.Snapshot) { c.republish(ctx, id, pinned) },
+		OnDefinitions: pinned.last.Store,
+		OnSwap:        func(_, _ *flags.Snapshot) { c.republish(ctx, id, pinned) },
 	})
 	return nil
 }
