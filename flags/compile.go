@@ -178,7 +178,7 @@ func (c *compiler) compile() error {
 	c.pack()
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return int(b.Severity) - int(a.Severity) })
 	c.s.problems = c.problems
-	c.s.etag = etag(c.d, c.o)
+	c.hash()
 	return nil
 }
 
@@ -490,6 +490,7 @@ func (c *compiler) compileFlag(i int32) {
 	f.id, f.version = m.ID, m.Version
 	f.hasExperiment = m.HasExperiment == nil || *m.HasExperiment
 	f.encrypted = m.HasEncryptedPayloads
+	f.form = formOf(m)
 	f.survey = strings.HasPrefix(f.key, surveyPrefix)
 	f.requirement = runtime.ParseRequirement(m.EvaluationRuntime)
 	for _, tag := range m.EvaluationContexts {

@@ -10,16 +10,39 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// etag hashes everything in definitions and options that can change an answer.
-// Each field is written with its length or presence, so that no two different
+// hash computes the digests of everything in definitions and options that can
+// change an answer: of each flag, of what they have in common, and of all. Each
+// field is written with its length or presence, so that no two different
 // definitions feed the hash the same bytes.
-func etag(d *Definitions, o CompileOptions) string {
+func (c *compiler) hash() {
+	d := c.d
 	h := contentHash{xxhash.New(), nil}
+	h.common(d, c.o)
+	c.s.common = h.d.Sum64()
+
+	all := contentHash{xxhash.New(), nil}
+	all.digest(c.s.common)
+	all.number(int64(len(d.Flags)))
+	for i := range d.Flags {
+		f := &d.Flags[i]
+		h.d.Reset()
+		h.definition(f)
+		digest := h.d.Sum64()
+		all.digest(digest)
+		if n, ok := c.s.index[f.Key]; ok && c.model[n] == f {
+			c.s.flags[n].digest = digest
+		}
+	}
+	c.s.etag = strconv.FormatUint(all.d.Sum64()|1<<63, 16)
+}
+
+// common hashes what is not of one flag.
+func (h *contentHash) common(d *Definitions, o CompileOptions) {
 	zone := "UTC"
 	if o.TimeZone != nil {
 		zone = o.TimeZone.String()
 	}
-	h.text("1") // version of this encoding
+	h.text("2") // version of this encoding
 	h.text(zone)
 	h.flag(o.Regexp != nil)
 	h.number(int64(d.PropertyMatchingVersion))
@@ -42,11 +65,6 @@ func etag(d *Definitions, o CompileOptions) string {
 			h.node(c.Properties, 0)
 		}
 	}
-	h.number(int64(len(d.Flags)))
-	for i := range d.Flags {
-		h.definition(&d.Flags[i])
-	}
-	return strconv.FormatUint(h.d.Sum64()|1<<63, 16)
 }
 
 type contentHash struct {
@@ -56,6 +74,11 @@ type contentHash struct {
 
 func (h *contentHash) number(n int64) {
 	h.buf = binary.AppendVarint(h.buf[:0], n)
+	h.d.Write(h.buf)
+}
+
+func (h *contentHash) digest(n uint64) {
+	h.buf = binary.LittleEndian.AppendUint64(h.buf[:0], n)
 	h.d.Write(h.buf)
 }
 
@@ -88,6 +111,7 @@ func (h *contentHash) definition(f *Flag) {
 	for _, t := range f.EvaluationContexts {
 		h.text(t)
 	}
+	h.flag(f.IsRemoteConfiguration)
 	h.flag(f.HasEncryptedPayloads)
 	h.flag(f.HasExperiment == nil || *f.HasExperiment)
 	h.flag(f.fault != nil)

@@ -449,6 +449,7 @@ func TestETag(t *testing.T) {
 		{`["docs"]`, `["docs","app"]`},
 		{`"exclusion_percentage":100`, `"exclusion_percentage":10`},
 		{`"groups":7`, `"groups":[]`},
+		{`"key":"on"`, `"is_remote_configuration":true,"key":"on"`},
 	} {
 		changed := strings.Replace(mixed, edit[0], edit[1], 1)
 		if changed == mixed {

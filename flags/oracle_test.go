@@ -257,6 +257,32 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 		if trace.String() == "" {
 			return bad("Trace.String of "+key, "empty")
 		}
+		single, err := s.FlagInput(key, in)
+		if err != nil {
+			return bad("FlagInput of "+key, err.Error())
+		}
+		if diff := cmp.Diff(result, single, cmp.AllowUnexported(flags.Result{})); diff != "" {
+			return bad("FlagInput of "+key, diff)
+		}
+	}
+	listed := slices.Collect(s.FlagsInput(in))
+	seen := 0
+	for _, result := range listed {
+		w, ok := all.Get(result.Key)
+		if ok {
+			seen++
+		} else if code := result.Reason.Code; code == flags.ReasonFlagDisabled || code == flags.ErrorFlagCycle {
+			var err error
+			if w, err = s.FlagInput(result.Key, in); err != nil {
+				return bad("FlagInput of "+result.Key, err.Error())
+			}
+		}
+		if diff := cmp.Diff(w, result, cmp.AllowUnexported(flags.Result{})); diff != "" {
+			return bad("FlagsInput of "+result.Key, diff)
+		}
+	}
+	if seen != all.Len() {
+		return bad("FlagsInput", fmt.Sprintf("%d flags, want %d", seen, all.Len()))
 	}
 	var wantOrder []string
 	for _, result := range results {

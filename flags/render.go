@@ -41,6 +41,8 @@ func (s *Snapshot) result(i int32, out outcome) Result {
 		Reason:     s.reasons[out.reason],
 		Metadata:   Metadata{ID: f.id, Version: f.version, Payload: v.text, HasExperiment: f.hasExperiment},
 		hasVariant: v.hasVariant,
+		basis:      s.basis(f, out.reason),
+		form:       f.form,
 		payload:    s.bytes(v.payload),
 	}
 }

@@ -43,6 +43,8 @@ type Result struct {
 	Metadata Metadata
 
 	hasVariant bool // Variant may be a variant with an empty key
+	basis      Basis
+	form       form
 	payload    json.RawMessage
 }
 

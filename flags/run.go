@@ -66,12 +66,14 @@ type flag struct {
 
 	survey       bool
 	encrypted    bool
+	form         form
 	readsCohorts bool // stored cohorts
 	readsHash    bool // continuity can change the outcome
 
 	id            int64
 	version       int
 	hasExperiment bool
+	digest        uint64 // of its definition, dependencies and cohorts not included
 }
 
 func (f *flag) on() int32 { return f.off + 1 }

@@ -55,6 +55,7 @@ type Snapshot struct {
 
 	problems []Problem
 	etag     string
+	common   uint64 // digest of what is not of one flag
 	minimal  bool
 }
 
@@ -113,6 +114,52 @@ func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
 	return s.single(i, s.one(i, r)), nil
 }
 
+// FlagInput is Flag for an [Input], of which it does not look at the keys and at
+// SurveysOnly. Of a flag that the Input's filter hides it says ErrFiltered even if
+// the flag is inactive.
+func (s *Snapshot) FlagInput(key string, in *Input) (Result, error) {
+	s = in.snap
+	i, ok := s.index[key]
+	switch {
+	case !ok:
+		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
+	case !in.sees(&s.flags[i]):
+		return Result{}, fmt.Errorf("%w: %q", ErrFiltered, key)
+	case s.flags[i].state == dormant:
+		return s.single(i, outcome{value: valueHidden}), nil
+	}
+	return s.single(i, in.single(i)), nil
+}
+
+// FlagsInput evaluates all flags that the request may see and iterates over what
+// FlagInput answers for each, in the order of the definitions. Unlike
+// EvaluateInput it has inactive flags and those that a dependency cycle removes.
+// Flags that others depend on come with those that the Input's keys name. It does
+// not allocate. The Input must not be used before the iteration ends.
+func (s *Snapshot) FlagsInput(in *Input) iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		s := in.snap
+		in.all()
+		for _, i := range s.order {
+			f, out := &s.flags[i], outcome{value: valueHidden}
+			switch {
+			case in.ran[i] == in.run:
+				out = in.outcomes[i]
+			case f.state != dormant || !in.sees(f) || in.SurveysOnly && !f.survey || in.someKeys && !slices.Contains(in.keys, f.key):
+				continue
+			}
+			if !yield(s.single(i, out)) {
+				return
+			}
+		}
+	}
+}
+
+// sees reports whether the Input's filter admits a flag that results may show.
+func (in *Input) sees(f *flag) bool {
+	return !f.encrypted && in.filter.Admits(f.requirement, f.tags)
+}
+
 // hidden says why a request may not see a flag.
 func (s *Snapshot) hidden(i int32, r *Request) error {
 	f := &s.flags[i]
@@ -161,6 +208,9 @@ func (s *Snapshot) Len() int { return len(s.flags) }
 // Problems returns what is wrong or doubtful in the definitions, errors first.
 // The slice must not be changed.
 func (s *Snapshot) Problems() []Problem { return s.problems }
+
+// Reads reports whether some flag looks at the person property of that name.
+func (s *Snapshot) Reads(property string) bool { return s.personTable.find([]byte(property)) >= 0 }
 
 // ETag identifies the content: it depends on the definitions and on the
 // compile options that change answers, not on the process or the machine. It is
