@@ -26,6 +26,12 @@ func NewSecretKey() string { return secretKeyPrefix + token(32) }
 // others. It is shown once and stored as its hash only.
 func NewPersonalKey() string { return personalPrefix + token(32) }
 
+// IsSecret reports whether a key has the form of a project's secret key or of a
+// personal API key, unlike those of projects, which everybody may see.
+func IsSecret(key string) bool {
+	return strings.HasPrefix(key, secretKeyPrefix) || strings.HasPrefix(key, personalPrefix)
+}
+
 // maskOf returns what of a key can be shown.
 func maskOf(key string) string { return key[:4] + "..." + key[len(key)-4:] }
 

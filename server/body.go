@@ -113,6 +113,29 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 	return malformed(err)
 }
 
+// parseContext reads the body of r into req as a body of OpenFeature's remote
+// evaluation protocol: JSON, which may be gzipped. Errors of
+// wire.Request.ParseContext are errMalformed.
+func (b *body) parseContext(r *http.Request, req *wire.Request) error {
+	form, err := isForm(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil:
+		return err
+	case form:
+		return errContentType
+	}
+	if err := b.read(r); err != nil {
+		return err
+	}
+	payload := b.raw
+	if isGzip(payload) {
+		if payload, err = b.inflate(payload); err != nil {
+			return err
+		}
+	}
+	return malformed(req.ParseContext(payload))
+}
+
 // looksLikeJSON reports whether a payload begins as an object does, which neither
 // a form nor any encoding can.
 func looksLikeJSON(payload []byte) bool {

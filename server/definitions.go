@@ -70,6 +70,12 @@ func (a *apiRequest) definitionsAccess() (*management.DefinitionsAccess, error) 
 			key = a.param("personal_api_key")
 		}
 	}
+	return a.opened(key)
+}
+
+// opened returns the project that a secret key opens. Attempts with wrong ones are
+// counted.
+func (a *apiRequest) opened(key string) (*management.DefinitionsAccess, error) {
 	limiter, client := a.strangers()
 	if key != "" {
 		if err := limiter.check(client, a.x.start); err != nil {

@@ -27,6 +27,7 @@ type exchange struct {
 	req   wire.Request
 	in    flags.Input
 	out   []byte
+	key   [1]string // of the flag, if the request is about one
 
 	// Stored data. The Input refers to it until the answer is written.
 	stored      []byte
@@ -76,7 +77,7 @@ func (s *Server) finish(rt *route, x *exchange) {
 	if v != nil {
 		panic(v)
 	}
-	x.w, x.r, x.id = nil, nil, ""
+	x.w, x.r, x.id, x.key[0] = nil, nil, "", ""
 	if x.status != http.StatusInternalServerError && x.body.size() <= mostPooledBody && cap(x.out)+cap(x.stored) <= mostPooled {
 		s.exchanges.Put(x)
 	}

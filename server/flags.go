@@ -83,11 +83,11 @@ func (s *Server) appendFlags(x *exchange, form wire.Form, p *Project, e wire.Env
 		if !x.req.HasRuntime {
 			kind = s.detector.Detect(runtime.SignalsOf(x.r.Header))
 		}
-		if err := x.req.Fill(&x.in, snapshot, kind, x.start); err != nil {
-			return malformed(err)
+		complete, err := s.fill(x, p, snapshot, kind)
+		if err != nil {
+			return err
 		}
-		x.in.SurveysOnly = x.query.SurveysOnly
-		e.Partial = !s.addStored(x, p, snapshot)
+		e.Partial = !complete
 	}
 	var out flags.Outcome
 	switch {
@@ -100,6 +100,17 @@ func (s *Server) appendFlags(x *exchange, form wire.Form, p *Project, e wire.Env
 	}
 	s.metrics.evaluated.Add(float64(out.Flags))
 	return nil
+}
+
+// fill prepares x.in for an evaluation: with the request, and with what is stored
+// and can matter. It reports false if something stored could not be read. kind is
+// what the headers say about the runtime.
+func (s *Server) fill(x *exchange, p *Project, snapshot *flags.Snapshot, kind runtime.Kind) (complete bool, err error) {
+	if err := x.req.Fill(&x.in, snapshot, kind, x.start); err != nil {
+		return false, malformed(err)
+	}
+	x.in.SurveysOnly = x.query.SurveysOnly
+	return s.addStored(x, p, snapshot), nil
 }
 
 // addStored adds to the Input what is stored and can matter. It reports false if

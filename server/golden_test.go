@@ -43,6 +43,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	projects.Set("phc_configured", &server.Project{ID: 8, Organization: "acme", Flags: demo.Flags, ClientConfig: config})
+	projects.Set("phc_empty", &server.Project{ID: 10, Organization: "acme"})
 	projects.Set("phc_limited", &server.Project{ID: 9, Organization: "poor", Flags: demo.Flags})
 	limited := strings.Replace(few, "phc_demo", "phc_limited", 1)
 	content := delivered()
@@ -51,14 +52,16 @@ func TestGolden(t *testing.T) {
 	projects.Set(content.APIKey, &server.Project{ID: 7, Organization: "acme", Flags: demo.Flags, Published: site, ClientConfig: site.Client()})
 
 	s := newServer(t, func(c *server.Config) {
-		c.Projects, c.MaxBody = projects, 2000
+		c.Projects, c.MaxBody, c.OFREP = projects, 2000, true
 		c.Quota = &fakeQuota{left: map[string]int{"acme": 1000}}
 	})
-	throttled := newServer(t, func(c *server.Config) { c.RateLimit.IP = server.Limit{PerSecond: 0.1, Burst: 1} })
+	throttled := newServer(t, func(c *server.Config) {
+		c.OFREP, c.RateLimit.IP = true, server.Limit{PerSecond: 0.1, Burst: 1}
+	})
 	if resp := (call{body: few}).do(throttled); resp.StatusCode != 200 {
 		t.Fatal(resp.Status)
 	}
-	broken := newServer(t, func(c *server.Config) { c.Projects = brokenProjects{} })
+	broken := newServer(t, func(c *server.Config) { c.Projects, c.OFREP = brokenProjects{}, true })
 
 	// Of what is delivered.
 	page := map[string]string{"Origin": "https://app.example", "User-Agent": "Mozilla/5.0", "Content-Type": ""}
@@ -210,6 +213,31 @@ func TestGolden(t *testing.T) {
 		{"analytics-error-rate-limit", captureThrottled, v1(v1Body(uuid1), nil)},
 		{"analytics-error-backend", captureBroken, v1("{}", map[string]string{"Authorization": "Bearer down"})},
 		{"analytics-error-panic", captureBroken, v1("{}", map[string]string{"Authorization": "Bearer panic"})},
+
+		{"ofrep-flag", s, ofrep("flag-variant", ofrepUser)},
+		{"ofrep-flag-off", s, ofrep("flag-off", ofrepUser)},
+		{"ofrep-flags", s, ofrep("", ofrepUser, "Origin", "https://app.example", "User-Agent", "Mozilla/5.0")},
+		{"ofrep-flags-unchanged", s, ofrep("", ofrepUser, "If-None-Match", ofrep("", ofrepUser).do(s).Header.Get("Etag"))},
+		{"ofrep-options", s, call{method: "OPTIONS", target: ofrepBulk, header: map[string]string{
+			"Origin":                        "https://app.example",
+			"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization, content-type, if-none-match",
+		}}},
+		{"ofrep-error-method", s, call{method: "GET", target: ofrepBulk}},
+		{"ofrep-error-no-key", s, ofrep("flag-bool", ofrepUser, "Authorization", "")},
+		{"ofrep-error-unknown-key", s, ofrep("", ofrepUser, "Authorization", "Bearer phc_other")},
+		{"ofrep-error-not-found", s, ofrep("flag-none", ofrepUser)},
+		{"ofrep-error-targeting-key", s, ofrep("flag-bool", `{"context":{}}`)},
+		{"ofrep-error-targeting-key-bulk", s, ofrep("", `{"context":{}}`)},
+		{"ofrep-error-context", s, ofrep("flag-bool", `{"context":{"targetingKey":"u","groups":[]}}`)},
+		{"ofrep-error-malformed", s, ofrep("flag-bool", `{`)},
+		{"ofrep-error-content-type", s, ofrep("", ofrepUser, "Content-Type", "application/xml")},
+		{"ofrep-error-too-large", s, ofrep("", padded(2001))},
+		{"ofrep-error-quota", s, ofrep("flag-bool", ofrepUser, "Authorization", "Bearer phc_limited")},
+		{"ofrep-error-rate-limit", throttled, ofrep("flag-bool", ofrepUser)},
+		{"ofrep-error-not-ready", s, ofrep("flag-bool", ofrepUser, "Authorization", "Bearer phc_empty")},
+		{"ofrep-error-backend", broken, ofrep("flag-bool", ofrepUser, "Authorization", "Bearer down")},
+		{"ofrep-error-timeout", broken, ofrep("", ofrepUser, "Authorization", "Bearer slow")},
+		{"ofrep-error-panic", broken, ofrep("flag-bool", ofrepUser, "Authorization", "Bearer panic")},
 
 		{"healthz", s, call{method: "GET", target: "/healthz"}},
 		{"readyz", s, call{method: "GET", target: "/readyz/"}},

@@ -90,6 +90,11 @@ func routesOf(c Config) []*route {
 	for i := range deliveryRoutes {
 		list = append(list, &deliveryRoutes[i])
 	}
+	if c.OFREP {
+		for i := range ofrepRoutes {
+			list = append(list, &ofrepRoutes[i])
+		}
+	}
 	if c.Capture != nil {
 		for i := range captureRoutes {
 			list = append(list, &captureRoutes[i])

@@ -39,6 +39,10 @@ type Config struct {
 	// there is no limit.
 	Quota Quota
 
+	// OFREP serves flags by OpenFeature's remote evaluation protocol as well.
+	// False: its routes do not exist.
+	OFREP bool
+
 	// Products are the names with which SDKs introduce themselves in their
 	// User-Agent, for runtime detection. None: those of [runtime.Detector].
 	Products []string

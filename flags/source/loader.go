@@ -45,6 +45,11 @@ type LoaderConfig struct {
 	// that loaded. Old is nil the first time. Nil: no call.
 	OnSwap func(old, current *flags.Snapshot)
 
+	// OnLoad is called after each attempt to load, by Refresh or Run, with its
+	// error: nil if what is served is current. It comes after OnSwap, one call
+	// at a time, and not when a context ended the attempt. Nil: no call.
+	OnLoad func(err error)
+
 	// Log is told of new definitions with their problems, and by Run of errors,
 	// of each only when it changes. Nil: no log.
 	Log *slog.Logger
@@ -187,13 +192,18 @@ func (l *Loader) Refresh(ctx context.Context) error {
 	defer func() { <-l.loading }()
 
 	err := l.load(ctx)
-	if err == nil || ctx.Err() != nil {
-		return err
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		l.mu.Lock()
+		l.status.Err = err
+		l.status.Failures++
+		l.mu.Unlock()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.status.Err = err
-	l.status.Failures++
+	if l.config.OnLoad != nil {
+		l.config.OnLoad(err)
+	}
 	return err
 }
 

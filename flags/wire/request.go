@@ -72,6 +72,7 @@ type Request struct {
 	members [spellings]jsonscan.Value // last value of each spelling
 	text    []byte                    // decoded texts
 	fixed   []byte                    // body without NaN and Infinity
+	rest    []byte                    // what of a context are person properties
 	tags    []string
 	keys    []string
 	entries []groupEntry
@@ -186,7 +187,7 @@ func (r *Request) Parse(body []byte) error {
 }
 
 func (r *Request) parse(body []byte) error {
-	*r = Request{text: r.text[:0], fixed: r.fixed, tags: r.tags[:0], keys: r.keys[:0], entries: r.entries[:0]}
+	r.reset()
 
 	// One pass, which validates all of the body and decodes nothing.
 	o := jsonscan.Value(body).Object()
@@ -204,12 +205,23 @@ func (r *Request) parse(body []byte) error {
 	}
 	r.text = r.text[:0]
 	if err := o.Err(); err != nil {
-		if v, errAny := jsonscan.Parse(body, jsonscan.MaxDepth); errAny == nil && v.Kind() != jsonscan.Object {
-			return &FieldError{Want: "an object"}
-		}
-		return fmt.Errorf("%w: %w", ErrSyntax, err)
+		return notObject(body, err)
 	}
 	return r.decode()
+}
+
+// reset forgets the last body but not the memory.
+func (r *Request) reset() {
+	*r = Request{text: r.text[:0], fixed: r.fixed, rest: r.rest[:0], tags: r.tags[:0], keys: r.keys[:0], entries: r.entries[:0]}
+}
+
+// notObject tells JSON that is no object from what is no JSON. err is what walking
+// over the object came to.
+func notObject(body []byte, err error) error {
+	if v, errAny := jsonscan.Parse(body, jsonscan.MaxDepth); errAny == nil && v.Kind() != jsonscan.Object {
+		return &FieldError{Want: "an object"}
+	}
+	return fmt.Errorf("%w: %w", ErrSyntax, err)
 }
 
 // decode sets the fields from the members that were found.

@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
+)
+
+// Error codes of OpenFeature's remote evaluation protocol (wire.md §7.1).
+const (
+	CodeParseError          = "PARSE_ERROR"
+	CodeTargetingKeyMissing = "TARGETING_KEY_MISSING"
+	CodeInvalidContext      = "INVALID_CONTEXT"
+	CodeFlagNotFound        = "FLAG_NOT_FOUND"
+	CodeGeneral             = "GENERAL"
+)
+
+// AppendEvaluation appends the answer of OpenFeature's remote evaluation protocol
+// for one flag. It reports false if the flag could not be computed: what it appends
+// then says so, and goes with status 500. Of the Envelope, RequestID and Partial
+// count.
+func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, ok bool) {
+	if uncomputed(r) {
+		return appendUncomputed(dst, r), false
+	}
+	dst = appendEvaluated(dst, r)
+	dst = text.AppendQuoted(append(dst, `,"requestId":`...), e.RequestID)
+	return append(e.appendPartial(dst), `}}`...), true
+}
+
+// AppendEvaluations evaluates the flags that the request may see and appends the
+// answer of OpenFeature's remote evaluation protocol for all of them. Among them
+// are inactive flags, and those that could not be computed, as failures. List is
+// the part of it that depends on nothing but the flags and their values: of the
+// Envelope, RequestID, EvaluatedAt and Partial are behind it. n is how many flags
+// there are.
+func AppendEvaluations(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) (_, list []byte, n int) {
+	dst = append(dst, `{"flags":`...)
+	start := len(dst)
+	dst = append(dst, '[')
+	for r := range s.FlagsInput(in) {
+		if n++; n > 1 {
+			dst = append(dst, ',')
+		}
+		if uncomputed(&r) {
+			dst = appendUncomputed(dst, &r)
+			continue
+		}
+		dst = append(appendEvaluated(dst, &r), `}}`...)
+	}
+	dst = append(dst, ']')
+	end := len(dst)
+	dst = append(dst, `,"metadata":{"evaluatedAt":`...)
+	dst = strconv.AppendInt(dst, e.EvaluatedAt.UnixMilli(), 10)
+	dst = text.AppendQuoted(append(dst, `,"requestId":`...), e.RequestID)
+	dst = append(e.appendPartial(dst), `}}`...)
+	return dst, dst[start:end:end], n
+}
+
+// appendPartial appends the member of metadata that says that stored data could
+// not be read.
+func (e *Envelope) appendPartial(dst []byte) []byte {
+	if !e.Partial {
+		return dst
+	}
+	return append(dst, `,"errorsWhileComputingFlags":true`...)
+}
+
+func uncomputed(r *flags.Result) bool {
+	return r.Failed || r.Reason.Code == flags.ReasonMissingFlag
+}
+
+func appendUncomputed(dst []byte, r *flags.Result) []byte {
+	return AppendFailure(dst, r.Key, CodeGeneral, r.Reason.Code+": "+r.Reason.Description)
+}
+
+// AppendFailure appends the answer of OpenFeature's remote evaluation protocol to
+// what failed. The key is left out if it is empty, and so is the code.
+func AppendFailure(dst []byte, key, code, details string) []byte {
+	dst = append(dst, '{')
+	if key != "" {
+		dst = append(text.AppendQuoted(append(dst, `"key":`...), key), ',')
+	}
+	if code != "" {
+		dst = append(text.AppendQuoted(append(dst, `"errorCode":`...), code), ',')
+	}
+	return append(text.AppendQuoted(append(dst, `"errorDetails":`...), details), '}')
+}
+
+// appendEvaluated appends the evaluation of a flag up to the end of its metadata,
+// which is left open.
+func appendEvaluated(dst []byte, r *flags.Result) []byte {
+	dst = text.AppendQuoted(append(dst, `{"key":`...), r.Key)
+	start := len(dst)
+	dst = appendOpenFeatureValue(dst, r)
+	given := len(dst) > start
+	if r.Variant != "" && given {
+		dst = text.AppendQuoted(append(dst, `,"variant":`...), r.Variant)
+	}
+	dst = append(append(append(dst, `,"reason":"`...), openFeatureReason(r, given)...), `","metadata":{"flagId":`...)
+	dst = strconv.AppendInt(dst, r.Metadata.ID, 10)
+	dst = strconv.AppendInt(append(dst, `,"version":`...), int64(r.Metadata.Version), 10)
+	dst = text.AppendQuoted(append(dst, `,"reason":`...), r.Reason.Code)
+	if r.Reason.ConditionIndex >= 0 {
+		dst = strconv.AppendInt(append(dst, `,"conditionIndex":`...), int64(r.Reason.ConditionIndex), 10)
+	}
+	if r.Metadata.Payload != "" {
+		dst = text.AppendQuoted(append(dst, `,"payload":`...), r.Metadata.Payload)
+	}
+	return strconv.AppendBool(append(dst, `,"hasExperiment":`...), r.Metadata.HasExperiment)
+}
+
+// appendOpenFeatureValue appends the member value, or nothing where the client's
+// default is to count (wire.md §7.2): for flags that are off and would otherwise
+// have a value of another type.
+func appendOpenFeatureValue(dst []byte, r *flags.Result) []byte {
+	const name = `,"value":`
+	switch {
+	case !r.Enabled && (r.Multivariate() || r.RemoteConfiguration()):
+		return dst
+	case r.Enabled && r.RemoteConfiguration():
+		payload := r.Metadata.Payload
+		v, err := jsonscan.Parse([]byte(payload), jsonscan.MaxDepth)
+		switch {
+		case payload == "" || v.Kind() == jsonscan.Null:
+			return dst
+		case err != nil: // a text that was stored as itself
+			return text.AppendQuoted(append(dst, name...), payload)
+		}
+		return append(append(dst, name...), v...)
+	}
+	if variant, ok := r.Value().(string); ok {
+		return text.AppendQuoted(append(dst, name...), variant)
+	}
+	return strconv.AppendBool(append(dst, name...), r.Enabled)
+}
+
+// openFeatureReason returns the reason of wire.md §7.2.
+func openFeatureReason(r *flags.Result, given bool) string {
+	switch {
+	case r.Reason.Code == flags.ReasonFlagDisabled:
+		return "DISABLED"
+	case !given:
+		return "UNKNOWN"
+	}
+	switch r.Basis() {
+	case flags.BasisEveryone:
+		return "STATIC"
+	case flags.BasisTargeting:
+		return "TARGETING_MATCH"
+	case flags.BasisRollout:
+		return "SPLIT"
+	}
+	return "UNKNOWN"
+}
