@@ -6,6 +6,7 @@ require (
 	github.com/andybalholm/brotli v1.2.8
 	github.com/flagstaff-go/flagstaff v0.0.0
 	github.com/flagstaff-go/flagstaff/capture/jetstream v0.0.0
+	github.com/flagstaff-go/flagstaff/flags/openfeature v0.0.0
 	github.com/flagstaff-go/flagstaff/management v0.0.0
 	github.com/flagstaff-go/flagstaff/server v0.0.0
 	github.com/google/go-cmp v0.7.0
@@ -14,6 +15,7 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/maxmind/mmdbwriter v1.2.0
 	github.com/nats-io/nats.go v1.55.0
+	github.com/open-feature/go-sdk v1.20.0
 	github.com/pquerna/otp v1.5.0
 	github.com/prometheus/client_golang v1.25.0
 )
@@ -46,6 +48,7 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/sethvargo/go-retry v0.4.0 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
+	go.uber.org/mock v0.6.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go4.org/netipx v0.0.0-20231129151722-fdeea329fbba // indirect
 	golang.org/x/crypto v0.58.0 // indirect
@@ -64,6 +67,7 @@ require (
 replace (
 	github.com/flagstaff-go/flagstaff => ..
 	github.com/flagstaff-go/flagstaff/capture/jetstream => ../capture/jetstream
+	github.com/flagstaff-go/flagstaff/flags/openfeature => ../flags/openfeature
 	github.com/flagstaff-go/flagstaff/management => ../management
 	github.com/flagstaff-go/flagstaff/server => ../server
 )

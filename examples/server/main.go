@@ -164,6 +164,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		Overrides:      store,
 		Cohorts:        store,
 		Capture:        collector,
+		OFREP:          true,
 		Products:       s.products,
 		TrustedProxies: s.proxies(),
 		MaxBody:        int64(s.maxBody),

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 )
@@ -300,6 +302,39 @@ func TestStrictLoadKeepsTheLastGoodSet(t *testing.T) {
 	}
 	if err := l.Refresh(t.Context()); err == nil || !on(&e, "a") || l.Status().Version != "1" {
 		t.Errorf("a bad set: Refresh = %v, flag on %v, version %s", err, on(&e, "a"), l.Status().Version)
+	}
+}
+
+// TestOnLoad tells of every attempt, after its swap, and not of those that a context
+// ended.
+func TestOnLoad(t *testing.T) {
+	d := definitions(t, "a")
+	s := &scripted{load: func(string) (*flags.Definitions, string, error) { return d, "1", nil }}
+	var e flags.Evaluator
+	var calls []string
+	var l *source.Loader
+	l = source.NewLoader(&e, s, source.LoaderConfig{
+		OnSwap: func(_, _ *flags.Snapshot) { calls = append(calls, "swap") },
+		OnLoad: func(err error) { calls = append(calls, fmt.Sprint(err, " ", l.Status().Failures)) },
+	})
+	if err := l.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.set(func(string) (*flags.Definitions, string, error) { return nil, "", source.ErrNotModified })
+	if err := l.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.set(func(string) (*flags.Definitions, string, error) { return nil, "", errors.New("out of reach") })
+	if err := l.Refresh(t.Context()); err == nil {
+		t.Error("Refresh = nil")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.set(func(string) (*flags.Definitions, string, error) { cancel(); return nil, "", ctx.Err() })
+	if err := l.Refresh(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Refresh = %v", err)
+	}
+	if diff := cmp.Diff([]string{"swap", "<nil> 0", "<nil> 0", "out of reach 1"}, calls); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -1,0 +1,37 @@
+package openfeature_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestDependencies keeps the provider light: what it adds to a program that has the
+// SDK and evaluates flags is nothing from others.
+func TestDependencies(t *testing.T) {
+	allowed := map[string]bool{
+		"github.com/cespare/xxhash/v2": true, // of package flags
+		"github.com/google/uuid":       true, // of package capture
+	}
+	bad := map[string]string{
+		"database/sql": "stores live in modules of their own",
+		"testing":      "fakes belong into tests",
+
+		"github.com/flagstaff-go/flagstaff/server":     "the provider needs no server",
+		"github.com/flagstaff-go/flagstaff/management": "the provider needs no server",
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dep := range strings.FieldsSeq(string(out)) {
+		if why, ok := bad[dep]; ok {
+			t.Errorf("openfeature imports %s: %s", dep, why)
+		}
+		host, _, _ := strings.Cut(dep, "/")
+		ours := strings.HasPrefix(dep, "github.com/flagstaff-go/flagstaff/") || strings.HasPrefix(dep, "github.com/open-feature/go-sdk/")
+		if strings.Contains(host, ".") && !ours && !allowed[dep] {
+			t.Errorf("openfeature imports %s, a requirement of every user", dep)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package openfeature
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	of "github.com/open-feature/go-sdk/openfeature"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// BooleanEvaluation reports whether a flag is on, be it with a variant. A flag that
+// is off is false, whatever the default.
+func (p *Provider) BooleanEvaluation(_ context.Context, flag string, fallback bool, flat of.FlattenedContext) of.BoolResolutionDetail {
+	return evaluate(p, flag, fallback, false, flat, boolOf)
+}
+
+// StringEvaluation returns the key of a flag's variant.
+func (p *Provider) StringEvaluation(_ context.Context, flag, fallback string, flat of.FlattenedContext) of.StringResolutionDetail {
+	return evaluate(p, flag, fallback, fallback, flat, stringOf)
+}
+
+// FloatEvaluation returns the number that the key of a flag's variant is.
+func (p *Provider) FloatEvaluation(_ context.Context, flag string, fallback float64, flat of.FlattenedContext) of.FloatResolutionDetail {
+	return evaluate(p, flag, fallback, fallback, flat, floatOf)
+}
+
+// IntEvaluation returns the integer that the key of a flag's variant is.
+func (p *Provider) IntEvaluation(_ context.Context, flag string, fallback int64, flat of.FlattenedContext) of.IntResolutionDetail {
+	return evaluate(p, flag, fallback, fallback, flat, intOf)
+}
+
+// ObjectEvaluation returns the payload of a flag's value, which must be an object or
+// a list.
+func (p *Provider) ObjectEvaluation(_ context.Context, flag string, fallback any, flat of.FlattenedContext) of.InterfaceResolutionDetail {
+	return evaluate(p, flag, fallback, fallback, flat, objectOf)
+}
+
+// evaluate resolves a flag to what value makes of an enabled one, and to off if it
+// is not.
+func evaluate[T any](p *Provider, flag string, fallback, off T, flat of.FlattenedContext, value func(flags.Result) (T, string)) of.GenericResolutionDetail[T] {
+	r, fault := p.result(flag, flat)
+	if fault != nil {
+		return failed(fallback, *fault, nil)
+	}
+	detail := of.GenericResolutionDetail[T]{Value: off, ProviderResolutionDetail: of.ProviderResolutionDetail{
+		Reason: reasonOf(&r), Variant: r.Variant, FlagMetadata: metadataOf(&r),
+	}}
+	if !r.Enabled {
+		return detail
+	}
+	v, wrong := value(r)
+	if wrong != "" {
+		return failed(fallback, of.NewTypeMismatchResolutionError("flag "+strconv.Quote(flag)+" "+wrong), detail.FlagMetadata)
+	}
+	detail.Value = v
+	return detail
+}
+
+func failed[T any](fallback T, err of.ResolutionError, metadata of.FlagMetadata) of.GenericResolutionDetail[T] {
+	return of.GenericResolutionDetail[T]{Value: fallback, ProviderResolutionDetail: of.ProviderResolutionDetail{
+		ResolutionError: err, Reason: of.ErrorReason, FlagMetadata: metadata,
+	}}
+}
+
+// result evaluates a flag.
+func (p *Provider) result(flag string, flat of.FlattenedContext) (flags.Result, *of.ResolutionError) {
+	s := p.evaluator.Snapshot()
+	if s == nil {
+		return flags.Result{}, new(of.NewProviderNotReadyResolutionError("there are no flag definitions yet"))
+	}
+	var request flags.Request
+	if err := p.fill(&request, flat, s); err != nil {
+		return flags.Result{}, new(of.NewInvalidContextResolutionError(err.Error()))
+	}
+	if request.DistinctID == "" {
+		return flags.Result{}, new(of.NewTargetingKeyMissingResolutionError("the context has no targeting key"))
+	}
+	r, err := s.Flag(flag, &request)
+	switch {
+	case err != nil: // unknown, or hidden by the filter
+		return flags.Result{}, new(of.NewFlagNotFoundResolutionError(err.Error()))
+	case r.Failed || r.Reason.Code == flags.ReasonMissingFlag:
+		return flags.Result{}, new(of.NewGeneralResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Code + ": " + r.Reason.Description))
+	}
+	if p.options.Exposures && p.options.Reporter != nil {
+		p.options.Reporter.Exposed(capture.Exposure{
+			DistinctID: request.DistinctID, Flag: r.Key, Variant: r.Variant, Enabled: r.Enabled,
+			ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: r.Reason.Code, Groups: request.Groups,
+		})
+	}
+	return r, nil
+}
+
+// reasonOf returns the reason of a result (wire.md §7.3, and for flags that are on
+// §7.2).
+func reasonOf(r *flags.Result) of.Reason {
+	switch {
+	case r.Reason.Code == flags.ReasonFlagDisabled:
+		return of.DisabledReason
+	case !r.Enabled:
+		return of.DefaultReason
+	case r.Basis() == flags.BasisEveryone:
+		return of.StaticReason
+	case r.Basis() == flags.BasisRollout:
+		return of.SplitReason
+	}
+	return of.TargetingMatchReason
+}
+
+func metadataOf(r *flags.Result) of.FlagMetadata {
+	m := of.FlagMetadata{
+		"flagId": r.Metadata.ID, "version": r.Metadata.Version, "reason": r.Reason.Code, "hasExperiment": r.Metadata.HasExperiment,
+	}
+	if r.Reason.ConditionIndex >= 0 {
+		m["conditionIndex"] = r.Reason.ConditionIndex
+	}
+	if r.Metadata.Payload != "" {
+		m["payload"] = r.Metadata.Payload
+	}
+	return m
+}
+
+// The values of enabled flags, with what is wrong if they have none. Of remote
+// configuration it is the payload that counts.
+
+func boolOf(r flags.Result) (bool, string) {
+	if r.RemoteConfiguration() && r.Metadata.Payload == "false" {
+		return false, ""
+	}
+	return true, ""
+}
+
+func stringOf(r flags.Result) (string, string) {
+	if r.RemoteConfiguration() {
+		return configText(r)
+	}
+	if variant, ok := r.Value().(string); ok {
+		return variant, ""
+	}
+	return "", "has no variant"
+}
+
+func floatOf(r flags.Result) (float64, string) {
+	s, wrong := numeral(r)
+	if wrong != "" {
+		return 0, wrong
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, "has a value that is not a number"
+	}
+	return f, ""
+}
+
+func intOf(r flags.Result) (int64, string) {
+	s, wrong := numeral(r)
+	if wrong != "" {
+		return 0, wrong
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n, ""
+	}
+	const most = 1 << 53 // beyond it float64 has gaps
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > most {
+		return 0, "has a value that is not an integer"
+	}
+	return int64(f), ""
+}
+
+// numeral returns the text of a number, as far as can be told without reading it.
+func numeral(r flags.Result) (string, string) {
+	if r.RemoteConfiguration() {
+		return strings.TrimSpace(r.Metadata.Payload), ""
+	}
+	s, wrong := stringOf(r)
+	return strings.TrimSpace(s), wrong
+}
+
+// configText returns the payload of remote configuration if it is a text: of JSON,
+// or one that was stored as itself.
+func configText(r flags.Result) (string, string) {
+	var v any
+	if err := json.Unmarshal([]byte(r.Metadata.Payload), &v); err != nil && r.Metadata.Payload != "" {
+		return r.Metadata.Payload, ""
+	}
+	if s, ok := v.(string); ok {
+		return s, ""
+	}
+	return "", "has a payload that is not a string"
+}
+
+func objectOf(r flags.Result) (any, string) {
+	var v any
+	if r.Metadata.Payload == "" || json.Unmarshal([]byte(r.Metadata.Payload), &v) != nil {
+		return nil, "has no payload that is JSON"
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		return v, ""
+	}
+	return nil, "has a payload that is neither an object nor a list"
+}

@@ -1,0 +1,202 @@
+package openfeature
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	of "github.com/open-feature/go-sdk/openfeature"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// A life is the time between Init and Shutdown.
+type life struct {
+	end   context.CancelFunc // for the goroutine that follows the Source
+	ended chan struct{}      // closed when there is no such goroutine any more
+
+	state     of.State
+	attempted bool  // to load
+	err       error // of the last attempt
+}
+
+// errShutdown is what Init returns if Shutdown comes first.
+var errShutdown = errors.New("openfeature: the provider was shut down")
+
+// Init waits for the first definitions. The error says why there are none, or that
+// there were none in time. With a Source the Provider keeps trying after an error,
+// and tells the SDK when it is ready.
+func (p *Provider) Init(evaluation of.EvaluationContext) error {
+	return p.InitWithContext(context.Background(), evaluation)
+}
+
+// InitWithContext is Init that ends with ctx as well. What was started goes on
+// until Shutdown.
+func (p *Provider) InitWithContext(ctx context.Context, _ of.EvaluationContext) error {
+	ctx, cancel := context.WithTimeout(ctx, p.options.InitTimeout)
+	defer cancel()
+	l := p.begin(ctx)
+	for {
+		done, err, changed := p.settle(l)
+		if done {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if l.state == of.NotReadyState {
+				l.state = of.ErrorState
+			}
+			return fmt.Errorf("openfeature: no flag definitions yet: %w", ctx.Err())
+		}
+	}
+}
+
+// begin starts a life, unless there is one: a Provider of several domains is
+// initialised for each.
+func (p *Provider) begin(ctx context.Context) *life {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life != nil {
+		return p.life
+	}
+	for len(p.events) > 0 { // of the last life
+		<-p.events
+	}
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	l := &life{end: end, ended: make(chan struct{}), state: of.NotReadyState}
+	p.life = l
+	if p.loader == nil {
+		close(l.ended)
+		return l
+	}
+	go func() {
+		defer close(l.ended)
+		_ = p.loader.Run(ctx) // nil when it is ended
+	}()
+	return l
+}
+
+// settle reports whether Init knows how it ends, otherwise what to wait for.
+func (p *Provider) settle(l *life) (done bool, err error, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.life != l:
+		return true, errShutdown, nil
+	case p.evaluator.Snapshot() != nil && (l.attempted || p.loader == nil):
+		if l.state != of.StaleState {
+			l.state = of.ReadyState
+		}
+		return true, nil, nil
+	case l.err != nil:
+		l.state = of.ErrorState
+		return true, l.err, nil
+	}
+	return false, nil, p.changed
+}
+
+// Shutdown ends what Init started and waits for it.
+func (p *Provider) Shutdown() { _ = p.ShutdownWithContext(context.Background()) }
+
+// ShutdownWithContext is Shutdown that waits no longer than ctx. Then it returns
+// why that ended.
+func (p *Provider) ShutdownWithContext(ctx context.Context) error {
+	p.mu.Lock()
+	l := p.life
+	p.life = nil
+	p.wakeLocked()
+	p.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	l.end()
+	select {
+	case <-l.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// mostEvents is how many events may wait. Of more, which only come while nobody
+// listens, the oldest are dropped.
+const mostEvents = 16
+
+// EventChannel returns what the SDK reads events from.
+func (p *Provider) EventChannel() <-chan of.Event { return p.events }
+
+// OnSwap tells the Provider that other definitions are served. It has the form of
+// LoaderConfig.OnSwap of package source, and is for who keeps the Evaluator current
+// without [Options.Source].
+func (p *Provider) OnSwap(old, current *flags.Snapshot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.wakeLocked()
+	switch {
+	case p.life == nil || p.life.state == of.NotReadyState: // Init will tell
+	case current == nil:
+		p.life.state = of.ErrorState
+		p.emitLocked(of.ProviderError, of.ProviderEventDetails{Message: "there are no flag definitions any more", ErrorCode: of.ProviderNotReadyCode})
+	default:
+		p.recoverLocked()
+		if old == nil {
+			return
+		}
+		if keys := current.Changed(old); len(keys) > 0 {
+			p.emitLocked(of.ProviderConfigChange, of.ProviderEventDetails{Message: "flag definitions have changed", FlagChanges: keys})
+		}
+	}
+}
+
+// OnLoad tells the Provider how an attempt to load definitions went. It has the
+// form of LoaderConfig.OnLoad of package source, and is for who keeps the Evaluator
+// current without [Options.Source].
+func (p *Provider) OnLoad(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.wakeLocked()
+	l := p.life
+	if l == nil {
+		return
+	}
+	l.attempted, l.err = true, err
+	switch {
+	case err == nil && p.evaluator.Snapshot() != nil:
+		p.recoverLocked()
+	case err != nil && l.state == of.ReadyState:
+		l.state = of.StaleState
+		p.emitLocked(of.ProviderStale, of.ProviderEventDetails{Message: err.Error()})
+	}
+}
+
+// recoverLocked tells that what was stale or missing is there.
+func (p *Provider) recoverLocked() {
+	if l := p.life; l.state == of.StaleState || l.state == of.ErrorState {
+		l.state = of.ReadyState
+		p.emitLocked(of.ProviderReady, of.ProviderEventDetails{Message: "flag definitions are current"})
+	}
+}
+
+func (p *Provider) emitLocked(t of.EventType, d of.ProviderEventDetails) {
+	e := of.Event{ProviderName: p.options.Name, EventType: t, ProviderEventDetails: d}
+	for {
+		select {
+		case p.events <- e:
+			return
+		default:
+		}
+		select {
+		case <-p.events:
+		default:
+		}
+	}
+}
+
+// wakeLocked lets Init look again.
+func (p *Provider) wakeLocked() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}

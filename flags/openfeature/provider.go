@@ -1,0 +1,133 @@
+package openfeature
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	of "github.com/open-feature/go-sdk/openfeature"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// Options configure a Provider. The zero value answers from an Evaluator that
+// somebody else keeps current.
+type Options struct {
+	// Name is what the Provider is called. Empty: "flagstaff".
+	Name string
+
+	// Source is where definitions come from: Init loads them into the
+	// Evaluator and follows them until Shutdown. Nil: somebody else swaps them
+	// in, who should tell by OnSwap and OnLoad.
+	Source source.Source
+
+	// Loader configures how Source is followed.
+	Loader source.LoaderConfig
+
+	// InitTimeout is how long Init waits for the first definitions. Zero: 10 s.
+	InitTimeout time.Duration
+
+	// DefaultID is the distinct id where a context has no targeting key. Empty:
+	// such evaluations end with TARGETING_KEY_MISSING.
+	DefaultID string
+
+	// Filter hides flags by runtime and evaluation contexts. A context may
+	// have other evaluation_contexts. The zero value hides none.
+	Filter runtime.Filter
+
+	// Reporter takes what is tracked, usually a [*capture.Client]. Nil: it is
+	// dropped.
+	Reporter Reporter
+
+	// Exposures reports each evaluation to the Reporter as well, as experiments
+	// need it.
+	Exposures bool
+
+	// Hooks run with every evaluation, after those of the API, the client and
+	// the call.
+	Hooks []of.Hook
+}
+
+// A Reporter takes events. Its methods must not block: [*capture.Client] has such.
+type Reporter interface {
+	Capture(capture.ClientEvent) error
+	Exposed(capture.Exposure)
+}
+
+// A Provider evaluates flags for the OpenFeature SDK within the process. It is safe
+// for concurrent use, and may be set for several domains of one API.
+type Provider struct {
+	evaluator *flags.Evaluator
+	options   Options
+	loader    *source.Loader // nil without Source
+	events    chan of.Event
+
+	mu      sync.Mutex
+	life    *life         // between Init and Shutdown, otherwise nil
+	changed chan struct{} // closed and replaced when something changes that Init waits for
+}
+
+var (
+	_ of.FeatureProvider          = (*Provider)(nil)
+	_ of.ContextAwareStateHandler = (*Provider)(nil)
+	_ of.EventHandler             = (*Provider)(nil)
+	_ of.Tracker                  = (*Provider)(nil)
+)
+
+// NewProvider returns a Provider that answers from an Evaluator, nil for one of its
+// own. It loads nothing before Init, which the SDK calls.
+func NewProvider(e *flags.Evaluator, o Options) *Provider {
+	if e == nil {
+		e = new(flags.Evaluator)
+	}
+	o.Name = cmp.Or(o.Name, "flagstaff")
+	o.InitTimeout = cmp.Or(o.InitTimeout, 10*time.Second)
+	p := &Provider{evaluator: e, options: o, events: make(chan of.Event, mostEvents), changed: make(chan struct{})}
+	if o.Source != nil {
+		c := o.Loader
+		c.OnSwap = func(old, current *flags.Snapshot) {
+			p.OnSwap(old, current)
+			if o.Loader.OnSwap != nil {
+				o.Loader.OnSwap(old, current)
+			}
+		}
+		c.OnLoad = func(err error) {
+			p.OnLoad(err)
+			if o.Loader.OnLoad != nil {
+				o.Loader.OnLoad(err)
+			}
+		}
+		p.loader = source.NewLoader(e, o.Source, c)
+	}
+	return p
+}
+
+// Metadata returns the Provider's name.
+func (p *Provider) Metadata() of.Metadata { return of.Metadata{Name: p.options.Name} }
+
+// Hooks returns those of the Options.
+func (p *Provider) Hooks() []of.Hook { return p.options.Hooks }
+
+// Track reports an event of the person that the context is about. The value is the
+// property value, unless it is 0.
+func (p *Provider) Track(_ context.Context, name string, evaluation of.EvaluationContext, details of.TrackingEventDetails) {
+	if p.options.Reporter == nil {
+		return
+	}
+	properties := details.Attributes()
+	if v := details.Value(); v != 0 {
+		properties["value"] = v
+	}
+	var r flags.Request
+	if groups := evaluation.Attribute(groupsKey); groups != nil {
+		_ = setGroups(&r, groups) // others than maps are none
+	}
+	// A Reporter counts what it cannot take.
+	_ = p.options.Reporter.Capture(capture.ClientEvent{
+		Name: name, DistinctID: cmp.Or(evaluation.TargetingKey(), p.options.DefaultID), Properties: properties, Groups: r.Groups,
+	})
+}
