@@ -16,6 +16,7 @@ require (
 	github.com/maxmind/mmdbwriter v1.2.0
 	github.com/nats-io/nats.go v1.55.0
 	github.com/open-feature/go-sdk v1.20.0
+	github.com/open-feature/go-sdk-contrib/providers/ofrep v0.1.6
 	github.com/pquerna/otp v1.5.0
 	github.com/prometheus/client_golang v1.25.0
 )
