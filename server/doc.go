@@ -24,6 +24,11 @@
 //	GET       /healthz /readyz        for operators
 //	GET       /metrics                for operators
 //
+// Those of OpenFeature's remote evaluation protocol exist if [Config.OFREP] is true:
+//
+//	POST      /ofrep/v1/evaluate/flags        all flags
+//	POST      /ofrep/v1/evaluate/flags/{key}  one flag
+//
 // Those for events exist if there is a [Config.Capture]:
 //
 //	POST GET  /i/v0/e /batch          events: one, an array, or a batch
@@ -93,6 +98,24 @@
 // request takes ten from, or the key is wrong; as long as nothing is published, or
 // a store does not answer, it is 503.
 //
+// # OpenFeature
+//
+// The remote evaluation protocol takes a project's API key, or a key that opens its
+// definitions, as Authorization: Bearer or X-API-Key. Evaluation is that of /flags,
+// with what is stored, the client's place, rate limits and the [Config.Quota], of
+// which each request takes one. Whoever has a secret key is a server; otherwise the
+// User-Agent decides, and where it says nothing one flag is for a server and all
+// flags are for a client. When the quota is used up the answer is 429, since the
+// protocol has no other word for it, and clients pause for a minute.
+//
+// All flags come with an entity tag, which is a hash of the keys, values, reasons and
+// metadata in the answer. Clients that name it get 304 exactly if these are the same,
+// whatever they were computed from; the quota counts such requests, too. Inactive
+// flags are in the answer with reason DISABLED, and flags that cannot be computed as
+// errors of their own. If a store fails, metadata has errorsWhileComputingFlags. There
+// are no event streams, so that the parameters flagConfigEtag and
+// flagConfigLastModified of their clients mean nothing.
+//
 // # Events
 //
 // What a body is counts more than what is said about it: JSON, gzip and base64 are
@@ -146,8 +169,8 @@
 // at most 64 times MaxCaptureDecoded and 32 MiB, which tests hold it to.
 //
 // errors.go has the one table of what each error of /flags answers; routes for
-// events have theirs in capture.go and analytics.go, and the management API in
-// api_errors.go. Logs, and answers of public routes, never contain API keys,
+// events have theirs in capture.go and analytics.go, OpenFeature's protocol in
+// ofrep.go, and the management API in api_errors.go. Logs, and answers of public routes, never contain API keys,
 // properties, or parts of a body, but for the name and type of an event's field
 // that is wrong and for a number or UUID in its place; a panic is logged with the
 // type of its value and answered with status 500.
@@ -155,13 +178,14 @@
 // # Where things are
 //
 // routes.go has the table of routes, flags.go is POST /flags from body to answer,
-// published.go renders what delivery.go and definitions.go send, capture.go and analytics.go are the routes for events, body.go and
-// decompress.go decode what clients send, stores.go has the interfaces to stored
+// ofrep.go is OpenFeature's protocol, published.go renders what delivery.go and
+// definitions.go send, capture.go and analytics.go are the routes for events, body.go
+// and decompress.go decode what clients send, stores.go has the interfaces to stored
 // data. Files of the management API begin with api: api.go is the way of a
 // request, api_routes.go the table of the routes of accounts, api_operations.go what
 // they do, api_managed.go and those it names the same for what projects serve, and
 // api_upload.go reads lists.
 // The sources of the rules are the API document, evaluation.md §8 to §11 and §14,
-// wire.md §1, §2, §4 and §5, management.md §0 to §13, and decisions.md; comments
+// wire.md §1, §2, §4, §5 and §7, management.md §0 to §13, and decisions.md; comments
 // cite them.
 package server

@@ -30,7 +30,7 @@ var ofrepRoutes = []route{
 // ofrepExposed are the headers that pages of other origins may read.
 var ofrepExposed = []string{"ETag, Retry-After"}
 
-// ofrepFlag evaluates one flag. Without a hint of who asks it is a server.
+// ofrepFlag evaluates one flag, for a server unless the User-Agent is a client's.
 func (s *Server) ofrepFlag(x *exchange) error {
 	p, snapshot, kind, err := s.ofrepRequest(x, runtime.Server)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Server) ofrepFlag(x *exchange) error {
 	return x.respond(status, typeJSON, x.out)
 }
 
-// ofrepFlags evaluates all flags. Without a hint of who asks it is a client.
+// ofrepFlags evaluates all flags, for a client unless the User-Agent is a server's.
 //
 // The entity tag is a hash of the values themselves, not of what they are computed
 // from: stored properties, dates and the client's place change them, too. To
@@ -87,7 +87,7 @@ func (s *Server) ofrepFlags(x *exchange) error {
 }
 
 // ofrepRequest reads a request, up to what is the same for one flag and for all.
-// otherwise is who asks if the headers do not say.
+// otherwise is who asks if the User-Agent does not say.
 func (s *Server) ofrepRequest(x *exchange, otherwise runtime.Kind) (*Project, *flags.Snapshot, runtime.Kind, error) {
 	x.w.Header()["Access-Control-Expose-Headers"] = ofrepExposed
 	p, secret, err := s.ofrepProject(x)
@@ -109,11 +109,14 @@ func (s *Server) ofrepRequest(x *exchange, otherwise runtime.Kind) (*Project, *f
 		s.metrics.limited.Inc()
 		return nil, nil, 0, fmt.Errorf("%w: %w", errQuota, &rateLimitError{retryAfter: ofrepQuotaPause})
 	}
-	kind := runtime.Server
-	if !secret {
-		if kind = s.detector.Detect(runtime.SignalsOf(x.r.Header)); kind == runtime.Unknown {
-			kind = otherwise
-		}
+	if secret {
+		return p, snapshot, runtime.Server, nil
+	}
+	// Only the User-Agent counts: what else browsers send, fetch of Node.js sends
+	// as well.
+	kind := s.detector.Detect(runtime.Signals{UserAgent: x.r.UserAgent()})
+	if kind == runtime.Unknown {
+		kind = otherwise
 	}
 	return p, snapshot, kind, nil
 }

@@ -342,7 +342,7 @@ func TestOFREPRuntime(t *testing.T) {
 	}{
 		{"nothing known", "", "", "server", "client"},
 		{"browser", "User-Agent", "Mozilla/5.0", "client", "client"},
-		{"page of another program", "Origin", "https://app.example", "client", "client"},
+		{"fetch of Node.js", "Sec-Fetch-Mode", "cors", "server", "client"},
 		{"server SDK", "User-Agent", "posthog-node/5.70.0", "server", "server"},
 		{"secret key", "Authorization", "Bearer " + acmeSecret, "server", "server"},
 		{"secret key as X-API-Key of a browser", "X-API-Key", acmeSecret, "server", "server"},

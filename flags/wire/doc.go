@@ -1,6 +1,6 @@
-// Package wire reads the requests of POST /flags and writes its responses, and
-// the definitions that SDKs poll, for any server: net/http, a function service, a
-// test.
+// Package wire reads the requests of POST /flags and writes its responses, those of
+// OpenFeature's remote evaluation protocol, and the definitions that SDKs poll, for
+// any server: net/http, a function service, a test.
 //
 //	var (
 //		query wire.Query
@@ -32,6 +32,12 @@
 // minimalFlagCalledEvents, and then the members of the client configuration. It
 // is valid JSON for every input. [AppendLegacy] writes the forms that older SDKs
 // ask for (evaluation.md §11.2).
+//
+// # OpenFeature
+//
+// [Request.ParseContext] reads a body of OpenFeature's remote evaluation protocol in
+// place of Parse, and [AppendEvaluation] and [AppendEvaluations] write its answers
+// (wire.md §7).
 //
 // # Definitions
 //

@@ -131,8 +131,11 @@ func appendOpenFeatureValue(dst []byte, r *flags.Result) []byte {
 		}
 		return append(append(dst, name...), v...)
 	}
-	if variant, ok := r.Value().(string); ok {
-		return text.AppendQuoted(append(dst, name...), variant)
+	if r.Variant != "" { // Value would allocate for it
+		return text.AppendQuoted(append(dst, name...), r.Variant)
+	}
+	if _, ok := r.Value().(string); ok {
+		return append(append(dst, name...), `""`...)
 	}
 	return strconv.AppendBool(append(dst, name...), r.Enabled)
 }
