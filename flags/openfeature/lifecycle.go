@@ -37,19 +37,14 @@ func (p *Provider) InitWithContext(ctx context.Context, _ of.EvaluationContext) 
 	defer cancel()
 	l := p.begin(ctx)
 	for {
-		done, err, changed := p.settle(l)
-		if done {
+		changed, err := p.settle(l)
+		if changed == nil {
 			return err
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if l.state == of.NotReadyState {
-				l.state = of.ErrorState
-			}
-			return fmt.Errorf("openfeature: no flag definitions yet: %w", ctx.Err())
+			return p.giveUp(l, ctx.Err())
 		}
 	}
 }
@@ -79,23 +74,41 @@ func (p *Provider) begin(ctx context.Context) *life {
 	return l
 }
 
-// settle reports whether Init knows how it ends, otherwise what to wait for.
-func (p *Provider) settle(l *life) (done bool, err error, changed <-chan struct{}) {
+// settle returns how Init ends, or what it has to wait for to know.
+func (p *Provider) settle(l *life) (changed <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.life != l:
-		return true, errShutdown, nil
+		return nil, errShutdown
 	case p.evaluator.Snapshot() != nil && (l.attempted || p.loader == nil):
 		if l.state != of.StaleState {
 			l.state = of.ReadyState
 		}
-		return true, nil, nil
+		return nil, nil
 	case l.err != nil:
 		l.state = of.ErrorState
-		return true, l.err, nil
+		return nil, l.err
 	}
-	return false, nil, p.changed
+	return p.changed, nil
+}
+
+// giveUp is how Init ends in time. It is not in vain if there are definitions that
+// nobody told of, or older ones.
+func (p *Provider) giveUp(l *life, err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := p.evaluator.Snapshot() != nil
+	if l.state == of.NotReadyState {
+		l.state = of.ErrorState
+		if found {
+			l.state = of.ReadyState
+		}
+	}
+	if found {
+		return nil
+	}
+	return fmt.Errorf("openfeature: no flag definitions yet: %w", err)
 }
 
 // Shutdown ends what Init started and waits for it.

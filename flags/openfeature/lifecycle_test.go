@@ -190,6 +190,30 @@ func TestInitTimesOut(t *testing.T) {
 			t.Errorf("InitWithContext = %v", err)
 		}
 		p.Shutdown()
+
+		// Definitions that nobody told of, and older ones of a source that hangs.
+		e := new(flags.Evaluator)
+		time.AfterFunc(time.Second, func() { e.Swap(compile(t, first)) })
+		for _, o := range []openfeature.Options{{}, {Source: &fakeSource{hang: true}}} {
+			p = openfeature.NewProvider(e, o)
+			if err := p.Init(of.EvaluationContext{}); err != nil {
+				t.Errorf("Init = %v", err)
+			}
+			p.Shutdown()
+		}
+
+		// Two that wait at once give up both.
+		p = openfeature.NewProvider(nil, openfeature.Options{})
+		errs := make(chan error, 2)
+		for range 2 {
+			go func() { errs <- p.Init(of.EvaluationContext{}) }()
+		}
+		for range 2 {
+			if err := <-errs; !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Init = %v", err)
+			}
+		}
+		p.Shutdown()
 	})
 }
 
