@@ -126,7 +126,7 @@ func metadataOf(r *flags.Result) of.FlagMetadata {
 }
 
 // The values of enabled flags, with what is wrong if they have none. Of remote
-// configuration it is the payload that counts.
+// configuration it is the payload that counts, but in a holdout.
 
 func boolOf(r flags.Result) (bool, string) {
 	if r.RemoteConfiguration() && r.Metadata.Payload == "false" {
@@ -136,7 +136,7 @@ func boolOf(r flags.Result) (bool, string) {
 }
 
 func stringOf(r flags.Result) (string, string) {
-	if r.RemoteConfiguration() {
+	if r.RemoteConfiguration() && r.Variant == "" {
 		return configText(r)
 	}
 	if variant, ok := r.Value().(string); ok {
@@ -175,7 +175,7 @@ func intOf(r flags.Result) (int64, string) {
 
 // numeral returns the text of a number, as far as can be told without reading it.
 func numeral(r flags.Result) (string, string) {
-	if r.RemoteConfiguration() {
+	if r.RemoteConfiguration() && r.Variant == "" {
 		return strings.TrimSpace(r.Metadata.Payload), ""
 	}
 	s, wrong := stringOf(r)

@@ -39,6 +39,7 @@ const document = `{"flags":[
 	{"id":17,"key":"config-false","active":true,"is_remote_configuration":true,"filters":{"groups":[{}],"payloads":{"true":"false"}}},
 	{"id":18,"key":"config-none","active":true,"is_remote_configuration":true,"filters":{"groups":[{}]}},
 	{"id":19,"key":"held-out","active":true,"filters":{"groups":[{}],"holdout":{"id":7,"exclusion_percentage":100}}},
+	{"id":29,"key":"config-held-out","active":true,"is_remote_configuration":true,"filters":{"groups":[{}],"holdout":{"id":7,"exclusion_percentage":100},"payloads":{"true":"1"}}},
 	{"id":20,"key":"broken","active":true,"filters":{"version":2,"groups":[{}]}},
 	{"id":21,"key":"missing","active":true,"filters":{"groups":[{"properties":[{"key":"99","type":"flag","operator":"flag_evaluates_to","value":true}]}]}},
 	{"id":22,"key":"company","active":true,"filters":{"aggregation_group_type_index":0,"groups":[{"properties":[{"key":"tier","type":"group","group_type_index":0,"operator":"exact","value":"enterprise"}]}]}},
@@ -146,6 +147,7 @@ func TestValues(t *testing.T) {
 		{"string", "config-string", "hi", "STATIC", "", ""},
 		{"string", "config-number", nil, "", "", of.TypeMismatchCode},
 		{"string", "config-none", nil, "", "", of.TypeMismatchCode},
+		{"string", "config-held-out", "holdout-7", "SPLIT", "holdout-7", ""},
 		{"string", "broken", nil, "", "", of.GeneralCode},
 		{"string", "nobody", nil, "", "", of.FlagNotFoundCode},
 
@@ -157,6 +159,7 @@ func TestValues(t *testing.T) {
 		{"int", "on", nil, "", "", of.TypeMismatchCode},
 		{"int", "config-number", int64(12), "STATIC", "", ""},
 		{"int", "config-none", nil, "", "", of.TypeMismatchCode},
+		{"int", "config-held-out", nil, "", "", of.TypeMismatchCode},
 		{"int", "off", int64(3), "DEFAULT", "", ""},
 		{"int", "nobody", nil, "", "", of.FlagNotFoundCode},
 

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
@@ -37,7 +38,7 @@ func (r *Request) ParseContext(body []byte) error {
 
 	// Person properties are an object of their own, since conditions must not
 	// see the other members.
-	r.rest = append(r.rest, '{')
+	r.rest = append(slices.Grow(r.rest, len(context)), '{')
 	o = context.Object()
 	for o.Next() {
 		if n := contextSpelling(r.memberName(&o)); n >= 0 {

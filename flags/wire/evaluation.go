@@ -120,7 +120,7 @@ func appendOpenFeatureValue(dst []byte, r *flags.Result) []byte {
 	switch {
 	case !r.Enabled && (r.Multivariate() || r.RemoteConfiguration()):
 		return dst
-	case r.Enabled && r.RemoteConfiguration():
+	case r.RemoteConfiguration() && r.Variant == "": // others are in a holdout
 		payload := r.Metadata.Payload
 		v, err := jsonscan.Parse([]byte(payload), jsonscan.MaxDepth)
 		switch {
