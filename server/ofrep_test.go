@@ -520,6 +520,33 @@ func TestOFREPLimits(t *testing.T) {
 	}
 }
 
+func TestOFREPMetrics(t *testing.T) {
+	s := newOFREP(t, func(c *server.Config) { c.Quota = &fakeQuota{left: map[string]int{"acme": 3}} })
+	ofrepAnswer(t, s, ofrep("flag-bool", ofrepUser), 200)
+	all := ofrep("", ofrepUser).do(s)
+	n := strings.Count(text(t, all), `"flagId"`)
+	ofrep("", ofrepUser, "If-None-Match", all.Header.Get("ETag")).do(s)
+	ofrep("flag-bool", ofrepUser).do(s) // quota
+	ofrep("secret", "{").do(s)
+	got := scrape(t, s)
+	for _, want := range []string{
+		`flagstaff_http_requests_total{route="/ofrep/v1/evaluate/flags",status="200"} 1`,
+		`flagstaff_http_requests_total{route="/ofrep/v1/evaluate/flags",status="304"} 1`,
+		`flagstaff_http_requests_total{route="/ofrep/v1/evaluate/flags/{key}",status="200"} 1`,
+		`flagstaff_http_requests_total{route="/ofrep/v1/evaluate/flags/{key}",status="429"} 1`,
+		`flagstaff_http_requests_total{route="/ofrep/v1/evaluate/flags/{key}",status="400"} 1`,
+		fmt.Sprint(`flagstaff_flags_evaluated_total `, 1+2*n),
+		`flagstaff_quota_limited_total 1`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if strings.Contains(got, "secret") {
+		t.Error("a key that was asked for is in metrics")
+	}
+}
+
 // TestOFREPBrowser: pages of other origins may send the headers of the protocol,
 // and read those of its answers.
 func TestOFREPBrowser(t *testing.T) {
