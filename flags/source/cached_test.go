@@ -100,10 +100,12 @@ func TestCached(t *testing.T) {
 	}
 
 	// A process that starts without a network has the definitions, and the error.
-	e, l = process(cached)
+	e = new(flags.Evaluator)
+	var told error
+	l = source.NewLoader(e, cached, source.LoaderConfig{OnLoad: func(err error) { told = err }})
 	remote.set("", "", errDown)
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") {
-		t.Errorf("a start without a network: Refresh = %v, flag on: %v", err, on(e, "a"))
+	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") || !errors.Is(told, errDown) {
+		t.Errorf("a start without a network: Refresh = %v, flag on: %v, OnLoad is told %v", err, on(e, "a"), told)
 	}
 	status := l.Status()
 	if status.Origin != "cache" || status.Version != `W/"1"` || !errors.Is(status.Err, errDown) || status.Failures != 1 ||

@@ -202,7 +202,7 @@ func (l *Loader) Refresh(ctx context.Context) error {
 		l.mu.Unlock()
 	}
 	if l.config.OnLoad != nil {
-		l.config.OnLoad(err)
+		l.config.OnLoad(l.Status().Err)
 	}
 	return err
 }
