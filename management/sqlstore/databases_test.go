@@ -22,6 +22,15 @@ type database struct {
 	raw      *sql.DB
 }
 
+// skipUnderRace skips a test that stores many events one after the other: the race
+// detector makes SQLite ten times slower, and has nothing to find there.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("one goroutine, and much to store")
+	}
+}
+
 // onEach runs a test on SQLite and on PostgreSQL.
 func onEach(t *testing.T, test func(t *testing.T, d *database)) {
 	t.Run("SQLite", func(t *testing.T) {

@@ -124,6 +124,7 @@ func TestPersonQueryPlans(t *testing.T) {
 // TestPurgeEventsInParts deletes persons whose events are spread over more than is
 // looked at at once. Processes end in between.
 func TestPurgeEventsInParts(t *testing.T) {
+	skipUnderRace(t)
 	const events = 3*sqlstore.MostSearched + 10
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)

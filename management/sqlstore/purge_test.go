@@ -16,6 +16,7 @@ import (
 // TestPurgeInParts deletes a project with more events and persons than are
 // deleted at once, beside one that stays.
 func TestPurgeInParts(t *testing.T) {
+	skipUnderRace(t)
 	const events = 2*sqlstore.MostPurged + 10
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)

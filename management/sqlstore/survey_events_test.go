@@ -235,7 +235,11 @@ func TestForgottenPersons(t *testing.T) {
 func TestSurveyTables(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
-		for seed := range uint64(4) {
+		seeds := uint64(4)
+		if raceEnabled {
+			seeds = 1
+		}
+		for seed := range seeds {
 			r := rand.New(rand.NewPCG(seed, 2))
 			who := func() string { return fmt.Sprintf("u%d-%d", seed, r.IntN(12)) }
 			for range 12 {
@@ -369,6 +373,7 @@ func TestRespondents(t *testing.T) {
 
 // TestSurveyBacklog opens stores that a release before survey events wrote.
 func TestSurveyBacklog(t *testing.T) {
+	skipUnderRace(t)
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
 		r := rand.New(rand.NewPCG(1, 3))
