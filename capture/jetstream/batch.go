@@ -48,7 +48,7 @@ func (w *worker) store(ctx context.Context, hand []message) error {
 	}
 	failing, pause := "", minBackoff
 	for len(b.left)+len(b.bad) > 0 {
-		err := b.pass(ctx)
+		refused, err := b.pass(ctx)
 		switch {
 		case err == nil && failing != "":
 			w.log.InfoContext(ctx, "events are stored again")
@@ -57,15 +57,11 @@ func (w *worker) store(ctx context.Context, hand []message) error {
 			failing = err.Error()
 			w.log.ErrorContext(ctx, "events are not stored; trying again", "events", len(b.left)+len(b.bad), "error", err)
 		}
-		if len(b.left)+len(b.bad) == 0 {
-			break
+		if err == nil && !refused && ctx.Err() == nil || len(b.left)+len(b.bad) == 0 {
+			continue
 		}
 		if err := sleep(ctx, jitter(pause)); err != nil {
-			for _, list := range [][]item{b.left, b.bad} {
-				for _, it := range list {
-					_ = it.Nak() // otherwise it is delivered again later
-				}
-			}
+			b.giveBack()
 			return err
 		}
 		pause = min(2*pause, w.c.MaxBackoff)
@@ -73,35 +69,45 @@ func (w *worker) store(ctx context.Context, hand []message) error {
 	return nil
 }
 
-// pass writes what is left and sets aside what is bad. After an error nothing is
-// known of any event.
-func (b *batch) pass(ctx context.Context) error {
-	if len(b.left) > 0 {
-		refused, err := b.write(ctx, b.left)
+// giveBack lets what is left be delivered again at once.
+func (b *batch) giveBack() {
+	for _, list := range [][]item{b.left, b.bad} {
+		for _, it := range list {
+			_ = it.Nak() // otherwise it is delivered again later
+		}
+	}
+}
+
+// pass writes some of what is left and sets aside what is bad. It reports whether
+// the sink has refused events. After an error nothing is known of any event.
+func (b *batch) pass(ctx context.Context) (refusals bool, err error) {
+	if n := min(len(b.left), b.c.MaxBatch); n > 0 {
+		refused, err := b.write(ctx, b.left[:n])
 		if err != nil && !transient(err) {
-			refused, err = b.writeEach(ctx)
+			refused, err = b.writeEach(ctx, b.left[:n])
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
-		b.settle(ctx, refused)
+		b.settle(ctx, n, refused)
+		refusals = len(refused) > 0
 	}
 	for len(b.bad) > 0 {
 		if err := b.setAside(ctx, &b.bad[0]); err != nil {
-			return err
+			return refusals, err
 		}
 		b.acknowledge(ctx, []message{b.bad[0].message})
 		b.bad = b.bad[1:]
 	}
-	return nil
+	return refusals, nil
 }
 
-// settle acknowledges what is left and was not refused. Of what was refused, by
-// index, some is tried again and some is bad.
-func (b *batch) settle(ctx context.Context, refused map[int]error) {
+// settle acknowledges those of the first n that are left and were not refused. Of
+// what was refused, by index, some is tried again and some is bad.
+func (b *batch) settle(ctx context.Context, n int, refused map[int]error) {
 	var stored []message
-	var left []item
-	for i, it := range b.left {
+	var again []item
+	for i, it := range b.left[:n] {
 		reason, bad := refused[i]
 		if !bad {
 			stored = append(stored, it.message)
@@ -110,12 +116,12 @@ func (b *batch) settle(ctx context.Context, refused map[int]error) {
 		it.refusals++
 		it.reason = reason
 		if it.refusals < b.c.Attempts {
-			left = append(left, it)
+			again = append(again, it)
 		} else {
 			b.bad = append(b.bad, it)
 		}
 	}
-	b.left = left
+	b.left = append(again, b.left[n:]...)
 	b.stored.Add(uint64(len(stored)))
 	b.acknowledge(ctx, stored)
 }
@@ -145,14 +151,14 @@ func (b *batch) write(ctx context.Context, items []item) (refused map[int]error,
 	return nil, err
 }
 
-// writeEach writes what is left one by one, after an error that does not say who
-// is to blame.
-func (b *batch) writeEach(ctx context.Context) (refused map[int]error, err error) {
+// writeEach writes events one by one, after an error that does not say who is to
+// blame.
+func (b *batch) writeEach(ctx context.Context, items []item) (refused map[int]error, err error) {
 	refused = make(map[int]error)
 	var last error
 	unnamed := 0 // events for which the sink fails without refusing them
-	for i := range b.left {
-		one, err := b.write(ctx, b.left[i:i+1])
+	for i := range items {
+		one, err := b.write(ctx, items[i:i+1])
 		switch {
 		case err == nil && len(one) == 0:
 		case err == nil:
@@ -164,7 +170,7 @@ func (b *batch) writeEach(ctx context.Context) (refused map[int]error, err error
 			unnamed++
 		}
 	}
-	if unnamed > 0 && len(refused) < len(b.left) {
+	if unnamed > 0 && len(refused) < len(items) {
 		b.outliers = true
 	}
 	if unnamed > 0 && !b.outliers {

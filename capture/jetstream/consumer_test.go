@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -174,6 +175,40 @@ func TestStop(t *testing.T) {
 	consume(t, s, jetstream.ConsumerConfig{Sink: st})
 	st.await(t, 20)
 	if diff := cmp.Diff(names(events("p", 0, 20)), names(st.stored())); diff != "" {
+		t.Errorf("stored (-want +got)\n%s", diff)
+	}
+}
+
+// TestMaxBatch: no Write has more events, also not of what a machine that died had
+// in hand.
+func TestMaxBatch(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, startServer(t).url())
+	s := open(t, conn, quick)
+	write(t, s, events("p", 0, 100)...)
+	c, err := js(t, conn).Consumer(t.Context(), "flagstaff", "writer-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch, err := c.Fetch(90)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range batch.Messages() {
+	}
+	st := newStore()
+	var most atomic.Int64
+	st.before = func(_ context.Context, list []capture.Event) error {
+		most.Store(max(most.Load(), int64(len(list))))
+		return nil
+	}
+	consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: 7})
+	st.await(t, 100)
+	waiting(t, s, 0)
+	if n := most.Load(); n > 7 {
+		t.Errorf("a Write has %d events, want at most 7", n)
+	}
+	if diff := cmp.Diff(names(events("p", 0, 100)), names(st.stored())); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
 }

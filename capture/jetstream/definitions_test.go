@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
@@ -118,6 +119,22 @@ func TestDefinitionsConfig(t *testing.T) {
 		if _, err := jetstream.OpenDefinitions(t.Context(), tt.c); err == nil || !strings.Contains(err.Error(), "DefinitionsConfig."+tt.want) {
 			t.Errorf("OpenDefinitions = %v, want an error about %s", err, tt.want)
 		}
+	}
+}
+
+// TestLargeDefinitions: what NATS does not take is an error that says what to do.
+func TestLargeDefinitions(t *testing.T) {
+	t.Parallel()
+	srv := &server{t: t, folder: t.TempDir(), port: -1, limit: 2000}
+	srv.start()
+	t.Cleanup(srv.stop)
+	d := definitions(t, srv.url())
+	var list []string
+	for i := range 1000 {
+		list = append(list, fmt.Sprintf(`{"id":%d,"key":%q,"active":true,"filters":{"groups":[]}}`, i+1, uuid.NewString()))
+	}
+	if _, err := d.Put(t.Context(), []byte(`{"flags":[`+strings.Join(list, ",")+`]}`)); err == nil || !strings.Contains(err.Error(), "raise max_payload") {
+		t.Errorf("Put = %v, want an error about max_payload", err)
 	}
 }
 

@@ -102,6 +102,7 @@ func connect(t testing.TB, url string) *nats.Conn {
 // quick makes others take over soon.
 func quick(c *jetstream.Config) { c.AckWait, c.Lease = time.Second, time.Second }
 
+// open returns a stream.
 func open(t testing.TB, conn *nats.Conn, change ...func(*jetstream.Config)) *jetstream.Stream {
 	t.Helper()
 	c := jetstream.Config{Conn: conn}
@@ -232,7 +233,7 @@ func (s *store) await(t testing.TB, n int) {
 func names(list []capture.Event) []string {
 	var names []string
 	for _, e := range list {
-		names = append(names, fmt.Sprint(e.DistinctID, " ", (e.Time.Nanosecond())/1000))
+		names = append(names, fmt.Sprint(e.DistinctID, " ", e.Time.Nanosecond()/1000))
 	}
 	return names
 }

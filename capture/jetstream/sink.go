@@ -15,6 +15,10 @@ import (
 // behind it. The client repeats all of them.
 var once = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
 
+// headroom is what the headers of a message take at most, also if it is set
+// aside.
+const headroom = 1 << 10
+
 // Write implements [capture.Sink]. It returns nil when the stream has
 // acknowledged all events. An event that is larger than NATS or the stream takes
 // is a [*capture.EventError]; any other failure, a full stream included, is a
@@ -54,21 +58,22 @@ func (s *Stream) Write(ctx context.Context, events []capture.Event) error {
 // nothing is known of any. buffer is memory, which it returns for the next time.
 func (s *Stream) publish(ctx context.Context, events []capture.Event, first int, buffer []byte) (_ []byte, faults []error, err error) {
 	futures := make([]jetstream.PubAckFuture, len(events))
+	most := int(s.c.Conn.MaxPayload()) - headroom
 	var room [24]byte
 	for i := range events {
 		e := &events[i]
 		buffer = appendEvent(buffer[:0], e)
+		if len(buffer) > most {
+			faults = append(faults, &capture.EventError{Index: first + i, Err: fmt.Errorf("jetstream: event has %d bytes, want at most %d, which is what NATS takes at once", len(buffer), most)})
+			continue
+		}
 		m := &nats.Msg{Subject: s.subject(e), Data: buffer, Header: nats.Header{
 			jetstream.MsgIDHeader:          {string(appendMessageID(room[:0], e))},
 			jetstream.ExpectedStreamHeader: {s.c.Name},
 		}}
 		// What is published was copied when this returns, and is never sent
 		// again, so the buffer can be used for the next.
-		futures[i], err = s.js.PublishMsgAsync(m, once...)
-		switch {
-		case errors.Is(err, nats.ErrMaxPayload):
-			faults = append(faults, &capture.EventError{Index: first + i, Err: fmt.Errorf("jetstream: event has %d bytes, more than NATS takes at once: %d with its headers", len(buffer), s.c.Conn.MaxPayload())})
-		case err != nil:
+		if futures[i], err = s.js.PublishMsgAsync(m, once...); err != nil {
 			return buffer, nil, unavailable(err)
 		}
 	}

@@ -216,9 +216,23 @@ func TestTooLarge(t *testing.T) {
 		}
 	}
 	list := events("p", 0, 1500)
-	list[3], list[1400] = large(3, 100_000), large(1400, 200_000)
+	list[3], list[700], list[1400] = large(3, 100_000), large(700, 98_800), large(1400, 200_000)
 	check(s.Write(t.Context(), list), 3, 1400)
 	waiting(t, s, 1498)
+
+	// What is almost too large can be set aside.
+	_, stop := consume(t, s, jetstream.ConsumerConfig{Attempts: 1, Sink: sinkFunc(func(_ context.Context, list []capture.Event) error {
+		var errs []error
+		for i := range list {
+			errs = append(errs, &capture.EventError{Index: i, Err: errors.New(strings.Repeat("long reason ", 100))})
+		}
+		return errors.Join(errs...)
+	})})
+	waiting(t, s, 0)
+	stop()
+	if got := len(aside(t, s)); got != 1498 {
+		t.Errorf("%d events are set aside, want 1498", got)
+	}
 
 	c := info(t, conn, "flagstaff").Config
 	c.MaxMsgSize = 1000
@@ -226,7 +240,7 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(s.Write(t.Context(), []capture.Event{event("q", 1), large(2, 2000), event("q", 3)}), 1)
-	waiting(t, s, 1500)
+	waiting(t, s, 2)
 }
 
 // TestFull: a full stream refuses events, keeps what it has, and takes more once
