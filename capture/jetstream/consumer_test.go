@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
@@ -77,22 +78,30 @@ func TestUnavailableSink(t *testing.T) {
 	}
 }
 
-// TestSlowSink: a Write that takes longer than events may stay with a Consumer
-// that gives no sign of life does not let them come again.
+// TestSlowSink: while a Write takes longer than events may stay with a Consumer
+// that gives no sign of life, nobody else gets them.
 func TestSlowSink(t *testing.T) {
 	t.Parallel()
-	s := open(t, connect(t, startServer(t).url()), quick)
+	url := startServer(t).url()
+	s := open(t, connect(t, url), quick) // AckWait is 1 s
+	other, err := js(t, connect(t, url)).Consumer(t.Context(), "flagstaff", "writer-0")
+	if err != nil {
+		t.Fatal(err)
+	}
 	st := newStore()
 	st.before = func(ctx context.Context, _ []capture.Event) error {
-		select {
-		case <-time.After(2500 * time.Millisecond): // slowness is the subject
-		case <-ctx.Done():
+		batch, err := other.Fetch(1, natsjs.FetchMaxWait(2*time.Second))
+		if err != nil {
+			return err
+		}
+		for m := range batch.Messages() {
+			t.Errorf("somebody else gets %s", m.Subject())
 		}
 		return ctx.Err()
 	}
-	c, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st})
-	write(t, s, events("p", 0, 10)...)
-	st.await(t, 10)
+	c, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: 10})
+	write(t, s, event("p", 0))
+	st.await(t, 1)
 	waiting(t, s, 0)
 	stop()
 	if got := c.Stats(); got.Redelivered != 0 || st.again != 0 {

@@ -6,11 +6,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
@@ -42,10 +45,11 @@ func isURL(s string) bool { return strings.Contains(s, "://") }
 // A process is a nats-server in a process of its own.
 type process struct {
 	t    *testing.T
-	path string
-	args []string
-	url  string
-	cmd  *exec.Cmd
+	path   string
+	folder string
+	args   []string
+	url    string
+	cmd    *exec.Cmd
 }
 
 func startProcess(t *testing.T, path string) *process {
@@ -58,10 +62,8 @@ func startProcess(t *testing.T, path string) *process {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{
-		t: t, path: path, url: "nats://127.0.0.1:" + strconv.Itoa(port),
-		args: []string{"-a", "127.0.0.1", "-p", strconv.Itoa(port), "-js", "-sd", t.TempDir()},
-	}
+	p := &process{t: t, path: path, folder: t.TempDir(), url: "nats://127.0.0.1:" + strconv.Itoa(port)}
+	p.args = []string{"-a", "127.0.0.1", "-p", strconv.Itoa(port), "-js", "-sd", p.folder}
 	p.start()
 	t.Cleanup(p.kill)
 	return p
@@ -87,6 +89,15 @@ func (p *process) start() {
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may be dead
 	_ = p.cmd.Wait()         // with the error that it was killed
+}
+
+// stop ends the process in an orderly way.
+func (p *process) stop() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	_ = p.cmd.Wait() // with the signal
 }
 
 // TestProcess uses everything with a server that is not part of the test.
@@ -183,4 +194,45 @@ func TestKilledProcess(t *testing.T) {
 		p.kill()
 		p.start()
 	})
+}
+
+// TestForgottenDeletes: after a crash the stream may have messages again that were
+// acknowledged and deleted. They do not stay, and are counted once.
+func TestForgottenDeletes(t *testing.T) {
+	t.Parallel()
+	path := natsServer(t)
+	if isURL(path) {
+		t.Skip("FLAGSTAFF_TEST_NATS is a URL, and what it names cannot be stopped")
+	}
+	p := startProcess(t, path)
+	s := open(t, connect(t, p.url), quick)
+	write(t, s, events("p", 0, 100)...)
+	p.stop()
+	messages := filepath.Join(p.folder, "jetstream", "$G", "streams", "flagstaff", "msgs")
+	kept := filepath.Join(t.TempDir(), "msgs")
+	if err := os.CopyFS(kept, os.DirFS(messages)); err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	st := newStore()
+	_, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: 30})
+	st.await(t, 100)
+	waiting(t, s, 0)
+	stop()
+	p.stop()
+	if err := os.RemoveAll(messages); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(messages, os.DirFS(kept)); err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	conn := connect(t, p.url)
+	s = open(t, conn)
+	t.Logf("%d messages are in the stream again", info(t, conn, "flagstaff").State.Msgs)
+	consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: 30})
+	eventually(t, "that the stream is empty", func() bool { return info(t, conn, "flagstaff").State.Msgs == 0 })
+	if diff := cmp.Diff(names(events("p", 0, 100)), names(st.stored())); diff != "" {
+		t.Errorf("stored (-want +got)\n%s", diff)
+	}
 }
