@@ -91,7 +91,8 @@ func (s *server) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.port
 // connect returns a connection that ends with the test.
 func connect(t testing.TB, url string) *nats.Conn {
 	t.Helper()
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0))
+	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // the default prints
 	if err != nil {
 		t.Fatal(err)
 	}

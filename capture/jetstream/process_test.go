@@ -44,7 +44,7 @@ func isURL(s string) bool { return strings.Contains(s, "://") }
 
 // A process is a nats-server in a process of its own.
 type process struct {
-	t    *testing.T
+	t      *testing.T
 	path   string
 	folder string
 	args   []string
