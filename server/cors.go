@@ -11,6 +11,7 @@ var (
 	corsTrue    = []string{"true"}
 	corsMethods = []string{"GET, POST, OPTIONS"}
 	corsMaxAge  = []string{"86400"}
+	corsExposed = []string{"Retry-After"} // browser SDKs wait as long as it says, if they may read it
 
 	varyOrigin    = []string{"Origin"}
 	varyPreflight = []string{"Origin, Access-Control-Request-Headers"}
@@ -22,6 +23,7 @@ func setCORS(h, request http.Header) {
 	if origin := request["Origin"]; len(origin) > 0 {
 		h["Access-Control-Allow-Origin"] = origin[:1:1]
 		h["Access-Control-Allow-Credentials"] = corsTrue
+		h["Access-Control-Expose-Headers"] = corsExposed
 	} else {
 		h["Access-Control-Allow-Origin"] = corsAny
 	}

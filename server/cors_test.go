@@ -26,13 +26,13 @@ func TestCORS(t *testing.T) {
 		{target: "//flags"},
 	} {
 		resp := c.do(s)
-		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "*" || resp.Header.Get("Access-Control-Allow-Credentials") != "" {
+		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "*" || resp.Header.Get("Access-Control-Allow-Credentials") != "" || resp.Header.Get("Access-Control-Expose-Headers") != "" {
 			t.Errorf("%+v without origin: %v", c, resp.Header)
 		}
 		c.header = map[string]string{"Origin": origin}
 		resp = c.do(s)
 		h := resp.Header
-		if h.Get("Access-Control-Allow-Origin") != origin || h.Get("Access-Control-Allow-Credentials") != "true" {
+		if h.Get("Access-Control-Allow-Origin") != origin || h.Get("Access-Control-Allow-Credentials") != "true" || h.Get("Access-Control-Expose-Headers") != "Retry-After" {
 			t.Errorf("%+v: %v", c, h)
 		}
 		want := "Origin"

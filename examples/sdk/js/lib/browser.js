@@ -1,0 +1,65 @@
+import fs from 'node:fs/promises'
+import http from 'node:http'
+import { chromium } from 'playwright-core'
+
+// What Chromium would ask the network for by itself only makes noise.
+const flags = [
+	'--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+]
+
+const modules = new URL('../node_modules/', import.meta.url)
+
+// Browser is headless Chromium and a web site with the SDK on it. The site has an
+// origin of its own, so that all that the SDK asks of the server is cross-origin.
+export class Browser {
+	static async start() {
+		const browser = new Browser()
+		browser.site = http.createServer((request, response) => serve(request, response))
+		await new Promise((listening) => browser.site.listen(0, 'localhost', listening))
+		browser.origin = `http://localhost:${browser.site.address().port}`
+		browser.chromium = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: flags })
+		return browser
+	}
+
+	// open shows the site with an SDK to a new visitor, but does not start the SDK.
+	async open(sdk = 'posthog-js/dist/module.js') {
+		const context = await this.chromium.newContext()
+		const page = await context.newPage()
+		page.setDefaultTimeout(15_000)
+		const visit = { page, context, problems: [] }
+		page.on('pageerror', (error) => visit.problems.push({ what: `exception ${error.message}` }))
+		page.on('console', (message) => {
+			if (message.type() === 'error') visit.problems.push({ what: message.text(), url: message.location().url })
+		})
+		await page.goto(`${this.origin}/?sdk=${sdk}`)
+		await page.waitForFunction(() => window.posthog)
+		return visit
+	}
+
+	async close() {
+		await this.chromium.close()
+		this.site.closeAllConnections()
+		this.site.close()
+	}
+}
+
+// quiet are the problems of a visit without those that are harmless: scripts that
+// the server does not have (wire.md §0.14).
+export const quiet = (visit) => visit.problems.filter(({ url }) => !/\/static\//.test(url ?? ''))
+
+async function serve(request, response) {
+	const url = new URL(request.url, 'http://site')
+	if (url.pathname.startsWith('/sdk/')) {
+		try {
+			const script = await fs.readFile(new URL(url.pathname.slice('/sdk/'.length), modules))
+			response.writeHead(200, { 'content-type': 'text/javascript' }).end(script)
+		} catch {
+			response.writeHead(404).end()
+		}
+		return
+	}
+	const sdk = url.searchParams.get('sdk')
+	const script = sdk && `<script type="module">import posthog from '/sdk/${sdk}'; window.posthog = posthog</script>`
+	response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>demo</title><link rel="icon" href="data:,">
+		<button id="buy">Buy now</button>${script ?? ''}`)
+}
