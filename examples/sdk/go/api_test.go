@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -154,9 +155,7 @@ func newFixture(t testing.TB, a api) *fixture {
 func (f *fixture) flag(name string, filters, more object) {
 	f.t.Helper()
 	body := object{"key": f.key(name), "name": "Flag " + name + " of a driver", "filters": filters}
-	for member, value := range more {
-		body[member] = value
-	}
+	maps.Copy(body, more)
 	var made struct{ ID int64 }
 	f.ask(f.t, "POST", "/feature_flags/", body, &made)
 	f.ids[name] = made.ID

@@ -3,17 +3,19 @@ module github.com/flagstaff-go/flagstaff/examples/sdk/go
 go 1.26.0
 
 require (
+	github.com/flagstaff-go/flagstaff v0.0.0-00010101000000-000000000000
 	github.com/google/go-cmp v0.7.0
 	github.com/posthog/posthog-go v1.23.1
 )
 
 require (
 	github.com/andybalholm/brotli v1.1.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/goccy/go-json v0.10.6 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/klauspost/compress v1.17.11 // indirect
-	golang.org/x/sys v0.21.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 )
 
 replace github.com/flagstaff-go/flagstaff => ../../..

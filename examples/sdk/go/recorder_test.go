@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -95,9 +96,7 @@ func (r *recorder) pass(transport *http.Transport, server string, w http.Respons
 	r.mu.Lock()
 	r.exchanges = append(r.exchanges, e)
 	r.mu.Unlock()
-	for name, values := range response.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), response.Header)
 	w.WriteHeader(response.StatusCode)
 	_, err = w.Write(text)
 	return err

@@ -13,11 +13,14 @@ import (
 	"github.com/posthog/posthog-go"
 )
 
-const userAgent = "posthog-go/" + posthog.Version
+// userAgent is how the User-Agent begins. The version after it is that of the
+// module in the binary, which a test binary does not tell.
+const userAgent = "posthog-go/"
 
 // TestSDK drives the SDK in both of its ways to send events. What it checks is the
 // table "SDK drivers" of wire.md §9.
 func TestSDK(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		mode posthog.CaptureMode
@@ -57,7 +60,7 @@ type driver struct {
 	path string
 }
 
-// t is that of the checks; fixture and recorder have the same.
+// testing is what the checks, the fixture and the recorder have in common.
 func (d *driver) testing() *testing.T { return d.checks.t }
 
 // A record is a Logger that keeps warnings and errors.
@@ -120,7 +123,7 @@ func (d *driver) send(c posthog.Client, messages ...posthog.Message) {
 }
 
 func (d *driver) flag(name, who string) posthog.FeatureFlagPayload {
-	return posthog.FeatureFlagPayload{Key: d.key(name), DistinctId: d.id(who), SendFeatureFlagEvents: posthog.Ptr(false)}
+	return posthog.FeatureFlagPayload{Key: d.key(name), DistinctId: d.id(who), SendFeatureFlagEvents: new(false)}
 }
 
 // value is that of a flag for somebody; an error instead, if there is one.
@@ -157,7 +160,7 @@ func (d *driver) events() {
 	}
 	e := sent[0]
 	d.equal("C02", "events go to "+d.path, e.path, d.path)
-	d.equal("C03", "the SDK names itself in the User-Agent", e.header.Get("User-Agent"), userAgent)
+	d.ok("C03", "the SDK names itself in the User-Agent", strings.HasPrefix(e.header.Get("User-Agent"), userAgent), e.header)
 	d.equal("C04", "the body is compressed and says so", []any{e.gzip, e.header.Get("Content-Encoding")}, []any{true, "gzip"})
 	d.equal("C05", "the answer is 200 and JSON", []any{e.status, e.answerHeader.Get("Content-Type")}, []any{200, "application/json"})
 	var names []string
@@ -179,7 +182,7 @@ func (d *driver) events() {
 
 func (d *driver) analyticsEnvelope(e exchange) {
 	d.equal("V01", "the project key is a bearer token", e.header.Get("Authorization"), "Bearer "+d.projectKey)
-	d.equal("V02", "the SDK tells what it is, and the attempt", []string{e.header.Get("PostHog-Sdk-Info"), e.header.Get("PostHog-Attempt")}, []string{userAgent, "1"})
+	d.ok("V02", "the SDK tells what it is, and the attempt", strings.HasPrefix(e.header.Get("PostHog-Sdk-Info"), userAgent) && e.header.Get("PostHog-Attempt") == "1", e.header)
 	_, err := time.Parse(time.RFC3339Nano, e.header.Get("PostHog-Request-Timestamp"))
 	d.ok("V03", "the request has a time", err == nil, err)
 	id := e.header.Get("PostHog-Request-Id")
@@ -213,7 +216,7 @@ func (d *driver) flags() {
 	d.equal("F01", "a multivariate flag has its variant and payload", []any{result.Enabled, *result.Variant, *result.RawPayload}, []any{true, "test", `{"n":1}`})
 	e := d.until("flags request", mark, at("/flags/"))
 	d.equal("F02", "the request is POST /flags/?v=2", []string{e.method, e.path, e.query.Get("v")}, []string{"POST", "/flags/", "2"})
-	d.equal("F03", "the SDK names itself in the User-Agent", e.header.Get("User-Agent"), userAgent)
+	d.ok("F03", "the SDK names itself in the User-Agent", strings.HasPrefix(e.header.Get("User-Agent"), userAgent), e.header)
 	d.equal("F04", "the answer is 200 and JSON", []any{e.status, e.answerHeader.Get("Content-Type")}, []any{200, "application/json"})
 	evaluated, _ := e.answer["evaluatedAt"].(float64)
 	d.ok("F05", "the answer has its time", time.Since(time.UnixMilli(int64(evaluated))).Abs() < time.Minute, evaluated)
