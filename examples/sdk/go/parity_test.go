@@ -140,16 +140,8 @@ func evaluators(t *testing.T, d *document) (ours, theirs func(*subject) map[stri
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, stop, err := start("-demo", "-flags", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	sdk, err := posthog.NewWithConfig("phc_demo", posthog.Config{Endpoint: url, SecretKey: "phs_demo", Logger: new(record), Interval: time.Hour})
+	server := start(t, "-demo", "-flags", file)
+	sdk, err := posthog.NewWithConfig(server.projectKey, posthog.Config{Endpoint: server.url, SecretKey: server.secretKey, Logger: new(record), Interval: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ const userAgent = "posthog-go/"
 // table "SDK drivers" of wire.md §9.
 func TestSDK(t *testing.T) {
 	t.Parallel()
+	server := target(t)
 	for _, tt := range []struct {
 		name string
 		mode posthog.CaptureMode
@@ -31,7 +32,7 @@ func TestSDK(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &driver{
-				checks: checks{t, tt.name}, fixture: newFixture(t, target), recorder: newRecorder(t, target.url),
+				checks: checks{t, tt.name}, fixture: newFixture(t, server), recorder: newRecorder(t, server.url),
 				log: new(record), mode: tt.mode, path: tt.path,
 			}
 			d.events()

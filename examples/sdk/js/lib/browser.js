@@ -17,7 +17,7 @@ export class Browser {
 		browser.site = http.createServer((request, response) => serve(request, response))
 		await new Promise((listening) => browser.site.listen(0, 'localhost', listening))
 		browser.origin = `http://localhost:${browser.site.address().port}`
-		browser.chromium = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: flags })
+		browser.chromium = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags })
 		return browser
 	}
 
