@@ -21,6 +21,12 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 	const { key, id } = { key: fixture.key.bind(fixture), id: fixture.id.bind(fixture) }
 	const browser = await Browser.start()
 
+	// scene is a step after which nobody is on the page any more, even if it failed.
+	async function scene(row, text, play) {
+		await checks.step(row, text, play)
+		await browser.leave()
+	}
+
 	// visit opens the page, starts the SDK, and waits for flags unless none are
 	// loaded.
 	async function visit(options = {}, { projectKey = api.projectKey, before, flags = true } = {}) {
@@ -46,7 +52,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 
 	const value = (visited, name) => visited.run((k) => window.posthog.getFeatureFlag(k, { send_event: false }), key(name))
 
-	await checks.step('A00', 'a visit', async () => {
+	await scene('A00', 'a visit', async () => {
 		const seen = await visit({ person_profiles: 'identified_only' })
 		const { mark, loaded } = seen
 		await start(seen)
@@ -204,7 +210,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		checks.ok('C21', 'which is answered', [200, 204].includes(exchange.status), exchange.status)
 	}
 
-	await checks.step('A30', 'configuration as JSON', async () => {
+	await scene('A30', 'configuration as JSON', async () => {
 		const before = (page) => page.route('**/config.js', (route) => route.fulfill({ status: 404, body: '' }))
 		const seen = await visit({}, { before })
 		const config = await recorder.until('config', seen.mark, isConfig)
@@ -214,7 +220,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		await calm('A33', seen)
 	})
 
-	await checks.step('X10', 'without compression', async () => {
+	await scene('X10', 'without compression', async () => {
 		const seen = await visit({ disable_compression: true })
 		checks.equal('X11', 'flags are asked for in JSON', [seen.loaded.headers['content-type'], seen.loaded.forms, seen.loaded.status], ['application/json', [], 200])
 		const preflight = await recorder.until('preflight', seen.mark, (e) => isPreflight(e) && e.path === '/flags/')
@@ -226,7 +232,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		await calm('X16', seen)
 	})
 
-	await checks.step('X20', 'XMLHttpRequest with headers', async () => {
+	await scene('X20', 'XMLHttpRequest with headers', async () => {
 		const seen = await visit({ api_transport: 'XHR', request_headers: { 'x-custom': 'yes' } })
 		checks.equal('X21', 'the header arrives', [seen.loaded.headers['x-custom'], seen.loaded.status], ['yes', 200])
 		const preflight = await recorder.until('preflight', seen.mark, (e) => isPreflight(e) && e.path === '/flags/')
@@ -236,7 +242,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		await calm('X24', seen)
 	})
 
-	await checks.step('F30', 'contexts and keys', async () => {
+	await scene('F30', 'contexts and keys', async () => {
 		const other = await visit({ evaluation_contexts: ['other'] })
 		checks.equal('F31', 'another context keeps a flag out', [other.loaded.body.evaluation_contexts, await value(other, 'tagged'), await value(other, 'bool')], [['other'], undefined, true])
 		await calm('F32', other)
@@ -248,7 +254,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		await calm('F36', chosen)
 	})
 
-	await checks.step('A40', 'session recording', async () => {
+	await scene('A40', 'session recording', async () => {
 		const seen = await visit()
 		await seen.run(() => window.posthog.startSessionRecording())
 		await seen.run(() => window.posthog.capture('after recording'))
@@ -257,7 +263,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		await calm('A42', seen)
 	})
 
-	await checks.step('F40', 'bootstrap', async () => {
+	await scene('F40', 'bootstrap', async () => {
 		const seen = await visit({
 			bootstrap: { distinctID: id('w2'), isIdentifiedID: true, featureFlags: { [key('variant')]: 'control' }, featureFlagPayloads: { [key('variant')]: { n: 0 } } },
 			advanced_disable_feature_flags: true,
@@ -269,7 +275,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		await calm('F44', seen)
 	})
 
-	await checks.step('E00', 'a wrong key', async () => {
+	await scene('E00', 'a wrong key', async () => {
 		const seen = await visit({}, { projectKey: 'phc_nobody_has_this', flags: false })
 		const asked = await recorder.until('flags request', seen.mark, isFlags)
 		checks.equal('E01', 'flags are refused, readably for the page', [asked.status, allowed(asked)], [401, true])
@@ -279,7 +285,6 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		await recorder.untilEvent('later', seen.mark)
 		checks.equal('E03', 'and not sent again', recorder.events(seen.mark).filter((event) => event.event === '$pageview').length, 1)
 		checks.equal('E04', 'the page goes on', [await value(seen, 'bool'), seen.problems.filter(({ what }) => what.startsWith('exception'))], [undefined, []])
-		await seen.context.close()
 	})
 
 	await browser.close()

@@ -36,6 +36,11 @@ export class Browser {
 		return visit
 	}
 
+	// leave ends all visits.
+	async leave() {
+		for (const context of this.chromium.contexts()) await context.close()
+	}
+
 	async close() {
 		await this.chromium.close()
 		this.site.closeAllConnections()
