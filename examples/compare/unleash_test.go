@@ -18,7 +18,8 @@ type unleashEngine struct {
 
 // unleashClient starts from a bootstrap, which its server says has not changed.
 // It evaluates flags one at a time; its events are counts for each flag, not for
-// each person. Regular expressions are unknown to it.
+// each person. Regular expressions are unknown to it. Each client has a folder of
+// its own, or it would start from what another left there.
 func unleashClient(tb testing.TB, all []flag, events bool) func() engine {
 	document := encode(tb, unleashFeatures(all))
 	keys := keysOf(all)
