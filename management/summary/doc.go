@@ -10,8 +10,8 @@
 //
 // [Summarizer] is what the management API asks. [Extractive], which is built in,
 // counts and quotes. It asks nobody, and says the same about the same answers, to
-// the byte. Others may hand answers to a language model; what they have to mind is
-// said there.
+// the byte. Others may hand answers to a service that writes; what they have to mind
+// is said there.
 //
 // # What Extractive says
 //

@@ -12,10 +12,10 @@ import (
 // A Summarizer puts answers into words (management.md §11.5 and §11.6). It must be
 // safe for concurrent use, and must not change what it is given.
 //
-// Answers are what strangers have typed. An implementation that hands them to a
-// language model treats them as data: they may contain instructions, which must
-// not be followed (prompt injection), nor have any consequence but the text that is
-// returned. It returns nothing of them that Markdown or HTML could take for markup.
+// Answers are what strangers have typed. An implementation that hands them to
+// something that writes treats them as data: they may contain instructions, which
+// must not be followed, nor have any consequence but the text that is returned. It
+// returns nothing of them that Markdown or HTML could take for markup.
 //
 // Callers leave out what identifies people: an Input has no names, addresses or
 // IDs of those who have answered, apart from what they wrote themselves. They also
