@@ -157,6 +157,7 @@ type writer struct {
 	mu       sync.Mutex // held by a transaction
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
+	closed   bool
 }
 
 // atomic runs f in a transaction. Once it has begun it is not interrupted: its
@@ -166,6 +167,9 @@ func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err err
 	defer w.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if w.closed { // or the pool, which closes later, would give out a connection
+		return sql.ErrConnDone
 	}
 	ctx = context.WithoutCancel(ctx)
 	if w.conn == nil {
@@ -240,5 +244,6 @@ func (w *writer) reset() error {
 func (w *writer) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.closed = true
 	return w.reset()
 }
