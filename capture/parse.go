@@ -449,7 +449,7 @@ func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 		return event, false, err
 	}
 	if s := text(e.uuid); len(s) > 0 {
-		if event.UUID, err = parseUUID(s); err != nil {
+		if event.UUID, err = parseUUIDBytes(s); err != nil {
 			return event, false, unparsable("field \"uuid\" must be a UUID or empty, not %s", clip(e.uuid))
 		}
 	} else {
@@ -641,9 +641,9 @@ func identifier(s string, most int) string {
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // ParseUUID reads a UUID in the form of RFC 4122, 36 characters.
-func ParseUUID(s string) (uuid.UUID, error) { return parseUUID([]byte(s)) }
+func ParseUUID(s string) (uuid.UUID, error) { return parseUUIDBytes([]byte(s)) }
 
-func parseUUID(s []byte) (uuid.UUID, error) {
+func parseUUIDBytes(s []byte) (uuid.UUID, error) {
 	if len(s) != len("00000000-0000-0000-0000-000000000000") {
 		return uuid.UUID{}, ErrMalformed
 	}

@@ -26,33 +26,33 @@ func (r *Result) Basis() Basis { return r.basis }
 
 // Multivariate reports whether the flag has variants, so that its value is the
 // key of one when it is enabled.
-func (r *Result) Multivariate() bool { return r.form&multivariate != 0 }
+func (r *Result) Multivariate() bool { return r.form&formMultivariate != 0 }
 
 // RemoteConfiguration reports whether the flag is one whose payload is what
 // matters.
-func (r *Result) RemoteConfiguration() bool { return r.form&remoteConfiguration != 0 }
+func (r *Result) RemoteConfiguration() bool { return r.form&formRemoteConfiguration != 0 }
 
 // A form is what kind of values a definition asks for.
 type form uint8
 
 const (
-	multivariate form = 1 << iota
-	remoteConfiguration
+	formMultivariate form = 1 << iota
+	formRemoteConfiguration
 )
 
 func formOf(f *Flag) form {
 	var out form
 	if f.Filters.Multivariate != nil && len(f.Filters.Multivariate.Variants) > 0 {
-		out |= multivariate
+		out |= formMultivariate
 	}
 	if f.IsRemoteConfiguration {
-		out |= remoteConfiguration
+		out |= formRemoteConfiguration
 	}
 	return out
 }
 
 // basis returns what a reason of a flag says about its value.
-func (s *Snapshot) basis(f *flag, reason int32) Basis {
+func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
 	switch {
 	case reason == reasonSuper:
 		return BasisTargeting

@@ -69,13 +69,13 @@ func TestBasis(t *testing.T) {
 	}
 }
 
-// TestFlagsInput: inactive flags and those on a cycle are among the results, hidden
+// TestInputFlags: inactive flags and those on a cycle are among the results, hidden
 // ones are not.
-func TestFlagsInput(t *testing.T) {
+func TestInputFlags(t *testing.T) {
 	s := compileText(t, bases)
 	var in flags.Input
 	list := func() (keys []string) {
-		for r := range s.FlagsInput(&in) {
+		for r := range in.Flags() {
 			keys = append(keys, r.Key)
 		}
 		return keys
@@ -86,12 +86,12 @@ func TestFlagsInput(t *testing.T) {
 		t.Errorf("for clients (-want +got)\n%s", diff)
 	}
 	for _, key := range []string{"hidden-off", "encrypted"} {
-		if _, err := s.FlagInput(key, &in); !errors.Is(err, flags.ErrFiltered) {
-			t.Errorf("FlagInput(%s) = %v, want ErrFiltered", key, err)
+		if _, err := in.Flag(key); !errors.Is(err, flags.ErrFiltered) {
+			t.Errorf("Flag(%s) = %v, want ErrFiltered", key, err)
 		}
 	}
-	if _, err := s.FlagInput("other", &in); !errors.Is(err, flags.ErrUnknownFlag) {
-		t.Errorf("FlagInput(other) = %v, want ErrUnknownFlag", err)
+	if _, err := in.Flag("other"); !errors.Is(err, flags.ErrUnknownFlag) {
+		t.Errorf("Flag(other) = %v, want ErrUnknownFlag", err)
 	}
 	in.Reset(s, "user-1", runtime.Filter{Kind: runtime.Server}, time.Time{})
 	in.SetKeys([]string{"share", "hidden-off"})
@@ -100,12 +100,12 @@ func TestFlagsInput(t *testing.T) {
 	}
 	if !raceEnabled {
 		n := testing.AllocsPerRun(100, func() {
-			for r := range s.FlagsInput(&in) {
+			for r := range in.Flags() {
 				_ = r.Basis()
 			}
 		})
 		if n != 0 {
-			t.Errorf("FlagsInput allocates %v times, want 0", n)
+			t.Errorf("Flags allocates %v times, want 0", n)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func BenchmarkE5(b *testing.B) {
 				if err := in.PersonJSON(person); err != nil {
 					b.Fatal(err)
 				}
-				dst, _ = s.AppendFlags(dst[:0], in)
+				dst, _ = in.AppendFlags(dst[:0])
 			}
 			run()
 			name := fmt.Sprintf("flags=%d/hash=%s/", n, hash)

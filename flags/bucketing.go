@@ -11,8 +11,8 @@ import (
 type hashKind uint8
 
 const (
-	hashSHA1 hashKind = iota
-	hashXX64
+	kindSHA1 hashKind = iota
+	kindXX64
 )
 
 // HashSHA1 and HashXX64 are the names of the bucketing hashes in definitions.
@@ -33,7 +33,7 @@ const (
 // 2^60 (evaluation.md §2.1). 1 is possible, since the top values round up.
 func (k hashKind) bucket(text []byte) float64 {
 	var top uint64
-	if k == hashXX64 {
+	if k == kindXX64 {
 		top = xxhash.Sum64(text)
 	} else {
 		sum := sha1.Sum(text)
@@ -51,5 +51,5 @@ func Bucket(flagKey, subject string) float64 {
 	if subject == "" {
 		return 0
 	}
-	return hashSHA1.bucket([]byte(flagKey + "." + subject))
+	return kindSHA1.bucket([]byte(flagKey + "." + subject))
 }

@@ -11,7 +11,7 @@ func (s *Snapshot) Changed(old *Snapshot) []string {
 	changed := make([]bool, len(s.flags))
 	for i := range s.flags { // after what they depend on
 		f := &s.flags[i]
-		changed[i] = old == nil || s.common != old.common || !s.same(f, old) ||
+		changed[i] = old == nil || s.common != old.common || !s.sameFlag(f, old) ||
 			slices.ContainsFunc(f.direct, func(d int32) bool { return changed[d] })
 	}
 	var keys []string
@@ -32,9 +32,9 @@ func (s *Snapshot) Changed(old *Snapshot) []string {
 	return keys
 }
 
-// same reports whether an older Snapshot has the same flag with the same direct
+// sameFlag reports whether an older Snapshot has the same flag with the same direct
 // dependencies.
-func (s *Snapshot) same(f *flag, old *Snapshot) bool {
+func (s *Snapshot) sameFlag(f *compiledFlag, old *Snapshot) bool {
 	i, ok := old.index[f.key]
 	if !ok {
 		return false

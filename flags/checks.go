@@ -152,11 +152,11 @@ func (in *Input) verdict(id uint32) verdict {
 	if m := in.memo[id]; m>>2 == in.run {
 		return verdict(m & 3)
 	}
-	return in.decide(id)
+	return in.computeVerdict(id)
 }
 
-// decide finds the result of check id and keeps it for this run.
-func (in *Input) decide(id uint32) verdict {
+// computeVerdict finds the result of check id and keeps it for this run.
+func (in *Input) computeVerdict(id uint32) verdict {
 	c := &in.snap.checks[id]
 	v := no
 	if c.op < opSet {
@@ -164,14 +164,14 @@ func (in *Input) decide(id uint32) verdict {
 		case opFail:
 			v = broken
 		case opCohort:
-			v = verdictOf(in.member(c.slot) != c.negated)
+			v = verdictOf(in.isMember(c.slot) != c.negated)
 		case opFlag:
 			v = in.dependency(c)
 		}
 	} else {
 		p := &in.slots[c.slot]
 		if p.gen != in.gen || p.kind == jsonscan.Invalid {
-			p = in.absent(c.slot)
+			p = in.absentProperty(c.slot)
 		}
 		switch {
 		case p == nil:
@@ -180,15 +180,15 @@ func (in *Input) decide(id uint32) verdict {
 			// By far the most frequent comparison.
 			v = verdictOf(p.textual == c.text != c.negated)
 		default:
-			v = in.compare(c, p)
+			v = in.compareProperty(c, p)
 		}
 	}
 	in.memo[id] = in.run<<2 | uint32(v)
 	return v
 }
 
-// compare checks a property that is set.
-func (in *Input) compare(c *check, p *property) verdict {
+// compareProperty checks a property that is set.
+func (in *Input) compareProperty(c *check, p *property) verdict {
 	var result bool
 	switch c.op {
 	case opSet:
@@ -198,11 +198,11 @@ func (in *Input) compare(c *check, p *property) verdict {
 	case opTexts:
 		result = c.more.contains(in.lower(p))
 	case opTruthy:
-		result = in.truthy(p) == c.truthy
+		result = in.isTruthy(p) == c.truthy
 	case opContains:
-		result = strings.Contains(in.ascii(p), c.text)
+		result = strings.Contains(in.lowerASCII(p), c.text)
 	case opContainsAny:
-		s := in.ascii(p)
+		s := in.lowerASCII(p)
 		for _, needle := range c.more.texts {
 			if strings.Contains(s, needle) {
 				result = true
@@ -210,9 +210,9 @@ func (in *Input) compare(c *check, p *property) verdict {
 			}
 		}
 	case opPrefix:
-		result = strings.HasPrefix(in.ascii(p), c.text)
+		result = strings.HasPrefix(in.lowerASCII(p), c.text)
 	case opSuffix:
-		result = strings.HasSuffix(in.ascii(p), c.text)
+		result = strings.HasSuffix(in.lowerASCII(p), c.text)
 	case opRegex:
 		result = c.more.matcher.MatchString(in.text(p))
 	case opGT, opGTE, opLT, opLTE:
@@ -287,21 +287,21 @@ func (o *operand) contains(s string) bool {
 	return slices.Contains(o.texts, s)
 }
 
-// truthy is the truthiness of evaluation.md §4.4, version 1.
-func (in *Input) truthy(p *property) bool {
+// isTruthy is the truthiness of evaluation.md §4.4, version 1.
+func (in *Input) isTruthy(p *property) bool {
 	switch p.kind {
 	case jsonscan.True:
 		return true
 	case jsonscan.String:
 		return in.lower(p) == "true"
 	case jsonscan.Array:
-		return truthy(p.raw, 0)
+		return isTruthy(p.raw, 0)
 	default:
 		return false
 	}
 }
 
-func truthy(v jsonscan.Value, depth int) bool {
+func isTruthy(v jsonscan.Value, depth int) bool {
 	switch v.Kind() {
 	case jsonscan.True:
 		return true
@@ -313,7 +313,7 @@ func truthy(v jsonscan.Value, depth int) bool {
 			return false
 		}
 		for a := v.Array(); a.Next(); {
-			if !truthy(a.Value(), depth+1) {
+			if !isTruthy(a.Value(), depth+1) {
 				return false
 			}
 		}
@@ -323,8 +323,8 @@ func truthy(v jsonscan.Value, depth int) bool {
 	}
 }
 
-// boolish reports whether a filter's value takes part in the truthiness rule.
-func boolish(v jsonscan.Value, depth int) bool {
+// isBoolish reports whether a filter's value takes part in the truthiness rule.
+func isBoolish(v jsonscan.Value, depth int) bool {
 	switch v.Kind() {
 	case jsonscan.True, jsonscan.False:
 		return true
@@ -336,7 +336,7 @@ func boolish(v jsonscan.Value, depth int) bool {
 			return false
 		}
 		for a := v.Array(); a.Next(); {
-			if !boolish(a.Value(), depth+1) {
+			if !isBoolish(a.Value(), depth+1) {
 				return false
 			}
 		}

@@ -70,7 +70,7 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 	if c.s.zone == nil {
 		c.s.zone = time.UTC
 	}
-	if err := guard(func() { hashSHA1.bucket(nil) }); err != nil {
+	if err := recoverPanic(func() { kindSHA1.bucket(nil) }); err != nil {
 		return nil, errors.New("flags: Compile: SHA-1 is not available in FIPS 140-only mode, and the rules of bucketing need it")
 	}
 	if err := c.compile(); err != nil {
@@ -149,7 +149,7 @@ func (c *compiler) compile() error {
 			c.problem(Error, &path{name: "bucketing_hash"}, quote(c.d.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
 		}
 	}
-	c.groups()
+	c.numberGroupTypes()
 	c.list()
 	// Most flags are boolean: two values, of about this size.
 	c.s.values = make([]value, 0, 2*len(c.s.flags))
@@ -169,22 +169,22 @@ func (c *compiler) compile() error {
 		return err
 	}
 	c.lintUnusedGroups()
-	c.tables()
-	c.sets()
+	c.buildNameTables()
+	c.buildFlagSets()
 	c.s.arena = slices.Clone(c.arena)
 	c.s.values = slices.Clone(c.s.values)
 	c.s.edges = slices.Clone(c.s.edges)
 	c.s.checks = slices.Clone(c.s.checks)
-	c.pack()
+	c.packSlices()
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return int(b.Severity) - int(a.Severity) })
 	c.s.problems = c.problems
-	c.hash()
+	c.hashContent()
 	return nil
 }
 
-// pack moves what the flags hold in small slices of their own next to each
+// packSlices moves what the flags hold in small slices of their own next to each
 // other, in the order in which evaluation walks over it.
-func (c *compiler) pack() {
+func (c *compiler) packSlices() {
 	conditions, steps, variants := 0, 0, 0
 	for i := range c.s.flags {
 		f := &c.s.flags[i]
@@ -194,28 +194,28 @@ func (c *compiler) pack() {
 			steps += len(f.conditions[j].steps)
 		}
 	}
-	allConditions := make([]condition, 0, conditions)
+	allConditions := make([]compiledCondition, 0, conditions)
 	allSteps := make([]uint32, 0, steps)
 	allVariants := make([]variantBound, 0, variants)
 	for i := range c.s.flags {
 		f := &c.s.flags[i]
 		for j := range f.conditions {
-			allSteps, f.conditions[j].steps = moved(allSteps, f.conditions[j].steps)
+			allSteps, f.conditions[j].steps = packSlice(allSteps, f.conditions[j].steps)
 		}
-		allConditions, f.conditions = moved(allConditions, f.conditions)
-		allVariants, f.variants = moved(allVariants, f.variants)
+		allConditions, f.conditions = packSlice(allConditions, f.conditions)
+		allVariants, f.variants = packSlice(allVariants, f.variants)
 	}
 }
 
-// moved appends a piece to what is packed and returns both.
-func moved[E any](packed, piece []E) (all, copied []E) {
+// packSlice appends a piece to what is packed and returns both.
+func packSlice[E any](packed, piece []E) (all, copied []E) {
 	n := len(packed)
 	all = append(packed, piece...)
 	return all, all[n:len(all):len(all)]
 }
 
-// groups numbers the group types by name.
-func (c *compiler) groups() {
+// numberGroupTypes numbers the group types by name.
+func (c *compiler) numberGroupTypes() {
 	c.groupOf = make(map[int]int32, len(c.d.GroupTypes))
 	indexes := make([]int, 0, len(c.d.GroupTypes))
 	for i := range c.d.GroupTypes {
@@ -349,7 +349,7 @@ func (c *compiler) list() {
 		}
 	}
 
-	c.s.flags = make([]flag, len(order))
+	c.s.flags = make([]compiledFlag, len(order))
 	c.s.order = make([]int32, len(order))
 	c.model = make([]*Flag, len(order))
 	c.direct = make(map[*Filter]int32, len(target))
@@ -458,9 +458,9 @@ func filterPath(i, j int) *path {
 	return &path{up: &path{up: conditionPath(i), name: "properties"}, n: j}
 }
 
-// place is filterPath in memory that the next call uses again, for code that
+// filterPlace is filterPath in memory that the next call uses again, for code that
 // rarely has anything to report.
-func (c *compiler) place(i, j int) *path {
+func (c *compiler) filterPlace(i, j int) *path {
 	c.at = [...]path{{name: "filters"}, {name: "groups"}, {n: i}, {name: "properties"}, {n: j}}
 	for k := 1; k < len(c.at); k++ {
 		c.at[k].up = &c.at[k-1]
@@ -473,11 +473,11 @@ func quote(s string) []byte { return strconv.AppendQuote(nil, s) }
 func parseHash(name string) (hashKind, bool) {
 	switch name {
 	case HashSHA1:
-		return hashSHA1, true
+		return kindSHA1, true
 	case HashXX64:
-		return hashXX64, true
+		return kindXX64, true
 	}
-	return hashSHA1, false
+	return kindSHA1, false
 }
 
 func (c *compiler) compileFlag(i int32) {
@@ -496,10 +496,10 @@ func (c *compiler) compileFlag(i int32) {
 	for _, tag := range m.EvaluationContexts {
 		f.tags = append(f.tags, strings.Clone(tag))
 	}
-	f.continuity, f.enrollment, f.holdout = -1, -1, -1
+	f.continuity, f.enrollment, f.holdoutValue = -1, -1, -1
 	f.fixed.value = valueHidden
-	f.off = c.addValue(f, value{}, nil)
-	f.values = 1
+	f.offValue = c.addValue(f, value{}, nil)
+	f.valueCount = 1
 
 	switch f.state {
 	case dormant:
@@ -508,7 +508,7 @@ func (c *compiler) compileFlag(i int32) {
 		f.fixed.value = valueOmitted
 		return
 	case missing:
-		f.fixed = outcome{f.off, reasonMissing}
+		f.fixed = decision{f.offValue, reasonMissing}
 		return
 	case faulty:
 		e := c.unusable(m)
@@ -517,43 +517,43 @@ func (c *compiler) compileFlag(i int32) {
 			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
 		}
 		c.problems = append(c.problems, Problem{Error, &DefinitionError{f.key, e.Path, e.Value, e.Err, hint}})
-		f.failed = c.addValue(f, value{failed: true}, nil)
-		f.values = 2
-		f.fixed = outcome{f.failed, reasonFailed(failFlagData)}
+		f.failedValue = c.addValue(f, value{failed: true}, nil)
+		f.valueCount = 2
+		f.fixed = decision{f.failedValue, reasonFailed(failFlagData)}
 		return
 	}
 
 	c.addValue(f, value{enabled: true}, m.Filters.Payloads["true"])
-	pins := c.variants(f, m)
+	pins := c.compileVariants(f, m)
 	if m.Filters.FeatureEnrollment {
 		f.enrollment = c.slot(ownerPerson, enrollmentPrefix+f.key)
-		f.optOut = f.off
+		f.optOutValue = f.offValue
 		if m.Filters.Payloads["true"] != nil {
-			f.optOut = c.addValue(f, value{}, m.Filters.Payloads["true"])
+			f.optOutValue = c.addValue(f, value{}, m.Filters.Payloads["true"])
 		}
 	}
-	c.holdout(f, m)
-	c.behaviour(f, m)
-	f.values = int32(len(c.s.values)) - f.off
-	f.conditions = make([]condition, len(m.Filters.Groups))
+	c.compileHoldout(f, m)
+	c.compileBucketing(f, m)
+	f.valueCount = int32(len(c.s.values)) - f.offValue
+	f.conditions = make([]compiledCondition, len(m.Filters.Groups))
 	for n := range m.Filters.Groups {
-		c.condition(f, m, n, pins)
+		c.compileCondition(f, m, n, pins)
 	}
 	if c.canFail(f) {
-		f.failed = c.addValue(f, value{failed: true}, nil)
-		f.values = int32(len(c.s.values)) - f.off
+		f.failedValue = c.addValue(f, value{failed: true}, nil)
+		f.valueCount = int32(len(c.s.values)) - f.offValue
 	}
-	f.simple = c.isSimple(f)
-	c.fix(f)
+	f.quickKnows = c.isSimple(f)
+	c.fixDecision(f)
 	if f.fixed.value == valueHidden {
 		slices.Sort(c.read)
 		f.needs = slices.Clone(slices.Compact(c.read))
 	}
-	c.lint(f, m)
+	c.lintFlag(f, m)
 }
 
 // canFail reports whether a request can make the flag fail.
-func (c *compiler) canFail(f *flag) bool {
+func (c *compiler) canFail(f *compiledFlag) bool {
 	if f.readsHash {
 		return true
 	}
@@ -567,8 +567,8 @@ func (c *compiler) canFail(f *flag) bool {
 	return false
 }
 
-// variants renders the flag's variants and returns the value of each key.
-func (c *compiler) variants(f *flag, m *Flag) map[string]int32 {
+// compileVariants renders the flag's variants and returns the value of each key.
+func (c *compiler) compileVariants(f *compiledFlag, m *Flag) map[string]int32 {
 	if m.Filters.Multivariate == nil {
 		return nil
 	}
@@ -603,7 +603,7 @@ func drawDepends(m *Flag) bool {
 	return reachable > 1
 }
 
-func (c *compiler) holdout(f *flag, m *Flag) {
+func (c *compiler) compileHoldout(f *compiledFlag, m *Flag) {
 	h := m.Filters.Holdout
 	if h == nil {
 		return
@@ -612,11 +612,11 @@ func (c *compiler) holdout(f *flag, m *Flag) {
 	f.holdoutAll = pct == 100
 	f.holdoutAt = pct / 100
 	variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
-	f.holdout = c.addValue(f, value{enabled: true, variant: variant, hasVariant: true}, m.Filters.Payloads[variant])
+	f.holdoutValue = c.addValue(f, value{enabled: true, variant: variant, hasVariant: true}, m.Filters.Payloads[variant])
 }
 
-// behaviour settles hash, subject and aggregation.
-func (c *compiler) behaviour(f *flag, m *Flag) {
+// compileBucketing settles hash, subject and aggregation.
+func (c *compiler) compileBucketing(f *compiledFlag, m *Flag) {
 	f.hash, _ = parseHash(c.d.BucketingHash)
 	if m.BucketingHash != "" {
 		kind, ok := parseHash(m.BucketingHash)
@@ -652,7 +652,7 @@ func (c *compiler) aggregation(a Aggregation) int32 {
 	return ownerNobody
 }
 
-func (c *compiler) condition(f *flag, m *Flag, n int, pins map[string]int32) {
+func (c *compiler) compileCondition(f *compiledFlag, m *Flag, n int, pins map[string]int32) {
 	src, dst := &m.Filters.Groups[n], &f.conditions[n]
 	dst.aggregation = f.aggregation
 	if src.AggregationGroupTypeIndex != Inherited {
@@ -674,16 +674,16 @@ func (c *compiler) condition(f *flag, m *Flag, n int, pins map[string]int32) {
 	// Wider than hashMatters: a single variant with less than 100 % is drawn too.
 	hashed := !dst.everyone || dst.pinned < 0 && len(f.variants) > 0
 	f.readsHash = f.readsHash || f.continuity >= 0 && dst.aggregation == ownerPerson && hashed
-	dst.steps = c.steps(f, src, n, dst.aggregation)
+	dst.steps = c.compileSteps(f, src, n, dst.aggregation)
 }
 
-// fix finds the outcome of a flag that no request can change.
-func (c *compiler) fix(f *flag) {
-	if f.enrollment >= 0 || f.holdout >= 0 {
+// fixDecision finds the outcome of a flag that no request can change.
+func (c *compiler) fixDecision(f *compiledFlag) {
+	if f.enrollment >= 0 || f.holdoutValue >= 0 {
 		return
 	}
 	if len(f.conditions) == 0 {
-		f.fixed = outcome{f.off, reasonNoGroupNull}
+		f.fixed = decision{f.offValue, reasonNoGroupNull}
 		return
 	}
 	first := &f.conditions[0]
@@ -692,9 +692,9 @@ func (c *compiler) fix(f *flag) {
 	}
 	switch {
 	case first.pinned >= 0:
-		f.fixed = outcome{first.pinned, reasonAt(reasonMatch, 0)}
+		f.fixed = decision{first.pinned, reasonAt(reasonMatch, 0)}
 	case len(f.variants) == 0:
-		f.fixed = outcome{f.on(), reasonAt(reasonMatch, 0)}
+		f.fixed = decision{f.onValue(), reasonAt(reasonMatch, 0)}
 	}
 }
 
@@ -736,8 +736,8 @@ func (c *compiler) rawSlot(owner int, name string) int32 {
 	return i
 }
 
-// tables builds the look-up tables of property names.
-func (c *compiler) tables() {
+// buildNameTables builds the look-up tables of property names.
+func (c *compiler) buildNameTables() {
 	s := c.s
 	find := func(owner int, name string) int32 {
 		if i, ok := c.slotOf[slotKey{owner, name}]; ok {
@@ -754,8 +754,8 @@ func (c *compiler) tables() {
 	}
 }
 
-// sets builds the sets of flags by what a request may see.
-func (c *compiler) sets() {
+// buildFlagSets builds the sets of flags by what a request may see.
+func (c *compiler) buildFlagSets() {
 	s := c.s
 	words := (len(s.flags) + 63) / 64
 	for k := range s.admits {
@@ -800,8 +800,8 @@ func (c *compiler) sets() {
 	}
 }
 
-// guard runs code of the caller, which may panic.
-func guard(f func()) (err error) {
+// recoverPanic runs code of the caller, which may panic.
+func recoverPanic(f func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)

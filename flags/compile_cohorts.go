@@ -49,10 +49,10 @@ func cohortFailure(c failCode) string {
 	}
 }
 
-// cohort compiles a cohort and all that it refers to, depth first in stored
+// compileCohort compiles a cohort and all that it refers to, depth first in stored
 // order. The first thing that cannot be resolved is the result of all that
 // reach it (evaluation.md §5.5).
-func (c *compiler) cohort(id int64, depth int) (*cohortBuild, failCode) {
+func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 	if b := c.cohortOf[id]; b != nil {
 		if b.open {
 			return b, failCohortCycle
@@ -77,7 +77,7 @@ func (c *compiler) cohort(id int64, depth int) (*cohortBuild, failCode) {
 		b.code = failCohortData
 		return b, b.code
 	}
-	compiled := cohort{stored: -1}
+	compiled := compiledCohort{stored: -1}
 	switch {
 	case src.Stored:
 		compiled.stored = int32(len(c.s.storedCohorts))
@@ -92,8 +92,8 @@ func (c *compiler) cohort(id int64, depth int) (*cohortBuild, failCode) {
 		if err := checkTree(src.Properties, 0); err != nil {
 			c.problem(Error, at, nil, "flags that need the cohort fail", "%w", err)
 			b.code = failCohortData
-		} else if b.code = c.patterns(src.Properties, at, b); b.code == 0 {
-			compiled.root, b.code = c.node(src.Properties, at, b, depth)
+		} else if b.code = c.compilePatterns(src.Properties, at, b); b.code == 0 {
+			compiled.root, b.code = c.compileNode(src.Properties, at, b, depth)
 		}
 	}
 	if b.code != 0 {
@@ -146,12 +146,12 @@ func checkTree(n *CohortNode, depth int) error {
 	return nil
 }
 
-// patterns looks for regular expressions that cannot be compiled here. They
+// compilePatterns looks for regular expressions that cannot be compiled here. They
 // spoil the cohort before any cohort that it refers to can.
-func (c *compiler) patterns(n *CohortNode, at *path, b *cohortBuild) failCode {
+func (c *compiler) compilePatterns(n *CohortNode, at *path, b *cohortBuild) failCode {
 	if n.Leaf == nil {
 		for i := range n.Values {
-			if code := c.patterns(&n.Values[i], &path{up: &path{up: at, name: "values"}, n: i}, b); code != 0 {
+			if code := c.compilePatterns(&n.Values[i], &path{up: &path{up: at, name: "values"}, n: i}, b); code != 0 {
 				return code
 			}
 		}
@@ -160,7 +160,7 @@ func (c *compiler) patterns(n *CohortNode, at *path, b *cohortBuild) failCode {
 	if operators[n.Leaf.Operator].op != opRegex || leafKind(n.Leaf) != leafProperty {
 		return 0
 	}
-	_, code := c.leaf(n.Leaf, at, b, 0)
+	_, code := c.compileLeaf(n.Leaf, at, b, 0)
 	return code
 }
 
@@ -186,35 +186,35 @@ func leafKind(fl *Filter) leafType {
 	}
 }
 
-func (c *compiler) node(src *CohortNode, at *path, b *cohortBuild, depth int) (node, failCode) {
+func (c *compiler) compileNode(src *CohortNode, at *path, b *cohortBuild, depth int) (compiledNode, failCode) {
 	if src.Leaf != nil {
-		return c.leaf(src.Leaf, at, b, depth)
+		return c.compileLeaf(src.Leaf, at, b, depth)
 	}
-	n := node{kind: nodeAll}
+	n := compiledNode{kind: nodeAll}
 	if anyOf, _ := nodeKind(src.Type); anyOf {
 		n.kind = nodeAny
 	}
-	n.nodes = make([]node, len(src.Values))
+	n.nodes = make([]compiledNode, len(src.Values))
 	for i := range src.Values {
 		var code failCode
 		p := &path{up: &path{up: at, name: "values"}, n: i}
-		if n.nodes[i], code = c.node(&src.Values[i], p, b, depth); code != 0 {
+		if n.nodes[i], code = c.compileNode(&src.Values[i], p, b, depth); code != 0 {
 			return n, code
 		}
 	}
 	return n, 0
 }
 
-// leaf compiles a leaf (evaluation.md §5.3). Negation inverts whatever it comes
+// compileLeaf compiles a leaf (evaluation.md §5.3). Negation inverts whatever it comes
 // to.
-func (c *compiler) leaf(fl *Filter, at *path, b *cohortBuild, depth int) (node, failCode) {
-	n := node{kind: nodeNever, negated: fl.Negation}
+func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) (compiledNode, failCode) {
+	n := compiledNode{kind: nodeNever, negated: fl.Negation}
 	switch leafKind(fl) {
 	case leafUnsupported:
 		b.behavioral = true
 	case leafCohort:
 		id, _ := cohortID(fl.Value)
-		other, code := c.cohort(id, depth+1)
+		other, code := c.compileCohort(id, depth+1)
 		if code != 0 {
 			return n, code
 		}

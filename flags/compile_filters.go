@@ -15,13 +15,13 @@ import (
 // smallSet is up to how many texts a list beats a map.
 const smallSet = 8
 
-// steps compiles the filters of a condition set in their effective order: flag
+// compileSteps compiles the filters of a condition set in their effective order: flag
 // filters, property filters, cohort filters (evaluation.md §3.5).
-func (c *compiler) steps(f *flag, src *Condition, n int, aggregation int32) []uint32 {
+func (c *compiler) compileSteps(f *compiledFlag, src *Condition, n int, aggregation int32) []uint32 {
 	steps := make([]uint32, 0, len(src.Properties))
 	for j := range src.Properties {
 		if fl := &src.Properties[j]; fl.Type == "flag" {
-			steps = append(steps, c.flagCheck(fl, c.place(n, j)))
+			steps = append(steps, c.flagCheck(fl, c.filterPlace(n, j)))
 		}
 	}
 	cohorts := 0
@@ -56,7 +56,7 @@ func (c *compiler) steps(f *flag, src *Condition, n int, aggregation int32) []ui
 		if fl.Negation {
 			c.problem(Warning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
 		}
-		id, _ := c.propertyCheck(fl, owner, c.place(n, j))
+		id, _ := c.propertyCheck(fl, owner, c.filterPlace(n, j))
 		steps = append(steps, id)
 	}
 	if cohorts > 0 {
@@ -86,10 +86,10 @@ func (c *compiler) failCheck(code failCode, at *path, value []byte, hint, format
 	return c.addCheck(checkKey{op: opFail, slot: int32(code)}, func() check { return check{fail: code} })
 }
 
-// never is a filter that no property matches. Each operator that comes to this
+// neverCheck is a filter that no property matches. Each operator that comes to this
 // has its own check, so that Explain can name it.
-func (c *compiler) never(slot int32, name string, fl *Filter) uint32 {
-	return c.addCheck(checkKey{op: opNever, slot: slot, name: name, value: view(fl.Value)}, func() check {
+func (c *compiler) neverCheck(slot int32, name string, fl *Filter) uint32 {
+	return c.addCheck(checkKey{op: opNever, slot: slot, name: name, value: sharedString(fl.Value)}, func() check {
 		return check{name: name, value: shorten(fl.Value)}
 	})
 }
@@ -113,13 +113,13 @@ func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failC
 	value := jsonscan.Value(fl.Value)
 	if spec.op != opSet && spec.op != opNever && (value.Kind() == jsonscan.Null || value.Kind() == jsonscan.Invalid) {
 		c.problem(Warning, &path{up: at, name: "value"}, value, "give it a value", "the filter has no value and can never match")
-		return c.never(slot, name, fl), 0
+		return c.neverCheck(slot, name, fl), 0
 	}
 	if spec.op == opSet {
 		value = nil
 	}
 	p := pattern{compiler: c, at: at, name: name, slot: slot, value: value, spec: spec, filter: fl}
-	return p.compile()
+	return p.compileOperator()
 }
 
 // A pattern is a property filter that is being compiled.
@@ -133,14 +133,14 @@ type pattern struct {
 	filter *Filter
 }
 
-// nothing reports why the filter's value suits no property.
-func (p *pattern) nothing(want string) (uint32, failCode) {
+// neverMatches reports why the filter's value suits no property.
+func (p *pattern) neverMatches(want string) (uint32, failCode) {
 	p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "want "+want, "the filter can never match: wrong value for operator %s", p.name)
-	return p.never(p.slot, p.name, p.filter), 0
+	return p.neverCheck(p.slot, p.name, p.filter), 0
 }
 
-func (p *pattern) check(o op, build func() check) (uint32, failCode) {
-	key := checkKey{op: o, negated: p.spec.negated, slot: p.slot, name: p.name, value: view(p.value)}
+func (p *pattern) addOperatorCheck(o op, build func() check) (uint32, failCode) {
+	key := checkKey{op: o, negated: p.spec.negated, slot: p.slot, name: p.name, value: sharedString(p.value)}
 	return p.addCheck(key, func() check {
 		ch := build()
 		ch.missing, ch.name, ch.value = p.spec.missing, p.name, shorten(p.value)
@@ -148,50 +148,50 @@ func (p *pattern) check(o op, build func() check) (uint32, failCode) {
 	}), 0
 }
 
-func (p *pattern) compile() (uint32, failCode) {
+func (p *pattern) compileOperator() (uint32, failCode) {
 	plain := func() check { return check{} }
 	switch p.spec.op {
 	case opNever:
 		p.problem(Warning, &path{up: p.at, name: "operator"}, quote(p.name), "use a property operator", "the filter can never match: the operator is not for properties")
-		return p.never(p.slot, p.name, p.filter), 0
+		return p.neverCheck(p.slot, p.name, p.filter), 0
 	case opSet:
-		return p.check(opSet, plain)
+		return p.addOperatorCheck(opSet, plain)
 	case opText:
-		return p.exact()
+		return p.compileExact()
 	case opContains, opPrefix, opSuffix:
 		needle, _ := text.Str(p.value)
-		return p.check(p.spec.op, func() check {
+		return p.addOperatorCheck(p.spec.op, func() check {
 			return check{text: string(text.AppendLowerASCII(nil, needle))}
 		})
 	case opContainsAny:
-		return p.check(opContainsAny, func() check {
+		return p.addOperatorCheck(opContainsAny, func() check {
 			o := &operand{}
-			for _, s := range p.list() {
+			for _, s := range p.texts() {
 				o.texts = append(o.texts, string(text.AppendLowerASCII(nil, s)))
 			}
 			return check{more: o}
 		})
 	case opRegex:
-		return p.regex()
+		return p.compileRegex()
 	case opGT, opGTE, opLT, opLTE:
 		n, ok := comparable64(p.value)
 		if !ok {
-			return p.nothing("a number")
+			return p.neverMatches("a number")
 		}
-		return p.check(p.spec.op, func() check { return check{num: n} })
+		return p.addOperatorCheck(p.spec.op, func() check { return check{num: n} })
 	case opBetween:
-		low, high, ok := bounds(p.value)
+		low, high, ok := betweenBounds(p.value)
 		if !ok {
-			return p.nothing("two numbers [min, max]")
+			return p.neverMatches("two numbers [min, max]")
 		}
-		return p.check(opBetween, func() check { return check{num: low, more: &operand{high: high}} })
+		return p.addOperatorCheck(opBetween, func() check { return check{num: low, more: &operand{high: high}} })
 	case opDateExact, opDateBefore, opDateAfter:
 		s, _ := text.Str(p.value)
 		d, ok := reldate.Parse(s, p.s.zone)
 		if p.value.Kind() != jsonscan.String || !ok {
-			return p.nothing(`a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`)
+			return p.neverMatches(`a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`)
 		}
-		return p.check(p.spec.op, func() check {
+		return p.addOperatorCheck(p.spec.op, func() check {
 			o := &operand{date: d}
 			if !d.Relative() {
 				o.at = d.At(time.Time{}, p.s.zone)
@@ -199,27 +199,27 @@ func (p *pattern) compile() (uint32, failCode) {
 			return check{more: o}
 		})
 	default:
-		return p.version()
+		return p.compileVersion()
 	}
 }
 
-// exact compiles exact and is_not (evaluation.md §4.4).
-func (p *pattern) exact() (uint32, failCode) {
+// compileExact compiles exact and is_not (evaluation.md §4.4).
+func (p *pattern) compileExact() (uint32, failCode) {
 	isArray := p.value.Kind() == jsonscan.Array
 	version1 := p.d.PropertyMatchingVersion != 2
-	if version1 && boolish(p.value, 0) || isArray && len(p.list()) == 0 {
+	if version1 && isBoolish(p.value, 0) || isArray && len(p.texts()) == 0 {
 		if version1 && isArray {
 			p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "list texts other than true and false, or use property_matching_version 2", "a list of true and false compares truthiness, not membership")
 		}
-		return p.check(opTruthy, func() check { return check{truthy: truthy(p.value, 0)} })
+		return p.addOperatorCheck(opTruthy, func() check { return check{truthy: isTruthy(p.value, 0)} })
 	}
 	if !isArray {
 		s, _ := text.Str(p.value)
-		return p.check(opText, func() check { return check{text: text.Lower(s)} })
+		return p.addOperatorCheck(opText, func() check { return check{text: text.Lower(s)} })
 	}
-	return p.check(opTexts, func() check {
+	return p.addOperatorCheck(opTexts, func() check {
 		o := &operand{}
-		for _, s := range p.list() {
+		for _, s := range p.texts() {
 			o.texts = append(o.texts, text.Lower(s))
 		}
 		slices.Sort(o.texts)
@@ -235,8 +235,8 @@ func (p *pattern) exact() (uint32, failCode) {
 	})
 }
 
-// list is the value as a list of texts: an array's elements, or itself.
-func (p *pattern) list() []string {
+// texts is the value as a list of texts: an array's elements, or itself.
+func (p *pattern) texts() []string {
 	if p.value.Kind() != jsonscan.Array {
 		s, _ := text.Str(p.value)
 		return []string{s}
@@ -261,8 +261,8 @@ func comparable64(v jsonscan.Value) (float64, bool) {
 	return 0, false
 }
 
-// bounds reads the value of between (evaluation.md §4.8).
-func bounds(v jsonscan.Value) (low, high float64, ok bool) {
+// betweenBounds reads the value of between (evaluation.md §4.8).
+func betweenBounds(v jsonscan.Value) (low, high float64, ok bool) {
 	var n []float64
 	for a := v.Array(); a.Next(); {
 		f, ok := comparable64(a.Value())
@@ -277,7 +277,7 @@ func bounds(v jsonscan.Value) (low, high float64, ok bool) {
 	return n[0], n[1], true
 }
 
-func (p *pattern) regex() (uint32, failCode) {
+func (p *pattern) compileRegex() (uint32, failCode) {
 	source, _ := text.Str(p.value)
 	at := &path{up: p.at, name: "value"}
 	m, err := p.regexps.compile(source, p.o.Regexp)
@@ -286,12 +286,12 @@ func (p *pattern) regex() (uint32, failCode) {
 	}
 	if err != nil {
 		p.problem(Error, at, p.value, "the filter never matches; correct the pattern", "%w", err)
-		return p.never(p.slot, p.name, p.filter), 0
+		return p.neverCheck(p.slot, p.name, p.filter), 0
 	}
-	return p.check(opRegex, func() check { return check{more: &operand{matcher: m}} })
+	return p.addOperatorCheck(opRegex, func() check { return check{more: &operand{matcher: m}} })
 }
 
-func (p *pattern) version() (uint32, failCode) {
+func (p *pattern) compileVersion() (uint32, failCode) {
 	s, _ := text.Str(p.value)
 	var o operand
 	ok := false
@@ -306,9 +306,9 @@ func (p *pattern) version() (uint32, failCode) {
 		o.version, ok = semver.Parse(s)
 	}
 	if !ok {
-		return p.nothing("a version such as 1.2.3")
+		return p.neverMatches("a version such as 1.2.3")
 	}
-	return p.check(p.spec.op, func() check { return check{more: &o} })
+	return p.addOperatorCheck(p.spec.op, func() check { return check{more: &o} })
 }
 
 // flagCheck compiles a dependency (evaluation.md §7.3).
@@ -325,10 +325,10 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	t, ok := c.direct[fl]
 	if !ok || fl.Operator != "flag_evaluates_to" {
 		c.problem(Warning, at, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
-		return c.never(-1, fl.Operator, fl)
+		return c.neverCheck(-1, fl.Operator, fl)
 	}
 	target := &c.s.flags[t]
-	values := c.s.values[target.off : target.off+target.values]
+	values := c.s.values[target.offValue : target.offValue+target.valueCount]
 	accepts := make([]bool, len(values))
 	v := jsonscan.Value(fl.Value)
 	switch v.Kind() {
@@ -346,12 +346,12 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		}
 	default:
 		c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant's key", "the dependency can never match")
-		return c.never(-1, fl.Operator, fl)
+		return c.neverCheck(-1, fl.Operator, fl)
 	}
 	if target.state == dormant {
 		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key)
 	}
-	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: view(fl.Value)}
+	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
 	return c.addCheck(key, func() check {
 		return check{more: &operand{accepts: accepts}, name: fl.Operator, value: shorten(fl.Value)}
 	})
@@ -360,7 +360,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 // cohortSteps compiles the cohort filters of a condition set. All cohorts that
 // can be reached are resolved before any filter is looked at (evaluation.md
 // §5.5).
-func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) []uint32 {
+func (c *compiler) cohortSteps(f *compiledFlag, steps []uint32, src *Condition, n int) []uint32 {
 	const hint = "flags that reach the filter fail"
 	resolved := make(map[*Filter]*cohortBuild)
 	for j := range src.Properties {
@@ -368,12 +368,12 @@ func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) [
 		if fl.Type != "cohort" {
 			continue
 		}
-		at := &path{up: c.place(n, j), name: "value"}
+		at := &path{up: c.filterPlace(n, j), name: "value"}
 		id, ok := cohortID(fl.Value)
 		if !ok {
 			return append(steps, c.failCheck(failCohortData, at, fl.Value, hint, "a cohort's id must be an integer"))
 		}
-		b, code := c.cohort(id, 0)
+		b, code := c.compileCohort(id, 0)
 		if code != 0 {
 			return append(steps, c.failCheck(code, at, fl.Value, hint, "cohort %d: %s", id, cohortFailure(code)))
 		}
@@ -384,7 +384,7 @@ func (c *compiler) cohortSteps(f *flag, steps []uint32, src *Condition, n int) [
 		if fl.Type != "cohort" {
 			continue
 		}
-		at, b := c.place(n, j), resolved[fl]
+		at, b := c.filterPlace(n, j), resolved[fl]
 		if fl.fault != nil {
 			id, _ := c.propertyCheck(fl, ownerPerson, at)
 			steps = append(steps, id)

@@ -206,7 +206,7 @@ func (d *differ) note(f *flagDiffer, all changes, r *Request, before, after answ
 	}
 	c.Subjects++
 	if len(c.Examples) < maxExamples {
-		c.Examples = append(c.Examples, Subject{d.report.Subjects, strings.Clone(cutID(r.DistinctID))})
+		c.Examples = append(c.Examples, Subject{d.report.Subjects, strings.Clone(cutDistinctID(r.DistinctID))})
 	}
 }
 
@@ -262,20 +262,20 @@ func (s side) find(key string) int32 {
 func (s side) evaluate(r *Request) {
 	if s.snap != nil {
 		s.in.fromRequest(s.snap, r)
-		s.in.all()
+		s.in.decideAll()
 	}
 }
 
-// outcome is what the last evaluation came to for a flag.
-func (s side) outcome(i int32) outcome {
+// decision is what the last evaluation came to for a flag.
+func (s side) decision(i int32) decision {
 	if i < 0 || s.in.ran[i] != s.in.run {
-		return outcome{value: valueHidden}
+		return decision{value: valueHidden}
 	}
-	return s.in.outcomes[i]
+	return s.in.decisions[i]
 }
 
 func (s side) answer(i int32) (a answer, payload string) {
-	out := s.outcome(i)
+	out := s.decision(i)
 	switch {
 	case out.value == valueOmitted:
 		return answer{failed: true}, ""
@@ -291,8 +291,8 @@ func (s side) result(i int32, key string) Result {
 	if i < 0 {
 		return Result{Key: key, Reason: Reason{ReasonNoFlag, -1, "No such flag"}}
 	}
-	out, f := s.outcome(i), &s.snap.flags[i]
-	r := s.snap.single(i, out)
+	out, f := s.decision(i), &s.snap.flags[i]
+	r := s.snap.resultOrDisabled(i, out)
 	if out.value == valueHidden && (f.state != dormant || f.encrypted) {
 		r.Reason = Reason{ReasonHidden, -1, "Hidden from the request"}
 	}

@@ -35,7 +35,7 @@
 // or return an error, never both. [Snapshot.Evaluate] and [Snapshot.Flag] give
 // the full [Result] with reason and metadata, [Snapshot.Explain] every step
 // that led to it. Servers that hold a request's JSON use an [Input] and
-// [Snapshot.AppendFlags], which writes the answer without allocating. All of
+// [Input.AppendFlags], which writes the answer without allocating. All of
 // them agree on every request.
 //
 // # Concurrency

@@ -10,11 +10,11 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// hash computes the digests of everything in definitions and options that can
+// hashContent computes the digests of everything in definitions and options that can
 // change an answer: of each flag, of what they have in common, and of all. Each
 // field is written with its length or presence, so that no two different
 // definitions feed the hash the same bytes.
-func (c *compiler) hash() {
+func (c *compiler) hashContent() {
 	d := c.d
 	h := contentHash{xxhash.New(), nil}
 	h.common(d, c.o)
@@ -137,7 +137,7 @@ func (h *contentHash) definition(f *Flag) {
 	if len(c.Payloads) > 0 { // most have none, and to sort nothing allocates
 		for _, key := range slices.Sorted(maps.Keys(c.Payloads)) {
 			h.text(key)
-			h.text(view(c.Payloads[key]))
+			h.text(sharedString(c.Payloads[key]))
 		}
 	}
 	h.number(int64(len(c.Groups)))
@@ -161,7 +161,7 @@ func (h *contentHash) definition(f *Flag) {
 
 func (h *contentHash) filter(f *Filter) {
 	h.text(f.Key)
-	h.text(view(f.Value))
+	h.text(sharedString(f.Value))
 	h.text(f.Operator)
 	h.text(f.Type)
 	h.flag(f.GroupTypeIndex != nil)

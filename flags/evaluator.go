@@ -33,11 +33,11 @@ func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
 		return fallback
 	}
 	f := &s.flags[i]
-	var out outcome
+	var out decision
 	if f.fixed.value >= 0 && r.hidesNothing() {
 		out = f.fixed
 	} else {
-		out = s.one(i, r)
+		out = s.decideFlag(i, r)
 	}
 	if out.value < 0 {
 		return fallback && out.value == valueOmitted
@@ -62,7 +62,7 @@ func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
 	if !ok {
 		return fallback
 	}
-	out := s.one(i, r)
+	out := s.decideFlag(i, r)
 	switch {
 	case out.value == valueOmitted:
 		return fallback
@@ -93,7 +93,7 @@ func (e *Evaluator) Payload(key string, r *Request, v any) error {
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
-	out := s.one(i, r)
+	out := s.decideFlag(i, r)
 	if out.value < 0 || s.values[out.value].text == "" {
 		return fmt.Errorf("%w: flag %q", ErrNoPayload, key)
 	}

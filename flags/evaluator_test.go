@@ -193,7 +193,7 @@ func TestGoValues(t *testing.T) {
 				if err := in.PersonJSON([]byte(`{"p":` + string(b) + `}`)); err != nil {
 					t.Fatal(err)
 				}
-				theirs, _ := s.EvaluateInput(in).Get("f")
+				theirs, _ := in.Evaluate().Get("f")
 				if mine.Enabled != theirs.Enabled {
 					t.Errorf("%T(%v) %s %s is %v; as JSON %s it is %v", v, v, op, value, mine.Enabled, b, theirs.Enabled)
 				}
@@ -257,7 +257,7 @@ func TestConcurrency(t *testing.T) {
 		if err := in.PersonJSON(person); err != nil {
 			t.Error(err)
 		}
-		dst, _ = s.AppendFlags(dst, in)
+		dst, _ = in.AppendFlags(dst)
 		return dst
 	}
 	want := make(map[*flags.Snapshot][]byte)
@@ -309,7 +309,7 @@ func TestWornInput(t *testing.T) {
 		if err := in.PersonJSON([]byte(`{"plan":"` + plan + `","seats":42}`)); err != nil {
 			t.Fatal(err)
 		}
-		r, _ := s.EvaluateInput(in).Get("new-checkout")
+		r, _ := in.Evaluate().Get("new-checkout")
 		want := map[string]string{"pro": flags.ReasonOutOfRollout, "none": flags.ReasonNoConditionMatch}[plan]
 		if flags.Bucket("new-checkout", "user-1") <= 0.5 && plan == "pro" {
 			want = flags.ReasonConditionMatch
@@ -365,7 +365,7 @@ func TestFailOverrides(t *testing.T) {
 	in := new(flags.Input)
 	in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
 	in.FailOverrides()
-	results := s.EvaluateInput(in)
+	results := in.Evaluate()
 	for key, failed := range map[string]bool{"kept": true, "sure": false, "plain": false, "after": true} {
 		if r, _ := results.Get(key); r.Failed != failed || failed && r.Reason.Code != flags.ErrorOverrides {
 			t.Errorf("flag %q: %+v, want failed %v", key, r, failed)
@@ -375,7 +375,7 @@ func TestFailOverrides(t *testing.T) {
 		t.Error("the results are not partial")
 	}
 	in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
-	if s.EvaluateInput(in).Partial {
+	if in.Evaluate().Partial {
 		t.Error("Reset does not forget the failure")
 	}
 }
@@ -415,14 +415,14 @@ func TestNoAllocations(t *testing.T) {
 		if err := in.PersonJSON(person); err != nil {
 			t.Fatal(err)
 		}
-		s.Needs(in)
-		dst, _ = s.AppendFlags(dst[:0], in)
+		in.Needs()
+		dst, _ = in.AppendFlags(dst[:0])
 		in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
 		if err := in.PersonJSON(person); err != nil {
 			t.Fatal(err)
 		}
-		s.Needs(in)
-		dst, _ = s.AppendFlags(dst[:0], in)
+		in.Needs()
+		dst, _ = in.AppendFlags(dst[:0])
 	}
 	run()
 	if n := testing.AllocsPerRun(200, run); n != 0 {

@@ -122,21 +122,22 @@ type VariantShare struct {
 func (s *Snapshot) Explain(key string, r *Request) (*Trace, error) {
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
-	t, err := s.ExplainInput(key, in)
-	release(in)
+	t, err := in.Explain(key)
+	releaseInput(in)
 	return t, err
 }
 
-// ExplainInput is Explain for an [Input].
-func (s *Snapshot) ExplainInput(key string, in *Input) (*Trace, error) {
-	s = in.snap
+// Explain evaluates one flag as [Input.Flag] does and tells how; see
+// [Snapshot.Explain]. If SurveysOnly hides the flag, Hidden says so.
+func (in *Input) Explain(key string) (*Trace, error) {
+	s := in.snap
 	i, ok := s.index[key]
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
 	f := &s.flags[i]
 	t := new(Trace)
-	hidden := s.hidden(i, &Request{Filter: in.filter})
+	hidden := s.whyHidden(i, &Request{Filter: in.filter})
 	switch {
 	case hidden != nil:
 	case f.state == dormant:
@@ -146,13 +147,13 @@ func (s *Snapshot) ExplainInput(key string, in *Input) (*Trace, error) {
 	}
 	if hidden != nil {
 		t.Hidden = hidden.Error()
-		t.Result = s.single(i, outcome{value: valueHidden})
+		t.Result = s.resultOrDisabled(i, decision{value: valueHidden})
 		t.Why = "the flag is not evaluated for this request"
 		return t, nil
 	}
 
 	// Dependencies first and without a trace, then the flag itself with one.
-	out := in.single(i)
+	out := in.decideWithDependencies(i)
 	for _, d := range f.direct {
 		t.Dependencies = append(t.Dependencies, in.traceDependency(d))
 	}
@@ -161,11 +162,11 @@ func (s *Snapshot) ExplainInput(key string, in *Input) (*Trace, error) {
 			t.Conditions = append(t.Conditions, ConditionTrace{Index: n, Outcome: "not_reached", Aggregation: in.aggregationName(f.conditions[n].aggregation)})
 		}
 		in.trace = t
-		out = in.evaluate(f)
+		out = in.decide(f)
 		in.trace = nil
 	}
-	t.Result = s.single(i, out)
-	t.Why = t.why(f)
+	t.Result = s.resultOrDisabled(i, out)
+	t.Why = t.explainReason(f)
 	return t, nil
 }
 
@@ -199,7 +200,7 @@ func (in *Input) traceDependency(i int32) DependencyTrace {
 		}
 		return t
 	}
-	out := in.outcomes[i]
+	out := in.decisions[i]
 	switch v := &s.values[out.value]; {
 	case v.failed:
 		t.Note = "failed: " + s.reasons[out.reason].Code
@@ -211,8 +212,8 @@ func (in *Input) traceDependency(i int32) DependencyTrace {
 	return t
 }
 
-// seen returns a property's JSON for people.
-func (in *Input) seen(p *property) string {
+// seenText returns a property's JSON for people.
+func (in *Input) seenText(p *property) string {
 	if p.kind == jsonscan.String {
 		return shorten(text.AppendQuoted(nil, in.text(p)))
 	}
@@ -226,7 +227,7 @@ func (in *Input) traceEnrollment(p *property, enrolled bool) {
 	}
 	in.trace.Enrollment = &FilterTrace{
 		Source: "person", Key: in.snap.slots[in.slotOf(p)].name,
-		Operator: "is_set", Present: true, Seen: in.seen(p), Result: result,
+		Operator: "is_set", Present: true, Seen: in.seenText(p), Result: result,
 	}
 }
 
@@ -239,12 +240,12 @@ func (in *Input) slotOf(p *property) int {
 	return 0
 }
 
-func (in *Input) traceHoldout(f *flag, subject string, bucket float64, out bool) {
+func (in *Input) traceHoldout(f *compiledFlag, subject string, bucket float64, out bool) {
 	in.trace.Holdout = &BucketTrace{Subject: subject, Bucket: bucket, Hashed: true, Threshold: f.holdoutAt, In: out}
 }
 
 // traceSkip records a condition set without a usable subject.
-func (in *Input) traceSkip(f *flag, i int32, code string) {
+func (in *Input) traceSkip(f *compiledFlag, i int32, code string) {
 	t := &in.trace.Conditions[i]
 	t.Outcome = code
 	t.Filters = in.traceFilters(f, i)
@@ -253,7 +254,7 @@ func (in *Input) traceSkip(f *flag, i int32, code string) {
 	}
 }
 
-func (in *Input) traceCondition(f *flag, i int32, subject string) {
+func (in *Input) traceCondition(f *compiledFlag, i int32, subject string) {
 	t := &in.trace.Conditions[i]
 	t.Subject = subject
 	t.Filters = in.traceFilters(f, i)
@@ -262,7 +263,7 @@ func (in *Input) traceCondition(f *flag, i int32, subject string) {
 	}
 }
 
-func (in *Input) traceFilters(f *flag, i int32) []FilterTrace {
+func (in *Input) traceFilters(f *compiledFlag, i int32) []FilterTrace {
 	steps := f.conditions[i].steps
 	filters := make([]FilterTrace, len(steps))
 	for n, id := range steps {
@@ -295,7 +296,7 @@ func (in *Input) traceFilter(id uint32) FilterTrace {
 		}
 	case c.op == opCohort || c.op == opCohortNever:
 		t.Source, t.Key, t.Present, t.Seen = "cohort", c.value, true, "not a member"
-		if in.member(c.slot) {
+		if in.isMember(c.slot) {
 			t.Seen = "member"
 		}
 	case c.slot < 0:
@@ -314,14 +315,14 @@ func (in *Input) traceFilter(id uint32) FilterTrace {
 			t.Source = "person"
 		}
 		if p := in.property(c.slot); p != nil {
-			t.Present, t.Seen = true, in.seen(p)
+			t.Present, t.Seen = true, in.seenText(p)
 		}
 	}
 	return t
 }
 
 // traceStop records that filter n of a condition set stopped it.
-func (in *Input) traceStop(f *flag, i int32, n int, v verdict) {
+func (in *Input) traceStop(f *compiledFlag, i int32, n int, v verdict) {
 	t := &in.trace.Conditions[i]
 	t.Outcome = ReasonNoConditionMatch
 	if v == broken {
@@ -332,7 +333,7 @@ func (in *Input) traceStop(f *flag, i int32, n int, v verdict) {
 	}
 }
 
-func (in *Input) traceRollout(f *flag, i int32, subject string, inside bool) {
+func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside bool) {
 	t, c := &in.trace.Conditions[i], &f.conditions[i]
 	t.Rollout = &BucketTrace{Subject: subject, Threshold: c.threshold, In: inside, Hashed: !c.everyone}
 	if !c.everyone {
@@ -349,7 +350,7 @@ func (in *Input) traceRollout(f *flag, i int32, subject string, inside bool) {
 	}
 }
 
-func (in *Input) traceVariant(f *flag, bucket float64, value int32) {
+func (in *Input) traceVariant(f *compiledFlag, bucket float64, value int32) {
 	t := &VariantTrace{Bucket: bucket, Variant: in.snap.values[value].variant}
 	for _, b := range f.variants {
 		t.Bounds = append(t.Bounds, VariantShare{in.snap.values[b.value].variant, b.below})
@@ -357,8 +358,8 @@ func (in *Input) traceVariant(f *flag, bucket float64, value int32) {
 	in.trace.Conditions[in.current].Variant = t
 }
 
-// why puts the choice of the reason into words.
-func (t *Trace) why(f *flag) string {
+// explainReason puts the choice of the reason into words.
+func (t *Trace) explainReason(f *compiledFlag) string {
 	switch {
 	case f.state == missing:
 		return "a flag that it depends on, directly or not, does not exist"
@@ -403,7 +404,7 @@ func (t *Trace) String() string {
 		line(1, "hidden: %s", t.Hidden)
 	}
 	for _, d := range t.Dependencies {
-		line(1, "depends on %s = %s%s", d.Key, d.Value, parenthesis(d.Note))
+		line(1, "depends on %s = %s%s", d.Key, d.Value, inParentheses(d.Note))
 	}
 	if e := t.Enrollment; e != nil {
 		line(1, "early access: %s is %s: %s", e.Key, e.Seen, e.Result)
@@ -442,7 +443,7 @@ func (t *Trace) valueText() string {
 	}
 }
 
-func parenthesis(s string) string {
+func inParentheses(s string) string {
 	if s == "" {
 		return ""
 	}

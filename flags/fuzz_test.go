@@ -47,13 +47,13 @@ func FuzzDecode(f *testing.F) {
 			in.Reset(s, "user-1", runtime.Filter{}, now)
 			properties = nil
 		}
-		out, _ := s.AppendFlags(nil, in)
+		out, _ := in.AppendFlags(nil)
 		if !json.Valid(out) {
 			t.Fatalf("AppendFlags wrote no JSON: %s", out)
 		}
 		r := &flags.Request{DistinctID: "user-1", PersonProperties: properties, Now: now}
 		results := s.Evaluate(r)
-		for key, result := range s.EvaluateInput(in).All() {
+		for key, result := range in.Evaluate().All() {
 			mine, ok := results.Get(key)
 			a, _ := json.Marshal(result)
 			b, _ := json.Marshal(mine)

@@ -65,7 +65,7 @@ type Input struct {
 	members   []uint32
 	memo      []uint32
 	cohorts   []uint32
-	outcomes  []outcome
+	decisions []decision
 	ran       []uint32
 
 	admitted, mask []uint64
@@ -73,7 +73,7 @@ type Input struct {
 	hash           []byte // text to be hashed, see bucket
 	subjectInHash  string
 	hashed         bool
-	needs          []string
+	neededGroups   []string
 	trace          *Trace
 	current        int32 // condition set that is being traced
 }
@@ -148,23 +148,23 @@ const (
 	goFloat64
 )
 
-// view returns b as a string that shares its memory. The bytes must not change
+// sharedString returns b as a string that shares its memory. The bytes must not change
 // while the string is in use: they belong to the request, which the caller
 // promised not to touch, or to in.buf, which only grows until the next Reset.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func sharedString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Reset binds the Input to a snapshot and a person and forgets everything else,
 // AnonymousID, DeviceID, SurveysOnly and keys included. A zero now means
 // time.Now(). The distinct ID is cut to 200 characters if it has more than 200
 // bytes (evaluation.md §2.4).
 func (in *Input) Reset(s *Snapshot, distinctID string, f runtime.Filter, now time.Time) {
-	in.bind(s, distinctID, f, now)
+	in.bindTo(s, distinctID, f, now)
 	if s.idSlot >= 0 {
-		in.set(s.idSlot, property{kind: jsonscan.String, textual: in.id, have: haveText, origin: fromID})
+		in.setProperty(s.idSlot, property{kind: jsonscan.String, textual: in.id, have: haveText, origin: fromID})
 	}
 }
 
-func (in *Input) bind(s *Snapshot, distinctID string, f runtime.Filter, now time.Time) {
+func (in *Input) bindTo(s *Snapshot, distinctID string, f runtime.Filter, now time.Time) {
 	if in.gen++; in.gen == 0 {
 		clear(in.slots[:cap(in.slots)])
 		clear(in.groups[:cap(in.groups)])
@@ -174,33 +174,33 @@ func (in *Input) bind(s *Snapshot, distinctID string, f runtime.Filter, now time
 	}
 	if in.snap != s {
 		in.snap = s
-		in.slots = grown(in.slots, len(s.slots))
-		in.groups = grown(in.groups, len(s.groupNames))
-		in.overrides = grown(in.overrides, len(s.continuityFlags))
-		in.members = grown(in.members, len(s.storedCohorts))
-		in.memo = grown(in.memo, len(s.checks))
-		in.cohorts = grown(in.cohorts, len(s.cohorts))
-		in.outcomes = grown(in.outcomes, len(s.flags))
-		in.ran = grown(in.ran, len(s.flags))
-		in.admitted = grown(in.admitted, len(s.evaluable))
-		in.mask = grown(in.mask, len(s.evaluable))
+		in.slots = resized(in.slots, len(s.slots))
+		in.groups = resized(in.groups, len(s.groupNames))
+		in.overrides = resized(in.overrides, len(s.continuityFlags))
+		in.members = resized(in.members, len(s.storedCohorts))
+		in.memo = resized(in.memo, len(s.checks))
+		in.cohorts = resized(in.cohorts, len(s.cohorts))
+		in.decisions = resized(in.decisions, len(s.flags))
+		in.ran = resized(in.ran, len(s.flags))
+		in.admitted = resized(in.admitted, len(s.evaluable))
+		in.mask = resized(in.mask, len(s.evaluable))
 	}
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
-	in.id, in.filter, in.now = cutID(distinctID), f, now
+	in.id, in.filter, in.now = cutDistinctID(distinctID), f, now
 	in.keys, in.someKeys = nil, false
 	in.lazy, in.trace, in.hashed, in.failOverrides = false, nil, false, false
 	in.buf = in.buf[:0]
 }
 
-// grown returns a slice of length n. What it held stays, which is harmless: it
+// resized returns a slice of length n. What it held stays, which is harmless: it
 // belongs to an older generation.
-func grown[S ~[]E, E any](s S, n int) S {
+func resized[S ~[]E, E any](s S, n int) S {
 	return slices.Grow(s[:0], n)[:n]
 }
 
-func cutID(id string) string {
+func cutDistinctID(id string) string {
 	if !utf8.ValidString(id) {
-		id = clean(id)
+		id = validUTF8(id)
 	}
 	if len(id) <= 200 {
 		return id
@@ -215,8 +215,8 @@ func cutID(id string) string {
 	return id
 }
 
-// clean replaces each invalid byte by U+FFFD, as encoding/json does.
-func clean(s string) string {
+// validUTF8 replaces each invalid byte by U+FFFD, as encoding/json does.
+func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
@@ -233,7 +233,7 @@ func (in *Input) fromRequest(s *Snapshot, r *Request) {
 	if r == nil {
 		r = &noRequest
 	}
-	in.bind(s, r.DistinctID, r.Filter, r.Now)
+	in.bindTo(s, r.DistinctID, r.Filter, r.Now)
 	in.lazy = true
 	in.personProperties, in.groupProperties = r.PersonProperties, r.GroupProperties
 	in.requestGroups, in.requestOverrides = r.Groups, r.Overrides
@@ -260,16 +260,16 @@ func (in *Input) SetKeys(keys []string) { in.keys, in.someKeys = keys, true }
 // PersonJSON adds the request's person properties, a JSON object. Of duplicate
 // members the last one counts.
 func (in *Input) PersonJSON(object []byte) error {
-	return in.person(object, fromRequest)
+	return in.addPerson(object, fromRequest)
 }
 
 // SetPerson adds the stored person properties, a JSON object. They count where
 // the request has no property of the name.
 func (in *Input) SetPerson(stored []byte) error {
-	return in.person(stored, fromStore)
+	return in.addPerson(stored, fromStore)
 }
 
-func (in *Input) person(object []byte, from origin) error {
+func (in *Input) addPerson(object []byte, from origin) error {
 	s := in.snap
 	o := jsonscan.Value(object).Object()
 	for o.Next() {
@@ -290,16 +290,16 @@ func (in *Input) person(object []byte, from origin) error {
 // GroupJSON adds the request's properties of the group of the type with the
 // given name, a JSON object. Group types that no flag uses are ignored.
 func (in *Input) GroupJSON(name string, properties []byte) error {
-	return in.group(name, properties, fromRequest)
+	return in.addGroup(name, properties, fromRequest)
 }
 
 // SetGroup adds the stored properties of the group of the type with the given
 // name, a JSON object. They count where the request has none of that name.
 func (in *Input) SetGroup(name string, stored []byte) error {
-	return in.group(name, stored, fromStore)
+	return in.addGroup(name, stored, fromStore)
 }
 
-func (in *Input) group(name string, object []byte, from origin) error {
+func (in *Input) addGroup(name string, object []byte, from origin) error {
 	s := in.snap
 	ord, ok := s.groupIndex[name]
 	if !ok {
@@ -338,10 +338,10 @@ func (in *Input) Group(name string, key []byte) error {
 	*g = groupKey{gen: in.gen}
 	switch v.Kind() {
 	case jsonscan.String:
-		g.key = in.decode(v)
+		g.key = in.decodeText(v)
 		g.usable = g.key != ""
 	case jsonscan.Number:
-		g.key = in.numeral(v)
+		g.key = in.numberText(v)
 		g.usable = true
 	}
 	return nil
@@ -358,7 +358,7 @@ func (in *Input) SetGeo(name, value string) {
 		return
 	}
 	in.slots[i].gen = in.gen - 1
-	in.set(i, property{kind: jsonscan.String, textual: value, have: haveText, origin: fromGeo})
+	in.setProperty(i, property{kind: jsonscan.String, textual: value, have: haveText, origin: fromGeo})
 }
 
 // SetPersonCreated tells when the stored person was created, which conditions of
@@ -368,7 +368,7 @@ func (in *Input) SetPersonCreated(t time.Time) {
 	if i < 0 || in.slots[i].gen == in.gen {
 		return
 	}
-	in.set(i, property{kind: jsonscan.String, textual: t.UTC().Format(time.RFC3339Nano), have: haveText, origin: fromStore})
+	in.setProperty(i, property{kind: jsonscan.String, textual: t.UTC().Format(time.RFC3339Nano), have: haveText, origin: fromStore})
 }
 
 // SetOverride adds a stored hash key of experience continuity for a flag.
@@ -412,7 +412,7 @@ func (in *Input) setJSON(i int32, v jsonscan.Value, from origin) {
 	p.gen, p.kind, p.origin, p.have, p.raw, p.how = in.gen, v.Kind(), from, 0, v, goNone
 }
 
-func (in *Input) set(i int32, v property) {
+func (in *Input) setProperty(i int32, v property) {
 	p := &in.slots[i]
 	if p.gen == in.gen && p.origin > v.origin {
 		return
@@ -425,25 +425,25 @@ func (in *Input) property(i int32) *property {
 	if p := &in.slots[i]; p.gen == in.gen && p.kind != jsonscan.Invalid {
 		return p
 	}
-	return in.absent(i)
+	return in.absentProperty(i)
 }
 
-// absent is property for a slot that has no value yet: it may be looked up, or
+// absentProperty is property for a slot that has no value yet: it may be looked up, or
 // others may stand in for it.
-func (in *Input) absent(i int32) *property {
-	if p := in.own(i); p != nil {
+func (in *Input) absentProperty(i int32) *property {
+	if p := in.ownProperty(i); p != nil {
 		return p
 	}
 	for _, j := range in.snap.slots[i].fallbacks {
-		if p := in.own(j); p != nil {
+		if p := in.ownProperty(j); p != nil {
 			return p
 		}
 	}
 	return nil
 }
 
-// own is property without the derived and mirrored ones.
-func (in *Input) own(i int32) *property {
+// ownProperty is property without the derived and mirrored ones.
+func (in *Input) ownProperty(i int32) *property {
 	p := &in.slots[i]
 	if p.gen != in.gen && (!in.lazy || !in.lookUp(i, p)) || p.kind == jsonscan.Invalid {
 		return nil
@@ -486,7 +486,7 @@ func setString(p *property, s string) {
 	if text.Folded(s) { // which is valid UTF-8 as well
 		p.textual, p.have = s, haveText|checkedFold|folded
 	} else {
-		p.textual, p.have = clean(s), haveText
+		p.textual, p.have = validUTF8(s), haveText
 	}
 }
 
@@ -543,10 +543,10 @@ func (in *Input) setGo(p *property, v any) {
 		b, err := v.AppendText(in.buf)
 		if err == nil {
 			in.buf = b
-			p.kind, p.textual, p.have = jsonscan.String, view(b[start:]), haveText
+			p.kind, p.textual, p.have = jsonscan.String, sharedString(b[start:]), haveText
 		}
 	default:
-		if raw, ok := marshal(v); ok {
+		if raw, ok := marshalValue(v); ok {
 			p.kind, p.raw = raw.Kind(), raw
 		}
 	}
@@ -572,10 +572,10 @@ func (in *Input) setFloat(p *property, f float64, kind goNumber) {
 	}
 }
 
-// literal returns the JSON of a number: as it came, or as encoding/json writes
+// numberLiteral returns the JSON of a number: as it came, or as encoding/json writes
 // the Go value. An integer has no fraction, very large and very small numbers
 // have an exponent.
-func (in *Input) literal(p *property) jsonscan.Value {
+func (in *Input) numberLiteral(p *property) jsonscan.Value {
 	if p.raw != nil {
 		return p.raw
 	}
@@ -602,9 +602,9 @@ func (in *Input) literal(p *property) jsonscan.Value {
 	return p.raw
 }
 
-// marshal encodes a value of a kind that setGo does not know. A value that
+// marshalValue encodes a value of a kind that setGo does not know. A value that
 // cannot be encoded, or whose own encoding panics, counts as missing.
-func marshal(v any) (raw jsonscan.Value, ok bool) {
+func marshalValue(v any) (raw jsonscan.Value, ok bool) {
 	defer func() {
 		if recover() != nil {
 			raw, ok = nil, false
@@ -618,23 +618,23 @@ func marshal(v any) (raw jsonscan.Value, ok bool) {
 	return raw, err == nil
 }
 
-// decode returns a JSON string's text, shared with the JSON when possible.
-func (in *Input) decode(v jsonscan.Value) string {
+// decodeText returns a JSON string's text, shared with the JSON when possible.
+func (in *Input) decodeText(v jsonscan.Value) string {
 	if b, ok := v.Plain(); ok {
-		return view(b)
+		return sharedString(b)
 	}
 	start := len(in.buf)
 	in.buf, _ = v.AppendString(in.buf)
-	return view(in.buf[start:])
+	return sharedString(in.buf[start:])
 }
 
-func (in *Input) numeral(v jsonscan.Value) string {
+func (in *Input) numberText(v jsonscan.Value) string {
 	if text.IsCanonicalInteger(v) {
-		return view(v)
+		return sharedString(v)
 	}
 	start := len(in.buf)
 	in.buf = text.AppendNumber(in.buf, v)
-	return view(in.buf[start:])
+	return sharedString(in.buf[start:])
 }
 
 // text is str(P) of evaluation.md §4.1.
@@ -644,9 +644,9 @@ func (in *Input) text(p *property) string {
 	}
 	switch p.kind {
 	case jsonscan.String:
-		p.textual = in.decode(p.raw)
+		p.textual = in.decodeText(p.raw)
 	case jsonscan.Number:
-		p.textual = in.numeral(in.literal(p))
+		p.textual = in.numberText(in.numberLiteral(p))
 	case jsonscan.Null:
 		p.textual = "null"
 	case jsonscan.True:
@@ -656,7 +656,7 @@ func (in *Input) text(p *property) string {
 	default:
 		start := len(in.buf)
 		in.buf, _ = text.AppendJSON(in.buf, p.raw)
-		p.textual = view(in.buf[start:])
+		p.textual = sharedString(in.buf[start:])
 	}
 	p.have |= haveText
 	return p.textual
@@ -676,14 +676,14 @@ func (in *Input) lowerSlow(p *property) string {
 	} else if p.have&haveLower == 0 {
 		start := len(in.buf)
 		in.buf = text.AppendLower(in.buf, s)
-		p.lowered = view(in.buf[start:])
+		p.lowered = sharedString(in.buf[start:])
 		p.have |= haveLower
 	}
 	return p.lowered
 }
 
-// ascii is str(P) with A to Z in lower case.
-func (in *Input) ascii(p *property) string {
+// lowerASCII is str(P) with A to Z in lower case.
+func (in *Input) lowerASCII(p *property) string {
 	if p.have&folded != 0 {
 		return p.textual
 	}
@@ -692,7 +692,7 @@ func (in *Input) ascii(p *property) string {
 	} else if p.have&haveASCII == 0 {
 		start := len(in.buf)
 		in.buf = text.AppendLowerASCII(in.buf, s)
-		p.loweredASC = view(in.buf[start:])
+		p.loweredASC = sharedString(in.buf[start:])
 		p.have |= haveASCII
 	}
 	return p.loweredASC
@@ -720,7 +720,7 @@ func (in *Input) number(p *property) (float64, bool) {
 func (in *Input) numberSlow(p *property) (float64, bool) {
 	switch p.kind {
 	case jsonscan.Number:
-		p.num, p.numOK = in.literal(p).Float()
+		p.num, p.numOK = in.numberLiteral(p).Float()
 	case jsonscan.String:
 		p.num, p.numOK = text.Float(in.text(p))
 	default:
@@ -734,7 +734,7 @@ func (in *Input) numberSlow(p *property) (float64, bool) {
 func (in *Input) date(p *property) (time.Time, bool) {
 	if p.have&haveDate == 0 {
 		p.have |= haveDate
-		in.clock()
+		in.fixNow()
 		switch p.kind {
 		case jsonscan.Number:
 			n, ok := in.number(p)
@@ -751,8 +751,8 @@ func (in *Input) date(p *property) (time.Time, bool) {
 	return p.instant, p.dateOK
 }
 
-// clock fixes the moment of the request when a date is first needed.
-func (in *Input) clock() {
+// fixNow fixes the moment of the request when a date is first needed.
+func (in *Input) fixNow() {
 	if in.now.IsZero() {
 		in.now = time.Now()
 	}

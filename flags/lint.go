@@ -2,9 +2,9 @@ package flags
 
 import "strings"
 
-// lint looks for what works, but hardly as meant.
-func (c *compiler) lint(f *flag, m *Flag) {
-	if len(f.conditions) == 0 && f.holdout < 0 && f.enrollment < 0 {
+// lintFlag looks for what works, but hardly as meant.
+func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
+	if len(f.conditions) == 0 && f.holdoutValue < 0 && f.enrollment < 0 {
 		c.problem(Warning, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone", "the flag has no condition sets and never matches")
 	}
 	switch strings.ToLower(m.EvaluationRuntime) {
@@ -28,7 +28,7 @@ func (c *compiler) lint(f *flag, m *Flag) {
 	c.lintPayloads(f, m)
 }
 
-func (c *compiler) lintVariants(f *flag, m *Flag) {
+func (c *compiler) lintVariants(f *compiledFlag, m *Flag) {
 	if m.Filters.Multivariate == nil || len(m.Filters.Multivariate.Variants) == 0 {
 		return
 	}
@@ -64,7 +64,7 @@ func (c *compiler) lintVariants(f *flag, m *Flag) {
 	}
 }
 
-func (c *compiler) lintConditions(f *flag, m *Flag) {
+func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 	everyone, exits := -1, -1
 	for i := range f.conditions {
 		d, src := &f.conditions[i], &m.Filters.Groups[i]
@@ -95,8 +95,8 @@ func (c *compiler) lintConditions(f *flag, m *Flag) {
 	}
 }
 
-func (c *compiler) lintPayloads(f *flag, m *Flag) {
-	values := c.s.values[f.off : f.off+f.values]
+func (c *compiler) lintPayloads(f *compiledFlag, m *Flag) {
+	values := c.s.values[f.offValue : f.offValue+f.valueCount]
 	for key := range m.Filters.Payloads {
 		known := key == "true"
 		for i := range values {

@@ -224,19 +224,19 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 	}
 
 	fill(t, in, s, r, everything, rnd)
-	got, outcome := s.AppendFlags(nil, in)
+	got, outcome := in.AppendFlags(nil)
 	if diff := cmp.Diff(any(want), decode(got)); diff != "" {
 		return bad("AppendFlags", diff)
 	}
 	if outcome.Partial != partial || outcome.Flags != len(results) {
 		return bad("Outcome", fmt.Sprintf("want %d flags, partial %v; got %+v", len(results), partial, outcome))
 	}
-	if again, _ := s.AppendFlags(nil, in); !bytes.Equal(again, got) {
+	if again, _ := in.AppendFlags(nil); !bytes.Equal(again, got) {
 		return bad("a second AppendFlags", cmp.Diff(string(got), string(again)))
 	}
 
 	// The same results as Go values, in the document's order.
-	all := s.EvaluateInput(in)
+	all := in.Evaluate()
 	var order []string
 	for key, result := range all.All() {
 		order = append(order, key)
@@ -245,27 +245,27 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want[key], decode(b)); diff != "" {
-			return bad("EvaluateInput of "+key, diff)
+			return bad("Input.Evaluate of "+key, diff)
 		}
-		trace, err := s.ExplainInput(key, in)
+		trace, err := in.Explain(key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(result, trace.Result, cmp.AllowUnexported(flags.Result{})); diff != "" {
-			return bad("ExplainInput of "+key, diff)
+			return bad("Input.Explain of "+key, diff)
 		}
 		if trace.String() == "" {
 			return bad("Trace.String of "+key, "empty")
 		}
-		single, err := s.FlagInput(key, in)
+		single, err := in.Flag(key)
 		if err != nil {
-			return bad("FlagInput of "+key, err.Error())
+			return bad("Input.Flag of "+key, err.Error())
 		}
 		if diff := cmp.Diff(result, single, cmp.AllowUnexported(flags.Result{})); diff != "" {
-			return bad("FlagInput of "+key, diff)
+			return bad("Input.Flag of "+key, diff)
 		}
 	}
-	listed := slices.Collect(s.FlagsInput(in))
+	listed := slices.Collect(in.Flags())
 	seen := 0
 	for _, result := range listed {
 		w, ok := all.Get(result.Key)
@@ -273,16 +273,16 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 			seen++
 		} else if code := result.Reason.Code; code == flags.ReasonFlagDisabled || code == flags.ErrorFlagCycle {
 			var err error
-			if w, err = s.FlagInput(result.Key, in); err != nil {
-				return bad("FlagInput of "+result.Key, err.Error())
+			if w, err = in.Flag(result.Key); err != nil {
+				return bad("Input.Flag of "+result.Key, err.Error())
 			}
 		}
 		if diff := cmp.Diff(w, result, cmp.AllowUnexported(flags.Result{})); diff != "" {
-			return bad("FlagsInput of "+result.Key, diff)
+			return bad("Input.Flags of "+result.Key, diff)
 		}
 	}
 	if seen != all.Len() {
-		return bad("FlagsInput", fmt.Sprintf("%d flags, want %d", seen, all.Len()))
+		return bad("Input.Flags", fmt.Sprintf("%d flags, want %d", seen, all.Len()))
 	}
 	var wantOrder []string
 	for _, result := range results {
@@ -294,7 +294,7 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 
 	// What Needs does not name cannot change the answer.
 	fill(t, in, s, r, selection{}, nil)
-	n := s.Needs(in)
+	n := in.Needs()
 	needed := selection{n.Person, n.Geo, n.Cohorts, n.Overrides, true}
 	stored := r.StoredGroups
 	r.StoredGroups = make(map[string]json.RawMessage)
@@ -305,7 +305,7 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 	}
 	fill(t, in, s, r, needed, nil)
 	r.StoredGroups = stored
-	if lazy, _ := s.AppendFlags(nil, in); !bytes.Equal(lazy, got) {
+	if lazy, _ := in.AppendFlags(nil); !bytes.Equal(lazy, got) {
 		return bad(fmt.Sprintf("AppendFlags with no more than Needs %+v", n), cmp.Diff(string(got), string(lazy)))
 	}
 
@@ -457,7 +457,7 @@ func TestSpecificationCases(t *testing.T) {
 			compare(t, []byte(c.Document), doc, s, in, c.Request, rnd)
 
 			fill(t, in, s, c.Request, everything, nil)
-			results := s.EvaluateInput(in)
+			results := in.Evaluate()
 			if results.Partial != c.Partial {
 				t.Errorf("Partial = %v, want %v", results.Partial, c.Partial)
 			}

@@ -15,8 +15,8 @@ import (
 
 // isSimple reports whether quick may know the flag: it buckets by distinct ID,
 // its condition sets decide alone, and they look at person properties only.
-func (c *compiler) isSimple(f *flag) bool {
-	if f.state != normal || f.enrollment >= 0 || f.holdout >= 0 || f.special {
+func (c *compiler) isSimple(f *compiledFlag) bool {
+	if f.state != normal || f.enrollment >= 0 || f.holdoutValue >= 0 || f.special {
 		return false
 	}
 	for i := range f.conditions {
@@ -37,11 +37,11 @@ func (c *compiler) isSimple(f *flag) bool {
 	return true
 }
 
-// quick evaluates a simple flag. It is not ok if there is something that it
+// decideQuickly evaluates a simple flag. It is not ok if there is something that it
 // does not know.
-func (s *Snapshot) quick(f *flag, r *Request) (out outcome, ok bool) {
+func (s *Snapshot) decideQuickly(f *compiledFlag, r *Request) (out decision, ok bool) {
 	if len(r.DistinctID) > 200 || !utf8.ValidString(r.DistinctID) {
-		return outcome{}, false
+		return decision{}, false
 	}
 	best, bestIndex := rankNone, int32(0)
 	slot, value, present := int32(-1), any(nil), false
@@ -57,12 +57,12 @@ conditions:
 			}
 			match := k.missing
 			if present {
-				if match, ok = k.quick(value); !ok {
-					return outcome{}, false
+				if match, ok = k.quickMatch(value); !ok {
+					return decision{}, false
 				}
 			}
 			if !match {
-				best, bestIndex = best.better(rankNo, bestIndex, int32(i))
+				best, bestIndex = best.betterOf(rankNo, bestIndex, int32(i))
 				continue conditions
 			}
 		}
@@ -73,28 +73,28 @@ conditions:
 		case c.everyone || bucket <= c.threshold:
 			value := c.pinned
 			if value < 0 {
-				value = f.on()
+				value = f.onValue()
 				if len(f.variants) > 0 {
 					value = f.variant(f.quickBucket(r.DistinctID, saltVariant))
 				}
 			}
-			return outcome{value, reasonAt(reasonMatch, int32(i))}, true
+			return decision{value, reasonAt(reasonMatch, int32(i))}, true
 		case f.earlyExit:
-			return outcome{f.off, reasonAt(reasonOut, int32(i))}, true
+			return decision{f.offValue, reasonAt(reasonOut, int32(i))}, true
 		}
-		best, bestIndex = best.better(rankOut, bestIndex, int32(i))
+		best, bestIndex = best.betterOf(rankOut, bestIndex, int32(i))
 	}
 	switch best {
 	case rankOut:
-		return outcome{f.off, reasonAt(reasonOut, bestIndex)}, true
+		return decision{f.offValue, reasonAt(reasonOut, bestIndex)}, true
 	case rankNo:
-		return outcome{f.off, reasonAt(reasonNo, bestIndex)}, true
+		return decision{f.offValue, reasonAt(reasonNo, bestIndex)}, true
 	}
-	return outcome{f.off, reasonNoGroupNull}, true
+	return decision{f.offValue, reasonNoGroupNull}, true
 }
 
 // quickBucket is Input.bucket with the text on the stack.
-func (f *flag) quickBucket(subject, salt string) float64 {
+func (f *compiledFlag) quickBucket(subject, salt string) float64 {
 	if subject == "" {
 		return 0
 	}
@@ -102,9 +102,9 @@ func (f *flag) quickBucket(subject, salt string) float64 {
 	return f.hash.bucket(append(append(append(buf[:0], f.prefix...), subject...), salt...))
 }
 
-// quick checks a property that is set. It is not ok if the property is of
+// quickMatch checks a property that is set. It is not ok if the property is of
 // another kind, or its text not in lower case.
-func (k *check) quick(value any) (match, ok bool) {
+func (k *check) quickMatch(value any) (match, ok bool) {
 	switch v := value.(type) {
 	case string:
 		if !text.Folded(v) {

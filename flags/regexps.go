@@ -57,7 +57,7 @@ func (b *regexpBuilder) compileNew(pattern string, engine func(string) (Matcher,
 		return nil, fmt.Errorf("%w: more than %d bytes", errRegexTooLarge, maxPattern)
 	}
 	if engine != nil {
-		if panicked := guard(func() { m, err = engine(pattern) }); panicked != nil {
+		if panicked := recoverPanic(func() { m, err = engine(pattern) }); panicked != nil {
 			return nil, panicked
 		}
 		if err == nil && m == nil {

@@ -19,7 +19,7 @@ import (
 // A span is a piece of Snapshot.arena.
 type span struct{ off, len uint32 }
 
-func (s *Snapshot) bytes(p span) []byte { return s.arena[p.off : p.off+p.len : p.off+p.len] }
+func (s *Snapshot) rendering(p span) []byte { return s.arena[p.off : p.off+p.len : p.off+p.len] }
 
 // edges are the head and the tail of a value.
 type edges struct{ head, tail span }
@@ -34,7 +34,7 @@ type value struct {
 	failed     bool
 }
 
-func (s *Snapshot) result(i int32, out outcome) Result {
+func (s *Snapshot) result(i int32, out decision) Result {
 	f, v := &s.flags[i], &s.values[out.value]
 	return Result{
 		Key: f.key, Enabled: v.enabled, Variant: v.variant, Failed: v.failed,
@@ -43,17 +43,17 @@ func (s *Snapshot) result(i int32, out outcome) Result {
 		hasVariant: v.hasVariant,
 		basis:      s.basis(f, out.reason),
 		form:       f.form,
-		payload:    s.bytes(v.payload),
+		payload:    s.rendering(v.payload),
 	}
 }
 
-func (c *compiler) span(from int) span {
+func (c *compiler) spanFrom(from int) span {
 	return span{uint32(from), uint32(len(c.arena) - from)}
 }
 
 // addValue renders one value of a flag. The tail without payload is the same
 // for all values of a flag.
-func (c *compiler) addValue(f *flag, v value, payload json.RawMessage) int32 {
+func (c *compiler) addValue(f *compiledFlag, v value, payload json.RawMessage) int32 {
 	start := len(c.arena)
 	// The comma in front belongs to the flag before; the first one goes without.
 	c.arena = append(text.AppendQuoted(append(c.arena, ','), f.key), `:{"key":`...)
@@ -66,16 +66,16 @@ func (c *compiler) addValue(f *flag, v value, payload json.RawMessage) int32 {
 		c.arena = append(c.arena, `,"failed":true`...)
 	}
 	c.arena = append(c.arena, ',')
-	e := edges{head: c.span(start)}
+	e := edges{head: c.spanFrom(start)}
 
 	raw := jsonscan.Value(bytes.TrimSpace(payload))
 	if raw.Kind() == jsonscan.Invalid || raw.Kind() == jsonscan.Null {
 		if c.plainTail.len == 0 {
-			c.plainTail, _ = c.tail(f, nil)
+			c.plainTail, _ = c.renderTail(f, nil)
 		}
 		e.tail = c.plainTail
 	} else {
-		e.tail, v.payload = c.tail(f, raw)
+		e.tail, v.payload = c.renderTail(f, raw)
 		if v.payload.len > 0 {
 			rendered := jsonscan.Value(c.arena[v.payload.off:][:v.payload.len])
 			if rendered.Kind() == jsonscan.String {
@@ -91,7 +91,7 @@ func (c *compiler) addValue(f *flag, v value, payload json.RawMessage) int32 {
 	return int32(len(c.s.values) - 1)
 }
 
-func (c *compiler) tail(f *flag, payload jsonscan.Value) (tail, at span) {
+func (c *compiler) renderTail(f *compiledFlag, payload jsonscan.Value) (tail, at span) {
 	start := len(c.arena)
 	c.arena = strconv.AppendInt(append(c.arena, `,"metadata":{"id":`...), f.id, 10)
 	c.arena = strconv.AppendInt(append(c.arena, `,"version":`...), int64(f.version), 10)
@@ -100,11 +100,11 @@ func (c *compiler) tail(f *flag, payload jsonscan.Value) (tail, at span) {
 		c.arena = append(c.arena, `,"payload":`...)
 		at.off = uint32(len(c.arena))
 		c.arena = appendPayload(c.arena, payload)
-		at = c.span(int(at.off))
+		at = c.spanFrom(int(at.off))
 	}
 	c.arena = strconv.AppendBool(append(c.arena, `,"has_experiment":`...), f.hasExperiment)
 	c.arena = append(c.arena, `}}`...)
-	return c.span(start), at
+	return c.spanFrom(start), at
 }
 
 // appendPayload appends a payload as stored, without white space between tokens.
@@ -138,7 +138,7 @@ func (c *compiler) renderReasons(conditions int) {
 		}
 		c.arena = text.AppendQuoted(append(c.arena, `,"description":`...), r.Description)
 		c.arena = append(c.arena, '}')
-		c.s.rendered[i] = c.span(start)
+		c.s.rendered[i] = c.spanFrom(start)
 	}
 }
 

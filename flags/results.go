@@ -123,9 +123,9 @@ type Results struct {
 	// dependency cycle removed it.
 	Partial bool
 
-	snap     *Snapshot
-	outcomes []outcome // by program order; value -1: not in the results
-	n        int
+	snap      *Snapshot
+	decisions []decision // by program order; value -1: not in the results
+	n         int
 }
 
 // Len returns the number of results.
@@ -135,20 +135,20 @@ func (r *Results) Len() int { return r.n }
 // such flag, or if it is inactive or was filtered out.
 func (r *Results) Get(key string) (Result, bool) {
 	i, ok := r.snap.index[key]
-	if !ok || r.outcomes[i].value < 0 {
+	if !ok || r.decisions[i].value < 0 {
 		return Result{}, false
 	}
-	return r.snap.result(i, r.outcomes[i]), true
+	return r.snap.result(i, r.decisions[i]), true
 }
 
 // All iterates over the results by flag key, in the order of the definitions.
 func (r *Results) All() iter.Seq2[string, Result] {
 	return func(yield func(string, Result) bool) {
 		for _, i := range r.snap.order {
-			if r.outcomes[i].value < 0 {
+			if r.decisions[i].value < 0 {
 				continue
 			}
-			if !yield(r.snap.flags[i].key, r.snap.result(i, r.outcomes[i])) {
+			if !yield(r.snap.flags[i].key, r.snap.result(i, r.decisions[i])) {
 				return
 			}
 		}

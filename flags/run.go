@@ -10,9 +10,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
-// An outcome is what one evaluation of a flag comes to: numbers into the
+// A decision is what one evaluation of a flag comes to: numbers into the
 // Snapshot's tables of values and reasons.
-type outcome struct {
+type decision struct {
 	value  int32
 	reason int32
 }
@@ -33,29 +33,29 @@ const (
 	cyclic        // depends on itself, or on a flag that does
 )
 
-// A flag is a compiled flag. Its values are a run in Snapshot.values: off, on,
+// A compiledFlag is a compiled flag. Its values are a run in Snapshot.values: off, on,
 // then the variants and what else its definition needs. What every evaluation
 // reads comes first.
-type flag struct {
-	fixed      outcome // outcome that no request can change; value -1: none
-	conditions []condition
-	off        int32 // value; on is the next one
-	failed     int32 // value
-	enrollment int32 // slot of $feature_enrollment/<key>, or -1
-	holdout    int32 // value, or -1
-	continuity int32 // number among the continuity flags, or -1
-	state      state
-	hash       hashKind
-	device     bool // bucketed by device
-	earlyExit  bool
-	simple     bool   // quick may know it
-	special    bool   // a person's subject may be other than the distinct ID
-	prefix     string // key and dot: how every hashed text starts
-	variants   []variantBound
+type compiledFlag struct {
+	fixed        decision // outcome that no request can change; value -1: none
+	conditions   []compiledCondition
+	offValue     int32 // value; on is the next one
+	failedValue  int32 // value
+	enrollment   int32 // slot of $feature_enrollment/<key>, or -1
+	holdoutValue int32 // value, or -1
+	continuity   int32 // number among the continuity flags, or -1
+	state        state
+	hash         hashKind
+	device       bool // bucketed by device
+	earlyExit    bool
+	quickKnows   bool   // quick may know it
+	special      bool   // a person's subject may be other than the distinct ID
+	prefix       string // key and dot: how every hashed text starts
+	variants     []variantBound
 
 	key         string
-	values      int32 // number of values, from off
-	optOut      int32 // value of an early access opt-out
+	valueCount  int32 // number of values, from off
+	optOutValue int32 // value of an early access opt-out
 	aggregation int32 // flag-level: a group type's ordinal, or an owner constant
 	holdoutAll  bool
 	holdoutAt   float64
@@ -76,7 +76,7 @@ type flag struct {
 	digest        uint64 // of its definition, dependencies and cohorts not included
 }
 
-func (f *flag) on() int32 { return f.off + 1 }
+func (f *compiledFlag) onValue() int32 { return f.offValue + 1 }
 
 // A variantBound is a variant with the end of its share (evaluation.md §2.3).
 type variantBound struct {
@@ -84,8 +84,8 @@ type variantBound struct {
 	value int32
 }
 
-// A condition is a compiled condition set.
-type condition struct {
+// A compiledCondition is a compiled condition set.
+type compiledCondition struct {
 	steps       []uint32 // checks, in effective order (evaluation.md §3.5)
 	threshold   float64  // rollout percentage / 100
 	everyone    bool     // the percentage is 100: no hash
@@ -96,8 +96,8 @@ type condition struct {
 
 var inputs = sync.Pool{New: func() any { return new(Input) }}
 
-// release returns a pooled Input. It must not keep the caller's maps alive.
-func release(in *Input) {
+// releaseInput returns a pooled Input. It must not keep the caller's maps alive.
+func releaseInput(in *Input) {
 	in.personProperties, in.groupProperties, in.requestGroups, in.requestOverrides = nil, nil, nil, nil
 	in.keys, in.filter.Tags = nil, nil
 	if cap(in.buf) > 1<<16 {
@@ -106,27 +106,27 @@ func release(in *Input) {
 	inputs.Put(in)
 }
 
-// one evaluates a single flag, and what it depends on, for a Go caller.
-func (s *Snapshot) one(i int32, r *Request) outcome {
+// decideFlag evaluates a single flag, and what it depends on, for a Go caller.
+func (s *Snapshot) decideFlag(i int32, r *Request) decision {
 	f := &s.flags[i]
 	if f.state == dormant || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags) {
-		return outcome{value: valueHidden}
+		return decision{value: valueHidden}
 	}
 	if f.fixed.value != valueHidden {
 		return f.fixed
 	}
-	if f.simple {
+	if f.quickKnows {
 		if r == nil {
 			r = &noRequest
 		}
-		if out, ok := s.quick(f, r); ok {
+		if out, ok := s.decideQuickly(f, r); ok {
 			return out
 		}
 	}
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
-	out := in.single(i)
-	release(in)
+	out := in.decideWithDependencies(i)
+	releaseInput(in)
 	return out
 }
 
@@ -140,18 +140,18 @@ func (in *Input) nextRun() {
 	}
 }
 
-// single evaluates flag i after the flags that it depends on. The filter has
+// decideWithDependencies evaluates flag i after the flags that it depends on. The filter has
 // been asked about i, but not about those.
-func (in *Input) single(i int32) outcome {
+func (in *Input) decideWithDependencies(i int32) decision {
 	in.nextRun()
 	s := in.snap
 	f := &s.flags[i]
 	if len(f.direct) == 0 {
-		return in.evaluate(f)
+		return in.decide(f)
 	}
 	clear(in.mask)
 	in.mask[i>>6] |= 1 << (i & 63)
-	s.closure(in.mask, i)
+	s.addDependencies(in.mask, i)
 	for w, word := range in.mask {
 		for ; word != 0; word &= word - 1 {
 			j := int32(w<<6 + bits.TrailingZeros64(word))
@@ -159,17 +159,17 @@ func (in *Input) single(i int32) outcome {
 			if j != i && (t.state == dormant || in.SurveysOnly && !t.survey || !in.filter.Admits(t.requirement, t.tags)) {
 				continue
 			}
-			in.outcomes[j], in.ran[j] = in.evaluate(t), in.run
+			in.decisions[j], in.ran[j] = in.decide(t), in.run
 		}
 	}
-	return in.outcomes[i]
+	return in.decisions[i]
 }
 
-// closure adds to the set all flags that its members depend on, none of which
+// addDependencies adds to the set all flags that its members depend on, none of which
 // comes after from.
-func (s *Snapshot) closure(set []uint64, from int32) {
+func (s *Snapshot) addDependencies(set []uint64, from int32) {
 	if s.cyclic {
-		s.cyclicClosure(set)
+		s.addCyclicDependencies(set)
 		return
 	}
 	for w := from >> 6; w >= 0; w-- {
@@ -185,9 +185,9 @@ func (s *Snapshot) closure(set []uint64, from int32) {
 	}
 }
 
-// cyclicClosure is closure for definitions with dependency cycles, where a
+// addCyclicDependencies is closure for definitions with dependency cycles, where a
 // dependency may come later in program order.
-func (s *Snapshot) cyclicClosure(set []uint64) {
+func (s *Snapshot) addCyclicDependencies(set []uint64) {
 	var todo []int32
 	for w, word := range set {
 		for ; word != 0; word &= word - 1 {
@@ -206,9 +206,9 @@ func (s *Snapshot) cyclicClosure(set []uint64) {
 	}
 }
 
-// admit computes the set of flags that the request may see (evaluation.md
+// admittedFlags computes the set of flags that the request may see (evaluation.md
 // §3.1), dormant ones excluded.
-func (in *Input) admit() []uint64 {
+func (in *Input) admittedFlags() []uint64 {
 	s := in.snap
 	set := in.admitted
 	copy(set, s.admits[in.filter.Kind])
@@ -238,7 +238,7 @@ func (in *Input) admit() []uint64 {
 			}
 		}
 		if last >= 0 {
-			s.closure(in.mask, last)
+			s.addDependencies(in.mask, last)
 		}
 		for w := range set {
 			set[w] &= in.mask[w]
@@ -247,16 +247,16 @@ func (in *Input) admit() []uint64 {
 	return set
 }
 
-// all evaluates every admitted flag into in.outcomes and returns their number,
+// decideAll evaluates every admitted flag into in.outcomes and returns their number,
 // those that a cycle omits not counted, and whether anything failed.
-func (in *Input) all() (n int, partial bool) {
+func (in *Input) decideAll() (n int, partial bool) {
 	in.nextRun()
 	s := in.snap
-	for w, word := range in.admit() {
+	for w, word := range in.admittedFlags() {
 		for ; word != 0; word &= word - 1 {
 			i := int32(w<<6 + bits.TrailingZeros64(word))
-			out := in.evaluate(&s.flags[i])
-			in.outcomes[i], in.ran[i] = out, in.run
+			out := in.decide(&s.flags[i])
+			in.decisions[i], in.ran[i] = out, in.run
 			if out.value < 0 {
 				partial = true
 				continue
@@ -268,9 +268,9 @@ func (in *Input) all() (n int, partial bool) {
 	return n, partial
 }
 
-// evaluate decides one flag; what it depends on has been evaluated. It is
+// decide decides one flag; what it depends on has been evaluated. It is
 // evaluation.md §3.2 to §3.7.
-func (in *Input) evaluate(f *flag) outcome {
+func (in *Input) decide(f *compiledFlag) decision {
 	if f.fixed.value != valueHidden && in.trace == nil {
 		return f.fixed
 	}
@@ -285,17 +285,17 @@ func (in *Input) evaluate(f *flag) outcome {
 				in.traceEnrollment(p, enrolled)
 			}
 			if enrolled {
-				return outcome{f.on(), reasonSuper}
+				return decision{f.onValue(), reasonSuper}
 			}
-			return outcome{f.optOut, reasonSuper}
+			return decision{f.optOutValue, reasonSuper}
 		}
 	}
-	if f.holdout >= 0 && in.heldOut(f) {
-		return outcome{f.holdout, reasonHeldOut}
+	if f.holdoutValue >= 0 && in.heldOut(f) {
+		return decision{f.holdoutValue, reasonHeldOut}
 	}
 
 	if in.failOverrides && f.readsHash {
-		return outcome{f.failed, reasonFailed(failOverrides)}
+		return decision{f.failedValue, reasonFailed(failOverrides)}
 	}
 
 	var (
@@ -307,7 +307,7 @@ func (in *Input) evaluate(f *flag) outcome {
 		// A condition that passes only provisionally leaves an outcome behind
 		// and evaluation goes on (evaluation.md §3.9): if every way it can end
 		// gives the same value, the flag is settled all the same.
-		pending = outcome{value: valueHidden}
+		pending = decision{value: valueHidden}
 		blame   failCode
 		unclear bool
 
@@ -325,14 +325,14 @@ conditions:
 		if !ok {
 			if c.aggregation != ownerPerson {
 				groupSkipped = true
-				best, bestIndex = best.better(rankNoGroup, bestIndex, index)
+				best, bestIndex = best.betterOf(rankNoGroup, bestIndex, index)
 				if in.trace != nil {
 					in.traceSkip(f, index, ReasonNoGroupType)
 				}
 				continue
 			}
 			if c.hashMatters {
-				best, bestIndex = best.better(rankOut, bestIndex, index)
+				best, bestIndex = best.betterOf(rankOut, bestIndex, index)
 				if in.trace != nil {
 					in.traceSkip(f, index, ReasonOutOfRollout)
 				}
@@ -349,7 +349,7 @@ conditions:
 			if m := in.memo[id]; m>>2 == in.run {
 				v = verdict(m & 3)
 			} else {
-				v = in.decide(id)
+				v = in.computeVerdict(id)
 			}
 			if v == yes {
 				continue
@@ -357,7 +357,7 @@ conditions:
 			k := &in.snap.checks[id]
 			if v == provisional {
 				if taint == 0 {
-					taint = in.failure(k.slot)
+					taint = in.failureOf(k.slot)
 				}
 				continue
 			}
@@ -366,14 +366,14 @@ conditions:
 			}
 			if v == broken {
 				if pending.value >= 0 {
-					return outcome{f.failed, reasonFailed(blame)}
+					return decision{f.failedValue, reasonFailed(blame)}
 				}
-				return outcome{f.failed, reasonFailed(k.fail)}
+				return decision{f.failedValue, reasonFailed(k.fail)}
 			}
 			if (k.op == opCohort || k.op == opCohortNever) && in.snap.cohorts[k.slot].behavioral {
 				behavioral = true
 			}
-			best, bestIndex = best.better(rankNo, bestIndex, index)
+			best, bestIndex = best.betterOf(rankNo, bestIndex, index)
 			continue conditions
 		}
 
@@ -387,14 +387,14 @@ conditions:
 		if in.trace != nil {
 			in.traceRollout(f, index, subject, inRollout)
 		}
-		var out outcome
+		var out decision
 		switch {
 		case inRollout:
-			out = outcome{in.pick(f, c, subject), reasonAt(reasonMatch, index)}
+			out = decision{in.pickValue(f, c, subject), reasonAt(reasonMatch, index)}
 		case f.earlyExit:
-			out = outcome{f.off, reasonAt(reasonOut, index)}
+			out = decision{f.offValue, reasonAt(reasonOut, index)}
 		default:
-			best, bestIndex = best.better(rankOut, bestIndex, index)
+			best, bestIndex = best.betterOf(rankOut, bestIndex, index)
 			continue
 		}
 		if taint == 0 {
@@ -423,17 +423,17 @@ conditions:
 	case rankNoGroup:
 		reason = reasonAt(reasonNoGroup, bestIndex)
 	}
-	return f.settled(outcome{f.off, reason}, pending, blame, unclear)
+	return f.settled(decision{f.offValue, reason}, pending, blame, unclear)
 }
 
 // settled is the outcome of a flag whose conditions came to out, after the
 // outcome pending that only a failed dependency keeps from counting.
-func (f *flag) settled(out, pending outcome, blame failCode, unclear bool) outcome {
+func (f *compiledFlag) settled(out, pending decision, blame failCode, unclear bool) decision {
 	if pending.value < 0 {
 		return out
 	}
 	if unclear || out.value != pending.value {
-		return outcome{f.failed, reasonFailed(blame)}
+		return decision{f.failedValue, reasonFailed(blame)}
 	}
 	return pending
 }
@@ -448,8 +448,8 @@ const (
 	rankOut
 )
 
-// better returns the higher rank with its index; among equals the later wins.
-func (r rank) better(other rank, index, otherIndex int32) (rank, int32) {
+// betterOf returns the higher rank with its index; among equals the later wins.
+func (r rank) betterOf(other rank, index, otherIndex int32) (rank, int32) {
 	if other >= r {
 		return other, otherIndex
 	}
@@ -459,11 +459,11 @@ func (r rank) better(other rank, index, otherIndex int32) (rank, int32) {
 // subject returns the text that a condition set hashes (evaluation.md §2.4).
 // It is not ok without a usable group key or device ID; the subject is then
 // empty.
-func (in *Input) subject(f *flag, aggregation int32) (string, bool) {
+func (in *Input) subject(f *compiledFlag, aggregation int32) (string, bool) {
 	switch {
 	case aggregation >= 0:
 		if in.lazy {
-			key := clean(in.requestGroups[in.snap.groupNames[aggregation]])
+			key := validUTF8(in.requestGroups[in.snap.groupNames[aggregation]])
 			return key, key != ""
 		}
 		if g := &in.groups[aggregation]; g.gen == in.gen && g.usable {
@@ -478,7 +478,7 @@ func (in *Input) subject(f *flag, aggregation int32) (string, bool) {
 	case f.continuity >= 0:
 		if in.lazy {
 			if key, ok := in.requestOverrides[f.key]; ok {
-				return clean(key), true
+				return validUTF8(key), true
 			}
 		} else if o := &in.overrides[f.continuity]; o.gen == in.gen {
 			return o.key, true
@@ -494,9 +494,9 @@ func (in *Input) subject(f *flag, aggregation int32) (string, bool) {
 // stands for it, if that is a string.
 func (in *Input) idProperty(id string, slot int32) string {
 	if id != "" || slot < 0 {
-		return clean(id)
+		return validUTF8(id)
 	}
-	if p := in.own(slot); p != nil && p.origin == fromRequest && p.kind == jsonscan.String {
+	if p := in.ownProperty(slot); p != nil && p.origin == fromRequest && p.kind == jsonscan.String {
 		return in.text(p)
 	}
 	return ""
@@ -508,7 +508,7 @@ func (in *Input) idProperty(id string, slot int32) string {
 // The hashed text is the flag's prefix, the subject and a salt. The subject,
 // followed by the only salt there is, stays in the buffer from flag to flag;
 // each flag writes its prefix in front.
-func (in *Input) bucket(f *flag, subject, salt string) float64 {
+func (in *Input) bucket(f *compiledFlag, subject, salt string) float64 {
 	if subject == "" {
 		return 0
 	}
@@ -526,7 +526,7 @@ func (in *Input) bucket(f *flag, subject, salt string) float64 {
 }
 
 // heldOut decides the holdout (evaluation.md §13.2).
-func (in *Input) heldOut(f *flag) bool {
+func (in *Input) heldOut(f *compiledFlag) bool {
 	subject := in.id
 	switch {
 	case f.aggregation != ownerPerson:
@@ -556,13 +556,13 @@ func (in *Input) heldOut(f *flag) bool {
 
 const holdoutPrefix = "holdout-"
 
-// pick chooses the value of a matching condition set (evaluation.md §2.3).
-func (in *Input) pick(f *flag, c *condition, subject string) int32 {
+// pickValue chooses the value of a matching condition set (evaluation.md §2.3).
+func (in *Input) pickValue(f *compiledFlag, c *compiledCondition, subject string) int32 {
 	if c.pinned >= 0 {
 		return c.pinned
 	}
 	if len(f.variants) == 0 {
-		return f.on()
+		return f.onValue()
 	}
 	h := in.bucket(f, subject, saltVariant)
 	value := f.variant(h)
@@ -573,36 +573,36 @@ func (in *Input) pick(f *flag, c *condition, subject string) int32 {
 }
 
 // variant returns the value of the variant that a draw falls to, or on.
-func (f *flag) variant(h float64) int32 {
+func (f *compiledFlag) variant(h float64) int32 {
 	for i := range f.variants {
 		if h < f.variants[i].below {
 			return f.variants[i].value
 		}
 	}
-	return f.on()
+	return f.onValue()
 }
 
 // dependency compares the value of the flag that a filter depends on
 // (evaluation.md §7.3). A flag that was not evaluated counts as false.
 func (in *Input) dependency(c *check) verdict {
 	target := &in.snap.flags[c.slot]
-	value := target.off
+	value := target.offValue
 	if in.ran[c.slot] == in.run {
-		value = in.outcomes[c.slot].value
+		value = in.decisions[c.slot].value
 		if in.snap.values[value].failed {
 			return provisional
 		}
 	}
-	return verdictOf(c.more.accepts[value-target.off])
+	return verdictOf(c.more.accepts[value-target.offValue])
 }
 
-// failure returns the code with which a flag failed.
-func (in *Input) failure(i int32) failCode {
-	return failCode(in.outcomes[i].reason-reasonFailed0) + 1
+// failureOf returns the code with which a flag failed.
+func (in *Input) failureOf(i int32) failCode {
+	return failCode(in.decisions[i].reason-reasonFailed0) + 1
 }
 
-// member reports whether the person is in a cohort.
-func (in *Input) member(i int32) bool {
+// isMember reports whether the person is in a cohort.
+func (in *Input) isMember(i int32) bool {
 	if m := in.cohorts[i]; m>>1 == in.run {
 		return m&1 != 0
 	}
@@ -611,7 +611,7 @@ func (in *Input) member(i int32) bool {
 	if c.stored >= 0 {
 		is = in.members[c.stored] == in.gen
 	} else {
-		is = in.holds(&c.root)
+		is = in.nodeHolds(&c.root)
 	}
 	m := in.run << 1
 	if is {
@@ -621,12 +621,12 @@ func (in *Input) member(i int32) bool {
 	return is
 }
 
-// A node is a compiled node of a cohort's tree.
-type node struct {
+// A compiledNode is a compiled node of a cohort's tree.
+type compiledNode struct {
 	kind    nodeType
 	negated bool
 	id      uint32 // check or cohort
-	nodes   []node
+	nodes   []compiledNode
 }
 
 type nodeType uint8
@@ -639,20 +639,20 @@ const (
 	nodeCohort
 )
 
-func (in *Input) holds(n *node) bool {
+func (in *Input) nodeHolds(n *compiledNode) bool {
 	var is bool
 	switch n.kind {
 	case nodeAll:
 		is = true
 		for i := range n.nodes {
-			if !in.holds(&n.nodes[i]) {
+			if !in.nodeHolds(&n.nodes[i]) {
 				is = false
 				break
 			}
 		}
 	case nodeAny:
 		for i := range n.nodes {
-			if in.holds(&n.nodes[i]) {
+			if in.nodeHolds(&n.nodes[i]) {
 				is = true
 				break
 			}
@@ -660,7 +660,7 @@ func (in *Input) holds(n *node) bool {
 	case nodeCheck:
 		is = in.verdict(n.id) == yes
 	case nodeCohort:
-		is = in.member(int32(n.id))
+		is = in.isMember(int32(n.id))
 	}
 	return is != n.negated
 }

@@ -3,18 +3,14 @@ package flags
 import (
 	"fmt"
 	"iter"
-	"math/bits"
-	"slices"
 	"time"
-
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
 // A Snapshot is a compiled, immutable set of flags. All methods are safe for
 // concurrent use and do no I/O; equal definitions and equal requests give equal
 // answers on every machine.
 type Snapshot struct {
-	flags []flag           // in program order: after what they depend on
+	flags []compiledFlag   // in program order: after what they depend on
 	order []int32          // program order of each flag, in document order
 	index map[string]int32 // program order by key
 
@@ -25,7 +21,7 @@ type Snapshot struct {
 	arena    []byte // all rendered bytes
 
 	checks  []check
-	cohorts []cohort
+	cohorts []compiledCohort
 	zone    *time.Location
 
 	slots         []slotDef
@@ -66,9 +62,9 @@ type neededSet struct {
 	overrides bool
 }
 
-// A cohort is a compiled cohort.
-type cohort struct {
-	root       node
+// A compiledCohort is a compiled cohort.
+type compiledCohort struct {
+	root       compiledNode
 	stored     int32 // number among the stored cohorts, or -1
 	behavioral bool
 }
@@ -78,23 +74,8 @@ type cohort struct {
 func (s *Snapshot) Evaluate(r *Request) *Results {
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
-	results := s.EvaluateInput(in)
-	release(in)
-	return results
-}
-
-// EvaluateInput is Evaluate for an [Input]. As with all methods that take one,
-// the snapshot that the Input was Reset with is what answers.
-func (s *Snapshot) EvaluateInput(in *Input) *Results {
-	s = in.snap
-	n, partial := in.all()
-	results := &Results{Partial: partial, snap: s, n: n, outcomes: make([]outcome, len(s.flags))}
-	for i := range results.outcomes {
-		results.outcomes[i].value = valueHidden
-		if in.ran[i] == in.run {
-			results.outcomes[i] = in.outcomes[i]
-		}
-	}
+	results := in.Evaluate()
+	releaseInput(in)
 	return results
 }
 
@@ -108,60 +89,14 @@ func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
 	if !ok {
 		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
-	if err := s.hidden(i, r); err != nil {
+	if err := s.whyHidden(i, r); err != nil {
 		return Result{}, err
 	}
-	return s.single(i, s.one(i, r)), nil
+	return s.resultOrDisabled(i, s.decideFlag(i, r)), nil
 }
 
-// FlagInput is Flag for an [Input], of which it does not look at the keys and at
-// SurveysOnly. Of a flag that the Input's filter hides it says ErrFiltered even if
-// the flag is inactive.
-func (s *Snapshot) FlagInput(key string, in *Input) (Result, error) {
-	s = in.snap
-	i, ok := s.index[key]
-	switch {
-	case !ok:
-		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
-	case !in.sees(&s.flags[i]):
-		return Result{}, fmt.Errorf("%w: %q", ErrFiltered, key)
-	case s.flags[i].state == dormant:
-		return s.single(i, outcome{value: valueHidden}), nil
-	}
-	return s.single(i, in.single(i)), nil
-}
-
-// FlagsInput evaluates all flags that the request may see and iterates over what
-// FlagInput answers for each, in the order of the definitions. Unlike
-// EvaluateInput it has inactive flags and those that a dependency cycle removes.
-// Flags that others depend on come with those that the Input's keys name. It does
-// not allocate. The Input must not be used before the iteration ends.
-func (s *Snapshot) FlagsInput(in *Input) iter.Seq[Result] {
-	return func(yield func(Result) bool) {
-		s := in.snap
-		in.all()
-		for _, i := range s.order {
-			f, out := &s.flags[i], outcome{value: valueHidden}
-			switch {
-			case in.ran[i] == in.run:
-				out = in.outcomes[i]
-			case f.state != dormant || !in.sees(f) || in.SurveysOnly && !f.survey || in.someKeys && !slices.Contains(in.keys, f.key):
-				continue
-			}
-			if !yield(s.single(i, out)) {
-				return
-			}
-		}
-	}
-}
-
-// sees reports whether the Input's filter admits a flag that results may show.
-func (in *Input) sees(f *flag) bool {
-	return !f.encrypted && in.filter.Admits(f.requirement, f.tags)
-}
-
-// hidden says why a request may not see a flag.
-func (s *Snapshot) hidden(i int32, r *Request) error {
+// whyHidden says why a request may not see a flag.
+func (s *Snapshot) whyHidden(i int32, r *Request) error {
 	f := &s.flags[i]
 	switch {
 	case f.encrypted:
@@ -176,13 +111,13 @@ func (s *Snapshot) hidden(i int32, r *Request) error {
 	return nil
 }
 
-// single is result for callers that want an answer for hidden flags as well.
-func (s *Snapshot) single(i int32, out outcome) Result {
+// resultOrDisabled is result for callers that want an answer for hidden flags as well.
+func (s *Snapshot) resultOrDisabled(i int32, out decision) Result {
 	switch out.value {
 	case valueHidden:
-		return s.result(i, outcome{s.flags[i].off, reasonDisabled})
+		return s.result(i, decision{s.flags[i].offValue, reasonDisabled})
 	case valueOmitted:
-		r := s.result(i, outcome{s.flags[i].off, reasonDisabled})
+		r := s.result(i, decision{s.flags[i].offValue, reasonDisabled})
 		r.Failed = true
 		r.Reason = Reason{ErrorFlagCycle, -1, "Flag dependency cycle detected"}
 		return r
@@ -224,119 +159,3 @@ func (s *Snapshot) ContinuityFlags() []string { return s.continuityFlags }
 
 // MinimalFlagCalledEvents passes on the definitions' switch of the same name.
 func (s *Snapshot) MinimalFlagCalledEvents() bool { return s.minimal }
-
-// Needs says what stored data can change the answer to a request.
-type Needs struct {
-	// Person and Groups: stored properties of the person, and of the groups of
-	// these types.
-	Person bool
-	Groups []string
-
-	// PersonCreated: when the person was created, see
-	// [Input.SetPersonCreated].
-	PersonCreated bool
-
-	// Geo: the $geoip_* properties of the client's address.
-	Geo bool
-
-	// Cohorts: memberships in stored cohorts.
-	Cohorts bool
-
-	// Overrides: stored hash keys of experience continuity.
-	Overrides bool
-}
-
-// Needs looks at what the flags that the request may see refer to and the
-// request does not carry. What it does not name cannot change the answer. Call
-// it when everything of the request has been added to the Input. Groups is
-// valid until the Input's next use.
-func (s *Snapshot) Needs(in *Input) Needs {
-	s = in.snap
-	n := Needs{Groups: in.needs[:0]}
-	if len(in.filter.Tags) == 0 && !in.SurveysOnly && !in.someKeys {
-		set := &s.needed[in.filter.Kind]
-		n.Cohorts, n.Overrides = set.cohorts, set.overrides
-		in.addNeeds(&n, set.slots)
-	} else {
-		for w, word := range in.admit() {
-			for ; word != 0; word &= word - 1 {
-				f := &s.flags[w<<6+bits.TrailingZeros64(word)]
-				n.Cohorts = n.Cohorts || f.readsCohorts
-				n.Overrides = n.Overrides || f.readsHash
-				in.addNeeds(&n, f.needs)
-			}
-		}
-	}
-	in.needs = n.Groups
-	return n
-}
-
-func (in *Input) addNeeds(n *Needs, slots []int32) {
-	for _, i := range slots {
-		def, p := &in.snap.slots[i], in.own(i)
-		if p != nil && p.origin < fromGeo && i != in.snap.idSlot {
-			p = nil // stored, by an earlier call
-		}
-		if def.geo && (p == nil || p.kind == jsonscan.Null) {
-			n.Geo = true
-		}
-		if p != nil || i == in.snap.idSlot {
-			continue
-		}
-		if i == in.snap.createdSlot {
-			n.PersonCreated = true
-			continue
-		}
-		if def.owner < 0 {
-			n.Person = true
-			continue
-		}
-		// Without a group key there is nothing to look up.
-		name := in.snap.groupNames[def.owner]
-		if def.name != groupKeyName && in.hasGroup(def.owner, name) && !slices.Contains(n.Groups, name) {
-			n.Groups = append(n.Groups, name)
-		}
-	}
-}
-
-func (in *Input) hasGroup(ord int, name string) bool {
-	if in.lazy {
-		return in.requestGroups[name] != ""
-	}
-	g := &in.groups[ord]
-	return g.gen == in.gen && g.usable
-}
-
-// An Outcome sums up what AppendFlags wrote.
-type Outcome struct {
-	Flags   int  // number of results
-	Partial bool // as in Results
-}
-
-// AppendFlags evaluates all flags that the request may see and appends the JSON
-// object "flags" of POST /flags?v=2: what json.Marshal writes for each Result,
-// by key, in the order of the definitions. It does not allocate if dst is large
-// enough.
-func (s *Snapshot) AppendFlags(dst []byte, in *Input) ([]byte, Outcome) {
-	s = in.snap
-	n, partial := in.all()
-	start := len(dst)
-	for _, i := range s.order {
-		if in.ran[i] != in.run {
-			continue
-		}
-		out := in.outcomes[i]
-		if out.value < 0 {
-			continue
-		}
-		e, r := &s.edges[out.value], s.rendered[out.reason]
-		dst = append(dst, s.arena[e.head.off:][:e.head.len]...)
-		dst = append(dst, s.arena[r.off:][:r.len]...)
-		dst = append(dst, s.arena[e.tail.off:][:e.tail.len]...)
-	}
-	if len(dst) == start {
-		return append(dst, "{}"...), Outcome{n, partial}
-	}
-	dst[start] = '{' // in place of the comma of the first head
-	return append(dst, '}'), Outcome{n, partial}
-}

@@ -65,13 +65,13 @@ func TestSetPersonCreated(t *testing.T) {
 			if err := in.PersonJSON([]byte(tt.request)); err != nil {
 				t.Fatal(err)
 			}
-			if n := s.Needs(&in); n.PersonCreated != tt.needs || n.Person {
+			if n := in.Needs(); n.PersonCreated != tt.needs || n.Person {
 				t.Errorf("Needs = %+v, want PersonCreated %v and not Person", n, tt.needs)
 			}
 			if !tt.created.IsZero() {
 				in.SetPersonCreated(tt.created)
 			}
-			results := s.EvaluateInput(&in)
+			results := in.Evaluate()
 			got, _ := results.Get("old")
 			if got.Enabled != tt.want {
 				t.Errorf("enabled = %v, want %v", got.Enabled, tt.want)

@@ -127,7 +127,7 @@ func (s *Service) eachPerson(ctx context.Context, project int64, snapshot *flags
 		in.Reset(snapshot, distinctID, runtime.Filter{}, now)
 		in.SetKeys(keys)
 		known := &stored{person: person.Properties, created: person.Created}
-		if snapshot.Needs(in).Cohorts {
+		if in.Needs().Cohorts {
 			if known.cohorts, err = s.c.Data.AppendCohorts(ctx, nil, project, distinctID); err != nil {
 				return err
 			}
@@ -135,7 +135,7 @@ func (s *Service) eachPerson(ctx context.Context, project int64, snapshot *flags
 		if err := known.add(in); err != nil {
 			return err
 		}
-		visit(&person, snapshot.EvaluateInput(in))
+		visit(&person, in.Evaluate())
 	}
 	return ctx.Err()
 }
@@ -157,7 +157,7 @@ func (s *Service) eachGroup(ctx context.Context, project int64, snapshot *flags.
 			if err := errors.Join(in.Group(name, mustJSON(list[i].Key)), in.SetGroup(name, list[i].Properties)); err != nil {
 				return err
 			}
-			visit(snapshot.EvaluateInput(in))
+			visit(in.Evaluate())
 		}
 		if len(list) < groupsPart {
 			return ctx.Err()

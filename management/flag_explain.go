@@ -116,7 +116,7 @@ func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag strin
 	if err := s.fill(ctx, in, snapshot, a.Project.ID, r); err != nil {
 		return nil, err
 	}
-	t, err := snapshot.ExplainInput(f.Key, in)
+	t, err := in.Explain(f.Key)
 	if err != nil {
 		return nil, errNotFound // deleted just now
 	}

@@ -233,7 +233,7 @@ func (s *Service) compare(ctx context.Context, project int64, c *comparison, dis
 	if err := errors.Join(r.Fill(&c.inBefore, c.before, runtime.All, now), r.Fill(&c.inAfter, c.after, runtime.All, now)); err != nil {
 		return err
 	}
-	needs, more := c.before.Needs(&c.inBefore), c.after.Needs(&c.inAfter)
+	needs, more := c.inBefore.Needs(), c.inAfter.Needs()
 	known, err := s.stored(ctx, project, r, flags.Needs{
 		Person: needs.Person || more.Person, PersonCreated: needs.PersonCreated || more.PersonCreated,
 		Cohorts: needs.Cohorts || more.Cohorts, Overrides: needs.Overrides || more.Overrides,
@@ -244,7 +244,7 @@ func (s *Service) compare(ctx context.Context, project int64, c *comparison, dis
 	if err := errors.Join(known.add(&c.inBefore), known.add(&c.inAfter)); err != nil {
 		return err
 	}
-	c.note(distinctID, c.before.EvaluateInput(&c.inBefore), c.after.EvaluateInput(&c.inAfter))
+	c.note(distinctID, c.inBefore.Evaluate(), c.inAfter.Evaluate())
 	return nil
 }
 

@@ -49,7 +49,7 @@ func (s *Service) evaluate(ctx context.Context, snapshot *flags.Snapshot, projec
 	if err := s.fill(ctx, in, snapshot, project, r); err != nil {
 		return nil, err
 	}
-	return snapshot.EvaluateInput(in), nil
+	return in.Evaluate(), nil
 }
 
 // fill resets in to a request for flags and adds what is stored about its subject,
@@ -59,7 +59,7 @@ func (s *Service) fill(ctx context.Context, in *flags.Input, snapshot *flags.Sna
 	if err := r.Fill(in, snapshot, runtime.All, s.now()); err != nil {
 		return invalid("", "invalid_input", "The body cannot be used for flags.")
 	}
-	known, err := s.stored(ctx, project, r, snapshot.Needs(in))
+	known, err := s.stored(ctx, project, r, in.Needs())
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (s *Server) addStored(x *exchange, p *Project, snapshot *flags.Snapshot) bo
 	if c.Properties == nil && c.Overrides == nil && c.Cohorts == nil && c.Geo == nil {
 		return true
 	}
-	needs := snapshot.Needs(&x.in)
+	needs := x.in.Needs()
 	ctx, id, ok := x.r.Context(), storedName(x.req.DistinctID, capture.MaxID), true
 	x.stored = x.stored[:0]
 

@@ -43,7 +43,7 @@ func (s *Server) ofrepFlag(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	r, err := snapshot.FlagInput(key, &x.in)
+	r, err := x.in.Flag(key)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) ofrepFlags(x *exchange) error {
 	e := wire.Envelope{RequestID: x.requestID(), EvaluatedAt: x.start, Partial: !complete}
 	var list []byte
 	var n int
-	x.out, list, n = wire.AppendEvaluations(x.out[:0], snapshot, &x.in, e)
+	x.out, list, n = wire.AppendEvaluations(x.out[:0], &x.in, e)
 	s.metrics.evaluated.Add(float64(n))
 	etag := wire.DefinitionsETag(list)
 	x.w.Header()["Etag"] = []string{etag}

@@ -21,8 +21,8 @@ type effect struct {
 
 	updates
 
-	types []string // group types, in order of first sight; may repeat
-	group group    // update of a group, if group.Type is not empty
+	types []string    // group types, in order of first sight; may repeat
+	group groupUpdate // update of a group, if group.Type is not empty
 }
 
 // updates are what an event wants of its person's properties (wire.md §3.2).
@@ -36,7 +36,7 @@ type updates struct {
 // any reports whether there are any.
 func (u *updates) any() bool { return len(u.once)+len(u.auto)+len(u.set)+len(u.unset) > 0 }
 
-type group struct {
+type groupUpdate struct {
 	Type, Key string
 	set       jsonscan.Value // an object or nil
 }
@@ -173,7 +173,7 @@ func (e *effect) identifyGroup(groupType, groupKey, set jsonscan.Value) {
 		set = nil
 	}
 	e.types = append(e.types, name)
-	e.group = group{name, key, set}
+	e.group = groupUpdate{name, key, set}
 }
 
 func typeName(s string) (string, bool) {

@@ -54,27 +54,27 @@ type Unit struct {
 	events  []capture.Event
 	effects []effect
 
-	ids    map[DistinctID]*person // nil person: asked for and unknown
-	whole  map[DistinctID]bool    // those whose person may change
-	types  map[GroupType]int      // index, or -1
-	known  map[int64]int          // how many group types a project has
+	ids    map[DistinctID]*personState // nil person: asked for and unknown
+	whole  map[DistinctID]bool         // those whose person may change
+	types  map[GroupType]int           // index, or -1
+	known  map[int64]int               // how many group types a project has
 	groups map[Group]*groupState
 
-	persons  []*person // that the store or Apply added
+	persons  []*personState // that the store or Apply added
 	links    []Link
 	merges   []Merge
 	newTypes []NewGroupType
 	refused  int
 }
 
-type person struct {
+type personState struct {
 	Person
 	project int64
-	bag     *bag    // Properties, once something was to be changed
-	into    *person // that this one was merged into
-	created bool    // by this Unit
-	changed bool    // apart from bag
-	bare    bool    // properties and so on are not known
+	bag     *bag         // Properties, once something was to be changed
+	into    *personState // that this one was merged into
+	created bool         // by this Unit
+	changed bool         // apart from bag
+	bare    bool         // properties and so on are not known
 }
 
 type groupState struct {
@@ -89,7 +89,7 @@ func NewUnit(events []capture.Event) *Unit {
 	u := &Unit{
 		events:  events,
 		effects: make([]effect, len(events)),
-		ids:     make(map[DistinctID]*person, len(events)),
+		ids:     make(map[DistinctID]*personState, len(events)),
 		whole:   make(map[DistinctID]bool),
 		types:   make(map[GroupType]int),
 		known:   make(map[int64]int),
@@ -162,16 +162,16 @@ func (u *Unit) SetPerson(id DistinctID, p *Loaded) {
 }
 
 // Loaded is a person from the store, for SetPerson.
-type Loaded struct{ p person }
+type Loaded struct{ p personState }
 
 // Load returns p for SetPerson.
-func Load(p Person) *Loaded { return &Loaded{person{Person: p}} }
+func Load(p Person) *Loaded { return &Loaded{personState{Person: p}} }
 
 // Exists returns a person of which nothing is known but its ID, for SetPerson. It
 // is for the distinct IDs that DistinctIDs does not want the whole person of. If
 // another distinct ID of the same person is wanted whole, that person is to be
 // passed for both.
-func Exists(id uuid.UUID) *Loaded { return &Loaded{person{Person: Person{ID: id}, bare: true}} }
+func Exists(id uuid.UUID) *Loaded { return &Loaded{personState{Person: Person{ID: id}, bare: true}} }
 
 // SetGroupType tells that a project has a group type.
 func (u *Unit) SetGroupType(t GroupType, index int) {
@@ -192,7 +192,7 @@ func (u *Unit) Apply(i int) {
 		return
 	}
 	id := DistinctID{event.Project, event.DistinctID}
-	var p *person
+	var p *personState
 	if e.linked {
 		p = u.link(event, DistinctID{event.Project, e.source}, id, e.force)
 	} else {
@@ -210,7 +210,7 @@ func (u *Unit) Apply(i int) {
 }
 
 // find returns the person of a distinct ID, or nil.
-func (u *Unit) find(id DistinctID) *person {
+func (u *Unit) find(id DistinctID) *personState {
 	p := u.ids[id]
 	for p != nil && p.into != nil {
 		p = p.into
@@ -229,11 +229,11 @@ func (u *Unit) PersonOf(id DistinctID) (person uuid.UUID, ok bool) {
 }
 
 // person returns the person of a distinct ID. If there is none, it is created.
-func (u *Unit) person(event *capture.Event, id DistinctID) *person {
+func (u *Unit) person(event *capture.Event, id DistinctID) *personState {
 	if p := u.find(id); p != nil {
 		return p
 	}
-	p := &person{
+	p := &personState{
 		Person:  Person{ID: capture.NewUUID(event.Received), Created: event.Time},
 		project: event.Project,
 		created: true,
@@ -243,14 +243,14 @@ func (u *Unit) person(event *capture.Event, id DistinctID) *person {
 	return p
 }
 
-func (u *Unit) attach(id DistinctID, p *person) {
+func (u *Unit) attach(id DistinctID, p *personState) {
 	u.ids[id] = p
 	u.links = append(u.links, Link{id, uuid.Nil}) // the person may still be merged
 }
 
 // link links two distinct IDs, and returns the person of the target
 // (wire.md §3.3).
-func (u *Unit) link(event *capture.Event, source, target DistinctID, force bool) *person {
+func (u *Unit) link(event *capture.Event, source, target DistinctID, force bool) *personState {
 	from, to := u.find(source), u.find(target)
 	switch {
 	case from == nil && to == nil:
@@ -274,7 +274,7 @@ func (u *Unit) link(event *capture.Event, source, target DistinctID, force bool)
 }
 
 // merge makes one person of two. What the target has wins.
-func (u *Unit) merge(from, to *person) {
+func (u *Unit) merge(from, to *personState) {
 	merged := newBag(from.properties().append(nil))
 	for i := range to.properties().members {
 		if m := to.bag.members[i]; m.raw != deleted {
@@ -296,7 +296,7 @@ func (u *Unit) merge(from, to *person) {
 }
 
 // properties returns the person's properties to be changed.
-func (p *person) properties() *bag {
+func (p *personState) properties() *bag {
 	if p.bare {
 		panic("persons: a person is to change that was passed with Exists")
 	}
@@ -321,7 +321,7 @@ func (u *Unit) groupType(t GroupType) bool {
 	return true
 }
 
-func (u *Unit) identifyGroup(project int64, g *group) {
+func (u *Unit) identifyGroup(project int64, g *groupUpdate) {
 	t := GroupType{project, g.Type}
 	if !u.groupType(t) {
 		return

@@ -483,7 +483,7 @@ func evaluate(t *testing.T, d *flags.Definitions, r *reference.Request) string {
 		t.Fatal(err)
 	}
 	var lines []string
-	for key, result := range s.EvaluateInput(&in).All() {
+	for key, result := range in.Evaluate().All() {
 		lines = append(lines, fmt.Sprintf("%s %#v %v %v %+v\n", key, result.Value(), result.Failed, result.Reason, result.Metadata))
 	}
 	slices.Sort(lines)

@@ -65,7 +65,7 @@ func evaluate(t testing.TB, s *flags.Snapshot, r *oracle.Request) *flags.Results
 	for _, id := range r.Cohorts {
 		in.SetCohort(id)
 	}
-	return s.EvaluateInput(&in)
+	return in.Evaluate()
 }
 
 func compileBoth(t testing.TB, a, b *flags.Definitions, zone *time.Location) (_, _ *flags.Snapshot) {

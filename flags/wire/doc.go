@@ -14,7 +14,7 @@
 //	dst, _ = wire.AppendResponse(dst[:0], s, &in, wire.Envelope{RequestID: id, EvaluatedAt: now})
 //
 // Between Fill and AppendResponse a server may add what it has stored about the
-// person; [flags.Snapshot.Needs] says what can matter.
+// person; [flags.Input.Needs] says what can matter.
 //
 // # Requests
 //

@@ -36,11 +36,11 @@ func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, ok boo
 // the part of it that depends on nothing but the flags and their values: of the
 // Envelope, RequestID, EvaluatedAt and Partial are behind it. n is how many flags
 // there are.
-func AppendEvaluations(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) (_, list []byte, n int) {
+func AppendEvaluations(dst []byte, in *flags.Input, e Envelope) (_, list []byte, n int) {
 	dst = append(dst, `{"flags":`...)
 	start := len(dst)
 	dst = append(dst, '[')
-	for r := range s.FlagsInput(in) {
+	for r := range in.Flags() {
 		if n++; n > 1 {
 			dst = append(dst, ',')
 		}

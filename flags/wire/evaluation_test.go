@@ -44,7 +44,7 @@ func TestAppendEvaluations(t *testing.T) {
 		{wire.Envelope{RequestID: "r-1", EvaluatedAt: time.UnixMilli(1795176000000)}, `{"evaluatedAt":1795176000000,"requestId":"r-1"}`},
 		{wire.Envelope{RequestID: "r-2", EvaluatedAt: time.UnixMilli(1), Partial: true}, `{"evaluatedAt":1,"requestId":"r-2","errorsWhileComputingFlags":true}`},
 	} {
-		got, part, n := wire.AppendEvaluations([]byte("before"), s, &in, tt.e)
+		got, part, n := wire.AppendEvaluations([]byte("before"), &in, tt.e)
 		if diff := cmp.Diff(`before{"flags":`+list+`,"metadata":`+tt.want+`}`, string(got)); diff != "" || n != 4 {
 			t.Errorf("%d flags (-want +got)\n%s", n, diff)
 		}
@@ -54,7 +54,7 @@ func TestAppendEvaluations(t *testing.T) {
 	}
 
 	one := func(key string, e wire.Envelope) (string, bool) {
-		r, err := s.FlagInput(key, &in)
+		r, err := in.Flag(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestAppendEvaluations(t *testing.T) {
 		var dst []byte
 		e := wire.Envelope{RequestID: "r-1"}
 		in.SetKeys([]string{"on", `drawn "x"`, "inactive"}) // an error costs its text
-		if n := testing.AllocsPerRun(100, func() { dst, _, _ = wire.AppendEvaluations(dst[:0], s, &in, e) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { dst, _, _ = wire.AppendEvaluations(dst[:0], &in, e) }); n != 0 {
 			t.Errorf("AppendEvaluations allocates %v times, want 0", n)
 		}
 	}
@@ -86,7 +86,7 @@ func TestAppendEvaluations(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.Reset(empty, "user-1", runtime.Filter{}, time.Time{})
-	if _, part, n := wire.AppendEvaluations(nil, empty, &in, wire.Envelope{}); string(part) != "[]" || n != 0 {
+	if _, part, n := wire.AppendEvaluations(nil, &in, wire.Envelope{}); string(part) != "[]" || n != 0 {
 		t.Errorf("no flags: %s, %d", part, n)
 	}
 }

@@ -61,7 +61,7 @@ func AppendLegacy(dst []byte, form Form, s *flags.Snapshot, in *flags.Input, e E
 	out := flags.Outcome{Partial: true}
 	results := []byte("{}")
 	if s != nil {
-		results, out = s.AppendFlags(nil, in)
+		results, out = in.AppendFlags(nil)
 	}
 	out.Partial = out.Partial || e.Partial
 	return e.append(appendValues(dst, form, results), out.Partial, nil), out
@@ -162,7 +162,7 @@ func AppendDetailed(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) 
 	if s == nil {
 		return AppendResponse(dst, s, in, e)
 	}
-	results, out := s.AppendFlags(nil, in)
+	results, out := in.AppendFlags(nil)
 	out.Partial = out.Partial || e.Partial
 	dst = append(dst, `{"flags":{`...)
 	first := len(dst)
@@ -174,7 +174,7 @@ func AppendDetailed(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) 
 		dst = append(dst, ':')
 		dst = append(dst, o.Value()[:len(o.Value())-1]...)
 		dst = append(dst, `,"conditions":[`...)
-		if t, err := s.ExplainInput(string(o.AppendKey(nil)), in); err == nil {
+		if t, err := in.Explain(string(o.AppendKey(nil))); err == nil {
 			for i, c := range t.Conditions {
 				if i > 0 {
 					dst = append(dst, ',')

@@ -39,7 +39,7 @@ func AppendResponse(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) 
 	if s == nil {
 		dst = append(dst, `{}`...)
 	} else {
-		dst, out = s.AppendFlags(dst, in)
+		dst, out = in.AppendFlags(dst)
 	}
 	out.Partial = out.Partial || e.Partial
 	return e.append(dst, out.Partial, s), out

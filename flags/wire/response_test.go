@@ -335,7 +335,7 @@ func TestResponseAllocations(t *testing.T) {
 		if r.Parse(b) != nil || r.Fill(&in, s, runtime.Client, now) != nil {
 			t.Fatal("a body was refused")
 		}
-		s.Needs(&in)
+		in.Needs()
 		dst, _ = wire.AppendResponse(dst[:0], s, &in, e)
 	}); n != 0 {
 		t.Errorf("a request allocates %v times, want 0", n)
@@ -361,7 +361,7 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("Fill of %q: %v", body, err)
 		}
 		e := wire.Envelope{RequestID: id, EvaluatedAt: now, QuotaLimited: []string{quota}}
-		results := s.EvaluateInput(&in)
+		results := in.Evaluate()
 
 		v2, out := wire.AppendResponse(nil, s, &in, e)
 		var answer struct {

@@ -99,12 +99,12 @@ func Lower(s string) string {
 	const room = 8 // few letters are longer in lower case
 	dst := make([]byte, i, len(s)+room)
 	copy(dst, s)
-	return string(appendLower(dst, s, i))
+	return string(appendLowerFrom(dst, s, i))
 }
 
 // AppendLower appends [Lower] of s.
 func AppendLower(dst []byte, s string) []byte {
-	return appendLower(dst, s, 0)
+	return appendLowerFrom(dst, s, 0)
 }
 
 // unchanged returns how many bytes at the start of s lower-casing leaves as
@@ -134,9 +134,9 @@ const (
 	capitalIDot  = 'İ'
 )
 
-// appendLower appends s[i:] in lower case. What is before i only decides about
+// appendLowerFrom appends s[i:] in lower case. What is before i only decides about
 // final sigma.
-func appendLower(dst []byte, s string, i int) []byte {
+func appendLowerFrom(dst []byte, s string, i int) []byte {
 	for i < len(s) {
 		start := i
 		for i+8 <= len(s) && word(s, i)&highs == 0 {

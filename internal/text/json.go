@@ -81,7 +81,7 @@ func (w *writer) appendValue(dst []byte, i, e int) (_ []byte, end, next int) {
 		dst = append(dst, '{')
 		for m := object.first; m != 0; {
 			member := w.index.at(m)
-			dst = appendQuoted(dst, w.index.name(member))
+			dst = appendQuotedUTF8(dst, w.index.name(member))
 			dst = append(dst, ':')
 			dst, _, _ = w.appendValue(dst, member.json, m+1)
 			if m = member.next; m != 0 {
@@ -149,11 +149,11 @@ func AppendQuoted(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
 	}
-	return appendQuoted(dst, s)
+	return appendQuotedUTF8(dst, s)
 }
 
-// appendQuoted is AppendQuoted for valid UTF-8.
-func appendQuoted[T string | []byte](dst []byte, s T) []byte {
+// appendQuotedUTF8 is AppendQuoted for valid UTF-8.
+func appendQuotedUTF8[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := len(dst)
 	dst = append(dst, s...)

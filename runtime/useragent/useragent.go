@@ -40,7 +40,7 @@ const maxLength = 1024
 // Parse reads a User-Agent. It accepts anything and looks at the first 1,024
 // bytes.
 func Parse(ua string) Agent {
-	return safely(parse, ua[:min(len(ua), maxLength)])
+	return safely(agentOf, ua[:min(len(ua), maxLength)])
 }
 
 // safely keeps a panic of the parser, which is third-party code that sees
@@ -54,7 +54,7 @@ func safely(parse func(string) Agent, ua string) (a Agent) {
 	return parse(ua)
 }
 
-func parse(ua string) Agent {
+func agentOf(ua string) Agent {
 	p := useragent.New(ua)
 	if p.Bot() || isCrawler(ua) {
 		return Agent{Bot: true}

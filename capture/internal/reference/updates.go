@@ -25,7 +25,7 @@ var automatic = []string{
 }
 
 // update changes p as an event with these properties says.
-func (p *person) update(properties map[string]any) {
+func (p *personState) update(properties map[string]any) {
 	set := object(properties["$set"])
 	setOnce := object(properties["$set_once"])
 

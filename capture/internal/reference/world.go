@@ -26,12 +26,12 @@ type Event struct {
 
 // A World holds the persons and groups of one project. The zero value is empty.
 type World struct {
-	persons map[string]*person // by distinct id; several ids may share a person
-	types   []string           // the position is the index
+	persons map[string]*personState // by distinct id; several ids may share a person
+	types   []string                // the position is the index
 	groups  map[groupID]map[string]any
 }
 
-type person struct {
+type personState struct {
 	properties map[string]any
 	identified bool
 	created    time.Time
@@ -97,11 +97,11 @@ func (w *World) Apply(e Event) {
 }
 
 // known returns the person with the id, nil if there is none.
-func (w *World) known(id string) *person { return w.persons[id] }
+func (w *World) known(id string) *personState { return w.persons[id] }
 
 // create adds a person with these ids, not identified.
-func (w *World) create(at time.Time, ids ...string) *person {
-	p := &person{properties: map[string]any{}, created: at}
+func (w *World) create(at time.Time, ids ...string) *personState {
+	p := &personState{properties: map[string]any{}, created: at}
 	for _, id := range ids {
 		w.attach(id, p)
 	}
@@ -109,16 +109,16 @@ func (w *World) create(at time.Time, ids ...string) *person {
 }
 
 // attach makes id one of the ids of p.
-func (w *World) attach(id string, p *person) {
+func (w *World) attach(id string, p *personState) {
 	if w.persons == nil {
-		w.persons = map[string]*person{}
+		w.persons = map[string]*personState{}
 	}
 	w.persons[id] = p
 }
 
 // Persons returns all persons, never nil, sorted by their smallest distinct id.
 func (w *World) Persons() []Person {
-	position := map[*person]int{}
+	position := map[*personState]int{}
 	all := []Person{}
 	// In the order of ids, a person comes up first by its smallest one, and its
 	// ids come up sorted.

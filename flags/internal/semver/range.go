@@ -31,10 +31,10 @@ func Caret(s string) (Range, bool) {
 	if !ok {
 		return Range{}, false
 	}
-	return caret(v), true
+	return caretRange(v), true
 }
 
-func caret(v Version) Range {
+func caretRange(v Version) Range {
 	switch {
 	case v.major > 0:
 		return Range{min: v, fixed: 1}
@@ -56,7 +56,7 @@ func Wildcard(s string) (Range, bool) {
 		if !v.parse(s) {
 			return Range{}, false
 		}
-		return caret(v), true
+		return caretRange(v), true
 	}
 
 	var r Range

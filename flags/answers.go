@@ -1,0 +1,108 @@
+package flags
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// The answers of an Input. The Snapshot that the Input was Reset with gives
+// them; Explain, in explain.go, is one of them too.
+
+// Evaluate answers for all flags that the request may see. It allocates only
+// the Results.
+func (in *Input) Evaluate() *Results {
+	s := in.snap
+	n, partial := in.decideAll()
+	results := &Results{Partial: partial, snap: s, n: n, decisions: make([]decision, len(s.flags))}
+	for i := range results.decisions {
+		results.decisions[i].value = valueHidden
+		if in.ran[i] == in.run {
+			results.decisions[i] = in.decisions[i]
+		}
+	}
+	return results
+}
+
+// Flag answers for one flag. It looks neither at the keys of SetKeys nor at
+// SurveysOnly. The error is ErrUnknownFlag if there is no such flag, and
+// ErrFiltered if the Input's filter or an encrypted payload hides it, even if
+// the flag is inactive as well. Otherwise an inactive flag is disabled with
+// reason flag_disabled, and a flag that a dependency cycle removes is a failed
+// result with reason dependency_cycle_flag.
+func (in *Input) Flag(key string) (Result, error) {
+	s := in.snap
+	i, ok := s.index[key]
+	switch {
+	case !ok:
+		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
+	case !in.maySee(&s.flags[i]):
+		return Result{}, fmt.Errorf("%w: %q", ErrFiltered, key)
+	case s.flags[i].state == dormant:
+		return s.resultOrDisabled(i, decision{value: valueHidden}), nil
+	}
+	return s.resultOrDisabled(i, in.decideWithDependencies(i)), nil
+}
+
+// Flags evaluates all flags that the request may see and iterates over what
+// Flag answers for each, in the order of the definitions. Unlike Evaluate it has
+// inactive flags and those that a dependency cycle removes. Flags that others
+// depend on come with those that SetKeys named. It does not allocate. The Input
+// must not be used before the iteration ends.
+func (in *Input) Flags() iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		s := in.snap
+		in.decideAll()
+		for _, i := range s.order {
+			f, d := &s.flags[i], decision{value: valueHidden}
+			switch {
+			case in.ran[i] == in.run:
+				d = in.decisions[i]
+			case f.state != dormant || !in.maySee(f) || in.SurveysOnly && !f.survey || in.someKeys && !slices.Contains(in.keys, f.key):
+				continue
+			}
+			if !yield(s.resultOrDisabled(i, d)) {
+				return
+			}
+		}
+	}
+}
+
+// maySee reports whether the Input's filter admits a flag that results may show.
+func (in *Input) maySee(f *compiledFlag) bool {
+	return !f.encrypted && in.filter.Admits(f.requirement, f.tags)
+}
+
+// An Outcome sums up what AppendFlags wrote.
+type Outcome struct {
+	Flags   int  // number of results
+	Partial bool // as in Results
+}
+
+// AppendFlags evaluates all flags that the request may see and appends the JSON
+// object "flags" of POST /flags?v=2: what json.Marshal writes for each Result,
+// by key, in the order of the definitions. It does not allocate if dst is large
+// enough.
+func (in *Input) AppendFlags(dst []byte) ([]byte, Outcome) {
+	s := in.snap
+	n, partial := in.decideAll()
+	start := len(dst)
+	for _, i := range s.order {
+		if in.ran[i] != in.run {
+			continue
+		}
+		d := in.decisions[i]
+		if d.value < 0 {
+			continue
+		}
+		e, r := &s.edges[d.value], s.rendered[d.reason]
+		dst = append(dst, s.arena[e.head.off:][:e.head.len]...)
+		dst = append(dst, s.arena[r.off:][:r.len]...)
+		dst = append(dst, s.arena[e.tail.off:][:e.tail.len]...)
+	}
+	if len(dst) == start {
+		return append(dst, "{}"...), Outcome{n, partial}
+	}
+	dst[start] = '{' // in place of the comma of the first head
+	return append(dst, '}'), Outcome{n, partial}
+}
