@@ -53,54 +53,6 @@ const (
 	opSemverRange
 )
 
-// An operator is an entry of evaluation.md §4.2.
-type operator struct {
-	op      op
-	negated bool
-	missing bool // result when the property is not set (evaluation.md §4.3)
-}
-
-// operators by name. in, not_in and flag_evaluates_to never match on a
-// property: they are opNever here and handled where cohort and flag filters are
-// compiled.
-var operators = map[string]operator{
-	"exact":               {op: opText},
-	"is_not":              {op: opText, negated: true, missing: true},
-	"is_set":              {op: opSet},
-	"is_not_set":          {op: opSet, negated: true, missing: true},
-	"icontains":           {op: opContains},
-	"not_icontains":       {op: opContains, negated: true, missing: true},
-	"icontains_multi":     {op: opContainsAny},
-	"not_icontains_multi": {op: opContainsAny, negated: true, missing: true},
-	"starts_with":         {op: opPrefix},
-	"not_starts_with":     {op: opPrefix, negated: true, missing: true},
-	"ends_with":           {op: opSuffix},
-	"not_ends_with":       {op: opSuffix, negated: true, missing: true},
-	"regex":               {op: opRegex},
-	"not_regex":           {op: opRegex, negated: true, missing: true},
-	"gt":                  {op: opGT},
-	"gte":                 {op: opGTE},
-	"lt":                  {op: opLT},
-	"lte":                 {op: opLTE},
-	"between":             {op: opBetween},
-	"not_between":         {op: opBetween, negated: true, missing: true},
-	"is_date_exact":       {op: opDateExact},
-	"is_date_before":      {op: opDateBefore},
-	"is_date_after":       {op: opDateAfter},
-	"semver_eq":           {op: opSemverEQ},
-	"semver_neq":          {op: opSemverNEQ},
-	"semver_gt":           {op: opSemverGT},
-	"semver_gte":          {op: opSemverGTE},
-	"semver_lt":           {op: opSemverLT},
-	"semver_lte":          {op: opSemverLTE},
-	"semver_tilde":        {op: opSemverRange},
-	"semver_caret":        {op: opSemverRange},
-	"semver_wildcard":     {op: opSemverRange},
-	"in":                  {op: opNever},
-	"not_in":              {op: opNever},
-	"flag_evaluates_to":   {op: opNever},
-}
-
 // A check is one compiled comparison. Equal checks of all flags are one check,
 // evaluated at most once per request.
 type check struct {

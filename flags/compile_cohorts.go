@@ -116,16 +116,16 @@ func checkTree(n *CohortNode, depth int) error {
 			return fl.fault.Err
 		}
 		if fl.Operator != "" {
-			if _, ok := operators[fl.Operator]; !ok && leafKind(fl) != leafUnsupported {
+			if operatorOf[fl.Operator] == nil && fl.Kind() != UnknownFilter {
 				return fmt.Errorf("unknown operator %q", fl.Operator)
 			}
 		}
-		switch leafKind(fl) {
-		case leafCohort:
+		switch {
+		case fl.Kind() == CohortFilter:
 			if _, ok := cohortID(fl.Value); !ok {
 				return fmt.Errorf("a cohort's id must be an integer, not %s", shorten(fl.Value))
 			}
-		case leafProperty:
+		case fl.readsPerson():
 			if fl.Key == "" && fl.Value == nil && fl.Operator == "" {
 				return errors.New("an empty leaf")
 			}
@@ -157,34 +157,17 @@ func (c *compiler) compilePatterns(n *CohortNode, at *path, b *cohortBuild) fail
 		}
 		return 0
 	}
-	if operators[n.Leaf.Operator].op != opRegex || leafKind(n.Leaf) != leafProperty {
+	if o := operatorOf[n.Leaf.Operator]; o == nil || o.op != opRegex || !n.Leaf.readsPerson() {
 		return 0
 	}
 	_, code := c.compileLeaf(n.Leaf, at, b, 0)
 	return code
 }
 
-type leafType uint8
-
-const (
-	leafProperty leafType = iota
-	leafCohort
-	leafNever       // flag and group leaves
-	leafUnsupported // behavioral and other leaves that cannot be known
-)
-
-func leafKind(fl *Filter) leafType {
-	switch fl.Type {
-	case "", "person", "person_metadata":
-		return leafProperty
-	case "cohort":
-		return leafCohort
-	case "group", "flag":
-		return leafNever
-	default:
-		return leafUnsupported
-	}
-}
+// readsPerson reports whether the filter compares a property of the person. As a
+// leaf of a cohort, of which only persons are members, a filter on a group or a
+// flag never matches (evaluation.md §5.3).
+func (f *Filter) readsPerson() bool { return f.Kind() == PropertyFilter && f.Type != "group" }
 
 func (c *compiler) compileNode(src *CohortNode, at *path, b *cohortBuild, depth int) (compiledNode, failCode) {
 	if src.Leaf != nil {
@@ -209,10 +192,10 @@ func (c *compiler) compileNode(src *CohortNode, at *path, b *cohortBuild, depth 
 // to.
 func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) (compiledNode, failCode) {
 	n := compiledNode{kind: nodeNever, negated: fl.Negation}
-	switch leafKind(fl) {
-	case leafUnsupported:
+	switch {
+	case fl.Kind() == UnknownFilter:
 		b.behavioral = true
-	case leafCohort:
+	case fl.Kind() == CohortFilter:
 		id, _ := cohortID(fl.Value)
 		other, code := c.compileCohort(id, depth+1)
 		if code != 0 {
@@ -228,7 +211,7 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 			n.kind, n.negated = nodeCohort, !n.negated
 		}
 		n.id = uint32(other.ord)
-	case leafProperty:
+	case fl.readsPerson():
 		owner := ownerPerson
 		if fl.Type == "person_metadata" {
 			owner = ownerMetadata

@@ -105,8 +105,8 @@ func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failC
 	if name == "" {
 		name = "exact"
 	}
-	spec, ok := operators[name]
-	if !ok {
+	spec := operatorOf[name]
+	if spec == nil {
 		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use one of the operators of the documentation", "unknown operator"), failFlagData
 	}
 	slot := c.slot(owner, fl.Key)
@@ -129,7 +129,7 @@ type pattern struct {
 	name   string
 	slot   int32
 	value  jsonscan.Value
-	spec   operator
+	spec   *Operator
 	filter *Filter
 }
 
@@ -317,10 +317,8 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		id, _ := c.propertyCheck(fl, ownerPerson, at)
 		return id
 	}
-	if fl.Operator != "" {
-		if _, ok := operators[fl.Operator]; !ok {
-			return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), "use flag_evaluates_to", "unknown operator")
-		}
+	if fl.Operator != "" && operatorOf[fl.Operator] == nil {
+		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), "use flag_evaluates_to", "unknown operator")
 	}
 	t, ok := c.direct[fl]
 	if !ok || fl.Operator != "flag_evaluates_to" {
@@ -398,8 +396,8 @@ func (c *compiler) cohortSteps(f *compiledFlag, steps []uint32, src *Condition, 
 			name = "in"
 		}
 		key := checkKey{op: opCohort, negated: name == "not_in", slot: b.ord}
-		switch _, known := operators[name]; {
-		case !known:
+		switch {
+		case operatorOf[name] == nil:
 			steps = append(steps, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator"))
 			continue
 		case name != "in" && name != "not_in":

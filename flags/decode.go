@@ -177,7 +177,7 @@ var words = func() map[string]string {
 	for _, w := range []string{"person", "person_metadata", "group", "cohort", "flag", "id", "AND", "OR", "property", "true", "all", "client", "server", "sha1", "xxhash64"} {
 		m[w] = w
 	}
-	for name := range operators {
+	for name := range operatorOf {
 		m[name] = name
 	}
 	return m

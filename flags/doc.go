@@ -46,10 +46,10 @@
 // # Where things are
 //
 // evaluation.md is the specification of the rules; comments cite its sections.
-// decode.go reads documents, compile.go and its siblings compile them, run.go is
-// the evaluation of one flag and quick.go its short cut for simple ones, checks.go
-// has the operators, input.go the view of a request, render.go the bytes of
-// results. The bucketing hash is SHA-1 unless a
-// flag asks for xxHash64. Compile returns an error where the Go runtime refuses
-// SHA-1 (FIPS 140-only mode).
+// operators.go has the table of operators and checks.go what they do. decode.go
+// reads documents, compile.go and its siblings compile them, run.go is the
+// evaluation of one flag and quick.go its short cut for simple ones, input.go the
+// view of a request, render.go the bytes of results. The bucketing hash is SHA-1
+// unless a flag asks for xxHash64. Compile returns an error where the Go runtime
+// refuses SHA-1 (FIPS 140-only mode).
 package flags

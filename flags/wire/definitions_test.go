@@ -624,6 +624,22 @@ func TestInlining(t *testing.T) {
 	}
 }
 
+// TestInliningKnowsOperators: whatever the operator of a cohort's leaf, the leaf is
+// inlined if the operator is for properties.
+func TestInliningKnowsOperators(t *testing.T) {
+	for o := range flags.Operators() {
+		_, back := rewrite(t, decode(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}],
+			"cohorts":{"1":{"type":"AND","values":[{"key":"a","operator":"`+o.Name+`","type":"person","value":"1"}]}}}`), wire.DefinitionsOptions{InlineCohorts: true})
+		want := "cohort"
+		if o.For == flags.PropertyFilter {
+			want = "person"
+		}
+		if got := back.Flags[0].Filters.Groups[0].Properties[0].Type; got != want {
+			t.Errorf("a cohort with operator %s becomes a filter of type %s, want %s", o.Name, got, want)
+		}
+	}
+}
+
 // TestInliningCountsPerFlag: 50 condition sets are those of the whole flag.
 func TestInliningCountsPerFlag(t *testing.T) {
 	condition := `{"properties":[{"key":"id","type":"cohort","value":1}]},`

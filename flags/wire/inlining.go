@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"iter"
 	"regexp/syntax"
 	"slices"
@@ -137,19 +138,14 @@ func inlinable(fl *flags.Filter) bool {
 	if fl.Err() != nil || fl.Negation || fl.Key == "" || fl.Type != "" && fl.Type != "person" {
 		return false
 	}
-	switch fl.Operator {
-	case "", "exact", "is_not", "is_set", "is_not_set",
-		"icontains", "not_icontains", "icontains_multi", "not_icontains_multi",
-		"starts_with", "not_starts_with", "ends_with", "not_ends_with",
-		"gt", "gte", "lt", "lte", "between", "not_between",
-		"is_date_exact", "is_date_before", "is_date_after",
-		"semver_eq", "semver_neq", "semver_gt", "semver_gte", "semver_lt", "semver_lte",
-		"semver_tilde", "semver_caret", "semver_wildcard":
-		return true
-	case "regex", "not_regex":
+	o, ok := flags.OperatorNamed(cmp.Or(fl.Operator, "exact"))
+	if !ok || o.For != flags.PropertyFilter {
+		return false
+	}
+	if o.Operand == flags.OperandPattern {
 		pattern, _ := text.Str(fl.Value)
 		_, err := syntax.Parse(pattern, syntax.Perl)
 		return err == nil
 	}
-	return false
+	return true
 }
