@@ -116,12 +116,12 @@ func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) err
 			return err
 		}
 	}
-	if err := resettle(ctx, s, u); err != nil {
+	if err := resettleUser(ctx, s, u); err != nil {
 		return err
 	}
 	k := &PersonalKey{
-		ID: token(32), User: u.ID, Label: "first start", Mask: maskOf(c.PersonalKey), Hash: HashKey(c.PersonalKey),
-		Scopes: []string{"*"}, Created: now(),
+		ID: randomToken(32), User: u.ID, Label: "first start", Mask: maskOf(c.PersonalKey), Hash: HashKey(c.PersonalKey),
+		Scopes: []string{"*"}, Created: currentTime(),
 	}
 	switch old, err := s.KeyByHash(ctx, k.Hash); {
 	case err == nil && old.User == u.ID: // of an earlier start

@@ -50,8 +50,8 @@ func (s *Service) leadCohorts(ctx context.Context) error {
 	return err
 }
 
-// count makes Run count a cohort soon, if that is to be done.
-func (s *Service) count(c *CohortView) {
+// countSoon makes Run count a cohort soon, if that is to be done.
+func (s *Service) countSoon(c *CohortView) {
 	if !c.IsCalculating {
 		return
 	}
@@ -110,7 +110,7 @@ func (s *Service) countProject(ctx context.Context, list []Cohort) error {
 			counts[i] = &n
 		}
 	}
-	m, err := s.membership(ctx, project, list)
+	m, err := s.cohortMembership(ctx, project, list)
 	if err != nil {
 		return err
 	}
@@ -151,10 +151,10 @@ type membership struct {
 	keys     map[string]int // of flags that members have, to numbers of cohorts
 }
 
-// membership compiles the dynamic ones of some cohorts of a project. Those that no
+// cohortMembership compiles the dynamic ones of some cohorts of a project. Those that no
 // flag could use, as behavioral ones, are left out: it is not known here who is in
 // them.
-func (s *Service) membership(ctx context.Context, project *Project, list []Cohort) (*membership, error) {
+func (s *Service) cohortMembership(ctx context.Context, project *Project, list []Cohort) (*membership, error) {
 	set, err := s.definitionSet(ctx, s.store, project)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (s *Service) membership(ctx context.Context, project *Project, list []Cohor
 		key := "members of cohort " + id
 		filters, err := definition.Filters([]byte(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}]}]}`), definition.Subject{Key: key, Create: true}, w)
 		if err != nil {
-			if judged(err) == err {
+			if judgeError(err) == err {
 				return nil, err
 			}
 			continue
@@ -191,7 +191,7 @@ func (s *Service) eachMember(ctx context.Context, m *membership, visit func(p *P
 	}
 	return s.eachPerson(ctx, m.project, m.snapshot, keys, func(p *Person, results *flags.Results) {
 		for key, i := range m.keys {
-			if valueOf(results, key) == true {
+			if flagValue(results, key) == true {
 				visit(p, i)
 			}
 		}

@@ -41,7 +41,7 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 }
 
 func (s *Service) dynamicMembers(ctx context.Context, project *Project, c *Cohort, limit, offset int) (*Page[Person], error) {
-	m, err := s.membership(ctx, project, []Cohort{*c})
+	m, err := s.cohortMembership(ctx, project, []Cohort{*c})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,7 @@ func (s *Service) cohortViews(ctx context.Context, store Store, list []Cohort) (
 		}
 		views[i] = &CohortView{
 			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: orJSON(c.Filters, "{}"),
-			Query: orNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && s.c.Data != nil, CreatedBy: basic(users, c.CreatedBy), CreatedAt: c.Created,
+			Query: orNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && s.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
 			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
 	}
@@ -97,7 +98,7 @@ func (patch *CohortPatch) validate(create bool) error {
 	}
 	return firstError(
 		func() error { return checkTitle("name", &patch.Name, mostCohortName) },
-		func() error { return checkString("description", &patch.Description, mostDescription) },
+		func() error { return checkString("description", &patch.Description, mostText) },
 		func() error { return checkBool("is_static", &patch.Static, false) },
 		func() error { return checkBool("deleted", &patch.Deleted, false) },
 		func() error {
@@ -113,9 +114,9 @@ func (patch *CohortPatch) validate(create bool) error {
 // it refers to can have gone while it was deleted.
 func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
 	revived := c.Deleted && patch.Deleted.Set && !patch.Deleted.Value
-	set(&c.Name, &patch.Name)
-	set(&c.Description, &patch.Description)
-	set(&c.Deleted, &patch.Deleted)
+	setValue(&c.Name, &patch.Name)
+	setValue(&c.Description, &patch.Description)
+	setValue(&c.Deleted, &patch.Deleted)
 	if patch.Static.Set && patch.Static.Value != c.Static {
 		if c.ID != 0 {
 			return invalid("is_static", "invalid_input", "A cohort cannot become static or dynamic later; make another one.")
@@ -123,10 +124,10 @@ func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
 		c.Static = patch.Static.Value
 	}
 	raw := patch.Filters
-	if !raw.Set && patch.Groups.Set && !empty(patch.Groups.Value) {
+	if !raw.Set && patch.Groups.Set && !emptyJSON(patch.Groups.Value) {
 		converted, err := definition.CohortOfGroups(patch.Groups.Value)
 		if err != nil {
-			return judged(err)
+			return judgeError(err)
 		}
 		raw = Of(converted)
 	}
@@ -142,7 +143,7 @@ func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
 	}
 	filters, err := definition.CohortFilters(raw.Value, c.ID, w)
 	if err != nil {
-		return judged(err)
+		return judgeError(err)
 	}
 	if string(filters) != string(c.Filters) {
 		c.Filters, c.Count, c.Calculated = filters, nil, nil
@@ -158,7 +159,7 @@ func checkNoCriteria(filters json.RawMessage) error {
 			Values []json.RawMessage `json:"values"`
 		} `json:"properties"`
 	}
-	if !empty(filters) && (json.Unmarshal(filters, &tree) != nil || len(tree.Properties.Values) > 0) {
+	if !emptyJSON(filters) && (json.Unmarshal(filters, &tree) != nil || len(tree.Properties.Values) > 0) {
 		return invalid("filters", "invalid_input", "A static cohort is a list of persons and has no criteria.")
 	}
 	return nil
@@ -199,7 +200,7 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 			!strings.Contains(strings.ToLower(c.Name), search)
 	})
 	slices.Reverse(all)
-	views, err := s.cohortViews(ctx, s.store, cut(all, limit, offset))
+	views, err := s.cohortViews(ctx, s.store, pageOf(all, limit, offset))
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +214,7 @@ func cohortByRef(ctx context.Context, store Store, project int64, ref string) (*
 	}
 	c, err := store.Cohort(ctx, project, id)
 	if err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	return c, nil
 }
@@ -252,7 +253,7 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 			c.Count, c.Calculated = new(0), new(c.Created)
 		}
 		if err := store.CreateCohort(ctx, c); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		if err := s.logCohort(ctx, store, p, c, "created", nil); err != nil {
 			return err
@@ -263,7 +264,7 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 	if err != nil {
 		return nil, err
 	}
-	s.count(view)
+	s.countSoon(view)
 	return view, nil
 }
 
@@ -294,7 +295,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		changes := differences("Cohort", cohortRecord(&before), cohortRecord(c), cohortFields)
 		if len(changes) > 0 {
 			if err := store.UpdateCohort(ctx, c); err != nil {
-				return shown(err)
+				return storeError(err)
 			}
 			activity := "updated"
 			if c.Deleted && !before.Deleted {
@@ -310,7 +311,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 	if err != nil {
 		return nil, err
 	}
-	s.count(view)
+	s.countSoon(view)
 	return view, nil
 }
 
@@ -338,7 +339,7 @@ func cohortRecord(c *Cohort) map[string]any {
 }
 
 func (s *Service) logCohort(ctx context.Context, store Store, p *Principal, c *Cohort, activity string, changes []fieldChange) error {
-	return s.addIn(ctx, store, p, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), detail{c.Name, append([]fieldChange{}, changes...)})
+	return s.addProjectActivity(ctx, store, p, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), detail{c.Name, append([]fieldChange{}, changes...)})
 }
 
 // staticCohort returns the static cohort that a path names.
@@ -400,8 +401,8 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 			}
 		}
 	}
-	if failure == nil || len(part) > 0 && isInvalid(failure) {
-		failure = firstOf(flush(), failure)
+	if failure == nil || len(part) > 0 && isRefusal(failure) {
+		failure = cmp.Or(flush(), failure)
 	}
 	out.Count, err = s.cohortChanged(ctx, p, c, out.Added)
 	if e, ok := errors.AsType[*Error](failure); ok && out.Received > 0 {
@@ -409,15 +410,10 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 		told.Detail = e.Detail + " Before that " + strconv.Itoa(out.Received) + " were stored."
 		failure = &told
 	}
-	if err := firstOf(failure, err); err != nil {
+	if err := cmp.Or(failure, err); err != nil {
 		return nil, err
 	}
 	return out, nil
-}
-
-func isInvalid(err error) bool {
-	_, ok := errors.AsType[*Error](err)
-	return ok
 }
 
 // A CohortPersons names persons by their UUIDs.
@@ -437,7 +433,7 @@ func (q *CohortPersons) ids(one bool) ([]uuid.UUID, error) {
 	}
 	if !one {
 		var err error
-		if texts, err = list[string](attr, q.IDs); err != nil {
+		if texts, err = decodeList[string](attr, q.IDs); err != nil {
 			return nil, err
 		}
 	}
@@ -497,10 +493,10 @@ func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n 
 	return count, s.store.Atomic(ctx, func(store Store) error {
 		current, err := store.Cohort(ctx, c.Project, c.ID)
 		if err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		if err := store.SetCohortCount(ctx, c.Project, c.ID, &count, s.now()); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		change := fieldChange{"Cohort", "count", current.Count, count, "changed"}
 		return s.logCohort(ctx, store, p, current, "updated", []fieldChange{change})

@@ -2,12 +2,8 @@ package management
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
@@ -66,88 +62,4 @@ type cohortDefinition struct {
 	Filters json.RawMessage `json:"filters,omitempty"`
 	Static  bool            `json:"is_static"`
 	Deleted bool            `json:"deleted"`
-}
-
-// DefinitionsAccess is who may read the definitions of a project.
-type DefinitionsAccess struct {
-	Project *Project
-
-	// Principal is nil if the key is the project's secret key.
-	Principal *Principal
-}
-
-// DefinitionsAccess returns the project whose definitions a key opens: the
-// project's secret key, or a personal API key with scope feature_flag:read
-// (wire.md §5.1). The project is the one that ref names, as [Service.Access] has
-// it, or else the one with the API key, or else the key's own; what is empty names
-// none.
-func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string) (*DefinitionsAccess, error) {
-	if key == "" {
-		return nil, errNotAuthenticated
-	}
-	if strings.HasPrefix(key, secretKeyPrefix) {
-		p, err := s.projectBySecret(ctx, key)
-		switch {
-		case err != nil:
-			return nil, err
-		case !names(p, ref, apiKey):
-			return nil, forbidden("The secret API token is that of another project.")
-		}
-		return &DefinitionsAccess{Project: p}, nil
-	}
-	principal, err := s.Authenticate(ctx, key, InHeader)
-	if errors.Is(err, ErrUnauthenticated) {
-		return nil, &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "Personal API key is invalid."}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if ref == "" || ref == "@current" && apiKey != "" {
-		if ref, err = s.refOf(ctx, apiKey); err != nil {
-			return nil, err
-		}
-	}
-	a, err := s.Access(ctx, principal, ref, "feature_flag:read")
-	if err != nil {
-		return nil, err
-	}
-	return &DefinitionsAccess{Project: a.Project, Principal: principal}, nil
-}
-
-// names reports whether a project is the one that ref or else an API key names.
-func names(p *Project, ref, apiKey string) bool {
-	if ref == "" || ref == "@current" {
-		return apiKey == "" || apiKey == p.APIKey
-	}
-	return ref == strconv.FormatInt(p.ID, 10)
-}
-
-// refOf names the project with an API key for Access; without a key the current
-// one.
-func (s *Service) refOf(ctx context.Context, apiKey string) (string, error) {
-	if apiKey == "" {
-		return "@current", nil
-	}
-	p, err := s.store.ProjectByKey(ctx, apiKey)
-	if errors.Is(err, ErrNotFound) {
-		return "", forbidden("You don't have access to the project.")
-	}
-	if err != nil {
-		return "", err
-	}
-	return strconv.FormatInt(p.ID, 10), nil
-}
-
-// projectBySecret returns the project with a secret key.
-func (s *Service) projectBySecret(ctx context.Context, key string) (*Project, error) {
-	const longest = 100
-	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "Secret API token is invalid."}
-	if len(key) > longest {
-		return nil, wrong
-	}
-	p, err := s.store.ProjectBySecret(ctx, HashKey(key))
-	if errors.Is(err, ErrNotFound) {
-		return nil, wrong
-	}
-	return p, err
 }

@@ -49,12 +49,11 @@ var (
 	releaseStages     = []string{"alpha", "beta", "general-availability"}
 )
 
-// released reports whether persons can enrol in a feature.
-func released(f *EarlyAccessFeature) bool { return slices.Contains(releaseStages, f.Stage) }
+// isReleased reports whether persons can enrol in a feature.
+func isReleased(f *EarlyAccessFeature) bool { return slices.Contains(releaseStages, f.Stage) }
 
 const (
 	mostEarlyAccessName = 200
-	mostDescription     = 10_000
 	mostDocumentation   = 800
 )
 
@@ -69,14 +68,14 @@ func (patch *EarlyAccessPatch) validate(create bool) error {
 	}
 	return firstError(
 		func() error { return checkTitle("name", &patch.Name, mostEarlyAccessName) },
-		func() error { return checkString("description", &patch.Description, mostDescription) },
+		func() error { return checkString("description", &patch.Description, mostText) },
 		func() error { return checkChoice("stage", &patch.Stage, earlyAccessStages, false) },
 		func() error { return checkDocumentation(&patch.DocumentationURL) },
 		func() error {
 			if err := checkDocument("payload", &patch.Payload, mostDocument, true); err != nil {
 				return err
 			}
-			if _, ok := object(patch.Payload.Value); patch.Payload.Set && !patch.Payload.Null && !ok {
+			if _, ok := jsonObject(patch.Payload.Value); patch.Payload.Set && !patch.Payload.Null && !ok {
 				return invalid("payload", "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(patch.Payload.Value))
 			}
 			return nil
@@ -102,10 +101,10 @@ func checkDocumentation(o *Optional[string]) error {
 
 // apply changes a feature, which the caller stores.
 func (patch *EarlyAccessPatch) apply(f *EarlyAccessFeature) {
-	set(&f.Name, &patch.Name)
-	set(&f.Description, &patch.Description)
-	set(&f.Stage, &patch.Stage)
-	set(&f.DocumentationURL, &patch.DocumentationURL)
+	setValue(&f.Name, &patch.Name)
+	setValue(&f.Description, &patch.Description)
+	setValue(&f.Stage, &patch.Stage)
+	setValue(&f.DocumentationURL, &patch.DocumentationURL)
 	setDocument(&f.Payload, &patch.Payload)
 }
 
@@ -121,7 +120,7 @@ func (s *Service) ListEarlyAccessFeatures(ctx context.Context, p *Principal, ref
 		return nil, err
 	}
 	page := &Page[*EarlyAccessView]{len(all), []*EarlyAccessView{}}
-	for _, f := range cut(all, limit, offset) {
+	for _, f := range pageOf(all, limit, offset) {
 		view, err := earlyAccessView(ctx, s.store, &f)
 		if err != nil {
 			return nil, err
@@ -134,7 +133,7 @@ func (s *Service) ListEarlyAccessFeatures(ctx context.Context, p *Principal, ref
 func earlyAccessView(ctx context.Context, store Store, f *EarlyAccessFeature) (*EarlyAccessView, error) {
 	flag, err := store.Flag(ctx, f.Project, f.Flag)
 	if err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	return &EarlyAccessView{
 		ID: f.ID, Flag: minimalFlag(flag), Name: f.Name, Description: f.Description, Stage: f.Stage, DocumentationURL: f.DocumentationURL,
@@ -161,7 +160,7 @@ func earlyAccessByRef(ctx context.Context, store Store, project int64, ref strin
 		return nil, errNotFound
 	}
 	f, err := store.EarlyAccessFeature(ctx, project, id)
-	return f, shown(err)
+	return f, storeError(err)
 }
 
 // CreateEarlyAccessFeature makes an early access feature. It needs scope
@@ -181,7 +180,7 @@ func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, re
 			return err
 		}
 		f.Flag = flag.ID
-		if released(f) {
+		if isReleased(f) {
 			if err := s.markEnrollment(ctx, store, p, flag, true); err != nil {
 				return err
 			}
@@ -190,7 +189,7 @@ func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, re
 			if errors.Is(err, ErrConflict) {
 				return errFeatureTaken
 			}
-			return shown(err)
+			return storeError(err)
 		}
 		if err := s.logEarlyAccess(ctx, store, p, f, "created", nil); err != nil {
 			return err
@@ -240,7 +239,7 @@ func (s *Service) newEarlyAccessFlag(ctx context.Context, store Store, p *Princi
 	case !errors.Is(err, ErrNotFound):
 		return nil, err
 	}
-	filters := definition.WithEnrollment(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`), released(f))
+	filters := definition.WithEnrollment(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`), isReleased(f))
 	patch := &FlagPatch{Key: Of(key), Name: Of("Feature flag for early access feature " + f.Name), Filters: Of(filters)}
 	return s.createFlag(ctx, store, p, project, patch)
 }
@@ -280,16 +279,16 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 		patch.apply(f)
 		flag, err := store.Flag(ctx, f.Project, f.Flag)
 		if err != nil {
-			return shown(err)
+			return storeError(err)
 		}
-		if released(f) || released(&before) {
-			if err := s.markEnrollment(ctx, store, p, flag, released(f)); err != nil {
+		if isReleased(f) || isReleased(&before) {
+			if err := s.markEnrollment(ctx, store, p, flag, isReleased(f)); err != nil {
 				return err
 			}
 		}
 		if changes := differences("EarlyAccessFeature", earlyAccessRecord(&before), earlyAccessRecord(f), earlyAccessFields); len(changes) > 0 {
 			if err := store.UpdateEarlyAccessFeature(ctx, f); err != nil {
-				return shown(err)
+				return storeError(err)
 			}
 			if err := s.logEarlyAccess(ctx, store, p, f, "updated", changes); err != nil {
 				return err
@@ -311,15 +310,15 @@ func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, re
 		}
 		flag, err := store.Flag(ctx, f.Project, f.Flag)
 		if err != nil {
-			return shown(err)
+			return storeError(err)
 		}
-		if released(f) {
+		if isReleased(f) {
 			if err := s.markEnrollment(ctx, store, p, flag, false); err != nil {
 				return err
 			}
 		}
 		if err := store.DeleteEarlyAccessFeature(ctx, f.Project, f.ID); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		return s.logEarlyAccess(ctx, store, p, f, "deleted", nil)
 	})
@@ -334,5 +333,5 @@ func earlyAccessRecord(f *EarlyAccessFeature) map[string]any {
 }
 
 func (s *Service) logEarlyAccess(ctx context.Context, store Store, p *Principal, f *EarlyAccessFeature, activity string, changes []fieldChange) error {
-	return s.addIn(ctx, store, p, f.Project, activity, "EarlyAccessFeature", f.ID.String(), detail{f.Name, append([]fieldChange{}, changes...)})
+	return s.addProjectActivity(ctx, store, p, f.Project, activity, "EarlyAccessFeature", f.ID.String(), detail{f.Name, append([]fieldChange{}, changes...)})
 }

@@ -50,7 +50,7 @@ func (s *Service) newEmailToken(ctx context.Context, store Store, u *User) (Mess
 	if err := store.SetEmailToken(ctx, t); err != nil {
 		return Message{}, err
 	}
-	m := s.letter(u, KindVerification, "Verify your email address", lines...)
+	m := s.newLetter(u, KindVerification, "Verify your email address", lines...)
 	m.To = t.Target
 	return m, nil
 }
@@ -84,7 +84,7 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	if !s.MailAvailable() {
 		return invalid("", "email_not_available", "Email is not available: no mail server is configured.")
 	}
-	if err := required("uuid", &r.UUID); err != nil {
+	if err := checkRequired("uuid", &r.UUID); err != nil {
 		return err
 	}
 	id, err := parseID(r.UUID.Value)
@@ -100,14 +100,6 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	}
 	s.mail.verify(id)
 	return nil
-}
-
-// required checks a string that must be there.
-func required(attr string, o *Optional[string]) error {
-	if !o.Set {
-		return invalid(attr, "required", "This field is required.")
-	}
-	return checkText(attr, o)
 }
 
 // sendVerification sends the message of RequestEmailVerification.
@@ -192,7 +184,7 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 		refused, mails = nil, nil
 		u, err := store.UserByUUID(ctx, id)
 		if err != nil || !u.Active {
-			return orNotFound(err)
+			return cmp.Or(err, ErrNotFound)
 		}
 		t, err := store.EmailToken(ctx, u.ID)
 		if err != nil {
@@ -223,8 +215,6 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 	return proof.Token.Value, nil
 }
 
-func orNotFound(err error) error { return cmp.Or(err, ErrNotFound) }
-
 // checkEmailCode judges a guess. The guess counts before it is looked at.
 func (s *Service) checkEmailCode(ctx context.Context, store Store, t *EmailToken, code string) (refused, err error) {
 	if t.CodeHash == nil || !s.now().Before(t.Created.Add(codeLife)) {
@@ -237,20 +227,12 @@ func (s *Service) checkEmailCode(ctx context.Context, store Store, t *EmailToken
 	if err := store.SetEmailToken(ctx, t); err != nil {
 		return nil, err
 	}
-	for _, mac := range s.macs([]byte(code), codeContext(t)) {
+	for _, mac := range s.storedMACs([]byte(code), codeContext(t)) {
 		if subtle.ConstantTimeCompare(t.CodeHash, mac) == 1 {
 			return nil, nil
 		}
 	}
 	return errEmailCode, nil
-}
-
-// macs returns the keyed hashes by which something may have been stored.
-func (s *Service) macs(data []byte, context string) [][]byte {
-	if s.box == nil {
-		return nil
-	}
-	return s.box.MACs(data, context)
 }
 
 // confirmEmail ends a verification: the address that was wanted becomes that of
@@ -278,9 +260,9 @@ func (s *Service) confirmEmail(ctx context.Context, store Store, u *User) (mails
 func (s *Service) changedMails(before, after *User) []Message {
 	what := "The email address of your account was changed from " + before.Email + " to " + after.Email + "."
 	return []Message{
-		s.letter(before, KindEmailChangedOld, "Your account no longer uses this address",
+		s.newLetter(before, KindEmailChangedOld, "Your account no longer uses this address",
 			what, "", "If this was not you, tell whoever runs "+s.c.AppName+" now: somebody else has access to your account."),
-		s.letter(after, KindEmailChangedNew, "This is now the address of your account", what),
+		s.newLetter(after, KindEmailChangedNew, "This is now the address of your account", what),
 	}
 }
 
@@ -295,7 +277,7 @@ func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserVie
 	}
 	var view *UserView
 	err := s.store.Atomic(ctx, func(store Store) error {
-		u, err := reload(ctx, store, p.User.ID)
+		u, err := activeUser(ctx, store, p.User.ID)
 		if err != nil {
 			return err
 		}
@@ -308,12 +290,12 @@ func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserVie
 			return err
 		}
 		if err := store.UpdateUser(ctx, u); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		if err := s.logUser(ctx, store, p, &before, u); err != nil {
 			return err
 		}
-		view, err = s.show(ctx, store, p, u)
+		view, err = s.showUser(ctx, store, p, u)
 		return err
 	})
 	return view, err

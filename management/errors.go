@@ -3,7 +3,11 @@ package management
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management/internal/fault"
 )
 
 // The kinds of an [Error], besides ErrNotFound and ErrConflict. Test for them
@@ -77,8 +81,8 @@ var (
 	errForbidden = forbidden("You do not have permission to perform this action.")
 )
 
-// throttled returns an Error about a limit that was reached.
-func throttled(wait time.Duration) *Error {
+// throttledError returns an Error about a limit that was reached.
+func throttledError(wait time.Duration) *Error {
 	seconds := max(1, int64((wait+time.Second-1)/time.Second))
 	plural := "s"
 	if seconds == 1 {
@@ -91,10 +95,63 @@ func throttled(wait time.Duration) *Error {
 	}
 }
 
-// shown turns ErrNotFound of a Store into what a Service answers.
-func shown(err error) error {
+// storeError turns ErrNotFound of a Store into what a Service answers.
+func storeError(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return errNotFound
 	}
 	return err
 }
+
+// dataError turns errors of a DataStore into what a Service answers.
+func dataError(err error) error {
+	if errors.Is(err, ErrTooLarge) {
+		return errProperties
+	}
+	return storeError(err)
+}
+
+// judgeError turns an error of the packages that judge values into a Service's.
+func judgeError(err error) error {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		return &Error{Kind: ErrInvalid, Code: e.Code, Attr: e.Attr, Detail: e.Detail}
+	}
+	return err
+}
+
+func flagStoreError(err error) error {
+	if errors.Is(err, ErrConflict) {
+		return invalid("key", "unique", "There is already a feature flag with this key.")
+	}
+	return storeError(err)
+}
+
+func surveyStoreError(err error) error {
+	if errors.Is(err, ErrConflict) {
+		return invalid("", "unique", "There is already a survey with this name.")
+	}
+	return storeError(err)
+}
+
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*Error](err)
+	return ok
+}
+
+// missingObject is the same for what does not exist and what belongs to others.
+func missingObject(attr, id string) error {
+	return invalid(attr, "does_not_exist", "Object with id=%s does not exist.", excerpt(id))
+}
+
+// errNoData is the answer of a Service without Config.Data.
+var errNoData = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "Persons and groups are not available: nothing is captured here."}
+
+// errNoEvents is the answer to what is about responses if there is no Config.Data.
+var errNoEvents = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "This server keeps no events of surveys."}
+
+var errProperties = invalid("value", "max_length", "The properties would have more than %d bytes together.", persons.MaxProperties)
+
+var errWrongPassword = invalid("current_password", "incorrect_password", "Your current password is incorrect.")
+
+// excerpt returns as much of a value as an answer quotes.
+func excerpt(value string) string { return strings.ToValidUTF8(value[:min(len(value), 50)], "") }

@@ -51,7 +51,7 @@ func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
 	if !q.IDs.Set {
 		return nil, nil, invalid("ids", "required", "This field is required.")
 	}
-	raw, err := list[json.RawMessage]("ids", q.IDs)
+	raw, err := decodeList[json.RawMessage]("ids", q.IDs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +59,7 @@ func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
 		return nil, nil, invalid("ids", "max_length", "Ensure this field has no more than %d elements.", mostBulk)
 	}
 	for _, one := range raw {
-		id, err := strconv.ParseInt(scalar(one), 10, 64)
+		id, err := strconv.ParseInt(scalarText(one), 10, 64)
 		if err != nil {
 			wrong = append(wrong, excerpt(string(one)))
 			continue
@@ -138,7 +138,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 		return nil, invalid("ids", "invalid_input", "A valid integer is required, not %s.", wrong[0])
 	}
 	out := &DeletedFlags{Deleted: []DeletedFlag{}, Errors: []UndeletedFlag{}}
-	for _, id := range compact(ids) {
+	for _, id := range uniqueValues(ids) {
 		f, err := s.store.Flag(ctx, a.Project.ID, id)
 		if errors.Is(err, ErrNotFound) {
 			out.Errors = append(out.Errors, UndeletedFlag{ID: id, Reason: errNotFound.Detail})

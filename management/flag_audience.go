@@ -59,7 +59,7 @@ func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q B
 	out := new(BlastRadius)
 	count := func(results *flags.Results) {
 		out.Total++
-		if valueOf(results, audienceKey) == true {
+		if flagValue(results, audienceKey) == true {
 			out.Affected++
 		}
 	}
@@ -79,7 +79,7 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (json.RawMessage, error) 
 	if !q.Condition.Set || q.Condition.Null {
 		return nil, invalid("condition", "required", "This field is required.")
 	}
-	condition, ok := object(q.Condition.Value)
+	condition, ok := jsonObject(q.Condition.Value)
 	if !ok {
 		return nil, invalid("condition", "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(q.Condition.Value))
 	}
@@ -94,7 +94,7 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (json.RawMessage, error) 
 		document["aggregation_group_type_index"] = index.Value
 	}
 	filters, err := definition.Filters(mustJSON(document), definition.Subject{Key: audienceKey, Create: true}, set.world())
-	if err = judged(err); err != nil {
+	if err = judgeError(err); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok {
 			e.Attr, e.Detail = "condition", strings.TrimPrefix(e.Detail, "groups/0/")
 		}

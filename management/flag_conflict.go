@@ -19,12 +19,12 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	if !patch.Version.Set || patch.Version.Null || patch.Version.Value == f.Version {
 		return nil
 	}
-	original, ok := object(patch.Original.Value)
+	original, ok := jsonObject(patch.Original.Value)
 	if !ok {
 		return conflict("%s Send original_flag as well, so that changes of other fields can be told apart.", versionDetail(f))
 	}
-	masked, _ := object(mustJSON(recordOf(f, redacted(f))))
-	readable, _ := object(mustJSON(recordOf(f, s.openPayloads(f))))
+	masked, _ := jsonObject(mustJSON(recordOf(f, redactedFilters(f))))
+	readable, _ := jsonObject(mustJSON(recordOf(f, s.openPayloads(f))))
 	var clashes []string
 	for _, field := range patch.fields() {
 		before, known := original[field.name]
@@ -84,13 +84,13 @@ func fieldOf[T any](name string, o *Optional[T]) patchField {
 // sameJSON reports whether two values of a field are the same to who has written
 // them: what is empty or false is not there, and names of cohorts are only shown.
 func sameJSON(a, b json.RawMessage) bool {
-	return absent(a) && absent(b) || reflect.DeepEqual(written(a), written(b))
+	return absentJSON(a) && absentJSON(b) || reflect.DeepEqual(writtenValue(a), writtenValue(b))
 }
 
-func absent(raw json.RawMessage) bool { return empty(raw) || string(raw) == "false" }
+func absentJSON(raw json.RawMessage) bool { return emptyJSON(raw) || string(raw) == "false" }
 
-// written returns a value as somebody has written it, with numbers as they are.
-func written(raw json.RawMessage) any {
+// writtenValue returns a value as somebody has written it, with numbers as they are.
+func writtenValue(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any

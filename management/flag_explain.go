@@ -113,18 +113,18 @@ func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag strin
 		return nil, err
 	}
 	in := new(flags.Input)
-	if err := s.fill(ctx, in, snapshot, a.Project.ID, r); err != nil {
+	if err := s.fillInput(ctx, in, snapshot, a.Project.ID, r); err != nil {
 		return nil, err
 	}
 	t, err := in.Explain(f.Key)
 	if err != nil {
 		return nil, errNotFound // deleted just now
 	}
-	return explanation(t), nil
+	return explanationOf(t), nil
 }
 
-// explanation is a trace as the API shows it.
-func explanation(t *flags.Trace) *FlagExplanation {
+// explanationOf is a trace as the API shows it.
+func explanationOf(t *flags.Trace) *FlagExplanation {
 	e := &FlagExplanation{
 		Key: t.Key, Value: t.Value(), Result: t.Result, Hidden: t.Hidden, Why: t.Why,
 		Dependencies: []ExplainedDependency{}, Enrollment: (*ExplainedFilter)(t.Enrollment), Holdout: (*ExplainedDraw)(t.Holdout),

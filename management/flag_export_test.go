@@ -1,3 +1,3 @@
 package management
 
-var Finder = finder
+var Finder = textFinder

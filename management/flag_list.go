@@ -3,13 +3,9 @@ package management
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/definition"
 )
@@ -29,16 +25,6 @@ type FlagQuery struct {
 	ExcludedFields string // excluded_properties: a JSON list of keys
 	HasContexts    *bool
 	Order          string // a field, after - for descending
-}
-
-// mostSearch is how long a text may be that somebody looks for.
-const mostSearch = 200
-
-func checkSearch(text string) error {
-	if utf8.RuneCountInString(text) > mostSearch {
-		return invalid("search", "max_length", "Ensure this field has no more than %d characters.", mostSearch)
-	}
-	return nil
 }
 
 // ListFlags returns a page of the flags of a project that are not deleted, newest
@@ -94,7 +80,7 @@ func (s *Service) findFlags(ctx context.Context, project int64, q FlagQuery, lim
 		return s.store.FindFlags(ctx, project, simple, limit, offset)
 	}
 	list, err := s.selectFlags(ctx, project, q)
-	return cut(list, limit, offset), len(list), err
+	return pageOf(list, limit, offset), len(list), err
 }
 
 func (q *FlagQuery) empty() bool {
@@ -145,7 +131,7 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 	if !slices.Contains([]string{"", "boolean", "multivariant", "experiment", "remote_config"}, q.Type) {
 		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", excerpt(q.Type))
 	}
-	found := finder(q.Search)
+	found := textFinder(q.Search)
 	archived := cmp.Or(q.Archived, new(false))
 	now := s.now()
 	hasOneOf := func(names, of []string) bool {
@@ -168,13 +154,6 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 	}, nil
 }
 
-// finder returns what finds a text in others, whatever their case. A blank stands
-// for any of blank, - and _.
-func finder(search string) func(string) bool {
-	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(search, "\uFFFD")), " ", "[ _-]")
-	return regexp.MustCompile("(?i)" + pattern).MatchString
-}
-
 func flagType(f *FeatureFlag) string {
 	switch {
 	case f.RemoteConfig:
@@ -192,19 +171,11 @@ var flagOrders = map[string]func(a, b *FeatureFlag) int{
 	"name":           func(a, b *FeatureFlag) int { return cmp.Compare(a.Name, b.Name) },
 	"created_at":     func(a, b *FeatureFlag) int { return a.Created.Compare(b.Created) },
 	"updated_at":     func(a, b *FeatureFlag) int { return a.Updated.Compare(b.Updated) },
-	"last_called_at": func(a, b *FeatureFlag) int { return instant(a.LastCalled).Compare(instant(b.LastCalled)) },
+	"last_called_at": func(a, b *FeatureFlag) int { return timeOrZero(a.LastCalled).Compare(timeOrZero(b.LastCalled)) },
 	"version":        func(a, b *FeatureFlag) int { return cmp.Compare(a.Version, b.Version) },
 	"active": func(a, b *FeatureFlag) int {
 		return cmp.Compare(strconv.FormatBool(a.Active), strconv.FormatBool(b.Active))
 	},
-}
-
-// instant returns a time, the zero one for none.
-func instant(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }
 
 // flagOrder returns the order that a parameter names; newest first is the default,
@@ -226,36 +197,4 @@ func flagOrder(name string) (func(a, b FeatureFlag) int, error) {
 		}
 		return cmp.Or(c, newest(&a, &b))
 	}, nil
-}
-
-// nameList reads a parameter that is a JSON list of texts.
-func nameList(attr, text string) ([]string, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var names []string
-	if err := json.Unmarshal([]byte(text), &names); err != nil {
-		return nil, invalid(attr, "invalid_input", "Expected a JSON list of strings.")
-	}
-	return names, nil
-}
-
-// idList reads a parameter that is an ID, a list of them with commas, or a JSON
-// list.
-func idList(attr, text string) ([]int64, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var ids []int64
-	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
-		if part = strings.Trim(strings.TrimSpace(part), `"`); part == "" {
-			continue
-		}
-		id, err := strconv.ParseInt(part, 10, 64)
-		if err != nil {
-			return nil, invalid(attr, "invalid_input", "Expected IDs of users, not %q.", excerpt(part))
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
 }

@@ -3,14 +3,11 @@ package management
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/definition"
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
 )
 
 // A FlagPatch makes or changes a flag (management.md §13.3). What is not set
@@ -47,7 +44,6 @@ const (
 	mostFlagKey  = 400
 	mostFlagName = 10_000
 	mostContexts = 50
-	mostContext  = 255
 	mostTags     = 100
 )
 
@@ -111,45 +107,6 @@ func checkFlagKey(o *Optional[string]) error {
 	return nil
 }
 
-// checkNames checks a list of names. They are trimmed and sorted, and each counts
-// once.
-func checkNames(attr string, o *Optional[json.RawMessage], most int, normal func(string) string) error {
-	if !o.Set {
-		return nil
-	}
-	names, err := list[string](attr, *o)
-	if err != nil {
-		return err
-	}
-	clean := []string{}
-	for _, name := range names {
-		name = strings.TrimSpace(name)
-		if normal != nil {
-			name = normal(name)
-		}
-		if name == "" {
-			return invalid(attr, "blank", "This field may not be blank.")
-		}
-		if err := checkLength(attr, name, mostContext); err != nil {
-			return err
-		}
-		clean = append(clean, name)
-	}
-	slices.Sort(clean)
-	if clean = slices.Compact(clean); len(clean) > most {
-		return invalid(attr, "max_length", "Ensure this field has no more than %d elements.", most)
-	}
-	o.Null, o.Value = false, mustJSON(clean)
-	return nil
-}
-
-// namesOf returns the names that checkNames has left.
-func namesOf(o *Optional[json.RawMessage]) []string {
-	var names []string
-	_ = json.Unmarshal(o.Value, &names) // made by checkNames
-	return names
-}
-
 // applyFlag changes a flag, which the caller stores. Its ID is 0 if it is new.
 func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, f *FeatureFlag, patch *FlagPatch) error {
 	w, err := s.definitionWorld(ctx, store, project)
@@ -169,11 +126,11 @@ func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, 
 // applyIn is applyFlag for a change that deletes nothing.
 func (s *Service) applyIn(w *definition.World, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
-	set(&f.Key, &patch.Key)
-	set(&f.Name, &patch.Name)
-	set(&f.Active, &patch.Active)
-	set(&f.Deleted, &patch.Deleted)
-	set(&f.Archived, &patch.Archived)
+	setValue(&f.Key, &patch.Key)
+	setValue(&f.Name, &patch.Name)
+	setValue(&f.Active, &patch.Active)
+	setValue(&f.Deleted, &patch.Deleted)
+	setValue(&f.Archived, &patch.Archived)
 	setNullable(&f.Continuity, &patch.Continuity)
 	setChoice(&f.Runtime, &patch.Runtime, "all")
 	setChoice(&f.Bucketing, &patch.Bucketing, "distinct_id")
@@ -184,8 +141,8 @@ func (s *Service) applyIn(w *definition.World, f *FeatureFlag, patch *FlagPatch)
 	if patch.Tags.Set {
 		f.Tags = namesOf(&patch.Tags)
 	}
-	set(&f.RemoteConfig, &patch.RemoteConfig)
-	set(&f.EncryptedPayloads, &patch.EncryptedPayloads)
+	setValue(&f.RemoteConfig, &patch.RemoteConfig)
+	setValue(&f.EncryptedPayloads, &patch.EncryptedPayloads)
 	switch {
 	case f.Archived && f.Active:
 		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
@@ -230,22 +187,14 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *defi
 	}
 	if patch.Filters.Set {
 		if filters, err = definition.Merge(filters, patch.Filters.Value); err != nil {
-			return judged(err)
+			return judgeError(err)
 		}
 	}
 	subject := definition.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
 	if filters, err = definition.Filters(filters, subject, w); err != nil {
-		return judged(err)
+		return judgeError(err)
 	}
 	f.Filters, err = s.settlePayloads(f, before, filters)
-	return err
-}
-
-// judged turns an error of the packages that judge values into a Service's.
-func judged(err error) error {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return &Error{Kind: ErrInvalid, Code: e.Code, Attr: e.Attr, Detail: e.Detail}
-	}
 	return err
 }
 

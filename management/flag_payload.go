@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -15,7 +16,7 @@ const redaction = `"********* (encrypted)"`
 
 // mapPayloads returns filters with f of each payload.
 func mapPayloads(filters json.RawMessage, f func(key, payload string) string) json.RawMessage {
-	for _, key := range compact(append(definition.Variants(filters), "true")) {
+	for _, key := range uniqueValues(append(definition.Variants(filters), "true")) {
 		if payload, ok := definition.Payload(filters, key); ok {
 			filters = definition.WithPayload(filters, key, f(key, payload))
 		}
@@ -28,8 +29,8 @@ func withoutPayloads(filters json.RawMessage) json.RawMessage {
 	return mapPayloads(filters, func(_, _ string) string { return redaction })
 }
 
-// redacted returns the filters of a flag without what is encrypted.
-func redacted(f *FeatureFlag) json.RawMessage {
+// redactedFilters returns the filters of a flag without what is encrypted.
+func redactedFilters(f *FeatureFlag) json.RawMessage {
 	if !f.EncryptedPayloads {
 		return f.Filters
 	}
@@ -87,7 +88,7 @@ func (s *Service) settlePayloads(f, before *FeatureFlag, filters json.RawMessage
 		if payload == redaction {
 			var err error
 			if payload, err = s.payloadBefore(f, before, key); err != nil {
-				refused = firstOf(refused, err)
+				refused = cmp.Or(refused, err)
 				return payload
 			}
 		}
@@ -120,7 +121,7 @@ func withdrawPayloads(before *FeatureFlag, patch *FlagPatch) (json.RawMessage, e
 		secret = true
 		return payload
 	})
-	sent, _ := object(patch.Filters.Value)
+	sent, _ := jsonObject(patch.Filters.Value)
 	if _, ok := sent["payloads"]; secret && !ok {
 		return nil, invalid("has_encrypted_payloads", "invalid_input", "Encrypted payloads do not become readable: send others with the change, or null for none.")
 	}

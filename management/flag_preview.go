@@ -101,7 +101,7 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 		return nil, err
 	}
 	for _, id := range ids {
-		if err := s.compare(ctx, a.Project.ID, c, id); err != nil {
+		if err := s.comparePerson(ctx, a.Project.ID, c, id); err != nil {
 			return nil, err
 		}
 	}
@@ -158,7 +158,7 @@ func (s *Service) changedFlag(ctx context.Context, p *Principal, project *Projec
 	}
 	switch other, err := s.store.FlagByKey(ctx, project.ID, f.Key); {
 	case err == nil && other.ID != f.ID:
-		return nil, nil, flagStored(ErrConflict)
+		return nil, nil, flagStoreError(ErrConflict)
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return nil, nil, err
 	}
@@ -188,7 +188,7 @@ func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison,
 	if before != nil {
 		c.keyBefore = before.Key
 		changed = slices.DeleteFunc(changed, func(f FeatureFlag) bool { return f.ID == before.ID })
-		c.others = dependents(set.world(), before)
+		c.others = dependentFlags(set.world(), before)
 	}
 	if after != nil {
 		c.keyAfter = after.Key
@@ -205,9 +205,9 @@ func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison,
 	return c, err
 }
 
-// dependents returns the keys of the active flags that depend on a flag, directly
+// dependentFlags returns the keys of the active flags that depend on a flag, directly
 // or through others.
-func dependents(w *definition.World, f *FeatureFlag) []string {
+func dependentFlags(w *definition.World, f *FeatureFlag) []string {
 	var keys []string
 	seen := map[int64]bool{f.ID: true}
 	for queue := []definition.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
@@ -222,8 +222,8 @@ func dependents(w *definition.World, f *FeatureFlag) []string {
 	return keys
 }
 
-// compare evaluates flags for a distinct ID.
-func (s *Service) compare(ctx context.Context, project int64, c *comparison, distinctID string) error {
+// comparePerson evaluates flags for a distinct ID.
+func (s *Service) comparePerson(ctx context.Context, project int64, c *comparison, distinctID string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (s *Service) compare(ctx context.Context, project int64, c *comparison, dis
 		return err
 	}
 	needs, more := c.inBefore.Needs(), c.inAfter.Needs()
-	known, err := s.stored(ctx, project, r, flags.Needs{
+	known, err := s.readStored(ctx, project, r, flags.Needs{
 		Person: needs.Person || more.Person, PersonCreated: needs.PersonCreated || more.PersonCreated,
 		Cohorts: needs.Cohorts || more.Cohorts, Overrides: needs.Overrides || more.Overrides,
 	})
@@ -251,7 +251,7 @@ func (s *Service) compare(ctx context.Context, project int64, c *comparison, dis
 // note counts what differs for a distinct ID.
 func (c *comparison) note(distinctID string, before, after *flags.Results) {
 	c.subjects++
-	if from, to := valueOf(before, c.keyBefore), valueOf(after, c.keyAfter); from != to {
+	if from, to := flagValue(before, c.keyBefore), flagValue(after, c.keyAfter); from != to {
 		c.changed++
 		c.transitions[[2]any{from, to}]++
 		if len(c.changes) < mostChanges {
@@ -259,7 +259,7 @@ func (c *comparison) note(distinctID string, before, after *flags.Results) {
 		}
 	}
 	for _, key := range c.others {
-		if valueOf(before, key) != valueOf(after, key) {
+		if flagValue(before, key) != flagValue(after, key) {
 			c.changedKeys[key]++
 		}
 	}

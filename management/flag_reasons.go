@@ -58,7 +58,7 @@ func (s *Service) evaluateFor(ctx context.Context, project *Project, distinctID,
 	if err != nil {
 		return nil, nil, err
 	}
-	results, err := s.evaluate(ctx, snapshot, project.ID, r)
+	results, err := s.evaluateRequest(ctx, snapshot, project.ID, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,7 +104,7 @@ func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string)
 	}
 	mine := make([]MyFlag, len(list))
 	for i := range list {
-		mine[i] = MyFlag{minimalFlag(&list[i]), cmp.Or(valueOf(results, list[i].Key), any(false))}
+		mine[i] = MyFlag{minimalFlag(&list[i]), cmp.Or(flagValue(results, list[i].Key), any(false))}
 	}
 	return mine, nil
 }

@@ -18,7 +18,7 @@ func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, f
 		f, err = s.store.Flag(ctx, access.Project.ID, id)
 	}
 	if err != nil {
-		return "", shown(err)
+		return "", storeError(err)
 	}
 	if f.Deleted || !f.RemoteConfig {
 		return "", errNotFound

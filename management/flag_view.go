@@ -69,7 +69,7 @@ type MinimalFlag struct {
 
 func minimalFlag(f *FeatureFlag) *MinimalFlag {
 	return &MinimalFlag{
-		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redacted(f), Deleted: f.Deleted, Active: f.Active,
+		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redactedFilters(f), Deleted: f.Deleted, Active: f.Active,
 		Continuity: f.Continuity != nil && *f.Continuity, Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
 		Contexts: append([]string{}, f.Contexts...),
 	}
@@ -135,7 +135,7 @@ func (s *Service) flagWorld(ctx context.Context, project int64, list []FeatureFl
 }
 
 func (s *Service) flagView(p *Principal, f *FeatureFlag, w *flagWorld) *FlagView {
-	filters := redacted(f)
+	filters := redactedFilters(f)
 	if p.Key != nil { // only keys read secrets (management.md §13.3)
 		filters = s.openPayloads(f)
 	}
@@ -144,8 +144,8 @@ func (s *Service) flagView(p *Principal, f *FeatureFlag, w *flagWorld) *FlagView
 		ID: f.ID, Name: f.Name, Key: f.Key,
 		Filters: definition.WithCohortNames(filters, func(id int64) string { return w.cohorts[id] }),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
-		CreatedBy: basic(w.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
-		LastModifiedBy: basic(w.users, f.ModifiedBy), Continuity: f.Continuity != nil && *f.Continuity,
+		CreatedBy: basicUser(w.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
+		LastModifiedBy: basicUser(w.users, f.ModifiedBy), Continuity: f.Continuity != nil && *f.Continuity,
 		ExperimentSet: []int64{}, Surveys: append([]FlagUser{}, w.surveys[f.ID]...), Features: append([]FlagUser{}, w.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...),
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",

@@ -4,31 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 )
-
-// inProject runs f in a transaction for the project that a path names, if the
-// Principal may use it for what the scopes allow, and tells of the change.
-func (s *Service) inProject(ctx context.Context, p *Principal, ref string, scopes []Scope, f func(store Store, a *ProjectAccess) error) error {
-	var project int64
-	err := s.store.Atomic(ctx, func(store Store) error {
-		within := *s
-		within.store = store
-		a, err := within.Access(ctx, p, ref, scopes...)
-		if err != nil {
-			return err
-		}
-		project = a.Project.ID
-		return f(store, a)
-	})
-	if err != nil {
-		return err
-	}
-	s.c.OnChange(ctx, project)
-	return nil
-}
 
 // flagByRef returns the flag of a project that a path names, of any kind, deleted
 // or not.
@@ -39,7 +17,7 @@ func flagByRef(ctx context.Context, store Store, project int64, ref string) (*Fe
 	}
 	f, err := store.Flag(ctx, project, id)
 	if err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	return f, nil
 }
@@ -93,7 +71,7 @@ func (s *Service) createFlag(ctx context.Context, store Store, p *Principal, pro
 		return nil, err
 	}
 	if err := store.CreateFlag(ctx, f); err != nil {
-		return nil, flagStored(err)
+		return nil, flagStoreError(err)
 	}
 	return f, s.logFlag(ctx, store, p, f, "created", nil)
 }
@@ -109,13 +87,6 @@ func (s *Service) newFlag(p *Principal, project *Project) *FeatureFlag {
 		f.CreatedBy, f.ModifiedBy = &p.User.ID, &p.User.ID
 	}
 	return f
-}
-
-func flagStored(err error) error {
-	if errors.Is(err, ErrConflict) {
-		return invalid("key", "unique", "There is already a feature flag with this key.")
-	}
-	return shown(err)
 }
 
 var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; change the survey instead.")
@@ -169,7 +140,7 @@ func (s *Service) saveFlag(ctx context.Context, store Store, p *Principal, befor
 		if bytes.Equal(before.Filters, f.Filters) {
 			return nil
 		}
-		return flagStored(store.UpdateFlag(ctx, f))
+		return flagStoreError(store.UpdateFlag(ctx, f))
 	}
 	f.Version++
 	f.Updated = s.now()
@@ -182,7 +153,7 @@ func (s *Service) saveFlag(ctx context.Context, store Store, p *Principal, befor
 		}
 	}
 	if err := store.UpdateFlag(ctx, f); err != nil {
-		return flagStored(err)
+		return flagStoreError(err)
 	}
 	if f.Deleted && !before.Deleted {
 		return s.logFlag(ctx, store, p, f, "deleted", changes)
@@ -204,10 +175,10 @@ func (s *Service) unlinkFlag(ctx context.Context, store Store, p *Principal, f *
 		survey.LinkedFlag = nil
 		survey.Updated = s.now()
 		if err := store.UpdateSurvey(ctx, survey); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		change := fieldChange{"Survey", "linked_flag_id", f.ID, nil, "deleted"}
-		if err := s.addIn(ctx, store, p, f.Project, "updated", "Survey", survey.ID.String(), detail{survey.Name, []fieldChange{change}}); err != nil {
+		if err := s.addProjectActivity(ctx, store, p, f.Project, "updated", "Survey", survey.ID.String(), detail{survey.Name, []fieldChange{change}}); err != nil {
 			return err
 		}
 	}
@@ -261,10 +232,5 @@ func (s *Service) flagChanges(before, after *FeatureFlag) []fieldChange {
 }
 
 func (s *Service) logFlag(ctx context.Context, store Store, p *Principal, f *FeatureFlag, activity string, changes []fieldChange) error {
-	return s.addIn(ctx, store, p, f.Project, activity, "FeatureFlag", strconv.FormatInt(f.ID, 10), detail{f.Key, append([]fieldChange{}, changes...)})
-}
-
-// addIn adds an entry about something of a project.
-func (s *Service) addIn(ctx context.Context, store Store, p *Principal, project int64, activity, scope, item string, d detail) error {
-	return s.add(ctx, store, p, Activity{Project: &project, Activity: activity, Scope: scope, ItemID: item}, d)
+	return s.addProjectActivity(ctx, store, p, f.Project, activity, "FeatureFlag", strconv.FormatInt(f.ID, 10), detail{f.Key, append([]fieldChange{}, changes...)})
 }

@@ -30,7 +30,7 @@ func groupView(g *Group) *GroupView {
 // GroupTypes returns the group types of a project by ascending index. It needs
 // scope group:read.
 func (s *Service) GroupTypes(ctx context.Context, p *Principal, ref string) ([]*GroupTypeView, error) {
-	project, err := s.captured(ctx, p, ref, "group:read")
+	project, err := s.capturedProject(ctx, p, ref, "group:read")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Service) GroupTypes(ctx context.Context, p *Principal, ref string) ([]*
 // ListGroups returns a page of the groups of a type whose keys begin with search,
 // by ascending key. It needs scope group:read.
 func (s *Service) ListGroups(ctx context.Context, p *Principal, ref string, typeIndex int, search string, limit, offset int) (*Page[*GroupView], error) {
-	project, err := s.captured(ctx, p, ref, "group:read")
+	project, err := s.capturedProject(ctx, p, ref, "group:read")
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +65,13 @@ func (s *Service) ListGroups(ctx context.Context, p *Principal, ref string, type
 
 // FindGroup returns a group. It needs scope group:read.
 func (s *Service) FindGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key string) (*GroupView, error) {
-	project, err := s.captured(ctx, p, ref, "group:read")
+	project, err := s.capturedProject(ctx, p, ref, "group:read")
 	if err != nil {
 		return nil, err
 	}
 	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
 	if err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	return groupView(g), nil
 }
@@ -90,7 +90,7 @@ func (s *Service) DeleteGroupProperty(ctx context.Context, p *Principal, ref str
 }
 
 func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key, activity string, check func() (*propertyEdit, error)) (*GroupView, error) {
-	project, err := s.captured(ctx, p, ref, "group:write")
+	project, err := s.capturedProject(ctx, p, ref, "group:write")
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 	}
 	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
 	if err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	changes, err := edit.foresee("Group", g.Properties)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 			return nil, err
 		}
 		if g, err = s.c.Data.UpdateGroup(ctx, project.ID, typeIndex, key, edit.set, edit.unset); err != nil {
-			return nil, shownData(err)
+			return nil, dataError(err)
 		}
 	}
 	return groupView(g), nil
@@ -119,7 +119,7 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 
 // logGroup logs what happens to a group. It has no ID but its type and key.
 func (s *Service) logGroup(ctx context.Context, p *Principal, project *Project, g *Group, activity string, changes []fieldChange) error {
-	return s.add(ctx, s.store, p, Activity{
+	return s.addActivity(ctx, s.store, p, Activity{
 		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Group", ItemID: strconv.Itoa(g.TypeIndex) + "/" + g.Key,
 	}, detail{g.Key, append([]fieldChange{}, changes...)})
 }
@@ -127,16 +127,16 @@ func (s *Service) logGroup(ctx context.Context, p *Principal, project *Project, 
 // DeleteGroup deletes a group: its properties, not its type, nor what events say of
 // it. It needs scope group:write.
 func (s *Service) DeleteGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key string) error {
-	project, err := s.captured(ctx, p, ref, "group:write")
+	project, err := s.capturedProject(ctx, p, ref, "group:write")
 	if err != nil {
 		return err
 	}
 	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
 	if err != nil {
-		return shown(err)
+		return storeError(err)
 	}
 	if err := s.logGroup(ctx, p, project, g, "deleted", nil); err != nil {
 		return err
 	}
-	return shown(s.c.Data.DeleteGroup(ctx, project.ID, typeIndex, key))
+	return storeError(s.c.Data.DeleteGroup(ctx, project.ID, typeIndex, key))
 }

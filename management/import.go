@@ -74,7 +74,7 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte) (*
 	err = s.store.Atomic(ctx, func(store Store) error {
 		p, err := store.Project(ctx, project)
 		if err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		i := &importer{
 			s: s, store: store, project: p, file: file, report: new(ImportReport), groupTypes: known,
@@ -146,7 +146,7 @@ func readImport(document []byte) (*importFile, error) {
 	if whole.Flags == nil {
 		whole.Flags = whole.Results
 	}
-	list, err := elements(whole.Flags)
+	list, err := listElements(whole.Flags)
 	if err != nil || whole.Flags == nil {
 		return nil, invalid("flags", "invalid_input", "The file has no list of flags: want the member flags or results.")
 	}
@@ -170,7 +170,7 @@ func readImport(document []byte) (*importFile, error) {
 		return nil, err
 	}
 	if len(cohorts) > 0 && cohorts[0] == '{' {
-		if page, err := elements(cohorts); err == nil {
+		if page, err := listElements(cohorts); err == nil {
 			cohorts = mustJSON(page)
 		}
 	}
@@ -181,8 +181,8 @@ func readImport(document []byte) (*importFile, error) {
 	return file, nil
 }
 
-// elements returns those of a list, or of a page of one.
-func elements(raw json.RawMessage) ([]json.RawMessage, error) {
+// listElements returns those of a list, or of a page of one.
+func listElements(raw json.RawMessage) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(orJSON(raw, "[]"), &list); err == nil {
 		return list, nil
@@ -202,7 +202,7 @@ func elements(raw json.RawMessage) ([]json.RawMessage, error) {
 // readCohorts reads a list of cohorts, or a map of trees by ID.
 func readCohorts(raw json.RawMessage) ([]importedCohort, error) {
 	var cohorts []importedCohort
-	if list, err := elements(raw); err == nil {
+	if list, err := listElements(raw); err == nil {
 		for n, raw := range list {
 			var c importedCohort
 			if err := json.Unmarshal(raw, &c); err != nil {
@@ -212,7 +212,7 @@ func readCohorts(raw json.RawMessage) ([]importedCohort, error) {
 		}
 		return cohorts, nil
 	}
-	trees, ok := object(raw)
+	trees, ok := jsonObject(raw)
 	if !ok {
 		return nil, invalid("cohorts", "invalid_input", "Want a list of cohorts, or an object of them by ID.")
 	}
@@ -222,7 +222,7 @@ func readCohorts(raw json.RawMessage) ([]importedCohort, error) {
 			return nil, invalid("cohorts", "invalid_input", "The ID %q is no number.", excerpt(text))
 		}
 		c := importedCohort{ID: id, Name: "Imported cohort " + text}
-		if record, ok := object(trees[text]); ok && record["is_static"] != nil {
+		if record, ok := jsonObject(trees[text]); ok && record["is_static"] != nil {
 			if err := json.Unmarshal(trees[text], &c); err != nil {
 				return nil, invalid("cohorts", "invalid_input", "Cohort %d cannot be read: %s.", id, err)
 			}
@@ -330,13 +330,13 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, w *defin
 		mapped := i.mapped(c.filters())
 		filters, err := definition.CohortFilters(mapped, 0, w)
 		if err != nil {
-			i.leave("cohort "+name, judged(err))
+			i.leave("cohort "+name, judgeError(err))
 			return nil
 		}
 		made.Filters = filters
 	}
 	if err := i.store.CreateCohort(ctx, made); err != nil {
-		return shown(err)
+		return storeError(err)
 	}
 	i.cohorts[c.ID] = made.ID
 	i.report.Cohorts = append(i.report.Cohorts, name)
@@ -415,7 +415,7 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.
 		i.leave("flag "+f.Key, errors.New("the project has a flag with this key"))
 		return nil
 	case err != nil:
-		return shown(err)
+		return storeError(err)
 	}
 	i.report.Flags = append(i.report.Flags, made.Key)
 	return i.s.logFlag(ctx, i.store, nil, made, "created", nil)

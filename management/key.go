@@ -88,7 +88,7 @@ func ownKey(ctx context.Context, store Store, p *Principal, id string) (*Persona
 	}
 	k, err := store.Key(ctx, id)
 	if err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	if k.User != p.User.ID {
 		return nil, errNotFound
@@ -136,7 +136,7 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, patch KeyPatch) (
 func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...Scope) (*KeyView, error) {
 	u, err := s.store.UserByEmail(ctx, normalEmail(email))
 	if err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	if len(scopes) == 0 {
 		scopes = []Scope{"*"}
@@ -146,10 +146,10 @@ func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...S
 
 func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, most int) (*KeyView, error) {
 	value := NewPersonalKey()
-	k := &PersonalKey{ID: token(32), User: p.User.ID, Mask: maskOf(value), Hash: HashKey(value), Created: s.now()}
+	k := &PersonalKey{ID: randomToken(32), User: p.User.ID, Mask: maskOf(value), Hash: HashKey(value), Created: s.now()}
 	var mail Message
 	err := s.store.Atomic(ctx, func(store Store) error {
-		u, err := reload(ctx, store, p.User.ID)
+		u, err := activeUser(ctx, store, p.User.ID)
 		if err != nil {
 			return err
 		}
@@ -184,9 +184,9 @@ func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *Persona
 	if patch.Label.Set && patch.Label.Value == "" {
 		return invalid("label", "blank", "This field may not be blank.")
 	}
-	set(&k.Label, &patch.Label)
+	setValue(&k.Label, &patch.Label)
 	if patch.Scopes.Set {
-		scopes, err := list[string]("scopes", patch.Scopes)
+		scopes, err := decodeList[string]("scopes", patch.Scopes)
 		if err != nil {
 			return err
 		}
@@ -195,12 +195,12 @@ func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *Persona
 				return invalid("scopes", "invalid_input", "Invalid scope: %s", excerpt(scope))
 			}
 		}
-		if k.Scopes = compact(scopes); len(k.Scopes) == 0 {
+		if k.Scopes = uniqueValues(scopes); len(k.Scopes) == 0 {
 			return invalid("scopes", "invalid_input", "At least one scope is required; \"*\" is all of them.")
 		}
 	}
 	if patch.Organizations.Set {
-		texts, err := list[string]("scoped_organizations", patch.Organizations)
+		texts, err := decodeList[string]("scoped_organizations", patch.Organizations)
 		if err != nil {
 			return err
 		}
@@ -216,11 +216,11 @@ func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *Persona
 		}
 	}
 	if patch.Projects.Set {
-		projects, err := list[int64]("scoped_teams", patch.Projects)
+		projects, err := decodeList[int64]("scoped_teams", patch.Projects)
 		if err != nil {
 			return err
 		}
-		k.Projects = compact(projects)
+		k.Projects = uniqueValues(projects)
 	}
 	memberships, err := store.MembershipsOf(ctx, []int64{u.ID})
 	if err != nil {
@@ -248,36 +248,6 @@ func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *Persona
 		}
 	}
 	return nil
-}
-
-// list decodes a list. Null is an empty one, but for scopes.
-func list[T any](attr string, o Optional[json.RawMessage]) ([]T, error) {
-	if o.Null {
-		if attr == "scopes" {
-			return nil, invalid(attr, "null", "This field may not be null.")
-		}
-		return nil, nil
-	}
-	const most = 1000
-	var values []T
-	if kind := kindOf(o.Value); kind != "list" {
-		return nil, invalid(attr, "not_a_list", "Expected a list of items but got type %q.", kind)
-	}
-	if json.Unmarshal(o.Value, &values) != nil || len(values) > most {
-		return nil, invalid(attr, "invalid_input", "One of the items has the wrong type, or there are more than %d.", most)
-	}
-	return values, nil
-}
-
-// compact removes what comes twice.
-func compact[T comparable](values []T) []T {
-	var once []T
-	for _, v := range values {
-		if !slices.Contains(once, v) {
-			once = append(once, v)
-		}
-	}
-	return once
 }
 
 // changeKey changes a key of the Principal's user.
@@ -341,11 +311,32 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 // DeleteKey deletes a key, also the one that was presented.
 func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error {
 	k, err := s.changeKey(ctx, p, id, "deleted", func(store Store, k *PersonalKey) (map[string]any, error) {
-		return nil, shown(store.DeleteKey(ctx, k.ID))
+		return nil, storeError(store.DeleteKey(ctx, k.ID))
 	})
 	if err != nil {
 		return err
 	}
 	s.mail.send(s.accountMail(p.User, KindKeyDeleted, "It was called “"+k.Label+"” and began and ended with "+k.Mask+"."))
 	return nil
+}
+
+// keyDetail is what can be told of a key.
+func keyDetail(k *PersonalKey) map[string]any {
+	return map[string]any{
+		"label": k.Label, "mask_value": k.Mask, "scopes": k.Scopes, "scoped_teams": k.Projects, "scoped_organizations": k.Organizations,
+	}
+}
+
+func (s *Service) logKey(ctx context.Context, store Store, p *Principal, k *PersonalKey, activity string, changes map[string]any) error {
+	d := detail{k.Label, []fieldChange{}}
+	if changes != nil {
+		d.Changes = differences("PersonalAPIKey", changes["before"], changes["after"],
+			[]string{"label", "scopes", "scoped_teams", "scoped_organizations"})
+		if len(d.Changes) == 0 {
+			return nil
+		}
+	}
+	return s.addActivity(ctx, store, p, Activity{
+		Organization: p.User.CurrentOrganization, Activity: activity, Scope: "PersonalAPIKey", ItemID: k.ID,
+	}, d)
 }

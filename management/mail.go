@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/textproto"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,7 +94,7 @@ func (b *postbox) deliver(ctx context.Context, m Message) {
 		if err == nil {
 			return
 		}
-		if (try == mailTries || refused(err)) && ctx.Err() == nil {
+		if (try == mailTries || mailRefused(err)) && ctx.Err() == nil {
 			b.log.Error("mail is not sent", "kind", m.Kind, "tries", try, "error", err)
 			return
 		}
@@ -108,9 +107,9 @@ func (b *postbox) deliver(ctx context.Context, m Message) {
 	b.send(m)
 }
 
-// refused reports whether a mail server will refuse a message as often as it is
+// mailRefused reports whether a mail server will refuse a message as often as it is
 // sent.
-func refused(err error) bool {
+func mailRefused(err error) bool {
 	e, ok := errors.AsType[*textproto.Error](err)
 	return ok && e.Code >= 500
 }
@@ -126,107 +125,8 @@ func (b *postbox) try(ctx context.Context, m Message) (err error) {
 	return b.mailer.Send(ctx, m)
 }
 
-// mailers is how many messages are sent at once.
-const mailers = 4
-
-// Run sends mail, keeps the schedules of surveys, tells Config.OnSurveyResponse,
-// counts cohorts and deletes what projects and persons leave behind, until ctx ends. Then it
-// tells of the responses and sends the messages that wait, once each, for at most
-// ten seconds either, and returns nil. It must be called once: without it mail
-// waits, surveys do not end by themselves, cohorts have no count, and data of
-// deleted projects and persons stays.
-func (s *Service) Run(ctx context.Context) error {
-	var wg sync.WaitGroup
-	for range mailers {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				select {
-				case m := <-s.mail.waiting:
-					s.mail.deliver(ctx, m)
-				case user := <-s.mail.wanted:
-					if err := s.sendVerification(ctx, user); ctx.Err() != nil && err != nil {
-						s.mail.verify(user) // waits again
-					} else {
-						s.noteVerification(ctx, err)
-					}
-				case <-ctx.Done():
-				}
-			}
-		})
-	}
-	if store, ok := s.store.(ProjectPurger); ok {
-		wg.Go(func() {
-			s.purge(ctx, "what deleted projects leave behind is not deleted", func() (bool, error) {
-				return store.PurgeProjects(ctx, s.now().Add(-purgeAfter))
-			})
-		})
-	}
-	if data := s.c.Data; data != nil {
-		wg.Go(func() {
-			s.purge(ctx, "events of deleted persons are not deleted", func() (bool, error) { return data.PurgeEvents(ctx) })
-		})
-	}
-	wg.Go(func() { s.keepSurveys(ctx) })
-	wg.Go(func() { s.keepCohorts(ctx) })
-	wg.Go(func() { s.tellResponses(ctx) })
-	wg.Wait()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	for {
-		select {
-		case user := <-s.mail.wanted:
-			s.noteVerification(last, s.sendVerification(last, user))
-			continue
-		default:
-		}
-		select {
-		case m := <-s.mail.waiting:
-			if err := s.mail.try(last, m); err != nil {
-				s.c.Log.Error("mail is not sent before the end", "kind", m.Kind, "error", err)
-			}
-		default:
-			return nil
-		}
-	}
-}
-
-// noteVerification logs why nobody gets a message, if there is an error.
-func (s *Service) noteVerification(ctx context.Context, err error) {
-	if err != nil {
-		s.c.Log.ErrorContext(ctx, "mail is not sent", "kind", KindVerification, "error", err)
-	}
-}
-
-// purgeAfter is how long a project must be gone before what it left is deleted:
-// events that were accepted before may still be on their way. It is also how often
-// that is looked for.
-const purgeAfter = time.Minute
-
-// purge calls f each minute, and again while there is more. Failed says what a
-// failure means.
-func (s *Service) purge(ctx context.Context, failed string, f func() (more bool, err error)) {
-	tick := time.NewTicker(purgeAfter)
-	defer tick.Stop()
-	for {
-		more, err := f()
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			s.c.Log.ErrorContext(ctx, failed, "error", err)
-		case more:
-			continue
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// letter begins a message to a user.
-func (s *Service) letter(u *User, kind, subject string, lines ...string) Message {
+// newLetter begins a message to a user.
+func (s *Service) newLetter(u *User, kind, subject string, lines ...string) Message {
 	greeting := "Hello,"
 	if u.FirstName != "" {
 		greeting = "Hello " + u.FirstName + ","
@@ -254,5 +154,5 @@ func (s *Service) accountMail(u *User, kind string, details ...string) Message {
 	lines := []string{subject + " at " + s.now().Format("15:04 UTC on 2 January 2006") + ", for the account " + u.Email + "."}
 	lines = append(lines, details...)
 	lines = append(lines, "", "If this was not you, change your password and your keys now, and tell whoever runs "+s.c.AppName+".")
-	return s.letter(u, kind, subject, lines...)
+	return s.newLetter(u, kind, subject, lines...)
 }

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -87,7 +86,7 @@ func (k *NotificationKey) check(raw json.RawMessage) error {
 	case NotifyBools:
 		return k.checkBools(raw)
 	case NotifyBoolMaps:
-		m, ok := object(raw)
+		m, ok := jsonObject(raw)
 		if !ok || len(m) > mostNotifications {
 			return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, mostNotifications)
 		}
@@ -102,7 +101,7 @@ func (k *NotificationKey) check(raw json.RawMessage) error {
 
 func (k *NotificationKey) checkBools(raw json.RawMessage) error {
 	const attr = "notification_settings"
-	m, ok := object(raw)
+	m, ok := jsonObject(raw)
 	if !ok || len(m) > mostNotifications {
 		return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, mostNotifications)
 	}
@@ -117,24 +116,12 @@ func (k *NotificationKey) checkBools(raw json.RawMessage) error {
 	return nil
 }
 
-func isBool(raw json.RawMessage) bool {
-	text := string(bytes.TrimSpace(raw))
-	return text == "true" || text == "false"
-}
-
-// object decodes a JSON object by one level.
-func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
-	var m map[string]json.RawMessage
-	err := json.Unmarshal(raw, &m)
-	return m, err == nil && m != nil
-}
-
 func (s *Service) checkNotifications(o *Optional[json.RawMessage]) error {
 	const attr = "notification_settings"
 	if err := notNull(attr, o); err != nil || !o.Set {
 		return err
 	}
-	m, ok := object(o.Value)
+	m, ok := jsonObject(o.Value)
 	if !ok {
 		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(o.Value))
 	}
@@ -153,11 +140,11 @@ func (s *Service) checkNotifications(o *Optional[json.RawMessage]) error {
 // mergeNotifications merges a change into what is stored: objects entry by entry,
 // all else as a whole.
 func mergeNotifications(stored, change json.RawMessage) json.RawMessage {
-	changes, ok := object(change)
+	changes, ok := jsonObject(change)
 	if !ok {
 		return change
 	}
-	m, ok := object(stored)
+	m, ok := jsonObject(stored)
 	if !ok {
 		m = make(map[string]json.RawMessage)
 	}
@@ -169,7 +156,7 @@ func mergeNotifications(stored, change json.RawMessage) json.RawMessage {
 
 // notificationSettings shows what is stored over the defaults.
 func (s *Service) notificationSettings(stored json.RawMessage) json.RawMessage {
-	values, _ := object(stored)
+	values, _ := jsonObject(stored)
 	b := []byte{'{'}
 	add := func(name string, value json.RawMessage) {
 		if len(b) > 1 {

@@ -61,23 +61,27 @@ func decodeBool(b []byte, v *bool) error {
 	return nil
 }
 
-// kindOf names the type of a JSON value as the public system's messages do.
-func kindOf(raw []byte) string {
-	switch raw = bytes.TrimSpace(raw); {
-	case len(raw) == 0:
-		return "NoneType"
-	case raw[0] == '{':
-		return "dict"
-	case raw[0] == '[':
-		return "list"
-	case raw[0] == '"':
-		return "str"
-	case raw[0] == 't', raw[0] == 'f':
-		return "bool"
-	case bytes.ContainsAny(raw, ".eE"):
-		return "float"
-	case raw[0] == 'n':
-		return "NoneType"
+func setValue[T any](dst *T, o *Optional[T]) {
+	if o.Set {
+		*dst = o.Value
 	}
-	return "int"
+}
+
+func setNullable[T any](dst **T, o *Optional[T]) {
+	switch {
+	case o.Null:
+		*dst = nil
+	case o.Set:
+		*dst = &o.Value
+	}
+}
+
+func setDocument(dst *json.RawMessage, o *Optional[json.RawMessage]) {
+	if o.Set {
+		*dst = o.Value // nil for null
+	}
+}
+
+func equalPointers[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

@@ -39,7 +39,7 @@ type Organization struct {
 // NewOrganization returns an organization with the defaults of management.md §8.3
 // and a slug that is made of the name.
 func NewOrganization(name string) *Organization {
-	now := now()
+	now := currentTime()
 	return &Organization{
 		ID: newID(), Name: name, Slug: slugOf(name),
 		PluginsAccessLevel: 3, MemberJoinEmail: true, MembersCanInvite: new(true), MembersCanUseKeys: true,
@@ -68,7 +68,7 @@ func slugOf(name string) string {
 // characters at the end make it unique.
 func otherSlug(name string) string {
 	slug := slugOf(name)
-	return slug[:min(len(slug), mostSlug-5)] + "-" + strings.ToLower(token(3))[:4]
+	return slug[:min(len(slug), mostSlug-5)] + "-" + strings.ToLower(randomToken(3))[:4]
 }
 
 // A Project has flags, events and persons of its own (management.md §8.2). Make
@@ -116,7 +116,7 @@ type Project struct {
 
 // NewProject returns a project with a new API key.
 func NewProject(organization *Organization, name string) *Project {
-	now := now()
+	now := currentTime()
 	return &Project{
 		UUID: newID(), Organization: organization.ID, Name: name, APIKey: NewProjectKey(), Timezone: "UTC",
 		AnonymizeIPs: organization.AnonymizeIPs, Created: now, Updated: now,

@@ -1,13 +1,11 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 )
@@ -54,29 +52,15 @@ func (patch *OrganizationPatch) apply(o *Organization, create bool) error {
 	if err != nil {
 		return err
 	}
-	set(&o.Name, &patch.Name)
-	set(&o.MemberJoinEmail, &patch.MemberJoinEmail)
+	setValue(&o.Name, &patch.Name)
+	setValue(&o.MemberJoinEmail, &patch.MemberJoinEmail)
 	setNullable(&o.Enforce2FA, &patch.Enforce2FA)
 	setNullable(&o.MembersCanInvite, &patch.MembersCanInvite)
-	set(&o.MembersCanUseKeys, &patch.MembersCanUseKeys)
-	set(&o.PublicSharing, &patch.PublicSharing)
+	setValue(&o.MembersCanUseKeys, &patch.MembersCanUseKeys)
+	setValue(&o.PublicSharing, &patch.PublicSharing)
 	setNullable(&o.AIProcessingApproved, &patch.AIApproved)
 	setNullable(&o.ExperimentStatsMethod, &patch.ExperimentStatsMethod)
-	set(&o.AnonymizeIPs, &patch.DefaultAnonymizeIPs)
-	return nil
-}
-
-// checkTitle checks a name of a thing.
-func checkTitle(attr string, o *Optional[string], most int) error {
-	if err := checkString(attr, o, most); err != nil || !o.Set {
-		return err
-	}
-	if o.Value == "" {
-		return invalid(attr, "blank", "This field may not be blank.")
-	}
-	if strings.ContainsFunc(o.Value, unicode.IsControl) { // it will be in subjects of mails
-		return invalid(attr, "invalid_control_char", "Control characters and line breaks are not allowed.")
-	}
+	setValue(&o.AnonymizeIPs, &patch.DefaultAnonymizeIPs)
 	return nil
 }
 
@@ -96,15 +80,15 @@ func (s *Service) showOrganization(ctx context.Context, store Store, o *Organiza
 // ListOrganizations returns a page of the organizations of which the Principal's
 // user is a member, in order of creation. It needs scope organization:read.
 func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, offset int) (*Page[*OrganizationView], error) {
-	if err := firstOf(p.everywhere(), p.Require("organization:read")); err != nil {
+	if err := cmp.Or(p.everywhere(), p.Require("organization:read")); err != nil {
 		return nil, err
 	}
-	all, levels, err := s.admitting(ctx, p)
+	all, levels, err := s.admittingOrganizations(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	page := &Page[*OrganizationView]{len(all), []*OrganizationView{}}
-	shown := cut(all, limit, offset)
+	shown := pageOf(all, limit, offset)
 	var ids []uuid.UUID
 	for i := range shown {
 		ids = append(ids, shown[i].ID)
@@ -124,36 +108,10 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 	return page, nil
 }
 
-// admitting returns the organizations of the Principal's user that admit the
-// Principal, in order of creation, and the user's levels.
-func (s *Service) admitting(ctx context.Context, p *Principal) ([]Organization, map[uuid.UUID]int, error) {
-	memberships, err := s.store.MembershipsOf(ctx, []int64{p.User.ID})
-	if err != nil {
-		return nil, nil, err
-	}
-	levels := make(map[uuid.UUID]int)
-	var ids []uuid.UUID
-	for _, m := range memberships {
-		levels[m.Organization] = m.Level
-		ids = append(ids, m.Organization)
-	}
-	all, err := s.store.OrganizationsByID(ctx, ids)
-	if err != nil {
-		return nil, nil, err
-	}
-	return slices.DeleteFunc(all, func(o Organization) bool { return p.in(&o, levels[o.ID]) != nil }), levels, nil
-}
-
-// cut returns a page of a list.
-func cut[T any](all []T, limit, offset int) []T {
-	all = all[min(max(offset, 0), len(all)):]
-	return all[:min(max(limit, 0), len(all))]
-}
-
 // GetOrganization returns an organization of the Principal's user. It needs scope
 // organization:read.
 func (s *Service) GetOrganization(ctx context.Context, p *Principal, ref string) (*OrganizationView, error) {
-	o, level, err := s.organization(ctx, p, ref, LevelMember, "organization:read")
+	o, level, err := s.organizationByRef(ctx, p, ref, LevelMember, "organization:read")
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +121,7 @@ func (s *Service) GetOrganization(ctx context.Context, p *Principal, ref string)
 // CreateOrganization makes an organization whose owner is the Principal's user.
 // It needs scope organization:write.
 func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch OrganizationPatch) (*OrganizationView, error) {
-	if err := firstOf(p.everywhere(), p.Require("organization:write")); err != nil {
+	if err := cmp.Or(p.everywhere(), p.Require("organization:write")); err != nil {
 		return nil, err
 	}
 	if p.Key != nil && len(p.Key.Organizations) > 0 {
@@ -179,7 +137,7 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 		if err := createOrganization(ctx, store, o); err != nil {
 			return err
 		}
-		if err := store.CreateMembership(ctx, s.member(o.ID, p.User.ID, LevelOwner)); err != nil {
+		if err := store.CreateMembership(ctx, s.newMembership(o.ID, p.User.ID, LevelOwner)); err != nil {
 			return err
 		}
 		if err := s.logOrganization(ctx, store, p, o.ID, "created", nil); err != nil {
@@ -205,8 +163,8 @@ func createOrganization(ctx context.Context, store Store, o *Organization) error
 	return store.CreateOrganization(ctx, o)
 }
 
-// member makes a membership.
-func (s *Service) member(organization uuid.UUID, user int64, level int) *Membership {
+// newMembership makes a membership.
+func (s *Service) newMembership(organization uuid.UUID, user int64, level int) *Membership {
 	now := s.now()
 	return &Membership{ID: newID(), Organization: organization, User: user, Level: level, Joined: now, Updated: now}
 }
@@ -227,7 +185,7 @@ func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref stri
 		}
 		o.Updated = s.now()
 		if err := store.UpdateOrganization(ctx, o); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		changes := differences("Organization", s.organizationView(&before, nil, 0, nil), s.organizationView(o, nil, 0, nil), organizationFields)
 		if len(changes) > 0 {
@@ -249,26 +207,12 @@ func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref stri
 		if err := s.logOrganization(ctx, store, p, o.ID, "deleted", nil); err != nil {
 			return err
 		}
-		return shown(store.DeleteOrganization(ctx, o.ID))
+		return storeError(store.DeleteOrganization(ctx, o.ID))
 	})
 	if err == nil {
 		s.c.OnChange(ctx, 0)
 	}
 	return err
-}
-
-// inOrganization runs f in a transaction with an organization in which the
-// Principal's user has a level.
-func (s *Service) inOrganization(ctx context.Context, p *Principal, ref string, need int, scope Scope, f func(store Store, o *Organization, level int) error) error {
-	return s.store.Atomic(ctx, func(store Store) error {
-		within := *s
-		within.store = store
-		o, level, err := within.organization(ctx, p, ref, need, scope)
-		if err != nil {
-			return err
-		}
-		return f(store, o, level)
-	})
 }
 
 // A MemberView is a member of an organization as the API shows it.
@@ -356,7 +300,7 @@ func memberViews(ctx context.Context, store Store, list []Membership) ([]*Member
 // ListMembers returns a page of the members of an organization, in order of
 // joining. It needs scope organization_member:read.
 func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*MemberView], error) {
-	o, _, err := s.organization(ctx, p, ref, LevelMember, "organization_member:read")
+	o, _, err := s.organizationByRef(ctx, p, ref, LevelMember, "organization_member:read")
 	if err != nil {
 		return nil, err
 	}
@@ -364,7 +308,7 @@ func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, lim
 	if err != nil {
 		return nil, err
 	}
-	views, err := memberViews(ctx, s.store, cut(all, limit, offset))
+	views, err := memberViews(ctx, s.store, pageOf(all, limit, offset))
 	if err != nil {
 		return nil, err
 	}
@@ -383,7 +327,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 			return errForbidden
 		}
 		err := firstError(
-			func() error { return required("email", &patch.Email) },
+			func() error { return checkRequired("email", &patch.Email) },
 			func() error { return checkEmail(&patch.Email) },
 			func() error { return checkName("first_name", &patch.FirstName) },
 			func() error { return checkName("last_name", &patch.LastName) },
@@ -413,7 +357,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		case !u.Active:
 			return invalid("email", "invalid_input", "The account with this address is not active.")
 		}
-		m := s.member(o.ID, u.ID, level)
+		m := s.newMembership(o.ID, u.ID, level)
 		if err := store.CreateMembership(ctx, m); err != nil {
 			if errors.Is(err, ErrConflict) {
 				return conflict("The user is a member already.")
@@ -421,7 +365,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 			return err
 		}
 		if u.CurrentOrganization == nil {
-			if err := resettle(ctx, store, u); err != nil {
+			if err := resettleUser(ctx, store, u); err != nil {
 				return err
 			}
 		}
@@ -429,7 +373,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 			return err
 		}
 		if o.MemberJoinEmail {
-			mail = s.letter(u, KindMemberAdded, "You are now a member of "+o.Name,
+			mail = s.newLetter(u, KindMemberAdded, "You are now a member of "+o.Name,
 				nameOf(p.User)+" has added you to the organization "+o.Name+" in "+s.c.AppName+".")
 		}
 		views, err := memberViews(ctx, store, []Membership{*m})
@@ -450,7 +394,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 
 // logMember logs a change of a membership.
 func (s *Service) logMember(ctx context.Context, store Store, p *Principal, m *Membership, u *User, activity string, changes []fieldChange) error {
-	return s.add(ctx, store, p, Activity{
+	return s.addActivity(ctx, store, p, Activity{
 		Organization: &m.Organization, Activity: activity, Scope: "OrganizationMembership", ItemID: m.ID.String(),
 	}, detail{u.Email, append([]fieldChange{}, changes...)})
 }
@@ -466,10 +410,10 @@ func memberOf(ctx context.Context, store Store, p *Principal, o *Organization, r
 	}
 	u, err := store.UserByUUID(ctx, id)
 	if err != nil {
-		return nil, nil, shown(err)
+		return nil, nil, storeError(err)
 	}
 	m, err := store.Membership(ctx, o.ID, u.ID)
-	return m, u, shown(err)
+	return m, u, storeError(err)
 }
 
 // keepOwner returns an error if a member is the only owner.
@@ -481,7 +425,7 @@ func keepOwner(ctx context.Context, store Store, m *Membership, detail string) e
 	if err != nil {
 		return err
 	}
-	if owners(members) == 1 {
+	if countOwners(members) == 1 {
 		return invalid("", "invalid_input", "%s", detail)
 	}
 	return nil
@@ -511,7 +455,7 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 			change := fieldChange{"OrganizationMembership", "level", m.Level, level, "changed"}
 			m.Level, m.Updated = level, s.now()
 			if err := store.UpdateMembership(ctx, m); err != nil {
-				return shown(err)
+				return storeError(err)
 			}
 			if err := s.logMember(ctx, store, p, m, u, "updated", []fieldChange{change}); err != nil {
 				return err
@@ -543,13 +487,31 @@ func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user stri
 			return err
 		}
 		if err := store.DeleteMembership(ctx, o.ID, u.ID); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
-		if err := resettle(ctx, store, u); err != nil {
+		if err := resettleUser(ctx, store, u); err != nil {
 			return err
 		}
 		return s.logMember(ctx, store, p, m, u, "deleted", nil)
 	})
 }
 
-var timezoneName = regexp.MustCompile(`^[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*$`)
+func (s *Service) logOrganization(ctx context.Context, store Store, p *Principal, id uuid.UUID, activity string, changes []fieldChange) error {
+	o, err := store.Organization(ctx, id)
+	if err != nil {
+		return storeError(err)
+	}
+	return s.addActivity(ctx, store, p, Activity{
+		Organization: &id, Activity: activity, Scope: "Organization", ItemID: id.String(),
+	}, detail{o.Name, append([]fieldChange{}, changes...)})
+}
+
+func countOwners(members []Membership) int {
+	n := 0
+	for _, m := range members {
+		if m.Level == LevelOwner {
+			n++
+		}
+	}
+	return n
+}

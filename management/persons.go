@@ -40,7 +40,7 @@ func personView(p *Person) *PersonView {
 		}
 		return -1
 	})
-	properties, _ := object(p.Properties)
+	properties, _ := jsonObject(p.Properties)
 	for _, name := range personNames {
 		if json.Unmarshal(orJSON(properties[name], `""`), &v.Name) == nil && v.Name != "" {
 			return v
@@ -61,21 +61,6 @@ func randomID(id string) bool {
 	return !strings.ContainsFunc(id, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
-// errNoData is the answer of a Service without Config.Data.
-var errNoData = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "Persons and groups are not available: nothing is captured here."}
-
-// captured is Access to what was captured in a project.
-func (s *Service) captured(ctx context.Context, p *Principal, ref string, scopes ...Scope) (*Project, error) {
-	a, err := s.Access(ctx, p, ref, scopes...)
-	if err != nil {
-		return nil, err
-	}
-	if s.c.Data == nil {
-		return nil, errNoData
-	}
-	return a.Project, nil
-}
-
 // A PersonQuery selects persons for [Service.ListPersons]. Empty fields select
 // nothing away.
 type PersonQuery struct {
@@ -87,7 +72,7 @@ type PersonQuery struct {
 // ListPersons returns a page of the persons of a project that a query selects,
 // newest first. It needs scope person:read.
 func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, q PersonQuery, limit, offset int) (*Page[*PersonView], error) {
-	project, err := s.captured(ctx, p, ref, "person:read")
+	project, err := s.capturedProject(ctx, p, ref, "person:read")
 	if err != nil {
 		return nil, err
 	}
@@ -134,13 +119,13 @@ func (s *Service) findPerson(ctx context.Context, project int64, id string) (*Pe
 		}
 	}
 	person, err := s.c.Data.PersonByDistinctID(ctx, project, id)
-	return person, shown(err)
+	return person, storeError(err)
 }
 
 // GetPerson returns a person by UUID or by a distinct ID, as the following methods
 // find it, too. It needs scope person:read.
 func (s *Service) GetPerson(ctx context.Context, p *Principal, ref, id string) (*PersonView, error) {
-	project, err := s.captured(ctx, p, ref, "person:read")
+	project, err := s.capturedProject(ctx, p, ref, "person:read")
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +152,7 @@ func (s *Service) DeletePersonProperty(ctx context.Context, p *Principal, ref, i
 }
 
 func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activity string, check func() (*propertyEdit, error)) (*PersonView, error) {
-	project, err := s.captured(ctx, p, ref, "person:write")
+	project, err := s.capturedProject(ctx, p, ref, "person:write")
 	if err != nil {
 		return nil, err
 	}
@@ -188,23 +173,15 @@ func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activit
 			return nil, err
 		}
 		if person, err = s.c.Data.UpdatePerson(ctx, project.ID, person.ID, edit.set, edit.unset); err != nil {
-			return nil, shownData(err)
+			return nil, dataError(err)
 		}
 	}
 	return personView(person), nil
 }
 
-// shownData turns errors of a DataStore into what a Service answers.
-func shownData(err error) error {
-	if errors.Is(err, ErrTooLarge) {
-		return errProperties
-	}
-	return shown(err)
-}
-
 // logPerson logs what happens to a person: nothing that tells who it is.
 func (s *Service) logPerson(ctx context.Context, p *Principal, project *Project, id uuid.UUID, activity string, changes []fieldChange) error {
-	return s.add(ctx, s.store, p, Activity{
+	return s.addActivity(ctx, s.store, p, Activity{
 		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Person", ItemID: id.String(),
 	}, detail{id.String(), append([]fieldChange{}, changes...)})
 }
@@ -214,7 +191,7 @@ func (s *Service) logPerson(ctx context.Context, p *Principal, project *Project,
 // by [Service.Run]. It needs scope person:write. The entry in the activity log is
 // written first, as for UpdatePersonProperty.
 func (s *Service) DeletePerson(ctx context.Context, p *Principal, ref, id string, deleteEvents bool) error {
-	project, err := s.captured(ctx, p, ref, "person:write")
+	project, err := s.capturedProject(ctx, p, ref, "person:write")
 	if err != nil {
 		return err
 	}
@@ -229,5 +206,5 @@ func (s *Service) DeletePerson(ctx context.Context, p *Principal, ref, id string
 	if err := s.logPerson(ctx, p, project, person.ID, "deleted", changes); err != nil {
 		return err
 	}
-	return shown(s.c.Data.DeletePerson(ctx, project.ID, person.ID, deleteEvents))
+	return storeError(s.c.Data.DeletePerson(ctx, project.ID, person.ID, deleteEvents))
 }

@@ -1,7 +1,9 @@
 package management
 
 import (
+	"cmp"
 	"context"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -52,10 +54,10 @@ func (patch *ProjectPatch) apply(p *Project, create bool) error {
 	if err != nil {
 		return err
 	}
-	set(&p.Name, &patch.Name)
-	set(&p.Timezone, &patch.Timezone)
-	set(&p.AnonymizeIPs, &patch.AnonymizeIPs)
-	set(&p.SnippetOnboarding, &patch.SnippetOnboarding)
+	setValue(&p.Name, &patch.Name)
+	setValue(&p.Timezone, &patch.Timezone)
+	setValue(&p.AnonymizeIPs, &patch.AnonymizeIPs)
+	setValue(&p.SnippetOnboarding, &patch.SnippetOnboarding)
 	return nil
 }
 
@@ -75,10 +77,10 @@ func checkTimezone(o *Optional[string]) error {
 func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*ProjectView], error) {
 	var organizations []uuid.UUID
 	if ref == "" {
-		if err := firstOf(p.everywhere(), p.Require("project:read")); err != nil {
+		if err := cmp.Or(p.everywhere(), p.Require("project:read")); err != nil {
 			return nil, err
 		}
-		list, _, err := s.admitting(ctx, p)
+		list, _, err := s.admittingOrganizations(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +88,7 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 			organizations = append(organizations, list[i].ID)
 		}
 	} else {
-		o, _, err := s.organization(ctx, p, ref, LevelMember, "project:read")
+		o, _, err := s.organizationByRef(ctx, p, ref, LevelMember, "project:read")
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +99,7 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 		return nil, err
 	}
 	page := &Page[*ProjectView]{len(all), []*ProjectView{}}
-	for _, project := range cut(all, limit, offset) {
+	for _, project := range pageOf(all, limit, offset) {
 		page.Items = append(page.Items, projectView(&project))
 	}
 	return page, nil
@@ -125,16 +127,16 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 		secret := NewSecretKey()
 		project.SecretHash, project.Created, project.Updated = HashKey(secret), s.now(), s.now()
 		if err := store.CreateProject(ctx, project); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		view = projectView(project)
 		view.SecretToken = &secret
-		u, err := reload(ctx, store, p.User.ID)
+		u, err := activeUser(ctx, store, p.User.ID)
 		if err != nil {
 			return err
 		}
 		if u.CurrentProject == nil {
-			if err := resettle(ctx, store, u); err != nil {
+			if err := resettleUser(ctx, store, u); err != nil {
 				return err
 			}
 		}
@@ -148,7 +150,7 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 }
 
 func (s *Service) logProject(ctx context.Context, store Store, p *Principal, project *Project, activity string, changes []fieldChange) error {
-	return s.add(ctx, store, p, Activity{
+	return s.addActivity(ctx, store, p, Activity{
 		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Project", ItemID: strconv.FormatInt(project.ID, 10),
 	}, detail{project.Name, append([]fieldChange{}, changes...)})
 }
@@ -180,11 +182,11 @@ func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f
 	return view, nil
 }
 
-// save stores a project that has changed.
-func (s *Service) save(ctx context.Context, store Store, p *Principal, project *Project, changes []fieldChange) error {
+// saveProject stores a project that has changed.
+func (s *Service) saveProject(ctx context.Context, store Store, p *Principal, project *Project, changes []fieldChange) error {
 	project.Updated = s.now()
 	if err := store.UpdateProject(ctx, project); err != nil {
-		return shown(err)
+		return storeError(err)
 	}
 	return s.logProject(ctx, store, p, project, "updated", changes)
 }
@@ -201,7 +203,7 @@ func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, p
 		if len(changes) == 0 {
 			return nil
 		}
-		return s.save(ctx, store, p, project, changes)
+		return s.saveProject(ctx, store, p, project, changes)
 	})
 }
 
@@ -211,7 +213,7 @@ func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*Pr
 		change := fieldChange{"Project", "api_token", project.APIKey, "", "changed"}
 		project.APIKey = NewProjectKey()
 		change.After = project.APIKey
-		return s.save(ctx, store, p, project, []fieldChange{change})
+		return s.saveProject(ctx, store, p, project, []fieldChange{change})
 	})
 }
 
@@ -222,7 +224,7 @@ func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref strin
 	secret := NewSecretKey()
 	view, err := s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
 		project.SecretHash, project.SecretPrevHash = HashKey(secret), project.SecretHash
-		return s.save(ctx, store, p, project, []fieldChange{{"Project", "secret_api_token", nil, nil, "changed"}})
+		return s.saveProject(ctx, store, p, project, []fieldChange{{"Project", "secret_api_token", nil, nil, "changed"}})
 	})
 	if err != nil {
 		return nil, err
@@ -235,7 +237,7 @@ func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref strin
 func (s *Service) DeleteSecretTokenBackup(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
 	return s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
 		project.SecretPrevHash = ""
-		return s.save(ctx, store, p, project, []fieldChange{{"Project", "secret_api_token_backup", nil, nil, "deleted"}})
+		return s.saveProject(ctx, store, p, project, []fieldChange{{"Project", "secret_api_token_backup", nil, nil, "deleted"}})
 	})
 }
 
@@ -246,7 +248,9 @@ func (s *Service) DeleteProject(ctx context.Context, p *Principal, ref string) e
 		if err := s.logProject(ctx, store, p, project, "deleted", nil); err != nil {
 			return err
 		}
-		return shown(store.DeleteProject(ctx, project.ID))
+		return storeError(store.DeleteProject(ctx, project.ID))
 	})
 	return err
 }
+
+var timezoneName = regexp.MustCompile(`^[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*$`)

@@ -54,7 +54,7 @@ func (removal *PropertyRemoval) edit() (*propertyEdit, error) {
 // set any.
 func checkProperty(attr string, o *Optional[string]) error {
 	err := firstError(
-		func() error { return required(attr, o) },
+		func() error { return checkRequired(attr, o) },
 		func() error { return checkLength(attr, o.Value, mostPropertyName) },
 	)
 	if err == nil && o.Value == "" {
@@ -76,11 +76,9 @@ func (e *propertyEdit) foresee(of string, properties json.RawMessage) ([]fieldCh
 	action := "deleted"
 	if e.set != nil {
 		action = "created"
-		if before, _ := object(properties); before[e.name] != nil {
+		if before, _ := jsonObject(properties); before[e.name] != nil {
 			action = "changed"
 		}
 	}
 	return []fieldChange{{of, e.name, nil, nil, action}}, nil
 }
-
-var errProperties = invalid("value", "max_length", "The properties would have more than %d bytes together.", persons.MaxProperties)

@@ -12,7 +12,10 @@ type ScenePatch struct {
 	Dashboard Optional[json.RawMessage] `json:"dashboard"` // a number or its text; null takes the choice back
 }
 
-const mostScene = 200
+const (
+	mostScene    = 200
+	mostHedgehog = 16 << 10 // bytes
+)
 
 // SetScene chooses the dashboard of a place in the user's current project. It
 // needs scope user:write.
@@ -20,7 +23,7 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	u, err := s.target(ctx, s.store, p, ref)
+	u, err := s.userByRef(ctx, s.store, p, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,7 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 	}
 	scene := Scene{User: u.ID, Project: *u.CurrentProject, Scene: patch.Scene.Value}
 	if !patch.Dashboard.Null {
-		if scene.Dashboard, err = strconv.ParseInt(scalar(patch.Dashboard.Value), 10, 64); err != nil {
+		if scene.Dashboard, err = strconv.ParseInt(scalarText(patch.Dashboard.Value), 10, 64); err != nil {
 			return nil, invalid("dashboard", "incorrect_type", "A valid integer is required.")
 		}
 		exists, err := s.c.DashboardExists(ctx, scene.Project, scene.Dashboard)
@@ -57,9 +60,9 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 			err = store.SetScene(ctx, scene)
 		}
 		if err != nil {
-			return shown(err)
+			return storeError(err)
 		}
-		u, err := s.target(ctx, store, p, ref)
+		u, err := s.userByRef(ctx, store, p, ref)
 		if err != nil {
 			return err
 		}
@@ -67,10 +70,10 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 		if patch.Dashboard.Null {
 			change.After = nil
 		}
-		if err := s.addUser(ctx, store, p, u, "updated", detail{u.Email, []fieldChange{change}}); err != nil {
+		if err := s.addUserActivity(ctx, store, p, u, "updated", detail{u.Email, []fieldChange{change}}); err != nil {
 			return err
 		}
-		view, err = s.show(ctx, store, p, u)
+		view, err = s.showUser(ctx, store, p, u)
 		return err
 	})
 	return view, err
@@ -82,7 +85,7 @@ func (s *Service) Hedgehog(ctx context.Context, p *Principal, ref string) (json.
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
-	u, err := s.target(ctx, s.store, p, ref)
+	u, err := s.userByRef(ctx, s.store, p, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +98,13 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	if _, err := s.target(ctx, s.store, p, ref); err != nil {
+	if _, err := s.userByRef(ctx, s.store, p, ref); err != nil {
 		return nil, err
 	}
 	o := Optional[json.RawMessage]{Set: true}
 	if kind := kindOf(doc); kind == "NoneType" {
 		o.Null = true
-	} else if _, ok := object(doc); !ok {
+	} else if _, ok := jsonObject(doc); !ok {
 		return nil, invalid("", "invalid_input", "Invalid data. Expected a dictionary, but got %s.", kind)
 	} else {
 		o.Value = doc
@@ -110,14 +113,14 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 		return nil, err
 	}
 	err := s.store.Atomic(ctx, func(store Store) error {
-		u, err := s.target(ctx, store, p, ref)
+		u, err := s.userByRef(ctx, store, p, ref)
 		if err != nil {
 			return err
 		}
 		before := *u
 		u.HedgehogConfig = o.Value
 		if err := store.UpdateUser(ctx, u); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		return s.logUser(ctx, store, p, &before, u)
 	})

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
@@ -221,6 +220,10 @@ func (s *Service) MailAvailable() bool { return s.c.Mailer != nil }
 // now returns the time as stores keep it.
 func (s *Service) now() time.Time { return s.c.Now().UTC().Truncate(time.Microsecond) }
 
-func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
-
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+// storedMACs returns the keyed hashes by which something may have been stored.
+func (s *Service) storedMACs(data []byte, context string) [][]byte {
+	if s.box == nil {
+		return nil
+	}
+	return s.box.MACs(data, context)
+}

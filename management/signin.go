@@ -3,19 +3,9 @@ package management
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/google/uuid"
 )
-
-// NewUser is an account to make.
-type NewUser struct {
-	Email     string
-	FirstName string
-	LastName  string
-	Password  string // "": none
-	Staff     bool
-}
 
 // CreateUser makes an account, for host applications and programs on the machine
 // of the server. The error is ErrConflict if there is one with that address.
@@ -41,7 +31,7 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 		if err := store.CreateUser(ctx, u); err != nil {
 			return err
 		}
-		return s.add(ctx, store, nil, Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, detail{u.Email, []fieldChange{}})
+		return s.addActivity(ctx, store, nil, Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, detail{u.Email, []fieldChange{}})
 	})
 	if errors.Is(err, ErrConflict) {
 		return nil, &Error{Kind: ErrConflict, Code: "unique", Attr: "email", Detail: errEmailTaken.Detail}
@@ -50,23 +40,6 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 		return nil, err
 	}
 	return u, nil
-}
-
-// newUser returns an account without a password that was not stored yet.
-func newUser(n NewUser) (*User, error) {
-	email, first, last := Of(n.Email), Of(n.FirstName), Of(n.LastName)
-	err := firstError(
-		func() error { return checkName("first_name", &first) },
-		func() error { return checkName("last_name", &last) },
-		func() error { return checkEmail(&email) },
-	)
-	if err != nil {
-		return nil, err
-	}
-	return &User{
-		UUID: newID(), DistinctID: token(32), Active: true, Staff: n.Staff, Joined: now(), Email: email.Value,
-		FirstName: first.Value, LastName: last.Value, ToolbarMode: new("toolbar"),
-	}, nil
 }
 
 // SignIn returns the user with an e-mail address and a password, for host
@@ -121,7 +94,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (*User, er
 func (s *Service) NeedsSecondFactor(ctx context.Context, user uuid.UUID) (bool, error) {
 	u, err := s.store.UserByUUID(ctx, user)
 	if err != nil {
-		return false, shown(err)
+		return false, storeError(err)
 	}
 	switch _, err := s.store.TOTP(ctx, u.ID); {
 	case errors.Is(err, ErrNotFound):
@@ -130,19 +103,4 @@ func (s *Service) NeedsSecondFactor(ctx context.Context, user uuid.UUID) (bool, 
 		return false, err
 	}
 	return true, nil
-}
-
-// checkPassword checks the current password of a user. Callers have counted the
-// attempt.
-func (s *Service) checkPassword(ctx context.Context, u *User, password string) (bool, error) {
-	ok, _, err := s.passwords.Verify(ctx, u.PasswordHash, password)
-	return ok, err
-}
-
-// nameOf is how a person is called in mails to others.
-func nameOf(u *User) string {
-	if name := strings.TrimSpace(u.FirstName + " " + u.LastName); name != "" {
-		return name
-	}
-	return u.Email
 }

@@ -36,30 +36,30 @@ func readRequest(document []byte) (*wire.Request, error) {
 // requestFor is readRequest for a person and groups, a JSON object or "".
 func requestFor(distinctID, groups string) (*wire.Request, error) {
 	groups = cmp.Or(groups, "{}")
-	if _, ok := object(json.RawMessage(groups)); !ok {
+	if _, ok := jsonObject(json.RawMessage(groups)); !ok {
 		return nil, invalid("groups", "invalid_input", "Must be an object.")
 	}
 	return readRequest(mustJSON(map[string]any{"distinct_id": distinctID, "groups": json.RawMessage(groups)}))
 }
 
-// evaluate fills in with a request and with what is stored about its subject, and
+// evaluateRequest fills in with a request and with what is stored about its subject, and
 // evaluates all flags that it asks for.
-func (s *Service) evaluate(ctx context.Context, snapshot *flags.Snapshot, project int64, r *wire.Request) (*flags.Results, error) {
+func (s *Service) evaluateRequest(ctx context.Context, snapshot *flags.Snapshot, project int64, r *wire.Request) (*flags.Results, error) {
 	in := new(flags.Input)
-	if err := s.fill(ctx, in, snapshot, project, r); err != nil {
+	if err := s.fillInput(ctx, in, snapshot, project, r); err != nil {
 		return nil, err
 	}
 	return in.Evaluate(), nil
 }
 
-// fill resets in to a request for flags and adds what is stored about its subject,
+// fillInput resets in to a request for flags and adds what is stored about its subject,
 // as far as it matters. Nothing is looked up about the client, who asks for
 // somebody else.
-func (s *Service) fill(ctx context.Context, in *flags.Input, snapshot *flags.Snapshot, project int64, r *wire.Request) error {
+func (s *Service) fillInput(ctx context.Context, in *flags.Input, snapshot *flags.Snapshot, project int64, r *wire.Request) error {
 	if err := r.Fill(in, snapshot, runtime.All, s.now()); err != nil {
 		return invalid("", "invalid_input", "The body cannot be used for flags.")
 	}
-	known, err := s.stored(ctx, project, r, in.Needs())
+	known, err := s.readStored(ctx, project, r, in.Needs())
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ type stored struct {
 	overrides map[string]string
 }
 
-// stored reads what is needed. Nothing is if there is no Config.Data.
-func (s *Service) stored(ctx context.Context, project int64, r *wire.Request, needs flags.Needs) (*stored, error) {
+// readStored reads what is needed. Nothing is if there is no Config.Data.
+func (s *Service) readStored(ctx context.Context, project int64, r *wire.Request, needs flags.Needs) (*stored, error) {
 	known := &stored{groups: make(map[string][]byte)}
 	data := s.c.Data
 	if data == nil {
@@ -173,9 +173,9 @@ func storedName(name string, most int) string {
 	return name
 }
 
-// valueOf returns the value of a flag as clients get it: false, true or a variant,
+// flagValue returns the value of a flag as clients get it: false, true or a variant,
 // false too for one that they do not get; nil for one that cannot be computed.
-func valueOf(results *flags.Results, key string) any {
+func flagValue(results *flags.Results, key string) any {
 	switch r, ok := results.Get(key); {
 	case !ok:
 		return false

@@ -27,7 +27,7 @@ func (c *surveyChange) check(ctx context.Context) error {
 		c.checkInsight,
 		func() error { return c.checkTargeting(ctx) },
 		c.checkExternal,
-		func() error { return judged(survey.CheckShuffle(c.v.Questions, c.v.Appearance)) },
+		func() error { return judgeError(survey.CheckShuffle(c.v.Questions, c.v.Appearance)) },
 		c.checkIterations,
 		c.checkSampling,
 	)
@@ -121,7 +121,7 @@ func (c *surveyChange) checkExternal() error {
 	case c.patch.filters(), c.before.TargetingFlag != nil && !id.Set && !c.patch.RemoveTargetingFlag.Value:
 		return invalid("targeting_flag_filters", "invalid_input", "External surveys cannot have targeting.")
 	}
-	return judged(survey.CheckExternal(c.v.Conditions, c.v.Appearance))
+	return judgeError(survey.CheckExternal(c.v.Conditions, c.v.Appearance))
 }
 
 // checkIterations refuses to go back before the iteration that is going on. None

@@ -44,7 +44,7 @@ func (q *SurveyCopy) projects() ([]int64, error) {
 	if err := notNull(attr, &q.Projects); err != nil {
 		return nil, err
 	}
-	ids, err := list[int64](attr, q.Projects)
+	ids, err := decodeList[int64](attr, q.Projects)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (s *Service) copySurvey(ctx context.Context, p *Principal, original *Survey
 	v.BaseLanguage, v.Translations, v.FormContent = o.BaseLanguage, o.Translations, o.FormContent
 	v.ResponsesLimit, v.IterationCount, v.IterationDays = o.ResponsesLimit, o.IterationCount, o.IterationDays
 	v.PartialResponses, v.IframeEmbedding = o.PartialResponses, o.IframeEmbedding
-	iterate(v, v, s.now())
+	planIterations(v, v, s.now())
 	if _, err := s.syncSurveyFlags(ctx, s.store, v, nil); err != nil {
 		return nil, err
 	}

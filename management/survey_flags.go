@@ -40,7 +40,7 @@ func (c *surveyChange) target(ctx context.Context) ([]fieldChange, error) {
 	if c.v.TargetingFlag != nil {
 		var err error
 		if current, err = c.store.Flag(ctx, c.project.ID, *c.v.TargetingFlag); err != nil {
-			return nil, shown(err)
+			return nil, storeError(err)
 		}
 	}
 	before := targetingOf(current)
@@ -91,7 +91,7 @@ func (c *surveyChange) ownTarget(ctx context.Context, current *FeatureFlag) (*Fe
 	}
 	filters, err := definition.Filters(c.patch.TargetingFlagFilters.Value, definition.Subject{ID: f.ID, Key: f.Key, Create: true}, w)
 	if err != nil {
-		err = judged(err)
+		err = judgeError(err)
 		if e, ok := errors.AsType[*Error](err); ok {
 			e.Attr = "targeting_flag_filters"
 		}
@@ -105,13 +105,13 @@ func (c *surveyChange) ownTarget(ctx context.Context, current *FeatureFlag) (*Fe
 func dropSurveyFlag(ctx context.Context, store Store, project, id int64) error {
 	f, err := store.Flag(ctx, project, id)
 	if err != nil || f.Kind == FlagOrdinary {
-		return shown(err)
+		return storeError(err)
 	}
-	return shown(store.DeleteFlag(ctx, project, id))
+	return storeError(store.DeleteFlag(ctx, project, id))
 }
 
-// active reports whether the flags of a survey are on (management.md §9.2).
-func active(v *Survey) bool { return v.Start != nil && v.End == nil && !v.Archived }
+// runsNow reports whether the flags of a survey are on (management.md §9.2).
+func runsNow(v *Survey) bool { return v.Start != nil && v.End == nil && !v.Archived }
 
 // interactionKey is what the properties of persons who have answered or dismissed
 // a survey end with (management.md §9.6).
@@ -144,7 +144,7 @@ func (s *Service) syncSurveyFlags(ctx context.Context, store Store, v *Survey, r
 	}
 	f, err := store.Flag(ctx, v.Project, *v.TargetingFlag)
 	if err != nil || f.Kind == FlagOrdinary {
-		return changed || sampled, shown(err)
+		return changed || sampled, storeError(err)
 	}
 	targeted, err := s.putSurveyFlag(ctx, store, v, f, f.Filters)
 	return changed || sampled || targeted, err
@@ -182,7 +182,7 @@ func (s *Service) surveyFlag(ctx context.Context, store Store, v *Survey, id *in
 		return s.newSurveyFlag(v, kind, suffix), nil
 	}
 	f, err := store.Flag(ctx, v.Project, *id)
-	return f, shown(err)
+	return f, storeError(err)
 }
 
 // newSurveyFlag returns a flag for a survey with a key that nobody guesses.
@@ -197,14 +197,14 @@ func (s *Service) newSurveyFlag(v *Survey, kind FlagKind, suffix string) *Featur
 // putSurveyFlag stores a flag of a survey with filters, and reports whether that
 // changes anything.
 func (s *Service) putSurveyFlag(ctx context.Context, store Store, v *Survey, f *FeatureFlag, filters json.RawMessage) (changed bool, err error) {
-	name, on := "Targeting flag for survey "+v.Name, active(v)
+	name, on := "Targeting flag for survey "+v.Name, runsNow(v)
 	if f.ID != 0 && f.Name == name && f.Active == on && bytes.Equal(f.Filters, filters) {
 		return false, nil
 	}
 	f.Name, f.Active, f.Filters, f.Updated = name, on, filters, s.now()
 	if f.ID == 0 {
-		return true, shown(store.CreateFlag(ctx, f))
+		return true, storeError(store.CreateFlag(ctx, f))
 	}
 	f.Version++
-	return true, shown(store.UpdateFlag(ctx, f))
+	return true, storeError(store.UpdateFlag(ctx, f))
 }

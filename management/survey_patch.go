@@ -86,7 +86,7 @@ func (patch *SurveyPatch) validate(v *Survey, create bool, now time.Time) error 
 	return firstError(
 		func() error { return checkGiven("name", &patch.Name, create) },
 		func() error { return checkTitle("name", &patch.Name, mostSurveyName) },
-		func() error { return checkString("description", &patch.Description, mostDescription) },
+		func() error { return checkString("description", &patch.Description, mostText) },
 		func() error { return checkGiven("type", &patch.Type, create) },
 		func() error { return checkChoice("type", &patch.Type, surveyTypes, false) },
 		func() error { return checkSchedule(&patch.Schedule) },
@@ -145,7 +145,7 @@ func checkLanguage(o *Optional[string]) error {
 	if err := checkString("base_language", o, mostLanguage); err != nil || o.Value == "" {
 		return err
 	}
-	return judged(survey.CheckLanguage(o.Value))
+	return judgeError(survey.CheckLanguage(o.Value))
 }
 
 // checkTranslations judges translations with the questions that they belong to.
@@ -170,47 +170,10 @@ func checkContent(o *Optional[json.RawMessage], judge func(json.RawMessage) (jso
 	}
 	clean, err := judge(o.Value)
 	if err != nil {
-		return judged(err)
+		return judgeError(err)
 	}
 	o.Value = clean
 	return nil
-}
-
-func checkInteger[T int | int64](attr string, o *Optional[T]) error {
-	if o.raw != nil {
-		return invalid(attr, "invalid_input", "A valid integer is required.")
-	}
-	return nil
-}
-
-// checkRange checks an integer, which may be null.
-func checkRange(attr string, o *Optional[int], least, most int) error {
-	switch err := checkInteger(attr, o); {
-	case err != nil, !o.Set, o.Null:
-		return err
-	case o.Value < least:
-		return invalid(attr, "min_value", "Ensure this value is greater than or equal to %d.", least)
-	case o.Value > most:
-		return invalid(attr, "max_value", "Ensure this value is less than or equal to %d.", most)
-	}
-	return nil
-}
-
-// timeForms are what times may look like. Those without a zone are UTC.
-var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04"}
-
-// checkTime reads a time, which may be null.
-func checkTime(attr string, o *Optional[string]) (*time.Time, error) {
-	if o.raw == nil && (!o.Set || o.Null) {
-		return nil, nil
-	}
-	for _, form := range timeForms {
-		t, err := time.Parse(form, o.Value)
-		if t = t.UTC().Truncate(time.Microsecond); o.raw == nil && err == nil && t.Year() >= 1 && t.Year() <= 9999 {
-			return &t, nil
-		}
-	}
-	return nil, invalid(attr, "invalid_input", "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].")
 }
 
 // checkSamplingStart reads when sampling begins. The past is allowed only as what
@@ -229,9 +192,9 @@ func (patch *SurveyPatch) checkSamplingStart(before *time.Time, now time.Time) e
 
 // apply changes a survey, but not its flags.
 func (patch *SurveyPatch) apply(v *Survey) {
-	set(&v.Name, &patch.Name)
-	set(&v.Description, &patch.Description)
-	set(&v.Type, &patch.Type)
+	setValue(&v.Name, &patch.Name)
+	setValue(&v.Description, &patch.Description)
+	setValue(&v.Type, &patch.Type)
 	setNullable(&v.Schedule, &patch.Schedule)
 	setNullable(&v.LinkedFlag, &patch.LinkedFlagID)
 	setNullable(&v.LinkedInsight, &patch.LinkedInsightID)
@@ -244,7 +207,7 @@ func (patch *SurveyPatch) apply(v *Survey) {
 	if patch.EndDate.Set {
 		v.End = patch.end
 	}
-	set(&v.Archived, &patch.Archived)
+	setValue(&v.Archived, &patch.Archived)
 	setNullable(&v.ResponsesLimit, &patch.ResponsesLimit)
 	setNullable(&v.IterationCount, &patch.IterationCount)
 	setNullable(&v.IterationDays, &patch.IterationDays)
@@ -258,7 +221,7 @@ func (patch *SurveyPatch) apply(v *Survey) {
 	setNullable(&v.SamplingLimit, &patch.SamplingLimit)
 	setNullable(&v.PartialResponses, &patch.PartialResponses)
 	setNullable(&v.IframeEmbedding, &patch.IframeEmbedding)
-	if set(&v.BaseLanguage, &patch.BaseLanguage); v.BaseLanguage == "" {
+	if setValue(&v.BaseLanguage, &patch.BaseLanguage); v.BaseLanguage == "" {
 		v.BaseLanguage = "en"
 	}
 	setDocument(&v.Translations, &patch.Translations)

@@ -78,10 +78,10 @@ func (s *Service) SurveyResponses(ctx context.Context, p *Principal, ref, id str
 		return nil, err
 	}
 	page := &ResponsePage{Results: []ResponseView{}}
-	if page.Limit, err = countOf("limit", q.Limit, 1, mostResponses, usualResponses); err != nil {
+	if page.Limit, err = countParameter("limit", q.Limit, 1, mostResponses, usualResponses); err != nil {
 		return nil, err
 	}
-	if page.Offset, err = countOf("offset", q.Offset, 0, 1<<31-1, 0); err != nil {
+	if page.Offset, err = countParameter("offset", q.Offset, 0, 1<<31-1, 0); err != nil {
 		return nil, err
 	}
 	n := 0
@@ -101,21 +101,6 @@ func (s *Service) SurveyResponses(ctx context.Context, p *Principal, ref, id str
 	return page, nil
 }
 
-// countOf reads a number of a query.
-func countOf(attr, text string, least, most, otherwise int) (int, error) {
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, invalid(attr, "invalid_input", "A valid integer is required.")
-	}
-	if n < least || n > most {
-		return 0, invalid(attr, "invalid_input", "Ensure this value is between %d and %d.", least, most)
-	}
-	return n, nil
-}
-
 // findResponses returns the questions of a survey and the responses that a query
 // selects.
 func (s *Service) findResponses(ctx context.Context, p *Principal, ref, id string, q ResponseQuery) ([]survey.Question, iter.Seq2[SurveyResponse, error], error) {
@@ -127,7 +112,7 @@ func (s *Service) findResponses(ctx context.Context, p *Principal, ref, id strin
 		return nil, nil, errNoEvents
 	}
 	query := SurveyQuery{Project: v.Project, Surveys: []uuid.UUID{v.ID}, ExcludeArchived: q.ExcludeArchived}
-	if query.From, query.To, err = window("since", q.Since, "until", q.Until); err != nil {
+	if query.From, query.To, err = timeWindow("since", q.Since, "until", q.Until); err != nil {
 		return nil, nil, err
 	}
 	questions := survey.Parse(v.Questions)
@@ -149,11 +134,11 @@ func (s *Service) findResponses(ctx context.Context, p *Principal, ref, id strin
 
 // selector returns what tells whether the answers of a response are wanted.
 func (q *ResponseQuery) selector(questions []survey.Question) (func(*SurveyResponse) bool, error) {
-	least, err := score("score_gte", q.Least)
+	least, err := scoreParameter("score_gte", q.Least)
 	if err != nil {
 		return nil, err
 	}
-	most, err := score("score_lte", q.Most)
+	most, err := scoreParameter("score_lte", q.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -180,17 +165,6 @@ func (q *ResponseQuery) selector(questions []survey.Question) (func(*SurveyRespo
 		}, nil
 	}
 	return nil, invalid("question_id", "invalid_input", "The survey has no question with this ID.")
-}
-
-func score(attr, text string) (*float64, error) {
-	if text == "" {
-		return nil, nil
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n != n {
-		return nil, invalid(attr, "invalid_input", "A valid number is required.")
-	}
-	return &n, nil
 }
 
 func responseView(r *SurveyResponse, questions []survey.Question) ResponseView {
@@ -248,7 +222,7 @@ func (s *Service) WriteResponses(ctx context.Context, w io.Writer, p *Principal,
 	out := csv.NewWriter(w)
 	head := []string{"uuid", "submitted_at", "distinct_id"}
 	for i := range questions {
-		head = append(head, cell(questions[i].Text))
+		head = append(head, csvCell(questions[i].Text))
 	}
 	for _, column := range extraColumns {
 		head = append(head, column.name)
@@ -260,12 +234,12 @@ func (s *Service) WriteResponses(ctx context.Context, w io.Writer, p *Principal,
 		if err != nil {
 			return err
 		}
-		row := []string{r.ID.String(), r.Time.Format(time.RFC3339Nano), cell(r.DistinctID)}
+		row := []string{r.ID.String(), r.Time.Format(time.RFC3339Nano), csvCell(r.DistinctID)}
 		for i := range questions {
-			row = append(row, cell(strings.Join(answersTo(&r, &questions[i]), "; ")))
+			row = append(row, csvCell(strings.Join(answersTo(&r, &questions[i]), "; ")))
 		}
 		for _, column := range extraColumns {
-			row = append(row, cell(r.Extra[column.property]))
+			row = append(row, csvCell(r.Extra[column.property]))
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -275,9 +249,9 @@ func (s *Service) WriteResponses(ctx context.Context, w io.Writer, p *Principal,
 	return out.Error()
 }
 
-// cell returns a text that no spreadsheet takes for a formula. Some look for one
+// csvCell returns a text that no spreadsheet takes for a formula. Some look for one
 // behind what cannot be seen, and some take wide signs for the usual ones.
-func cell(text string) string {
+func csvCell(text string) string {
 	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
 	if first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, unseen)); strings.ContainsRune("=+-@＝＋－＠", first) {
 		return "'" + text
@@ -321,12 +295,12 @@ func (s *Service) archiveResponse(ctx context.Context, p *Principal, ref, id, re
 			changed, err = store.UnarchiveResponse(ctx, v.Project, v.ID, event)
 		}
 		if err != nil || !changed {
-			return shown(err)
+			return storeError(err)
 		}
 		if err := s.forgetStored(ctx, store, v); err != nil {
 			return err
 		}
-		return s.addIn(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{"Response " + event.String(), []fieldChange{}})
+		return s.addProjectActivity(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{"Response " + event.String(), []fieldChange{}})
 	})
 }
 
@@ -336,7 +310,7 @@ func (s *Service) forgetStored(ctx context.Context, store Store, v *Survey) erro
 		return nil
 	}
 	v.forgetSummaries()
-	return shown(store.UpdateSurvey(ctx, v))
+	return storeError(store.UpdateSurvey(ctx, v))
 }
 
 // ArchivedResponses returns the UUIDs of the archived responses of a survey. It

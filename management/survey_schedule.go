@@ -15,10 +15,10 @@ import (
 
 const day = 24 * time.Hour
 
-// iterate plans the iterations of a survey after a change (management.md §9.8).
+// planIterations plans the iterations of a survey after a change (management.md §9.8).
 // They begin with the survey, or with what was planned before if its start has not
 // changed, and now if they are over and the survey is resumed.
-func iterate(before, v *Survey, now time.Time) {
+func planIterations(before, v *Survey, now time.Time) {
 	count, days := orZero(v.IterationCount), orZero(v.IterationDays)
 	if count == 0 || days == 0 || v.Start == nil {
 		v.IterationStarts, v.CurrentIteration, v.IterationStart = nil, nil, nil
@@ -47,8 +47,8 @@ func iterate(before, v *Survey, now time.Time) {
 	v.IterationStarts, v.CurrentIteration, v.IterationStart = starts, &n, &starts[n-1]
 }
 
-// sample plans how many responses are wanted each day (management.md §9.9).
-func sample(v *Survey) error {
+// planSampling plans how many responses are wanted each day (management.md §9.9).
+func planSampling(v *Survey) error {
 	v.SamplingDaily = nil
 	if v.SamplingStart == nil || v.SamplingType == nil {
 		return nil
@@ -57,7 +57,7 @@ func sample(v *Survey) error {
 	if err == nil && limits != nil {
 		v.SamplingDaily = mustJSON([]survey.DailyLimit(limits))
 	}
-	return judged(err)
+	return judgeError(err)
 }
 
 // How often surveys are looked at, and how soon after a response or a change.
@@ -93,18 +93,18 @@ func (s *Service) keepSurveys(ctx context.Context) {
 	}
 }
 
-// reschedule lets keepSurveys look at surveys soon.
-func (s *Service) reschedule() {
+// rescheduleSurveys lets keepSurveys look at surveys soon.
+func (s *Service) rescheduleSurveys() {
 	select {
 	case s.answered <- struct{}{}:
 	default: // it will anyhow
 	}
 }
 
-// rescheduled is reschedule after a change, unless that has failed.
-func (s *Service) rescheduled(err error) error {
+// rescheduledSurveys is reschedule after a change, unless that has failed.
+func (s *Service) rescheduledSurveys(err error) error {
 	if err == nil {
-		s.reschedule()
+		s.rescheduleSurveys()
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func (s *Service) KeepSurveys(ctx context.Context) error {
 // counted may be about another schedule than the one that is found then.
 func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 	now := s.now()
-	t, err := s.tally(ctx, seen, now)
+	t, err := s.countTally(ctx, seen, now)
 	if err != nil {
 		return err
 	}
@@ -155,11 +155,11 @@ func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
-		if err != nil || !active(v) {
+		if err != nil || !runsNow(v) {
 			return err
 		}
 		before := *v
-		rollout, err := advance(v, t, now)
+		rollout, err := advanceSurvey(v, t, now)
 		if err != nil {
 			return err
 		}
@@ -183,8 +183,8 @@ type tally struct {
 	since   time.Time
 }
 
-// tally counts what the schedule of a survey depends on.
-func (s *Service) tally(ctx context.Context, v *Survey, now time.Time) (t tally, err error) {
+// countTally counts what the schedule of a survey depends on.
+func (s *Service) countTally(ctx context.Context, v *Survey, now time.Time) (t tally, err error) {
 	if v.ResponsesLimit != nil {
 		if t.all, err = s.countSince(ctx, v, v.Created); err != nil {
 			return t, err
@@ -209,9 +209,9 @@ func (s *Service) countSince(ctx context.Context, v *Survey, from time.Time) (*i
 	return new(counts[v.ID]), nil
 }
 
-// advance changes a survey as its schedule asks, and returns the percentage of
+// advanceSurvey changes a survey as its schedule asks, and returns the percentage of
 // persons to let in from now on, nil if that stays.
-func advance(v *Survey, t tally, now time.Time) (rollout *float64, err error) {
+func advanceSurvey(v *Survey, t tally, now time.Time) (rollout *float64, err error) {
 	if v.ResponsesLimit != nil && t.all != nil && *t.all >= *v.ResponsesLimit {
 		v.End, v.ResponsesLimit = &now, nil
 		return nil, nil
@@ -241,7 +241,7 @@ func advanceSampling(v *Survey, t tally, now time.Time) (rollout *float64, err e
 	}
 	if !start.Equal(*v.SamplingStart) {
 		v.SamplingStart = &start
-		if err := sample(v); err != nil {
+		if err := planSampling(v); err != nil {
 			return nil, err
 		}
 		limits = dailyLimits(v)
@@ -255,7 +255,7 @@ func advanceSampling(v *Survey, t tally, now time.Time) (rollout *float64, err e
 	}
 	if today.Percentage == 100 {
 		v.SamplingStart = new(now.Truncate(day).Add(day))
-		err = sample(v)
+		err = planSampling(v)
 	}
 	return rollout, err
 }

@@ -102,7 +102,7 @@ func responsesIn(events []capture.Event) []storedResponse {
 
 // noteResponse acts on a response that is stored.
 func (s *Service) noteResponse(ctx context.Context, r storedResponse) {
-	s.reschedule()
+	s.rescheduleSurveys()
 	if s.c.OnSurveyResponse == nil {
 		return
 	}

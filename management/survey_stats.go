@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -75,29 +74,26 @@ func statsOf(c *SurveyCounts) ProjectSurveyStats {
 	return ProjectSurveyStats{
 		Stats: SurveyEventStats{shown, dismissed, sent},
 		Rates: SurveyRates{
-			Response: percent(sent.Total, shown.Total), Dismissal: percent(dismissed.Total, shown.Total),
-			PersonsResponse: percent(sent.Persons, shown.Persons), PersonsDismissal: percent(dismissed.Persons, shown.Persons),
+			Response: percentOf(sent.Total, shown.Total), Dismissal: percentOf(dismissed.Total, shown.Total),
+			PersonsResponse: percentOf(sent.Persons, shown.Persons), PersonsDismissal: percentOf(dismissed.Persons, shown.Persons),
 		},
 	}
 }
 
-// percent returns part of whole with two decimals, 0 of nothing. It is rounded by
+// percentOf returns part of whole with two decimals, 0 of nothing. It is rounded by
 // formatting, which rounds as the public system does.
-func percent(part, whole int) float64 {
+func percentOf(part, whole int) float64 {
 	if whole == 0 {
 		return 0
 	}
-	return rounded(float64(part) / float64(whole) * 100)
+	return roundHundredths(float64(part) / float64(whole) * 100)
 }
 
-// rounded returns a number with two decimals.
-func rounded(x float64) float64 {
+// roundHundredths returns a number with two decimals.
+func roundHundredths(x float64) float64 {
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'f', 2, 64), 64)
 	return x
 }
-
-// errNoEvents is the answer to what is about responses if there is no Config.Data.
-var errNoEvents = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "This server keeps no events of surveys."}
 
 // SurveyStats returns statistics of a survey, between its start and its end. It
 // needs scope survey:read.
@@ -106,7 +102,7 @@ func (s *Service) SurveyStats(ctx context.Context, p *Principal, ref, id string,
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := window("date_from", q.From, "date_to", q.To)
+	from, to, err := timeWindow("date_from", q.From, "date_to", q.To)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +138,7 @@ func (s *Service) ProjectSurveyStats(ctx context.Context, p *Principal, ref stri
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := window("date_from", q.From, "date_to", q.To)
+	from, to, err := timeWindow("date_from", q.From, "date_to", q.To)
 	if err != nil {
 		return nil, err
 	}
@@ -169,49 +165,6 @@ func (s *Service) ProjectSurveyStats(ctx context.Context, p *Principal, ref stri
 	return new(statsOf(counts)), nil
 }
 
-// window reads two bounds of a time that were sent under names, nil for none.
-func window(fromName, from, toName, to string) (begin, end *time.Time, err error) {
-	if begin, err = bound(fromName, from); err != nil {
-		return nil, nil, err
-	}
-	if end, err = bound(toName, to); err != nil {
-		return nil, nil, err
-	}
-	if begin != nil && end != nil && begin.After(*end) {
-		return nil, nil, invalid("", "invalid_input", "%s must not be after %s.", fromName, toName)
-	}
-	return begin, end, nil
-}
-
-// boundForms are what bounds may look like, by the date and, with time, the zone.
-// Those without a zone are UTC (management.md §11.1).
-var boundForms = func() []string {
-	forms := []string{time.DateOnly}
-	for _, clock := range []string{"T15:04:05.999999999", "T15:04", " 15:04:05.999999999", " 15:04"} {
-		for _, zone := range []string{"", "Z07:00", "Z0700", "Z07"} {
-			forms = append(forms, time.DateOnly+clock+zone)
-		}
-	}
-	return forms
-}()
-
-func bound(name, text string) (*time.Time, error) {
-	if text == "" {
-		return nil, nil
-	}
-	// In the query of an address + stands for a blank.
-	clean := strings.TrimSpace(text)
-	if i := strings.LastIndexByte(clean, ' '); i > len(time.DateOnly) {
-		clean = clean[:i] + "+" + clean[i+1:]
-	}
-	for _, form := range boundForms {
-		if t, err := time.Parse(form, clean); err == nil {
-			return new(t.UTC()), nil
-		}
-	}
-	return nil, invalid("", "invalid_input", "%s is %q: want an ISO 8601 date or time, such as 2026-03-01T12:00:00Z.", name, excerpt(text))
-}
-
 // CountSurveyResponses returns how many responses the surveys of a project have
 // since the first of them began; surveys without responses are left out
 // (management.md §11.3). IDs select some, none of them all. It needs scope
@@ -228,7 +181,7 @@ func (s *Service) CountSurveyResponses(ctx context.Context, p *Principal, ref st
 	if err != nil {
 		return nil, err
 	}
-	wanted := surveyIDs(ids)
+	wanted := parseIDs(ids)
 	query := SurveyQuery{Project: a.Project.ID, ExcludeArchived: excludeArchived}
 	for i := range surveys {
 		v := &surveys[i]
@@ -282,7 +235,7 @@ func (s *Service) questionStats(ctx context.Context, v *Survey, q SurveyQuery) (
 			for _, answer := range answers {
 				list[i].add(answer, &questions[i])
 			}
-			if x, ok := rating(&questions[i], answers[0]); ok {
+			if x, ok := ratingOf(&questions[i], answers[0]); ok {
 				ratings[i].count++
 				ratings[i].sum += x
 			}
@@ -290,15 +243,15 @@ func (s *Service) questionStats(ctx context.Context, v *Survey, q SurveyQuery) (
 	}
 	for i := range list {
 		if r := ratings[i]; r.count > 0 {
-			list[i].Average = new(rounded(float64(r.sum) / float64(r.count)))
+			list[i].Average = new(roundHundredths(float64(r.sum) / float64(r.count)))
 		}
 	}
 	return list, nil
 }
 
-// rating returns the value of an answer, if it is on the scale of the question:
+// ratingOf returns the value of an answer, if it is on the scale of the question:
 // from 0 to 10, or from 1 on.
-func rating(question *survey.Question, answer string) (int, bool) {
+func ratingOf(question *survey.Question, answer string) (int, bool) {
 	least := 1.0
 	if question.Scale == 10 {
 		least = 0
@@ -339,8 +292,8 @@ func isChoice(question *survey.Question, answer string) bool {
 // (management.md §10.1).
 func answersTo(r *SurveyResponse, question *survey.Question) []string {
 	byID, byIndex := r.Answers[question.ID], r.Answers[strconv.Itoa(question.Index)]
-	list := texts(byID)
-	if other := texts(byIndex); len(list) == 0 || question.Type == survey.MultipleChoice && byID[0] != '[' && len(other) > 0 {
+	list := answerTexts(byID)
+	if other := answerTexts(byIndex); len(list) == 0 || question.Type == survey.MultipleChoice && byID[0] != '[' && len(other) > 0 {
 		list = other
 	}
 	if question.Type != survey.MultipleChoice && len(list) > 1 {
@@ -349,8 +302,8 @@ func answersTo(r *SurveyResponse, question *survey.Question) []string {
 	return list
 }
 
-// texts returns the texts in an answer. What is empty is none.
-func texts(raw json.RawMessage) []string {
+// answerTexts returns the texts in an answer. What is empty is none.
+func answerTexts(raw json.RawMessage) []string {
 	many := []json.RawMessage{raw}
 	if len(raw) > 0 && raw[0] == '[' {
 		many = nil
@@ -361,7 +314,7 @@ func texts(raw json.RawMessage) []string {
 		if string(v) == "null" {
 			continue
 		}
-		if text := scalar(v); text != "" {
+		if text := scalarText(v); text != "" {
 			list = append(list, text)
 		}
 	}

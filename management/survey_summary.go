@@ -54,9 +54,9 @@ const (
 // ErrForbidden.
 var ErrProcessingNotApproved error = forbidden("The organization has not approved that its data is processed by AI.")
 
-// summarizer returns what puts answers into words. One that the host application
+// chosenSummarizer returns what puts answers into words. One that the host application
 // has brought needs the organization's consent.
-func (s *Service) summarizer(o *Organization) (summary.Summarizer, error) {
+func (s *Service) chosenSummarizer(o *Organization) (summary.Summarizer, error) {
 	if s.c.Summarizer == nil {
 		return summary.Extractive{}, nil
 	}
@@ -89,7 +89,7 @@ func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id 
 	if err != nil {
 		return nil, err
 	}
-	words, err := s.summarizer(a.Organization)
+	words, err := s.chosenSummarizer(a.Organization)
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +97,11 @@ func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id 
 	if err != nil {
 		return nil, err
 	}
-	if old, ok := summariesOf(v)[question.ID]; ok && !q.Refresh.Force.Value && !outdated(old.All, all) {
+	if old, ok := summariesOf(v)[question.ID]; ok && !q.Refresh.Force.Value && !summaryOutdated(old.All, all) {
 		old.Cached = true
 		return &old.SurveySummary, nil
 	}
-	answers, err := s.answers(ctx, v, question)
+	answers, err := s.questionAnswers(ctx, v, question)
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +121,11 @@ func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id 
 	})
 }
 
-// outdated reports whether a summary says little any more: there are so many more
+// summaryOutdated reports whether a summary says little any more: there are so many more
 // responses than before, or fewer.
-func outdated(before, now int) bool { return now < before || now > before && now*10 >= before*11 }
+func summaryOutdated(before, now int) bool {
+	return now < before || now > before && now*10 >= before*11
+}
 
 func summariesOf(v *Survey) map[string]keptSummary {
 	known := make(map[string]keptSummary)
@@ -194,8 +196,8 @@ func (s *Service) countSummarized(ctx context.Context, v *Survey) (int, error) {
 	return counts[v.ID], err
 }
 
-// answers returns the newest answers to a question.
-func (s *Service) answers(ctx context.Context, v *Survey, question *survey.Question) (list [][]string, err error) {
+// questionAnswers returns the newest answers to a question.
+func (s *Service) questionAnswers(ctx context.Context, v *Survey, question *survey.Question) (list [][]string, err error) {
 	for r, err := range s.c.Data.SurveyResponses(ctx, s.responsesOf(v)) {
 		if err != nil {
 			return nil, err
@@ -231,10 +233,10 @@ func (s *Service) SurveyHeadline(ctx context.Context, p *Principal, ref, id stri
 	if err != nil {
 		return nil, err
 	}
-	if v.Headline != "" && v.HeadlineSample > 0 && !q.Force.Value && !outdated(v.HeadlineResponses, total) {
+	if v.Headline != "" && v.HeadlineSample > 0 && !q.Force.Value && !summaryOutdated(v.HeadlineResponses, total) {
 		return &SurveyHeadline{Headline: v.Headline, Sampled: v.HeadlineSample}, nil
 	}
-	words, err := s.summarizer(a.Organization)
+	words, err := s.chosenSummarizer(a.Organization)
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func surveyView(v *Survey, users map[int64]*User, flags map[int64]*FeatureFlag) 
 		LinkedFlag: minimal(v.LinkedFlag), LinkedFlagID: v.LinkedFlag, LinkedInsightID: v.LinkedInsight,
 		TargetingFlag: minimal(v.TargetingFlag), InternalTargetingFlag: minimal(v.InternalFlag),
 		Questions: orNull(v.Questions), Conditions: orNull(v.Conditions), Appearance: orNull(v.Appearance),
-		CreatedAt: v.Created, CreatedBy: basic(users, v.CreatedBy), StartDate: v.Start, EndDate: v.End, Archived: v.Archived,
+		CreatedAt: v.Created, CreatedBy: basicUser(users, v.CreatedBy), StartDate: v.Start, EndDate: v.End, Archived: v.Archived,
 		ResponsesLimit: v.ResponsesLimit,
 		FlagKeys: []SurveyFlagKey{
 			key("linked_flag_key", v.LinkedFlag), key("targeting_flag_key", v.TargetingFlag),

@@ -3,10 +3,7 @@ package management
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // ListSurveys returns a page of the surveys of a project, newest first. It needs
@@ -38,7 +35,7 @@ func surveyByRef(ctx context.Context, store Store, project int64, ref string) (*
 	}
 	v, err := store.Survey(ctx, project, id)
 	if err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	return v, nil
 }
@@ -102,22 +99,15 @@ func (s *Service) CreateSurvey(ctx context.Context, p *Principal, ref string, pa
 		view, err = s.showSurvey(ctx, store, v)
 		return err
 	})
-	return view, s.rescheduled(err)
+	return view, s.rescheduledSurveys(err)
 }
 
 // addSurvey stores a new survey and logs it.
 func (s *Service) addSurvey(ctx context.Context, store Store, p *Principal, v *Survey) error {
-	if err := surveyStored(store.CreateSurvey(ctx, v)); err != nil {
+	if err := surveyStoreError(store.CreateSurvey(ctx, v)); err != nil {
 		return err
 	}
 	return s.logSurvey(ctx, store, p, v, "created", nil)
-}
-
-func surveyStored(err error) error {
-	if errors.Is(err, ErrConflict) {
-		return invalid("", "unique", "There is already a survey with this name.")
-	}
-	return shown(err)
 }
 
 // UpdateSurvey changes a survey. It needs scope feature_flag:write as well if that
@@ -159,7 +149,7 @@ func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activ
 		view, err = s.showSurvey(ctx, store, v)
 		return err
 	})
-	return view, s.rescheduled(err)
+	return view, s.rescheduledSurveys(err)
 }
 
 // saveSurvey stores and logs a survey if it, or more that is to be logged, has
@@ -174,14 +164,14 @@ func (s *Service) saveSurvey(ctx context.Context, store Store, p *Principal, bef
 		v.forgetSummaries()
 	}
 	changes := append(differences("Survey", was, is, surveyFields), more...)
-	if err := surveyStored(store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
+	if err := surveyStoreError(store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
 		return true, err
 	}
 	return true, s.logSurvey(ctx, store, p, v, activity, changes)
 }
 
 func (s *Service) logSurvey(ctx context.Context, store Store, p *Principal, v *Survey, activity string, changes []fieldChange) error {
-	return s.addIn(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{v.Name, append([]fieldChange{}, changes...)})
+	return s.addProjectActivity(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{v.Name, append([]fieldChange{}, changes...)})
 }
 
 // apply changes the survey, which the caller stores, and its flags. It returns what
@@ -191,9 +181,9 @@ func (c *surveyChange) apply(ctx context.Context) ([]fieldChange, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
-	iterate(&c.before, c.v, c.s.now())
+	planIterations(&c.before, c.v, c.s.now())
 	if c.patch.samples() {
-		if err := sample(c.v); err != nil {
+		if err := planSampling(c.v); err != nil {
 			return nil, err
 		}
 	}
@@ -236,7 +226,7 @@ func (s *Service) actOnSurvey(ctx context.Context, p *Principal, ref, id, activi
 		if err := f(c.v, s.now()); err != nil {
 			return nil, err
 		}
-		iterate(&c.before, c.v, s.now())
+		planIterations(&c.before, c.v, s.now())
 		_, err := s.syncSurveyFlags(ctx, c.store, c.v, nil)
 		return nil, err
 	})
@@ -257,7 +247,7 @@ func (s *Service) DeleteSurvey(ctx context.Context, p *Principal, ref, id string
 			}
 		}
 		if err := store.DeleteSurvey(ctx, v.Project, v.ID); err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		for _, flag := range []*int64{v.TargetingFlag, v.InternalFlag, v.SamplingFlag} {
 			if flag == nil {
@@ -269,15 +259,4 @@ func (s *Service) DeleteSurvey(ctx context.Context, p *Principal, ref, id string
 		}
 		return s.logSurvey(ctx, store, p, v, "deleted", nil)
 	})
-}
-
-// surveyIDs returns the IDs of a comma list, without what is none.
-func surveyIDs(list []string) []uuid.UUID {
-	ids := []uuid.UUID{}
-	for _, text := range list {
-		if id, err := parseID(text); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

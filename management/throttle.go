@@ -25,19 +25,9 @@ func (s *Service) throttle(ctx context.Context, bucket string, l Limit) error {
 		return fmt.Errorf("management: count an attempt: %w", err)
 	}
 	if wait > 0 {
-		return throttled(wait)
+		return throttledError(wait)
 	}
 	return nil
 }
 
 func userBucket(u *User) string { return "user:" + strconv.FormatInt(u.ID, 10) }
-
-// countAttempt counts a request that carries a password or an address to try,
-// once for each request.
-func (s *Service) countAttempt(ctx context.Context, p *Principal) error {
-	if p.counted {
-		return nil
-	}
-	p.counted = true
-	return s.throttle(ctx, "attempt:"+userBucket(p.User), userAttempts)
-}

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -68,7 +69,7 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
-	u, err := s.self(ctx, s.store, p, ref)
+	u, err := s.ownUser(ctx, s.store, p, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 	}
 	pending := &PendingTOTP{User: u.ID, Secret: s.box.Seal([]byte(key.Secret()), totpContext(u.ID)), Expires: s.now().Add(totpLife)}
 	if err := s.store.SetPendingTOTP(ctx, pending); err != nil {
-		return nil, shown(err)
+		return nil, storeError(err)
 	}
 	return &TwoFactorSetup{true, key.Secret(), authenticatorURL(s.c.AppName, u.Email, key.Secret())}, nil
 }
@@ -109,7 +110,7 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 	if err := p.Require("user:write"); err != nil {
 		return err
 	}
-	if _, err := s.self(ctx, s.store, p, ref); err != nil {
+	if _, err := s.ownUser(ctx, s.store, p, ref); err != nil {
 		return err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
@@ -118,12 +119,12 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 	if !patch.Token.Set || patch.Token.Null {
 		return invalid("token", "required", "This field is required.")
 	}
-	code, isCode := digits(scalar(patch.Token.Value))
+	code, isCode := codeDigits(scalarText(patch.Token.Value))
 	var refused error // although the attempt is stored
 	var mail Message
 	err := s.store.Atomic(ctx, func(store Store) error {
 		refused = nil
-		u, err := s.self(ctx, store, p, ref)
+		u, err := s.ownUser(ctx, store, p, ref)
 		if err != nil {
 			return err
 		}
@@ -136,7 +137,7 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 			refused = invalid("", "setup_expired", "The setup has expired. Start again.")
 			return store.DeletePendingTOTP(ctx, p.User.ID)
 		}
-		secret, err := s.open(pending.Secret, u.ID)
+		secret, err := s.openTOTP(pending.Secret, u.ID)
 		if err != nil {
 			return err
 		}
@@ -162,24 +163,14 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 		return s.logSecurity(ctx, store, p, u, "two_factor_enabled")
 	})
 	if err != nil || refused != nil {
-		return firstOf(err, refused)
+		return cmp.Or(err, refused)
 	}
 	s.mail.send(mail)
 	return nil
 }
 
-// firstOf returns the first error that is not nil.
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// open returns the secret of an authenticator.
-func (s *Service) open(sealed []byte, user int64) (string, error) {
+// openTOTP returns the secret of an authenticator.
+func (s *Service) openTOTP(sealed []byte, user int64) (string, error) {
 	if s.box == nil {
 		return "", errTwoFactorUnavailable
 	}
@@ -190,8 +181,8 @@ func (s *Service) open(sealed []byte, user int64) (string, error) {
 	return string(secret), nil
 }
 
-// digits reads a code: up to six digits, in which blanks do not count.
-func digits(text string) (code string, ok bool) {
+// codeDigits reads a code: up to six digits, in which blanks do not count.
+func codeDigits(text string) (code string, ok bool) {
 	text = strings.ReplaceAll(strings.TrimSpace(text), " ", "")
 	if text == "" || len(text) > totpDigits || strings.Trim(text, "0123456789") != "" {
 		return "", false
@@ -222,7 +213,7 @@ func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string)
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
-	u, err := s.target(ctx, s.store, p, ref)
+	u, err := s.userByRef(ctx, s.store, p, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +252,7 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	if _, err := s.self(ctx, s.store, p, ref); err != nil {
+	if _, err := s.ownUser(ctx, s.store, p, ref); err != nil {
 		return nil, err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
@@ -270,7 +261,7 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 	var codes []string
 	var mail Message
 	err := s.store.Atomic(ctx, func(store Store) error {
-		u, err := s.self(ctx, store, p, ref)
+		u, err := s.ownUser(ctx, store, p, ref)
 		if err != nil {
 			return err
 		}
@@ -313,7 +304,7 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 	if err := p.Require("user:write"); err != nil {
 		return err
 	}
-	if _, err := s.self(ctx, s.store, p, ref); err != nil {
+	if _, err := s.ownUser(ctx, s.store, p, ref); err != nil {
 		return err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
@@ -322,7 +313,7 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 	var mail *Message
 	err := s.store.Atomic(ctx, func(store Store) error {
 		mail = nil
-		u, err := s.self(ctx, store, p, ref)
+		u, err := s.ownUser(ctx, store, p, ref)
 		if err != nil {
 			return err
 		}
@@ -331,7 +322,7 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		err = firstOf(store.DeleteTOTP(ctx, u.ID), store.DeletePendingTOTP(ctx, u.ID), store.SetBackupCodes(ctx, u.ID, nil))
+		err = cmp.Or(store.DeleteTOTP(ctx, u.ID), store.DeletePendingTOTP(ctx, u.ID), store.SetBackupCodes(ctx, u.ID, nil))
 		if err != nil || !on {
 			return err
 		}
@@ -371,22 +362,22 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 		result, refused, mail = SecondFactor{}, nil, nil
 		u, err := store.UserByUUID(ctx, user)
 		if err != nil || !u.Active {
-			return shown(orNotFound(err))
+			return storeError(cmp.Or(err, ErrNotFound))
 		}
 		device, err := store.TOTP(ctx, u.ID)
 		if err != nil {
-			return shown(err)
+			return storeError(err)
 		}
 		now := s.now()
 		if wait := device.locked(now); wait > 0 {
-			refused = tooMany(throttled(wait))
+			refused = tooMany(throttledError(wait))
 			return nil
 		}
-		secret, err := s.open(device.Secret, u.ID)
+		secret, err := s.openTOTP(device.Secret, u.ID)
 		if err != nil {
 			return err
 		}
-		if text, ok := digits(code); ok {
+		if text, ok := codeDigits(code); ok {
 			if step, ok := matchTOTP(secret, text, now, device.Drift, device.LastStep); ok {
 				result = SecondFactor{true, "totp"}
 				device.LastStep = step
@@ -396,7 +387,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 				device.Drift = max(-mostDrift, min(int(step-now.Unix()/totpStep), mostDrift))
 			}
 		} else if text := backupText(code); text != "" {
-			for _, mac := range s.macs([]byte(text), backupContext(u.ID)) {
+			for _, mac := range s.storedMACs([]byte(text), backupContext(u.ID)) {
 				used, err := store.UseBackupCode(ctx, u.ID, mac)
 				if err != nil {
 					return err
@@ -414,7 +405,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 		}
 		return store.SetTOTP(ctx, device)
 	})
-	if err = firstOf(err, refused); err != nil {
+	if err = cmp.Or(err, refused); err != nil {
 		return SecondFactor{}, err
 	}
 	if mail != nil {

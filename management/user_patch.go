@@ -1,20 +1,13 @@
 package management
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"net/mail"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"golang.org/x/text/unicode/norm"
 )
 
 // A UserPatch is a change of a user, as PATCH /api/users/<uuid>/ takes it
@@ -50,23 +43,13 @@ var (
 	rolesAtWork       = []string{"engineering", "data", "product", "founder", "leadership", "marketing", "sales", "other"}
 )
 
-// Limits of values.
-const (
-	mostName     = 150
-	mostEmail    = 254
-	mostPassword = 128
-	mostDocument = 64 << 10 // bytes of a JSON field
-	mostHedgehog = 16 << 10
-	mostDepth    = 32
-)
-
 // UpdateUser changes a user (management.md §4.3 to §4.6). It needs scope
 // user:write. Staff, too, need the current password of a user to change it.
 func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patch UserPatch) (*UserView, error) {
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	u, err := s.target(ctx, s.store, p, ref)
+	u, err := s.userByRef(ctx, s.store, p, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +69,7 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 			return nil, err
 		}
 	}
-	if err := s.validate(&patch); err != nil {
+	if err := s.validateUser(&patch); err != nil {
 		return nil, err
 	}
 	var hash string
@@ -105,7 +88,7 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 	var view *UserView
 	err = s.store.Atomic(ctx, func(store Store) error {
 		c.reset()
-		user, err := s.target(ctx, store, p, ref)
+		user, err := s.userByRef(ctx, store, p, ref)
 		if err != nil {
 			return err
 		}
@@ -117,12 +100,12 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 			if errors.Is(err, ErrConflict) {
 				return errEmailTaken
 			}
-			return shown(err)
+			return storeError(err)
 		}
 		if err := s.logUser(ctx, store, p, &before, user); err != nil {
 			return err
 		}
-		view, err = s.show(ctx, store, p, user)
+		view, err = s.showUser(ctx, store, p, user)
 		return err
 	})
 	if err != nil {
@@ -134,9 +117,9 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 	return view, nil
 }
 
-// validate checks the values that can be judged without the user, in the order of
+// validateUser checks the values that can be judged without the user, in the order of
 // the fields.
-func (s *Service) validate(patch *UserPatch) error {
+func (s *Service) validateUser(patch *UserPatch) error {
 	return firstError(
 		func() error { return checkName("first_name", &patch.FirstName) },
 		func() error { return checkName("last_name", &patch.LastName) },
@@ -177,194 +160,6 @@ func (s *Service) validate(patch *UserPatch) error {
 	)
 }
 
-func firstError(checks ...func() error) error {
-	for _, check := range checks {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func notNull[T any](attr string, o *Optional[T]) error {
-	if o.Null {
-		return invalid(attr, "null", "This field may not be null.")
-	}
-	return nil
-}
-
-func checkBool(attr string, o *Optional[bool], nullable bool) error {
-	switch {
-	case o.raw != nil:
-		return invalid(attr, "invalid_input", "Must be a valid boolean.")
-	case nullable:
-		return nil
-	}
-	return notNull(attr, o)
-}
-
-// checkString checks a string that must not be null. It is trimmed.
-func checkString(attr string, o *Optional[string], most int) error {
-	if err := checkText(attr, o); err != nil || !o.Set {
-		return err
-	}
-	o.Value = strings.TrimSpace(o.Value)
-	return checkLength(attr, o.Value, most)
-}
-
-func checkLength(attr, value string, most int) error {
-	if utf8.RuneCountInString(value) > most {
-		return invalid(attr, "max_length", "Ensure this field has no more than %d characters.", most)
-	}
-	if strings.ContainsRune(value, 0) {
-		return invalid(attr, "null_characters_not_allowed", "Null characters are not allowed.")
-	}
-	return nil
-}
-
-// checkText checks the type of a string, which numbers may stand for.
-func checkText(attr string, o *Optional[string]) error {
-	if o.raw != nil {
-		if c := o.raw[0]; c != '-' && (c < '0' || c > '9') {
-			return invalid(attr, "invalid_input", "Not a valid string.")
-		}
-		o.Value, o.raw = string(o.raw), nil
-	}
-	if !utf8.ValidString(o.Value) {
-		return invalid(attr, "invalid_input", "Not a valid string.")
-	}
-	return notNull(attr, o)
-}
-
-func checkName(attr string, o *Optional[string]) error {
-	if err := checkString(attr, o, mostName); err != nil || !o.Set {
-		return err
-	}
-	return checkHuman(attr, o.Value)
-}
-
-// looksLikeLink finds addresses in the names of people, which would be links in
-// mails to others.
-var looksLikeLink = regexp.MustCompile(`(?i)://|\bwww\.|\b[a-z0-9-]+\.(?:[a-z0-9-]+\.)*(?:com|net|org|io|co|app|dev|ai|info|biz|xyz|ru|cn|de|uk|me|ly|link|site|online|top|shop|store|click|ch|fr|eu|us)\b`)
-
-// checkHuman refuses what no name of a person or a thing has, but an attempt to
-// deceive (management.md §4.1).
-func checkHuman(attr, value string) error {
-	folded := norm.NFKC.String(value)
-	for _, r := range folded {
-		switch {
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
-			return invalid(attr, "invalid_control_char", "Control characters and line breaks are not allowed.")
-		case r == '<', r == '>':
-			return invalid(attr, "invalid_bracket", "The characters < and > are not allowed.")
-		case unicode.Is(unicode.Cf, r), r == '\u115f', r == '\u1160', r == '\u3164', r == '\uffa0':
-			return invalid(attr, "invalid_invisible_char", "Invisible characters are not allowed.")
-		}
-	}
-	if looksLikeLink.MatchString(folded) {
-		return invalid(attr, "invalid_url", "Web addresses are not allowed.")
-	}
-	return nil
-}
-
-func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
-
-var (
-	errEmailTaken = invalid("email", "unique", "There is already an account with this email address.")
-
-	// emailDomain is a host name with at least one dot, or localhost, where
-	// the first account of an installation lives.
-	emailDomain = regexp.MustCompile(`^(?:localhost|(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)$`)
-)
-
-// checkEmail checks an address and makes it lower case.
-func checkEmail(o *Optional[string]) error {
-	if err := checkString("email", o, mostEmail); err != nil || !o.Set {
-		return err
-	}
-	if o.Value == "" {
-		return invalid("email", "blank", "This field may not be blank.")
-	}
-	o.Value = normalEmail(o.Value)
-	if !validEmail(o.Value) {
-		return invalid("email", "invalid_input", "Enter a valid email address.")
-	}
-	return nil
-}
-
-func validEmail(s string) bool {
-	address, err := mail.ParseAddress(s)
-	invisible := func(r rune) bool { return !unicode.IsPrint(r) }
-	if err != nil || address.Address != s || address.Name != "" || strings.ContainsAny(s, "<>\"\\ ") || strings.ContainsFunc(s, invisible) {
-		return false
-	}
-	return emailDomain.MatchString(s[strings.LastIndexByte(s, '@')+1:])
-}
-
-func checkPasswordText(attr string, o *Optional[string]) error {
-	if err := checkText(attr, o); err != nil || !o.Set {
-		return err
-	}
-	if strings.TrimSpace(o.Value) == "" {
-		return invalid(attr, "blank", "This field may not be blank.")
-	}
-	return checkLength(attr, o.Value, mostPassword)
-}
-
-// excerpt returns as much of a value as an answer quotes.
-func excerpt(value string) string { return strings.ToValidUTF8(value[:min(len(value), 50)], "") }
-
-func checkChoice(attr string, o *Optional[string], choices []string, nullable bool) error {
-	if o.raw != nil {
-		return invalid(attr, "invalid_choice", "%q is not a valid choice.", excerpt(string(o.raw)))
-	}
-	if !nullable {
-		if err := notNull(attr, o); err != nil {
-			return err
-		}
-	}
-	if !o.Set || o.Null || nullable && o.Value == "" || slices.Contains(choices, o.Value) {
-		return nil
-	}
-	return invalid(attr, "invalid_choice", "%q is not a valid choice.", excerpt(o.Value))
-}
-
-// checkDocument checks a field that may hold any JSON.
-func checkDocument(attr string, o *Optional[json.RawMessage], most int, nullable bool) error {
-	if !o.Set || o.Null {
-		if nullable {
-			return nil
-		}
-		return notNull(attr, o)
-	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, o.Value); err != nil || !utf8.Valid(o.Value) {
-		return invalid(attr, "invalid_input", "Value must be valid JSON.")
-	}
-	o.Value = b.Bytes()
-	if len(o.Value) > most {
-		return invalid(attr, "invalid_input", "Ensure this value has no more than %d bytes.", most)
-	}
-	depth := 0
-	inString := false
-	for i := 0; i < len(o.Value); i++ {
-		switch c := o.Value[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{', c == '[':
-			if depth++; depth > mostDepth {
-				return invalid(attr, "invalid_input", "Ensure this value is nested no more than %d levels deep.", mostDepth)
-			}
-		case c == '}', c == ']':
-			depth--
-		}
-	}
-	return nil
-}
-
 // A change applies a UserPatch.
 type change struct {
 	s       *Service
@@ -381,8 +176,8 @@ func (c *change) reset() { c.mails = nil }
 // apply changes u, which the caller stores.
 func (c *change) apply(ctx context.Context, store Store, u *User) error {
 	patch := c.patch
-	set(&u.FirstName, &patch.FirstName)
-	set(&u.LastName, &patch.LastName)
+	setValue(&u.FirstName, &patch.FirstName)
+	setValue(&u.LastName, &patch.LastName)
 	if patch.Email.Set && patch.Email.Value != u.Email {
 		if err := c.changeEmail(ctx, store, u); err != nil {
 			return err
@@ -414,7 +209,7 @@ func (c *change) apply(ctx context.Context, store Store, u *User) error {
 			return err
 		}
 	}
-	set(&u.EventsColumnConfig, &patch.EventsColumnConfig)
+	setValue(&u.EventsColumnConfig, &patch.EventsColumnConfig)
 	setDocument(&u.SeenProductIntroFor, &patch.HasSeenProductIntroFor)
 	setNullable(&u.ThemeMode, &patch.ThemeMode)
 	setDocument(&u.HedgehogConfig, &patch.HedgehogConfig)
@@ -423,27 +218,6 @@ func (c *change) apply(ctx context.Context, store Store, u *User) error {
 	setNullable(&u.Role, &patch.RoleAtOrganization)
 	setNullable(&u.PasskeysFor2FA, &patch.PasskeysEnabledFor2FA)
 	return nil
-}
-
-func set[T any](dst *T, o *Optional[T]) {
-	if o.Set {
-		*dst = o.Value
-	}
-}
-
-func setNullable[T any](dst **T, o *Optional[T]) {
-	switch {
-	case o.Null:
-		*dst = nil
-	case o.Set:
-		*dst = &o.Value
-	}
-}
-
-func setDocument(dst *json.RawMessage, o *Optional[json.RawMessage]) {
-	if o.Set {
-		*dst = o.Value // nil for null
-	}
 }
 
 // switchTo changes the current organization and project (management.md §4.3).
@@ -458,7 +232,7 @@ func (c *change) switchTo(ctx context.Context, store Store, u *User) error {
 	}
 	var organization *uuid.UUID
 	if o := &c.patch.SetCurrentOrganization; o.Set {
-		text := scalar(o.Value)
+		text := scalarText(o.Value)
 		id, err := parseID(text)
 		if err != nil || !member(id) {
 			return missingObject("set_current_organization", text)
@@ -466,7 +240,7 @@ func (c *change) switchTo(ctx context.Context, store Store, u *User) error {
 		organization = &id
 	}
 	if o := &c.patch.SetCurrentTeam; o.Set {
-		text := scalar(o.Value)
+		text := scalarText(o.Value)
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return missingObject("set_current_team", text)
@@ -497,20 +271,6 @@ func (c *change) switchTo(ctx context.Context, store Store, u *User) error {
 	return nil
 }
 
-// scalar returns the text of a JSON string or number.
-func scalar(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// missingObject is the same for what does not exist and what belongs to others.
-func missingObject(attr, id string) error {
-	return invalid(attr, "does_not_exist", "Object with id=%s does not exist.", excerpt(id))
-}
-
 // changeEmail stages a new address, or sets it if there is no mail to verify it
 // with (management.md §4.4).
 func (c *change) changeEmail(ctx context.Context, store Store, u *User) error {
@@ -534,8 +294,6 @@ func (c *change) changeEmail(ctx context.Context, store Store, u *User) error {
 	c.mails = append(c.mails, m)
 	return nil
 }
-
-var errWrongPassword = invalid("current_password", "incorrect_password", "Your current password is incorrect.")
 
 // newPassword checks that a password may change, and returns the hash of the new
 // one. This takes long and is done outside of a transaction.

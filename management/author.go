@@ -1,0 +1,54 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+)
+
+// A UserBasic is a user as author of something.
+type UserBasic struct {
+	ID             int64           `json:"id"`
+	UUID           uuid.UUID       `json:"uuid"`
+	DistinctID     string          `json:"distinct_id"`
+	FirstName      string          `json:"first_name"`
+	LastName       string          `json:"last_name"`
+	Email          string          `json:"email"`
+	EmailVerified  *bool           `json:"is_email_verified"`
+	HedgehogConfig json.RawMessage `json:"hedgehog_config"`
+	Role           *string         `json:"role_at_organization"`
+}
+
+// basicUser returns the author with an ID, nil if there is none any more.
+func basicUser(users map[int64]*User, id *int64) *UserBasic {
+	if id == nil || users[*id] == nil {
+		return nil
+	}
+	u := users[*id]
+	return &UserBasic{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified, u.HedgehogConfig, u.Role}
+}
+
+// usersByID returns users by their IDs.
+func (s *Service) usersByID(ctx context.Context, ids []int64) (map[int64]*User, error) {
+	users := make(map[int64]*User, len(ids))
+	if len(ids) == 0 {
+		return users, nil
+	}
+	list, err := s.store.UsersByID(ctx, ids)
+	for i := range list {
+		users[list[i].ID] = &list[i]
+	}
+	return users, err
+}
+
+// authors returns the users behind IDs, of which some may be nil.
+func (s *Service) authors(ctx context.Context, ids ...*int64) (map[int64]*User, error) {
+	var known []int64
+	for _, id := range ids {
+		if id != nil {
+			known = append(known, *id)
+		}
+	}
+	return s.usersByID(ctx, known)
+}

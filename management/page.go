@@ -1,0 +1,13 @@
+package management
+
+// A Page is part of a list.
+type Page[T any] struct {
+	Total int // of the whole list
+	Items []T
+}
+
+// pageOf returns a page of a list.
+func pageOf[T any](all []T, limit, offset int) []T {
+	all = all[min(max(offset, 0), len(all)):]
+	return all[:min(max(limit, 0), len(all))]
+}

@@ -1,0 +1,128 @@
+package management
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// mostSearch is how long a text may be that somebody looks for.
+const mostSearch = 200
+
+func checkSearch(text string) error {
+	if utf8.RuneCountInString(text) > mostSearch {
+		return invalid("search", "max_length", "Ensure this field has no more than %d characters.", mostSearch)
+	}
+	return nil
+}
+
+// countParameter reads a number of a query.
+func countParameter(attr, text string, least, most, otherwise int) (int, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, invalid(attr, "invalid_input", "A valid integer is required.")
+	}
+	if n < least || n > most {
+		return 0, invalid(attr, "invalid_input", "Ensure this value is between %d and %d.", least, most)
+	}
+	return n, nil
+}
+
+func scoreParameter(attr, text string) (*float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n != n {
+		return nil, invalid(attr, "invalid_input", "A valid number is required.")
+	}
+	return &n, nil
+}
+
+// nameList reads a parameter that is a JSON list of texts.
+func nameList(attr, text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var names []string
+	if err := json.Unmarshal([]byte(text), &names); err != nil {
+		return nil, invalid(attr, "invalid_input", "Expected a JSON list of strings.")
+	}
+	return names, nil
+}
+
+// idList reads a parameter that is an ID, a list of them with commas, or a JSON
+// list.
+func idList(attr, text string) ([]int64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var ids []int64
+	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
+		if part = strings.Trim(strings.TrimSpace(part), `"`); part == "" {
+			continue
+		}
+		id, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return nil, invalid(attr, "invalid_input", "Expected IDs of users, not %q.", excerpt(part))
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// boundForms are what bounds may look like, by the date and, with time, the zone.
+// Those without a zone are UTC (management.md §11.1).
+var boundForms = func() []string {
+	forms := []string{time.DateOnly}
+	for _, clock := range []string{"T15:04:05.999999999", "T15:04", " 15:04:05.999999999", " 15:04"} {
+		for _, zone := range []string{"", "Z07:00", "Z0700", "Z07"} {
+			forms = append(forms, time.DateOnly+clock+zone)
+		}
+	}
+	return forms
+}()
+
+// timeWindow reads two bounds of a time that were sent under names, nil for none.
+func timeWindow(fromName, from, toName, to string) (begin, end *time.Time, err error) {
+	if begin, err = timeBound(fromName, from); err != nil {
+		return nil, nil, err
+	}
+	if end, err = timeBound(toName, to); err != nil {
+		return nil, nil, err
+	}
+	if begin != nil && end != nil && begin.After(*end) {
+		return nil, nil, invalid("", "invalid_input", "%s must not be after %s.", fromName, toName)
+	}
+	return begin, end, nil
+}
+
+func timeBound(name, text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	// In the query of an address + stands for a blank.
+	clean := strings.TrimSpace(text)
+	if i := strings.LastIndexByte(clean, ' '); i > len(time.DateOnly) {
+		clean = clean[:i] + "+" + clean[i+1:]
+	}
+	for _, form := range boundForms {
+		if t, err := time.Parse(form, clean); err == nil {
+			return new(t.UTC()), nil
+		}
+	}
+	return nil, invalid("", "invalid_input", "%s is %q: want an ISO 8601 date or time, such as 2026-03-01T12:00:00Z.", name, excerpt(text))
+}
+
+// textFinder returns what finds a text in others, whatever their case. A blank stands
+// for any of blank, - and _.
+func textFinder(search string) func(string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(search, "\uFFFD")), " ", "[ _-]")
+	return regexp.MustCompile("(?i)" + pattern).MatchString
+}

@@ -1,0 +1,106 @@
+package management
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// mailers is how many messages are sent at once.
+const mailers = 4
+
+// Run sends mail, keeps the schedules of surveys, tells Config.OnSurveyResponse,
+// counts cohorts and deletes what projects and persons leave behind, until ctx ends. Then it
+// tells of the responses and sends the messages that wait, once each, for at most
+// ten seconds either, and returns nil. It must be called once: without it mail
+// waits, surveys do not end by themselves, cohorts have no count, and data of
+// deleted projects and persons stays.
+func (s *Service) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for range mailers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				select {
+				case m := <-s.mail.waiting:
+					s.mail.deliver(ctx, m)
+				case user := <-s.mail.wanted:
+					if err := s.sendVerification(ctx, user); ctx.Err() != nil && err != nil {
+						s.mail.verify(user) // waits again
+					} else {
+						s.noteVerification(ctx, err)
+					}
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	if store, ok := s.store.(ProjectPurger); ok {
+		wg.Go(func() {
+			s.purgeEachMinute(ctx, "what deleted projects leave behind is not deleted", func() (bool, error) {
+				return store.PurgeProjects(ctx, s.now().Add(-purgeAfter))
+			})
+		})
+	}
+	if data := s.c.Data; data != nil {
+		wg.Go(func() {
+			s.purgeEachMinute(ctx, "events of deleted persons are not deleted", func() (bool, error) { return data.PurgeEvents(ctx) })
+		})
+	}
+	wg.Go(func() { s.keepSurveys(ctx) })
+	wg.Go(func() { s.keepCohorts(ctx) })
+	wg.Go(func() { s.tellResponses(ctx) })
+	wg.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	for {
+		select {
+		case user := <-s.mail.wanted:
+			s.noteVerification(last, s.sendVerification(last, user))
+			continue
+		default:
+		}
+		select {
+		case m := <-s.mail.waiting:
+			if err := s.mail.try(last, m); err != nil {
+				s.c.Log.Error("mail is not sent before the end", "kind", m.Kind, "error", err)
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// noteVerification logs why nobody gets a message, if there is an error.
+func (s *Service) noteVerification(ctx context.Context, err error) {
+	if err != nil {
+		s.c.Log.ErrorContext(ctx, "mail is not sent", "kind", KindVerification, "error", err)
+	}
+}
+
+// purgeAfter is how long a project must be gone before what it left is deleted:
+// events that were accepted before may still be on their way. It is also how often
+// that is looked for.
+const purgeAfter = time.Minute
+
+// purgeEachMinute calls f each minute, and again while there is more. Failed says what a
+// failure means.
+func (s *Service) purgeEachMinute(ctx context.Context, failed string, f func() (more bool, err error)) {
+	tick := time.NewTicker(purgeAfter)
+	defer tick.Stop()
+	for {
+		more, err := f()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.c.Log.ErrorContext(ctx, failed, "error", err)
+		case more:
+			continue
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

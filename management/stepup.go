@@ -1,0 +1,77 @@
+package management
+
+import (
+	"context"
+	"errors"
+)
+
+var errNoKeys = forbidden("This action does not support personal API keys.")
+
+// stepUp returns nil if a Principal may change its account with what it has
+// presented.
+func (s *Service) stepUp(ctx context.Context, p *Principal) error {
+	if p.Key == nil {
+		return nil
+	}
+	switch s.c.Mutations {
+	case MutationsOff:
+		return errNoKeys
+	case MutationsStepUp:
+		return s.checkProof(ctx, p)
+	}
+	return nil
+}
+
+// checkProof verifies a Proof. A user who has a password and an authenticator
+// may present either; one who has neither has nothing to present.
+func (s *Service) checkProof(ctx context.Context, p *Principal) error {
+	_, err := s.store.TOTP(ctx, p.User.ID)
+	twoFactor := err == nil
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if !twoFactor && !p.User.hasPassword() {
+		return nil
+	}
+	if twoFactor && p.Proof.Code != "" {
+		v, err := s.VerifySecondFactor(ctx, p.User.UUID, p.Proof.Code)
+		switch {
+		case err != nil:
+			return err
+		case v.OK:
+			return nil
+		}
+	} else if p.User.hasPassword() && p.Proof.Password != "" {
+		if err := s.countAttempt(ctx, p); err != nil {
+			return err
+		}
+		ok, err := s.checkPassword(ctx, p.User, p.Proof.Password)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			return nil
+		}
+	}
+	return &Error{
+		Kind: ErrForbidden, Code: "sensitive_action_required_reauth",
+		Detail: "This action needs the current password, or a code of the authenticator in the header X-2FA-Token.",
+	}
+}
+
+// countAttempt counts a request that carries a password or an address to try,
+// once for each request.
+func (s *Service) countAttempt(ctx context.Context, p *Principal) error {
+	if p.counted {
+		return nil
+	}
+	p.counted = true
+	return s.throttle(ctx, "attempt:"+userBucket(p.User), userAttempts)
+}
+
+// checkPassword checks the current password of a user. Callers have counted the
+// attempt.
+func (s *Service) checkPassword(ctx context.Context, u *User, password string) (bool, error) {
+	ok, _, err := s.passwords.Verify(ctx, u.PasswordHash, password)
+	return ok, err
+}

@@ -1,0 +1,201 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// A UserView is a user as the API shows it (management.md §8.1).
+type UserView struct {
+	DateJoined                time.Time             `json:"date_joined"`
+	UUID                      uuid.UUID             `json:"uuid"`
+	DistinctID                string                `json:"distinct_id"`
+	FirstName                 string                `json:"first_name"`
+	LastName                  string                `json:"last_name"`
+	Email                     string                `json:"email"`
+	PendingEmail              *string               `json:"pending_email"`
+	IsEmailVerified           *bool                 `json:"is_email_verified"`
+	NotificationSettings      json.RawMessage       `json:"notification_settings"`
+	AnonymizeData             *bool                 `json:"anonymize_data"`
+	AllowImpersonation        *bool                 `json:"allow_impersonation"`
+	ToolbarMode               *string               `json:"toolbar_mode"`
+	HasPassword               bool                  `json:"has_password"`
+	ID                        int64                 `json:"id"`
+	IsStaff                   bool                  `json:"is_staff"`
+	IsImpersonated            bool                  `json:"is_impersonated"`
+	IsImpersonatedUntil       *time.Time            `json:"is_impersonated_until"`
+	IsImpersonatedReadOnly    *bool                 `json:"is_impersonated_read_only"`
+	SensitiveSessionExpiresAt *time.Time            `json:"sensitive_session_expires_at"`
+	Team                      *TeamView             `json:"team"`
+	Organization              *OrganizationView     `json:"organization"`
+	Organizations             []OrganizationSummary `json:"organizations"`
+	EventsColumnConfig        json.RawMessage       `json:"events_column_config"`
+	Is2FAEnabled              bool                  `json:"is_2fa_enabled"`
+	HasSocialAuth             bool                  `json:"has_social_auth"`
+	HasSSOEnforcement         bool                  `json:"has_sso_enforcement"`
+	HasSeenProductIntroFor    json.RawMessage       `json:"has_seen_product_intro_for"`
+	ScenePersonalisation      []SceneView           `json:"scene_personalisation"`
+	ThemeMode                 *string               `json:"theme_mode"`
+	HedgehogConfig            json.RawMessage       `json:"hedgehog_config"`
+	AllowSidebarSuggestions   *bool                 `json:"allow_sidebar_suggestions"`
+	ShortcutPosition          string                `json:"shortcut_position"`
+	RoleAtOrganization        *string               `json:"role_at_organization"`
+	PasskeysEnabledFor2FA     *bool                 `json:"passkeys_enabled_for_2fa"`
+}
+
+// A SceneView is an entry of User.scene_personalisation.
+type SceneView struct {
+	Scene     string `json:"scene"`
+	Dashboard int64  `json:"dashboard"`
+}
+
+// userViews shows users to a Principal, all with a handful of queries.
+func (s *Service) userViews(ctx context.Context, store Store, p *Principal, users []User) ([]*UserView, error) {
+	ids := make([]int64, len(users))
+	for i := range users {
+		ids[i] = users[i].ID
+	}
+	memberships, err := store.MembershipsOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	own := memberships
+	if !slices.Contains(ids, p.User.ID) {
+		if own, err = store.MembershipsOf(ctx, []int64{p.User.ID}); err != nil {
+			return nil, err
+		}
+	}
+	level := make(map[uuid.UUID]*int) // of who asks
+	for i := range own {
+		if own[i].User == p.User.ID {
+			level[own[i].Organization] = &own[i].Level
+		}
+	}
+	var all, current []uuid.UUID // organizations
+	seen := make(map[uuid.UUID]bool)
+	add := func(id uuid.UUID) {
+		if !seen[id] {
+			seen[id] = true
+			all = append(all, id)
+		}
+	}
+	byUser := make(map[int64][]*Membership)
+	for i := range memberships {
+		m := &memberships[i]
+		add(m.Organization)
+		byUser[m.User] = append(byUser[m.User], m)
+	}
+	for i := range users {
+		if o := users[i].CurrentOrganization; o != nil {
+			add(*o)
+			if !slices.Contains(current, *o) {
+				current = append(current, *o)
+			}
+		}
+	}
+	list, err := store.OrganizationsByID(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	organizations := make(map[uuid.UUID]*Organization)
+	for i := range list {
+		organizations[list[i].ID] = &list[i]
+	}
+	projects, err := store.ProjectsOf(ctx, current)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[int64]*Project)
+	for i := range projects {
+		byID[projects[i].ID] = &projects[i]
+	}
+	members, err := store.CountMembers(ctx, current)
+	if err != nil {
+		return nil, err
+	}
+	scenes, err := store.Scenes(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	twoFactor, err := store.WithTOTP(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	shownOrganizations := make(map[uuid.UUID]*OrganizationView)
+	views := make([]*UserView, len(users))
+	for i := range users {
+		u := &users[i]
+		v := s.userView(u)
+		_, v.Is2FAEnabled = slices.BinarySearch(twoFactor, u.ID)
+		for _, sc := range scenes {
+			if sc.User == u.ID {
+				v.ScenePersonalisation = append(v.ScenePersonalisation, SceneView{sc.Scene, sc.Dashboard})
+			}
+		}
+		var own []*Organization
+		for _, m := range byUser[u.ID] {
+			if o := organizations[m.Organization]; o != nil {
+				own = append(own, o)
+			}
+		}
+		slices.SortFunc(own, func(a, b *Organization) int {
+			return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID.String(), b.ID.String()))
+		})
+		for _, o := range own {
+			v.Organizations = append(v.Organizations, OrganizationSummary{
+				o.ID, o.Name, o.Slug, o.LogoMediaID, level[o.ID], o.MembersCanUseKeys, o.Active, o.NotActiveReason,
+			})
+		}
+		if u.CurrentOrganization != nil {
+			if o := organizations[*u.CurrentOrganization]; o != nil {
+				if shownOrganizations[o.ID] == nil {
+					shownOrganizations[o.ID] = s.organizationView(o, level[o.ID], members[o.ID], projects)
+				}
+				v.Organization = shownOrganizations[o.ID]
+			}
+		}
+		if u.CurrentProject != nil {
+			if p := byID[*u.CurrentProject]; p != nil {
+				v.Team = teamView(p)
+			}
+		}
+		views[i] = v
+	}
+	return views, nil
+}
+
+// userView shows what a user is without the rest.
+func (s *Service) userView(u *User) *UserView {
+	v := &UserView{
+		DateJoined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName,
+		Email: u.Email, IsEmailVerified: u.EmailVerified, NotificationSettings: s.notificationSettings(u.Notifications),
+		AnonymizeData: u.AnonymizeData, AllowImpersonation: u.AllowImpersonation, ToolbarMode: u.ToolbarMode,
+		HasPassword: u.hasPassword(), ID: u.ID, IsStaff: u.Staff, Organizations: []OrganizationSummary{},
+		EventsColumnConfig:     orJSON(u.EventsColumnConfig, `{"active":"DEFAULT"}`),
+		HasSeenProductIntroFor: orNull(u.SeenProductIntroFor), ScenePersonalisation: []SceneView{}, ThemeMode: u.ThemeMode,
+		HedgehogConfig: orNull(u.HedgehogConfig), AllowSidebarSuggestions: u.SidebarSuggestions,
+		ShortcutPosition: "above", RoleAtOrganization: u.Role, PasskeysEnabledFor2FA: u.PasskeysFor2FA,
+	}
+	if u.PendingEmail != "" {
+		v.PendingEmail = &u.PendingEmail
+	}
+	if u.ShortcutPosition != nil {
+		v.ShortcutPosition = *u.ShortcutPosition
+	}
+	return v
+}
+
+// showUser shows one user.
+func (s *Service) showUser(ctx context.Context, store Store, p *Principal, u *User) (*UserView, error) {
+	views, err := s.userViews(ctx, store, p, []User{*u})
+	if err != nil {
+		return nil, err
+	}
+	return views[0], nil
+}
