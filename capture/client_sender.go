@@ -203,19 +203,9 @@ type sinkDestination struct{ sink Sink }
 
 func (d sinkDestination) deliver(ctx context.Context, events []Event) verdict {
 	err := d.sink.Write(ctx, events)
-	if err == nil {
-		return verdict{}
-	}
-	faults, only := eventErrors(err)
+	faults, only := Faults(err, len(events))
 	if !only {
 		return verdict{err: err, retry: true}
-	}
-	seen := make(map[int]bool, len(faults))
-	for _, f := range faults {
-		if f.Index < 0 || f.Index >= len(events) || seen[f.Index] {
-			return verdict{err: err, retry: true} // it says nothing that makes sense
-		}
-		seen[f.Index] = true
 	}
 	return verdict{faults: faults}
 }

@@ -187,14 +187,14 @@ func (c *Collector) write(ctx context.Context, groups []*group, buffer []Event) 
 		batch = buffer
 	}
 	err := c.sink(ctx, batch)
-	faults, only := batchErrors(err, len(batch))
+	faults, only := Faults(err, len(batch))
 	if !only && len(groups) > 1 && !transient(err) {
 		// One of them may be to blame: its neighbours must not suffer.
 		for _, g := range groups {
 			if !transient(err) {
 				err = c.sink(ctx, g.events)
 			}
-			faults, only = batchErrors(err, len(g.events))
+			faults, only = Faults(err, len(g.events))
 			c.finish(g, outcome(err, faults, only, 0, len(g.events)))
 		}
 	} else {
@@ -242,35 +242,6 @@ var ErrUnavailable = errors.New("capture: store is not available")
 
 func transient(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-}
-
-// batchErrors is eventErrors for a batch of n events. An index that none of them
-// has blames nobody, although something is not stored.
-func batchErrors(err error, n int) (list []*EventError, only bool) {
-	list, only = eventErrors(err)
-	for _, e := range list {
-		only = only && e.Index >= 0 && e.Index < n
-	}
-	return list, only
-}
-
-// eventErrors returns the EventErrors that err is or joins, and whether that is
-// all it is.
-func eventErrors(err error) (list []*EventError, only bool) {
-	switch e := err.(type) {
-	case nil:
-		return nil, true
-	case *EventError:
-		return []*EventError{e}, true
-	case interface{ Unwrap() []error }:
-		only = true
-		for _, inner := range e.Unwrap() {
-			more, ok := eventErrors(inner)
-			list, only = append(list, more...), only && ok
-		}
-		return list, only && len(list) > 0
-	}
-	return nil, false
 }
 
 // outcome is what the error of a batch means for the n events from first on.

@@ -80,6 +80,12 @@ type Batch struct {
 	left   int        // events that were not made yet
 	memory []byte     // for properties
 	added  []Property // used again for each event
+
+	// ipAt is where the properties of the last event have the member $ip that
+	// was added, 0 if they have none. ipsAt has the same for each of Events,
+	// but is empty if Request.IP is.
+	ipAt  int
+	ipsAt []int
 }
 
 // lazy asks for properties when they are first needed.
@@ -119,6 +125,26 @@ func (b *Batch) Parse(body []byte, r Request) error {
 		return err
 	}
 	return nil
+}
+
+// Anonymize takes the client's address out of Events again, where Parse has added
+// it. The project that wants no addresses is often known only by what was read.
+func (b *Batch) Anonymize() {
+	for i, at := range b.ipsAt[:min(len(b.ipsAt), len(b.Events))] {
+		if at == 0 {
+			continue
+		}
+		p := b.Events[i].Properties
+		end := at + len(`"$ip":`) + len(b.ip)
+		switch {
+		case p[end] == ',':
+			end++
+		case p[at-1] == ',':
+			at--
+		}
+		b.Events[i].Properties = slices.Delete(p, at, end)
+	}
+	b.ipsAt = nil
 }
 
 // shape finds out which shape a body has and returns its events. Of a batch it
@@ -381,6 +407,9 @@ func (b *Batch) read(list []rawEvent) error {
 	}
 	performance := 0
 	b.Events = slices.Grow(b.Events, len(list))
+	if b.r.IP.IsValid() {
+		b.ipsAt = make([]int, 0, len(list))
+	}
 	for i := range list {
 		b.left = len(list) - i
 		e := &list[i]
@@ -398,6 +427,9 @@ func (b *Batch) read(list []rawEvent) error {
 			performance++
 		case keep:
 			b.Events = append(b.Events, event)
+			if b.r.IP.IsValid() {
+				b.ipsAt = append(b.ipsAt, b.ipAt)
+			}
 		}
 	}
 	if performance == len(list) {
@@ -480,11 +512,14 @@ func (b *Batch) time(e *rawEvent) (time.Time, error) {
 // added as they are.
 func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 	k := &e.known
-	added := append(b.added[:0], more...)
+	added, ip := append(b.added[:0], more...), -1
 	if b.r.IP.IsValid() && !k.ip {
 		if b.ip == "" {
-			b.ip = `"` + b.r.IP.WithZone("").String() + `"` // a zone may be any text
+			var room [48]byte
+			quoted := b.r.IP.WithZone("").AppendTo(append(room[:0], '"')) // a zone may be any text
+			b.ip = string(append(quoted, '"'))
 		}
+		ip = len(added)
 		added = append(added, Property{"$ip", b.ip})
 	}
 	if !k.agent && b.r.Agent != nil {
@@ -524,9 +559,13 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 	if e.setOnce != nil {
 		member([]byte("$set_once"), e.setOnce)
 	}
-	for _, p := range added {
+	b.ipAt = 0
+	for i, p := range added {
 		if len(dst) > 1 {
 			dst = append(dst, ',')
+		}
+		if i == ip {
+			b.ipAt = len(dst)
 		}
 		dst = append(append(append(append(dst, '"'), p.Name...), `":`...), p.Value...)
 	}

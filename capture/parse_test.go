@@ -383,13 +383,20 @@ func TestParseAdds(t *testing.T) {
 				r.IP = netip.MustParseAddr(tt.ip)
 			}
 			event := `{"event":"e","distinct_id":"1","properties":` + tt.properties + `}`
-			b := parse(t, `{"api_key":"k","batch":[`+event+`,`+event+`,`+event+`]}`, r)
+			body := `{"api_key":"k","batch":[` + event + `,{"event":"$snapshot","distinct_id":"1"},` + event + `,` + event + `]}`
+			b := parse(t, body, r)
 			want := []stored{{"e", "1", tt.want}, {"e", "1", tt.want}, {"e", "1", tt.want}}
 			if diff := cmp.Diff(want, storedOf(b.Events)); diff != "" {
 				t.Errorf("Events (-want +got):\n%s", diff)
 			}
 			if agent != tt.agent || geo != tt.geo {
 				t.Errorf("Agent was called %d times, want %d; Geo %d, want %d", agent, tt.agent, geo, tt.geo)
+			}
+			b.Anonymize()
+			b.Anonymize()
+			r.IP = netip.Addr{}
+			if diff := cmp.Diff(storedOf(parse(t, body, r).Events), storedOf(b.Events)); diff != "" {
+				t.Errorf("Anonymize (-parsed without an address +got):\n%s", diff)
 			}
 		})
 	}

@@ -28,3 +28,41 @@ type EventError struct {
 
 func (e *EventError) Error() string { return fmt.Sprintf("event %d: %v", e.Index, e.Err) }
 func (e *EventError) Unwrap() error { return e.Err }
+
+// Faults takes apart the error of a [Sink.Write] of n events. If the error is nil,
+// or is or joins only [*EventError]s with indexes below n, only is true: the
+// events in list cannot be stored, all others are durable. The list has the order
+// of the error, and each event once. Otherwise nothing is known of any event, and
+// list is nil.
+func Faults(err error, n int) (list []*EventError, only bool) {
+	if err == nil {
+		return nil, true
+	}
+	seen := make(map[int]bool)
+	var walk func(error) bool
+	walk = func(err error) bool {
+		switch e := err.(type) {
+		case *EventError:
+			if e.Index < 0 || e.Index >= n {
+				return false
+			}
+			if !seen[e.Index] {
+				seen[e.Index] = true
+				list = append(list, e)
+			}
+			return true
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				if !walk(inner) {
+					return false
+				}
+			}
+			return len(e.Unwrap()) > 0
+		}
+		return false
+	}
+	if !walk(err) {
+		return nil, false
+	}
+	return list, true
+}

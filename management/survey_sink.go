@@ -50,9 +50,13 @@ func (k *surveySink) Write(ctx context.Context, events []capture.Event) error {
 	if len(responses) == 0 {
 		return err
 	}
-	refused := make(map[int]bool)
-	if !findRefused(err, refused) {
+	faults, only := capture.Faults(err, len(events))
+	if !only {
 		return err
+	}
+	refused := make(map[int]bool)
+	for _, f := range faults {
+		refused[f.Index] = true
 	}
 	for _, r := range responses {
 		if !refused[r.index] {
@@ -60,26 +64,6 @@ func (k *surveySink) Write(ctx context.Context, events []capture.Event) error {
 		}
 	}
 	return err
-}
-
-// findRefused adds the indexes of the events that could not be stored. It reports
-// false if nothing is known of any.
-func findRefused(err error, refused map[int]bool) bool {
-	switch e := err.(type) {
-	case nil:
-		return true
-	case *capture.EventError:
-		refused[e.Index] = true
-		return true
-	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			if !findRefused(one, refused) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
 }
 
 // responsesIn returns the responses that are among events. A survey that was

@@ -107,13 +107,19 @@ func (s *Server) analytics(x *exchange) error {
 // notStored changes the results of the events that an error is about.
 func notStored(b *capture.AnalyticsBatch, err error) {
 	e, some := errors.AsType[*unstorableError](err)
+	bad := make(map[int]bool)
+	if some {
+		for _, f := range e.faults {
+			bad[f.Index] = true
+		}
+	}
 	for i := range b.Results {
 		r := &b.Results[i]
 		switch {
 		case r.Event < 0:
 		case !some:
 			r.Result, r.Details = "retry", "not_persisted"
-		case e.bad[r.Event]:
+		case bad[r.Event]:
 			r.Result, r.Details = "drop", "malformed_event_properties"
 		}
 	}

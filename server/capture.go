@@ -60,14 +60,7 @@ func (s *Server) capture(x *exchange, e events) error {
 		return err
 	}
 	if p.AnonymizeIPs {
-		// Whose events they are is known only now.
-		if err := x.body.charge(eventMemory(payload)); err != nil {
-			return err
-		}
-		request.IP = netip.Addr{}
-		if err := b.Parse(payload, request); err != nil {
-			return err
-		}
+		b.Anonymize()
 	}
 	discarded := b.Dropped
 	switch {
@@ -114,10 +107,10 @@ func (s *Server) accept(x *exchange, p *Project, list []capture.Event) error {
 		s.metrics.events.WithLabelValues("stored").Add(float64(len(list)))
 		return nil
 	}
-	if bad, only := unstorable(err, len(list)); only {
-		s.metrics.events.WithLabelValues("stored").Add(float64(len(list) - len(bad)))
-		s.metrics.events.WithLabelValues("failed").Add(float64(len(bad)))
-		return &unstorableError{bad, err}
+	if faults, only := capture.Faults(err, len(list)); only {
+		s.metrics.events.WithLabelValues("stored").Add(float64(len(list) - len(faults)))
+		s.metrics.events.WithLabelValues("failed").Add(float64(len(faults)))
+		return &unstorableError{faults, err}
 	}
 	s.metrics.events.WithLabelValues("failed").Add(float64(len(list)))
 	if x.r.Context().Err() != nil {
@@ -131,37 +124,12 @@ var errUnstorable = errors.New("server: event cannot be stored")
 
 // An unstorableError is an errUnstorable that knows which events.
 type unstorableError struct {
-	bad map[int]bool // by index
-	err error
+	faults []*capture.EventError
+	err    error
 }
 
 func (e *unstorableError) Error() string   { return errUnstorable.Error() + ": " + e.err.Error() }
 func (e *unstorableError) Unwrap() []error { return []error{errUnstorable, e.err} }
-
-// unstorable returns the indexes of the events, of n, that an error of Accept
-// says can never be stored, and whether that is all it says: only then all others
-// are.
-func unstorable(err error, n int) (bad map[int]bool, only bool) {
-	bad = make(map[int]bool)
-	var walk func(error) bool
-	walk = func(err error) bool {
-		switch e := err.(type) {
-		case *capture.EventError:
-			bad[e.Index] = true
-			return e.Index >= 0 && e.Index < n
-		case interface{ Unwrap() []error }:
-			list := e.Unwrap()
-			for _, inner := range list {
-				if !walk(inner) {
-					return false
-				}
-			}
-			return len(list) > 0
-		}
-		return false
-	}
-	return bad, walk(err)
-}
 
 // eventMemory returns about how many bytes the events of a payload take, besides
 // the payload: their properties are copied, and each event has its own fields and

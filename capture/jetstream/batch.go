@@ -144,11 +144,15 @@ func (b *batch) write(ctx context.Context, items []item) (refused map[int]error,
 		}
 	}()
 	err = b.c.Sink.Write(ctx, events)
-	refused = make(map[int]error)
-	if findRefused(err, len(events), refused) {
-		return refused, nil
+	faults, only := capture.Faults(err, len(events))
+	if !only {
+		return nil, err
 	}
-	return nil, err
+	refused = make(map[int]error)
+	for _, f := range faults {
+		refused[f.Index] = f.Err
+	}
+	return refused, nil
 }
 
 // writeEach writes events one by one, after an error that does not say who is to
@@ -177,30 +181,6 @@ func (b *batch) writeEach(ctx context.Context, items []item) (refused map[int]er
 		return nil, last
 	}
 	return refused, nil
-}
-
-// findRefused adds the events, of n, that an error says can never be stored. It
-// reports whether that is all it says.
-func findRefused(err error, n int, refused map[int]error) bool {
-	switch e := err.(type) {
-	case nil:
-		return true
-	case *capture.EventError:
-		if e.Index < 0 || e.Index >= n {
-			return false
-		}
-		refused[e.Index] = e.Err
-		return true
-	case interface{ Unwrap() []error }:
-		list := e.Unwrap()
-		for _, one := range list {
-			if !findRefused(one, n, refused) {
-				return false
-			}
-		}
-		return len(list) > 0
-	}
-	return false
 }
 
 // transient reports whether an error says that the sink does not work at the

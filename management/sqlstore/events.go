@@ -21,6 +21,12 @@ import (
 // Write implements [capture.Sink]. If some of the events cannot be stored, the
 // others are, in more than one transaction.
 func (db *DB) Write(ctx context.Context, events []capture.Event) error {
+	return db.writeFrom(ctx, events, 0)
+}
+
+// writeFrom is Write for a part of the events; first is the index that the part's
+// first event has among all of them.
+func (db *DB) writeFrom(ctx context.Context, events []capture.Event, first int) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -29,27 +35,11 @@ func (db *DB) Write(ctx context.Context, events []capture.Event) error {
 		return db.fail(err)
 	}
 	if len(events) == 1 {
-		return &capture.EventError{Err: err}
+		return &capture.EventError{Index: first, Err: err}
 	}
 	// Halve until the culprits are alone.
 	half := len(events) / 2
-	first, second := db.Write(ctx, events[:half]), db.Write(ctx, events[half:])
-	return errors.Join(first, shifted(second, half))
-}
-
-// shifted adds n to the indexes of EventErrors.
-func shifted(err error, n int) error {
-	switch e := err.(type) {
-	case *capture.EventError:
-		return &capture.EventError{Index: e.Index + n, Err: e.Err}
-	case interface{ Unwrap() []error }:
-		var all []error
-		for _, inner := range e.Unwrap() {
-			all = append(all, shifted(inner, n))
-		}
-		return errors.Join(all...)
-	}
-	return err
+	return errors.Join(db.writeFrom(ctx, events[:half], first), db.writeFrom(ctx, events[half:], first+half))
 }
 
 // write stores events and applies them, in one transaction.
