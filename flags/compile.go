@@ -52,7 +52,6 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 		slotOf:   make(map[slotKey]int32),
 		checkOf:  make(map[checkKey]uint32),
 		cohortOf: make(map[int64]*cohortBuild),
-		byID:     make(map[int64]int32),
 		s: &Snapshot{
 			index:  make(map[string]int32, len(d.Flags)),
 			zone:   o.TimeZone,
@@ -99,8 +98,8 @@ type compiler struct {
 	maxBytes int64
 	arena    []byte
 
-	model []*Flag // by program order; only flags that exist
-	byID  map[int64]int32
+	index *Index  // the flags that exist
+	model []*Flag // the same by program order
 
 	slotOf    map[slotKey]int32
 	checkOf   map[checkKey]uint32
@@ -110,10 +109,9 @@ type compiler struct {
 	plainTail span
 
 	// The flag that is being compiled.
-	at     [5]path // see place
-	flag   *Flag
-	read   []int32           // slots that it reads
-	direct map[*Filter]int32 // resolved dependencies: a flag, or -1
+	at   [5]path // see place
+	flag *Flag
+	read []int32 // slots that it reads
 }
 
 type slotKey struct {
@@ -241,215 +239,6 @@ func (c *compiler) lintUnusedGroups() {
 	}
 }
 
-// list finds the flags that exist, their dependencies, and an order in which
-// each comes after what it depends on.
-func (c *compiler) list() {
-	var exist []*Flag
-	at := make(map[string]int, len(c.d.Flags))
-	for i := range c.d.Flags {
-		f := &c.d.Flags[i]
-		if f.Deleted {
-			continue
-		}
-		p := &path{up: &path{name: "flags"}, n: i}
-		if f.Key == "" {
-			c.problem(Error, &path{up: p, name: "key"}, nil, "the flag is left out; give it a key", "a flag's key must not be empty")
-			continue
-		}
-		if _, ok := at[f.Key]; ok {
-			c.flag = f
-			c.problem(Error, nil, nil, "only the first one counts; rename or delete the others", "another flag has the same key")
-			c.flag = nil
-			continue
-		}
-		at[f.Key] = len(exist)
-		exist = append(exist, f)
-	}
-	byID := make(map[int64]int, len(exist))
-	for i, f := range exist {
-		if _, ok := byID[f.ID]; !ok {
-			byID[f.ID] = i
-		}
-	}
-
-	// Edges, by number in exist.
-	resolve := func(fl *Filter) int {
-		if fl.DependencyChain == nil {
-			if id, err := strconv.ParseInt(fl.Key, 10, 64); err == nil {
-				if i, ok := byID[id]; ok {
-					return i
-				}
-			}
-		}
-		if i, ok := at[fl.Key]; ok {
-			return i
-		}
-		return -1
-	}
-	edges := make([][]int, len(exist))
-	marked := make([]int, len(exist)) // number + 1 of the last flag with an edge here
-	dangling := make([]bool, len(exist))
-	target := make(map[*Filter]int)
-	for i, f := range exist {
-		if !evaluated(f) || c.unusable(f) != nil {
-			continue
-		}
-		for j := range f.Filters.Groups {
-			for k := range f.Filters.Groups[j].Properties {
-				fl := &f.Filters.Groups[j].Properties[k]
-				if fl.Type != "flag" || fl.Key == "" {
-					continue
-				}
-				t := resolve(fl)
-				target[fl] = t
-				if t < 0 {
-					dangling[i] = true
-					c.flag = f
-					c.problem(Error, &path{up: filterPath(j, k), name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
-					c.flag = nil
-				} else if marked[t] != i+1 {
-					marked[t] = i + 1
-					edges[i] = append(edges[i], t)
-				}
-			}
-		}
-	}
-
-	// Kahn's algorithm by stages keeps the document's order where it can. What
-	// is left over is on a cycle or depends on one.
-	waits := make([]int, len(exist))
-	dependents := make([][]int, len(exist))
-	var stage, order []int
-	for i := range exist {
-		waits[i] = len(edges[i])
-		for _, t := range edges[i] {
-			dependents[t] = append(dependents[t], i)
-		}
-		if waits[i] == 0 {
-			stage = append(stage, i)
-		}
-	}
-	for len(stage) > 0 {
-		order = append(order, stage...)
-		var next []int
-		for _, i := range stage {
-			for _, j := range dependents[i] {
-				if waits[j]--; waits[j] == 0 {
-					next = append(next, j)
-				}
-			}
-		}
-		slices.Sort(next)
-		stage = next
-	}
-	sorted := len(order)
-	for i := range exist {
-		if waits[i] > 0 {
-			order = append(order, i)
-		}
-	}
-
-	c.s.flags = make([]compiledFlag, len(order))
-	c.s.order = make([]int32, len(order))
-	c.model = make([]*Flag, len(order))
-	c.direct = make(map[*Filter]int32, len(target))
-	position := make([]int32, len(exist))
-	for n, i := range order {
-		position[i] = int32(n)
-		c.model[n] = exist[i]
-		// One text serves as the key and, with a dot, as what is hashed.
-		f := &c.s.flags[n]
-		f.prefix = exist[i].Key + "."
-		f.key = f.prefix[:len(f.prefix)-1]
-		c.s.index[f.key] = int32(n)
-	}
-	for fl, i := range target {
-		c.direct[fl] = -1
-		if i >= 0 {
-			c.direct[fl] = position[i]
-		}
-	}
-	// The document's order: exist is in it.
-	copy(c.s.order, position)
-	for n, i := range order {
-		f := &c.s.flags[n]
-		switch {
-		case !evaluated(exist[i]):
-			f.state = dormant
-		case n >= sorted:
-			f.state = cyclic
-		case c.unusable(exist[i]) != nil:
-			f.state = faulty
-		case dangling[i]:
-			f.state = missing
-		}
-		for _, t := range edges[i] {
-			if f.state == normal && c.s.flags[position[t]].state == missing {
-				f.state = missing
-			}
-			f.direct = append(f.direct, position[t])
-		}
-		c.s.cyclic = c.s.cyclic || f.state == cyclic
-	}
-	c.reportCycles(exist, edges, order[sorted:], position)
-}
-
-// evaluated reports whether any request can make a flag be evaluated.
-func evaluated(f *Flag) bool { return f.Active && !f.HasEncryptedPayloads }
-
-// unusable says why a flag's configuration cannot be evaluated.
-func (c *compiler) unusable(f *Flag) *DefinitionError {
-	if f.fault != nil {
-		return f.fault
-	}
-	if v := f.Filters.Version; v != 0 && v != 1 {
-		return &DefinitionError{
-			Path: "/filters/version", Value: strconv.Itoa(v), Err: errors.New("unknown configuration language"),
-			Hint: "only version 1, condition sets, is supported",
-		}
-	}
-	return nil
-}
-
-// reportCycles follows one dependency of each flag that is left over until it
-// comes round.
-func (c *compiler) reportCycles(exist []*Flag, edges [][]int, left []int, position []int32) {
-	stuck := make(map[int]bool, len(left))
-	for _, i := range left {
-		stuck[i] = true
-	}
-	seen := make(map[int]int) // round in which a flag was first met
-	for round, i := range left {
-		c.flag = exist[i]
-		var trail []int
-		for j := i; ; {
-			if r, ok := seen[j]; ok {
-				if r == round {
-					trail = append(trail[slices.Index(trail, j):], j)
-				} else {
-					trail = nil // leads into what was reported before
-				}
-				break
-			}
-			seen[j] = round
-			trail = append(trail, j)
-			next := slices.IndexFunc(edges[j], func(t int) bool { return stuck[t] })
-			j = edges[j][next]
-		}
-		const hint = "the flag is left out of all results; remove one of the dependencies"
-		if len(trail) == 0 {
-			c.problem(Error, nil, nil, hint, "it is on a dependency cycle or depends on a flag that is")
-			continue
-		}
-		keys := make([]string, 0, len(trail))
-		for _, j := range trail[:min(len(trail), 10)] {
-			keys = append(keys, exist[j].Key)
-		}
-		c.problem(Error, nil, nil, hint, "dependency cycle: %s", strings.Join(keys, " → "))
-	}
-	c.flag = nil
-}
-
 func conditionPath(i int) *path {
 	return &path{up: &path{up: &path{name: "filters"}, name: "groups"}, n: i}
 }
@@ -511,7 +300,7 @@ func (c *compiler) compileFlag(i int32) {
 		f.fixed = decision{f.offValue, reasonMissing}
 		return
 	case faulty:
-		e := c.unusable(m)
+		e := m.unusable()
 		hint := e.Hint
 		if hint == "" {
 			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"

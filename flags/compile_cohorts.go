@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A cohortBuild is a cohort that was, or is being, compiled.
@@ -18,22 +15,6 @@ type cohortBuild struct {
 	slots       []int32  // of all cohorts it reaches
 	readsStored bool
 	behavioral  bool
-}
-
-// cohortID reads the id of a cohort: an integer, or the text of one, as SDKs
-// accept it (evaluation.md §5.5).
-func cohortID(value []byte) (int64, bool) {
-	v := jsonscan.Value(value)
-	switch v.Kind() {
-	case jsonscan.Number:
-		id, err := strconv.ParseInt(string(v), 10, 64)
-		return id, err == nil
-	case jsonscan.String:
-		s, _ := text.Str(v)
-		id, err := strconv.ParseInt(s, 10, 64)
-		return id, err == nil
-	}
-	return 0, false
 }
 
 func cohortFailure(c failCode) string {
@@ -122,7 +103,7 @@ func checkTree(n *CohortNode, depth int) error {
 		}
 		switch {
 		case fl.Kind() == CohortFilter:
-			if _, ok := cohortID(fl.Value); !ok {
+			if _, ok := fl.CohortID(); !ok {
 				return fmt.Errorf("a cohort's id must be an integer, not %s", shorten(fl.Value))
 			}
 		case fl.readsPerson():
@@ -132,7 +113,7 @@ func checkTree(n *CohortNode, depth int) error {
 		}
 		return nil
 	}
-	if _, ok := nodeKind(n.Type); !ok {
+	if _, ok := n.AnyOf(); !ok {
 		return fmt.Errorf("unknown node type %q, want AND or OR", n.Type)
 	}
 	if depth == maxCohortDepth {
@@ -174,7 +155,7 @@ func (c *compiler) compileNode(src *CohortNode, at *path, b *cohortBuild, depth 
 		return c.compileLeaf(src.Leaf, at, b, depth)
 	}
 	n := compiledNode{kind: nodeAll}
-	if anyOf, _ := nodeKind(src.Type); anyOf {
+	if anyOf, _ := src.AnyOf(); anyOf {
 		n.kind = nodeAny
 	}
 	n.nodes = make([]compiledNode, len(src.Values))
@@ -196,7 +177,7 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 	case fl.Kind() == UnknownFilter:
 		b.behavioral = true
 	case fl.Kind() == CohortFilter:
-		id, _ := cohortID(fl.Value)
+		id, _ := fl.CohortID()
 		other, code := c.compileCohort(id, depth+1)
 		if code != 0 {
 			return n, code

@@ -320,11 +320,12 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	if fl.Operator != "" && operatorOf[fl.Operator] == nil {
 		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), "use flag_evaluates_to", "unknown operator")
 	}
-	t, ok := c.direct[fl]
+	r, ok := fl.Target()
 	if !ok || fl.Operator != "flag_evaluates_to" {
 		c.problem(Warning, at, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
 	}
+	t := c.s.order[c.index.number(r)] // it exists, or the flag would not be compiled
 	target := &c.s.flags[t]
 	values := c.s.values[target.offValue : target.offValue+target.valueCount]
 	accepts := make([]bool, len(values))
@@ -367,7 +368,7 @@ func (c *compiler) cohortSteps(f *compiledFlag, steps []uint32, src *Condition, 
 			continue
 		}
 		at := &path{up: c.filterPlace(n, j), name: "value"}
-		id, ok := cohortID(fl.Value)
+		id, ok := fl.CohortID()
 		if !ok {
 			return append(steps, c.failCheck(failCohortData, at, fl.Value, hint, "a cohort's id must be an integer"))
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
@@ -270,15 +269,4 @@ func (d *decoder) legacyGroups(c *Cohort, at *path, v jsonscan.Value) error {
 		d.note(Note, at, nil, "replace it by filters", errors.New("the legacy groups of a cohort were converted"))
 	}
 	return nil
-}
-
-// nodeKind reads the type of a group node: any is true for OR.
-func nodeKind(kind string) (anyOf, ok bool) {
-	switch {
-	case strings.EqualFold(kind, "OR"):
-		return true, true
-	case strings.EqualFold(kind, "AND"), strings.EqualFold(kind, "property"):
-		return false, true
-	}
-	return false, false
 }

@@ -1,6 +1,9 @@
 package flags
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Definitions is the mutable model of one project's flags: what a definitions
 // document (evaluation.md §1.1) says, before it is compiled. Build it in Go or
@@ -212,6 +215,20 @@ type CohortNode struct {
 	Type   string       `json:"type,omitempty"`
 	Values []CohortNode `json:"values,omitempty"`
 	Leaf   *Filter      `json:"leaf,omitempty"`
+}
+
+// AnyOf tells the two kinds of groups apart (evaluation.md §5.1): a person belongs
+// to a group of type "OR" if any of Values says so, and to one of type "AND" or
+// "property" if all of them do, whatever the case of the letters. known is false
+// for other types, which make the cohort malformed; a leaf has none.
+func (n *CohortNode) AnyOf() (anyOf, known bool) {
+	switch {
+	case strings.EqualFold(n.Type, "OR"):
+		return true, true
+	case strings.EqualFold(n.Type, "AND"), strings.EqualFold(n.Type, "property"):
+		return false, true
+	}
+	return false, false
 }
 
 // An Aggregation says whose bucket a condition set uses. The zero value

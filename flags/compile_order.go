@@ -1,0 +1,167 @@
+package flags
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/graph"
+)
+
+// list finds the flags that exist, their dependencies, and an order in which
+// each comes after what it depends on. Until that order is known, flags have
+// their number in the index.
+func (c *compiler) list() {
+	x := newIndex(len(c.d.Flags))
+	c.index = x
+	for i := range c.d.Flags {
+		f := &c.d.Flags[i]
+		switch {
+		case x.add(f), f.Deleted:
+		case f.Key == "":
+			at := &path{up: &path{up: &path{name: "flags"}, n: i}, name: "key"}
+			c.problem(Error, at, nil, "the flag is left out; give it a key", "a flag's key must not be empty")
+		default:
+			c.flag = f
+			c.problem(Error, nil, nil, "only the first one counts; rename or delete the others", "another flag has the same key")
+			c.flag = nil
+		}
+	}
+	needs, dangling := c.dependencies()
+	stages, circular := graph.Stages(needs)
+
+	// Within a stage flags are in the order of the document.
+	order := make([]int, 0, len(x.flags))
+	for _, stage := range stages {
+		slices.Sort(stage)
+		order = append(order, stage...)
+	}
+	sorted := len(order)
+	order = append(order, circular...)
+
+	c.s.flags = make([]compiledFlag, len(order))
+	c.s.order = make([]int32, len(order))
+	c.model = make([]*Flag, len(order))
+	for n, i := range order {
+		c.s.order[i] = int32(n)
+		c.model[n] = x.flags[i]
+		// One text serves as the key and, with a dot, as what is hashed.
+		f := &c.s.flags[n]
+		f.prefix = x.flags[i].Key + "."
+		f.key = f.prefix[:len(f.prefix)-1]
+		c.s.index[f.key] = int32(n)
+	}
+	for n, i := range order {
+		f := &c.s.flags[n]
+		switch {
+		case !x.flags[i].evaluated():
+			f.state = dormant
+		case n >= sorted:
+			f.state = cyclic
+		case x.flags[i].unusable() != nil:
+			f.state = faulty
+		case dangling[i]:
+			f.state = missing
+		}
+		for _, t := range needs[i] {
+			target := c.s.order[t]
+			if f.state == normal && c.s.flags[target].state == missing {
+				f.state = missing
+			}
+			f.direct = append(f.direct, target)
+		}
+		c.s.cyclic = c.s.cyclic || f.state == cyclic
+	}
+	c.reportCycles(needs, circular)
+}
+
+// dependencies returns what each flag needs, each once, and whether one of the
+// flags that it names does not exist.
+func (c *compiler) dependencies() (needs [][]int, dangling []bool) {
+	needs = make([][]int, len(c.index.flags))
+	dangling = make([]bool, len(c.index.flags))
+	marked := make([]int, len(c.index.flags)) // number + 1 of the last flag that needs this one
+	for i, f := range c.index.flags {
+		if !f.evaluable() {
+			continue
+		}
+		for at, fl := range f.Filters.All() {
+			r, ok := fl.Target()
+			if !ok {
+				continue
+			}
+			switch t := c.index.number(r); {
+			case t < 0:
+				dangling[i] = true
+				c.flag = f
+				c.problem(Error, &path{up: filterPath(at.Group, at.Property), name: "key"}, quote(fl.Key), "create the flag or remove the filter", "the flag that it depends on does not exist")
+				c.flag = nil
+			case marked[t] != i+1:
+				marked[t] = i + 1
+				needs[i] = append(needs[i], t)
+			}
+		}
+	}
+	return needs, dangling
+}
+
+// evaluated reports whether any request can make a flag be evaluated.
+func (f *Flag) evaluated() bool { return f.Active && !f.HasEncryptedPayloads }
+
+// evaluable reports whether any request can make the condition sets of a flag be
+// evaluated. What other flags depend on does not matter.
+func (f *Flag) evaluable() bool { return f.evaluated() && f.unusable() == nil }
+
+// unusable says why a flag's configuration cannot be evaluated.
+func (f *Flag) unusable() *DefinitionError {
+	if f.fault != nil {
+		return f.fault
+	}
+	if v := f.Filters.Version; v != 0 && v != 1 {
+		return &DefinitionError{
+			Path: "/filters/version", Value: strconv.Itoa(v), Err: errors.New("unknown configuration language"),
+			Hint: "only version 1, condition sets, is supported",
+		}
+	}
+	return nil
+}
+
+// reportCycles follows one dependency of each flag that is left over until it
+// comes round.
+func (c *compiler) reportCycles(needs [][]int, left []int) {
+	stuck := make(map[int]bool, len(left))
+	for _, i := range left {
+		stuck[i] = true
+	}
+	seen := make(map[int]int) // round in which a flag was first met
+	for round, i := range left {
+		c.flag = c.index.flags[i]
+		var trail []int
+		for j := i; ; {
+			if r, ok := seen[j]; ok {
+				if r == round {
+					trail = append(trail[slices.Index(trail, j):], j)
+				} else {
+					trail = nil // leads into what was reported before
+				}
+				break
+			}
+			seen[j] = round
+			trail = append(trail, j)
+			next := slices.IndexFunc(needs[j], func(t int) bool { return stuck[t] })
+			j = needs[j][next]
+		}
+		const hint = "the flag is left out of all results; remove one of the dependencies"
+		if len(trail) == 0 {
+			c.problem(Error, nil, nil, hint, "it is on a dependency cycle or depends on a flag that is")
+			continue
+		}
+		keys := make([]string, 0, len(trail))
+		for _, j := range trail[:min(len(trail), 10)] {
+			keys = append(keys, c.index.flags[j].Key)
+		}
+		c.problem(Error, nil, nil, hint, "dependency cycle: %s", strings.Join(keys, " → "))
+	}
+	c.flag = nil
+}
