@@ -72,7 +72,7 @@ func flagValue(variant string, enabled bool) (string, bool) {
 
 // FlagProperties adds to an event's properties the one that says which value of
 // a flag the person had, $feature/<key>, so that the event can be broken down by
-// it (API, Events). The value is given as in [Exposure]. The result is dst, or a
+// it (api.md §6). The value is given as in [Exposure]. The result is dst, or a
 // new map if that is nil.
 func FlagProperties(dst map[string]any, key, variant string, enabled bool) map[string]any {
 	if dst == nil {

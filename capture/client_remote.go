@@ -31,8 +31,7 @@ func newRemoteDestination(c *ClientConfig) *remoteDestination {
 	d := &remoteDestination{
 		url: strings.TrimRight(c.URL, "/") + "/batch/",
 		key: c.APIKey,
-		// The second product says that a server is asking (API, "Runtime
-		// detection signals").
+		// The second product says that a server is asking (api.md §4.4).
 		userAgent: clientLibrary + "/" + clientVersion() + " svc-go/" + clientVersion(),
 		zip:       gzip.NewWriter(nil),
 	}

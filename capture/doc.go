@@ -68,7 +68,7 @@
 //
 // # Source of the rules
 //
-// wire.md is the specification of the protocol; comments cite its sections.
+// docs/spec/wire.md has the rules of the protocol; comments cite its sections.
 // parse.go has the shapes and fields of events, times.go their times, ids.go the
 // IDs that are nobody's, analytics.go the newest route.
 package capture

@@ -8,7 +8,7 @@ import (
 )
 
 // TestEvaluateRemotely: continuity that a document has for SDKs alone is none
-// (decisions.md 9).
+// (evaluation.md §14).
 func TestEvaluateRemotely(t *testing.T) {
 	for _, tt := range []struct {
 		name, members string

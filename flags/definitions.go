@@ -49,7 +49,7 @@ type Flag struct {
 	// EnsureExperienceContinuity keeps a person's bucket across identification
 	// (evaluation.md §12). Decode leaves it false where the document also says
 	// "evaluate_remotely": true, which is how this library tells SDKs, and only
-	// them, to ask the server (decisions.md 9).
+	// them, to ask the server (evaluation.md §14).
 	EnsureExperienceContinuity bool `json:"ensure_experience_continuity,omitempty"`
 
 	// BucketingIdentifier is "device_id" for device bucketing; anything else

@@ -45,7 +45,7 @@
 //
 // # Where things are
 //
-// evaluation.md is the specification of the rules; comments cite its sections.
+// docs/spec/evaluation.md has the rules; comments cite its sections.
 // operators.go has the table of operators and checks.go what they do. decode.go
 // reads documents, compile.go and its siblings compile them, run.go is the
 // evaluation of one flag and quick.go its short cut for simple ones, input.go the

@@ -34,7 +34,7 @@ const mixed = `{"flags":[
 ]}`
 
 // TestEvaluator covers what Bool, Variant and Payload make of every kind of
-// outcome (decisions 29 to 31).
+// outcome (evaluation.md §11.7).
 func TestEvaluator(t *testing.T) {
 	var e flags.Evaluator
 	e.Swap(compiled(t, mixed))
@@ -159,7 +159,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestGoValues covers decision 28: a Go value is the JSON that encoding/json
+// TestGoValues covers evaluation.md §8.6: a Go value is the JSON that encoding/json
 // writes for it.
 func TestGoValues(t *testing.T) {
 	type text string

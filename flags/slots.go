@@ -126,7 +126,7 @@ var initialNames = func() map[string]string {
 	return m
 }()
 
-// geoNames are the properties that a GeoIP look-up sets (API, GeoIP override).
+// geoNames are the properties that a GeoIP look-up sets (evaluation.md §10).
 var geoNames = map[string]bool{
 	"$geoip_city_name": true, "$geoip_country_name": true, "$geoip_country_code": true,
 	"$geoip_continent_name": true, "$geoip_continent_code": true, "$geoip_postal_code": true,

@@ -39,7 +39,7 @@ type FeatureFlag struct {
 	Continuity        *bool  // ensure_experience_continuity
 	Runtime           string // all, client or server
 	Bucketing         string // distinct_id or device_id
-	BucketingHash     string // "", sha1 or xxhash64 (decisions.md 9)
+	BucketingHash     string // "", sha1 or xxhash64 (evaluation.md §2.1)
 	RemoteConfig      bool
 	EncryptedPayloads bool // payloads in Filters are encrypted, and no JSON
 	HasExperiment     bool // it was made for one

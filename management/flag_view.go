@@ -40,7 +40,7 @@ type FlagView struct {
 	Status              string          `json:"status"`
 	Runtime             string          `json:"evaluation_runtime"`
 	Bucketing           string          `json:"bucketing_identifier"`
-	BucketingHash       string          `json:"bucketing_hash"` // our own (decisions.md 9)
+	BucketingHash       string          `json:"bucketing_hash"` // our own (evaluation.md §2.1)
 	LastCalledAt        *time.Time      `json:"last_called_at"`
 	UsedInReplay        bool            `json:"is_used_in_replay_settings"`
 }

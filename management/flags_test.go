@@ -496,7 +496,7 @@ func TestFlagByPath(t *testing.T) {
 	}
 }
 
-// New flags have the bucketing hash of their project (decisions.md 9).
+// New flags have the bucketing hash of their project (evaluation.md §2.1).
 func TestBucketingHashOfProject(t *testing.T) {
 	w := newWorld(t)
 	w.web.BucketingHash = "xxhash64"

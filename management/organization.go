@@ -107,7 +107,7 @@ type Project struct {
 	// object, or nil.
 	SurveyConfig json.RawMessage
 
-	// BucketingHash is that of new flags: "", sha1 or xxhash64 (decisions.md 9).
+	// BucketingHash is that of new flags: "", sha1 or xxhash64 (evaluation.md §2.1).
 	BucketingHash string
 
 	Created time.Time

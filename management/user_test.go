@@ -212,7 +212,7 @@ func TestUserView(t *testing.T) {
 		t.Errorf("User (-want +got)\n%s", diff)
 	}
 
-	native := w.another(func(c *management.Config) { c.NativeTypes = true }) // decisions.md 13
+	native := w.another(func(c *management.Config) { c.NativeTypes = true }) // management.md §8.3
 	if got := encode(t, native.view(w.ada).Organization); !strings.Contains(got, `"member_count":3,`) || !strings.Contains(got, `"metadata":{"instance_tag":"none"},`) {
 		t.Errorf("organization with native types: %s", got)
 	}

@@ -100,8 +100,8 @@ func cutSDK(s string) (before string, kind Kind) {
 	}
 	before = s[:start-1]
 	switch s[start:] {
-	case "python", "ruby", "php", "java", "go", "node", "dotnet", "elixir", // API, "Runtime detection signals"
-		"rs", "server": // public SDKs that the API does not list
+	case "python", "ruby", "php", "java", "go", "node", "dotnet", "elixir", // api.md §4.4
+		"rs", "server": // public SDKs that api.md does not list
 		return before, Server
 	case "android", "ios", "flutter", "js":
 		return before, Client

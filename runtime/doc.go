@@ -13,7 +13,7 @@
 //
 // # The rules
 //
-// Which flags a kind of request may see (API, Rule 2; evaluation.md §9.1):
+// Which flags a kind of request may see (api.md §4.3, rule 2; evaluation.md §9.1):
 //
 //	             Any   ClientOnly   ServerOnly
 //	All          yes      yes          yes
@@ -21,9 +21,9 @@
 //	Client       yes      yes          no
 //	Server       yes      no           yes
 //
-// The evaluation contexts, here called tags, are the second filter (API, Rule
-// 1; evaluation.md §9.2): a request with tags sees the flags that have one of
-// them, and the flags without tags. A flag must pass both (API, Rule 3).
+// The evaluation contexts, here called tags, are the second filter (api.md §4.3,
+// rule 1; evaluation.md §9.2): a request with tags sees the flags that have one
+// of them, and the flags without tags. A flag must pass both (rule 3).
 //
 // How the kind is detected, the first answer counts:
 //

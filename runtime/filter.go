@@ -11,13 +11,13 @@ type Filter struct {
 }
 
 // Admits reports whether the request may see a flag with requirement r and the
-// given tags: both filters must pass (API, Rule 3). Tags are compared as they
+// given tags: both filters must pass (api.md §4.3, rule 3). Tags are compared as they
 // are, case and spaces included.
 func (f Filter) Admits(r Requirement, tags []string) bool {
 	return r.Admits(f.Kind) && f.admitsTags(tags)
 }
 
-// admitsTags is API, Rule 1. Both lists are short: a set would cost more than
+// admitsTags is rule 1 of api.md §4.3. Both lists are short: a set would cost more than
 // it saves.
 func (f Filter) admitsTags(tags []string) bool {
 	if len(f.Tags) == 0 || len(tags) == 0 {

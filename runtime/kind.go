@@ -92,7 +92,7 @@ func (r Requirement) String() string {
 }
 
 // Admits reports whether a request of kind k may see a flag with requirement r
-// (API, Rule 2).
+// (api.md §4.3, rule 2).
 func (r Requirement) Admits(k Kind) bool {
 	if k == All {
 		return true

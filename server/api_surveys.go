@@ -10,7 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// surveyRoutes are those of surveys (API, "Surveys"; management.md §9.11, §11).
+// surveyRoutes are those of surveys (api.md §3.3; management.md §9.11, §11).
 var surveyRoutes = []route{
 	projectRoute("/surveys", methods{get: listSurveys, post: createOf((*service).CreateSurvey)}),
 	projectRoute("/surveys/activity", methods{get: listActivity("Survey")}),

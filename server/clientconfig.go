@@ -41,7 +41,7 @@ var answerMembers = []string{
 	"requestId", "evaluatedAt", "minimalFlagCalledEvents", "token",
 }
 
-// What supportedCompression says (decisions.md 2). Everywhere all of it is
+// What supportedCompression says (evaluation.md §11.3). Everywhere all of it is
 // accepted.
 const (
 	compressionOfFlags  = `["gzip","lz64"]`

@@ -10,7 +10,7 @@ import (
 // X-Forwarded-For, or else of a header that is literally called
 // HTTP_X_FORWARDED_FOR, if the peer may be believed, otherwise the peer's own. An
 // entry that is no address makes it the peer's, not the next entry's
-// (evaluation.md §10, decisions.md 8). The address is not valid if the peer's
+// (evaluation.md §10). The address is not valid if the peer's
 // cannot be understood either.
 func (s *Server) clientIP(r *http.Request) netip.Addr {
 	peer := parseIP(r.RemoteAddr)

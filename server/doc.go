@@ -185,7 +185,6 @@
 // request, api_routes.go the table of the routes of accounts, api_operations.go what
 // they do, api_managed.go and those it names the same for what projects serve, and
 // api_upload.go reads lists.
-// The sources of the rules are the API document, evaluation.md §8 to §11 and §14,
-// wire.md §1, §2, §4, §5 and §7, management.md §0 to §13, and decisions.md; comments
-// cite them.
+// The rules are those of api.md, evaluation.md §8 to §11 and §14, wire.md §1, §2,
+// §4, §5 and §7, and management.md §0 to §13, in docs/spec; comments cite them.
 package server

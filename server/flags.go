@@ -13,7 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
-// flags answers POST /flags (API, "Flag evaluation").
+// flags answers POST /flags (api.md §4).
 func (s *Server) flags(x *exchange) error {
 	x.query.Parse(x.r.URL.RawQuery)
 	return s.evaluate(x, wire.FlagsForm(x.query.Version), false)

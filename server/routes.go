@@ -72,7 +72,7 @@ func postOnly(rt route) route {
 }
 
 const (
-	allowPost = "POST, OPTIONS, HEAD" // decisions.md 3
+	allowPost = "POST, OPTIONS, HEAD" // evaluation.md §11.5
 	allowGet  = "GET, HEAD"
 )
 

@@ -182,7 +182,7 @@ func TestProcess(t *testing.T) {
 }
 
 // TestKilledProcess kills the server with SIGKILL under load, and the machine
-// that stores and the sink besides (decisions.md 19).
+// that stores and the sink besides (wire.md §2.4).
 func TestKilledProcess(t *testing.T) {
 	t.Parallel()
 	path := natsServer(t)

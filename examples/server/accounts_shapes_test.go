@@ -22,8 +22,7 @@ import (
 // elements.
 type shape map[string]any
 
-// The shapes of the API document, "Resources and their fields", with what
-// management.md §8 knows about null.
+// The shapes of api.md §2, with what management.md §8 knows about null.
 var (
 	userShape = shape{
 		"id": "integer", "uuid": "uuid", "distinct_id": "string", "date_joined": "time",

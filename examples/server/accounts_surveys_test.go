@@ -16,7 +16,7 @@ import (
 )
 
 // surveyRows are the cases of management.md §15.3 that are about surveys, and what
-// else §9 to §11 promise about the endpoints of the API document. What they count
+// else §9 to §11 promise about the operations of api.md §3.3. What they count
 // is captured as SDKs send it.
 var surveyRows = []accountRow{
 	{"case 26", "two events of one submission", func(t *testing.T, s *site) {

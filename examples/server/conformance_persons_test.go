@@ -377,7 +377,7 @@ func places(t *testing.T, c *client) {
 		{"the request wins over what is looked up", "a", `"person_properties":{"$geoip_country_code":"GB"}`, tokyo, values{true, true}},
 		{"null does not", "a", `"person_properties":{"$geoip_country_code":null}`, tokyo, values{false, true}},
 		{"nothing is looked up when it is not wanted", "a", `"geoip_disable":true`, tokyo, values{true, false}},
-		{"the header that the API document names", "b", "", []string{"HTTP_X_FORWARDED_FOR", "203.0.113.1"}, values{false, true}},
+		{"the header that api.md §4.5 names", "b", "", []string{"HTTP_X_FORWARDED_FOR", "203.0.113.1"}, values{false, true}},
 	} {
 		m := c.flags(t, tt.id, tt.members, tt.header...)
 		if got := (values{m["flag-country"] == true, m["flag-city"] == true}); got != tt.want {

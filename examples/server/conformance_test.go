@@ -404,7 +404,7 @@ func (r *response) checkRefused(t *testing.T, status int) {
 	r.checkCORS(t)
 }
 
-// capture sends one event or batch to the route of the API document.
+// capture sends one event or batch to the route of api.md §5.
 func (c *client) capture(t *testing.T, body string, header ...string) {
 	t.Helper()
 	r := c.do(t, request{body: body, header: header})

@@ -240,7 +240,7 @@ func (l *load) senders(t *testing.T, n int) {
 }
 
 // TestKilledServer kills the server with SIGKILL under load, several times
-// (decisions.md 19: what was answered 200 is durable).
+// (wire.md §2.4: what was answered 200 is durable).
 func TestKilledServer(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) (string, func() (*sqlstore.DB, error)){
 		"SQLite": func(t *testing.T) (string, func() (*sqlstore.DB, error)) {

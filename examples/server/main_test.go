@@ -311,7 +311,7 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// TestSetQuota raises a quota while the server runs (API, "Quota limiting").
+// TestSetQuota raises a quota while the server runs (api.md §4.7).
 func TestSetQuota(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	url, _, _ := start(t, nil, "-store", path, "-project-key", "phc_quota", "-quota", "2", "-addr", "127.0.0.1:0")

@@ -208,7 +208,7 @@ func TestStream(t *testing.T) {
 
 // TestStreamOutages kills the server and restarts NATS under load. What was
 // answered 200 is stored in the end, once, and persons are as their last event
-// left them (decisions.md 19 and 20).
+// left them (wire.md §2.4, §3.7).
 func TestStreamOutages(t *testing.T) {
 	b := startBroker(t)
 	stream := b.open()

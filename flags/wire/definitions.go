@@ -52,7 +52,7 @@ type DefinitionsOptions struct {
 // is left out. Cohorts are sent if a flag needs them and they are not stored.
 //
 // SDKs are told to ask the server, by ensure_experience_continuity, for an active
-// flag that hashes with xxHash64 (decisions.md 9), that has an unknown
+// flag that hashes with xxHash64 (evaluation.md §14), that has an unknown
 // configuration language, or that [flags.Decode] did not understand.
 // evaluate_remotely goes with it unless the flag has continuity in fact, and
 // undoes it for Decode. A flag that was not understood has filters of version -1,

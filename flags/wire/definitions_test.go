@@ -303,7 +303,7 @@ func TestDefinitionsMembers(t *testing.T) {
 	}
 }
 
-// TestPayloadTexts: the string that is sent is Metadata.Payload (decisions.md 33).
+// TestPayloadTexts: the string that is sent is Metadata.Payload (evaluation.md §11.7).
 func TestPayloadTexts(t *testing.T) {
 	for _, payload := range []string{`"{\"a\": 1}"`, `{"b": [1.0, "é\u003c"], "a": null}`, `1.50`, `true`, `"a\ud800b"`, "\"\xff\xff\"", "[\"\xff\xff\"]", `""`, `null`} {
 		d := decode(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{}],"payloads":{"true":`+payload+`}}}]}`)
@@ -655,7 +655,7 @@ func TestInliningCountsPerFlag(t *testing.T) {
 }
 
 // TestRemoteFlags: what SDKs would hash differently they ask the server for
-// (decisions.md 9), and Decode undoes it.
+// (evaluation.md §14), and Decode undoes it.
 func TestRemoteFlags(t *testing.T) {
 	const (
 		plain  = `"ensure_experience_continuity":false`

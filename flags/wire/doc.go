@@ -18,7 +18,7 @@
 //
 // # Requests
 //
-// A body is JSON with the members of the API, "Flag evaluation", and their
+// A body is JSON with the members of api.md §4.2 and their
 // aliases (evaluation.md §8.1). Of several spellings of one field the first of
 // that table counts, of duplicate members the last, and null is the same as
 // absent. Unknown members are ignored. Where JSON is not accepted as it stands,

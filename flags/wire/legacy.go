@@ -12,7 +12,7 @@ import (
 type Form uint8
 
 const (
-	// V2 is the form of the API: an object per flag.
+	// V2 is the form of api.md §4.6: an object per flag.
 	V2 Form = iota
 
 	// Values is the form of /flags?v=1 and /decide?v=3: the value of each flag,
@@ -29,7 +29,7 @@ const (
 )
 
 // FlagsForm returns the form that /flags answers a version of [Query] with. No
-// version is version 2 (decisions.md 4), and so are versions from 3 on.
+// version is version 2 (evaluation.md §8.2), and so are versions from 3 on.
 func FlagsForm(version int) Form {
 	if version == 1 {
 		return Values

@@ -193,5 +193,5 @@ var cases = []parityCase{
 	{row: 160, flags: []*definition{of("case-160", 100, dependsOn("case-160-b", true)), of("case-160-b", 100, dependsOn("case-160", true))}, subject: subject{id: "user-1"}, ours: "false", theirs: inconclusive},
 	{row: 166, flags: []*definition{of("case-166", 100, leaf("distinct_id", "user-1", false))}, subject: subject{id: "user-1"}, ours: "true", theirs: "true"},
 	{row: 168, flags: []*definition{of("case-168", 100, leaf("$initial_utm_source", "g", false))}, subject: subject{id: "user-1", person: object{"utm_source": "g"}}, ours: "true", theirs: inconclusive},
-	{row: 0, flags: []*definition{of("other-hash", 100).with(func(f *definition) { f.Hash = "xxhash64" })}, subject: subject{id: "user-1"}, ours: "true", theirs: inconclusive}, // decisions.md 9
+	{row: 0, flags: []*definition{of("other-hash", 100).with(func(f *definition) { f.Hash = "xxhash64" })}, subject: subject{id: "user-1"}, ours: "true", theirs: inconclusive}, // evaluation.md §2.1
 }

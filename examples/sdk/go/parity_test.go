@@ -304,7 +304,7 @@ func boolish(v any) bool {
 
 // differences are what evaluation.md says of the Go SDK.
 var differences = []difference{
-	{"2.1", "a flag that hashes with xxHash64 is for the server (decisions.md 9)", byFlag(func(f *definition, _ *subject) bool { return f.Hash != "" })},
+	{"2.1", "a flag that hashes with xxHash64 is for the server", byFlag(func(f *definition, _ *subject) bool { return f.Hash != "" })},
 	{"2.4", "the SDK hashes IDs of more than 200 bytes in full", byFlag(func(_ *definition, s *subject) bool { return len(s.id) > 200 })},
 	{"2.6", "without a device ID the SDK hashes the distinct ID", byFlag(func(f *definition, s *subject) bool { return f.Bucketing == "device_id" && s.device == "" })},
 	{"3.3", "the SDK does not know enrolment", byFlag(func(f *definition, s *subject) bool {

@@ -37,8 +37,7 @@ type Want struct {
 // Cases returns all rows of §16 in order. Each call makes them anew, but cases of one call may share a request, so
 // treat requests as read-only.
 //
-// Some rows are not as in the table: 48 (the loader converts, semantics 7), 93 (look-ahead fails the flag, decisions
-// 11), 174–179 (the kind that the headers lead to stands in the request), 180–182 (so do the looked-up properties).
+// In rows 174–179 the request has the kind that the headers lead to, in rows 180–182 the looked-up properties.
 func Cases() []Case {
 	all := slices.Concat(flowCases(), subjectCases(), operatorCases(), targetCases())
 	slices.SortStableFunc(all, func(a, b Case) int { return a.Row - b.Row })

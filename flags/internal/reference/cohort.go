@@ -15,7 +15,7 @@ type cohort struct {
 	stored     bool  // membership comes with the request (§5.4)
 	behavioral bool  // by its cohort_type; see also Document.behavioral
 	root       *node // nil: nobody is a member
-	broken     error // the tree is malformed (semantics 31)
+	broken     error // the tree is malformed (§5.5)
 }
 
 // A node of a cohort tree is a leaf, or a group of children.
@@ -59,7 +59,7 @@ func decodeRecord(raw json.RawMessage) *cohort {
 	}
 	c := &cohort{id: *id, stored: in.boolean("is_static", false)}
 	if kind := in.text("cohort_type"); kind != nil && slices.Contains([]string{"behavioral", "realtime", "analytical"}, *kind) {
-		c.stored, c.behavioral = true, true // §5.4, semantics 32 and 33
+		c.stored, c.behavioral = true, true // §5.4
 	}
 	switch properties := in.object("filters").members["properties"]; {
 	case !isEmptyObject(properties):
@@ -87,7 +87,7 @@ func decodeTree(raw json.RawMessage) (*node, error) {
 	return decodeNode(raw)
 }
 
-// decodeNode reads a node: with values it is a group, else a leaf (§5.1). The errors are those of semantics 31.
+// decodeNode reads a node: with values it is a group, else a leaf (§5.1). §5.5 has the errors.
 func decodeNode(raw json.RawMessage) (*node, error) {
 	in := decodeFields(raw)
 	if in.problem != nil || isEmptyObject(raw) {
@@ -214,7 +214,7 @@ func (n *node) leaves() []*filter {
 }
 
 // resolveCohort visits a cohort and all that it reaches, depth first in stored order, and returns the code of the
-// first error, "" if there is none (semantics 30). path holds the cohorts being visited.
+// first error, "" if there is none (§5.5). path holds the cohorts being visited.
 func (d *Document) resolveCohort(id int64, path []int64) string {
 	c, exists := d.cohorts[id]
 	switch {
@@ -229,7 +229,7 @@ func (d *Document) resolveCohort(id int64, path []int64) string {
 	}
 	for _, leaf := range c.root.leaves() {
 		if leaf.problem == problemRegex {
-			return codeFlagData // semantics 31
+			return codeFlagData // §5.5
 		}
 	}
 	path = append(slices.Clone(path), id)
@@ -245,7 +245,7 @@ func (d *Document) resolveCohort(id int64, path []int64) string {
 	return ""
 }
 
-// behavioral reports whether the membership of a resolved cohort cannot be fully known here (semantics 32).
+// behavioral reports whether the membership of a resolved cohort cannot be fully known here (§5.4, §5.6).
 func (d *Document) behavioral(id int64) bool {
 	c := d.cohorts[id]
 	if c.stored {
@@ -276,7 +276,7 @@ func (e *evaluation) member(id int64) bool {
 // matchNode is §5.3: AND of nothing is true, OR of nothing is false.
 func (e *evaluation) matchNode(n *node) bool {
 	if n.leaf != nil {
-		return e.matchLeaf(n.leaf) != n.leaf.negation // negation inverts in every case (semantics 32)
+		return e.matchLeaf(n.leaf) != n.leaf.negation // negation inverts in every case
 	}
 	if n.any {
 		return slices.ContainsFunc(n.children, e.matchNode)
@@ -289,7 +289,7 @@ func (e *evaluation) matchNode(n *node) bool {
 	return true
 }
 
-// matchLeaf is a leaf before its negation (semantics 32).
+// matchLeaf is a leaf before its negation (§5.3).
 func (e *evaluation) matchLeaf(leaf *filter) bool {
 	switch leaf.kind {
 	case typePerson, typePersonMetadata:

@@ -17,7 +17,7 @@ func (e *evaluation) conditionSubject(f *flag, c condition) (subject, skip strin
 		if e.deviceID == "" && f.hashMatters(c) {
 			return "", codeOutOfRollout // §2.6
 		}
-		return e.deviceID, "" // the empty subject where hashing cannot matter (semantics 16)
+		return e.deviceID, "" // the empty subject where hashing cannot matter (§2.6)
 	}
 	if f.hasContinuity() {
 		if override, stored := e.request.Overrides[f.key]; stored {
@@ -99,7 +99,7 @@ func (e *evaluation) checkFilters(f *flag, c condition) verdict {
 		}
 	}
 
-	// Semantics 29: all cohorts of the condition are resolved before the first one is looked at, whatever the operators.
+	// §5.5: all cohorts of the condition are resolved before the first one is looked at, whatever the operators.
 	for _, membership := range cohortFilters {
 		id, usable := integerValue(membership.value)
 		if !usable {
@@ -136,7 +136,7 @@ func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
 		if index == nil {
 			index = aggregation
 		}
-		// §6.3, semantics 35: an index that cannot be resolved reads an empty map.
+		// §6.3: an index that cannot be resolved reads an empty map.
 		if name, known := e.document.groupTypeName(index); known {
 			properties = e.request.groupMap(name)
 		}
@@ -147,7 +147,7 @@ func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
 }
 
 // matchDependency compares with another flag (§7). failed is the code of a failed target whose value would matter: the
-// filter then passes provisionally (semantics 14).
+// filter then passes provisionally (§3.9).
 func (e *evaluation) matchDependency(dependency filter) (matches bool, failed string) {
 	target, usable := e.document.target(dependency)
 	if !usable || dependency.operator != "flag_evaluates_to" {

@@ -41,7 +41,7 @@ func (c comparison) propertyDate(p any) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// epoch is semantics 26.
+// epoch reads seconds since 1970 (§4.9).
 func epoch(x float64) (time.Time, bool) {
 	if math.IsNaN(x) || math.Abs(x) > 8.0e12 {
 		return time.Time{}, false
@@ -68,7 +68,7 @@ var (
 
 var monthNames = []string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
 
-// parseDate reads a date string (§4.9, semantics 27).
+// parseDate reads a date string (§4.9).
 func (c comparison) parseDate(s string) (time.Time, bool) {
 	// 1. Relative to now. From 10000 on it is no date at all: no other form looks like this.
 	if m := relativeForm.FindStringSubmatch(s); m != nil {
@@ -121,7 +121,7 @@ func (c comparison) parseDate(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// relative goes n units into the past (semantics 25).
+// relative goes n units into the past (§4.9).
 func (c comparison) relative(n int, unit string) time.Time {
 	if unit == "h" {
 		return c.now.Add(-time.Duration(n) * time.Hour)

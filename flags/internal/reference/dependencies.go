@@ -7,10 +7,10 @@ import (
 )
 
 // canHaveEdges reports whether the flag is ever evaluated by its conditions. Inactive, encrypted and malformed flags have
-// no outgoing edges (semantics 2 and 3).
+// no outgoing edges (§7.2).
 func (f *flag) canHaveEdges() bool { return f.active && !f.encrypted && !f.malformed }
 
-// target resolves the key of a flag filter (semantics 10). usable is false for a key that makes no edge; a nil flag
+// target resolves the key of a flag filter (§7.1). usable is false for a key that makes no edge; a nil flag
 // with a usable key is a missing dependency.
 func (d *Document) target(dependency filter) (target *flag, usable bool) {
 	var key string
@@ -45,7 +45,7 @@ func (d *Document) flagByKey(key string) *flag {
 	return nil
 }
 
-// dependencies are the targets of all flag filters of f, in any condition and whatever the operator (semantics 10).
+// dependencies are the targets of all flag filters of f, in any condition and whatever the operator (§7.2).
 // A missing target is nil.
 func (d *Document) dependencies(f *flag) []*flag {
 	if !f.canHaveEdges() {
@@ -84,10 +84,10 @@ func (d *Document) reachable(f *flag) []*flag {
 	return reached
 }
 
-// hasMissingDependency is semantics 12.
+// hasMissingDependency reports whether a dependency, direct or not, is missing (§7.2).
 func (d *Document) hasMissingDependency(f *flag) bool { return slices.Contains(d.reachable(f), nil) }
 
-// leftOut is semantics 11: members of a cycle, and all flags that depend on one.
+// leftOut reports whether f is on a cycle, or depends on a flag that is (§7.2).
 func (d *Document) leftOut(f *flag) bool {
 	onCycle := func(g *flag) bool { return g != nil && slices.Contains(d.reachable(g), g) }
 	return onCycle(f) || slices.ContainsFunc(d.reachable(f), onCycle)

@@ -10,8 +10,7 @@
 // A comparison of two evaluators is worth something only if they are independent: this package imports nothing of
 // the module, and the engine's code was not read for it. When the two differ, the specification decides, not the vote.
 //
-// Sources, in order of authority: the decisions page ("decisions.md"), the page of settled readings ("semantics"),
-// and evaluation.md ("§"). Comments cite them in these forms.
+// The specification is docs/spec/evaluation.md; a bare § in a comment is a section of it.
 //
 // A [Document] is never changed after Parse and may be evaluated concurrently; a [Generator] may not be shared.
 // Numbers are kept as JSON literals ([encoding/json.Number]) and free values as decoded JSON, because the texts of

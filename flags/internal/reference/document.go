@@ -30,7 +30,7 @@ type flag struct {
 	continuity bool     // ensure_experience_continuity
 	hash       string   // bucketing_hash, the document's when the flag has none
 
-	// malformed: the configuration cannot be understood (semantics 3 and 4).
+	// malformed: the configuration cannot be understood (§1.7).
 	malformed bool
 
 	conditions  []condition
@@ -65,7 +65,7 @@ type holdout struct {
 }
 
 // Parse decodes a definitions document. The error says that the document as a whole is unusable; a single broken flag
-// is kept, and fails when it is evaluated (semantics 4).
+// is kept, and fails when it is evaluated (§1.7).
 func Parse(document []byte) (*Document, error) {
 	top := decodeFields(document)
 	if top.problem == nil && !top.has("flags") {
@@ -87,7 +87,7 @@ func Parse(document []byte) (*Document, error) {
 	seen := map[string]bool{}
 	for _, raw := range top.array("flags") {
 		f := decodeFlag(raw, defaultHash)
-		// Semantics 1: of flags with one key the first stays.
+		// §1.2: of flags with one key the first stays.
 		if f == nil || seen[f.key] {
 			continue
 		}
@@ -98,7 +98,7 @@ func Parse(document []byte) (*Document, error) {
 	return d, top.problem
 }
 
-// decodeFlag returns nil for a flag that does not exist: deleted, or without a usable key (semantics 1).
+// decodeFlag returns nil for a flag that does not exist: deleted, or without a usable key (§1.2).
 func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 	in := decodeFields(raw)
 	key := in.text("key")
@@ -126,9 +126,9 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 		f.bucketing = *bucketing
 	}
 	if in.has("bucketing_hash") {
-		f.hash, _ = decodeValue(in.members["bucketing_hash"]).(string) // semantics 9: anything unknown is SHA-1
+		f.hash, _ = decodeValue(in.members["bucketing_hash"]).(string) // §1.2: anything unknown is SHA-1
 	}
-	// Semantics 8: the new name wins when it is present and not null, even with an empty list.
+	// §1.2: the new name wins when it is present and not null, even with an empty list.
 	if in.has("evaluation_contexts") {
 		f.contexts = in.texts("evaluation_contexts")
 	} else {
@@ -144,7 +144,7 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 // decodeFilters reads §1.3.
 func (f *flag) decodeFilters(in *fields) {
 	if version := in.number("version"); version != nil && *version != 0 && *version != 1 {
-		f.malformed = true // semantics 3
+		f.malformed = true // §1.3
 	}
 	f.aggregation = in.integer("aggregation_group_type_index")
 	f.earlyExit = in.boolean("early_exit", false)
@@ -218,7 +218,7 @@ func (d *Document) groupTypeName(index *int64) (name string, ok bool) {
 	return name, ok
 }
 
-// convertLegacy does what the loader does with configurations from before 2026 (decisions 10, semantics 7).
+// convertLegacy does what the loader does with legacy members (§3.3, §13.3).
 func (f *flag) convertLegacy(in *fields) {
 	// §3.3: super_groups with exactly the enrolment filter stands for feature_enrollment.
 	if !in.has("feature_enrollment") {

@@ -109,8 +109,7 @@ func (d *Document) Evaluate(r *Request) (results []Result, partial bool) {
 	return results, partial
 }
 
-// requested is flag_keys of §7.4: the named flags and their transitive dependencies, before all other filters
-// (semantics 13).
+// requested is flag_keys of §7.4: the named flags and their transitive dependencies, before all other filters.
 func (d *Document) requested(r *Request) []*flag {
 	if !r.HasKeys {
 		return d.flags
@@ -135,7 +134,7 @@ func passesFilters(f *flag, r *Request) bool {
 	return inRuntime(f, r.Kind) && inContexts(f, r.Tags)
 }
 
-// inRuntime is the table of §9.1. Without a kind there is no filtering (decisions 35).
+// inRuntime is the table of §9.1. Without a kind there is no filtering (§8.6).
 func inRuntime(f *flag, kind string) bool {
 	runtime := strings.ToLower(f.runtime)
 	if kind == "" || runtime != "client" && runtime != "server" {

@@ -13,7 +13,7 @@ import (
 var errShape = errors.New("unexpected JSON type")
 
 // fields are the members of one JSON object. The readers below treat absent and null alike, return the zero value
-// or the given default for both, and remember the first value of a wrong type in problem (semantics 4).
+// or the given default for both, and remember the first value of a wrong type in problem (§1.7).
 //
 // Members are looked up by their exact name, unlike with struct decoding, which ignores case.
 type fields struct {
@@ -148,7 +148,7 @@ func decodeMap(raw json.RawMessage) map[string]any {
 	return object
 }
 
-// integerValue accepts a JSON integer, or the text of one: an optional sign and digits (semantics 10 and 29).
+// integerValue accepts a JSON integer, or the text of one: an optional sign and digits (§5.5, §7.1).
 func integerValue(value any) (int64, bool) {
 	var digits string
 	switch v := value.(type) {

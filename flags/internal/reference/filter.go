@@ -57,12 +57,12 @@ const (
 	problemCohortID filterProblem = "cohort id" // cohort leaves only
 )
 
-// decodeFilter reads §1.5. The error reports a value of a wrong JSON type that breaks the whole flag (semantics 4);
-// a filter that merely cannot be understood has its problem set, and matters only when it is reached (semantics 5).
+// decodeFilter reads §1.5. The error reports a value of a wrong JSON type that breaks the whole flag (§1.7);
+// a filter that merely cannot be understood has its problem set, and matters only when it is reached (§1.7).
 func decodeFilter(raw json.RawMessage) (filter, error) {
 	in := decodeFields(raw)
 	f := filter{
-		kind:       typePerson, // semantics 6
+		kind:       typePerson, // §1.5
 		key:        decodeValue(in.members["key"]),
 		value:      decodeValue(in.members["value"]),
 		groupIndex: in.integer("group_type_index"),

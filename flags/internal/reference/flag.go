@@ -13,7 +13,7 @@ type outcome struct {
 	index   int // -1: none
 }
 
-// sameValue compares false, true and variant keys (semantics 14).
+// sameValue compares false, true and variant keys (§3.9).
 func (o outcome) sameValue(p outcome) bool {
 	if o.enabled != p.enabled || (o.variant == nil) != (p.variant == nil) {
 		return false
@@ -27,7 +27,7 @@ var rank = map[string]int{codeOutOfRollout: 3, codeNoMatch: 2, codeNoGroup: 1}
 // evaluate is §3.2 for a flag that is not left out.
 func (e *evaluation) evaluate(f *flag) Result {
 	if f.malformed {
-		return f.failure(codeFlagData) // semantics 3: before everything else; it has no dependencies
+		return f.failure(codeFlagData) // §1.7: before everything else; it has no dependencies
 	}
 	if e.document.hasMissingDependency(f) {
 		return f.answer(outcome{code: codeMissingDependency, index: -1}, descriptions[codeMissingDependency], nil)
@@ -48,7 +48,7 @@ func (e *evaluation) evaluate(f *flag) Result {
 	return e.evaluateConditions(f)
 }
 
-// evaluateConditions is §3.5–§3.7, with the rules for failed dependencies of semantics 14.
+// evaluateConditions is §3.5–§3.7, with the rules of §3.9 for failed dependencies.
 func (e *evaluation) evaluateConditions(f *flag) Result {
 	ranked := outcome{code: codeNoGroup, index: -1} // the start value of §3.7
 	contribute := func(code string, index int) {

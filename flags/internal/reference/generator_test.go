@@ -72,7 +72,7 @@ func TestGenerator(t *testing.T) {
 	}
 }
 
-// TestOrderOfFlags: turning the document around changes the order of the results and nothing else (Appendix B, 8). Documents
+// TestOrderOfFlags: turning the document around changes the order of the results and nothing else (§15). Documents
 // in which the first of two flags wins are left out.
 func TestOrderOfFlags(t *testing.T) {
 	generator := reference.NewGenerator(3)

@@ -12,7 +12,7 @@ import (
 const hashDivisor = float64(0xFFFFFFFFFFFFFFF)
 
 // hashText is the hash of §2.1 for any text: the top 60 bits of the digest, divided into [0, 1].
-// The algorithm is a bucketing_hash: "xxhash64", anything else is SHA-1 (decisions 9, semantics 9).
+// The algorithm is a bucketing_hash: "xxhash64", anything else is SHA-1 (§2.1).
 func hashText(algorithm, text string) float64 {
 	if algorithm == "xxhash64" {
 		return float64(xxhash.Sum64String(text)>>4) / hashDivisor
@@ -69,7 +69,7 @@ func (f *flag) pinned(c condition) bool {
 	return false
 }
 
-// hashMatters is "could influence" of §2.6. Not 100 is meant literally: 150 counts (semantics 16).
+// hashMatters is "could influence" of §2.6. Not 100 is meant literally: 150 counts.
 func (f *flag) hashMatters(c condition) bool {
 	if c.rollout != 100 {
 		return true

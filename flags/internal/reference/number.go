@@ -11,7 +11,7 @@ import (
 // rustFloat is the grammar of Rust's f64 parser (§4.7): no spaces, no hexadecimal, no underscores.
 var rustFloat = regexp.MustCompile(`^[+-]?((?i:inf|infinity|nan)|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)$`)
 
-// jsonNumber is the value of a JSON number; a literal beyond float64 is none (semantics 21).
+// jsonNumber is the value of a JSON number; a literal beyond float64 is none (§4.7).
 func jsonNumber(x any) (float64, bool) {
 	literal, isNumber := x.(json.Number)
 	if !isNumber {
@@ -29,7 +29,7 @@ func numeric(x any) (float64, bool) {
 	return jsonNumber(x)
 }
 
-// parseFloat reads a numeric string; an overflow is an infinity (semantics 24).
+// parseFloat reads a numeric string; an overflow is an infinity (§4.7).
 func parseFloat(s string) (float64, bool) {
 	if !rustFloat.MatchString(s) {
 		return 0, false

@@ -81,7 +81,7 @@ func (c comparison) match(operator string, f, p any, present bool) bool {
 		return present && compareVersions(operator, valueText(f), valueText(p))
 
 	default:
-		// §4.11: in, not_in and flag_evaluates_to do not work on properties, present or not (semantics 5).
+		// §4.11: in, not_in and flag_evaluates_to do not work on properties, present or not.
 		return false
 	}
 }

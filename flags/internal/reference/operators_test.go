@@ -7,7 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
 )
 
-// TestValueText is §4.1 with semantics 21 and 22.
+// TestValueText is str(x) of §4.1.
 func TestValueText(t *testing.T) {
 	for value, want := range map[string]string{
 		`"a\"b"`:                 `a"b`,
@@ -48,7 +48,7 @@ func TestValueText(t *testing.T) {
 	}
 }
 
-// TestLower is semantics 23.
+// TestLower is lower of §4.4.
 func TestLower(t *testing.T) {
 	for s, want := range map[string]string{
 		"ÉCOLE": "école",
@@ -148,7 +148,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestRegexSupport is decisions 11 with semantics 5.
+// TestRegexSupport is §4.6: which patterns are supported.
 func TestRegexSupport(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`a.c`:            "supported",
@@ -250,7 +250,7 @@ func TestRegexClasses(t *testing.T) {
 	}
 }
 
-// TestDates is §4.9 with semantics 25–27: which instant is meant, tested by is_date_exact.
+// TestDates is §4.9: which instant is meant, tested by is_date_exact.
 func TestDates(t *testing.T) {
 	pacific, berlin := zone(t, "US/Pacific"), zone(t, "Europe/Berlin")
 	for _, tt := range []struct {
@@ -319,7 +319,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestEpoch is semantics 26.
+// TestEpoch is §4.9: seconds since 1970.
 func TestEpoch(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value, property string
@@ -347,7 +347,7 @@ func TestEpoch(t *testing.T) {
 	}
 }
 
-// TestVersions is §4.10 with semantics 28. Both sides are the texts of the versions.
+// TestVersions is §4.10. Both sides are the texts of the versions.
 func TestVersions(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value, property string

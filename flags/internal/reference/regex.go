@@ -14,7 +14,7 @@ type regexSupport int
 const (
 	regexSupported   regexSupport = iota
 	regexInvalid                  // no dialect takes it, or at least not ours: never matches (§4.6)
-	regexUnsupported              // needs look-around, back-references and the like (decisions 11)
+	regexUnsupported              // needs look-around, back-references and the like (§4.6)
 )
 
 // compileRegex compiles a pattern with RE2 after rewriting the Perl classes to Unicode ones (§4.6).
@@ -111,7 +111,7 @@ func complement(tables ...*unicode.RangeTable) string {
 }
 
 // needsBacktracking reports whether the pattern uses, outside of escapes and character classes, one of the constructs
-// that decisions 11 calls unsupported: look-around, atomic groups, conditionals, back-references, possessive
+// that RE2 does not have (§4.6): look-around, atomic groups, conditionals, back-references, possessive
 // quantifiers. It looks only for the construct; whether the rest of the pattern is sound does not matter.
 func needsBacktracking(pattern string) bool {
 	afterAtom, afterQuantifier := false, false

@@ -10,7 +10,7 @@ import (
 // A Request is everything an evaluation depends on besides the document. Its zero value is a request for the empty
 // distinct id, at the zero time, with no data. Nil raw messages and JSON nulls count as absent.
 type Request struct {
-	DistinctID      string                     // already text (semantics 18); cut here
+	DistinctID      string                     // already text (§2.4); cut here
 	Groups          map[string]json.RawMessage // group type name → group key as JSON
 	Person          json.RawMessage            // person_properties of the request, an object or nil
 	GroupProperties map[string]json.RawMessage // group type name → properties of the request
@@ -52,7 +52,7 @@ func (r *Request) distinctID() string {
 	return string(characters[:min(200, len(characters))])
 }
 
-// deviceID is §2.4, with semantics 17: the person property counts only in the request, and as a non-empty string.
+// deviceID is §2.4: the person property counts only in the request, and as a non-empty string.
 func (r *Request) deviceID() string {
 	if r.DeviceID != "" {
 		return validText(r.DeviceID)
@@ -61,7 +61,7 @@ func (r *Request) deviceID() string {
 	return id
 }
 
-// anonymousID is §2.4 with semantics 17.
+// anonymousID is §2.4.
 func (r *Request) anonymousID() string {
 	if r.AnonymousID != "" {
 		return validText(r.AnonymousID)
@@ -76,7 +76,7 @@ func (r *Request) personMap() map[string]any {
 	person := map[string]any{}
 	maps.Copy(person, decodeMap(r.StoredPerson))
 	maps.Copy(person, own)
-	// Semantics 20: the injected distinct id beats a stored one, not the request's.
+	// §8.4: the injected distinct id beats a stored one, not the request's.
 	if _, explicit := own["distinct_id"]; !explicit {
 		person["distinct_id"] = r.distinctID()
 	}
@@ -136,5 +136,5 @@ func (r *Request) groupKey(name string) (key string, usable bool) {
 	}
 }
 
-// validText replaces each invalid byte by U+FFFD (semantics 19).
+// validText replaces each invalid byte by U+FFFD (§8.3, §8.6).
 func validText(s string) string { return string([]rune(s)) }

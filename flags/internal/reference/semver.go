@@ -32,7 +32,7 @@ func parseVersion(s string) (semanticVersion, bool) {
 		}
 		n, err := strconv.ParseUint(m[i+1], 10, 64)
 		if err != nil {
-			return semanticVersion{}, false // beyond uint64 (semantics 28)
+			return semanticVersion{}, false // beyond uint64
 		}
 		*component = n
 	}
@@ -79,7 +79,7 @@ func compareVersions(operator, f, p string) bool {
 		return order <= 0
 	}
 
-	// Ranges. They ignore build metadata (semantics 28).
+	// Ranges. They ignore build metadata.
 	if have.precedence(want) < 0 {
 		return false
 	}
@@ -151,7 +151,7 @@ func compareIdentifiers(a, b []string) int {
 }
 
 // compareIdentifier: numeric ones by value, below alphanumeric ones, which compare as ASCII text. Of equal values the
-// one with more leading zeros is greater (build metadata only, semantics 28).
+// one with more leading zeros is greater (build metadata only).
 func compareIdentifier(a, b string) int {
 	switch {
 	case isDigits(a) && isDigits(b):

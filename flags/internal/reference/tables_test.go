@@ -91,7 +91,7 @@ func TestReasonRanking(t *testing.T) {
 	}
 }
 
-// TestMissingAndNull is the table of §4.3, server columns.
+// TestMissingAndNull is the table of §4.3, the evaluator's columns.
 func TestMissingAndNull(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value string
@@ -136,7 +136,7 @@ func TestMissingAndNull(t *testing.T) {
 		{"is_date_exact", `"2026-01-01"`, false, false},
 		{"is_date_before", `"2026-01-01"`, false, false},
 		{"is_date_after", `"2026-01-01"`, false, false},
-		// §4.11 and semantics 5: not for properties.
+		// §4.11: not for properties.
 		{"in", `"a"`, false, false},
 		{"not_in", `"a"`, false, false},
 		{"flag_evaluates_to", `true`, false, false},
@@ -263,7 +263,7 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// TestContexts is §9.2, with the two names of the field (semantics 8).
+// TestContexts is §9.2, with the two names of the field (§1.2).
 func TestContexts(t *testing.T) {
 	for _, tt := range []struct {
 		member string

@@ -104,7 +104,7 @@ func TestCohorts(t *testing.T) {
 		{`22`, "no_condition_match", plain},
 		{`23`, "condition_match", ""},
 		{`24`, "no_condition_match", plain},
-		// Semantics 29: all are resolved before the first is evaluated.
+		// §5.5: all are resolved before the first is evaluated.
 		{`1,999`, "dependency_not_found_cohort", ""},
 		{`1,"x"`, "cohort_filters_parsing_error", ""},
 		{`999,"x"`, "dependency_not_found_cohort", ""},
@@ -145,7 +145,7 @@ func TestMixedTargeting(t *testing.T) {
 	}
 }
 
-// TestGroupFilters is §6.3 with semantics 35 and 36, on a person flag.
+// TestGroupFilters is §6.3, on a person flag.
 func TestGroupFilters(t *testing.T) {
 	for _, tt := range []struct {
 		name, filter string
@@ -189,7 +189,7 @@ func TestDependencyExample(t *testing.T) {
 	}, false)
 }
 
-// TestDependencyKeys is the resolution of semantics 10: the flag with id 1 has the key "2", and the flag with id 2 the key "b".
+// TestDependencyKeys is the resolution of §7.1: the flag with id 1 has the key "2", and the flag with id 2 the key "b".
 func TestDependencyKeys(t *testing.T) {
 	for _, tt := range []struct {
 		filter string
@@ -231,7 +231,7 @@ func TestDependencyKeys(t *testing.T) {
 	}
 }
 
-// TestSettledAnswers is semantics 14. Flag f has failed with the code of a missing cohort, g with that of a cycle.
+// TestSettledAnswers is the end of §3.9. Flag f has failed with the code of a missing cohort, g with that of a cycle.
 func TestSettledAnswers(t *testing.T) {
 	const (
 		onF    = `{"key":"1","type":"flag","operator":"flag_evaluates_to","value":true}`

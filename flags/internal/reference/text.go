@@ -18,7 +18,7 @@ func valueText(x any) string {
 	return jsonText(x)
 }
 
-// jsonText writes compact JSON as serde_json does (semantics 21 and 22).
+// jsonText writes compact JSON (§4.1).
 func jsonText(x any) string {
 	switch v := x.(type) {
 	case nil:
@@ -46,7 +46,7 @@ func jsonText(x any) string {
 	}
 }
 
-// quote escapes only what JSON demands (semantics 22).
+// quote escapes only what JSON demands (§4.1).
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -76,7 +76,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-// numberText is the text of a JSON number literal (semantics 21).
+// numberText is the text of a JSON number literal (§4.1).
 func numberText(literal string) string {
 	if !strings.ContainsAny(literal, ".eE") && literal != "-0" {
 		if _, err := strconv.ParseInt(literal, 10, 64); err == nil {
@@ -93,7 +93,7 @@ func numberText(literal string) string {
 	return floatText(x)
 }
 
-// floatText is the shortest round-trip text with a fraction (§4.1, semantics 21).
+// floatText is the shortest round-trip text with a fraction (§4.1).
 func floatText(x float64) string {
 	// "-d.ddde±xx" → sign, digits, and the position of the point: value = 0.digits × 10^point.
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
@@ -121,7 +121,7 @@ func floatText(x float64) string {
 	}
 }
 
-// lower is full Unicode lower-casing (§4.4, semantics 23): character by character, but for two special cases.
+// lower is full Unicode lower-casing (§4.4): character by character, but for two special cases.
 func lower(s string) string {
 	characters := []rune(s)
 	var b strings.Builder

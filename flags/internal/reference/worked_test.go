@@ -88,7 +88,7 @@ func TestDeviceWithoutID(t *testing.T) {
 		{`{}`, `[{"key":"a","rollout_percentage":50}]`, short{true, "a", "condition_match", 0}},
 		{`{"variant":"b"}`, `[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]`, short{true, "b", "condition_match", 0}},
 		{`{"variant":"c"}`, `[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]`, out},
-		{`{"rollout_percentage":150}`, `[]`, out}, // semantics 16: not 100
+		{`{"rollout_percentage":150}`, `[]`, out}, // not 100
 		{`{"rollout_percentage":99.9}`, `[]`, out},
 	} {
 		document := fmt.Sprintf(`{"flags":[{"key":"k","active":true,"bucketing_identifier":"device_id",
@@ -122,7 +122,7 @@ func TestEnrolment(t *testing.T) {
 	}
 }
 
-// TestLegacy is semantics 7: what is not converted.
+// TestLegacy is §3.3 and §13.3: what is converted, and what is not.
 func TestLegacy(t *testing.T) {
 	match := short{true, "", "condition_match", 0}
 	for _, tt := range []struct {
@@ -290,7 +290,7 @@ func TestContinuity(t *testing.T) {
 	}
 }
 
-// TestDocuments is semantics 1–4 and 9.
+// TestDocuments is §1.2, §1.3 and §1.7.
 func TestDocuments(t *testing.T) {
 	match, broken := short{true, "", "condition_match", 0}, short{false, "", "flag_data_parsing_error", -1}
 	for _, tt := range []struct {
@@ -334,7 +334,7 @@ func TestDocuments(t *testing.T) {
 // a program in another language; §2.8 has the SHA-1 hash.
 const xxhashOfUser4 = float64(0x6722ad41a0cd599) / (1 << 60)
 
-// TestBucketingHash is semantics 9.
+// TestBucketingHash is the last rule of §2.1.
 func TestBucketingHash(t *testing.T) {
 	for _, tt := range []struct {
 		name, document, flag string

@@ -57,7 +57,7 @@
 // integers. A property of a group gets the group_type_index of its condition set. A
 // dependency is stored by the id of the flag; who sends the flag's key gets its id
 // stored. super_groups and holdout_groups become feature_enrollment and holdout
-// where they mean the same (decision 10).
+// where they mean the same (evaluation.md §3.3, §13.3).
 //
 // Of what the engine does not need, description and sort_key of a condition set are
 // kept, if they are text, and negation, if it is true: it counts in cohorts only.

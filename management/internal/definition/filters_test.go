@@ -347,7 +347,7 @@ func TestFiltersRefuses(t *testing.T) {
 		{"early_exit", `{"groups":[{}],"early_exit":"true"}`, `early_exit: must be true or false, not "true"`},
 		{"feature_enrollment", `{"groups":[{}],"feature_enrollment":1}`, `feature_enrollment: must be true or false, not 1`},
 		{"version 1", `{"groups":[{}],"version":1}`, `=filters reserved_config_version version: is reserved and cannot be set`},
-		{"version 2 (decision 24)", `{"version":2,"rules":[]}`, `=filters reserved_config_version version: is reserved and cannot be set`},
+		{"version 2", `{"version":2,"rules":[]}`, `=filters reserved_config_version version: is reserved and cannot be set`},
 
 		{"a long value", property(`{"key":"a","type":"` + strings.Repeat("ä", 1000) + `","value":1}`), at + `type: must be one of person, person_metadata, group, cohort, flag, not "` + strings.Repeat("ä", 39) + "…"},
 	} {

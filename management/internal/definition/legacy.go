@@ -9,7 +9,7 @@ import (
 
 // readLegacy takes over super_groups and holdout_groups where they say what
 // feature_enrollment and holdout say now, as the loader does (evaluation.md §3.3
-// and §13.3, decision 10). Otherwise they have no effect, and are dropped.
+// and §13.3). Otherwise they have no effect, and are dropped.
 func (f *filters) readLegacy(o object, key string) error {
 	old := object{values: make(map[string]jsonscan.Value)}
 	for _, name := range []string{"super_groups", "holdout_groups"} {
