@@ -123,7 +123,7 @@ func TestSentAt(t *testing.T) {
 	}
 }
 
-// TestParseTime covers the forms of wire.md §2.6 and C52. want is empty for what
+// TestParseTime covers the forms of wire.md §2.6 and §9 C52. want is empty for what
 // is no time.
 func TestParseTime(t *testing.T) {
 	const far = "100000-01-01T00:00:00Z" // stands for what is out of range
