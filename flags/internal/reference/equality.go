@@ -21,7 +21,7 @@ func (c comparison) equal(f, p any) bool {
 	return false
 }
 
-// boolish is the condition of the strangest rule of §4.4.
+// boolish is the condition of the truthiness rule of §4.4.
 func boolish(f any) bool {
 	switch v := f.(type) {
 	case bool:
