@@ -72,7 +72,7 @@ func BenchmarkE1(b *testing.B) {
 	})
 }
 
-func benchmarkE2(b *testing.B, hash string, floor func()) {
+func benchmarkConditions(b *testing.B, hash string, floor func()) {
 	e := evaluator(b, conditions(hash))
 	b.Run("flagstaff", func(b *testing.B) {
 		b.ReportAllocs()
@@ -92,12 +92,12 @@ func benchmarkE2(b *testing.B, hash string, floor func()) {
 
 func BenchmarkE2(b *testing.B) {
 	text := []byte(hashedText)
-	benchmarkE2(b, "sha1", func() { sinkSum = sha1.Sum(text) })
+	benchmarkConditions(b, "sha1", func() { sinkSum = sha1.Sum(text) })
 }
 
 func BenchmarkE2x(b *testing.B) {
 	text := []byte(hashedText)
-	benchmarkE2(b, "xxhash64", func() { sinkUint = xxhash.Sum64(text) })
+	benchmarkConditions(b, "xxhash64", func() { sinkUint = xxhash.Sum64(text) })
 }
 
 func BenchmarkE3(b *testing.B) {

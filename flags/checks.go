@@ -118,7 +118,7 @@ func (in *Input) computeVerdict(id uint32) verdict {
 		case opCohort:
 			v = verdictOf(in.isMember(c.slot) != c.negated)
 		case opFlag:
-			v = in.dependency(c)
+			v = in.matchDependency(c)
 		}
 	} else {
 		p := &in.slots[c.slot]

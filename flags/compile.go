@@ -543,52 +543,6 @@ func (c *compiler) buildNameTables() {
 	}
 }
 
-// buildFlagSets builds the sets of flags by what a request may see.
-func (c *compiler) buildFlagSets() {
-	s := c.s
-	words := (len(s.flags) + 63) / 64
-	for k := range s.admits {
-		s.admits[k] = make([]uint64, words)
-	}
-	s.evaluable, s.untagged, s.surveys = make([]uint64, words), make([]uint64, words), make([]uint64, words)
-	var seen [len(s.admits)]map[int32]bool
-	for k := range seen {
-		seen[k] = make(map[int32]bool)
-	}
-	for i := range s.flags {
-		f := &s.flags[i]
-		if f.state == dormant {
-			continue
-		}
-		w, bit := i>>6, uint64(1)<<(i&63)
-		s.evaluable[w] |= bit
-		for k := range s.admits {
-			if !f.requirement.Admits(runtime.Kind(k)) {
-				continue
-			}
-			s.admits[k][w] |= bit
-			n := &s.needed[k]
-			n.cohorts = n.cohorts || f.readsCohorts
-			n.overrides = n.overrides || f.readsHash
-			for _, slot := range f.needs {
-				if !seen[k][slot] {
-					seen[k][slot] = true
-					n.slots = append(n.slots, slot)
-				}
-			}
-		}
-		if len(f.tags) == 0 {
-			s.untagged[w] |= bit
-		}
-		for _, tag := range f.tags {
-			s.tagged[tag] = append(s.tagged[tag], int32(i))
-		}
-		if f.survey {
-			s.surveys[w] |= bit
-		}
-	}
-}
-
 // recoverPanic runs code of the caller, which may panic.
 func recoverPanic(f func()) (err error) {
 	defer func() {

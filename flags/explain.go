@@ -245,34 +245,51 @@ func (in *Input) traceHoldout(f *compiledFlag, subject string, bucket float64, o
 }
 
 // traceSkip records a condition set without a usable subject.
-func (in *Input) traceSkip(f *compiledFlag, i int32, code string) {
+func (in *Input) traceSkip(f *compiledFlag, i int32) {
 	t := &in.trace.Conditions[i]
-	t.Outcome = code
-	t.Filters = in.traceFilters(f, i)
-	for n := range t.Filters {
+	t.Outcome = ReasonNoGroupType
+	if f.conditions[i].aggregation == ownerPerson {
+		t.Outcome = ReasonOutOfRollout
+	}
+	t.Filters = in.filterTraces(&f.conditions[i])
+	t.passOver(0)
+}
+
+// traceFilters records the filters of a condition set and what matchFilters
+// found.
+func (in *Input) traceFilters(f *compiledFlag, i int32, subject string, result verdict, n int) {
+	t, c := &in.trace.Conditions[i], &f.conditions[i]
+	t.Subject = subject
+	if c.pinned >= 0 {
+		t.Pinned = in.snap.values[c.pinned].variant
+	}
+	t.Filters = in.filterTraces(c)
+	switch result {
+	case no:
+		t.Outcome = ReasonNoConditionMatch
+		t.passOver(n + 1)
+	case broken:
+		t.Outcome = "error"
+		t.passOver(n + 1)
+	}
+}
+
+// passOver marks the filters from place n on, which were not looked at.
+func (t *ConditionTrace) passOver(n int) {
+	for ; n < len(t.Filters); n++ {
 		t.Filters[n].Result = "not reached"
 	}
 }
 
-func (in *Input) traceCondition(f *compiledFlag, i int32, subject string) {
-	t := &in.trace.Conditions[i]
-	t.Subject = subject
-	t.Filters = in.traceFilters(f, i)
-	if pinned := f.conditions[i].pinned; pinned >= 0 {
-		t.Pinned = in.snap.values[pinned].variant
-	}
-}
-
-func (in *Input) traceFilters(f *compiledFlag, i int32) []FilterTrace {
-	steps := f.conditions[i].steps
-	filters := make([]FilterTrace, len(steps))
-	for n, id := range steps {
-		filters[n] = in.traceFilter(id)
+func (in *Input) filterTraces(c *compiledCondition) []FilterTrace {
+	filters := make([]FilterTrace, len(c.steps))
+	for n, id := range c.steps {
+		filters[n] = in.filterTrace(id)
 	}
 	return filters
 }
 
-func (in *Input) traceFilter(id uint32) FilterTrace {
+func (in *Input) filterTrace(id uint32) FilterTrace {
 	s, c := in.snap, &in.snap.checks[id]
 	t := FilterTrace{Operator: c.name, Value: c.value}
 	switch v := in.verdict(id); v {
@@ -319,18 +336,6 @@ func (in *Input) traceFilter(id uint32) FilterTrace {
 		}
 	}
 	return t
-}
-
-// traceStop records that filter n of a condition set stopped it.
-func (in *Input) traceStop(f *compiledFlag, i int32, n int, v verdict) {
-	t := &in.trace.Conditions[i]
-	t.Outcome = ReasonNoConditionMatch
-	if v == broken {
-		t.Outcome = "error"
-	}
-	for n++; n < len(t.Filters); n++ {
-		t.Filters[n].Result = "not reached"
-	}
 }
 
 func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside bool) {

@@ -88,3 +88,22 @@ func (in *Input) hasGroup(ord int, name string) bool {
 	g := &in.groups[ord]
 	return g.gen == in.gen && g.usable
 }
+
+// A neededSet is what a set of flags looks at beyond the flags themselves.
+type neededSet struct {
+	slots     []int32
+	cohorts   bool
+	overrides bool
+}
+
+// addFlag adds what a flag looks at. Seen has the slots that were added before.
+func (n *neededSet) addFlag(f *compiledFlag, seen map[int32]bool) {
+	n.cohorts = n.cohorts || f.readsCohorts
+	n.overrides = n.overrides || f.readsHash
+	for _, slot := range f.needs {
+		if !seen[slot] {
+			seen[slot] = true
+			n.slots = append(n.slots, slot)
+		}
+	}
+}

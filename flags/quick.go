@@ -43,7 +43,7 @@ func (s *Snapshot) decideQuickly(f *compiledFlag, r *Request) (out decision, ok 
 	if len(r.DistinctID) > 200 || !utf8.ValidString(r.DistinctID) {
 		return decision{}, false
 	}
-	best, bestIndex := rankNone, int32(0)
+	var reason unmatched
 	slot, value, present := int32(-1), any(nil), false
 	bucket := -1.0 // not computed
 conditions:
@@ -62,7 +62,7 @@ conditions:
 				}
 			}
 			if !match {
-				best, bestIndex = best.betterOf(rankNo, bestIndex, int32(i))
+				reason = reason.better(rankNo, int32(i))
 				continue conditions
 			}
 		}
@@ -75,22 +75,16 @@ conditions:
 			if value < 0 {
 				value = f.onValue()
 				if len(f.variants) > 0 {
-					value = f.variant(f.quickBucket(r.DistinctID, saltVariant))
+					value = f.variantAt(f.quickBucket(r.DistinctID, saltVariant))
 				}
 			}
 			return decision{value, reasonAt(reasonMatch, int32(i))}, true
 		case f.earlyExit:
 			return decision{f.offValue, reasonAt(reasonOut, int32(i))}, true
 		}
-		best, bestIndex = best.betterOf(rankOut, bestIndex, int32(i))
+		reason = reason.better(rankOut, int32(i))
 	}
-	switch best {
-	case rankOut:
-		return decision{f.offValue, reasonAt(reasonOut, bestIndex)}, true
-	case rankNo:
-		return decision{f.offValue, reasonAt(reasonNo, bestIndex)}, true
-	}
-	return decision{f.offValue, reasonNoGroupNull}, true
+	return decision{f.offValue, reason.number()}, true
 }
 
 // quickBucket is Input.bucket with the text on the stack.

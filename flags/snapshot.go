@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
 // A Snapshot is a compiled, immutable set of flags. All methods are safe for
@@ -39,15 +41,13 @@ type Snapshot struct {
 	longestPrefix   int      // of flag.prefix
 	cyclic          bool     // some flag is on a dependency cycle
 
-	// Sets of flags, 64 per word: those that each runtime.Kind may see, and of
-	// them (whatever the Kind) those without evaluation contexts and those for
-	// surveys. evaluable is all that are ever evaluated.
-	admits    [4][]uint64
-	needed    [4]neededSet // what the flags in admits look at
-	evaluable []uint64
-	untagged  []uint64
-	surveys   []uint64
-	tagged    map[string][]int32 // by evaluation context
+	// Sets of flags, without dormant ones: those that each runtime.Kind may see,
+	// those without evaluation contexts, and those for surveys.
+	admits   [4]flagSet
+	needed   [4]neededSet // what the flags in admits look at
+	untagged flagSet
+	surveys  flagSet
+	tagged   map[string][]int32 // by evaluation context
 
 	problems []Problem
 	etag     string
@@ -55,18 +55,76 @@ type Snapshot struct {
 	minimal  bool
 }
 
-// A neededSet is what a set of flags looks at beyond the flags themselves.
-type neededSet struct {
-	slots     []int32
-	cohorts   bool
-	overrides bool
+// A state says whether a flag is evaluated by its conditions at all.
+type state uint8
+
+const (
+	normal  state = iota
+	dormant       // inactive or with encrypted payloads: false for dependents, never in results
+	missing       // depends on a flag that does not exist
+	faulty        // could not be understood
+	cyclic        // depends on itself, or on a flag that does
+)
+
+// A compiledFlag is a compiled flag. Its values are a run in Snapshot.values: off, on,
+// then the variants and what else its definition needs. What every evaluation
+// reads comes first.
+type compiledFlag struct {
+	fixed        decision // outcome that no request can change; value -1: none
+	conditions   []compiledCondition
+	offValue     int32 // value; on is the next one
+	failedValue  int32 // value
+	enrollment   int32 // slot of $feature_enrollment/<key>, or -1
+	holdoutValue int32 // value, or -1
+	continuity   int32 // number among the continuity flags, or -1
+	state        state
+	hash         hashKind
+	device       bool // bucketed by device
+	earlyExit    bool
+	quickKnows   bool   // quick may know it
+	special      bool   // a person's subject may be other than the distinct ID
+	prefix       string // key and dot: how every hashed text starts
+	variants     []variantBound
+
+	key         string
+	valueCount  int32 // number of values, from off
+	optOutValue int32 // value of an early access opt-out
+	aggregation int32 // flag-level: a group type's ordinal, or an owner constant
+	holdoutAll  bool
+	holdoutAt   float64
+	direct      []int32 // flags it depends on, all earlier in program order
+	needs       []int32 // slots that the flag looks at
+	requirement runtime.Requirement
+	tags        []string
+
+	survey       bool
+	encrypted    bool
+	form         form
+	readsCohorts bool // stored cohorts
+	readsHash    bool // continuity can change the outcome
+
+	id            int64
+	version       int
+	hasExperiment bool
+	digest        uint64 // of its definition, dependencies and cohorts not included
 }
 
-// A compiledCohort is a compiled cohort.
-type compiledCohort struct {
-	root       compiledNode
-	stored     int32 // number among the stored cohorts, or -1
-	behavioral bool
+func (f *compiledFlag) onValue() int32 { return f.offValue + 1 }
+
+// A variantBound is a variant with the end of its share (evaluation.md §2.3).
+type variantBound struct {
+	below float64
+	value int32
+}
+
+// A compiledCondition is a compiled condition set.
+type compiledCondition struct {
+	steps       []uint32 // checks, in effective order (evaluation.md §3.5)
+	threshold   float64  // rollout percentage / 100
+	everyone    bool     // the percentage is 100: no hash
+	hashMatters bool     // evaluation.md §2.6
+	aggregation int32
+	pinned      int32 // value, or -1
 }
 
 // Evaluate answers for all flags that the request may see. It allocates only

@@ -1,0 +1,74 @@
+package flags
+
+// A compiledCohort decides who is a member (evaluation.md §5).
+type compiledCohort struct {
+	root       compiledNode
+	stored     int32 // number among the stored cohorts, or -1
+	behavioral bool
+}
+
+// A compiledNode is a node of a cohort's tree.
+type compiledNode struct {
+	kind    nodeType
+	negated bool
+	id      uint32 // check or cohort
+	nodes   []compiledNode
+}
+
+type nodeType uint8
+
+const (
+	nodeNever nodeType = iota // a leaf that matches nobody
+	nodeAll
+	nodeAny
+	nodeCheck
+	nodeCohort
+)
+
+// isMember reports whether the person is in cohort i, which is found once per
+// run.
+func (in *Input) isMember(i int32) bool {
+	if m := in.cohorts[i]; m>>1 == in.run {
+		return m&1 != 0
+	}
+	c := &in.snap.cohorts[i]
+	var member bool
+	if c.stored >= 0 {
+		member = in.members[c.stored] == in.gen
+	} else {
+		member = in.nodeHolds(&c.root)
+	}
+	m := in.run << 1
+	if member {
+		m |= 1
+	}
+	in.cohorts[i] = m
+	return member
+}
+
+// nodeHolds reports whether the person fulfils a node (evaluation.md §5.3).
+func (in *Input) nodeHolds(n *compiledNode) bool {
+	holds := n.kind == nodeAll
+	switch n.kind {
+	case nodeAll, nodeAny:
+		// A child that differs settles it: AND is false then, and OR true.
+		for i := range n.nodes {
+			if in.nodeHolds(&n.nodes[i]) != holds {
+				holds = !holds
+				break
+			}
+		}
+	case nodeCheck:
+		holds = in.verdict(n.id) == yes
+	case nodeCohort:
+		holds = in.isMember(int32(n.id))
+	}
+	return holds != n.negated
+}
+
+// isBehavioral reports whether a check asks for a cohort whose members cannot be
+// fully known here (evaluation.md §3.7).
+func (s *Snapshot) isBehavioral(id uint32) bool {
+	c := &s.checks[id]
+	return (c.op == opCohort || c.op == opCohortNever) && s.cohorts[c.slot].behavioral
+}
