@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // How often it is looked whether cohorts are to be counted, and how long a count
@@ -168,7 +168,7 @@ func (s *Service) cohortMembership(ctx context.Context, project *Project, list [
 		}
 		id := strconv.FormatInt(list[i].ID, 10)
 		key := "members of cohort " + id
-		filters, err := definition.Filters([]byte(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}]}]}`), definition.Subject{Key: key, Create: true}, w)
+		filters, err := judge.Filters([]byte(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}]}]}`), judge.Subject{Key: key, Create: true}, w)
 		if err != nil {
 			if judgeError(err) == err {
 				return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // A CohortView is a cohort as the API shows it (management.md §13.10).
@@ -112,7 +112,7 @@ func (patch *CohortPatch) validate(create bool) error {
 
 // apply changes a cohort, which the caller stores. Its ID is 0 if it is new. What
 // it refers to can have gone while it was deleted.
-func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
+func (patch *CohortPatch) apply(c *Cohort, w *judge.World) error {
 	revived := c.Deleted && patch.Deleted.Set && !patch.Deleted.Value
 	setValue(&c.Name, &patch.Name)
 	setValue(&c.Description, &patch.Description)
@@ -125,7 +125,7 @@ func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
 	}
 	raw := patch.Filters
 	if !raw.Set && patch.Groups.Set && !emptyJSON(patch.Groups.Value) {
-		converted, err := definition.CohortOfGroups(patch.Groups.Value)
+		converted, err := judge.CohortOfGroups(patch.Groups.Value)
 		if err != nil {
 			return judgeError(err)
 		}
@@ -141,7 +141,7 @@ func (patch *CohortPatch) apply(c *Cohort, w *definition.World) error {
 	case !raw.Set || raw.Null:
 		return invalid("filters", "required", "This field is required, unless the cohort is static.")
 	}
-	filters, err := definition.CohortFilters(raw.Value, c.ID, w)
+	filters, err := judge.CohortFilters(raw.Value, c.ID, w)
 	if err != nil {
 		return judgeError(err)
 	}
@@ -316,11 +316,11 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 }
 
 // checkCohortUnused returns an error if a cohort that is to be deleted is used.
-func checkCohortUnused(before, c *Cohort, w *definition.World) error {
+func checkCohortUnused(before, c *Cohort, w *judge.World) error {
 	if !c.Deleted || before.Deleted {
 		return nil
 	}
-	users, cohorts := definition.CohortUsers(w, c.ID)
+	users, cohorts := judge.CohortUsers(w, c.ID)
 	switch {
 	case len(users) > 0:
 		return invalid("", "invalid_input", "The cohort cannot be deleted: active flags use it: %s.", keysOf(users))

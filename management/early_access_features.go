@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // An EarlyAccessView is an early access feature as the API shows it (management.md
@@ -214,9 +214,9 @@ func (s *Service) earlyAccessFlag(ctx context.Context, store Store, p *Principal
 	switch {
 	case err != nil || flag.Deleted || flag.Kind != FlagOrdinary:
 		return nil, invalid("", "invalid_input", "There is no feature flag with the ID %d.", patch.FlagID.Value)
-	case definition.GroupBased(flag.Filters):
+	case judge.GroupBased(flag.Filters):
 		return nil, invalid("", "invalid_input", "Group-based feature flags are not supported for early access features.")
-	case len(definition.Variants(flag.Filters)) > 0:
+	case len(judge.Variants(flag.Filters)) > 0:
 		return nil, invalid("", "invalid_input", "Multivariate feature flags are not supported for early access features.")
 	}
 	features, err := store.EarlyAccessFeatures(ctx, project.ID)
@@ -239,7 +239,7 @@ func (s *Service) newEarlyAccessFlag(ctx context.Context, store Store, p *Princi
 	case !errors.Is(err, ErrNotFound):
 		return nil, err
 	}
-	filters := definition.WithEnrollment(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`), isReleased(f))
+	filters := judge.WithEnrollment(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`), isReleased(f))
 	patch := &FlagPatch{Key: Of(key), Name: Of("Feature flag for early access feature " + f.Name), Filters: Of(filters)}
 	return s.createFlag(ctx, store, p, project, patch)
 }
@@ -259,7 +259,7 @@ func keyOf(name string) string {
 // markEnrollment lets persons enrol in a flag, or lets them no more.
 func (s *Service) markEnrollment(ctx context.Context, store Store, p *Principal, flag *FeatureFlag, on bool) error {
 	before := *flag
-	flag.Filters = definition.WithEnrollment(flag.Filters, on)
+	flag.Filters = judge.WithEnrollment(flag.Filters, on)
 	return s.saveFlag(ctx, store, p, &before, flag)
 }
 

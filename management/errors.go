@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // The kinds of an [Error], besides ErrNotFound and ErrConflict. Test for them
@@ -113,7 +113,7 @@ func dataError(err error) error {
 
 // judgeError turns an error of the packages that judge values into a Service's.
 func judgeError(err error) error {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
+	if e, ok := errors.AsType[*judge.Error](err); ok {
 		return &Error{Kind: ErrInvalid, Code: e.Code, Attr: e.Attr, Detail: e.Detail}
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -49,7 +49,7 @@ func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q B
 		return nil, err
 	}
 	list := []FeatureFlag{audienceFlag(-1, audienceKey, filters)}
-	if ids, _, _ := definition.References(filters); len(ids) > 0 {
+	if ids, _, _ := judge.References(filters); len(ids) > 0 {
 		list = append(list, set.flags...)
 	}
 	snapshot, err := set.compile(list)
@@ -93,7 +93,7 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (json.RawMessage, error) 
 		}
 		document["aggregation_group_type_index"] = index.Value
 	}
-	filters, err := definition.Filters(mustJSON(document), definition.Subject{Key: audienceKey, Create: true}, set.world())
+	filters, err := judge.Filters(mustJSON(document), judge.Subject{Key: audienceKey, Create: true}, set.world())
 	if err = judgeError(err); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok {
 			e.Attr, e.Detail = "condition", strings.TrimPrefix(e.Detail, "groups/0/")

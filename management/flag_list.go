@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // A FlagQuery selects flags as the parameters of a list do (management.md §13.2).
@@ -161,7 +161,7 @@ func flagType(f *FeatureFlag) string {
 	case f.HasExperiment:
 		return "experiment"
 	}
-	return definition.Type(f.Filters)
+	return judge.Type(f.Filters)
 }
 
 // flagOrders are the fields that lists of flags can be sorted by.

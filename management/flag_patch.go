@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // A FlagPatch makes or changes a flag (management.md §13.3). What is not set
@@ -124,7 +124,7 @@ func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, 
 }
 
 // applyIn is applyFlag for a change that deletes nothing.
-func (s *Service) applyIn(w *definition.World, f *FeatureFlag, patch *FlagPatch) error {
+func (s *Service) applyIn(w *judge.World, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
 	setValue(&f.Key, &patch.Key)
 	setValue(&f.Name, &patch.Name)
@@ -170,7 +170,7 @@ func setChoice(dst *string, o *Optional[string], otherwise string) {
 
 // applyFilters changes what decides a flag. What a flag refers to can have gone
 // while it was not in force.
-func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *definition.World) error {
+func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *judge.World) error {
 	revived := f.inForce() && !before.inForce()
 	if f.ID != 0 && !patch.Filters.Set && !revived && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
 		return nil
@@ -186,12 +186,12 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *defi
 		}
 	}
 	if patch.Filters.Set {
-		if filters, err = definition.Merge(filters, patch.Filters.Value); err != nil {
+		if filters, err = judge.Merge(filters, patch.Filters.Value); err != nil {
 			return judgeError(err)
 		}
 	}
-	subject := definition.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
-	if filters, err = definition.Filters(filters, subject, w); err != nil {
+	subject := judge.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
+	if filters, err = judge.Filters(filters, subject, w); err != nil {
 		return judgeError(err)
 	}
 	f.Filters, err = s.settlePayloads(f, before, filters)
@@ -200,15 +200,15 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *defi
 
 // checkActivation returns an error if a flag cannot become active or inactive
 // because of others (management.md §13.3).
-func checkActivation(before, f *FeatureFlag, patch *FlagPatch, w *definition.World) error {
+func checkActivation(before, f *FeatureFlag, patch *FlagPatch, w *judge.World) error {
 	switch {
 	case f.ID == 0:
 	case before.inForce() && !f.inForce() && !f.Deleted:
-		if users := definition.Dependents(w, definition.Flag{ID: f.ID, Key: before.Key}); len(users) > 0 {
+		if users := judge.Dependents(w, judge.Flag{ID: f.ID, Key: before.Key}); len(users) > 0 {
 			return invalid("", "invalid_input", "The flag cannot be disabled: other active flags depend on it: %s.", keysOf(users))
 		}
 	case f.inForce() && !before.inForce() && !patch.Filters.Set: // filters that were sent are judged
-		for _, other := range definition.Dependencies(w, f.Filters) {
+		for _, other := range judge.Dependencies(w, f.Filters) {
 			if !other.Active {
 				return invalid("", "invalid_input", "The flag cannot be enabled: it depends on the disabled flag %s.", other.Key)
 			}
@@ -218,7 +218,7 @@ func checkActivation(before, f *FeatureFlag, patch *FlagPatch, w *definition.Wor
 }
 
 // keysOf lists the keys of the first few of some flags.
-func keysOf(list []definition.Flag) string {
+func keysOf(list []judge.Flag) string {
 	const most = 5
 	var keys []string
 	for i, f := range list {
@@ -233,7 +233,7 @@ func keysOf(list []definition.Flag) string {
 
 // checkUnused returns an error if something needs a flag that is to be deleted
 // (management.md §13.3).
-func (s *Service) checkUnused(ctx context.Context, store Store, f *FeatureFlag, w *definition.World) error {
+func (s *Service) checkUnused(ctx context.Context, store Store, f *FeatureFlag, w *judge.World) error {
 	features, err := store.EarlyAccessFeatures(ctx, f.Project)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (s *Service) checkUnused(ctx context.Context, store Store, f *FeatureFlag, 
 			return invalid("", "invalid_input", "The flag cannot be deleted: it targets the survey %q.", v.Name)
 		}
 	}
-	if users := definition.Dependents(w, definition.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
+	if users := judge.Dependents(w, judge.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
 		return invalid("", "invalid_input", "The flag cannot be deleted: other active flags depend on it: %s.", keysOf(users))
 	}
 	return nil

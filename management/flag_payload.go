@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // redaction is what is shown of an encrypted payload to who may not read it: JSON,
@@ -16,9 +16,9 @@ const redaction = `"********* (encrypted)"`
 
 // mapPayloads returns filters with f of each payload.
 func mapPayloads(filters json.RawMessage, f func(key, payload string) string) json.RawMessage {
-	for _, key := range uniqueValues(append(definition.Variants(filters), "true")) {
-		if payload, ok := definition.Payload(filters, key); ok {
-			filters = definition.WithPayload(filters, key, f(key, payload))
+	for _, key := range uniqueValues(append(judge.Variants(filters), "true")) {
+		if payload, ok := judge.Payload(filters, key); ok {
+			filters = judge.WithPayload(filters, key, f(key, payload))
 		}
 	}
 	return filters
@@ -103,7 +103,7 @@ func (s *Service) settlePayloads(f, before *FeatureFlag, filters json.RawMessage
 // payloadBefore returns the encrypted payload that a redaction stands for in a flag
 // that goes on to encrypt its payloads.
 func (s *Service) payloadBefore(f, before *FeatureFlag, key string) (string, error) {
-	payload, ok := definition.Payload(before.Filters, key)
+	payload, ok := judge.Payload(before.Filters, key)
 	if !f.EncryptedPayloads || !before.EncryptedPayloads || !ok {
 		return "", invalid("filters", "invalid_input", "payloads/%s: must be the payload, not the mark that stands for an encrypted one", excerpt(key))
 	}
@@ -125,5 +125,5 @@ func withdrawPayloads(before *FeatureFlag, patch *FlagPatch) (json.RawMessage, e
 	if _, ok := sent["payloads"]; secret && !ok {
 		return nil, invalid("has_encrypted_payloads", "invalid_input", "Encrypted payloads do not become readable: send others with the change, or null for none.")
 	}
-	return definition.Merge(before.Filters, json.RawMessage(`{"payloads":null}`))
+	return judge.Merge(before.Filters, json.RawMessage(`{"payloads":null}`))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -207,11 +207,11 @@ func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison,
 
 // dependentFlags returns the keys of the active flags that depend on a flag, directly
 // or through others.
-func dependentFlags(w *definition.World, f *FeatureFlag) []string {
+func dependentFlags(w *judge.World, f *FeatureFlag) []string {
 	var keys []string
 	seen := map[int64]bool{f.ID: true}
-	for queue := []definition.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
-		for _, user := range definition.Dependents(w, queue[0]) {
+	for queue := []judge.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
+		for _, user := range judge.Dependents(w, queue[0]) {
 			if !seen[user.ID] {
 				seen[user.ID] = true
 				keys = append(keys, user.Key)

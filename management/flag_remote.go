@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // RemoteConfig returns the payload of a remote configuration flag, which a path
@@ -23,7 +23,7 @@ func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, f
 	if f.Deleted || !f.RemoteConfig {
 		return "", errNotFound
 	}
-	payload, ok := definition.Payload(f.Filters, "true")
+	payload, ok := judge.Payload(f.Filters, "true")
 	if !ok {
 		return "", errNotFound
 	}

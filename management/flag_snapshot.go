@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // A definitionSet is what decides the flags of a project.
@@ -47,7 +47,7 @@ func (s *Service) groupTypes(ctx context.Context, store Store, project int64) (m
 }
 
 // definitionWorld returns what filters of a project can refer to.
-func (s *Service) definitionWorld(ctx context.Context, store Store, project *Project) (*definition.World, error) {
+func (s *Service) definitionWorld(ctx context.Context, store Store, project *Project) (*judge.World, error) {
 	d, err := s.definitionSet(ctx, store, project)
 	if err != nil {
 		return nil, err
@@ -55,20 +55,20 @@ func (s *Service) definitionWorld(ctx context.Context, store Store, project *Pro
 	return d.world(), nil
 }
 
-func (d *definitionSet) world() *definition.World {
-	known := definition.Project{
-		Flags: make([]definition.Flag, len(d.flags)), Cohorts: make([]definition.Cohort, len(d.cohorts)),
+func (d *definitionSet) world() *judge.World {
+	known := judge.Project{
+		Flags: make([]judge.Flag, len(d.flags)), Cohorts: make([]judge.Cohort, len(d.cohorts)),
 		GroupTypes: d.groupTypes, TimeZone: d.zone,
 	}
 	for i := range d.flags {
 		f := &d.flags[i]
-		known.Flags[i] = definition.Flag{ID: f.ID, Key: f.Key, Active: f.Active, Filters: f.Filters}
+		known.Flags[i] = judge.Flag{ID: f.ID, Key: f.Key, Active: f.Active, Filters: f.Filters}
 	}
 	for i := range d.cohorts {
 		c := &d.cohorts[i]
-		known.Cohorts[i] = definition.Cohort{ID: c.ID, Name: c.Name, Static: c.Static, Filters: c.Filters}
+		known.Cohorts[i] = judge.Cohort{ID: c.ID, Name: c.Name, Static: c.Static, Filters: c.Filters}
 	}
-	return definition.NewWorld(known)
+	return judge.NewWorld(known)
 }
 
 // compile returns flags as they are served.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // A FlagView is a flag as the API shows it (management.md §13.4).
@@ -142,7 +142,7 @@ func (s *Service) flagView(p *Principal, f *FeatureFlag, w *flagWorld) *FlagView
 	status, _ := flagStatus(f, s.now())
 	return &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
-		Filters: definition.WithCohortNames(filters, func(id int64) string { return w.cohorts[id] }),
+		Filters: judge.WithCohortNames(filters, func(id int64) string { return w.cohorts[id] }),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(w.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
 		LastModifiedBy: basicUser(w.users, f.ModifiedBy), Continuity: f.Continuity != nil && *f.Continuity,

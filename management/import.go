@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/parity"
 )
 
@@ -288,7 +288,7 @@ func (i *importer) importCohorts(ctx context.Context) error {
 		before := len(waiting)
 		for _, c := range waiting {
 			refers := func(other importedCohort) bool {
-				return other.ID != c.ID && slices.Contains(definition.CohortReferences(c.filters()), other.ID)
+				return other.ID != c.ID && slices.Contains(judge.CohortReferences(c.filters()), other.ID)
 			}
 			if slices.ContainsFunc(waiting, refers) {
 				later = append(later, c)
@@ -310,14 +310,14 @@ func (i *importer) importCohorts(ctx context.Context) error {
 
 func (c *importedCohort) filters() json.RawMessage {
 	if len(c.Filters) == 0 || string(c.Filters) == "null" || string(c.Filters) == "{}" {
-		if converted, err := definition.CohortOfGroups(c.Groups); err == nil {
+		if converted, err := judge.CohortOfGroups(c.Groups); err == nil {
 			return converted
 		}
 	}
 	return c.Filters
 }
 
-func (i *importer) importCohort(ctx context.Context, c *importedCohort, w *definition.World) error {
+func (i *importer) importCohort(ctx context.Context, c *importedCohort, w *judge.World) error {
 	name := c.Name
 	if name == "" {
 		name = "Imported cohort " + strconv.FormatInt(c.ID, 10)
@@ -328,7 +328,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, w *defin
 		i.report.Notes = append(i.report.Notes, fmt.Sprintf("The static cohort %q has no members yet: send them to its members endpoint.", name))
 	} else {
 		mapped := i.mapped(c.filters())
-		filters, err := definition.CohortFilters(mapped, 0, w)
+		filters, err := judge.CohortFilters(mapped, 0, w)
 		if err != nil {
 			i.leave("cohort "+name, judgeError(err))
 			return nil
@@ -368,7 +368,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 		before := len(waiting)
 		for _, f := range waiting {
 			mapped := i.mapped(f.Filters)
-			_, keys, _ := definition.References(mapped)
+			_, keys, _ := judge.References(mapped)
 			if slices.ContainsFunc(keys, func(key string) bool { return key != f.Key && pending[key] }) {
 				later = append(later, f)
 				continue
@@ -387,7 +387,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 	return nil
 }
 
-func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.RawMessage, w *definition.World) error {
+func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.RawMessage, w *judge.World) error {
 	patch := FlagPatch{
 		Key: Of(f.Key), Name: Of(f.Name), Filters: Of(mapped), Active: Of(f.Active), Archived: Of(f.Archived),
 		Continuity: Of(f.Continuity != nil && *f.Continuity && !f.Remotely), Runtime: Of(f.Runtime), Bucketing: Of(f.Bucketing),

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
@@ -50,7 +50,7 @@ func (c *surveyChange) checkLinkedFlag(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if variant != "" && variant != "any" && !slices.Contains(definition.Variants(f.Filters), variant) {
+	if variant != "" && variant != "any" && !slices.Contains(judge.Variants(f.Filters), variant) {
 		return invalid("", "invalid_input", "conditions.linkedFlagVariant is %q, which is no variant of the feature flag %s.", excerpt(variant), f.Key)
 	}
 	return nil

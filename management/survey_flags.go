@@ -9,7 +9,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
@@ -89,7 +89,7 @@ func (c *surveyChange) ownTarget(ctx context.Context, current *FeatureFlag) (*Fe
 	if err != nil {
 		return nil, err
 	}
-	filters, err := definition.Filters(c.patch.TargetingFlagFilters.Value, definition.Subject{ID: f.ID, Key: f.Key, Create: true}, w)
+	filters, err := judge.Filters(c.patch.TargetingFlagFilters.Value, judge.Subject{ID: f.ID, Key: f.Key, Create: true}, w)
 	if err != nil {
 		err = judgeError(err)
 		if e, ok := errors.AsType[*Error](err); ok {

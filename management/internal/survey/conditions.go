@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // mostWaitDays is the limit of what filters of flags take for a relative date
@@ -152,17 +152,17 @@ func CheckExternal(conditions, appearance json.RawMessage) error {
 		"deviceTypes", "deviceTypesMatchType",
 	} {
 		if isSet(c.get(name)) {
-			return fault.Invalid("conditions", "%s must not be set for an external survey.", name)
+			return judge.Invalid("conditions", "%s must not be set for an external survey.", name)
 		}
 	}
 	for _, name := range []string{"actions", "events"} {
 		if o, _ := decodeObject(c.get(name)); isSet(o.get("values")) {
-			return fault.Invalid("conditions", "%s must be empty for an external survey.", name)
+			return judge.Invalid("conditions", "%s must be empty for an external survey.", name)
 		}
 	}
 	look, _ := decodeObject(appearance)
 	if isSet(look.get("surveyPopupDelaySeconds")) {
-		return fault.Invalid("appearance", "surveyPopupDelaySeconds must not be set for an external survey.")
+		return judge.Invalid("appearance", "surveyPopupDelaySeconds must not be set for an external survey.")
 	}
 	return nil
 }

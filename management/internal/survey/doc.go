@@ -5,7 +5,7 @@
 // the field:
 //
 //	questions, err := survey.Questions(raw)
-//	if e, ok := errors.AsType[*fault.Error](err); ok {
+//	if e, ok := errors.AsType[*judge.Error](err); ok {
 //		// e.Attr is "questions", e.Detail begins with "Question 2: scale …"
 //	}
 //

@@ -10,7 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // Limits of a document (management.md §15.2, 13).
@@ -25,12 +25,12 @@ const (
 func normal(attr string, raw json.RawMessage) (json.RawMessage, error) {
 	v, err := jsonscan.Parse(raw, mostDepth)
 	if err != nil || !utf8.Valid(v) {
-		return nil, fault.Invalid(attr, "Value must be valid JSON, nested no more than %d levels deep.", mostDepth)
+		return nil, judge.Invalid(attr, "Value must be valid JSON, nested no more than %d levels deep.", mostDepth)
 	}
 	doc := appendNormal(make([]byte, 0, len(v)), v)
 	// Databases refuse them in JSON, and nothing but an attack has them.
 	if hasNull(doc) {
-		return nil, fault.New(attr, "null_characters_not_allowed", "Null characters are not allowed.")
+		return nil, judge.New(attr, "null_characters_not_allowed", "Null characters are not allowed.")
 	}
 	return sized(attr, doc)
 }
@@ -38,7 +38,7 @@ func normal(attr string, raw json.RawMessage) (json.RawMessage, error) {
 // sized returns a document unless it is too large.
 func sized(attr string, doc json.RawMessage) (json.RawMessage, error) {
 	if len(doc) > mostDocument {
-		return nil, fault.Invalid(attr, "Ensure this value has no more than %d bytes.", mostDocument)
+		return nil, judge.Invalid(attr, "Ensure this value has no more than %d bytes.", mostDocument)
 	}
 	return doc, nil
 }
@@ -223,7 +223,7 @@ func (p place) invalid(format string, args ...any) error {
 }
 
 func (p place) fault(code, format string, args ...any) error {
-	return fault.New(p.attr, code, "%s %s", p, fmt.Sprintf(format, args...))
+	return judge.New(p.attr, code, "%s %s", p, fmt.Sprintf(format, args...))
 }
 
 // excerpt returns as much of a name as an answer quotes.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/text"
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // Limits of questions.
@@ -234,7 +234,7 @@ func CheckShuffle(questions, appearance json.RawMessage) error {
 	list, _ := decodeList(questions)
 	for i, v := range list {
 		if q, _ := decodeObject(v); q.get("branching") != nil {
-			return fault.Invalid("", "appearance.shuffleQuestions must not be true while question %d has branching.", i+1)
+			return judge.Invalid("", "appearance.shuffleQuestions must not be true while question %d has branching.", i+1)
 		}
 	}
 	return nil

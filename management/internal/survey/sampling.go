@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // mostSamplingDays is five years.
@@ -34,13 +34,13 @@ func NewDailyLimits(start time.Time, interval int, intervalType string, limit in
 	}
 	unit, ok := map[string]int{"day": 1, "week": 7, "month": 30}[intervalType]
 	if !ok {
-		return nil, fault.New("response_sampling_interval_type", "invalid_choice", "%q is not a valid choice.", excerpt(intervalType))
+		return nil, judge.New("response_sampling_interval_type", "invalid_choice", "%q is not a valid choice.", excerpt(intervalType))
 	}
 	if interval > mostSamplingDays/unit {
-		return nil, fault.Invalid("response_sampling_interval", "Ensure this value is no more than %d days.", mostSamplingDays)
+		return nil, judge.Invalid("response_sampling_interval", "Ensure this value is no more than %d days.", mostSamplingDays)
 	}
 	if start.UTC().AddDate(0, 0, interval*unit).Year() > mostYear {
-		return nil, fault.Invalid("response_sampling_start_date", "Ensure that the sampling ends before the year %d.", mostYear)
+		return nil, judge.Invalid("response_sampling_start_date", "Ensure that the sampling ends before the year %d.", mostYear)
 	}
 	limits := make(DailyLimits, interval*unit)
 	each, rest := limit/len(limits), limit%len(limits)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
@@ -69,11 +69,11 @@ func checkFault(t *testing.T, call string, err error, attr, code, detail string)
 }
 
 // checkAnyFault checks that an error is about what was sent, and short.
-func checkAnyFault(t *testing.T, call string, err error) *fault.Error {
+func checkAnyFault(t *testing.T, call string, err error) *judge.Error {
 	t.Helper()
-	e, ok := errors.AsType[*fault.Error](err)
+	e, ok := errors.AsType[*judge.Error](err)
 	if !ok {
-		t.Errorf("%.200s: error %v, want a *fault.Error", call, err)
+		t.Errorf("%.200s: error %v, want a *judge.Error", call, err)
 		return nil
 	}
 	if e.Code == "" || e.Detail == "" || len(e.Detail) > 700 || !utf8.ValidString(e.Detail) {

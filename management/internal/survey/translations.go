@@ -5,7 +5,7 @@ import (
 	"maps"
 	"regexp"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // Limits of languages and names (management.md §9.1).
@@ -22,7 +22,7 @@ func isLanguage(s string) bool { return len(s) <= mostLanguage && languageTag.Ma
 // CheckLanguage checks the language that a survey is written in.
 func CheckLanguage(language string) error {
 	if !isLanguage(language) {
-		return fault.Invalid("base_language", "Must be a language tag of at most %d characters, such as en or pt-BR.", mostLanguage)
+		return judge.Invalid("base_language", "Must be a language tag of at most %d characters, such as en or pt-BR.", mostLanguage)
 	}
 	return nil
 }

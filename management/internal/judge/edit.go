@@ -1,4 +1,4 @@
-package definition
+package judge
 
 import (
 	"encoding/json"
@@ -9,11 +9,11 @@ import (
 
 // Merge returns stored filters with the top-level members of a change in place of
 // their own (management.md §13.3); a change without members changes nothing. The
-// result is for [Filters] to judge. Errors are of package fault, about the change.
+// result is for [Filters] to judge. An *[Error] is about the change.
 func Merge(stored, change json.RawMessage) (json.RawMessage, error) {
 	changed, err := parse(change, math.MaxInt)
 	if err != nil {
-		return nil, shown("filters", err)
+		return nil, about("filters", err)
 	}
 	if len(changed.names) == 0 {
 		return stored, nil

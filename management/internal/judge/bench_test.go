@@ -1,25 +1,25 @@
-package definition_test
+package judge_test
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // largeProject has 10,000 flags of a common size, of which each hundredth depends on
 // the one before it, and 1000 cohorts.
-func largeProject() definition.Project {
+func largeProject() judge.Project {
 	const typical = `{"groups":[{"properties":[{"key":"email","value":"@acme.example","operator":"icontains","type":"person"},{"key":"plan","value":["pro","team"],"operator":"exact","type":"person"}%s],"rollout_percentage":50},` +
 		`{"properties":[{"key":"country","value":["AT","DE","CH"],"operator":"exact","type":"person"},{"key":"id","value":%d,"type":"cohort"}],"rollout_percentage":100}],` +
 		`"multivariate":{"variants":[{"key":"control","rollout_percentage":50},{"key":"test","rollout_percentage":50}]},"payloads":{"test":"{\"color\":\"blue\",\"limit\":10}"}}`
-	var p definition.Project
+	var p judge.Project
 	for i := range 10_000 {
 		depends := ""
 		if i%100 == 0 && i > 0 {
 			depends = fmt.Sprintf(`,{"key":"%d","value":true,"operator":"flag_evaluates_to","type":"flag"}`, 1+i-100)
 		}
-		p.Flags = append(p.Flags, definition.Flag{
+		p.Flags = append(p.Flags, judge.Flag{
 			ID: int64(1 + i), Key: fmt.Sprintf("flag-%d", i), Active: true, Filters: fmt.Appendf(nil, typical, depends, 1+i%1000),
 		})
 	}
@@ -28,7 +28,7 @@ func largeProject() definition.Project {
 		if i%10 != 9 {
 			nested = fmt.Sprintf(`,{"key":"id","value":%d,"type":"cohort","negation":true}`, 2+i)
 		}
-		p.Cohorts = append(p.Cohorts, definition.Cohort{
+		p.Cohorts = append(p.Cohorts, judge.Cohort{
 			ID: int64(1 + i), Name: fmt.Sprintf("Cohort %d", i), Filters: []byte(tree(`{"key":"email","value":"@acme.example","operator":"regex","type":"person"}` + nested)),
 		})
 	}
@@ -39,7 +39,7 @@ func BenchmarkNewWorld(b *testing.B) {
 	p := largeProject()
 	b.ReportAllocs()
 	for b.Loop() {
-		definition.NewWorld(p)
+		judge.NewWorld(p)
 	}
 }
 
@@ -47,10 +47,10 @@ func BenchmarkNewWorld(b *testing.B) {
 // others, and one at the end of a chain of a hundred.
 func BenchmarkFilters(b *testing.B) {
 	p := largeProject()
-	w := definition.NewWorld(p)
+	w := judge.NewWorld(p)
 	for _, bb := range []struct {
 		name string
-		flag definition.Flag
+		flag judge.Flag
 	}{
 		{"alone", p.Flags[9999]},
 		{"chain", p.Flags[9900]},
@@ -59,7 +59,7 @@ func BenchmarkFilters(b *testing.B) {
 			b.SetBytes(int64(len(bb.flag.Filters)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := definition.Filters(bb.flag.Filters, definition.Subject{ID: bb.flag.ID, Key: bb.flag.Key}, w); err != nil {
+				if _, err := judge.Filters(bb.flag.Filters, judge.Subject{ID: bb.flag.ID, Key: bb.flag.Key}, w); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -70,10 +70,10 @@ func BenchmarkFilters(b *testing.B) {
 // BenchmarkDependents searches 10,000 flags.
 func BenchmarkDependents(b *testing.B) {
 	p := largeProject()
-	w := definition.NewWorld(p)
+	w := judge.NewWorld(p)
 	b.ReportAllocs()
 	for b.Loop() {
-		if got := definition.Dependents(w, p.Flags[0]); len(got) != 1 {
+		if got := judge.Dependents(w, p.Flags[0]); len(got) != 1 {
 			b.Fatal(len(got))
 		}
 	}
@@ -81,10 +81,10 @@ func BenchmarkDependents(b *testing.B) {
 
 // BenchmarkCohortUsers searches 10,000 flags and 1000 cohorts.
 func BenchmarkCohortUsers(b *testing.B) {
-	w := definition.NewWorld(largeProject())
+	w := judge.NewWorld(largeProject())
 	b.ReportAllocs()
 	for b.Loop() {
-		if flags, cohorts := definition.CohortUsers(w, 10); len(flags) != 100 || len(cohorts) != 9 {
+		if flags, cohorts := judge.CohortUsers(w, 10); len(flags) != 100 || len(cohorts) != 9 {
 			b.Fatal(len(flags), len(cohorts))
 		}
 	}

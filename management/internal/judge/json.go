@@ -1,4 +1,4 @@
-package definition
+package judge
 
 import (
 	"bytes"
@@ -192,7 +192,7 @@ func encode(v any) (json.RawMessage, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("definition: encode: %w", err)
+		return nil, fmt.Errorf("judge: encode: %w", err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

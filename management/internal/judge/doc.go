@@ -1,11 +1,11 @@
-// Package definition judges the filters of flags and the trees of cohorts that
+// Package judge judges the filters of flags and the trees of cohorts that
 // somebody sends, and answers what stored ones mean to each other. It is pure: it
 // reads no storage.
 //
-//	w := definition.NewWorld(definition.Project{Flags: flags, Cohorts: cohorts})
-//	merged, err := definition.Merge(stored, change)
+//	w := judge.NewWorld(judge.Project{Flags: flags, Cohorts: cohorts})
+//	merged, err := judge.Merge(stored, change)
 //	…
-//	filters, err := definition.Filters(merged, definition.Subject{ID: id, Key: key}, w)
+//	filters, err := judge.Filters(merged, judge.Subject{ID: id, Key: key}, w)
 //
 // [Filters] and [CohortFilters] check and normalize. [Merge], [WithPayload],
 // [WithEnrollment], [WithCohortNames] and [RemoteConfig] change what is stored;
@@ -15,7 +15,7 @@
 //
 // # Errors
 //
-// What is refused is an error of package fault with the attribute filters. Its
+// What is refused is an [Error] about the field filters. Its
 // detail begins with where in the filters the fault is, shows the value, and says
 // what is allowed:
 //
@@ -71,4 +71,4 @@
 // not matter. [NewWorld] takes a look-up entry for each flag and cohort. [Dependents]
 // and [CohortUsers] search the project, and so does CohortFilters when a cohort has
 // behavioral criteria.
-package definition
+package judge

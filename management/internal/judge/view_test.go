@@ -1,10 +1,10 @@
-package definition_test
+package judge_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // management.md §13.2 and §13.9.
@@ -24,13 +24,13 @@ func TestViews(t *testing.T) {
 		{`[]`, "boolean", "", false},
 	} {
 		raw := []byte(tt.raw)
-		if got := definition.Type(raw); got != tt.kind {
+		if got := judge.Type(raw); got != tt.kind {
 			t.Errorf("Type(%s) = %s, want %s", raw, got, tt.kind)
 		}
-		if got := strings.Join(definition.Variants(raw), " "); got != tt.variants {
+		if got := strings.Join(judge.Variants(raw), " "); got != tt.variants {
 			t.Errorf("Variants(%s) = %s, want %s", raw, got, tt.variants)
 		}
-		if got := definition.GroupBased(raw); got != tt.grouped {
+		if got := judge.GroupBased(raw); got != tt.grouped {
 			t.Errorf("GroupBased(%s) = %v, want %v", raw, got, tt.grouped)
 		}
 	}
@@ -71,7 +71,7 @@ func TestFullyRolledOut(t *testing.T) {
 		`{"groups":[{"aggregation_group_type_index":0},{"aggregation_group_type_index":null}]}`:              true,
 		`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":0}]}}`:                   false,
 	} {
-		if got := definition.FullyRolledOut([]byte(raw)); got != want {
+		if got := judge.FullyRolledOut([]byte(raw)); got != want {
 			t.Errorf("FullyRolledOut(%s) = %v, want %v", raw, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package definition
+package judge
 
 import (
 	"bytes"
@@ -153,11 +153,11 @@ func (w *World) lint(d *document, prefix string) (first, own *flags.DefinitionEr
 	}
 	definitions, err := flags.Decode(bytes.NewReader(raw))
 	if err != nil {
-		return nil, nil, fmt.Errorf("definition: %w", err)
+		return nil, nil, fmt.Errorf("judge: %w", err)
 	}
 	s, err := flags.Compile(definitions, flags.CompileOptions{TimeZone: w.project.TimeZone})
 	if err != nil {
-		return nil, nil, fmt.Errorf("definition: %w", err)
+		return nil, nil, fmt.Errorf("judge: %w", err)
 	}
 	problems := s.Problems()
 	if len(problems) >= mostProblems {

@@ -1,4 +1,4 @@
-package definition
+package judge
 
 import (
 	"encoding/json"
@@ -34,10 +34,10 @@ func (f *filters) readLegacy(o object, key string) error {
 // CohortOfGroups returns the filters that the field groups of old cohorts means, for
 // [CohortFilters] to judge: groups are alternatives, and of each all properties must
 // match. Groups on events and actions match nobody (evaluation.md §5.6). The result
-// is nil if there are no groups. Errors are of package fault, about groups.
+// is nil if there are no groups. An *[Error] is about the field groups.
 func CohortOfGroups(groups json.RawMessage) (json.RawMessage, error) {
 	out, err := convertGroups(groups)
-	return out, shown("groups", err)
+	return out, about("groups", err)
 }
 
 func convertGroups(raw json.RawMessage) (json.RawMessage, error) {

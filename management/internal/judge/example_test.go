@@ -1,29 +1,29 @@
-package definition_test
+package judge_test
 
 import (
 	"fmt"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // A change of a flag is merged into what is stored, judged, and normalized.
 func Example() {
-	w := definition.NewWorld(definition.Project{
-		Flags: []definition.Flag{
+	w := judge.NewWorld(judge.Project{
+		Flags: []judge.Flag{
 			{ID: 1, Key: "checkout", Active: true, Filters: []byte(`{"groups":[{"properties":[]}],"payloads":{"true":"\"blue\""}}`)},
 			{ID: 2, Key: "base", Active: true, Filters: []byte(`{"groups":[{"properties":[]}]}`)},
 		},
 	})
-	stored, _ := definition.Merge([]byte(`{"groups":[],"payloads":{"true":"\"blue\""}}`), []byte(`{
+	stored, _ := judge.Merge([]byte(`{"groups":[],"payloads":{"true":"\"blue\""}}`), []byte(`{
 		"groups": [{
 			"properties": [{"key": "base", "type": "flag", "operator": "flag_evaluates_to", "value": true}],
 			"rollout_percentage": 50
 		}]
 	}`))
-	filters, err := definition.Filters(stored, definition.Subject{ID: 1, Key: "checkout"}, w)
+	filters, err := judge.Filters(stored, judge.Subject{ID: 1, Key: "checkout"}, w)
 	fmt.Println(string(filters), err)
 
-	_, err = definition.Filters([]byte(`{"groups":[{"rollout_percentage":"50"}]}`), definition.Subject{ID: 1, Key: "checkout"}, w)
+	_, err = judge.Filters([]byte(`{"groups":[{"rollout_percentage":"50"}]}`), judge.Subject{ID: 1, Key: "checkout"}, w)
 	fmt.Println(err)
 	// Output:
 	// {"groups":[{"properties":[{"key":"2","value":true,"operator":"flag_evaluates_to","type":"flag"}],"rollout_percentage":50}],"payloads":{"true":"\"blue\""}} <nil>
@@ -31,10 +31,10 @@ func Example() {
 }
 
 func ExampleCohortFilters() {
-	w := definition.NewWorld(definition.Project{
-		Cohorts: []definition.Cohort{{ID: 7, Name: "Staff", Filters: []byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":8}]}}`)}},
+	w := judge.NewWorld(judge.Project{
+		Cohorts: []judge.Cohort{{ID: 7, Name: "Staff", Filters: []byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":8}]}}`)}},
 	})
-	_, err := definition.CohortFilters([]byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":7}]}}`), 8, w)
+	_, err := judge.CohortFilters([]byte(`{"properties":{"type":"OR","values":[{"key":"id","type":"cohort","value":7}]}}`), 8, w)
 	fmt.Println(err)
 	// Output:
 	// filters: properties/values/0/value: must not make cohorts use each other in a circle: 8 → 7 → 8

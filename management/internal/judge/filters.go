@@ -1,4 +1,4 @@
-package definition
+package judge
 
 import (
 	"bytes"
@@ -39,10 +39,10 @@ type Subject struct {
 // returns them as they are to be stored. To do so again changes nothing. Payloads
 // must be readable: encrypt them afterwards.
 //
-// Errors are of package fault, or failures of the engine.
+// Errors are of type *[Error], or failures of the engine.
 func Filters(raw json.RawMessage, s Subject, w *World) (json.RawMessage, error) {
 	out, err := normalize(raw, s, w)
-	return out, shown("filters", err)
+	return out, about("filters", err)
 }
 
 func normalize(raw json.RawMessage, s Subject, w *World) (json.RawMessage, error) {

@@ -1,4 +1,4 @@
-package definition_test
+package judge_test
 
 import (
 	"bytes"
@@ -16,14 +16,13 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // compile compiles the project with the flag under test, whose filters are raw. It
 // returns the errors that the engine reports for the flag; s is nil if raw is
 // nothing that the engine reads.
-func compile(t testing.TB, p definition.Project, raw []byte) (s *flags.Snapshot, problems []string) {
+func compile(t testing.TB, p judge.Project, raw []byte) (s *flags.Snapshot, problems []string) {
 	t.Helper()
 	type record struct {
 		ID      int64           `json:"id"`
@@ -99,9 +98,9 @@ var (
 
 // checkAccepted reports whether raw could be compared. It checks what Filters returned for raw: the engine has no errors, to
 // normalize again changes nothing, and it means what raw means.
-func checkAccepted(t testing.TB, p definition.Project, w *definition.World, raw, out []byte) (compared bool) {
+func checkAccepted(t testing.TB, p judge.Project, w *judge.World, raw, out []byte) (compared bool) {
 	t.Helper()
-	again, err := definition.Filters(out, subject, w)
+	again, err := judge.Filters(out, subject, w)
 	if err != nil || !bytes.Equal(again, out) {
 		t.Errorf("Filters(%s) = %s; once more: %s", raw, out, outcome(again, err))
 	}
@@ -299,18 +298,18 @@ func TestRandomFilters(t *testing.T) {
 		n = 400
 	}
 	p := project()
-	w := definition.NewWorld(p)
+	w := judge.NewWorld(p)
 	accepted, compared := 0, 0
 	for i := range n {
 		g := generator{rand.New(rand.NewPCG(1, uint64(i)))}
 		raw := []byte(g.filters())
-		out, err := definition.Filters(raw, subject, w)
+		out, err := judge.Filters(raw, subject, w)
 		if err == nil {
 			accepted++
 			if checkAccepted(t, p, w, raw, out) {
 				compared++
 			}
-		} else if e, ok := errors.AsType[*fault.Error](err); !ok || e.Attr != "filters" || out != nil {
+		} else if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" || out != nil {
 			t.Errorf("Filters(%s) = %s, %v; want a fault", raw, out, err)
 		}
 		if t.Failed() {
@@ -324,16 +323,16 @@ func TestRandomFilters(t *testing.T) {
 
 // checkCohort checks what CohortFilters returned for raw, as checkAccepted does, by
 // a flag that uses the cohort.
-func checkCohort(t testing.TB, p definition.Project, w *definition.World, raw, out []byte) (compared bool) {
+func checkCohort(t testing.TB, p judge.Project, w *judge.World, raw, out []byte) (compared bool) {
 	t.Helper()
 	const id = 20
-	again, err := definition.CohortFilters(out, id, w)
+	again, err := judge.CohortFilters(out, id, w)
 	if err != nil || !bytes.Equal(again, out) {
 		t.Errorf("CohortFilters(%s) = %s; once more: %s", raw, out, outcome(again, err))
 	}
 	with := func(filters []byte) (*flags.Snapshot, []string) {
 		p := p
-		p.Cohorts = append(p.Cohorts[:len(p.Cohorts):len(p.Cohorts)], definition.Cohort{ID: id, Filters: filters})
+		p.Cohorts = append(p.Cohorts[:len(p.Cohorts):len(p.Cohorts)], judge.Cohort{ID: id, Filters: filters})
 		return compile(t, p, []byte(property(`{"key":"id","type":"cohort","value":20}`)))
 	}
 	after, problems := with(out)
@@ -360,18 +359,18 @@ func TestRandomCohorts(t *testing.T) {
 		n = 300
 	}
 	p := project()
-	w := definition.NewWorld(p)
+	w := judge.NewWorld(p)
 	accepted, compared := 0, 0
 	for i := range n {
 		g := generator{rand.New(rand.NewPCG(2, uint64(i)))}
 		raw := []byte(g.object("properties", g.node(3)))
-		out, err := definition.CohortFilters(raw, 20, w)
+		out, err := judge.CohortFilters(raw, 20, w)
 		if err == nil {
 			accepted++
 			if checkCohort(t, p, w, raw, out) {
 				compared++
 			}
-		} else if e, ok := errors.AsType[*fault.Error](err); !ok || e.Attr != "filters" || out != nil {
+		} else if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" || out != nil {
 			t.Errorf("CohortFilters(%s) = %s, %v; want a fault", raw, out, err)
 		}
 		if t.Failed() {

@@ -1,4 +1,4 @@
-package definition_test
+package judge_test
 
 import (
 	"bytes"
@@ -11,8 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
-	"github.com/flagstaff-go/flagstaff/management/internal/fault"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // seed adds generated filters and trees, and what is no JSON.
@@ -30,11 +29,11 @@ func seed(f *testing.F) {
 func FuzzFilters(f *testing.F) {
 	seed(f)
 	p := project()
-	w := definition.NewWorld(p)
+	w := judge.NewWorld(p)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		out, err := definition.Filters(raw, subject, w)
+		out, err := judge.Filters(raw, subject, w)
 		if err != nil {
-			if e, ok := errors.AsType[*fault.Error](err); !ok || e.Attr != "filters" || out != nil {
+			if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" || out != nil {
 				t.Fatalf("Filters(%q) = %s, %v; want a fault", raw, out, err)
 			}
 			return
@@ -42,15 +41,15 @@ func FuzzFilters(f *testing.F) {
 		checkAccepted(t, p, w, raw, out)
 		name := func(id int64) string { return "C" }
 		for what, changed := range map[string]json.RawMessage{
-			"names":     definition.WithCohortNames(out, name),
-			"payload":   definition.WithPayload(definition.WithPayload(out, "true", "sealed"), "true", payload(out)),
-			"enrolment": definition.WithEnrollment(definition.WithEnrollment(out, true), false),
+			"names":     judge.WithCohortNames(out, name),
+			"payload":   judge.WithPayload(judge.WithPayload(out, "true", "sealed"), "true", payload(out)),
+			"enrolment": judge.WithEnrollment(judge.WithEnrollment(out, true), false),
 		} {
 			want := out
 			if what == "enrolment" {
-				want = definition.WithEnrollment(out, false)
+				want = judge.WithEnrollment(out, false)
 			}
-			if got, err := definition.Filters(changed, subject, w); err != nil || !bytes.Equal(got, want) {
+			if got, err := judge.Filters(changed, subject, w); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s: there and back %s becomes %s", what, want, outcome(got, err))
 			}
 		}
@@ -58,24 +57,24 @@ func FuzzFilters(f *testing.F) {
 }
 
 func payload(stored json.RawMessage) string {
-	s, _ := definition.Payload(stored, "true")
+	s, _ := judge.Payload(stored, "true")
 	return s
 }
 
 func FuzzCohortFilters(f *testing.F) {
 	seed(f)
 	p := project()
-	w := definition.NewWorld(p)
+	w := judge.NewWorld(p)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		out, err := definition.CohortFilters(raw, 20, w)
+		out, err := judge.CohortFilters(raw, 20, w)
 		if err == nil {
 			checkCohort(t, p, w, raw, out)
-		} else if e, ok := errors.AsType[*fault.Error](err); !ok || e.Attr != "filters" || out != nil {
+		} else if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" || out != nil {
 			t.Fatalf("CohortFilters(%q) = %s, %v; want a fault", raw, out, err)
 		}
-		if out, err := definition.CohortOfGroups(raw); err == nil && out != nil {
-			if _, err := definition.CohortFilters(out, 20, w); err != nil {
-				if _, ok := errors.AsType[*fault.Error](err); !ok {
+		if out, err := judge.CohortOfGroups(raw); err == nil && out != nil {
+			if _, err := judge.CohortFilters(out, 20, w); err != nil {
+				if _, ok := errors.AsType[*judge.Error](err); !ok {
 					t.Errorf("CohortFilters(CohortOfGroups(%q)): %v; want a fault", raw, err)
 				}
 			}
@@ -88,37 +87,37 @@ func FuzzStored(f *testing.F) {
 	seed(f)
 	f.Add([]byte(strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		w := definition.NewWorld(definition.Project{
-			Flags:   []definition.Flag{{ID: 1, Key: "a", Active: true, Filters: raw}, {ID: 2, Key: "base", Active: true, Filters: raw}},
-			Cohorts: []definition.Cohort{{ID: 10, Filters: raw}, {ID: 12, Filters: raw}},
+		w := judge.NewWorld(judge.Project{
+			Flags:   []judge.Flag{{ID: 1, Key: "a", Active: true, Filters: raw}, {ID: 2, Key: "base", Active: true, Filters: raw}},
+			Cohorts: []judge.Cohort{{ID: 10, Filters: raw}, {ID: 12, Filters: raw}},
 		})
-		flagIDs, flagKeys, cohorts := definition.References(raw)
-		if len(flagIDs)+len(flagKeys) == 0 && len(definition.Dependencies(w, raw)) > 0 {
+		flagIDs, flagKeys, cohorts := judge.References(raw)
+		if len(flagIDs)+len(flagKeys) == 0 && len(judge.Dependencies(w, raw)) > 0 {
 			t.Errorf("%q has dependencies, but no references", raw)
 		}
 		for _, id := range cohorts {
-			if users, _ := definition.CohortUsers(w, id); len(users) != 2 {
+			if users, _ := judge.CohortUsers(w, id); len(users) != 2 {
 				t.Errorf("%q refers to cohort %d, which is used by %v", raw, id, users)
 			}
 		}
-		for _, f := range definition.Dependencies(w, raw) {
-			if got := definition.Dependents(w, f); len(got) == 0 {
+		for _, f := range judge.Dependencies(w, raw) {
+			if got := judge.Dependents(w, f); len(got) == 0 {
 				t.Errorf("%q refers to %s, which has no dependents", raw, f.Key)
 			}
 		}
-		definition.CohortReferences(raw)
-		definition.GroupBased(raw)
-		definition.FullyRolledOut(raw)
-		definition.RemoteConfig(raw)
-		if (len(definition.Variants(raw)) > 0) != (definition.Type(raw) == definition.Multivariant) {
-			t.Errorf("%q is %s with variants %q", raw, definition.Type(raw), definition.Variants(raw))
+		judge.CohortReferences(raw)
+		judge.GroupBased(raw)
+		judge.FullyRolledOut(raw)
+		judge.RemoteConfig(raw)
+		if (len(judge.Variants(raw)) > 0) != (judge.Type(raw) == judge.Multivariant) {
+			t.Errorf("%q is %s with variants %q", raw, judge.Type(raw), judge.Variants(raw))
 		}
 		for _, other := range []string{
 			property(`{"key":"id","type":"cohort","value":10}`),
 			property(`{"key":"2","type":"flag","operator":"flag_evaluates_to","value":true}`),
 		} {
-			if _, err := definition.Filters([]byte(other), definition.Subject{ID: 3, Key: "c"}, w); err != nil {
-				if _, ok := errors.AsType[*fault.Error](err); !ok {
+			if _, err := judge.Filters([]byte(other), judge.Subject{ID: 3, Key: "c"}, w); err != nil {
+				if _, ok := errors.AsType[*judge.Error](err); !ok {
 					t.Errorf("beside %q: %v; want a fault", raw, err)
 				}
 			}
@@ -134,9 +133,9 @@ func FuzzMerge(f *testing.F) {
 	f.Add([]byte(`null`), []byte("{\"\xff\":1}"))
 	f.Add([]byte(`[`), []byte(`[]`))
 	f.Fuzz(func(t *testing.T, stored, change []byte) {
-		out, err := definition.Merge(stored, change)
+		out, err := judge.Merge(stored, change)
 		if err != nil {
-			if e, ok := errors.AsType[*fault.Error](err); !ok || e.Attr != "filters" || out != nil {
+			if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" || out != nil {
 				t.Fatalf("Merge(%q, %q) = %s, %v; want a fault", stored, change, out, err)
 			}
 			return

@@ -1,4 +1,4 @@
-package definition
+package judge
 
 import (
 	"encoding/json"
@@ -20,10 +20,10 @@ import (
 // A cohort that active flags use may not get behavioral criteria, which they could
 // not evaluate.
 //
-// Errors are of package fault, or failures of the engine.
+// Errors are of type *[Error], or failures of the engine.
 func CohortFilters(raw json.RawMessage, id int64, w *World) (json.RawMessage, error) {
 	out, err := normalizeCohort(raw, id, w)
-	return out, shown("filters", err)
+	return out, about("filters", err)
 }
 
 func normalizeCohort(raw json.RawMessage, id int64, w *World) (json.RawMessage, error) {

@@ -1,10 +1,10 @@
-package definition_test
+package judge_test
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/definition"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // management.md §13.3: PATCH replaces each top-level member sent.
@@ -26,7 +26,7 @@ func TestMerge(t *testing.T) {
 		{"no JSON", stored, `{"a"}`, `filters invalid_input must be JSON: unexpected character '}' after a member name at byte 4`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := outcome(definition.Merge([]byte(tt.stored), []byte(tt.change))); got != tt.want {
+			if got := outcome(judge.Merge([]byte(tt.stored), []byte(tt.change))); got != tt.want {
 				t.Errorf("Merge = %s, want %s", got, tt.want)
 			}
 		})
@@ -35,31 +35,31 @@ func TestMerge(t *testing.T) {
 
 func TestPayload(t *testing.T) {
 	stored := []byte(`{"groups":[{"properties":[]}],"payloads":{"true":"{\"a\":1}"}}`)
-	if got, ok := definition.Payload(stored, "true"); got != `{"a":1}` || !ok {
+	if got, ok := judge.Payload(stored, "true"); got != `{"a":1}` || !ok {
 		t.Errorf("Payload = %s, %v", got, ok)
 	}
-	sealed := definition.WithPayload(stored, "true", "<no JSON>")
+	sealed := judge.WithPayload(stored, "true", "<no JSON>")
 	if want := `{"groups":[{"properties":[]}],"payloads":{"true":"<no JSON>"}}`; string(sealed) != want {
 		t.Errorf("WithPayload = %s, want %s", sealed, want)
 	}
-	if got, ok := definition.Payload(sealed, "true"); got != "<no JSON>" || !ok {
+	if got, ok := judge.Payload(sealed, "true"); got != "<no JSON>" || !ok {
 		t.Errorf("Payload after WithPayload = %s, %v", got, ok)
 	}
-	if got := definition.WithPayload(sealed, "true", `{"a":1}`); string(got) != string(stored) {
+	if got := judge.WithPayload(sealed, "true", `{"a":1}`); string(got) != string(stored) {
 		t.Errorf("WithPayload back = %s, want %s", got, stored)
 	}
-	if got := definition.WithPayload(stored, "x", "1"); string(got) != string(stored) {
+	if got := judge.WithPayload(stored, "x", "1"); string(got) != string(stored) {
 		t.Errorf("WithPayload of a key without payload = %s, want %s", got, stored)
 	}
 	// All else still works with an encrypted payload.
-	if got := definition.WithEnrollment(sealed, true); string(got) != `{"groups":[{"properties":[]}],"payloads":{"true":"<no JSON>"},"feature_enrollment":true}` {
+	if got := judge.WithEnrollment(sealed, true); string(got) != `{"groups":[{"properties":[]}],"payloads":{"true":"<no JSON>"},"feature_enrollment":true}` {
 		t.Errorf("WithEnrollment = %s", got)
 	}
 	for _, raw := range []string{`{"groups":[]}`, ``, `[`, `{"payloads":1}`} {
-		if got, ok := definition.Payload([]byte(raw), "true"); got != "" || ok {
+		if got, ok := judge.Payload([]byte(raw), "true"); got != "" || ok {
 			t.Errorf("Payload(%s) = %s, %v", raw, got, ok)
 		}
-		if got := definition.WithPayload([]byte(raw), "true", "1"); string(got) != raw {
+		if got := judge.WithPayload([]byte(raw), "true", "1"); string(got) != raw {
 			t.Errorf("WithPayload(%s) = %s", raw, got)
 		}
 	}
@@ -78,7 +78,7 @@ func TestWithEnrollment(t *testing.T) {
 		{`{"groups":[]}`, false, `{"groups":[]}`},
 		{`broken`, true, `broken`},
 	} {
-		if got := string(definition.WithEnrollment([]byte(tt.raw), tt.on)); got != tt.want {
+		if got := string(judge.WithEnrollment([]byte(tt.raw), tt.on)); got != tt.want {
 			t.Errorf("WithEnrollment(%s, %v) = %s, want %s", tt.raw, tt.on, got, tt.want)
 		}
 	}
@@ -94,15 +94,15 @@ func TestWithCohortNames(t *testing.T) {
 	}
 	stored := property(`{"key":"id","value":10,"type":"cohort"},{"key":"id","value":11,"type":"cohort"},{"key":"cohort","value":10,"type":"person"}`)
 	want := property(`{"key":"id","value":10,"type":"cohort","cohort_name":"<\"Pros\">"},{"key":"id","value":11,"type":"cohort"},{"key":"cohort","value":10,"type":"person"}`)
-	shown := definition.WithCohortNames([]byte(stored), name)
+	shown := judge.WithCohortNames([]byte(stored), name)
 	if string(shown) != want {
 		t.Errorf("WithCohortNames = %s, want %s", shown, want)
 	}
-	if got := outcome(definition.Filters(shown, subject, newWorld())); got != stored {
+	if got := outcome(judge.Filters(shown, subject, newWorld())); got != stored {
 		t.Errorf("Filters of what was shown = %s, want %s", got, stored)
 	}
 	for _, raw := range []string{`{"groups":[]}`, `broken`, `"cohort"`} {
-		if got := string(definition.WithCohortNames([]byte(raw), func(id int64) string { return fmt.Sprint(id) })); got != raw {
+		if got := string(judge.WithCohortNames([]byte(raw), func(id int64) string { return fmt.Sprint(id) })); got != raw {
 			t.Errorf("WithCohortNames(%s) = %s", raw, got)
 		}
 	}

@@ -1,0 +1,109 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// Codes of errors that have one of their own (management.md §13.5).
+const (
+	codeInvalid    = "invalid_input"
+	codeVersion    = "reserved_config_version"
+	codeNoCohort   = "cohort_does_not_exist"
+	codeBehavioral = "behavioral_cohort_found"
+)
+
+// An Error tells the sender of a value what is wrong with it. Attr names the field
+// at fault, "" for none. Code is for programs (management.md §2.2), Detail for
+// people.
+type Error struct {
+	Attr   string
+	Code   string
+	Detail string
+
+	placed bool // Detail begins with the place of the value
+}
+
+func (e *Error) Error() string {
+	if e.Attr == "" {
+		return e.Detail
+	}
+	return e.Attr + ": " + e.Detail
+}
+
+// New returns an Error.
+func New(attr, code, format string, args ...any) *Error {
+	return &Error{Attr: attr, Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Invalid returns an Error with the code for everything that has no code of its
+// own.
+func Invalid(attr, format string, args ...any) *Error {
+	return New(attr, codeInvalid, format, args...)
+}
+
+// refuse and refuseAs return an Error whose field and place the callers of the
+// function that returns it add, see about and within.
+func refuse(format string, args ...any) error { return refuseAs(codeInvalid, format, args...) }
+
+func refuseAs(code, format string, args ...any) error { return New("", code, format, args...) }
+
+// unfit refuses a value that is not what it must be.
+func unfit(v jsonscan.Value, want string) error {
+	if !present(v) {
+		return refuse("is required and must be %s", want)
+	}
+	return refuse("must be %s, not %s", want, shorten(v))
+}
+
+// within adds a step to the place that an Error tells: the name of a member or the
+// number of an element. Errors collect steps on their way up, so that no path has
+// to be carried down.
+func within[S string | int](step S, err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	separator := ": "
+	if e.placed {
+		separator = "/"
+	}
+	switch step := any(step).(type) {
+	case int:
+		e.Detail = strconv.Itoa(step) + separator + e.Detail
+	case string:
+		e.Detail = step + separator + e.Detail
+	}
+	e.placed = true
+	return err
+}
+
+// about names the field that an Error is about.
+func about(attr string, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Attr = attr
+	}
+	return err
+}
+
+// shorten returns a value in a length fit for a message.
+func shorten[T ~string | ~[]byte](v T) string {
+	const most = 80
+	s := strings.ToValidUTF8(string(v[:min(len(v), most+utf8.UTFMax)]), "\uFFFD")
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// quote shows a text in a message.
+func quote(s string) string { return shorten(strconv.Quote(s)) }
