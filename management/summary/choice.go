@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// A tally is how often each choice was chosen.
+// A tally counts how often each choice of a question was chosen.
 type tally struct {
 	answers int
-	choices []choice // the one that was chosen most first, then by text
-	written []string // what people wrote themselves, one text per answer
+	choices []choice // the most chosen one first; equal ones by text
+	written []string // the respondents' own words, one text per answer
 
-	// strange counts the answers with values that are no choice, although the
-	// question asks for nothing else: it may have had others before.
+	// strange counts the answers with a value that is none of the choices
+	// although the question allows no other. An earlier version of the question
+	// may have had more choices.
 	strange int
 }
 
@@ -25,7 +26,7 @@ type choice struct {
 
 func choose(q *Question, answers [][]string) *tally {
 	t := &tally{answers: len(answers)}
-	place := make(map[string]int) // in t.choices
+	place := make(map[string]int) // the index in t.choices
 	for _, text := range q.Choices {
 		text = strings.TrimSpace(text)
 		if _, ok := place[text]; !ok {
@@ -73,7 +74,7 @@ func choose(q *Question, answers [][]string) *tally {
 	return t
 }
 
-// firsts leaves one value of each answer.
+// firsts keeps only the first value of each answer.
 func firsts(answers [][]string) [][]string {
 	one := make([][]string, len(answers))
 	for i, values := range answers {
@@ -82,16 +83,16 @@ func firsts(answers [][]string) [][]string {
 	return one
 }
 
-// label returns the beginning of a choice as one line, which is never empty.
+// label returns the beginning of a choice as one line that is never empty.
 func label(text string, most int) string { return cmp.Or(line(text, most), "(blank)") }
 
-// addChoices adds what was chosen (management.md §11.5, item 2).
+// addChoices adds the counts of the choices (management.md §11.5, item 2).
 func (p *page) addChoices(t *tally) {
 	items := make([]string, len(t.choices))
 	for i, c := range t.choices {
 		items[i] = "**" + escape(label(c.text, mostLabel)) + "**: " + share(c.answers, t.answers)
 	}
-	p.overview = append(p.overview, count(t.answers, "answer")+".", list(items))
+	p.overview = append(p.overview, count(t.answers, "answer")+".", bulletList(items))
 	if t.strange > 0 {
 		p.overview = append(p.overview, fmt.Sprintf("Not shown: %s with a value that is none of the choices.", count(t.strange, "answer")))
 	}

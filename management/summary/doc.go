@@ -1,5 +1,5 @@
-// Package summary puts the answers to a survey into words: a page about one
-// question, and a headline about a survey.
+// Package summary puts the answers to a survey into words: it writes a page
+// about one question, and a headline about a whole survey.
 //
 //	var s summary.Extractive
 //	out, err := s.Summarize(ctx, summary.Input{
@@ -8,46 +8,51 @@
 //		Answers:  [][]string{{"Better docs, please."}, {"The docs are out of date."}},
 //	})
 //
-// [Summarizer] is what the management API asks. [Extractive], which is built in,
-// counts and quotes. It asks nobody, and says the same about the same answers, to
-// the byte. Others may hand answers to a service that writes; what they have to mind
-// is said there.
+// [Summarizer] is the interface that the management API calls. [Extractive],
+// the built-in implementation, counts and quotes. It calls no service, and
+// returns the same bytes for the same answers. Another implementation may hand
+// the answers to a service that writes text; the documentation of Summarizer
+// says what it has to observe.
 //
 // # What Extractive says
 //
 // A page is Markdown with the headings Overview, Themes and Quotes, always all
-// three and in this order.
+// three and in this order. What it reports depends on the type of the question:
 //
-//   - Of a rating: average, median, how often each value was chosen, and the Net
-//     Promoter Score. Values that the scale does not have are counted as such.
-//   - Of a choice: how often each was chosen. What people wrote because no choice
-//     fitted is treated as the answers to an open question.
-//   - Of an open question: how long answers are, what their tone is, up to five
-//     themes, and up to two quotes of each.
+//   - For a rating: the average, the median, how often each value was chosen,
+//     and the Net Promoter Score. It also counts the values that are not on the
+//     scale.
+//   - For choices: how often each one was chosen. Text that respondents wrote
+//     because no choice fitted is treated like the answers to an open question.
+//   - For an open question: the length and the tone of the answers, up to five
+//     themes, and up to two quotes for each theme.
 //
-// A theme is a word, or two that follow each other, in at least two answers and in
-// 5 % of them. Text is compared in lower case, in Unicode's form NFKC and without
-// punctuation. English words that say nothing about a subject do not count, as in
-// "ease of use". Chinese and Japanese do not separate words: there, themes are up
-// to six ideographs. For other languages there is no list. Instead, short words that
-// several answers have before different words, and none at the end of a clause, are
-// no themes of their own: hardly any language ends a clause with an article or a
-// preposition.
+// A theme is a word, or two words that follow each other, in at least two
+// answers and in at least 5 % of them. Text is compared in lower case, in
+// Unicode's form NFKC and without punctuation. English words that say nothing
+// about a subject do not count: the two words of "ease of use" are "ease" and
+// "use". Chinese and Japanese do not separate words, so their themes are runs
+// of two to six ideographs. Other languages have no list of such words.
+// Instead, a short word that appears in several answers, before different words
+// and never at the end of a clause, is no theme of its own: hardly any language
+// ends a clause with an article or a preposition.
 //
-// The tone is the balance of English words and of emoji, read with their
-// negations. Answers in other languages count as neutral.
+// The tone is the balance between praising and complaining English words and
+// emoji, with negations taken into account. Answers in other languages count as
+// neutral.
 //
 // # Limits
 //
-// Themes and tone are those of the first 1000 characters of each answer. Time and
-// memory grow in proportion to the answers.
+// Extractive reads the first 1000 characters of each answer to find themes and
+// tone. Its time and memory grow in proportion to the answers.
 //
 // # Safety
 //
-// Whatever answers contain, in Markdown and in HTML it is text. Quotes are one
-// line of up to 200 characters, verbatim but for white space, for invisible
-// characters that would change how they are read, and for one that keeps programs
-// from making links of addresses. Headlines are no Markdown: they are plain text.
+// No answer can add markup to a page, neither Markdown nor HTML. A quote is one
+// line of up to 200 characters, verbatim but for three things: white space is
+// collapsed, invisible characters that would change how the text is read are
+// removed, and an invisible character is added so that programs make no links
+// of addresses. A headline is plain text, not Markdown.
 //
 // Source: management.md §11.5 and §11.6.
 package summary

@@ -14,14 +14,15 @@ import (
 
 var types = []string{summary.Open, summary.Link, summary.Rating, summary.SingleChoice, summary.MultipleChoice}
 
-// question makes one that is valid.
+// question makes a valid question.
 func question(kind, scale uint8, choices string, flag bool) summary.Question {
 	return summary.Question{
 		Type: types[int(kind)%len(types)], Choices: strings.Split(choices, "|"), OpenChoice: flag, Scale: 2 + int(scale)%9, NPS: flag,
 	}
 }
 
-// responses makes answers of a text: one per line, values separated by |.
+// responses splits a text into answers at \x1e, and each answer into values at
+// |.
 func responses(text string) [][]string {
 	var answers [][]string
 	for line := range strings.SplitSeq(text, "\x1e") {
@@ -41,15 +42,15 @@ func seed(f *testing.F) {
 	}
 }
 
-// decoration matches what Markdown and HTML could take for something in a line,
-// other than what escape has made harmless.
+// decoration matches whatever Markdown or HTML could take for markup within a
+// line once the sequences that harmless matches, which escape writes, are gone.
 var (
 	harmless   = regexp.MustCompile("\\\\[\\\\`*_\\[\\]~|$^=+#{}]|&(lt|gt|amp|#34|#39);")
 	decoration = regexp.MustCompile("[\\\\`*_\\[\\]~|$^=+#{}<>&\\p{Cc}\u202a-\u202e\u2066-\u2069]|[@]([^\u2060]|$)|[.:][/\\pL]")
 )
 
-// checkText checks that something in a page is one line of plain text, and returns
-// what it was made of.
+// checkText checks that s is one line of plain text, and returns the text that
+// s was made from.
 func checkText(t *testing.T, s string) string {
 	t.Helper()
 	if found := decoration.FindString(harmless.ReplaceAllString(s, " ")); found != "" {
@@ -59,7 +60,7 @@ func checkText(t *testing.T, s string) string {
 	return html.UnescapeString(plain)
 }
 
-// asLine is how a text is quoted, if it is short.
+// asLine returns the form in which a short text is quoted.
 func asLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -69,7 +70,7 @@ func asLine(s string) string {
 			return -1
 		}
 		return r
-	}, strings.Map(func(r rune) rune { return r }, s)) // the inner one replaces what is not UTF-8
+	}, strings.Map(func(r rune) rune { return r }, s)) // the inner Map replaces bytes that are not UTF-8
 	return strings.Join(strings.Fields(s), " ")
 }
 
@@ -108,7 +109,7 @@ func FuzzSummarize(f *testing.F) {
 				}
 				continue
 			}
-			// What is bold is a theme or a choice, and the rest is ours.
+			// Bold text is a theme or a choice. The rest is Extractive's own.
 			if rest, ok := strings.CutPrefix(strings.TrimPrefix(line, "- "), "**"); ok {
 				end := strings.LastIndex(rest, "**")
 				checkText(t, rest[:end])
@@ -122,7 +123,7 @@ func FuzzSummarize(f *testing.F) {
 	})
 }
 
-// inOwnWords returns what is quoted of the values of an answer.
+// inOwnWords returns the part of an answer that may be quoted.
 func inOwnWords(q summary.Question, values []string) string {
 	values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return strings.Trim(asLine(v), " \u200c\u200d") == "" })
 	if q.Type != summary.MultipleChoice {

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// A headline has up to 20 words: up to 14 for what was rated or chosen, of which 8
-// may be those of a choice, and up to 6 for a theme.
+// A headline has up to 20 words: up to 14 about a rating or a choice, of which
+// 8 may be the text of the choice, and up to 6 about a theme.
 const (
 	mostChoiceWords = 8
 	mostChoiceRunes = 80
 )
 
-// Headline says what came of the first rating or choice that was answered, and
-// which theme most of those have who wrote something (management.md §11.6). The
-// error is that of ctx, or says what is wrong with a Question.
+// Headline reports the result of the first rating or choice that has answers,
+// and the theme that most of the written answers have in common (management.md
+// §11.6). It returns the error of ctx, or an error that says what is wrong with
+// a Question.
 func (Extractive) Headline(ctx context.Context, in HeadlineInput) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -30,7 +31,7 @@ func (Extractive) Headline(ctx context.Context, in HeadlineInput) (string, error
 	if !asked {
 		return NoQuestions, nil
 	}
-	var result, about string // of ratings or choices, and of texts
+	var result, about string // result is about ratings or choices, about is about written answers
 	most := 0
 	for i := range in.Questions {
 		q, answers := &in.Questions[i], in.answers(i)
@@ -55,7 +56,7 @@ func (Extractive) Headline(ctx context.Context, in HeadlineInput) (string, error
 	return result + "; " + about + ".", nil
 }
 
-// answers returns those to a question, none if it is a link.
+// answers returns the answers to a question, or none if the question is a link.
 func (in *HeadlineInput) answers(question int) [][]string {
 	if in.Questions[question].Type == Link {
 		return nil
@@ -69,7 +70,8 @@ func (in *HeadlineInput) answers(question int) [][]string {
 	return given(answers)
 }
 
-// outcome says what came of a rating or a choice, if anything did.
+// outcome describes the answers to a rating or a choice. It returns "" if there
+// are none, and for questions of other types.
 func outcome(q *Question, answers [][]string) string {
 	switch q.Type {
 	case Rating:
@@ -91,7 +93,8 @@ func outcome(q *Question, answers [][]string) string {
 	return ""
 }
 
-// topic says what most of those speak of who wrote something, if there is a theme.
+// topic names the most frequent theme of the written answers, or returns "" if
+// they have none.
 func topic(q *Question, answers [][]string) string {
 	var written []string
 	switch q.Type {
@@ -123,7 +126,7 @@ func topic(q *Question, answers [][]string) string {
 	return "most mentioned: " + first.text
 }
 
-// shorten returns the first words of a choice.
+// shorten returns the first words of the text of a choice.
 func shorten(s string) string {
 	s = label(s, mostChoiceRunes)
 	if words := strings.Fields(s); len(words) > mostChoiceWords {

@@ -17,7 +17,7 @@ func headline(tb testing.TB, in summary.HeadlineInput) string {
 	return got
 }
 
-// respond makes responses of the answers to each question.
+// respond makes responses. Each argument has the answers to one question.
 func respond(answers ...[][]string) []summary.Response {
 	var responses []summary.Response
 	for question, all := range answers {
@@ -34,7 +34,7 @@ func respond(answers ...[][]string) []summary.Response {
 	return responses
 }
 
-// Management.md §11.6.
+// TestHeadline follows management.md §11.6.
 func TestHeadline(t *testing.T) {
 	docs := each("Better docs, please", "better docs!", "I need better docs", "dark mode")
 	plan := summary.Question{Type: summary.SingleChoice, Choices: []string{"Free", strings.Repeat("word ", 12), "Other"}, OpenChoice: true}
@@ -70,7 +70,7 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// The longest headline there is has 20 words (management.md §11.6).
+// The longest possible headline has 20 words (management.md §11.6).
 func TestHeadlineLength(t *testing.T) {
 	q := summary.Question{Type: summary.SingleChoice, Choices: []string{strings.Repeat("x ", 20), "Other"}, OpenChoice: true}
 	got := headline(t, summary.HeadlineInput{

@@ -1,7 +1,8 @@
 package summary
 
-// English words that praise, and that complain. Those that are as common in wishes
-// as in praise, like better and faster, are in neither.
+// praise and complaint are English words that express approval and disapproval.
+// Words that are as common in wishes as in praise, like "better" and "faster",
+// are in neither set.
 var (
 	praise = set(`
 		amazing appreciate awesome beautiful best brilliant clean clear comfortable convenient cool delighted
@@ -23,13 +24,13 @@ var (
 		upset useless waste wasted weird worse worst wrong`)
 )
 
-// What is taken for granted: English words that complain if they are negated, and
-// say nothing if they are not.
+// duties are English words for qualities that people take for granted: they are
+// a complaint if they are negated, and say nothing if they are not.
 var duties = set(`
 	find function functional load loading loads open opens respond responds save saves sync syncs understand update
 	work worked working`)
 
-// emoji have a tone of their own.
+// emoji maps an emoji to its tone, 1 or -1.
 var emoji = func() map[rune]int {
 	tones := make(map[rune]int)
 	for _, r := range "👍👏🙌👌💪🙏😀😃😄😁😆😊🙂😉😍🥰😘🤩😎🤗🥳😻❤♥💖💙💚💛💜🧡🎉🔥⭐🌟✨💯🚀☺✅" {
@@ -41,17 +42,18 @@ var emoji = func() map[rune]int {
 	return tones
 }()
 
-// Words before another that change its tone.
+// mostBefore is how many words before a word can change its tone.
 const mostBefore = 3
 
-// Words after which praise is none yet, and those without which to like is no verb.
+// After one of the wishes, praise is only hoped for. "Like" is a verb only
+// after one of the speakers.
 var (
 	wishes   = set(`could id should wish would`)
 	speakers = set(`i we`)
 )
 
-// tone is how much more clauses praise than complain. A negation turns what
-// follows soon around.
+// tone returns how much more the clauses praise than complain. A negation
+// shortly before a word reverses its tone.
 func (t *texts) tone(clauses []clause) (sum int) {
 	for _, c := range clauses {
 		if c.ideographs {
@@ -61,8 +63,8 @@ func (t *texts) tone(clauses []clause) (sum int) {
 			word := t.units[id].text
 			before := c.units[max(i-mostBefore, 0):i]
 			switch {
-			case word == "like" && !t.anyOf(before, speakers): // feels like
-			case word != "recommend" && praise[word] && t.anyOf(before, wishes): // would be nice
+			case word == "like" && !t.anyOf(before, speakers): // as in "feels like"
+			case word != "recommend" && praise[word] && t.anyOf(before, wishes): // as in "would be nice"
 			case praise[word]:
 				sum += t.sign(before)
 			case complaint[word]:
@@ -86,7 +88,8 @@ func (t *texts) countOf(units []int32, words map[string]bool) (n int) {
 	return n
 }
 
-// sign is 1, or -1 after a negation.
+// sign returns -1 if the words before contain an odd number of negations, else
+// 1.
 func (t *texts) sign(before []int32) int {
 	if t.countOf(before, negations)%2 == 1 {
 		return -1
@@ -106,7 +109,7 @@ func (t *texts) tones() string {
 		}
 	}
 	n := len(t.all)
-	return list([]string{
+	return bulletList([]string{
 		"Positive: " + share(positive, n),
 		"Neutral: " + share(n-positive-negative, n),
 		"Negative: " + share(negative, n),

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	mostQuotes = 2   // of a theme
+	mostQuotes = 2   // for each theme
 	mostQuote  = 200 // characters
-	mostLabel  = 200 // characters of a choice
+	mostLabel  = 200 // of the text of a choice
 )
 
-// quotes returns blocks with quotes of each theme. Where there are no themes, it
-// quotes what comes first.
+// quotes returns a block of quotes for each theme. If there are no themes, it
+// returns one block with the first texts.
 func (t *texts) quotes(themes []theme) []string {
 	if len(themes) == 0 {
 		var all theme
 		for i := range t.all {
 			all.found = append(all.found, i)
 		}
-		return []string{list(t.quote(all, func(int) int { return 0 }, make(map[string]bool)))}
+		return []string{bulletList(t.quote(all, func(int) int { return 0 }, make(map[string]bool)))}
 	}
 	var blocks []string
-	speaks := make([]int, len(t.all)) // of how many themes
+	speaks := make([]int, len(t.all)) // the number of themes in each text
 	for _, theme := range themes {
 		for _, i := range theme.found {
 			speaks[i]++
@@ -36,13 +36,13 @@ func (t *texts) quotes(themes []theme) []string {
 	}
 	used := make(map[string]bool)
 	for _, theme := range themes {
-		blocks = append(blocks, "**"+escape(theme.text)+"**", list(t.quote(theme, func(i int) int { return speaks[i] }, used)))
+		blocks = append(blocks, "**"+escape(theme.text)+"**", bulletList(t.quote(theme, func(i int) int { return speaks[i] }, used)))
 	}
 	return blocks
 }
 
-// quote returns up to two quotes of a theme, those first that speak of the most
-// themes. What was used before is only used again if there is nothing else.
+// quote returns up to two quotes for a theme. Texts with more themes come
+// first. A text that was quoted before is used again only if there is no other.
 func (t *texts) quote(theme theme, speaks func(i int) int, used map[string]bool) []string {
 	order := slices.Clone(theme.found)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(speaks(j), speaks(i)) })
@@ -67,13 +67,13 @@ func (t *texts) quote(theme theme, speaks func(i int) int, used map[string]bool)
 	return quotes
 }
 
-// line returns the beginning of a text as one line of text that looks like what
-// it is: without control characters, and without those that change the direction of
-// what follows or cannot be seen.
+// line returns the beginning of a text as a single line that looks like what it
+// contains: without control characters, and without format characters that are
+// invisible or change the direction of the text after them.
 func line(s string, most int) string {
 	var b strings.Builder
 	n, space := 0, false
-	for _, r := range s { // what is not UTF-8 is U+FFFD
+	for _, r := range s { // bytes that are not UTF-8 become U+FFFD
 		switch {
 		case unicode.IsSpace(r), unicode.Is(unicode.Cc, r):
 			space = n > 0
@@ -98,15 +98,15 @@ func line(s string, most int) string {
 	return cut(b.String(), most-1) + "…"
 }
 
-// isJoiner reports whether a format character makes a difference to how its
-// neighbours are written: in emoji, and in Persian and Indic words.
+// isJoiner reports whether a format character changes how its neighbours are
+// written. Joiners do so in emoji, and in Persian and Indic words.
 func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
-// cut returns up to most characters of a text, and never a part of one that
-// consists of several, like a letter with its accents or a flag, unless it is the
-// only one.
+// cut returns up to most characters of a text. It does not split a sequence of
+// characters that is displayed as one, such as a letter with its accents or a
+// flag, unless the whole result would be empty.
 func cut(s string, most int) string {
-	end := 0 // of what fits, whatever it is
+	end := 0 // the end of the longest prefix that fits, split or not
 	for range most {
 		_, size := utf8.DecodeRuneInString(s[end:])
 		end += size
@@ -121,7 +121,7 @@ func cut(s string, most int) string {
 	return s[:end]
 }
 
-// isBorder reports whether a character ends before s[i:].
+// isBorder reports whether s can be split before s[i:].
 func isBorder(s string, i int) bool {
 	next, _ := utf8.DecodeRuneInString(s[i:])
 	last, _ := utf8.DecodeLastRuneInString(s[:i])
@@ -129,7 +129,7 @@ func isBorder(s string, i int) bool {
 	case isJoiner(last), isJoiner(next), unicode.Is(unicode.M, next), unicode.Is(unicode.Sk, next) && next > unicode.MaxLatin1:
 		return false
 	case unicode.Is(unicode.Regional_Indicator, next):
-		// Two make a flag.
+		// Two regional indicators make one flag.
 		n := 0
 		for rest := s[:i]; ; n++ {
 			r, size := utf8.DecodeLastRuneInString(rest)
@@ -142,15 +142,15 @@ func isBorder(s string, i int) bool {
 	return norm.NFC.PropertiesString(s[i:]).BoundaryBefore()
 }
 
-// markup is what Markdown, in one dialect or another, gives a meaning within a
-// line. What has one at its beginning is never there: quotes and labels begin with
-// something else.
+// markup lists the characters that have a meaning within a line in some dialect
+// of Markdown. Characters with a meaning only at the beginning of a line are
+// not listed: quotes and labels never stand there.
 const markup = "\\`*_[]~|$^=+#{}"
 
-// escape returns a line that shows itself, as Markdown and as HTML. After the
-// characters that make addresses of websites and mailboxes it puts a word joiner,
-// which cannot be seen: many programs make links of anything like an address, even
-// if it is escaped.
+// escape returns a line in a form that both Markdown and HTML display as it is.
+// It adds a word joiner, which is invisible, after the characters that make a
+// text an address of a website or a mailbox: many programs turn anything like
+// an address into a link, even if it is escaped.
 func escape(s string) string {
 	var b strings.Builder
 	for i, r := range s {

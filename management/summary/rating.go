@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// A rating is how a question was rated.
+// A rating is the distribution of the answers to a rating question.
 type rating struct {
 	question *Question
-	values   []int // those on the scale, in no order
-	counts   []int // by value; those below the lowest are 0
+	values   []int // the answers on the scale, in no order
+	counts   []int // indexed by value; entries below the lowest value are 0
 	sum      int
-	others   int // how many answers are no number of the scale
+	others   int // the number of answers that are no number of the scale
 }
 
-// lowest is the value that the scale begins with. Clients show 0 to 10 for a
-// scale of 10, whether it asks for the Net Promoter Score or not.
+// lowest returns the first value of the scale. Clients show 0 to 10 for a scale
+// of 10, whether or not it asks for the Net Promoter Score.
 func (q *Question) lowest() int {
 	if q.Scale == 10 {
 		return 0
@@ -25,7 +25,7 @@ func (q *Question) lowest() int {
 	return 1
 }
 
-// hasThumbs reports whether the scale is thumbs up, 1, and thumbs down, 2.
+// hasThumbs reports whether the scale is thumbs up (1) and thumbs down (2).
 func (q *Question) hasThumbs() bool { return q.Scale == 2 }
 
 func rate(q *Question, answers [][]string) *rating {
@@ -43,17 +43,17 @@ func rate(q *Question, answers [][]string) *rating {
 	return r
 }
 
-// whole reads a whole number, also one that has become text as 8.0.
+// whole reads a whole number, including one written like 8.0.
 func whole(s string) (int, bool) {
 	digits, zeros, _ := strings.Cut(strings.TrimSpace(s), ".")
 	v, err := strconv.Atoi(digits)
 	return v, err == nil && strings.Trim(zeros, "0") == ""
 }
 
-// average says what the values are on average.
+// average returns the mean of the values, with one decimal.
 func (r *rating) average() string { return tenths(r.sum, len(r.values)) }
 
-// name says what a value is called.
+// name returns the text by which a page calls a value.
 func (r *rating) name(v int) string {
 	if r.question.hasThumbs() {
 		return [...]string{1: "1 (thumbs up)", 2: "2 (thumbs down)"}[v]
@@ -61,7 +61,8 @@ func (r *rating) name(v int) string {
 	return strconv.Itoa(v)
 }
 
-// addRatings adds what was rated (management.md §11.5, item 1).
+// addRatings adds the distribution of the ratings (management.md §11.5, item
+// 1).
 func (p *page) addRatings(r *rating) {
 	q, n := r.question, len(r.values)
 	if n == 0 {
@@ -76,7 +77,7 @@ func (p *page) addRatings(r *rating) {
 		for v := q.lowest(); v <= q.Scale; v++ {
 			items = append(items, "**"+r.name(v)+"**: "+share(r.counts[v], n))
 		}
-		p.overview = append(p.overview, list(items))
+		p.overview = append(p.overview, bulletList(items))
 	}
 	if r.others > 0 {
 		p.overview = append(p.overview, fmt.Sprintf("Left out: %s that the scale from %d to %d does not have.",
@@ -86,7 +87,7 @@ func (p *page) addRatings(r *rating) {
 	p.quotes = append(p.quotes, "None.")
 }
 
-// promoters says what the Net Promoter Score is.
+// promoters describes the Net Promoter Score.
 func (r *rating) promoters() string {
 	n, promoters, passives := len(r.values), r.counts[9]+r.counts[10], r.counts[7]+r.counts[8]
 	detractors := n - promoters - passives

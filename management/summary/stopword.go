@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// set returns the words of some lines of text.
+// set returns the words of a text of several lines.
 func set(lines string) map[string]bool {
 	words := make(map[string]bool)
 	for word := range strings.FieldsSeq(lines) {
@@ -15,8 +15,9 @@ func set(lines string) map[string]bool {
 	return words
 }
 
-// English words that are no theme and no part of one. Apostrophes are left out, as
-// everywhere. The last line has what is left of addresses in the web.
+// stopWords are English words that are neither a theme nor a part of one. They
+// are written without apostrophes, as are all words here. The last line has the
+// parts of web addresses.
 var stopWords = set(`
 	a about above after again ago all almost already also always am an and another any anybody anyone anything
 	are around as at away be became because been before being below between both but by can come comes could
@@ -33,25 +34,26 @@ var stopWords = set(`
 	whole whom whose why will with within would yes yet you youd youll your youre yours yourself youve yup
 	com http https www`)
 
-// English words that say nothing about a subject by themselves, but something
-// together with another: not working, more integrations.
+// weakWords are English words that say nothing about a subject by themselves,
+// but do together with another word: "not working", "more integrations".
 var weakWords = set(`
 	add adding allow amazing awesome awful bad best better big cool excellent fantastic feel feels fine give good great
 	hate hope horrible improve improved less like liked likes little long love loved loves more need needed needs new
 	nice old perfect please possible small terrible too try trying use useful uses want wanted wants wish work worked
 	working works worse worst`)
 
-// English words that turn the tone of those that follow around. They are weak.
+// negations are English words that reverse the tone of the words after them.
+// They are weak words too.
 var negations = set(`
 	aint arent cannot cant couldnt didnt doesnt dont hadnt hardly hasnt havent isnt lack lacks mustnt neednt neither
 	never no nobody none nor not nothing rarely shouldnt wasnt werent without wont wouldnt`)
 
-// English words by which people ask for something.
+// requests are English words by which people ask for something.
 var requests = set(`
 	add allow better cheaper could easier faster hope improve lack lacking lacks missing more need needed needs please
 	should simpler want wants wish would`)
 
-// newUnit classifies a symbol, as far as that can be told by looking at it.
+// newUnit classifies a symbol as far as its text alone allows.
 func newUnit(s symbol) unit {
 	u := unit{symbol: s, next: -1}
 	switch {
@@ -67,25 +69,26 @@ func newUnit(s symbol) unit {
 	return u
 }
 
-// isSpelled reports whether it takes several letters to make a word in the script
-// of a unit, and articles and prepositions are words before others.
+// isSpelled reports whether the unit is written in a script that takes several
+// letters for a word, and whose languages put articles and prepositions before
+// other words.
 func (u *unit) isSpelled() bool {
 	r, _ := utf8.DecodeRuneInString(u.text)
 	return unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew)
 }
 
-// How words without a meaning of their own are told in languages that there is no
-// list of.
+// These limits tell words without a meaning of their own in languages for which
+// there is no list.
 const (
-	mostFunction  = 5 // letters of such a word
-	leastFunction = 3 // answers that have it
-	leastEnglish  = 4 // one of so many words is on the list: this is English
+	mostFunction  = 5 // letters of a word without a meaning of its own
+	leastFunction = 3 // answers that contain it
+	leastEnglish  = 4 // texts are English if one word in so many is in a list
 )
 
-// classify classifies the words of texts in other languages than English: a short
-// word that several answers have, before different words but never at the end of a
-// clause, seems to be an article, a preposition, a pronoun or the like. Answers
-// returns how many have a unit.
+// classify classifies the words of texts that are not English. A short word
+// that appears in several answers, before different words but never at the end
+// of a clause, is probably an article, a preposition, a pronoun or the like.
+// The function answers returns the number of answers with a unit.
 func (t *texts) classify(answers func(unit int) int) {
 	var words, english int
 	for _, text := range t.all {

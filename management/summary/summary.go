@@ -9,17 +9,19 @@ import (
 	"unicode"
 )
 
-// A Summarizer puts answers into words (management.md §11.5 and §11.6). It must be
-// safe for concurrent use, and must not change what it is given.
+// A Summarizer puts the answers to a survey into words (management.md §11.5 and
+// §11.6). It must be safe for concurrent use, and must not change its input.
 //
-// Answers are what strangers have typed. An implementation that hands them to
-// something that writes treats them as data: they may contain instructions, which
-// must not be followed, nor have any consequence but the text that is returned. It
-// returns nothing of them that Markdown or HTML could take for markup.
+// Strangers have typed the answers. An implementation that hands them to a
+// service that writes text must treat them as data: if they contain
+// instructions, those must not be followed, and the answers must have no effect
+// other than on the returned text. The implementation must not return any part
+// of them that Markdown or HTML could take for markup.
 //
-// Callers leave out what identifies people: an Input has no names, addresses or
-// IDs of those who have answered, apart from what they wrote themselves. They also
-// ask whether the organization lets its data be processed by others.
+// Callers leave out data that identifies people: an Input has no names,
+// addresses or IDs of the respondents, apart from what these wrote themselves.
+// Callers also check whether the organization allows others to process its
+// data.
 type Summarizer interface {
 	// Summarize returns a page about the answers to one question.
 	Summarize(ctx context.Context, in Input) (Output, error)
@@ -28,14 +30,14 @@ type Summarizer interface {
 	Headline(ctx context.Context, in HeadlineInput) (string, error)
 }
 
-// What is said where there is nothing to say.
+// Texts for surveys and questions that have nothing to summarize.
 const (
 	NoAnswers   = "No responses to analyze."
 	NoQuestions = "No questions in survey"
 	NoResponses = "No responses yet"
 )
 
-// The types of questions (management.md §9.3).
+// Types of questions (management.md §9.3).
 const (
 	Open           = "open"
 	Link           = "link"
@@ -44,63 +46,64 @@ const (
 	MultipleChoice = "multiple_choice"
 )
 
-// A Question is one of a survey.
+// A Question is one question of a survey.
 type Question struct {
 	ID    string
-	Index int // in the survey, from 0
+	Index int // position in the survey, from 0
 	Type  string
 	Text  string
 
-	// Choices are those of a single or multiple choice. If OpenChoice is set,
-	// the last one stands for what people write themselves.
+	// Choices are the texts of a single or multiple choice. If OpenChoice is
+	// set, the last one stands for any text that respondents write themselves.
 	Choices    []string
 	OpenChoice bool
 
-	// Scale is the highest value of a rating, from 2 to 10. The lowest is 1, or
-	// 0 if Scale is 10; of Scale 2 they mean thumbs up and thumbs down. NPS
-	// says that a Scale of 10 asks for the Net Promoter Score.
+	// Scale is the highest value of a rating, from 2 to 10. The lowest value is
+	// 1, or 0 if Scale is 10. If Scale is 2, the values mean thumbs up and
+	// thumbs down. NPS says that a Scale of 10 asks for the Net Promoter Score.
 	Scale int
 	NPS   bool
 }
 
-// An Input is what one question was answered.
+// An Input has the answers to one question.
 type Input struct {
-	Survey   string // its name
+	Survey   string // name of the survey
 	Question Question
 
-	// Answers has one list per response, the newest first. Only multiple
-	// choices have more than one value in it. Those without a value that can be
-	// seen do not count.
+	// Answers has one list of values per response, the newest response first.
+	// Only multiple choices have lists of more than one value. Lists without a
+	// visible value are ignored.
 	Answers [][]string
 }
 
-// An Output is what there is to say about one question.
+// An Output is the summary of the answers to one question.
 type Output struct {
 	Content string // Markdown
 }
 
-// A HeadlineInput is a survey with its responses, the newest first.
+// A HeadlineInput is a survey with its responses, the newest response first.
 type HeadlineInput struct {
-	Survey    string // its name
+	Survey    string // name of the survey
 	Questions []Question
 	Responses []Response
 }
 
-// A Response is what one person has answered.
+// A Response has the answers of one respondent.
 type Response struct {
-	// Answers are in the order of HeadlineInput.Questions, each as in
-	// Input.Answers. Empty or missing ones mean that there is none.
+	// Answers are in the order of HeadlineInput.Questions, each in the form of
+	// Input.Answers. An empty or missing list means that there is no answer.
 	Answers [][]string
 }
 
-// Extractive is the Summarizer that needs nobody else: it counts and quotes. The
-// same input gives the same bytes. It is safe for concurrent use.
+// Extractive is the built-in Summarizer: it counts and quotes, and calls no
+// service. The same input gives the same bytes. It is safe for concurrent use.
 type Extractive struct{}
 
 var _ Summarizer = Extractive{}
 
 // Summarize returns a page about the answers to one question (management.md
-// §11.5). The error is that of ctx, or says what is wrong with the Question.
+// §11.5). It returns the error of ctx, or an error that says what is wrong with
+// the Question.
 func (Extractive) Summarize(ctx context.Context, in Input) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
@@ -133,7 +136,7 @@ func (Extractive) Summarize(ctx context.Context, in Input) (Output, error) {
 	return Output{Content: p.String()}, nil
 }
 
-// check names the field that is wrong below name.
+// check returns an error that names the invalid field, prefixed with name.
 func (q *Question) check(name string) error {
 	switch q.Type {
 	case Open, Link:
@@ -153,7 +156,8 @@ func (q *Question) check(name string) error {
 		name, q.Type, Open, Link, Rating, SingleChoice, MultipleChoice)
 }
 
-// given returns the values that can be seen of the answers that have any.
+// given returns the visible values of the answers, without the answers that
+// have none.
 func given(answers [][]string) [][]string {
 	kept := make([][]string, 0, len(answers))
 	for _, values := range answers {
@@ -170,14 +174,14 @@ func given(answers [][]string) [][]string {
 	return kept
 }
 
-// isBlank reports whether nothing of a value can be seen.
+// isBlank reports whether a value has no visible character.
 func isBlank(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf)
 	})
 }
 
-// A page is what Summarize returns: paragraphs and lists below fixed headings.
+// A page is the result of Summarize: paragraphs and lists below fixed headings.
 type page struct{ overview, themes, quotes []string }
 
 func (p *page) String() string {
@@ -197,10 +201,10 @@ func (p *page) String() string {
 	return b.String()
 }
 
-// list returns a block with one item per line.
-func list(items []string) string { return "- " + strings.Join(items, "\n- ") }
+// bulletList returns a block with one item per line.
+func bulletList(items []string) string { return "- " + strings.Join(items, "\n- ") }
 
-// count says how many there are of something.
+// count returns a number with its noun, in the singular for 1.
 func count(n int, noun string) string { return plural(strconv.Itoa(n), noun) }
 
 func plural(number, noun string) string {
@@ -210,20 +214,20 @@ func plural(number, noun string) string {
 	return number + " " + noun + "s"
 }
 
-// share says how many there are, and how much of all that is.
+// share returns a number with its percentage of all.
 func share(n, all int) string { return strconv.Itoa(n) + " (" + percent(n, all) + ")" }
 
 func percent(n, all int) string { return tenths(100*n, all) + "%" }
 
-// tenths divides with one decimal, half of which counts as one. Numbers are not
+// tenths returns a/b with one decimal, rounded half up. Neither number may be
 // negative.
 func tenths(a, b int) string {
 	t := (20*a + b) / (2 * b)
 	return strconv.Itoa(t/10) + "." + strconv.Itoa(t%10)
 }
 
-// median sorts values and returns the one in the middle, or what is halfway
-// between two.
+// median sorts values and returns the middle one, or the mean of the middle
+// two.
 func median(values []int) string {
 	slices.Sort(values)
 	n := len(values)

@@ -37,7 +37,7 @@ var (
 	link = summary.Question{ID: "q7", Type: summary.Link, Text: "Read more"}
 )
 
-// each makes an answer of each value.
+// each makes one answer of each value.
 func each(values ...string) [][]string {
 	answers := make([][]string, len(values))
 	for i, v := range values {
@@ -46,7 +46,7 @@ func each(values ...string) [][]string {
 	return answers
 }
 
-// times repeats an answer.
+// times makes n equal answers.
 func times(n int, values ...string) [][]string { return slices.Repeat([][]string{values}, n) }
 
 func summarize(tb testing.TB, q summary.Question, answers [][]string) string {
@@ -58,7 +58,7 @@ func summarize(tb testing.TB, q summary.Question, answers [][]string) string {
 	return out.Content
 }
 
-// section returns what is below a heading.
+// section returns the part of a page below a heading.
 func section(tb testing.TB, content, heading string) string {
 	tb.Helper()
 	_, rest, ok := strings.Cut("\n"+content, "\n## "+heading+"\n\n")
@@ -123,7 +123,7 @@ func TestQuestionErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		question summary.Question
-		want     string // after the name of the question
+		want     string // without the name of the question
 	}{
 		{"no type", summary.Question{}, `.Type: "" is not one of open, link, rating, single_choice and multiple_choice`},
 		{"unknown type", summary.Question{Type: "essay"}, `.Type: "essay" is not one of open, link, rating, single_choice and multiple_choice`},
@@ -155,7 +155,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// Answers that nobody can see are none, of no type of question.
+// Invisible answers count as none, whatever the type of the question.
 func TestNoAnswers(t *testing.T) {
 	for _, q := range []summary.Question{open, nps, role, parts, link} {
 		for _, answers := range [][][]string{nil, {nil}, {{}}, each(""), {{" \t\n", "\u200b\u00a0"}}} {
@@ -177,13 +177,13 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// Management.md §11.5, item 1.
+// TestRatings follows management.md §11.5, item 1.
 func TestRatings(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		question summary.Question
 		answers  [][]string
-		want     []string // lines
+		want     []string // of the overview
 	}{
 		{"one", faces, each("4"), []string{"1 answer, average 4.0 of 5, median 4.", "- **4**: 1 (100.0%)", "- **5**: 0 (0.0%)"}},
 		{"median between two", faces, each("4", "1", "5", "3"), []string{"4 answers, average 3.3 of 5, median 3.5."}},
@@ -220,13 +220,13 @@ func TestRatings(t *testing.T) {
 	}
 }
 
-// Management.md §11.5, item 2.
+// TestChoices follows management.md §11.5, item 2.
 func TestChoices(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		question summary.Question
 		answers  [][]string
-		want     string // overview
+		want     string // the overview
 	}{
 		{
 			"by count, then text", parts, slices.Concat(times(2, "Surveys"), times(1, "Flags"), times(1, "Events")),
@@ -268,7 +268,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// The choices are neither themes nor quotes (management.md §11.5).
+// The texts of the choices are neither themes nor quotes (management.md §11.5).
 func TestOnlyOwnWords(t *testing.T) {
 	got := summarize(t, role, slices.Concat(times(5, "Engineering"), each("Data science", "Science")))
 	if want := "- **science**: 2 (100.0%)"; section(t, got, "Themes") != want {
@@ -279,8 +279,8 @@ func TestOnlyOwnWords(t *testing.T) {
 	}
 }
 
-// The same input gives the same bytes, whoever asks, and is left alone
-// (management.md §11.5, item 4).
+// The same input gives the same bytes, also to concurrent callers, and is not
+// changed (management.md §11.5, item 4).
 func TestDeterminism(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	answers := slices.Clone(feedback)
@@ -311,7 +311,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// phrase makes a text of words that are in no list.
+// phrase makes a text of words that are in none of the lists.
 func phrase(random *rand.Rand, words int) string {
 	var b strings.Builder
 	for range random.IntN(words) + 1 {

@@ -9,63 +9,64 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// What is looked at.
+// Limits of what is read.
 const (
 	mostRead = 1000 // characters of an answer
-	mostWord = 40   // characters of a word; what is longer is none
-	mostSkip = 2    // stop words between the words of a theme: ease of use
+	mostWord = 40   // characters of a word; longer ones are ignored
+	mostSkip = 2    // stop words between the two words of a theme, like "ease of use"
 )
 
-// Texts are answers in people's own words.
+// texts are answers in respondents' own words.
 type texts struct {
 	all   []text
-	units []unit // what they consist of
+	units []unit // the distinct words and ideographs of all texts
 	ids   map[symbol]int32
 }
 
-// A text is one of them.
+// A text is one answer.
 type text struct {
 	raw     string
 	length  int // characters
 	clauses []clause
-	tone    int // above 0 if it is positive, below if negative
+	tone    int // above 0 if the text praises, below 0 if it complains
 }
 
-// A clause is a run of units with nothing between them but spaces.
+// A clause is a run of units that only spaces separate.
 type clause struct {
-	units      []int32 // in texts.units
-	ideographs bool    // and not words
+	units      []int32 // indexes of texts.units
+	ideographs bool    // the units are ideographs, not words
 }
 
-// A symbol is a word, in the form that is compared, or an ideograph in a run of
-// several. One that stands alone is a word.
+// A symbol is a word, in the form in which words are compared, or an ideograph
+// in a run of several. An ideograph that stands alone is a word.
 type symbol struct {
 	text      string
 	ideograph bool
 }
 
-// A unit is a symbol and what is known of it.
+// A unit is a symbol with what the texts reveal about it.
 type unit struct {
 	symbol
 	class   class
-	english bool // one of the English words that have no meaning of their own
+	english bool // one of the English words without a meaning of their own
 
-	// What tells words of other languages that have no meaning of their own.
-	valued bool  // ends a clause, or is in capitals where not everything is
-	next   int32 // the word after it, where that was seen first
-	varied bool  // other words were seen there
+	// These fields tell words without a meaning of their own in other
+	// languages.
+	valued bool  // ends a clause, or is capitalized in a text that has lower case
+	next   int32 // the word after its first occurrence
+	varied bool  // other words follow it elsewhere
 }
 
-// A class says what a unit can be part of.
+// A class says whether a unit can be a theme or a part of one.
 type class uint8
 
 const (
 	content class = iota
-	weak          // a theme only with another unit
-	stop          // no theme
+	weak          // a theme only together with another unit
+	stop          // neither a theme nor a part of one
 )
 
-// read takes texts apart. None of them is blank.
+// read splits texts into clauses and units. None of the texts may be blank.
 func read(raw []string) *texts {
 	t := &texts{all: make([]text, len(raw)), ids: make(map[symbol]int32)}
 	for i, s := range raw {
@@ -77,9 +78,10 @@ func read(raw []string) *texts {
 	return t
 }
 
-// id returns the place of a symbol in t.units.
+// id returns the index in t.units of the unit for a symbol, which it adds if
+// need be.
 func (t *texts) id(text []byte, ideograph bool) int32 {
-	if i, ok := t.ids[symbol{string(text), ideograph}]; ok { // without an allocation
+	if i, ok := t.ids[symbol{string(text), ideograph}]; ok { // a conversion that does not allocate
 		return i
 	}
 	s := symbol{string(text), ideograph}
@@ -89,22 +91,22 @@ func (t *texts) id(text []byte, ideograph bool) int32 {
 	return i
 }
 
-// A reader takes one text apart.
+// A reader splits one text.
 type reader struct {
 	texts   *texts
 	clauses []clause
-	emoji   int // the tone of emoji
+	emoji   int // the tone of the emoji
 
 	shouts  bool   // the text has no lower case
-	word    []byte // is being read, in lower case
-	letters int    // that it has
-	capital bool   // and all are upper case
+	word    []byte // the current word, in lower case
+	letters int    // the number of letters in word
+	capital bool   // all of them are upper case
 	words   []int32
-	run     []rune // of ideographs
+	run     []rune // the current run of ideographs
 }
 
-// read does all of it. Words are separated by spaces, hyphens and the like, which
-// belong to no clause; anything else ends the clause.
+// read splits a whole text. Spaces, hyphens and the like separate words without
+// ending the clause. Any other character that is not part of a word ends it.
 func (r *reader) read(raw string) {
 	s := normalize(raw)
 	r.shouts = !slices.ContainsFunc(s, unicode.IsLower)
@@ -116,11 +118,11 @@ func (r *reader) read(raw string) {
 			continue
 		}
 		if unicode.Is(unicode.Cf, c) || unicode.Is(unicode.Variation_Selector, c) {
-			continue // joiners, soft hyphens: nothing to be seen
+			continue // joiners and soft hyphens are invisible
 		}
 		r.endRun()
 		switch {
-		case unicode.Is(unicode.Hiragana, c): // endings and particles
+		case unicode.Is(unicode.Hiragana, c): // used for endings and particles
 			r.endWords()
 		case isWord(c, len(r.word) == 0):
 			r.capital = unicode.IsUpper(c) && (r.capital || len(r.word) == 0)
@@ -132,7 +134,7 @@ func (r *reader) read(raw string) {
 				i++
 			case len(suffix) > 2 && unicode.Is(unicode.Latin, suffix[0]): // l'interface
 				r.endWord()
-			} // else don't, комп'ютер
+			} // else the apostrophe is part of the word: don't, комп'ютер
 		case unicode.In(c, unicode.Pd, unicode.Pc, unicode.Zs), c == '\t':
 			r.endWord()
 		default:
@@ -144,7 +146,7 @@ func (r *reader) read(raw string) {
 	r.endWords()
 }
 
-// normalize returns the beginning of a text in the form in which it is read.
+// normalize returns the beginning of a text in Unicode's form NFKC.
 func normalize(s string) []rune {
 	n := 0
 	for i := range s {
@@ -157,7 +159,7 @@ func normalize(s string) []rune {
 	if norm.NFKC.IsNormalString(s) {
 		return []rune(s)
 	}
-	// Some characters become eighteen.
+	// A single character can become eighteen, so the length is checked again.
 	var iter norm.Iter
 	var runes []rune
 	for iter.InitString(norm.NFKC, s); !iter.Done() && len(runes) < mostRead; {
@@ -166,11 +168,12 @@ func normalize(s string) []rune {
 	return runes[:min(len(runes), mostRead)]
 }
 
-// isIdeograph reports whether a character is one that is written without spaces
-// and has a meaning of its own.
+// isIdeograph reports whether a character has a meaning of its own and is
+// written without spaces.
 func isIdeograph(r rune) bool { return unicode.Is(unicode.Han, r) && unicode.IsLetter(r) }
 
-// isWord reports whether a character is part of a word. Some only follow others.
+// isWord reports whether a character can be part of a word. Some characters
+// cannot be the first.
 func isWord(r rune, first bool) bool {
 	if unicode.In(r, unicode.M, unicode.Lm) {
 		return !first
@@ -180,7 +183,7 @@ func isWord(r rune, first bool) bool {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' }
 
-// letters returns those that a text begins with.
+// letters returns the letters at the beginning of a text.
 func letters(s []rune) []rune {
 	i := slices.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) })
 	if i < 0 {
@@ -189,7 +192,8 @@ func letters(s []rune) []rune {
 	return s[:i]
 }
 
-// endWord ends the word that is being read. One that is too long ends the clause.
+// endWord ends the current word. A word that is too long ends the clause as
+// well.
 func (r *reader) endWord() {
 	switch {
 	case r.letters == 0:
@@ -206,7 +210,7 @@ func (r *reader) endWord() {
 	r.word, r.letters = r.word[:0], 0
 }
 
-// endWords ends the word and the clause.
+// endWords ends the current word and the clause.
 func (r *reader) endWords() {
 	r.endWord()
 	r.endClause()
@@ -230,7 +234,7 @@ func (r *reader) endClause() {
 	r.words = nil
 }
 
-// endRun ends a run of ideographs.
+// endRun ends the current run of ideographs.
 func (r *reader) endRun() {
 	switch len(r.run) {
 	case 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/summary"
 )
 
-// themes returns those of a page, as text and number of answers.
+// themes returns the themes of a page, each with its number of answers.
 func themes(tb testing.TB, content string) []string {
 	tb.Helper()
 	var found []string
@@ -26,9 +26,9 @@ func themes(tb testing.TB, content string) []string {
 	return found
 }
 
-// Management.md §11.5, item 3.
+// TestThemes follows management.md §11.5, item 3.
 func TestThemes(t *testing.T) {
-	filler := func(n int) [][]string { // all different
+	filler := func(n int) [][]string { // n different answers
 		var answers [][]string
 		for i := range n {
 			answers = append(answers, []string{fmt.Sprintf("filler%c%c", 'a'+i/26, 'a'+i%26)})
@@ -99,7 +99,7 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// Random answers, counted once more in the simplest way.
+// The counts of themes in random answers are compared with a simple count.
 func TestThemesAreCounted(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -136,7 +136,7 @@ func TestThemesAreCounted(t *testing.T) {
 	}
 }
 
-// Management.md §11.5, item 3.
+// TestTone follows management.md §11.5, item 3.
 func TestTone(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"I love it", "positive"},
@@ -189,7 +189,7 @@ func TestOverviewOfTexts(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		answers [][]string
-		want    string // first line
+		want    string // its first line
 	}{
 		{"one character", each("x"), "1 answer, median length 1 character."},
 		{"between two", each("four", "three"), "2 answers, median length 4.5 characters."},
@@ -213,7 +213,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// What one answer looks like as a quote (management.md §11.5, item 3).
+// TestQuote checks how a single answer is quoted (management.md §11.5, item 3).
 func TestQuote(t *testing.T) {
 	family := "👨\u200d👩\u200d👧"
 	for _, tt := range []struct{ name, text, want string }{
@@ -254,7 +254,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// Which answers are quoted (management.md §11.5, item 3).
+// TestQuotes checks which answers are quoted (management.md §11.5, item 3).
 func TestQuotes(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -8,45 +8,46 @@ import (
 	"strings"
 )
 
-// How themes are found.
+// Limits of the search for themes.
 const (
 	mostThemes     = 5
-	mostCandidates = 50 // looked at closely
-	mostRun        = 6  // ideographs of a theme
+	mostCandidates = 50 // terms that are examined for overlaps
+	mostRun        = 6  // ideographs in a theme
 )
 
-// nearly reports whether a count is almost as high as another: four fifths of it.
+// nearly reports whether a is at least four fifths of b.
 func nearly(a, b int) bool { return 5*a >= 4*b }
 
-// A term is a unit, or a run of units, that can be a theme. Those of one unit come
-// first and have the place of that unit.
+// A term is a unit, or a run of units, that can be a theme. A term of one unit
+// has the same index as the unit.
 type term struct {
-	prefix  int32 // the term without its last unit, -1 if there is no other
+	prefix  int32 // the term without its last unit, or -1 if that unit is all
 	last    int32 // the last unit
 	size    int   // units
 	answers int
-	latest  int  // the text in which it was counted last
-	covered bool // a longer term says more about nearly the same answers
+	latest  int  // index of the last text in which the term was counted
+	covered bool // a longer term is in nearly as many answers and says more
 }
 
-// A theme is what several texts speak of.
+// A theme is a term that several texts have in common.
 type theme struct {
 	term  int32
 	text  string
-	found []int // the texts, in their order
+	found []int // indexes of the texts, ascending
 }
 
-// A counter finds the themes of texts. It counts short terms first: a longer one
-// can only be frequent if all its parts are (Agrawal and Srikant, 1994), so that
-// few need to be kept.
+// A counter finds the themes of texts. It counts short terms first: a longer
+// one can only be frequent if all its parts are (Agrawal and Srikant, 1994), so
+// that few terms have to be kept.
 type counter struct {
 	*texts
-	least int // answers of a theme
+	least int // how many answers make a term frequent
 	terms []term
 	ids   map[[2]int32]int32 // terms by prefix and last unit
 }
 
-// leastOf is in how many of n texts a theme has to be: 5 %, and two.
+// leastOf returns how many of n texts must contain a theme: 5 %, and at least
+// two.
 func leastOf(n int) int { return max(2, (n+19)/20) }
 
 // themes returns up to five themes, the most frequent one first.
@@ -59,7 +60,7 @@ func (t *texts) themes() []theme {
 	return c.choose(c.candidates())
 }
 
-// count counts a term in a text, once.
+// count counts a term once per text.
 func (c *counter) count(id int32, text int) {
 	if t := &c.terms[id]; t.latest != text {
 		t.latest = text
@@ -67,7 +68,8 @@ func (c *counter) count(id int32, text int) {
 	}
 }
 
-// countLonger counts the term that has one unit more than prefix, and returns it.
+// countLonger counts the term that consists of prefix and one more unit, and
+// returns its index.
 func (c *counter) countLonger(prefix, last int32, text int) int32 {
 	key := [2]int32{prefix, last}
 	id, ok := c.ids[key]
@@ -97,7 +99,8 @@ func (c *counter) countUnits() {
 	c.classify(func(unit int) int { return c.terms[unit].answers })
 }
 
-// pairs calls f with the places in a clause of words that can be a theme together.
+// pairs calls f with the indexes of each two words of a clause that can be a
+// theme together.
 func (c *counter) pairs(clause []int32, f func(i, j int)) {
 	i := -1
 	for j, id := range clause {
@@ -126,12 +129,12 @@ func (c *counter) countPairs() {
 	}
 }
 
-// countRuns counts runs of ideographs, of two, then of three, and so on.
+// countRuns counts runs of two ideographs, then of three, up to mostRun.
 func (c *counter) countRuns() {
 	type run struct {
 		text  int
 		units []int32
-		terms []int32 // that begin at each unit; -1 is none that is frequent
+		terms []int32 // the frequent term that begins at each unit, or -1
 	}
 	var runs []run
 	for n := range c.all {
@@ -155,7 +158,7 @@ func (c *counter) countRuns() {
 	}
 }
 
-// suffix is a term without its first unit.
+// suffix returns the index of a term without its first unit.
 func (c *counter) suffix(id int32) int32 {
 	t := c.terms[id]
 	if t.size == 2 {
@@ -164,7 +167,7 @@ func (c *counter) suffix(id int32) int32 {
 	return c.ids[[2]int32{c.suffix(t.prefix), t.last}]
 }
 
-// cover marks the terms that are nearly always part of the same longer one.
+// cover marks the terms that occur nearly always within the same longer term.
 func (c *counter) cover() {
 	for i := range c.terms {
 		t := c.terms[i]
@@ -179,8 +182,8 @@ func (c *counter) cover() {
 	}
 }
 
-// candidates returns terms that may be themes: the most frequent first, then the
-// longest, then by text.
+// candidates returns the terms that may be themes, the most frequent first;
+// equally frequent ones by length, then by text.
 func (c *counter) candidates() []theme {
 	var found []theme
 	for i, t := range c.terms {
@@ -198,7 +201,7 @@ func (c *counter) candidates() []theme {
 	return found
 }
 
-// name is the text of a term.
+// name returns the text of a term.
 func (c *counter) name(id int32) string {
 	t := c.terms[id]
 	switch last := c.units[t.last]; {
@@ -211,10 +214,10 @@ func (c *counter) name(id int32) string {
 	}
 }
 
-// find notes in which texts themes are.
+// find records which texts contain each theme.
 func (c *counter) find(themes []theme) {
-	place := make(map[int32]int) // in themes
-	live := make(map[int32]bool) // terms that a theme begins with
+	place := make(map[int32]int) // index in themes
+	live := make(map[int32]bool) // terms at the beginning of a theme
 	for i, t := range themes {
 		place[t.term] = i
 		for id := t.term; id >= 0; id = c.terms[id].prefix {
@@ -252,8 +255,8 @@ func (c *counter) find(themes []theme) {
 	}
 }
 
-// choose returns the candidates that come first, but of those that share a word
-// and nearly all answers only one.
+// choose returns the first candidates. Of several that share a word and nearly
+// all their answers, it takes only the first.
 func (c *counter) choose(candidates []theme) []theme {
 	var chosen []theme
 	for _, t := range candidates {
@@ -270,7 +273,7 @@ func (c *counter) choose(candidates []theme) []theme {
 	return chosen
 }
 
-// areSame reports whether two themes share a unit and nearly all answers.
+// areSame reports whether two themes share a unit and nearly all their answers.
 func (c *counter) areSame(a, b theme) bool {
 	units := c.unitsOf(a.term)
 	if !slices.ContainsFunc(c.unitsOf(b.term), func(id int32) bool { return slices.Contains(units, id) }) {
@@ -293,8 +296,8 @@ func (c *counter) unitsOf(id int32) (units []int32) {
 	return units
 }
 
-// phrase gives a theme of two words the text that it has most often, with the stop
-// words between them: ease of use.
+// phrase sets the text of a theme of two words to its most frequent wording,
+// with the stop words between the two: "ease of use".
 func (c *counter) phrase(t *theme) {
 	term := c.terms[t.term]
 	if term.size != 2 || c.units[term.last].ideograph {
@@ -329,7 +332,8 @@ func (c *counter) join(units []int32) string {
 	return strings.Join(words, " ")
 }
 
-// addTexts adds what texts speak of, and how (management.md §11.5, item 3).
+// addTexts adds length, tone, themes and quotes of texts (management.md §11.5,
+// item 3).
 func (p *page) addTexts(prefix string, t *texts) {
 	n := len(t.all)
 	lengths := make([]int, n)
@@ -354,7 +358,7 @@ func (p *page) addTexts(prefix string, t *texts) {
 		for i, theme := range themes {
 			items[i] = "**" + escape(theme.text) + "**: " + share(len(theme.found), n)
 		}
-		p.themes = append(p.themes, list(items))
+		p.themes = append(p.themes, bulletList(items))
 	}
 	p.quotes = append(p.quotes, t.quotes(themes)...)
 }
