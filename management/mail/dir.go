@@ -16,15 +16,15 @@ import (
 
 var _ management.Mailer = (*Dir)(nil)
 
-// Dir writes messages into a folder, one file each. Its methods are safe for
+// Dir writes each message into a file of one folder. Its methods are safe for
 // concurrent use, also by several processes.
 type Dir struct {
 	path string
 	from netmail.Address
 }
 
-// OpenDir returns a mailer for a folder, which it creates if it is missing, for
-// its owner only. Mails contain secrets.
+// OpenDir returns a mailer for a folder. A missing folder is created with
+// access for its owner only, because mails contain secrets.
 func OpenDir(path string, o Options) (*Dir, error) {
 	from, err := o.sender()
 	if err != nil {
@@ -36,8 +36,9 @@ func OpenDir(path string, o Options) (*Dir, error) {
 	return &Dir{path: path, from: from}, nil
 }
 
-// Send writes a message into a new file, for its owner only, whose name is made
-// of the time, the kind of the message, and something random:
+// Send writes a message into a new file that only its owner can access. The
+// name of the file consists of the time, the kind of the message and a random
+// number:
 //
 //	20261121T093000.000000000Z-email_verification-1234567890.eml
 //
@@ -53,8 +54,8 @@ func (d *Dir) write(ctx context.Context, m management.Message) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// Nothing is encoded, so that links can be copied, unless a line is longer
-	// than is allowed then (RFC 5322 §2.1.1).
+	// The text is not encoded, so that links can be copied, unless a line is
+	// too long for that (RFC 5322 §2.1.1).
 	encoding := gomail.NoEncoding
 	if longestLine(m.Text) > 998 || longestLine(m.HTML) > 998 {
 		encoding = gomail.EncodingQP
@@ -64,7 +65,7 @@ func (d *Dir) write(ctx context.Context, m management.Message) (err error) {
 		return err
 	}
 	name := time.Now().UTC().Format("20060102T150405.000000000Z") + "-" + fileName(m.Kind) + "-"
-	f, err := os.CreateTemp(d.path, name+"*.tmp") // with mode 0600
+	f, err := os.CreateTemp(d.path, name+"*.tmp") // creates the file with mode 0600
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (d *Dir) write(ctx context.Context, m management.Message) (err error) {
 	return os.Rename(f.Name(), strings.TrimSuffix(f.Name(), ".tmp")+".eml")
 }
 
-// longestLine returns how many bytes the longest line has.
+// longestLine returns the length of the longest line in bytes.
 func longestLine(s string) int {
 	longest := 0
 	for line := range strings.Lines(s) {

@@ -30,7 +30,7 @@ func openDir(t *testing.T) (*mail.Dir, string) {
 	return d, path
 }
 
-// files returns the names of what is in a folder, in order.
+// files returns the names of the files in a folder, sorted.
 func files(t *testing.T, path string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(path)
@@ -47,7 +47,7 @@ func files(t *testing.T, path string) []string {
 func checkMode(t *testing.T, path string, want fs.FileMode) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		return // which has other ways to say who may read
+		return // Windows has no permission bits
 	}
 	info, err := os.Stat(path)
 	if err != nil {

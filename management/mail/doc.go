@@ -5,33 +5,35 @@
 //	…
 //	service, err := management.New(management.Config{Mailer: m, …})
 //
-// [SMTP] hands each message to a server. [Dir] writes each into a file that a
-// person can read and a mail program can open, for development and for tests.
-// Both implement [management.Mailer] and are safe for concurrent use.
+// [SMTP] hands each message to a server. [Dir] writes each message into a file
+// that a person can read and a mail program can open, for development and
+// tests. Both implement [management.Mailer] and are safe for concurrent use.
 //
 // # Encryption
 //
-// The address of the server says how. With smtp:// the connection is encrypted
-// by STARTTLS if the server offers it; with a password it has to, so that nobody
-// can take the offer away. With smtps:// it is encrypted from the start. The
-// certificate must be valid for the name of the host, and known to the system or
-// to [Options].TLS.
+// The scheme of the server's address selects the encryption. With smtp:// the
+// connection is encrypted by STARTTLS if the server offers it. If the address
+// has a password, the server must offer it, so that an attacker cannot suppress
+// the offer. With smtps:// the connection is encrypted from the start. The
+// certificate must be valid for the name of the host, and known to the system
+// or to [Options].TLS.
 //
-// For a server on the same machine, smtp:// asks for neither: nobody is between,
-// and such servers seldom have a certificate for localhost.
+// For a server on the same machine, smtp:// requires neither: no attacker is
+// between, and such a server seldom has a certificate for localhost.
 //
 // # Errors
 //
-// Errors say which kind of message was sent where, and at which step it failed.
-// They wrap their cause: that of the context, a *[textproto.Error] with what the
-// server has answered, or an error of the network. Their text contains neither
+// An error says which kind of message was sent where, and which step failed. It
+// wraps its cause: the error of the context, a *[textproto.Error] with the
+// answer of the server, or an error of the network. Its text contains neither
 // the user name nor the password, even if the server repeats them.
 //
-// A message that could be several messages, to several people, is refused: line
-// breaks in addresses or subjects, and more than one address.
+// A message that could be taken for several messages, or for one to several
+// people, is refused: addresses and subjects must not contain line breaks, and
+// there must be exactly one address.
 //
-// An error that comes after all of a message was sent leaves open whether the
-// server has it. Sending it again may then deliver it twice.
+// An error after the whole message was sent leaves open whether the server has
+// it. To send it again may then deliver it twice.
 //
 // Source: management.md §6.6.
 package mail

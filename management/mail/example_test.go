@@ -17,7 +17,7 @@ func ExampleDir() {
 		panic(err)
 	}
 	defer os.RemoveAll(folder)
-	var mailer management.Mailer // what management.Config wants
+	var mailer management.Mailer // the interface of management.Config
 	mailer, err = mail.OpenDir(folder, mail.Options{From: "flagstaff@example.com", FromName: "Flagstaff"})
 	if err != nil {
 		panic(err)
@@ -43,7 +43,7 @@ func ExampleDir() {
 		}
 		for line := range strings.Lines(string(data)) {
 			line = strings.TrimSpace(line)
-			if !strings.HasPrefix(line, "Date:") && !strings.HasPrefix(line, "Message-ID:") { // they change
+			if !strings.HasPrefix(line, "Date:") && !strings.HasPrefix(line, "Message-ID:") { // these differ each time
 				fmt.Println(line)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// SetDial makes s connect in another way.
+// SetDial replaces the function by which s connects.
 func (s *SMTP) SetDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	s.dial = dial
 }

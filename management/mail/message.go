@@ -18,22 +18,23 @@ import (
 
 // Options configure a mailer. Only From is required.
 type Options struct {
-	// From is the address that messages come from, like flagstaff@example.com.
+	// From is the sender's address, like flagstaff@example.com.
 	From string
 
-	// FromName is shown with it. Empty: only the address is.
+	// FromName is the sender's name. Empty means that only the address is
+	// shown.
 	FromName string
 
-	// Timeout limits how long sending one message may take, besides its
-	// context. Zero: 10 s. Only for SMTP.
+	// Timeout limits the time to send one message, besides the context. Zero
+	// means 10 s. Only SMTP uses it.
 	Timeout time.Duration
 
-	// TLS configures encryption; ServerName is set if it is empty. Nil: as the
-	// system does it. Only for SMTP.
+	// TLS configures the encryption; an empty ServerName is filled in. Nil
+	// means the defaults of crypto/tls. Only SMTP uses it.
 	TLS *tls.Config
 }
 
-// sender returns who messages come from.
+// sender returns the address and the name of the sender.
 func (o Options) sender() (netmail.Address, error) {
 	from, err := parseAddress(o.From)
 	if err != nil {
@@ -46,7 +47,7 @@ func (o Options) sender() (netmail.Address, error) {
 	return from, nil
 }
 
-// parseAddress reads one address without a name, a comment or anything else
+// parseAddress reads an address that has no name, comment or anything else
 // around it.
 func parseAddress(s string) (netmail.Address, error) {
 	if s == "" {
@@ -59,14 +60,14 @@ func parseAddress(s string) (netmail.Address, error) {
 	return *a, nil
 }
 
-// isASCII reports whether servers without SMTPUTF8 (RFC 6531) can be told an
+// isASCII reports whether a server without SMTPUTF8 (RFC 6531) accepts an
 // address.
 func isASCII(address string) bool {
 	return !strings.ContainsFunc(address, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// compose makes what is sent from a message. It is refused if it could be taken
-// for something else than one message to one address.
+// compose turns a message into a mail. It refuses a message that could be taken
+// for anything but one message to one address.
 func compose(m management.Message, from netmail.Address, encoding gomail.Encoding) (*gomail.Msg, error) {
 	to, err := parseAddress(m.To)
 	if err != nil {
@@ -80,9 +81,9 @@ func compose(m management.Message, from netmail.Address, encoding gomail.Encodin
 	msg.ToMailAddress(&to)
 	msg.Subject(m.Subject)
 	msg.SetDate()
-	// The library would tell everybody the name of this machine.
+	// The library's own Message-ID has the name of this machine.
 	msg.SetMessageIDWithValue(rand.Text() + from.Address[strings.LastIndexByte(from.Address, '@'):])
-	// So that nobody's holiday is announced to us (RFC 3834 §5).
+	// This keeps holiday notices from being sent in return (RFC 3834 §5).
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetBodyString(gomail.TypeTextPlain, lines.Replace(m.Text))
 	if m.HTML != "" {
@@ -91,8 +92,8 @@ func compose(m management.Message, from netmail.Address, encoding gomail.Encodin
 	return msg, nil
 }
 
-// lines ends all lines as RFC 5322 wants it.
+// lines ends each line with CRLF, as RFC 5322 requires.
 var lines = strings.NewReplacer("\r\n", "\r\n", "\r", "\r\n", "\n", "\r\n")
 
-// kind names what a message is about in errors.
+// kind returns the name by which errors call a message.
 func kind(m management.Message) string { return cmp.Or(m.Kind, "a message") }

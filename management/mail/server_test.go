@@ -22,33 +22,34 @@ import (
 	"time"
 )
 
-// A server is a mail server that keeps what it receives. Zero, it takes all mail
-// from everybody and offers nothing.
+// A server is a mail server that keeps the messages it receives. The zero value
+// takes mail from everybody and offers no extensions.
 type server struct {
 	starttls bool
-	implicit bool   // TLS from the start
-	auth     string // mechanisms, "PLAIN LOGIN"
-	utf8     bool   // SMTPUTF8
+	implicit bool   // TLS from the start of the connection
+	auth     string // mechanisms to offer, like "PLAIN LOGIN"
+	utf8     bool   // SMTPUTF8 is offered
 
 	// answers replaces the answers to some commands, like "RCPT": "550 no". The
-	// one to "." is after a message, to "GREETING" at the start. An empty
-	// answer is none: the server waits until the client goes away.
+	// answer to "." follows a message, and the answer to "GREETING" begins a
+	// connection. If an answer is empty, the server sends none and waits until
+	// the client goes away.
 	answers map[string]string
 
 	mu       sync.Mutex
 	received []envelope
-	commands []string // of all connections
+	commands []string // of all connections together
 }
 
-// An envelope is a message with what was said about it.
+// An envelope is a message with the commands that announced it.
 type envelope struct {
-	from, to       string // with parameters
+	from, to       string // with their parameters
 	user, password string
 	encrypted      bool
 	data           string
 }
 
-// certificate is valid for this name only, and nobody has signed it.
+// certified is the only name that certificate is valid for. It is self-signed.
 const certified = "mail.example.com"
 
 var certificate, certificates = func() (tls.Certificate, *x509.CertPool) {
@@ -58,7 +59,7 @@ var certificate, certificates = func() (tls.Certificate, *x509.CertPool) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), DNSNames: []string{certified},
-		NotAfter: time.Now().AddDate(100, 0, 0), // fake time begins in 2000
+		NotAfter: time.Now().AddDate(100, 0, 0), // the fake time of synctest begins in 2000
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -73,7 +74,7 @@ var certificate, certificates = func() (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }()
 
-// trusting trusts the certificate.
+// trusting returns a configuration that trusts the certificate.
 func trusting() *tls.Config { return &tls.Config{RootCAs: certificates} }
 
 // listen starts a server on the loopback interface, until the test ends, and
@@ -115,21 +116,21 @@ func (s *server) dialer() func(context.Context, string, string) (net.Conn, error
 	}
 }
 
-// envelopes returns what was received.
+// envelopes returns the received messages.
 func (s *server) envelopes() []envelope {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.received
 }
 
-// said returns the commands that were received.
+// said returns the received commands.
 func (s *server) said() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.commands
 }
 
-// serve speaks with one client until it goes away.
+// serve answers one client until it goes away.
 func (s *server) serve(conn net.Conn) error {
 	defer conn.Close()
 	var e envelope
@@ -139,8 +140,8 @@ func (s *server) serve(conn net.Conn) error {
 	}
 	r := textproto.NewReader(bufio.NewReader(conn))
 	var failed error
-	// say answers a command, in one of its ways, and reports whether it was the
-	// usual one.
+	// say answers a command with the usual answer or its replacement, and
+	// reports whether it was the usual one.
 	say := func(command, usual string) bool {
 		answer, special := s.answers[command]
 		if !special {
@@ -221,7 +222,7 @@ func (s *server) serve(conn net.Conn) error {
 		case "DATA":
 			if say(verb, "354 go on") {
 				var data []byte
-				data, failed = r.ReadDotBytes() // with \n at the ends of lines
+				data, failed = r.ReadDotBytes() // ends lines with \n
 				e.data = string(data)
 				if failed == nil && say(".", "250 taken") {
 					s.mu.Lock()
@@ -238,7 +239,7 @@ func (s *server) serve(conn net.Conn) error {
 	return failed
 }
 
-// cmpErr returns err, or other if it is nil.
+// cmpErr returns err, or other if err is nil.
 func cmpErr(err, other error) error {
 	if err != nil {
 		return err

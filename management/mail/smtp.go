@@ -25,32 +25,33 @@ import (
 
 var _ management.Mailer = (*SMTP)(nil)
 
-// SMTP hands messages to a mail server, over a new connection each. Its methods
+// SMTP hands messages to a mail server, each over a new connection. Its methods
 // are safe for concurrent use.
 type SMTP struct {
 	host, port string
-	implicit   bool // TLS from the start
+	implicit   bool // TLS from the start of the connection
 	local      bool // the server is on this machine
 	from       netmail.Address
 	timeout    time.Duration
 	tls        *tls.Config
 	dial       func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// login returns what the server knows us by. It is a function because fmt
-	// does not look into those. Nil: the server does not ask.
+	// login returns the user name and the password. It is a function because
+	// fmt does not print their result, as it would print fields. Nil means that
+	// no login is needed.
 	login func() (user, password string)
 }
 
-// errURL does not quote the URL: it may have a password, and if that is not
-// encoded, it can be anywhere.
+// errURL does not quote the URL, which may have a password. If the password is
+// not encoded properly, any part of the URL may belong to it.
 var errURL = errors.New("mail: the server's URL is not of the form smtp://user:password@host:port or smtps://…, with user and password percent-encoded or left out")
 
 // NewSMTP returns a mailer for the server with a URL:
 //
 //	smtp://user:password@host:port
 //
-// User and password are percent-encoded, and can be left out together. The port is
-// 587 if it is, or 465 for smtps://. NewSMTP does not connect.
+// User and password are percent-encoded, and may be left out together. The
+// default port is 587, or 465 for smtps://. NewSMTP does not connect.
 func NewSMTP(rawURL string, o Options) (*SMTP, error) {
 	from, err := o.sender()
 	if err != nil {
@@ -91,7 +92,7 @@ func NewSMTP(rawURL string, o Options) (*SMTP, error) {
 	return s, nil
 }
 
-// String returns the URL of the server, without user and password.
+// String returns the URL of the server without user and password.
 func (s *SMTP) String() string {
 	scheme := "smtp://"
 	if s.implicit {
@@ -100,8 +101,8 @@ func (s *SMTP) String() string {
 	return scheme + net.JoinHostPort(s.host, s.port)
 }
 
-// Send hands a message to the server and waits until the server has taken it. If
-// ctx ends or the timeout passes before, it returns the error of the context.
+// Send hands a message to the server and waits until the server has taken it.
+// If ctx ends or the timeout passes first, it returns the error of the context.
 func (s *SMTP) Send(ctx context.Context, m management.Message) error {
 	msg, err := compose(m, s.from, gomail.EncodingQP)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *SMTP) Send(ctx context.Context, m management.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	if err := s.deliver(ctx, msg, m.To); err != nil {
-		if ended := ctx.Err(); ended != nil { // then the connection was closed, which alone says little
+		if ended := ctx.Err(); ended != nil { // the connection was closed for this, so err alone says little
 			err = fmt.Errorf("%w: %w", ended, err)
 		}
 		return fmt.Errorf("mail: send %s through %s: %w", kind(m), s, s.redact(err))
@@ -118,14 +119,14 @@ func (s *SMTP) Send(ctx context.Context, m management.Message) error {
 	return nil
 }
 
-// deliver hands a message over, on a connection of its own.
+// deliver hands a message over on a new connection.
 func (s *SMTP) deliver(ctx context.Context, msg *gomail.Msg, to string) error {
 	conn, err := s.dial(ctx, "tcp", net.JoinHostPort(s.host, s.port))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Close()
-	// The library does not know contexts, but fails when the connection is closed.
+	// The library takes no context, but it fails when the connection is closed.
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	client, err := s.begin(conn)
 	if err != nil {
@@ -135,7 +136,7 @@ func (s *SMTP) deliver(ctx context.Context, msg *gomail.Msg, to string) error {
 	if ok, _ := client.Extension("SMTPUTF8"); !ok && !plain {
 		return errors.New("the server takes no addresses beyond ASCII")
 	}
-	client.SkipSMTPUTF8(plain) // or servers behind this one could refuse for no reason
+	client.SkipSMTPUTF8(plain) // with SMTPUTF8, servers behind this one could refuse the message for no reason
 	if err := client.Mail((&netmail.Address{Address: s.from.Address}).String()); err != nil {
 		return fmt.Errorf("name the sender %s: %w", s.from.Address, err)
 	}
@@ -152,7 +153,7 @@ func (s *SMTP) deliver(ctx context.Context, msg *gomail.Msg, to string) error {
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("end the message: %w", err)
 	}
-	// The message is delivered. What goes wrong from here on must not make anybody
+	// The message is delivered. A failure from here on must not make the caller
 	// send it again.
 	if err := conn.SetDeadline(time.Now().Add(time.Second)); err == nil {
 		client.Quit()
@@ -160,11 +161,11 @@ func (s *SMTP) deliver(ctx context.Context, msg *gomail.Msg, to string) error {
 	return nil
 }
 
-// begin greets the server, encrypts the connection and logs in, as far as the URL
-// asks for it and the server offers it.
+// begin waits for the server's greeting, greets it, encrypts the connection and
+// logs in, as far as the URL demands it and the server offers it.
 func (s *SMTP) begin(conn net.Conn) (*smtp.Client, error) {
 	if s.implicit {
-		conn = tls.Client(conn, s.tls) // it shakes hands when it is read from
+		conn = tls.Client(conn, s.tls) // the handshake happens at the first read
 	}
 	client, err := smtp.NewClient(conn, s.host)
 	if err != nil {
@@ -194,8 +195,8 @@ func (s *SMTP) begin(conn net.Conn) (*smtp.Client, error) {
 	return client, nil
 }
 
-// authenticate logs in by PLAIN or LOGIN. Both show the password to the server, so
-// they need a connection that is encrypted or does not leave this machine.
+// authenticate logs in by PLAIN or LOGIN. Both show the password to the server,
+// so they need a connection that is encrypted or does not leave this machine.
 func (s *SMTP) authenticate(client *smtp.Client) error {
 	_, offered := client.Extension("AUTH")
 	mechanisms := strings.Fields(strings.ToUpper(offered))
@@ -209,7 +210,7 @@ func (s *SMTP) authenticate(client *smtp.Client) error {
 	return fmt.Errorf("the server offers %q, want PLAIN or LOGIN", offered)
 }
 
-// A redacted error wraps one whose text may tell a secret.
+// A redacted error wraps an error whose text may contain a secret.
 type redacted struct {
 	text string
 	err  error
@@ -218,8 +219,8 @@ type redacted struct {
 func (e *redacted) Error() string { return e.text }
 func (e *redacted) Unwrap() error { return e.err }
 
-// redact returns an error without user and password in its text. Servers repeat
-// what they were told, some as they got it, and errors quote servers.
+// redact returns an error whose text has neither user name nor password. Errors
+// quote the server, and servers repeat what they were sent, decoded or not.
 func (s *SMTP) redact(err error) error {
 	if s.login == nil {
 		return err

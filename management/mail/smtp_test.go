@@ -26,7 +26,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/mail"
 )
 
-// What is in URLs: a user and a password that have to be percent-encoded.
+// User and password contain characters that a URL must percent-encode.
 const (
 	user        = "us:er@example.com"
 	password    = `p/s?#w%"\rd@ä`
@@ -35,7 +35,7 @@ const (
 
 var options = mail.Options{From: "flagstaff@example.com", FromName: "Flagstaff Ünit"}
 
-// verification is like what is sent most.
+// verification is a message like the most common one.
 var verification = management.Message{
 	To:      "ada@example.org",
 	Subject: "Verify your email address",
@@ -53,18 +53,18 @@ func newSMTP(tb testing.TB, url string, o mail.Options) *mail.SMTP {
 	return m
 }
 
-// to makes a mailer connect to an address, whatever its URL says.
-func to(m *mail.SMTP, address string) *mail.SMTP {
+// connectTo makes a mailer connect to an address, whatever its URL says.
+func connectTo(m *mail.SMTP, address string) *mail.SMTP {
 	m.SetDial(func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	})
 	return m
 }
 
-// A parsed message has what a reader sees.
+// A parsed message has the parts that a reader sees.
 type parsed struct {
 	From, To, Subject string
-	Texts             map[string]string // by media type
+	Texts             map[string]string // the parts, by media type
 }
 
 func parse(t *testing.T, data string) parsed {
@@ -135,7 +135,7 @@ func TestSMTPDelivers(t *testing.T) {
 		name   string
 		server *server
 		url    string
-		local  bool // the URL gets the real address
+		local  bool // the URL has the address of the test server itself
 		want   envelope
 	}{
 		{"to a server that offers nothing", &server{}, "smtp://mail.example.com", false, envelope{}},
@@ -189,7 +189,7 @@ func TestSMTPDelivers(t *testing.T) {
 			}
 			m := newSMTP(t, tt.url, o)
 			if !tt.local {
-				to(m, address)
+				connectTo(m, address)
 			}
 			if err := m.Send(t.Context(), verification); err != nil {
 				t.Fatalf("Send = %v", err)
@@ -233,7 +233,7 @@ func TestSMTPContent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var s server
-			m := to(newSMTP(t, "smtp://mail.example.com", options), s.listen(t))
+			m := connectTo(newSMTP(t, "smtp://mail.example.com", options), s.listen(t))
 			if err := m.Send(t.Context(), tt.m); err != nil {
 				t.Fatalf("Send = %v", err)
 			}
@@ -242,7 +242,7 @@ func TestSMTPContent(t *testing.T) {
 			if tt.m.HTML != "" {
 				want.Texts["text/html"] = tt.m.HTML
 			}
-			// The server reads lines, so that it adds the end of the last one.
+			// The test server reads lines, so it completes the last one.
 			if text := got.Texts["text/plain"]; tt.m.HTML == "" && text != tt.m.Text {
 				got.Texts["text/plain"] = strings.TrimSuffix(text, "\n")
 			}
@@ -258,13 +258,13 @@ func TestSMTPContent(t *testing.T) {
 	}
 }
 
-// Addresses beyond ASCII need a server that takes them; for all others, servers
-// are not told that there could be some.
+// Addresses beyond ASCII need a server that supports them. For other addresses,
+// the client does not ask for SMTPUTF8.
 func TestSMTPUTF8(t *testing.T) {
 	m := verification
 	m.To = "jörg@example.org"
 	s := server{utf8: true}
-	mailer := to(newSMTP(t, "smtp://mail.example.com", options), s.listen(t))
+	mailer := connectTo(newSMTP(t, "smtp://mail.example.com", options), s.listen(t))
 	if err := mailer.Send(t.Context(), m); err != nil {
 		t.Fatalf("Send = %v", err)
 	}
@@ -280,13 +280,13 @@ func TestSMTPUTF8(t *testing.T) {
 	}
 
 	var old server
-	err := to(newSMTP(t, "smtp://mail.example.com", options), old.listen(t)).Send(t.Context(), m)
+	err := connectTo(newSMTP(t, "smtp://mail.example.com", options), old.listen(t)).Send(t.Context(), m)
 	if want := "mail: send email_verification through smtp://mail.example.com:587: the server takes no addresses beyond ASCII"; fmt.Sprint(err) != want {
 		t.Errorf("Send = %v, want %s", err, want)
 	}
 }
 
-// checkSecrets reports errors that tell more than they should.
+// checkSecrets reports errors that contain a secret.
 func checkSecrets(t *testing.T, err error) {
 	t.Helper()
 	encode := base64.StdEncoding.EncodeToString
@@ -310,9 +310,9 @@ func TestSMTPFails(t *testing.T) {
 		name   string
 		server *server
 		url    string
-		want   string // the step, part of the error
-		code   int    // that the server answers, 0 if the error is not its
-		says   string // the server, besides
+		want   string // the failed step, a part of the error
+		code   int    // of the server's answer, 0 if the error has none
+		says   string // text of the server's answer
 	}{
 		{"busy", &server{answers: map[string]string{"GREETING": "421 4.3.2 too busy"}}, plain, "wait for a greeting: ", 421, "4.3.2 too busy"},
 		{"no mail server", &server{answers: map[string]string{"GREETING": "HTTP/1.1 400 Bad Request"}}, plain, "wait for a greeting: ", 0, ""},
@@ -345,7 +345,7 @@ func TestSMTPFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := options
 			o.TLS = trusting()
-			m := to(newSMTP(t, tt.url, o), tt.server.listen(t))
+			m := connectTo(newSMTP(t, tt.url, o), tt.server.listen(t))
 			err := m.Send(t.Context(), verification)
 			checkSecrets(t, err)
 			if prefix := "mail: send email_verification through " + m.String() + ": "; !strings.HasPrefix(fmt.Sprint(err), prefix+tt.want) || !strings.Contains(fmt.Sprint(err), tt.says) {
@@ -379,7 +379,7 @@ func TestSMTPNobodyListens(t *testing.T) {
 	}
 }
 
-// A message that was taken counts as sent, whatever the server does then.
+// A message that the server has taken counts as sent, whatever follows.
 func TestSMTPDeliveredIsDelivered(t *testing.T) {
 	for name, answer := range map[string]string{"an error": "500 never heard of it", "nonsense": "x", "nothing": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -399,11 +399,11 @@ func TestSMTPDeliveredIsDelivered(t *testing.T) {
 	}
 }
 
-// steps are those at which a server can fall silent.
+// steps are the commands after which a server can fall silent.
 var steps = []string{"GREETING", "EHLO", "STARTTLS", "AUTH", "USERNAME", "PASSWORD", "MAIL", "RCPT", "DATA", "."}
 
-// A server that falls silent holds nobody up for longer than the timeout, and
-// nothing of a connection is left. All runs in a bubble, which fails if a
+// A silent server delays its client no longer than the timeout, and its
+// connection is closed. All runs in a bubble of synctest, which fails if a
 // goroutine does not end.
 func TestSMTPTimeout(t *testing.T) {
 	for _, step := range steps {
@@ -426,8 +426,8 @@ func TestSMTPTimeout(t *testing.T) {
 	}
 }
 
-// A server that encrypts from the start waits for the client to begin, and the
-// client for a greeting.
+// Both sides wait if they disagree: a server that encrypts from the start waits
+// for the client to begin, and the client waits for a greeting.
 func TestSMTPEncryptedUnasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := server{implicit: true}
@@ -461,7 +461,7 @@ func TestSMTPContextEnds(t *testing.T) {
 	}
 }
 
-// silentAt returns a mailer for a server that says nothing from a step on.
+// silentAt returns a mailer for a server that falls silent at a step.
 func silentAt(t *testing.T, step string, implicit bool) *mail.SMTP {
 	t.Helper()
 	s := server{starttls: !implicit, implicit: implicit, auth: "PLAIN", answers: map[string]string{step: ""}}
@@ -501,7 +501,7 @@ func TestSMTPConcurrentUse(t *testing.T) {
 	s := server{starttls: true, auth: "PLAIN"}
 	o := options
 	o.TLS = trusting()
-	m := to(newSMTP(t, "smtp://"+credentials+"@mail.example.com", o), s.listen(t))
+	m := connectTo(newSMTP(t, "smtp://"+credentials+"@mail.example.com", o), s.listen(t))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -524,7 +524,7 @@ func TestSMTPConcurrentUse(t *testing.T) {
 	}
 }
 
-// hostile are messages that try to be something else.
+// hostile are messages that try to smuggle in recipients, headers or commands.
 var hostile = []struct {
 	name string
 	m    management.Message
@@ -551,7 +551,7 @@ var hostile = []struct {
 
 func TestSMTPRefusesInjection(t *testing.T) {
 	var s server
-	m := to(newSMTP(t, "smtp://mail.example.com", options), s.listen(t))
+	m := connectTo(newSMTP(t, "smtp://mail.example.com", options), s.listen(t))
 	for _, tt := range hostile {
 		t.Run(tt.name, func(t *testing.T) {
 			err := m.Send(t.Context(), tt.m)

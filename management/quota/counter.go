@@ -7,23 +7,24 @@ import (
 	"sync/atomic"
 )
 
-// A counter counts for one organization in one period.
+// A counter counts the usage of one organization in one period.
 type counter struct {
 	organization, period string
 
-	// taken is what this process has let through; if negative, the counter
-	// is retired and it was -1 - taken. Room is what it may grow to.
+	// taken is the usage that this process has granted. A negative value means
+	// that the counter is retired and had granted -1 - taken. taken may grow up
+	// to room.
 	taken, room atomic.Int64
-	denied      atomic.Bool // since the last exchange
+	denied      atomic.Bool // something was denied since the last exchange
 
-	others atomic.Int64 // what the store has counted, without this process
-	limit  atomic.Int64 // or None
+	others atomic.Int64 // the store's count without the part of this process
+	limit  atomic.Int64 // None if there is no limit
 
 	mu       sync.Mutex // held by exchanges
-	known    bool       // the store was read, and the limit is confirmed
-	total    int64      // what the store had counted
-	added    int64      // how much of taken is in it
-	doubtful int64      // what an AddUsage that failed may have added
+	known    bool       // the store was read since the last SetLimit
+	total    int64      // the store's count at the last exchange
+	added    int64      // the part of taken that the store has
+	doubtful int64      // the amount of a failed AddUsage that the store may have counted
 }
 
 func newCounter(organization, period string, limit int64) *counter {
@@ -33,7 +34,7 @@ func newCounter(organization, period string, limit int64) *counter {
 	return c
 }
 
-// take counts n, if there is room. Of a retired counter it says so.
+// take counts n if there is room for it. It reports retired if c is retired.
 func (c *counter) take(n int64) (ok, retired bool) {
 	for {
 		taken := c.taken.Load()
@@ -61,7 +62,7 @@ func (c *counter) retire() {
 	}
 }
 
-// granted is what was taken.
+// granted returns the usage that c has granted, retired or not.
 func (c *counter) granted() int64 {
 	taken := c.taken.Load()
 	if taken < 0 {
@@ -70,38 +71,38 @@ func (c *counter) granted() int64 {
 	return taken
 }
 
-// setRoom is to be called when others or limit have changed, with c.mu held or
-// before anybody else has c.
+// setRoom computes room from others and limit. Callers hold c.mu, or have not
+// shared c yet.
 func (c *counter) setRoom() {
 	limit, others := c.limit.Load(), c.others.Load()
 	switch {
-	case limit < 0, others < 0 && limit > math.MaxInt64+others: // somebody has reset the store
+	case limit < 0, others < 0 && limit > math.MaxInt64+others: // others is negative if the store's count was reset
 		c.room.Store(math.MaxInt64)
 	default:
 		c.room.Store(max(limit-others, 0))
 	}
 }
 
-// setLimit changes the limit. It reports false if c is retired.
+// setLimit changes the limit. It returns false if c is retired.
 func (c *counter) setLimit(limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.limit.Store(limit)
 	c.setRoom()
-	c.known = false // another call may have come in between
+	c.known = false // the store may have another limit if two calls overlap
 	return c.taken.Load() >= 0
 }
 
-// written reports whether the store has all of c.
+// written reports whether the store has all that c has granted.
 func (c *counter) written() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.added == c.granted()
 }
 
-// due reports whether there is anything to write, or to ask for: those that
-// have used up everything wait for a higher limit. What is not asked for here is
-// left alone.
+// due reports whether c has something to write, or is used up and waits for a
+// higher limit. Other counters are not exchanged, which saves calls to the
+// store.
 func (c *counter) due() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +110,7 @@ func (c *counter) due() bool {
 	return !c.known || c.added != taken || taken >= c.room.Load() || c.denied.Load()
 }
 
-// exchange adds to the store what it lacks, and learns what it has.
+// exchange adds to the store's count what it lacks, and reads that count.
 func (c *counter) exchange(ctx context.Context, config *Config) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,8 +135,8 @@ func (c *counter) exchangeLocked(ctx context.Context, config *Config) error {
 	return nil
 }
 
-// addLocked adds n to the store's counter. Before, total is known, unless n is
-// 0, and nothing is doubtful.
+// addLocked adds n to the store's count. Unless n is 0, c.total must be known
+// and c.doubtful must be 0.
 func (c *counter) addLocked(ctx context.Context, config *Config, n int64) error {
 	total, own, err := config.Store.AddUsage(ctx, c.organization, config.Resource, c.period, n)
 	if err != nil {

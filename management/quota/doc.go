@@ -1,46 +1,47 @@
-// Package quota counts what organizations use and says when it is enough.
+// Package quota counts the usage of organizations and enforces their limits.
 //
 //	q, err := quota.New(quota.Config{Store: store, Limit: 1_000_000, Period: quota.Month})
 //	…
-//	err = q.Load(ctx, organizations...) // what they have used before
+//	err = q.Load(ctx, organizations...) // reads their usage so far
 //	go q.Run(ctx)                       // exchanges counts with the store
 //	…
 //	if !q.Take(organization, 1) {
-//		// not any more
+//		// the limit is reached
 //	}
 //
-// A [Quota] is the Quota of package server. [Quota.Take] decides with what this
-// process knows and never waits; [Quota.Run] adds to the store what was taken
-// since and learns what other processes have counted. All methods are safe for
-// concurrent use.
+// A [Quota] implements the interface Quota of package server. [Quota.Take]
+// never waits: it decides by the counts that this process knows. [Quota.Run]
+// adds new usage to the store and reads the counts of other processes from it.
+// All methods are safe for concurrent use.
 //
-// # What is guaranteed
+// # Guarantees
 //
-// Together, the processes on one store let through at most
+// Together, the processes on one store grant at most
 //
 //	limit + processes × Interval × rate
 //
-// where rate is how much one of them is asked for per unit of time. One process
-// alone lets through exactly the limit. The bound also holds after a start: for
-// organizations that were not passed to [Quota.Load], the first exchange tells
-// what they have used.
+// where rate is the usage per unit of time that is requested from one process.
+// A single process grants exactly the limit. The bound also holds after a
+// start: an organization that was not passed to [Quota.Load] gets its earlier
+// usage with the first exchange.
 //
-// What is denied is not counted. What is taken is counted once: if the store
-// fails, it is added when it works again, and meanwhile Take goes on with what is
-// known. After an error it may be unknown whether the store has counted. Then
-// its counter is read first. If it has grown by the amount or more, that counts
-// as done, so that an organization is never charged twice; the amount is
-// missing if it was other processes that have counted. Only a store that still
-// counts after it was read could count twice.
+// Denied usage is not counted. Granted usage is counted once: while the store
+// fails, Take decides by the counts it knows, and the usage is added when the
+// store works again. After an error it may be unknown whether the store has
+// counted an amount. In this case its count is read first. If it has grown by
+// the amount or more, the amount is taken as counted, so that an organization
+// is never charged twice; if it was other processes that made the count grow,
+// the amount is lost. An amount could be counted twice only if the store still
+// counted it after its count was read.
 //
-// A process that is killed forgets what it has taken since the last exchange.
+// A process that is killed loses the usage since its last exchange.
 //
 // # Limits
 //
-// An organization has the limit that [Quota.SetLimit] has stored for it, or else
-// that of the [Config]. Raising it resumes evaluation at once in this process,
-// and within one Interval in others.
+// The limit of an organization is the one that [Quota.SetLimit] has stored for
+// it, or else the one of the [Config]. A higher limit takes effect at once in
+// the process that sets it, and within one Interval in others.
 //
-// Counters are about all time, a month or a day ([Period]); at the start of each
-// they begin anew.
+// A counter covers all time, a month or a day ([Period]). It starts from zero
+// at the beginning of each.
 package quota

@@ -2,19 +2,19 @@ package quota
 
 import "time"
 
-// A Period is how long a counter counts before it begins anew. Days and months
-// are those of UTC.
+// A Period is the time that a counter covers before it starts from zero. Days
+// and months are those of the calendar in UTC.
 type Period uint8
 
-// The periods. Total has no end: who has used up a limit gets nothing until it is
-// raised.
+// The periods. Total never ends: an organization that has used up its limit is
+// denied everything until the limit is raised.
 const (
 	Total Period = iota
 	Month
 	Day
 )
 
-// name is how a store calls the period that t is in.
+// name returns the name by which the store knows the period that contains t.
 func (p Period) name(t time.Time) string {
 	switch p {
 	case Month:
@@ -25,7 +25,8 @@ func (p Period) name(t time.Time) string {
 	return ""
 }
 
-// next returns when the period after that of t begins.
+// next returns the beginning of the period after the one that contains t. It
+// reports false for Total, which has no end.
 func (p Period) next(t time.Time) (time.Time, bool) {
 	year, month, day := t.UTC().Date()
 	switch p {

@@ -16,30 +16,30 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// None is a limit that is none.
+// None stands for no limit.
 const None = -1
 
-// Config configures a Quota. All but Store has a default.
+// Config configures a Quota. Every field but Store has a default.
 type Config struct {
 	// Store keeps counts and limits.
 	Store management.UsageStore
 
-	// Resource is what is counted. Empty: "feature_flags".
+	// Resource names what is counted. Empty means "feature_flags".
 	Resource string
 
-	// Limit is for organizations that have none of their own. Zero or negative:
-	// there is no limit. To allow nothing, set an organization's own limit to
-	// 0.
+	// Limit applies to organizations without a limit of their own. Zero or
+	// negative means no limit. To deny everything, set an organization's own
+	// limit to 0.
 	Limit int64
 
-	// Period is what a limit is about. Zero: all time.
+	// Period is the time that a limit covers. The zero value is all time.
 	Period Period
 
-	// Interval is how long counts wait before they are written, and how old
-	// those of other processes may be. Zero: 1 s.
+	// Interval is how long counts wait before they are written, and how old the
+	// known counts of other processes may be. Zero means 1 s.
 	Interval time.Duration
 
-	// Log takes warnings about the store. Nil: they are discarded.
+	// Log receives warnings about the store. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -57,16 +57,16 @@ func (c Config) withDefaults() Config {
 type Quota struct {
 	c Config
 
-	// counters are by organization. The map is replaced, never changed: there
-	// are few organizations, and they seldom become more.
+	// counters has a counter per organization. The map is replaced, never
+	// changed, which suits organizations: they are few and seldom added.
 	counters atomic.Pointer[map[string]*counter]
 
-	mu      sync.Mutex // held to replace counters
-	retired []*counter // of earlier periods, not yet written
+	mu      sync.Mutex // guards replacing counters, and retired
+	retired []*counter // counters of earlier periods that are not yet written
 }
 
-// New returns a Quota. It counts from nothing until [Quota.Load] or [Quota.Run]
-// have read the store.
+// New returns a Quota whose counts are zero until [Quota.Load] or [Quota.Run]
+// has read the store.
 func New(c Config) (*Quota, error) {
 	switch {
 	case c.Store == nil:
@@ -81,9 +81,9 @@ func New(c Config) (*Quota, error) {
 	return q, nil
 }
 
-// Take counts n evaluations of an organization and reports whether they are
-// within its limit. Those that are not are not counted. It does not block, does
-// not allocate, and does not keep the string.
+// Take counts n evaluations of an organization if they are within its limit,
+// and reports whether they are. If not, none of them is counted. Take does not
+// block or allocate, and does not keep the string.
 func (q *Quota) Take(organization string, n int) bool {
 	for {
 		c := (*q.counters.Load())[organization]
@@ -96,8 +96,8 @@ func (q *Quota) Take(organization string, n int) bool {
 	}
 }
 
-// Usage returns what this process knows an organization to have used in this
-// period, and its limit, or [None].
+// Usage returns the usage of an organization in this period, as far as this
+// process knows it, and the limit, or [None].
 func (q *Quota) Usage(organization string) (used, limit int64) {
 	c := (*q.counters.Load())[organization]
 	if c == nil {
@@ -106,7 +106,7 @@ func (q *Quota) Usage(organization string) (used, limit int64) {
 	return c.others.Load() + c.granted(), c.limit.Load()
 }
 
-// add returns the counters of organizations and adds those that are missing.
+// add returns the counters of organizations and adds the missing ones.
 func (q *Quota) add(organizations ...string) []*counter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -132,7 +132,7 @@ func (q *Quota) add(organizations ...string) []*counter {
 	return list
 }
 
-// roll begins new counters if a period has ended.
+// roll replaces the counters whose period has ended.
 func (q *Quota) roll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -153,23 +153,23 @@ func (q *Quota) roll() {
 		return
 	}
 	q.counters.Store(&counters)
-	for _, c := range ended { // now that Take finds the new ones
+	for _, c := range ended { // Take finds the new counters now
 		c.retire()
 	}
 	q.retired = append(q.retired, ended...)
 }
 
-// Load reads what organizations have used before, and their limits. It is to be
-// called at the start with those that are known. After an error, Run reads what
-// is missing.
+// Load reads the usage and the limits of organizations from the store. Call it
+// at the start, with the known organizations. After an error, Run reads what is
+// missing.
 func (q *Quota) Load(ctx context.Context, organizations ...string) error {
 	q.roll()
 	return q.exchange(ctx, q.add(organizations...))
 }
 
 // Run exchanges counts with the store, every Interval and when a period begins,
-// until ctx ends; then it writes once more, for at most five seconds, and
-// returns nil. A store that fails is logged.
+// until ctx ends. Then it writes once more, for at most five seconds, and
+// returns nil. Failures of the store are logged.
 func (q *Quota) Run(ctx context.Context) error {
 	failing := false
 	flush := func(ctx context.Context) {
@@ -192,14 +192,14 @@ func (q *Quota) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			failing = false // this failure loses counts
+			failing = false // log the failure of the last write too: it loses counts
 			flush(last)
 			return nil
 		}
 	}
 }
 
-// pause is how long to wait for the next exchange.
+// pause returns the time until the next exchange.
 func (q *Quota) pause() time.Duration {
 	now := time.Now()
 	if next, ok := q.c.Period.next(now); ok {
@@ -208,7 +208,7 @@ func (q *Quota) pause() time.Duration {
 	return q.c.Interval
 }
 
-// Flush exchanges counts with the store now.
+// Flush exchanges counts with the store at once.
 func (q *Quota) Flush(ctx context.Context) error {
 	q.roll()
 	q.mu.Lock()
@@ -237,8 +237,8 @@ func (q *Quota) Flush(ctx context.Context) error {
 	return errors.Join(err, q.exchange(ctx, due))
 }
 
-// exchange exchanges the counts of some counters. It goes on after an error
-// unless the others would have the same.
+// exchange exchanges the counts of some counters. After an error it goes on,
+// unless the error concerns the other counters as well.
 func (q *Quota) exchange(ctx context.Context, list []*counter) error {
 	var first error
 	for _, c := range list {
@@ -256,9 +256,9 @@ func (q *Quota) exchange(ctx context.Context, list []*counter) error {
 	return first
 }
 
-// SetLimit stores the limit of an organization. A negative one takes it away, so
-// that the limit of the Config applies. It is in force in this process when
-// SetLimit returns.
+// SetLimit stores the limit of an organization. A negative limit removes it, so
+// that the limit of the Config applies. The limit is in force in this process
+// when SetLimit returns.
 func (q *Quota) SetLimit(ctx context.Context, organization string, limit int64) error {
 	if err := q.c.Store.SetQuota(ctx, organization, q.c.Resource, limit); err != nil {
 		return fmt.Errorf("quota: set the limit of organization %s: %w", organization, err)
@@ -270,7 +270,8 @@ func (q *Quota) SetLimit(ctx context.Context, organization string, limit int64) 
 	}
 }
 
-// effective returns an organization's own limit or else the common one.
+// effective returns the organization's own limit, or the common one if own is
+// negative.
 func effective(own, common int64) int64 {
 	if own < 0 {
 		return common

@@ -20,7 +20,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/quota"
 )
 
-// newQuota returns a Quota on a store.
+// newQuota returns a Quota, and fails the test if its Config is invalid.
 func newQuota(tb testing.TB, c quota.Config) *quota.Quota {
 	tb.Helper()
 	q, err := quota.New(c)
@@ -30,7 +30,7 @@ func newQuota(tb testing.TB, c quota.Config) *quota.Quota {
 	return q
 }
 
-// run runs a Quota until the function that it returns is called.
+// run runs a Quota until the returned function is called.
 func run(t *testing.T, q *quota.Quota) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -45,7 +45,7 @@ func run(t *testing.T, q *quota.Quota) (stop func()) {
 	}
 }
 
-// granted takes one at a time, n times, and returns how many were granted.
+// granted takes n times one evaluation, and returns how many were granted.
 func granted(q *quota.Quota, organization string, n int) int {
 	got := 0
 	for range n {
@@ -72,7 +72,7 @@ func checkUsage(t *testing.T, q *quota.Quota, organization string, wantUsed, wan
 	}
 }
 
-// A flaky store fails as it is told.
+// A flaky store fails when its function fail says so.
 type flaky struct {
 	management.UsageStore
 	fail  func(organization string, n int64) (before, after error) // may be nil
@@ -116,8 +116,8 @@ func TestConfig(t *testing.T) {
 func TestTake(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
-		limit     int64 // of Config
-		own       int64 // set for the organization
+		limit     int64 // the limit of the Config
+		own       int64 // the limit that is set for the organization
 		takes     []int
 		want      []bool
 		wantUsed  int64
@@ -163,7 +163,7 @@ func TestTake(t *testing.T) {
 
 func TestTakeKeepsNoString(t *testing.T) {
 	q := newQuota(t, quota.Config{Store: new(memstore.Store), Limit: 1})
-	checkUsage(t, q, "acme", 0, 1) // of one never heard of
+	checkUsage(t, q, "acme", 0, 1) // the usage of an unknown organization
 	name := []byte("acme")
 	q.Take(unsafe.String(&name[0], len(name)), 1)
 	copy(name, "evil")
@@ -189,7 +189,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("the store has %d after Run, want 10", got)
 		}
 
-		// Loaded, it is known from the first request on.
+		// With Load, its usage counts from the first request on.
 		q = newQuota(t, quota.Config{Store: store, Limit: 10})
 		if err := q.Load(t.Context(), "acme", "other"); err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func TestRestart(t *testing.T) {
 			t.Error("after Load acme is not exhausted, or other is")
 		}
 
-		// Otherwise after the first exchange.
+		// Without Load, its usage counts after the first exchange.
 		q = newQuota(t, quota.Config{Store: store, Limit: 10})
 		stop = run(t, q)
 		if !q.Take("acme", 1) {
@@ -220,12 +220,12 @@ func TestSetLimit(t *testing.T) {
 		c := quota.Config{Store: store, Limit: 2}
 		q, other := newQuota(t, c), newQuota(t, c)
 		defer run(t, q)()
-		time.Sleep(500 * time.Millisecond) // so that other reads what q has written
+		time.Sleep(500 * time.Millisecond) // other reads after q has written
 		defer run(t, other)()
 		if got := granted(q, "acme", 5); got != 2 {
 			t.Errorf("%d granted, want 2", got)
 		}
-		other.Take("acme", 0) // heard of
+		other.Take("acme", 0) // makes the organization known to other
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if other.Take("acme", 1) {
@@ -241,7 +241,7 @@ func TestSetLimit(t *testing.T) {
 			t.Errorf("%d granted after the limit was raised, want 2", got)
 		}
 		checkUsage(t, q, "acme", 4, 5)
-		time.Sleep(2 * time.Second) // one for q to write, one for other to read
+		time.Sleep(2 * time.Second) // one Interval for q to write, one for other to read
 		synctest.Wait()
 		if got := granted(other, "acme", 5); got != 1 {
 			t.Errorf("another process grants %d after the limit was raised, want 1", got)
@@ -262,8 +262,8 @@ func TestSetLimit(t *testing.T) {
 	})
 }
 
-// TestProcesses checks the documented bound of what several processes let
-// through.
+// TestProcesses checks the documented bound of the usage that several processes
+// grant together.
 func TestProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const (
@@ -347,7 +347,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// TestStoreFails lets a store be down over the end of a period.
+// TestStoreFails checks that a store may be down while a period ends.
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -389,20 +389,21 @@ func TestStoreFails(t *testing.T) {
 	})
 }
 
-// TestUnknownOutcome lets additions fail before and after they have counted.
+// TestUnknownOutcome checks additions that fail before or after they were
+// counted.
 func TestUnknownOutcome(t *testing.T) {
 	broken := errors.New("connection lost")
 	for _, tt := range []struct {
 		name          string
 		before, after error
-		others        int64 // counted by another process meanwhile
+		others        int64 // usage that another process adds in between
 		want          int64
 	}{
 		{"not counted", broken, nil, 0, 7},
 		{"counted", nil, broken, 0, 7},
 		{"not counted, little by others", broken, nil, 4, 11},
 		{"counted, and others", nil, broken, 4, 11},
-		{"not counted, as much by others", broken, nil, 5, 7}, // 5 are lost, rather than charged twice
+		{"not counted, as much by others", broken, nil, 5, 7}, // 5 are lost rather than charged twice
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			store := new(memstore.Store)
@@ -435,8 +436,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestOneFails checks that one organization does not keep others from being
-// written.
+// TestOneFails checks that a failure for one organization does not keep the
+// usage of others from being written.
 func TestOneFails(t *testing.T) {
 	store := &flaky{UsageStore: new(memstore.Store), fail: func(organization string, _ int64) (before, after error) {
 		if organization == "bad" {
@@ -458,8 +459,8 @@ func TestOneFails(t *testing.T) {
 	}
 }
 
-// TestIdle checks that the store is left alone when nothing happens, except for
-// those that wait for a higher limit.
+// TestIdle checks that the store is not called when nothing happens, except for
+// organizations that wait for a higher limit.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &flaky{UsageStore: new(memstore.Store)}
@@ -476,7 +477,7 @@ func TestIdle(t *testing.T) {
 		if got := store.calls.Load() - before; got != 10 {
 			t.Errorf("%d calls of the store in 10 s, want 10", got)
 		}
-		// What was denied is asked for, too.
+		// The store is also asked about usage that was denied.
 		q.Take("idle", 2)
 		time.Sleep(time.Second)
 		if got := store.calls.Load() - before; got != 12 {
@@ -485,7 +486,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestReset checks that a counter that was set back in the store counts.
+// TestReset checks that a count that was reset in the store takes effect.
 func TestReset(t *testing.T) {
 	store := new(memstore.Store)
 	q := newQuota(t, quota.Config{Store: store, Limit: 5})
@@ -505,7 +506,7 @@ func TestReset(t *testing.T) {
 	checkUsage(t, q, "acme", 5, 5)
 }
 
-// TestConcurrent counts exactly with everything going on at once.
+// TestConcurrent checks that counts are exact while all methods run at once.
 func TestConcurrent(t *testing.T) {
 	store := new(memstore.Store)
 	q := newQuota(t, quota.Config{Store: store, Limit: 1 << 40, Interval: 100 * time.Microsecond})
@@ -545,7 +546,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestConcurrentLimit grants exactly the limit in one process.
+// TestConcurrentLimit checks that one process grants exactly the limit.
 func TestConcurrentLimit(t *testing.T) {
 	q := newQuota(t, quota.Config{Store: new(memstore.Store), Limit: 1000})
 	var total atomic.Int64
@@ -559,7 +560,7 @@ func TestConcurrentLimit(t *testing.T) {
 	}
 }
 
-// TestConcurrentPeriods loses nothing while periods change.
+// TestConcurrentPeriods checks that no usage is lost while periods change.
 func TestConcurrentPeriods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memstore.Store)
@@ -568,7 +569,7 @@ func TestConcurrentPeriods(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				for range 240 { // ten days, each step at the same time as an exchange
+				for range 240 { // ten days; each step coincides with an exchange
 					granted(q, "acme", 10)
 					time.Sleep(time.Hour)
 				}
