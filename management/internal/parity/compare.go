@@ -6,7 +6,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// A Difference is a flag that has not the same value before and after.
+// A Difference is a flag whose value differs between two snapshots.
 type Difference struct {
 	Key           string
 	Subject       *flags.Request
@@ -17,8 +17,9 @@ func (d *Difference) Error() string {
 	return fmt.Sprintf("flag %q is %s for %q and was %s", d.Key, d.After, d.Subject.DistinctID, d.Before)
 }
 
-// Compare evaluates flags for a subject with two snapshots, and returns the first
-// difference, or nil. Cohorts maps the IDs of stored cohorts before to those after.
+// Compare evaluates flags for a subject with two snapshots, and returns the
+// first difference, or nil. The map cohorts has the ID of each stored cohort in
+// the second snapshot, by its ID in the first.
 func Compare(before, after *flags.Snapshot, keys []string, subject *flags.Request, cohorts map[int64]int64) (*Difference, error) {
 	later := *subject
 	later.Cohorts = nil
@@ -43,7 +44,7 @@ func Compare(before, after *flags.Snapshot, keys []string, subject *flags.Reques
 	return nil, nil
 }
 
-// outcome is what of a result must not change.
+// outcome returns the part of a result that must not change.
 func outcome(r *flags.Result) string {
 	return fmt.Sprintf("%v (%s, condition set %d, payload %s, failed %t)", r.Value(), r.Reason.Code, r.Reason.ConditionIndex, r.Metadata.Payload, r.Failed)
 }

@@ -1,4 +1,5 @@
-// Package parity finds out whether two sets of definitions give the same values:
-// it makes up subjects whose properties are about what the definitions ask for, so
-// that every branch has a chance, and evaluates both for each of them.
+// Package parity tests whether two sets of definitions give the same values. It
+// makes up subjects with properties close to the ones that the definitions
+// compare, so that every branch has a chance, and evaluates both sets for each
+// subject.
 package parity

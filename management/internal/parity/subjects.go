@@ -13,25 +13,25 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// Subjects makes up subjects for definitions. The same seed makes the same ones.
-// It is not safe for concurrent use.
+// Subjects makes up subjects for definitions. The same seed makes the same
+// subjects. It is not safe for concurrent use.
 type Subjects struct {
 	rand    *rand.Rand
 	now     time.Time
 	person  []property
-	groups  map[string][]property // by the name of the type
+	groups  map[string][]property // by the name of the group type
 	types   []string
-	cohorts []int64 // that membership is given for
+	cohorts []int64 // IDs of the cohorts whose membership is given
 	n       int
 }
 
-// A property is what definitions compare with values.
+// A property has the values that definitions compare with it.
 type property struct {
 	name   string
 	values []any
 }
 
-// NewSubjects returns Subjects for definitions, as of a time.
+// NewSubjects returns Subjects for definitions. Dates are relative to now.
 func NewSubjects(d *flags.Definitions, now time.Time, seed uint64) *Subjects {
 	c := collector{types: d.GroupTypes, seen: make(map[string]map[string][]any)}
 	for i := range d.Flags {
@@ -68,8 +68,8 @@ func NewSubjects(d *flags.Definitions, now time.Time, seed uint64) *Subjects {
 	return s
 }
 
-// A collector notes what properties are compared with, by owner ("" is the person)
-// and name.
+// A collector records the values that properties are compared with, by owner
+// ("" is the person) and name.
 type collector struct {
 	types map[int]string
 	seen  map[string]map[string][]any
@@ -160,8 +160,8 @@ func (s *Subjects) properties(list []property) map[string]any {
 	return m
 }
 
-// value returns one of the values that a property is compared with, or something
-// near it.
+// value returns one of the values that a property is compared with, or
+// something close to it.
 func (s *Subjects) value(values []any) any {
 	v := values[s.rand.IntN(len(values))]
 	if s.rand.IntN(3) > 0 && v != nil {
@@ -203,7 +203,7 @@ func (s *Subjects) moment() string {
 	return s.now.Add(time.Duration((s.rand.Float64()*2 - 1) * days * 24 * float64(time.Hour))).UTC().Format(time.RFC3339)
 }
 
-// bumped changes the last digit of a text, such as that of a version.
+// bumped changes the last digit of a text, such as the last digit of a version.
 func bumped(text string, by int) string {
 	i := strings.LastIndexAny(text, "0123456789")
 	if i < 0 {

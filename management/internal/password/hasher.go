@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// Lengths of a password in code points.
+// Limits of the length of a password, in code points.
 const (
 	MinLength = 8
 	MaxLength = 128
@@ -19,16 +19,16 @@ const (
 // A Hasher hashes passwords and compares them with hashes. Its methods are safe
 // for concurrent use.
 type Hasher struct {
-	slots chan struct{} // holds one element per hash that is being computed
+	slots chan struct{} // has one element per running computation
 }
 
-// New returns a Hasher that computes as many hashes at once as GOMAXPROCS says.
+// New returns a Hasher that computes up to GOMAXPROCS hashes at once.
 func New() *Hasher {
 	return &Hasher{slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
 
-// Hash returns a PHC string with a new salt. It fails if ctx ends before its turn
-// comes, or if the password is longer than MaxLength.
+// Hash returns a PHC string with a new salt. It fails if ctx ends while it
+// waits for its turn, or if the password is longer than MaxLength.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	if tooLong(password) {
 		return "", errTooLong
@@ -43,11 +43,11 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	return made.String(), nil
 }
 
-// Verify reports whether a hash is one of this password. If it is, outdated tells
-// that Hash would make it with other parameters today, and that it should be
-// replaced. An empty hash, one that begins with "!", and one that is not
-// understood are of no password. The error is that of ctx, if it ended before the
-// turn of this call came.
+// Verify reports whether a hash is a hash of this password. If it is, outdated
+// says that Hash would use other parameters today, so that the hash should be
+// replaced. A hash that is empty, begins with "!" or is not understood matches
+// no password. Verify returns the error of ctx if ctx ends while the call waits
+// for its turn.
 func (h *Hasher) Verify(ctx context.Context, hash, password string) (ok, outdated bool, err error) {
 	if tooLong(password) {
 		return false, false, nil
@@ -62,13 +62,13 @@ func (h *Hasher) Verify(ctx context.Context, hash, password string) (ok, outdate
 	}
 	stored, known := parsePHC(hash)
 	if !known {
-		stored = dummy // so that it takes as long
+		stored = dummy // takes as long as a real hash
 	}
 	ok = subtle.ConstantTimeCompare(stored.derive(password), stored.key) == 1 && known
 	return ok, ok && !stored.isCurrent(), nil
 }
 
-// acquire waits for the turn of a caller, who has to call release then.
+// acquire waits for the caller's turn. The caller must call release afterwards.
 func (h *Hasher) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil { // select would choose at random
 		return err

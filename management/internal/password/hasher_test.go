@@ -66,8 +66,8 @@ func TestHashOfAnyString(t *testing.T) {
 	}
 }
 
-// The hashes of argon2id are from the reference implementation in C, those of
-// bcrypt from libxcrypt.
+// The argon2id hashes are from the reference implementation in C, the bcrypt
+// hashes from libxcrypt.
 func TestVerifyOtherImplementations(t *testing.T) {
 	h := password.New()
 	for _, tt := range []struct {
@@ -111,12 +111,12 @@ func TestOutdated(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			hash := tt.hash.Of(staple)
 			checkVerify(t, h, hash, staple, true, tt.want)
-			checkVerify(t, h, hash, "another", false, false) // it does not matter then
+			checkVerify(t, h, hash, "another", false, false) // never outdated with a wrong password
 		})
 	}
 }
 
-// notHashes are of no password.
+// notHashes match no password.
 var notHashes = []struct{ name, hash string }{
 	{"empty", ""},
 	{"unusable", "!"},
@@ -173,15 +173,16 @@ func TestNotAHash(t *testing.T) {
 	}
 }
 
-// What is not understood must cost what a good hash costs, or the time would tell
-// accounts apart. Memory stands for time here: it can be measured.
+// A hash that is not understood must cost as much as a good one, or the time
+// would tell accounts apart. The test measures memory, which shows the same and
+// is exact.
 func TestVerifyWithoutAHash(t *testing.T) {
 	const want = 19 << 20
 	h := password.New()
 	for _, hash := range []string{
 		"", "!", staple,
 		"$argon2id$v=19$m=4294967295,t=1,p=2$c29tZXNhbHQ$sn5fTPRFzQJj7fdZk1m7lQ",
-		"$2b$10$abcdefghijklmnopqrstuuGGgFFcYeueaAql8Z7U7CnCTRw4DR77W", // of this password
+		"$2b$10$abcdefghijklmnopqrstuuGGgFFcYeueaAql8Z7U7CnCTRw4DR77W", // a hash of this password, but of too low a cost
 		mustHash(t, h, "another"),
 	} {
 		got := allocated(func() { checkVerify(t, h, hash, staple, false, false) })
@@ -191,7 +192,7 @@ func TestVerifyWithoutAHash(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes f allocates.
+// allocated returns the number of bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -219,7 +220,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// operations are all that take a slot.
+// operations are all methods that take a slot.
 var operations = map[string]func(context.Context, *password.Hasher) error{
 	"Hash": func(ctx context.Context, h *password.Hasher) error {
 		_, err := h.Hash(ctx, staple)
@@ -239,8 +240,8 @@ var operations = map[string]func(context.Context, *password.Hasher) error{
 	},
 }
 
-// While all slots are taken, nobody hashes; when one is free, all get through it,
-// one after the other.
+// While all slots are taken, no call hashes. When one is free, all calls get
+// through it, one after the other.
 func TestBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := takeAll(t)
@@ -267,7 +268,7 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// takeAll returns a Hasher all of whose slots are taken.
+// takeAll returns a Hasher with all slots taken.
 func takeAll(t *testing.T) *password.Hasher {
 	t.Helper()
 	h := password.New()
@@ -279,7 +280,7 @@ func takeAll(t *testing.T) *password.Hasher {
 	return h
 }
 
-// All that hashes waits for its turn, as long as its context lets it.
+// Every call that hashes waits for its turn until its context ends.
 func TestContextEndsWhileWaiting(t *testing.T) {
 	for name, do := range operations {
 		t.Run(name, func(t *testing.T) {
@@ -328,7 +329,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// What is parsed is written in the same way, and within the limits.
+// A parsed hash is written in the same form, and is within the limits.
 func FuzzParsePHC(f *testing.F) {
 	f.Add("$argon2id$v=19$m=19456,t=2,p=1$ZmxhZ3N0YWZmLXNhbHQxNg$cJruov/3WWBCxaDoqnT5Ofxt2KrsraPKW8nIKjgWfOc")
 	f.Add("$argon2id$v=19$m=262144,t=16,p=16$" + strings.Repeat("A", 86) + "$" + strings.Repeat("A", 86))

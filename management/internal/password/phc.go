@@ -9,25 +9,25 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// A cost says how much work a hash of argon2id is.
+// A cost has the parameters that determine the work of an argon2id hash.
 type cost struct {
 	memory  uint32 // in KiB
 	passes  uint32
 	threads uint8
 }
 
-// current is what new hashes cost: the smallest that the OWASP Password Storage
-// Cheat Sheet recommends. It takes 24 ms on a server of 2026.
+// current is the cost of new hashes: the smallest that the OWASP Password
+// Storage Cheat Sheet recommends. It takes 24 ms on a server of 2026.
 var current = cost{memory: 19 * 1024, passes: 2, threads: 1}
 
-// Lengths of what new hashes consist of, in bytes, as RFC 9106 §4 recommends.
+// Lengths of the parts of new hashes in bytes, as RFC 9106 §4 recommends.
 const (
 	saltLength = 16
 	keyLength  = 32
 )
 
-// What stored hashes may cost and how long their parts may be. A hash comes from
-// the database, and thus from whoever can write to it.
+// Limits of stored hashes and their parts. A hash comes from the database, and
+// thus from anyone who can write to the database.
 const (
 	maxMemory  = 256 * 1024
 	maxPasses  = 16
@@ -36,23 +36,23 @@ const (
 	minSalt, maxSalt = 8, 64
 	minKey, maxKey   = 16, 64
 
-	maxPHC = 256 // of the string; the longest that is within the others has 207
+	maxPHC = 256 // bytes of the string; the longest one within the other limits has 207
 )
 
-// A phc is a hash of argon2id with all that is needed to compute it again.
+// A phc is an argon2id hash with everything that is needed to compute it again.
 type phc struct {
 	cost
 	salt, key []byte
 }
 
-// dummy is computed where there is no hash. No password has its key.
+// dummy is computed when there is no hash. No password has its key.
 var dummy = phc{cost: current, salt: make([]byte, saltLength), key: make([]byte, keyLength)}
 
-// encoding refuses strings that another one would be written as.
+// encoding refuses strings that are not in canonical form.
 var encoding = base64.RawStdEncoding.Strict()
 
-// parsePHC reads a PHC string of argon2id, version 19, in the one form that
-// String writes.
+// parsePHC reads a PHC string of argon2id, version 19. It accepts only the form
+// that String writes.
 func parsePHC(s string) (phc, bool) {
 	if len(s) > maxPHC {
 		return phc{}, false
@@ -67,7 +67,7 @@ func parsePHC(s string) (phc, bool) {
 	p.salt, errSalt = encoding.DecodeString(salt)
 	p.key, errKey = encoding.DecodeString(key)
 	if errSalt != nil || errKey != nil || !p.sane() || p.String() != s {
-		return phc{}, false // Sscanf is generous with signs, zeros and spaces
+		return phc{}, false // Sscanf also accepts signs, leading zeros and spaces
 	}
 	return p, true
 }
@@ -82,12 +82,12 @@ func (p phc) sane() bool {
 		len(p.key) >= minKey && len(p.key) <= maxKey
 }
 
-// isCurrent reports whether Hash would make a hash like this one.
+// isCurrent reports whether Hash would use the parameters of this hash.
 func (p phc) isCurrent() bool {
 	return p.cost == current && len(p.salt) == saltLength && len(p.key) == keyLength
 }
 
-// derive computes the key that a password has with this salt and cost.
+// derive computes the key of a password with this salt and cost.
 func (p phc) derive(password string) []byte {
 	return argon2.IDKey([]byte(password), p.salt, p.passes, p.memory, p.threads, uint32(len(p.key)))
 }
@@ -97,22 +97,23 @@ func (p phc) String() string {
 		p.memory, p.passes, p.threads, encoding.EncodeToString(p.salt), encoding.EncodeToString(p.key))
 }
 
-// Costs of bcrypt that are accepted. Less is too easy to guess (management.md
-// §4.4); 15 takes two seconds, and each step doubles that.
+// Accepted costs of bcrypt. Below the minimum, hashes are too easy to guess
+// (management.md §4.4); a cost of 15 takes two seconds, and each step doubles
+// that.
 const (
 	minBcrypt = 12
 	maxBcrypt = 15
 )
 
-// isBcrypt reports whether a hash is one of bcrypt that can be compared: in one
-// of the variants that differ in name only, of an accepted cost, and complete.
+// isBcrypt reports whether a hash is a complete bcrypt hash of an accepted
+// cost, in one of the variants that differ in name only.
 func isBcrypt(hash string) bool {
 	if len(hash) != 60 || !(strings.HasPrefix(hash, "$2a$") || strings.HasPrefix(hash, "$2b$") || strings.HasPrefix(hash, "$2y$")) {
 		return false
 	}
 	for _, c := range []byte(hash[7:]) {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '/') {
-			return false // or the comparison would fail at once, which is a difference in time
+			return false // the comparison would fail at once, and its time would tell
 		}
 	}
 	n, err := bcrypt.Cost([]byte(hash))

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// A PolicyError is why a password is refused, as a sentence for who chose it. It
-// never quotes the password.
+// A PolicyError says why a password is refused, in a sentence for the user who
+// chose it. It never quotes the password.
 type PolicyError string
 
 func (e PolicyError) Error() string { return string(e) }
 
-// The first text is the one of management.md §4.4.
+// The first text is prescribed by management.md §4.4.
 const (
 	errTooShort  PolicyError = "This password is too short. It must contain at least 8 characters."
 	errTooLong   PolicyError = "This password is too long. It must contain at most 128 characters."
@@ -22,11 +22,11 @@ const (
 	errGuessable PolicyError = "This password is too easy to guess. Add another word or two. Uncommon words are better."
 )
 
-// Check returns nil or, as a [PolicyError], the first reason why a password is
-// refused: its length, that it is mostly made of personal values, or that it is
-// easy to guess. Personal values are the names and the e-mail address of who
-// wants to have it; of an address, only what precedes the @ counts. Check does
-// not wait and takes a few milliseconds, 20 at worst.
+// Check returns nil or a [PolicyError] with the first reason to refuse a
+// password: its length, that it consists mostly of personal values, or that it
+// is easy to guess. Personal values are the names and the e-mail address of the
+// user; of the address, only the part before the @ counts. Check does not wait,
+// and takes a few milliseconds, 20 at worst.
 func (h *Hasher) Check(password string, personal ...string) error {
 	n := utf8.RuneCountInString(password)
 	terms := personalTerms(personal)
@@ -45,12 +45,12 @@ func (h *Hasher) Check(password string, personal ...string) error {
 	return nil
 }
 
-// minTerm is the length from which a personal value is looked for, in code
-// points. Shorter ones are in many passwords by chance.
+// minTerm is the minimum length of a personal value, in code points. Shorter
+// values occur in many passwords by chance.
 const minTerm = 3
 
-// personalTerms returns what should not be in a password: personal values, folded,
-// and the words that they consist of; the longest first.
+// personalTerms returns the terms that a password should not consist of: folded
+// personal values and the words in them, the longest first.
 func personalTerms(personal []string) []string {
 	var terms []string
 	for _, value := range personal {
@@ -68,8 +68,8 @@ func personalTerms(personal []string) []string {
 	return slices.Compact(terms)
 }
 
-// mainlyOf reports whether terms make up half of a password or more, whether or
-// not digits stand for letters.
+// mainlyOf reports whether terms make up at least half of a password, whether
+// or not digits stand for letters.
 func mainlyOf(password string, terms []string) bool {
 	for _, p := range append(unleet(password), password) {
 		rest := p

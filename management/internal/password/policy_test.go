@@ -18,7 +18,7 @@ const (
 	guessable = "This password is too easy to guess. Add another word or two. Uncommon words are better."
 )
 
-// ada is who wants to have a password.
+// ada has the personal values of a user.
 var ada = []string{"ada.lovelace@example.com", "Ada", "King-Noel Lovelace"}
 
 func TestCheck(t *testing.T) {
@@ -98,7 +98,7 @@ func long(n int) string {
 	return strings.Repeat("hT4mQz9LwEy2KxRbv7NcPd3JgSf6AuVk", 4)[:n]
 }
 
-// Who has no names or very short ones is not refused everything.
+// Missing or very short names must not make every password refused.
 func TestCheckWithoutPersonalValues(t *testing.T) {
 	h := password.New()
 	for _, values := range [][]string{nil, {""}, {"", " ", "@"}, {"a@example.com", "A", "Bo"}, {"...@example.com", "- -"}} {
@@ -125,7 +125,8 @@ func TestLeetReadings(t *testing.T) {
 	}
 }
 
-// Nothing makes Check panic or take long, and what it says fits the length.
+// No input makes Check panic or take long, and its error is right about the
+// length.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"", "correct horse battery staple", "İİİİİİİİ", "\xff\xfe\x00", "1!|7+4@3{[<(", "😀👩‍👩‍👧‍👦", "한국어비밀번호"} {
 		f.Add(seed, "ada@example.com")
@@ -142,7 +143,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// The passwords are among the slowest to estimate.
+// These passwords are among the slowest to estimate.
 func BenchmarkCheck(b *testing.B) {
 	h := password.New()
 	for name, secret := range map[string]string{

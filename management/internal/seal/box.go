@@ -13,11 +13,12 @@ import (
 	"slices"
 )
 
-// KeySize is how many bytes a key has.
+// KeySize is the size of a key in bytes.
 const KeySize = 32
 
-// ErrOpen is what Open answers to whatever was not sealed by such a Box with such
-// a context. It does not say more, because who asks could learn from it.
+// ErrOpen is the error of Open for anything that no key of the Box has sealed
+// for the given context. It gives no reason, because an attacker could learn
+// from one.
 var ErrOpen = errors.New("seal: cannot be opened")
 
 const (
@@ -26,22 +27,23 @@ const (
 	headerSize = 1 + idSize
 )
 
-// A Box seals and opens. Its methods are safe for concurrent use.
+// A Box seals and opens data. Its methods are safe for concurrent use.
 type Box struct {
 	keys []key // the first one seals
 }
 
-// A key is what is derived from one key of the caller.
+// A key is derived from one of the caller's keys.
 type key struct {
 	id   [idSize]byte
 	aead cipher.AEAD // chooses nonces itself
 	mac  []byte
 }
 
-// New returns a Box whose first key seals, and all of whose keys open. It fails if
-// there is none, if one has another size than KeySize, or if two have the same id:
-// they are equal, or in one of 65536 cases cannot be told apart. Keys are not
-// kept.
+// New returns a Box that seals with the first key and opens with all of them.
+// It fails if there is no key, if a key has another size than KeySize, or if
+// two keys have the same id. Equal keys have the same id; two different ones
+// have it in one of 65536 cases, and then cannot be told apart. New does not
+// keep the slices.
 func New(keys ...[]byte) (*Box, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("seal: there is no key")
@@ -63,9 +65,9 @@ func New(keys ...[]byte) (*Box, error) {
 	return b, nil
 }
 
-// derive makes a key from one of the caller.
+// derive makes a key from one of the caller's keys.
 func derive(secret []byte) (key, error) {
-	// The purpose is what makes one derived key independent of the others.
+	// Keys derived for different purposes are independent of each other.
 	expand := func(purpose string, size int) ([]byte, error) {
 		return hkdf.Key(sha256.New, secret, nil, "flagstaff seal 1 "+purpose, size)
 	}
@@ -86,7 +88,7 @@ func derive(secret []byte) (key, error) {
 	return key{id: [idSize]byte(id), aead: aead, mac: mac}, nil
 }
 
-// Seal encrypts plain for a context.
+// Seal encrypts plain for a context, with the first key.
 func (b *Box) Seal(plain []byte, context string) []byte {
 	k := &b.keys[0]
 	sealed := make([]byte, 0, headerSize+k.aead.Overhead()+len(plain))
@@ -95,7 +97,7 @@ func (b *Box) Seal(plain []byte, context string) []byte {
 	return k.aead.Seal(sealed, nil, plain, authenticated(sealed, context))
 }
 
-// Open returns what was sealed for a context, or ErrOpen.
+// Open returns the data that was sealed for a context, or ErrOpen.
 func (b *Box) Open(sealed []byte, context string) ([]byte, error) {
 	if len(sealed) < headerSize || sealed[0] != version {
 		return nil, ErrOpen
@@ -112,26 +114,27 @@ func (b *Box) Open(sealed []byte, context string) ([]byte, error) {
 	return plain, nil
 }
 
-// authenticated returns what is authenticated besides the content. The header has
-// a fixed size, so no other header and context give the same.
+// authenticated returns the data that is authenticated besides the content. The
+// header has a fixed size, so no other header and context give the same bytes.
 func authenticated(header []byte, context string) []byte {
 	return append(bytes.Clone(header), context...)
 }
 
-// Outdated reports whether something was sealed under another than the first key,
-// so that it should be sealed anew if it opens.
+// Outdated reports whether data was sealed with another key than the first. If
+// it opens, it should be sealed again.
 func (b *Box) Outdated(sealed []byte) bool {
 	return len(sealed) < headerSize || sealed[0] != version || !bytes.Equal(sealed[1:headerSize], b.keys[0].id[:])
 }
 
-// MAC returns the keyed hash of data for a context: 32 bytes, the same each time,
-// under the first key. Compare it with hmac.Equal, or let a database look for it.
+// MAC returns the keyed hash of data for a context, made with the first key: 32
+// bytes, the same each time. Compare hashes with hmac.Equal, or look them up in
+// a database.
 func (b *Box) MAC(data []byte, context string) []byte {
 	return b.keys[0].sum(data, context)
 }
 
-// MACs returns what MAC returns under each key, the first one first: to find what
-// was stored under an older one.
+// MACs returns the MACs that all keys make, in the order of the keys. A caller
+// needs them to find data that was stored with an older key.
 func (b *Box) MACs(data []byte, context string) [][]byte {
 	sums := make([][]byte, len(b.keys))
 	for i := range b.keys {
@@ -140,8 +143,8 @@ func (b *Box) MACs(data []byte, context string) [][]byte {
 	return sums
 }
 
-// sum hashes the length of the context before it, so that nothing can move
-// between context and data.
+// sum hashes the length of the context first, so that no byte can move between
+// context and data.
 func (k *key) sum(data []byte, context string) []byte {
 	h := hmac.New(sha256.New, k.mac)
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(context))))

@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/seal"
 )
 
-// Keys of 32 equal bytes.
+// Each key has 32 equal bytes.
 var (
 	keyA = bytes.Repeat([]byte{'A'}, seal.KeySize)
 	keyB = bytes.Repeat([]byte{'B'}, seal.KeySize)
@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	checkOpens(t, b, b.Seal(nil, "c"), "c", "")
 }
 
-// What releases have sealed must open for ever.
+// Data that a release has sealed must open for ever.
 func TestStored(t *testing.T) {
 	b := newBox(t, keyA)
 	sealed, err := hex.DecodeString(storedHex)
@@ -75,7 +75,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// Made by another implementation of the format, in Python.
+// Another implementation of the format, in Python, has made these.
 const (
 	storedHex = "0156ea000102030405060708090a0b5e15ef19b3e50e458a5fbaf4ba10a2974e5cc818e68fab965581f8ed275b03b4b59e"
 	macHex    = "2dade875367c64318068d30beea49fbcd32a51925676ea8ba0682fecb10bb970"
@@ -93,7 +93,7 @@ func TestWrongKey(t *testing.T) {
 	sealed := newBox(t, keyA).Seal([]byte("secret"), "c")
 	b := newBox(t, keyB)
 	checkClosed(t, b, sealed, "c")
-	// Even if the id says that it is the right one.
+	// An id that claims to be the right one does not help.
 	forged := bytes.Clone(sealed)
 	copy(forged, b.Seal(nil, "")[:3])
 	checkClosed(t, b, forged, "c")
@@ -113,7 +113,7 @@ func TestAnyChangeIsRefused(t *testing.T) {
 	}
 	checkClosed(t, b, nil, "c")
 	checkClosed(t, b, append(bytes.Clone(sealed), 0), "c")
-	checkOpens(t, b, sealed, "c", "secret") // none of it has changed the original
+	checkOpens(t, b, sealed, "c", "secret") // opening must not have changed the sealed bytes
 }
 
 func TestRotation(t *testing.T) {
@@ -201,11 +201,11 @@ func TestKeysAreNotKept(t *testing.T) {
 	checkOpens(t, newBox(t, keyA), b.Seal([]byte("secret"), "c"), "c", "secret")
 }
 
-// Two keys with the same id would make Outdated lie, and data sealed under the
-// old one would be lost with it.
+// If two keys had the same id, Outdated would be wrong, and data sealed with
+// the old key would be lost with it.
 func TestSameID(t *testing.T) {
 	seen := make(map[string][]byte)
-	for i := range 1 << 16 { // about 300 are enough
+	for i := range 1 << 16 { // about 300 rounds are enough
 		secret := fmt.Appendf(nil, "%032d", i)
 		id := string(newBox(t, secret).Seal(nil, "")[:3])
 		if other, ok := seen[id]; ok {
@@ -236,7 +236,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// Nothing opens but what was sealed.
+// Nothing opens but the sealed bytes themselves.
 func FuzzOpen(f *testing.F) {
 	b := newBox(f, keyA, keyB)
 	sealed := b.Seal([]byte("secret"), "c")

@@ -5,7 +5,8 @@ import (
 	"maps"
 )
 
-// shownInAppearance are the texts of management.md §9.5 and how they are written.
+// shownInAppearance has the texts of management.md §9.5 and their content
+// types.
 var shownInAppearance = map[string]check{
 	"submitButtonText":                      shown,
 	"placeholder":                           shown,
@@ -50,8 +51,9 @@ var appearanceChecks = func() map[string]check {
 	return checks
 }()
 
-// Appearance checks what a survey looks like (management.md §9.5) and returns it
-// as it is stored, with texts cleaned. It is also for the default of a project.
+// Appearance checks the appearance of a survey (management.md §9.5) and returns
+// it in its stored form, with cleaned texts. It also checks the default of a
+// project.
 func Appearance(raw json.RawMessage) (json.RawMessage, error) {
 	p := place{attr: "appearance"}
 	doc, err := normal(p.attr, raw)
@@ -65,8 +67,8 @@ func Appearance(raw json.RawMessage) (json.RawMessage, error) {
 	return sized(p.attr, a.append(nil))
 }
 
-// FormContent checks the layout that editors keep with a survey, which is theirs
-// alone, and returns it as it is stored.
+// FormContent checks the layout that editors keep with a survey, whose content
+// is up to them, and returns it in its stored form.
 func FormContent(raw json.RawMessage) (json.RawMessage, error) {
 	return normal("form_content", raw)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// What management.md §9.5 lists.
+// Members that management.md §9.5 lists.
 var (
 	appearanceColors = []string{
 		"backgroundColor", "textColor", "submitButtonColor", "submitButtonTextColor", "ratingButtonColor", "ratingButtonActiveColor",
@@ -31,7 +31,7 @@ var (
 	appearanceStyles = []string{"fontFamily", "maxWidth", "zIndex", "boxPadding", "disabledButtonOpacity"}
 )
 
-// management.md §9.5.
+// TestAppearance follows management.md §9.5.
 func TestAppearance(t *testing.T) {
 	good := func(name, value string) {
 		t.Helper()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The types of branching (management.md §9.3).
+// Types of branching (management.md §9.3).
 var branchings = []string{"next_question", "end", "specific_question", "response_based"}
 
 // checkBranching checks where one of n questions leads.
@@ -31,8 +31,8 @@ func checkBranching(p place, v json.RawMessage, q *Question, n int) error {
 	return nil
 }
 
-// checkResponseValues checks where each answer leads. What is not listed leads to
-// the next question.
+// checkResponseValues checks where each answer leads. An answer that is not
+// listed leads to the next question.
 func checkResponseValues(p place, v json.RawMessage, q *Question, n int) error {
 	keys := answerKeys(q)
 	if keys == nil {
@@ -56,8 +56,8 @@ func checkResponseValues(p place, v json.RawMessage, q *Question, n int) error {
 	return nil
 }
 
-// answerKeys returns what stands for the answers to a question in branching, nil
-// if answers cannot decide.
+// answerKeys returns the keys that stand for the answers to a question in its
+// branching, or nil if its answers cannot decide where it leads.
 func answerKeys(q *Question) []string {
 	switch {
 	case q.Type == SingleChoice:

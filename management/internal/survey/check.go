@@ -14,18 +14,18 @@ import (
 // Limits of values. Lengths are in characters.
 const (
 	mostText    = 10_000
-	mostPlain   = 4000 // addresses, selectors
+	mostPlain   = 4000 // for addresses and selectors
 	mostCSS     = 500
 	mostPattern = 1000 // bytes of a regular expression (management.md §15.2, 15)
-	mostEntries = 200  // of lists and objects that have no other limit
+	mostEntries = 200  // for lists and objects without another limit
 )
 
-// A check judges a value and returns what is stored in its place. Null is not
-// shown to checks: editors write it for what is not set.
+// A check judges a value and returns the value to store in its place. It is not
+// called for null, which editors write for values that are not set.
 type check func(p place, v json.RawMessage) (json.RawMessage, error)
 
-// members reads an object and checks its members. Those without a check are kept
-// as they are.
+// members reads an object and checks its members. Members without a check are
+// kept as they are.
 func (p place) members(v json.RawMessage, checks map[string]check) (object, error) {
 	o, ok := decodeObject(v)
 	if !ok {
@@ -45,7 +45,7 @@ func (p place) members(v json.RawMessage, checks map[string]check) (object, erro
 	return o, nil
 }
 
-// objectOf checks an object by its members.
+// objectOf returns a check of an object by its members.
 func objectOf(checks map[string]check) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		o, err := p.members(v, checks)
@@ -56,7 +56,7 @@ func objectOf(checks map[string]check) check {
 	}
 }
 
-// mapOf checks an object that may have any names.
+// mapOf returns a check of an object whose members can have any name.
 func mapOf(judge check) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		o, ok := decodeObject(v)
@@ -74,7 +74,8 @@ func mapOf(judge check) check {
 	}
 }
 
-// listOf checks each element of a list. Null is no element.
+// listOf returns a check of a list, each of whose elements must pass judge.
+// Null is not an element.
 func listOf(most int, judge check) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		list, ok := decodeList(v)
@@ -92,7 +93,7 @@ func listOf(most int, judge check) check {
 	}
 }
 
-// shown checks a text that people are shown, and cleans it.
+// shown checks and cleans a text that is shown to people.
 func shown(p place, v json.RawMessage) (json.RawMessage, error) {
 	s, ok := decodeString(v)
 	if !ok {
@@ -105,14 +106,14 @@ func shown(p place, v json.RawMessage) (json.RawMessage, error) {
 	if clean == s {
 		return v, nil
 	}
-	// Cleaning escapes, so that it can make a text longer.
+	// The cleaned text can be longer, because it has escapes.
 	if utf8.RuneCountInString(clean) > mostText {
 		return nil, p.invalid("must have no more than %d characters, with & as &amp; in HTML.", mostText)
 	}
 	return text.AppendQuoted(nil, clean), nil
 }
 
-// plain checks a string that is not shown as HTML.
+// plain returns a check of a string that is not shown as HTML.
 func plain(most int) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		switch s, ok := decodeString(v); {
@@ -125,8 +126,8 @@ func plain(most int) check {
 	}
 }
 
-// css checks a value that clients put into a style sheet: nothing in it may end
-// the declaration. Some of them may be numbers.
+// css checks a value that clients put into a style sheet: it must not contain
+// anything that ends the declaration. Numbers are allowed.
 func css(p place, v json.RawMessage) (json.RawMessage, error) {
 	if jsonscan.Value(v).Kind() == jsonscan.Number {
 		return v, nil
@@ -157,7 +158,7 @@ func boolean(p place, v json.RawMessage) (json.RawMessage, error) {
 	return v, nil
 }
 
-// oneOf checks a string that is one of a few.
+// oneOf returns a check of a string that must be one of values.
 func oneOf(values ...string) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		if s, ok := decodeString(v); !ok || !slices.Contains(values, s) {
@@ -167,7 +168,7 @@ func oneOf(values ...string) check {
 	}
 }
 
-// contentType says whether a text is HTML.
+// contentType checks the member that says whether a text is HTML.
 var contentType = oneOf("text", "html")
 
 func notNegative(p place, v json.RawMessage) (json.RawMessage, error) {
@@ -177,7 +178,7 @@ func notNegative(p place, v json.RawMessage) (json.RawMessage, error) {
 	return v, nil
 }
 
-// integer checks a whole number in a range.
+// integer returns a check of a whole number in a range.
 func integer(low, high int) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		if n, ok := decodeInteger(v); !ok || n < low || n > high {
@@ -187,8 +188,8 @@ func integer(low, high int) check {
 	}
 }
 
-// checkPattern checks a regular expression. Clients evaluate it, but with other
-// engines, so that only what RE2 knows is the same everywhere.
+// checkPattern checks a regular expression. Clients evaluate it with different
+// engines, so only the syntax of RE2 is allowed, which all of them understand.
 func checkPattern(p place, v json.RawMessage) error {
 	s := stringOf(v)
 	if len(s) > mostPattern {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// harmlessStyle is a style about the look of a text, with nothing that could lay
-// it over the page or load something: properties with words, numbers and colors.
-// The policy's own rules for styles are not used, because their time is not linear
-// in the length of a style.
+// harmlessStyle matches styles that only change the look of a text: properties
+// whose values are words, numbers and colors. Nothing in them can lay the text
+// over the page or load a resource. bluemonday's own rules for styles are not
+// used, because their time is not linear in the length of the style.
 var harmlessStyle = regexp.MustCompile(`(?i)^\s*(?:(?:` +
 	`color|opacity|display|float|clear|cursor|gap|width|height|(?:min|max)-(?:width|height)|` +
 	`(?:background|border|flex|font|list-style|margin|overflow|padding|text|word)(?:-[a-z-]+)?|` +
@@ -32,14 +32,15 @@ var policy = func() *bluemonday.Policy {
 	return p
 }()
 
-// tagOpen finds where markup begins. In HTML text nothing else does: a < before
-// any other character stands for itself (WHATWG HTML §13.2.5.6).
+// tagOpen finds the beginning of markup in HTML text. A < before any other
+// character stands for itself (WHATWG HTML §13.2.5.6).
 var tagOpen = regexp.MustCompile(`<([A-Za-z/!?])`)
 
-// Clean removes from a text what must not get into the pages of others: scripts,
-// frames, forms, event handlers, addresses that run scripts. Links get
-// rel="noopener". A text without markup is returned as it is; what has markup is
-// HTML, with &, < and > in its text escaped. Cleaning again changes nothing.
+// Clean removes from a text whatever must not get into another site's pages:
+// scripts, frames, forms, event handlers, and addresses that run scripts. Links
+// get rel="noopener". A text without markup is returned unchanged. A text with
+// markup is HTML, so &, < and > in it are escaped. Cleaning twice changes
+// nothing more.
 func Clean(s string) string {
 	if !tagOpen.MatchString(s) {
 		return s
@@ -51,9 +52,9 @@ func Clean(s string) string {
 	return finish(policy.Sanitize(s))
 }
 
-// splitOpenTag makes text of a tag or comment that never ends, as there seems to
-// be in "is a<b?". A browser would take it for one as soon as something follows,
-// and the policy would lose it.
+// splitOpenTag makes a tag or comment that never ends into text, such as the
+// apparent tag in "is a<b?". A browser would read it as a tag as soon as
+// something follows, and the policy would remove it.
 func splitOpenTag(s string) string {
 	whole := 0
 	z := html.NewTokenizer(strings.NewReader(s))
@@ -63,17 +64,17 @@ func splitOpenTag(s string) string {
 		}
 		whole += len(z.Raw())
 	}
-	if strings.HasSuffix(s, "</") { // text, until something follows
+	if strings.HasSuffix(s, "</") { // this is text until something follows
 		whole = min(whole, len(s)-len("</"))
 	}
 	return s[:whole] + tagOpen.ReplaceAllString(s[whole:], "< $1")
 }
 
-// quotes are escaped by the policy in text as well, where it makes them only
-// harder to read.
+// quotes undoes the policy's escapes of quotation marks in text, where they
+// only make it harder to read.
 var quotes = strings.NewReplacer("&#34;", `"`, "&#39;", "'")
 
-// finish does to cleaned HTML what the policy cannot.
+// finish makes the changes to cleaned HTML that the policy cannot make.
 func finish(s string) string {
 	var b strings.Builder
 	z := html.NewTokenizer(strings.NewReader(s))
@@ -95,7 +96,7 @@ func finish(s string) string {
 	}
 }
 
-// withoutOpener gives the target of a link no access to the page. It reports
+// withoutOpener denies the target of a link access to the page. It reports
 // whether the element is a link.
 func withoutOpener(t *html.Token) bool {
 	if !slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "href" }) {

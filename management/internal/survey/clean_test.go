@@ -10,7 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// management.md §9.3, §15.2 item 11.
+// TestClean follows management.md §9.3 and §15.2, item 11.
 func TestClean(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", "", ""},
@@ -77,8 +77,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// checkClean checks that a text is clean, as a browser would see it, alone or
-// with something after it.
+// checkClean checks that a text is clean for a browser, both alone and with
+// something after it.
 func checkClean(t *testing.T, clean string) {
 	t.Helper()
 	if again := survey.Clean(clean); again != clean {
@@ -127,8 +127,8 @@ func checkAttributes(t *testing.T, s string, n *html.Node) {
 	}
 }
 
-// schemeOf reads an address as browsers do: without control characters at its
-// ends, and without lines and tabs (WHATWG URL §4.4).
+// schemeOf reads the scheme of an address as browsers do: they ignore control
+// characters at its ends, and all line breaks and tabs (WHATWG URL §4.4).
 func schemeOf(address string) string {
 	address = strings.TrimFunc(address, func(r rune) bool { return r <= ' ' })
 	address = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(address)

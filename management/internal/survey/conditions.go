@@ -8,11 +8,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
-// mostWaitDays is the limit of what filters of flags take for a relative date
+// mostWaitDays is the largest number that filters accept in a relative date
 // (evaluation.md §4.9).
 const mostWaitDays = 9999
 
-// matchTypes are the ways in which addresses, devices and properties are compared
+// matchTypes are the ways to compare addresses, devices and properties
 // (management.md §9.4).
 var matchTypes = []string{"exact", "is_not", "icontains", "not_icontains", "regex", "not_regex"}
 
@@ -35,8 +35,8 @@ var triggers = objectOf(map[string]check{
 	"repeatedActivation": boolean,
 })
 
-// Conditions checks the conditions under which a survey is shown (management.md
-// §9.4) and returns them as they are stored. Actions are kept as they are (§15.1,
+// Conditions checks the conditions for showing a survey (management.md §9.4)
+// and returns them in their stored form. Actions are kept as they are (§15.1,
 // A22).
 func Conditions(raw json.RawMessage) (json.RawMessage, error) {
 	p := place{attr: "conditions"}
@@ -76,7 +76,7 @@ func checkPatterns(p place, v json.RawMessage) error {
 	return nil
 }
 
-// event checks an event that triggers something.
+// event checks an event that shows or cancels a survey.
 func event(p place, v json.RawMessage) (json.RawMessage, error) {
 	e, err := p.members(v, map[string]check{
 		"name":            plain(mostPlain),
@@ -91,7 +91,7 @@ func event(p place, v json.RawMessage) (json.RawMessage, error) {
 	return e.append(nil), nil
 }
 
-// propertyFilter checks what a property of an event must be like.
+// propertyFilter checks a condition on a property of an event.
 func propertyFilter(p place, v json.RawMessage) (json.RawMessage, error) {
 	f, err := p.members(v, map[string]check{
 		"values":   listOf(mostEntries, scalar),
@@ -108,7 +108,7 @@ func propertyFilter(p place, v json.RawMessage) (json.RawMessage, error) {
 	return f.append(nil), nil
 }
 
-// scalar checks a value that properties are compared with.
+// scalar checks a value that a property is compared with.
 func scalar(p place, v json.RawMessage) (json.RawMessage, error) {
 	switch jsonscan.Value(v).Kind() {
 	case jsonscan.Number, jsonscan.True, jsonscan.False:
@@ -117,15 +117,15 @@ func scalar(p place, v json.RawMessage) (json.RawMessage, error) {
 	return plain(mostPlain)(p, v)
 }
 
-// LinkedVariant returns the variant that stored conditions want of the linked
-// flag, "" if they want none.
+// LinkedVariant returns the variant of the linked flag that stored conditions
+// require, or "" if they require none.
 func LinkedVariant(conditions json.RawMessage) string {
 	c, _ := decodeObject(conditions)
 	return stringOf(c.get("linkedFlagVariant"))
 }
 
-// WithoutLinkedVariant returns stored conditions for a survey without a linked
-// flag. Nil stays nil.
+// WithoutLinkedVariant returns stored conditions without their requirement for
+// a variant, for a survey without a linked flag. Nil stays nil.
 func WithoutLinkedVariant(conditions json.RawMessage) json.RawMessage {
 	c, ok := decodeObject(conditions)
 	if !ok {
@@ -134,17 +134,17 @@ func WithoutLinkedVariant(conditions json.RawMessage) json.RawMessage {
 	return object(slices.DeleteFunc(c, func(m member) bool { return m.name == "linkedFlagVariant" })).append(nil)
 }
 
-// WaitDays returns how many days stored conditions want to have passed since a
-// person has seen a survey, 0 if they do not care.
+// WaitDays returns the number of days that stored conditions require between
+// two surveys for the same person, or 0 if they require none.
 func WaitDays(conditions json.RawMessage) int {
 	c, _ := decodeObject(conditions)
 	days, _ := decodeInteger(c.get("seenSurveyWaitPeriodInDays"))
 	return max(days, 0)
 }
 
-// CheckExternal refuses in a survey of type external_survey what only a page that
-// shows it itself could fulfil (management.md §9.4). Both documents are as they are
-// stored, or nil.
+// CheckExternal refuses conditions that a survey of type external_survey cannot
+// have, because only a page that displays the survey itself could fulfil them
+// (management.md §9.4). Both documents are in their stored form, or nil.
 func CheckExternal(conditions, appearance json.RawMessage) error {
 	c, _ := decodeObject(conditions)
 	for _, name := range []string{
@@ -167,8 +167,8 @@ func CheckExternal(conditions, appearance json.RawMessage) error {
 	return nil
 }
 
-// isSet reports whether a value says anything: editors send empty ones for what
-// was never filled in.
+// isSet reports whether a value is set. Editors send an empty value for a field
+// that was never filled in.
 func isSet(v json.RawMessage) bool {
 	x, number := jsonscan.Value(v).Float()
 	return v != nil && (!number || x != 0) && string(v) != `""` && string(v) != "[]" && string(v) != "{}" && string(v) != "false"

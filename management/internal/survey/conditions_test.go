@@ -8,14 +8,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// fullConditions are those of management.md §9.4.
+// fullConditions has every member of management.md §9.4.
 const fullConditions = `{"url":"/pricing","urlMatchType":"icontains","selector":"#buy","seenSurveyWaitPeriodInDays":14,` +
 	`"events":{"values":[{"name":"order placed","propertyFilters":{"plan":{"values":["pro"],"operator":"exact"}}}],"repeatedActivation":false},` +
 	`"cancelEvents":{"values":[{"name":"checkout started"}]},` +
 	`"actions":{"values":[{"id":5,"name":"Clicked upgrade","steps":[]}]},` +
 	`"deviceTypes":["Desktop","Mobile","Tablet"],"deviceTypesMatchType":"exact","linkedFlagVariant":"any"}`
 
-// management.md §9.4.
+// TestConditions follows management.md §9.4.
 func TestConditions(t *testing.T) {
 	for _, tt := range []struct{ name, raw string }{
 		{"none", `{}`},
@@ -103,7 +103,7 @@ func TestLinkedVariantAndWaitDays(t *testing.T) {
 	}
 }
 
-// management.md §9.4, last paragraph.
+// TestCheckExternal follows the last paragraph of management.md §9.4.
 func TestCheckExternal(t *testing.T) {
 	for _, tt := range []struct{ conditions, appearance, attr, detail string }{
 		{``, ``, "", ""},
@@ -142,7 +142,7 @@ func FuzzConditions(f *testing.F) {
 		if days := survey.WaitDays(stored); days < 0 || days > 9999 {
 			t.Errorf("WaitDays(%s) = %d", stored, days)
 		}
-		// What clients get can be stored again, as far as it goes.
+		// The public form can be stored again.
 		if public := survey.PublicConditions(stored); stored != nil {
 			kept(t, survey.Conditions, string(public), "")
 		}

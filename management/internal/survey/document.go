@@ -19,16 +19,16 @@ const (
 	mostDepth    = 64
 )
 
-// normal returns a JSON document in the one form in which documents are stored:
-// compact, with members in the order of the input and each name once, numbers as
-// written, and strings with no more escapes than they need.
+// normal returns a JSON document in the form in which documents are stored:
+// compact, with members in the order of the input and each name once, numbers
+// as written, and strings without unnecessary escapes.
 func normal(attr string, raw json.RawMessage) (json.RawMessage, error) {
 	v, err := jsonscan.Parse(raw, mostDepth)
 	if err != nil || !utf8.Valid(v) {
 		return nil, judge.Invalid(attr, "Value must be valid JSON, nested no more than %d levels deep.", mostDepth)
 	}
 	doc := appendNormal(make([]byte, 0, len(v)), v)
-	// Databases refuse them in JSON, and nothing but an attack has them.
+	// Databases refuse null characters in JSON, and only attacks contain them.
 	if hasNull(doc) {
 		return nil, judge.New(attr, "null_characters_not_allowed", "Null characters are not allowed.")
 	}
@@ -65,8 +65,8 @@ func appendNormal(dst []byte, v jsonscan.Value) []byte {
 	return append(dst, v...)
 }
 
-// hasNull reports whether a string in a normal document has U+0000, which is
-// always escaped there.
+// hasNull reports whether a string in a normal document contains U+0000, which
+// the normal form always escapes.
 func hasNull(doc []byte) bool {
 	for i := 0; i < len(doc); i++ {
 		if doc[i] == '\\' {
@@ -79,8 +79,9 @@ func hasNull(doc []byte) bool {
 	return false
 }
 
-// An object is a JSON object decoded by one level, in the order of the input.
-// Where a name is there several times, the first one has the value of the last.
+// An object is a JSON object, decoded by one level, in the order of the input.
+// If a name occurs several times, the last value stands in the place of the
+// first.
 type object []member
 
 type member struct {
@@ -106,7 +107,7 @@ func decodeObject(raw json.RawMessage) (object, bool) {
 	return o, walk.Err() == nil
 }
 
-// get returns the value of a member, nil if there is none or it is null.
+// get returns the value of a member, or nil if it is missing or null.
 func (o object) get(name string) json.RawMessage {
 	for _, m := range o {
 		if m.name == name && !isNull(m.value) {
@@ -116,7 +117,7 @@ func (o object) get(name string) json.RawMessage {
 	return nil
 }
 
-// set gives a member another value. A new member is the first one.
+// set changes the value of a member. A new member becomes the first one.
 func (o object) set(name string, value json.RawMessage) object {
 	for i, m := range o {
 		if m.name == name {
@@ -166,7 +167,7 @@ func decodeString(raw json.RawMessage) (string, bool) {
 	return string(b), ok
 }
 
-// stringOf returns the text of a string, "" for everything else.
+// stringOf returns the text of a string, and "" for any other value.
 func stringOf(raw json.RawMessage) string {
 	s, _ := decodeString(raw)
 	return s
@@ -174,7 +175,8 @@ func stringOf(raw json.RawMessage) string {
 
 func isTrue(raw json.RawMessage) bool { return string(raw) == "true" }
 
-// decodeInteger reads a whole number. 5.0 is one: clients cannot tell it from 5.
+// decodeInteger reads a whole number. 5.0 is one: clients cannot tell it from
+// 5.
 func decodeInteger(raw json.RawMessage) (int, bool) {
 	x, ok := jsonscan.Value(raw).Float()
 	if !ok || x != math.Trunc(x) || math.Abs(x) > math.MaxInt32 {
@@ -183,14 +185,14 @@ func decodeInteger(raw json.RawMessage) (int, bool) {
 	return int(x), true
 }
 
-// A place is where in a document a value stands, for messages.
+// A place is the position of a value in a document, for messages.
 type place struct {
 	attr  string
-	owner string // such as "Question 2"; "" for the document
-	path  string // from there, "" for all of it
+	owner string // like "Question 2", or "" for the document itself
+	path  string // relative to owner, or "" for all of it
 }
 
-// in is a member of the object at p.
+// in returns the place of a member of the object at p.
 func (p place) in(name string) place {
 	if p.path != "" {
 		name = p.path + "." + name
@@ -199,7 +201,7 @@ func (p place) in(name string) place {
 	return p
 }
 
-// at is an element of the list at p, the first one being at(0).
+// at returns the place of an element of the list at p; the first one is at(0).
 func (p place) at(i int) place {
 	p.path = fmt.Sprintf("%s #%d", p.path, i+1)
 	return p
@@ -226,5 +228,5 @@ func (p place) fault(code, format string, args ...any) error {
 	return judge.New(p.attr, code, "%s %s", p, fmt.Sprintf(format, args...))
 }
 
-// excerpt returns as much of a name as an answer quotes.
+// excerpt returns as much of a name as an error may quote.
 func excerpt(name string) string { return strings.ToValidUTF8(name[:min(len(name), 50)], "") }

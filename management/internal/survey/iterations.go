@@ -5,14 +5,15 @@ import "time"
 // mostIterations is the limit of management.md §9.1.
 const mostIterations = 500
 
-// mostYear is the last one that RFC 3339 can write.
+// mostYear is the last year that RFC 3339 can write.
 const mostYear = 9999
 
-// A day is always one of UTC, which has no other.
+// Days in UTC always have 24 hours.
 const day = 24 * time.Hour
 
-// IterationStarts returns when each repetition of a survey begins (management.md
-// §9.8), nil if it is not repeated. Those that JSON has no year for are left out.
+// IterationStarts returns the beginning of each iteration of a survey
+// (management.md §9.8), or nil if the survey is not repeated. Iterations after
+// the last year that RFC 3339 can write are left out.
 func IterationStarts(start time.Time, count, days int) []time.Time {
 	if count <= 0 || days <= 0 {
 		return nil
@@ -28,9 +29,10 @@ func IterationStarts(start time.Time, count, days int) []time.Time {
 	return starts
 }
 
-// CurrentIteration returns which repetition is going on, counted from 1 on, each
-// of them lasting for a number of days. It is 0 before the first one and without
-// any. After the last one it is that, and over is true.
+// CurrentIteration returns the number of the iteration at now, counted from 1.
+// Each iteration lasts for the given number of days. The result is 0 before the
+// first iteration, and if there are none. After the last one, it is the number
+// of the last one, and over is true.
 func CurrentIteration(starts []time.Time, days int, now time.Time) (n int, over bool) {
 	length := time.Duration(days) * day
 	for i, start := range starts {

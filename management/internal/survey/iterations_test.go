@@ -9,7 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// moment reads a point in time.
+// moment parses a point in time.
 func moment(t *testing.T, s string) time.Time {
 	t.Helper()
 	m, err := time.Parse(time.RFC3339Nano, s)
@@ -19,7 +19,7 @@ func moment(t *testing.T, s string) time.Time {
 	return m
 }
 
-// management.md §9.8.
+// TestIterationStarts follows management.md §9.8.
 func TestIterationStarts(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -51,7 +51,7 @@ func TestIterationStarts(t *testing.T) {
 	}
 }
 
-// Days have 24 hours, wherever the clocks are set (here at 2026-03-29T01:00Z).
+// Days have 24 hours, also where clocks change (here at 2026-03-29T01:00Z).
 func TestIterationStartsIgnoreSummerTime(t *testing.T) {
 	vienna, err := time.LoadLocation("Europe/Vienna")
 	if err != nil {
@@ -65,7 +65,8 @@ func TestIterationStartsIgnoreSummerTime(t *testing.T) {
 	}
 }
 
-// management.md §9.8: the first one with 0 ≤ now − start ≤ frequency.
+// The current iteration is the first with 0 ≤ now − start ≤ frequency
+// (management.md §9.8).
 func TestCurrentIteration(t *testing.T) {
 	starts := survey.IterationStarts(moment(t, "2026-02-03T09:00:00Z"), 3, 7)
 	for _, tt := range []struct {

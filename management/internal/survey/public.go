@@ -2,7 +2,7 @@ package survey
 
 import "encoding/json"
 
-// What clients are told of translations and actions (management.md §12).
+// Members of translations and actions that clients may see (management.md §12).
 var (
 	publicTexts = []string{
 		"name", "thankYouMessageHeader", "thankYouMessageDescription", "thankYouMessageDescriptionContentType",
@@ -11,8 +11,8 @@ var (
 	publicAction = []string{"id", "name", "steps"}
 )
 
-// PublicTranslations returns of stored translations what clients are told: the
-// name and the thank-you texts. Nil stays nil.
+// PublicTranslations returns the part of stored translations that clients may
+// see: the name and the thank-you texts. Nil stays nil.
 func PublicTranslations(translations json.RawMessage) json.RawMessage {
 	languages, ok := decodeObject(translations)
 	if !ok {
@@ -24,8 +24,8 @@ func PublicTranslations(translations json.RawMessage) json.RawMessage {
 	return languages.append(nil)
 }
 
-// PublicConditions returns of stored conditions what clients are told: of actions
-// the id, name and steps, and all of the rest. Nil stays nil.
+// PublicConditions returns the part of stored conditions that clients may see:
+// all of them, but only the id, name and steps of actions. Nil stays nil.
 func PublicConditions(conditions json.RawMessage) json.RawMessage {
 	c, _ := decodeObject(conditions)
 	actions, ok := decodeObject(c.get("actions"))
@@ -42,8 +42,8 @@ func PublicConditions(conditions json.RawMessage) json.RawMessage {
 	return c.set("actions", actions.set("values", appendList(nil, values)).append(nil)).append(nil)
 }
 
-// only returns an object with no other members than those named. What is not an
-// object stays.
+// only returns an object with no other members than those in names. A value
+// that is not an object is returned unchanged.
 func only(v json.RawMessage, names []string) json.RawMessage {
 	o, ok := decodeObject(v)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// management.md §12.
+// TestPublic follows management.md §12.
 func TestPublic(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

@@ -2,26 +2,26 @@ package survey
 
 import "encoding/json"
 
-// A Question is what statistics need to know of a question.
+// A Question has the parts of a question that statistics need.
 type Question struct {
-	Index int // from 0 on
+	Index int // from 0
 	ID    string
 	Type  string
 	Text  string
 
-	// Choices are those of choice questions. If HasOpenChoice is true, the last one
-	// is the label of a free text.
+	// Choices are the texts of a choice question. If HasOpenChoice is true, the
+	// last one is the label of a free text.
 	Choices       []string
 	HasOpenChoice bool
 
-	// Scale is the highest rating, NPS whether answers are from 0 to 10 and make a
-	// net promoter score.
+	// Scale is the highest rating. NPS says that ratings are from 0 to 10 and
+	// make a net promoter score.
 	Scale int
 	NPS   bool
 }
 
-// Parse reads stored questions. What is not as it should be stays zero: the place
-// of each question is that in the document.
+// Parse reads stored questions. An invalid part of a question stays zero; Index
+// is always the position in the document.
 func Parse(questions json.RawMessage) []Question {
 	list, _ := decodeList(questions)
 	parsed := make([]Question, len(list))

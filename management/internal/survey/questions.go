@@ -25,7 +25,7 @@ const (
 	mostRules     = 20
 )
 
-// The types of questions (management.md §9.3).
+// Types of questions (management.md §9.3).
 const (
 	Open           = "open"
 	Link           = "link"
@@ -39,8 +39,9 @@ var (
 	scales = []int{2, 3, 5, 7, 10}
 )
 
-// questionChecks are about members that can be judged without the others. What
-// belongs to another type may be there: editors leave it when the type changes.
+// questionChecks are the checks of members that do not depend on other members.
+// A member may belong to another type of question: editors leave it there when
+// the type changes.
 var questionChecks = map[string]check{
 	"id":                     questionID,
 	"question":               shown,
@@ -60,8 +61,8 @@ var questionChecks = map[string]check{
 	"shuffleOptions":         boolean,
 }
 
-// Questions checks the questions of a survey (management.md §9.3) and returns them
-// as they are stored: with ids, and texts cleaned.
+// Questions checks the questions of a survey (management.md §9.3) and returns
+// them in their stored form: with ids, and with cleaned texts.
 func Questions(raw json.RawMessage) (json.RawMessage, error) {
 	top := place{attr: "questions"}
 	doc, err := normal(top.attr, raw)
@@ -131,9 +132,10 @@ func checkQuestion(p place, v json.RawMessage, n int) (object, error) {
 	return q, nil
 }
 
-// questionID takes UUIDs and whatever else imported surveys have that can be the
-// end of a property's name. Numbers cannot: $survey_response_1 is the answer to the
-// second question (management.md §10.1).
+// questionID checks the id of a question. It accepts UUIDs and any other name
+// that can end the name of a property, which imported surveys have. A number
+// cannot: $survey_response_1 is the answer to the second question
+// (management.md §10.1).
 func questionID(p place, v json.RawMessage) (json.RawMessage, error) {
 	s, ok := decodeString(v)
 	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
@@ -159,7 +161,7 @@ func checkChoices(p place, v json.RawMessage) error {
 	return nil
 }
 
-// link checks where a link leads, if it is known yet.
+// link checks the target of a link. It may be empty as long as it is unknown.
 func link(p place, v json.RawMessage) (json.RawMessage, error) {
 	s, ok := decodeString(v)
 	if !ok || s != "" && !isLink(s) {
@@ -188,13 +190,13 @@ func isLink(s string) bool {
 
 func afterAt(s string) string { return s[strings.LastIndexByte(s, '@')+1:] }
 
-// rule checks one of the rules for answers by itself.
+// rule checks a single rule for answers.
 var rule = objectOf(map[string]check{
 	"type":         oneOf("min_length", "max_length", "email"),
 	"errorMessage": shown,
 })
 
-// validation checks the rules for answers to an open question.
+// validation checks all rules for the answers to an open question.
 func validation(p place, v json.RawMessage) (json.RawMessage, error) {
 	checked, err := listOf(mostRules, rule)(p, v)
 	if err != nil {
@@ -224,8 +226,9 @@ func validation(p place, v json.RawMessage) (json.RawMessage, error) {
 	return checked, nil
 }
 
-// CheckShuffle refuses questions in random order where answers decide which one
-// comes next (management.md §9.3). Both documents are as they are stored, or nil.
+// CheckShuffle refuses a random order for questions whose answers decide which
+// question comes next (management.md §9.3). Both documents are in their stored
+// form, or nil.
 func CheckShuffle(questions, appearance json.RawMessage) error {
 	look, _ := decodeObject(appearance)
 	if !isTrue(look.get("shuffleQuestions")) {

@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// question is a question of a type with more members.
+// question makes a question of a type, with further members.
 func question(kind, members string) string {
 	return `[` + oneQuestion("q", kind, members) + `]`
 }
@@ -24,7 +24,7 @@ func oneQuestion(id, kind, members string) string {
 	return fmt.Sprintf(`{"id":%q,"type":%q,"question":"Why?"%s}`, id, kind, members)
 }
 
-// management.md §9.3.
+// TestQuestions follows management.md §9.3.
 func TestQuestions(t *testing.T) {
 	choices := `"choices":["a","b","c"]`
 	for _, tt := range []struct{ name, raw, want string }{
@@ -83,7 +83,7 @@ func TestQuestions(t *testing.T) {
 	kept(t, survey.Questions, threeQuestions, "")
 }
 
-// management.md §9.3, §15.1 A18.
+// TestQuestionErrors follows management.md §9.3 and §15.1, A18.
 func TestQuestionErrors(t *testing.T) {
 	by := func(kind, members, values string) string {
 		return question(kind, members+`"branching":{"type":"response_based","responseValues":`+values+`}`)
@@ -200,7 +200,7 @@ func TestQuestionErrors(t *testing.T) {
 	}
 }
 
-// management.md §9.3, R: the type has a code of its own.
+// An unknown type has an error code of its own (management.md §9.3, R).
 func TestQuestionTypes(t *testing.T) {
 	for _, kind := range []string{`"Open"`, `"matrix"`, `""`, `null`, `1`, `["open"]`} {
 		refused(t, survey.Questions, `[{"question":"a","type":`+kind+`}]`, "questions", "invalid_choice",
@@ -209,7 +209,8 @@ func TestQuestionTypes(t *testing.T) {
 	refused(t, survey.Questions, `[{"question":"a"}]`, "questions", "invalid_choice", "type must be")
 }
 
-// Ids are made for questions that have none, and stay (management.md §9.3).
+// A question without an id gets one, and existing ids stay (management.md
+// §9.3).
 func TestQuestionIDs(t *testing.T) {
 	stored, err := survey.Questions(json.RawMessage(
 		`[{"type":"open","question":"a"},{"type":"open","id":"","question":"b"},{"type":"open","question":"c","id":null},{"id":"mine","type":"open","question":"d"}]`))
@@ -232,7 +233,7 @@ func TestQuestionIDs(t *testing.T) {
 	}
 }
 
-// management.md §9.3: shuffle and branching exclude each other.
+// A random order and branching exclude each other (management.md §9.3).
 func TestCheckShuffle(t *testing.T) {
 	branching := `[{"type":"open"},{"branching":{"type":"next_question"}}]`
 	for _, tt := range []struct {
@@ -312,7 +313,7 @@ func FuzzQuestions(f *testing.F) {
 	})
 }
 
-// fuzzed checks what holds whatever is sent, and returns what is stored.
+// fuzzed checks the properties of any result, and returns the stored form.
 func fuzzed(t *testing.T, judge checker, raw string) json.RawMessage {
 	t.Helper()
 	stored, err := judge(json.RawMessage(raw))

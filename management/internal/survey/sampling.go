@@ -13,21 +13,22 @@ import (
 // mostSamplingDays is five years.
 const mostSamplingDays = 5 * 366
 
-// A DailyLimit is how many responses there should be by the end of a day, and the
-// share of people who are asked until then (management.md §9.9).
+// A DailyLimit has the number of responses that a survey should have by the end
+// of a day, and the share of people who are asked until then (management.md
+// §9.9).
 type DailyLimit struct {
 	Date       time.Time `json:"date"`
 	Limit      int       `json:"daily_response_limit"` // since the first day
 	Percentage float64   `json:"rollout_percentage"`
 }
 
-// DailyLimits are those of the days of a cycle. As JSON they are a string with
-// JSON in it (§15.1, A17), or null; they are read from a list, too.
+// DailyLimits has one entry for each day of a cycle. In JSON it is a string
+// that contains JSON (§15.1, A17), or null; a plain list is read as well.
 type DailyLimits []DailyLimit
 
-// NewDailyLimits spreads a limit of responses over the days from start on. An
-// interval is a number of days, weeks or months of 30 days. Without limit, interval,
-// its type or start (zero) there are none.
+// NewDailyLimits spreads a limit of responses over the days from start. The
+// interval is a number of days, weeks, or months of 30 days. If the limit, the
+// interval, its type or start is zero, there are no daily limits.
 func NewDailyLimits(start time.Time, interval int, intervalType string, limit int) (DailyLimits, error) {
 	if start.IsZero() || interval <= 0 || intervalType == "" || limit <= 0 {
 		return nil, nil
@@ -54,14 +55,14 @@ func NewDailyLimits(start time.Time, interval int, intervalType string, limit in
 	return limits, nil
 }
 
-// percentage returns n of total with two decimals. Formatting rounds the exact
-// value, where arithmetic would round twice.
+// percentage returns n/total in percent, with two decimals. Formatting rounds
+// the exact value, where arithmetic would round twice.
 func percentage(n, total int) float64 {
 	p, _ := strconv.ParseFloat(strconv.FormatFloat(float64(n)*100/float64(total), 'f', 2, 64), 64)
 	return p
 }
 
-// On returns the entry of the day of UTC that t is in.
+// On returns the entry of the day in UTC that contains t.
 func (l DailyLimits) On(t time.Time) (DailyLimit, bool) {
 	for _, d := range l {
 		if d.Date.UTC().Truncate(day).Equal(t.UTC().Truncate(day)) {

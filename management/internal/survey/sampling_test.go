@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// management.md §9.9.
+// TestDailyLimits follows management.md §9.9.
 func TestDailyLimits(t *testing.T) {
 	start := time.Date(2026, 2, 27, 6, 30, 0, 0, time.UTC)
 	type entry struct {
@@ -94,9 +94,9 @@ func TestDailyLimitErrors(t *testing.T) {
 	}
 }
 
-// Whatever the numbers are, limits and percentages rise to the whole, no day has
-// more than one response more than another, and later days have no more than
-// earlier ones.
+// For any numbers, limits and percentages rise to the whole, the responses per
+// day differ by at most one, and later days have no more of them than earlier
+// ones.
 func TestDailyLimitsAddUp(t *testing.T) {
 	start := time.Date(2026, 2, 27, 0, 0, 0, 0, time.UTC)
 	for days := 1; days <= 400; days++ {
@@ -142,7 +142,8 @@ func TestDailyLimitsOn(t *testing.T) {
 	}
 }
 
-// management.md §9.9, §15.1 A17: a string, and lists are read, too.
+// The JSON form is a string, and lists are read as well (management.md §9.9,
+// §15.1 A17).
 func TestDailyLimitsJSON(t *testing.T) {
 	limits, err := survey.NewDailyLimits(time.Date(2026, 2, 27, 0, 0, 0, 0, time.UTC), 2, "day", 3)
 	if err != nil {

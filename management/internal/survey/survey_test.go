@@ -13,10 +13,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// A checker is one of the functions that judge a document.
+// A checker is a function that checks a document.
 type checker func(json.RawMessage) (json.RawMessage, error)
 
-// checkers are named like the fields that they judge.
+// checkers has the checker of each field.
 var checkers = map[string]checker{
 	"questions":    survey.Questions,
 	"conditions":   survey.Conditions,
@@ -25,12 +25,12 @@ var checkers = map[string]checker{
 	"translations": translations,
 }
 
-// threeQuestions are of a stored survey.
+// threeQuestions are the questions of a stored survey.
 const threeQuestions = `[{"id":"q1","type":"open","question":"Why?"},` +
 	`{"id":"q2","type":"rating","question":"How much?","scale":10},` +
 	`{"id":"q3","type":"single_choice","question":"Which?","choices":["a","b","c"],"hasOpenChoice":true}]`
 
-// kept checks that a document is stored as want, "" for as it is.
+// kept checks that a document is stored as want, or unchanged if want is "".
 func kept(t *testing.T, judge checker, raw, want string) {
 	t.Helper()
 	if want == "" {
@@ -49,8 +49,8 @@ func kept(t *testing.T, judge checker, raw, want string) {
 	}
 }
 
-// refused checks that a document is refused with an attr and a code, and that the
-// detail contains a text.
+// refused checks that a document is refused with this attr and code, and a
+// detail that contains a text.
 func refused(t *testing.T, judge checker, raw, attr, code, detail string) {
 	t.Helper()
 	got, err := judge(json.RawMessage(raw))
@@ -68,7 +68,7 @@ func checkFault(t *testing.T, call string, err error, attr, code, detail string)
 	}
 }
 
-// checkAnyFault checks that an error is about what was sent, and short.
+// checkAnyFault checks that an error is about the input, and short.
 func checkAnyFault(t *testing.T, call string, err error) *judge.Error {
 	t.Helper()
 	e, ok := errors.AsType[*judge.Error](err)
@@ -82,7 +82,7 @@ func checkAnyFault(t *testing.T, call string, err error) *judge.Error {
 	return e
 }
 
-// What holds for all documents (management.md §15.2 item 13, §15.1 A24).
+// These rules hold for all documents (management.md §15.2 item 13, §15.1 A24).
 func TestDocuments(t *testing.T) {
 	for name, judge := range checkers {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// Of several faults the answer names one, and always the same.
+// If a document has several faults, the error names one, and always the same.
 func TestFirstFault(t *testing.T) {
 	refused(t, checkers["questions"], `[{"type":"open","question":"a"},{"link":1,"optional":2,"type":3}]`, "questions", "invalid_input", "Question 2: link must be https")
 	refused(t, checkers["appearance"], `{"whiteLabel":1,"position":2}`, "appearance", "invalid_input", "whiteLabel must be true or false.")

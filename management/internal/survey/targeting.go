@@ -8,12 +8,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// lastSeen is when a person has seen any survey.
+// lastSeen is the property with the time at which a person last saw any survey.
 const lastSeen = "$last_seen_survey_date"
 
-// InternalFilters returns the filters of the flag that hides a survey from those
-// who have answered or dismissed it, or who have seen one within a number of days
-// (management.md §9.6). The key is the id of the survey, or <id>/<iteration>.
+// InternalFilters returns the filters of the flag that hides a survey from
+// people who have answered or dismissed it, or who have seen any survey within
+// a number of days (management.md §9.6). The key is the id of the survey, or
+// <id>/<iteration>.
 func InternalFilters(key string, waitDays int) json.RawMessage {
 	base := []json.RawMessage{isNotSet("$survey_dismissed/" + key), isNotSet("$survey_responded/" + key)}
 	if waitDays <= 0 {
@@ -26,8 +27,8 @@ func InternalFilters(key string, waitDays int) json.RawMessage {
 	)
 }
 
-// SamplingFilters returns the filters of the flag that asks a share of all people
-// (management.md §9.6, §9.9).
+// SamplingFilters returns the filters of the flag that selects a share of all
+// people (management.md §9.6, §9.9).
 func SamplingFilters(percentage float64) json.RawMessage { return filters(group(percentage)) }
 
 func filters(groups ...json.RawMessage) json.RawMessage {
@@ -53,9 +54,9 @@ func property(key, value, operator string) json.RawMessage {
 	}.append(nil)
 }
 
-// TargetsEveryone reports whether filters have a group that everyone is in: one
-// without properties, with all or no percentage (management.md §9.6). Whoever wants
-// that needs no filters.
+// TargetsEveryone reports whether filters have a group that matches everyone: a
+// group without properties whose percentage is 100 or missing (management.md
+// §9.6). A survey for everyone needs no filters.
 func TargetsEveryone(filters json.RawMessage) bool {
 	f, _ := decodeObject(filters)
 	groups, _ := decodeList(f.get("groups"))

@@ -9,7 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
-// management.md §9.6 and, for the form, §9.10.
+// TestInternalFilters follows management.md §9.6, and §9.10 for the form.
 func TestInternalFilters(t *testing.T) {
 	const (
 		id        = "019c0a11-2f30-0000-7c4e-1a2b3c4d5e6f"
@@ -51,7 +51,7 @@ func TestSamplingFilters(t *testing.T) {
 	}
 }
 
-// management.md §9.6.
+// TestTargetsEveryone follows management.md §9.6.
 func TestTargetsEveryone(t *testing.T) {
 	const some = `{"properties":[{"key":"plan"}],"rollout_percentage":100}`
 	for filters, want := range map[string]bool{

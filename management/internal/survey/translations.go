@@ -14,12 +14,12 @@ const (
 	mostName     = 400
 )
 
-// languageTag is the form of BCP 47, without its registry.
+// languageTag matches the form of BCP 47, without its registry.
 var languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$`)
 
 func isLanguage(s string) bool { return len(s) <= mostLanguage && languageTag.MatchString(s) }
 
-// CheckLanguage checks the language that a survey is written in.
+// CheckLanguage checks the language in which a survey is written.
 func CheckLanguage(language string) error {
 	if !isLanguage(language) {
 		return judge.Invalid("base_language", "Must be a language tag of at most %d characters, such as en or pt-BR.", mostLanguage)
@@ -27,7 +27,8 @@ func CheckLanguage(language string) error {
 	return nil
 }
 
-// languages checks an object with something for each language, or null.
+// languages returns a check of an object with one value per language, which may
+// be null.
 func languages(judge check) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		o, ok := decodeObject(v)
@@ -51,8 +52,8 @@ func languages(judge check) check {
 	}
 }
 
-// questionTextChecks are about the texts of a question in another language. They
-// may be empty where nobody has translated them yet.
+// questionTextChecks are the checks of a question's texts in another language.
+// A text may be empty until it is translated.
 var questionTextChecks = map[string]check{
 	"question":               shown,
 	"description":            shown,
@@ -65,7 +66,7 @@ var questionTextChecks = map[string]check{
 	"validation":             listOf(mostRules, rule),
 }
 
-// textsOf checks the translation of a question.
+// textsOf returns a check of the translation of a question.
 func textsOf(q *Question) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		t, err := p.members(v, questionTextChecks)
@@ -82,9 +83,9 @@ func textsOf(q *Question) check {
 }
 
 // Translations checks the texts of a survey in other languages (management.md
-// §9.1, §9.3) and returns them as they are stored, cleaned. The questions are as
-// they are stored, or nil; their translations stand with them or in a list here, in
-// the same order.
+// §9.1, §9.3) and returns them in their stored form, cleaned. The questions are
+// in their stored form, or nil. The translation of a question is a member of
+// the question, or an element of a list in raw, in the order of the questions.
 func Translations(raw, questions json.RawMessage) (json.RawMessage, error) {
 	p := place{attr: "translations"}
 	doc, err := normal(p.attr, raw)

@@ -12,7 +12,7 @@ func translations(raw json.RawMessage) (json.RawMessage, error) {
 	return survey.Translations(raw, json.RawMessage(threeQuestions))
 }
 
-// management.md §9.1, §9.3.
+// TestTranslations follows management.md §9.1 and §9.3.
 func TestTranslations(t *testing.T) {
 	for _, tt := range []struct{ name, raw, want string }{
 		{"none", `{}`, ""},
@@ -92,7 +92,7 @@ func FuzzTranslations(f *testing.F) {
 	})
 }
 
-// stringAt returns the text of a member, "" if there is none.
+// stringAt returns the text of a member, or "" if it is missing.
 func stringAt(raw json.RawMessage, name string) string {
 	var o map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &o)
