@@ -16,8 +16,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// A Store has the projects and what they serve. Those of packages memstore and
-// sqlstore do.
+// A Store has the projects and everything that is served for them. Package
+// sqlstore implements it.
 type Store interface {
 	management.ChangeStore
 
@@ -34,15 +34,16 @@ type Config struct {
 	Store    Store
 	Registry *server.Registry
 
-	// Compile configures the compilation, but for the time zone, which is the
-	// project's.
+	// Compile configures the compilation. Its time zone is replaced by the time
+	// zone of the project.
 	Compile flags.CompileOptions
 
-	// Interval is how soon changes are seen that Watch has missed. Zero: 1 s.
+	// Interval is how soon a change is seen that Watch has missed. Zero means 1
+	// s.
 	Interval time.Duration
 
-	// Log is told of definitions that have problems, and of failures of the
-	// store when they begin. Nil: no log.
+	// Log receives problems of definitions, and failures of the store when they
+	// begin. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -50,24 +51,24 @@ type Config struct {
 type Catalog struct {
 	c Config
 
-	mu       sync.Mutex // held by who changes what follows
+	mu       sync.Mutex // guards versions, projects and what these contain
 	versions map[int64]int64
 	projects map[int64]*project
 }
 
-// A project is what is known of one. It has the same Evaluator for as long as it
-// exists, whatever its keys.
+// A project has what is known about one project. Its Evaluator stays the same
+// for as long as the project exists, even if its keys change.
 type project struct {
 	record    management.Project
 	version   int64
-	loaded    bool // since record and version are what they are
+	loaded    bool // record and version have not changed since the last load
 	flags     *flags.Evaluator
 	published *server.Published
 	checked   time.Time
-	pinned    *pin // nil: its flags are those of the store
+	pinned    *pin // nil if its flags come from the store
 }
 
-// New returns a Catalog that knows of no projects before Refresh.
+// New returns a Catalog that has no projects before Refresh.
 func New(c Config) (*Catalog, error) {
 	switch {
 	case c.Store == nil:
@@ -82,9 +83,9 @@ func New(c Config) (*Catalog, error) {
 	return &Catalog{c: c, projects: make(map[int64]*project)}, nil
 }
 
-// Refresh reads what has changed since the last time, and returns when it is
-// served. After an error, which may be about some of the projects only, those
-// serve what they did before.
+// Refresh reads what has changed since the last call, and returns when the
+// changes are served. An error may concern only some of the projects; those are
+// served as before.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,8 +111,8 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 			p.checked = now
 			continue
 		}
-		// The version is from before the reading: what changes meanwhile is
-		// read again.
+		// The version was read before the definitions: if they change in
+		// between, they are read again.
 		if err := c.load(ctx, p); err != nil {
 			errs = append(errs, fmt.Errorf("catalog: project %d: %w", id, err))
 			continue
@@ -124,7 +125,7 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// readProjects reads which projects there are.
+// readProjects reads the list of projects.
 func (c *Catalog) readProjects(ctx context.Context) error {
 	records, err := c.c.Store.Projects(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *Catalog) readProjects(ctx context.Context) error {
 		if p == nil {
 			p = &project{flags: new(flags.Evaluator)}
 		}
-		record.IngestedEvent = p.record.IngestedEvent // nobody is served otherwise for it
+		record.IngestedEvent = p.record.IngestedEvent // its changes do not affect what is served
 		record.Updated = p.record.Updated
 		if !reflect.DeepEqual(p.record, record) {
 			p.record, p.loaded = record, false
@@ -147,9 +148,9 @@ func (c *Catalog) readProjects(ctx context.Context) error {
 	return nil
 }
 
-// register makes the Registry what is known. Projects that could never be loaded
-// are in it: clients are then told that flags are missing, not that the key is
-// wrong.
+// register puts the known projects into the Registry, including those that
+// could never be loaded: their clients then learn that flags are missing, not
+// that the key is wrong.
 func (c *Catalog) register() {
 	byKey := make(map[string]*server.Project, len(c.projects))
 	for id, p := range c.projects {
@@ -166,7 +167,8 @@ func (c *Catalog) register() {
 	c.c.Registry.Replace(byKey)
 }
 
-// checked returns when the definitions of a project were last known to be current.
+// checked returns when the definitions of a project were last known to be
+// current.
 func (c *Catalog) checked(id int64) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,15 +192,16 @@ func (c *Catalog) origin(id int64) string {
 	return "store"
 }
 
-// Changed is Refresh for a management.Config's OnChange. The change is made in any
-// case; if it cannot be read now, it is later.
+// Changed is the function for OnChange of a management.Config: it calls Refresh
+// and logs its error. By then the change is stored; if it cannot be read now,
+// Run reads it later.
 func (c *Catalog) Changed(ctx context.Context, project int64) {
 	if err := c.Refresh(context.WithoutCancel(ctx)); err != nil {
 		c.c.Log.ErrorContext(ctx, "a change is not served yet", "project", project, "error", err)
 	}
 }
 
-// Run follows the store until ctx ends, and returns nil then.
+// Run follows the store until ctx ends, and then returns nil.
 func (c *Catalog) Run(ctx context.Context) error {
 	wake := make(chan struct{}, 1)
 	var wg sync.WaitGroup
@@ -225,7 +228,7 @@ func (c *Catalog) Run(ctx context.Context) error {
 	}
 }
 
-// watch wakes Run for changes.
+// watch wakes Run when the store reports a change.
 func (c *Catalog) watch(ctx context.Context, wake chan<- struct{}) {
 	const shortest, longest = 50 * time.Millisecond, time.Second
 	pause, failing := shortest, false
@@ -234,7 +237,7 @@ func (c *Catalog) watch(ctx context.Context, wake chan<- struct{}) {
 			pause, failing = shortest, false
 			select {
 			case wake <- struct{}{}:
-			default: // it will look anyway
+			default: // Run is about to look anyway
 			}
 		})
 		if ctx.Err() != nil {

@@ -22,12 +22,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
-// A store is one in memory that can fail.
+// A store can be made to fail.
 type store struct {
 	*memstore.Store
 	broken     atomic.Bool
 	unwatched  atomic.Bool
-	watched    chan struct{} // closed once somebody watches
+	watched    chan struct{} // closed when Watch has begun
 	watchedOne sync.Once
 }
 
@@ -79,7 +79,7 @@ func (w *world) ok(err error) {
 	}
 }
 
-// put stores a flag for everyone, or changes it.
+// put creates a flag, or changes it if f is not nil.
 func (w *world) put(f *management.FeatureFlag, key, filters string) *management.FeatureFlag {
 	w.t.Helper()
 	if f == nil {
@@ -99,7 +99,7 @@ const (
 	nobody   = `{"groups":[{"properties":[],"rollout_percentage":0}]}`
 )
 
-// served returns the project with a key, nil if there is none.
+// served returns the project with an API key, or nil.
 func (w *world) served(key string) *server.Project {
 	p, err := w.registry.Project(w.t.Context(), key)
 	if err != nil {
@@ -108,7 +108,8 @@ func (w *world) served(key string) *server.Project {
 	return p
 }
 
-// values are those of the flags that a key gets.
+// values returns the flags that clients with an API key get, and whether they
+// are on.
 func (w *world) values(key string) map[string]bool {
 	p := w.served(key)
 	if p == nil {
@@ -186,7 +187,8 @@ func TestProjectsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestFailures: what cannot be read leaves what is served, and is read later.
+// TestFailures checks that a failure leaves what is served, and is made up for
+// later.
 func TestFailures(t *testing.T) {
 	w := newWorld(t)
 	f := w.put(nil, "a", everyone)
@@ -207,7 +209,7 @@ func TestFailures(t *testing.T) {
 	w.ok(w.Refresh(t.Context()))
 	w.want(w.project.APIKey, map[string]bool{"a": false})
 
-	// One project that cannot be decoded does not hold up others.
+	// A project that cannot be decoded does not hold up the others.
 	other := *w.project
 	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, management.NewProject(&management.Organization{}, "").UUID, "phc_other", ""
 	w.ok(w.store.CreateProject(t.Context(), &other))
@@ -245,8 +247,8 @@ func TestRunFollows(t *testing.T) {
 	}
 }
 
-// TestPin: the flags of a project can be those of a file, and its surveys still
-// those of the store.
+// TestPin checks that the flags of a project can come from a file while its
+// surveys come from the store.
 func TestPin(t *testing.T) {
 	w := newWorld(t)
 	w.put(nil, "stored", everyone)
@@ -293,7 +295,8 @@ func (w *world) get(path string) string {
 	return recorder.Body.String()
 }
 
-// TestPublished: what clients fetch follows the store, without what is hidden.
+// TestPublished checks that the public documents follow the store, without
+// hidden flags.
 func TestPublished(t *testing.T) {
 	w := newWorld(t)
 	linked := w.put(nil, "linked", everyone)

@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
-// A flag that is stored is served once the catalog has looked.
+// A stored flag is served after the next Refresh.
 func Example() {
 	ctx := context.Background()
 	store := new(memstore.Store)

@@ -11,7 +11,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// load reads what a project serves, and serves it, but for the Registry.
+// load reads everything that is served for a project and swaps it in, except in
+// the Registry.
 func (c *Catalog) load(ctx context.Context, p *project) error {
 	stored, err := c.read(ctx, p.record.ID)
 	if err != nil {
@@ -41,7 +42,7 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 	return nil
 }
 
-// stored is what the store has for a project.
+// stored has everything that the store has for a project.
 type stored struct {
 	flags       []management.FeatureFlag
 	cohorts     []management.Cohort
@@ -70,7 +71,7 @@ func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
 	return out, err
 }
 
-// compile swaps in the definitions of a project.
+// compile compiles the definitions of a project and swaps them in.
 func (c *Catalog) compile(ctx context.Context, p *project, d *flags.Definitions) error {
 	snapshot, err := flags.Compile(d, c.options(p))
 	if err != nil {
@@ -78,11 +79,11 @@ func (c *Catalog) compile(ctx context.Context, p *project, d *flags.Definitions)
 	}
 	old := p.flags.Swap(snapshot)
 	if old != nil && old.ETag() == snapshot.ETag() {
-		return nil // something else has changed
+		return nil // something else of the project has changed
 	}
 	c.c.Log.InfoContext(ctx, "flags changed", "project", p.record.ID, "flags", snapshot.Len(), "problems", len(snapshot.Problems()))
 	for _, problem := range snapshot.Problems() {
-		level := slog.LevelDebug // their author has been told
+		level := slog.LevelDebug // their author has seen the warning
 		if problem.Severity == flags.Error {
 			level = slog.LevelError
 		}
@@ -91,7 +92,7 @@ func (c *Catalog) compile(ctx context.Context, p *project, d *flags.Definitions)
 	return nil
 }
 
-// options are those of a project.
+// options returns the options to compile the flags of a project.
 func (c *Catalog) options(p *project) flags.CompileOptions {
 	o := c.c.Compile
 	if zone, err := time.LoadLocation(p.record.Timezone); err == nil { // checked when it was set
@@ -100,7 +101,8 @@ func (c *Catalog) options(p *project) flags.CompileOptions {
 	return o
 }
 
-// publicationOf returns what clients can fetch, but for the definitions.
+// publicationOf returns the documents that clients can fetch, without the
+// definitions.
 func publicationOf(p *project, s *stored) (server.Publication, error) {
 	keys := make(map[int64]string, len(s.flags))
 	hidden := make(map[int64]bool)
@@ -116,7 +118,7 @@ func publicationOf(p *project, s *stored) (server.Publication, error) {
 		Hide: func(f *flags.Flag) bool { return hidden[f.ID] },
 	}
 	if p.pinned != nil {
-		out.Hide = nil // its IDs are those of others
+		out.Hide = nil // hidden has IDs of the store, not of the pinned source
 	}
 	for i := range s.surveys {
 		if s.surveys[i].Archived {

@@ -9,16 +9,16 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/source"
 )
 
-// A pin is where the flags of a project come from if not from the store.
+// A pin is a source that replaces the store as the origin of a project's flags.
 type pin struct {
 	loader *source.Loader
-	last   atomic.Pointer[flags.Definitions] // that have arrived
+	last   atomic.Pointer[flags.Definitions] // the latest from the source
 }
 
-// Pin makes the flags of a project those of a source, whatever the store has,
-// and returns when they are served; its surveys and early access features stay
-// those of the store. The Loader is for its Run, if the source can change. After
-// an error the project is as before.
+// Pin makes a source the origin of a project's flags, whatever the store has,
+// and returns when they are served. The project's surveys and early access
+// features still come from the store. Run the returned Loader if the source can
+// change. After an error the project is as before.
 func (c *Catalog) Pin(ctx context.Context, id int64, from source.Source) (*source.Loader, error) {
 	pinned := new(pin)
 	if err := c.newLoader(context.WithoutCancel(ctx), id, pinned, from); err != nil {

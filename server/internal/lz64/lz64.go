@@ -8,44 +8,43 @@ import (
 )
 
 var (
-	// ErrCorrupt says that the input is not what lz-string writes, or is cut
-	// off.
+	// ErrCorrupt says that the input is incomplete or not from lz-string.
 	ErrCorrupt = errors.New("lz64: corrupt input")
 
 	// ErrTooLarge says that the output would exceed the limit.
 	ErrTooLarge = errors.New("lz64: output too large")
 )
 
-// A Decoder decodes texts one after the other and reuses its dictionary. The
-// zero value is ready. It serves one goroutine at a time.
+// A Decoder decodes one text after the other and reuses its dictionary. The
+// zero value is ready to use. A Decoder is not safe for concurrent use.
 type Decoder struct {
-	// entries are the dictionary from code firstCode on. An entry repeats text
-	// that was already written, so it is a range of the output.
+	// entries is the dictionary from firstCode on. An entry repeats text that
+	// was already written, so it is a range of the output.
 	entries []span
 }
 
-// Size returns how many bytes of memory the dictionary keeps for the next text.
-func (d *Decoder) Size() int { return cap(d.entries) * 8 } // two uint32
+// Size returns the number of bytes that the dictionary keeps for the next text.
+func (d *Decoder) Size() int { return cap(d.entries) * 8 } // a span has two uint32
 
 // A span is a range of the output, counted from its start.
 type span struct{ start, end uint32 }
 
-// The codes that are no dictionary entries.
+// Codes that are not dictionary entries.
 const (
-	code8 = iota // a new character follows, in 8 bits
+	code8 = iota // followed by a new character in 8 bits
 	code16
 	codeEnd
 	firstCode
 )
 
 // Append decodes src and appends the text to dst. Padding may be wrong or
-// missing, and blanks count as plus signs, which is what a form makes of them.
-// The error is ErrCorrupt, or ErrTooLarge if the text has more than max bytes;
-// dst is then returned as it was.
+// missing, and spaces count as plus signs, because decoding a form makes spaces
+// of these. The error is ErrCorrupt, or ErrTooLarge if the text has more than
+// max bytes; dst is then returned unchanged.
 //
-// While decoding, text is kept as UTF-8 in which each surrogate is three bytes of
-// its own, so that dictionary entries may end between the halves of a pair. A
-// last pass joins the halves.
+// While decoding, the text is UTF-8 in which each surrogate takes three bytes,
+// so that dictionary entries can end between the halves of a pair. A last pass
+// joins the halves.
 func (d *Decoder) Append(dst, src []byte, max int) ([]byte, error) {
 	d.entries = d.entries[:0]
 	// A pair takes six bytes until it is joined, and four afterwards.
@@ -70,10 +69,10 @@ func (d *Decoder) decode(out, src []byte, limit int) ([]byte, error) {
 		base  = len(out)
 		in    = reader{src: src}
 		width = 2         // bits of the next code
-		room  = 1         // codes until width grows
-		prev  span        // the text before this one
-		first = true      // no text yet
-		next  = firstCode // the code that the next entry gets
+		room  = 1         // number of codes until width grows
+		prev  span        // the text of the previous code
+		first = true      // there is no text yet
+		next  = firstCode // the code of the next entry
 	)
 	shrink := func() {
 		if room--; room == 0 {
@@ -90,7 +89,7 @@ func (d *Decoder) decode(out, src []byte, limit int) ([]byte, error) {
 		switch {
 		case code == codeEnd:
 			return out, nil
-		case code < codeEnd: // a new character, which is the next entry, too
+		case code < codeEnd: // a new character, which is also the next entry
 			unit, ok := in.read(8 << code)
 			if !ok {
 				return out, ErrCorrupt
@@ -107,7 +106,7 @@ func (d *Decoder) decode(out, src []byte, limit int) ([]byte, error) {
 		case code < uint64(next):
 			e := d.entries[code-firstCode]
 			out = append(out, out[base+int(e.start):base+int(e.end)]...)
-		case code == uint64(next): // the entry that this very text completes
+		case code == uint64(next): // the entry that this text completes
 			n := prev.end - prev.start
 			out = append(out, out[base+int(prev.start):base+int(prev.end)]...)
 			out = append(out, out[len(out)-int(n):][:unitLen(out[len(out)-int(n)])]...)
@@ -121,8 +120,8 @@ func (d *Decoder) decode(out, src []byte, limit int) ([]byte, error) {
 		if first {
 			first, width, room = false, 3, 4
 		} else {
-			// The next entry is the text before and this one's first unit,
-			// which stands right behind it.
+			// The next entry is the previous text and the first unit of this
+			// one, which follows it in the output.
 			d.entries = append(d.entries, span{prev.start, cur.start + uint32(unitLen(out[base+int(cur.start)]))})
 			next++
 			shrink()
@@ -131,16 +130,16 @@ func (d *Decoder) decode(out, src []byte, limit int) ([]byte, error) {
 	}
 }
 
-// A reader reads numbers from base64 text: the characters' bits follow each other
-// with the most significant bit first, numbers have the least significant first.
+// A reader reads numbers from base64 text. The most significant bit of a base64
+// character comes first, and the least significant bit of a number comes first.
 type reader struct {
 	src []byte
-	acc uint64 // bits not read yet, at the high end
-	n   int    // how many
+	acc uint64 // bits not yet read, at the high end
+	n   int    // number of these bits
 }
 
 // read returns the number in the next width bits, at most 57. It reports false
-// if the text has ended or is no base64.
+// if the text has ended or is not base64.
 func (r *reader) read(width int) (uint64, bool) {
 	for r.n < width {
 		if len(r.src) == 0 {
@@ -168,7 +167,7 @@ const (
 	invalid = 0xFF
 )
 
-// values are what base64 characters stand for.
+// values maps base64 characters to their values.
 var values = func() (t [256]byte) {
 	for i := range t {
 		t[i] = invalid
@@ -193,7 +192,8 @@ func appendUnit(dst []byte, u uint16) []byte {
 	}
 }
 
-// unitLen is how many bytes appendUnit wrote, by the first of them.
+// unitLen returns the number of bytes that appendUnit wrote, from the first of
+// them.
 func unitLen(lead byte) int {
 	switch {
 	case lead < 0x80:
@@ -205,8 +205,9 @@ func unitLen(lead byte) int {
 	}
 }
 
-// joinPairs makes UTF-8 of out[base:] in place. Surrogates begin with 0xED and a
-// byte from 0xA0 on, the low ones from 0xB0 on.
+// joinPairs makes valid UTF-8 of out[base:] in place. In its bytes, a surrogate
+// begins with 0xED and a byte from 0xA0 on; from 0xB0 on, it is a low
+// surrogate.
 func joinPairs(out []byte, base int) []byte {
 	to, from := base, base
 	for {

@@ -30,7 +30,7 @@ func vectors(t testing.TB) []vector {
 }
 
 func TestVectors(t *testing.T) {
-	var d lz64.Decoder // one for all: the dictionary must not leak into the next text
+	var d lz64.Decoder // shared by all texts: the dictionary must not leak into the next text
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			got, err := d.Append([]byte("before "), []byte(v.Encoded), 1<<20)
@@ -99,7 +99,7 @@ func TestLimit(t *testing.T) {
 }
 
 // TestBomb decodes n repetitions of one character, each written as the entry
-// that it completes: the text grows with the square of the input.
+// that it completes, so that the text grows with the square of the input.
 func TestBomb(t *testing.T) {
 	bomb := repetition(3_000)
 	var d lz64.Decoder
@@ -113,7 +113,8 @@ func TestBomb(t *testing.T) {
 	}
 }
 
-// repetition writes the character a, and then n times the code that is next.
+// repetition writes the character a, and then n times the code of the next
+// entry.
 func repetition(n int) []byte {
 	var (
 		out  []byte
@@ -179,7 +180,7 @@ func FuzzAppend(f *testing.F) {
 		if err != nil && len(got) > 0 || len(got) > max || !utf8.Valid(got) {
 			t.Fatalf("Append(%q) = %q, %v", in, got, err)
 		}
-		// The same with another limit and a used decoder.
+		// A used decoder gives the same result.
 		again, errAgain := d.Append(nil, in, max)
 		if !bytes.Equal(got, again) || !errors.Is(errAgain, err) {
 			t.Fatalf("Append(%q) = %q, %v and then %q, %v", in, got, err, again, errAgain)
