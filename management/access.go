@@ -21,66 +21,85 @@ type ProjectAccess struct {
 // Access returns the project that a path names by its ID or as @current, if the
 // Principal may use it for what the scopes allow (management.md §1.5).
 func (s *Service) Access(ctx context.Context, p *Principal, ref string, scopes ...Scope) (*ProjectAccess, error) {
-	missing := notFound("Project not found.")
+	w, err := s.beginAt(ctx, p, ref, scopes...)
+	return w.at, err
+}
+
+// enter makes the project that a path names the one that the work is about, or
+// returns the error of [Service.Access].
+func (w *work) enter(ctx context.Context, ref string, scopes ...Scope) error {
+	p, missing := w.by, notFound("Project not found.")
 	var id int64
 	if ref == "@current" {
 		if p.User.CurrentProject == nil {
-			return nil, missing
+			return missing
 		}
 		id = *p.User.CurrentProject
 	} else {
 		var err error
 		if id, err = strconv.ParseInt(ref, 10, 64); err != nil || id <= 0 || strconv.FormatInt(id, 10) != ref {
-			return nil, missing
+			return missing
 		}
 	}
-	project, err := s.store.Project(ctx, id)
+	project, err := w.store.Project(ctx, id)
 	if errors.Is(err, ErrNotFound) {
-		return nil, missing
+		return missing
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	organization, err := s.store.Organization(ctx, project.Organization)
+	organization, err := w.store.Organization(ctx, project.Organization)
 	if errors.Is(err, ErrNotFound) { // deleted just now
-		return nil, missing
+		return missing
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	level := 0
-	switch m, err := s.store.Membership(ctx, organization.ID, p.User.ID); {
+	switch m, err := w.store.Membership(ctx, organization.ID, p.User.ID); {
 	case err == nil:
 		level = m.Level
 	case !errors.Is(err, ErrNotFound):
-		return nil, err
+		return err
 	}
-	if level == 0 && s.c.HideForeignProjects {
-		return nil, missing
+	if level == 0 && w.c.HideForeignProjects {
+		return missing
 	}
 	if p.Key != nil && len(p.Key.Projects) > 0 && !slices.Contains(p.Key.Projects, id) {
-		return nil, forbidden("API key does not have access to project %d.", id)
+		return forbidden("API key does not have access to project %d.", id)
 	}
 	if err := p.in(organization, level); err != nil {
 		switch {
 		case level > 0:
-			return nil, err
-		case len(p.Key.Organizations) > 0: // whose project it is, is nobody's business
-			return nil, forbidden("API key does not have access to project %d.", id)
+			return err
+		case len(p.Key.Organizations) > 0: // the answer does not tell whose project it is
+			return forbidden("API key does not have access to project %d.", id)
 		}
 	}
 	if err := p.Require(scopes...); err != nil {
-		return nil, err
+		return err
 	}
 	if level == 0 {
-		return nil, forbidden("You don't have access to the project.")
+		return forbidden("You don't have access to the project.")
 	}
-	return &ProjectAccess{project, organization, level}, nil
+	w.at = &ProjectAccess{project, organization, level}
+	return nil
 }
 
-// organizationByRef returns the organization that a path names by its ID or as @current, and
-// the level of the Principal's user in it. Organizations of others do not exist.
-func (s *Service) organizationByRef(ctx context.Context, p *Principal, ref string, need int, scopes ...Scope) (*Organization, int, error) {
+// capturedAt is beginAt for a method about captured data, which needs Config.Data.
+func (s *Service) capturedAt(ctx context.Context, p *Principal, ref string, scopes ...Scope) (*work, error) {
+	w, err := s.beginAt(ctx, p, ref, scopes...)
+	if err == nil && s.c.Data == nil {
+		err = errNoData
+	}
+	return w, err
+}
+
+// organizationByRef returns the organization that a path names by its ID or as
+// @current, and the level of the Principal's user in it. An organization of which
+// the user is no member does not exist for the Principal.
+func (w *work) organizationByRef(ctx context.Context, ref string, need int, scopes ...Scope) (*Organization, int, error) {
+	p := w.by
 	if err := cmp.Or(p.everywhere(), p.Require(scopes...)); err != nil {
 		return nil, 0, err
 	}
@@ -97,14 +116,14 @@ func (s *Service) organizationByRef(ctx context.Context, p *Principal, ref strin
 			return nil, 0, missing
 		}
 	}
-	m, err := s.store.Membership(ctx, id, p.User.ID)
+	m, err := w.store.Membership(ctx, id, p.User.ID)
 	if errors.Is(err, ErrNotFound) {
 		return nil, 0, missing
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	o, err := s.store.Organization(ctx, id)
+	o, err := w.store.Organization(ctx, id)
 	if err != nil {
 		return nil, 0, storeError(err)
 	}
@@ -117,10 +136,10 @@ func (s *Service) organizationByRef(ctx context.Context, p *Principal, ref strin
 	return o, m.Level, nil
 }
 
-// admittingOrganizations returns the organizations of the Principal's user that admit the
-// Principal, in order of creation, and the user's levels.
-func (s *Service) admittingOrganizations(ctx context.Context, p *Principal) ([]Organization, map[uuid.UUID]int, error) {
-	memberships, err := s.store.MembershipsOf(ctx, []int64{p.User.ID})
+// admittingOrganizations returns the organizations of the Principal's user that
+// admit the Principal, in order of creation, and the user's level in each.
+func (w *work) admittingOrganizations(ctx context.Context) ([]Organization, map[uuid.UUID]int, error) {
+	memberships, err := w.store.MembershipsOf(ctx, []int64{w.by.User.ID})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,76 +149,29 @@ func (s *Service) admittingOrganizations(ctx context.Context, p *Principal) ([]O
 		levels[m.Organization] = m.Level
 		ids = append(ids, m.Organization)
 	}
-	all, err := s.store.OrganizationsByID(ctx, ids)
+	all, err := w.store.OrganizationsByID(ctx, ids)
 	if err != nil {
 		return nil, nil, err
 	}
-	return slices.DeleteFunc(all, func(o Organization) bool { return p.in(&o, levels[o.ID]) != nil }), levels, nil
-}
-
-// inProject runs f in a transaction for the project that a path names, if the
-// Principal may use it for what the scopes allow, and tells of the change.
-func (s *Service) inProject(ctx context.Context, p *Principal, ref string, scopes []Scope, f func(store Store, a *ProjectAccess) error) error {
-	var project int64
-	err := s.store.Atomic(ctx, func(store Store) error {
-		within := *s
-		within.store = store
-		a, err := within.Access(ctx, p, ref, scopes...)
-		if err != nil {
-			return err
-		}
-		project = a.Project.ID
-		return f(store, a)
-	})
-	if err != nil {
-		return err
-	}
-	s.c.OnChange(ctx, project)
-	return nil
-}
-
-// inOrganization runs f in a transaction with an organization in which the
-// Principal's user has a level.
-func (s *Service) inOrganization(ctx context.Context, p *Principal, ref string, need int, scope Scope, f func(store Store, o *Organization, level int) error) error {
-	return s.store.Atomic(ctx, func(store Store) error {
-		within := *s
-		within.store = store
-		o, level, err := within.organizationByRef(ctx, p, ref, need, scope)
-		if err != nil {
-			return err
-		}
-		return f(store, o, level)
-	})
-}
-
-// capturedProject is Access to what was captured in a project.
-func (s *Service) capturedProject(ctx context.Context, p *Principal, ref string, scopes ...Scope) (*Project, error) {
-	a, err := s.Access(ctx, p, ref, scopes...)
-	if err != nil {
-		return nil, err
-	}
-	if s.c.Data == nil {
-		return nil, errNoData
-	}
-	return a.Project, nil
+	return slices.DeleteFunc(all, func(o Organization) bool { return w.by.in(&o, levels[o.ID]) != nil }), levels, nil
 }
 
 // userByRef returns the user that a path names by a UUID or as @me, if the
 // Principal may touch it (management.md §1.6).
-func (s *Service) userByRef(ctx context.Context, store Store, p *Principal, ref string) (*User, error) {
-	id := p.User.UUID
+func (w *work) userByRef(ctx context.Context, ref string) (*User, error) {
+	id := w.by.User.UUID
 	if ref != "@me" {
 		var err error
 		id, err = parseID(ref)
 		switch {
-		case err == nil && id == p.User.UUID:
-		case !p.User.Staff:
+		case err == nil && id == w.by.User.UUID:
+		case !w.by.User.Staff:
 			return nil, errForbidden
 		case err != nil:
 			return nil, errNotFound
 		}
 	}
-	u, err := store.UserByUUID(ctx, id)
+	u, err := w.store.UserByUUID(ctx, id)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -210,24 +182,24 @@ func (s *Service) userByRef(ctx context.Context, store Store, p *Principal, ref 
 }
 
 // ownUser is userByRef for what only the user may do, and staff may not.
-func (s *Service) ownUser(ctx context.Context, store Store, p *Principal, ref string) (*User, error) {
-	u, err := s.userByRef(ctx, store, p, ref)
-	if err == nil && u.ID != p.User.ID {
+func (w *work) ownUser(ctx context.Context, ref string) (*User, error) {
+	u, err := w.userByRef(ctx, ref)
+	if err == nil && u.ID != w.by.User.ID {
 		return nil, errForbidden
 	}
 	return u, err
 }
 
-// activeUser returns the current state of a user in a transaction.
-func activeUser(ctx context.Context, store Store, id int64) (*User, error) {
-	u, err := store.User(ctx, id)
+// activeUser returns the Principal's user as it is stored now.
+func (w *work) activeUser(ctx context.Context) (*User, error) {
+	u, err := w.store.User(ctx, w.by.User.ID)
 	if errors.Is(err, ErrNotFound) || err == nil && !u.Active {
 		return nil, errNotFound
 	}
 	return u, err
 }
 
-// DefinitionsAccess is who may read the definitions of a project.
+// DefinitionsAccess is a project whose definitions may be read, and by whom.
 type DefinitionsAccess struct {
 	Project *Project
 
@@ -238,8 +210,8 @@ type DefinitionsAccess struct {
 // DefinitionsAccess returns the project whose definitions a key opens: the
 // project's secret key, or a personal API key with scope feature_flag:read
 // (wire.md §5.1). The project is the one that ref names, as [Service.Access] has
-// it, or else the one with the API key, or else the key's own; what is empty names
-// none.
+// it, or else the one with the API key, or else the key's own. An empty ref or
+// API key names no project.
 func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string) (*DefinitionsAccess, error) {
 	if key == "" {
 		return nil, errNotAuthenticated
@@ -273,7 +245,8 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 	return &DefinitionsAccess{Project: a.Project, Principal: principal}, nil
 }
 
-// namesProject reports whether a project is the one that ref or else an API key names.
+// namesProject reports whether a project is the one that ref names, or else an API
+// key.
 func namesProject(p *Project, ref, apiKey string) bool {
 	if ref == "" || ref == "@current" {
 		return apiKey == "" || apiKey == p.APIKey
@@ -281,13 +254,13 @@ func namesProject(p *Project, ref, apiKey string) bool {
 	return ref == strconv.FormatInt(p.ID, 10)
 }
 
-// projectRef names the project with an API key for Access; without a key the current
-// one.
+// projectRef returns the path element of the project with an API key, and of the
+// current project without a key.
 func (s *Service) projectRef(ctx context.Context, apiKey string) (string, error) {
 	if apiKey == "" {
 		return "@current", nil
 	}
-	p, err := s.store.ProjectByKey(ctx, apiKey)
+	p, err := s.c.Store.ProjectByKey(ctx, apiKey)
 	if errors.Is(err, ErrNotFound) {
 		return "", forbidden("You don't have access to the project.")
 	}
@@ -304,7 +277,7 @@ func (s *Service) projectBySecret(ctx context.Context, key string) (*Project, er
 	if len(key) > longest {
 		return nil, wrong
 	}
-	p, err := s.store.ProjectBySecret(ctx, HashKey(key))
+	p, err := s.c.Store.ProjectBySecret(ctx, HashKey(key))
 	if errors.Is(err, ErrNotFound) {
 		return nil, wrong
 	}

@@ -47,14 +47,14 @@ func differences(scope string, before, after any, fields []string) []fieldChange
 }
 
 // addActivity adds an entry about something.
-func (s *Service) addActivity(ctx context.Context, store Store, p *Principal, a Activity, d detail) error {
-	a.ID, a.Created, a.Detail = newID(), s.now(), mustJSON(d)
-	if p == nil || p.User == nil {
+func (w *work) addActivity(ctx context.Context, a Activity, d detail) error {
+	a.ID, a.Created, a.Detail = newID(), w.now(), mustJSON(d)
+	if w.by == nil || w.by.User == nil {
 		a.System = true
 	} else {
-		a.User = &p.User.ID
+		a.User = &w.by.User.ID
 	}
-	return store.AddActivity(ctx, &a)
+	return w.store.AddActivity(ctx, &a)
 }
 
 // An Activity is an entry of the activity log: who changed what.
@@ -73,6 +73,6 @@ type Activity struct {
 }
 
 // addProjectActivity adds an entry about something of a project.
-func (s *Service) addProjectActivity(ctx context.Context, store Store, p *Principal, project int64, activity, scope, item string, d detail) error {
-	return s.addActivity(ctx, store, p, Activity{Project: &project, Activity: activity, Scope: scope, ItemID: item}, d)
+func (w *work) addProjectActivity(ctx context.Context, project int64, activity, scope, item string, d detail) error {
+	return w.addActivity(ctx, Activity{Project: &project, Activity: activity, Scope: scope, ItemID: item}, d)
 }

@@ -60,7 +60,7 @@ type ActivityChange struct {
 // needs scope activity_log:read. The error is ErrNotFound for pages behind the
 // last, of which a project has one at least, and for things that never were.
 func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q ActivityQuery) (*Page[ActivityView], error) {
-	a, err := s.Access(ctx, p, ref, "activity_log:read")
+	w, err := s.beginAt(ctx, p, ref, "activity_log:read")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 	}
 	limit := min(q.Limit, mostLimit)
 	page := min(q.Page, math.MaxInt32/mostLimit)
-	list, total, err := s.store.Activities(ctx, ActivityFilter{Project: &a.Project.ID, Scope: q.Scope, ItemID: q.ItemID}, limit, (page-1)*limit)
+	list, total, err := w.store.Activities(ctx, ActivityFilter{Project: &w.at.Project.ID, Scope: q.Scope, ItemID: q.ItemID}, limit, (page-1)*limit)
 	if err != nil {
 		return nil, err
 	}
@@ -83,18 +83,18 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 	case len(list) == 0 && q.Page > 1:
 		return nil, notFound("Invalid page.")
 	}
-	views, err := s.activityViews(ctx, list)
+	views, err := w.activityViews(ctx, list)
 	return &Page[ActivityView]{total, views}, err
 }
 
-func (s *Service) activityViews(ctx context.Context, list []Activity) ([]ActivityView, error) {
+func (w *work) activityViews(ctx context.Context, list []Activity) ([]ActivityView, error) {
 	var ids []int64
 	for i := range list {
 		if list[i].User != nil {
 			ids = append(ids, *list[i].User)
 		}
 	}
-	users, err := s.usersByID(ctx, ids)
+	users, err := w.usersByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

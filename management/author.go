@@ -30,12 +30,12 @@ func basicUser(users map[int64]*User, id *int64) *UserBasic {
 }
 
 // usersByID returns users by their IDs.
-func (s *Service) usersByID(ctx context.Context, ids []int64) (map[int64]*User, error) {
+func (w *work) usersByID(ctx context.Context, ids []int64) (map[int64]*User, error) {
 	users := make(map[int64]*User, len(ids))
 	if len(ids) == 0 {
 		return users, nil
 	}
-	list, err := s.store.UsersByID(ctx, ids)
+	list, err := w.store.UsersByID(ctx, ids)
 	for i := range list {
 		users[list[i].ID] = &list[i]
 	}
@@ -43,12 +43,12 @@ func (s *Service) usersByID(ctx context.Context, ids []int64) (map[int64]*User, 
 }
 
 // authors returns the users behind IDs, of which some may be nil.
-func (s *Service) authors(ctx context.Context, ids ...*int64) (map[int64]*User, error) {
+func (w *work) authors(ctx context.Context, ids ...*int64) (map[int64]*User, error) {
 	var known []int64
 	for _, id := range ids {
 		if id != nil {
 			known = append(known, *id)
 		}
 	}
-	return s.usersByID(ctx, known)
+	return w.usersByID(ctx, known)
 }

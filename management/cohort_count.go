@@ -69,7 +69,7 @@ func (s *Service) CountCohorts(ctx context.Context) error {
 	if s.c.Data == nil {
 		return nil
 	}
-	due, err := s.store.CohortsToCount(ctx, s.now().Add(-countLasts))
+	due, err := s.c.Store.CohortsToCount(ctx, s.now().Add(-countLasts))
 	if err != nil {
 		return err
 	}
@@ -92,13 +92,15 @@ func (s *Service) CountCohorts(ctx context.Context) error {
 
 // countProject counts cohorts of one project.
 func (s *Service) countProject(ctx context.Context, list []Cohort) error {
-	project, err := s.store.Project(ctx, list[0].Project)
+	w := s.begin(nil)
+	project, err := w.store.Project(ctx, list[0].Project)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	w.at = &ProjectAccess{Project: project}
 	at := s.now()
 	counts := make([]*int, len(list))
 	for i := range list {
@@ -110,7 +112,7 @@ func (s *Service) countProject(ctx context.Context, list []Cohort) error {
 			counts[i] = &n
 		}
 	}
-	m, err := s.cohortMembership(ctx, project, list)
+	m, err := w.cohortMembership(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -132,15 +134,15 @@ func (s *Service) countProject(ctx context.Context, list []Cohort) error {
 
 // storeCount stores a count, unless what was counted has changed meanwhile.
 func (s *Service) storeCount(ctx context.Context, counted *Cohort, count *int, at time.Time) error {
-	return s.store.Atomic(ctx, func(store Store) error {
-		c, err := store.Cohort(ctx, counted.Project, counted.ID)
+	return s.atomic(ctx, nil, func(w *work) error {
+		c, err := w.store.Cohort(ctx, counted.Project, counted.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (c.Deleted || !bytes.Equal(c.Filters, counted.Filters)) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		return store.SetCohortCount(ctx, c.Project, c.ID, count, at)
+		return w.store.SetCohortCount(ctx, c.Project, c.ID, count, at)
 	})
 }
 
@@ -154,21 +156,21 @@ type membership struct {
 // cohortMembership compiles the dynamic ones of some cohorts of a project. Those that no
 // flag could use, as behavioral ones, are left out: it is not known here who is in
 // them.
-func (s *Service) cohortMembership(ctx context.Context, project *Project, list []Cohort) (*membership, error) {
-	set, err := s.definitionSet(ctx, s.store, project)
+func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*membership, error) {
+	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &membership{project: project.ID, keys: make(map[string]int)}
+	m := &membership{project: w.at.Project.ID, keys: make(map[string]int)}
 	var members []FeatureFlag
-	w := set.world()
+	world := set.world()
 	for i := range list {
 		if list[i].Static {
 			continue
 		}
 		id := strconv.FormatInt(list[i].ID, 10)
 		key := "members of cohort " + id
-		filters, err := judge.Filters([]byte(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}]}]}`), judge.Subject{Key: key, Create: true}, w)
+		filters, err := judge.Filters([]byte(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}]}]}`), judge.Subject{Key: key, Create: true}, world)
 		if err != nil {
 			if judgeError(err) == err {
 				return nil, err

@@ -13,11 +13,11 @@ import (
 // persons of the project are evaluated, for each page anew. It needs scopes
 // cohort:read and person:read.
 func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, cohort string, limit, offset int) (*Page[*PersonView], error) {
-	a, err := s.Access(ctx, p, ref, "cohort:read", "person:read")
+	w, err := s.beginAt(ctx, p, ref, "cohort:read", "person:read")
 	if err != nil {
 		return nil, err
 	}
-	c, err := cohortByRef(ctx, s.store, a.Project.ID, cohort)
+	c, err := w.cohortByRef(ctx, cohort)
 	if err != nil {
 		return nil, err
 	}
@@ -33,15 +33,15 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 		}
 		return &Page[*PersonView]{total, personViews(list)}, nil
 	}
-	page, err := s.dynamicMembers(ctx, a.Project, c, limit, offset)
+	page, err := w.dynamicMembers(ctx, c, limit, offset)
 	if err != nil {
 		return nil, err
 	}
 	return &Page[*PersonView]{page.Total, personViews(page.Items)}, nil
 }
 
-func (s *Service) dynamicMembers(ctx context.Context, project *Project, c *Cohort, limit, offset int) (*Page[Person], error) {
-	m, err := s.cohortMembership(ctx, project, []Cohort{*c})
+func (w *work) dynamicMembers(ctx context.Context, c *Cohort, limit, offset int) (*Page[Person], error) {
+	m, err := w.cohortMembership(ctx, []Cohort{*c})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Service) dynamicMembers(ctx context.Context, project *Project, c *Cohor
 	}
 	page := new(Page[Person])
 	ids := []uuid.UUID{}
-	err = s.eachMember(ctx, m, func(p *Person, _ int) {
+	err = w.eachMember(ctx, m, func(p *Person, _ int) {
 		if page.Total >= offset && len(ids) < limit {
 			ids = append(ids, p.ID)
 		}
@@ -60,7 +60,7 @@ func (s *Service) dynamicMembers(ctx context.Context, project *Project, c *Cohor
 		return page, err
 	}
 	// All their distinct IDs are shown.
-	page.Items, _, err = s.c.Data.Persons(ctx, c.Project, PersonFilter{IDs: ids}, len(ids), 0)
+	page.Items, _, err = w.c.Data.Persons(ctx, c.Project, PersonFilter{IDs: ids}, len(ids), 0)
 	slices.SortFunc(page.Items, func(a, b Person) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
 	return page, err
 }

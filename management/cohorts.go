@@ -37,14 +37,12 @@ type CohortView struct {
 	ExperimentSet     []int64         `json:"experiment_set"`
 }
 
-func (s *Service) cohortViews(ctx context.Context, store Store, list []Cohort) ([]*CohortView, error) {
+func (w *work) cohortViews(ctx context.Context, list []Cohort) ([]*CohortView, error) {
 	var ids []*int64
 	for i := range list {
 		ids = append(ids, list[i].CreatedBy)
 	}
-	within := *s
-	within.store = store
-	users, err := within.authors(ctx, ids...)
+	users, err := w.authors(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,15 +59,15 @@ func (s *Service) cohortViews(ctx context.Context, store Store, list []Cohort) (
 		}
 		views[i] = &CohortView{
 			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: orJSON(c.Filters, "{}"),
-			Query: orNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && s.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
+			Query: orNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && w.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
 			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
 	}
 	return views, nil
 }
 
-func (s *Service) showCohort(ctx context.Context, store Store, c *Cohort) (*CohortView, error) {
-	views, err := s.cohortViews(ctx, store, []Cohort{*c})
+func (w *work) showCohort(ctx context.Context, c *Cohort) (*CohortView, error) {
+	views, err := w.cohortViews(ctx, []Cohort{*c})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +110,7 @@ func (patch *CohortPatch) validate(create bool) error {
 
 // apply changes a cohort, which the caller stores. Its ID is 0 if it is new. What
 // it refers to can have gone while it was deleted.
-func (patch *CohortPatch) apply(c *Cohort, w *judge.World) error {
+func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 	revived := c.Deleted && patch.Deleted.Set && !patch.Deleted.Value
 	setValue(&c.Name, &patch.Name)
 	setValue(&c.Description, &patch.Description)
@@ -141,7 +139,7 @@ func (patch *CohortPatch) apply(c *Cohort, w *judge.World) error {
 	case !raw.Set || raw.Null:
 		return invalid("filters", "required", "This field is required, unless the cohort is static.")
 	}
-	filters, err := judge.CohortFilters(raw.Value, c.ID, w)
+	filters, err := judge.CohortFilters(raw.Value, c.ID, world)
 	if err != nil {
 		return judgeError(err)
 	}
@@ -175,7 +173,7 @@ type CohortQuery struct {
 // ListCohorts returns a page of the cohorts of a project that are not deleted,
 // newest first. It needs scope cohort:read.
 func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q CohortQuery, limit, offset int) (*Page[*CohortView], error) {
-	a, err := s.Access(ctx, p, ref, "cohort:read")
+	w, err := s.beginAt(ctx, p, ref, "cohort:read")
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +187,7 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.store.Cohorts(ctx, a.Project.ID)
+	all, err := w.store.Cohorts(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -200,19 +198,19 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 			!strings.Contains(strings.ToLower(c.Name), search)
 	})
 	slices.Reverse(all)
-	views, err := s.cohortViews(ctx, s.store, pageOf(all, limit, offset))
+	views, err := w.cohortViews(ctx, pageOf(all, limit, offset))
 	if err != nil {
 		return nil, err
 	}
 	return &Page[*CohortView]{len(all), views}, nil
 }
 
-func cohortByRef(ctx context.Context, store Store, project int64, ref string) (*Cohort, error) {
+func (w *work) cohortByRef(ctx context.Context, ref string) (*Cohort, error) {
 	id, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil {
 		return nil, errNotFound
 	}
-	c, err := store.Cohort(ctx, project, id)
+	c, err := w.store.Cohort(ctx, w.at.Project.ID, id)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -221,44 +219,44 @@ func cohortByRef(ctx context.Context, store Store, project int64, ref string) (*
 
 // Cohort returns a cohort, also if it is deleted. It needs scope cohort:read.
 func (s *Service) Cohort(ctx context.Context, p *Principal, ref, cohort string) (*CohortView, error) {
-	a, err := s.Access(ctx, p, ref, "cohort:read")
+	w, err := s.beginAt(ctx, p, ref, "cohort:read")
 	if err != nil {
 		return nil, err
 	}
-	c, err := cohortByRef(ctx, s.store, a.Project.ID, cohort)
+	c, err := w.cohortByRef(ctx, cohort)
 	if err != nil {
 		return nil, err
 	}
-	return s.showCohort(ctx, s.store, c)
+	return w.showCohort(ctx, c)
 }
 
 // CreateCohort makes a cohort. It needs scope cohort:write, as all methods that
 // change cohorts do.
 func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, patch CohortPatch) (*CohortView, error) {
 	var view *CohortView
-	err := s.inProject(ctx, p, ref, []Scope{"cohort:write"}, func(store Store, a *ProjectAccess) error {
+	err := s.atomicAt(ctx, p, ref, []Scope{"cohort:write"}, func(w *work) error {
 		patch := patch
 		if err := patch.validate(true); err != nil {
 			return err
 		}
-		w, err := s.definitionWorld(ctx, store, a.Project)
+		world, err := w.definitionWorld(ctx)
 		if err != nil {
 			return err
 		}
-		c := &Cohort{Project: a.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}
-		if err := patch.apply(c, w); err != nil {
+		c := &Cohort{Project: w.at.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}
+		if err := patch.apply(c, world); err != nil {
 			return err
 		}
 		if c.Static {
 			c.Count, c.Calculated = new(0), new(c.Created)
 		}
-		if err := store.CreateCohort(ctx, c); err != nil {
+		if err := w.store.CreateCohort(ctx, c); err != nil {
 			return storeError(err)
 		}
-		if err := s.logCohort(ctx, store, p, c, "created", nil); err != nil {
+		if err := w.logCohort(ctx, c, "created", nil); err != nil {
 			return err
 		}
-		view, err = s.showCohort(ctx, store, c)
+		view, err = w.showCohort(ctx, c)
 		return err
 	})
 	if err != nil {
@@ -272,8 +270,8 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 // active flag uses cannot be deleted.
 func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort string, patch CohortPatch) (*CohortView, error) {
 	var view *CohortView
-	err := s.inProject(ctx, p, ref, []Scope{"cohort:write"}, func(store Store, a *ProjectAccess) error {
-		c, err := cohortByRef(ctx, store, a.Project.ID, cohort)
+	err := s.atomicAt(ctx, p, ref, []Scope{"cohort:write"}, func(w *work) error {
+		c, err := w.cohortByRef(ctx, cohort)
 		if err != nil {
 			return err
 		}
@@ -281,31 +279,31 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		if err := patch.validate(false); err != nil {
 			return err
 		}
-		w, err := s.definitionWorld(ctx, store, a.Project)
+		world, err := w.definitionWorld(ctx)
 		if err != nil {
 			return err
 		}
 		before := *c
-		if err := patch.apply(c, w); err != nil {
+		if err := patch.apply(c, world); err != nil {
 			return err
 		}
-		if err := checkCohortUnused(&before, c, w); err != nil {
+		if err := checkCohortUnused(&before, c, world); err != nil {
 			return err
 		}
 		changes := differences("Cohort", cohortRecord(&before), cohortRecord(c), cohortFields)
 		if len(changes) > 0 {
-			if err := store.UpdateCohort(ctx, c); err != nil {
+			if err := w.store.UpdateCohort(ctx, c); err != nil {
 				return storeError(err)
 			}
 			activity := "updated"
 			if c.Deleted && !before.Deleted {
 				activity = "deleted"
 			}
-			if err := s.logCohort(ctx, store, p, c, activity, changes); err != nil {
+			if err := w.logCohort(ctx, c, activity, changes); err != nil {
 				return err
 			}
 		}
-		view, err = s.showCohort(ctx, store, c)
+		view, err = w.showCohort(ctx, c)
 		return err
 	})
 	if err != nil {
@@ -316,11 +314,11 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 }
 
 // checkCohortUnused returns an error if a cohort that is to be deleted is used.
-func checkCohortUnused(before, c *Cohort, w *judge.World) error {
+func checkCohortUnused(before, c *Cohort, world *judge.World) error {
 	if !c.Deleted || before.Deleted {
 		return nil
 	}
-	users, cohorts := judge.CohortUsers(w, c.ID)
+	users, cohorts := judge.CohortUsers(world, c.ID)
 	switch {
 	case len(users) > 0:
 		return invalid("", "invalid_input", "The cohort cannot be deleted: active flags use it: %s.", keysOf(users))
@@ -338,17 +336,17 @@ func cohortRecord(c *Cohort) map[string]any {
 	}
 }
 
-func (s *Service) logCohort(ctx context.Context, store Store, p *Principal, c *Cohort, activity string, changes []fieldChange) error {
-	return s.addProjectActivity(ctx, store, p, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), detail{c.Name, append([]fieldChange{}, changes...)})
+func (w *work) logCohort(ctx context.Context, c *Cohort, activity string, changes []fieldChange) error {
+	return w.addProjectActivity(ctx, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), detail{c.Name, append([]fieldChange{}, changes...)})
 }
 
 // staticCohort returns the static cohort that a path names.
 func (s *Service) staticCohort(ctx context.Context, p *Principal, ref, cohort string, scope Scope) (*Cohort, error) {
-	a, err := s.Access(ctx, p, ref, scope)
+	w, err := s.beginAt(ctx, p, ref, scope)
 	if err != nil {
 		return nil, err
 	}
-	c, err := cohortByRef(ctx, s.store, a.Project.ID, cohort)
+	c, err := w.cohortByRef(ctx, cohort)
 	if err != nil {
 		return nil, err
 	}
@@ -490,15 +488,15 @@ func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n 
 	if err != nil || n == 0 {
 		return count, err
 	}
-	return count, s.store.Atomic(ctx, func(store Store) error {
-		current, err := store.Cohort(ctx, c.Project, c.ID)
+	return count, s.atomic(ctx, p, func(w *work) error {
+		current, err := w.store.Cohort(ctx, c.Project, c.ID)
 		if err != nil {
 			return storeError(err)
 		}
-		if err := store.SetCohortCount(ctx, c.Project, c.ID, &count, s.now()); err != nil {
+		if err := w.store.SetCohortCount(ctx, c.Project, c.ID, &count, s.now()); err != nil {
 			return storeError(err)
 		}
 		change := fieldChange{"Cohort", "count", current.Count, count, "changed"}
-		return s.logCohort(ctx, store, p, current, "updated", []fieldChange{change})
+		return w.logCohort(ctx, current, "updated", []fieldChange{change})
 	})
 }

@@ -111,17 +111,17 @@ func (patch *EarlyAccessPatch) apply(f *EarlyAccessFeature) {
 // ListEarlyAccessFeatures returns a page of the early access features of a
 // project, newest first. It needs scope early_access_feature:read.
 func (s *Service) ListEarlyAccessFeatures(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*EarlyAccessView], error) {
-	a, err := s.Access(ctx, p, ref, "early_access_feature:read")
+	w, err := s.beginAt(ctx, p, ref, "early_access_feature:read")
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.store.EarlyAccessFeatures(ctx, a.Project.ID)
+	all, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
 	page := &Page[*EarlyAccessView]{len(all), []*EarlyAccessView{}}
 	for _, f := range pageOf(all, limit, offset) {
-		view, err := earlyAccessView(ctx, s.store, &f)
+		view, err := w.earlyAccessView(ctx, &f)
 		if err != nil {
 			return nil, err
 		}
@@ -130,8 +130,8 @@ func (s *Service) ListEarlyAccessFeatures(ctx context.Context, p *Principal, ref
 	return page, nil
 }
 
-func earlyAccessView(ctx context.Context, store Store, f *EarlyAccessFeature) (*EarlyAccessView, error) {
-	flag, err := store.Flag(ctx, f.Project, f.Flag)
+func (w *work) earlyAccessView(ctx context.Context, f *EarlyAccessFeature) (*EarlyAccessView, error) {
+	flag, err := w.store.Flag(ctx, f.Project, f.Flag)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -143,23 +143,23 @@ func earlyAccessView(ctx context.Context, store Store, f *EarlyAccessFeature) (*
 
 // EarlyAccessFeature returns an early access feature.
 func (s *Service) EarlyAccessFeature(ctx context.Context, p *Principal, ref, id string) (*EarlyAccessView, error) {
-	a, err := s.Access(ctx, p, ref, "early_access_feature:read")
+	w, err := s.beginAt(ctx, p, ref, "early_access_feature:read")
 	if err != nil {
 		return nil, err
 	}
-	f, err := earlyAccessByRef(ctx, s.store, a.Project.ID, id)
+	f, err := w.earlyAccessByRef(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return earlyAccessView(ctx, s.store, f)
+	return w.earlyAccessView(ctx, f)
 }
 
-func earlyAccessByRef(ctx context.Context, store Store, project int64, ref string) (*EarlyAccessFeature, error) {
+func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*EarlyAccessFeature, error) {
 	id, err := parseID(ref)
 	if err != nil {
 		return nil, errNotFound
 	}
-	f, err := store.EarlyAccessFeature(ctx, project, id)
+	f, err := w.store.EarlyAccessFeature(ctx, w.at.Project.ID, id)
 	return f, storeError(err)
 }
 
@@ -168,33 +168,33 @@ func earlyAccessByRef(ctx context.Context, store Store, project int64, ref strin
 // change flags as well.
 func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, ref string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
 	var view *EarlyAccessView
-	err := s.inProject(ctx, p, ref, []Scope{"early_access_feature:write"}, func(store Store, a *ProjectAccess) error {
+	err := s.atomicAt(ctx, p, ref, []Scope{"early_access_feature:write"}, func(w *work) error {
 		patch := patch
 		if err := patch.validate(true); err != nil {
 			return err
 		}
-		f := &EarlyAccessFeature{ID: newID(), Project: a.Project.ID, Created: s.now()}
+		f := &EarlyAccessFeature{ID: newID(), Project: w.at.Project.ID, Created: s.now()}
 		patch.apply(f)
-		flag, err := s.earlyAccessFlag(ctx, store, p, a.Project, f, &patch)
+		flag, err := w.earlyAccessFlag(ctx, f, &patch)
 		if err != nil {
 			return err
 		}
 		f.Flag = flag.ID
 		if isReleased(f) {
-			if err := s.markEnrollment(ctx, store, p, flag, true); err != nil {
+			if err := w.markEnrollment(ctx, flag, true); err != nil {
 				return err
 			}
 		}
-		if err := store.CreateEarlyAccessFeature(ctx, f); err != nil {
+		if err := w.store.CreateEarlyAccessFeature(ctx, f); err != nil {
 			if errors.Is(err, ErrConflict) {
 				return errFeatureTaken
 			}
 			return storeError(err)
 		}
-		if err := s.logEarlyAccess(ctx, store, p, f, "created", nil); err != nil {
+		if err := w.logEarlyAccess(ctx, f, "created", nil); err != nil {
 			return err
 		}
-		view, err = earlyAccessView(ctx, store, f)
+		view, err = w.earlyAccessView(ctx, f)
 		return err
 	})
 	return view, err
@@ -203,11 +203,11 @@ func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, re
 var errFeatureTaken = invalid("", "invalid_input", "The feature flag has an early access feature already.")
 
 // earlyAccessFlag returns the flag of a new feature.
-func (s *Service) earlyAccessFlag(ctx context.Context, store Store, p *Principal, project *Project, f *EarlyAccessFeature, patch *EarlyAccessPatch) (*FeatureFlag, error) {
+func (w *work) earlyAccessFlag(ctx context.Context, f *EarlyAccessFeature, patch *EarlyAccessPatch) (*FeatureFlag, error) {
 	if !patch.FlagID.Set || patch.FlagID.Null {
-		return s.newEarlyAccessFlag(ctx, store, p, project, f)
+		return w.newEarlyAccessFlag(ctx, f)
 	}
-	flag, err := store.Flag(ctx, project.ID, patch.FlagID.Value)
+	flag, err := w.store.Flag(ctx, w.at.Project.ID, patch.FlagID.Value)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (s *Service) earlyAccessFlag(ctx context.Context, store Store, p *Principal
 	case len(judge.Variants(flag.Filters)) > 0:
 		return nil, invalid("", "invalid_input", "Multivariate feature flags are not supported for early access features.")
 	}
-	features, err := store.EarlyAccessFeatures(ctx, project.ID)
+	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -231,9 +231,9 @@ func (s *Service) earlyAccessFlag(ctx context.Context, store Store, p *Principal
 
 // newEarlyAccessFlag makes the flag of a feature, which nobody has but those who
 // enrol.
-func (s *Service) newEarlyAccessFlag(ctx context.Context, store Store, p *Principal, project *Project, f *EarlyAccessFeature) (*FeatureFlag, error) {
+func (w *work) newEarlyAccessFlag(ctx context.Context, f *EarlyAccessFeature) (*FeatureFlag, error) {
 	key := keyOf(f.Name)
-	switch _, err := store.FlagByKey(ctx, project.ID, key); {
+	switch _, err := w.store.FlagByKey(ctx, w.at.Project.ID, key); {
 	case err == nil:
 		return nil, invalid("name", "unique", "There is already a feature flag with the key %s, which the name gives; choose another name, or name the flag in feature_flag_id.", key)
 	case !errors.Is(err, ErrNotFound):
@@ -241,7 +241,7 @@ func (s *Service) newEarlyAccessFlag(ctx context.Context, store Store, p *Princi
 	}
 	filters := judge.WithEnrollment(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`), isReleased(f))
 	patch := &FlagPatch{Key: Of(key), Name: Of("Feature flag for early access feature " + f.Name), Filters: Of(filters)}
-	return s.createFlag(ctx, store, p, project, patch)
+	return w.createFlag(ctx, patch)
 }
 
 var (
@@ -257,17 +257,17 @@ func keyOf(name string) string {
 }
 
 // markEnrollment lets persons enrol in a flag, or lets them no more.
-func (s *Service) markEnrollment(ctx context.Context, store Store, p *Principal, flag *FeatureFlag, on bool) error {
+func (w *work) markEnrollment(ctx context.Context, flag *FeatureFlag, on bool) error {
 	before := *flag
 	flag.Filters = judge.WithEnrollment(flag.Filters, on)
-	return s.saveFlag(ctx, store, p, &before, flag)
+	return w.saveFlag(ctx, &before, flag)
 }
 
 // UpdateEarlyAccessFeature changes an early access feature, but not its flag.
 func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, ref, id string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
 	var view *EarlyAccessView
-	err := s.inProject(ctx, p, ref, []Scope{"early_access_feature:write"}, func(store Store, a *ProjectAccess) error {
-		f, err := earlyAccessByRef(ctx, store, a.Project.ID, id)
+	err := s.atomicAt(ctx, p, ref, []Scope{"early_access_feature:write"}, func(w *work) error {
+		f, err := w.earlyAccessByRef(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -277,24 +277,24 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 		}
 		before := *f
 		patch.apply(f)
-		flag, err := store.Flag(ctx, f.Project, f.Flag)
+		flag, err := w.store.Flag(ctx, f.Project, f.Flag)
 		if err != nil {
 			return storeError(err)
 		}
 		if isReleased(f) || isReleased(&before) {
-			if err := s.markEnrollment(ctx, store, p, flag, isReleased(f)); err != nil {
+			if err := w.markEnrollment(ctx, flag, isReleased(f)); err != nil {
 				return err
 			}
 		}
 		if changes := differences("EarlyAccessFeature", earlyAccessRecord(&before), earlyAccessRecord(f), earlyAccessFields); len(changes) > 0 {
-			if err := store.UpdateEarlyAccessFeature(ctx, f); err != nil {
+			if err := w.store.UpdateEarlyAccessFeature(ctx, f); err != nil {
 				return storeError(err)
 			}
-			if err := s.logEarlyAccess(ctx, store, p, f, "updated", changes); err != nil {
+			if err := w.logEarlyAccess(ctx, f, "updated", changes); err != nil {
 				return err
 			}
 		}
-		view, err = earlyAccessView(ctx, store, f)
+		view, err = w.earlyAccessView(ctx, f)
 		return err
 	})
 	return view, err
@@ -303,24 +303,24 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 // DeleteEarlyAccessFeature deletes an early access feature. Its flag stays, and
 // nobody can enrol in it any more.
 func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, ref, id string) error {
-	return s.inProject(ctx, p, ref, []Scope{"early_access_feature:write"}, func(store Store, a *ProjectAccess) error {
-		f, err := earlyAccessByRef(ctx, store, a.Project.ID, id)
+	return s.atomicAt(ctx, p, ref, []Scope{"early_access_feature:write"}, func(w *work) error {
+		f, err := w.earlyAccessByRef(ctx, id)
 		if err != nil {
 			return err
 		}
-		flag, err := store.Flag(ctx, f.Project, f.Flag)
+		flag, err := w.store.Flag(ctx, f.Project, f.Flag)
 		if err != nil {
 			return storeError(err)
 		}
 		if isReleased(f) {
-			if err := s.markEnrollment(ctx, store, p, flag, false); err != nil {
+			if err := w.markEnrollment(ctx, flag, false); err != nil {
 				return err
 			}
 		}
-		if err := store.DeleteEarlyAccessFeature(ctx, f.Project, f.ID); err != nil {
+		if err := w.store.DeleteEarlyAccessFeature(ctx, f.Project, f.ID); err != nil {
 			return storeError(err)
 		}
-		return s.logEarlyAccess(ctx, store, p, f, "deleted", nil)
+		return w.logEarlyAccess(ctx, f, "deleted", nil)
 	})
 }
 
@@ -332,6 +332,6 @@ func earlyAccessRecord(f *EarlyAccessFeature) map[string]any {
 	}
 }
 
-func (s *Service) logEarlyAccess(ctx context.Context, store Store, p *Principal, f *EarlyAccessFeature, activity string, changes []fieldChange) error {
-	return s.addProjectActivity(ctx, store, p, f.Project, activity, "EarlyAccessFeature", f.ID.String(), detail{f.Name, append([]fieldChange{}, changes...)})
+func (w *work) logEarlyAccess(ctx context.Context, f *EarlyAccessFeature, activity string, changes []fieldChange) error {
+	return w.addProjectActivity(ctx, f.Project, activity, "EarlyAccessFeature", f.ID.String(), detail{f.Name, append([]fieldChange{}, changes...)})
 }

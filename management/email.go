@@ -26,31 +26,31 @@ const (
 
 // newEmailToken makes the token that proves the address that a user wants, or
 // has, and the message with it. An earlier token ends.
-func (s *Service) newEmailToken(ctx context.Context, store Store, u *User) (Message, error) {
+func (w *work) newEmailToken(ctx context.Context, u *User) (Message, error) {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails
 	text := base64.RawURLEncoding.EncodeToString(b)
-	now := s.now()
+	now := w.now()
 	t := &EmailToken{User: u.ID, Hash: tokenHash(text), Target: addressOf(u), Created: now, Expires: now.Add(linkLife)}
-	link := s.c.AppURL + "/verify_email/" + u.UUID.String() + "/" + text
+	link := w.c.AppURL + "/verify_email/" + u.UUID.String() + "/" + text
 	lines := []string{
-		"Please confirm that " + t.Target + " is your address for " + s.c.AppName + ":", "", link, "",
+		"Please confirm that " + t.Target + " is your address for " + w.c.AppName + ":", "", link, "",
 		"The link is valid for 24 hours, until " + t.Expires.Format("2 January 2006 at 15:04 UTC") + ".",
 	}
-	if s.c.VerifyByCode {
+	if w.c.VerifyByCode {
 		n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
 		if err != nil {
 			return Message{}, err
 		}
 		code := fmt.Sprintf("%06d", n)
-		t.CodeHash = s.box.MAC([]byte(code), codeContext(t))
+		t.CodeHash = w.box.MAC([]byte(code), codeContext(t))
 		lines = append(lines, "", "Or type this code within ten minutes: "+code)
 	}
 	lines = append(lines, "", "If you did not ask for this, do nothing: the address stays unconfirmed.")
-	if err := store.SetEmailToken(ctx, t); err != nil {
+	if err := w.store.SetEmailToken(ctx, t); err != nil {
 		return Message{}, err
 	}
-	m := s.newLetter(u, KindVerification, "Verify your email address", lines...)
+	m := w.newLetter(u, KindVerification, "Verify your email address", lines...)
 	m.To = t.Target
 	return m, nil
 }
@@ -105,16 +105,16 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 // sendVerification sends the message of RequestEmailVerification.
 func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 	var m Message
-	err := s.store.Atomic(ctx, func(store Store) error {
+	err := s.atomic(ctx, nil, func(w *work) error {
 		m = Message{}
-		u, err := store.UserByUUID(ctx, id)
+		u, err := w.store.UserByUUID(ctx, id)
 		if err != nil || !u.Active {
 			return err
 		}
 		if u.PendingEmail == "" && u.EmailVerified != nil && *u.EmailVerified {
 			return nil
 		}
-		m, err = s.newEmailToken(ctx, store, u)
+		m, err = w.newEmailToken(ctx, u)
 		return err
 	})
 	if errors.Is(err, ErrNotFound) {
@@ -180,18 +180,18 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 
 	var refused error // although the count of guesses is stored
 	var mails []Message
-	err = s.store.Atomic(ctx, func(store Store) error {
+	err = s.atomic(ctx, nil, func(w *work) error {
 		refused, mails = nil, nil
-		u, err := store.UserByUUID(ctx, id)
+		u, err := w.store.UserByUUID(ctx, id)
 		if err != nil || !u.Active {
 			return cmp.Or(err, ErrNotFound)
 		}
-		t, err := store.EmailToken(ctx, u.ID)
+		t, err := w.store.EmailToken(ctx, u.ID)
 		if err != nil {
 			return err
 		}
 		if byCode {
-			if refused, err = s.checkEmailCode(ctx, store, t, proof.Code.Value); err != nil || refused != nil {
+			if refused, err = w.checkEmailCode(ctx, t, proof.Code.Value); err != nil || refused != nil {
 				return err
 			}
 		} else if !s.now().Before(t.Expires) || subtle.ConstantTimeCompare(t.Hash, tokenHash(proof.Token.Value)) != 1 {
@@ -200,7 +200,7 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 		if t.Target != addressOf(u) {
 			return ErrNotFound
 		}
-		mails, err = s.confirmEmail(ctx, store, u)
+		mails, err = w.confirmEmail(ctx, u)
 		return err
 	})
 	if errors.Is(err, ErrNotFound) {
@@ -216,18 +216,18 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 }
 
 // checkEmailCode judges a guess. The guess counts before it is looked at.
-func (s *Service) checkEmailCode(ctx context.Context, store Store, t *EmailToken, code string) (refused, err error) {
-	if t.CodeHash == nil || !s.now().Before(t.Created.Add(codeLife)) {
+func (w *work) checkEmailCode(ctx context.Context, t *EmailToken, code string) (refused, err error) {
+	if t.CodeHash == nil || !w.now().Before(t.Created.Add(codeLife)) {
 		return errEmailCode, nil
 	}
 	if t.Attempts >= mostGuess {
 		return invalid("code", "too_many_attempts", "There were too many attempts. Ask for another message."), nil
 	}
 	t.Attempts++
-	if err := store.SetEmailToken(ctx, t); err != nil {
+	if err := w.store.SetEmailToken(ctx, t); err != nil {
 		return nil, err
 	}
-	for _, mac := range s.storedMACs([]byte(code), codeContext(t)) {
+	for _, mac := range w.storedMACs([]byte(code), codeContext(t)) {
 		if subtle.ConstantTimeCompare(t.CodeHash, mac) == 1 {
 			return nil, nil
 		}
@@ -237,23 +237,24 @@ func (s *Service) checkEmailCode(ctx context.Context, store Store, t *EmailToken
 
 // confirmEmail ends a verification: the address that was wanted becomes that of
 // the account.
-func (s *Service) confirmEmail(ctx context.Context, store Store, u *User) (mails []Message, err error) {
+func (w *work) confirmEmail(ctx context.Context, u *User) (mails []Message, err error) {
 	before := *u
 	if u.PendingEmail != "" {
 		u.Email, u.PendingEmail = u.PendingEmail, ""
-		mails = s.changedMails(&before, u)
+		mails = w.changedMails(&before, u)
 	}
 	u.EmailVerified = new(true)
-	if _, err := store.DeleteEmailToken(ctx, u.ID); err != nil {
+	if _, err := w.store.DeleteEmailToken(ctx, u.ID); err != nil {
 		return nil, err
 	}
-	if err := store.UpdateUser(ctx, u); err != nil {
+	if err := w.store.UpdateUser(ctx, u); err != nil {
 		if errors.Is(err, ErrConflict) {
 			return nil, invalid("email", "email_taken", "Another account has this email address by now.")
 		}
 		return nil, err
 	}
-	return mails, s.logUser(ctx, store, &Principal{User: u}, &before, u)
+	w.by = &Principal{User: u}
+	return mails, w.logUser(ctx, &before, u)
 }
 
 // changedMails tell both addresses about a change.
@@ -276,8 +277,8 @@ func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserVie
 		return nil, err
 	}
 	var view *UserView
-	err := s.store.Atomic(ctx, func(store Store) error {
-		u, err := activeUser(ctx, store, p.User.ID)
+	err := s.atomic(ctx, p, func(w *work) error {
+		u, err := w.activeUser(ctx)
 		if err != nil {
 			return err
 		}
@@ -286,16 +287,16 @@ func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserVie
 		}
 		before := *u
 		u.PendingEmail = ""
-		if _, err := store.DeleteEmailToken(ctx, u.ID); err != nil {
+		if _, err := w.store.DeleteEmailToken(ctx, u.ID); err != nil {
 			return err
 		}
-		if err := store.UpdateUser(ctx, u); err != nil {
+		if err := w.store.UpdateUser(ctx, u); err != nil {
 			return storeError(err)
 		}
-		if err := s.logUser(ctx, store, p, &before, u); err != nil {
+		if err := w.logUser(ctx, &before, u); err != nil {
 			return err
 		}
-		view, err = s.showUser(ctx, store, p, u)
+		view, err = w.showUser(ctx, u)
 		return err
 	})
 	return view, err

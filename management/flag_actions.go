@@ -78,7 +78,7 @@ type FlagKeys struct {
 // FlagKeys returns the keys of those flags that exist. It needs scope
 // feature_flag:read.
 func (s *Service) FlagKeys(ctx context.Context, p *Principal, ref string, q FlagSelection) (*FlagKeys, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) FlagKeys(ctx context.Context, p *Principal, ref string, q Flag
 	}
 	out := &FlagKeys{Keys: make(map[string]string, len(ids))}
 	for _, id := range ids {
-		switch f, err := s.store.Flag(ctx, a.Project.ID, id); {
+		switch f, err := w.store.Flag(ctx, w.at.Project.ID, id); {
 		case err == nil:
 			out.Keys[strconv.FormatInt(id, 10)] = f.Key
 		case !errors.Is(err, ErrNotFound):
@@ -126,7 +126,7 @@ type UndeletedFlag struct {
 // DeleteFlags deletes flags, each by itself: what cannot be deleted stays, and the
 // others go. It needs scope feature_flag:write.
 func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q FlagSelection) (*DeletedFlags, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:write")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:write")
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 	}
 	out := &DeletedFlags{Deleted: []DeletedFlag{}, Errors: []UndeletedFlag{}}
 	for _, id := range uniqueValues(ids) {
-		f, err := s.store.Flag(ctx, a.Project.ID, id)
+		f, err := w.store.Flag(ctx, w.at.Project.ID, id)
 		if errors.Is(err, ErrNotFound) {
 			out.Errors = append(out.Errors, UndeletedFlag{ID: id, Reason: errNotFound.Detail})
 			continue

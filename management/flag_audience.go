@@ -33,14 +33,14 @@ type BlastRadius struct {
 // that a condition set asks for, whatever its rollout. All of them are looked at, so
 // that it takes seconds for a million. It needs scope feature_flag:read.
 func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q BlastRadiusQuery) (*BlastRadius, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
 	if s.c.Data == nil {
 		return nil, errNoData
 	}
-	set, err := s.definitionSet(ctx, s.store, a.Project)
+	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,9 @@ func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q B
 		}
 	}
 	if index := &q.GroupTypeIndex; index.Set && !index.Null {
-		err = s.eachGroup(ctx, a.Project.ID, snapshot, index.Value, set.groupTypes[index.Value], count)
+		err = s.eachGroup(ctx, w.at.Project.ID, snapshot, index.Value, set.groupTypes[index.Value], count)
 	} else {
-		err = s.eachPerson(ctx, a.Project.ID, snapshot, []string{audienceKey}, func(_ *Person, results *flags.Results) { count(results) })
+		err = s.eachPerson(ctx, w.at.Project.ID, snapshot, []string{audienceKey}, func(_ *Person, results *flags.Results) { count(results) })
 	}
 	if err != nil {
 		return nil, err

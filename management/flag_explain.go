@@ -88,11 +88,11 @@ type ExplainedShare struct {
 // nothing is stored and no address is looked up. It needs scopes feature_flag:read
 // and person:read.
 func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag string, document []byte) (*FlagExplanation, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read", "person:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read", "person:read")
 	if err != nil {
 		return nil, err
 	}
-	f, err := flagByRef(ctx, s.store, a.Project.ID, flag)
+	f, err := w.flagByRef(ctx, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag strin
 		return nil, err
 	}
 	r.Keys, r.HasKeys = []string{f.Key}, true
-	set, err := s.definitionSet(ctx, s.store, a.Project)
+	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag strin
 		return nil, err
 	}
 	in := new(flags.Input)
-	if err := s.fillInput(ctx, in, snapshot, a.Project.ID, r); err != nil {
+	if err := s.fillInput(ctx, in, snapshot, w.at.Project.ID, r); err != nil {
 		return nil, err
 	}
 	t, err := in.Explain(f.Key)

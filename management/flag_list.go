@@ -30,15 +30,15 @@ type FlagQuery struct {
 // ListFlags returns a page of the flags of a project that are not deleted, newest
 // first. It needs scope feature_flag:read.
 func (s *Service) ListFlags(ctx context.Context, p *Principal, ref string, q FlagQuery, limit, offset int) (*Page[*FlagView], error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := s.findFlags(ctx, a.Project.ID, q, limit, offset)
+	list, total, err := w.findFlags(ctx, q, limit, offset)
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.flagViews(ctx, s.store, p, a.Project.ID, list)
+	views, err := w.flagViews(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +48,11 @@ func (s *Service) ListFlags(ctx context.Context, p *Principal, ref string, q Fla
 // MatchingFlags returns the IDs of all flags that a query selects. It needs scope
 // feature_flag:read.
 func (s *Service) MatchingFlags(ctx context.Context, p *Principal, ref string, q FlagQuery) ([]int64, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.selectFlags(ctx, a.Project.ID, q)
+	list, err := w.selectFlags(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Service) MatchingFlags(ctx context.Context, p *Principal, ref string, q
 
 // findFlags leaves to the store what it can select by itself, so that a page costs
 // the same however many flags there are.
-func (s *Service) findFlags(ctx context.Context, project int64, q FlagQuery, limit, offset int) ([]FeatureFlag, int, error) {
+func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([]FeatureFlag, int, error) {
 	archived := cmp.Or(q.Archived, new(false))
 	simple := FlagFilter{Archived: archived, Key: q.Key}
 	switch q.Active {
@@ -77,9 +77,9 @@ func (s *Service) findFlags(ctx context.Context, project int64, q FlagQuery, lim
 	rest := q
 	rest.Active, rest.Archived, rest.Key = "", nil, ""
 	if q.Active != "STALE" && rest.empty() {
-		return s.store.FindFlags(ctx, project, simple, limit, offset)
+		return w.store.FindFlags(ctx, w.at.Project.ID, simple, limit, offset)
 	}
-	list, err := s.selectFlags(ctx, project, q)
+	list, err := w.selectFlags(ctx, q)
 	return pageOf(list, limit, offset), len(list), err
 }
 
@@ -89,8 +89,8 @@ func (q *FlagQuery) empty() bool {
 }
 
 // selectFlags returns the flags that a query selects, in its order.
-func (s *Service) selectFlags(ctx context.Context, project int64, q FlagQuery) ([]FeatureFlag, error) {
-	selected, err := s.flagSelector(&q)
+func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]FeatureFlag, error) {
+	selected, err := w.flagSelector(&q)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) selectFlags(ctx context.Context, project int64, q FlagQuery) (
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.store.Flags(ctx, project)
+	list, err := w.store.Flags(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}

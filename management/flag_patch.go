@@ -108,23 +108,23 @@ func checkFlagKey(o *Optional[string]) error {
 }
 
 // applyFlag changes a flag, which the caller stores. Its ID is 0 if it is new.
-func (s *Service) applyFlag(ctx context.Context, store Store, project *Project, f *FeatureFlag, patch *FlagPatch) error {
-	w, err := s.definitionWorld(ctx, store, project)
+func (w *work) applyFlag(ctx context.Context, f *FeatureFlag, patch *FlagPatch) error {
+	world, err := w.definitionWorld(ctx)
 	if err != nil {
 		return err
 	}
 	before := *f
-	if err := s.applyIn(w, f, patch); err != nil {
+	if err := w.applyIn(world, f, patch); err != nil {
 		return err
 	}
 	if f.Deleted && !before.Deleted {
-		return s.checkUnused(ctx, store, &before, w)
+		return w.checkUnused(ctx, &before, world)
 	}
 	return nil
 }
 
 // applyIn is applyFlag for a change that deletes nothing.
-func (s *Service) applyIn(w *judge.World, f *FeatureFlag, patch *FlagPatch) error {
+func (s *Service) applyIn(world *judge.World, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
 	setValue(&f.Key, &patch.Key)
 	setValue(&f.Name, &patch.Name)
@@ -151,10 +151,10 @@ func (s *Service) applyIn(w *judge.World, f *FeatureFlag, patch *FlagPatch) erro
 	case f.Bucketing == "device_id" && f.Continuity != nil && *f.Continuity:
 		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
 	}
-	if err := checkActivation(&before, f, patch, w); err != nil {
+	if err := checkActivation(&before, f, patch, world); err != nil {
 		return err
 	}
-	return s.applyFilters(f, &before, patch, w)
+	return s.applyFilters(f, &before, patch, world)
 }
 
 // setChoice is set for a text of which null and "" stand for a default.
@@ -170,7 +170,7 @@ func setChoice(dst *string, o *Optional[string], otherwise string) {
 
 // applyFilters changes what decides a flag. What a flag refers to can have gone
 // while it was not in force.
-func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *judge.World) error {
+func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *judge.World) error {
 	revived := f.inForce() && !before.inForce()
 	if f.ID != 0 && !patch.Filters.Set && !revived && f.Key == before.Key && f.RemoteConfig == before.RemoteConfig && f.EncryptedPayloads == before.EncryptedPayloads {
 		return nil
@@ -191,7 +191,7 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *judg
 		}
 	}
 	subject := judge.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
-	if filters, err = judge.Filters(filters, subject, w); err != nil {
+	if filters, err = judge.Filters(filters, subject, world); err != nil {
 		return judgeError(err)
 	}
 	f.Filters, err = s.settlePayloads(f, before, filters)
@@ -200,15 +200,15 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, w *judg
 
 // checkActivation returns an error if a flag cannot become active or inactive
 // because of others (management.md §13.3).
-func checkActivation(before, f *FeatureFlag, patch *FlagPatch, w *judge.World) error {
+func checkActivation(before, f *FeatureFlag, patch *FlagPatch, world *judge.World) error {
 	switch {
 	case f.ID == 0:
 	case before.inForce() && !f.inForce() && !f.Deleted:
-		if users := judge.Dependents(w, judge.Flag{ID: f.ID, Key: before.Key}); len(users) > 0 {
+		if users := judge.Dependents(world, judge.Flag{ID: f.ID, Key: before.Key}); len(users) > 0 {
 			return invalid("", "invalid_input", "The flag cannot be disabled: other active flags depend on it: %s.", keysOf(users))
 		}
 	case f.inForce() && !before.inForce() && !patch.Filters.Set: // filters that were sent are judged
-		for _, other := range judge.Dependencies(w, f.Filters) {
+		for _, other := range judge.Dependencies(world, f.Filters) {
 			if !other.Active {
 				return invalid("", "invalid_input", "The flag cannot be enabled: it depends on the disabled flag %s.", other.Key)
 			}
@@ -233,8 +233,8 @@ func keysOf(list []judge.Flag) string {
 
 // checkUnused returns an error if something needs a flag that is to be deleted
 // (management.md §13.3).
-func (s *Service) checkUnused(ctx context.Context, store Store, f *FeatureFlag, w *judge.World) error {
-	features, err := store.EarlyAccessFeatures(ctx, f.Project)
+func (w *work) checkUnused(ctx context.Context, f *FeatureFlag, world *judge.World) error {
+	features, err := w.store.EarlyAccessFeatures(ctx, f.Project)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (s *Service) checkUnused(ctx context.Context, store Store, f *FeatureFlag, 
 			return invalid("", "invalid_input", "The flag cannot be deleted: the early access feature %q uses it.", features[i].Name)
 		}
 	}
-	surveys, err := store.Surveys(ctx, f.Project)
+	surveys, err := w.store.Surveys(ctx, f.Project)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (s *Service) checkUnused(ctx context.Context, store Store, f *FeatureFlag, 
 			return invalid("", "invalid_input", "The flag cannot be deleted: it targets the survey %q.", v.Name)
 		}
 	}
-	if users := judge.Dependents(w, judge.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
+	if users := judge.Dependents(world, judge.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
 		return invalid("", "invalid_input", "The flag cannot be deleted: other active flags depend on it: %s.", keysOf(users))
 	}
 	return nil

@@ -73,7 +73,7 @@ type ChangedFlag struct {
 // known, so that condition sets about groups do not match. Nothing is changed or
 // logged. It needs scopes feature_flag:read and person:read.
 func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, patch PreviewPatch) (*FlagPreview, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read", "person:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read", "person:read")
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +84,11 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	if err != nil {
 		return nil, err
 	}
-	set, err := s.definitionSet(ctx, s.store, a.Project)
+	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	before, after, err := s.changedFlag(ctx, p, a.Project, &patch)
+	before, after, err := w.changedFlag(ctx, &patch)
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +96,12 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	if err != nil {
 		return nil, err
 	}
-	ids, err := s.c.Data.RecentDistinctIDs(ctx, a.Project.ID, limit)
+	ids, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		if err := s.comparePerson(ctx, a.Project.ID, c, id); err != nil {
+		if err := s.comparePerson(ctx, w.at.Project.ID, c, id); err != nil {
 			return nil, err
 		}
 	}
@@ -125,13 +125,13 @@ func (patch *PreviewPatch) limit() (int, error) {
 
 // changedFlag returns a flag before a change and after it. A new flag is nil
 // before, and a deleted one after.
-func (s *Service) changedFlag(ctx context.Context, p *Principal, project *Project, patch *PreviewPatch) (before, after *FeatureFlag, err error) {
-	f := s.newFlag(p, project)
+func (w *work) changedFlag(ctx context.Context, patch *PreviewPatch) (before, after *FeatureFlag, err error) {
+	f := w.newFlag()
 	switch id := &patch.ID; {
 	case id.raw != nil:
 		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
 	case id.Set && !id.Null:
-		f, err = s.store.Flag(ctx, project.ID, id.Value)
+		f, err = w.store.Flag(ctx, w.at.Project.ID, id.Value)
 		if errors.Is(err, ErrNotFound) {
 			return nil, nil, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value)
 		}
@@ -149,14 +149,14 @@ func (s *Service) changedFlag(ctx context.Context, p *Principal, project *Projec
 		return nil, nil, err
 	}
 	if f.ID != 0 {
-		if err := s.settleConflict(f, &patch.FlagPatch); err != nil {
+		if err := w.settleConflict(f, &patch.FlagPatch); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := s.applyFlag(ctx, s.store, project, f, &patch.FlagPatch); err != nil || f.Deleted {
+	if err := w.applyFlag(ctx, f, &patch.FlagPatch); err != nil || f.Deleted {
 		return before, nil, err
 	}
-	switch other, err := s.store.FlagByKey(ctx, project.ID, f.Key); {
+	switch other, err := w.store.FlagByKey(ctx, w.at.Project.ID, f.Key); {
 	case err == nil && other.ID != f.ID:
 		return nil, nil, flagStoreError(ErrConflict)
 	case err != nil && !errors.Is(err, ErrNotFound):
@@ -207,11 +207,11 @@ func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison,
 
 // dependentFlags returns the keys of the active flags that depend on a flag, directly
 // or through others.
-func dependentFlags(w *judge.World, f *FeatureFlag) []string {
+func dependentFlags(world *judge.World, f *FeatureFlag) []string {
 	var keys []string
 	seen := map[int64]bool{f.ID: true}
 	for queue := []judge.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
-		for _, user := range judge.Dependents(w, queue[0]) {
+		for _, user := range judge.Dependents(world, queue[0]) {
 			if !seen[user.ID] {
 				seen[user.ID] = true
 				keys = append(keys, user.Key)

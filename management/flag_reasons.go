@@ -25,14 +25,14 @@ type FlagReason struct {
 // for a person and the groups of a JSON object; "" is no groups. What is stored
 // counts as for [Service.ExplainFlag]. It needs scope feature_flag:read.
 func (s *Service) EvaluationReasons(ctx context.Context, p *Principal, ref, distinctID, groups string) (map[string]FlagEvaluation, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
 	if distinctID == "" {
 		return nil, invalid("distinct_id", "required", "This field is required.")
 	}
-	list, results, err := s.evaluateFor(ctx, a.Project, distinctID, groups)
+	list, results, err := w.evaluateFor(ctx, distinctID, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +45,12 @@ func (s *Service) EvaluationReasons(ctx context.Context, p *Principal, ref, dist
 
 // evaluateFor evaluates the flags of a project, and returns with the results those
 // flags that people have made, newest first.
-func (s *Service) evaluateFor(ctx context.Context, project *Project, distinctID, groups string) ([]FeatureFlag, *flags.Results, error) {
+func (w *work) evaluateFor(ctx context.Context, distinctID, groups string) ([]FeatureFlag, *flags.Results, error) {
 	r, err := requestFor(distinctID, groups)
 	if err != nil {
 		return nil, nil, err
 	}
-	set, err := s.definitionSet(ctx, s.store, project)
+	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) evaluateFor(ctx context.Context, project *Project, distinctID,
 	if err != nil {
 		return nil, nil, err
 	}
-	results, err := s.evaluateRequest(ctx, snapshot, project.ID, r)
+	results, err := w.evaluateRequest(ctx, snapshot, w.at.Project.ID, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,11 +94,11 @@ type MyFlag struct {
 // the Principal's own distinct ID. Groups and scope are those of
 // [Service.EvaluationReasons].
 func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string) ([]MyFlag, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
-	list, results, err := s.evaluateFor(ctx, a.Project, p.User.DistinctID, groups)
+	list, results, err := w.evaluateFor(ctx, p.User.DistinctID, groups)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ import (
 // JSON. Encrypted payloads are opened for personal API keys. The error is
 // ErrNotFound if there is no such flag, or no payload.
 func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, flag string) (string, error) {
-	f, err := s.store.FlagByKey(ctx, access.Project.ID, flag)
+	f, err := s.c.Store.FlagByKey(ctx, access.Project.ID, flag)
 	if id, e := strconv.ParseInt(flag, 10, 64); errors.Is(err, ErrNotFound) && e == nil {
-		f, err = s.store.Flag(ctx, access.Project.ID, id)
+		f, err = s.c.Store.Flag(ctx, access.Project.ID, id)
 	}
 	if err != nil {
 		return "", storeError(err)

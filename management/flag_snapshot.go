@@ -17,29 +17,29 @@ type definitionSet struct {
 	zone       *time.Location
 }
 
-func (s *Service) definitionSet(ctx context.Context, store Store, project *Project) (*definitionSet, error) {
+func (w *work) definitionSet(ctx context.Context) (*definitionSet, error) {
 	d := new(definitionSet)
 	var err error
-	if d.flags, err = store.Flags(ctx, project.ID); err != nil {
+	if d.flags, err = w.store.Flags(ctx, w.at.Project.ID); err != nil {
 		return nil, err
 	}
-	if d.cohorts, err = store.Cohorts(ctx, project.ID); err != nil {
+	if d.cohorts, err = w.store.Cohorts(ctx, w.at.Project.ID); err != nil {
 		return nil, err
 	}
-	if d.groupTypes, err = s.groupTypes(ctx, store, project.ID); err != nil {
+	if d.groupTypes, err = w.groupTypes(ctx); err != nil {
 		return nil, err
 	}
-	d.zone, err = time.LoadLocation(project.Timezone)
+	d.zone, err = time.LoadLocation(w.at.Project.Timezone)
 	return d, err // of what was checked when it was set
 }
 
 // groupTypes returns the group types of a project, or nil if it is not known which
 // there are.
-func (s *Service) groupTypes(ctx context.Context, store Store, project int64) (map[int]string, error) {
-	if s.c.Data == nil {
+func (w *work) groupTypes(ctx context.Context) (map[int]string, error) {
+	if w.c.Data == nil {
 		return nil, nil
 	}
-	types, err := store.GroupTypes(ctx, project)
+	types, err := w.store.GroupTypes(ctx, w.at.Project.ID)
 	if types == nil {
 		types = make(map[int]string)
 	}
@@ -47,8 +47,8 @@ func (s *Service) groupTypes(ctx context.Context, store Store, project int64) (m
 }
 
 // definitionWorld returns what filters of a project can refer to.
-func (s *Service) definitionWorld(ctx context.Context, store Store, project *Project) (*judge.World, error) {
-	d, err := s.definitionSet(ctx, store, project)
+func (w *work) definitionWorld(ctx context.Context) (*judge.World, error) {
+	d, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -46,11 +46,11 @@ type FlagStatus struct {
 
 // FlagStatus returns the status of a flag. It needs scope feature_flag:read.
 func (s *Service) FlagStatus(ctx context.Context, p *Principal, ref, flag string) (*FlagStatus, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
-	f, err := flagByRef(ctx, s.store, a.Project.ID, flag)
+	f, err := w.flagByRef(ctx, flag)
 	if err != nil {
 		return nil, err
 	}

@@ -84,69 +84,67 @@ type flagWorld struct {
 }
 
 // flagViews returns views of flags of one project.
-func (s *Service) flagViews(ctx context.Context, store Store, p *Principal, project int64, list []FeatureFlag) ([]*FlagView, error) {
+func (w *work) flagViews(ctx context.Context, list []FeatureFlag) ([]*FlagView, error) {
 	views := make([]*FlagView, len(list))
 	if len(list) == 0 {
 		return views, nil
 	}
-	within := *s
-	within.store = store
-	w, err := within.flagWorld(ctx, project, list)
+	world, err := w.flagWorld(ctx, list)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		views[i] = s.flagView(p, &list[i], w)
+		views[i] = w.flagView(&list[i], world)
 	}
 	return views, nil
 }
 
-func (s *Service) flagWorld(ctx context.Context, project int64, list []FeatureFlag) (*flagWorld, error) {
-	w := &flagWorld{cohorts: make(map[int64]string), surveys: make(map[int64][]FlagUser), features: make(map[int64][]FlagUser)}
+func (w *work) flagWorld(ctx context.Context, list []FeatureFlag) (*flagWorld, error) {
+	world := &flagWorld{cohorts: make(map[int64]string), surveys: make(map[int64][]FlagUser), features: make(map[int64][]FlagUser)}
 	var ids []*int64
 	for i := range list {
 		ids = append(ids, list[i].CreatedBy, list[i].ModifiedBy)
 	}
 	var err error
-	if w.users, err = s.authors(ctx, ids...); err != nil {
+	if world.users, err = w.authors(ctx, ids...); err != nil {
 		return nil, err
 	}
-	cohorts, err := s.store.Cohorts(ctx, project)
+	cohorts, err := w.store.Cohorts(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
 	for i := range cohorts {
-		w.cohorts[cohorts[i].ID] = cohorts[i].Name
+		world.cohorts[cohorts[i].ID] = cohorts[i].Name
 	}
-	surveys, err := s.store.Surveys(ctx, project)
+	surveys, err := w.store.Surveys(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
 	for i := range surveys {
 		if id := surveys[i].LinkedFlag; id != nil {
-			w.surveys[*id] = append(w.surveys[*id], FlagUser{surveys[i].ID, surveys[i].Name})
+			world.surveys[*id] = append(world.surveys[*id], FlagUser{surveys[i].ID, surveys[i].Name})
 		}
 	}
-	features, err := s.store.EarlyAccessFeatures(ctx, project)
+	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
 	for i := range features {
-		w.features[features[i].Flag] = append(w.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
+		world.features[features[i].Flag] = append(world.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
 	}
-	return w, err
+	return world, err
 }
 
-func (s *Service) flagView(p *Principal, f *FeatureFlag, w *flagWorld) *FlagView {
+func (w *work) flagView(f *FeatureFlag, world *flagWorld) *FlagView {
 	filters := redactedFilters(f)
-	if p.Key != nil { // only keys read secrets (management.md §13.3)
-		filters = s.openPayloads(f)
+	if w.by.Key != nil { // only keys read secrets (management.md §13.3)
+		filters = w.openPayloads(f)
 	}
-	status, _ := flagStatus(f, s.now())
+	status, _ := flagStatus(f, w.now())
 	return &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
-		Filters: judge.WithCohortNames(filters, func(id int64) string { return w.cohorts[id] }),
+		Filters: judge.WithCohortNames(filters, func(id int64) string { return world.cohorts[id] }),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
-		CreatedBy: basicUser(w.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
-		LastModifiedBy: basicUser(w.users, f.ModifiedBy), Continuity: f.Continuity != nil && *f.Continuity,
-		ExperimentSet: []int64{}, Surveys: append([]FlagUser{}, w.surveys[f.ID]...), Features: append([]FlagUser{}, w.features[f.ID]...),
+		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
+		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.Continuity != nil && *f.Continuity,
+		ExperimentSet: []int64{}, Surveys: append([]FlagUser{}, world.surveys[f.ID]...), Features: append([]FlagUser{}, world.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...),
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",
 		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: status,

@@ -10,12 +10,12 @@ import (
 
 // flagByRef returns the flag of a project that a path names, of any kind, deleted
 // or not.
-func flagByRef(ctx context.Context, store Store, project int64, ref string) (*FeatureFlag, error) {
+func (w *work) flagByRef(ctx context.Context, ref string) (*FeatureFlag, error) {
 	id, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil {
 		return nil, errNotFound
 	}
-	f, err := store.Flag(ctx, project, id)
+	f, err := w.store.Flag(ctx, w.at.Project.ID, id)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -25,19 +25,19 @@ func flagByRef(ctx context.Context, store Store, project int64, ref string) (*Fe
 // Flag returns a flag of a project by ID, also if it is deleted. It needs scope
 // feature_flag:read.
 func (s *Service) Flag(ctx context.Context, p *Principal, ref, flag string) (*FlagView, error) {
-	a, err := s.Access(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
 	if err != nil {
 		return nil, err
 	}
-	f, err := flagByRef(ctx, s.store, a.Project.ID, flag)
+	f, err := w.flagByRef(ctx, flag)
 	if err != nil {
 		return nil, err
 	}
-	return s.showFlag(ctx, s.store, p, f)
+	return w.showFlag(ctx, f)
 }
 
-func (s *Service) showFlag(ctx context.Context, store Store, p *Principal, f *FeatureFlag) (*FlagView, error) {
-	views, err := s.flagViews(ctx, store, p, f.Project, []FeatureFlag{*f})
+func (w *work) showFlag(ctx context.Context, f *FeatureFlag) (*FlagView, error) {
+	views, err := w.flagViews(ctx, []FeatureFlag{*f})
 	if err != nil {
 		return nil, err
 	}
@@ -48,45 +48,50 @@ func (s *Service) showFlag(ctx context.Context, store Store, p *Principal, f *Fe
 // change flags do.
 func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patch FlagPatch) (*FlagView, error) {
 	var view *FlagView
-	err := s.inProject(ctx, p, ref, []Scope{"feature_flag:write"}, func(store Store, a *ProjectAccess) error {
+	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
 		patch := patch
 		if err := patch.validate(true); err != nil {
 			return err
 		}
-		f, err := s.createFlag(ctx, store, p, a.Project, &patch)
+		f, err := w.createFlag(ctx, &patch)
 		if err != nil {
 			return err
 		}
-		view, err = s.showFlag(ctx, store, p, f)
+		view, err = w.showFlag(ctx, f)
 		return err
 	})
 	return view, err
 }
 
 // createFlag stores a new flag and logs it.
-func (s *Service) createFlag(ctx context.Context, store Store, p *Principal, project *Project, patch *FlagPatch) (*FeatureFlag, error) {
-	f := s.newFlag(p, project)
+func (w *work) createFlag(ctx context.Context, patch *FlagPatch) (*FeatureFlag, error) {
+	f := w.newFlag()
 	f.HasExperiment = patch.CreationContext.Value == "experiments"
-	if err := s.applyFlag(ctx, store, project, f, patch); err != nil {
+	if err := w.applyFlag(ctx, f, patch); err != nil {
 		return nil, err
 	}
-	if err := store.CreateFlag(ctx, f); err != nil {
+	if err := w.store.CreateFlag(ctx, f); err != nil {
 		return nil, flagStoreError(err)
 	}
-	return f, s.logFlag(ctx, store, p, f, "created", nil)
+	return f, w.logFlag(ctx, f, "created", nil)
 }
 
-// newFlag returns a flag with defaults.
-func (s *Service) newFlag(p *Principal, project *Project) *FeatureFlag {
-	now := s.now()
-	f := &FeatureFlag{
-		Project: project.ID, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id",
-		BucketingHash: project.BucketingHash, Created: now, Updated: now,
-	}
-	if p != nil {
-		f.CreatedBy, f.ModifiedBy = &p.User.ID, &p.User.ID
+// newFlag returns a flag with defaults, made by the Principal.
+func (w *work) newFlag() *FeatureFlag {
+	f := w.defaultFlag(w.at.Project.ID)
+	f.BucketingHash = w.at.Project.BucketingHash
+	if w.by != nil {
+		f.CreatedBy, f.ModifiedBy = &w.by.User.ID, &w.by.User.ID
 	}
 	return f
+}
+
+// defaultFlag returns a flag with defaults, made by nobody.
+func (s *Service) defaultFlag(project int64) *FeatureFlag {
+	now := s.now()
+	return &FeatureFlag{
+		Project: project, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id", Created: now, Updated: now,
+	}
 }
 
 var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; change the survey instead.")
@@ -99,8 +104,8 @@ var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; 
 // fields since, the error is ErrConflict (management.md §13.6).
 func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string, patch FlagPatch) (*FlagView, error) {
 	var view *FlagView
-	err := s.inProject(ctx, p, ref, []Scope{"feature_flag:write"}, func(store Store, a *ProjectAccess) error {
-		f, err := flagByRef(ctx, store, a.Project.ID, flag)
+	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
+		f, err := w.flagByRef(ctx, flag)
 		if err != nil {
 			return err
 		}
@@ -111,59 +116,59 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 		if err := patch.validate(false); err != nil {
 			return err
 		}
-		if err := s.updateFlag(ctx, store, p, a.Project, f, &patch); err != nil {
+		if err := w.updateFlag(ctx, f, &patch); err != nil {
 			return err
 		}
-		view, err = s.showFlag(ctx, store, p, f)
+		view, err = w.showFlag(ctx, f)
 		return err
 	})
 	return view, err
 }
 
 // updateFlag changes a flag, stores it and logs that.
-func (s *Service) updateFlag(ctx context.Context, store Store, p *Principal, project *Project, f *FeatureFlag, patch *FlagPatch) error {
+func (w *work) updateFlag(ctx context.Context, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
-	if err := s.settleConflict(f, patch); err != nil {
+	if err := w.settleConflict(f, patch); err != nil {
 		return err
 	}
-	if err := s.applyFlag(ctx, store, project, f, patch); err != nil {
+	if err := w.applyFlag(ctx, f, patch); err != nil {
 		return err
 	}
-	return s.saveFlag(ctx, store, p, &before, f)
+	return w.saveFlag(ctx, &before, f)
 }
 
 // saveFlag stores and logs a flag that has changed. What was only encrypted anew
 // is stored as well, so that payloads come under the newest secret key.
-func (s *Service) saveFlag(ctx context.Context, store Store, p *Principal, before, f *FeatureFlag) error {
-	changes := s.flagChanges(before, f)
+func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
+	changes := w.flagChanges(before, f)
 	if len(changes) == 0 {
 		if bytes.Equal(before.Filters, f.Filters) {
 			return nil
 		}
-		return flagStoreError(store.UpdateFlag(ctx, f))
+		return flagStoreError(w.store.UpdateFlag(ctx, f))
 	}
 	f.Version++
-	f.Updated = s.now()
-	if f.ModifiedBy = nil; p != nil {
-		f.ModifiedBy = &p.User.ID
+	f.Updated = w.now()
+	if f.ModifiedBy = nil; w.by != nil {
+		f.ModifiedBy = &w.by.User.ID
 	}
 	if f.Deleted && !before.Deleted {
-		if err := s.unlinkFlag(ctx, store, p, f); err != nil {
+		if err := w.unlinkFlag(ctx, f); err != nil {
 			return err
 		}
 	}
-	if err := store.UpdateFlag(ctx, f); err != nil {
+	if err := w.store.UpdateFlag(ctx, f); err != nil {
 		return flagStoreError(err)
 	}
 	if f.Deleted && !before.Deleted {
-		return s.logFlag(ctx, store, p, f, "deleted", changes)
+		return w.logFlag(ctx, f, "deleted", changes)
 	}
-	return s.logFlag(ctx, store, p, f, "updated", changes)
+	return w.logFlag(ctx, f, "updated", changes)
 }
 
 // unlinkFlag takes a flag that is deleted from the surveys that are linked to it.
-func (s *Service) unlinkFlag(ctx context.Context, store Store, p *Principal, f *FeatureFlag) error {
-	surveys, err := store.Surveys(ctx, f.Project)
+func (w *work) unlinkFlag(ctx context.Context, f *FeatureFlag) error {
+	surveys, err := w.store.Surveys(ctx, f.Project)
 	if err != nil {
 		return err
 	}
@@ -173,12 +178,12 @@ func (s *Service) unlinkFlag(ctx context.Context, store Store, p *Principal, f *
 			continue
 		}
 		survey.LinkedFlag = nil
-		survey.Updated = s.now()
-		if err := store.UpdateSurvey(ctx, survey); err != nil {
+		survey.Updated = w.now()
+		if err := w.store.UpdateSurvey(ctx, survey); err != nil {
 			return storeError(err)
 		}
 		change := fieldChange{"Survey", "linked_flag_id", f.ID, nil, "deleted"}
-		if err := s.addProjectActivity(ctx, store, p, f.Project, "updated", "Survey", survey.ID.String(), detail{survey.Name, []fieldChange{change}}); err != nil {
+		if err := w.addProjectActivity(ctx, f.Project, "updated", "Survey", survey.ID.String(), detail{survey.Name, []fieldChange{change}}); err != nil {
 			return err
 		}
 	}
@@ -231,6 +236,6 @@ func (s *Service) flagChanges(before, after *FeatureFlag) []fieldChange {
 	return changes
 }
 
-func (s *Service) logFlag(ctx context.Context, store Store, p *Principal, f *FeatureFlag, activity string, changes []fieldChange) error {
-	return s.addProjectActivity(ctx, store, p, f.Project, activity, "FeatureFlag", strconv.FormatInt(f.ID, 10), detail{f.Key, append([]fieldChange{}, changes...)})
+func (w *work) logFlag(ctx context.Context, f *FeatureFlag, activity string, changes []fieldChange) error {
+	return w.addProjectActivity(ctx, f.Project, activity, "FeatureFlag", strconv.FormatInt(f.ID, 10), detail{f.Key, append([]fieldChange{}, changes...)})
 }

@@ -30,11 +30,11 @@ func groupView(g *Group) *GroupView {
 // GroupTypes returns the group types of a project by ascending index. It needs
 // scope group:read.
 func (s *Service) GroupTypes(ctx context.Context, p *Principal, ref string) ([]*GroupTypeView, error) {
-	project, err := s.capturedProject(ctx, p, ref, "group:read")
+	w, err := s.capturedAt(ctx, p, ref, "group:read")
 	if err != nil {
 		return nil, err
 	}
-	types, err := s.store.GroupTypes(ctx, project.ID)
+	types, err := w.store.GroupTypes(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +48,11 @@ func (s *Service) GroupTypes(ctx context.Context, p *Principal, ref string) ([]*
 // ListGroups returns a page of the groups of a type whose keys begin with search,
 // by ascending key. It needs scope group:read.
 func (s *Service) ListGroups(ctx context.Context, p *Principal, ref string, typeIndex int, search string, limit, offset int) (*Page[*GroupView], error) {
-	project, err := s.capturedProject(ctx, p, ref, "group:read")
+	w, err := s.capturedAt(ctx, p, ref, "group:read")
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := s.c.Data.Groups(ctx, project.ID, typeIndex, search, max(limit, 0), max(offset, 0))
+	list, total, err := s.c.Data.Groups(ctx, w.at.Project.ID, typeIndex, search, max(limit, 0), max(offset, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +65,11 @@ func (s *Service) ListGroups(ctx context.Context, p *Principal, ref string, type
 
 // FindGroup returns a group. It needs scope group:read.
 func (s *Service) FindGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key string) (*GroupView, error) {
-	project, err := s.capturedProject(ctx, p, ref, "group:read")
+	w, err := s.capturedAt(ctx, p, ref, "group:read")
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
+	g, err := s.c.Data.Group(ctx, w.at.Project.ID, typeIndex, key)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -90,7 +90,7 @@ func (s *Service) DeleteGroupProperty(ctx context.Context, p *Principal, ref str
 }
 
 func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key, activity string, check func() (*propertyEdit, error)) (*GroupView, error) {
-	project, err := s.capturedProject(ctx, p, ref, "group:write")
+	w, err := s.capturedAt(ctx, p, ref, "group:write")
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
+	g, err := s.c.Data.Group(ctx, w.at.Project.ID, typeIndex, key)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -107,10 +107,10 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 		return nil, err
 	}
 	if len(changes) > 0 {
-		if err := s.logGroup(ctx, p, project, g, activity, changes); err != nil {
+		if err := w.logGroup(ctx, g, activity, changes); err != nil {
 			return nil, err
 		}
-		if g, err = s.c.Data.UpdateGroup(ctx, project.ID, typeIndex, key, edit.set, edit.unset); err != nil {
+		if g, err = s.c.Data.UpdateGroup(ctx, w.at.Project.ID, typeIndex, key, edit.set, edit.unset); err != nil {
 			return nil, dataError(err)
 		}
 	}
@@ -118,25 +118,25 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 }
 
 // logGroup logs what happens to a group. It has no ID but its type and key.
-func (s *Service) logGroup(ctx context.Context, p *Principal, project *Project, g *Group, activity string, changes []fieldChange) error {
-	return s.addActivity(ctx, s.store, p, Activity{
-		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Group", ItemID: strconv.Itoa(g.TypeIndex) + "/" + g.Key,
+func (w *work) logGroup(ctx context.Context, g *Group, activity string, changes []fieldChange) error {
+	return w.addActivity(ctx, Activity{
+		Project: &w.at.Project.ID, Organization: &w.at.Project.Organization, Activity: activity, Scope: "Group", ItemID: strconv.Itoa(g.TypeIndex) + "/" + g.Key,
 	}, detail{g.Key, append([]fieldChange{}, changes...)})
 }
 
 // DeleteGroup deletes a group: its properties, not its type, nor what events say of
 // it. It needs scope group:write.
 func (s *Service) DeleteGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key string) error {
-	project, err := s.capturedProject(ctx, p, ref, "group:write")
+	w, err := s.capturedAt(ctx, p, ref, "group:write")
 	if err != nil {
 		return err
 	}
-	g, err := s.c.Data.Group(ctx, project.ID, typeIndex, key)
+	g, err := s.c.Data.Group(ctx, w.at.Project.ID, typeIndex, key)
 	if err != nil {
 		return storeError(err)
 	}
-	if err := s.logGroup(ctx, p, project, g, "deleted", nil); err != nil {
+	if err := w.logGroup(ctx, g, "deleted", nil); err != nil {
 		return err
 	}
-	return storeError(s.c.Data.DeleteGroup(ctx, project.ID, typeIndex, key))
+	return storeError(s.c.Data.DeleteGroup(ctx, w.at.Project.ID, typeIndex, key))
 }

@@ -37,11 +37,9 @@ const paritySubjects = 1000
 
 // An importer is an import that is under way.
 type importer struct {
-	s       *Service
-	store   Store
-	project *Project
-	file    *importFile
-	report  *ImportReport
+	*work
+	file   *importFile
+	report *ImportReport
 
 	groupTypes map[int]string // of the project
 	groups     map[int]int    // indexes of the file to those of the project
@@ -71,13 +69,14 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte) (*
 		return nil, err
 	}
 	var report *ImportReport
-	err = s.store.Atomic(ctx, func(store Store) error {
-		p, err := store.Project(ctx, project)
+	err = s.atomic(ctx, nil, func(w *work) error {
+		p, err := w.store.Project(ctx, project)
 		if err != nil {
 			return storeError(err)
 		}
+		w.at = &ProjectAccess{Project: p}
 		i := &importer{
-			s: s, store: store, project: p, file: file, report: new(ImportReport), groupTypes: known,
+			work: w, file: file, report: new(ImportReport), groupTypes: known,
 			groups: make(map[int]int), cohorts: make(map[int64]int64), keys: make(map[int64]string),
 		}
 		report = i.report
@@ -280,7 +279,7 @@ func (i *importer) leave(what string, err error) {
 func (i *importer) importCohorts(ctx context.Context) error {
 	waiting := slices.DeleteFunc(slices.Clone(i.file.cohorts), func(c importedCohort) bool { return c.Deleted })
 	for len(waiting) > 0 {
-		w, err := i.s.definitionWorld(ctx, i.store, i.project)
+		world, err := i.definitionWorld(ctx)
 		if err != nil {
 			return err
 		}
@@ -294,7 +293,7 @@ func (i *importer) importCohorts(ctx context.Context) error {
 				later = append(later, c)
 				continue
 			}
-			if err := i.importCohort(ctx, &c, w); err != nil {
+			if err := i.importCohort(ctx, &c, world); err != nil {
 				return err
 			}
 		}
@@ -317,18 +316,18 @@ func (c *importedCohort) filters() json.RawMessage {
 	return c.Filters
 }
 
-func (i *importer) importCohort(ctx context.Context, c *importedCohort, w *judge.World) error {
+func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *judge.World) error {
 	name := c.Name
 	if name == "" {
 		name = "Imported cohort " + strconv.FormatInt(c.ID, 10)
 	}
-	made := &Cohort{Project: i.project.ID, Name: name, Description: c.Description, Static: c.Static, Created: i.s.now()}
+	made := &Cohort{Project: i.at.Project.ID, Name: name, Description: c.Description, Static: c.Static, Created: i.now()}
 	if c.Static {
 		made.Count, made.Calculated = new(0), &made.Created
 		i.report.Notes = append(i.report.Notes, fmt.Sprintf("The static cohort %q has no members yet: send them to its members endpoint.", name))
 	} else {
 		mapped := i.mapped(c.filters())
-		filters, err := judge.CohortFilters(mapped, 0, w)
+		filters, err := judge.CohortFilters(mapped, 0, world)
 		if err != nil {
 			i.leave("cohort "+name, judgeError(err))
 			return nil
@@ -340,7 +339,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, w *judge
 	}
 	i.cohorts[c.ID] = made.ID
 	i.report.Cohorts = append(i.report.Cohorts, name)
-	return i.s.logCohort(ctx, i.store, nil, made, "created", nil)
+	return i.logCohort(ctx, made, "created", nil)
 }
 
 // importFlags makes flags, those first that others depend on.
@@ -356,7 +355,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 		}
 	}
 	for len(waiting) > 0 {
-		w, err := i.s.definitionWorld(ctx, i.store, i.project)
+		world, err := i.definitionWorld(ctx)
 		if err != nil {
 			return err
 		}
@@ -373,7 +372,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 				later = append(later, f)
 				continue
 			}
-			if err := i.importFlag(ctx, &f, mapped, w); err != nil {
+			if err := i.importFlag(ctx, &f, mapped, world); err != nil {
 				return err
 			}
 		}
@@ -387,21 +386,21 @@ func (i *importer) importFlags(ctx context.Context) error {
 	return nil
 }
 
-func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.RawMessage, w *judge.World) error {
+func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.RawMessage, world *judge.World) error {
 	patch := FlagPatch{
 		Key: Of(f.Key), Name: Of(f.Name), Filters: Of(mapped), Active: Of(f.Active), Archived: Of(f.Archived),
 		Continuity: Of(f.Continuity != nil && *f.Continuity && !f.Remotely), Runtime: Of(f.Runtime), Bucketing: Of(f.Bucketing),
 		BucketingHash: Of(f.BucketingHash), Contexts: Of(mustJSON(append(append([]string{}, f.Contexts...), f.OldContexts...))),
 		Tags: Of(mustJSON(append([]string{}, f.Tags...))), RemoteConfig: Of(f.RemoteConfig),
 	}
-	made := i.s.newFlag(nil, i.project)
+	made := i.newFlag()
 	made.HasExperiment, made.BucketingHash = f.experiment(), ""
 	if f.Version > 0 {
 		made.Version = f.Version
 	}
 	err := patch.validate(true)
 	if err == nil {
-		err = i.s.applyIn(w, made, &patch)
+		err = i.applyIn(world, made, &patch)
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*Error](err); !ok {
@@ -418,7 +417,7 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.
 		return storeError(err)
 	}
 	i.report.Flags = append(i.report.Flags, made.Key)
-	return i.s.logFlag(ctx, i.store, nil, made, "created", nil)
+	return i.logFlag(ctx, made, "created", nil)
 }
 
 // mapped returns filters, of a flag or a cohort, that refer to what the project
@@ -486,11 +485,11 @@ func (i *importer) cohortID(v any) any {
 // prove evaluates the flags that were made, and those of the file, for random
 // subjects.
 func (i *importer) prove(ctx context.Context) error {
-	list, err := i.store.Flags(ctx, i.project.ID)
+	list, err := i.store.Flags(ctx, i.at.Project.ID)
 	if err != nil {
 		return err
 	}
-	cohorts, err := i.store.Cohorts(ctx, i.project.ID)
+	cohorts, err := i.store.Cohorts(ctx, i.at.Project.ID)
 	if err != nil {
 		return err
 	}
@@ -508,7 +507,7 @@ func (i *importer) prove(ctx context.Context) error {
 	}
 	seed := fnv.New64a()
 	seed.Write([]byte(before.ETag()))
-	subjects := parity.NewSubjects(i.file.definitions, i.s.now(), seed.Sum64())
+	subjects := parity.NewSubjects(i.file.definitions, i.now(), seed.Sum64())
 	for range paritySubjects {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -67,7 +67,7 @@ func (s *Service) Keys(ctx context.Context, p *Principal) ([]*KeyView, error) {
 	if err := keyMaster(p); err != nil {
 		return nil, err
 	}
-	keys, err := s.store.Keys(ctx, p.User.ID)
+	keys, err := s.c.Store.Keys(ctx, p.User.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,18 +79,18 @@ func (s *Service) Keys(ctx context.Context, p *Principal) ([]*KeyView, error) {
 }
 
 // ownKey returns a key of the Principal's user.
-func ownKey(ctx context.Context, store Store, p *Principal, id string) (*PersonalKey, error) {
+func (w *work) ownKey(ctx context.Context, id string) (*PersonalKey, error) {
 	if id == "@current" {
-		if p.Key == nil {
+		if w.by.Key == nil {
 			return nil, errNotFound
 		}
-		id = p.Key.ID
+		id = w.by.Key.ID
 	}
-	k, err := store.Key(ctx, id)
+	k, err := w.store.Key(ctx, id)
 	if err != nil {
 		return nil, storeError(err)
 	}
-	if k.User != p.User.ID {
+	if k.User != w.by.User.ID {
 		return nil, errNotFound
 	}
 	return k, nil
@@ -104,7 +104,7 @@ func (s *Service) Key(ctx context.Context, p *Principal, id string) (*KeyView, e
 			return nil, err
 		}
 	}
-	k, err := ownKey(ctx, s.store, p, id)
+	k, err := s.begin(p).ownKey(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, patch KeyPatch) (
 // ten of them. No scopes means all. The error is ErrNotFound if nobody has the
 // address.
 func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...Scope) (*KeyView, error) {
-	u, err := s.store.UserByEmail(ctx, normalEmail(email))
+	u, err := s.c.Store.UserByEmail(ctx, normalEmail(email))
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -148,26 +148,26 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 	value := NewPersonalKey()
 	k := &PersonalKey{ID: randomToken(32), User: p.User.ID, Mask: maskOf(value), Hash: HashKey(value), Created: s.now()}
 	var mail Message
-	err := s.store.Atomic(ctx, func(store Store) error {
-		u, err := activeUser(ctx, store, p.User.ID)
+	err := s.atomic(ctx, p, func(w *work) error {
+		u, err := w.activeUser(ctx)
 		if err != nil {
 			return err
 		}
-		keys, err := store.Keys(ctx, u.ID)
+		keys, err := w.store.Keys(ctx, u.ID)
 		if err != nil {
 			return err
 		}
 		if len(keys) >= most {
 			return invalid("", "invalid_input", "A user can have at most %d personal API keys.", most)
 		}
-		if err := s.applyKey(ctx, store, u, k, patch); err != nil {
+		if err := w.applyKey(ctx, u, k, patch); err != nil {
 			return err
 		}
-		if err := store.CreateKey(ctx, k); err != nil {
+		if err := w.store.CreateKey(ctx, k); err != nil {
 			return err
 		}
 		mail = s.accountMail(u, KindKeyCreated, "It is called “"+k.Label+"” and begins and ends with "+k.Mask+".")
-		return s.logKey(ctx, store, p, k, "created", nil)
+		return w.logKey(ctx, k, "created", nil)
 	})
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 }
 
 // applyKey checks a KeyPatch and applies it.
-func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *PersonalKey, patch KeyPatch) error {
+func (w *work) applyKey(ctx context.Context, u *User, k *PersonalKey, patch KeyPatch) error {
 	if err := checkString("label", &patch.Label, mostLabel); err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *Persona
 		}
 		k.Projects = uniqueValues(projects)
 	}
-	memberships, err := store.MembershipsOf(ctx, []int64{u.ID})
+	memberships, err := w.store.MembershipsOf(ctx, []int64{u.ID})
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *Persona
 	if !patch.Projects.Set || len(k.Projects) == 0 {
 		return nil
 	}
-	projects, err := store.ProjectsOf(ctx, mine)
+	projects, err := w.store.ProjectsOf(ctx, mine)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (s *Service) applyKey(ctx context.Context, store Store, u *User, k *Persona
 }
 
 // changeKey changes a key of the Principal's user.
-func (s *Service) changeKey(ctx context.Context, p *Principal, id, activity string, f func(Store, *PersonalKey) (map[string]any, error)) (*PersonalKey, error) {
+func (s *Service) changeKey(ctx context.Context, p *Principal, id, activity string, f func(*work, *PersonalKey) (map[string]any, error)) (*PersonalKey, error) {
 	if err := keyMaster(p); err != nil {
 		return nil, err
 	}
@@ -259,29 +259,29 @@ func (s *Service) changeKey(ctx context.Context, p *Principal, id, activity stri
 		return nil, err
 	}
 	var k *PersonalKey
-	err := s.store.Atomic(ctx, func(store Store) error {
+	err := s.atomic(ctx, p, func(w *work) error {
 		var err error
-		if k, err = ownKey(ctx, store, p, id); err != nil {
+		if k, err = w.ownKey(ctx, id); err != nil {
 			return err
 		}
-		changes, err := f(store, k)
+		changes, err := f(w, k)
 		if err != nil {
 			return err
 		}
-		return s.logKey(ctx, store, p, k, activity, changes)
+		return w.logKey(ctx, k, activity, changes)
 	})
 	return k, err
 }
 
 // UpdateKey changes the label, the scopes or the restrictions of a key.
 func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch KeyPatch) (*KeyView, error) {
-	k, err := s.changeKey(ctx, p, id, "updated", func(store Store, k *PersonalKey) (map[string]any, error) {
+	k, err := s.changeKey(ctx, p, id, "updated", func(w *work, k *PersonalKey) (map[string]any, error) {
 		before := *k
-		if err := s.applyKey(ctx, store, p.User, k, patch); err != nil {
+		if err := w.applyKey(ctx, p.User, k, patch); err != nil {
 			return nil, err
 		}
 		changes := map[string]any{"before": keyDetail(&before), "after": keyDetail(k)}
-		return changes, store.UpdateKey(ctx, k)
+		return changes, w.store.UpdateKey(ctx, k)
 	})
 	if err != nil {
 		return nil, err
@@ -293,13 +293,13 @@ func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch 
 // roll a key with its old value at once, one succeeds.
 func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyView, error) {
 	value := NewPersonalKey()
-	k, err := s.changeKey(ctx, p, id, "rolled", func(store Store, k *PersonalKey) (map[string]any, error) {
+	k, err := s.changeKey(ctx, p, id, "rolled", func(w *work, k *PersonalKey) (map[string]any, error) {
 		if p.Key != nil && p.Key.ID == k.ID && p.Key.Hash != k.Hash {
 			return nil, &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key was replaced."}
 		}
 		now := s.now()
 		k.Mask, k.Hash, k.LastRolled = maskOf(value), HashKey(value), &now
-		return nil, store.UpdateKey(ctx, k)
+		return nil, w.store.UpdateKey(ctx, k)
 	})
 	if err != nil {
 		return nil, err
@@ -310,8 +310,8 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 
 // DeleteKey deletes a key, also the one that was presented.
 func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error {
-	k, err := s.changeKey(ctx, p, id, "deleted", func(store Store, k *PersonalKey) (map[string]any, error) {
-		return nil, storeError(store.DeleteKey(ctx, k.ID))
+	k, err := s.changeKey(ctx, p, id, "deleted", func(w *work, k *PersonalKey) (map[string]any, error) {
+		return nil, storeError(w.store.DeleteKey(ctx, k.ID))
 	})
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func keyDetail(k *PersonalKey) map[string]any {
 	}
 }
 
-func (s *Service) logKey(ctx context.Context, store Store, p *Principal, k *PersonalKey, activity string, changes map[string]any) error {
+func (w *work) logKey(ctx context.Context, k *PersonalKey, activity string, changes map[string]any) error {
 	d := detail{k.Label, []fieldChange{}}
 	if changes != nil {
 		d.Changes = differences("PersonalAPIKey", changes["before"], changes["after"],
@@ -336,7 +336,7 @@ func (s *Service) logKey(ctx context.Context, store Store, p *Principal, k *Pers
 			return nil
 		}
 	}
-	return s.addActivity(ctx, store, p, Activity{
-		Organization: p.User.CurrentOrganization, Activity: activity, Scope: "PersonalAPIKey", ItemID: k.ID,
+	return w.addActivity(ctx, Activity{
+		Organization: w.by.User.CurrentOrganization, Activity: activity, Scope: "PersonalAPIKey", ItemID: k.ID,
 	}, d)
 }

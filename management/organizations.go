@@ -65,16 +65,16 @@ func (patch *OrganizationPatch) apply(o *Organization, create bool) error {
 }
 
 // showOrganization shows an organization to a member.
-func (s *Service) showOrganization(ctx context.Context, store Store, o *Organization, level int) (*OrganizationView, error) {
-	projects, err := store.ProjectsOf(ctx, []uuid.UUID{o.ID})
+func (w *work) showOrganization(ctx context.Context, o *Organization, level int) (*OrganizationView, error) {
+	projects, err := w.store.ProjectsOf(ctx, []uuid.UUID{o.ID})
 	if err != nil {
 		return nil, err
 	}
-	members, err := store.CountMembers(ctx, []uuid.UUID{o.ID})
+	members, err := w.store.CountMembers(ctx, []uuid.UUID{o.ID})
 	if err != nil {
 		return nil, err
 	}
-	return s.organizationView(o, &level, members[o.ID], projects), nil
+	return w.organizationView(o, &level, members[o.ID], projects), nil
 }
 
 // ListOrganizations returns a page of the organizations of which the Principal's
@@ -83,7 +83,8 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 	if err := cmp.Or(p.everywhere(), p.Require("organization:read")); err != nil {
 		return nil, err
 	}
-	all, levels, err := s.admittingOrganizations(ctx, p)
+	w := s.begin(p)
+	all, levels, err := w.admittingOrganizations(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +94,11 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 	for i := range shown {
 		ids = append(ids, shown[i].ID)
 	}
-	projects, err := s.store.ProjectsOf(ctx, ids)
+	projects, err := w.store.ProjectsOf(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	members, err := s.store.CountMembers(ctx, ids)
+	members, err := w.store.CountMembers(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +112,12 @@ func (s *Service) ListOrganizations(ctx context.Context, p *Principal, limit, of
 // GetOrganization returns an organization of the Principal's user. It needs scope
 // organization:read.
 func (s *Service) GetOrganization(ctx context.Context, p *Principal, ref string) (*OrganizationView, error) {
-	o, level, err := s.organizationByRef(ctx, p, ref, LevelMember, "organization:read")
+	w := s.begin(p)
+	o, level, err := w.organizationByRef(ctx, ref, LevelMember, "organization:read")
 	if err != nil {
 		return nil, err
 	}
-	return s.showOrganization(ctx, s.store, o, level)
+	return w.showOrganization(ctx, o, level)
 }
 
 // CreateOrganization makes an organization whose owner is the Principal's user.
@@ -133,18 +135,18 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 	}
 	o.Slug, o.Created, o.Updated = slugOf(o.Name), s.now(), s.now()
 	var view *OrganizationView
-	err := s.store.Atomic(ctx, func(store Store) error {
-		if err := createOrganization(ctx, store, o); err != nil {
+	err := s.atomic(ctx, p, func(w *work) error {
+		if err := w.createOrganization(ctx, o); err != nil {
 			return err
 		}
-		if err := store.CreateMembership(ctx, s.newMembership(o.ID, p.User.ID, LevelOwner)); err != nil {
+		if err := w.store.CreateMembership(ctx, s.newMembership(o.ID, p.User.ID, LevelOwner)); err != nil {
 			return err
 		}
-		if err := s.logOrganization(ctx, store, p, o.ID, "created", nil); err != nil {
+		if err := w.logOrganization(ctx, o.ID, "created", nil); err != nil {
 			return err
 		}
 		var err error
-		view, err = s.showOrganization(ctx, store, o, LevelOwner)
+		view, err = w.showOrganization(ctx, o, LevelOwner)
 		return err
 	})
 	return view, err
@@ -152,15 +154,15 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 
 // createOrganization stores an organization, with another slug if its own is
 // taken.
-func createOrganization(ctx context.Context, store Store, o *Organization) error {
-	all, err := store.Organizations(ctx)
+func (w *work) createOrganization(ctx context.Context, o *Organization) error {
+	all, err := w.store.Organizations(ctx)
 	if err != nil {
 		return err
 	}
 	for slices.ContainsFunc(all, func(other Organization) bool { return other.Slug == o.Slug }) {
 		o.Slug = otherSlug(o.Name)
 	}
-	return store.CreateOrganization(ctx, o)
+	return w.store.CreateOrganization(ctx, o)
 }
 
 // newMembership makes a membership.
@@ -178,23 +180,23 @@ var organizationFields = []string{
 // and the level of an administrator.
 func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref string, patch OrganizationPatch) (*OrganizationView, error) {
 	var view *OrganizationView
-	err := s.inOrganization(ctx, p, ref, LevelAdmin, "organization:write", func(store Store, o *Organization, level int) error {
+	err := s.atomicIn(ctx, p, ref, LevelAdmin, "organization:write", func(w *work, o *Organization, level int) error {
 		before := *o
 		if err := patch.apply(o, false); err != nil {
 			return err
 		}
 		o.Updated = s.now()
-		if err := store.UpdateOrganization(ctx, o); err != nil {
+		if err := w.store.UpdateOrganization(ctx, o); err != nil {
 			return storeError(err)
 		}
 		changes := differences("Organization", s.organizationView(&before, nil, 0, nil), s.organizationView(o, nil, 0, nil), organizationFields)
 		if len(changes) > 0 {
-			if err := s.logOrganization(ctx, store, p, o.ID, "updated", changes); err != nil {
+			if err := w.logOrganization(ctx, o.ID, "updated", changes); err != nil {
 				return err
 			}
 		}
 		var err error
-		view, err = s.showOrganization(ctx, store, o, level)
+		view, err = w.showOrganization(ctx, o, level)
 		return err
 	})
 	return view, err
@@ -203,11 +205,11 @@ func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref stri
 // DeleteOrganization deletes an organization with its projects and all that they
 // have. It needs scope organization:write and the level of an owner.
 func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref string) error {
-	err := s.inOrganization(ctx, p, ref, LevelOwner, "organization:write", func(store Store, o *Organization, _ int) error {
-		if err := s.logOrganization(ctx, store, p, o.ID, "deleted", nil); err != nil {
+	err := s.atomicIn(ctx, p, ref, LevelOwner, "organization:write", func(w *work, o *Organization, _ int) error {
+		if err := w.logOrganization(ctx, o.ID, "deleted", nil); err != nil {
 			return err
 		}
-		return storeError(store.DeleteOrganization(ctx, o.ID))
+		return storeError(w.store.DeleteOrganization(ctx, o.ID))
 	})
 	if err == nil {
 		s.c.OnChange(ctx, 0)
@@ -265,16 +267,16 @@ func (patch *MemberPatch) level(own, otherwise int) (int, error) {
 }
 
 // memberViews shows members.
-func memberViews(ctx context.Context, store Store, list []Membership) ([]*MemberView, error) {
+func (w *work) memberViews(ctx context.Context, list []Membership) ([]*MemberView, error) {
 	ids := make([]int64, len(list))
 	for i := range list {
 		ids[i] = list[i].User
 	}
-	users, err := store.UsersByID(ctx, ids)
+	users, err := w.store.UsersByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	twoFactor, err := store.WithTOTP(ctx, ids)
+	twoFactor, err := w.store.WithTOTP(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -300,15 +302,16 @@ func memberViews(ctx context.Context, store Store, list []Membership) ([]*Member
 // ListMembers returns a page of the members of an organization, in order of
 // joining. It needs scope organization_member:read.
 func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*MemberView], error) {
-	o, _, err := s.organizationByRef(ctx, p, ref, LevelMember, "organization_member:read")
+	w := s.begin(p)
+	o, _, err := w.organizationByRef(ctx, ref, LevelMember, "organization_member:read")
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.store.Members(ctx, o.ID)
+	all, err := w.store.Members(ctx, o.ID)
 	if err != nil {
 		return nil, err
 	}
-	views, err := memberViews(ctx, s.store, pageOf(all, limit, offset))
+	views, err := w.memberViews(ctx, pageOf(all, limit, offset))
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +325,7 @@ func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, lim
 func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch MemberPatch) (*MemberView, error) {
 	var view *MemberView
 	var mail Message
-	err := s.inOrganization(ctx, p, ref, LevelMember, "organization_member:write", func(store Store, o *Organization, own int) error {
+	err := s.atomicIn(ctx, p, ref, LevelMember, "organization_member:write", func(w *work, o *Organization, own int) error {
 		if own < LevelAdmin && (o.MembersCanInvite == nil || !*o.MembersCanInvite) {
 			return errForbidden
 		}
@@ -339,17 +342,17 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		if err != nil {
 			return err
 		}
-		u, err := store.UserByEmail(ctx, patch.Email.Value)
+		u, err := w.store.UserByEmail(ctx, patch.Email.Value)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			if u, err = newUser(NewUser{Email: patch.Email.Value, FirstName: patch.FirstName.Value, LastName: patch.LastName.Value}); err != nil {
 				return err
 			}
 			u.Joined = s.now()
-			if err := store.CreateUser(ctx, u); err != nil {
+			if err := w.store.CreateUser(ctx, u); err != nil {
 				return err
 			}
-			if err := s.logSecurity(ctx, store, p, u, "created"); err != nil {
+			if err := w.logSecurity(ctx, u, "created"); err != nil {
 				return err
 			}
 		case err != nil:
@@ -358,25 +361,25 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 			return invalid("email", "invalid_input", "The account with this address is not active.")
 		}
 		m := s.newMembership(o.ID, u.ID, level)
-		if err := store.CreateMembership(ctx, m); err != nil {
+		if err := w.store.CreateMembership(ctx, m); err != nil {
 			if errors.Is(err, ErrConflict) {
 				return conflict("The user is a member already.")
 			}
 			return err
 		}
 		if u.CurrentOrganization == nil {
-			if err := resettleUser(ctx, store, u); err != nil {
+			if err := resettleUser(ctx, w.store, u); err != nil {
 				return err
 			}
 		}
-		if err := s.logMember(ctx, store, p, m, u, "created", nil); err != nil {
+		if err := w.logMember(ctx, m, u, "created", nil); err != nil {
 			return err
 		}
 		if o.MemberJoinEmail {
 			mail = s.newLetter(u, KindMemberAdded, "You are now a member of "+o.Name,
 				nameOf(p.User)+" has added you to the organization "+o.Name+" in "+s.c.AppName+".")
 		}
-		views, err := memberViews(ctx, store, []Membership{*m})
+		views, err := w.memberViews(ctx, []Membership{*m})
 		if err != nil {
 			return err
 		}
@@ -393,35 +396,35 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 }
 
 // logMember logs a change of a membership.
-func (s *Service) logMember(ctx context.Context, store Store, p *Principal, m *Membership, u *User, activity string, changes []fieldChange) error {
-	return s.addActivity(ctx, store, p, Activity{
+func (w *work) logMember(ctx context.Context, m *Membership, u *User, activity string, changes []fieldChange) error {
+	return w.addActivity(ctx, Activity{
 		Organization: &m.Organization, Activity: activity, Scope: "OrganizationMembership", ItemID: m.ID.String(),
 	}, detail{u.Email, append([]fieldChange{}, changes...)})
 }
 
 // memberOf returns a member that a path names by the UUID of the user.
-func memberOf(ctx context.Context, store Store, p *Principal, o *Organization, ref string) (*Membership, *User, error) {
+func (w *work) memberOf(ctx context.Context, o *Organization, ref string) (*Membership, *User, error) {
 	id, err := parseID(ref)
 	if ref == "@me" {
-		id, err = p.User.UUID, nil
+		id, err = w.by.User.UUID, nil
 	}
 	if err != nil {
 		return nil, nil, errNotFound
 	}
-	u, err := store.UserByUUID(ctx, id)
+	u, err := w.store.UserByUUID(ctx, id)
 	if err != nil {
 		return nil, nil, storeError(err)
 	}
-	m, err := store.Membership(ctx, o.ID, u.ID)
+	m, err := w.store.Membership(ctx, o.ID, u.ID)
 	return m, u, storeError(err)
 }
 
 // keepOwner returns an error if a member is the only owner.
-func keepOwner(ctx context.Context, store Store, m *Membership, detail string) error {
+func (w *work) keepOwner(ctx context.Context, m *Membership, detail string) error {
 	if m.Level != LevelOwner {
 		return nil
 	}
-	members, err := store.Members(ctx, m.Organization)
+	members, err := w.store.Members(ctx, m.Organization)
 	if err != nil {
 		return err
 	}
@@ -436,8 +439,8 @@ func keepOwner(ctx context.Context, store Store, m *Membership, detail string) e
 // the member's.
 func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user string, patch MemberPatch) (*MemberView, error) {
 	var view *MemberView
-	err := s.inOrganization(ctx, p, ref, LevelAdmin, "organization_member:write", func(store Store, o *Organization, own int) error {
-		m, u, err := memberOf(ctx, store, p, o, user)
+	err := s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, own int) error {
+		m, u, err := w.memberOf(ctx, o, user)
 		if err != nil {
 			return err
 		}
@@ -449,19 +452,19 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 			return err
 		}
 		if level != m.Level {
-			if err := keepOwner(ctx, store, m, "An organization needs an owner."); err != nil {
+			if err := w.keepOwner(ctx, m, "An organization needs an owner."); err != nil {
 				return err
 			}
 			change := fieldChange{"OrganizationMembership", "level", m.Level, level, "changed"}
 			m.Level, m.Updated = level, s.now()
-			if err := store.UpdateMembership(ctx, m); err != nil {
+			if err := w.store.UpdateMembership(ctx, m); err != nil {
 				return storeError(err)
 			}
-			if err := s.logMember(ctx, store, p, m, u, "updated", []fieldChange{change}); err != nil {
+			if err := w.logMember(ctx, m, u, "updated", []fieldChange{change}); err != nil {
 				return err
 			}
 		}
-		views, err := memberViews(ctx, store, []Membership{*m})
+		views, err := w.memberViews(ctx, []Membership{*m})
 		if err != nil {
 			return err
 		}
@@ -475,33 +478,33 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 // administrator that of a member of no higher level. It needs scope
 // organization_member:write.
 func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user string) error {
-	return s.inOrganization(ctx, p, ref, LevelMember, "organization_member:write", func(store Store, o *Organization, own int) error {
-		m, u, err := memberOf(ctx, store, p, o, user)
+	return s.atomicIn(ctx, p, ref, LevelMember, "organization_member:write", func(w *work, o *Organization, own int) error {
+		m, u, err := w.memberOf(ctx, o, user)
 		if err != nil {
 			return err
 		}
 		if u.ID != p.User.ID && (own < LevelAdmin || m.Level > own) {
 			return errForbidden
 		}
-		if err := keepOwner(ctx, store, m, "Cannot leave the organization as its owner."); err != nil {
+		if err := w.keepOwner(ctx, m, "Cannot leave the organization as its owner."); err != nil {
 			return err
 		}
-		if err := store.DeleteMembership(ctx, o.ID, u.ID); err != nil {
+		if err := w.store.DeleteMembership(ctx, o.ID, u.ID); err != nil {
 			return storeError(err)
 		}
-		if err := resettleUser(ctx, store, u); err != nil {
+		if err := resettleUser(ctx, w.store, u); err != nil {
 			return err
 		}
-		return s.logMember(ctx, store, p, m, u, "deleted", nil)
+		return w.logMember(ctx, m, u, "deleted", nil)
 	})
 }
 
-func (s *Service) logOrganization(ctx context.Context, store Store, p *Principal, id uuid.UUID, activity string, changes []fieldChange) error {
-	o, err := store.Organization(ctx, id)
+func (w *work) logOrganization(ctx context.Context, id uuid.UUID, activity string, changes []fieldChange) error {
+	o, err := w.store.Organization(ctx, id)
 	if err != nil {
 		return storeError(err)
 	}
-	return s.addActivity(ctx, store, p, Activity{
+	return w.addActivity(ctx, Activity{
 		Organization: &id, Activity: activity, Scope: "Organization", ItemID: id.String(),
 	}, detail{o.Name, append([]fieldChange{}, changes...)})
 }

@@ -72,17 +72,17 @@ type PersonQuery struct {
 // ListPersons returns a page of the persons of a project that a query selects,
 // newest first. It needs scope person:read.
 func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, q PersonQuery, limit, offset int) (*Page[*PersonView], error) {
-	project, err := s.capturedProject(ctx, p, ref, "person:read")
+	w, err := s.capturedAt(ctx, p, ref, "person:read")
 	if err != nil {
 		return nil, err
 	}
 	if q.Cohort != 0 {
-		if err := s.checkList(ctx, project.ID, q.Cohort); err != nil {
+		if err := w.checkList(ctx, q.Cohort); err != nil {
 			return nil, err
 		}
 	}
 	f := PersonFilter{DistinctID: q.DistinctID, Search: q.Search, Cohort: q.Cohort}
-	list, total, err := s.c.Data.Persons(ctx, project.ID, f, max(limit, 0), max(offset, 0))
+	list, total, err := s.c.Data.Persons(ctx, w.at.Project.ID, f, max(limit, 0), max(offset, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func personViews(list []Person) []*PersonView {
 }
 
 // checkList returns an error unless a cohort is a list of persons.
-func (s *Service) checkList(ctx context.Context, project, cohort int64) error {
-	c, err := s.store.Cohort(ctx, project, cohort)
+func (w *work) checkList(ctx context.Context, cohort int64) error {
+	c, err := w.store.Cohort(ctx, w.at.Project.ID, cohort)
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && c.Deleted:
 		return invalid("cohort", "does_not_exist", `Invalid pk "%d" - object does not exist.`, cohort)
@@ -111,25 +111,25 @@ func (s *Service) checkList(ctx context.Context, project, cohort int64) error {
 
 // findPerson returns the person that a path names by UUID or by a distinct ID. If
 // both are possible it is the UUID.
-func (s *Service) findPerson(ctx context.Context, project int64, id string) (*Person, error) {
+func (w *work) findPerson(ctx context.Context, id string) (*Person, error) {
 	if u, err := parseID(id); err == nil {
-		person, err := s.c.Data.Person(ctx, project, u)
+		person, err := w.c.Data.Person(ctx, w.at.Project.ID, u)
 		if !errors.Is(err, ErrNotFound) {
 			return person, err
 		}
 	}
-	person, err := s.c.Data.PersonByDistinctID(ctx, project, id)
+	person, err := w.c.Data.PersonByDistinctID(ctx, w.at.Project.ID, id)
 	return person, storeError(err)
 }
 
 // GetPerson returns a person by UUID or by a distinct ID, as the following methods
 // find it, too. It needs scope person:read.
 func (s *Service) GetPerson(ctx context.Context, p *Principal, ref, id string) (*PersonView, error) {
-	project, err := s.capturedProject(ctx, p, ref, "person:read")
+	w, err := s.capturedAt(ctx, p, ref, "person:read")
 	if err != nil {
 		return nil, err
 	}
-	person, err := s.findPerson(ctx, project.ID, id)
+	person, err := w.findPerson(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *Service) DeletePersonProperty(ctx context.Context, p *Principal, ref, i
 }
 
 func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activity string, check func() (*propertyEdit, error)) (*PersonView, error) {
-	project, err := s.capturedProject(ctx, p, ref, "person:write")
+	w, err := s.capturedAt(ctx, p, ref, "person:write")
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activit
 	if err != nil {
 		return nil, err
 	}
-	person, err := s.findPerson(ctx, project.ID, id)
+	person, err := w.findPerson(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +169,10 @@ func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activit
 		return nil, err
 	}
 	if len(changes) > 0 {
-		if err := s.logPerson(ctx, p, project, person.ID, activity, changes); err != nil {
+		if err := w.logPerson(ctx, person.ID, activity, changes); err != nil {
 			return nil, err
 		}
-		if person, err = s.c.Data.UpdatePerson(ctx, project.ID, person.ID, edit.set, edit.unset); err != nil {
+		if person, err = s.c.Data.UpdatePerson(ctx, w.at.Project.ID, person.ID, edit.set, edit.unset); err != nil {
 			return nil, dataError(err)
 		}
 	}
@@ -180,9 +180,9 @@ func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activit
 }
 
 // logPerson logs what happens to a person: nothing that tells who it is.
-func (s *Service) logPerson(ctx context.Context, p *Principal, project *Project, id uuid.UUID, activity string, changes []fieldChange) error {
-	return s.addActivity(ctx, s.store, p, Activity{
-		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Person", ItemID: id.String(),
+func (w *work) logPerson(ctx context.Context, id uuid.UUID, activity string, changes []fieldChange) error {
+	return w.addActivity(ctx, Activity{
+		Project: &w.at.Project.ID, Organization: &w.at.Project.Organization, Activity: activity, Scope: "Person", ItemID: id.String(),
 	}, detail{id.String(), append([]fieldChange{}, changes...)})
 }
 
@@ -191,11 +191,11 @@ func (s *Service) logPerson(ctx context.Context, p *Principal, project *Project,
 // by [Service.Run]. It needs scope person:write. The entry in the activity log is
 // written first, as for UpdatePersonProperty.
 func (s *Service) DeletePerson(ctx context.Context, p *Principal, ref, id string, deleteEvents bool) error {
-	project, err := s.capturedProject(ctx, p, ref, "person:write")
+	w, err := s.capturedAt(ctx, p, ref, "person:write")
 	if err != nil {
 		return err
 	}
-	person, err := s.findPerson(ctx, project.ID, id)
+	person, err := w.findPerson(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -203,8 +203,8 @@ func (s *Service) DeletePerson(ctx context.Context, p *Principal, ref, id string
 	if deleteEvents {
 		changes = append(changes, fieldChange{"Person", "events", nil, nil, "deleted"})
 	}
-	if err := s.logPerson(ctx, p, project, person.ID, "deleted", changes); err != nil {
+	if err := w.logPerson(ctx, person.ID, "deleted", changes); err != nil {
 		return err
 	}
-	return storeError(s.c.Data.DeletePerson(ctx, project.ID, person.ID, deleteEvents))
+	return storeError(s.c.Data.DeletePerson(ctx, w.at.Project.ID, person.ID, deleteEvents))
 }

@@ -57,7 +57,7 @@ func (s *Service) Authenticate(ctx context.Context, key string, from Credential)
 		return nil, wrong
 	}
 	hash := HashKey(key)
-	k, err := s.store.KeyByHash(ctx, hash)
+	k, err := s.c.Store.KeyByHash(ctx, hash)
 	if errors.Is(err, ErrNotFound) {
 		return nil, wrong
 	}
@@ -67,7 +67,7 @@ func (s *Service) Authenticate(ctx context.Context, key string, from Credential)
 	if subtle.ConstantTimeCompare([]byte(k.Hash), []byte(hash)) != 1 {
 		return nil, wrong
 	}
-	u, err := s.store.User(ctx, k.User)
+	u, err := s.c.Store.User(ctx, k.User)
 	if errors.Is(err, ErrNotFound) || err == nil && !u.Active {
 		return nil, wrong
 	}
@@ -76,7 +76,7 @@ func (s *Service) Authenticate(ctx context.Context, key string, from Credential)
 	}
 	now := s.now()
 	if k.LastUsed == nil || now.Sub(*k.LastUsed) >= time.Hour {
-		if err := s.store.TouchKey(ctx, k.ID, now); err != nil {
+		if err := s.c.Store.TouchKey(ctx, k.ID, now); err != nil {
 			s.c.Log.WarnContext(ctx, "last use of a personal API key is not written", "key", k.Mask, "error", err)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Service) Authenticate(ctx context.Context, key string, from Credential)
 // authenticated. The error is ErrUnauthenticated if there is no active user with
 // that UUID.
 func (s *Service) PrincipalOf(ctx context.Context, user uuid.UUID) (*Principal, error) {
-	u, err := s.store.UserByUUID(ctx, user)
+	u, err := s.c.Store.UserByUUID(ctx, user)
 	if errors.Is(err, ErrNotFound) || err == nil && !u.Active {
 		return nil, errNotAuthenticated
 	}

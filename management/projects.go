@@ -75,12 +75,13 @@ func checkTimezone(o *Optional[string]) error {
 // by ascending ID: those of an organization, or of all of theirs if ref is empty.
 // It needs scope project:read.
 func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*ProjectView], error) {
+	w := s.begin(p)
 	var organizations []uuid.UUID
 	if ref == "" {
 		if err := cmp.Or(p.everywhere(), p.Require("project:read")); err != nil {
 			return nil, err
 		}
-		list, _, err := s.admittingOrganizations(ctx, p)
+		list, _, err := w.admittingOrganizations(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -88,13 +89,13 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 			organizations = append(organizations, list[i].ID)
 		}
 	} else {
-		o, _, err := s.organizationByRef(ctx, p, ref, LevelMember, "project:read")
+		o, _, err := w.organizationByRef(ctx, ref, LevelMember, "project:read")
 		if err != nil {
 			return nil, err
 		}
 		organizations = []uuid.UUID{o.ID}
 	}
-	all, err := s.store.ProjectsOf(ctx, organizations)
+	all, err := w.store.ProjectsOf(ctx, organizations)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +108,11 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 
 // GetProject returns a project. It needs scope project:read.
 func (s *Service) GetProject(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
-	a, err := s.Access(ctx, p, ref, "project:read")
+	w, err := s.beginAt(ctx, p, ref, "project:read")
 	if err != nil {
 		return nil, err
 	}
-	return projectView(a.Project), nil
+	return projectView(w.at.Project), nil
 }
 
 // CreateProject makes a project in an organization. Its keys are in the answer,
@@ -119,28 +120,28 @@ func (s *Service) GetProject(ctx context.Context, p *Principal, ref string) (*Pr
 // administrator.
 func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
 	var view *ProjectView
-	err := s.inOrganization(ctx, p, ref, LevelAdmin, "project:write", func(store Store, o *Organization, _ int) error {
+	err := s.atomicIn(ctx, p, ref, LevelAdmin, "project:write", func(w *work, o *Organization, _ int) error {
 		project := NewProject(o, "")
 		if err := patch.apply(project, true); err != nil {
 			return err
 		}
 		secret := NewSecretKey()
 		project.SecretHash, project.Created, project.Updated = HashKey(secret), s.now(), s.now()
-		if err := store.CreateProject(ctx, project); err != nil {
+		if err := w.store.CreateProject(ctx, project); err != nil {
 			return storeError(err)
 		}
 		view = projectView(project)
 		view.SecretToken = &secret
-		u, err := activeUser(ctx, store, p.User.ID)
+		u, err := w.activeUser(ctx)
 		if err != nil {
 			return err
 		}
 		if u.CurrentProject == nil {
-			if err := resettleUser(ctx, store, u); err != nil {
+			if err := resettleUser(ctx, w.store, u); err != nil {
 				return err
 			}
 		}
-		return s.logProject(ctx, store, p, project, "created", nil)
+		return w.logProject(ctx, project, "created", nil)
 	})
 	if err != nil {
 		return nil, err
@@ -149,30 +150,27 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 	return view, nil
 }
 
-func (s *Service) logProject(ctx context.Context, store Store, p *Principal, project *Project, activity string, changes []fieldChange) error {
-	return s.addActivity(ctx, store, p, Activity{
+func (w *work) logProject(ctx context.Context, project *Project, activity string, changes []fieldChange) error {
+	return w.addActivity(ctx, Activity{
 		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Project", ItemID: strconv.FormatInt(project.ID, 10),
 	}, detail{project.Name, append([]fieldChange{}, changes...)})
 }
 
 // changeProject changes a project as f does. It needs scope project:write and the
 // level of an administrator.
-func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f func(Store, *Project) error) (*ProjectView, error) {
+func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f func(*work, *Project) error) (*ProjectView, error) {
 	var view *ProjectView
-	err := s.store.Atomic(ctx, func(store Store) error {
-		within := *s
-		within.store = store
-		a, err := within.Access(ctx, p, ref, "project:write")
-		if err != nil {
+	err := s.atomic(ctx, p, func(w *work) error {
+		if err := w.enter(ctx, ref, "project:write"); err != nil {
 			return err
 		}
-		if a.Level < LevelAdmin {
+		if w.at.Level < LevelAdmin {
 			return errForbidden
 		}
-		if err := f(store, a.Project); err != nil {
+		if err := f(w, w.at.Project); err != nil {
 			return err
 		}
-		view = projectView(a.Project)
+		view = projectView(w.at.Project)
 		return nil
 	})
 	if err != nil {
@@ -183,17 +181,17 @@ func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f
 }
 
 // saveProject stores a project that has changed.
-func (s *Service) saveProject(ctx context.Context, store Store, p *Principal, project *Project, changes []fieldChange) error {
-	project.Updated = s.now()
-	if err := store.UpdateProject(ctx, project); err != nil {
+func (w *work) saveProject(ctx context.Context, changes []fieldChange) error {
+	w.at.Project.Updated = w.now()
+	if err := w.store.UpdateProject(ctx, w.at.Project); err != nil {
 		return storeError(err)
 	}
-	return s.logProject(ctx, store, p, project, "updated", changes)
+	return w.logProject(ctx, w.at.Project, "updated", changes)
 }
 
 // UpdateProject changes a project.
 func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
-	return s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
 		before := projectView(project)
 		if err := patch.apply(project, false); err != nil {
 			return err
@@ -203,17 +201,17 @@ func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, p
 		if len(changes) == 0 {
 			return nil
 		}
-		return s.saveProject(ctx, store, p, project, changes)
+		return w.saveProject(ctx, changes)
 	})
 }
 
 // ResetToken gives a project a new API key. The old one is good no more.
 func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
-	return s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
 		change := fieldChange{"Project", "api_token", project.APIKey, "", "changed"}
 		project.APIKey = NewProjectKey()
 		change.After = project.APIKey
-		return s.saveProject(ctx, store, p, project, []fieldChange{change})
+		return w.saveProject(ctx, []fieldChange{change})
 	})
 }
 
@@ -222,9 +220,9 @@ func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*Pr
 // another rotation.
 func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
 	secret := NewSecretKey()
-	view, err := s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+	view, err := s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
 		project.SecretHash, project.SecretPrevHash = HashKey(secret), project.SecretHash
-		return s.saveProject(ctx, store, p, project, []fieldChange{{"Project", "secret_api_token", nil, nil, "changed"}})
+		return w.saveProject(ctx, []fieldChange{{"Project", "secret_api_token", nil, nil, "changed"}})
 	})
 	if err != nil {
 		return nil, err
@@ -235,20 +233,20 @@ func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref strin
 
 // DeleteSecretTokenBackup ends the secret key before the current one.
 func (s *Service) DeleteSecretTokenBackup(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
-	return s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
+	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
 		project.SecretPrevHash = ""
-		return s.saveProject(ctx, store, p, project, []fieldChange{{"Project", "secret_api_token_backup", nil, nil, "deleted"}})
+		return w.saveProject(ctx, []fieldChange{{"Project", "secret_api_token_backup", nil, nil, "deleted"}})
 	})
 }
 
 // DeleteProject deletes a project with all that it has. It needs scope
 // project:write and the level of an administrator.
 func (s *Service) DeleteProject(ctx context.Context, p *Principal, ref string) error {
-	_, err := s.changeProject(ctx, p, ref, func(store Store, project *Project) error {
-		if err := s.logProject(ctx, store, p, project, "deleted", nil); err != nil {
+	_, err := s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
+		if err := w.logProject(ctx, project, "deleted", nil); err != nil {
 			return err
 		}
-		return storeError(store.DeleteProject(ctx, project.ID))
+		return storeError(w.store.DeleteProject(ctx, project.ID))
 	})
 	return err
 }

@@ -34,7 +34,7 @@ func (s *Service) Run(ctx context.Context) error {
 			}
 		})
 	}
-	if store, ok := s.store.(ProjectPurger); ok {
+	if store, ok := s.c.Store.(ProjectPurger); ok {
 		wg.Go(func() {
 			s.purgeEachMinute(ctx, "what deleted projects leave behind is not deleted", func() (bool, error) {
 				return store.PurgeProjects(ctx, s.now().Add(-purgeAfter))

@@ -23,7 +23,7 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	u, err := s.userByRef(ctx, s.store, p, ref)
+	u, err := s.begin(p).userByRef(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -53,16 +53,16 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 		}
 	}
 	var view *UserView
-	err = s.store.Atomic(ctx, func(store Store) error {
+	err = s.atomic(ctx, p, func(w *work) error {
 		if patch.Dashboard.Null {
-			err = store.DeleteScene(ctx, scene.User, scene.Project, scene.Scene)
+			err = w.store.DeleteScene(ctx, scene.User, scene.Project, scene.Scene)
 		} else {
-			err = store.SetScene(ctx, scene)
+			err = w.store.SetScene(ctx, scene)
 		}
 		if err != nil {
 			return storeError(err)
 		}
-		u, err := s.userByRef(ctx, store, p, ref)
+		u, err := w.userByRef(ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -70,10 +70,10 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 		if patch.Dashboard.Null {
 			change.After = nil
 		}
-		if err := s.addUserActivity(ctx, store, p, u, "updated", detail{u.Email, []fieldChange{change}}); err != nil {
+		if err := w.addUserActivity(ctx, u, "updated", detail{u.Email, []fieldChange{change}}); err != nil {
 			return err
 		}
-		view, err = s.showUser(ctx, store, p, u)
+		view, err = w.showUser(ctx, u)
 		return err
 	})
 	return view, err
@@ -85,7 +85,7 @@ func (s *Service) Hedgehog(ctx context.Context, p *Principal, ref string) (json.
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
-	u, err := s.userByRef(ctx, s.store, p, ref)
+	u, err := s.begin(p).userByRef(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	if _, err := s.userByRef(ctx, s.store, p, ref); err != nil {
+	if _, err := s.begin(p).userByRef(ctx, ref); err != nil {
 		return nil, err
 	}
 	o := Optional[json.RawMessage]{Set: true}
@@ -112,17 +112,17 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 	if err := checkDocument("", &o, mostHedgehog, true); err != nil {
 		return nil, err
 	}
-	err := s.store.Atomic(ctx, func(store Store) error {
-		u, err := s.userByRef(ctx, store, p, ref)
+	err := s.atomic(ctx, p, func(w *work) error {
+		u, err := w.userByRef(ctx, ref)
 		if err != nil {
 			return err
 		}
 		before := *u
 		u.HedgehogConfig = o.Value
-		if err := store.UpdateUser(ctx, u); err != nil {
+		if err := w.store.UpdateUser(ctx, u); err != nil {
 			return storeError(err)
 		}
-		return s.logUser(ctx, store, p, &before, u)
+		return w.logUser(ctx, &before, u)
 	})
 	if err != nil {
 		return nil, err

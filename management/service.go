@@ -165,7 +165,6 @@ func (c Config) withDefaults() Config {
 // Mail is sent by Run, so that nobody waits for it.
 type Service struct {
 	c             Config
-	store         Store
 	passwords     *password.Hasher
 	box           *seal.Box // nil: there are no secret keys
 	notifications map[string]NotificationKey
@@ -202,7 +201,7 @@ func New(c Config) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{
-		c: c, store: c.Store, passwords: password.New(), notifications: notifications, mail: newPostbox(c.Mailer, c.Log),
+		c: c, passwords: password.New(), notifications: notifications, mail: newPostbox(c.Mailer, c.Log),
 		answered: make(chan struct{}, 1), responses: make(chan storedResponse, mostUntold), told: told,
 		uncounted: make(chan struct{}, 1),
 	}

@@ -27,11 +27,11 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 			return nil, err
 		}
 	}
-	err = s.store.Atomic(ctx, func(store Store) error {
-		if err := store.CreateUser(ctx, u); err != nil {
+	err = s.atomic(ctx, nil, func(w *work) error {
+		if err := w.store.CreateUser(ctx, u); err != nil {
 			return err
 		}
-		return s.addActivity(ctx, store, nil, Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, detail{u.Email, []fieldChange{}})
+		return w.addActivity(ctx, Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, detail{u.Email, []fieldChange{}})
 	})
 	if errors.Is(err, ErrConflict) {
 		return nil, &Error{Kind: ErrConflict, Code: "unique", Attr: "email", Detail: errEmailTaken.Detail}
@@ -55,7 +55,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (*User, er
 		}
 		return nil, err
 	}
-	u, err := s.store.UserByEmail(ctx, email)
+	u, err := s.c.Store.UserByEmail(ctx, email)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
@@ -75,13 +75,13 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (*User, er
 	}
 	// Stronger parameters than when the password was set.
 	if fresh, err := s.passwords.Hash(ctx, password); err == nil {
-		err = s.store.Atomic(ctx, func(store Store) error {
-			current, err := store.User(ctx, u.ID)
+		err = s.atomic(ctx, nil, func(w *work) error {
+			current, err := w.store.User(ctx, u.ID)
 			if err != nil || current.PasswordHash != hash {
 				return err
 			}
 			current.PasswordHash = fresh
-			return store.UpdateUser(ctx, current)
+			return w.store.UpdateUser(ctx, current)
 		})
 		if err != nil {
 			s.c.Log.WarnContext(ctx, "a password keeps its old hash", "error", err)
@@ -92,11 +92,11 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (*User, er
 
 // NeedsSecondFactor reports whether a user has two-factor authentication.
 func (s *Service) NeedsSecondFactor(ctx context.Context, user uuid.UUID) (bool, error) {
-	u, err := s.store.UserByUUID(ctx, user)
+	u, err := s.c.Store.UserByUUID(ctx, user)
 	if err != nil {
 		return false, storeError(err)
 	}
-	switch _, err := s.store.TOTP(ctx, u.ID); {
+	switch _, err := s.c.Store.TOTP(ctx, u.ID); {
 	case errors.Is(err, ErrNotFound):
 		return false, nil
 	case err != nil:

@@ -25,7 +25,7 @@ func (s *Service) stepUp(ctx context.Context, p *Principal) error {
 // checkProof verifies a Proof. A user who has a password and an authenticator
 // may present either; one who has neither has nothing to present.
 func (s *Service) checkProof(ctx context.Context, p *Principal) error {
-	_, err := s.store.TOTP(ctx, p.User.ID)
+	_, err := s.c.Store.TOTP(ctx, p.User.ID)
 	twoFactor := err == nil
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err

@@ -11,13 +11,10 @@ import (
 
 // A surveyChange is a change of a survey within a transaction.
 type surveyChange struct {
-	s       *Service
-	store   Store
-	p       *Principal
-	project *Project
-	patch   *SurveyPatch
-	before  Survey
-	v       *Survey // as it becomes
+	*work
+	patch  *SurveyPatch
+	before Survey
+	v      *Survey // as it becomes
 }
 
 // check checks the survey as a whole, in the order of the fields.
@@ -59,7 +56,7 @@ func (c *surveyChange) checkLinkedFlag(ctx context.Context) error {
 // ordinaryFlag returns a flag that a survey may refer to. Flags that were made for
 // surveys are no such flags: they go when their surveys do.
 func (c *surveyChange) ordinaryFlag(ctx context.Context, id int64) (*FeatureFlag, error) {
-	f, err := c.store.Flag(ctx, c.project.ID, id)
+	f, err := c.store.Flag(ctx, c.at.Project.ID, id)
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && (f.Deleted || f.Kind != FlagOrdinary):
 		return nil, invalid("", "invalid_input", "There is no feature flag with the ID %d in this project.", id)
@@ -82,11 +79,11 @@ func (s *Service) findInsight(ctx context.Context, p *Principal, ref string, pat
 	if !id.Set || id.Null || id.raw != nil || s.c.InsightExists == nil {
 		return nil
 	}
-	a, err := s.Access(ctx, p, ref, patch.scopes()...)
+	w, err := s.beginAt(ctx, p, ref, patch.scopes()...)
 	if err != nil {
 		return err
 	}
-	patch.insightExists, err = s.c.InsightExists(ctx, a.Project.ID, id.Value)
+	patch.insightExists, err = s.c.InsightExists(ctx, w.at.Project.ID, id.Value)
 	return err
 }
 

@@ -61,15 +61,12 @@ func (q *SurveyCopy) projects() ([]int64, error) {
 // whether it is archived, responses. Where the name is taken the copy is called so.
 func (s *Service) CopySurvey(ctx context.Context, p *Principal, ref, id string, q SurveyCopy) (*SurveyCopies, error) {
 	var out *SurveyCopies
-	err := s.store.Atomic(ctx, func(store Store) error {
+	err := s.atomic(ctx, p, func(w *work) error {
 		out = &SurveyCopies{Surveys: []CopiedSurvey{}}
-		within := *s
-		within.store = store
-		a, err := within.Access(ctx, p, ref, "survey:write")
-		if err != nil {
+		if err := w.enter(ctx, ref, "survey:write"); err != nil {
 			return err
 		}
-		original, err := surveyByRef(ctx, store, a.Project.ID, id)
+		original, err := w.surveyByRef(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -78,7 +75,7 @@ func (s *Service) CopySurvey(ctx context.Context, p *Principal, ref, id string, 
 			return err
 		}
 		for _, project := range projects {
-			v, err := within.copySurvey(ctx, p, original, project)
+			v, err := w.copySurvey(ctx, original, project)
 			if err != nil {
 				return err
 			}
@@ -96,32 +93,33 @@ func (s *Service) CopySurvey(ctx context.Context, p *Principal, ref, id string, 
 	return out, nil
 }
 
-// copySurvey makes one copy, in the transaction of the Service. A project that may
-// not be used is not told from one that does not exist.
-func (s *Service) copySurvey(ctx context.Context, p *Principal, original *Survey, project int64) (*Survey, error) {
+// copySurvey makes one copy, in the same transaction. A project that may not be used
+// is not told from one that does not exist.
+func (w *work) copySurvey(ctx context.Context, original *Survey, project int64) (*Survey, error) {
 	ref := strconv.FormatInt(project, 10)
-	a, err := s.Access(ctx, p, ref, "survey:write")
+	there := &work{Service: w.Service, store: w.store, by: w.by}
+	err := there.enter(ctx, ref, "survey:write")
 	if _, refused := errors.AsType[*Error](err); refused {
 		return nil, missingObject("target_team_ids", ref)
 	}
 	if err != nil {
 		return nil, err
 	}
-	others, err := s.store.Surveys(ctx, project)
+	others, err := w.store.Surveys(ctx, project)
 	if err != nil {
 		return nil, err
 	}
-	v, o := s.newSurvey(p, a.Project), original
+	v, o := there.newSurvey(), original
 	v.Name, v.Description, v.Type, v.Schedule = freeName(o.Name, others), o.Description, o.Type, o.Schedule
 	v.Questions, v.Conditions, v.Appearance = o.Questions, survey.WithoutLinkedVariant(o.Conditions), o.Appearance
 	v.BaseLanguage, v.Translations, v.FormContent = o.BaseLanguage, o.Translations, o.FormContent
 	v.ResponsesLimit, v.IterationCount, v.IterationDays = o.ResponsesLimit, o.IterationCount, o.IterationDays
 	v.PartialResponses, v.IframeEmbedding = o.PartialResponses, o.IframeEmbedding
-	planIterations(v, v, s.now())
-	if _, err := s.syncSurveyFlags(ctx, s.store, v, nil); err != nil {
+	planIterations(v, v, w.now())
+	if _, err := there.syncSurveyFlags(ctx, v, nil); err != nil {
 		return nil, err
 	}
-	return v, s.addSurvey(ctx, s.store, p, v)
+	return v, there.addSurvey(ctx, v)
 }
 
 // freeName returns a name that none of the surveys has.

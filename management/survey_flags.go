@@ -39,7 +39,7 @@ func (c *surveyChange) target(ctx context.Context) ([]fieldChange, error) {
 	var current *FeatureFlag
 	if c.v.TargetingFlag != nil {
 		var err error
-		if current, err = c.store.Flag(ctx, c.project.ID, *c.v.TargetingFlag); err != nil {
+		if current, err = c.store.Flag(ctx, c.at.Project.ID, *c.v.TargetingFlag); err != nil {
 			return nil, storeError(err)
 		}
 	}
@@ -49,10 +49,10 @@ func (c *surveyChange) target(ctx context.Context) ([]fieldChange, error) {
 		return nil, err
 	}
 	if current != nil && (next == nil || next.ID != current.ID) {
-		if err := c.p.Require("feature_flag:write"); err != nil {
+		if err := c.by.Require("feature_flag:write"); err != nil {
 			return nil, err
 		}
-		if err := dropSurveyFlag(ctx, c.store, c.project.ID, current.ID); err != nil {
+		if err := c.dropSurveyFlag(ctx, c.at.Project.ID, current.ID); err != nil {
 			return nil, err
 		}
 		before.Deleted, before.Filters = before.Filters, nil
@@ -81,15 +81,15 @@ func (c *surveyChange) nextTarget(ctx context.Context, current *FeatureFlag) (*F
 // ownTarget returns a flag for the survey with the filters of the change: the
 // current one, or a new one if that is not the survey's own.
 func (c *surveyChange) ownTarget(ctx context.Context, current *FeatureFlag) (*FeatureFlag, error) {
-	f := c.s.newSurveyFlag(c.v, FlagSurveyTargeting, "")
+	f := c.newSurveyFlag(c.v, FlagSurveyTargeting, "")
 	if current != nil && current.Kind == FlagSurveyTargeting {
 		f = current
 	}
-	w, err := c.s.definitionWorld(ctx, c.store, c.project)
+	world, err := c.definitionWorld(ctx)
 	if err != nil {
 		return nil, err
 	}
-	filters, err := judge.Filters(c.patch.TargetingFlagFilters.Value, judge.Subject{ID: f.ID, Key: f.Key, Create: true}, w)
+	filters, err := judge.Filters(c.patch.TargetingFlagFilters.Value, judge.Subject{ID: f.ID, Key: f.Key, Create: true}, world)
 	if err != nil {
 		err = judgeError(err)
 		if e, ok := errors.AsType[*Error](err); ok {
@@ -97,17 +97,17 @@ func (c *surveyChange) ownTarget(ctx context.Context, current *FeatureFlag) (*Fe
 		}
 		return nil, err
 	}
-	_, err = c.s.putSurveyFlag(ctx, c.store, c.v, f, filters)
+	_, err = c.putSurveyFlag(ctx, c.v, f, filters)
 	return f, err
 }
 
 // dropSurveyFlag deletes a flag if it was made for a survey.
-func dropSurveyFlag(ctx context.Context, store Store, project, id int64) error {
-	f, err := store.Flag(ctx, project, id)
+func (w *work) dropSurveyFlag(ctx context.Context, project, id int64) error {
+	f, err := w.store.Flag(ctx, project, id)
 	if err != nil || f.Kind == FlagOrdinary {
 		return storeError(err)
 	}
-	return storeError(store.DeleteFlag(ctx, project, id))
+	return storeError(w.store.DeleteFlag(ctx, project, id))
 }
 
 // runsNow reports whether the flags of a survey are on (management.md §9.2).
@@ -127,40 +127,40 @@ func interactionKey(v *Survey) string {
 // who have answered or dismissed it, always; one that lets in as many as are wanted
 // each day, if they are limited; and the one for targeting, if there is one. Rollout
 // is the percentage to let in from now on; nil leaves it.
-func (s *Service) syncSurveyFlags(ctx context.Context, store Store, v *Survey, rollout *float64) (changed bool, err error) {
-	internal, err := s.surveyFlag(ctx, store, v, v.InternalFlag, FlagSurveyInternal, "-custom")
+func (w *work) syncSurveyFlags(ctx context.Context, v *Survey, rollout *float64) (changed bool, err error) {
+	internal, err := w.surveyFlag(ctx, v, v.InternalFlag, FlagSurveyInternal, "-custom")
 	if err != nil {
 		return false, err
 	}
-	changed, err = s.putSurveyFlag(ctx, store, v, internal, survey.InternalFilters(interactionKey(v), survey.WaitDays(v.Conditions)))
+	changed, err = w.putSurveyFlag(ctx, v, internal, survey.InternalFilters(interactionKey(v), survey.WaitDays(v.Conditions)))
 	if err != nil {
 		return false, err
 	}
 	v.InternalFlag = &internal.ID
 
-	sampled, err := s.syncSampling(ctx, store, v, rollout)
+	sampled, err := w.syncSampling(ctx, v, rollout)
 	if err != nil || v.TargetingFlag == nil {
 		return changed || sampled, err
 	}
-	f, err := store.Flag(ctx, v.Project, *v.TargetingFlag)
+	f, err := w.store.Flag(ctx, v.Project, *v.TargetingFlag)
 	if err != nil || f.Kind == FlagOrdinary {
 		return changed || sampled, storeError(err)
 	}
-	targeted, err := s.putSurveyFlag(ctx, store, v, f, f.Filters)
+	targeted, err := w.putSurveyFlag(ctx, v, f, f.Filters)
 	return changed || sampled || targeted, err
 }
 
 // syncSampling is syncSurveyFlags for the flag that limits how many are asked.
-func (s *Service) syncSampling(ctx context.Context, store Store, v *Survey, rollout *float64) (changed bool, err error) {
+func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (changed bool, err error) {
 	if v.SamplingDaily == nil {
 		if v.SamplingFlag == nil {
 			return false, nil
 		}
 		id := *v.SamplingFlag
 		v.SamplingFlag = nil
-		return true, dropSurveyFlag(ctx, store, v.Project, id)
+		return true, w.dropSurveyFlag(ctx, v.Project, id)
 	}
-	f, err := s.surveyFlag(ctx, store, v, v.SamplingFlag, FlagSurveySampling, "-sampling")
+	f, err := w.surveyFlag(ctx, v, v.SamplingFlag, FlagSurveySampling, "-sampling")
 	if err != nil {
 		return false, err
 	}
@@ -171,23 +171,23 @@ func (s *Service) syncSampling(ctx context.Context, store Store, v *Survey, roll
 	case filters == nil:
 		filters = survey.SamplingFilters(100)
 	}
-	changed, err = s.putSurveyFlag(ctx, store, v, f, filters)
+	changed, err = w.putSurveyFlag(ctx, v, f, filters)
 	v.SamplingFlag = &f.ID
 	return changed, err
 }
 
 // surveyFlag returns the flag with an ID, or a new one without.
-func (s *Service) surveyFlag(ctx context.Context, store Store, v *Survey, id *int64, kind FlagKind, suffix string) (*FeatureFlag, error) {
+func (w *work) surveyFlag(ctx context.Context, v *Survey, id *int64, kind FlagKind, suffix string) (*FeatureFlag, error) {
 	if id == nil {
-		return s.newSurveyFlag(v, kind, suffix), nil
+		return w.newSurveyFlag(v, kind, suffix), nil
 	}
-	f, err := store.Flag(ctx, v.Project, *id)
+	f, err := w.store.Flag(ctx, v.Project, *id)
 	return f, storeError(err)
 }
 
 // newSurveyFlag returns a flag for a survey with a key that nobody guesses.
-func (s *Service) newSurveyFlag(v *Survey, kind FlagKind, suffix string) *FeatureFlag {
-	f := s.newFlag(nil, &Project{ID: v.Project})
+func (w *work) newSurveyFlag(v *Survey, kind FlagKind, suffix string) *FeatureFlag {
+	f := w.defaultFlag(v.Project)
 	b := make([]byte, 5)
 	rand.Read(b) // never fails
 	f.Kind, f.Key, f.CreatedBy = kind, "survey-targeting-"+hex.EncodeToString(b)+suffix, v.CreatedBy
@@ -196,15 +196,15 @@ func (s *Service) newSurveyFlag(v *Survey, kind FlagKind, suffix string) *Featur
 
 // putSurveyFlag stores a flag of a survey with filters, and reports whether that
 // changes anything.
-func (s *Service) putSurveyFlag(ctx context.Context, store Store, v *Survey, f *FeatureFlag, filters json.RawMessage) (changed bool, err error) {
+func (w *work) putSurveyFlag(ctx context.Context, v *Survey, f *FeatureFlag, filters json.RawMessage) (changed bool, err error) {
 	name, on := "Targeting flag for survey "+v.Name, runsNow(v)
 	if f.ID != 0 && f.Name == name && f.Active == on && bytes.Equal(f.Filters, filters) {
 		return false, nil
 	}
-	f.Name, f.Active, f.Filters, f.Updated = name, on, filters, s.now()
+	f.Name, f.Active, f.Filters, f.Updated = name, on, filters, w.now()
 	if f.ID == 0 {
-		return true, storeError(store.CreateFlag(ctx, f))
+		return true, storeError(w.store.CreateFlag(ctx, f))
 	}
 	f.Version++
-	return true, storeError(store.UpdateFlag(ctx, f))
+	return true, storeError(w.store.UpdateFlag(ctx, f))
 }

@@ -214,12 +214,12 @@ var extraColumns = []struct{ name, property string }{
 // WriteResponses writes all responses of a survey that a query selects as CSV, with
 // a column for each question. Nothing was written if it returns an [*Error]. It
 // needs scopes survey:read and query:read.
-func (s *Service) WriteResponses(ctx context.Context, w io.Writer, p *Principal, ref, id string, q ResponseQuery) error {
+func (s *Service) WriteResponses(ctx context.Context, dst io.Writer, p *Principal, ref, id string, q ResponseQuery) error {
 	questions, responses, err := s.findResponses(ctx, p, ref, id, q)
 	if err != nil {
 		return err
 	}
-	out := csv.NewWriter(w)
+	out := csv.NewWriter(dst)
 	head := []string{"uuid", "submitted_at", "distinct_id"}
 	for i := range questions {
 		head = append(head, csvCell(questions[i].Text))
@@ -271,14 +271,11 @@ func (s *Service) UnarchiveResponse(ctx context.Context, p *Principal, ref, id, 
 }
 
 func (s *Service) archiveResponse(ctx context.Context, p *Principal, ref, id, response string, archive bool) error {
-	return s.store.Atomic(ctx, func(store Store) error {
-		within := *s
-		within.store = store
-		a, err := within.Access(ctx, p, ref, "survey:write")
-		if err != nil {
+	return s.atomic(ctx, p, func(w *work) error {
+		if err := w.enter(ctx, ref, "survey:write"); err != nil {
 			return err
 		}
-		v, err := surveyByRef(ctx, store, a.Project.ID, id)
+		v, err := w.surveyByRef(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -289,38 +286,38 @@ func (s *Service) archiveResponse(ctx context.Context, p *Principal, ref, id, re
 		var changed bool
 		activity := "response_archived"
 		if archive {
-			changed, err = store.ArchiveResponse(ctx, v.Project, v.ID, event, s.now())
+			changed, err = w.store.ArchiveResponse(ctx, v.Project, v.ID, event, s.now())
 		} else {
 			activity = "response_unarchived"
-			changed, err = store.UnarchiveResponse(ctx, v.Project, v.ID, event)
+			changed, err = w.store.UnarchiveResponse(ctx, v.Project, v.ID, event)
 		}
 		if err != nil || !changed {
 			return storeError(err)
 		}
-		if err := s.forgetStored(ctx, store, v); err != nil {
+		if err := w.forgetStored(ctx, v); err != nil {
 			return err
 		}
-		return s.addProjectActivity(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{"Response " + event.String(), []fieldChange{}})
+		return w.addProjectActivity(ctx, v.Project, activity, "Survey", v.ID.String(), detail{"Response " + event.String(), []fieldChange{}})
 	})
 }
 
 // forgetStored takes away summaries, which may quote a response that is archived.
-func (s *Service) forgetStored(ctx context.Context, store Store, v *Survey) error {
+func (w *work) forgetStored(ctx context.Context, v *Survey) error {
 	if v.Headline == "" && v.Summaries == nil {
 		return nil
 	}
 	v.forgetSummaries()
-	return storeError(store.UpdateSurvey(ctx, v))
+	return storeError(w.store.UpdateSurvey(ctx, v))
 }
 
 // ArchivedResponses returns the UUIDs of the archived responses of a survey. It
 // needs scope survey:read.
 func (s *Service) ArchivedResponses(ctx context.Context, p *Principal, ref, id string) ([]uuid.UUID, error) {
-	_, v, err := s.readSurvey(ctx, p, ref, id)
+	w, v, err := s.readSurvey(ctx, p, ref, id)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.store.ArchivedResponses(ctx, v.Project, v.ID)
+	list, err := w.store.ArchivedResponses(ctx, v.Project, v.ID)
 	return append([]uuid.UUID{}, list...), err
 }
 
@@ -336,11 +333,11 @@ type QuestionLabel struct {
 // QuestionLabels returns the questions of all surveys of a project. It needs scope
 // survey:read.
 func (s *Service) QuestionLabels(ctx context.Context, p *Principal, ref string) ([]QuestionLabel, error) {
-	a, err := s.Access(ctx, p, ref, "survey:read")
+	w, err := s.beginAt(ctx, p, ref, "survey:read")
 	if err != nil {
 		return nil, err
 	}
-	surveys, err := s.store.Surveys(ctx, a.Project.ID)
+	surveys, err := w.store.Surveys(ctx, w.at.Project.ID)
 	labels := []QuestionLabel{}
 	for i := range surveys {
 		v := &surveys[i]

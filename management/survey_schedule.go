@@ -123,7 +123,7 @@ func (s *Service) leadSurveys(ctx context.Context) error {
 // whenever it is called, and however often, also by several processes at once. One
 // survey that fails does not stop the others. Run calls it.
 func (s *Service) KeepSurveys(ctx context.Context) error {
-	surveys, err := s.store.ScheduledSurveys(ctx)
+	surveys, err := s.c.Store.ScheduledSurveys(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,9 +149,9 @@ func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 		return err
 	}
 	changed := false
-	err = s.store.Atomic(ctx, func(store Store) error {
+	err = s.atomic(ctx, nil, func(w *work) error {
 		changed = false
-		v, err := store.Survey(ctx, seen.Project, seen.ID)
+		v, err := w.store.Survey(ctx, seen.Project, seen.ID)
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
@@ -163,10 +163,10 @@ func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 		if err != nil {
 			return err
 		}
-		if changed, err = s.syncSurveyFlags(ctx, store, v, rollout); err != nil {
+		if changed, err = w.syncSurveyFlags(ctx, v, rollout); err != nil {
 			return err
 		}
-		saved, err := s.saveSurvey(ctx, store, nil, &before, v, "updated", nil)
+		saved, err := w.saveSurvey(ctx, &before, v, "updated", nil)
 		changed = changed || saved
 		return err
 	})

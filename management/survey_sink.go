@@ -133,7 +133,7 @@ func (s *Service) tellResponse(ctx context.Context, r storedResponse) {
 
 // tryResponse tells of a response if it is one to a survey of its project.
 func (s *Service) tryResponse(ctx context.Context, r storedResponse) (err error) {
-	switch _, err := s.store.Survey(ctx, r.project, r.Survey); {
+	switch _, err := s.c.Store.Survey(ctx, r.project, r.Survey); {
 	case errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil:

@@ -134,7 +134,7 @@ func (s *Service) SurveyStats(ctx context.Context, p *Principal, ref, id string,
 // ProjectSurveyStats returns statistics of the surveys of a project together. It
 // needs scope survey:read.
 func (s *Service) ProjectSurveyStats(ctx context.Context, p *Principal, ref string, q StatsQuery) (*ProjectSurveyStats, error) {
-	a, err := s.Access(ctx, p, ref, "survey:read")
+	w, err := s.beginAt(ctx, p, ref, "survey:read")
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +145,11 @@ func (s *Service) ProjectSurveyStats(ctx context.Context, p *Principal, ref stri
 	if s.c.Data == nil {
 		return nil, errNoEvents
 	}
-	surveys, err := s.store.Surveys(ctx, a.Project.ID)
+	surveys, err := w.store.Surveys(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
-	query := SurveyQuery{Project: a.Project.ID, From: from, To: to}
+	query := SurveyQuery{Project: w.at.Project.ID, From: from, To: to}
 	for i := range surveys {
 		if !surveys[i].Archived {
 			query.Surveys = append(query.Surveys, surveys[i].ID)
@@ -170,19 +170,19 @@ func (s *Service) ProjectSurveyStats(ctx context.Context, p *Principal, ref stri
 // (management.md §11.3). IDs select some, none of them all. It needs scope
 // survey:read.
 func (s *Service) CountSurveyResponses(ctx context.Context, p *Principal, ref string, ids []string, excludeArchived bool) (map[uuid.UUID]int, error) {
-	a, err := s.Access(ctx, p, ref, "survey:read")
+	w, err := s.beginAt(ctx, p, ref, "survey:read")
 	if err != nil {
 		return nil, err
 	}
 	if s.c.Data == nil {
 		return nil, errNoEvents
 	}
-	surveys, err := s.store.Surveys(ctx, a.Project.ID)
+	surveys, err := w.store.Surveys(ctx, w.at.Project.ID)
 	if err != nil {
 		return nil, err
 	}
 	wanted := parseIDs(ids)
-	query := SurveyQuery{Project: a.Project.ID, ExcludeArchived: excludeArchived}
+	query := SurveyQuery{Project: w.at.Project.ID, ExcludeArchived: excludeArchived}
 	for i := range surveys {
 		v := &surveys[i]
 		if v.Start != nil && (query.From == nil || v.Start.Before(*query.From)) {

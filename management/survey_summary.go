@@ -78,7 +78,7 @@ type keptSummary struct {
 // have changed since. It needs scope survey:read. The error may be
 // ErrProcessingNotApproved.
 func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id string, q SummaryQuery) (*SurveySummary, error) {
-	a, v, err := s.readSurvey(ctx, p, ref, id)
+	w, v, err := s.readSurvey(ctx, p, ref, id)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id 
 	if err != nil {
 		return nil, err
 	}
-	words, err := s.chosenSummarizer(a.Organization)
+	words, err := s.chosenSummarizer(w.at.Organization)
 	if err != nil {
 		return nil, err
 	}
@@ -141,13 +141,13 @@ func (v *Survey) forgetSummaries() {
 // keepSummary stores what was made of responses, unless the survey asks something
 // else now.
 func (s *Service) keepSummary(ctx context.Context, v *Survey, f func(*Survey)) error {
-	err := s.store.Atomic(ctx, func(store Store) error {
-		current, err := store.Survey(ctx, v.Project, v.ID)
+	err := s.atomic(ctx, nil, func(w *work) error {
+		current, err := w.store.Survey(ctx, v.Project, v.ID)
 		if err != nil || !bytes.Equal(current.Questions, v.Questions) {
 			return err
 		}
 		f(current)
-		return store.UpdateSurvey(ctx, current)
+		return w.store.UpdateSurvey(ctx, current)
 	})
 	if errors.Is(err, ErrNotFound) { // deleted meanwhile
 		return nil
@@ -222,7 +222,7 @@ func wordsQuestion(q *survey.Question) summary.Question {
 // SummarizeResponses does about the answers to a question. It needs scope
 // survey:read.
 func (s *Service) SurveyHeadline(ctx context.Context, p *Principal, ref, id string, q SummaryRefresh) (*SurveyHeadline, error) {
-	a, v, err := s.readSurvey(ctx, p, ref, id)
+	w, v, err := s.readSurvey(ctx, p, ref, id)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (s *Service) SurveyHeadline(ctx context.Context, p *Principal, ref, id stri
 	if v.Headline != "" && v.HeadlineSample > 0 && !q.Force.Value && !summaryOutdated(v.HeadlineResponses, total) {
 		return &SurveyHeadline{Headline: v.Headline, Sampled: v.HeadlineSample}, nil
 	}
-	words, err := s.chosenSummarizer(a.Organization)
+	words, err := s.chosenSummarizer(w.at.Organization)
 	if err != nil {
 		return nil, err
 	}

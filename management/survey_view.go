@@ -60,12 +60,12 @@ type SurveyFlagKey struct {
 }
 
 // surveyViews returns views of surveys of one project.
-func (s *Service) surveyViews(ctx context.Context, store Store, project int64, list []Survey) ([]*SurveyView, error) {
+func (w *work) surveyViews(ctx context.Context, list []Survey) ([]*SurveyView, error) {
 	views := make([]*SurveyView, len(list))
 	if len(list) == 0 {
 		return views, nil
 	}
-	flags, err := flagsOfSurveys(ctx, store, project, list)
+	flags, err := w.flagsOfSurveys(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +73,7 @@ func (s *Service) surveyViews(ctx context.Context, store Store, project int64, l
 	for i := range list {
 		authors[i] = list[i].CreatedBy
 	}
-	within := *s
-	within.store = store
-	users, err := within.authors(ctx, authors...)
+	users, err := w.authors(ctx, authors...)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +85,11 @@ func (s *Service) surveyViews(ctx context.Context, store Store, project int64, l
 
 // flagsOfSurveys returns the flags of surveys of one project by their IDs. Those
 // that are deleted for good meanwhile are left out.
-func flagsOfSurveys(ctx context.Context, store Store, project int64, list []Survey) (map[int64]*FeatureFlag, error) {
+func (w *work) flagsOfSurveys(ctx context.Context, list []Survey) (map[int64]*FeatureFlag, error) {
 	flags := make(map[int64]*FeatureFlag)
 	const few = 5 // surveys, for which it does not pay to read all flags
 	if len(list) > few {
-		all, err := store.Flags(ctx, project)
+		all, err := w.store.Flags(ctx, w.at.Project.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +103,7 @@ func flagsOfSurveys(ctx context.Context, store Store, project int64, list []Surv
 			if id == nil || flags[*id] != nil {
 				continue
 			}
-			f, err := store.Flag(ctx, project, *id)
+			f, err := w.store.Flag(ctx, w.at.Project.ID, *id)
 			if errors.Is(err, ErrNotFound) {
 				continue
 			}

@@ -9,18 +9,18 @@ import (
 // ListSurveys returns a page of the surveys of a project, newest first. It needs
 // scope survey:read.
 func (s *Service) ListSurveys(ctx context.Context, p *Principal, ref string, f SurveyFilter, limit, offset int) (*Page[*SurveyView], error) {
-	a, err := s.Access(ctx, p, ref, "survey:read")
+	w, err := s.beginAt(ctx, p, ref, "survey:read")
 	if err != nil {
 		return nil, err
 	}
 	if err := checkSearch(f.Search); err != nil {
 		return nil, err
 	}
-	list, total, err := s.store.FindSurveys(ctx, a.Project.ID, f, limit, offset)
+	list, total, err := w.store.FindSurveys(ctx, w.at.Project.ID, f, limit, offset)
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.surveyViews(ctx, s.store, a.Project.ID, list)
+	views, err := w.surveyViews(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +28,12 @@ func (s *Service) ListSurveys(ctx context.Context, p *Principal, ref string, f S
 }
 
 // surveyByRef returns the survey that a path names.
-func surveyByRef(ctx context.Context, store Store, project int64, ref string) (*Survey, error) {
+func (w *work) surveyByRef(ctx context.Context, ref string) (*Survey, error) {
 	id, err := parseID(ref)
 	if err != nil {
 		return nil, errNotFound
 	}
-	v, err := store.Survey(ctx, project, id)
+	v, err := w.store.Survey(ctx, w.at.Project.ID, id)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -41,26 +41,26 @@ func surveyByRef(ctx context.Context, store Store, project int64, ref string) (*
 }
 
 // readSurvey returns a survey for who may read it.
-func (s *Service) readSurvey(ctx context.Context, p *Principal, ref, id string, scopes ...Scope) (*ProjectAccess, *Survey, error) {
-	a, err := s.Access(ctx, p, ref, append([]Scope{"survey:read"}, scopes...)...)
+func (s *Service) readSurvey(ctx context.Context, p *Principal, ref, id string, scopes ...Scope) (*work, *Survey, error) {
+	w, err := s.beginAt(ctx, p, ref, append([]Scope{"survey:read"}, scopes...)...)
 	if err != nil {
 		return nil, nil, err
 	}
-	v, err := surveyByRef(ctx, s.store, a.Project.ID, id)
-	return a, v, err
+	v, err := w.surveyByRef(ctx, id)
+	return w, v, err
 }
 
 // Survey returns a survey. It needs scope survey:read.
 func (s *Service) Survey(ctx context.Context, p *Principal, ref, id string) (*SurveyView, error) {
-	_, v, err := s.readSurvey(ctx, p, ref, id)
+	w, v, err := s.readSurvey(ctx, p, ref, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.showSurvey(ctx, s.store, v)
+	return w.showSurvey(ctx, v)
 }
 
-func (s *Service) showSurvey(ctx context.Context, store Store, v *Survey) (*SurveyView, error) {
-	views, err := s.surveyViews(ctx, store, v.Project, []Survey{*v})
+func (w *work) showSurvey(ctx context.Context, v *Survey) (*SurveyView, error) {
+	views, err := w.surveyViews(ctx, []Survey{*v})
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (s *Service) showSurvey(ctx context.Context, store Store, v *Survey) (*Surv
 }
 
 // newSurvey returns a survey with defaults.
-func (s *Service) newSurvey(p *Principal, project *Project) *Survey {
-	now := s.now()
+func (w *work) newSurvey() *Survey {
+	now := w.now()
 	return &Survey{
-		ID: newID(), Project: project.ID, Schedule: new("once"), IterationStarts: []time.Time{}, SamplingType: new("week"),
-		PartialResponses: new(false), IframeEmbedding: new(false), BaseLanguage: "en", CreatedBy: &p.User.ID, Created: now, Updated: now,
+		ID: newID(), Project: w.at.Project.ID, Schedule: new("once"), IterationStarts: []time.Time{}, SamplingType: new("week"),
+		PartialResponses: new(false), IframeEmbedding: new(false), BaseLanguage: "en", CreatedBy: &w.by.User.ID, Created: now, Updated: now,
 	}
 }
 
@@ -83,31 +83,31 @@ func (s *Service) CreateSurvey(ctx context.Context, p *Principal, ref string, pa
 		return nil, err
 	}
 	var view *SurveyView
-	err := s.inProject(ctx, p, ref, patch.scopes(), func(store Store, a *ProjectAccess) error {
-		v, patch := s.newSurvey(p, a.Project), patch
+	err := s.atomicAt(ctx, p, ref, patch.scopes(), func(w *work) error {
+		v, patch := w.newSurvey(), patch
 		if err := patch.validate(v, true, s.now()); err != nil {
 			return err
 		}
-		c := surveyChange{s, store, p, a.Project, &patch, *v, v}
+		c := surveyChange{w, &patch, *v, v}
 		if _, err := c.apply(ctx); err != nil {
 			return err
 		}
-		if err := s.addSurvey(ctx, store, p, v); err != nil {
+		if err := w.addSurvey(ctx, v); err != nil {
 			return err
 		}
 		var err error
-		view, err = s.showSurvey(ctx, store, v)
+		view, err = w.showSurvey(ctx, v)
 		return err
 	})
 	return view, s.rescheduledSurveys(err)
 }
 
 // addSurvey stores a new survey and logs it.
-func (s *Service) addSurvey(ctx context.Context, store Store, p *Principal, v *Survey) error {
-	if err := surveyStoreError(store.CreateSurvey(ctx, v)); err != nil {
+func (w *work) addSurvey(ctx context.Context, v *Survey) error {
+	if err := surveyStoreError(w.store.CreateSurvey(ctx, v)); err != nil {
 		return err
 	}
-	return s.logSurvey(ctx, store, p, v, "created", nil)
+	return w.logSurvey(ctx, v, "created", nil)
 }
 
 // UpdateSurvey changes a survey. It needs scope feature_flag:write as well if that
@@ -133,20 +133,20 @@ func (s *Service) UpdateSurvey(ctx context.Context, p *Principal, ref, id string
 // besides the survey's own fields.
 func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activity string, scopes []Scope, f func(*surveyChange) ([]fieldChange, error)) (*SurveyView, error) {
 	var view *SurveyView
-	err := s.inProject(ctx, p, ref, scopes, func(store Store, a *ProjectAccess) error {
-		v, err := surveyByRef(ctx, store, a.Project.ID, id)
+	err := s.atomicAt(ctx, p, ref, scopes, func(w *work) error {
+		v, err := w.surveyByRef(ctx, id)
 		if err != nil {
 			return err
 		}
-		c := surveyChange{s, store, p, a.Project, new(SurveyPatch), *v, v}
+		c := surveyChange{w, new(SurveyPatch), *v, v}
 		changes, err := f(&c)
 		if err != nil {
 			return err
 		}
-		if _, err := s.saveSurvey(ctx, store, p, &c.before, v, activity, changes); err != nil {
+		if _, err := w.saveSurvey(ctx, &c.before, v, activity, changes); err != nil {
 			return err
 		}
-		view, err = s.showSurvey(ctx, store, v)
+		view, err = w.showSurvey(ctx, v)
 		return err
 	})
 	return view, s.rescheduledSurveys(err)
@@ -154,24 +154,24 @@ func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activ
 
 // saveSurvey stores and logs a survey if it, or more that is to be logged, has
 // changed, and reports whether that is so.
-func (s *Service) saveSurvey(ctx context.Context, store Store, p *Principal, before, v *Survey, activity string, more []fieldChange) (bool, error) {
+func (w *work) saveSurvey(ctx context.Context, before, v *Survey, activity string, more []fieldChange) (bool, error) {
 	was, is := mustJSON(surveyRecordOf(before)), mustJSON(surveyRecordOf(v))
 	if bytes.Equal(was, is) && len(more) == 0 {
 		return false, nil
 	}
-	v.Updated = s.now()
+	v.Updated = w.now()
 	if !bytes.Equal(before.Questions, v.Questions) {
 		v.forgetSummaries()
 	}
 	changes := append(differences("Survey", was, is, surveyFields), more...)
-	if err := surveyStoreError(store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
+	if err := surveyStoreError(w.store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
 		return true, err
 	}
-	return true, s.logSurvey(ctx, store, p, v, activity, changes)
+	return true, w.logSurvey(ctx, v, activity, changes)
 }
 
-func (s *Service) logSurvey(ctx context.Context, store Store, p *Principal, v *Survey, activity string, changes []fieldChange) error {
-	return s.addProjectActivity(ctx, store, p, v.Project, activity, "Survey", v.ID.String(), detail{v.Name, append([]fieldChange{}, changes...)})
+func (w *work) logSurvey(ctx context.Context, v *Survey, activity string, changes []fieldChange) error {
+	return w.addProjectActivity(ctx, v.Project, activity, "Survey", v.ID.String(), detail{v.Name, append([]fieldChange{}, changes...)})
 }
 
 // apply changes the survey, which the caller stores, and its flags. It returns what
@@ -181,7 +181,7 @@ func (c *surveyChange) apply(ctx context.Context) ([]fieldChange, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
-	planIterations(&c.before, c.v, c.s.now())
+	planIterations(&c.before, c.v, c.now())
 	if c.patch.samples() {
 		if err := planSampling(c.v); err != nil {
 			return nil, err
@@ -191,7 +191,7 @@ func (c *surveyChange) apply(ctx context.Context) ([]fieldChange, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.s.syncSurveyFlags(ctx, c.store, c.v, nil)
+	_, err = c.syncSurveyFlags(ctx, c.v, nil)
 	return changes, err
 }
 
@@ -227,7 +227,7 @@ func (s *Service) actOnSurvey(ctx context.Context, p *Principal, ref, id, activi
 			return nil, err
 		}
 		planIterations(&c.before, c.v, s.now())
-		_, err := s.syncSurveyFlags(ctx, c.store, c.v, nil)
+		_, err := c.syncSurveyFlags(ctx, c.v, nil)
 		return nil, err
 	})
 }
@@ -236,8 +236,8 @@ func (s *Service) actOnSurvey(ctx context.Context, p *Principal, ref, id, activi
 // captured about it stays, and so does an ordinary flag that it used. It needs
 // scope feature_flag:write as well if the survey has targeting.
 func (s *Service) DeleteSurvey(ctx context.Context, p *Principal, ref, id string) error {
-	return s.inProject(ctx, p, ref, []Scope{"survey:write"}, func(store Store, a *ProjectAccess) error {
-		v, err := surveyByRef(ctx, store, a.Project.ID, id)
+	return s.atomicAt(ctx, p, ref, []Scope{"survey:write"}, func(w *work) error {
+		v, err := w.surveyByRef(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -246,17 +246,17 @@ func (s *Service) DeleteSurvey(ctx context.Context, p *Principal, ref, id string
 				return err
 			}
 		}
-		if err := store.DeleteSurvey(ctx, v.Project, v.ID); err != nil {
+		if err := w.store.DeleteSurvey(ctx, v.Project, v.ID); err != nil {
 			return storeError(err)
 		}
 		for _, flag := range []*int64{v.TargetingFlag, v.InternalFlag, v.SamplingFlag} {
 			if flag == nil {
 				continue
 			}
-			if err := dropSurveyFlag(ctx, store, v.Project, *flag); err != nil {
+			if err := w.dropSurveyFlag(ctx, v.Project, *flag); err != nil {
 				return err
 			}
 		}
-		return s.logSurvey(ctx, store, p, v, "deleted", nil)
+		return w.logSurvey(ctx, v, "deleted", nil)
 	})
 }

@@ -20,7 +20,7 @@ var (
 
 // throttle counts an attempt and returns an ErrThrottled if there were too many.
 func (s *Service) throttle(ctx context.Context, bucket string, l Limit) error {
-	wait, err := s.store.Throttle(ctx, bucket, l, s.now())
+	wait, err := s.c.Store.Throttle(ctx, bucket, l, s.now())
 	if err != nil {
 		return fmt.Errorf("management: count an attempt: %w", err)
 	}

@@ -69,7 +69,7 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
-	u, err := s.ownUser(ctx, s.store, p, ref)
+	u, err := s.begin(p).ownUser(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 		return nil, fmt.Errorf("management: make a secret: %w", err)
 	}
 	pending := &PendingTOTP{User: u.ID, Secret: s.box.Seal([]byte(key.Secret()), totpContext(u.ID)), Expires: s.now().Add(totpLife)}
-	if err := s.store.SetPendingTOTP(ctx, pending); err != nil {
+	if err := s.c.Store.SetPendingTOTP(ctx, pending); err != nil {
 		return nil, storeError(err)
 	}
 	return &TwoFactorSetup{true, key.Secret(), authenticatorURL(s.c.AppName, u.Email, key.Secret())}, nil
@@ -110,7 +110,7 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 	if err := p.Require("user:write"); err != nil {
 		return err
 	}
-	if _, err := s.ownUser(ctx, s.store, p, ref); err != nil {
+	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {
 		return err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
@@ -122,20 +122,20 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 	code, isCode := codeDigits(scalarText(patch.Token.Value))
 	var refused error // although the attempt is stored
 	var mail Message
-	err := s.store.Atomic(ctx, func(store Store) error {
+	err := s.atomic(ctx, p, func(w *work) error {
 		refused = nil
-		u, err := s.ownUser(ctx, store, p, ref)
+		u, err := w.ownUser(ctx, ref)
 		if err != nil {
 			return err
 		}
 		now := s.now()
-		pending, err := store.PendingTOTP(ctx, u.ID)
+		pending, err := w.store.PendingTOTP(ctx, u.ID)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		if err != nil || !now.Before(pending.Expires) {
 			refused = invalid("", "setup_expired", "The setup has expired. Start again.")
-			return store.DeletePendingTOTP(ctx, p.User.ID)
+			return w.store.DeletePendingTOTP(ctx, p.User.ID)
 		}
 		secret, err := s.openTOTP(pending.Secret, u.ID)
 		if err != nil {
@@ -148,19 +148,19 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 		if !ok {
 			refused = invalid("", "token_invalid", "Token is not valid")
 			if pending.Attempts++; pending.Attempts >= totpAttempts {
-				return store.DeletePendingTOTP(ctx, u.ID)
+				return w.store.DeletePendingTOTP(ctx, u.ID)
 			}
-			return store.SetPendingTOTP(ctx, pending)
+			return w.store.SetPendingTOTP(ctx, pending)
 		}
 		device := &TOTP{User: u.ID, Secret: pending.Secret, Drift: int(step - now.Unix()/totpStep), LastStep: step, Created: now}
-		if err := store.SetTOTP(ctx, device); err != nil {
+		if err := w.store.SetTOTP(ctx, device); err != nil {
 			return err
 		}
-		if err := store.DeletePendingTOTP(ctx, u.ID); err != nil {
+		if err := w.store.DeletePendingTOTP(ctx, u.ID); err != nil {
 			return err
 		}
 		mail = s.accountMail(u, KindTwoFactorOn)
-		return s.logSecurity(ctx, store, p, u, "two_factor_enabled")
+		return w.logSecurity(ctx, u, "two_factor_enabled")
 	})
 	if err != nil || refused != nil {
 		return cmp.Or(err, refused)
@@ -213,19 +213,19 @@ func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string)
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
-	u, err := s.userByRef(ctx, s.store, p, ref)
+	u, err := s.begin(p).userByRef(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	status := &TwoFactorStatus{BackupCodes: []string{}}
-	switch _, err := s.store.TOTP(ctx, u.ID); {
+	switch _, err := s.c.Store.TOTP(ctx, u.ID); {
 	case errors.Is(err, ErrNotFound):
 		return status, nil
 	case err != nil:
 		return nil, err
 	}
 	status.IsEnabled, status.HasTOTP, status.Method = true, true, new("TOTP")
-	codes, err := s.store.BackupCodes(ctx, u.ID)
+	codes, err := s.c.Store.BackupCodes(ctx, u.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	if _, err := s.ownUser(ctx, s.store, p, ref); err != nil {
+	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {
 		return nil, err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
@@ -260,12 +260,12 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 	}
 	var codes []string
 	var mail Message
-	err := s.store.Atomic(ctx, func(store Store) error {
-		u, err := s.ownUser(ctx, store, p, ref)
+	err := s.atomic(ctx, p, func(w *work) error {
+		u, err := w.ownUser(ctx, ref)
 		if err != nil {
 			return err
 		}
-		if _, err := store.TOTP(ctx, u.ID); err != nil {
+		if _, err := w.store.TOTP(ctx, u.ID); err != nil {
 			if errors.Is(err, ErrNotFound) {
 				return invalid("", "2fa_not_enabled", "Two-factor authentication is not on.")
 			}
@@ -285,11 +285,11 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 				list[i].Sealed = s.box.Seal([]byte(codes[i]), backupContext(u.ID))
 			}
 		}
-		if err := store.SetBackupCodes(ctx, u.ID, list); err != nil {
+		if err := w.store.SetBackupCodes(ctx, u.ID, list); err != nil {
 			return err
 		}
 		mail = s.accountMail(u, KindBackupCodes)
-		return s.logSecurity(ctx, store, p, u, "backup_codes_replaced")
+		return w.logSecurity(ctx, u, "backup_codes_replaced")
 	})
 	if err != nil {
 		return nil, err
@@ -304,30 +304,30 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 	if err := p.Require("user:write"); err != nil {
 		return err
 	}
-	if _, err := s.ownUser(ctx, s.store, p, ref); err != nil {
+	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {
 		return err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
 		return err
 	}
 	var mail *Message
-	err := s.store.Atomic(ctx, func(store Store) error {
+	err := s.atomic(ctx, p, func(w *work) error {
 		mail = nil
-		u, err := s.ownUser(ctx, store, p, ref)
+		u, err := w.ownUser(ctx, ref)
 		if err != nil {
 			return err
 		}
-		_, err = store.TOTP(ctx, u.ID)
+		_, err = w.store.TOTP(ctx, u.ID)
 		on := err == nil
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		err = cmp.Or(store.DeleteTOTP(ctx, u.ID), store.DeletePendingTOTP(ctx, u.ID), store.SetBackupCodes(ctx, u.ID, nil))
+		err = cmp.Or(w.store.DeleteTOTP(ctx, u.ID), w.store.DeletePendingTOTP(ctx, u.ID), w.store.SetBackupCodes(ctx, u.ID, nil))
 		if err != nil || !on {
 			return err
 		}
 		mail = new(s.accountMail(u, KindTwoFactorOff))
-		return s.logSecurity(ctx, store, p, u, "two_factor_disabled")
+		return w.logSecurity(ctx, u, "two_factor_disabled")
 	})
 	if err == nil && mail != nil {
 		s.mail.send(*mail)
@@ -358,13 +358,13 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 	var result SecondFactor
 	var refused error
 	var mail *Message
-	err := s.store.Atomic(ctx, func(store Store) error {
+	err := s.atomic(ctx, nil, func(w *work) error {
 		result, refused, mail = SecondFactor{}, nil, nil
-		u, err := store.UserByUUID(ctx, user)
+		u, err := w.store.UserByUUID(ctx, user)
 		if err != nil || !u.Active {
 			return storeError(cmp.Or(err, ErrNotFound))
 		}
-		device, err := store.TOTP(ctx, u.ID)
+		device, err := w.store.TOTP(ctx, u.ID)
 		if err != nil {
 			return storeError(err)
 		}
@@ -388,7 +388,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 			}
 		} else if text := backupText(code); text != "" {
 			for _, mac := range s.storedMACs([]byte(text), backupContext(u.ID)) {
-				used, err := store.UseBackupCode(ctx, u.ID, mac)
+				used, err := w.store.UseBackupCode(ctx, u.ID, mac)
 				if err != nil {
 					return err
 				}
@@ -403,7 +403,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 		if result.OK {
 			device.Failures, device.FailedAt = 0, nil
 		}
-		return store.SetTOTP(ctx, device)
+		return w.store.SetTOTP(ctx, device)
 	})
 	if err = cmp.Or(err, refused); err != nil {
 		return SecondFactor{}, err

@@ -28,11 +28,11 @@ func (s *Service) ListUsers(ctx context.Context, p *Principal, q UserQuery, limi
 	if !p.User.Staff {
 		f.ID = &p.User.ID
 	}
-	users, total, err := s.store.Users(ctx, f, max(limit, 0), max(offset, 0))
+	users, total, err := s.c.Store.Users(ctx, f, max(limit, 0), max(offset, 0))
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.userViews(ctx, s.store, p, users)
+	views, err := s.begin(p).userViews(ctx, users)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *Service) User(ctx context.Context, p *Principal, ref string) (*UserView
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
 	}
-	u, err := s.userByRef(ctx, s.store, p, ref)
+	u, err := s.begin(p).userByRef(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -54,22 +54,22 @@ func (s *Service) User(ctx context.Context, p *Principal, ref string) (*UserView
 			return nil, err
 		}
 	}
-	return s.showUser(ctx, s.store, p, u)
+	return s.begin(p).showUser(ctx, u)
 }
 
 // settleUser gives a user a current organization and project, if there are any.
 func (s *Service) settleUser(ctx context.Context, u *User) (*User, error) {
 	chosen := *u
-	err := chooseCurrent(ctx, s.store, &chosen)
+	err := chooseCurrent(ctx, s.c.Store, &chosen)
 	if err != nil || equalPointers(chosen.CurrentOrganization, u.CurrentOrganization) && equalPointers(chosen.CurrentProject, u.CurrentProject) {
 		return u, err
 	}
-	err = s.store.Atomic(ctx, func(store Store) error {
+	err = s.atomic(ctx, nil, func(w *work) error {
 		var err error
-		if u, err = store.User(ctx, chosen.ID); err != nil {
+		if u, err = w.store.User(ctx, chosen.ID); err != nil {
 			return storeError(err)
 		}
-		return resettleUser(ctx, store, u)
+		return resettleUser(ctx, w.store, u)
 	})
 	return u, err
 }
@@ -121,20 +121,20 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 	if err := p.Require("user:write"); err != nil {
 		return err
 	}
-	if _, err := s.userByRef(ctx, s.store, p, ref); err != nil {
+	if _, err := s.begin(p).userByRef(ctx, ref); err != nil {
 		return err
 	}
 	if err := s.stepUp(ctx, p); err != nil {
 		return err
 	}
 	var projects bool // whether some are deleted
-	err := s.store.Atomic(ctx, func(store Store) error {
+	err := s.atomic(ctx, p, func(w *work) error {
 		projects = false
-		u, err := s.userByRef(ctx, store, p, ref)
+		u, err := w.userByRef(ctx, ref)
 		if err != nil {
 			return err
 		}
-		memberships, err := store.MembershipsOf(ctx, []int64{u.ID})
+		memberships, err := w.store.MembershipsOf(ctx, []int64{u.ID})
 		if err != nil {
 			return err
 		}
@@ -143,20 +143,20 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		}
 		organization := u.CurrentOrganization
 		for _, m := range memberships {
-			gone, err := s.leaveOrganization(ctx, store, p, u, m)
+			gone, err := w.leaveOrganization(ctx, u, m)
 			if err != nil {
 				return err
 			}
 			projects = projects || gone
 		}
-		if err := store.DeleteUser(ctx, u.ID); err != nil {
+		if err := w.store.DeleteUser(ctx, u.ID); err != nil {
 			return storeError(err)
 		}
 		actor := &p.User.ID
 		if u.ID == p.User.ID {
 			actor = nil
 		}
-		return store.AddActivity(ctx, &Activity{
+		return w.store.AddActivity(ctx, &Activity{
 			ID: newID(), Organization: organization, User: actor, Activity: "deleted", Scope: "User", ItemID: u.UUID.String(),
 			Detail: mustJSON(detail{u.Email, []fieldChange{}}), Created: s.now(),
 		})
@@ -169,29 +169,29 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 
 // leaveOrganization ends a membership of a user who is being deleted. It reports whether the
 // organization was deleted as well.
-func (s *Service) leaveOrganization(ctx context.Context, store Store, p *Principal, u *User, m Membership) (gone bool, err error) {
-	members, err := store.Members(ctx, m.Organization)
+func (w *work) leaveOrganization(ctx context.Context, u *User, m Membership) (gone bool, err error) {
+	members, err := w.store.Members(ctx, m.Organization)
 	if err != nil {
 		return false, err
 	}
 	if m.Level == LevelOwner && len(members) > 1 && countOwners(members) == 1 {
 		return false, conflict("Cannot delete the only owner of an organization with other members.")
 	}
-	if len(members) == 1 && s.c.DeleteEmptyOrganizations {
-		if err := s.logOrganization(ctx, store, p, m.Organization, "deleted", nil); err != nil {
+	if len(members) == 1 && w.c.DeleteEmptyOrganizations {
+		if err := w.logOrganization(ctx, m.Organization, "deleted", nil); err != nil {
 			return false, err
 		}
-		return true, storeError(store.DeleteOrganization(ctx, m.Organization))
+		return true, storeError(w.store.DeleteOrganization(ctx, m.Organization))
 	}
-	return false, storeError(store.DeleteMembership(ctx, m.Organization, u.ID))
+	return false, storeError(w.store.DeleteMembership(ctx, m.Organization, u.ID))
 }
 
 // keepStaff returns an error if a user is the last of the staff.
-func (s *Service) keepStaff(ctx context.Context, store Store, u *User) error {
+func (w *work) keepStaff(ctx context.Context, u *User) error {
 	if !u.Staff || !u.Active {
 		return nil
 	}
-	_, n, err := store.Users(ctx, UserFilter{Staff: new(true)}, 1, 0)
+	_, n, err := w.store.Users(ctx, UserFilter{Staff: new(true)}, 1, 0)
 	if err != nil {
 		return err
 	}
@@ -243,8 +243,8 @@ var userFields = []string{
 }
 
 // logUser logs what has changed of a user.
-func (s *Service) logUser(ctx context.Context, store Store, p *Principal, before, after *User) error {
-	d := detail{after.Email, differences("User", s.userView(before), s.userView(after), userFields)}
+func (w *work) logUser(ctx context.Context, before, after *User) error {
+	d := detail{after.Email, differences("User", w.userView(before), w.userView(after), userFields)}
 	if before.PasswordHash != after.PasswordHash {
 		d.Changes = append(d.Changes, fieldChange{"User", "password", nil, nil, "changed"})
 	}
@@ -257,16 +257,16 @@ func (s *Service) logUser(ctx context.Context, store Store, p *Principal, before
 	if len(d.Changes) == 0 {
 		return nil
 	}
-	return s.addUserActivity(ctx, store, p, after, "updated", d)
+	return w.addUserActivity(ctx, after, "updated", d)
 }
 
-func (s *Service) addUserActivity(ctx context.Context, store Store, p *Principal, u *User, activity string, d detail) error {
-	return s.addActivity(ctx, store, p, Activity{
+func (w *work) addUserActivity(ctx context.Context, u *User, activity string, d detail) error {
+	return w.addActivity(ctx, Activity{
 		Organization: u.CurrentOrganization, Activity: activity, Scope: "User", ItemID: u.UUID.String(),
 	}, d)
 }
 
 // logSecurity logs something about a user that has no field.
-func (s *Service) logSecurity(ctx context.Context, store Store, p *Principal, u *User, activity string) error {
-	return s.addUserActivity(ctx, store, p, u, activity, detail{u.Email, []fieldChange{}})
+func (w *work) logSecurity(ctx context.Context, u *User, activity string) error {
+	return w.addUserActivity(ctx, u, activity, detail{u.Email, []fieldChange{}})
 }

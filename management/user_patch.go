@@ -49,7 +49,7 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	u, err := s.userByRef(ctx, s.store, p, ref)
+	u, err := s.begin(p).userByRef(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 	}
 	var hash string
 	if patch.Password.Set {
-		if hash, err = s.newPassword(ctx, p, u, &patch); err != nil {
+		if hash, err = s.newPassword(ctx, u, &patch); err != nil {
 			return nil, err
 		}
 	}
@@ -84,34 +84,35 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 			return nil, err
 		}
 	}
-	c := &change{s: s, p: p, patch: &patch, hash: hash, oldHash: u.PasswordHash}
 	var view *UserView
-	err = s.store.Atomic(ctx, func(store Store) error {
-		c.reset()
-		user, err := s.userByRef(ctx, store, p, ref)
+	var mails []Message
+	err = s.atomic(ctx, p, func(w *work) error {
+		c := &userChange{work: w, patch: &patch, hash: hash, oldHash: u.PasswordHash}
+		user, err := w.userByRef(ctx, ref)
 		if err != nil {
 			return err
 		}
 		before := *user
-		if err := c.apply(ctx, store, user); err != nil {
+		if err := c.apply(ctx, user); err != nil {
 			return err
 		}
-		if err := store.UpdateUser(ctx, user); err != nil {
+		if err := w.store.UpdateUser(ctx, user); err != nil {
 			if errors.Is(err, ErrConflict) {
 				return errEmailTaken
 			}
 			return storeError(err)
 		}
-		if err := s.logUser(ctx, store, p, &before, user); err != nil {
+		if err := w.logUser(ctx, &before, user); err != nil {
 			return err
 		}
-		view, err = s.showUser(ctx, store, p, user)
+		view, err = w.showUser(ctx, user)
+		mails = c.mails
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range c.mails {
+	for _, m := range mails {
 		s.mail.send(m)
 	}
 	return view, nil
@@ -160,10 +161,9 @@ func (s *Service) validateUser(patch *UserPatch) error {
 	)
 }
 
-// A change applies a UserPatch.
-type change struct {
-	s       *Service
-	p       *Principal
+// A userChange applies a UserPatch in a transaction.
+type userChange struct {
+	*work
 	patch   *UserPatch
 	hash    string // of the new password
 	oldHash string // that current_password was compared with
@@ -171,15 +171,13 @@ type change struct {
 	mails []Message // to be sent when all is stored
 }
 
-func (c *change) reset() { c.mails = nil }
-
 // apply changes u, which the caller stores.
-func (c *change) apply(ctx context.Context, store Store, u *User) error {
+func (c *userChange) apply(ctx context.Context, u *User) error {
 	patch := c.patch
 	setValue(&u.FirstName, &patch.FirstName)
 	setValue(&u.LastName, &patch.LastName)
 	if patch.Email.Set && patch.Email.Value != u.Email {
-		if err := c.changeEmail(ctx, store, u); err != nil {
+		if err := c.changeEmail(ctx, u); err != nil {
 			return err
 		}
 	}
@@ -194,18 +192,18 @@ func (c *change) apply(ctx context.Context, store Store, u *User) error {
 	setNullable(&u.ToolbarMode, &patch.ToolbarMode)
 	if patch.IsStaff.Set && patch.IsStaff.Value != u.Staff {
 		if !patch.IsStaff.Value {
-			if err := c.s.keepStaff(ctx, store, u); err != nil {
+			if err := c.keepStaff(ctx, u); err != nil {
 				return err
 			}
 		}
 		u.Staff = patch.IsStaff.Value
-		c.mails = append(c.mails, c.s.accountMail(u, KindStaffChanged))
+		c.mails = append(c.mails, c.accountMail(u, KindStaffChanged))
 	}
-	if err := c.switchTo(ctx, store, u); err != nil {
+	if err := c.switchTo(ctx, u); err != nil {
 		return err
 	}
 	if patch.Password.Set {
-		if err := c.changePassword(ctx, store, u); err != nil {
+		if err := c.changePassword(ctx, u); err != nil {
 			return err
 		}
 	}
@@ -222,8 +220,8 @@ func (c *change) apply(ctx context.Context, store Store, u *User) error {
 
 // switchTo changes the current organization and project (management.md §4.3).
 // They are those that the Principal can see, also if the user is another one.
-func (c *change) switchTo(ctx context.Context, store Store, u *User) error {
-	memberships, err := store.MembershipsOf(ctx, []int64{c.p.User.ID})
+func (c *userChange) switchTo(ctx context.Context, u *User) error {
+	memberships, err := c.store.MembershipsOf(ctx, []int64{c.by.User.ID})
 	if err != nil {
 		return err
 	}
@@ -245,7 +243,7 @@ func (c *change) switchTo(ctx context.Context, store Store, u *User) error {
 		if err != nil {
 			return missingObject("set_current_team", text)
 		}
-		project, err := store.Project(ctx, id)
+		project, err := c.store.Project(ctx, id)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -260,7 +258,7 @@ func (c *change) switchTo(ctx context.Context, store Store, u *User) error {
 	}
 	if organization != nil {
 		u.CurrentOrganization, u.CurrentProject = organization, nil
-		projects, err := store.ProjectsOf(ctx, []uuid.UUID{*organization})
+		projects, err := c.store.ProjectsOf(ctx, []uuid.UUID{*organization})
 		if err != nil {
 			return err
 		}
@@ -273,21 +271,21 @@ func (c *change) switchTo(ctx context.Context, store Store, u *User) error {
 
 // changeEmail stages a new address, or sets it if there is no mail to verify it
 // with (management.md §4.4).
-func (c *change) changeEmail(ctx context.Context, store Store, u *User) error {
+func (c *userChange) changeEmail(ctx context.Context, u *User) error {
 	email := c.patch.Email.Value
-	switch other, err := store.UserByEmail(ctx, email); {
+	switch other, err := c.store.UserByEmail(ctx, email); {
 	case err == nil && other.ID != u.ID:
 		return errEmailTaken
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return err
 	}
-	if !c.s.MailAvailable() {
+	if !c.MailAvailable() {
 		u.Email, u.PendingEmail, u.EmailVerified = email, "", new(false)
-		_, err := store.DeleteEmailToken(ctx, u.ID)
+		_, err := c.store.DeleteEmailToken(ctx, u.ID)
 		return err
 	}
 	u.PendingEmail = email
-	m, err := c.s.newEmailToken(ctx, store, u)
+	m, err := c.newEmailToken(ctx, u)
 	if err != nil {
 		return err
 	}
@@ -297,7 +295,7 @@ func (c *change) changeEmail(ctx context.Context, store Store, u *User) error {
 
 // newPassword checks that a password may change, and returns the hash of the new
 // one. This takes long and is done outside of a transaction.
-func (s *Service) newPassword(ctx context.Context, p *Principal, u *User, patch *UserPatch) (string, error) {
+func (s *Service) newPassword(ctx context.Context, u *User, patch *UserPatch) (string, error) {
 	if u.hasPassword() {
 		if !patch.CurrentPassword.Set {
 			return "", invalid("current_password", "required", "This field is required.")
@@ -315,27 +313,27 @@ func (s *Service) newPassword(ctx context.Context, p *Principal, u *User, patch 
 	return s.passwords.Hash(ctx, patch.Password.Value)
 }
 
-func (c *change) changePassword(ctx context.Context, store Store, u *User) error {
-	if u.ID == c.p.User.ID && u.PasswordHash != c.oldHash {
+func (c *userChange) changePassword(ctx context.Context, u *User) error {
+	if u.ID == c.by.User.ID && u.PasswordHash != c.oldHash {
 		return errWrongPassword // it has changed since
 	}
 	u.PasswordHash = c.hash
-	c.mails = append(c.mails, c.s.accountMail(u, KindPasswordChanged))
-	if !c.s.c.RevokeKeysOnPasswordChange {
+	c.mails = append(c.mails, c.accountMail(u, KindPasswordChanged))
+	if !c.c.RevokeKeysOnPasswordChange {
 		return nil
 	}
-	keys, err := store.Keys(ctx, u.ID)
+	keys, err := c.store.Keys(ctx, u.ID)
 	if err != nil {
 		return err
 	}
 	for _, k := range keys {
-		if c.p.Key != nil && c.p.Key.ID == k.ID {
+		if c.by.Key != nil && c.by.Key.ID == k.ID {
 			continue
 		}
-		if err := store.DeleteKey(ctx, k.ID); err != nil {
+		if err := c.store.DeleteKey(ctx, k.ID); err != nil {
 			return err
 		}
-		if err := c.s.logKey(ctx, store, c.p, &k, "deleted", nil); err != nil {
+		if err := c.logKey(ctx, &k, "deleted", nil); err != nil {
 			return err
 		}
 	}

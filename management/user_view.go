@@ -56,24 +56,24 @@ type SceneView struct {
 }
 
 // userViews shows users to a Principal, all with a handful of queries.
-func (s *Service) userViews(ctx context.Context, store Store, p *Principal, users []User) ([]*UserView, error) {
+func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error) {
 	ids := make([]int64, len(users))
 	for i := range users {
 		ids[i] = users[i].ID
 	}
-	memberships, err := store.MembershipsOf(ctx, ids)
+	memberships, err := w.store.MembershipsOf(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	own := memberships
-	if !slices.Contains(ids, p.User.ID) {
-		if own, err = store.MembershipsOf(ctx, []int64{p.User.ID}); err != nil {
+	if !slices.Contains(ids, w.by.User.ID) {
+		if own, err = w.store.MembershipsOf(ctx, []int64{w.by.User.ID}); err != nil {
 			return nil, err
 		}
 	}
 	level := make(map[uuid.UUID]*int) // of who asks
 	for i := range own {
-		if own[i].User == p.User.ID {
+		if own[i].User == w.by.User.ID {
 			level[own[i].Organization] = &own[i].Level
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Service) userViews(ctx context.Context, store Store, p *Principal, user
 			}
 		}
 	}
-	list, err := store.OrganizationsByID(ctx, all)
+	list, err := w.store.OrganizationsByID(ctx, all)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Service) userViews(ctx context.Context, store Store, p *Principal, user
 	for i := range list {
 		organizations[list[i].ID] = &list[i]
 	}
-	projects, err := store.ProjectsOf(ctx, current)
+	projects, err := w.store.ProjectsOf(ctx, current)
 	if err != nil {
 		return nil, err
 	}
@@ -115,15 +115,15 @@ func (s *Service) userViews(ctx context.Context, store Store, p *Principal, user
 	for i := range projects {
 		byID[projects[i].ID] = &projects[i]
 	}
-	members, err := store.CountMembers(ctx, current)
+	members, err := w.store.CountMembers(ctx, current)
 	if err != nil {
 		return nil, err
 	}
-	scenes, err := store.Scenes(ctx, ids)
+	scenes, err := w.store.Scenes(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	twoFactor, err := store.WithTOTP(ctx, ids)
+	twoFactor, err := w.store.WithTOTP(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s *Service) userViews(ctx context.Context, store Store, p *Principal, user
 	views := make([]*UserView, len(users))
 	for i := range users {
 		u := &users[i]
-		v := s.userView(u)
+		v := w.userView(u)
 		_, v.Is2FAEnabled = slices.BinarySearch(twoFactor, u.ID)
 		for _, sc := range scenes {
 			if sc.User == u.ID {
@@ -155,14 +155,14 @@ func (s *Service) userViews(ctx context.Context, store Store, p *Principal, user
 		if u.CurrentOrganization != nil {
 			if o := organizations[*u.CurrentOrganization]; o != nil {
 				if shownOrganizations[o.ID] == nil {
-					shownOrganizations[o.ID] = s.organizationView(o, level[o.ID], members[o.ID], projects)
+					shownOrganizations[o.ID] = w.organizationView(o, level[o.ID], members[o.ID], projects)
 				}
 				v.Organization = shownOrganizations[o.ID]
 			}
 		}
 		if u.CurrentProject != nil {
-			if p := byID[*u.CurrentProject]; p != nil {
-				v.Team = teamView(p)
+			if project := byID[*u.CurrentProject]; project != nil {
+				v.Team = teamView(project)
 			}
 		}
 		views[i] = v
@@ -192,8 +192,8 @@ func (s *Service) userView(u *User) *UserView {
 }
 
 // showUser shows one user.
-func (s *Service) showUser(ctx context.Context, store Store, p *Principal, u *User) (*UserView, error) {
-	views, err := s.userViews(ctx, store, p, []User{*u})
+func (w *work) showUser(ctx context.Context, u *User) (*UserView, error) {
+	views, err := w.userViews(ctx, []User{*u})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,65 @@
+package management
+
+import "context"
+
+// A work is one unit of work: what a Service does for one call, in a transaction
+// or, if it only reads, outside of one. Methods of a Service begin a work and
+// answer; everything between them is a method of work, so that nothing in a
+// transaction reads past it.
+type work struct {
+	*Service
+	store Store
+	by    *Principal // nil: the system itself
+
+	// at is the project that the work is about, nil before it has entered one.
+	// The system enters projects without an organization and a level.
+	at *ProjectAccess
+}
+
+// begin begins a work outside of a transaction.
+func (s *Service) begin(by *Principal) *work { return &work{Service: s, store: s.c.Store, by: by} }
+
+// beginAt begins a work outside of a transaction in the project that a path names,
+// see [Service.Access].
+func (s *Service) beginAt(ctx context.Context, by *Principal, ref string, scopes ...Scope) (*work, error) {
+	w := s.begin(by)
+	return w, w.enter(ctx, ref, scopes...)
+}
+
+// atomic runs f in a transaction. Like the function of [Store.Atomic], f may run
+// more than once.
+func (s *Service) atomic(ctx context.Context, by *Principal, f func(*work) error) error {
+	return s.c.Store.Atomic(ctx, func(store Store) error {
+		return f(&work{Service: s, store: store, by: by})
+	})
+}
+
+// atomicAt runs f in a transaction in the project that a path names, see
+// [Service.Access], and calls Config.OnChange after the commit.
+func (s *Service) atomicAt(ctx context.Context, by *Principal, ref string, scopes []Scope, f func(*work) error) error {
+	var project int64
+	err := s.atomic(ctx, by, func(w *work) error {
+		if err := w.enter(ctx, ref, scopes...); err != nil {
+			return err
+		}
+		project = w.at.Project.ID
+		return f(w)
+	})
+	if err != nil {
+		return err
+	}
+	s.c.OnChange(ctx, project)
+	return nil
+}
+
+// atomicIn runs f in a transaction with an organization in which the Principal's
+// user has the needed level at least.
+func (s *Service) atomicIn(ctx context.Context, by *Principal, ref string, need int, scope Scope, f func(w *work, o *Organization, level int) error) error {
+	return s.atomic(ctx, by, func(w *work) error {
+		o, level, err := w.organizationByRef(ctx, ref, need, scope)
+		if err != nil {
+			return err
+		}
+		return f(w, o, level)
+	})
+}
