@@ -314,7 +314,7 @@ func (c *compiler) compileFlag(i int32) {
 
 	c.addValue(f, value{enabled: true}, m.Filters.Payloads["true"])
 	pins := c.compileVariants(f, m)
-	if m.Filters.FeatureEnrollment {
+	if isTrue(m.Filters.FeatureEnrollment) {
 		f.enrollment = c.slot(ownerPerson, enrollmentPrefix+f.key)
 		f.optOutValue = f.offValue
 		if m.Filters.Payloads["true"] != nil {
@@ -415,7 +415,7 @@ func (c *compiler) compileBucketing(f *compiledFlag, m *Flag) {
 		f.hash = kind
 	}
 	f.aggregation = c.aggregation(m.Filters.AggregationGroupTypeIndex)
-	f.earlyExit = m.Filters.EarlyExit
+	f.earlyExit = isTrue(m.Filters.EarlyExit)
 	f.device = m.BucketingIdentifier == "device_id"
 	if f.device && c.s.deviceSlot < 0 {
 		c.s.deviceSlot = c.rawSlot(ownerPerson, "$device_id")

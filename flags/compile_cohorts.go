@@ -64,8 +64,8 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 		compiled.stored = int32(len(c.s.storedCohorts))
 		c.s.storedCohorts[id] = compiled.stored
 		b.readsStored = true
-	case src.fault != nil:
-		e := *src.fault
+	case src.unreadable() != nil:
+		e := *src.unreadable()
 		e.Hint = "flags that need the cohort fail"
 		c.problems = append(c.problems, Problem{Error, &e})
 		b.code = failCohortData

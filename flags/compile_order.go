@@ -115,8 +115,8 @@ func (f *Flag) evaluable() bool { return f.evaluated() && f.unusable() == nil }
 
 // unusable says why a flag's configuration cannot be evaluated.
 func (f *Flag) unusable() *DefinitionError {
-	if f.fault != nil {
-		return f.fault
+	if fault := f.unreadable(); fault != nil {
+		return fault
 	}
 	if v := f.Filters.Version; v != 0 && v != 1 {
 		return &DefinitionError{

@@ -58,6 +58,56 @@ func Decode(r io.Reader) (*Definitions, error) {
 	return d.out, nil
 }
 
+// DecodeFilters reads the filters of one flag (evaluation.md §1.3), as they are
+// stored or sent, just as [Decode] reads those of a document. key is that of the
+// flag, which the legacy form super_groups names; "" if that is not known.
+//
+// The error is the first *[DefinitionError] of the filters as a whole or of one of
+// their condition sets' filters, its path below the flag. The filters come with it
+// all the same: a flag that has them fails, or fails where it reaches the filter,
+// and the others of a project do not. That there is none does not mean that the
+// filters make sense, which is for [Compile] and those who store filters to say.
+//
+// The result shares the memory of raw, which must not change any more.
+func DecodeFilters(raw []byte, key string) (Filters, error) {
+	at := &path{name: "filters"}
+	var f Filters
+	d := decoder{out: new(Definitions)}
+	v, err := parseJSON(raw)
+	if err == nil {
+		err = d.filters(&f, key, at, v)
+	}
+	if err != nil {
+		f = Filters{fault: &DefinitionError{Path: at.String(), Err: err}}
+	}
+	fault := f.fault
+	if fault == nil {
+		for _, fl := range f.All() {
+			if fault = fl.fault; fault != nil {
+				break
+			}
+		}
+	}
+	if fault == nil {
+		return f, nil
+	}
+	named := *fault
+	named.Flag = key
+	return f, &named
+}
+
+// parseJSON checks JSON within the limits of a document.
+func parseJSON(raw []byte) (jsonscan.Value, error) {
+	if len(raw) > maxDocument {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxDocument)
+	}
+	v, err := jsonscan.Parse(raw, maxDepth)
+	if err != nil {
+		return nil, fmt.Errorf("not valid JSON: %w", err)
+	}
+	return v, nil
+}
+
 // A decoder walks the document. Methods that read one member report a value of
 // the wrong type as a fault of what is being read and go on, so that the key,
 // runtime and activity of a broken flag are still known.
@@ -223,6 +273,25 @@ func (d *decoder) bool(dst *bool, p *path, v jsonscan.Value) {
 	default:
 		d.wrong(p, v, "true or false")
 	}
+}
+
+// optionalBool reads true or false; of several members null changes nothing.
+func (d *decoder) optionalBool(dst **bool, p *path, v jsonscan.Value) {
+	b := false
+	if v.Kind() == jsonscan.Null {
+		return
+	}
+	d.bool(&b, p, v)
+	*dst = &b
+}
+
+// shown reads a text that only people look at. It may be anything, and what is no
+// text says nothing (evaluation.md §1.4).
+func (d *decoder) shown(v jsonscan.Value) string {
+	if v.Kind() != jsonscan.String {
+		return ""
+	}
+	return d.text(v)
 }
 
 func (d *decoder) float(dst *float64, p *path, v jsonscan.Value) bool {
@@ -468,10 +537,15 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 			return err
 		}
 	}
-	return d.filters(f, &path{name: "filters"}, filters)
+	return d.filters(&f.Filters, f.Key, &path{name: "filters"}, filters)
 }
 
-func (d *decoder) filters(f *Flag, at *path, v jsonscan.Value) error {
+// filters reads the filters of the flag with a key. Their faults are their own.
+func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) error {
+	outer := d.fault
+	d.fault = &f.fault
+	defer func() { d.fault = outer }()
+
 	if !d.is(jsonscan.Object, at, v) {
 		return nil
 	}
@@ -487,16 +561,16 @@ func (d *decoder) filters(f *Flag, at *path, v jsonscan.Value) error {
 			multivariate = v
 		case "aggregation_group_type_index":
 			p.name = "aggregation_group_type_index"
-			f.Filters.AggregationGroupTypeIndex = d.aggregation(p, v)
+			f.AggregationGroupTypeIndex = d.aggregation(p, v)
 		case "payloads":
 			payloads = v
 		case "early_exit":
 			p.name = "early_exit"
-			d.bool(&f.Filters.EarlyExit, p, v)
+			d.optionalBool(&f.EarlyExit, p, v)
 		case "feature_enrollment":
 			p.name = "feature_enrollment"
 			hasEnrollment = v.Kind() != jsonscan.Null
-			d.bool(&f.Filters.FeatureEnrollment, p, v)
+			d.optionalBool(&f.FeatureEnrollment, p, v)
 		case "holdout":
 			holdout = v
 		case "holdout_groups":
@@ -507,7 +581,7 @@ func (d *decoder) filters(f *Flag, at *path, v jsonscan.Value) error {
 			p.name = "version"
 			var n int64
 			if d.integer(&n, p, v) {
-				f.Filters.Version = int(min(max(n, -1), 1<<30))
+				f.Version = int(min(max(n, -1), 1<<30))
 			}
 		}
 	}
@@ -526,7 +600,7 @@ func (d *decoder) filters(f *Flag, at *path, v jsonscan.Value) error {
 		d.holdoutGroups(f, &path{up: at, name: "holdout_groups"}, holdoutGroups)
 	}
 	if !hasEnrollment && superGroups.Kind() == jsonscan.Array {
-		d.superGroups(f, &path{up: at, name: "super_groups"}, superGroups)
+		d.superGroups(f, key, &path{up: at, name: "super_groups"}, superGroups)
 	}
 	return nil
 }
@@ -542,7 +616,7 @@ func (d *decoder) aggregation(p *path, v jsonscan.Value) Aggregation {
 	return ByGroup(n)
 }
 
-func (d *decoder) conditions(f *Flag, at *path, v jsonscan.Value) error {
+func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 	if !d.is(jsonscan.Array, at, v) {
 		return nil
 	}
@@ -551,7 +625,7 @@ func (d *decoder) conditions(f *Flag, at *path, v jsonscan.Value) error {
 	for i := 0; a.Next(); i++ {
 		if i == maxConditions {
 			d.fail(at, nil, fmt.Errorf("%w: more than %d condition sets", ErrTooLarge, maxConditions))
-			f.Filters.Groups = nil
+			f.Groups = nil
 			return nil
 		}
 		if err := d.count(1); err != nil {
@@ -562,8 +636,8 @@ func (d *decoder) conditions(f *Flag, at *path, v jsonscan.Value) error {
 			d.wrong(at, a.Value(), "an object")
 			continue
 		}
-		f.Filters.Groups = append(f.Filters.Groups, Condition{})
-		c := &f.Filters.Groups[len(f.Filters.Groups)-1]
+		f.Groups = append(f.Groups, Condition{})
+		c := &f.Groups[len(f.Groups)-1]
 		for o := a.Value().Object(); o.Next(); {
 			v, p := o.Value(), &path{up: at}
 			switch string(memberName(&o, &name)) {
@@ -590,6 +664,10 @@ func (d *decoder) conditions(f *Flag, at *path, v jsonscan.Value) error {
 			case "aggregation_group_type_index":
 				p.name = "aggregation_group_type_index"
 				c.AggregationGroupTypeIndex = d.aggregation(p, v)
+			case "description":
+				c.Description = d.shown(v)
+			case "sort_key":
+				c.SortKey = d.shown(v)
 			}
 		}
 	}
@@ -692,7 +770,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	return nil
 }
 
-func (d *decoder) multivariate(f *Flag, at *path, v jsonscan.Value) error {
+func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 	var variants jsonscan.Value
 	if !d.is(jsonscan.Object, at, v) {
 		return nil
@@ -706,7 +784,7 @@ func (d *decoder) multivariate(f *Flag, at *path, v jsonscan.Value) error {
 	if !d.is(jsonscan.Array, at, variants) {
 		return nil
 	}
-	f.Filters.Multivariate = new(Multivariate)
+	f.Multivariate = new(Multivariate)
 	var name []byte
 	a := variants.Array()
 	for i := 0; a.Next(); i++ {
@@ -728,8 +806,8 @@ func (d *decoder) multivariate(f *Flag, at *path, v jsonscan.Value) error {
 				hasKey = v.Kind() == jsonscan.String
 				d.str(&w.Key, p, v)
 			case "name":
-				if v.Kind() == jsonscan.String {
-					w.Name = d.text(v)
+				if w.Name = nil; v.Kind() == jsonscan.String {
+					w.Name = new(d.text(v))
 				}
 			case "rollout_percentage":
 				p.name = "rollout_percentage"
@@ -739,27 +817,27 @@ func (d *decoder) multivariate(f *Flag, at *path, v jsonscan.Value) error {
 		if !hasKey {
 			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
 		}
-		f.Filters.Multivariate.Variants = append(f.Filters.Multivariate.Variants, w)
+		f.Multivariate.Variants = append(f.Multivariate.Variants, w)
 	}
 	return nil
 }
 
-func (d *decoder) payloads(f *Flag, at *path, v jsonscan.Value) error {
+func (d *decoder) payloads(f *Filters, at *path, v jsonscan.Value) error {
 	if !d.is(jsonscan.Object, at, v) {
 		return nil
 	}
-	f.Filters.Payloads = make(map[string]json.RawMessage)
+	f.Payloads = make(map[string]json.RawMessage)
 	for o := v.Object(); o.Next(); {
 		if err := d.count(1); err != nil {
 			return err
 		}
 		v := o.Value()
-		f.Filters.Payloads[string(o.AppendKey(nil))] = json.RawMessage(v[:len(v):len(v)])
+		f.Payloads[string(o.AppendKey(nil))] = json.RawMessage(v[:len(v):len(v)])
 	}
 	return nil
 }
 
-func (d *decoder) holdout(f *Flag, at *path, v jsonscan.Value) {
+func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 	if !d.is(jsonscan.Object, at, v) {
 		return
 	}
@@ -774,14 +852,14 @@ func (d *decoder) holdout(f *Flag, at *path, v jsonscan.Value) {
 		}
 	}
 	if hasID && hasPct {
-		f.Filters.Holdout = &h
+		f.Holdout = &h
 		return
 	}
 	d.note(Warning, at, v, "no subject is held out", errors.New("a holdout needs an id and an exclusion_percentage"))
 }
 
 // holdoutGroups converts the older form of a holdout (evaluation.md §13.3).
-func (d *decoder) holdoutGroups(f *Flag, at *path, v jsonscan.Value) {
+func (d *decoder) holdoutGroups(f *Filters, at *path, v jsonscan.Value) {
 	a := v.Array()
 	if !a.Next() {
 		return
@@ -807,12 +885,12 @@ func (d *decoder) holdoutGroups(f *Flag, at *path, v jsonscan.Value) {
 		d.note(Warning, at, first, "it is ignored; use holdout", errors.New("holdout_groups does not name a variant holdout-<id>"))
 		return
 	}
-	f.Filters.Holdout = &Holdout{ID: id, ExclusionPercentage: pct}
+	f.Holdout = &Holdout{ID: id, ExclusionPercentage: pct}
 	d.note(Note, at, nil, "replace it by holdout", errors.New("the legacy holdout_groups was converted"))
 }
 
 // superGroups converts the older form of early access (evaluation.md §3.3).
-func (d *decoder) superGroups(f *Flag, at *path, v jsonscan.Value) {
+func (d *decoder) superGroups(f *Filters, flagKey string, at *path, v jsonscan.Value) {
 	a := v.Array()
 	if !a.Next() {
 		return
@@ -827,7 +905,7 @@ func (d *decoder) superGroups(f *Flag, at *path, v jsonscan.Value) {
 	for p := properties.Array(); p.Next(); n++ {
 		for o := p.Value().Object(); o.Next(); {
 			if string(o.Key()) == "key" && o.Value().Kind() == jsonscan.String {
-				matches = d.text(o.Value()) == enrollmentPrefix+f.Key
+				matches = d.text(o.Value()) == enrollmentPrefix+flagKey
 			}
 		}
 	}
@@ -835,6 +913,6 @@ func (d *decoder) superGroups(f *Flag, at *path, v jsonscan.Value) {
 		d.note(Warning, at, nil, "it is ignored; use feature_enrollment or a condition set", errors.New("super_groups is not a plain early access condition"))
 		return
 	}
-	f.Filters.FeatureEnrollment = true
+	f.FeatureEnrollment = new(true)
 	d.note(Note, at, nil, "replace it by feature_enrollment", errors.New("the legacy super_groups was converted"))
 }

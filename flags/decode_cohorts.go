@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -102,12 +103,8 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 	}
 	root := v
 	if record {
-		root = nil
-		for o := filters.Object(); o.Next(); {
-			if string(o.Key()) == "properties" {
-				root = o.Value()
-				at = &path{up: &path{up: at, name: "filters"}, name: "properties"}
-			}
+		if root = treeOf(filters); root != nil {
+			at = &path{up: &path{up: at, name: "filters"}, name: "properties"}
 		}
 	}
 	if !c.Stored {
@@ -122,14 +119,63 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 	return nil
 }
 
+// DecodeCohort reads the filters of a cohort as they are stored, {"properties": …}
+// with a tree of evaluation.md §5.1, just as [Decode] does. id is that of the
+// cohort, for the paths of errors. The tree is nil if there are no criteria, so
+// that nobody is a member.
+//
+// The error is the first *[DefinitionError] of the tree or one of its leaves. The
+// tree comes with it all the same: flags that need the cohort fail. That there is
+// none does not mean that a flag can be evaluated with the tree, which is for
+// [Compile] to say.
+//
+// The result shares the memory of raw, which must not change any more.
+func DecodeCohort(raw []byte, id int64) (*CohortNode, error) {
+	at := &path{up: &path{up: &path{name: "cohorts"}, name: strconv.FormatInt(id, 10)}, name: "filters"}
+	var c Cohort
+	d := decoder{out: new(Definitions), fault: &c.fault}
+	v, err := parseJSON(raw)
+	if err == nil {
+		if v.Kind() != jsonscan.Object {
+			d.wrong(at, v, "an object")
+		}
+		err = d.cohortRoot(&c, &path{up: at, name: "properties"}, treeOf(v), nil)
+	}
+	if err != nil {
+		c = Cohort{fault: &DefinitionError{Path: at.String(), Err: err}}
+	}
+	if fault := c.unreadable(); fault != nil {
+		if c.Properties == nil {
+			c.Properties = new(CohortNode)
+		}
+		c.Properties.fault = fault
+		return c.Properties, fault
+	}
+	for leaf := range c.Properties.Leaves() {
+		if leaf.fault != nil {
+			return c.Properties, leaf.fault
+		}
+	}
+	return c.Properties, nil
+}
+
+// treeOf returns the tree in the filters of a cohort, nil for none.
+func treeOf(filters jsonscan.Value) (tree jsonscan.Value) {
+	for o := filters.Object(); o.Next(); {
+		if string(o.Key()) == "properties" {
+			tree = o.Value()
+		}
+	}
+	return tree
+}
+
 func (d *decoder) cohortRoot(c *Cohort, at *path, root, legacy jsonscan.Value) error {
 	if root.Kind() == jsonscan.Object && !emptyObject(root) {
-		n := new(CohortNode)
-		if err := d.node(n, at, root, 0); err != nil {
-			return err
-		}
-		c.Properties = n
-		return nil
+		c.Properties = new(CohortNode)
+		outer := d.fault
+		d.fault = &c.Properties.fault
+		defer func() { d.fault = outer }()
+		return d.node(c.Properties, at, root, 0)
 	}
 	switch root.Kind() {
 	case jsonscan.Object, jsonscan.Null, jsonscan.Invalid:
@@ -189,6 +235,9 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		n.Leaf = new(Filter)
 		if err := d.decodeFilter(n.Leaf, at, v); err != nil {
 			return err
+		}
+		if n.Leaf.Kind() == UnknownFilter {
+			n.Criterion = json.RawMessage(v[:len(v):len(v)])
 		}
 		return nil
 	}

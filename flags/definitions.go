@@ -1,8 +1,12 @@
 package flags
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // Definitions is the mutable model of one project's flags: what a definitions
@@ -34,8 +38,8 @@ type Definitions struct {
 	notes []Problem
 }
 
-// A Flag is one flag's definition (evaluation.md §1.2). Fields that evaluation
-// does not use are not kept.
+// A Flag is one flag's definition (evaluation.md §1.2). Of what evaluation does
+// not use it keeps the name, and what people see of the filters.
 type Flag struct {
 	ID      int64  `json:"id"`
 	Key     string `json:"key"`
@@ -79,7 +83,15 @@ type Flag struct {
 }
 
 // Err returns why [Decode] could not understand the flag, or nil.
-func (f *Flag) Err() error { return asError(f.fault) }
+func (f *Flag) Err() error { return asError(f.unreadable()) }
+
+// unreadable returns the first fault of the flag and its filters, or nil.
+func (f *Flag) unreadable() *DefinitionError {
+	if f.fault != nil {
+		return f.fault
+	}
+	return f.Filters.fault
+}
 
 // Filters is what decides a flag (evaluation.md §1.3).
 type Filters struct {
@@ -96,17 +108,59 @@ type Filters struct {
 	Payloads map[string]json.RawMessage `json:"payloads,omitempty"`
 
 	// EarlyExit stops at the first condition set whose filters match and whose
-	// rollout does not admit the subject.
-	EarlyExit bool `json:"early_exit,omitempty"`
+	// rollout does not admit the subject. Nil means false.
+	EarlyExit *bool `json:"early_exit,omitempty"`
 
-	// FeatureEnrollment lets $feature_enrollment/<key> decide first.
-	FeatureEnrollment bool `json:"feature_enrollment,omitempty"`
+	// FeatureEnrollment lets $feature_enrollment/<key> decide first. Nil means
+	// false.
+	FeatureEnrollment *bool `json:"feature_enrollment,omitempty"`
 
 	Holdout *Holdout `json:"holdout,omitempty"`
 
 	// Version of the configuration language: 0 and 1 are the classic one, the
 	// only one understood.
 	Version int `json:"version,omitempty"`
+
+	// fault is the reason why the filters could not be understood. A flag with
+	// such filters fails.
+	fault *DefinitionError
+}
+
+// Err returns why [Decode] or [DecodeFilters] could not understand the filters, or
+// nil. A filter of a condition set has an error of its own.
+func (f *Filters) Err() error { return asError(f.fault) }
+
+// Payload returns the payload of a variant, or of a flag without variants if the
+// key is "true", as text: the stored string, or the JSON that is stored as another
+// value without white space between its tokens (evaluation.md §3.8). ok is false if
+// there is none, or null, or what is no JSON.
+func (f *Filters) Payload(key string) (payload string, ok bool) {
+	return payloadText(f.Payloads[key])
+}
+
+// SetPayload stores a payload as a string, which is the form that SDKs expect. It
+// need not be JSON: payloads that are encrypted are none. It changes the map that
+// copies of f share.
+func (f *Filters) SetPayload(key, payload string) {
+	if f.Payloads == nil {
+		f.Payloads = make(map[string]json.RawMessage)
+	}
+	f.Payloads[key] = text.AppendQuoted(nil, payload)
+}
+
+// payloadText returns a payload as text, see [Filters.Payload].
+func payloadText(payload []byte) (string, bool) {
+	v, err := jsonscan.Parse(payload, jsonscan.MaxDepth)
+	if err != nil || v.Kind() == jsonscan.Null {
+		return "", false
+	}
+	if v.Kind() == jsonscan.String {
+		b, _ := v.AppendString(nil)
+		return string(b), true
+	}
+	var b bytes.Buffer
+	_ = json.Compact(&b, bytes.ToValidUTF8(v, []byte("\uFFFD"))) // Parse has accepted it
+	return b.String(), true
 }
 
 // Multivariate holds the variants of a flag.
@@ -117,7 +171,7 @@ type Multivariate struct {
 // A Variant is a named outcome with its share in percent.
 type Variant struct {
 	Key               string  `json:"key"`
-	Name              string  `json:"name,omitempty"`
+	Name              *string `json:"name,omitempty"` // what people see
 	RolloutPercentage float64 `json:"rollout_percentage"`
 }
 
@@ -140,6 +194,11 @@ type Condition struct {
 
 	// AggregationGroupTypeIndex overrides the flag's aggregation.
 	AggregationGroupTypeIndex Aggregation `json:"aggregation_group_type_index,omitzero"`
+
+	// Description and SortKey are what people see. Evaluation does not use
+	// them: SortKey orders nothing.
+	Description string `json:"description,omitempty"`
+	SortKey     string `json:"sort_key,omitempty"`
 }
 
 // A Filter is one comparison: a filter of a condition set or a leaf of a
@@ -170,6 +229,10 @@ type Filter struct {
 	// ID. Its content is not used.
 	DependencyChain *[]string `json:"dependency_chain,omitempty"`
 
+	// CohortName is the name of the cohort, in filters that are made for people
+	// to see. Decode does not read it, since it is the cohort that has a name.
+	CohortName string `json:"cohort_name,omitempty"`
+
 	// fault is the reason why Decode could not understand the filter. A flag
 	// that reaches such a filter fails.
 	fault *DefinitionError
@@ -192,14 +255,25 @@ type Cohort struct {
 	// fully know; it changes the text of a reason only.
 	Behavioral bool `json:"behavioral,omitempty"`
 
-	// fault is the reason why Decode could not understand the cohort. A flag
-	// that reaches it fails.
+	// fault is the reason why Decode could not understand what is not in the
+	// tree. A flag that reaches such a cohort fails.
 	fault *DefinitionError
 }
 
-// Err returns why [Decode] could not understand the cohort, or nil. Leaves of
-// its tree have errors of their own.
-func (c *Cohort) Err() error { return asError(c.fault) }
+// Err returns why [Decode] could not understand the cohort, or nil. Leaves of its
+// tree have errors of their own.
+func (c *Cohort) Err() error { return asError(c.unreadable()) }
+
+// unreadable returns the first fault of the cohort and its tree, or nil.
+func (c *Cohort) unreadable() *DefinitionError {
+	if c.fault == nil && c.Properties != nil {
+		return c.Properties.fault
+	}
+	return c.fault
+}
+
+// isTrue reads a switch of which nil means false.
+func isTrue(b *bool) bool { return b != nil && *b }
 
 // asError keeps a nil fault from becoming an error that is not nil.
 func asError(fault *DefinitionError) error {
@@ -209,12 +283,21 @@ func asError(fault *DefinitionError) error {
 	return fault
 }
 
-// A CohortNode is a group of nodes (Type "AND", "OR" or "property", which is
-// AND) or, when Leaf is not nil, a single filter.
+// A CohortNode is a node of a cohort's tree (evaluation.md §5.1): a group of nodes,
+// of which [CohortNode.AnyOf] tells how they decide, or, when Leaf is not nil, a
+// single filter.
 type CohortNode struct {
-	Type   string       `json:"type,omitempty"`
-	Values []CohortNode `json:"values,omitempty"`
-	Leaf   *Filter      `json:"leaf,omitempty"`
+	Type   string // of a group
+	Values []CohortNode
+	Leaf   *Filter
+
+	// Criterion is the JSON of a leaf of an [UnknownFilter], with members that
+	// Leaf lacks. Evaluation does not use it. Nil for all other nodes.
+	Criterion json.RawMessage
+
+	// fault, at the root of a tree, is the reason why the tree could not be
+	// understood.
+	fault *DefinitionError
 }
 
 // AnyOf tells the two kinds of groups apart (evaluation.md §5.1): a person belongs

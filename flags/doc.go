@@ -47,7 +47,8 @@
 //
 // docs/spec/evaluation.md has the rules; comments cite its sections.
 // operators.go has the table of operators and checks.go what they do. decode.go
-// reads documents, compile.go and its siblings compile them, run.go is the
+// reads documents and filters, encode.go writes them, references.go tells what
+// filters refer to, compile.go and its siblings compile them, run.go is the
 // evaluation of one flag and quick.go its short cut for simple ones, input.go the
 // view of a request, render.go the bytes of results. The bucketing hash is SHA-1
 // unless a flag asks for xxHash64. Compile returns an error where the Go runtime

@@ -59,7 +59,7 @@ func (h *contentHash) common(d *Definitions, o CompileOptions) {
 		h.number(id)
 		h.flag(c.Stored)
 		h.flag(c.Behavioral)
-		h.flag(c.fault != nil)
+		h.flag(c.unreadable() != nil)
 		h.flag(c.Properties != nil)
 		if c.Properties != nil {
 			h.node(c.Properties, 0)
@@ -114,12 +114,12 @@ func (h *contentHash) definition(f *Flag) {
 	h.flag(f.IsRemoteConfiguration)
 	h.flag(f.HasEncryptedPayloads)
 	h.flag(f.HasExperiment == nil || *f.HasExperiment)
-	h.flag(f.fault != nil)
+	h.flag(f.unreadable() != nil)
 	c := &f.Filters
 	h.number(int64(c.Version))
 	h.number(int64(c.AggregationGroupTypeIndex))
-	h.flag(c.EarlyExit)
-	h.flag(c.FeatureEnrollment)
+	h.flag(isTrue(c.EarlyExit))
+	h.flag(isTrue(c.FeatureEnrollment))
 	h.flag(c.Holdout != nil)
 	if c.Holdout != nil {
 		h.number(c.Holdout.ID)

@@ -97,3 +97,39 @@ func ExampleSnapshot_Problems() {
 	// Output:
 	// error: flag "beta" at /filters/groups/0/properties/0/operator: unknown operator: "equals"; use one of the operators of the documentation
 }
+
+func ExampleDecodeFilters() {
+	filters, err := flags.DecodeFilters([]byte(`{
+		"groups": [{"rollout_percentage": 50.0, "properties": [
+			{"type": "flag", "key": "new-checkout", "operator": "flag_evaluates_to", "value": true},
+			{"type": "cohort", "key": "id", "value": 7}]}],
+		"payloads": {"true": {"limit": 5}}}`), "bulk-export")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for r := range filters.Targets() {
+		fmt.Println("depends on", r.Name)
+	}
+	for id := range filters.CohortIDs() {
+		fmt.Println("is for cohort", id)
+	}
+	payload, _ := filters.Payload("true")
+	fmt.Println("has the payload", payload)
+
+	filters.Groups[0].RolloutPercentage = new(75.0)
+	filters.Groups[0].Properties = nil
+	out, err := flags.AppendFilters(nil, &filters)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(out))
+
+	_, err = flags.DecodeFilters([]byte(`{"groups": [{"rollout_percentage": "50"}]}`), "bulk-export")
+	fmt.Println(err)
+	// Output:
+	// depends on new-checkout
+	// is for cohort 7
+	// has the payload {"limit":5}
+	// {"groups":[{"properties":[],"rollout_percentage":75}],"payloads":{"true":{"limit":5}}}
+	// flag "bulk-export" at /filters/groups/0/rollout_percentage: wrong type: a string, want a number: "50"
+}

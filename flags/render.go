@@ -68,30 +68,23 @@ func (c *compiler) addValue(f *compiledFlag, v value, payload json.RawMessage) i
 	c.arena = append(c.arena, ',')
 	e := edges{head: c.spanFrom(start)}
 
-	raw := jsonscan.Value(bytes.TrimSpace(payload))
-	if raw.Kind() == jsonscan.Invalid || raw.Kind() == jsonscan.Null {
+	var ok bool
+	if v.text, ok = payloadText(payload); ok {
+		e.tail, v.payload = c.renderTail(f, payload, v.text)
+	} else {
 		if c.plainTail.len == 0 {
-			c.plainTail, _ = c.renderTail(f, nil)
+			c.plainTail, _ = c.renderTail(f, nil, "")
 		}
 		e.tail = c.plainTail
-	} else {
-		e.tail, v.payload = c.renderTail(f, raw)
-		if v.payload.len > 0 {
-			rendered := jsonscan.Value(c.arena[v.payload.off:][:v.payload.len])
-			if rendered.Kind() == jsonscan.String {
-				b, _ := rendered.AppendString(nil)
-				v.text = string(b)
-			} else {
-				v.text = string(rendered)
-			}
-		}
 	}
 	c.s.values = append(c.s.values, v)
 	c.s.edges = append(c.s.edges, e)
 	return int32(len(c.s.values) - 1)
 }
 
-func (c *compiler) renderTail(f *compiledFlag, payload jsonscan.Value) (tail, at span) {
+// renderTail renders what follows the reason. The payload, nil for none, comes with
+// its text.
+func (c *compiler) renderTail(f *compiledFlag, payload []byte, asText string) (tail, at span) {
 	start := len(c.arena)
 	c.arena = strconv.AppendInt(append(c.arena, `,"metadata":{"id":`...), f.id, 10)
 	c.arena = strconv.AppendInt(append(c.arena, `,"version":`...), int64(f.version), 10)
@@ -99,7 +92,7 @@ func (c *compiler) renderTail(f *compiledFlag, payload jsonscan.Value) (tail, at
 	if payload != nil {
 		c.arena = append(c.arena, `,"payload":`...)
 		at.off = uint32(len(c.arena))
-		c.arena = appendPayload(c.arena, payload)
+		c.arena = appendPayload(c.arena, payload, asText)
 		at = c.spanFrom(int(at.off))
 	}
 	c.arena = strconv.AppendBool(append(c.arena, `,"has_experiment":`...), f.hasExperiment)
@@ -107,20 +100,17 @@ func (c *compiler) renderTail(f *compiledFlag, payload jsonscan.Value) (tail, at
 	return c.spanFrom(start), at
 }
 
-// appendPayload appends a payload as stored, without white space between tokens.
-func appendPayload(dst []byte, payload jsonscan.Value) []byte {
-	if payload.Kind() == jsonscan.String {
-		if utf8.Valid(payload) {
-			return append(dst, payload...)
-		}
-		b, _ := payload.AppendString(nil)
-		return text.AppendQuoted(dst, string(b))
+// appendPayload appends a payload as it is stored: a string with the escapes that
+// it has, and another value as its text, which is JSON.
+func appendPayload(dst, payload []byte, asText string) []byte {
+	v := jsonscan.Value(bytes.TrimSpace(payload))
+	switch {
+	case v.Kind() != jsonscan.String:
+		return append(dst, asText...)
+	case utf8.Valid(v):
+		return append(dst, v...)
 	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, bytes.ToValidUTF8(payload, []byte("\uFFFD"))); err != nil {
-		return append(dst, "null"...)
-	}
-	return append(dst, b.Bytes()...)
+	return text.AppendQuoted(dst, asText)
 }
 
 // renderReasons renders the reasons of a Snapshot.

@@ -109,11 +109,7 @@ func (b *Builder) Variant(key string, percentage float64) *Builder {
 // Payload sets the payload of a variant, or of a flag without variants if the
 // variant is "true". It is JSON text, stored as a string as PostHog does.
 func (b *Builder) Payload(variant, payload string) *Builder {
-	raw, _ := json.Marshal(payload) // a string always marshals
-	if b.flag.Filters.Payloads == nil {
-		b.flag.Filters.Payloads = make(map[string]json.RawMessage)
-	}
-	b.flag.Filters.Payloads[variant] = raw
+	b.flag.Filters.SetPayload(variant, payload)
 	return b
 }
 
@@ -131,7 +127,7 @@ func (b *Builder) Holdout(id int64, percentage float64) *Builder {
 
 // EarlyAccess lets the person property $feature_enrollment/<key> decide first.
 func (b *Builder) EarlyAccess() *Builder {
-	b.flag.Filters.FeatureEnrollment = true
+	b.flag.Filters.FeatureEnrollment = new(true)
 	return b
 }
 

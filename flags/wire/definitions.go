@@ -266,10 +266,10 @@ func (w *document) filters(f *flags.Flag) {
 		w.number(h.ExclusionPercentage)
 		w.raw("}")
 	}
-	if f.Filters.EarlyExit {
+	if b := f.Filters.EarlyExit; b != nil && *b {
 		w.raw(`,"early_exit":true`)
 	}
-	if f.Filters.FeatureEnrollment {
+	if b := f.Filters.FeatureEnrollment; b != nil && *b {
 		w.raw(`,"feature_enrollment":true`)
 	}
 	if v := f.Filters.Version; v != 0 && v != 1 {
@@ -319,7 +319,11 @@ func (w *document) variants(list []flags.Variant) {
 		w.raw(`{"key":`)
 		w.text(v.Key)
 		w.raw(`,"name":`)
-		w.text(v.Name)
+		if v.Name == nil {
+			w.raw(`""`)
+		} else {
+			w.text(*v.Name)
+		}
 		w.raw(`,"rollout_percentage":`)
 		w.number(v.RolloutPercentage)
 		w.raw("}")

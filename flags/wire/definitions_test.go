@@ -843,7 +843,7 @@ func FuzzDefinitionsMadeInGo(f *testing.F) {
 				ID: n, Key: s, Name: s, Active: true, Version: int(n), BucketingIdentifier: s, BucketingHash: s, EvaluationRuntime: s, EvaluationContexts: []string{s},
 				Filters: flags.Filters{
 					Groups:                    []flags.Condition{{Properties: typed, RolloutPercentage: &x, Variant: &s, AggregationGroupTypeIndex: flags.Aggregation(n)}},
-					Multivariate:              &flags.Multivariate{Variants: []flags.Variant{{Key: s, Name: s, RolloutPercentage: x}}},
+					Multivariate:              &flags.Multivariate{Variants: []flags.Variant{{Key: s, Name: &s, RolloutPercentage: x}}},
 					AggregationGroupTypeIndex: flags.Aggregation(n),
 					Payloads:                  map[string]json.RawMessage{s: raw, "true": raw},
 					Holdout:                   &flags.Holdout{ID: n, ExclusionPercentage: x},

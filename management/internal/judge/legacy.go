@@ -21,8 +21,8 @@ func (f *filters) readLegacy(o object, key string) error {
 		return nil
 	}
 	m := modelOf(old.append(nil), key)
-	if f.FeatureEnrollment == nil && m.FeatureEnrollment {
-		f.FeatureEnrollment = new(true)
+	if f.FeatureEnrollment == nil {
+		f.FeatureEnrollment = m.FeatureEnrollment
 	}
 	if f.Holdout == nil && m.Holdout != nil {
 		f.Holdout = m.Holdout

@@ -50,7 +50,7 @@ func GroupBased(filters json.RawMessage) bool {
 // held out, has another one.
 func FullyRolledOut(filters json.RawMessage) bool {
 	m := modelOf(filters, anyKey)
-	if m.FeatureEnrollment || m.Holdout != nil && m.Holdout.ExclusionPercentage > 0 {
+	if isTrue(m.FeatureEnrollment) || m.Holdout != nil && m.Holdout.ExclusionPercentage > 0 {
 		return false
 	}
 	var value *string
@@ -60,7 +60,7 @@ func FullyRolledOut(filters json.RawMessage) bool {
 			share = *g.RolloutPercentage
 		}
 		switch {
-		case share < 100 && m.EarlyExit:
+		case share < 100 && isTrue(m.EarlyExit):
 			return false // some may go no further
 		case share == 0:
 			continue
@@ -77,6 +77,8 @@ func FullyRolledOut(filters json.RawMessage) bool {
 	}
 	return false
 }
+
+func isTrue(b *bool) bool { return b != nil && *b }
 
 // certain returns the variant that everybody gets whom a condition set admits, ""
 // for a flag without variants; ok is false if they get different ones.

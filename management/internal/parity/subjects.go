@@ -36,12 +36,10 @@ func NewSubjects(d *flags.Definitions, now time.Time, seed uint64) *Subjects {
 	c := collector{types: d.GroupTypes, seen: make(map[string]map[string][]any)}
 	for i := range d.Flags {
 		f := &d.Flags[i].Filters
-		for j := range f.Groups {
-			for k := range f.Groups[j].Properties {
-				c.add(&f.Groups[j].Properties[k], f.Groups[j].AggregationGroupTypeIndex, f.AggregationGroupTypeIndex)
-			}
+		for at, fl := range f.All() {
+			c.add(fl, f.Groups[at.Group].AggregationGroupTypeIndex, f.AggregationGroupTypeIndex)
 		}
-		if f.FeatureEnrollment {
+		if on := f.FeatureEnrollment; on != nil && *on {
 			c.put("", "$feature_enrollment/"+d.Flags[i].Key, true, "true", false, "false")
 		}
 	}
@@ -51,7 +49,9 @@ func NewSubjects(d *flags.Definitions, now time.Time, seed uint64) *Subjects {
 		if cohort.Stored {
 			s.cohorts = append(s.cohorts, id)
 		}
-		c.addNode(cohort.Properties)
+		for leaf := range cohort.Properties.Leaves() {
+			c.add(leaf)
+		}
 	}
 	for owner, known := range c.seen {
 		var list []property
@@ -111,18 +111,6 @@ func (c *collector) groupOf(f *flags.Filter, aggregations []flags.Aggregation) s
 		}
 	}
 	return ""
-}
-
-func (c *collector) addNode(n *flags.CohortNode) {
-	if n == nil {
-		return
-	}
-	if n.Leaf != nil {
-		c.add(n.Leaf)
-	}
-	for i := range n.Values {
-		c.addNode(&n.Values[i])
-	}
 }
 
 // Next returns the next subject.
