@@ -12,21 +12,21 @@ type record struct {
 	known    bool    // the location is not empty
 	location Location
 
-	// properties is location.Properties(), made once because making it
+	// properties is location.Properties(). It is made once, because making it
 	// allocates.
 	properties iter.Seq2[string, string]
 }
 
 // A cache maps the offsets of one file to records. Readers and writers need no
-// lock: a slot holds a whole record or nothing, and a record that two writers
-// race for is merely decoded again.
+// lock: a slot holds a whole record or nothing, and a record that is lost
+// between two writers is merely decoded again.
 //
-// It is a table of pairs of slots. A new record takes the first slot of its
-// pair and moves the one it finds there to the second, so that two popular
-// records do not take turns in evicting each other.
+// The slots form pairs. A new record takes the first slot of its pair, and the
+// record that was there moves to the second slot. So two popular records do not
+// take turns in evicting each other.
 type cache struct {
 	slots []atomic.Pointer[record] // a power of two, or none
-	shift uint
+	shift uint                     // turns a hash of 64 bits into an index
 }
 
 func newCache(size int) cache {
@@ -39,12 +39,12 @@ func newCache(size int) cache {
 
 // first returns the first slot of an offset's pair.
 func (c *cache) first(offset uintptr) int {
-	// Fibonacci hashing: offsets are even spaced multiples, the high bits of
-	// the product are not.
+	// Fibonacci hashing: offsets may be evenly spaced, the high bits of the
+	// product are not.
 	return int(uint64(offset)*0x9e3779b97f4a7c15>>c.shift) &^ 1
 }
 
-// get returns the record at an offset, nil if it is not there.
+// get returns the record at an offset, nil if the cache does not have it.
 func (c *cache) get(offset uintptr) *record {
 	if len(c.slots) == 0 {
 		return nil
@@ -59,6 +59,7 @@ func (c *cache) get(offset uintptr) *record {
 	return nil
 }
 
+// put adds a record.
 func (c *cache) put(r *record) {
 	if len(c.slots) == 0 {
 		return

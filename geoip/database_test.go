@@ -17,14 +17,14 @@ import (
 // testFile is the database that examples/mmdbgen makes.
 const testFile = "../testdata/geoip/test.mmdb"
 
-// database is a small writer of the MaxMind DB format 2.0, for files that a
-// proper writer would not make and for large ones.
+// A database is a small writer of the MaxMind DB format 2.0. It makes large files
+// and files that a proper writer would refuse to make.
 type database struct {
 	kind       string // metadata: database_type
 	version    int    // 4 or 6
 	recordSize int    // 24, 28 or 32
 
-	nodes   [][2]int       // child: 0 nothing, > 0 node, < 0 ^(offset in data)
+	nodes   [][2]int       // children: 0 is nothing, > 0 a node, < 0 ^(offset in data)
 	data    []byte         // data section
 	offsets map[string]int // encoded record → offset
 }
@@ -33,7 +33,7 @@ func newDatabase(kind string, version, recordSize int) *database {
 	return &database{kind: kind, version: version, recordSize: recordSize, nodes: make([][2]int, 1), offsets: map[string]int{}}
 }
 
-// insert sets the record of a network that no other network contains.
+// insert sets the record of a network. Networks must not contain each other.
 func (d *database) insert(network string, record any) { d.insertEncoded(network, encode(nil, record)) }
 
 func (d *database) insertEncoded(network string, record []byte) {
@@ -120,7 +120,7 @@ func encode(dst []byte, v any) []byte {
 	}
 }
 
-// control appends the byte or bytes that tell type and size.
+// control appends the bytes that tell the type and the size of a value.
 func control(dst []byte, kind, size int) []byte {
 	switch {
 	case size < 29:
@@ -132,7 +132,8 @@ func control(dst []byte, kind, size int) []byte {
 	}
 }
 
-// place is a record with all fields, each of which ends in tag.
+// place returns a record with all fields that become properties. Each of them
+// ends in tag.
 func place(tag string) object {
 	name := func(kind string) object { return object{"en": kind + tag, "de": "de-" + kind + tag} }
 	return object{
@@ -144,7 +145,7 @@ func place(tag string) object {
 	}
 }
 
-// placeLocation is what place is read as.
+// placeLocation is the location that the record place(tag) is read as.
 func placeLocation(tag string) geoip.Location {
 	return geoip.Location{
 		City: "City" + tag, Country: "Country" + tag, CountryCode: "C" + tag,
@@ -153,21 +154,21 @@ func placeLocation(tag string) geoip.Location {
 }
 
 // large is a database of 98,304 networks with 65,536 different records: one for
-// each /24 of 20.0.0.0/8, and the half of them again in IPv6.
+// each /24 of 20.0.0.0/8, and half of them again in IPv6.
 func large() []byte {
 	d := newDatabase("Large-City", 6, 28)
 	for i := range 1 << 16 {
 		n := netip.PrefixFrom(netip.AddrFrom4([4]byte{20, byte(i >> 8), byte(i)}), 24)
 		d.insert(n.String(), place(fmt.Sprint(i)))
 	}
-	for i := range 1 << 15 { // the same records again, in IPv6
+	for i := range 1 << 15 {
 		n := netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0x0d, 0xb8, byte(i >> 8), byte(i)}), 48)
 		d.insert(n.String(), place(fmt.Sprint(i)))
 	}
 	return d.bytes()
 }
 
-// write writes a file in place.
+// write overwrites a file in place.
 func write(t testing.TB, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -175,7 +176,7 @@ func write(t testing.TB, path string, content []byte) {
 	}
 }
 
-// replace replaces a file by renaming a new one.
+// replace puts a new file in the place of a file by renaming.
 func replace(t testing.TB, path string, content []byte) {
 	t.Helper()
 	write(t, path+".new", content)
@@ -184,7 +185,7 @@ func replace(t testing.TB, path string, content []byte) {
 	}
 }
 
-// temporary returns the path of a file with a content.
+// temporary returns the path of a new file with the content.
 func temporary(t testing.TB, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "city.mmdb")
@@ -192,6 +193,7 @@ func temporary(t testing.TB, content []byte) string {
 	return path
 }
 
+// open opens the database at path until the test ends.
 func open(t testing.TB, path string, o geoip.Options) *geoip.Resolver {
 	t.Helper()
 	r, err := geoip.Open(path, o)

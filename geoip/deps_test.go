@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestDependencies keeps the package light: what a user compiles beyond the
-// standard library is the reader of the database format.
+// TestDependencies keeps the package light: beyond the standard library, a user
+// compiles the model of a City record and the reader of the database format.
 func TestDependencies(t *testing.T) {
 	const ours = "github.com/flagstaff-go/flagstaff/geoip"
-	allowed := []string{ours, "github.com/oschwald/maxminddb-golang/v2", "golang.org/x/sys"}
+	allowed := []string{ours, "github.com/oschwald/geoip2-golang/v2", "github.com/oschwald/maxminddb-golang/v2", "golang.org/x/sys"}
 	forbidden := map[string]string{
 		"net":          "an address is a netip.Addr",
 		"net/http":     "databases come from disk: downloading them is another tool's work",

@@ -1,6 +1,6 @@
 package geoip
 
-// OpenContent is Open without a file.
+// OpenContent is like Open, but takes the content in place of a file.
 func OpenContent(content []byte, o Options) (*Resolver, error) {
 	r := &Resolver{path: "content", options: o.withDefaults(), closed: make(chan struct{})}
 	if err := r.load(content); err != nil {

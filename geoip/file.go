@@ -4,24 +4,29 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/oschwald/geoip2-golang/v2"
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
 // A file is a database in memory with the cache of its records. It is dropped,
-// never closed: look-ups may still be using it.
+// never closed, because look-ups may still be using it.
 type file struct {
 	content []byte
-	reader  *maxminddb.Reader
-	only4   bool // IPv4 only
-	cache   cache
+	// reader walks the search tree, which gives the offset of an address's
+	// record. geoip2.Reader does not tell the offset and refuses types of
+	// databases that it does not know, so only its model of a record is used.
+	reader   *maxminddb.Reader
+	ipv4Only bool
+	cache    cache
 }
 
 // newFile checks content, which belongs to the file from then on.
 func newFile(content []byte, cacheSize int) (f *file, err error) {
-	// The reader is made for hostile files. If it panics nevertheless, that is
-	// a fault of the file and no reason to take the process down.
+	// The reader is made for hostile files. If it panics nevertheless, the file
+	// is at fault, and the process need not end.
 	defer func() {
 		if p := recover(); p != nil {
 			f, err = nil, fmt.Errorf("is damaged: reading it panicked: %v", p)
@@ -34,25 +39,26 @@ func newFile(content []byte, cacheSize int) (f *file, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("is no MaxMind database, or truncated, or still compressed: %w", err)
 	}
-	f = &file{content: content, reader: reader, only4: reader.Metadata.IPVersion == 4, cache: newCache(cacheSize)}
+	f = &file{content: content, reader: reader, ipv4Only: reader.Metadata.IPVersion == 4, cache: newCache(cacheSize)}
 	if err := f.verify(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// separator is the number of zeros between search tree and data section, by
-// which pointers into the latter are shifted. MaxMind DB format 2.0.
+// separator is the number of zero bytes between the search tree and the data
+// section. Pointers from the tree into the data section count them (MaxMind DB
+// format 2.0).
 const separator = 16
 
-// verify checks metadata, search tree and records. It is less strict than
-// [maxminddb.Reader.Verify], which wants the data section to have nothing but
-// records of the tree, a description and more that look-ups do without, and
-// refuses files of several common writers.
+// verify checks the metadata, the search tree and the records. It is less
+// strict than [maxminddb.Reader.Verify], which demands a description and a data
+// section without unused records. Look-ups need neither, and several common
+// writers make files without them.
 //
-// It looks at the nodes in the order of the file and not along the branches.
-// That takes linear time even if the tree of a damaged file has loops, in which
-// a look-up goes around for no longer than its address has bits.
+// The nodes are checked in the order of the file and not along the branches.
+// This takes linear time even if the tree of a damaged file has loops. A look-up
+// in such a tree ends after as many steps as its address has bits.
 func (f *file) verify() error {
 	m := &f.reader.Metadata
 	switch {
@@ -63,12 +69,13 @@ func (f *file) verify() error {
 	case m.RecordSize != 24 && m.RecordSize != 28 && m.RecordSize != 32:
 		return fmt.Errorf("is damaged: its tree has records of %d bits", m.RecordSize)
 	}
-	width := m.RecordSize / 4 // bytes per node of two records
+	width := m.RecordSize / 4 // bytes of a node, which has two records
 	if m.NodeCount == 0 || m.NodeCount > uint(len(f.content))/width {
 		return fmt.Errorf("is damaged: it cannot have %d nodes", m.NodeCount)
 	}
 	seen := make(map[uint]struct{})
 	cities := false
+	var mistyped error // the first record with a field of another type
 	for node := range m.NodeCount {
 		left, right := children(f.content[node*width:][:width])
 		for _, child := range [2]uint{left, right} {
@@ -84,14 +91,24 @@ func (f *file) verify() error {
 			}
 			seen[offset] = struct{}{}
 			l, err := f.decode(uintptr(offset))
-			if err != nil && !isTypeError(err) {
-				return fmt.Errorf("is damaged: record at offset %d: %w", offset, err)
+			if err != nil {
+				err = fmt.Errorf("record at offset %d: %w", offset, err)
+				if !isTypeError(err) {
+					return fmt.Errorf("is damaged: %w", err)
+				}
+				if mistyped == nil {
+					mistyped = err
+				}
 			}
 			cities = cities || l.City != ""
 		}
 	}
 	if !cities {
-		return fmt.Errorf("is of type %q and has no English name of a city: a City database is needed", m.DatabaseType)
+		err := fmt.Errorf("is of type %q and has no English name of a city: a City database is needed", m.DatabaseType)
+		if mistyped != nil {
+			err = fmt.Errorf("%w (%w)", err, mistyped)
+		}
+		return err
 	}
 	return nil
 }
@@ -100,15 +117,15 @@ func (f *file) verify() error {
 func children(node []byte) (left, right uint) {
 	switch len(node) {
 	case 6:
-		return be(node[:3]), be(node[3:])
+		return bigEndian(node[:3]), bigEndian(node[3:])
 	case 7: // the middle byte has the highest bits of both
-		return uint(node[3])&0xf0<<20 | be(node[:3]), uint(node[3])&0x0f<<24 | be(node[4:])
+		return uint(node[3])&0xf0<<20 | bigEndian(node[:3]), uint(node[3])&0x0f<<24 | bigEndian(node[4:])
 	default:
-		return be(node[:4]), be(node[4:])
+		return bigEndian(node[:4]), bigEndian(node[4:])
 	}
 }
 
-func be(b []byte) (n uint) {
+func bigEndian(b []byte) (n uint) {
 	for _, c := range b {
 		n = n<<8 | uint(c)
 	}
@@ -120,42 +137,22 @@ func isTypeError(err error) bool {
 	return ok
 }
 
-// names are the names of something by language.
-type names struct {
-	Names struct {
-		English string `maxminddb:"en"`
-	} `maxminddb:"names"`
-}
-
-// city is the part of a City record that is read.
-type city struct {
-	City    names `maxminddb:"city"`
-	Country struct {
-		names
-		Code string `maxminddb:"iso_code"`
-	} `maxminddb:"country"`
-	Continent struct {
-		names
-		Code string `maxminddb:"code"`
-	} `maxminddb:"continent"`
-	Postal struct {
-		Code string `maxminddb:"code"`
-	} `maxminddb:"postal"`
-	Location struct {
-		TimeZone string `maxminddb:"time_zone"`
-	} `maxminddb:"location"`
-}
+// cityPool saves look-ups that miss the cache from allocating a City, which
+// takes some 900 bytes.
+var cityPool = sync.Pool{New: func() any { return new(geoip2.City) }}
 
 // decode reads the record at an offset. After an error the location is empty.
 func (f *file) decode(offset uintptr) (Location, error) {
-	var c city
-	if err := f.reader.LookupOffset(offset).Decode(&c); err != nil {
+	c := cityPool.Get().(*geoip2.City)
+	defer cityPool.Put(c)
+	*c = geoip2.City{} // decoding leaves fields as they are that a record lacks
+	if err := f.reader.LookupOffset(offset).Decode(c); err != nil {
 		return Location{}, err
 	}
 	l := Location{
 		City:          c.City.Names.English,
 		Country:       c.Country.Names.English,
-		CountryCode:   c.Country.Code,
+		CountryCode:   c.Country.ISOCode,
 		Continent:     c.Continent.Names.English,
 		ContinentCode: c.Continent.Code,
 		PostalCode:    c.Postal.Code,
@@ -169,10 +166,10 @@ func (f *file) decode(offset uintptr) (Location, error) {
 	return l, nil
 }
 
-// lookup returns the record of an address, nil if there is none or nothing in
-// it.
+// lookup returns the record of an address, nil if the database has none or an
+// empty one.
 func (f *file) lookup(a netip.Addr) *record {
-	if f.only4 && a.Is6() {
+	if f.ipv4Only && a.Is6() {
 		return nil
 	}
 	result := f.reader.Lookup(a)
@@ -190,8 +187,8 @@ func (f *file) lookup(a netip.Addr) *record {
 	return r
 }
 
-// load decodes a record into the cache. One that cannot be decoded goes there
-// as well, as an empty one.
+// load decodes a record into the cache. A record that cannot be decoded goes
+// there as an empty one.
 func (f *file) load(offset uintptr) *record {
 	l, _ := f.decode(offset)
 	r := &record{offset: offset, known: l != Location{}, location: l}

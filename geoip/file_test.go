@@ -48,6 +48,10 @@ func TestOpenRefuses(t *testing.T) {
 		{"countries", only("GeoLite2-Country", object{"country": object{"iso_code": "GB", "names": object{"en": "United Kingdom"}}}), `"GeoLite2-Country"`},
 		{"no networks", newDatabase("Empty-City", 4, 24).bytes(), "no English name of a city"},
 		{"cities in German", only("Deutsche-City", object{"city": object{"names": object{"de": "München"}}}), "no English name of a city"},
+		{"cities that cannot be read", only("Own-City", object{"city": object{"names": object{"en": 1}}}), `no English name of a city: a City database is needed (record at offset 0: `},
+		{"a country code of 17 bytes", with(func(d *database) {
+			d.insert("20.0.1.0/24", object{"country": object{"iso_code": strings.Repeat("A", 17)}})
+		}), "is damaged: record at offset"},
 		{"an unknown IP version", with(func(d *database) { d.version = 5 }), "is for IP version 5"},
 		{"a record that ends too early", with(func(d *database) { d.insertEncoded("20.0.1.0/24", []byte{7<<5 | 1, 2<<5 | 4, 'c'}) }), "is damaged: record at offset"},
 		{"a record outside the file", with(func(d *database) { d.insertOffset(netip.MustParsePrefix("20.0.1.0/24"), 1<<16) }), "is damaged: record at offset 65536"},
@@ -99,8 +103,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestDamaged changes each byte of two files to several values. What is not
-// refused must be harmless.
+// TestDamaged changes each byte of two files to several values. A changed file
+// that is not refused must be harmless.
 func TestDamaged(t *testing.T) {
 	step := 1
 	if raceEnabled {
@@ -118,13 +122,13 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestLoops: a look-up that goes around in a tree ends, and finds nothing.
+// TestLoops: a look-up that enters a loop of the tree ends, and finds nothing.
 func TestLoops(t *testing.T) {
 	d := newDatabase("Loop-City", 4, 24)
 	d.insert("20.0.0.0/24", place("1"))
 	d.insert("200.0.0.0/24", place("2"))
 	node := d.nodes[0][1]
-	d.nodes[node][0] = node // 128.0.0.0/2 and on, as long as bits are 0
+	d.nodes[node][0] = node // 128.0.0.0/2: the loop goes on while bits are 0
 	r := open(t, temporary(t, d.bytes()), geoip.Options{})
 	for _, addr := range []string{"128.0.0.0", "128.0.0.1", "128.0.0.2"} {
 		if l, ok := r.Lookup(netip.MustParseAddr(addr)); ok {
@@ -138,7 +142,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestMemoryIsItsOwn: what happens to the file after Open has no effect.
+// TestMemoryIsItsOwn: changes of the file after Open have no effect.
 func TestMemoryIsItsOwn(t *testing.T) {
 	path := temporary(t, testContent(t))
 	r := open(t, path, geoip.Options{})

@@ -18,8 +18,8 @@ var probes = func() (all []netip.Addr) {
 	return all
 }()
 
-// FuzzOpen: no content makes Open or a look-up panic or hang, or invents text.
-// What the cache answers is what a Resolver without one answers.
+// FuzzOpen: no content makes Open or a look-up panic, hang or invent text. A
+// Resolver with a cache answers like a Resolver without one.
 func FuzzOpen(f *testing.F) {
 	f.Add(testContent(f))
 	for _, version := range []int{4, 6} {
@@ -35,7 +35,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// checkContent opens a content, which may be refused, and looks the probes up.
+// checkContent opens the content and, unless it is refused, looks the probes up.
 func checkContent(t *testing.T, content []byte) {
 	t.Helper()
 	cached, err := geoip.OpenContent(content, geoip.Options{CacheSize: 4})

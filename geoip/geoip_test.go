@@ -13,7 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/geoip"
 )
 
-// locator is what server.Config.Geo takes.
+// locator has the method that server.Config.Geo needs.
 type locator interface {
 	Properties(netip.Addr) iter.Seq2[string, string]
 }
@@ -102,8 +102,8 @@ func TestLookup(t *testing.T) {
 }
 
 // TestNobodysAddresses: evaluation.md §10, "loopback, unparsable or unknown
-// address: no properties". These ranges are unknown even if the database has
-// records for them, as this one has for everything.
+// address: no properties". These ranges are unknown although the database of
+// this test has a record for every address.
 func TestNobodysAddresses(t *testing.T) {
 	d := newDatabase("Everything-City", 6, 24)
 	d.insert("::/1", place("1"))
@@ -149,7 +149,7 @@ func TestFormats(t *testing.T) {
 				r := open(t, temporary(t, d.bytes()), geoip.Options{CacheSize: 16})
 				for i := range 300 {
 					a := netip.AddrFrom4([4]byte{198, 18, byte(i / 100), byte(i%100*2 + i%2)})
-					// This writer gives IPv4-mapped addresses no branch of the tree.
+					// The tree has no branch for IPv4-mapped addresses.
 					for _, a := range []netip.Addr{a, netip.AddrFrom16(a.As16())} {
 						l, ok := r.Lookup(a)
 						if want := placeLocation(fmt.Sprint(i)); !ok || *l != want {
@@ -236,7 +236,8 @@ func TestNilResolver(t *testing.T) {
 	}
 }
 
-// TestUnexpectedTypes: a record that cannot be read is unknown, and only that.
+// TestUnexpectedTypes: a record that cannot be read is unknown. The other records
+// of its file are not affected.
 func TestUnexpectedTypes(t *testing.T) {
 	d := newDatabase("Own-City", 4, 24)
 	d.insert("20.0.0.0/24", place("good"))
@@ -245,6 +246,7 @@ func TestUnexpectedTypes(t *testing.T) {
 		object{"city": "Here"},
 		object{"city": object{"names": object{"en": 1}}},
 		object{"location": 7},
+		object{"city": object{"names": object{"en": "Here"}}, "location": object{"latitude": 7}}, // no property, but a field of City
 		"a text",
 		42,
 	} {
@@ -255,7 +257,7 @@ func TestUnexpectedTypes(t *testing.T) {
 		if l, ok := r.Lookup(netip.MustParseAddr("20.0.0.1")); !ok || *l != placeLocation("good") {
 			t.Errorf("the good record: %v, %v", l, ok)
 		}
-		for i := 1; i <= 6; i++ {
+		for i := 1; i <= 7; i++ {
 			a := netip.AddrFrom4([4]byte{20, 0, byte(i), 1})
 			if l, ok := r.Lookup(a); ok {
 				t.Errorf("Lookup(%s) = %v, want unknown", a, l)

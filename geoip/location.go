@@ -2,22 +2,22 @@ package geoip
 
 import "iter"
 
-// A Location is what a database knows of an address. Fields that it does not
-// know are empty. Locations are shared between look-ups: they must not be
-// changed, and may be kept.
+// A Location is what a database knows about an address. Fields that the
+// database does not know are empty. Look-ups share locations: callers may keep
+// them and must not change them.
 type Location struct {
-	City          string // English name, as all names
+	City          string // in English, like all names
 	Country       string
 	CountryCode   string // ISO 3166-1, two letters
 	Continent     string
 	ContinentCode string // two letters: AF, AN, AS, EU, NA, OC, SA
-	PostalCode    string // the first part of it in some countries
-	TimeZone      string // IANA name: Europe/London
+	PostalCode    string // in some countries only its first part
+	TimeZone      string // IANA name, such as Europe/London
 }
 
 // Properties iterates over the names and values of the $geoip_* properties, in
-// the order of evaluation.md §10. Empty ones are left out. A nil Location has
-// none.
+// the order of evaluation.md §10. Empty fields are left out. A nil Location has
+// no properties.
 func (l *Location) Properties() iter.Seq2[string, string] { return l.each }
 
 func (l *Location) each(yield func(name, value string) bool) {
@@ -33,7 +33,7 @@ func (l *Location) each(yield func(name, value string) bool) {
 		property("$geoip_time_zone", l.TimeZone, yield)
 }
 
-// property reports whether to go on.
+// property yields a property unless it is empty, and reports whether to go on.
 func property(name, value string, yield func(name, value string) bool) bool {
 	return value == "" || yield(name, value)
 }

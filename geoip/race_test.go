@@ -2,5 +2,6 @@
 
 package geoip_test
 
-// raceEnabled turns allocation tests off: the race detector allocates.
+// raceEnabled turns tests of allocations off, because the race detector
+// allocates.
 const raceEnabled = true

@@ -13,12 +13,12 @@ import (
 // Options configures a Resolver. The zero value is usable.
 type Options struct {
 	// CacheSize is how many records are kept decoded, rounded up to a power of
-	// two. A record takes some 300 bytes; that of a busy network serves many
-	// addresses. Zero: 16,384. Negative: none.
+	// two. A record takes some 300 bytes, and the record of a network serves all
+	// of its addresses. Zero means 16,384; negative means no cache.
 	CacheSize int
 
-	// Log is told of new versions of the file, and by Watch of errors, of each
-	// only when it changes. Nil: no log.
+	// Log receives a line for each new version of the file. Watch also logs
+	// errors, but not the same error twice in a row. Nil means no log.
 	Log *slog.Logger
 }
 
@@ -34,8 +34,8 @@ func (o Options) withDefaults() Options {
 type Resolver struct {
 	path    string
 	options Options
-	file    atomic.Pointer[file] // nil: closed
-	closed  chan struct{}
+	file    atomic.Pointer[file] // nil after Close
+	closed  chan struct{}        // closed by Close
 
 	checking sync.Mutex // held while the file is checked and loaded
 	seen     seen
@@ -44,22 +44,24 @@ type Resolver struct {
 	status Status
 }
 
-// Status tells what a Resolver has and when it got it.
+// A Status describes the database that a Resolver serves, and the last check of
+// its file.
 type Status struct {
-	// Path is that of Open.
+	// Path is the path that Open was given.
 	Path string
 
-	// Type and Built are what the database says of itself: its kind, such as
-	// GeoLite2-City, and when it was built.
+	// Type and Built are the database's own description: its kind, such as
+	// GeoLite2-City, and the time when it was built.
 	Type  string
 	Built time.Time
 
-	// Loaded is when it was loaded; Checked when the file was last found to be
-	// the one that is loaded.
+	// Loaded is the time when the database was loaded. Checked is the time when
+	// the file was last found to be the loaded one.
 	Loaded  time.Time
 	Checked time.Time
 
-	// Err says why the file as it is now could not be loaded, nil if it is.
+	// Err says why the file could not be loaded as it is now. It is nil if the
+	// file is the loaded one.
 	Err error
 }
 
@@ -72,8 +74,8 @@ func Open(path string, o Options) (*Resolver, error) {
 	return r, nil
 }
 
-// Lookup returns the location of an address, or nil and false if nothing is
-// known of it.
+// Lookup returns the location of an address, or nil and false if the address is
+// unknown.
 func (r *Resolver) Lookup(a netip.Addr) (*Location, bool) {
 	rec := r.record(a)
 	if rec == nil {
@@ -83,18 +85,18 @@ func (r *Resolver) Lookup(a netip.Addr) (*Location, bool) {
 }
 
 // Properties iterates over the $geoip_* properties of an address, as
-// [Location.Properties] does. There are none if nothing is known of it.
+// [Location.Properties] does. An unknown address has no properties.
 func (r *Resolver) Properties(a netip.Addr) iter.Seq2[string, string] {
 	rec := r.record(a)
 	if rec == nil {
-		return none
+		return noProperties
 	}
 	return rec.properties
 }
 
-func none(func(name, value string) bool) {}
+func noProperties(func(name, value string) bool) {}
 
-// record returns what is known of an address, nil if nothing is.
+// record returns the record of an address, nil if the address is unknown.
 func (r *Resolver) record(a netip.Addr) *record {
 	if r == nil {
 		return nil
@@ -104,15 +106,15 @@ func (r *Resolver) record(a netip.Addr) *record {
 		return nil
 	}
 	a = a.Unmap()
-	// Global unicast is, in Go's words, what is none of unspecified, loopback,
-	// multicast, link-local and broadcast.
+	// What Go calls global unicast excludes unspecified, loopback, multicast,
+	// link-local and broadcast addresses, but not private ones.
 	if !a.IsGlobalUnicast() || a.IsPrivate() {
 		return nil
 	}
 	return f.lookup(a)
 }
 
-// Status returns what the Resolver has and how the last check of its file went.
+// Status describes the database that is served, and the last check of its file.
 func (r *Resolver) Status() Status {
 	if r == nil {
 		return Status{}
@@ -122,8 +124,8 @@ func (r *Resolver) Status() Status {
 	return r.status
 }
 
-// Close forgets the database and ends Watch. It may be called more than once
-// and never fails. Addresses are unknown from then on; locations that were
+// Close drops the database and ends Watch. It may be called more than once and
+// never fails. All addresses are unknown from then on; locations that were
 // looked up before stay as they are.
 func (r *Resolver) Close() error {
 	if r == nil {

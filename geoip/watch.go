@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// settled is how long a file must look the same before what was read of it is
-// trusted to be all of it, and the last of it. File systems round times of
-// modification, the coarsest in use (FAT) to two seconds.
+// settled is how long a file must look the same until its content is taken to be
+// complete and the latest. File systems round times of modification, the
+// coarsest one in use (FAT) to two seconds, and within that time a change may
+// leave the file looking the same.
 const settled = 2 * time.Second
 
 // ErrClosed is what Refresh returns after Close.
@@ -23,18 +24,19 @@ var ErrClosed = errors.New("geoip: resolver is closed")
 // errSettling means that the file has changed too recently to be read.
 var errSettling = errors.New("geoip: file is being changed")
 
-// seen is what is known of the file on disk, good or bad. The zero value knows
-// nothing.
+// seen is what the last check found on disk, be it good or bad. The zero value
+// stands for no check yet.
 type seen struct {
 	info  fs.FileInfo
-	since time.Time // when it was first seen like this
-	sure  bool      // it was read when it was settled
-	err   error     // what came of reading it
+	since time.Time // when the file was first seen like this
+	sure  bool      // the file had settled when it was read
+	err   error     // why its content could not be loaded
 }
 
-// Watch looks for changes of the file now and then after each interval, and
-// loads what is new. It returns nil when ctx ends or the Resolver is closed; no
-// error of the file ends it. The zero interval is a minute.
+// Watch checks the file at once and then after each interval, and loads new
+// versions. It blocks until ctx ends or the Resolver is closed, and then returns
+// nil. Errors of the file are logged and do not end it. An interval of zero or
+// less means a minute.
 func (r *Resolver) Watch(ctx context.Context, every time.Duration) error {
 	if r == nil {
 		<-ctx.Done()
@@ -71,9 +73,10 @@ func (r *Resolver) Watch(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// Refresh checks the file now and returns when a new version is loaded, or when
+// Refresh checks the file now, and returns when a new version is loaded or when
 // there is none. It waits for a check that is under way. Unlike Watch it does
-// not wait for a file that is being written: call it when that is done.
+// not wait until a file is left alone: call it when the file is written. After
+// an error the last good version stays in service.
 func (r *Resolver) Refresh() error {
 	if r == nil {
 		return nil
@@ -81,8 +84,8 @@ func (r *Resolver) Refresh() error {
 	return r.check(false)
 }
 
-// check loads the file if it has changed. If it is patient and the file has not
-// settled, it leaves it alone and returns errSettling.
+// check loads the file if it has changed. A patient check leaves a file alone
+// that has not settled, and returns errSettling.
 func (r *Resolver) check(patient bool) error {
 	r.checking.Lock()
 	defer r.checking.Unlock()
@@ -103,12 +106,12 @@ func (r *Resolver) check(patient bool) error {
 }
 
 func (r *Resolver) checkLocked(patient bool) error {
-	info, err := stat(r.path)
+	info, err := statFile(r.path)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	if r.seen.info == nil || !same(r.seen.info, info) {
+	if r.seen.info == nil || !sameFile(r.seen.info, info) {
 		r.seen = seen{info: info, since: now}
 	}
 	if r.seen.sure {
@@ -118,7 +121,7 @@ func (r *Resolver) checkLocked(patient bool) error {
 	if patient && !calm {
 		return errSettling
 	}
-	content, err := read(r.path, info)
+	content, err := readFile(r.path, info)
 	if err != nil {
 		return err
 	}
@@ -146,7 +149,8 @@ func (r *Resolver) load(content []byte) error {
 	return nil
 }
 
-func stat(path string) (fs.FileInfo, error) {
+// statFile describes the regular file at a path.
+func statFile(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("geoip: %w", err)
@@ -157,14 +161,14 @@ func stat(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// same reports whether two looks at a path saw the same file, unchanged.
-func same(a, b fs.FileInfo) bool {
+// sameFile reports whether two looks at a path saw the same file, unchanged.
+func sameFile(a, b fs.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// read returns the content of the file that info describes. It is an error if
-// the file is another one, or changes meanwhile.
-func read(path string, info fs.FileInfo) ([]byte, error) {
+// readFile returns the content of the file that info describes. It fails if the
+// path leads to another file by now, or if the file changes meanwhile.
+func readFile(path string, info fs.FileInfo) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("geoip: %w", err)
@@ -182,7 +186,7 @@ func read(path string, info fs.FileInfo) ([]byte, error) {
 	if statErr != nil {
 		return nil, fmt.Errorf("geoip: %w", statErr)
 	}
-	if err != nil || !same(info, after) {
+	if err != nil || !sameFile(info, after) {
 		return nil, fmt.Errorf("geoip: %s changed while it was read; it is tried again", path)
 	}
 	return content, nil

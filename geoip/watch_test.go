@@ -27,7 +27,7 @@ func version(tag string) []byte {
 	return d.bytes()
 }
 
-// tagOf is the tag of the version that is served.
+// tagOf returns the tag of the version that is served, "" if none is.
 func tagOf(t *testing.T, r *geoip.Resolver) string {
 	t.Helper()
 	l, ok := r.Lookup(netip.MustParseAddr("20.0.0.1"))
@@ -40,9 +40,8 @@ func tagOf(t *testing.T, r *geoip.Resolver) string {
 	return l.City[len("City"):]
 }
 
-// watch runs Watch until the test ends, or until the function that it returns
-// is called. In a bubble of synctest a goroutine that is left over fails the
-// test.
+// watch runs Watch until the test ends, or until stop is called. A goroutine that
+// is left over in a bubble of synctest fails the test.
 func watch(t *testing.T, r *geoip.Resolver, every time.Duration) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,8 +56,8 @@ func watch(t *testing.T, r *geoip.Resolver, every time.Duration) (stop func()) {
 	}
 }
 
-// touch gives a file the time of the bubble. Real time hardly passes in one, and
-// without this two changes could look alike.
+// touch sets the time of a file to the time of the bubble. Real time hardly
+// passes in a bubble, so two changes could look alike otherwise.
 func touch(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Chtimes(path, time.Time{}, time.Now()); err != nil {
@@ -104,7 +103,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// logged keeps what a log writes.
+// logged keeps the lines of a log.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -135,15 +134,15 @@ func TestWatchKeepsTheLastGoodOne(t *testing.T) {
 			name    string
 			content []byte // nil: the file is removed
 			served  string
-			errors  int // logged so far
+			errors  int // how many are logged so far
 		}{
 			{"half of the next version", version("two")[:100], "1", 1},
-			{"more of it", version("two")[:150], "1", 1}, // the same error
+			{"more of it", version("two")[:150], "1", 1}, // with the same error
 			{"all of it", version("two"), "two", 1},
 			{"nothing", []byte{}, "two", 2},
 			{"removed", nil, "two", 3},
 			{"back as it was", version("two"), "two", 3},
-			{"removed again", nil, "two", 4}, // the error had gone
+			{"removed again", nil, "two", 4}, // logged again, since it had gone
 			{"another one", version("3"), "3", 4},
 		} {
 			if tt.content == nil {
@@ -174,8 +173,8 @@ func TestWatchKeepsTheLastGoodOne(t *testing.T) {
 	})
 }
 
-// TestWatchWaitsForWriters: a file that keeps changing is left alone, even if it
-// is a valid one now and then.
+// TestWatchWaitsForWriters: a file that keeps changing is left alone, even if its
+// content is valid now and then.
 func TestWatchWaitsForWriters(t *testing.T) {
 	path := temporary(t, version("1"))
 	synctest.Test(t, func(t *testing.T) {
@@ -199,8 +198,9 @@ func TestWatchWaitsForWriters(t *testing.T) {
 	})
 }
 
-// TestSameStamp: two versions of one size and one time of modification. Looking
-// at the time alone would keep the first one for ever.
+// TestSameStamp: two versions have the same size and the same time of
+// modification. A Resolver that compared only these would keep the first version
+// for ever.
 func TestSameStamp(t *testing.T) {
 	path := temporary(t, version("1"))
 	synctest.Test(t, func(t *testing.T) {
@@ -272,8 +272,8 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// TestWatchEnds: Watch returns nil when its context ends and when the Resolver
-// is closed, at once, and leaves nothing running.
+// TestWatchEnds: Watch returns nil at once when its context ends or the Resolver
+// is closed, and leaves no goroutine behind.
 func TestWatchEnds(t *testing.T) {
 	path := temporary(t, version("1"))
 	synctest.Test(t, func(t *testing.T) {
@@ -327,8 +327,8 @@ func TestClose(t *testing.T) {
 }
 
 // TestSwapUnderLoad replaces the file, in place and by renaming, while readers
-// check that each answer is the one of a whole file. The files have the same
-// records at other offsets, so a cache that outlived its file would show.
+// check that each answer comes from a whole file. The files have the same records
+// at other offsets, so a cache that outlived its file would give wrong answers.
 func TestSwapUnderLoad(t *testing.T) {
 	const networks = 200
 	file := func(tag string, step int) []byte {
@@ -367,7 +367,7 @@ func TestSwapUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	wg.Go(func() { // sees files that are half-written; they must not matter
+	wg.Go(func() { // reads half-written files, which must not matter
 		for !stop.Load() {
 			_ = r.Refresh()
 		}
@@ -394,7 +394,8 @@ func TestSwapUnderLoad(t *testing.T) {
 	}
 }
 
-// TestConcurrentChecks: Watch, Refresh, Status, Close and look-ups at once.
+// TestConcurrentChecks runs Watch, Refresh, Status, Close and look-ups at the same
+// time.
 func TestConcurrentChecks(t *testing.T) {
 	path := temporary(t, version("1"))
 	r := open(t, path, geoip.Options{})
