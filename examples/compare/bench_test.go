@@ -12,13 +12,13 @@ var (
 )
 
 const (
-	// benchPersons take turns, so that those inside a rollout and those outside
-	// are measured alike in all libraries. A power of two.
+	// benchPersons take turns, so that in all libraries the same share of
+	// persons is inside a rollout. It is a power of two.
 	benchPersons = 64
 
-	// eventsPerRound are evaluated until a new engine takes over, outside of what
-	// is measured, so that no queue is ever full: a library that drops events
-	// would seem fast.
+	// eventsPerRound is the number of evaluations before a new engine replaces
+	// the last one, outside of the measured time. So no queue is ever full: a
+	// library that drops events would seem fast.
 	eventsPerRound = 1 << 14
 	eventQueue     = 2 * eventsPerRound
 
@@ -100,8 +100,8 @@ func evaluateAll(n int) func(*testing.B, library) {
 	}
 }
 
-// events evaluates conditionsFlag and reports it, for n persons in turn. With few
-// of them all have been reported before.
+// events evaluates conditionsFlag and reports it, for n persons in turn. If n
+// is small, all of them have been reported before.
 func events(n int) func(*testing.B, library) {
 	return func(b *testing.B, l library) {
 		open := l.prepare(b, []flag{conditionsFlag}, true)
@@ -132,7 +132,8 @@ func events(n int) func(*testing.B, library) {
 	}
 }
 
-// load opens an engine from definitions that lie ready in the library's format.
+// load opens an engine from definitions that are already in the library's
+// format.
 func load(b *testing.B, l library) {
 	open := l.prepare(b, manyFlags(loadedFlags), false)
 	before := heap()
@@ -149,8 +150,8 @@ func load(b *testing.B, l library) {
 	b.ReportMetric(float64(size)/loadedFlags, "heap-B/flag")
 }
 
-// heap returns how much is in use when nothing is left to collect; pools give up
-// what they hold at the second collection.
+// heap returns the size of the heap after a full collection. It collects twice,
+// because pools release their content at the second collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -8,10 +8,10 @@ import (
 
 type configCatEngine struct{ client *configcat.Client }
 
-// configCat reads a file in place of what the service sends. A snapshot for a
-// user remembers what it has evaluated, so each evaluation takes a new one, as
-// the client's methods do. Regular expressions are unknown to it, and it reports
-// evaluations only to a hook of the program.
+// configCat reads a file in place of the service's answer. A snapshot for a
+// user remembers the flags that it has evaluated, so each evaluation takes a
+// new snapshot, as the methods of the client do. ConfigCat has no regular
+// expressions, and reports evaluations only to a hook of the program.
 func configCat(tb testing.TB, all []flag, _ bool) func() engine {
 	path := file(tb, encode(tb, configCatConfig(all)))
 	return func() engine {

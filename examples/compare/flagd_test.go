@@ -13,8 +13,8 @@ import (
 
 type flagdEngine struct{ evaluator *evaluator.JSON }
 
-// flagdCore is the evaluator of flagd without its server. Its conditions know no
-// regular expressions, and it reports nothing.
+// flagdCore is the evaluator of flagd without its server. It has no regular
+// expressions and reports nothing.
 func flagdCore(tb testing.TB, all []flag, _ bool) func() engine {
 	document := string(encode(tb, flagdDefinitions(all)))
 	return func() engine {

@@ -9,10 +9,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// operators are by their names in publicDefinitions.
+// operators maps the names in publicDefinitions to operators.
 var operators = map[string]operator{"exact": equals, "gt": above, "regex": matches, "semver_gte": versions}
 
-// publicDefinitions are in the format that Flagstaff and posthog-go share.
+// publicDefinitions writes flags in the format that Flagstaff and posthog-go
+// share.
 func publicDefinitions(all []flag, hash string) object {
 	names := make(map[operator]string)
 	for name, o := range operators {
@@ -44,7 +45,7 @@ func publicDefinitions(all []flag, hash string) object {
 type flagstaffEngine struct {
 	tb        testing.TB
 	evaluator flags.Evaluator
-	client    *capture.Client // nil: no events
+	client    *capture.Client // nil if events are off
 }
 
 func flagstaff(hash string) func(testing.TB, []flag, bool) func() engine {
@@ -72,7 +73,7 @@ func flagstaff(hash string) func(testing.TB, []flag, bool) func() engine {
 	}
 }
 
-// A forgetful sink only counts.
+// A forgetful sink only counts the events.
 type forgetful struct{}
 
 func (forgetful) Write(_ context.Context, events []capture.Event) error {

@@ -15,7 +15,7 @@ import (
 
 type goFeatureFlagEngine struct{ client *ffclient.GoFeatureFlag }
 
-// goFeatureFlag reads a file. Its queries know no regular expressions.
+// goFeatureFlag reads a file. Its queries have no regular expressions.
 func goFeatureFlag(tb testing.TB, all []flag, events bool) func() engine {
 	path := file(tb, encode(tb, goFeatureFlagDefinitions(all)))
 	return func() engine {
@@ -31,7 +31,8 @@ func goFeatureFlag(tb testing.TB, all []flag, events bool) func() engine {
 	}
 }
 
-// A forgetfulExporter takes events in bulk, as those to files and services do.
+// A forgetfulExporter takes events in bulk, like the exporters for files and
+// services.
 type forgetfulExporter struct{}
 
 func (forgetfulExporter) IsBulk() bool { return true }

@@ -16,8 +16,7 @@ type growthBookEngine struct {
 	keys   []string
 }
 
-// growthBook evaluates flags one at a time. Events go through its tracking
-// plugin.
+// growthBook evaluates one flag at a time. Its tracking plugin reports events.
 func growthBook(tb testing.TB, all []flag, events bool) func() engine {
 	features := string(encode(tb, growthBookFeatures(all)))
 	keys := keysOf(all)

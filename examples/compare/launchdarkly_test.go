@@ -75,15 +75,15 @@ func launchDarklyContext(p person) ldcontext.Context {
 	return b.Build()
 }
 
-// launchDarklyEngineData is the engine with a map of flags around it, which is
-// all that it needs.
+// launchDarklyEngineData puts a map of flags around the engine, which needs
+// nothing else.
 type launchDarklyEngineData struct {
 	evaluator evaluation.Evaluator
 	flags     map[string]*ldmodel.FeatureFlag
 	keys      []string
 }
 
-// launchDarklyEngine evaluates flags one at a time.
+// launchDarklyEngine evaluates one flag at a time.
 func launchDarklyEngine(tb testing.TB, all []flag, _ bool) func() engine {
 	document := encode(tb, launchDarklyData(all))
 	keys := keysOf(all)
@@ -131,7 +131,7 @@ type launchDarklyClient struct {
 	keys   []string
 }
 
-// launchDarklySDK reads a file in place of what the service sends.
+// launchDarklySDK reads a file in place of the service's answer.
 func launchDarklySDK(tb testing.TB, all []flag, events bool) func() engine {
 	path := file(tb, encode(tb, launchDarklyData(all)))
 	keys := keysOf(all)

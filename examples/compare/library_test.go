@@ -14,12 +14,13 @@ import (
 // A library is one way to evaluate flags in-process.
 type library struct {
 	name    string
-	regexps bool // its conditions know regular expressions
-	events  bool // it reports evaluations by itself
+	regexps bool // its conditions can have regular expressions
+	events  bool // it reports evaluations itself
 
-	// prepare writes flags in the library's own terms, outside of what is
-	// measured, and returns how a program opens them. With events they are
-	// reported to a receiver that forgets them, or else nowhere.
+	// prepare writes flags in the library's format, outside of the measured
+	// time, and returns a function that opens them as a program would. If
+	// events is set, evaluations are reported to a receiver that discards them,
+	// otherwise not at all.
 	prepare func(tb testing.TB, flags []flag, events bool) (open func() engine)
 }
 
@@ -38,10 +39,10 @@ var libraries = []library{
 	{"flagd", false, false, flagdCore},
 }
 
-// An engine holds definitions and is ready to evaluate them.
+// An engine has loaded its definitions and is ready to evaluate them.
 type engine interface {
-	// subject makes of a person what the library wants to know about it.
-	// Programs do so once a request.
+	// subject returns the library's representation of a person. Programs build
+	// it once per request.
 	subject(p person) subject
 	close()
 }
@@ -51,12 +52,11 @@ type subject interface {
 	enabled(key string) bool
 	variant(key string) string
 
-	// all evaluates all flags, looks at each value and counts those that are
-	// enabled.
+	// all evaluates all flags, reads each value and counts the enabled flags.
 	all() int
 }
 
-// countEnabled is all of libraries that only evaluate one flag at a time.
+// countEnabled implements all for libraries that evaluate one flag at a time.
 func countEnabled(s subject, keys []string) int {
 	n := 0
 	for _, key := range keys {
@@ -75,10 +75,10 @@ func keysOf(flags []flag) []string {
 	return keys
 }
 
-// share is what a flag's variants have each, of a whole.
+// share returns the share of each variant of a flag.
 func (f flag) share(whole float64) float64 { return whole / float64(len(f.variants)) }
 
-// object is a JSON object.
+// An object is a JSON object.
 type object = map[string]any
 
 func encode(tb testing.TB, v any) []byte {
@@ -100,11 +100,11 @@ func file(tb testing.TB, content []byte) string {
 	return path
 }
 
-// delivered counts what arrived where events go: events, or bytes of them.
+// delivered counts the reported events, or their bytes.
 var delivered atomic.Int64
 
-// A receiver is the transport of libraries that report by HTTP: it reads what it
-// is sent, forgets it, and answers with its status.
+// A receiver is the transport of libraries that report by HTTP: it reads and
+// discards the request, and answers with its status.
 type receiver int
 
 func (status receiver) RoundTrip(r *http.Request) (*http.Response, error) {

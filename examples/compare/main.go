@@ -3,7 +3,7 @@
 //
 //	cd examples/compare && go run . -count 5
 //
-// README.md says what is compared, and what is not.
+// The README explains what is compared, and what is not.
 package main
 
 import (
@@ -35,8 +35,8 @@ func main() {
 	}
 }
 
-// run measures everything once before it measures anything again: what disturbs
-// the machine for a while then disturbs all libraries.
+// run measures everything once before it measures anything again, so that a
+// temporary disturbance of the machine affects all libraries.
 func run(count int, benchtime, pattern string, w, progress io.Writer) error {
 	t := newTable()
 	for range count {
@@ -65,7 +65,7 @@ func goTool(stdout, stderr io.Writer, args ...string) error {
 	return nil
 }
 
-// references are what ratios refer to.
+// references are the libraries that ratios refer to.
 var references = []string{"flagstaff-sha1", "flagstaff-xxhash64"}
 
 var titles = map[string]string{
@@ -75,7 +75,8 @@ var titles = map[string]string{
 	"load": "load 10,000 flags",
 }
 
-// A table has the figures of each work and library, by unit, one for each run.
+// A table has the figures of each work and library, by unit, with one figure
+// per run.
 type table struct {
 	works, libraries []string // in the order in which they ran
 	series           map[[2]string]map[string][]float64
@@ -83,7 +84,7 @@ type table struct {
 
 func newTable() *table { return &table{series: make(map[[2]string]map[string][]float64)} }
 
-// read takes the output of go test -bench.
+// read reads the output of go test -bench.
 func (t *table) read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -92,12 +93,12 @@ func (t *table) read(r io.Reader) error {
 			continue
 		}
 		work, library, _ := strings.Cut(strings.TrimPrefix(fields[0], "BenchmarkCompare/"), "/")
-		if i := strings.LastIndexByte(library, '-'); i > 0 { // the number of processors
+		if i := strings.LastIndexByte(library, '-'); i > 0 { // cuts off the number of processors
 			if _, err := strconv.Atoi(library[i+1:]); err == nil {
 				library = library[:i]
 			}
 		}
-		t.works, t.libraries = add(t.works, work), add(t.libraries, library)
+		t.works, t.libraries = addOnce(t.works, work), addOnce(t.libraries, library)
 		units := t.series[[2]string{work, library}]
 		if units == nil {
 			units = make(map[string][]float64)
@@ -114,7 +115,7 @@ func (t *table) read(r io.Reader) error {
 	return lines.Err()
 }
 
-func add(list []string, name string) []string {
+func addOnce(list []string, name string) []string {
 	if slices.Contains(list, name) {
 		return list
 	}

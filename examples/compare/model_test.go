@@ -7,18 +7,19 @@ import (
 	"strings"
 )
 
-// A flag is a definition in no library's terms. Whoever meets all filters of a
-// condition has it, at the condition's rollout; conditions are tried in turn. A
-// flag with variants has no conditions: everybody has one of them.
+// A flag is a definition independent of any library. Conditions are tried in
+// turn: a person who meets all filters of a condition has the flag, at the
+// rollout of this condition. A flag with variants has no conditions: each
+// person has one of its variants.
 type flag struct {
 	key        string
 	conditions []condition
-	variants   []string // of equal shares
+	variants   []string // with equal shares
 }
 
 type condition struct {
 	filters []filter
-	rollout int // per cent
+	rollout int // in percent
 }
 
 type operator uint8
@@ -27,24 +28,25 @@ const (
 	equals operator = iota
 	above
 	matches
-	versions // from the value on
+	versions // from this version on
 )
 
-// A filter compares a property with a string or, if it is above, an int.
+// A filter compares a property with a string or, for the operator above, an
+// int.
 type filter struct {
 	property string
 	operator operator
 	value    any
 }
 
-// A person is whom flags are evaluated for. Properties are strings, ints and
-// bools.
+// A person is the subject of an evaluation. Its properties are strings, ints
+// and bools.
 type person struct {
 	id         string
 	properties map[string]any
 }
 
-// meets is what every library should find.
+// meets is the result that every library should have.
 func (c condition) meets(p person) bool {
 	for _, f := range c.filters {
 		ok := false
@@ -100,8 +102,8 @@ var (
 	}}}
 )
 
-// manyFlags returns n flags with one condition of two filters at 50 %. All
-// filters let persons of visitor through.
+// manyFlags returns n flags with one condition of two filters at 50 %. The
+// persons of visitor meet all filters.
 func manyFlags(n int) []flag {
 	texts := []string{"plan", "country", "browser", "os", "locale", "team"}
 	numbers := []string{"seats", "logins", "age_days", "projects"}
@@ -119,8 +121,8 @@ func manyFlags(n int) []flag {
 
 func personID(i int) string { return fmt.Sprintf("0190f5a0-7c1e-7b7e-9d3a-%012x", i) }
 
-// customer returns a person with few properties, who meets the third condition of
-// conditionsFlag and those of the other flags.
+// customer returns a person with few properties, who meets the third condition
+// of conditionsFlag and the conditions of the other flags.
 func customer(i int) person {
 	return person{personID(i), map[string]any{
 		"plan": "pro", "seats": 42, "country": "DE", "beta": true,
@@ -128,7 +130,7 @@ func customer(i int) person {
 	}}
 }
 
-// anybody returns a person who may meet any condition, or none.
+// anybody returns a person who may meet any of the conditions, or none.
 func anybody(i int) person {
 	p := customer(i)
 	p.properties["plan"] = []string{"free", "team", "pro", "none"}[i%4]

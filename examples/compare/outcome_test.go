@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// each runs a test for each library with the engine that it opens.
+// each runs a test for each library, with an engine that it opens.
 func each(t *testing.T, all []flag, test func(t *testing.T, l library, e engine)) {
 	t.Helper()
 	for _, l := range libraries {
@@ -17,8 +17,8 @@ func each(t *testing.T, all []flag, test func(t *testing.T, l library, e engine)
 	}
 }
 
-// wantShare fails unless got of n is about a share of want. The tolerance is five
-// standard deviations.
+// wantShare fails the test unless got/n is close to the share want. The
+// tolerance is five standard deviations.
 func wantShare(t *testing.T, what string, got, n int, want float64) {
 	t.Helper()
 	share, tolerance := float64(got)/float64(n), 5*math.Sqrt(want*(1-want)/float64(n))
@@ -71,7 +71,7 @@ func TestConditions(t *testing.T) {
 				}
 				wantShare(t, "enabled", on, met, float64(rollout)/100)
 
-				// What is measured is the outcome that takes the most work.
+				// The measured outcome is the one that takes the most work.
 				on = 0
 				for _, p := range persons(2000, customer) {
 					if e.subject(p).enabled(flagKey) {

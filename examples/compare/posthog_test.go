@@ -18,13 +18,14 @@ type postHogEngine struct {
 	events bool
 }
 
-// postHog gets its definitions from a server on loopback. Events never leave the
-// process. Properties without distinct_id would be copied for each flag.
+// postHog gets its definitions from a server on loopback. Events never leave
+// the process. Properties include distinct_id, or the library would copy them
+// for each flag.
 func postHog(tb testing.TB, all []flag, events bool) func() engine {
 	document := encode(tb, publicDefinitions(all, "sha1"))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(document) // the test that follows finds what is missing
+		_, _ = w.Write(document) // if it fails, the test fails for lack of definitions
 	}))
 	tb.Cleanup(server.Close)
 	return func() engine {
@@ -41,7 +42,8 @@ func postHog(tb testing.TB, all []flag, events bool) func() engine {
 	}
 }
 
-// definitionsOnly lets requests for definitions through and forgets the others.
+// definitionsOnly lets requests for definitions through and discards all
+// others.
 type definitionsOnly struct{}
 
 func (definitionsOnly) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -16,10 +16,10 @@ type unleashEngine struct {
 	keys   []string
 }
 
-// unleashClient starts from a bootstrap, which its server says has not changed.
-// It evaluates flags one at a time; its events are counts for each flag, not for
-// each person. Regular expressions are unknown to it. Each client has a folder of
-// its own, or it would start from what another left there.
+// unleashClient starts from a bootstrap; its server answers that nothing has
+// changed. It evaluates one flag at a time. Its events are counts per flag, not
+// per person. It has no regular expressions. Each client has a folder of its
+// own, or it would start from a backup of another client.
 func unleashClient(tb testing.TB, all []flag, events bool) func() engine {
 	document := encode(tb, unleashFeatures(all))
 	keys := keysOf(all)
@@ -38,15 +38,15 @@ func unleashClient(tb testing.TB, all []flag, events bool) func() engine {
 	}
 }
 
-// A countListener counts what is counted for the server, which hears of it once a
-// minute.
+// A countListener counts the evaluations that the client counts for its server,
+// which gets the counts once a minute.
 type countListener struct{}
 
 func (countListener) OnCount(string, bool)            { delivered.Add(1) }
 func (countListener) OnSent(unleash.MetricsData)      {}
 func (countListener) OnRegistered(unleash.ClientData) {}
 
-// unchanged says that nothing has changed and takes everything.
+// unchanged answers that nothing has changed, and accepts every request.
 type unchanged struct{}
 
 func (unchanged) RoundTrip(r *http.Request) (*http.Response, error) {

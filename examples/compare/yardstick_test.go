@@ -11,9 +11,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// The yardstick is what a program could do by hand for exactly these flags,
-// without a library around it: compiled conditions over numbered properties,
-// which are read from the person's map when a condition first asks for them.
+// The yardstick is code that a program could have by hand for exactly these
+// flags, without a library: compiled conditions over numbered properties, which
+// are read from the person's map when a condition first needs them.
 
 type plan struct {
 	xxhash     bool
@@ -24,14 +24,14 @@ type plan struct {
 
 type plannedFlag struct {
 	always     bool
-	prefix     string // of the text that is hashed
+	prefix     string // of the text to hash
 	conditions []plannedCondition
 	variants   []string
 }
 
 type plannedCondition struct {
 	filters []plannedFilter
-	below   uint64 // hashes below it are in the rollout
+	below   uint64 // hashes below it are inside the rollout
 }
 
 type plannedFilter struct {
@@ -43,7 +43,7 @@ type plannedFilter struct {
 	version  uint64
 }
 
-// maxProperties is how many properties a plan may ask for.
+// maxProperties is the number of properties that a plan may use.
 const maxProperties = 16
 
 // values are the properties that were read.
@@ -51,7 +51,7 @@ type values [maxProperties]any
 
 const hashBits = 60
 
-// document is what the yardstick needs of publicDefinitions.
+// A document has the part of publicDefinitions that the yardstick needs.
 type document struct {
 	Flags []struct {
 		Key     string
@@ -122,7 +122,7 @@ func (d *document) plan(useXXHash bool) *plan {
 	return p
 }
 
-// packVersion makes one number of a version of three.
+// packVersion packs a version of three numbers into one number.
 func packVersion(s string) uint64 {
 	var packed, number uint64
 	for i := range len(s) {

@@ -1,4 +1,4 @@
-// Inprocess evaluates a flag inside a Go program: nothing else to run.
+// Inprocess evaluates a flag inside a Go program, without a server.
 //
 //	go run ./examples/inprocess
 package main

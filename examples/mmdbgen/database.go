@@ -9,11 +9,10 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 )
 
-// built is the time of the build that the database states: 2026-01-01, 00:00
-// UTC. It is fixed so that the file is the same each time it is made.
+// built is the build time that the database states: 2026-01-01, 00:00 UTC. It
+// is fixed so that the file is the same each time.
 const built = 1767225600
 
-// write writes the database.
 func write(w io.Writer) error {
 	tree, err := mmdbwriter.New(mmdbwriter.Options{
 		BuildEpoch:   built,
@@ -21,7 +20,7 @@ func write(w io.Writer) error {
 		Description:  map[string]string{"en": "Flagstaff test data: documentation networks only"},
 		Languages:    []string{"de", "en", "fr", "ja"},
 		RecordSize:   24,
-		// The networks for documentation are reserved ones.
+		// Networks for documentation count as reserved.
 		IncludeReservedNetworks: true,
 	})
 	if err != nil {
@@ -42,7 +41,7 @@ func write(w io.Writer) error {
 
 type m = mmdbtype.Map
 
-// named is something with names by language: named("en", "Munich", "de", …).
+// named returns names by language: named("en", "Munich", "de", …).
 func named(languagesAndNames ...string) m {
 	names := m{}
 	for i := 0; i < len(languagesAndNames); i += 2 {
@@ -51,16 +50,20 @@ func named(languagesAndNames ...string) m {
 	return m{"names": names}
 }
 
-// with adds a field to a record or a part of it.
-func with(to m, name mmdbtype.String, value mmdbtype.DataType) m {
+// withField adds a field to a record or to a part of one.
+func withField(to m, name mmdbtype.String, value mmdbtype.DataType) m {
 	to[name] = value
 	return to
 }
 
-func continent(code mmdbtype.String, names ...string) m { return with(named(names...), "code", code) }
+func continent(code mmdbtype.String, names ...string) m {
+	return withField(named(names...), "code", code)
+}
 
-func country(code mmdbtype.String, names ...string) m { return with(named(names...), "iso_code", code) }
-func postal(code mmdbtype.String) m                   { return m{"code": code} }
+func country(code mmdbtype.String, names ...string) m {
+	return withField(named(names...), "iso_code", code)
+}
+func postal(code mmdbtype.String) m { return m{"code": code} }
 
 func location(latitude, longitude mmdbtype.Float64, zone mmdbtype.String) m {
 	l := m{"latitude": latitude, "longitude": longitude, "accuracy_radius": mmdbtype.Uint16(50)}
@@ -70,15 +73,16 @@ func location(latitude, longitude mmdbtype.Float64, zone mmdbtype.String) m {
 	return l
 }
 
-// networks are the content. A later network overrides the part of an earlier
-// one that it is in. RFC 5737, 3849, 9637 and 6676 reserve them.
+// networks are the content of the database. A later network overrides the part
+// of an earlier one that contains it. The networks are reserved by RFC 5737,
+// 3849, 9637 and 6676.
 var networks = []struct {
 	prefix string
 	record m
 }{
 	// All fields, with other languages and with fields that are not read.
 	{"192.0.2.0/26", m{
-		"city":         with(named("de", "London", "en", "London", "fr", "Londres", "ja", "ロンドン"), "geoname_id", mmdbtype.Uint32(2643743)),
+		"city":         withField(named("de", "London", "en", "London", "fr", "Londres", "ja", "ロンドン"), "geoname_id", mmdbtype.Uint32(2643743)),
 		"continent":    continent("EU", "de", "Europa", "en", "Europe", "fr", "Europe", "ja", "ヨーロッパ"),
 		"country":      country("GB", "de", "Vereinigtes Königreich", "en", "United Kingdom", "fr", "Royaume-Uni", "ja", "英国"),
 		"location":     location(51.5085, -0.1257, "Europe/London"),
@@ -108,7 +112,8 @@ var networks = []struct {
 		"postal":    postal("01000"),
 	}},
 
-	// Some fields: a country only, a time zone only, an empty postal code.
+	// Some of the fields: a country only, a time zone only, an empty postal
+	// code.
 	{"192.0.2.128/26", m{
 		"continent": continent("EU", "en", "Europe"),
 		"country":   country("DE", "de", "Deutschland", "en", "Germany"),
@@ -116,7 +121,7 @@ var networks = []struct {
 	{"198.51.100.0/25", m{"location": location(-33.8678, 151.2073, "Australia/Sydney")}},
 	{"2001:db8::/33", m{"continent": continent("AF", "en", "Africa"), "postal": postal("")}},
 
-	// Names in other languages only: the codes remain.
+	// Names only in languages other than English: the codes remain.
 	{"192.0.2.192/27", m{
 		"city":      named("de", "München"),
 		"continent": continent("EU", "de", "Europa"),
@@ -146,6 +151,7 @@ var networks = []struct {
 		"location":  location(-36.8485, 174.7635, "Pacific/Auckland"),
 	}},
 
-	// Multicast for documentation: nobody's address, whatever a database says.
+	// Multicast for documentation is nobody's address, whatever a database
+	// says.
 	{"233.252.0.0/24", m{"country": country("US", "en", "United States")}},
 }

@@ -1,6 +1,6 @@
 // Mmdbgen writes the City database that the tests of package geoip read. Its
-// networks are those that are reserved for documentation, its places real, and
-// its bytes the same in each run.
+// networks are reserved for documentation, its places are real, and each run
+// writes the same bytes.
 //
 //	cd examples && go run ./mmdbgen ../testdata/geoip/test.mmdb
 package main

@@ -1,4 +1,4 @@
-// Openfeature evaluates flags inside a Go program by way of the OpenFeature SDK.
+// Openfeature evaluates flags inside a Go program through the OpenFeature SDK.
 //
 //	go run ./examples/openfeature
 package main

@@ -1,4 +1,4 @@
-// Reload follows a definitions file and prints what changes.
+// Reload follows a definitions file and prints the flags after each change.
 //
 //	go run ./examples/reload FILE
 //

@@ -3,9 +3,9 @@
 //
 //	go test -run '^$' -bench . -count 5 ./flags | benchratio
 //
-// A sub-benchmark called floor is the floor of those beside it. A benchmark that
-// runs all cases in turn reports CASE-req/s and CASE-p99-ms instead, floor being
-// one of the cases. Figures are medians over all runs.
+// A sub-benchmark named floor is the floor of its siblings. A benchmark that
+// runs all cases in turn reports CASE-req/s and CASE-p99-ms instead, where
+// floor is one of the cases. Figures are medians over all runs.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// targets are the ratios that are aimed at, by the first part of the name and,
-// where cases differ, what follows it.
+// targets are the ratios to reach, by the first part of a benchmark's name and,
+// where cases differ, the part after it.
 var targets = []struct{ name, work, target string }{
 	{"E1", "one boolean flag, 100 %", "≤ 2.5"},
 	{"E2", "3 condition sets × 2 filters, the third matches, 50 %", "≤ 2"},

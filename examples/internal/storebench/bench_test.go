@@ -28,10 +28,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// persons is how many persons the benchmarks have, once they were created.
+// persons is the number of persons that the benchmarks create.
 var persons = 100_000
 
-// people creates fewer persons for a run that only wants to know whether the
+// people returns a smaller number for runs that only check whether the
 // benchmarks work.
 func people() int {
 	if testing.Short() {
@@ -40,18 +40,18 @@ func people() int {
 	return persons
 }
 
-// eventText is what a server SDK sends for one event, some 300 bytes. The
-// distinct ID has seven digits; the timestamp is of now, in milliseconds.
+// eventText is one event as a server SDK sends it, some 300 bytes. The distinct
+// ID has seven digits; the timestamp is the current time in milliseconds.
 const eventText = `{"event":"order completed","distinct_id":"user-%07d","timestamp":"%s",` +
 	`"properties":{"$lib":"posthog-go","$lib_version":"1.23.1","$is_server":true,"$geoip_disable":true,"amount":129.9,` +
 	`"currency":"CHF","items":3,"$feature/checkout-button":"green","shop":"https://shop.example/ch/de"}}`
 
-// knownPerson is an event that makes its person exist.
+// knownPerson has the properties of an event that creates its person.
 const knownPerson = `{"$set":{"age":%d}}`
 
 func now() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// startBench serves a store and returns its address.
+// startBench starts a server on a store and returns its address.
 func startBench(b *testing.B, db *sqlstore.DB, definitions string) string {
 	b.Helper()
 	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: db})
@@ -100,7 +100,7 @@ func openSQLite(b *testing.B) *sqlstore.DB {
 	return db
 }
 
-// populate creates the persons, as a service that has run for a while has them.
+// populate creates the persons, as in a service that has run for a while.
 func populate(b *testing.B, db *sqlstore.DB, properties string) *sqlstore.DB {
 	b.Helper()
 	now := time.Now().UTC().Truncate(time.Microsecond)
@@ -119,8 +119,9 @@ func populate(b *testing.B, db *sqlstore.DB, properties string) *sqlstore.DB {
 	return db
 }
 
-// fire sends n requests over so many connections, on each the next when the last
-// is answered. Body appends the body of request i.
+// fire sends n requests over some connections; each connection sends its next
+// request when the last one is answered. The function body appends the body of
+// request i.
 func fire(b *testing.B, addr, path string, connections, n int, body func(dst []byte, i int) []byte) {
 	b.Helper()
 	var next atomic.Int64
@@ -176,9 +177,9 @@ func skipAnswer(r *bufio.Reader) error {
 	return err
 }
 
-// BenchmarkC1 is performance.md C1: single events over 64 connections, each
-// durable before it is answered. The floor commits one event after the other in
-// one loop, without HTTP and persons.
+// BenchmarkC1 measures row C1 of the README's table: single events over 64
+// connections, each durable before it is answered. The floor commits one event
+// after the other in one loop, without HTTP and persons.
 func BenchmarkC1(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		insert := newFloor(b, 1)
@@ -198,10 +199,10 @@ func BenchmarkC1(b *testing.B) {
 	})
 }
 
-// newFloor returns a function that inserts so many events with the statements of
-// the floor: multi-row inserts, one transaction.
+// newFloor returns a function that inserts a number of events with the
+// statements of the floor: multi-row inserts in one transaction.
 func newFloor(b *testing.B, events int) func() {
-	db := openSQLite(b) // for the schema
+	db := openSQLite(b) // creates the schema
 	path := filepath.Join(b.TempDir(), "floor.db")
 	if err := db.Close(); err != nil {
 		b.Fatal(err)
@@ -266,9 +267,9 @@ func batchBody(dst []byte, i int) []byte {
 	return append(dst, "]}"...)
 }
 
-// BenchmarkC2 is performance.md C2: batches of 100 events. An operation is one
-// event. The floor inserts the same rows, 500 in a transaction, without HTTP and
-// persons.
+// BenchmarkC2 measures row C2 of the README's table: batches of 100 events,
+// where an operation is one event. The floor inserts the same rows, 500 per
+// transaction, without HTTP and persons.
 func BenchmarkC2(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		insert := newFloor(b, 500)
@@ -286,7 +287,7 @@ func BenchmarkC2(b *testing.B) {
 	})
 }
 
-// BenchmarkC3 is C2 on PostgreSQL, over its floor, COPY of the same rows.
+// BenchmarkC3 is C2 on PostgreSQL. Its floor is a COPY of the same rows.
 func BenchmarkC3(b *testing.B) {
 	url := postgrestest.Open(b)
 	open := func(b *testing.B) *sqlstore.DB {
@@ -327,8 +328,8 @@ func BenchmarkC3(b *testing.B) {
 	})
 }
 
-// hundredFlags is the document of performance.md S1: one condition of two filters
-// and a rollout of 50 % each.
+// hundredFlags has 100 flags, each with one condition of two filters and a
+// rollout of 50 %, as in row S1 of the README's table.
 func hundredFlags() string {
 	var b strings.Builder
 	b.WriteString(`{"flags":[`)
@@ -344,10 +345,10 @@ func hundredFlags() string {
 	return b.String()
 }
 
-// BenchmarkS2 is performance.md S2: flags that need stored properties of 100,000
-// persons in SQLite, with a working set of 1,000 persons, which stays in the
-// cache, and with all of them, which does not. The floor is the same with the
-// properties in the request.
+// BenchmarkS2 measures row S2 of the README's table: flags that need stored
+// properties of 100,000 persons in SQLite. One case has a working set of 1,000
+// persons, which stays in the cache; the other one has all persons, which do
+// not fit. The floor has the properties in the request.
 func BenchmarkS2(b *testing.B) {
 	db := populate(b, openSQLite(b), `{"$set":{"plan":"pro","age":%d,"email":"jo@acme.example","company":"Acme","seats":250,"city":"Bern"}}`)
 	addr := startBench(b, db, hundredFlags())

@@ -17,13 +17,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// pageSize is how long the pages of M2 are.
+// pageSize is the number of entries on a page.
 const pageSize = 100
 
-// BenchmarkM2 is performance.md M2: the first and the last page of 100,000 users,
-// all members of one organization, and of 10,000 flags, with their totals. The
-// floor is the bare query of the page. What is shown is the page of users with
-// everything that the API tells of them, as JSON.
+// BenchmarkM2 measures row M2 of the README's table: the first and the last
+// page of 100,000 users, all members of one organization, and of 10,000 flags,
+// with their totals. The floor is the bare query of the page. The case "shown"
+// is the page of users with everything that the API shows of them, as JSON.
 func BenchmarkM2(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "pages.db")
 	db, err := sqlite.Open(b.Context(), path, sqlstore.Options{})
@@ -43,7 +43,8 @@ func openRaw(b *testing.B, driver, dsn string) *sql.DB {
 	return raw
 }
 
-// benchPages measures the pages of one database, whose parameters are marked so.
+// benchPages measures the pages of one database. The mark precedes its
+// parameters.
 func benchPages(b *testing.B, name string, db *sqlstore.DB, err error, raw *sql.DB, mark string) {
 	b.Helper()
 	if err != nil {
@@ -98,7 +99,7 @@ func benchPages(b *testing.B, name string, db *sqlstore.DB, err error, raw *sql.
 	})
 }
 
-// benchPage measures a list of n things.
+// benchPage measures the first and the last page of a list of n entries.
 func benchPage(b *testing.B, name string, floor *sql.Stmt, n int, page func(offset int) (total int, err error)) {
 	for _, at := range []struct {
 		name   string
@@ -123,8 +124,9 @@ func benchPage(b *testing.B, name string, floor *sql.Stmt, n int, page func(offs
 	}
 }
 
-// inParts calls add for 0 to n-1, in transactions that are short: PostgreSQL takes
-// the longer the more often one has changed the same row, such as a count.
+// inParts calls add for 0 to n-1 in short transactions. In PostgreSQL, a
+// transaction gets slower the more often it changes the same row, such as a
+// counter.
 func inParts(b *testing.B, db *sqlstore.DB, n int, add func(s management.Store, i int) error) {
 	b.Helper()
 	for first := 0; first < n; first += 100 {
@@ -142,8 +144,8 @@ func inParts(b *testing.B, db *sqlstore.DB, n int, add func(s management.Store, 
 	}
 }
 
-// addUsers makes n users, all members of one organization, the first of them its
-// owner, who is staff.
+// addUsers creates n users, all members of one organization. The first one is
+// its owner and staff.
 func addUsers(b *testing.B, db *sqlstore.DB, n int) *management.Created {
 	b.Helper()
 	created, err := management.Bootstrap(b.Context(), db, management.First{})
@@ -167,7 +169,7 @@ func addUsers(b *testing.B, db *sqlstore.DB, n int) *management.Created {
 	return created
 }
 
-// addFlags makes n flags of two conditions each.
+// addFlags creates n flags of two conditions each.
 func addFlags(b *testing.B, db *sqlstore.DB, project int64, n int) {
 	b.Helper()
 	made := time.Now().UTC().Truncate(time.Microsecond)
@@ -183,7 +185,8 @@ func addFlags(b *testing.B, db *sqlstore.DB, project int64, n int) {
 	})
 }
 
-// readAll reads all columns of all rows of a page and returns how many there are.
+// readAll reads all columns of all rows of a page and returns the number of
+// rows.
 func readAll(b *testing.B, query *sql.Stmt, offset int) int {
 	rows, err := query.QueryContext(b.Context(), offset)
 	if err != nil {

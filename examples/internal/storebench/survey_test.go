@@ -22,10 +22,10 @@ var (
 	surveyStart = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// answerSurvey stores a million events about a survey within thirty days: 600,000
-// distinct IDs are shown it, and a third of them dismiss it. 200,000 events are of
-// 166,667 submissions, every fifth of which is sent twice. Of every hundred
-// responses one is archived.
+// answerSurvey stores a million events about a survey within thirty days.
+// 600,000 distinct IDs are shown the survey, and a third of them dismiss it.
+// 200,000 events are responses from 166,667 submissions, every fifth of which
+// is sent twice. One in a hundred responses is archived.
 func answerSurvey(b *testing.B, db *sqlstore.DB) {
 	b.Helper()
 	people := 600_000
@@ -68,10 +68,10 @@ func answerSurvey(b *testing.B, db *sqlstore.DB) {
 	}
 }
 
-// BenchmarkM1 is performance.md M1: statistics of a survey with a million events,
-// of all, of ten of the thirty days, and without archived responses; and how many
-// responses there were in twenty days. The floor counts the rows that the same
-// filter selects, with an index for it.
+// BenchmarkM1 measures row M1 of the README's table: the statistics of a survey
+// with a million events for all days, for ten of thirty days, and without
+// archived responses; and the number of responses in twenty days. The floor
+// counts the rows that the same filter selects, with an index for the filter.
 func BenchmarkM1(b *testing.B) {
 	b.Run("SQLite", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "bench.db")

@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// object is a JSON object.
+// An object is a JSON object.
 type object = map[string]any
 
-// api is the public HTTP API of a server, with which drivers make what they need
-// and look at what SDKs have done.
+// An api is the public HTTP API of a server. Drivers use it to create what they
+// need and to check what SDKs have done.
 type api struct {
 	url, projectKey, personalKey, secretKey string
 }
 
 var client = http.Client{Timeout: 10 * time.Second}
 
-// ask sends a body, if it is not nil, to a path below the project and decodes the
-// answer into v, if that is not nil.
+// ask sends a body, unless it is nil, to a path below the project, and decodes
+// the answer into v, unless that is nil.
 func (a api) ask(t testing.TB, method, path string, body, v any) {
 	t.Helper()
 	if status, text := a.try(t, method, "/api/projects/@current"+path, body); status/100 != 2 {
@@ -73,7 +73,7 @@ type person struct {
 	Identified  bool     `json:"is_identified"`
 }
 
-// person returns what is known of a distinct ID; the zero person is unknown.
+// person returns the person with a distinct ID, or the zero person.
 func (a api) person(t testing.TB, distinctID string) person {
 	t.Helper()
 	var page struct{ Results []person }
@@ -84,7 +84,8 @@ func (a api) person(t testing.TB, distinctID string) person {
 	return page.Results[0]
 }
 
-// group returns the properties of a group; nil: it is unknown.
+// group returns the properties of a group, or nil if the server does not know
+// it.
 func (a api) group(t testing.TB, index int, key string) object {
 	t.Helper()
 	status, text := a.try(t, "GET", fmt.Sprintf("/api/projects/@current/groups/find/?group_type_index=%d&group_key=%s", index, url.QueryEscape(key)), nil)
@@ -100,14 +101,14 @@ func (a api) group(t testing.TB, index int, key string) object {
 	return found.Properties
 }
 
-// fixture is what a driver needs in a project, with names of its own, so that it
-// runs on any project and leaves it as it was.
+// A fixture has everything that a driver needs in a project, under names of its
+// own, so that it runs on any project and leaves it as it was.
 type fixture struct {
 	api
 	t       testing.TB
 	prefix  string
-	ids     map[string]int64 // of flags
-	company int              // the index of the group type
+	ids     map[string]int64 // of the flags, by short name
+	company int              // the index of the group type company
 }
 
 func newFixture(t testing.TB, a api) *fixture {
@@ -151,7 +152,7 @@ func newFixture(t testing.TB, a api) *fixture {
 	return f
 }
 
-// flag makes a flag, and deletes it in the end.
+// flag creates a flag, and deletes it at the end of the test.
 func (f *fixture) flag(name string, filters, more object) {
 	f.t.Helper()
 	body := object{"key": f.key(name), "name": "Flag " + name + " of a driver", "filters": filters}
@@ -166,8 +167,8 @@ func (f *fixture) change(name string, patch object) {
 	f.ask(f.t, "PATCH", fmt.Sprintf("/feature_flags/%d/", f.ids[name]), patch, nil)
 }
 
-// groupType returns the index of a group type. A project gets to know it from the
-// first group of it.
+// groupType returns the index of a group type. The first group of a type makes
+// the type known to the project.
 func (f *fixture) groupType(name string) int {
 	for range 2 {
 		var known []struct {
@@ -188,13 +189,13 @@ func (f *fixture) groupType(name string) int {
 	return 0
 }
 
-// key is the key of the flag with a short name, id an ID of a person or group
-// that nobody else has.
+// key returns the key of the flag with a short name, and id returns an ID for a
+// person or group that no other driver uses.
 func (f *fixture) key(name string) string { return f.prefix + "-" + name }
 func (f *fixture) id(name string) string  { return f.prefix + "." + name }
 
-// serverKeys lists the flags of the whole project that servers get to see, but for
-// those that surveys keep for themselves.
+// serverKeys lists the flags of the whole project that servers may see, but for
+// the flags that belong to surveys.
 func (f *fixture) serverKeys() []string {
 	_, text := f.try(f.t, "GET", "/flags/definitions?token="+f.projectKey, nil)
 	var document struct {

@@ -12,8 +12,8 @@ import (
 // passed and failed count the assertions of all drivers.
 var passed, failed atomic.Int64
 
-// checks prints a line for each assertion of a driver. A failed one does not end
-// it: what else fails tells what is wrong.
+// checks prints a line for each assertion of a driver. A failed assertion does
+// not end the driver, because the other failures help to find the cause.
 type checks struct {
 	t      *testing.T
 	driver string
@@ -38,8 +38,8 @@ func (c checks) equal(id, text string, got, want any) {
 	c.ok(id, text, diff == "", diff)
 }
 
-// poll asks until an answer satisfies, or until a deadline; then the last answer
-// is as good as it gets.
+// poll asks until an answer satisfies the condition, or until a deadline
+// passes. Then it returns the last answer.
 func poll[T any](ask func() T, satisfies func(T) bool) T {
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		answer := ask()

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// folder is where the server's binary is, for the time of the tests.
+// folder is the temporary folder with the server's binary.
 var folder string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -34,7 +34,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// program is the server's binary, built once.
+// program is the path of the server's binary, which is built once.
 var program = sync.OnceValues(func() (string, error) {
 	file := filepath.Join(folder, "server")
 	if out, err := exec.Command("go", "build", "-C", "../../server", "-o", file, ".").CombinedOutput(); err != nil {
@@ -43,8 +43,8 @@ var program = sync.OnceValues(func() (string, error) {
 	return file, nil
 })
 
-// target is the server to drive the SDK against: the one that the environment
-// names, or one with the demo.
+// target returns the server for the SDK: the server that the environment names,
+// or a new demo server.
 func target(t *testing.T) api {
 	url := os.Getenv("FLAGSTAFF_URL")
 	if url == "" {
@@ -58,8 +58,8 @@ func target(t *testing.T) api {
 	}
 }
 
-// start starts a demo server on a free port, waits until it listens, and stops it
-// with the test.
+// start starts a demo server on a free port, waits until it listens, and stops
+// it at the end of the test.
 func start(t *testing.T, args ...string) api {
 	t.Helper()
 	file, err := program()
@@ -67,7 +67,7 @@ func start(t *testing.T, args ...string) api {
 		t.Fatal(err)
 	}
 	command := exec.Command(file, append([]string{"-addr", "127.0.0.1:0"}, args...)...)
-	// The environment may hold settings of a server, which are not for this one.
+	// Settings in the environment are not meant for this server.
 	command.Env = []string{}
 	log, err := command.StderrPipe()
 	if err != nil {
@@ -86,7 +86,7 @@ func start(t *testing.T, args ...string) api {
 	var seen []string
 	for lines.Scan() {
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-			go func() { _, _ = io.Copy(io.Discard, log) }() // until it ends
+			go func() { _, _ = io.Copy(io.Discard, log) }() // until the server ends
 			return api{url, "phc_demo", "phx_demo", "phs_demo"}
 		}
 		seen = append(seen, lines.Text())

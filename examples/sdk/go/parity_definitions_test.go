@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// The definitions document of evaluation.md §1, as far as the comparison needs it.
+// The definitions document of evaluation.md §1, as far as the comparison needs
+// it.
 type (
 	document struct {
 		Flags   []*definition     `json:"flags"`
@@ -58,15 +59,15 @@ type (
 		Negation bool     `json:"negation,omitempty"`
 		Chain    []string `json:"dependency_chain,omitempty"`
 	}
-	// A node is a part of a cohort: its values are nodes and properties.
+	// A node is a part of a cohort. Its values are nodes and properties.
 	node struct {
 		Type   string `json:"type"`
 		Values []any  `json:"values"`
 	}
 )
 
-// A subject is whom flags are evaluated for. All numbers are float64, as they are
-// in JSON.
+// A subject is a person for whom flags are evaluated. All numbers are float64,
+// as in JSON.
 type subject struct {
 	id     string
 	device string
@@ -84,8 +85,9 @@ func (d *document) flag(key string) *definition {
 	return nil
 }
 
-// visit calls f for each filter that the value of a flag may depend on, down
-// through cohorts and dependencies, with the properties that it is about.
+// visit calls f for each filter that the value of a flag may depend on,
+// including filters of its cohorts and dependencies, with the properties that
+// the filter reads.
 func (d *document) visit(of *definition, s *subject, f func(p property, in object)) {
 	d.walk(of, s, f, make(map[string]bool))
 }
@@ -123,7 +125,7 @@ func (d *document) walkNode(n node, s *subject, f func(property, object), seen m
 	}
 }
 
-// properties are those that a filter looks at.
+// properties returns the properties that a filter reads.
 func (s *subject) properties(p property) object {
 	if p.Type != "group" {
 		if _, ok := s.person["distinct_id"]; ok {
@@ -138,7 +140,8 @@ func (s *subject) properties(p property) object {
 	return with
 }
 
-// needs lists the flags that the value of a flag may depend on, itself included.
+// needs lists the flags that the value of a flag may depend on, including the
+// flag itself.
 func (d *document) needs(of *definition, s *subject) []*definition {
 	list := []*definition{of}
 	d.visit(of, s, func(p property, _ object) {
@@ -149,14 +152,15 @@ func (d *document) needs(of *definition, s *subject) []*definition {
 	return list
 }
 
-// A generator makes flags that look like those of a project, most of them with
-// filters that every evaluator understands.
+// A generator makes flags that resemble those of a real project. Most of their
+// filters are ones that every evaluator understands.
 type generator struct {
 	*rand.Rand
 	*document
 }
 
-// kinds of properties, with values that persons have and filters ask for.
+// kinds has the properties of persons, with the operators and values used for
+// each.
 var kinds = map[string]struct {
 	operators []string
 	values    []any
@@ -170,10 +174,10 @@ var kinds = map[string]struct {
 	"joined":  {[]string{"is_date_before", "is_date_after"}, []any{"2020-02-29", "2024-06-01T07:00:00Z", "2026-01-02T03:04:05+02:00", "2023-12-31 23:59:59", "2023-12-31T23:59:59.5Z"}},
 }
 
-// names are those of kinds, in an order that does not change.
+// names are the names of kinds in a fixed order.
 var names = []string{"plan", "email", "country", "seats", "paying", "version", "joined"}
 
-// odd are values and operators that evaluators see differently.
+// Evaluators treat these values and operators differently.
 var (
 	oddValues    = []any{nil, "Pro", "ÉCOLE", "école", "5", "true", "1.0.0-rc.1", "03.1.0", "V1.2.3", "yesterday", 1717225201.0, []any{}, []any{"pro", "Team"}, ""}
 	oddOperators = []string{"is_not_set", "icontains_multi", "not_icontains_multi", "between", "not_between", "is_date_exact", "semver_wildcard", "gt", "exact", "is_not", "icontains"}
@@ -183,7 +187,8 @@ func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
 func (g *generator) often(percent int) bool { return g.IntN(100) < percent }
 
-// filter makes one on a property of the person or, with an index, of the group.
+// filter makes a filter on a property of the person or, if it has an index, of
+// the group.
 func (g *generator) filter(index *int) property {
 	name := pick(g, names)
 	kind := kinds[name]
@@ -232,7 +237,7 @@ func (g *generator) conditions(index *int) []condition {
 	return list
 }
 
-// flag makes one that may depend on flags that are there already.
+// flag makes a flag that may depend on existing flags.
 func (g *generator) flag(id int) *definition {
 	f := &definition{ID: id, Key: fmt.Sprintf("random-%d", id), Active: !g.often(5), Version: 1}
 	if g.often(15) {
@@ -255,8 +260,8 @@ func (g *generator) flag(id int) *definition {
 	return f
 }
 
-// more adds what flags about groups may not have: management allows them no
-// filters but those of their group.
+// more adds parts that a flag about groups may not have: management allows it
+// only filters on its group.
 func (g *generator) more(f *definition) {
 	add := func(p property) {
 		c := &f.Filters.Groups[g.IntN(len(f.Filters.Groups))]
@@ -286,8 +291,9 @@ func (g *generator) more(f *definition) {
 	}
 }
 
-// target is a flag to depend on. The SDK evaluates those about groups as if they
-// were about the person, so that there are none.
+// target returns the key of a flag to depend on, or "". It excludes flags about
+// groups, because the SDK evaluates them for the person when another flag
+// depends on them.
 func (g *generator) target() string {
 	var keys []string
 	for _, f := range g.Flags {
@@ -310,7 +316,7 @@ func (f *definition) mixed() bool {
 	return false
 }
 
-// cohort makes one, of leaves and of earlier cohorts.
+// cohort makes a cohort of leaves and of earlier cohorts.
 func (g *generator) cohort(id int) node {
 	top := node{Type: pick(g, []string{"AND", "OR"})}
 	for range 1 + g.IntN(2) {
@@ -328,7 +334,7 @@ func (g *generator) cohort(id int) node {
 	return top
 }
 
-// subject makes a person who mostly has all properties.
+// subject makes a person who has most of the properties.
 func (g *generator) subject(n int) *subject {
 	properties := func() object {
 		o := object{}

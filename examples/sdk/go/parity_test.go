@@ -20,14 +20,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// inconclusive is what the SDK has for a flag that it cannot evaluate itself: it
-// would ask the server.
+// inconclusive is the SDK's value of a flag that it cannot evaluate itself. A
+// program would then ask the server.
 const inconclusive = "inconclusive"
 
-// TestParity evaluates the same definitions with package flags and with the SDK,
-// which has them from our server: the cases of evaluation.md §16 in which they
-// differ, or might, and random flags, each for everybody. Values may differ only
-// where the table of differences says so, and each of its rows is needed.
+// TestParity evaluates the same definitions with package flags and with the
+// SDK, which loads them from the server: the cases of evaluation.md §16 in
+// which the two differ or might differ, and random flags for random persons.
+// Values may differ only where the table of differences allows it, and each row
+// of the table must be needed.
 func TestParity(t *testing.T) {
 	t.Parallel()
 	const randomFlags, people = 400, 50
@@ -58,7 +59,7 @@ func TestParity(t *testing.T) {
 	clean, differ := 0, 0
 	for i, s := range subjects {
 		mine, its := ours(s), theirs(s)
-		// The flags of the cases are about properties that nobody else has.
+		// No other person has the properties that the flags of the cases read.
 		compared := d.Flags[:randomFlags]
 		if i >= people {
 			compared = d.Flags[randomFlags:]
@@ -92,7 +93,7 @@ func TestParity(t *testing.T) {
 			check(t, cases[i-people], mine, its)
 		}
 		if t.Failed() {
-			break // one subject says enough
+			break // one subject is enough for a report
 		}
 	}
 	t.Logf("%d comparisons without any reason to differ agree; %d others differ", clean, differ)
@@ -121,8 +122,8 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-// evaluators returns package flags and the SDK as functions from a subject to the
-// value of each flag.
+// evaluators returns two functions from a subject to the value of each flag:
+// one uses package flags, the other the SDK.
 func evaluators(t *testing.T, d *document) (ours, theirs func(*subject) map[string]string) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -153,7 +154,7 @@ func evaluators(t *testing.T, d *document) (ours, theirs func(*subject) map[stri
 		for _, f := range d.Flags {
 			r, ok := results.Get(f.Key)
 			switch {
-			case !ok: // not active, or in a cycle
+			case !ok: // the flag is not active, or in a cycle
 				values[f.Key] = "false"
 			case r.Failed:
 				values[f.Key] = "failed"
@@ -203,17 +204,17 @@ func (s *subject) theirs() posthog.FeatureFlagPayloadNoKey {
 	return p
 }
 
-// A difference is a way in which the SDK differs from the public system, and so
-// from us.
+// A difference is a way in which the SDK differs from the server that it is
+// made for, and so from this one.
 type difference struct {
-	section string // of evaluation.md, if nothing else is said
+	section string // of evaluation.md
 	what    string
 	applies func(d *document, f *definition, s *subject) bool
 }
 
 func (r difference) String() string { return "§" + r.section + " " + r.what }
 
-// differences lists the rows that are a reason for a flag to differ.
+// differences lists the rows that explain why the values of a flag may differ.
 func (d *document) differences(f *definition, s *subject) []string {
 	var reasons []string
 	for _, row := range differences {
@@ -224,7 +225,8 @@ func (d *document) differences(f *definition, s *subject) []string {
 	return reasons
 }
 
-// byFilter is a reason that lies in a filter and the property that it looks at.
+// byFilter returns a reason that depends on a filter and the property that it
+// reads.
 func byFilter(applies func(p property, value any) bool) func(*document, *definition, *subject) bool {
 	return func(d *document, f *definition, s *subject) bool {
 		found := false
@@ -236,7 +238,8 @@ func byFilter(applies func(p property, value any) bool) func(*document, *definit
 	}
 }
 
-// byFlag is a reason that lies in a flag, or in one that it depends on.
+// byFlag returns a reason that depends on a flag, or on a flag that it depends
+// on.
 func byFlag(applies func(f *definition, s *subject) bool) func(*document, *definition, *subject) bool {
 	return func(d *document, f *definition, s *subject) bool {
 		return slices.ContainsFunc(d.needs(f, s), func(f *definition) bool { return applies(f, s) })
@@ -255,7 +258,7 @@ var (
 	relativeDate = regexp.MustCompile(`^-?\d{1,4}[hdwy]$`)
 )
 
-func text(v any) (string, bool) {
+func textOf(v any) (string, bool) {
 	s, ok := v.(string)
 	return s, ok
 }
@@ -271,15 +274,15 @@ func ascii(v any) bool {
 }
 
 func plain(pattern *regexp.Regexp, v any) bool {
-	s, ok := text(v)
+	s, ok := textOf(v)
 	return ok && pattern.MatchString(s)
 }
 
-// alike says that an element of a filter and a property match for everyone, or
-// for no one.
+// alike reports whether an element of a filter and a property match for every
+// evaluator, or for none.
 func alike(element, value any) bool {
-	e, ok := text(element)
-	v, too := text(value)
+	e, ok := textOf(element)
+	v, too := textOf(value)
 	switch {
 	case ok && too:
 		return (e == v) == strings.EqualFold(e, v)
@@ -289,7 +292,7 @@ func alike(element, value any) bool {
 	return false
 }
 
-// boolish is that of evaluation.md §4.4.
+// boolish follows evaluation.md §4.4.
 func boolish(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -302,7 +305,7 @@ func boolish(v any) bool {
 	return false
 }
 
-// differences are what evaluation.md says of the Go SDK.
+// differences are those that evaluation.md states for the Go SDK.
 var differences = []difference{
 	{"2.1", "a flag that hashes with xxHash64 is for the server", byFlag(func(f *definition, _ *subject) bool { return f.Hash != "" })},
 	{"2.4", "the SDK hashes IDs of more than 200 bytes in full", byFlag(func(_ *definition, s *subject) bool { return len(s.id) > 200 })},
@@ -351,8 +354,8 @@ var differences = []difference{
 	{"4.5", "the SDK has no _multi operators", byFilter(func(p property, _ any) bool { return strings.HasSuffix(p.Operator, "_multi") })},
 	{"4.6", "the SDK has no look-around, and ours fails", byFilter(func(p property, _ any) bool { return strings.Contains(fmt.Sprint(p.Value), "(?=") })},
 	{"4.6", "patterns are for texts", byFilter(func(p property, value any) bool {
-		_, ok := text(value)
-		_, too := text(p.Value)
+		_, ok := textOf(value)
+		_, too := textOf(p.Value)
 		return strings.HasSuffix(p.Operator, "regex") && value != nil && (!ok || !too)
 	})},
 	{"4.7", "numbers in texts are an error", byFilter(func(p property, value any) bool {
@@ -410,7 +413,7 @@ var differences = []difference{
 	{"13", "the SDK does not know holdouts", byFlag(func(f *definition, _ *subject) bool { return f.Filters.Holdout != nil })},
 }
 
-// inCohort reports whether a flag needs a cohort with such a node.
+// inCohort reports whether a flag needs a cohort that has a node of some kind.
 func (d *document) inCohort(f *definition, s *subject, such func(node) bool) bool {
 	var in func(node) bool
 	in = func(n node) bool {

@@ -18,12 +18,12 @@ type exchange struct {
 	method, path string
 	query        url.Values
 	header       http.Header
-	body         object // of a JSON object; decompressed, if it was gzip
+	body         object // if it is a JSON object; decompressed
 	gzip         bool
 	status       int
 	answerHeader http.Header
 	text         string
-	answer       object // of a JSON object
+	answer       object // if it is a JSON object
 }
 
 // events lists the events in a request.
@@ -37,8 +37,8 @@ func (e exchange) events() []object {
 	return events
 }
 
-// A recorder is a proxy between SDK and server that writes down each request and
-// its answer. It passes on all headers as they are, Host among them.
+// A recorder is a proxy between the SDK and the server that records each
+// request and its answer. It passes all headers on unchanged, including Host.
 type recorder struct {
 	t   testing.TB
 	url string
@@ -87,12 +87,12 @@ func (r *recorder) pass(transport *http.Transport, server string, w http.Respons
 		method: request.Method, path: request.URL.Path, query: request.URL.Query(), header: request.Header,
 		status: response.StatusCode, answerHeader: response.Header, text: string(text),
 	}
-	// Bodies that are no objects are not looked into.
+	// Bodies that are not JSON objects stay nil.
 	e.body, e.gzip = decode(body)
 	_ = json.Unmarshal(text, &e.answer)
 
-	// An exchange is recorded before its answer goes on, so that whoever has seen
-	// the answer finds it.
+	// The exchange is recorded before its answer is passed on, so that a test
+	// that has seen the answer finds the exchange.
 	r.mu.Lock()
 	r.exchanges = append(r.exchanges, e)
 	r.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *recorder) mark() int {
 	return len(r.exchanges)
 }
 
-// since lists the exchanges after a mark that satisfy.
+// since lists the exchanges after a mark that satisfy a condition.
 func (r *recorder) since(mark int, satisfies func(exchange) bool) []exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,8 @@ func (r *recorder) since(mark int, satisfies func(exchange) bool) []exchange {
 	return found
 }
 
-// until returns the first exchange after a mark that satisfies, and waits for it.
+// until waits for an exchange after a mark that satisfies a condition, and
+// returns it.
 func (r *recorder) until(what string, mark int, satisfies func(exchange) bool) exchange {
 	r.t.Helper()
 	found := poll(func() []exchange { return r.since(mark, satisfies) }, func(e []exchange) bool { return len(e) > 0 })
@@ -140,7 +141,7 @@ func (r *recorder) until(what string, mark int, satisfies func(exchange) bool) e
 	return found[0]
 }
 
-// untilEvent waits for an event that satisfies.
+// untilEvent waits for an event that satisfies a condition.
 func (r *recorder) untilEvent(what string, mark int, satisfies func(object) bool) (object, exchange) {
 	r.t.Helper()
 	var event object
@@ -156,7 +157,7 @@ func (r *recorder) untilEvent(what string, mark int, satisfies func(object) bool
 	return event, e
 }
 
-func at(path string) func(exchange) bool {
+func atPath(path string) func(exchange) bool {
 	return func(e exchange) bool { return e.path == path }
 }
 

@@ -13,19 +13,19 @@ import (
 	"github.com/posthog/posthog-go"
 )
 
-// userAgent is how the User-Agent begins. The version after it is that of the
-// module in the binary, which a test binary does not tell.
+// userAgent is the beginning of the User-Agent. The version after it comes from
+// the modules in the binary, which a test binary does not list.
 const userAgent = "posthog-go/"
 
-// TestSDK drives the SDK in both of its ways to send events. What it checks is the
-// table "SDK drivers" of wire.md §9.
+// TestSDK drives the SDK with each of its two ways to send events. It checks
+// the table "SDK drivers" of wire.md §9.
 func TestSDK(t *testing.T) {
 	t.Parallel()
 	server := target(t)
 	for _, tt := range []struct {
 		name string
 		mode posthog.CaptureMode
-		path string // where events go
+		path string // where events are sent
 	}{
 		{"go", posthog.CaptureModeLegacy, "/batch/"},
 		{"gov1", posthog.CaptureModeAnalyticsV1, "/i/v1/analytics/events"},
@@ -61,7 +61,7 @@ type driver struct {
 	path string
 }
 
-// testing is what the checks, the fixture and the recorder have in common.
+// testing returns the test: checks, fixture and recorder each have it.
 func (d *driver) testing() *testing.T { return d.checks.t }
 
 // A record is a Logger that keeps warnings and errors.
@@ -79,7 +79,7 @@ func (r *record) Errorf(format string, args ...any) { r.keep("error", format, ar
 func (r *record) keep(level, format string, args []any) {
 	line := fmt.Sprintf(format, args...)
 	if strings.Contains(line, "deprecated") {
-		return // about the caller, not about the server
+		return // concerns the calling code, not the server
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,8 @@ func (r *record) lines() []string {
 	return slices.Clone(r.kept)
 }
 
-// client makes one that sends when it is closed, and at the latest then.
+// client makes a client that sends its events when it is closed, or at the end
+// of the test.
 func (d *driver) client(change func(*posthog.Config)) posthog.Client {
 	d.testing().Helper()
 	c := posthog.Config{
@@ -106,11 +107,11 @@ func (d *driver) client(change func(*posthog.Config)) posthog.Client {
 	if err != nil {
 		d.testing().Fatal(err)
 	}
-	d.testing().Cleanup(func() { _ = made.Close() }) // of no effect if it is closed already
+	d.testing().Cleanup(func() { _ = made.Close() }) // has no effect on a client that is closed
 	return made
 }
 
-// send enqueues messages and sends them.
+// send enqueues messages, and closes the client to send them.
 func (d *driver) send(c posthog.Client, messages ...posthog.Message) {
 	d.testing().Helper()
 	for _, m := range messages {
@@ -127,7 +128,7 @@ func (d *driver) flag(name, who string) posthog.FeatureFlagPayload {
 	return posthog.FeatureFlagPayload{Key: d.key(name), DistinctId: d.id(who), SendFeatureFlagEvents: new(false)}
 }
 
-// value is that of a flag for somebody; an error instead, if there is one.
+// value returns the value of a flag for a person, or the error.
 func (d *driver) value(c posthog.Client, p posthog.FeatureFlagPayload) any {
 	result, err := c.GetFeatureFlagResult(p)
 	switch {
@@ -215,7 +216,7 @@ func (d *driver) flags() {
 		t.Fatal(err)
 	}
 	d.equal("F01", "a multivariate flag has its variant and payload", []any{result.Enabled, *result.Variant, *result.RawPayload}, []any{true, "test", `{"n":1}`})
-	e := d.until("flags request", mark, at("/flags/"))
+	e := d.until("flags request", mark, atPath("/flags/"))
 	d.equal("F02", "the request is POST /flags/?v=2", []string{e.method, e.path, e.query.Get("v")}, []string{"POST", "/flags/", "2"})
 	d.ok("F03", "the SDK names itself in the User-Agent", strings.HasPrefix(e.header.Get("User-Agent"), userAgent), e.header)
 	d.equal("F04", "the answer is 200 and JSON", []any{e.status, e.answerHeader.Get("Content-Type")}, []any{200, "application/json"})
@@ -293,7 +294,7 @@ func (d *driver) exposures() {
 		t.Fatal(err)
 	}
 	d.send(c)
-	of := d.until("flags request", mark, at("/flags/")).answer
+	of := d.until("flags request", mark, atPath("/flags/")).answer
 	event, e := d.untilEvent("exposure", mark, named("$feature_flag_called"))
 	p := properties(event)
 	d.equal("F30", "the exposure is accepted", e.status, 200)
@@ -313,7 +314,7 @@ func (d *driver) snapshots() {
 	}
 	d.equal("F40", "a snapshot has all values", []any{snapshot.GetFlag(keys[0]), snapshot.IsEnabled(keys[3]), snapshot.GetFlagPayload(keys[1])}, []any{"test", true, `{"color":"blue"}`})
 	d.send(c, posthog.Capture{DistinctId: d.id("g1"), Event: "with a snapshot", Flags: snapshot})
-	requests := d.since(mark, at("/flags/"))
+	requests := d.since(mark, atPath("/flags/"))
 	d.equal("F41", "one request, for these flags, did for all of it", []any{len(requests), requests[0].body["flag_keys_to_evaluate"]}, []any{1, []any{keys[0], keys[1], keys[2], keys[3]}})
 	answered, _ := requests[0].answer["flags"].(object)
 	d.equal("F42", "the answer has these flags and no others", len(answered), len(keys))
@@ -330,7 +331,7 @@ func (d *driver) local() {
 		c.SecretKey = d.secretKey
 		c.NextFeatureFlagsPollingTick = func() time.Duration { return 50 * time.Millisecond }
 	})
-	first := d.until("definitions", mark, at("/flags/definitions"))
+	first := d.until("definitions", mark, atPath("/flags/definitions"))
 	d.equal("D01", "definitions are asked for with token and cohorts", []any{first.method, first.query.Get("token"), first.query.Get("send_cohorts")}, []any{"GET", d.projectKey, "true"})
 	d.equal("D02", "the secret key is a bearer token", first.header.Get("Authorization"), "Bearer "+d.secretKey)
 	etag := first.answerHeader.Get("ETag")
@@ -414,7 +415,7 @@ func (d *driver) options() {
 		mark := d.mark()
 		who := d.id("compressed-" + encoding)
 		d.send(d.client(func(c *posthog.Config) { c.Compression = compression }), posthog.Identify{DistinctId: who, Properties: posthog.NewProperties().Set("by", encoding)})
-		e := d.until("events", mark, at(d.path))
+		e := d.until("events", mark, atPath(d.path))
 		d.equal("C20", "compression "+encoding, []any{e.header.Get("Content-Encoding"), e.status}, []any{encoding, 200})
 		p := poll(func() person { return d.person(t, who) }, func(p person) bool { return p.Properties != nil })
 		d.equal("C21", "is understood: "+encoding, p.Properties["by"], any(encoding))
@@ -425,7 +426,7 @@ func (d *driver) options() {
 		d.client(func(c *posthog.Config) { c.HistoricalMigration = true }),
 		posthog.Capture{DistinctId: d.id("g5"), Event: "long ago", Timestamp: time.Date(2020, 2, 3, 4, 5, 6, 7, time.UTC), Properties: posthog.Properties{"$set": object{"joined": "2020"}}},
 	)
-	e := d.until("events", mark, at(d.path))
+	e := d.until("events", mark, atPath(d.path))
 	d.equal("C22", "a migration of old events", []any{e.body["historical_migration"], e.status}, []any{true, 200})
 	d.equal("C23", "applies what they set", poll(func() person { return d.person(t, d.id("g5")) }, func(p person) bool { return p.Properties != nil }).Properties["joined"], any("2020"))
 
@@ -437,7 +438,7 @@ func (d *driver) options() {
 	}
 	d.send(c, many...)
 	sent := 0
-	for _, e := range d.since(mark, at(d.path)) {
+	for _, e := range d.since(mark, atPath(d.path)) {
 		sent += len(e.events())
 	}
 	d.equal("C24", "many events, in several requests", sent, 60)
@@ -461,15 +462,15 @@ func (d *driver) wrongKeys() {
 	c := nobody(nil)
 	_, err := c.GetFeatureFlagResult(d.flag("bool", "g6"))
 	d.ok("E01", "flags of an unknown project are an error", err != nil, err)
-	e := d.until("refused flags", mark, at("/flags/"))
+	e := d.until("refused flags", mark, atPath("/flags/"))
 	d.equal("E02", "the answer is 401 and JSON", []any{e.status, e.answer != nil}, []any{401, true})
 	d.send(c, posthog.Capture{DistinctId: d.id("g6"), Event: "for nobody"})
-	refused := d.since(mark, at(d.path))
+	refused := d.since(mark, atPath(d.path))
 	d.ok("E03", "events of an unknown project are refused, once", len(refused) == 1 && refused[0].status == 401, len(refused))
 
 	mark = d.mark()
 	c = d.client(func(c *posthog.Config) { c.SecretKey, c.Logger = "phs_nobody_has_this", quiet })
-	e = d.until("refused definitions", mark, at("/flags/definitions"))
+	e = d.until("refused definitions", mark, atPath("/flags/definitions"))
 	d.equal("E04", "definitions need a key that exists", []any{e.status, e.answer["type"]}, []any{401, "authentication_error"})
 	d.equal("E05", "flags still work, by asking the server", d.value(c, d.flag("variant", "g6")), any("test"))
 	_, err = c.GetRemoteConfigPayload(d.key("remote"))

@@ -1,6 +1,6 @@
-// posthog-node against a server: flags, payloads, local evaluation, events of each
-// kind. With POSTHOG_CAPTURE_MODE=v1 in the environment the SDK sends its events to
-// /i/v1/analytics/events, and everything must hold as well.
+// Drives posthog-node against a server: flags, payloads, local evaluation,
+// events of each kind. With POSTHOG_CAPTURE_MODE=v1 in the environment the SDK
+// sends its events to /i/v1/analytics/events, and all checks must pass as well.
 import { PostHog } from 'posthog-node'
 import { poll } from './lib/checks.js'
 import { events, names } from './lib/recorder.js'
@@ -12,7 +12,7 @@ const isFlags = (exchange) => exchange.path === '/flags/'
 const isDefinitions = (exchange) => exchange.path === '/flags/definitions'
 const isCapture = (exchange) => names(exchange).length > 0
 
-// A few things are on the wire in one place or the other.
+// In v1 mode, a few values are in another place on the wire.
 const capturePath = v1 ? '/i/v1/analytics/events' : '/batch/'
 const setOf = (event, name = '$set') => event.properties?.[name] ?? event[name]
 
@@ -21,7 +21,8 @@ await suite(v1 ? 'nodev1' : 'node', async ({ checks, api, fixture, recorder }) =
 	const errors = []
 	const clients = []
 
-	// client makes one that sends when it is told to, and whose errors count.
+	// client makes a client that sends only on flush. Its errors fail the
+	// suite.
 	function client(options = {}, { projectKey = api.projectKey, expected } = {}) {
 		const made = new PostHog(projectKey, {
 			host: recorder.url, flushAt: 1000, flushInterval: 600_000, fetchRetryDelay: 10, ...options,
@@ -31,7 +32,7 @@ await suite(v1 ? 'nodev1' : 'node', async ({ checks, api, fixture, recorder }) =
 		return made
 	}
 
-	// sent flushes a client until an event has arrived.
+	// sent flushes a client and waits until an event has arrived.
 	async function sent(from, mark, event, satisfies) {
 		const arrived = recorder.untilEvent(event, mark, satisfies)
 		await from.flush()

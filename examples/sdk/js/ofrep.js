@@ -1,6 +1,6 @@
-// OpenFeature's remote evaluation protocol (wire.md §7): its providers for servers,
-// which ask for one flag at a time, and for browsers, which ask for all flags of one
-// person, against a server.
+// Drives the providers of OpenFeature's remote evaluation protocol (wire.md §7)
+// against a server: the provider for servers requests one flag at a time, the
+// provider for browsers all flags of one person.
 import { OpenFeature as Server } from '@openfeature/server-sdk'
 import { OFREPProvider } from '@openfeature/ofrep-provider'
 import { OpenFeature as Web } from '@openfeature/web-sdk'

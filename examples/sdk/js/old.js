@@ -1,12 +1,13 @@
-// Older posthog-js that are still in the wild, each in headless Chromium: what they
-// send differs most between versions (wire.md §1.5), so that each must get its flags
-// and have its events accepted.
+// Drives older versions of posthog-js that are still in use, each in headless
+// Chromium. Versions differ most in what they send (wire.md §1.5). Each must
+// get its flags and have its events accepted.
 import { Browser, quiet } from './lib/browser.js'
 import { poll } from './lib/checks.js'
 import { Recorder, names } from './lib/recorder.js'
 import { suite } from './lib/suite.js'
 
-// What each version does: where its flags come from, and how its last events go.
+// The versions, with the path of their flags and the way they send their last
+// events.
 const beacon = ['1', 204]
 const versions = [
 	{ row: 'L1', version: '1.57.2', file: 'posthog-js-1-57/dist/es.js', flags: '/decide/', v: '3', leave: [null, 200] },
@@ -20,7 +21,8 @@ await suite('old', async ({ checks, api, fixture }) => {
 	const { key, id } = { key: fixture.key.bind(fixture), id: fixture.id.bind(fixture) }
 	const browser = await Browser.start()
 
-	// They wait most of the time, so that all can at once; each has its recorder.
+	// The versions spend most of their time waiting, so all run at once, each
+	// with its own recorder.
 	await Promise.all(versions.map((of) => checks.step(`${of.row}00`, `posthog-js ${of.version}`, async () => {
 		const recorder = await Recorder.start(api.url)
 		await drive(of, recorder)
@@ -42,8 +44,9 @@ await suite('old', async ({ checks, api, fixture }) => {
 		const loaded = await recorder.until('flags', mark, (e) => e.path === flags && e.method === 'POST')
 		checks.equal(...say('01', `asks ${flags}?v=${v} in a form`), [loaded.query.get('v'), loaded.query.get('ver'), loaded.forms], [v, version, ['form', 'base64']])
 		checks.equal(...say('02', 'is answered'), [loaded.status, loaded.answer.errorsWhileComputingFlags], [200, false])
-		// The oldest tell nothing about the person with their request, which may
-		// overtake the event: only the next one is sure to see what it did.
+		// The oldest versions send no person properties with their request, and
+		// the request may overtake the event. Only a later request is sure to
+		// see the effect of the event, so this one repeats it.
 		const reloaded = async (name) => {
 			await run(() => window.posthog.reloadFeatureFlags())
 			return poll(() => value(name))

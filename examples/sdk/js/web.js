@@ -1,4 +1,5 @@
-// posthog-js in headless Chromium, on a page of another origin than the server.
+// Drives posthog-js in headless Chromium, on a page of another origin than the
+// server.
 import { Browser, quiet } from './lib/browser.js'
 import { poll } from './lib/checks.js'
 import { names } from './lib/recorder.js'
@@ -14,21 +15,21 @@ const isConfig = (exchange) => /^\/array\/.*\/config/.test(exchange.path)
 const allowed = ({ headers, answerHeaders: h }) => h['access-control-allow-origin'] === '*' ||
 	h['access-control-allow-origin'] === headers.origin && h['access-control-allow-credentials'] === 'true' && /origin/i.test(h.vary ?? '')
 
-// allows tells whether a preflight lets a header through.
+// allows tells whether a preflight allows a header.
 const allows = ({ answerHeaders: h }, name) => h['access-control-allow-headers'].toLowerCase().split(/, */).includes(name)
 
 await suite('web', async ({ checks, api, fixture, recorder }) => {
 	const { key, id } = { key: fixture.key.bind(fixture), id: fixture.id.bind(fixture) }
 	const browser = await Browser.start()
 
-	// scene is a step after which nobody is on the page any more, even if it failed.
+	// scene runs a step and closes its pages, even if the step fails.
 	async function scene(row, text, play) {
 		await checks.step(row, text, play)
 		await browser.leave()
 	}
 
-	// visit opens the page, starts the SDK, and waits for flags unless none are
-	// loaded.
+	// visit opens the page, starts the SDK, and waits for the flags unless they
+	// are disabled.
 	async function visit(options = {}, { projectKey = api.projectKey, before, flags = true } = {}) {
 		const mark = recorder.mark
 		const opened = await browser.open()
@@ -44,7 +45,7 @@ await suite('web', async ({ checks, api, fixture, recorder }) => {
 		return { ...opened, mark, loaded, run: (f, argument) => opened.page.evaluate(f, argument) }
 	}
 
-	// calm checks that a visit made no noise, and ends it.
+	// calm checks that a visit had no errors, and ends it.
 	async function calm(row, visited) {
 		checks.equal(row, 'no errors on the page', quiet(visited), [])
 		await visited.context.close()

@@ -1,5 +1,5 @@
-// Api is the public HTTP API of a server, with which suites make what they need and
-// look at what SDKs have done.
+// Api is the public HTTP API of a server. Suites use it to create what they
+// need and to check what SDKs have done.
 export class Api {
 	constructor({ url, projectKey, personalKey, secretKey }) {
 		Object.assign(this, { url, projectKey, personalKey, secretKey })
@@ -38,13 +38,13 @@ export class Api {
 		return this.#ask('DELETE', this.project + path)
 	}
 
-	// person returns what is known of a distinct ID, or undefined.
+	// person returns the person with a distinct ID, or undefined.
 	async person(distinctId) {
 		const { results } = await this.get(`/persons/?distinct_id=${encodeURIComponent(distinctId)}`)
 		return results[0]
 	}
 
-	// group returns what is known of a group, or undefined.
+	// group returns a group, or undefined.
 	async group(typeIndex, key) {
 		try {
 			return await this.get(`/groups/find/?group_type_index=${typeIndex}&group_key=${encodeURIComponent(key)}`)
@@ -62,7 +62,7 @@ export class Api {
 		return this.#ask('POST', `${this.url}/batch/`, { api_key: this.projectKey, batch })
 	}
 
-	// flags asks as no SDK in particular.
+	// flags requests flags like no SDK in particular.
 	flags(body) {
 		return this.#ask('POST', `${this.url}/flags/?v=2`, { api_key: this.projectKey, ...body })
 	}

@@ -2,15 +2,15 @@ import fs from 'node:fs/promises'
 import http from 'node:http'
 import { chromium } from 'playwright-core'
 
-// What Chromium would ask the network for by itself only makes noise.
+// These turn off the requests that Chromium makes by itself.
 const flags = [
 	'--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
 ]
 
 const modules = new URL('../node_modules/', import.meta.url)
 
-// Browser is headless Chromium and a web site with the SDK on it. The site has an
-// origin of its own, so that all that the SDK asks of the server is cross-origin.
+// Browser is headless Chromium and a web site with the SDK. The site has its
+// own origin, so that all requests of the SDK are cross-origin.
 export class Browser {
 	static async start() {
 		const browser = new Browser()
@@ -21,7 +21,8 @@ export class Browser {
 		return browser
 	}
 
-	// open shows the site with an SDK to a new visitor, but does not start the SDK.
+	// open shows the site with an SDK to a new visitor, but does not start the
+	// SDK.
 	async open(sdk = 'posthog-js/dist/module.js') {
 		const context = await this.chromium.newContext()
 		const page = await context.newPage()
@@ -48,7 +49,7 @@ export class Browser {
 	}
 }
 
-// quiet are the problems of a visit without those that are harmless: scripts that
+// quiet returns the problems of a visit, but for harmless ones: scripts that
 // the server does not have (wire.md §0.14).
 export const quiet = (visit) => visit.problems.filter(({ url }) => !/\/static\//.test(url ?? ''))
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual, inspect } from 'node:util'
 
-// Checks prints a line for each assertion and counts them. A failed one does not
-// end a suite: what else fails tells what is wrong.
+// Checks prints a line for each assertion and counts them. A failed assertion
+// does not end the suite, because the other failures help to find the cause.
 export class Checks {
 	constructor(suite) {
 		this.suite = suite
@@ -25,8 +25,8 @@ export class Checks {
 		this.ok(id, same ? text : `${text}: want ${show(want)}`, same, got)
 	}
 
-	// step runs assertions that stand or fall together: one that throws counts as
-	// failed, and the suite goes on.
+	// step runs assertions that depend on each other. If one throws, the step
+	// counts as failed and the suite goes on.
 	async step(id, text, run) {
 		try {
 			await run()
@@ -35,7 +35,7 @@ export class Checks {
 		}
 	}
 
-	// finish prints the totals and makes them the exit code of the process.
+	// finish prints the totals and sets the exit code of the process.
 	finish() {
 		console.log(`${this.suite}: ${this.passed} ok, ${this.failed} failed`)
 		process.exitCode = this.failed === 0 && this.passed > 0 ? 0 : 1
@@ -46,8 +46,8 @@ function show(value) {
 	return typeof value === 'string' ? value : inspect(value, { depth: 6, compact: true, breakLength: Infinity, maxStringLength: 400 })
 }
 
-// poll asks until an answer satisfies, or until the deadline; then the last answer
-// is as good as it gets.
+// poll asks until an answer satisfies the condition, or until the deadline
+// passes. Then it returns the last answer.
 export async function poll(ask, satisfies = Boolean, milliseconds = 10_000) {
 	const deadline = Date.now() + milliseconds
 	for (;;) {

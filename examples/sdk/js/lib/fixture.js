@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 const everybody = [{ properties: [], rollout_percentage: 100 }]
 const plan = { key: 'plan', type: 'person', operator: 'exact', value: ['pro'] }
 
-// Fixture is what a suite needs in a project: flags of each kind, a cohort, an early
-// access feature and a survey, all with names of their own, so that a suite runs on
-// any project and leaves it as it was.
+// Fixture has everything that a suite needs in a project: flags of each kind, a
+// cohort, an early access feature and a survey, all under names of their own,
+// so that a suite runs on any project and leaves it as it was.
 export class Fixture {
 	static async make(api) {
 		const fixture = new Fixture(api)
@@ -25,12 +25,12 @@ export class Fixture {
 		this.undo = []
 	}
 
-	// key is the key of the flag with a short name.
+	// key returns the key of the flag with a short name.
 	key(name) {
 		return `${this.prefix}-${name}`
 	}
 
-	// id makes an ID of a person or group that nobody else has.
+	// id makes an ID for a person or group that no other suite uses.
 	id(name) {
 		return `${this.prefix}.${name}`
 	}
@@ -93,7 +93,7 @@ export class Fixture {
 		this.undo.push(() => api.delete(`/surveys/${this.survey.id}/`))
 	}
 
-	// A project gets to know a group type from the first group of it.
+	// The first group of a type makes the type known to the project.
 	async #groupType(name) {
 		for (let attempt = 0; ; attempt++) {
 			const known = (await this.api.get('/groups_types/')).find((type) => type.group_type === name)
@@ -105,23 +105,23 @@ export class Fixture {
 		}
 	}
 
-	// keysFor lists the flags of the whole project that a runtime gets to see. Those
-	// that surveys keep for themselves are not among the definitions: only the one
-	// of our survey is known.
+	// keysFor lists the flags of the whole project that a runtime may see.
+	// Flags that belong to surveys are not among the definitions, so only the
+	// flag of the fixture's survey is added.
 	async keysFor(runtime) {
 		const { flags } = await this.api.definitions()
 		const listed = flags.filter((flag) => flag.active && [runtime, 'all'].includes(flag.evaluation_runtime ?? 'all')).map((flag) => flag.key)
 		return this.keysOf([...listed, this.survey.internal_targeting_flag.key])
 	}
 
-	// keysOf are keys in order, without those that other surveys keep.
+	// keysOf returns sorted keys without the flags of other surveys.
 	keysOf(keys) {
 		const ours = this.survey.internal_targeting_flag.key
 		return keys.filter((name) => name === ours || !name.startsWith('survey-targeting-')).sort()
 	}
 
-	// remove takes everything away again, the newest first, since what came later
-	// depends on what came earlier.
+	// remove deletes everything again, the newest first, because newer objects
+	// depend on older ones.
 	async remove() {
 		for (const undo of this.undo.reverse()) {
 			await undo().catch((error) => console.error(`could not clean up: ${error.message}`))

@@ -1,9 +1,9 @@
 import http from 'node:http'
 import zlib from 'node:zlib'
 
-// Recorder is a proxy between SDK and server that writes down each request and its
-// answer. It passes on all headers as they are, Host and Origin among them, so that
-// the server sees what the SDK sent.
+// Recorder is a proxy between the SDK and the server that records each request
+// and its answer. It passes all headers on unchanged, including Host and
+// Origin, so that the server sees the SDK's request.
 export class Recorder {
 	static async start(target) {
 		const recorder = new Recorder(new URL(target))
@@ -52,8 +52,8 @@ export class Recorder {
 		})
 	}
 
-	// An exchange is recorded before its answer goes on, so that whoever has seen
-	// the answer finds it.
+	// The exchange is recorded before its answer is passed on, so that a test
+	// that has seen the answer finds the exchange.
 	#record(request, raw, status, headers, text, passOn) {
 		const url = new URL(request.url, this.url)
 		const exchange = {
@@ -80,12 +80,13 @@ export class Recorder {
 		return this.exchanges.length
 	}
 
-	// since lists the exchanges after a mark that satisfy.
+	// since lists the exchanges after a mark that satisfy a condition.
 	since(mark, satisfies = () => true) {
 		return this.exchanges.slice(mark).filter(satisfies)
 	}
 
-	// until returns the first exchange after a mark that satisfies, and waits for it.
+	// until waits for an exchange after a mark that satisfies a condition, and
+	// returns it.
 	until(what, mark, satisfies, milliseconds = 15_000) {
 		const found = this.since(mark, satisfies)[0]
 		if (found) return Promise.resolve(found)
@@ -105,14 +106,15 @@ export class Recorder {
 		})
 	}
 
-	// untilEvent waits for an event with a name, and returns it with its exchange.
+	// untilEvent waits for an event with a name, and returns it with its
+	// exchange.
 	async untilEvent(name, mark, satisfies = () => true) {
 		const has = (e) => events(e).find((event) => event.event === name && satisfies(event))
 		const exchange = await this.until(`event ${name}`, mark, has)
 		return { exchange, event: has(exchange) }
 	}
 
-	// events lists those captured since a mark.
+	// events lists the events captured since a mark.
 	events(mark = 0) {
 		return this.since(mark).flatMap(events)
 	}
@@ -135,7 +137,8 @@ export function events(exchange) {
 
 export const names = (exchange) => events(exchange).map((event) => event.event)
 
-// decode finds out how a body is encoded as the server has to: by looking at it.
+// decode detects the encoding of a body by looking at the body, as the server
+// must.
 function decode(raw, headers) {
 	let bytes = raw
 	const forms = []

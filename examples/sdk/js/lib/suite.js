@@ -3,11 +3,11 @@ import { Checks } from './checks.js'
 import { Fixture } from './fixture.js'
 import { Recorder } from './recorder.js'
 
-// limit is how long a suite may take in all.
+// limit is the time limit of a suite in milliseconds.
 const limit = 90_000
 
-// suite runs one against the server that the environment names, with a recorder
-// before it, and exits with the result.
+// suite runs one suite with a recorder in front of the server that the
+// environment names, and exits with the result.
 export async function suite(name, run) {
 	const checks = new Checks(name)
 	const timer = setTimeout(() => {
@@ -31,7 +31,7 @@ export async function suite(name, run) {
 	await fixture?.remove()
 	clearTimeout(timer)
 	checks.finish()
-	// An SDK may leave timers behind that nobody waits for.
+	// An SDK may leave timers behind, which would delay the end.
 	process.exit()
 }
 
