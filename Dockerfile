@@ -1,11 +1,11 @@
-# The standalone server, examples/server, as an image of one static program.
+# An image of the standalone server (examples/server), a single static program.
 FROM golang:1.26-alpine AS build
 WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /flagstaff ./examples/server
 
-# Alpine for its certificates, its time zones and its wget, which asks for health.
+# Alpine provides certificates, time zones, and wget for the health check.
 FROM alpine:3
 RUN apk add --no-cache ca-certificates tzdata && adduser -D -u 10001 flagstaff && install -d -o flagstaff /data
 COPY --from=build /flagstaff /usr/local/bin/flagstaff

@@ -1,4 +1,4 @@
-# Shortcuts; each line also works on its own.
+# Shortcuts; each command also works on its own.
 
 .PHONY: test race lint fuzz random bench ci
 

@@ -21,7 +21,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/mail"
 )
 
-// accounts makes the service behind the management API.
+// accounts returns the service behind the management API.
 func (s *settings) accounts(store dataStore, appURL string, changed func(context.Context, int64), log *slog.Logger) (*management.Service, error) {
 	keys, err := s.secretKeys()
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *settings) accounts(store dataStore, appURL string, changed func(context
 	return management.New(c)
 }
 
-// mailer returns what sends mail, or nil.
+// mailer returns the mailer that the settings name, or nil.
 func (s *settings) mailer(appURL string) (management.Mailer, error) {
 	if s.smtp == "" && s.mailDir == "" {
 		return nil, nil
@@ -65,7 +65,7 @@ func (s *settings) mailer(appURL string) (management.Mailer, error) {
 		}
 		options.From = "flagstaff@" + u.Hostname()
 		if _, err := netip.ParseAddr(u.Hostname()); err == nil {
-			options.From = "flagstaff@localhost" // addresses have names
+			options.From = "flagstaff@localhost" // an e-mail address needs a host name
 		}
 	}
 	if s.mailDir != "" {
@@ -76,9 +76,9 @@ func (s *settings) mailer(appURL string) (management.Mailer, error) {
 
 const secretKeySize = 32
 
-// secretKeys reads the keys that encrypt what must be secret in the store. For an
-// SQLite file they are made at the first start; servers that share a PostgreSQL
-// database need the same ones, so that somebody has to bring them there.
+// secretKeys reads the keys that encrypt secrets in the store. For an SQLite
+// file, the first start creates the keys. Servers that share a PostgreSQL
+// database need the same keys, so an administrator has to provide them.
 func (s *settings) secretKeys() ([][]byte, error) {
 	path := s.secretKeyFile
 	switch {
@@ -126,13 +126,13 @@ func newSecretKey() []byte {
 	return key
 }
 
-// writeSecretKey makes a file with a new key, in one step, since two servers may
-// start on one store.
+// writeSecretKey creates a file with a new key in one step, because two servers
+// may start on one store at the same time.
 func writeSecretKey(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return fs.ErrExist
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".flagstaff-key-*") // with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".flagstaff-key-*") // creates the file with mode 0600
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func writeSecretKey(path string) error {
 	return os.Link(f.Name(), path)
 }
 
-// createKey prints a new key for a user, so that nobody is ever locked out.
+// createKey prints a new key for a user, so that no user is ever locked out.
 func (m *Main) createKey(ctx context.Context, s *settings) (err error) {
 	log := s.logger(m.Stderr)
 	store, err := openStore(ctx, s, log)

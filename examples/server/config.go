@@ -20,7 +20,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// settings are what the command line and the environment say.
+// settings has the settings from the command line and the environment.
 type settings struct {
 	addr            string
 	store           string
@@ -63,21 +63,21 @@ type settings struct {
 	version          bool
 }
 
-// The keys of the demo (-demo).
+// Keys of the demo (-demo).
 const (
 	demoKey      = "phc_demo"
 	demoSecret   = "phs_demo"
 	demoPersonal = "phx_demo"
 )
 
-// defaultStore is where everything is kept unless something else is said.
+// defaultStore is the store without -store.
 const defaultStore = "flagstaff.db"
 
-// errHelp says that help was asked for and has been printed.
+// errHelp says that help was requested and has been printed.
 var errHelp = flag.ErrHelp
 
-// parse reads the settings. Its errors name the setting, the value and what is
-// allowed; flags win over the environment.
+// parse reads the settings. Its errors name the setting, its value and what is
+// allowed. The command line takes precedence over the environment.
 func parse(args []string, getenv func(string) string, help io.Writer) (*settings, error) {
 	s := &settings{
 		logFormat:   choice{value: "text", allowed: []string{"text", "json"}},
@@ -210,7 +210,8 @@ func (s *settings) check() error {
 	return nil
 }
 
-// validKey reports whether capturing accepts a project API key (wire.md §2.4).
+// validKey reports whether capture endpoints accept a project API key (wire.md
+// §2.4).
 func validKey(key string) bool {
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] > '~' {
@@ -270,7 +271,7 @@ Besides the API it serves /healthz, /readyz and, for Prometheus, /metrics.
 `)
 }
 
-// The types below are values of flags.
+// The types below implement flag.Value.
 
 type prefixes struct {
 	set  bool
@@ -314,7 +315,7 @@ func (w *words) Set(s string) error {
 	return nil
 }
 
-// An allowance is a quota and its period.
+// An allowance is a quota with its period.
 type allowance struct {
 	n      int64
 	period quota.Period
@@ -344,7 +345,7 @@ func (a *allowance) Set(s string) error {
 // An ownQuota is the quota of one organization.
 type ownQuota struct {
 	set bool
-	n   int64 // negative: none
+	n   int64 // negative means no quota of its own
 }
 
 func (q *ownQuota) String() string { return "" }

@@ -20,9 +20,9 @@ import (
 	ffruntime "github.com/flagstaff-go/flagstaff/runtime"
 )
 
-// Exit codes of diff, as those of diff(1).
+// Exit codes of diff, like the exit codes of diff(1).
 const (
-	exitAbove   = 1 // more subjects than the limit get another value
+	exitAbove   = 1 // the values of more subjects change than the limit allows
 	exitTrouble = 2
 )
 
@@ -48,7 +48,7 @@ Flags:
         from which relative dates count, such as 2026-03-01T12:00:00Z (default now)
 `
 
-// diff is the subcommand of that name: a check for a job that runs before
+// diff is the subcommand "server diff": a check that a job can run before
 // definitions change.
 func (m *Main) diff(ctx context.Context, args []string) int {
 	above, err := m.compare(ctx, args)
@@ -66,7 +66,8 @@ func (m *Main) diff(ctx context.Context, args []string) int {
 	return 0
 }
 
-// compare prints the report and returns what is wrong with it, "" if nothing is.
+// compare prints the report. It returns a sentence if the limit is exceeded,
+// otherwise "".
 func (m *Main) compare(ctx context.Context, args []string) (above string, err error) {
 	limit := percentage(100)
 	set := flag.NewFlagSet("diff", flag.ContinueOnError)
@@ -148,16 +149,16 @@ func (m *Main) snapshot(path string, open func(string) (io.ReadCloser, error)) (
 	return snapshot, nil
 }
 
-// mostSubject is how long a line of subjects may be.
+// mostSubject is the longest accepted line of subjects, in bytes.
 const mostSubject = 1 << 20
 
-// A subjectReader reads subjects, one a line.
+// A subjectReader reads subjects, one per line.
 type subjectReader struct {
 	ctx   context.Context
 	now   time.Time
 	name  string
 	lines *bufio.Reader
-	err   error // what ended the subjects, if that was not their end
+	err   error // set if all stops before the end of the input
 }
 
 func (s *subjectReader) all() iter.Seq[*flags.Request] {
@@ -223,7 +224,7 @@ func subjectOf(line []byte) (*flags.Request, error) {
 			continue
 		}
 		d := json.NewDecoder(bytes.NewReader(member.text))
-		d.UseNumber() // as they are written
+		d.UseNumber() // keeps numbers as they are written
 		if err := d.Decode(member.into); err != nil {
 			return nil, err
 		}
@@ -236,7 +237,7 @@ func subjectOf(line []byte) (*flags.Request, error) {
 	return r, nil
 }
 
-// A percentage is a flag value such as 0.5%.
+// A percentage is an option like 0.5%.
 type percentage float64
 
 func (p *percentage) String() string { return strconv.FormatFloat(float64(*p), 'g', -1, 64) + "%" }

@@ -1,27 +1,29 @@
-// Server is Flagstaff as a program: the HTTP API on its own, for every client
-// that is not a Go program.
+// Server is Flagstaff as a standalone program: the HTTP API, for all clients
+// that are not Go programs.
 //
-//	go run ./examples/server -demo            a demo project, nothing else needed
-//	go run ./examples/server -flags FILE      a definitions document of your own
+//	go run ./examples/server -demo            a demo project, without any setup
+//	go run ./examples/server -flags FILE      your own definitions document
 //
-// Events, persons and usage are kept in the SQLite file flagstaff.db, or where
-// -store says: another file, or PostgreSQL, which several servers may share. The
-// first start on an empty store creates an organization, a project and its owner,
-// and prints their keys on standard output. With -demo and without -store all is
-// in memory. Who has lost the keys gets a new one with -create-key.
+// Events, persons and usage are kept in the SQLite file flagstaff.db, or in the
+// store that -store names: another file, or PostgreSQL, which several servers
+// may share. The first start on an empty store creates an organization, a
+// project and its owner, and prints their keys on standard output. With -demo
+// and without -store everything is kept in memory. If you have lost the keys,
+// -create-key prints a new one.
 //
-// With -stream events go through NATS JetStream: clients are answered as soon as
-// the stream has their events, and the server, or others on the same PostgreSQL
-// store, take them from there. A $set is then seen by /flags a moment later
-// instead of at once; /metrics tells how many events wait. Events that the store
-// refuses are set aside, and put back with -stream-replay.
+// With -stream, events go through NATS JetStream: a client is answered as soon
+// as the stream has its events, and this server, or others on the same
+// PostgreSQL store, take them from the stream. A $set then affects /flags a
+// moment later instead of at once; /metrics tells how many events wait. Events
+// that the store refuses are set aside; -stream-replay puts them back.
 //
-// What must be secret in the store is encrypted with the keys in the file
-// flagstaff.db.key, which the first start makes; back it up with the store.
+// Secrets in the store are encrypted with the keys in the file
+// flagstaff.db.key, which the first start creates. Back it up with the store.
 //
-// Run it with -help for all settings. Each may also come from the environment,
-// as FLAGSTAFF_ and the flag's name in capitals; the command line wins.
+// The option -help lists all settings. Each one can also be set in the
+// environment, by FLAGSTAFF_ and the name of the option in capitals; the
+// command line takes precedence.
 //
-// It exits with 0 after an orderly shutdown, with 1 if it cannot start or
-// serve, and with 2 if its settings make no sense.
+// The exit code is 0 after an orderly shutdown, 1 if the server cannot start or
+// serve, and 2 if a setting is invalid.
 package main

@@ -20,8 +20,8 @@ var (
 	demoSurvey []byte
 )
 
-// pinFlags makes the flags of one project those of the file that the command line
-// names. The file is followed until ctx ends.
+// pinFlags takes the flags of one project from the file of -flags. It follows
+// the file until ctx ends.
 func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store dataStore, projects *catalog.Catalog) error {
 	if s.flagsFile == "" {
 		return nil
@@ -30,8 +30,8 @@ func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store dataS
 	if err != nil {
 		return err
 	}
-	// Definitions that cannot be read at the start are a mistake that somebody
-	// should see; later ones leave the good set in place.
+	// Definitions that cannot be read at the start are a mistake to report. If
+	// a later change cannot be read, the last good definitions stay in place.
 	loader, err := projects.Pin(ctx, p.ID, source.File{Path: s.flagsFile})
 	if err != nil {
 		return err
@@ -40,7 +40,8 @@ func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store dataS
 	return nil
 }
 
-// addDemo gives the demo's project flags and a survey, unless it has some.
+// addDemo creates flags and a survey in the demo's project, unless it has
+// flags.
 func (s *settings) addDemo(ctx context.Context, store dataStore, service *management.Service) error {
 	p, err := s.project(ctx, store)
 	if err != nil {

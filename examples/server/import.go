@@ -11,9 +11,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// importFile makes the flags and cohorts of a file in a project of the store, and
-// prints what has become of them. Servers that run on the store follow within a
-// second.
+// importFile creates the flags and cohorts of a file in a project of the store,
+// and prints a report. Servers that run on the store follow within a second.
 func (m *Main) importFile(ctx context.Context, s *settings) (err error) {
 	document, err := os.ReadFile(s.importFile)
 	if err != nil {
@@ -55,7 +54,7 @@ func printReport(w io.Writer, r *management.ImportReport, project string) {
 	fmt.Fprintf(w, "the flags have the same values as in the file for %d random subjects\n", r.Parity)
 }
 
-// project returns the project that the command line names, or else the first.
+// project returns the project of -project-key, or the first one.
 func (s *settings) project(ctx context.Context, store management.Store) (*management.Project, error) {
 	list, err := store.Projects(ctx)
 	if err != nil {

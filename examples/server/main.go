@@ -32,8 +32,8 @@ func main() {
 	os.Exit(m.Run(ctx))
 }
 
-// Main is the program without the process: what main and the end-to-end tests
-// share.
+// Main is the program without the process. Both main and the end-to-end tests
+// run it.
 type Main struct {
 	Args   []string
 	Getenv func(string) string
@@ -41,8 +41,8 @@ type Main struct {
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// store is used instead of the one that the settings name. Nil: there is
-	// no other. Tests look into it.
+	// store, if not nil, replaces the store that the settings name. Tests use
+	// it to look into the store.
 	store dataStore
 }
 
@@ -87,10 +87,10 @@ func version() string {
 	return "flagstaff (unknown version)"
 }
 
-// serve puts the parts together, in the order in which they depend on each
-// other, and takes them apart in the opposite order: first no new requests, then
-// what they left behind is written, then nothing is taken from the stream any
-// more, then the store closes.
+// serve starts the parts in the order of their dependencies and stops them in
+// the opposite order: first no new requests are accepted, then pending events
+// are written, then the stream is no longer consumed, and at last the store is
+// closed.
 func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	log := s.logger(m.Stderr)
 	store := m.store
@@ -101,13 +101,13 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	// A first start tells keys that are shown once: what is wrong with settings is
-	// better found before.
+	// A first start prints keys that are shown only once. Problems with
+	// settings should be found before that.
 	listener, err := net.Listen("tcp", s.addr)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; is another server running there?", s.addr, err)
 	}
-	defer listener.Close() // of no effect once it serves
+	defer listener.Close() // has no effect once the server serves
 	var registry server.Registry
 	projects, err := catalog.New(catalog.Config{Store: store, Registry: &registry, Log: log})
 	if err != nil {
@@ -134,8 +134,8 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		}
 	}
 
-	// What runs besides requests gets contexts of its own, so that it outlives
-	// them.
+	// Everything that runs besides requests gets a context that outlives the
+	// requests.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -247,7 +247,7 @@ func (m *Main) setQuota(ctx context.Context, s *settings) (err error) {
 	return nil
 }
 
-// answer serves requests until ctx ends, and then those that are under way.
+// answer serves requests until ctx ends, and then finishes the ones under way.
 func (m *Main) answer(ctx context.Context, s *settings, log *slog.Logger, listener net.Listener, handler http.Handler) error {
 	httpServer := &http.Server{
 		Handler:           handler,
@@ -269,14 +269,15 @@ func (m *Main) answer(ctx context.Context, s *settings, log *slog.Logger, listen
 	defer cancel()
 	err := httpServer.Shutdown(deadline)
 	if err != nil {
-		_ = httpServer.Close() // the requests that are left have had their time
+		_ = httpServer.Close() // the remaining requests have had their time
 		err = fmt.Errorf("requests were still under way after %v: %w", s.shutdownTimeout, err)
 	}
 	<-failed
 	return err
 }
 
-// startQuota counts a resource from what the store knows, until ctx ends.
+// startQuota counts a resource, starting from the counts in the store, until
+// ctx ends.
 func startQuota(ctx context.Context, wg *sync.WaitGroup, store dataStore, resource string, allowed allowance, log *slog.Logger) (*quota.Quota, error) {
 	q, err := quota.New(quota.Config{Store: store, Resource: resource, Limit: allowed.n, Period: allowed.period, Log: log})
 	if err != nil {
@@ -297,7 +298,7 @@ func startQuota(ctx context.Context, wg *sync.WaitGroup, store dataStore, resour
 	return q, nil
 }
 
-// proxies returns nil if every peer is trusted.
+// proxies returns the trusted proxies, or nil if every peer is trusted.
 func (s *settings) proxies() []netip.Prefix {
 	if !s.trustedProxies.set {
 		return nil

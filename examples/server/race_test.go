@@ -2,6 +2,7 @@
 
 package main
 
-// The race detector sees each store in the store's own tests, and all else with the
-// one that is used by several processes. SQLite it makes ten times slower.
+// With the race detector, these tests run only on the store that several
+// processes use, because the detector makes SQLite ten times slower. Each
+// store's own tests run with it on every store.
 func init() { kinds = kinds[len(kinds)-1:] }

@@ -18,7 +18,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// A dataStore is everything that the server keeps.
+// A dataStore has all data of the server.
 type dataStore interface {
 	capture.Sink
 	management.Store
@@ -55,7 +55,7 @@ func isPostgres(store string) bool {
 	return strings.HasPrefix(store, "postgres://") || strings.HasPrefix(store, "postgresql://")
 }
 
-// storeName is the store without what may be secret.
+// storeName returns the name of the store without secrets.
 func (s *settings) storeName() string {
 	switch {
 	case s.store == "":
@@ -70,7 +70,7 @@ func (s *settings) storeName() string {
 	return "PostgreSQL at " + cmp.Or(u.Host, "a local socket") + u.Path
 }
 
-// bootstrap makes a store usable and tells the keys.
+// bootstrap prepares an empty store and prints the keys.
 func (m *Main) bootstrap(ctx context.Context, s *settings, store dataStore) error {
 	first := management.First{APIKey: s.projectKey, Owner: s.adminEmail}
 	if s.demo {
@@ -80,7 +80,7 @@ func (m *Main) bootstrap(ctx context.Context, s *settings, store dataStore) erro
 	if err != nil {
 		return err
 	}
-	if created != nil && !s.demo { // the demo's keys are no secrets
+	if created != nil && !s.demo { // the demo's keys are public
 		if created.SecretKey != "" {
 			fmt.Fprintf(m.Stdout, `created organization %q with project %q in %s
   project API key     %s   for /flags and events; public
@@ -97,8 +97,8 @@ func (m *Main) bootstrap(ctx context.Context, s *settings, store dataStore) erro
 	return checkProjectKey(ctx, s, store)
 }
 
-// checkProjectKey makes sure that the store has the project that was asked for.
-// The demo adds its own to any store.
+// checkProjectKey makes sure that the store has the project of -project-key.
+// The demo adds its project to any store.
 func checkProjectKey(ctx context.Context, s *settings, store dataStore) error {
 	_, err := store.ProjectByKey(ctx, s.projectKey)
 	if !errors.Is(err, management.ErrNotFound) {

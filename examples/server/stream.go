@@ -17,7 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
 )
 
-// A stream is what the settings say about it.
+// A stream has the settings of -stream and its companions.
 type stream struct {
 	url        string
 	consume    bool
@@ -26,7 +26,8 @@ type stream struct {
 	replay     bool
 }
 
-// checkStream never quotes a URL, which may have a password.
+// checkStream checks these settings. It never quotes a URL, which may have a
+// password.
 func (s *settings) checkStream() error {
 	c := &s.stream
 	switch {
@@ -57,7 +58,7 @@ func (s *settings) checkStream() error {
 	return nil
 }
 
-// name is the stream without what may be secret.
+// name returns the name of the stream without secrets.
 func (c *stream) name() string {
 	if c.url == "" {
 		return "none"
@@ -71,14 +72,14 @@ func (c *stream) name() string {
 	return "NATS at " + strings.Join(hosts, ", ")
 }
 
-// connect returns a connection that comes back whenever it is lost.
+// connect returns a connection that reconnects whenever it is lost.
 func (c *stream) connect(log *slog.Logger) (*nats.Conn, error) {
 	conn, err := nats.Connect(c.url,
 		nats.Name("flagstaff"),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250*time.Millisecond),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil { // nil: closed on purpose
+			if err != nil { // nil if the connection was closed on purpose
 				log.Error("the connection to the stream is lost; events are refused until it is back", "stream", c.name(), "error", err)
 			}
 		}),
@@ -93,17 +94,17 @@ func (c *stream) connect(log *slog.Logger) (*nats.Conn, error) {
 	return conn, nil
 }
 
-// An eventStream is what lies between taking events in and storing them. Nil
-// means that nothing does.
+// An eventStream is the stream between the collector and the store. It is nil
+// if there is no stream.
 type eventStream struct {
 	conn     *nats.Conn
 	stream   *jetstream.Stream
-	consumer *jetstream.Consumer // nil: another server's
+	consumer *jetstream.Consumer // nil if only other servers store the events
 	store    capture.Sink
 }
 
-// openStream returns what -stream says, nil without it. Store takes what is
-// consumed.
+// openStream opens the stream of -stream; without -stream it returns nil. The
+// consumed events go to store.
 func (s *settings) openStream(ctx context.Context, store capture.Sink, log *slog.Logger) (*eventStream, error) {
 	c := &s.stream
 	if c.url == "" {
@@ -131,7 +132,7 @@ func (e *eventStream) close() {
 	}
 }
 
-// sink is where the collector writes: to the stream, or else to the store.
+// sink returns the sink of the collector: the stream, or else the store.
 func (e *eventStream) sink(store capture.Sink) capture.Sink {
 	if e == nil {
 		return store
@@ -139,8 +140,7 @@ func (e *eventStream) sink(store capture.Sink) capture.Sink {
 	return e.stream
 }
 
-// consume stores events of the stream until the function is called that it
-// returns.
+// consume stores the events of the stream until the caller calls stop.
 func (e *eventStream) consume(ctx context.Context) (stop func()) {
 	if e == nil || e.consumer == nil {
 		return func() {}
@@ -154,7 +154,7 @@ func (e *eventStream) consume(ctx context.Context) (stop func()) {
 	}
 }
 
-// ready adds the stream to what /readyz asks.
+// ready adds the state of the stream to the check behind /readyz.
 func (e *eventStream) ready(store func(context.Context) error) func(context.Context) error {
 	if e == nil {
 		return store
@@ -162,7 +162,7 @@ func (e *eventStream) ready(store func(context.Context) error) func(context.Cont
 	return func(ctx context.Context) error { return errors.Join(store(ctx), e.stream.Ready(ctx)) }
 }
 
-// metrics are what /metrics tells of the stream.
+// metrics returns the metrics of the stream for /metrics.
 func (e *eventStream) metrics() []prometheus.Collector {
 	if e == nil {
 		return nil
@@ -197,8 +197,8 @@ func (e *eventStream) Describe(ch chan<- *prometheus.Desc) {
 // lagTimeout is how long /metrics waits for the stream.
 const lagTimeout = 2 * time.Second
 
-// Collect implements [prometheus.Collector]. The lag is missing while the stream
-// does not answer.
+// Collect implements [prometheus.Collector]. The number of waiting events is
+// missing if the stream does not answer.
 func (e *eventStream) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()
@@ -224,7 +224,7 @@ func (e *eventStream) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descPartitions, prometheus.GaugeValue, float64(s.Partitions))
 }
 
-// replay puts back what was set aside.
+// replay puts the events back that were set aside, and lists them.
 func (m *Main) replay(ctx context.Context, s *settings) error {
 	conn, err := s.stream.connect(s.logger(m.Stderr))
 	if err != nil {
@@ -235,7 +235,8 @@ func (m *Main) replay(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
-	// What is set aside again meanwhile is left for the next time.
+	// The list is complete before the first replay: an event that is set aside
+	// again meanwhile must wait for the next run.
 	var list []jetstream.Aside
 	for a, err := range events.SetAside(ctx) {
 		if err != nil {
