@@ -1,38 +1,39 @@
 package flags
 
-// A Basis is what decided a flag's value: how far it depends on whom the flag was
-// evaluated for. Protocols that give reasons of their own, as OpenFeature's, are
-// answered with it (wire.md §7.2).
+// A Basis says how far a flag's value depends on the person, or the group, for
+// whom it was evaluated. Protocols with reasons of their own, such as
+// OpenFeature's, are answered with it (wire.md §7.2).
 type Basis uint8
 
 const (
-	// BasisNone: no condition set matched, or the flag is inactive or failed.
+	// BasisNone means that no condition set matched, or that the flag is inactive
+	// or failed.
 	BasisNone Basis = iota
 
-	// BasisEveryone: a condition set without filters that admits everybody.
+	// BasisEveryone means a condition set without filters that admits everybody.
 	BasisEveryone
 
-	// BasisTargeting: filters, a condition set that pins its variant, or an
+	// BasisTargeting means filters, a condition set that pins its variant, or an
 	// early access enrollment.
 	BasisTargeting
 
-	// BasisRollout: the subject's bucket alone, in a rollout or outside of it,
-	// among the variants, or in a holdout.
+	// BasisRollout means the subject's bucket alone: in a rollout or outside of
+	// it, among the variants, or in a holdout.
 	BasisRollout
 )
 
 // Basis returns what decided the value.
 func (r *Result) Basis() Basis { return r.basis }
 
-// Multivariate reports whether the flag has variants, so that its value is the
-// key of one when it is enabled.
+// Multivariate reports whether the flag has variants. Its value is then the key of
+// one, when it is enabled.
 func (r *Result) Multivariate() bool { return r.form&formMultivariate != 0 }
 
-// RemoteConfiguration reports whether the flag is one whose payload is what
-// matters.
+// RemoteConfiguration reports whether the flag's definition says that its payload
+// is what matters.
 func (r *Result) RemoteConfiguration() bool { return r.form&formRemoteConfiguration != 0 }
 
-// A form is what kind of values a definition asks for.
+// A form says what kinds of values a flag has.
 type form uint8
 
 const (
@@ -51,7 +52,7 @@ func formOf(f *Flag) form {
 	return out
 }
 
-// basis returns what a reason of a flag says about its value.
+// basis returns the Basis of a flag's value, by its reason.
 func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
 	switch {
 	case reason == reasonSuper:
@@ -73,7 +74,7 @@ func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
 		return BasisTargeting
 	case len(f.variants) > 0:
 		return BasisRollout
-	case len(c.steps) > 0:
+	case len(c.checks) > 0:
 		return BasisTargeting
 	case !c.everyone:
 		return BasisRollout

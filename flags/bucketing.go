@@ -15,7 +15,7 @@ const (
 	kindXX64
 )
 
-// HashSHA1 and HashXX64 are the names of the bucketing hashes in definitions.
+// The names of the bucketing hashes in definitions.
 const (
 	HashSHA1 = "sha1"
 	HashXX64 = "xxhash64"
@@ -23,14 +23,15 @@ const (
 	hintHash = `use "sha1" or "xxhash64"`
 )
 
-// salts of evaluation.md §2.1.
+// The salts of evaluation.md §2.1.
 const (
 	saltRollout = ""
 	saltVariant = "variant"
 )
 
-// bucket maps a text to [0, 1]: the top 60 bits of its hash, as float64, over
-// 2^60 (evaluation.md §2.1). 1 is possible, since the top values round up.
+// bucket maps a text to [0, 1]: it is the top 60 bits of the text's hash, as
+// float64, over 2^60 (evaluation.md §2.1). 1 is possible, since the top values round
+// up.
 func (k hashKind) bucket(text []byte) float64 {
 	var top uint64
 	if k == kindXX64 {

@@ -2,14 +2,14 @@ package flags
 
 import "slices"
 
-// Changed returns the keys of the flags that may answer differently than those of
-// an older Snapshot: whose definition or dependencies have changed, and those that
-// only one of the two has. They come in the order of the definitions, the ones
-// that are gone last. What is not of one flag, such as a cohort, changes all. Old
-// may be nil.
+// Changed returns the keys of the flags whose answers may differ from those of an
+// older Snapshot: flags whose definition or dependencies have changed, and flags
+// that only one of the two has. They come in the order of the definitions; flags
+// that are gone come last. A change outside of flags, such as of a cohort, changes
+// all flags. Old may be nil: then all flags have changed.
 func (s *Snapshot) Changed(old *Snapshot) []string {
 	changed := make([]bool, len(s.flags))
-	for i := range s.flags { // after what they depend on
+	for i := range s.flags { // each comes after those that it depends on
 		f := &s.flags[i]
 		changed[i] = old == nil || s.common != old.common || !s.sameFlag(f, old) ||
 			slices.ContainsFunc(f.direct, func(d int32) bool { return changed[d] })
@@ -32,8 +32,8 @@ func (s *Snapshot) Changed(old *Snapshot) []string {
 	return keys
 }
 
-// sameFlag reports whether an older Snapshot has the same flag with the same direct
-// dependencies.
+// sameFlag reports whether an older Snapshot has a flag with the same definition
+// and the same direct dependencies.
 func (s *Snapshot) sameFlag(f *compiledFlag, old *Snapshot) bool {
 	i, ok := old.index[f.key]
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// A Matcher is a compiled regular expression. MatchString must be safe for
-// concurrent use; *regexp.Regexp fits.
+// A Matcher is a compiled regular expression, such as *regexp.Regexp.
+// MatchString must be safe for concurrent use.
 type Matcher interface {
 	MatchString(s string) bool
 }
 
-// An op is what a check does. Negated operators share the op of the positive
-// one (evaluation.md §4.2).
+// An op is what a check does. An operator and its negation have one op
+// (evaluation.md §4.2).
 type op uint8
 
 const (
@@ -53,33 +53,33 @@ const (
 	opSemverRange
 )
 
-// A check is one compiled comparison. Equal checks of all flags are one check,
-// evaluated at most once per request.
+// A check is what a filter is compiled to. Equal filters of all flags are one
+// check, which is evaluated at most once per run.
 type check struct {
 	op      op
 	negated bool
-	missing bool
+	missing bool     // the result when the property is not set
 	fail    failCode // of opFail
-	slot    int32    // property slot; cohort of opCohort; flag of opFlag
+	slot    int32    // of the property; for opCohort a cohort, for opFlag a flag
 	truthy  bool
 	num     float64
 	text    string
-	more    *operand
-	name    string // the operator's, for Explain
-	value   string // the filter's JSON value, shortened, for Explain
+	more    *compiledOperand
+	name    string // of the operator, for Explain
+	value   string // JSON of the filter's value, shortened, for Explain
 }
 
-// An operand holds what only some operators need.
-type operand struct {
-	texts   []string            // opTexts up to a handful, opContainsAny
-	set     map[string]struct{} // opTexts beyond that
+// A compiledOperand holds what only some operators need.
+type compiledOperand struct {
+	texts   []string            // opContainsAny; opTexts up to smallSet
+	set     map[string]struct{} // opTexts beyond smallSet
 	matcher Matcher
 	high    float64 // opBetween
 	date    reldate.Date
 	at      time.Time // date, if it is not relative
 	version semver.Version
 	rng     semver.Range
-	accepts []bool // opFlag: by the target's value
+	accepts []bool // opFlag: by the value of the flag, counted from its first
 }
 
 // A verdict is what a check says.
@@ -88,8 +88,8 @@ type verdict uint8
 const (
 	no verdict = iota
 	yes
-	provisional // passes for now, since the flag it depends on failed
-	broken      // the flag fails
+	provisional // passes for now: the flag that the filter depends on failed
+	broken      // the flag that has the filter fails
 )
 
 func verdictOf(b bool) verdict {
@@ -129,7 +129,7 @@ func (in *Input) computeVerdict(id uint32) verdict {
 		case p == nil:
 			v = verdictOf(c.missing)
 		case c.op == opText && p.have&folded != 0:
-			// By far the most frequent comparison.
+			// This is compareProperty for by far the most frequent comparison.
 			v = verdictOf(p.textual == c.text != c.negated)
 		default:
 			v = in.compareProperty(c, p)
@@ -231,7 +231,7 @@ func (in *Input) compareProperty(c *check, p *property) verdict {
 	return verdictOf(result != c.negated)
 }
 
-func (o *operand) contains(s string) bool {
+func (o *compiledOperand) contains(s string) bool {
 	if o.set != nil {
 		_, ok := o.set[s]
 		return ok
@@ -239,7 +239,7 @@ func (o *operand) contains(s string) bool {
 	return slices.Contains(o.texts, s)
 }
 
-// isTruthy is the truthiness of evaluation.md §4.4, version 1.
+// isTruthy is the truthiness of a property (evaluation.md §4.4, version 1).
 func (in *Input) isTruthy(p *property) bool {
 	switch p.kind {
 	case jsonscan.True:
@@ -253,6 +253,7 @@ func (in *Input) isTruthy(p *property) bool {
 	}
 }
 
+// isTruthy is the truthiness of a JSON value.
 func isTruthy(v jsonscan.Value, depth int) bool {
 	switch v.Kind() {
 	case jsonscan.True:

@@ -189,7 +189,7 @@ func (c *compiler) packSlices() {
 		conditions += len(f.conditions)
 		variants += len(f.variants)
 		for j := range f.conditions {
-			steps += len(f.conditions[j].steps)
+			steps += len(f.conditions[j].checks)
 		}
 	}
 	allConditions := make([]compiledCondition, 0, conditions)
@@ -198,7 +198,7 @@ func (c *compiler) packSlices() {
 	for i := range c.s.flags {
 		f := &c.s.flags[i]
 		for j := range f.conditions {
-			allSteps, f.conditions[j].steps = packSlice(allSteps, f.conditions[j].steps)
+			allSteps, f.conditions[j].checks = packSlice(allSteps, f.conditions[j].checks)
 		}
 		allConditions, f.conditions = packSlice(allConditions, f.conditions)
 		allVariants, f.variants = packSlice(allVariants, f.variants)
@@ -332,7 +332,7 @@ func (c *compiler) compileFlag(i int32) {
 		f.failedValue = c.addValue(f, value{failed: true}, nil)
 		f.valueCount = int32(len(c.s.values)) - f.offValue
 	}
-	f.quickKnows = c.isSimple(f)
+	f.quickKnows = c.quickKnows(f)
 	c.fixDecision(f)
 	if f.fixed.value == valueHidden {
 		slices.Sort(c.read)
@@ -347,7 +347,7 @@ func (c *compiler) canFail(f *compiledFlag) bool {
 		return true
 	}
 	for i := range f.conditions {
-		for _, id := range f.conditions[i].steps {
+		for _, id := range f.conditions[i].checks {
 			if op := c.s.checks[id].op; op == opFail || op == opFlag {
 				return true
 			}
@@ -416,18 +416,18 @@ func (c *compiler) compileBucketing(f *compiledFlag, m *Flag) {
 	}
 	f.aggregation = c.aggregation(m.Filters.AggregationGroupTypeIndex)
 	f.earlyExit = isTrue(m.Filters.EarlyExit)
-	f.device = m.BucketingIdentifier == "device_id"
-	if f.device && c.s.deviceSlot < 0 {
+	f.byDevice = m.BucketingIdentifier == "device_id"
+	if f.byDevice && c.s.deviceSlot < 0 {
 		c.s.deviceSlot = c.rawSlot(ownerPerson, "$device_id")
 	}
-	if m.EnsureExperienceContinuity && f.aggregation == ownerPerson && !f.device {
+	if m.EnsureExperienceContinuity && f.aggregation == ownerPerson && !f.byDevice {
 		f.continuity = int32(len(c.s.continuityFlags))
 		c.s.continuityFlags = append(c.s.continuityFlags, f.key)
 		if c.s.anonymousSlot < 0 {
 			c.s.anonymousSlot = c.rawSlot(ownerPerson, "$anon_distinct_id")
 		}
 	}
-	f.special = f.device || f.continuity >= 0
+	f.otherSubject = f.byDevice || f.continuity >= 0
 }
 
 func (c *compiler) aggregation(a Aggregation) int32 {
@@ -463,7 +463,7 @@ func (c *compiler) compileCondition(f *compiledFlag, m *Flag, n int, pins map[st
 	// Wider than hashMatters: a single variant with less than 100 % is drawn too.
 	hashed := !dst.everyone || dst.pinned < 0 && len(f.variants) > 0
 	f.readsHash = f.readsHash || f.continuity >= 0 && dst.aggregation == ownerPerson && hashed
-	dst.steps = c.compileSteps(f, src, n, dst.aggregation)
+	dst.checks = c.compileFilters(f, src, n, dst.aggregation)
 }
 
 // fixDecision finds the outcome of a flag that no request can change.
@@ -476,7 +476,7 @@ func (c *compiler) fixDecision(f *compiledFlag) {
 		return
 	}
 	first := &f.conditions[0]
-	if len(first.steps) > 0 || !first.everyone || first.aggregation != ownerPerson {
+	if len(first.checks) > 0 || !first.everyone || first.aggregation != ownerPerson {
 		return
 	}
 	switch {

@@ -9,14 +9,15 @@ import (
 
 // A cohortBuild is a cohort that was, or is being, compiled.
 type cohortBuild struct {
-	ord         int32
+	ord         int32    // place in Snapshot.cohorts
 	code        failCode // why it cannot be resolved
 	open        bool     // on the path that is being followed
-	slots       []int32  // of all cohorts it reaches
+	slots       []int32  // of all cohorts that it reaches
 	readsStored bool
 	behavioral  bool
 }
 
+// cohortFailure puts into words why a cohort cannot be resolved.
 func cohortFailure(c failCode) string {
 	switch c {
 	case failCohortNotFound:
@@ -31,8 +32,8 @@ func cohortFailure(c failCode) string {
 }
 
 // compileCohort compiles a cohort and all that it refers to, depth first in stored
-// order. The first thing that cannot be resolved is the result of all that
-// reach it (evaluation.md §5.5).
+// order. The first thing that cannot be resolved is the failure of every cohort
+// that reaches it (evaluation.md §5.5).
 func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 	if b := c.cohortOf[id]; b != nil {
 		if b.open {
@@ -88,8 +89,8 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 	return b, 0
 }
 
-// checkTree looks for what makes a tree malformed, before any of its leaves is
-// resolved.
+// checkTree says what makes a tree malformed. That comes before any of its leaves
+// is resolved.
 func checkTree(n *CohortNode, depth int) error {
 	if n.Leaf != nil {
 		fl := n.Leaf
@@ -127,8 +128,8 @@ func checkTree(n *CohortNode, depth int) error {
 	return nil
 }
 
-// compilePatterns looks for regular expressions that cannot be compiled here. They
-// spoil the cohort before any cohort that it refers to can.
+// compilePatterns compiles the regular expressions of a tree first: one that cannot
+// be compiled here spoils the cohort before any cohort that it refers to can.
 func (c *compiler) compilePatterns(n *CohortNode, at *path, b *cohortBuild) failCode {
 	if n.Leaf == nil {
 		for i := range n.Values {
@@ -150,6 +151,7 @@ func (c *compiler) compilePatterns(n *CohortNode, at *path, b *cohortBuild) fail
 // flag never matches (evaluation.md §5.3).
 func (f *Filter) readsPerson() bool { return f.Kind() == PropertyFilter && f.Type != "group" }
 
+// compileNode compiles a tree (evaluation.md §5.3).
 func (c *compiler) compileNode(src *CohortNode, at *path, b *cohortBuild, depth int) (compiledNode, failCode) {
 	if src.Leaf != nil {
 		return c.compileLeaf(src.Leaf, at, b, depth)
@@ -169,8 +171,8 @@ func (c *compiler) compileNode(src *CohortNode, at *path, b *cohortBuild, depth 
 	return n, 0
 }
 
-// compileLeaf compiles a leaf (evaluation.md §5.3). Negation inverts whatever it comes
-// to.
+// compileLeaf compiles a leaf (evaluation.md §5.3). Negation inverts its result,
+// whatever that is.
 func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) (compiledNode, failCode) {
 	n := compiledNode{kind: nodeNever, negated: fl.Negation}
 	switch {

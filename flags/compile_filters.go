@@ -12,61 +12,64 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// smallSet is up to how many texts a list beats a map.
+// smallSet is the number of texts up to which a list is faster than a map.
 const smallSet = 8
 
-// compileSteps compiles the filters of a condition set in their effective order: flag
-// filters, property filters, cohort filters (evaluation.md §3.5).
-func (c *compiler) compileSteps(f *compiledFlag, src *Condition, n int, aggregation int32) []uint32 {
-	steps := make([]uint32, 0, len(src.Properties))
+// compileFilters compiles the filters of condition set n in their effective
+// order: flag filters, property filters, cohort filters (evaluation.md §3.5).
+func (c *compiler) compileFilters(f *compiledFlag, src *Condition, n int, aggregation int32) []uint32 {
+	checks := make([]uint32, 0, len(src.Properties))
 	for j := range src.Properties {
-		if fl := &src.Properties[j]; fl.Type == "flag" {
-			steps = append(steps, c.flagCheck(fl, c.filterPlace(n, j)))
+		if fl := &src.Properties[j]; fl.Kind() == FlagFilter {
+			checks = append(checks, c.flagCheck(fl, c.filterPlace(n, j)))
 		}
 	}
-	cohorts := 0
+	cohorts := false
 	for j := range src.Properties {
 		fl := &src.Properties[j]
-		switch fl.Type {
-		case "flag":
-			continue
-		case "cohort":
-			cohorts++
-			continue
-		}
-		owner := ownerPerson
-		switch fl.Type {
-		case "", "person":
-		case "person_metadata":
-			owner = ownerMetadata
-		case "group":
-			owner = int(aggregation)
-			if fl.GroupTypeIndex != nil {
-				owner = int(c.aggregation(ByGroup(*fl.GroupTypeIndex)))
+		switch fl.Kind() {
+		case PropertyFilter:
+			owner := c.propertyOwner(fl, aggregation, n, j)
+			if fl.Negation {
+				c.problem(Warning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
 			}
-			if owner < 0 {
-				owner = ownerNobody
-				c.problem(Warning, filterPath(n, j), nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
-			}
-		default:
+			id, _ := c.propertyCheck(fl, owner, c.filterPlace(n, j))
+			checks = append(checks, id)
+		case UnknownFilter:
 			at := &path{up: filterPath(n, j), name: "type"}
-			steps = append(steps, c.failCheck(failFlagData, at, quote(fl.Type), `use "person", "person_metadata", "group", "cohort" or "flag"`, "unknown filter type"))
-			continue
+			checks = append(checks, c.failCheck(failFlagData, at, quote(fl.Type), `use "person", "person_metadata", "group", "cohort" or "flag"`, "unknown filter type"))
+		case CohortFilter:
+			cohorts = true
 		}
-		if fl.Negation {
-			c.problem(Warning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
-		}
-		id, _ := c.propertyCheck(fl, owner, c.filterPlace(n, j))
-		steps = append(steps, id)
 	}
-	if cohorts > 0 {
-		steps = c.cohortSteps(f, steps, src, n)
+	if cohorts {
+		checks = c.compileCohortFilters(f, checks, src, n)
 	}
-	return steps
+	return checks
 }
 
-// addCheck returns the number of a check, the same for equal ones. The texts of
-// the key may share the definitions' memory.
+// propertyOwner returns whose property filter j of condition set n compares: a
+// group type's ordinal, or an owner constant.
+func (c *compiler) propertyOwner(fl *Filter, aggregation int32, n, j int) int {
+	switch fl.Type {
+	case "person_metadata":
+		return ownerMetadata
+	case "group":
+		owner := int(aggregation)
+		if fl.GroupTypeIndex != nil {
+			owner = int(c.aggregation(ByGroup(*fl.GroupTypeIndex)))
+		}
+		if owner < 0 {
+			c.problem(Warning, filterPath(n, j), nil, "set group_type_index to an entry of group_type_mapping", "the filter reads no known group: its properties are never set")
+			return ownerNobody
+		}
+		return owner
+	}
+	return ownerPerson
+}
+
+// addCheck returns the number of a check, which equal checks share. The texts of
+// the key may share memory with the definitions.
 func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 	if id, ok := c.checkOf[k]; ok {
 		return id
@@ -80,22 +83,23 @@ func (c *compiler) addCheck(k checkKey, build func() check) uint32 {
 	return id
 }
 
-// failCheck is a filter that fails the flag when it is reached.
+// failCheck returns the check of a filter that fails the flag when it is reached,
+// and reports why.
 func (c *compiler) failCheck(code failCode, at *path, value []byte, hint, format string, args ...any) uint32 {
 	c.problem(Error, at, value, hint, format, args...)
 	return c.addCheck(checkKey{op: opFail, slot: int32(code)}, func() check { return check{fail: code} })
 }
 
-// neverCheck is a filter that no property matches. Each operator that comes to this
-// has its own check, so that Explain can name it.
+// neverCheck returns the check of a filter that no property matches. Each operator
+// that ends here has a check of its own, so that Explain can name it.
 func (c *compiler) neverCheck(slot int32, name string, fl *Filter) uint32 {
 	return c.addCheck(checkKey{op: opNever, slot: slot, name: name, value: sharedString(fl.Value)}, func() check {
 		return check{name: name, value: shorten(fl.Value)}
 	})
 }
 
-// propertyCheck compiles a filter on a property. Its second result is the code
-// of a filter that cannot be understood.
+// propertyCheck compiles a filter on a property. The second result says why the
+// filter cannot be understood; 0 means that it can.
 func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
 	const hintFault = "flags that reach the filter fail until this is corrected"
 	if fl.fault != nil {
@@ -118,12 +122,12 @@ func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failC
 	if spec.op == opSet {
 		value = nil
 	}
-	p := pattern{compiler: c, at: at, name: name, slot: slot, value: value, spec: spec, filter: fl}
+	p := filterBuild{compiler: c, at: at, name: name, slot: slot, value: value, spec: spec, filter: fl}
 	return p.compileOperator()
 }
 
-// A pattern is a property filter that is being compiled.
-type pattern struct {
+// A filterBuild is a property filter that is being compiled.
+type filterBuild struct {
 	*compiler
 	at     *path
 	name   string
@@ -133,13 +137,15 @@ type pattern struct {
 	filter *Filter
 }
 
-// neverMatches reports why the filter's value suits no property.
-func (p *pattern) neverMatches(want string) (uint32, failCode) {
+// neverMatches returns the check of a filter whose value suits no property, and
+// reports what the operator wants.
+func (p *filterBuild) neverMatches(want string) (uint32, failCode) {
 	p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "want "+want, "the filter can never match: wrong value for operator %s", p.name)
 	return p.neverCheck(p.slot, p.name, p.filter), 0
 }
 
-func (p *pattern) addOperatorCheck(o op, build func() check) (uint32, failCode) {
+// addOperatorCheck returns the number of the filter's check.
+func (p *filterBuild) addOperatorCheck(o op, build func() check) (uint32, failCode) {
 	key := checkKey{op: o, negated: p.spec.negated, slot: p.slot, name: p.name, value: sharedString(p.value)}
 	return p.addCheck(key, func() check {
 		ch := build()
@@ -148,7 +154,7 @@ func (p *pattern) addOperatorCheck(o op, build func() check) (uint32, failCode) 
 	}), 0
 }
 
-func (p *pattern) compileOperator() (uint32, failCode) {
+func (p *filterBuild) compileOperator() (uint32, failCode) {
 	plain := func() check { return check{} }
 	switch p.spec.op {
 	case opNever:
@@ -165,7 +171,7 @@ func (p *pattern) compileOperator() (uint32, failCode) {
 		})
 	case opContainsAny:
 		return p.addOperatorCheck(opContainsAny, func() check {
-			o := &operand{}
+			o := &compiledOperand{}
 			for _, s := range p.texts() {
 				o.texts = append(o.texts, string(text.AppendLowerASCII(nil, s)))
 			}
@@ -184,7 +190,7 @@ func (p *pattern) compileOperator() (uint32, failCode) {
 		if !ok {
 			return p.neverMatches("two numbers [min, max]")
 		}
-		return p.addOperatorCheck(opBetween, func() check { return check{num: low, more: &operand{high: high}} })
+		return p.addOperatorCheck(opBetween, func() check { return check{num: low, more: &compiledOperand{high: high}} })
 	case opDateExact, opDateBefore, opDateAfter:
 		s, _ := text.Str(p.value)
 		d, ok := reldate.Parse(s, p.s.zone)
@@ -192,7 +198,7 @@ func (p *pattern) compileOperator() (uint32, failCode) {
 			return p.neverMatches(`a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`)
 		}
 		return p.addOperatorCheck(p.spec.op, func() check {
-			o := &operand{date: d}
+			o := &compiledOperand{date: d}
 			if !d.Relative() {
 				o.at = d.At(time.Time{}, p.s.zone)
 			}
@@ -204,7 +210,7 @@ func (p *pattern) compileOperator() (uint32, failCode) {
 }
 
 // compileExact compiles exact and is_not (evaluation.md §4.4).
-func (p *pattern) compileExact() (uint32, failCode) {
+func (p *filterBuild) compileExact() (uint32, failCode) {
 	isArray := p.value.Kind() == jsonscan.Array
 	version1 := p.d.PropertyMatchingVersion != 2
 	if version1 && isBoolish(p.value, 0) || isArray && len(p.texts()) == 0 {
@@ -218,7 +224,7 @@ func (p *pattern) compileExact() (uint32, failCode) {
 		return p.addOperatorCheck(opText, func() check { return check{text: text.Lower(s)} })
 	}
 	return p.addOperatorCheck(opTexts, func() check {
-		o := &operand{}
+		o := &compiledOperand{}
 		for _, s := range p.texts() {
 			o.texts = append(o.texts, text.Lower(s))
 		}
@@ -235,8 +241,9 @@ func (p *pattern) compileExact() (uint32, failCode) {
 	})
 }
 
-// texts is the value as a list of texts: an array's elements, or itself.
-func (p *pattern) texts() []string {
+// texts returns the value as a list of texts: the elements of an array, or the
+// value itself.
+func (p *filterBuild) texts() []string {
 	if p.value.Kind() != jsonscan.Array {
 		s, _ := text.Str(p.value)
 		return []string{s}
@@ -249,7 +256,7 @@ func (p *pattern) texts() []string {
 	return texts
 }
 
-// comparable64 is a filter's number (evaluation.md §4.7).
+// comparable64 reads a filter's number (evaluation.md §4.7).
 func comparable64(v jsonscan.Value) (float64, bool) {
 	switch v.Kind() {
 	case jsonscan.Number:
@@ -277,10 +284,10 @@ func betweenBounds(v jsonscan.Value) (low, high float64, ok bool) {
 	return n[0], n[1], true
 }
 
-func (p *pattern) compileRegex() (uint32, failCode) {
+func (p *filterBuild) compileRegex() (uint32, failCode) {
 	source, _ := text.Str(p.value)
 	at := &path{up: p.at, name: "value"}
-	m, err := p.regexps.compile(source, p.o.Regexp)
+	m, err := p.regexps.compilePattern(source, p.o.Regexp)
 	if errors.Is(err, errRegexUnsupported) {
 		return p.failCheck(failFlagData, at, p.value, "flags that reach the filter fail; rewrite the pattern, or plug an engine in with CompileOptions.Regexp", "%w", err), failFlagData
 	}
@@ -288,12 +295,12 @@ func (p *pattern) compileRegex() (uint32, failCode) {
 		p.problem(Error, at, p.value, "the filter never matches; correct the pattern", "%w", err)
 		return p.neverCheck(p.slot, p.name, p.filter), 0
 	}
-	return p.addOperatorCheck(opRegex, func() check { return check{more: &operand{matcher: m}} })
+	return p.addOperatorCheck(opRegex, func() check { return check{more: &compiledOperand{matcher: m}} })
 }
 
-func (p *pattern) compileVersion() (uint32, failCode) {
+func (p *filterBuild) compileVersion() (uint32, failCode) {
 	s, _ := text.Str(p.value)
-	var o operand
+	var o compiledOperand
 	ok := false
 	switch p.name {
 	case "semver_tilde":
@@ -352,14 +359,14 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	}
 	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
 	return c.addCheck(key, func() check {
-		return check{more: &operand{accepts: accepts}, name: fl.Operator, value: shorten(fl.Value)}
+		return check{more: &compiledOperand{accepts: accepts}, name: fl.Operator, value: shorten(fl.Value)}
 	})
 }
 
-// cohortSteps compiles the cohort filters of a condition set. All cohorts that
-// can be reached are resolved before any filter is looked at (evaluation.md
-// §5.5).
-func (c *compiler) cohortSteps(f *compiledFlag, steps []uint32, src *Condition, n int) []uint32 {
+// compileCohortFilters compiles the cohort filters of condition set n. All cohorts
+// that can be reached are resolved before any of the filters is looked at
+// (evaluation.md §5.5).
+func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *Condition, n int) []uint32 {
 	const hint = "flags that reach the filter fail"
 	resolved := make(map[*Filter]*cohortBuild)
 	for j := range src.Properties {
@@ -370,11 +377,11 @@ func (c *compiler) cohortSteps(f *compiledFlag, steps []uint32, src *Condition, 
 		at := &path{up: c.filterPlace(n, j), name: "value"}
 		id, ok := fl.CohortID()
 		if !ok {
-			return append(steps, c.failCheck(failCohortData, at, fl.Value, hint, "a cohort's id must be an integer"))
+			return append(checks, c.failCheck(failCohortData, at, fl.Value, hint, "a cohort's id must be an integer"))
 		}
 		b, code := c.compileCohort(id, 0)
 		if code != 0 {
-			return append(steps, c.failCheck(code, at, fl.Value, hint, "cohort %d: %s", id, cohortFailure(code)))
+			return append(checks, c.failCheck(code, at, fl.Value, hint, "cohort %d: %s", id, cohortFailure(code)))
 		}
 		resolved[fl] = b
 	}
@@ -386,7 +393,7 @@ func (c *compiler) cohortSteps(f *compiledFlag, steps []uint32, src *Condition, 
 		at, b := c.filterPlace(n, j), resolved[fl]
 		if fl.fault != nil {
 			id, _ := c.propertyCheck(fl, ownerPerson, at)
-			steps = append(steps, id)
+			checks = append(checks, id)
 			continue
 		}
 		if fl.Negation {
@@ -399,7 +406,7 @@ func (c *compiler) cohortSteps(f *compiledFlag, steps []uint32, src *Condition, 
 		key := checkKey{op: opCohort, negated: name == "not_in", slot: b.ord}
 		switch {
 		case operatorOf[name] == nil:
-			steps = append(steps, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator"))
+			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator"))
 			continue
 		case name != "in" && name != "not_in":
 			c.problem(Warning, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
@@ -407,7 +414,7 @@ func (c *compiler) cohortSteps(f *compiledFlag, steps []uint32, src *Condition, 
 		}
 		c.read = append(c.read, b.slots...)
 		f.readsCohorts = f.readsCohorts || b.readsStored
-		steps = append(steps, c.addCheck(key, func() check { return check{name: name, value: shorten(fl.Value)} }))
+		checks = append(checks, c.addCheck(key, func() check { return check{name: name, value: shorten(fl.Value)} }))
 	}
-	return steps
+	return checks
 }

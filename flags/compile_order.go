@@ -13,7 +13,7 @@ import (
 // each comes after what it depends on. Until that order is known, flags have
 // their number in the index.
 func (c *compiler) list() {
-	x := newIndex(len(c.d.Flags))
+	x := emptyIndex(len(c.d.Flags))
 	c.index = x
 	for i := range c.d.Flags {
 		f := &c.d.Flags[i]

@@ -53,7 +53,7 @@ func (in *Input) decideByEnrollment(f *compiledFlag) (d decision, ok bool) {
 	}
 	enrolled := p.kind == jsonscan.True || p.kind == jsonscan.String && in.text(p) == "true"
 	if in.trace != nil {
-		in.traceEnrollment(p, enrolled)
+		in.traceEnrollment(f, p, enrolled)
 	}
 	if enrolled {
 		return decision{f.onValue(), reasonSuper}, true
@@ -87,7 +87,7 @@ func (in *Input) holdoutSubject(f *compiledFlag) string {
 	case f.aggregation != ownerPerson:
 		key, _ := in.subject(f, f.aggregation)
 		return key
-	case f.device:
+	case f.byDevice:
 		id = in.idProperty(in.DeviceID, in.snap.deviceSlot)
 	case f.continuity >= 0:
 		id = in.idProperty(in.AnonymousID, in.snap.anonymousSlot)
@@ -113,7 +113,7 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 		c, index := &f.conditions[i], int32(i)
 
 		subject, ok := in.id, true
-		if c.aggregation != ownerPerson || f.special {
+		if c.aggregation != ownerPerson || f.otherSubject {
 			subject, ok = in.subject(f, c.aggregation)
 		}
 		if !ok && (c.aggregation != ownerPerson || c.hashMatters) {
@@ -130,10 +130,10 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 		}
 		switch result {
 		case no:
-			reason = reason.mismatch(index, in.snap.isBehavioral(c.steps[n]))
+			reason = reason.mismatch(index, in.snap.isBehavioral(c.checks[n]))
 			continue
 		case broken:
-			return f.failWith(kept.blameOr(in.snap.checks[c.steps[n]].fail))
+			return f.failWith(kept.blameOr(in.snap.checks[c.checks[n]].fail))
 		}
 
 		inRollout := c.everyone || in.drawRollout(&rollout, f, c, subject)
@@ -153,7 +153,7 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 		if result == yes {
 			return kept.settle(f, d)
 		}
-		kept.keep(d, in.failureOf(c.steps[n]))
+		kept.keep(d, in.failureOf(c.checks[n]))
 	}
 	return kept.settle(f, decision{f.offValue, reason.number()})
 }
@@ -164,7 +164,7 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 // failed the flag, or the first that passed provisionally.
 func (in *Input) matchFilters(c *compiledCondition) (result verdict, n int) {
 	result = yes
-	for i, id := range c.steps {
+	for i, id := range c.checks {
 		// This is in.verdict, written out: the compiler does not inline it.
 		var v verdict
 		if m := in.memo[id]; m>>2 == in.run {
@@ -371,7 +371,7 @@ func (in *Input) subject(f *compiledFlag, aggregation int32) (string, bool) {
 		return "", false
 	case aggregation != ownerPerson:
 		return "", false
-	case f.device:
+	case f.byDevice:
 		id := in.idProperty(in.DeviceID, in.snap.deviceSlot)
 		return id, id != ""
 	case f.continuity >= 0:

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// Codes of a [Change] for results that no request ever gets.
+// Reason codes that only the results of a [Change] have.
 const (
 	// ReasonNoFlag: the snapshot has no such flag.
 	ReasonNoFlag = "no_flag"
 
 	// ReasonHidden: the request's Filter or Keys, or an encrypted payload, keep
-	// the flag from it.
+	// the flag from the request.
 	ReasonHidden = "hidden"
 )
 
-// Limits of what a report keeps of a flag, however many subjects there are.
+// A report keeps no more than this, however many subjects there are.
 const (
-	maxChanges  = 100
-	maxExamples = 3
+	maxChanges  = 100 // of the value, and again of the payload, of one flag
+	maxExamples = 3   // of one change
 )
 
-// A DiffReport says what a change of definitions does to subjects. Its String is
-// for people.
+// A DiffReport says what a change of definitions does to subjects. String puts it
+// into words.
 type DiffReport struct {
-	// Subjects is their number, and Changed that of those who get another
-	// value of any flag.
+	// Subjects is the number of subjects, and Changed the number of subjects who
+	// get another value of any flag.
 	Subjects int
 	Changed  int
 
-	// Flags are those that only one of the snapshots has, or whose value or
+	// Flags are the flags that only one of the snapshots has, or whose value or
 	// payload changes for anyone: by share, from high to low, and then by key.
 	Flags []FlagDiff
 
@@ -57,15 +57,14 @@ type FlagDiff struct {
 	PayloadChanged int
 
 	// Changes tells how the value changes, and PayloadChanges how the payload
-	// does; what happens to most comes first. Of each there are up to 100:
-	// subjects of further ones are only counted.
+	// does. The change of the most subjects comes first. Each list has up to 100
+	// changes; subjects of further changes are only counted.
 	Changes        []Change
 	PayloadChanges []Change
 }
 
-// A Change is something that happens to a flag for a number of subjects: the
-// value, the reason's code and its condition index are the same for all of them
-// before, and again after.
+// A Change is what happens to a flag for a number of subjects. All of them have the
+// same value, reason code and condition index before, and all have the same after.
 type Change struct {
 	// Before and After are the results of the first subject. The code of a
 	// reason may be ReasonNoFlag or ReasonHidden.
@@ -78,22 +77,21 @@ type Change struct {
 	Examples []Subject
 }
 
-// A Subject is one of those that a report is about. It is personal data.
+// A Subject is a subject of a report. It is personal data.
 type Subject struct {
 	Number     int // in the order given, from 1
 	DistinctID string
 }
 
 // Diff evaluates all flags before and after a change of definitions and reports
-// for whom they differ, and why. Subjects are taken one by one, so that there may
-// be any number of them; equal snapshots and subjects give equal reports.
+// for whom they differ, and why. It takes the subjects one by one, so that there
+// may be any number of them. Equal snapshots and subjects give equal reports.
 //
-// A value differs if the flag is enabled for only one of the two, if the variants
-// differ, or if the flag fails for one only. A flag that a snapshot does not have,
-// that is inactive or that the request may not see counts as disabled, without a
-// payload. A snapshot that is nil has no flags. A request without Now has the
-// moment at which Diff is called; one that is nil is that of nobody in
-// particular.
+// A value differs if the flag is enabled in only one of the snapshots, if the
+// variants differ, or if the flag fails in only one. A flag that a snapshot does
+// not have, that is inactive or that the request may not see counts as disabled,
+// without a payload. A nil snapshot has no flags. For a request without Now, Now is
+// the moment at which Diff was called. A nil request stands for an empty one.
 func Diff(before, after *Snapshot, subjects iter.Seq[*Request]) *DiffReport {
 	d := newDiffer(before, after)
 	now := time.Now()
@@ -106,10 +104,10 @@ func Diff(before, after *Snapshot, subjects iter.Seq[*Request]) *DiffReport {
 			if request.Now.IsZero() {
 				request.Now = now
 			}
-			d.subject(&request)
+			d.addSubject(&request)
 		}
 	}
-	return d.finish()
+	return d.finishReport()
 }
 
 // A differ makes a report.
@@ -119,31 +117,32 @@ type differ struct {
 	flags         []*flagDiffer
 }
 
-// A flagDiffer is a flag with its number in the programs of both sides, or -1.
+// A flagDiffer collects the changes of one flag.
 type flagDiffer struct {
 	FlagDiff
-	before, after   int32
+	before, after   int32 // number of the flag in either snapshot, or -1
 	values, payload changes
 }
 
-// changes finds a Change by what is the same for its subjects.
+// changes finds a Change by what all its subjects share, before and after.
 type changes map[[2]cause]*Change
 
-// A cause is a value with the part of its reason by which subjects are summed up.
+// A cause is a value with the part of its reason that the subjects of a Change
+// share.
 type cause struct {
-	value answer
+	value seenValue
 	code  string
 	index int
 }
 
-// An answer is the value of a flag as clients see it.
-type answer struct {
+// A seenValue is the value of a flag as clients see it.
+type seenValue struct {
 	enabled, failed, hasVariant bool
 	variant                     string
 }
 
-// newDiffer lists the flags of the snapshot after, in its order, and then those
-// that only the one before has.
+// newDiffer lists the flags of the snapshot after the change, in its order, and
+// then the flags that only the snapshot before has.
 func newDiffer(before, after *Snapshot) *differ {
 	d := &differ{report: new(DiffReport), before: newSide(before), after: newSide(after)}
 	add := func(key string) {
@@ -166,22 +165,23 @@ func newDiffer(before, after *Snapshot) *differ {
 	return d
 }
 
-func (d *differ) subject(r *Request) {
+// addSubject evaluates both snapshots for a subject and counts what differs.
+func (d *differ) addSubject(r *Request) {
 	d.report.Subjects++
-	d.before.evaluate(r)
-	d.after.evaluate(r)
+	d.before.decideAll(r)
+	d.after.decideAll(r)
 	changed := false
 	for _, f := range d.flags {
-		before, payloadBefore := d.before.answer(f.before)
-		after, payloadAfter := d.after.answer(f.after)
+		before, payloadBefore := d.before.value(f.before)
+		after, payloadAfter := d.after.value(f.after)
 		switch {
 		case before != after:
 			changed = true
 			f.Changed++
-			d.note(f, f.values, r, before, after)
+			d.addChange(f, f.values, r, before, after)
 		case payloadBefore != payloadAfter:
 			f.PayloadChanged++
-			d.note(f, f.payload, r, before, after)
+			d.addChange(f, f.payload, r, before, after)
 		}
 	}
 	if changed {
@@ -189,20 +189,20 @@ func (d *differ) subject(r *Request) {
 	}
 }
 
-// note counts a subject whose value or payload changes.
-func (d *differ) note(f *flagDiffer, all changes, r *Request, before, after answer) {
+// addChange counts a subject whose value or payload of a flag changes.
+func (d *differ) addChange(f *flagDiffer, seen changes, r *Request, before, after seenValue) {
 	from, to := d.before.result(f.before, f.Key), d.after.result(f.after, f.Key)
 	key := [2]cause{
 		{before, from.Reason.Code, from.Reason.ConditionIndex},
 		{after, to.Reason.Code, to.Reason.ConditionIndex},
 	}
-	c := all[key]
+	c := seen[key]
 	if c == nil {
-		if len(all) == maxChanges {
+		if len(seen) == maxChanges {
 			return
 		}
 		c = &Change{Before: from, After: to}
-		all[key] = c
+		seen[key] = c
 	}
 	c.Subjects++
 	if len(c.Examples) < maxExamples {
@@ -210,7 +210,8 @@ func (d *differ) note(f *flagDiffer, all changes, r *Request, before, after answ
 	}
 }
 
-func (d *differ) finish() *DiffReport {
+// finishReport returns the report on all subjects so far.
+func (d *differ) finishReport() *DiffReport {
 	d.report.flags = len(d.flags)
 	for _, f := range d.flags {
 		if !f.Added && !f.Removed && f.Changed == 0 && f.PayloadChanged == 0 {
@@ -219,7 +220,7 @@ func (d *differ) finish() *DiffReport {
 		if d.report.Subjects > 0 {
 			f.Share = float64(f.Changed) / float64(d.report.Subjects)
 		}
-		f.Changes, f.PayloadChanges = f.values.sorted(), f.payload.sorted()
+		f.Changes, f.PayloadChanges = f.values.bySubjects(), f.payload.bySubjects()
 		d.report.Flags = append(d.report.Flags, f.FlagDiff)
 	}
 	slices.SortFunc(d.report.Flags, func(a, b FlagDiff) int {
@@ -228,11 +229,12 @@ func (d *differ) finish() *DiffReport {
 	return d.report
 }
 
-// sorted returns the changes of most subjects first, and of equally many the one
-// that was seen first. No two begin with the same subject.
-func (all changes) sorted() []Change {
+// bySubjects returns the changes by their number of subjects, from high to low. Of
+// changes with equally many the one that was seen first comes first; no two begin
+// with the same subject.
+func (cs changes) bySubjects() []Change {
 	var list []Change
-	for _, c := range all {
+	for _, c := range cs {
 		list = append(list, *c)
 	}
 	slices.SortFunc(list, func(a, b Change) int {
@@ -241,7 +243,7 @@ func (all changes) sorted() []Change {
 	return list
 }
 
-// A side evaluates one of the snapshots.
+// A side evaluates one of the two snapshots.
 type side struct {
 	snap *Snapshot // nil: no flags
 	in   *Input
@@ -249,7 +251,7 @@ type side struct {
 
 func newSide(s *Snapshot) side { return side{s, new(Input)} }
 
-// find returns the number of a flag in the program, or -1.
+// find returns the number of a flag in the snapshot, or -1.
 func (s side) find(key string) int32 {
 	if s.snap != nil {
 		if i, ok := s.snap.index[key]; ok {
@@ -259,14 +261,15 @@ func (s side) find(key string) int32 {
 	return -1
 }
 
-func (s side) evaluate(r *Request) {
+// decideAll evaluates all flags for a request.
+func (s side) decideAll(r *Request) {
 	if s.snap != nil {
 		s.in.fromRequest(s.snap, r)
 		s.in.decideAll()
 	}
 }
 
-// decision is what the last evaluation came to for a flag.
+// decision returns what the last evaluation came to for a flag.
 func (s side) decision(i int32) decision {
 	if i < 0 || s.in.ran[i] != s.in.run {
 		return decision{value: valueHidden}
@@ -274,26 +277,27 @@ func (s side) decision(i int32) decision {
 	return s.in.decisions[i]
 }
 
-func (s side) answer(i int32) (a answer, payload string) {
-	out := s.decision(i)
+// value returns the value of a flag, and the text of its payload.
+func (s side) value(i int32) (_ seenValue, payload string) {
+	d := s.decision(i)
 	switch {
-	case out.value == valueOmitted:
-		return answer{failed: true}, ""
-	case out.value < 0:
-		return answer{}, ""
+	case d.value == valueOmitted:
+		return seenValue{failed: true}, ""
+	case d.value < 0:
+		return seenValue{}, ""
 	}
-	v := &s.snap.values[out.value]
-	return answer{v.enabled, v.failed, v.hasVariant, v.variant}, v.text
+	v := &s.snap.values[d.value]
+	return seenValue{v.enabled, v.failed, v.hasVariant, v.variant}, v.text
 }
 
-// result is the result for answer, with the reason why there is none.
+// result returns the whole result, with the reason if there is none.
 func (s side) result(i int32, key string) Result {
 	if i < 0 {
 		return Result{Key: key, Reason: Reason{ReasonNoFlag, -1, "No such flag"}}
 	}
-	out, f := s.decision(i), &s.snap.flags[i]
-	r := s.snap.resultOrDisabled(i, out)
-	if out.value == valueHidden && (f.state != dormant || f.encrypted) {
+	d, f := s.decision(i), &s.snap.flags[i]
+	r := s.snap.resultOrDisabled(i, d)
+	if d.value == valueHidden && (f.state != dormant || f.encrypted) {
 		r.Reason = Reason{ReasonHidden, -1, "Hidden from the request"}
 	}
 	return r

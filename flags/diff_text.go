@@ -7,31 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// String returns the report as lines for people: one for each flag, and below it
-// one for each change.
+// String returns the report as lines for people: a line for each flag, and below
+// it a line for each change.
 func (d *DiffReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d subjects (%s) get another value; %d of %d flags differ\n",
-		d.Changed, d.Subjects, percent(d.Changed, d.Subjects), len(d.Flags), d.flags)
+		d.Changed, d.Subjects, percentText(d.Changed, d.Subjects), len(d.Flags), d.flags)
 	if len(d.Flags) == 0 {
 		return b.String()
 	}
 	table := make([][]string, len(d.Flags))
 	for i := range d.Flags {
 		f := &d.Flags[i]
-		table[i] = []string{label(f.Key), f.kind(), percent(f.Changed, d.Subjects), strconv.Itoa(f.Changed)}
+		table[i] = []string{printable(f.Key), f.kindText(), percentText(f.Changed, d.Subjects), strconv.Itoa(f.Changed)}
 	}
-	lines := align(table, "  ", 2, 3)
+	lines := alignColumns(table, "  ", 2, 3)
 	for i := range d.Flags {
 		b.WriteString("\n" + lines[i])
-		for _, line := range d.Flags[i].lines() {
+		for _, line := range d.Flags[i].changeLines() {
 			b.WriteString("    " + line)
 		}
 	}
 	return b.String()
 }
 
-func (f *FlagDiff) kind() string {
+func (f *FlagDiff) kindText() string {
 	switch {
 	case f.Added:
 		return "added"
@@ -44,13 +44,13 @@ func (f *FlagDiff) kind() string {
 	}
 }
 
-// lines returns the changes of a flag.
-func (f *FlagDiff) lines() []string {
+// changeLines returns the changes of a flag, one per line.
+func (f *FlagDiff) changeLines() []string {
 	var table [][]string
 	add := func(list []Change, total int, side func(Result) string, what string) {
 		for i := range list {
 			c := &list[i]
-			table = append(table, []string{strconv.Itoa(c.Subjects), side(c.Before), "→", side(c.After), c.examples()})
+			table = append(table, []string{strconv.Itoa(c.Subjects), side(c.Before), "→", side(c.After), c.examplesText()})
 			total -= c.Subjects
 		}
 		if total > 0 {
@@ -59,10 +59,10 @@ func (f *FlagDiff) lines() []string {
 	}
 	add(f.Changes, f.Changed, withReason, "value")
 	add(f.PayloadChanges, f.PayloadChanged, withPayload, "payload")
-	return align(table, " ", 0)
+	return alignColumns(table, " ", 0)
 }
 
-// withReason is the value and its reason for a line.
+// withReason puts a value and its reason into words.
 func withReason(r Result) string {
 	t := Trace{Result: r}
 	if r.Reason.ConditionIndex < 0 {
@@ -71,16 +71,16 @@ func withReason(r Result) string {
 	return fmt.Sprintf("%s (%s %d)", t.valueText(), r.Reason.Code, r.Reason.ConditionIndex)
 }
 
-// withPayload is the value and its payload for a line.
+// withPayload puts a value and its payload into words.
 func withPayload(r Result) string {
 	t := Trace{Result: r}
 	if r.Metadata.Payload == "" {
 		return t.valueText() + " without payload"
 	}
-	return t.valueText() + " with payload " + label(shorten(r.Metadata.Payload))
+	return t.valueText() + " with payload " + printable(shorten(r.Metadata.Payload))
 }
 
-func (c *Change) examples() string {
+func (c *Change) examplesText() string {
 	ids := make([]string, len(c.Examples))
 	for i, s := range c.Examples {
 		ids[i] = strconv.Quote(s.DistinctID)
@@ -92,9 +92,9 @@ func (c *Change) examples() string {
 	return list
 }
 
-// percent returns a share with three significant digits, which never is 0 or 100
-// unless it is none or all.
-func percent(n, of int) string {
+// percentText returns a share with three significant digits. It is 0% only for
+// none, and 100% only for all.
+func percentText(n, of int) string {
 	switch {
 	case n == 0:
 		return "0%"
@@ -108,17 +108,18 @@ func percent(n, of int) string {
 	return strconv.FormatFloat(min(share, 99.9), 'g', 3, 64) + "%"
 }
 
-// label returns a text that may come from anywhere as part of a line.
-func label(s string) string {
+// printable returns a text that may come from anywhere in a form that fits into a
+// line.
+func printable(s string) string {
 	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}
 	return s
 }
 
-// align returns the rows of a table as lines with their columns below one another.
-// Those that are named have their text at the right.
-func align(table [][]string, gap string, right ...int) []string {
+// alignColumns returns the rows of a table as lines, with each column below its
+// first cell. The columns named by right are aligned at the right.
+func alignColumns(table [][]string, gap string, right ...int) []string {
 	var widths []int
 	for _, row := range table {
 		for i, cell := range row {

@@ -6,23 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// An Evaluator answers from the Snapshot it was last given. The zero value is
-// ready and holds none: it answers fallbacks. All methods are safe for
-// concurrent use; none blocks, does I/O or, but for Payload, allocates.
+// An Evaluator answers from the Snapshot that it was last given. The zero value is
+// ready: it has no snapshot and answers fallbacks. All methods are safe for
+// concurrent use. None blocks or does I/O, and only Payload allocates.
 type Evaluator struct {
 	current atomic.Pointer[Snapshot]
 }
 
-// Swap replaces the snapshot and returns the one before. Evaluations that are
-// under way finish on the old one. Nil makes the Evaluator answer fallbacks.
+// Swap replaces the snapshot and returns the old one, on which evaluations that
+// are under way finish. A nil snapshot makes the Evaluator answer fallbacks.
 func (e *Evaluator) Swap(s *Snapshot) (old *Snapshot) { return e.current.Swap(s) }
 
 // Snapshot returns the current snapshot, or nil.
 func (e *Evaluator) Snapshot() *Snapshot { return e.current.Load() }
 
-// Bool reports whether the flag is enabled. The fallback is returned for a flag
-// that is unknown or failed, or when nothing is loaded; false for one that is
-// inactive or that the request's Filter hides.
+// Bool reports whether the flag is enabled. A flag that is inactive, or that the
+// request's Filter hides, is not. Bool returns the fallback if the flag is unknown or
+// failed, or if the Evaluator has no snapshot.
 func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
 	s := e.current.Load()
 	if s == nil {
@@ -33,16 +33,16 @@ func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
 		return fallback
 	}
 	f := &s.flags[i]
-	var out decision
+	var d decision
 	if f.fixed.value >= 0 && r.hidesNothing() {
-		out = f.fixed
+		d = f.fixed
 	} else {
-		out = s.decideFlag(i, r)
+		d = s.decideFlag(i, r)
 	}
-	if out.value < 0 {
-		return fallback && out.value == valueOmitted
+	if d.value < 0 {
+		return fallback && d.value == valueOmitted
 	}
-	v := &s.values[out.value]
+	v := &s.values[d.value]
 	if v.failed {
 		return fallback
 	}
@@ -51,8 +51,8 @@ func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
 
 // Variant returns the flag's variant key, "true" if the flag is enabled without
 // a variant, and "false" if it is disabled, inactive or hidden by the request's
-// Filter. The fallback is returned for a flag that is unknown or failed, or
-// when nothing is loaded.
+// Filter. It returns the fallback if the flag is unknown or failed, or if the
+// Evaluator has no snapshot.
 func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
 	s := e.current.Load()
 	if s == nil {
@@ -62,14 +62,14 @@ func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
 	if !ok {
 		return fallback
 	}
-	out := s.decideFlag(i, r)
+	d := s.decideFlag(i, r)
 	switch {
-	case out.value == valueOmitted:
+	case d.value == valueOmitted:
 		return fallback
-	case out.value < 0:
+	case d.value < 0:
 		return "false"
 	}
-	switch v := &s.values[out.value]; {
+	switch v := &s.values[d.value]; {
 	case v.failed:
 		return fallback
 	case v.hasVariant:
@@ -81,9 +81,9 @@ func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
 	}
 }
 
-// Payload decodes the JSON of the payload of the flag's value into v, as
-// json.Unmarshal does. It returns ErrNotReady, ErrUnknownFlag, ErrNoPayload (a
-// failed flag has none), or the error of decoding.
+// Payload decodes the payload of the flag's value into v, as json.Unmarshal does.
+// The error is ErrNotReady without a snapshot, ErrUnknownFlag, ErrNoPayload (a
+// failed flag has none), or what decoding returned.
 func (e *Evaluator) Payload(key string, r *Request, v any) error {
 	s := e.current.Load()
 	if s == nil {
@@ -93,11 +93,11 @@ func (e *Evaluator) Payload(key string, r *Request, v any) error {
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
-	out := s.decideFlag(i, r)
-	if out.value < 0 || s.values[out.value].text == "" {
+	d := s.decideFlag(i, r)
+	if d.value < 0 || s.values[d.value].text == "" {
 		return fmt.Errorf("%w: flag %q", ErrNoPayload, key)
 	}
-	if err := json.Unmarshal([]byte(s.values[out.value].text), v); err != nil {
+	if err := json.Unmarshal([]byte(s.values[d.value].text), v); err != nil {
 		return fmt.Errorf("flags: payload of flag %q: %w", key, err)
 	}
 	return nil

@@ -5,35 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// A Trace tells how a flag came to its value: every step that was taken, with
-// what was seen and what it was compared with. It holds the subject's
-// properties; treat it as personal data.
+// A Trace tells how a flag came to its value: every step of the evaluation, with
+// what was seen and what it was compared with. It has the subject's properties:
+// treat it as personal data.
 type Trace struct {
 	Result
 
-	// Hidden says why the request does not get the flag; "" if it does. The
-	// result is then what a dependent flag sees.
+	// Hidden says why the request does not get the flag; it is "" if it does. The
+	// Result of a hidden flag is what a flag that depends on it sees.
 	Hidden string
 
 	// Dependencies are the values of the flags that this one depends on.
 	Dependencies []DependencyTrace
 
-	// Enrollment is the early access property, if it was present and decided.
+	// Enrollment is the early access property, if it decided.
 	Enrollment *FilterTrace
 
-	// Holdout is the holdout's draw, if the flag has a holdout.
+	// Holdout is the draw of the flag's holdout, if it came to that.
 	Holdout *BucketTrace
 
-	// Conditions are the condition sets, those that were not reached included.
+	// Conditions are all condition sets, with or without a look at them.
 	Conditions []ConditionTrace
 
-	// Why says in words why the reported reason was chosen.
+	// Why says in words how the reported reason was chosen.
 	Why string
 }
 
@@ -51,25 +50,26 @@ type DependencyTrace struct {
 type ConditionTrace struct {
 	Index int
 
-	// Outcome is the reason code that the condition set contributed;
-	// "provisional" if it passed only because the flag it depends on failed,
-	// "error" if it failed the flag, "not_reached" if it was not looked at.
+	// Outcome is the reason code that the condition set contributed. It is
+	// "provisional" if the condition set passed only because a flag that it
+	// depends on failed, "error" if it failed the flag, and "not_reached" if
+	// evaluation ended before it.
 	Outcome string
 	Matched bool
 
-	// Aggregation is "person" or the name of a group type; Subject is the text
-	// that was hashed or would have been.
+	// Aggregation is "person" or the name of a group type. Subject is the text
+	// that is hashed if there is anything to draw.
 	Aggregation string
 	Subject     string
 
 	// Filters are in the order in which they are evaluated.
 	Filters []FilterTrace
 
-	// Rollout is the rollout's draw; nil if the filters did not match.
+	// Rollout is the draw of the rollout; nil if the filters did not match.
 	Rollout *BucketTrace
 
-	// Variant is the variant's draw; nil if there was none. Pinned is the
-	// variant that the condition set pins.
+	// Variant is the draw of the variant; nil if there was none. Pinned is the
+	// key of the variant that the condition set pins, or "".
 	Variant *VariantTrace
 	Pinned  string
 }
@@ -93,7 +93,8 @@ type FilterTrace struct {
 	Result string
 }
 
-// A BucketTrace is one draw: the bucket is in when it is at most the threshold.
+// A BucketTrace is the draw of a rollout or a holdout: the subject is in if its
+// bucket is at most the threshold.
 type BucketTrace struct {
 	Subject   string
 	Bucket    float64
@@ -102,23 +103,23 @@ type BucketTrace struct {
 	In        bool
 }
 
-// A VariantTrace is the draw of a variant: the first whose bound is above the
-// bucket.
+// A VariantTrace is the draw of a variant: it falls to the first variant whose
+// bound is above the bucket.
 type VariantTrace struct {
 	Bucket  float64
 	Bounds  []VariantShare
-	Variant string // "" if the bucket lies beyond all
+	Variant string // "" if the bucket lies beyond all bounds
 }
 
-// A VariantShare is the end of a variant's share.
+// A VariantShare is where the share of a variant ends.
 type VariantShare struct {
 	Variant string
 	Below   float64
 }
 
-// Explain evaluates one flag as [Snapshot.Flag] does and tells how. A flag that
-// the request may not see is explained all the same, with Hidden set. It
-// returns ErrUnknownFlag if there is no such flag.
+// Explain evaluates one flag as [Snapshot.Flag] does and tells how. If the request
+// may not see the flag, Hidden says so, and there is no error. The error is
+// ErrUnknownFlag if there is no such flag.
 func (s *Snapshot) Explain(key string, r *Request) (*Trace, error) {
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
@@ -152,8 +153,9 @@ func (in *Input) Explain(key string) (*Trace, error) {
 		return t, nil
 	}
 
-	// Dependencies first and without a trace, then the flag itself with one.
-	out := in.decideWithDependencies(i)
+	// The dependencies are evaluated first and without a trace, then the flag
+	// itself with one.
+	result := in.decideWithDependencies(i)
 	for _, d := range f.direct {
 		t.Dependencies = append(t.Dependencies, in.traceDependency(d))
 	}
@@ -162,10 +164,10 @@ func (in *Input) Explain(key string) (*Trace, error) {
 			t.Conditions = append(t.Conditions, ConditionTrace{Index: n, Outcome: "not_reached", Aggregation: in.aggregationName(f.conditions[n].aggregation)})
 		}
 		in.trace = t
-		out = in.decide(f)
+		result = in.decide(f)
 		in.trace = nil
 	}
-	t.Result = s.resultOrDisabled(i, out)
+	t.Result = s.resultOrDisabled(i, result)
 	t.Why = t.explainReason(f)
 	return t, nil
 }
@@ -175,6 +177,7 @@ var (
 	errNoSurvey = errors.New("the request asks for survey flags only")
 )
 
+// aggregationName returns what ConditionTrace.Aggregation says.
 func (in *Input) aggregationName(a int32) string {
 	switch {
 	case a >= 0:
@@ -186,6 +189,7 @@ func (in *Input) aggregationName(a int32) string {
 	}
 }
 
+// traceDependency returns the value of flag i in the current run.
 func (in *Input) traceDependency(i int32) DependencyTrace {
 	s := in.snap
 	t := DependencyTrace{Key: s.flags[i].key, Value: "false"}
@@ -200,10 +204,10 @@ func (in *Input) traceDependency(i int32) DependencyTrace {
 		}
 		return t
 	}
-	out := in.decisions[i]
-	switch v := &s.values[out.value]; {
+	d := in.decisions[i]
+	switch v := &s.values[d.value]; {
 	case v.failed:
-		t.Note = "failed: " + s.reasons[out.reason].Code
+		t.Note = "failed: " + s.reasons[d.reason].Code
 	case v.hasVariant:
 		t.Value = v.variant
 	case v.enabled:
@@ -212,7 +216,7 @@ func (in *Input) traceDependency(i int32) DependencyTrace {
 	return t
 }
 
-// seenText returns a property's JSON for people.
+// seenText returns the JSON of a property, shortened.
 func (in *Input) seenText(p *property) string {
 	if p.kind == jsonscan.String {
 		return shorten(text.AppendQuoted(nil, in.text(p)))
@@ -220,24 +224,18 @@ func (in *Input) seenText(p *property) string {
 	return shorten(in.text(p))
 }
 
-func (in *Input) traceEnrollment(p *property, enrolled bool) {
+// The methods below fill in.trace. decide and its steps call them only while
+// Explain has set it.
+
+func (in *Input) traceEnrollment(f *compiledFlag, p *property, enrolled bool) {
 	result := "not enrolled"
 	if enrolled {
 		result = "enrolled"
 	}
 	in.trace.Enrollment = &FilterTrace{
-		Source: "person", Key: in.snap.slots[in.slotOf(p)].name,
+		Source: "person", Key: in.snap.slots[f.enrollment].name,
 		Operator: "is_set", Present: true, Seen: in.seenText(p), Result: result,
 	}
-}
-
-func (in *Input) slotOf(p *property) int {
-	for i := range in.slots {
-		if p == &in.slots[i] {
-			return i
-		}
-	}
-	return 0
 }
 
 func (in *Input) traceHoldout(f *compiledFlag, subject string, bucket float64, out bool) {
@@ -256,7 +254,7 @@ func (in *Input) traceSkip(f *compiledFlag, i int32) {
 }
 
 // traceFilters records the filters of a condition set and what matchFilters
-// found.
+// returned for them.
 func (in *Input) traceFilters(f *compiledFlag, i int32, subject string, result verdict, n int) {
 	t, c := &in.trace.Conditions[i], &f.conditions[i]
 	t.Subject = subject
@@ -281,9 +279,11 @@ func (t *ConditionTrace) passOver(n int) {
 	}
 }
 
+// filterTraces returns the filters of a condition set as if all of them had been
+// reached.
 func (in *Input) filterTraces(c *compiledCondition) []FilterTrace {
-	filters := make([]FilterTrace, len(c.steps))
-	for n, id := range c.steps {
+	filters := make([]FilterTrace, len(c.checks))
+	for n, id := range c.checks {
 		filters[n] = in.filterTrace(id)
 	}
 	return filters
@@ -361,132 +361,6 @@ func (in *Input) traceVariant(f *compiledFlag, bucket float64, value int32) {
 		t.Bounds = append(t.Bounds, VariantShare{in.snap.values[b.value].variant, b.below})
 	}
 	in.trace.Conditions[in.current].Variant = t
-}
-
-// explainReason puts the choice of the reason into words.
-func (t *Trace) explainReason(f *compiledFlag) string {
-	switch {
-	case f.state == missing:
-		return "a flag that it depends on, directly or not, does not exist"
-	case f.state == faulty:
-		return "the definition cannot be understood"
-	case f.state == cyclic:
-		return "it depends on itself, or on a flag that does"
-	case t.Failed:
-		return "the flag could not be computed: " + t.Reason.Description
-	}
-	switch t.Reason.Code {
-	case ReasonSuperCondition:
-		return "the early access property decides before holdout and condition sets"
-	case ReasonHoldout:
-		return "the subject is held out before any condition set is looked at"
-	case ReasonConditionMatch:
-		return fmt.Sprintf("condition set %d is the first that matched", t.Reason.ConditionIndex)
-	case ReasonOutOfRollout:
-		if c := t.Reason.ConditionIndex; f.earlyExit && len(t.Conditions) > c+1 && t.Conditions[c+1].Outcome == "not_reached" {
-			return fmt.Sprintf("the filters of condition set %d matched, its rollout did not, and the flag exits early", c)
-		}
-		return "nothing matched; out of rollout ranks highest, and of several the last one is reported"
-	case ReasonNoConditionMatch:
-		return "nothing matched; a mismatch ranks above a missing group, and of several the last one is reported"
-	}
-	if t.Reason.ConditionIndex < 0 {
-		return "the flag has no condition sets"
-	}
-	return "every condition set lacks its group; the last one is reported"
-}
-
-// String returns the trace as lines for people.
-func (t *Trace) String() string {
-	var b strings.Builder
-	line := func(indent int, format string, args ...any) {
-		b.WriteString(strings.Repeat("  ", indent))
-		fmt.Fprintf(&b, format, args...)
-		b.WriteByte('\n')
-	}
-	line(0, "%s = %s (%s)", t.Key, t.valueText(), t.Reason.Description)
-	if t.Hidden != "" {
-		line(1, "hidden: %s", t.Hidden)
-	}
-	for _, d := range t.Dependencies {
-		line(1, "depends on %s = %s%s", d.Key, d.Value, inParentheses(d.Note))
-	}
-	if e := t.Enrollment; e != nil {
-		line(1, "early access: %s is %s: %s", e.Key, e.Seen, e.Result)
-	}
-	if h := t.Holdout; h != nil {
-		line(1, "holdout: %s", h)
-	}
-	for i := range t.Conditions {
-		c := &t.Conditions[i]
-		line(1, "condition set %d, by %s: %s", c.Index, c.Aggregation, c.Outcome)
-		for _, f := range c.Filters {
-			line(2, "%s", f)
-		}
-		if c.Rollout != nil {
-			line(2, "rollout: %s", c.Rollout)
-		}
-		if c.Rollout != nil && c.Rollout.In && c.Pinned != "" {
-			line(2, "variant: %s, pinned", c.Pinned)
-		}
-		if v := c.Variant; v != nil {
-			line(2, "variant: %s", v)
-		}
-	}
-	line(1, "why: %s", t.Why)
-	return b.String()
-}
-
-func (t *Trace) valueText() string {
-	switch {
-	case t.Failed:
-		return "failed"
-	case t.hasVariant:
-		return fmt.Sprintf("%q", t.Variant)
-	default:
-		return fmt.Sprint(t.Enabled)
-	}
-}
-
-func inParentheses(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " (" + s + ")"
-}
-
-// String returns the comparison as one line.
-func (f FilterTrace) String() string {
-	seen := "absent"
-	if f.Present {
-		seen = f.Seen
-	}
-	return fmt.Sprintf("%s %s %s %s, seen %s: %s", f.Source, f.Key, f.Operator, f.Value, seen, f.Result)
-}
-
-// String returns the draw as one line.
-func (b *BucketTrace) String() string {
-	if !b.Hashed {
-		return "everyone"
-	}
-	in := "out"
-	if b.In {
-		in = "in"
-	}
-	return fmt.Sprintf("%q falls at %.6f, threshold %.6f: %s", b.Subject, b.Bucket, b.Threshold, in)
-}
-
-// String returns the draw as one line.
-func (v *VariantTrace) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%.6f among", v.Bucket)
-	for _, s := range v.Bounds {
-		fmt.Fprintf(&b, " %s < %.6f", s.Variant, s.Below)
-	}
-	if v.Variant == "" {
-		return b.String() + ": none"
-	}
-	return b.String() + ": " + v.Variant
 }
 
 // MarshalJSON writes the result under "result", and the steps beside it.

@@ -177,7 +177,7 @@ func (in *Input) addPerson(object []byte, from origin) error {
 	o := jsonscan.Value(object).Object()
 	for o.Next() {
 		name := in.memberName(&o)
-		if i := s.personTable.find(name); i >= 0 {
+		if i := s.personTable.slotOf(name); i >= 0 {
 			in.setJSON(i, o.Value(), from)
 		}
 		if s.createdSlot >= 0 && from == fromRequest && string(name) == metadataPrefix+createdAt {
@@ -210,7 +210,7 @@ func (in *Input) addGroup(name string, object []byte, from origin) error {
 	}
 	o := jsonscan.Value(object).Object()
 	for o.Next() {
-		if i := s.groupTables[ord].find(in.memberName(&o)); i >= 0 {
+		if i := s.groupTables[ord].slotOf(in.memberName(&o)); i >= 0 {
 			in.setJSON(i, o.Value(), from)
 		}
 	}
@@ -254,7 +254,7 @@ func (in *Input) Group(name string, key []byte) error {
 // $geoip_country_code. It counts where the request has no property of that name,
 // or null (evaluation.md §10).
 func (in *Input) SetGeo(name, value string) {
-	i := in.snap.personTable.find([]byte(name))
+	i := in.snap.personTable.slotOf([]byte(name))
 	if i < 0 {
 		return
 	}

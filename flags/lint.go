@@ -2,7 +2,7 @@ package flags
 
 import "strings"
 
-// lintFlag looks for what works, but hardly as meant.
+// lintFlag reports what works in a flag, but hardly as its author meant.
 func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
 	if len(f.conditions) == 0 && f.holdoutValue < 0 && f.enrollment < 0 {
 		c.problem(Warning, &path{up: &path{name: "filters"}, name: "groups"}, nil, "add a condition set without filters to match everyone", "the flag has no condition sets and never matches")
@@ -58,7 +58,7 @@ func (c *compiler) lintVariants(f *compiledFlag, m *Flag) {
 		}
 		sum += v.RolloutPercentage
 	}
-	// Shares such as three times 33.33 are meant; what they leave is tiny.
+	// Three shares of 33.33 are meant so; what they leave is tiny.
 	if sum < 99.9 || sum > 100.1 {
 		c.problem(Warning, at, nil, "make them sum to 100", "the shares of the variants sum to %v: some subjects get no variant, or some variants nobody", sum)
 	}
@@ -84,7 +84,7 @@ func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 		if d.aggregation == ownerNobody && f.aggregation != ownerNobody {
 			c.problem(Warning, &path{up: p, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: the condition set never matches")
 		}
-		if len(d.steps) == 0 && d.aggregation == ownerPerson && (!f.device || !d.hashMatters) {
+		if len(d.checks) == 0 && d.aggregation == ownerPerson && (!f.byDevice || !d.hashMatters) {
 			switch {
 			case d.everyone && everyone < 0:
 				everyone = i

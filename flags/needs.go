@@ -9,22 +9,22 @@ import (
 
 // Needs says what stored data can change the answer to a request.
 type Needs struct {
-	// Person and Groups: stored properties of the person, and of the groups of
-	// these types.
+	// Person says that stored properties of the person can, and Groups names the
+	// types of the groups whose stored properties can.
 	Person bool
 	Groups []string
 
-	// PersonCreated: when the person was created, see
+	// PersonCreated says that the time of the person's creation can, see
 	// [Input.SetPersonCreated].
 	PersonCreated bool
 
-	// Geo: the $geoip_* properties of the client's address.
+	// Geo says that the $geoip_* properties of the client's address can.
 	Geo bool
 
-	// Cohorts: memberships in stored cohorts.
+	// Cohorts says that memberships in stored cohorts can.
 	Cohorts bool
 
-	// Overrides: stored hash keys of experience continuity.
+	// Overrides says that stored hash keys of experience continuity can.
 	Overrides bool
 }
 
@@ -53,11 +53,12 @@ func (in *Input) Needs() Needs {
 	return n
 }
 
+// addNeeds adds what slots need that the request does not carry.
 func (in *Input) addNeeds(n *Needs, slots []int32) {
 	for _, i := range slots {
 		def, p := &in.snap.slots[i], in.ownProperty(i)
 		if p != nil && p.origin < fromGeo && i != in.snap.idSlot {
-			p = nil // stored, by an earlier call
+			p = nil // it was added from the store, and may come from there again
 		}
 		if def.geo && (p == nil || p.kind == jsonscan.Null) {
 			n.Geo = true
@@ -81,6 +82,7 @@ func (in *Input) addNeeds(n *Needs, slots []int32) {
 	}
 }
 
+// hasGroup reports whether the request has a usable group of a type.
 func (in *Input) hasGroup(ord int, name string) bool {
 	if in.lazy {
 		return in.requestGroups[name] != ""
@@ -89,7 +91,7 @@ func (in *Input) hasGroup(ord int, name string) bool {
 	return g.gen == in.gen && g.usable
 }
 
-// A neededSet is what a set of flags looks at beyond the flags themselves.
+// A neededSet is what the flags of a set look at.
 type neededSet struct {
 	slots     []int32
 	cohorts   bool

@@ -8,22 +8,23 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// Most flags, asked for one by one from Go, compare a property or two with
-// plain values and hash the distinct ID. For these an Input costs more than the
-// work itself. quick evaluates them on the Request as it is; whatever it does
-// not know it leaves to evaluate, which has all the rules.
+// The short cut for Go callers that ask for one flag. Most flags compare a property
+// or two with plain values and hash the distinct ID; to fill an Input costs more
+// than that. decideQuickly evaluates such a flag on the Request as it is, and leaves
+// everything that it does not know to decide, which has all the rules.
 
-// isSimple reports whether quick may know the flag: it buckets by distinct ID,
-// its condition sets decide alone, and they look at person properties only.
-func (c *compiler) isSimple(f *compiledFlag) bool {
-	if f.state != normal || f.enrollment >= 0 || f.holdoutValue >= 0 || f.special {
+// quickKnows reports whether decideQuickly may know the flag: its condition sets
+// decide alone, it is bucketed by distinct ID, and it looks at properties of the
+// person only.
+func (c *compiler) quickKnows(f *compiledFlag) bool {
+	if f.state != normal || f.enrollment >= 0 || f.holdoutValue >= 0 || f.otherSubject {
 		return false
 	}
 	for i := range f.conditions {
 		if f.conditions[i].aggregation != ownerPerson {
 			return false
 		}
-		for _, id := range f.conditions[i].steps {
+		for _, id := range f.conditions[i].checks {
 			k := &c.s.checks[id]
 			if k.op < opSet || k.op >= opDateExact {
 				return false
@@ -37,19 +38,19 @@ func (c *compiler) isSimple(f *compiledFlag) bool {
 	return true
 }
 
-// decideQuickly evaluates a simple flag. It is not ok if there is something that it
-// does not know.
+// decideQuickly evaluates a flag for which quickKnows holds. It is not ok if the
+// Request has something that it does not know.
 func (s *Snapshot) decideQuickly(f *compiledFlag, r *Request) (out decision, ok bool) {
 	if len(r.DistinctID) > 200 || !utf8.ValidString(r.DistinctID) {
 		return decision{}, false
 	}
 	var reason unmatched
 	slot, value, present := int32(-1), any(nil), false
-	bucket := -1.0 // not computed
+	bucket := -1.0 // not computed yet
 conditions:
 	for i := range f.conditions {
 		c := &f.conditions[i]
-		for _, id := range c.steps {
+		for _, id := range c.checks {
 			k := &s.checks[id]
 			if k.slot != slot {
 				slot = k.slot
@@ -71,14 +72,7 @@ conditions:
 		}
 		switch {
 		case c.everyone || bucket <= c.threshold:
-			value := c.pinned
-			if value < 0 {
-				value = f.onValue()
-				if len(f.variants) > 0 {
-					value = f.variantAt(f.quickBucket(r.DistinctID, saltVariant))
-				}
-			}
-			return decision{value, reasonAt(reasonMatch, int32(i))}, true
+			return decision{f.quickValue(c, r.DistinctID), reasonAt(reasonMatch, int32(i))}, true
 		case f.earlyExit:
 			return decision{f.offValue, reasonAt(reasonOut, int32(i))}, true
 		}
@@ -87,7 +81,18 @@ conditions:
 	return decision{f.offValue, reason.number()}, true
 }
 
-// quickBucket is Input.bucket with the text on the stack.
+// quickValue is Input.pickValue for a distinct ID.
+func (f *compiledFlag) quickValue(c *compiledCondition, distinctID string) int32 {
+	switch {
+	case c.pinned >= 0:
+		return c.pinned
+	case len(f.variants) == 0:
+		return f.onValue()
+	}
+	return f.variantAt(f.quickBucket(distinctID, saltVariant))
+}
+
+// quickBucket is Input.bucket with the hashed text on the stack.
 func (f *compiledFlag) quickBucket(subject, salt string) float64 {
 	if subject == "" {
 		return 0
@@ -96,8 +101,9 @@ func (f *compiledFlag) quickBucket(subject, salt string) float64 {
 	return f.hash.bucket(append(append(append(buf[:0], f.prefix...), subject...), salt...))
 }
 
-// quickMatch checks a property that is set. It is not ok if the property is of
-// another kind, or its text not in lower case.
+// quickMatch evaluates a check for a property that is set. It is not ok if the value
+// is of another type than the check is made for, or a text that is not in lower
+// case.
 func (k *check) quickMatch(value any) (match, ok bool) {
 	switch v := value.(type) {
 	case string:
@@ -132,16 +138,17 @@ func (k *check) quickMatch(value any) (match, ok bool) {
 			return false, false
 		}
 	case int:
-		return k.quickNumber(float64(v))
+		return k.quickNumberMatch(float64(v))
 	case float64:
-		return k.quickNumber(v)
+		return k.quickNumberMatch(v)
 	default:
 		return false, false
 	}
 	return match != k.negated, true
 }
 
-func (k *check) quickNumber(n float64) (match, ok bool) {
+// quickNumberMatch is quickMatch for a number.
+func (k *check) quickNumberMatch(n float64) (match, ok bool) {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return false, false // cannot be encoded, so it counts as missing
 	}

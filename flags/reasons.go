@@ -2,7 +2,7 @@ package flags
 
 import "strconv"
 
-// A failCode is why a flag failed; 0 is none.
+// A failCode says why a flag failed; 0 says that it did not.
 type failCode uint8
 
 const (
@@ -22,15 +22,15 @@ var failures = [...]Reason{
 	failOverrides:      {ErrorOverrides, -1, "Failed to fetch hash key override for experience continuity"},
 }
 
-// Reasons are numbers into Snapshot.reasons: first those without a condition
-// index, or with a fixed one, then a run of reasonKinds for each index.
+// A reason is a number into Snapshot.reasons. First come the reasons without a
+// condition index, or with a fixed one, then all reasonKinds for each index.
 const (
 	reasonNoGroupNull = iota
 	reasonSuper
 	reasonHeldOut
 	reasonDisabled
 	reasonMissing
-	reasonFailed0 // failCode 1
+	reasonFailed0 // of failCode 1; the other codes follow
 	reasonIndexed = reasonFailed0 + failCodes
 )
 
@@ -41,8 +41,8 @@ const (
 	reasonMatch reasonKind = iota
 	reasonOut
 	reasonNo
-	reasonNoBehavioral // reasonNo in its text variants
-	reasonNoGroupGiven
+	reasonNoBehavioral // reasonNo with another text
+	reasonNoGroupGiven // reasonNo with another text
 	reasonNoGroup
 	reasonKinds
 )
@@ -61,8 +61,8 @@ const (
 	textNoGroup      = "No group type"
 )
 
-// allReasons lists the reasons of flags with up to n condition sets
-// (evaluation.md §3.7).
+// allReasons returns the reasons of flags with up to n condition sets
+// (evaluation.md §3.7), by their numbers.
 func allReasons(n int) []Reason {
 	all := make([]Reason, 0, reasonIndexed+n*int(reasonKinds))
 	all = append(all,

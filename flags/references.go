@@ -153,15 +153,15 @@ type Index struct {
 // deleted and have a key. Of several with one key only the first exists, and of
 // several with one ID it is the first that the ID means.
 func NewIndex(list []Flag) *Index {
-	x := newIndex(len(list))
+	x := emptyIndex(len(list))
 	for i := range list {
 		x.add(&list[i])
 	}
 	return x
 }
 
-// newIndex returns an empty index with room for n flags.
-func newIndex(n int) *Index {
+// emptyIndex returns an empty index with room for n flags.
+func emptyIndex(n int) *Index {
 	x := &Index{flags: make([]*Flag, 0, n), byKey: make(map[string]int, n), byID: make(map[int64]int, n)}
 	x.chains = sync.OnceValue(x.orderChains)
 	return x

@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// Limits of regular expressions. A pattern costs its program for every
-// character it is matched against, so programs are bounded one by one, and
-// their memory and the text to parse in all.
+// Limits of regular expressions. To match a pattern costs its whole program for
+// every character of the text, so the program of each pattern is bounded. The memory
+// of all programs and the text of all patterns are bounded together.
 const (
 	maxPattern        = 4 << 10  // bytes of one pattern
 	maxProgram        = 10_000   // instructions of one pattern
-	maxRegexpsMemory  = 64 << 20 // bytes of all, estimated
-	maxRegexpsText    = 4 << 20  // bytes of all, rewritten
+	maxRegexpsMemory  = 64 << 20 // bytes of all programs, estimated
+	maxRegexpsText    = 4 << 20  // bytes of all patterns, rewritten
 	bytesInstruction  = 80
 	bytesClassElement = 4
 )
@@ -27,8 +27,8 @@ var (
 	errRegexTooLarge    = fmt.Errorf("%w: regular expression", ErrTooLarge)
 )
 
-// A regexpBuilder compiles the patterns of one set of definitions, equal ones
-// once.
+// A regexpBuilder compiles the patterns of one set of definitions. Equal patterns
+// are compiled once.
 type regexpBuilder struct {
 	done   map[string]regexpResult
 	memory int
@@ -40,11 +40,13 @@ type regexpResult struct {
 	err error
 }
 
-func (b *regexpBuilder) compile(pattern string, engine func(string) (Matcher, error)) (Matcher, error) {
+// compilePattern compiles a pattern with the caller's engine or, if that is nil,
+// with package regexp.
+func (b *regexpBuilder) compilePattern(pattern string, engine func(string) (Matcher, error)) (Matcher, error) {
 	if r, ok := b.done[pattern]; ok {
 		return r.m, r.err
 	}
-	m, err := b.compileNew(pattern, engine)
+	m, err := b.compileNewPattern(pattern, engine)
 	if b.done == nil {
 		b.done = make(map[string]regexpResult)
 	}
@@ -52,7 +54,7 @@ func (b *regexpBuilder) compile(pattern string, engine func(string) (Matcher, er
 	return m, err
 }
 
-func (b *regexpBuilder) compileNew(pattern string, engine func(string) (Matcher, error)) (m Matcher, err error) {
+func (b *regexpBuilder) compileNewPattern(pattern string, engine func(string) (Matcher, error)) (m Matcher, err error) {
 	if len(pattern) > maxPattern {
 		return nil, fmt.Errorf("%w: more than %d bytes", errRegexTooLarge, maxPattern)
 	}
@@ -66,7 +68,7 @@ func (b *regexpBuilder) compileNew(pattern string, engine func(string) (Matcher,
 		if err != nil {
 			return nil, err
 		}
-		return guarded{m}, nil
+		return guardedMatcher{m}, nil
 	}
 	rewritten := unicodeClasses(pattern)
 	if b.text += len(rewritten); b.text > maxRegexpsText {
@@ -83,7 +85,7 @@ func (b *regexpBuilder) compileNew(pattern string, engine func(string) (Matcher,
 		}
 		return nil, fmt.Errorf("the pattern is invalid: %s", e.Code)
 	}
-	instructions, elements := cost(parsed)
+	instructions, elements := regexpCost(parsed)
 	if instructions > maxProgram {
 		return nil, fmt.Errorf("%w: it compiles to more than %d instructions", errRegexTooLarge, maxProgram)
 	}
@@ -93,10 +95,10 @@ func (b *regexpBuilder) compileNew(pattern string, engine func(string) (Matcher,
 	return regexp.Compile(rewritten)
 }
 
-// guarded keeps a panic of a caller's engine from leaving an evaluation.
-type guarded struct{ Matcher }
+// A guardedMatcher keeps a panic of a caller's engine from leaving an evaluation.
+type guardedMatcher struct{ Matcher }
 
-func (g guarded) MatchString(s string) (matched bool) {
+func (g guardedMatcher) MatchString(s string) (matched bool) {
 	defer func() {
 		if recover() != nil {
 			matched = false
@@ -105,16 +107,16 @@ func (g guarded) MatchString(s string) (matched bool) {
 	return g.Matcher.MatchString(s)
 }
 
-// cost estimates, from above, how many instructions an expression compiles to
+// regexpCost estimates, from above, how many instructions an expression compiles to
 // and how many elements its character classes have.
-func cost(re *syntax.Regexp) (instructions, elements int) {
+func regexpCost(re *syntax.Regexp) (instructions, elements int) {
 	const most = 1 << 30
 	instructions, elements = 1+len(re.Rune), len(re.Rune)
 	if re.Op == syntax.OpCharClass {
 		instructions = 1
 	}
 	for _, sub := range re.Sub {
-		i, e := cost(sub)
+		i, e := regexpCost(sub)
 		instructions, elements = min(instructions+i, most), min(elements+e, most)
 	}
 	if re.Op == syntax.OpRepeat {
@@ -124,8 +126,8 @@ func cost(re *syntax.Regexp) (instructions, elements int) {
 	return instructions + 1, elements
 }
 
-// unicodeClasses rewrites \d, \w and \s, which package regexp takes as ASCII,
-// to what they mean in the server's dialect (evaluation.md §4.6).
+// unicodeClasses writes out \d, \w and \s, which are ASCII to package regexp, as
+// what they mean in the dialect of flags (evaluation.md §4.6).
 func unicodeClasses(pattern string) string {
 	if !strings.Contains(pattern, `\`) {
 		return pattern
@@ -161,7 +163,7 @@ func unicodeClasses(pattern string) string {
 			case next == 'w':
 				b.WriteString("[" + word + "]")
 			case next == 'W' && class:
-				b.WriteString(complement(word))
+				b.WriteString(complementOf(word))
 			case next == 'W':
 				b.WriteString("[^" + word + "]")
 			case next == 's' && class:
@@ -169,7 +171,7 @@ func unicodeClasses(pattern string) string {
 			case next == 's':
 				b.WriteString("[" + space + "]")
 			case next == 'S' && class:
-				b.WriteString(complement(space))
+				b.WriteString(complementOf(space))
 			case next == 'S':
 				b.WriteString("[^" + space + "]")
 			default:
@@ -209,9 +211,9 @@ func unicodeClasses(pattern string) string {
 
 var complements sync.Map // class → its complement
 
-// complement writes the complement of a class as ranges, since a class cannot
-// hold a negated one.
-func complement(class string) string {
+// complementOf writes the complement of a class as ranges, since a class cannot
+// contain a negated class.
+func complementOf(class string) string {
 	if s, ok := complements.Load(class); ok {
 		return s.(string)
 	}
@@ -227,8 +229,8 @@ func complement(class string) string {
 	return b.String()
 }
 
-// beyondRE2 reports whether a pattern uses what the server's dialect has and
-// RE2 has not: look-around, atomic groups, conditionals, back-references,
+// beyondRE2 reports whether a pattern uses something that the dialect of flags has
+// and RE2 has not: look-around, atomic groups, conditionals, back-references,
 // possessive quantifiers.
 func beyondRE2(pattern string) bool {
 	class := false

@@ -25,18 +25,18 @@ const (
 	ErrorOverrides      = "hash_key_override_error"
 )
 
-// A Result is the outcome of one flag for one request. json.Marshal writes the
-// form of POST /flags?v=2.
+// A Result is the value of one flag for one request, with its reason. json.Marshal
+// writes it in the form of POST /flags?v=2.
 type Result struct {
 	Key     string
 	Enabled bool
 
-	// Variant is the variant's key; "" for none. A subject in a holdout has
-	// the variant "holdout-<id>".
+	// Variant is the variant's key, or "" for none. A subject in a holdout has the
+	// variant "holdout-<id>".
 	Variant string
 
-	// Failed says that the flag could not be computed: Enabled is false and
-	// the Reason's code tells why. Clients keep the value they had before.
+	// Failed says that the flag could not be computed: Enabled is false, and the
+	// Reason's code tells why. Clients keep the value that they had before.
 	Failed bool
 
 	Reason   Reason
@@ -52,9 +52,9 @@ type Result struct {
 type Reason struct {
 	Code string
 
-	// ConditionIndex is the condition set that decided, counted from 0, or -1
-	// for none (null on the wire). Without a match it is the condition set of
-	// the reported reason (evaluation.md §3.7).
+	// ConditionIndex is the condition set that decided, counted from 0, or -1 for
+	// none (null on the wire). If no condition set matched, it is the condition
+	// set of the reported reason (evaluation.md §3.7).
 	ConditionIndex int
 
 	Description string
@@ -65,8 +65,8 @@ type Metadata struct {
 	ID      int64
 	Version int
 
-	// Payload is the payload's JSON text; "" when there is none. A payload
-	// that is stored as a string is that string.
+	// Payload is the payload's JSON text, or "" if there is none. If a payload is
+	// stored as a string, it is the text in that string.
 	Payload string
 
 	HasExperiment bool
@@ -80,8 +80,8 @@ func (r *Result) Value() any {
 	return r.Enabled
 }
 
-// MarshalJSON writes the result as an entry of POST /flags?v=2. It is the
-// readable specification of the bytes that AppendFlags copies.
+// MarshalJSON writes the result as an entry of POST /flags?v=2. The bytes that
+// AppendFlags copies are the same.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type reason struct {
 		Code        string `json:"code"`
@@ -116,24 +116,24 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Results holds the outcome of all flags that a request was allowed to see. It
-// is immutable and keeps its Snapshot alive.
+// Results has the results of all flags that a request may see. It is immutable and
+// keeps its Snapshot alive.
 type Results struct {
 	// Partial says that some flag could not be computed: it failed, or a
 	// dependency cycle removed it.
 	Partial bool
 
 	snap      *Snapshot
-	decisions []decision // by program order; value -1: not in the results
-	n         int
+	decisions []decision // by program order; a value below 0 is no result
+	n         int        // how many of them have a result
 }
 
 // Len returns the number of results.
 func (r *Results) Len() int { return r.n }
 
-// Get returns the result of the flag with the key. It is false if there is no
-// such flag, or if it is inactive or was filtered out.
-func (r *Results) Get(key string) (Result, bool) {
+// Get returns the result of the flag with the key. It is not ok if there is no such
+// flag, if the flag is inactive or if it was filtered out.
+func (r *Results) Get(key string) (_ Result, ok bool) {
 	i, ok := r.snap.index[key]
 	if !ok || r.decisions[i].value < 0 {
 		return Result{}, false

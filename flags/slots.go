@@ -5,32 +5,33 @@ import (
 	"math/bits"
 )
 
-// A slot number stands for one property name of one owner (the person, the
-// facts about the person record, or a group type) that some flag looks at.
-// Requests fill an array of slots once; properties that no flag looks at are
-// skipped unread.
+// A slot is the place of a property that some flag looks at: of one name, and of
+// one owner. A request fills its array of slots once, and skips the properties that
+// no flag looks at unread.
 
+// The owners of slots. A group type is its ordinal.
 const (
 	ownerPerson   = -1
-	ownerMetadata = -2 // facts about the person record
-	ownerNobody   = -3 // an unresolvable group: its properties are never set
+	ownerMetadata = -2 // the record of the person
+	ownerNobody   = -3 // a group type that does not exist: its properties are never set
 )
 
-// A slotDef is what compilation knows about a slot.
+// A slotDef is what a Snapshot knows about a slot.
 type slotDef struct {
 	name  string
-	owner int // a group type's ordinal, or one of the constants above
+	owner int
 
-	// fallbacks are the slots whose value counts when this one is not set:
-	// $os and $os_name stand for each other, $initial_x is derived from x
-	// (evaluation.md §8.4).
+	// fallbacks are the slots whose value counts when this slot is not set: $os
+	// and $os_name stand in for each other, and x for $initial_x (evaluation.md
+	// §8.4).
 	fallbacks []int32
 	geo       bool // one of the $geoip_* properties
 }
 
-// A nameTable finds the slot of a property name. It is an open-addressing table
-// over the length and the first and last eight bytes of a name, which tells
-// property names apart in one or two probes and costs a third of a Go map.
+// A nameTable finds the slot of a property name. It is a hash table with open
+// addressing. The hash takes the length and the first and last eight bytes of a
+// name, which is enough to find property names in one or two probes, in a third of
+// the time of a Go map.
 type nameTable struct {
 	mask    uint32
 	entries []nameEntry
@@ -63,6 +64,7 @@ func load64[T string | []byte](s T, i int) uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
+// newNameTable returns the table of an owner's slots.
 func newNameTable(defs []slotDef, owner int) nameTable {
 	n := 0
 	for i := range defs {
@@ -88,8 +90,8 @@ func newNameTable(defs []slotDef, owner int) nameTable {
 	return t
 }
 
-// find returns the slot of a name, or -1.
-func (t *nameTable) find(name []byte) int32 {
+// slotOf returns the slot of a name, or -1.
+func (t *nameTable) slotOf(name []byte) int32 {
 	if len(t.entries) == 0 {
 		return -1
 	}
@@ -104,8 +106,8 @@ func (t *nameTable) find(name []byte) int32 {
 	}
 }
 
-// initialNames are the person properties x from which $initial_x is derived
-// when the person has none (evaluation.md §8.4).
+// initialNames has the person properties that stand in for their initial value, by
+// the name of that, such as $initial_os for $os (evaluation.md §8.4).
 var initialNames = func() map[string]string {
 	m := make(map[string]string)
 	for _, name := range []string{
@@ -138,7 +140,7 @@ const (
 	enrollmentPrefix = "$feature_enrollment/"
 	surveyPrefix     = "survey-targeting-"
 
-	// metadataPrefix is where a request carries facts about the person record.
+	// metadataPrefix is how a request names properties of the person's record.
 	metadataPrefix = "__posthog_person_metadata__"
 	createdAt      = "created_at"
 )

@@ -1,0 +1,64 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNames holds CONTRIBUTING.md's rule that no two names of a package differ
+// only by a capital: types, functions, constants and variables, but for main.
+// Module management is not held to it: there surveyView makes a SurveyView.
+func TestNames(t *testing.T) {
+	found := make(map[string]string) // by folder and name in lower case
+	for _, file := range files(t) {
+		folder := path.Dir(file)
+		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(folder, "management") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, name := range packageNames(parsed) {
+			key := folder + "." + strings.ToLower(name)
+			if other, ok := found[key]; ok && other != name && name != "main" && other != "main" {
+				t.Errorf("%s: %s and %s differ only by a capital", file, name, other)
+			}
+			found[key] = name
+		}
+	}
+	if len(found) < 1500 {
+		t.Errorf("%d names were checked, want those of the whole repository", len(found))
+	}
+}
+
+// packageNames returns what a file declares at the level of the package, methods
+// aside.
+func packageNames(file *ast.File) (names []string) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				names = append(names, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					names = append(names, spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,132 @@
+package flags
+
+import (
+	"fmt"
+	"strings"
+)
+
+// explainReason puts the choice of the reason into words.
+func (t *Trace) explainReason(f *compiledFlag) string {
+	switch {
+	case f.state == missing:
+		return "a flag that it depends on, directly or not, does not exist"
+	case f.state == faulty:
+		return "the definition cannot be understood"
+	case f.state == cyclic:
+		return "it depends on itself, or on a flag that does"
+	case t.Failed:
+		return "the flag could not be computed: " + t.Reason.Description
+	}
+	switch t.Reason.Code {
+	case ReasonSuperCondition:
+		return "the early access property decides before holdout and condition sets"
+	case ReasonHoldout:
+		return "the subject is held out before any condition set is looked at"
+	case ReasonConditionMatch:
+		return fmt.Sprintf("condition set %d is the first that matched", t.Reason.ConditionIndex)
+	case ReasonOutOfRollout:
+		if c := t.Reason.ConditionIndex; f.earlyExit && len(t.Conditions) > c+1 && t.Conditions[c+1].Outcome == "not_reached" {
+			return fmt.Sprintf("the filters of condition set %d matched, its rollout did not, and the flag exits early", c)
+		}
+		return "nothing matched; out of rollout ranks highest, and of several the last one is reported"
+	case ReasonNoConditionMatch:
+		return "nothing matched; a mismatch ranks above a missing group, and of several the last one is reported"
+	}
+	if t.Reason.ConditionIndex < 0 {
+		return "the flag has no condition sets"
+	}
+	return "every condition set lacks its group; the last one is reported"
+}
+
+// String returns the trace as lines for people.
+func (t *Trace) String() string {
+	var b strings.Builder
+	line := func(indent int, format string, args ...any) {
+		b.WriteString(strings.Repeat("  ", indent))
+		fmt.Fprintf(&b, format, args...)
+		b.WriteByte('\n')
+	}
+	line(0, "%s = %s (%s)", t.Key, t.valueText(), t.Reason.Description)
+	if t.Hidden != "" {
+		line(1, "hidden: %s", t.Hidden)
+	}
+	for _, d := range t.Dependencies {
+		line(1, "depends on %s = %s%s", d.Key, d.Value, inParentheses(d.Note))
+	}
+	if e := t.Enrollment; e != nil {
+		line(1, "early access: %s is %s: %s", e.Key, e.Seen, e.Result)
+	}
+	if h := t.Holdout; h != nil {
+		line(1, "holdout: %s", h)
+	}
+	for i := range t.Conditions {
+		c := &t.Conditions[i]
+		line(1, "condition set %d, by %s: %s", c.Index, c.Aggregation, c.Outcome)
+		for _, f := range c.Filters {
+			line(2, "%s", f)
+		}
+		if c.Rollout != nil {
+			line(2, "rollout: %s", c.Rollout)
+		}
+		if c.Rollout != nil && c.Rollout.In && c.Pinned != "" {
+			line(2, "variant: %s, pinned", c.Pinned)
+		}
+		if v := c.Variant; v != nil {
+			line(2, "variant: %s", v)
+		}
+	}
+	line(1, "why: %s", t.Why)
+	return b.String()
+}
+
+func (t *Trace) valueText() string {
+	switch {
+	case t.Failed:
+		return "failed"
+	case t.hasVariant:
+		return fmt.Sprintf("%q", t.Variant)
+	default:
+		return fmt.Sprint(t.Enabled)
+	}
+}
+
+func inParentheses(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+// String returns the comparison as one line.
+func (f FilterTrace) String() string {
+	seen := "absent"
+	if f.Present {
+		seen = f.Seen
+	}
+	return fmt.Sprintf("%s %s %s %s, seen %s: %s", f.Source, f.Key, f.Operator, f.Value, seen, f.Result)
+}
+
+// String returns the draw as one line.
+func (b *BucketTrace) String() string {
+	if !b.Hashed {
+		return "everyone"
+	}
+	in := "out"
+	if b.In {
+		in = "in"
+	}
+	return fmt.Sprintf("%q falls at %.6f, threshold %.6f: %s", b.Subject, b.Bucket, b.Threshold, in)
+}
+
+// String returns the draw as one line.
+func (v *VariantTrace) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%.6f among", v.Bucket)
+	for _, s := range v.Bounds {
+		fmt.Fprintf(&b, " %s < %.6f", s.Variant, s.Below)
+	}
+	if v.Variant == "" {
+		return b.String() + ": none"
+	}
+	return b.String() + ": " + v.Variant
+}
