@@ -33,7 +33,6 @@ type CompileOptions struct {
 const (
 	defaultMaxBytes = 256 << 20
 	mostMaxBytes    = 1<<32 - 1
-	maxProblems     = 10_000
 )
 
 // Compile turns definitions into a Snapshot. It takes milliseconds for a
@@ -130,7 +129,7 @@ type checkKey struct {
 
 // problem records a finding about the current flag, or the document.
 func (c *compiler) problem(s Severity, at *path, value []byte, hint string, format string, args ...any) {
-	if len(c.problems) >= maxProblems {
+	if len(c.problems) >= MaxProblems {
 		return
 	}
 	e := &DefinitionError{Path: at.String(), Value: shorten(value), Err: fmt.Errorf(format, args...), Hint: hint}
@@ -141,7 +140,7 @@ func (c *compiler) problem(s Severity, at *path, value []byte, hint string, form
 }
 
 func (c *compiler) compile() error {
-	c.problems = append(c.problems, c.d.notes[:min(len(c.d.notes), maxProblems)]...)
+	c.problems = append(c.problems, c.d.notes[:min(len(c.d.notes), MaxProblems)]...)
 	if c.d.BucketingHash != "" {
 		if _, ok := parseHash(c.d.BucketingHash); !ok {
 			c.problem(Error, &path{name: "bucketing_hash"}, quote(c.d.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")

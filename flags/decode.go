@@ -67,6 +67,7 @@ func Decode(r io.Reader) (*Definitions, error) {
 // all the same: a flag that has them fails, or fails where it reaches the filter,
 // and the others of a project do not. That there is none does not mean that the
 // filters make sense, which is for [Compile] and those who store filters to say.
+// Filters with an error keep raw, which [AppendFilters] writes in place of them.
 //
 // The result shares the memory of raw, which must not change any more.
 func DecodeFilters(raw []byte, key string) (Filters, error) {
@@ -91,6 +92,7 @@ func DecodeFilters(raw []byte, key string) (Filters, error) {
 	if fault == nil {
 		return f, nil
 	}
+	f.source = raw
 	named := *fault
 	named.Flag = key
 	return f, &named
@@ -169,7 +171,7 @@ func (d *decoder) count(n int) error {
 }
 
 func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, err error) {
-	if len(d.out.notes) == maxProblems {
+	if len(d.out.notes) == MaxProblems {
 		return
 	}
 	e := &DefinitionError{Path: p.String(), Value: shorten(value), Err: err, Hint: hint}
@@ -192,7 +194,7 @@ func (d *decoder) fail(p *path, v jsonscan.Value, err error) {
 		return
 	}
 	// A fault costs more memory than what it is about.
-	if d.faults++; d.faults > maxProblems {
+	if d.faults++; d.faults > MaxProblems {
 		*d.fault = errManyFaults
 		return
 	}
@@ -330,7 +332,7 @@ func (d *decoder) index(p *path, v jsonscan.Value) (int, bool) {
 	if !d.integer(&n, p, v) {
 		return 0, false
 	}
-	if n < 0 || n > 1<<20 {
+	if n < 0 || n > MaxGroupTypeIndex {
 		d.fail(p, v, errors.New("group type index out of range, want 0 to 1048576"))
 		return 0, false
 	}
@@ -432,7 +434,7 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 	for o := v.Object(); o.Next(); {
 		key := string(o.AppendKey(nil))
 		n, err := strconv.Atoi(key)
-		if err != nil || n < 0 || n > 1<<20 || o.Value().Kind() != jsonscan.String {
+		if err != nil || n < 0 || n > MaxGroupTypeIndex || o.Value().Kind() != jsonscan.String {
 			d.note(Error, &path{up: p, name: key}, o.Value(), "the entry is left out", errors.New("want a group type index as the name and a string as the value"))
 			continue
 		}

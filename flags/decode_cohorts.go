@@ -148,11 +148,12 @@ func DecodeCohort(raw []byte, id int64) (*CohortNode, error) {
 		if c.Properties == nil {
 			c.Properties = new(CohortNode)
 		}
-		c.Properties.fault = fault
+		c.Properties.fault, c.Properties.source = fault, raw
 		return c.Properties, fault
 	}
 	for leaf := range c.Properties.Leaves() {
 		if leaf.fault != nil {
+			c.Properties.source = raw
 			return c.Properties, leaf.fault
 		}
 	}

@@ -3,6 +3,8 @@ package flags
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -124,11 +126,27 @@ type Filters struct {
 	// fault is the reason why the filters could not be understood. A flag with
 	// such filters fails.
 	fault *DefinitionError
+
+	// source is the JSON of filters that DecodeFilters could not understand, of
+	// which the fields have only a part.
+	source []byte
 }
 
 // Err returns why [Decode] or [DecodeFilters] could not understand the filters, or
 // nil. A filter of a condition set has an error of its own.
 func (f *Filters) Err() error { return asError(f.fault) }
+
+// Clone returns a copy whose condition sets, filters and payloads can be replaced
+// without a change of f.
+func (f *Filters) Clone() Filters {
+	c := *f
+	c.Groups = slices.Clone(f.Groups)
+	for i := range c.Groups {
+		c.Groups[i].Properties = slices.Clone(c.Groups[i].Properties)
+	}
+	c.Payloads = maps.Clone(f.Payloads)
+	return c
+}
 
 // Payload returns the payload of a variant, or of a flag without variants if the
 // key is "true", as text: the stored string, or the JSON that is stored as another
@@ -296,8 +314,10 @@ type CohortNode struct {
 	Criterion json.RawMessage
 
 	// fault, at the root of a tree, is the reason why the tree could not be
-	// understood.
-	fault *DefinitionError
+	// understood, and source the JSON of the filters that DecodeCohort could not
+	// understand.
+	fault  *DefinitionError
+	source []byte
 }
 
 // AnyOf tells the two kinds of groups apart (evaluation.md §5.1): a person belongs
@@ -314,6 +334,9 @@ func (n *CohortNode) AnyOf() (anyOf, known bool) {
 	return false, false
 }
 
+// MaxGroupTypeIndex is the highest index that a group type can have.
+const MaxGroupTypeIndex = 1 << 20
+
 // An Aggregation says whose bucket a condition set uses. The zero value
 // inherits the flag's; in JSON it is an absent member, ByPerson is null and a
 // group is its index (evaluation.md §1.4).
@@ -325,8 +348,8 @@ const (
 	byGroup0
 )
 
-// ByGroup returns the aggregation by the group type with the given index, which
-// is not negative.
+// ByGroup returns the aggregation by the group type with the given index, from 0 to
+// MaxGroupTypeIndex.
 func ByGroup(index int) Aggregation { return byGroup0 + Aggregation(index) }
 
 // Index returns the group type's index; ok is false for Inherited and ByPerson.

@@ -23,18 +23,27 @@ import (
 // The error, with which dst comes back as it was, says that there is something that
 // JSON does not have: a percentage that is not finite, or a value that is no JSON.
 // What Decode returns has neither.
+//
+// Filters that DecodeFilters could not understand are written as they were read,
+// so that what is stored is not lost, whatever it is.
 func AppendFilters(dst []byte, f *Filters) ([]byte, error) {
+	if f.source != nil {
+		return append(dst, f.source...), nil
+	}
 	e := encoder{dst: dst}
 	e.filters(f)
 	return e.result(dst)
 }
 
 // AppendCohort appends the filters of a cohort, {"properties": …} with a tree, in
-// their normal form, which [DecodeCohort] reads; {} for nil. The error is as in
-// [AppendFilters].
+// their normal form, which [DecodeCohort] reads; {} for nil. The error, and what
+// DecodeCohort could not understand, are as in [AppendFilters].
 func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) {
-	if tree == nil {
+	switch {
+	case tree == nil:
 		return append(dst, `{}`...), nil
+	case tree.source != nil:
+		return append(dst, tree.source...), nil
 	}
 	e := encoder{dst: dst}
 	e.raw(`{"properties":`)
@@ -61,7 +70,7 @@ func (a *Aggregation) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	i, err := strconv.Atoi(string(b))
-	if err != nil || i < 0 || i > 1<<20 {
+	if err != nil || i < 0 || i > MaxGroupTypeIndex {
 		return fmt.Errorf("flags: aggregation_group_type_index: want null or an index, not %s", shorten(b))
 	}
 	*a = ByGroup(i)

@@ -52,6 +52,10 @@ func (s Severity) String() string {
 	}
 }
 
+// MaxProblems is how many problems a Snapshot has at most. Further ones are left out,
+// errors too.
+const MaxProblems = 10_000
+
 // A Problem is one finding about definitions. Problems never stop other flags
 // from being evaluated.
 type Problem struct {

@@ -200,7 +200,8 @@ func (s *Snapshot) Keys() iter.Seq[string] {
 // Len returns the number of flags, inactive ones included.
 func (s *Snapshot) Len() int { return len(s.flags) }
 
-// Problems returns what is wrong or doubtful in the definitions, errors first.
+// Problems returns what is wrong or doubtful in the definitions, errors first, and
+// at most [MaxProblems].
 // The slice must not be changed.
 func (s *Snapshot) Problems() []Problem { return s.problems }
 
