@@ -70,7 +70,7 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 	}
 	var batch, created jsonscan.Value
 	for o := v.Object(); o.Next(); {
-		switch string(name(&o)) {
+		switch string(o.Name()) {
 		case "batch":
 			batch = o.Value()
 		case "created_at":
@@ -174,7 +174,7 @@ func (e *analyticsEvent) read(v jsonscan.Value) error {
 		if value.Kind() == jsonscan.Null {
 			continue
 		}
-		switch string(name(&o)) {
+		switch string(o.Name()) {
 		case "event":
 			e.rawEvent.event = value
 		case "uuid":
@@ -266,7 +266,7 @@ func (e *analyticsEvent) more(library []Property) (more []Property, exact, ok bo
 			continue
 		}
 		_, isBool := value.Bool()
-		switch string(name(&o)) {
+		switch string(o.Name()) {
 		case "process_person_profile":
 			if !isBool {
 				return nil, false, false

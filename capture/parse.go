@@ -168,7 +168,7 @@ func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 	for o.Next() {
 		value := o.Value()
 		var err error
-		switch string(name(&o)) {
+		switch string(o.Name()) {
 		case "batch":
 			batch = value
 		case "api_key":
@@ -276,7 +276,7 @@ func (e *rawEvent) read(v jsonscan.Value) error {
 		value := o.Value()
 		null := value.Kind() == jsonscan.Null
 		var err error
-		switch string(name(&o)) {
+		switch string(o.Name()) {
 		case "token":
 			keys[0], err = keyText("token", value)
 		case "$token":
@@ -342,7 +342,7 @@ func (k *knownProperties) read(properties jsonscan.Value) {
 	for o := properties.Object(); o.Next(); {
 		k.nonEmpty = true
 		value := o.Value()
-		switch n := name(&o); string(n) {
+		switch n := o.Name(); string(n) {
 		case "token":
 			// Not all events that have a property of this name mean it so.
 			k.key = text(value)
@@ -543,7 +543,7 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 	switch {
 	case e.set != nil && k.set || e.setOnce != nil && k.setOnce:
 		for o := e.properties.Object(); o.Next(); {
-			switch n := string(name(&o)); {
+			switch n := string(o.Name()); {
 			case n == "$set" && e.set != nil, n == "$set_once" && e.setOnce != nil:
 			default:
 				member(o.Key(), o.Value())
@@ -583,14 +583,6 @@ func (b *Batch) allocate(size int) []byte {
 		b.memory = make([]byte, max(size, min(size*b.left, most)))
 	}
 	return b.memory[:0]
-}
-
-// name returns the name of the current member.
-func name(o *jsonscan.Members) []byte {
-	if o.KeyPlain() {
-		return o.Key()
-	}
-	return o.AppendKey(nil)
 }
 
 // text returns the text of a string, nil for anything else. It may share the

@@ -70,11 +70,7 @@ const longestFlagKey = 400
 func calledFlag(e *capture.Event) (key string, ok bool) {
 	var text []byte
 	for o := jsonscan.Value(e.Properties).Object(); o.Next(); {
-		name := o.Key()
-		if !o.KeyPlain() {
-			name = o.AppendKey(nil)
-		}
-		if string(name) == "$feature_flag" {
+		if string(o.Name()) == "$feature_flag" {
 			text, _ = o.Value().AppendString(nil)
 		}
 	}

@@ -63,11 +63,8 @@ func effectOf(event *capture.Event) effect {
 		onServer             bool
 	)
 	for o := jsonscan.Value(event.Properties).Object(); o.Next(); {
-		key, value := o.Key(), o.Value()
-		if !o.KeyPlain() {
-			key = o.AppendKey(nil)
-		}
-		switch string(key) {
+		name, value := o.Name(), o.Value()
+		switch string(name) {
 		case "$set":
 			set = value
 		case "$set_once":
@@ -97,7 +94,7 @@ func effectOf(event *capture.Event) effect {
 		case "$os_name":
 			osName = value
 		default:
-			if a, ok := automatic[string(key)]; ok {
+			if a, ok := automatic[string(name)]; ok {
 				e.addAutomatic(a, value)
 			}
 		}
@@ -132,7 +129,7 @@ func effectOf(event *capture.Event) effect {
 	}
 	if groups.Kind() == jsonscan.Object {
 		for o := groups.Object(); o.Next(); {
-			if name, ok := typeName(string(o.AppendKey(nil))); ok && identifier(o.Value()) != "" {
+			if name, ok := typeName(string(o.Name())); ok && identifier(o.Value()) != "" {
 				e.types = append(e.types, name)
 			}
 		}
@@ -246,7 +243,7 @@ func names(v jsonscan.Value) []string {
 		}
 	case jsonscan.Object:
 		for o := v.Object(); o.Next(); {
-			list = append(list, string(o.AppendKey(nil)))
+			list = append(list, string(o.Name()))
 		}
 	}
 	return list

@@ -162,6 +162,15 @@ func (o *Members) KeyPlain() bool { return plain(o.Key(), o.seen) }
 // [Value.AppendString] does.
 func (o *Members) AppendKey(dst []byte) []byte { return appendText(dst, o.Key(), o.seen) }
 
+// Name returns the current member's decoded name. It shares the memory of the
+// input if KeyPlain is true, and allocates otherwise.
+func (o *Members) Name() []byte {
+	if o.KeyPlain() {
+		return o.Key()
+	}
+	return o.AppendKey(nil)
+}
+
 // Value returns the current member's value, nil if there is no current member.
 // It shares the memory of the input.
 func (o *Members) Value() Value { return o.w.current() }

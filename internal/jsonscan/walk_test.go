@@ -308,8 +308,9 @@ func FuzzWalkAnything(f *testing.F) {
 			v.AppendString(nil)
 			o := v.Object()
 			for o.Next() {
-				o.KeyPlain()
-				o.AppendKey(nil)
+				if name := o.Name(); string(name) != string(o.AppendKey(nil)) || o.KeyPlain() && string(name) != string(o.Key()) {
+					t.Fatalf("Name = %q of the key %q", name, o.Key())
+				}
 				walk(o.Value(), depth+1)
 			}
 			a := v.Array()
