@@ -1,6 +1,7 @@
 package management
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"strings"
@@ -24,10 +25,12 @@ const (
 	SurveyAbandoned
 )
 
-// A SurveyEvent is what a captured event says about a survey.
+// A SurveyEvent is what a captured event says about a survey. It shares no memory
+// with the event.
 type SurveyEvent struct {
 	Kind   SurveyEventKind
 	Survey uuid.UUID
+	Index  int // of the event among those that were read together
 
 	// Partial says that some questions were answered before the survey was
 	// dismissed or abandoned.
@@ -84,54 +87,51 @@ func surveyEventKind(name string) SurveyEventKind {
 	return 0
 }
 
+// SurveyEvents returns what captured events say about surveys, in their order.
+// Events that are about no survey are left out.
+func SurveyEvents(events []capture.Event) []SurveyEvent {
+	var list []SurveyEvent
+	for i := range events {
+		if s, ok := SurveyEventOf(&events[i]); ok {
+			s.Index = i
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // SurveyEventOf returns what a captured event says about a survey. It reports
 // false if the event is about none.
 func SurveyEventOf(e *capture.Event) (SurveyEvent, bool) {
-	s := SurveyEvent{Kind: surveyEventKind(e.Name)}
-	if s.Kind == 0 {
+	kind := surveyEventKind(e.Name)
+	if kind == 0 {
 		return SurveyEvent{}, false
 	}
-	var known bool
+	s, known := SurveyEvent{Kind: kind, Submission: e.UUID}, false
 	for o := jsonscan.Value(e.Properties).Object(); o.Next(); {
-		key, v := o.Key(), o.Value()
-		if !o.KeyPlain() {
-			key = o.AppendKey(nil)
-		}
-		switch string(key) {
-		case "$survey_id":
+		name, v := o.Name(), o.Value()
+		switch question, ok := bytes.CutPrefix(name, []byte(responseProperty)); {
+		case ok && len(question) == 0:
+			s.answer("0", v) // the first question, before questions had numbers
+		case ok && question[0] == '_':
+			s.answer(string(question[1:]), v)
+		case string(name) == "$survey_id":
 			s.Survey, known = surveyID(v)
-		case "$survey_partially_completed":
+		case string(name) == "$survey_partially_completed":
 			s.Partial, _ = v.Bool()
+		case string(name) == "$survey_submission_id":
+			s.Submission = submissionKey(propertyText(v), e.UUID)
+		case surveyExtra[string(name)]:
+			s.extra(string(name), propertyText(v))
 		}
 	}
-	if !known {
+	switch {
+	case !known:
 		return SurveyEvent{}, false
-	}
-	if s.OfResponse() {
-		s.Submission = e.UUID
-		s.readResponse(e.Properties)
+	case !s.OfResponse():
+		return SurveyEvent{Kind: kind, Survey: s.Survey, Partial: s.Partial}, true
 	}
 	return s, true
-}
-
-// readResponse reads what only events of responses have.
-func (e *SurveyEvent) readResponse(properties []byte) {
-	own := e.Submission
-	for o := jsonscan.Value(properties).Object(); o.Next(); {
-		key, v := string(o.AppendKey(nil)), o.Value()
-		switch question, ok := strings.CutPrefix(key, responseProperty); {
-		case ok && question == "":
-			e.answer("0", v) // as the first question was before others had numbers
-		case ok && question[0] == '_':
-			e.answer(question[1:], v)
-		case key == "$survey_submission_id":
-			if e.Submission = own; propertyText(v) != "" {
-				e.Submission = submissionKey(propertyText(v))
-			}
-		case surveyExtra[key]:
-			e.extra(key, propertyText(v))
-		}
-	}
 }
 
 // surveyID reads a UUID in its usual form, also one with quotes too many
@@ -145,7 +145,12 @@ func surveyID(v jsonscan.Value) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-func submissionKey(s string) uuid.UUID {
+// submissionKey returns what stands for a submission ID (management.md §10.2 rule
+// 2): the UUID of the event if the event has none.
+func submissionKey(s string, event uuid.UUID) uuid.UUID {
+	if s == "" {
+		return event
+	}
 	if id, err := uuid.Parse(s); err == nil && id.String() == s {
 		return id
 	}

@@ -19,14 +19,21 @@ const (
 	lastTold = 10 * time.Second
 )
 
-// Sink returns a capture.Sink that passes events on to next, and acts on responses
-// to surveys once they are stored: it tells OnSurveyResponse, and looks whether a
-// survey has all the responses it wants.
-func (s *Service) Sink(next capture.Sink) capture.Sink { return &surveySink{s, next} }
+// An EventStore keeps captured events, and what they say about surveys.
+type EventStore interface {
+	// WriteEvents is Write of a [capture.Sink]. surveys are the [SurveyEvents] of
+	// the events, which have been read already.
+	WriteEvents(ctx context.Context, events []capture.Event, surveys []SurveyEvent) error
+}
+
+// Sink returns a capture.Sink that passes events on to the store, and acts on
+// responses to surveys once they are stored: it tells OnSurveyResponse, and looks
+// whether a survey has all the responses it wants.
+func (s *Service) Sink(store EventStore) capture.Sink { return &surveySink{s, store} }
 
 type surveySink struct {
-	s    *Service
-	next capture.Sink
+	s     *Service
+	store EventStore
 }
 
 // A storedResponse is an event "survey sent". A client may have made up the survey.
@@ -43,10 +50,11 @@ type responseKey struct {
 
 // Write implements [capture.Sink].
 func (k *surveySink) Write(ctx context.Context, events []capture.Event) error {
-	// The events are looked at before they are stored: afterwards their memory
-	// may be somebody else's.
-	responses := responsesIn(events)
-	err := k.next.Write(ctx, events)
+	surveys := SurveyEvents(events)
+	// The responses are made before the events are stored: afterwards the memory
+	// of the events may have another use.
+	responses := storedResponses(events, surveys)
+	err := k.store.WriteEvents(ctx, events, surveys)
 	if len(responses) == 0 {
 		return err
 	}
@@ -66,20 +74,19 @@ func (k *surveySink) Write(ctx context.Context, events []capture.Event) error {
 	return err
 }
 
-// responsesIn returns the responses that are among events. A survey that was
-// dismissed or abandoned partially completed is none: its answers were sent before.
-func responsesIn(events []capture.Event) []storedResponse {
+// storedResponses returns the responses among survey events. A survey that was
+// dismissed or abandoned partially completed is no response: its answers were sent
+// before.
+func storedResponses(events []capture.Event, surveys []SurveyEvent) []storedResponse {
 	var list []storedResponse
-	for i := range events {
-		e := &events[i]
-		if e.Name != "survey sent" {
+	for _, about := range surveys {
+		if about.Kind != SurveySent {
 			continue
 		}
-		if about, ok := SurveyEventOf(e); ok {
-			list = append(list, storedResponse{i, e.Project, SurveyResponse{
-				ID: e.UUID, Survey: about.Survey, DistinctID: e.DistinctID, Time: e.Time, Answers: about.Answers, Extra: about.Extra,
-			}})
-		}
+		e := &events[about.Index]
+		list = append(list, storedResponse{about.Index, e.Project, SurveyResponse{
+			ID: e.UUID, Survey: about.Survey, DistinctID: e.DistinctID, Time: e.Time, Answers: about.Answers, Extra: about.Extra,
+		}})
 	}
 	return list
 }

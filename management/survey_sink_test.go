@@ -56,10 +56,12 @@ func withListener(l *listener) func(*management.Config) {
 	}
 }
 
-// sinkFunc is a capture.Sink.
-type sinkFunc func(context.Context, []capture.Event) error
+// storeFunc is a management.EventStore.
+type storeFunc func(context.Context, []capture.Event) error
 
-func (f sinkFunc) Write(ctx context.Context, events []capture.Event) error { return f(ctx, events) }
+func (f storeFunc) WriteEvents(ctx context.Context, events []capture.Event, _ []management.SurveyEvent) error {
+	return f(ctx, events)
+}
 
 // management.md §10.3: the host is told of responses that are stored, each event
 // once, in order.
@@ -164,7 +166,7 @@ func TestSinkTellsOfStored(t *testing.T) {
 					events = append(events, captured(w.web, "survey sent", id, fmt.Sprint(i), begin, `{}`))
 				}
 				stop := w.run()
-				err := w.Sink(sinkFunc(func(_ context.Context, events []capture.Event) error {
+				err := w.Sink(storeFunc(func(_ context.Context, events []capture.Event) error {
 					passed = slices.Clone(events)
 					return tt.err
 				})).Write(t.Context(), events)

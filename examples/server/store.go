@@ -21,6 +21,7 @@ import (
 // A dataStore has all data of the server.
 type dataStore interface {
 	capture.Sink
+	management.EventStore
 	management.Store
 	management.DataStore
 	management.ChangeStore

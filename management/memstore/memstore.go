@@ -101,6 +101,12 @@ func (s *Store) Write(ctx context.Context, events []capture.Event) error {
 	return s.noteEvents(context.WithoutCancel(ctx), events, s.store(events))
 }
 
+// WriteEvents implements [management.EventStore]. What events say about surveys is
+// read again whenever it is counted.
+func (s *Store) WriteEvents(ctx context.Context, events []capture.Event, _ []management.SurveyEvent) error {
+	return s.Write(ctx, events)
+}
+
 // store stores the events that are new and applies them. It returns the projects
 // that have new group types.
 func (s *Store) store(events []capture.Event) map[int64]bool {

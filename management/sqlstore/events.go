@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -21,16 +22,22 @@ import (
 // Write implements [capture.Sink]. If some of the events cannot be stored, the
 // others are, in more than one transaction.
 func (db *DB) Write(ctx context.Context, events []capture.Event) error {
-	return db.writeFrom(ctx, events, 0)
+	return db.WriteEvents(ctx, events, management.SurveyEvents(events))
 }
 
-// writeFrom is Write for a part of the events; first is the index that the part's
-// first event has among all of them.
-func (db *DB) writeFrom(ctx context.Context, events []capture.Event, first int) error {
+// WriteEvents implements [management.EventStore].
+func (db *DB) WriteEvents(ctx context.Context, events []capture.Event, surveys []management.SurveyEvent) error {
+	return db.writePart(ctx, events, surveyRows(events, surveys), 0)
+}
+
+// writePart stores a part of the events, with the survey rows of the part. first
+// is the index that the part's first event has among all events; survey rows and
+// errors count from the first of all.
+func (db *DB) writePart(ctx context.Context, events []capture.Event, surveys []surveyRow, first int) error {
 	if len(events) == 0 {
 		return nil
 	}
-	err := db.write(ctx, events)
+	err := db.write(ctx, events, surveys, first)
 	if err == nil || db.d.Fault(err) != BadData {
 		return db.fail(err)
 	}
@@ -39,13 +46,16 @@ func (db *DB) writeFrom(ctx context.Context, events []capture.Event, first int) 
 	}
 	// Halve until the culprits are alone.
 	half := len(events) / 2
-	return errors.Join(db.writeFrom(ctx, events[:half], first), db.writeFrom(ctx, events[half:], first+half))
+	cut, _ := slices.BinarySearchFunc(surveys, first+half, func(r surveyRow, event int) int { return cmp.Compare(r.event, event) })
+	return errors.Join(
+		db.writePart(ctx, events[:half], surveys[:cut], first),
+		db.writePart(ctx, events[half:], surveys[cut:], first+half),
+	)
 }
 
-// write stores events and applies them, in one transaction.
-func (db *DB) write(ctx context.Context, events []capture.Event) error {
+// write stores a part of the events and applies it, in one transaction.
+func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surveyRow, first int) error {
 	u, used := persons.NewUnit(events), false // outside the transaction, for the first try
-	surveys := surveyRows(events)
 	hashes := make([]int64, len(events))
 	for i := range events {
 		hashes[i] = hashOf(&events[i])
@@ -90,7 +100,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event) error {
 		if err := t.noteCalls(ctx, calls); err != nil {
 			return err
 		}
-		if err := t.addSurveyEvents(ctx, freshRows(surveys, fresh), u.PersonOf); err != nil {
+		if err := t.addSurveyEvents(ctx, freshRows(surveys, fresh, first), u.PersonOf); err != nil {
 			return err
 		}
 		return t.markIngested(ctx, events)

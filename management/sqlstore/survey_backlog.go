@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // backlogPart is how many events are read in one transaction for those about
@@ -72,7 +73,7 @@ func (t *tx) fillSurveyEvents(ctx context.Context) error {
 		}
 	}
 	for part := range slices.Chunk(events, 1000) {
-		err := t.addSurveyEvents(ctx, surveyRows(part), func(persons.DistinctID) (uuid.UUID, bool) { return uuid.Nil, false })
+		err := t.addSurveyEvents(ctx, surveyRows(part, management.SurveyEvents(part)), func(persons.DistinctID) (uuid.UUID, bool) { return uuid.Nil, false })
 		if err != nil {
 			return fmt.Errorf("read stored events: %w", err)
 		}

@@ -36,19 +36,15 @@ type surveyRow struct {
 	event    int                        // its index among those that are written
 }
 
-// surveyRows returns what events say about surveys, except those that count for
+// surveyRows returns the rows of survey events, except events that count for
 // nothing.
-func surveyRows(events []capture.Event) []surveyRow {
+func surveyRows(events []capture.Event, surveys []management.SurveyEvent) []surveyRow {
 	var list []surveyRow
-	for i := range events {
-		e := &events[i]
-		about, ok := management.SurveyEventOf(e)
-		if !ok {
-			continue
-		}
+	for _, about := range surveys {
+		e := &events[about.Index]
 		row := surveyRow{
 			surveyOf: surveyOf{e.Project, about.Survey}, uuid: e.UUID, kind: about.Kind,
-			distinctID: e.DistinctID, at: e.Time, event: i,
+			distinctID: e.DistinctID, at: e.Time, event: about.Index,
 		}
 		switch {
 		case about.OfResponse():
@@ -65,10 +61,10 @@ func surveyRows(events []capture.Event) []surveyRow {
 	return list
 }
 
-// freshRows returns copies of the rows of events that are new: of all of them if
-// fresh is nil.
-func freshRows(rows []surveyRow, fresh []bool) []surveyRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(r surveyRow) bool { return fresh != nil && !fresh[r.event] })
+// freshRows returns copies of the rows of events that are new: of all rows if fresh
+// is nil. first is the index of the event that fresh begins with.
+func freshRows(rows []surveyRow, fresh []bool, first int) []surveyRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(r surveyRow) bool { return fresh != nil && !fresh[r.event-first] })
 }
 
 // jsonObject returns a JSON object, or nil instead of an empty one.
