@@ -8,43 +8,45 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // row 107 needs a zone on every machine
+	_ "time/tzdata" // row 107 needs its zone on every machine
 )
 
-// A Case is one statement of section 16 of the specification: a document, a request, and what must come out.
+// A Case is one row of §16: a document, a request, and the expected results.
 type Case struct {
-	Row      int // of the tables of §16, 1–182; several cases may share one
+	Row      int // the row of §16, from 1 to 182; several cases may share one
 	Name     string
 	Document string // JSON
 	Request  *Request
-	Want     []Want // flags that it does not mention are not looked at
+	Want     []Want // other flags are not compared
 	Partial  bool
 }
 
 // A Want is the expected result of one flag.
 type Want struct {
 	Key         string
-	Absent      bool // not in the results; all else is ignored
+	Absent      bool // the flag is not in the results; the other fields are ignored
 	Enabled     bool
-	Variant     string // "" = none
+	Variant     string // "" means none
 	Failed      bool
-	Code        string // "" = any
-	Index       int    // -1 = null, -2 = any
-	Description string // "" = any
-	Payload     string // "" = any, "none" = no payload, else its exact compact JSON
+	Code        string // "" means any
+	Index       int    // -1 means null, -2 any
+	Description string // "" means any
+	Payload     string // "" means any, "none" no payload, other values are compact JSON to compare
 }
 
-// Cases returns all rows of §16 in order. Each call makes them anew, but cases of one call may share a request, so
-// treat requests as read-only.
+// Cases returns all rows of §16 in order. Each call makes new cases, but the
+// cases of one call may share a request, so treat requests as read-only.
 //
-// In rows 174–179 the request has the kind that the headers lead to, in rows 180–182 the looked-up properties.
+// In rows 174–179 the request has the runtime kind that follows from the
+// headers, and in rows 180–182 the looked-up properties.
 func Cases() []Case {
 	all := slices.Concat(flowCases(), subjectCases(), operatorCases(), targetCases())
 	slices.SortStableFunc(all, func(a, b Case) int { return a.Row - b.Row })
 	return all
 }
 
-// Check compares results with the case and returns all differences, nil if there are none.
+// Check compares results with the case and returns all differences, or nil if
+// there are none.
 func (c Case) Check(results []Result, partial bool) error {
 	var problems []error
 	if partial != c.Partial {
@@ -84,20 +86,21 @@ func (w Want) check(got Result) error {
 	return nil
 }
 
-// caseNow is the time of §16.
+// caseNow is the time at which the cases of §16 are evaluated.
 var caseNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// caseDocument wraps flags into a document.
+// caseDocument returns a document of flags.
 func caseDocument(flags ...string) string {
 	return `{"flags":[` + strings.Join(flags, ",") + `]}`
 }
 
-// with adds a member to the outermost object.
-func with(object, member string) string {
+// withMember adds a member to the outermost object.
+func withMember(object, member string) string {
 	return strings.TrimSuffix(object, "}") + "," + member + "}"
 }
 
-// caseFlag is an active flag with id 1; filters are the members of "filters".
+// caseFlag returns an active flag with id 1. The text filters has the members
+// of "filters".
 func caseFlag(key, filters string) string {
 	return fmt.Sprintf(`{"id":1,"key":%q,"active":true,"filters":{%s}}`, key, filters)
 }
@@ -107,16 +110,16 @@ func caseFlagID(id int, key, filters string) string {
 	return fmt.Sprintf(`{"id":%d,"key":%q,"active":true,"filters":{%s}}`, id, key, filters)
 }
 
-// conditions is the member "groups".
+// conditions returns the member "groups".
 func conditions(list ...string) string { return `"groups":[` + strings.Join(list, ",") + `]` }
 
-// where is a condition at 100 % with the filters.
+// where returns a condition with filters, at 100 %.
 func where(filters ...string) string { return `{"properties":[` + strings.Join(filters, ",") + `]}` }
 
-// rollout is a condition for everyone at a percentage.
+// rollout returns a condition for everyone at a percentage.
 func rollout(percentage string) string { return `{"rollout_percentage":` + percentage + `}` }
 
-// multivariate is the member "multivariate", of pairs of key and share.
+// multivariate returns the member "multivariate" for pairs of key and share.
 func multivariate(keysAndShares ...string) string {
 	var list []string
 	for pair := range slices.Chunk(keysAndShares, 2) {
@@ -125,12 +128,12 @@ func multivariate(keysAndShares ...string) string {
 	return `"multivariate":{"variants":[` + strings.Join(list, ",") + `]}`
 }
 
-// filterJSON is a person filter; value is JSON.
+// filterJSON returns a person filter. The value is JSON.
 func filterJSON(key, operator, value string) string {
 	return fmt.Sprintf(`{"key":%q,"type":"person","operator":%q,"value":%s}`, key, operator, value)
 }
 
-// caseRequest is a request at the time of §16, in UTC.
+// caseRequest returns a request at caseNow, in UTC.
 func caseRequest(distinctID string, change ...func(*Request)) *Request {
 	r := &Request{DistinctID: distinctID, Now: caseNow, Zone: time.UTC}
 	for _, apply := range change {
@@ -143,7 +146,7 @@ func person(properties string) func(*Request) {
 	return func(r *Request) { r.Person = json.RawMessage(properties) }
 }
 
-// group adds a group; the key is JSON.
+// group adds a group to a request. The key is JSON.
 func group(name, key string) func(*Request) {
 	return func(r *Request) {
 		if r.Groups == nil {
@@ -157,17 +160,17 @@ func groupProperties(name, properties string) func(*Request) {
 	return func(r *Request) { r.GroupProperties = map[string]json.RawMessage{name: json.RawMessage(properties)} }
 }
 
-// on wants an enabled flag because of a condition.
-func on(key string, index int) Want {
+// wantOn expects a flag that is enabled because of a condition.
+func wantOn(key string, index int) Want {
 	return Want{Key: key, Enabled: true, Code: codeMatch, Index: index, Description: fmt.Sprintf("Matched condition set %d", index+1)}
 }
 
-// off wants a disabled flag, which has no payload.
+// off expects a flag that is disabled, and so has no payload.
 func off(key, code string, index int) Want {
 	return Want{Key: key, Code: code, Index: index, Payload: "none"}
 }
 
-// failed wants an entry of §3.9.
+// failed expects a flag that fails (§3.9).
 func failed(key, code string) Want {
 	return Want{Key: key, Failed: true, Code: code, Index: -1, Payload: "none"}
 }

@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// operatorCases are rows 62–127 of §16.3.
+// operatorCases returns rows 62–127, the table of §16.3.
 func operatorCases() []Case {
 	var cases []Case
 
-	// A row is a filter "key operator value" on a property; property "" is a missing one.
+	// A row is a filter "key operator value" for a property. The property "" is
+	// missing.
 	const missing = ""
 	for _, row := range []struct {
 		row             int
 		filter          string // key, operator and JSON value, separated by the first two spaces
 		property        string // JSON
 		match           bool
-		matchingVersion int // 0: absent
+		matchingVersion int // 0 means absent
 	}{
 		{62, `plan exact "Pro"`, `"pro"`, true, 0},
 		{62, `plan exact "Pro"`, `"pro"`, true, 2},
@@ -97,9 +98,9 @@ func operatorCases() []Case {
 		parts := strings.SplitN(row.filter, " ", 3)
 		document := caseDocument(caseFlag("k", conditions(where(filterJSON(parts[0], parts[1], parts[2])))))
 		if row.matchingVersion != 0 {
-			document = with(document, fmt.Sprintf(`"property_matching_version":%d`, row.matchingVersion))
+			document = withMember(document, fmt.Sprintf(`"property_matching_version":%d`, row.matchingVersion))
 		}
-		request, on, property := caseRequest("user-1"), on("k", 0), "a missing property"
+		request, on, property := caseRequest("user-1"), wantOn("k", 0), "a missing property"
 		if row.property != missing {
 			property = row.property
 			request = caseRequest("user-1", person(fmt.Sprintf(`{%q:%s}`, parts[0], row.property)))
@@ -112,7 +113,7 @@ func operatorCases() []Case {
 		cases = append(cases, Case{row.row, name, document, request, []Want{want}, false})
 	}
 
-	// The rows that need more than a filter and a property.
+	// These rows need more than one filter and one property.
 	one := func(filter string) string { return caseDocument(caseFlag("k", conditions(where(filter)))) }
 	pacific := func(property string) *Request {
 		return caseRequest("user-1", person(`{"d":`+property+`}`), func(r *Request) { r.Zone = location("US/Pacific") })
@@ -137,20 +138,20 @@ func operatorCases() []Case {
 		{93, "look-ahead that is not reached", caseDocument(caseFlag("k", conditions(where(filterJSON("y", "is_set", `null`),
 			filterJSON("x", "regex", `"(?=.*a)b"`))))), caseRequest("user-1"), []Want{off("k", codeNoMatch, 0)}, false},
 		{107, "the day begins in the project's zone", june, pacific(`"2024-06-01T03:00:00Z"`), []Want{off("k", codeNoMatch, 0)}, false},
-		{107, "after the beginning", june, pacific(`"2024-06-01T08:00:00Z"`), []Want{on("k", 0)}, false},
-		{108, "epoch seconds after the beginning", june, pacific(`1717225201`), []Want{on("k", 0)}, false},
+		{107, "after the beginning", june, pacific(`"2024-06-01T08:00:00Z"`), []Want{wantOn("k", 0)}, false},
+		{108, "epoch seconds after the beginning", june, pacific(`1717225201`), []Want{wantOn("k", 0)}, false},
 		{108, "epoch seconds at the beginning", june, pacific(`1717225200`), []Want{off("k", codeNoMatch, 0)}, false},
-		{112, "two months before 31 March", twoMonths, march(`"2026-01-29"`), []Want{on("k", 0)}, false},
+		{112, "two months before 31 March", twoMonths, march(`"2026-01-29"`), []Want{wantOn("k", 0)}, false},
 		{112, "the instant itself", twoMonths, march(`"2026-01-28"`), []Want{off("k", codeNoMatch, 0)}, false},
 		{126, "unknown operator", one(filterJSON("x", "foo_bar", `1`)), caseRequest("user-1", person(`{"x":1}`)), []Want{failed("k", codeFlagData)}, true},
 		{126, "unknown operator without value", one(filterJSON("x", "foo_bar", `null`)), caseRequest("user-1"), []Want{failed("k", codeFlagData)}, true},
 		{
 			126, "unknown operator in a later condition", caseDocument(caseFlag("k", conditions(rollout("100"), where(filterJSON("x", "foo_bar", `1`))))),
 			caseRequest("user-1"),
-			[]Want{on("k", 0)},
+			[]Want{wantOn("k", 0)},
 			false,
 		},
-		{127, "negation on a match", negated, caseRequest("user-1", person(`{"x":"a"}`)), []Want{on("k", 0)}, false},
+		{127, "negation on a match", negated, caseRequest("user-1", person(`{"x":"a"}`)), []Want{wantOn("k", 0)}, false},
 		{127, "negation on a mismatch", negated, caseRequest("user-1", person(`{"x":"b"}`)), []Want{off("k", codeNoMatch, 0)}, false},
 	}...)
 }

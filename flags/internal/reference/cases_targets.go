@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// targetCases are rows 128–182 of §16.4: cohorts, groups, dependencies, request.
+// targetCases returns rows 128–182, the table of §16.4: cohorts, groups,
+// dependencies and requests.
 func targetCases() []Case {
 	return append(append(cohortCases(), groupCases()...), append(dependencyCases(), requestCases()...)...)
 }
@@ -15,21 +16,21 @@ func inCohort(id string) string {
 }
 
 func cohortCases() []Case {
-	nested := with(caseDocument(caseFlag("k", conditions(where(filterJSON("region", "exact", `"USA"`), inCohort("98"))))), `"cohorts":{
+	nested := withMember(caseDocument(caseFlag("k", conditions(where(filterJSON("region", "exact", `"USA"`), inCohort("98"))))), `"cohorts":{
 		"98":{"type":"OR","values":[{"key":"id","type":"cohort","value":1},{"key":"nation","type":"person","operator":"exact","value":"UK"}]},
 		"1":{"type":"AND","values":[{"key":"other","type":"person","operator":"exact","value":"thing","negation":true}]}}`)
 	usa := func(more string) *Request { return caseRequest("user-1", person(`{"region":"USA"`+more+`}`)) }
 	plan := filterJSON("plan", "exact", `"x"`)
 	one := func(filter, cohorts string) string {
-		return with(caseDocument(caseFlag("k", conditions(where(filter)))), `"cohorts":`+cohorts)
+		return withMember(caseDocument(caseFlag("k", conditions(where(filter)))), `"cohorts":`+cohorts)
 	}
 	const everybody = `{"98":{"type":"AND","values":[]}}`
 	anyone := caseRequest("user-1")
 	return []Case{
 		{128, "neither branch", nested, usa(`,"other":"thing"`), []Want{off("k", codeNoMatch, 0).description("No matching condition set")}, false},
-		{129, "other thing", nested, usa(`,"other":"thing2"`), []Want{on("k", 0)}, false},
-		{130, "missing and negated", nested, usa(``), []Want{on("k", 0)}, false},
-		{131, "second branch", nested, usa(`,"nation":"UK"`), []Want{on("k", 0)}, false},
+		{129, "other thing", nested, usa(`,"other":"thing2"`), []Want{wantOn("k", 0)}, false},
+		{130, "missing and negated", nested, usa(``), []Want{wantOn("k", 0)}, false},
+		{131, "second branch", nested, usa(`,"nation":"UK"`), []Want{wantOn("k", 0)}, false},
 		{
 			132, "unknown cohort", caseDocument(caseFlag("k", conditions(where(inCohort("999"))))), anyone,
 			[]Want{failed("k", codeCohortNotFound).description("Cohort dependency not found")},
@@ -58,7 +59,7 @@ func cohortCases() []Case {
 			[]Want{failed("k", codeCohortCycle).description("Cohort dependency cycle detected")},
 			true,
 		},
-		{136, "empty AND", one(inCohort("98"), everybody), anyone, []Want{on("k", 0)}, false},
+		{136, "empty AND", one(inCohort("98"), everybody), anyone, []Want{wantOn("k", 0)}, false},
 		{137, "empty OR", one(inCohort("98"), `{"98":{"type":"OR","values":[]}}`), anyone, []Want{off("k", codeNoMatch, 0)}, false},
 		{
 			138, "exact on a cohort", one(`{"key":"id","type":"cohort","operator":"exact","value":98}`, everybody), anyone,
@@ -72,7 +73,7 @@ func cohortCases() []Case {
 		},
 		{
 			140, "static, unknown person", one(`{"key":"id","type":"cohort","operator":"not_in","value":7}`, `[{"id":7,"is_static":true}]`), anyone,
-			[]Want{on("k", 0)},
+			[]Want{wantOn("k", 0)},
 			false,
 		},
 		{
@@ -87,39 +88,39 @@ func cohortCases() []Case {
 func groupCases() []Case {
 	const companies = `"group_type_mapping":{"0":"company"}`
 	groupFlag := func(percentage string) string {
-		return with(caseDocument(caseFlag("group-flag", `"aggregation_group_type_index":0,`+conditions(rollout(percentage)))), companies)
+		return withMember(caseDocument(caseFlag("group-flag", `"aggregation_group_type_index":0,`+conditions(rollout(percentage)))), companies)
 	}
 	const onGroup = `"aggregation_group_type_index":0`
-	groupKey := with(caseDocument(caseFlag("k", conditions(where(
+	groupKey := withMember(caseDocument(caseFlag("k", conditions(where(
 		`{"key":"$group_key","type":"group","group_type_index":0,"operator":"exact","value":"acme"}`)))), companies)
 	acme := group("company", `"acme"`)
 	email := filterJSON("email", "icontains", `"@acme.com"`)
 	enterprise := `{` + onGroup + `,"properties":[{"key":"plan","type":"group","group_type_index":0,"operator":"exact","value":"enterprise"}],"rollout_percentage":100}`
-	mixed := with(caseDocument(caseFlag("mixed", conditions(enterprise,
+	mixed := withMember(caseDocument(caseFlag("mixed", conditions(enterprise,
 		`{"aggregation_group_type_index":null,"properties":[`+email+`],"rollout_percentage":50}`))), companies)
 	const ok = `{"email":"a@acme.com"}`
 	return []Case{
 		{141, "no groups", groupFlag("100"), caseRequest("user-1"), []Want{off("group-flag", codeNoGroup, 0).description("No group type")}, false},
-		{142, "one person", groupFlag("10"), caseRequest("user-1", acme), []Want{on("group-flag", 0)}, false},
-		{142, "another person", groupFlag("10"), caseRequest("user-2", acme), []Want{on("group-flag", 0)}, false},
-		{142, "nobody in particular", groupFlag("10"), caseRequest("", acme), []Want{on("group-flag", 0)}, false},
+		{142, "one person", groupFlag("10"), caseRequest("user-1", acme), []Want{wantOn("group-flag", 0)}, false},
+		{142, "another person", groupFlag("10"), caseRequest("user-2", acme), []Want{wantOn("group-flag", 0)}, false},
+		{142, "nobody in particular", groupFlag("10"), caseRequest("", acme), []Want{wantOn("group-flag", 0)}, false},
 		{142, "below the hash", groupFlag("6"), caseRequest("user-1", acme), []Want{off("group-flag", codeOutOfRollout, 0)}, false},
-		{143, "number, above its hash", groupFlag("18.6"), caseRequest("user-1", group("company", `12`)), []Want{on("group-flag", 0)}, false},
+		{143, "number, above its hash", groupFlag("18.6"), caseRequest("user-1", group("company", `12`)), []Want{wantOn("group-flag", 0)}, false},
 		{143, "number, below its hash", groupFlag("18.5"), caseRequest("user-1", group("company", `12`)), []Want{off("group-flag", codeOutOfRollout, 0)}, false},
 		{144, "empty key", groupFlag("100"), caseRequest("user-1", group("company", `""`)), []Want{off("group-flag", codeNoGroup, 0)}, false},
 		{145, "boolean key", groupFlag("100"), caseRequest("user-1", group("company", `true`)), []Want{off("group-flag", codeNoGroup, 0)}, false},
-		{146, "$group_key is there", groupKey, caseRequest("user-1", acme), []Want{on("k", 0)}, false},
-		{147, "$group_key is overwritten", groupKey, caseRequest("user-1", acme, groupProperties("company", `{"$group_key":"x"}`)), []Want{on("k", 0)}, false},
+		{146, "$group_key is there", groupKey, caseRequest("user-1", acme), []Want{wantOn("k", 0)}, false},
+		{147, "$group_key is overwritten", groupKey, caseRequest("user-1", acme, groupProperties("company", `{"$group_key":"x"}`)), []Want{wantOn("k", 0)}, false},
 		{
-			148, "unmapped index", with(caseDocument(caseFlag("k", `"aggregation_group_type_index":3,`+conditions(rollout("100")))), companies),
+			148, "unmapped index", withMember(caseDocument(caseFlag("k", `"aggregation_group_type_index":3,`+conditions(rollout("100")))), companies),
 			caseRequest("user-1", acme),
 			[]Want{off("k", codeNoGroup, 0)},
 			false,
 		},
-		{149, "person condition matches", mixed, caseRequest("user-2", person(ok)), []Want{on("mixed", 1)}, false},
+		{149, "person condition matches", mixed, caseRequest("user-2", person(ok)), []Want{wantOn("mixed", 1)}, false},
 		{149, "person condition out of rollout", mixed, caseRequest("user-1", person(ok)), []Want{off("mixed", codeOutOfRollout, 1)}, false},
 		{
-			150, "two group conditions", with(caseDocument(caseFlag("mixed", conditions(enterprise, `{`+onGroup+`}`))), companies), caseRequest("user-1"),
+			150, "two group conditions", withMember(caseDocument(caseFlag("mixed", conditions(enterprise, `{`+onGroup+`}`))), companies), caseRequest("user-1"),
 			[]Want{off("mixed", codeNoGroup, 1)},
 			false,
 		},
@@ -128,10 +129,10 @@ func groupCases() []Case {
 			[]Want{off("mixed", codeNoMatch, 1).description(noMatchWithoutGroup)},
 			false,
 		},
-		{152, "explicit null is person", with(caseDocument(caseFlag("beta-feature", onGroup+`,`+conditions(
-			`{"aggregation_group_type_index":null,"rollout_percentage":50}`))), companies), caseRequest("user-4"), []Want{on("beta-feature", 0)}, false},
+		{152, "explicit null is person", withMember(caseDocument(caseFlag("beta-feature", onGroup+`,`+conditions(
+			`{"aggregation_group_type_index":null,"rollout_percentage":50}`))), companies), caseRequest("user-4"), []Want{wantOn("beta-feature", 0)}, false},
 		{
-			152, "and hashed by the person", with(caseDocument(caseFlag("beta-feature", onGroup+`,`+conditions(
+			152, "and hashed by the person", withMember(caseDocument(caseFlag("beta-feature", onGroup+`,`+conditions(
 				`{"aggregation_group_type_index":null,"rollout_percentage":50}`))), companies), caseRequest("user-1", acme),
 			[]Want{off("beta-feature", codeOutOfRollout, 0)},
 			false,
@@ -139,7 +140,7 @@ func groupCases() []Case {
 	}
 }
 
-// dependsOn is a flag filter by id.
+// dependsOn returns a flag filter that names its target by id.
 func dependsOn(id, value string) string {
 	return `{"key":"` + id + `","type":"flag","operator":"flag_evaluates_to","value":` + value + `}`
 }
@@ -159,15 +160,15 @@ func dependencyCases() []Case {
 	onClient := func(r *Request) { r.Kind = "client" }
 	return []Case{
 		{153, "target off", caseDocument(caseFlag("a", nobody), b("true")), anyone, []Want{mismatch}, false},
-		{153, "target on", caseDocument(caseFlag("a", everyone), b("true")), anyone, []Want{on("b", 0)}, false},
+		{153, "target on", caseDocument(caseFlag("a", everyone), b("true")), anyone, []Want{wantOn("b", 0)}, false},
 		{
 			154, "inactive target", caseDocument(`{"id":1,"key":"a","active":false,"filters":{"groups":[{}]}}`, b("false")), anyone,
-			[]Want{absent("a"), on("b", 0)},
+			[]Want{absent("a"), wantOn("b", 0)},
 			false,
 		},
-		{155, "held-out target", caseDocument(caseFlag("a", everyone+`,"holdout":{"id":42,"exclusion_percentage":100}`), b("true")), anyone, []Want{on("b", 0)}, false},
+		{155, "held-out target", caseDocument(caseFlag("a", everyone+`,"holdout":{"id":42,"exclusion_percentage":100}`), b("true")), anyone, []Want{wantOn("b", 0)}, false},
 		{156, "variants are case-sensitive", caseDocument(caseFlag("a", everyone+","+half), b(`"Test"`)), anyone, []Want{mismatch}, false},
-		{156, "exact variant", caseDocument(caseFlag("a", everyone+","+half), b(`"test"`)), anyone, []Want{on("b", 0)}, false},
+		{156, "exact variant", caseDocument(caseFlag("a", everyone+","+half), b(`"test"`)), anyone, []Want{wantOn("b", 0)}, false},
 		{157, "the string true", caseDocument(caseFlag("a", everyone), b(`"true"`)), anyone, []Want{mismatch}, false},
 		{
 			158, "deleted id", caseDocument(`{"id":1,"key":"a","active":true,"deleted":true,"filters":{"groups":[{}]}}`, b("true")), anyone,
@@ -184,20 +185,20 @@ func dependencyCases() []Case {
 			[]Want{off("b", codeMissingDependency, -1), off("c", codeMissingDependency, -1)},
 			false,
 		},
-		{160, "cycle", cycle, anyone, []Want{absent("a"), absent("b"), absent("c"), on("d", 0)}, true},
-		{160, "cycle that was not asked for", cycle, caseRequest("user-1", keys("d")), []Want{absent("a"), absent("b"), absent("c"), on("d", 0)}, false},
+		{160, "cycle", cycle, anyone, []Want{absent("a"), absent("b"), absent("c"), wantOn("d", 0)}, true},
+		{160, "cycle that was not asked for", cycle, caseRequest("user-1", keys("d")), []Want{absent("a"), absent("b"), absent("c"), wantOn("d", 0)}, false},
 		{161, "exact on a flag", caseDocument(caseFlag("a", everyone),
 			caseFlagID(2, "b", conditions(where(`{"key":"1","type":"flag","operator":"exact","value":true}`)))), anyone, []Want{mismatch}, false},
 		{
-			162, "target of another runtime", caseDocument(with(caseFlag("a", everyone), `"evaluation_runtime":"server"`), b("false")),
+			162, "target of another runtime", caseDocument(withMember(caseFlag("a", everyone), `"evaluation_runtime":"server"`), b("false")),
 			caseRequest("user-1", onClient),
-			[]Want{absent("a"), on("b", 0)},
+			[]Want{absent("a"), wantOn("b", 0)},
 			false,
 		},
 		{
 			163, "dependencies are returned", caseDocument(caseFlagID(1, "a", everyone), caseFlagID(2, "b", everyone),
 				caseFlagID(3, "c", conditions(where(dependsOn("2", "true"))))), caseRequest("user-1", keys("c")),
-			[]Want{absent("a"), on("b", 0), on("c", 0)},
+			[]Want{absent("a"), wantOn("b", 0), wantOn("c", 0)},
 			false,
 		},
 		{164, "no keys", caseDocument(caseFlag("a", everyone)), caseRequest("user-1", keys()), []Want{absent("a")}, false},
@@ -205,7 +206,7 @@ func dependencyCases() []Case {
 	}
 }
 
-// keys is flag_keys.
+// keys sets flag_keys.
 func keys(list ...string) func(*Request) {
 	return func(r *Request) { r.Keys, r.HasKeys = list, true }
 }
@@ -215,7 +216,7 @@ func requestCases() []Case {
 	distinct := one(filterJSON("distinct_id", "exact", `"user-1"`))
 	planPro := one(filterJSON("plan", "exact", `"pro"`))
 	stored := func(r *Request) { r.StoredPerson = json.RawMessage(`{"plan":"pro"}`) }
-	docs := caseDocument(with(caseFlag("k", conditions(rollout("100"))), `"evaluation_contexts":["docs"]`))
+	docs := caseDocument(withMember(caseFlag("k", conditions(rollout("100"))), `"evaluation_contexts":["docs"]`))
 	tags := func(list ...string) func(*Request) { return func(r *Request) { r.Tags = list } }
 	geo := func(r *Request) {
 		r.Geo = map[string]string{"$geoip_country_code": "US", "$geoip_city_name": "Mountain View"}
@@ -223,13 +224,13 @@ func requestCases() []Case {
 	country := one(filterJSON("$geoip_country_code", "exact", `"US"`))
 	kind := func(k string) *Request { return caseRequest("user-1", func(r *Request) { r.Kind = k }) }
 	runtime := func(name string) string {
-		return with(caseFlag("k-"+name, conditions(rollout("100"))), fmt.Sprintf(`"evaluation_runtime":%q`, name))
+		return withMember(caseFlag("k-"+name, conditions(rollout("100"))), fmt.Sprintf(`"evaluation_runtime":%q`, name))
 	}
 	runtimes := caseDocument(runtime("client"), runtime("server"), runtime("all"), caseFlag("k-none", conditions(rollout("100"))), runtime("edge"))
-	client, server := on("k-client", 0), on("k-server", 0)
-	always := []Want{on("k-all", 0), on("k-none", 0), on("k-edge", 0)}
+	client, server := wantOn("k-client", 0), wantOn("k-server", 0)
+	always := []Want{wantOn("k-all", 0), wantOn("k-none", 0), wantOn("k-edge", 0)}
 	mismatch := []Want{off("k", codeNoMatch, 0)}
-	match := []Want{on("k", 0)}
+	match := []Want{wantOn("k", 0)}
 	return []Case{
 		{166, "injected distinct id", distinct, caseRequest("user-1"), match, false},
 		{166, "another one", distinct, caseRequest("user-2"), mismatch, false},

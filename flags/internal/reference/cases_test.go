@@ -7,7 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
 )
 
-// TestCases runs all rows of §16, and makes sure that none is missing.
+// TestCases evaluates all rows of §16, and checks that no row is missing.
 func TestCases(t *testing.T) {
 	rows := map[int]bool{}
 	for i, c := range reference.Cases() {
@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestCaseCheck makes sure that a wrong result is noticed.
+// TestCaseCheck checks that Check notices wrong results.
 func TestCaseCheck(t *testing.T) {
 	c := reference.Cases()[0]
 	good, partial := parse(t, c.Document).Evaluate(c.Request)

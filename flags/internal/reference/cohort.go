@@ -12,20 +12,21 @@ import (
 // A cohort is one entry of "cohorts", in any of the shapes of §5.1.
 type cohort struct {
 	id         int64
-	stored     bool  // membership comes with the request (§5.4)
-	behavioral bool  // by its cohort_type; see also Document.behavioral
-	root       *node // nil: nobody is a member
-	broken     error // the tree is malformed (§5.5)
+	stored     bool  // the request has the membership (§5.4)
+	behavioral bool  // says its cohort_type; see also Document.behavioral
+	root       *node // nil if nobody is a member
+	broken     error // says why the tree is malformed (§5.5)
 }
 
-// A node of a cohort tree is a leaf, or a group of children.
+// A node of a cohort tree is either a leaf or a group of children.
 type node struct {
 	leaf     *filter
-	any      bool // OR; else AND
+	any      bool // OR; otherwise AND
 	children []*node
 }
 
-// decodeCohorts reads the map of the definitions endpoint, or the array of full records.
+// decodeCohorts reads the map of the definitions endpoint, or the array of full
+// records.
 func decodeCohorts(top *fields) map[int64]*cohort {
 	cohorts := map[int64]*cohort{}
 	raw := top.members["cohorts"]
@@ -50,7 +51,8 @@ func decodeCohorts(top *fields) map[int64]*cohort {
 	return cohorts
 }
 
-// decodeRecord reads a full record; nil if it does not exist.
+// decodeRecord reads a full record. It returns nil for a record that does not
+// count.
 func decodeRecord(raw json.RawMessage) *cohort {
 	in := decodeFields(raw)
 	id := in.integer("id")
@@ -73,13 +75,14 @@ func decodeRecord(raw json.RawMessage) *cohort {
 	return c
 }
 
-// isEmptyObject also holds for null and absent.
+// isEmptyObject reports whether raw is an empty object, null or absent.
 func isEmptyObject(raw json.RawMessage) bool {
 	object, isObject := decodeValue(raw).(map[string]any)
 	return isNull(raw) || isObject && len(object) == 0
 }
 
-// decodeTree reads a whole cohort's tree. An empty object has no members (§5.3).
+// decodeTree reads the whole tree of a cohort. An empty object has no members
+// (§5.3).
 func decodeTree(raw json.RawMessage) (*node, error) {
 	if isEmptyObject(raw) {
 		return nil, nil
@@ -87,14 +90,15 @@ func decodeTree(raw json.RawMessage) (*node, error) {
 	return decodeNode(raw)
 }
 
-// decodeNode reads a node: with values it is a group, else a leaf (§5.1). §5.5 has the errors.
+// decodeNode reads a node: a group if it has values, else a leaf (§5.1). For
+// its errors see §5.5.
 func decodeNode(raw json.RawMessage) (*node, error) {
 	in := decodeFields(raw)
 	if in.problem != nil || isEmptyObject(raw) {
 		return nil, fmt.Errorf("%w: node %s", errShape, raw)
 	}
 	kind, values := "", in.members["values"]
-	for _, old := range []string{"AND", "OR"} { // very old exports: {"AND":[…]}
+	for _, old := range []string{"AND", "OR"} { // very old exports have {"AND":[…]}
 		if len(in.members) == 1 && in.has(old) {
 			kind, values = old, in.members[old]
 		}
@@ -127,8 +131,8 @@ func decodeNode(raw json.RawMessage) (*node, error) {
 	return n, nil
 }
 
-// decodeLeaf reads a leaf. Leaves of types that flags do not know are kept whatever they look like: §5.6 says that they
-// never fail a flag.
+// decodeLeaf reads a leaf. A leaf of a type that flags do not have is kept in
+// any form, because it never fails a flag (§5.6).
 func decodeLeaf(raw json.RawMessage) (*node, error) {
 	leaf, err := decodeFilter(raw)
 	if err != nil {
@@ -147,7 +151,8 @@ func decodeLeaf(raw json.RawMessage) (*node, error) {
 	return &node{leaf: &leaf}, nil
 }
 
-// decodeLegacyGroups converts the field "groups" of old records (§5.6): groups are ORed, properties inside ANDed.
+// decodeLegacyGroups converts the field "groups" of old records (§5.6). The
+// groups are ORed, the properties of a group are ANDed.
 func decodeLegacyGroups(groups []json.RawMessage) (*node, error) {
 	root := &node{any: true}
 	for _, raw := range groups {
@@ -182,7 +187,7 @@ func decodeLegacyGroups(groups []json.RawMessage) (*node, error) {
 	return root, nil
 }
 
-// decodeLegacyLeaf reads a leaf whose type "event" stands for person.
+// decodeLegacyLeaf reads a leaf in which the type "event" means person.
 func decodeLegacyLeaf(raw json.RawMessage) (*node, error) {
 	in := decodeFields(raw)
 	if in.problem != nil || isNull(raw) {
@@ -213,8 +218,9 @@ func (n *node) leaves() []*filter {
 	return list
 }
 
-// resolveCohort visits a cohort and all that it reaches, depth first in stored order, and returns the code of the
-// first error, "" if there is none (§5.5). path holds the cohorts being visited.
+// resolveCohort visits a cohort and all cohorts that it depends on, depth first
+// in stored order. It returns the code of the first error, or "" (§5.5). The
+// cohorts in path are being visited.
 func (d *Document) resolveCohort(id int64, path []int64) string {
 	c, exists := d.cohorts[id]
 	switch {
@@ -223,7 +229,7 @@ func (d *Document) resolveCohort(id int64, path []int64) string {
 	case slices.Contains(path, id):
 		return codeCohortCycle
 	case c.stored:
-		return "" // membership is looked up; its filters, if any, are not used
+		return "" // membership comes with the request; filters are not used
 	case c.broken != nil:
 		return codeCohortParsing
 	}
@@ -245,7 +251,8 @@ func (d *Document) resolveCohort(id int64, path []int64) string {
 	return ""
 }
 
-// behavioral reports whether the membership of a resolved cohort cannot be fully known here (§5.4, §5.6).
+// behavioral reports whether this evaluator cannot fully know the membership of
+// a resolved cohort (§5.4, §5.6).
 func (d *Document) behavioral(id int64) bool {
 	c := d.cohorts[id]
 	if c.stored {
@@ -264,7 +271,8 @@ func (d *Document) behavioral(id int64) bool {
 	return false
 }
 
-// member reports membership in a resolved cohort (§5.3, §5.4).
+// member reports whether the person is a member of a resolved cohort (§5.3,
+// §5.4).
 func (e *evaluation) member(id int64) bool {
 	c := e.document.cohorts[id]
 	if c.stored {
@@ -273,10 +281,10 @@ func (e *evaluation) member(id int64) bool {
 	return c.root != nil && e.matchNode(c.root)
 }
 
-// matchNode is §5.3: AND of nothing is true, OR of nothing is false.
+// matchNode implements §5.3: an empty AND is true, an empty OR is false.
 func (e *evaluation) matchNode(n *node) bool {
 	if n.leaf != nil {
-		return e.matchLeaf(n.leaf) != n.leaf.negation // negation inverts in every case
+		return e.matchLeaf(n.leaf) != n.leaf.negation // negation inverts any result of a leaf
 	}
 	if n.any {
 		return slices.ContainsFunc(n.children, e.matchNode)
@@ -289,7 +297,7 @@ func (e *evaluation) matchNode(n *node) bool {
 	return true
 }
 
-// matchLeaf is a leaf before its negation (§5.3).
+// matchLeaf evaluates a leaf without its negation (§5.3).
 func (e *evaluation) matchLeaf(leaf *filter) bool {
 	switch leaf.kind {
 	case typePerson, typePersonMetadata:
@@ -298,11 +306,11 @@ func (e *evaluation) matchLeaf(leaf *filter) bool {
 		id, _ := integerValue(leaf.value)
 		return e.matchCohort(leaf.operator, id)
 	default:
-		return false // group, flag, and what cannot be evaluated at all
+		return false // group, flag, and unknown types
 	}
 }
 
-// matchCohort is §5.2, for conditions and leaves alike.
+// matchCohort implements §5.2, both for conditions and for leaves.
 func (e *evaluation) matchCohort(operator string, id int64) bool {
 	switch operator {
 	case "in":
@@ -310,6 +318,6 @@ func (e *evaluation) matchCohort(operator string, id int64) bool {
 	case "not_in":
 		return !e.member(id)
 	default:
-		return false // also exact
+		return false // including exact
 	}
 }

@@ -2,8 +2,9 @@ package reference
 
 import "slices"
 
-// conditionSubject chooses the text that the condition hashes (§2.4). skip is the reason code of a condition that is
-// passed over before its filters are looked at (§3.5 steps 2 and 3).
+// conditionSubject returns the text that the condition hashes (§2.4). If the
+// condition is passed over before its filters are evaluated, skip is the reason
+// code (§3.5 steps 2 and 3).
 func (e *evaluation) conditionSubject(f *flag, c condition) (subject, skip string) {
 	if index := f.conditionAggregation(c); index != nil {
 		name, known := e.document.groupTypeName(index)
@@ -17,7 +18,7 @@ func (e *evaluation) conditionSubject(f *flag, c condition) (subject, skip strin
 		if e.deviceID == "" && f.hashMatters(c) {
 			return "", codeOutOfRollout // §2.6
 		}
-		return e.deviceID, "" // the empty subject where hashing cannot matter (§2.6)
+		return e.deviceID, "" // empty only where the hash does not matter (§2.6)
 	}
 	if f.hasContinuity() {
 		if override, stored := e.request.Overrides[f.key]; stored {
@@ -30,12 +31,14 @@ func (e *evaluation) conditionSubject(f *flag, c condition) (subject, skip strin
 	return e.distinctID, ""
 }
 
-// hasContinuity is the first rule of §12: it takes a flag that is aggregated by person and not bucketed by device.
+// hasContinuity is the first rule of §12: the flag must be aggregated by person
+// and not bucketed by device.
 func (f *flag) hasContinuity() bool {
 	return f.continuity && f.aggregation == nil && f.bucketing != "device_id"
 }
 
-// holdoutSubject is the subject of §13.2. It goes by the flag's aggregation and does not use stored overrides.
+// holdoutSubject returns the subject of §13.2. It follows the aggregation of
+// the flag and ignores stored overrides.
 func (e *evaluation) holdoutSubject(f *flag) string {
 	switch {
 	case f.aggregation != nil:
@@ -57,13 +60,14 @@ func (e *evaluation) holdoutSubject(f *flag) string {
 // A verdict is the result of the filters of one condition.
 type verdict struct {
 	passed     bool
-	failure    string // error code: the flag fails, if nothing was settled before
-	taint      string // code of the first failed dependency that passed only provisionally
-	behavioral bool   // it did not pass, at a cohort that is not fully known
+	failure    string // error code; the flag fails unless it was settled before
+	taint      string // error code of the first failed dependency that matched only provisionally
+	behavioral bool   // a cohort that is not fully known did not match
 }
 
-// checkFilters is §3.5 step 4: flag filters, then property filters, then cohort filters, each in stored order, up to the
-// first definite mismatch or error.
+// checkFilters implements §3.5 step 4: flag filters, then property filters,
+// then cohort filters, each in stored order, up to the first definite mismatch
+// or error.
 func (e *evaluation) checkFilters(f *flag, c condition) verdict {
 	var flagFilters, propertyFilters, cohortFilters []filter
 	for _, candidate := range c.filters {
@@ -99,7 +103,8 @@ func (e *evaluation) checkFilters(f *flag, c condition) verdict {
 		}
 	}
 
-	// §5.5: all cohorts of the condition are resolved before the first one is looked at, whatever the operators.
+	// §5.5: all cohorts of the condition are resolved before the first one is
+	// evaluated, whatever the operators.
 	for _, membership := range cohortFilters {
 		id, usable := integerValue(membership.value)
 		if !usable {
@@ -122,8 +127,9 @@ func (e *evaluation) checkFilters(f *flag, c condition) verdict {
 	return v
 }
 
-// matchProperty looks the property up and compares it. aggregation is the condition's, for group filters that name no
-// group type; cohort leaves have none.
+// matchProperty looks the property up and compares it. The aggregation of the
+// condition is used by group filters that name no group type. Leaves of cohorts
+// have no aggregation.
 func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
 	var properties map[string]any
 	switch f.kind {
@@ -136,7 +142,7 @@ func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
 		if index == nil {
 			index = aggregation
 		}
-		// §6.3: an index that cannot be resolved reads an empty map.
+		// §6.3: an index without a group type stands for an empty map.
 		if name, known := e.document.groupTypeName(index); known {
 			properties = e.request.groupMap(name)
 		}
@@ -146,15 +152,16 @@ func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
 	return e.compare.match(f.operator, f.value, value, present)
 }
 
-// matchDependency compares with another flag (§7). failed is the code of a failed target whose value would matter: the
-// filter then passes provisionally (§3.9).
+// matchDependency compares the value of another flag (§7). If the other flag
+// failed and its value would matter, failed is its error code, and the filter
+// matches provisionally (§3.9).
 func (e *evaluation) matchDependency(dependency filter) (matches bool, failed string) {
 	target, usable := e.document.target(dependency)
 	if !usable || dependency.operator != "flag_evaluates_to" {
 		return false, ""
 	}
 	if !slices.Contains(e.included, target) {
-		return evaluatesTo(dependency.value, false, nil), "" // filtered out: false (§7.2)
+		return evaluatesTo(dependency.value, false, nil), "" // a target that was filtered out is false (§7.2)
 	}
 	result := e.result(target)
 	if !result.Failed {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// compareDates is §4.9.
+// compareDates implements §4.9.
 func (c comparison) compareDates(operator string, f, p any) bool {
 	text, isText := f.(string)
 	if !isText {
-		return false // the filter side must be a string
+		return false // the value of the filter must be a string
 	}
 	bound, ok1 := c.parseDate(text)
 	instant, ok2 := c.propertyDate(p)
@@ -30,7 +30,8 @@ func (c comparison) compareDates(operator string, f, p any) bool {
 	}
 }
 
-// propertyDate reads the property side: epoch seconds as number or numeric string, else a date string.
+// propertyDate reads the date of a property: epoch seconds as a number or a
+// numeric string, or a date string.
 func (c comparison) propertyDate(p any) (time.Time, bool) {
 	if seconds, isNumber := numeric(p); isNumber {
 		return epoch(seconds)
@@ -41,7 +42,7 @@ func (c comparison) propertyDate(p any) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// epoch reads seconds since 1970 (§4.9).
+// epoch converts seconds since 1970 (§4.9).
 func epoch(x float64) (time.Time, bool) {
 	if math.IsNaN(x) || math.Abs(x) > 8.0e12 {
 		return time.Time{}, false
@@ -55,7 +56,8 @@ const (
 	clockPattern = `([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?`
 )
 
-// The five forms of a date string, §4.9, in the order in which they are tried; the last one has two shapes.
+// The five forms of a date string (§4.9), in the order in which they are tried.
+// The last form has two shapes.
 var (
 	relativeForm = regexp.MustCompile(`^-?([0-9]+)([hdwmy])$`)
 	rfc3339Form  = regexp.MustCompile(`^` + datePattern + `[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})$`)
@@ -70,7 +72,8 @@ var monthNames = []string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug"
 
 // parseDate reads a date string (§4.9).
 func (c comparison) parseDate(s string) (time.Time, bool) {
-	// 1. Relative to now. From 10000 on it is no date at all: no other form looks like this.
+	// 1. Relative to now. A number from 10000 on is not a date: no other form
+	// looks like this.
 	if m := relativeForm.FindStringSubmatch(s); m != nil {
 		n, err := strconv.Atoi(m[1])
 		if err != nil || n >= 10000 {
@@ -86,7 +89,7 @@ func (c comparison) parseDate(s string) (time.Time, bool) {
 		}
 		return wall.at(m[8])
 	}
-	// 3. A day: midnight in the project's zone.
+	// 3. A day, which means midnight in the project's zone.
 	if m := dayForm.FindStringSubmatch(s); m != nil {
 		wall, ok := newWallTime(m[1], m[2], m[3], "0", "0", "", "")
 		if !ok {
@@ -102,7 +105,7 @@ func (c comparison) parseDate(s string) (time.Time, bool) {
 		}
 		return wall.in(c.zone)
 	}
-	// 5. Free forms: with a zone after an optional space, and RFC 2822.
+	// 5. Free forms: with a zone after an optional space, or RFC 2822.
 	if m := zonedForm.FindStringSubmatch(s); m != nil {
 		wall, ok := newWallTime(m[1], m[2], m[3], m[4], m[5], m[6], m[7])
 		if !ok {
@@ -121,7 +124,7 @@ func (c comparison) parseDate(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// relative goes n units into the past (§4.9).
+// relative goes n units back from now (§4.9).
 func (c comparison) relative(n int, unit string) time.Time {
 	if unit == "h" {
 		return c.now.Add(-time.Duration(n) * time.Hour)
@@ -130,7 +133,7 @@ func (c comparison) relative(n int, unit string) time.Time {
 	year, month, day := now.Date()
 	switch unit {
 	case "d":
-		day -= n // time.Date carries
+		day -= n // time.Date normalizes it
 	case "w":
 		day -= 7 * n
 	case "m", "y":
@@ -142,7 +145,7 @@ func (c comparison) relative(n int, unit string) time.Time {
 			if month == 0 {
 				year, month = year-1, time.December
 			}
-			day = min(day, daysIn(year, month)) // clamped at each step and not restored
+			day = min(day, daysIn(year, month)) // clamped at each step, and not restored
 		}
 	}
 	return time.Date(year, month, day, now.Hour(), now.Minute(), now.Second(), now.Nanosecond(), c.zone)
@@ -152,13 +155,15 @@ func daysIn(year int, month time.Month) int {
 	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// A wallTime is what a clock and a calendar show, as if it were UTC.
+// A wallTime is the reading of a clock and a calendar, stored as if it were
+// UTC.
 type wallTime time.Time
 
-// newWallTime checks all fields for their ranges. Seconds and fraction may be empty.
+// newWallTime checks the ranges of all fields. Seconds and fraction may be
+// empty.
 func newWallTime(year, month, day, hour, minute, second, fraction string) (wallTime, bool) {
 	number := func(digits string) int {
-		n, _ := strconv.Atoi(digits) // empty is 0
+		n, _ := strconv.Atoi(digits) // an empty text is 0
 		return n
 	}
 	nanoseconds := number((fraction + "000000000")[:9])
@@ -170,7 +175,8 @@ func newWallTime(year, month, day, hour, minute, second, fraction string) (wallT
 	return wallTime(time.Date(y, time.Month(mo), d, h, mi, s, nanoseconds, time.UTC)), true
 }
 
-// at interprets the wall time at an offset such as +02:00 or -0700; anything without a sign is UTC.
+// at interprets the wall time at an offset such as +02:00 or -0700. An offset
+// without a sign means UTC.
 func (w wallTime) at(offset string) (time.Time, bool) {
 	sign := -1
 	switch {
@@ -189,8 +195,9 @@ func (w wallTime) at(offset string) (time.Time, bool) {
 	return time.Time(w).Add(-shift), true
 }
 
-// in interprets the wall time in a zone: the earlier instant when there are two, none in a spring gap (§4.9, form 4).
-// It tries every offset that the zone has around that day and keeps those under which the clock really shows w.
+// in interprets the wall time in a zone: the earlier of two instants, or none
+// in a spring gap (§4.9, form 4). It tries every offset that the zone has
+// around this day and keeps those at which the clock shows w.
 func (w wallTime) in(zone *time.Location) (time.Time, bool) {
 	var found []time.Time
 	for _, day := range []int{-1, 0, 1} {

@@ -6,12 +6,13 @@ import (
 	"strconv"
 )
 
-// canHaveEdges reports whether the flag is ever evaluated by its conditions. Inactive, encrypted and malformed flags have
-// no outgoing edges (§7.2).
+// canHaveEdges reports whether the flag's conditions are ever evaluated.
+// Inactive, encrypted and malformed flags depend on no other flag (§7.2).
 func (f *flag) canHaveEdges() bool { return f.active && !f.encrypted && !f.malformed }
 
-// target resolves the key of a flag filter (§7.1). usable is false for a key that makes no edge; a nil flag
-// with a usable key is a missing dependency.
+// target resolves the key of a flag filter (§7.1). A key that makes no
+// dependency is not usable. If the key is usable and the target is nil, the
+// dependency is missing.
 func (d *Document) target(dependency filter) (target *flag, usable bool) {
 	var key string
 	switch v := dependency.key.(type) {
@@ -45,8 +46,8 @@ func (d *Document) flagByKey(key string) *flag {
 	return nil
 }
 
-// dependencies are the targets of all flag filters of f, in any condition and whatever the operator (§7.2).
-// A missing target is nil.
+// dependencies returns the targets of all flag filters of f, in all conditions
+// and with any operator (§7.2). A missing target is nil.
 func (d *Document) dependencies(f *flag) []*flag {
 	if !f.canHaveEdges() {
 		return nil
@@ -65,8 +66,8 @@ func (d *Document) dependencies(f *flag) []*flag {
 	return targets
 }
 
-// reachable are all flags that f depends on, directly or not; f itself only if it is on a cycle. A nil stands for a
-// missing dependency.
+// reachable returns all flags that f depends on, directly or indirectly. It
+// contains f only if f is on a cycle, and nil if a dependency is missing.
 func (d *Document) reachable(f *flag) []*flag {
 	var reached []*flag
 	next := d.dependencies(f)
@@ -84,16 +85,18 @@ func (d *Document) reachable(f *flag) []*flag {
 	return reached
 }
 
-// hasMissingDependency reports whether a dependency, direct or not, is missing (§7.2).
+// hasMissingDependency reports whether f depends, directly or indirectly, on a
+// missing flag (§7.2).
 func (d *Document) hasMissingDependency(f *flag) bool { return slices.Contains(d.reachable(f), nil) }
 
-// leftOut reports whether f is on a cycle, or depends on a flag that is (§7.2).
+// leftOut reports whether f is on a cycle, or depends on a flag on a cycle
+// (§7.2).
 func (d *Document) leftOut(f *flag) bool {
 	onCycle := func(g *flag) bool { return g != nil && slices.Contains(d.reachable(g), g) }
 	return onCycle(f) || slices.ContainsFunc(d.reachable(f), onCycle)
 }
 
-// evaluatesTo is the table of §7.3.
+// evaluatesTo implements the table of §7.3.
 func evaluatesTo(want any, enabled bool, variant *string) bool {
 	switch v := want.(type) {
 	case bool:

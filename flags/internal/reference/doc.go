@@ -1,18 +1,27 @@
-// Package reference is the test oracle of package flags: a second evaluator, written straight from the specification.
+// Package reference is the test oracle of package flags: a second evaluator,
+// written straight from the specification.
 //
-// It is slow and obvious on purpose. Nothing is precompiled or kept between requests, every rule stands where the
-// specification has it, and each function names the section it implements. Its only use is in tests, in three ways:
+// It is slow and obvious on purpose. It precompiles nothing, keeps nothing
+// between requests, and states every rule where the specification has it. Each
+// function names the section that it implements. Only tests use it, in three
+// ways:
 //
-//   - [Parse] and [Document.Evaluate] compute what a definitions document says for a request;
-//   - [NewGenerator] makes random documents and requests, to be fed to both evaluators;
-//   - [Cases] is section 16 of the specification as data: every row, with the expected results.
+//   - [Parse] and [Document.Evaluate] evaluate a definitions document for a
+//     request;
+//   - [NewGenerator] makes random documents and requests for both evaluators;
+//   - [Cases] has section 16 of the specification as data: every row, with the
+//     expected results.
 //
-// A comparison of two evaluators is worth something only if they are independent: this package imports nothing of
-// the module, and the engine's code was not read for it. When the two differ, the specification decides, not the vote.
+// Comparing two evaluators is useful only if they are independent. So this
+// package imports no other package of the module, and was written without
+// reading the engine's code. If the two differ, the specification decides which
+// one is right.
 //
-// The specification is docs/spec/evaluation.md; a bare § in a comment is a section of it.
+// The specification is docs/spec/evaluation.md. A bare § in a comment is a
+// section of it.
 //
-// A [Document] is never changed after Parse and may be evaluated concurrently; a [Generator] may not be shared.
-// Numbers are kept as JSON literals ([encoding/json.Number]) and free values as decoded JSON, because the texts of
-// 1 and 1.0 differ (§4.1).
+// A [Document] never changes after Parse and is safe for concurrent use. A
+// [Generator] is not. Numbers are kept as JSON literals
+// ([encoding/json.Number]) and free values as decoded JSON, because the texts
+// of 1 and 1.0 differ (§4.1).
 package reference

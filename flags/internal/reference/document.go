@@ -9,13 +9,13 @@ import (
 
 // A Document is a decoded definitions document (§1.1).
 type Document struct {
-	flags           []*flag           // the flags that exist, in document order
-	groupTypes      map[string]string // index as decimal text → group type name
+	flags           []*flag           // the flags that count, in document order
+	groupTypes      map[string]string // group type names by index, as decimal text
 	cohorts         map[int64]*cohort
-	matchingVersion int // property_matching_version: 1 or 2
+	matchingVersion int // property_matching_version, 1 or 2
 }
 
-// A flag is one element of "flags" (§1.2) together with its "filters" (§1.3).
+// A flag is one element of "flags" (§1.2) with its "filters" (§1.3).
 type flag struct {
 	id            int64
 	key           string
@@ -28,14 +28,14 @@ type flag struct {
 	contexts   []string // evaluation_contexts, else evaluation_tags
 	bucketing  string   // bucketing_identifier
 	continuity bool     // ensure_experience_continuity
-	hash       string   // bucketing_hash, the document's when the flag has none
+	hash       string   // bucketing_hash of the flag, else of the document
 
-	// malformed: the configuration cannot be understood (§1.7).
+	// malformed says that the configuration cannot be understood (§1.7).
 	malformed bool
 
 	conditions  []condition
 	variants    []variant
-	aggregation *int64 // nil: person
+	aggregation *int64 // nil means person
 	payloads    map[string]json.RawMessage
 	earlyExit   bool
 	enrollment  bool
@@ -48,7 +48,8 @@ type condition struct {
 	rollout float64
 	pin     *string
 
-	// The condition's own aggregation: absent means the flag's, null means person.
+	// The condition's own aggregation. If absent, the flag's applies; null
+	// means person.
 	hasAggregation bool
 	aggregation    *int64
 }
@@ -64,8 +65,9 @@ type holdout struct {
 	percentage float64
 }
 
-// Parse decodes a definitions document. The error says that the document as a whole is unusable; a single broken flag
-// is kept, and fails when it is evaluated (§1.7).
+// Parse decodes a definitions document. It returns an error if the document as
+// a whole is unusable. A single broken flag is kept, and fails when it is
+// evaluated (§1.7).
 func Parse(document []byte) (*Document, error) {
 	top := decodeFields(document)
 	if top.problem == nil && !top.has("flags") {
@@ -73,7 +75,7 @@ func Parse(document []byte) (*Document, error) {
 	}
 	defaultHash, _ := decodeValue(top.members["bucketing_hash"]).(string)
 	d := &Document{groupTypes: map[string]string{}, matchingVersion: 1}
-	// §4.4: anything unknown is version 1.
+	// §4.4: any other value means version 1.
 	if decodeValue(top.members["property_matching_version"]) == json.Number("2") {
 		d.matchingVersion = 2
 	}
@@ -87,7 +89,7 @@ func Parse(document []byte) (*Document, error) {
 	seen := map[string]bool{}
 	for _, raw := range top.array("flags") {
 		f := decodeFlag(raw, defaultHash)
-		// §1.2: of flags with one key the first stays.
+		// §1.2: the first of several flags with one key counts.
 		if f == nil || seen[f.key] {
 			continue
 		}
@@ -98,7 +100,8 @@ func Parse(document []byte) (*Document, error) {
 	return d, top.problem
 }
 
-// decodeFlag returns nil for a flag that does not exist: deleted, or without a usable key (§1.2).
+// decodeFlag returns nil for a flag that does not count: deleted, or without a
+// usable key (§1.2).
 func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 	in := decodeFields(raw)
 	key := in.text("key")
@@ -108,7 +111,7 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 	f := &flag{
 		key:           *key,
 		hasExperiment: in.boolean("has_experiment", true),
-		active:        in.boolean("active", false), // §1.2: absent is inactive
+		active:        in.boolean("active", false), // §1.2: absent means inactive
 		encrypted:     in.boolean("has_encrypted_payloads", false),
 		continuity:    in.boolean("ensure_experience_continuity", false),
 		hash:          defaultHash,
@@ -126,9 +129,10 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 		f.bucketing = *bucketing
 	}
 	if in.has("bucketing_hash") {
-		f.hash, _ = decodeValue(in.members["bucketing_hash"]).(string) // §1.2: anything unknown is SHA-1
+		f.hash, _ = decodeValue(in.members["bucketing_hash"]).(string) // §1.2: any unknown value means SHA-1
 	}
-	// §1.2: the new name wins when it is present and not null, even with an empty list.
+	// §1.2: the newer name counts if it is present and not null, even with an
+	// empty list.
 	if in.has("evaluation_contexts") {
 		f.contexts = in.texts("evaluation_contexts")
 	} else {
@@ -141,7 +145,7 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 	return f
 }
 
-// decodeFilters reads §1.3.
+// decodeFilters reads the member "filters" (§1.3).
 func (f *flag) decodeFilters(in *fields) {
 	if version := in.number("version"); version != nil && *version != 0 && *version != 1 {
 		f.malformed = true // §1.3
@@ -172,7 +176,7 @@ func (f *flag) decodeFilters(in *fields) {
 
 	h := in.object("holdout")
 	id, percentage := h.integer("id"), h.number("exclusion_percentage")
-	if id != nil && percentage != nil { // §13.1: without one of them there is no holdout
+	if id != nil && percentage != nil { // §13.1: without both members there is no holdout
 		f.holdout = &holdout{id: *id, percentage: *percentage}
 	}
 	f.malformed = f.malformed || h.problem != nil
@@ -182,7 +186,7 @@ func (f *flag) decodeCondition(raw json.RawMessage) condition {
 	in := decodeFields(raw)
 	c := condition{rollout: 100, pin: in.text("variant")}
 	if isNull(raw) {
-		f.malformed = true // an element that is no object
+		f.malformed = true // the element is not an object
 	}
 	if rollout := in.number("rollout_percentage"); rollout != nil {
 		c.rollout = *rollout
@@ -200,8 +204,8 @@ func (f *flag) decodeCondition(raw json.RawMessage) condition {
 	return c
 }
 
-// conditionAggregation is §3.5 step 1: the condition's own aggregation if it has the member (null = person),
-// otherwise the flag's.
+// conditionAggregation implements §3.5 step 1: the condition's own aggregation
+// if it has the member (null means person), else the flag's.
 func (f *flag) conditionAggregation(c condition) *int64 {
 	if c.hasAggregation {
 		return c.aggregation
@@ -209,7 +213,8 @@ func (f *flag) conditionAggregation(c condition) *int64 {
 	return f.aggregation
 }
 
-// groupTypeName resolves a group type index; ok is false for a person (nil) and for an index without a name.
+// groupTypeName resolves the index of a group type. It reports false for a
+// person (nil) and for an index without a name.
 func (d *Document) groupTypeName(index *int64) (name string, ok bool) {
 	if index == nil {
 		return "", false
@@ -218,9 +223,10 @@ func (d *Document) groupTypeName(index *int64) (name string, ok bool) {
 	return name, ok
 }
 
-// convertLegacy does what the loader does with legacy members (§3.3, §13.3).
+// convertLegacy converts legacy members to current ones (§3.3, §13.3).
 func (f *flag) convertLegacy(in *fields) {
-	// §3.3: super_groups with exactly the enrolment filter stands for feature_enrollment.
+	// §3.3: super_groups with exactly the enrolment filter means
+	// feature_enrollment.
 	if !in.has("feature_enrollment") {
 		if groups, ok := decodeValue(in.members["super_groups"]).([]any); ok && len(groups) > 0 {
 			first, _ := groups[0].(map[string]any)
@@ -238,7 +244,8 @@ func (f *flag) convertLegacy(in *fields) {
 	}
 }
 
-// holdoutFromGroups is §13.3: the first entry of holdout_groups stands for holdout. Anything that does not fit is nil.
+// holdoutFromGroups implements §13.3: the first entry of holdout_groups means a
+// holdout. It returns nil for anything else.
 func holdoutFromGroups(raw json.RawMessage) *holdout {
 	groups, _ := decodeValue(raw).([]any)
 	if len(groups) == 0 {

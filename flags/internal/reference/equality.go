@@ -1,6 +1,6 @@
 package reference
 
-// equal is exact of §4.4, with f not null.
+// equal implements exact of §4.4. The filter value f is not null.
 func (c comparison) equal(f, p any) bool {
 	list, isArray := f.([]any)
 	if c.matchingVersion == 2 {
@@ -21,7 +21,7 @@ func (c comparison) equal(f, p any) bool {
 	return false
 }
 
-// boolish is the condition of the truthiness rule of §4.4.
+// boolish is the condition of the truthiness rule in §4.4.
 func boolish(f any) bool {
 	switch v := f.(type) {
 	case bool:

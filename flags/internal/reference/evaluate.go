@@ -14,16 +14,17 @@ type Result struct {
 	Variant       string
 	HasVariant    bool
 	Failed        bool
-	Code          string // of the reason, or of the failure
-	Index         int    // of the condition, -1: none
+	Code          string // of the reason or of the failure
+	Index         int    // of the condition, -1 if there is none
 	Description   string // of the reason
 	ID            int64
 	Version       int
-	Payload       json.RawMessage // as stored, nil: none
+	Payload       json.RawMessage // as stored, nil if there is none
 	HasExperiment bool
 }
 
-// The reason codes of §3.7 and the failure codes of §3.9 that an evaluation without infrastructure can give.
+// The reason codes of §3.7, and the failure codes of §3.9 that are possible
+// without infrastructure.
 const (
 	codeEnrolment         = "super_condition_value"
 	codeHoldout           = "holdout_condition_value"
@@ -39,8 +40,9 @@ const (
 	codeFlagData       = "flag_data_parsing_error"
 )
 
-// descriptions are the texts of §3.7 and §3.9. That of condition_match has a number, that of no_condition_match has
-// variants. The text for flag_data_parsing_error is ours: the specification has none.
+// descriptions are the texts of §3.7 and §3.9. The text of condition_match has
+// a number, and no_condition_match has variants. The specification has no text
+// for flag_data_parsing_error.
 var descriptions = map[string]string{
 	codeEnrolment:         "Super condition value",
 	codeHoldout:           "Holdout condition value",
@@ -60,7 +62,7 @@ const (
 	noMatchWithoutGroup = "No matching condition set (group conditions were not evaluated because no group type was provided)"
 )
 
-// An evaluation is one request against one document.
+// An evaluation is the evaluation of one request against one document.
 type evaluation struct {
 	document *Document
 	request  *Request
@@ -69,12 +71,13 @@ type evaluation struct {
 	distinctID, deviceID, anonymousID string
 	person, metadata                  map[string]any
 
-	included []*flag          // that the request evaluates
-	results  map[*flag]Result // of this request, shared by dependents (§7.2)
+	included []*flag          // the flags to evaluate
+	results  map[*flag]Result // shared by all flags that depend on one (§7.2)
 }
 
-// Evaluate computes all flags that the request asks for, in document order. partial is errorsWhileComputingFlags of
-// §3.9: some flag failed, or a dependency cycle removed flags.
+// Evaluate evaluates all requested flags, in document order. partial is
+// errorsWhileComputingFlags of §3.9: a flag failed, or a dependency cycle
+// removed flags.
 func (d *Document) Evaluate(r *Request) (results []Result, partial bool) {
 	zone := r.Zone
 	if zone == nil {
@@ -99,7 +102,7 @@ func (d *Document) Evaluate(r *Request) (results []Result, partial bool) {
 	}
 	for _, f := range e.included {
 		if d.leftOut(f) {
-			partial = true // §7.2: absent, but reported
+			partial = true // §7.2: the flag is absent, but the cycle is reported
 			continue
 		}
 		result := e.result(f)
@@ -109,7 +112,8 @@ func (d *Document) Evaluate(r *Request) (results []Result, partial bool) {
 	return results, partial
 }
 
-// requested is flag_keys of §7.4: the named flags and their transitive dependencies, before all other filters.
+// requested applies flag_keys of §7.4: the named flags and their transitive
+// dependencies, before all other filters.
 func (d *Document) requested(r *Request) []*flag {
 	if !r.HasKeys {
 		return d.flags
@@ -123,7 +127,7 @@ func (d *Document) requested(r *Request) []*flag {
 	return list
 }
 
-// passesFilters is §3.1 step 3.
+// passesFilters implements §3.1 step 3.
 func passesFilters(f *flag, r *Request) bool {
 	if !f.active || f.encrypted {
 		return false
@@ -134,16 +138,17 @@ func passesFilters(f *flag, r *Request) bool {
 	return inRuntime(f, r.Kind) && inContexts(f, r.Tags)
 }
 
-// inRuntime is the table of §9.1. Without a kind there is no filtering (§8.6).
+// inRuntime implements the table of §9.1. Without a kind there is no filtering
+// (§8.6).
 func inRuntime(f *flag, kind string) bool {
 	runtime := strings.ToLower(f.runtime)
 	if kind == "" || runtime != "client" && runtime != "server" {
 		return true
 	}
-	return runtime == kind // of an unknown request: neither
+	return runtime == kind // an unknown request is neither client nor server
 }
 
-// inContexts is §9.2.
+// inContexts implements §9.2.
 func inContexts(f *flag, tags []string) bool {
 	if len(tags) == 0 || len(f.contexts) == 0 {
 		return true

@@ -1,29 +1,30 @@
 package reference
 
-// The hashing of section 2 for the tests of vectors, without a document around it.
+// Tests of vectors call the hashing of section 2 without a document.
 
-// HashText is the hash of any text, by the default algorithm.
+// HashText returns the hash of any text by the default algorithm.
 func HashText(text string) float64 { return hashText("", text) }
 
-// BucketHash is the hash that rollouts (salt "") and variants (salt "variant") use.
+// BucketHash returns the hash for rollouts (salt "") or variants (salt
+// "variant").
 func BucketHash(flagKey, subject, salt string) float64 {
 	return (&flag{key: flagKey}).bucketHash(subject, salt)
 }
 
-// HoldoutHash is the hash that holdouts use.
+// HoldoutHash returns the hash for holdouts.
 func HoldoutHash(subject string) float64 { return (&flag{}).holdoutHash(subject) }
 
-// InRollout is the rollout test of a condition.
+// InRollout reports whether a subject is inside the rollout of a condition.
 func InRollout(flagKey, subject string, percentage float64) bool {
 	return (&flag{key: flagKey}).inRollout(condition{rollout: percentage}, subject)
 }
 
-// HeldOut is the test of a holdout.
+// HeldOut reports whether a subject is in a holdout.
 func HeldOut(subject string, percentage float64) bool {
 	return (&flag{holdout: &holdout{percentage: percentage}}).heldOut(subject)
 }
 
-// ChooseVariant draws a variant; "" means none.
+// ChooseVariant draws a variant, or "" for none.
 func ChooseVariant(flagKey, subject string, keys []string, shares []float64) string {
 	f := &flag{key: flagKey}
 	for i := range keys {
@@ -35,13 +36,14 @@ func ChooseVariant(flagKey, subject string, keys []string, shares []float64) str
 	return ""
 }
 
-// ValueText is str of §4.1 for a JSON value.
+// ValueText returns the text of a JSON value (str of §4.1).
 func ValueText(value string) string { return valueText(decodeValue([]byte(value))) }
 
-// Lower is lower of §4.4.
+// Lower implements lower of §4.4.
 func Lower(s string) string { return lower(s) }
 
-// RegexSupport tells what is done with a pattern: "supported", "invalid" or "unsupported".
+// RegexSupport returns the treatment of a pattern: "supported", "invalid" or
+// "unsupported".
 func RegexSupport(pattern string) string {
 	_, support := compileRegex(pattern)
 	return map[regexSupport]string{regexSupported: "supported", regexInvalid: "invalid", regexUnsupported: "unsupported"}[support]

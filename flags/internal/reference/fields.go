@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// errShape is the kind of every problem that decoding a definition can meet: a value of the wrong JSON type.
+// errShape is the kind of every decoding error: a value of the wrong JSON type.
 var errShape = errors.New("unexpected JSON type")
 
-// fields are the members of one JSON object. The readers below treat absent and null alike, return the zero value
-// or the given default for both, and remember the first value of a wrong type in problem (§1.7).
+// fields are the members of one JSON object. The methods below treat null like
+// an absent member: they return the zero value or the given default. They store
+// the first value of a wrong type in problem (§1.7).
 //
-// Members are looked up by their exact name, unlike with struct decoding, which ignores case.
+// Names must match exactly, whereas decoding into a struct ignores case.
 type fields struct {
 	members map[string]json.RawMessage
 	problem error
 }
 
-// decodeFields reads an object. A null or absent one has no members.
+// decodeFields reads an object. Null and an absent object have no members.
 func decodeFields(raw json.RawMessage) *fields {
 	f := &fields{}
 	if isNull(raw) {
@@ -39,7 +40,7 @@ func (f *fields) fail(want string, raw json.RawMessage) {
 	}
 }
 
-// has reports whether the member is there and not null.
+// has reports whether the member is present and not null.
 func (f *fields) has(name string) bool { return !isNull(f.members[name]) }
 
 func (f *fields) boolean(name string, absent bool) bool {
@@ -130,8 +131,8 @@ func isNull(raw json.RawMessage) bool {
 	return len(trimmed) == 0 || string(trimmed) == "null"
 }
 
-// decodeValue decodes any JSON value into nil, bool, json.Number, string, []any or map[string]any.
-// It returns nil for invalid JSON too, which nobody hands in.
+// decodeValue decodes any JSON value into nil, bool, json.Number, string, []any
+// or map[string]any. For invalid JSON, which no caller passes, it returns nil.
 func decodeValue(raw json.RawMessage) any {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -142,13 +143,14 @@ func decodeValue(raw json.RawMessage) any {
 	return value
 }
 
-// decodeMap decodes an object of free values; anything else, null included, is an empty map.
+// decodeMap decodes an object of free values. Any other value is an empty map.
 func decodeMap(raw json.RawMessage) map[string]any {
 	object, _ := decodeValue(raw).(map[string]any)
 	return object
 }
 
-// integerValue accepts a JSON integer, or the text of one: an optional sign and digits (§5.5, §7.1).
+// integerValue accepts a JSON integer, or its text: an optional sign and digits
+// (§5.5, §7.1).
 func integerValue(value any) (int64, bool) {
 	var digits string
 	switch v := value.(type) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The filter types that can be evaluated in a flag (§1.5).
+// Types of filters that a flag can have (§1.5).
 const (
 	typePerson         = "person"
 	typePersonMetadata = "person_metadata"
@@ -14,7 +14,8 @@ const (
 	typeFlag           = "flag"
 )
 
-// propertyOperators are the operators of person, person_metadata and group filters (§4.2).
+// propertyOperators are the operators of person, person_metadata and group
+// filters (§4.2).
 var propertyOperators = []string{
 	"exact", "is_not", "is_set", "is_not_set",
 	"icontains", "not_icontains", "icontains_multi", "not_icontains_multi",
@@ -26,39 +27,43 @@ var propertyOperators = []string{
 	"semver_tilde", "semver_caret", "semver_wildcard",
 }
 
-// otherOperators belong to cohort and flag filters (§4.11); on a property they never match.
+// otherOperators are for cohort and flag filters (§4.11). On a property they
+// never match.
 var otherOperators = []string{"in", "not_in", "flag_evaluates_to"}
 
 func knownOperator(name string) bool {
 	return slices.Contains(propertyOperators, name) || slices.Contains(otherOperators, name)
 }
 
-// A filter is one element of a condition's properties, or a leaf of a cohort tree (§1.5).
+// A filter is one element of a condition's properties, or a leaf of a cohort
+// tree (§1.5).
 type filter struct {
 	kind       string // type
 	key        any    // decoded JSON
 	operator   string
-	value      any    // decoded JSON; nil for null and absent alike (§4.1)
-	groupIndex *int64 // group_type_index, nil when absent
-	hasChain   bool   // dependency_chain is there (§7.1)
-	negation   bool   // for cohort leaves only (§1.5)
+	value      any    // decoded JSON; nil both for null and for absent (§4.1)
+	groupIndex *int64 // group_type_index, nil if absent
+	hasChain   bool   // dependency_chain is present (§7.1)
+	negation   bool   // only in leaves of cohorts (§1.5)
 
-	// problem is the first reason why the filter cannot be decoded, "" if there is none.
+	// problem is the first reason why the filter cannot be understood, or "".
 	problem filterProblem
 }
 
 type filterProblem string
 
 const (
-	problemKey      filterProblem = "key"      // a property filter without a string key
-	problemType     filterProblem = "type"     // a type that flags cannot use
-	problemOperator filterProblem = "operator" // an operator that does not exist
+	problemKey      filterProblem = "key"      // a property filter has no string as key
+	problemType     filterProblem = "type"     // flags have no filters of this type
+	problemOperator filterProblem = "operator" // there is no such operator
 	problemRegex    filterProblem = "needs a backtracking regex engine"
-	problemCohortID filterProblem = "cohort id" // cohort leaves only
+	problemCohortID filterProblem = "cohort id" // only in leaves of cohorts
 )
 
-// decodeFilter reads §1.5. The error reports a value of a wrong JSON type that breaks the whole flag (§1.7);
-// a filter that merely cannot be understood has its problem set, and matters only when it is reached (§1.7).
+// decodeFilter reads a filter (§1.5). An error means that a value of a wrong
+// JSON type breaks the whole flag (§1.7). A filter that only cannot be
+// understood has its problem set, which matters only if the filter is reached
+// (§1.7).
 func decodeFilter(raw json.RawMessage) (filter, error) {
 	in := decodeFields(raw)
 	f := filter{

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// An outcome is a possible answer of a flag: a value, and the reason for it.
+// An outcome is a possible answer for a flag: a value with its reason.
 type outcome struct {
 	enabled bool
 	variant *string
 	code    string
-	index   int // -1: none
+	index   int // -1 if there is none
 }
 
-// sameValue compares false, true and variant keys (§3.9).
+// sameValue compares values: false, true or a variant key (§3.9).
 func (o outcome) sameValue(p outcome) bool {
 	if o.enabled != p.enabled || (o.variant == nil) != (p.variant == nil) {
 		return false
@@ -24,16 +24,17 @@ func (o outcome) sameValue(p outcome) bool {
 // rank orders the reasons of conditions that did not match (§3.7).
 var rank = map[string]int{codeOutOfRollout: 3, codeNoMatch: 2, codeNoGroup: 1}
 
-// evaluate is §3.2 for a flag that is not left out.
+// evaluate implements §3.2 for a flag that is not left out.
 func (e *evaluation) evaluate(f *flag) Result {
 	if f.malformed {
-		return f.failure(codeFlagData) // §1.7: before everything else; it has no dependencies
+		return f.failure(codeFlagData) // §1.7: this comes first; the flag has no dependencies
 	}
 	if e.document.hasMissingDependency(f) {
 		return f.answer(outcome{code: codeMissingDependency, index: -1}, descriptions[codeMissingDependency], nil)
 	}
 
-	// §3.3: early access enrolment. The payload is that of "true" even for an opt-out.
+	// §3.3: early access enrolment. Its payload is the one for "true", even
+	// after an opt-out.
 	if value, decided := e.person["$feature_enrollment/"+f.key]; f.enrollment && decided {
 		enrolled := value == true || value == "true"
 		return f.answer(outcome{enabled: enrolled, code: codeEnrolment}, descriptions[codeEnrolment], f.payload("true"))
@@ -48,20 +49,22 @@ func (e *evaluation) evaluate(f *flag) Result {
 	return e.evaluateConditions(f)
 }
 
-// evaluateConditions is §3.5–§3.7, with the rules of §3.9 for failed dependencies.
+// evaluateConditions implements §3.5–§3.7, and the rules of §3.9 for failed
+// dependencies.
 func (e *evaluation) evaluateConditions(f *flag) Result {
-	ranked := outcome{code: codeNoGroup, index: -1} // the start value of §3.7
+	ranked := outcome{code: codeNoGroup, index: -1} // §3.7: the initial reason
 	contribute := func(code string, index int) {
-		// The highest ranked reason, among equals the last one.
+		// The highest ranked reason counts; of equal ones, the last.
 		if rank[code] >= rank[ranked.code] {
 			ranked = outcome{code: code, index: index}
 		}
 	}
-	var withoutGroup, behavioral bool // for the text of no_condition_match
-	var provisional []outcome         // of conditions that hang on a failed dependency
-	var firstTaint string             // the failed dependency's code of the first one
+	var withoutGroup, behavioral bool // select the text of no_condition_match
+	var provisional []outcome         // of conditions that depend on a failed flag
+	var firstTaint string             // error code of the first failed dependency
 
-	// settle is the end: with one value all along, the flag is settled in spite of failed dependencies.
+	// settle ends the evaluation. If all possible outcomes have one value, the
+	// flag has it in spite of failed dependencies.
 	settle := func(terminal outcome) Result {
 		answer := terminal
 		for i, o := range provisional {
@@ -78,7 +81,7 @@ func (e *evaluation) evaluateConditions(f *flag) Result {
 	for i, c := range f.conditions {
 		subject, skip := e.conditionSubject(f, c)
 		if skip != "" {
-			// §3.5 steps 2 and 3. Neither triggers early_exit.
+			// §3.5 steps 2 and 3: neither triggers early_exit.
 			contribute(skip, i)
 			withoutGroup = withoutGroup || skip == codeNoGroup
 			continue
@@ -118,7 +121,8 @@ func (e *evaluation) evaluateConditions(f *flag) Result {
 	return settle(ranked)
 }
 
-// conclude adds payload (§3.8) and description (§3.7) to the outcome of the conditions.
+// conclude adds the payload (§3.8) and the description (§3.7) to the outcome of
+// the conditions.
 func (f *flag) conclude(o outcome, withoutGroup, behavioral bool) Result {
 	description := descriptions[o.code]
 	switch {
@@ -140,7 +144,7 @@ func (f *flag) conclude(o outcome, withoutGroup, behavioral bool) Result {
 	return f.answer(o, description, payload)
 }
 
-// payload is nil for an absent one, and for a null.
+// payload returns nil if the payload is absent or null.
 func (f *flag) payload(key string) json.RawMessage {
 	if isNull(f.payloads[key]) {
 		return nil
@@ -166,7 +170,7 @@ func (f *flag) answer(o outcome, description string, payload json.RawMessage) Re
 	return result
 }
 
-// failure is an entry of §3.9.
+// failure returns the result of a flag that fails (§3.9).
 func (f *flag) failure(code string) Result {
 	result := f.answer(outcome{code: code, index: -1}, descriptions[code], nil)
 	result.Failed = true

@@ -8,37 +8,42 @@ import (
 	"strings"
 )
 
-// A Generator makes random definitions documents, and requests that fit them. Its alphabets are small, so that values
-// meet: properties match and mismatch, keys collide, dependencies find their targets. One seed gives one sequence.
+// A Generator makes random definitions documents, and requests that fit them.
+// It uses few different values so that they meet: properties match and
+// mismatch, keys collide, and dependencies find their targets. The same seed
+// makes the same sequence.
 //
-// Documents are valid JSON whose members have the types of section 1. Values of wrong types occur where the specification
-// says what happens: as free values, cohort ids, filter keys, and in cohort trees.
+// Documents are valid JSON whose members have the types of section 1. Values of
+// wrong types occur where the specification has a rule for them: as free
+// values, cohort ids, filter keys, and in cohort trees.
 //
 // A Generator is not safe for concurrent use.
 type Generator struct {
 	rng *rand.Rand
 
-	// What the last document contains, for Request and for references within the document.
+	// The content of the last document, for Request and for references within
+	// the document.
 	flags    []generatedFlag
-	failing  []int // indexes into flags: flags made to fail when they are reached
+	failing  []int // indexes of flags that fail when they are reached
 	compared []comparedValue
 	cohorts  []int64
 }
 
 type generatedFlag struct {
-	id       string // JSON, "" if it has none
+	id       string // JSON, or "" if it has none
 	key      string
 	variants []string
 }
 
-// A comparedValue is what some filter compares a property with. Requests use it to come close.
+// A comparedValue is a value that a filter compares a property with. Requests
+// have values close to it.
 type comparedValue struct {
 	kind, property string
 	groupType      string
 	value          string // JSON
 }
 
-// NewGenerator returns a generator whose output depends on the seed only.
+// NewGenerator returns a Generator whose output depends only on the seed.
 func NewGenerator(seed uint64) *Generator {
 	return &Generator{rng: rand.New(rand.NewPCG(seed, 0x666c616773746166))}
 }
@@ -56,7 +61,7 @@ func (g *Generator) Document() []byte {
 	if g.chance(1) {
 		count = 0
 	}
-	// All keys are known beforehand, so that a filter can refer to a later flag.
+	// All keys are chosen first, so that a filter can refer to a later flag.
 	for i := range count {
 		g.flags = append(g.flags, g.newFlag(i))
 	}
@@ -90,7 +95,8 @@ func (g *Generator) Document() []byte {
 	return []byte(object(members...))
 }
 
-// flagKeys are short and few. Some have hashes in §2.8; "2" is the text of an id; two are survey flags.
+// flagKeys are short and few. §2.8 has hashes for some of them, "2" is also the
+// text of an id, and two belong to surveys.
 var flagKeys = []string{
 	"k", "beta-feature", "checkout", "simple-flag", "mixed", "group-flag", "device-flag", "multivariate-flag",
 	"a", "a.b", "über-flagge", "新機能", "2", "survey-targeting-1", "survey-targeting-x", "Flag With Spaces",
@@ -103,14 +109,14 @@ func (g *Generator) newFlag(i int) generatedFlag {
 	used := func(f generatedFlag) bool {
 		return slices.ContainsFunc(g.flags, func(other generatedFlag) bool { return other.key == f.key })
 	}
-	for used(f) && !g.chance(6) { // duplicates happen, but not often
+	for used(f) && !g.chance(6) { // duplicates are allowed, but rare
 		f.key = pick(g, flagKeys...)
 	}
 	switch {
 	case g.chance(3):
 		f.id = ""
 	case g.chance(3):
-		f.id = strconv.Itoa(1 + g.rng.IntN(4)) // perhaps somebody else's
+		f.id = strconv.Itoa(1 + g.rng.IntN(4)) // another flag may have this id
 	case g.chance(3):
 		f.id = "9007199254740993"
 	}
@@ -187,7 +193,7 @@ func (g *Generator) tagList() string {
 	return pick(g, `["docs"]`, `["docs"]`, `["app"]`, `["docs","app"]`, `["Docs"]`, `[]`, `null`)
 }
 
-// filtersJSON writes the member "filters" of flag i, "" for none.
+// filtersJSON writes the member "filters" of flag i, or "" for none.
 func (g *Generator) filtersJSON(i int, plain, device bool) string {
 	if g.chance(1) {
 		return pick(g, "", "null", "{}")
@@ -203,12 +209,13 @@ func (g *Generator) filtersJSON(i int, plain, device bool) string {
 		members = append(members, "aggregation_group_type_index", "null")
 	}
 
-	// A flag that fails when it is reached, for its dependents to depend on.
+	// A flag that fails when it is reached lets other flags depend on it.
 	if special(9) {
 		g.failing = append(g.failing, i)
 	}
 	failing := slices.Contains(g.failing, i)
-	// Some dependents of failed flags have several conditions that come close to one value.
+	// Some flags that depend on failed flags have several conditions with
+	// nearly the same value.
 	torn := !failing && len(g.failing) > 0 && g.chance(60)
 
 	var conditions []string
@@ -258,7 +265,8 @@ func (g *Generator) filtersJSON(i int, plain, device bool) string {
 	return object(members...)
 }
 
-// payloadsJSON has payloads for true, false, holdouts and variants, in all the types in which they are stored.
+// payloadsJSON writes payloads for true, false, holdouts and variants, in all
+// stored types.
 func (g *Generator) payloadsJSON(variants []string) string {
 	var members []string
 	keys := slices.Sorted(slices.Values(append([]string{"true", "false", "holdout-42"}, variants...)))
@@ -270,7 +278,7 @@ func (g *Generator) payloadsJSON(variants []string) string {
 	return object(members...)
 }
 
-// variantsJSON gives shares that add up to 100, less, or more.
+// variantsJSON writes variants whose shares add up to 100, less, or more.
 func (g *Generator) variantsJSON(keys []string) string {
 	var list []string
 	even := strconv.FormatFloat(100/float64(len(keys)), 'g', 4, 64)
@@ -288,7 +296,7 @@ func (g *Generator) variantsJSON(keys []string) string {
 			members = append(members, "name", pick(g, `null`, `"name"`))
 		}
 		list = append(list, object(members...))
-		// The same key twice is odd, but nothing forbids it.
+		// Nothing forbids the same key twice, although it makes no sense.
 		if i == 0 && g.chance(2) {
 			list = append(list, object("key", g.text(key), "rollout_percentage", "30"))
 		}
@@ -326,7 +334,8 @@ func (g *Generator) conditionJSON(i int, plain, device bool) string {
 		members = append(members, "aggregation_group_type_index", value)
 	}
 	if special(10) && len(g.cohorts) > 0 {
-		// Alone, because cohorts come last: nothing else must fail for one to be looked at.
+		// The filter is alone: cohorts come last, so no other filter may fail
+		// before it.
 		members = append(members, "properties", array(g.cohortFilter()))
 	} else if count := pick(g, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3); count > 0 || g.chance(60) {
 		var filters []string
@@ -366,7 +375,8 @@ func (g *Generator) pinMember(members, variants []string) []string {
 	return members
 }
 
-// failingCondition fails the flag with one of several codes, unless something comes first.
+// failingCondition writes a condition that fails its flag with one of several
+// codes, unless the flag is settled before.
 func (g *Generator) failingCondition() string {
 	return object("properties", array(pick(g,
 		`{"key":"id","type":"cohort","value":999}`,
@@ -377,7 +387,7 @@ func (g *Generator) failingCondition() string {
 		`{"key":"id","type":"cohort","value":[1]}`)))
 }
 
-// tornCondition often depends on a failing flag.
+// tornCondition writes a condition that often depends on a failing flag.
 func (g *Generator) tornCondition(f generatedFlag) string {
 	var filters []string
 	if g.chance(70) {
@@ -395,13 +405,13 @@ func (g *Generator) tornCondition(f generatedFlag) string {
 	return object(g.pinMember(members, f.variants)...)
 }
 
-// chance is true in so many cases out of a hundred.
+// chance returns true in so many cases out of a hundred.
 func (g *Generator) chance(percent int) bool { return g.rng.IntN(100) < percent }
 
-// pick chooses one; an element that stands there twice is twice as likely.
+// pick chooses one element. An element that occurs twice is twice as likely.
 func pick[T any](g *Generator, list ...T) T { return list[g.rng.IntN(len(list))] }
 
-// text writes a JSON string, sometimes with escapes where none are needed.
+// text writes a JSON string, sometimes with unnecessary escapes.
 func (g *Generator) text(s string) string {
 	if !g.chance(8) {
 		return quote(s)
@@ -425,7 +435,7 @@ func (g *Generator) text(s string) string {
 	return b.String()
 }
 
-// object writes a JSON object of names and JSON values in turn.
+// object writes a JSON object, given its names and JSON values in turn.
 func object(namesAndValues ...string) string {
 	var members []string
 	for pair := range slices.Chunk(namesAndValues, 2) {

@@ -6,19 +6,20 @@ import (
 	"strconv"
 )
 
-// A theme is a kind of property: its operators make sense with its values.
+// A theme is a kind of property, with operators and values that fit together.
 type theme struct {
 	properties []string
 	operators  []string
-	values     []string // JSON, of properties and filters
+	values     []string // JSON, used for properties and for filters
 }
 
-// lists are the array values of filters on word properties, beside lists of values.
+// lists are arrays for filters on word properties, in addition to generated
+// lists.
 var lists = []string{
 	`[]`, `["pro"]`, `["Pro","free"]`, `["a","B","É"]`, `["true","false"]`, `["true","pro"]`, `[true]`, `[1,"5"]`, `[null]`, `[["pro"]]`, `["ΑΣ","ß"]`,
 }
 
-// patterns are regular expressions: supported, invalid and unsupported.
+// patterns are regular expressions: supported, invalid and unsupported ones.
 var patterns = []string{
 	`"^p"`, `"o$"`, `"^[a-z]+$"`, `"(?i)PRO"`, `"."`, `""`, `"\\.com$"`, `"^\\w+$"`, `"\\W"`, `"^\\d+(\\.\\d+)?$"`, `"\\s"`, `"^\\S+$"`,
 	`"[\\d]"`, `"[^\\w]"`, `"[\\W]"`, `"^[\\S]+$"`, `"[\\D]"`, `"\\bpro\\b"`, `"(?m)^break"`, `"a|b"`, `"^\\[.*\\]$"`, `"null|true"`, `4`, `1.5`, `["a"]`, `true`,
@@ -26,7 +27,8 @@ var patterns = []string{
 	`"(?=.*a)b"`, `"(a)\\1"`, `"a++"`,
 }
 
-// words are the values of ordinary text properties: equal but for case, prefixes of each other, and texts of other types.
+// words are values of ordinary text properties: some equal but for case, some
+// prefixes of others, and some the text of another type.
 var words = []string{
 	`"pro"`, `"Pro"`, `"PRO"`, `"pr"`, `"free"`, `"a"`, `"A"`, `"B"`, `"b"`, `""`, `" pro"`, `"pro "`, `"professional"`,
 	`"école"`, `"ÉCOLE"`, `"É"`, `"é"`, `"e\u0301"`, `"ß"`, `"SS"`, `"ss"`, `"İ"`, `"i"`, `"i̇"`, `"ΑΣ"`, `"ας"`, `"ασ"`, `"K"`, `"k"`, `"😀"`, `"\ud83d\ude00"`,
@@ -40,7 +42,7 @@ var numbers = []string{
 	`"5"`, `"5.0"`, `"1e3"`, `"1.5"`, `"+5"`, `"5."`, `".5"`, `" 6"`, `"6 "`, `"0x10"`, `"1_000"`, `"inf"`, `"-Infinity"`, `"NaN"`, `"1e999"`, `"abc"`, `""`, `"."`, `"e5"`,
 }
 
-// dateStrings is how many elements of dates are dates in the form of a string.
+// dateStrings is the number of elements of dates that are strings with a date.
 const dateStrings = 34
 
 var dates = []string{
@@ -59,7 +61,7 @@ var versions = []string{
 
 var wildcards = []string{`"*"`, `"1.*"`, `"1.2.*"`, `"1.*.*"`, `"1.*.3"`, `"*.1"`, `"3.08.*"`, `"1.2.3"`, `"0.2"`, `"v1.*"`, `"1.2.3.*"`, `"*.*.*"`}
 
-// strays are values of all JSON types, for the implausible cases.
+// strays are values of all JSON types, for implausible cases.
 var strays = []string{
 	`null`, `true`, `false`, `0`, `1`, `1.0`, `-0`, `"true"`, `"pro"`, `""`, `[]`, `["a"]`, `["pro",1.0,null]`, `{}`, `{"a":1}`, `{"b":1.0,"a":[1e3,{"z":null,"y":"é"}]}`,
 	`{"a":1,"a":2}`, `[[]]`, `[true,false]`, `1e16`,
@@ -96,7 +98,7 @@ var themes = []theme{
 	},
 }
 
-// filter writes one filter of a condition of flag i.
+// filter writes one filter for a condition of flag i.
 func (g *Generator) filter(i int, plain, grouped bool) string {
 	n := g.rng.IntN(100)
 	switch {
@@ -134,7 +136,7 @@ func (g *Generator) propertyFilter(kind string) string {
 		property, operator = pick(g, "created_at", "created_at", "created_at", "plan"), pick(g, t.operators...)
 	}
 	if g.chance(5) {
-		operator = pick(g, propertyOperators...) // any operator on any values
+		operator = pick(g, propertyOperators...) // may not fit the values
 	}
 	if g.chance(1) {
 		operator = pick(g, otherOperators...)
@@ -176,7 +178,7 @@ func (g *Generator) propertyFilter(kind string) string {
 	return object(members...)
 }
 
-// filterValue chooses the value of a filter; "" leaves it out.
+// filterValue chooses the value of a filter, or "" for no value.
 func (g *Generator) filterValue(t theme, operator string) string {
 	if g.chance(6) {
 		return pick(g, slices.Concat(strays, []string{""})...)
@@ -218,7 +220,7 @@ func (g *Generator) filterValue(t theme, operator string) string {
 	return pick(g, t.values...)
 }
 
-// cohortFilter writes a filter on a cohort of the document, mostly.
+// cohortFilter writes a filter that mostly names a cohort of the document.
 func (g *Generator) cohortFilter() string {
 	members := []string{"key", pick(g, `"id"`, `"id"`, `"id"`, `"cohort"`, `null`), "type", `"cohort"`, "value", g.cohortID()}
 	if g.chance(80) {
@@ -247,16 +249,17 @@ func (g *Generator) cohortID() string {
 	return id
 }
 
-// flagFilter writes a dependency of flag i: mostly on an earlier flag, which makes chains.
+// flagFilter writes a dependency of flag i, mostly on an earlier flag, which
+// makes chains.
 func (g *Generator) flagFilter(i int) string {
 	target := generatedFlag{id: "99", key: "nope"}
 	switch {
 	case g.chance(3):
-		// missing
+		// The target is missing.
 	case len(g.failing) > 0 && g.chance(35):
 		target = g.flags[pick(g, g.failing...)]
 	case g.chance(6):
-		target = pick(g, g.flags...) // cycles, self-references
+		target = pick(g, g.flags...) // makes cycles and self-references
 	case i > 0:
 		target = g.flags[g.rng.IntN(i)]
 	default:
@@ -265,7 +268,7 @@ func (g *Generator) flagFilter(i int) string {
 	var members []string
 	id := target.id
 	if id == "" {
-		id = "0" // what an absent id counts as
+		id = "0" // an absent id counts as 0
 	}
 	switch {
 	case g.chance(2):
@@ -293,7 +296,7 @@ func (g *Generator) flagFilter(i int) string {
 	return object(append(members, "value", value)...)
 }
 
-// oddFilter writes a filter that cannot be decoded, or one that nearly cannot.
+// oddFilter writes a filter that cannot be decoded, or only just.
 func (g *Generator) oddFilter() string {
 	return pick(g,
 		`{"key":"x","type":"person","operator":"nonsense","value":1}`,
@@ -311,7 +314,8 @@ func (g *Generator) oddFilter() string {
 	)
 }
 
-// cohortsMember writes the member "cohorts", "" for none: a map of trees, or an array of full records.
+// cohortsMember writes the member "cohorts", or "" for none: a map of trees, or
+// an array of full records.
 func (g *Generator) cohortsMember() string {
 	if g.chance(35) {
 		return pick(g, "", "", "{}", "null", "[]")
@@ -331,7 +335,7 @@ func (g *Generator) cohortsMember() string {
 		}
 		list = append(list, g.cohortRecord(id))
 	}
-	// Order must not matter.
+	// The order must not matter.
 	g.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	if records {
 		return array(list...)
@@ -363,13 +367,13 @@ func (g *Generator) cohortRecord(id int64) string {
 	default:
 		members = append(members, "filters", object("properties", g.cohortTree(id)))
 		if g.chance(10) {
-			members = append(members, "groups", g.legacyGroups()) // not looked at
+			members = append(members, "groups", g.legacyGroups()) // ignored, because there are properties
 		}
 	}
 	return object(append(members, "query", "null")...)
 }
 
-// legacyGroups is the field of §5.6.
+// legacyGroups writes the field "groups" of §5.6.
 func (g *Generator) legacyGroups() string {
 	var list []string
 	for range 1 + g.rng.IntN(2) {
@@ -424,7 +428,7 @@ func (g *Generator) malformedTree() string {
 	)
 }
 
-// cohortNode writes a group or a leaf inside of cohort id.
+// cohortNode writes a group or a leaf of the cohort id.
 func (g *Generator) cohortNode(id int64, depth int) string {
 	if depth < 3 && g.chance(25) {
 		var children []string
@@ -433,7 +437,7 @@ func (g *Generator) cohortNode(id int64, depth int) string {
 		}
 		members := []string{"type", pick(g, `"AND"`, `"OR"`, `"property"`), "values", array(children...)}
 		if g.chance(15) {
-			members = append(members, "negation", "true") // ignored on groups
+			members = append(members, "negation", "true") // ignored in groups
 		}
 		return object(members...)
 	}
@@ -445,13 +449,13 @@ func (g *Generator) cohortNode(id int64, depth int) string {
 	case n < 55:
 		leaf := g.propertyFilter(typePerson)
 		if len(negation) > 0 {
-			leaf = with(leaf, fmt.Sprintf(`"negation":%s`, negation[1]))
+			leaf = withMember(leaf, fmt.Sprintf(`"negation":%s`, negation[1]))
 		}
 		return leaf
 	case n < 58:
 		return g.propertyFilter(typePersonMetadata)
 	case n < 78:
-		// Mostly a later cohort, to keep cycles rare.
+		// Mostly a later cohort is chosen, which keeps cycles rare.
 		later := slices.DeleteFunc(slices.Clone(g.cohorts), func(other int64) bool { return other <= id })
 		next := pick(g, slices.Concat(g.cohorts, []int64{id + 1})...)
 		if len(later) > 0 && g.chance(70) {

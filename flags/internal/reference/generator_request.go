@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// distinctIDs are mostly those of §2.8, and the difficult ones.
+// distinctIDs are mostly from §2.8; the others are hard cases.
 var distinctIDs = []string{
 	"user-1", "user-1", "user-2", "user-3", "user-4", "user-5", "user-6", "user-7", "user-8", "distinct_id_0", "distinct_id_1", "42", "1.0", "anon-1", "José",
 	"", "", " ", "😀", "b.c", "c", "e\u0301", "\xff",
@@ -16,7 +16,8 @@ var distinctIDs = []string{
 	strings.Repeat("a", 199) + "éé", strings.Repeat("\xff", 90),
 }
 
-// instants are the specification's "now", ends of months, and days when clocks change.
+// instants are the specification's "now", ends of months, and days on which
+// clocks change.
 var instants = []time.Time{
 	time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
 	time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), time.Date(2024, 2, 29, 23, 59, 59, 999, time.UTC), time.Date(2026, 3, 29, 1, 30, 0, 0, time.UTC),
@@ -25,7 +26,7 @@ var instants = []time.Time{
 
 var zoneNames = []string{"UTC", "UTC", "US/Pacific", "Europe/Berlin", "Asia/Kolkata", "America/Sao_Paulo"}
 
-// Request returns a random request for the last document. Without a document it is still a request.
+// Request returns a random request for the last document, or for none.
 func (g *Generator) Request() *Request {
 	r := &Request{
 		DistinctID: pick(g, distinctIDs...),
@@ -60,7 +61,7 @@ func (g *Generator) Request() *Request {
 			}
 		}
 		if g.chance(10) {
-			r.Cohorts = append(r.Cohorts, 999) // a cohort that the document does not have
+			r.Cohorts = append(r.Cohorts, 999) // the document has no such cohort
 		}
 	}
 	if g.chance(20) {
@@ -85,7 +86,8 @@ func (g *Generator) Request() *Request {
 	return r
 }
 
-// personJSON writes person properties, of the request or "stored", that often come close to what filters want.
+// personJSON writes person properties, of the request or "stored", that are
+// often close to the values of filters.
 func (g *Generator) personJSON(kind string) string {
 	properties := map[string]string{}
 	for _, c := range g.compared {
@@ -118,12 +120,12 @@ func (g *Generator) personJSON(kind string) string {
 		properties["$anon_distinct_id"] = pick(g, `"anon-1"`, `"anon-2"`, `""`, `5`, `null`)
 	}
 	if !g.chance(10) {
-		delete(properties, "distinct_id") // mostly the injected one
+		delete(properties, "distinct_id") // mostly the injected one remains
 	}
 	return g.sortedObject(properties)
 }
 
-// addGroups gives keys of all types, and properties that often fit.
+// addGroups adds keys for all group types, and properties that often fit.
 func (g *Generator) addGroups(r *Request) {
 	r.Groups = map[string]json.RawMessage{}
 	r.GroupProperties = map[string]json.RawMessage{}
@@ -162,7 +164,8 @@ func (g *Generator) groupJSON(name string) string {
 	return g.sortedObject(properties)
 }
 
-// sortedObject writes the members in a fixed order: map order must not reach the random numbers.
+// sortedObject writes the members in a fixed order, because the order of a map
+// must not affect the random numbers.
 func (g *Generator) sortedObject(members map[string]string) string {
 	var names []string
 	for name := range members {
@@ -176,7 +179,8 @@ func (g *Generator) sortedObject(members map[string]string) string {
 	return object(list...)
 }
 
-// nearValue turns the value of a filter into that of a property: the same, nearly the same, or something else.
+// nearValue turns the value of a filter into the value of a property: the same,
+// nearly the same, or a different one.
 func (g *Generator) nearValue(value string) string {
 	if value == "" {
 		return pick(g, words...)
@@ -203,7 +207,8 @@ func (g *Generator) nearValue(value string) string {
 	return pick(g, words...)
 }
 
-// nearText varies a text; texts that mean something (dates, versions, patterns) also get values of their kind.
+// nearText varies a text. Dates, versions and patterns may also become other
+// values of their kind.
 func (g *Generator) nearText(s string) string {
 	characters := []rune(s)
 	switch g.rng.IntN(8) {
@@ -219,7 +224,7 @@ func (g *Generator) nearText(s string) string {
 		}
 	case 4:
 		if json.Valid([]byte(s)) {
-			return s // the text as JSON: "5" becomes 5
+			return s // as JSON: "5" becomes 5
 		}
 	}
 	switch {

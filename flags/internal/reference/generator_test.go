@@ -16,8 +16,9 @@ import (
 
 var documents = flag.Int("documents", 1500, "number of random documents for TestGenerator, with three requests each; -v prints the distribution")
 
-// TestGenerator runs random documents through the evaluator: nothing panics, results obey the rules that hold for all
-// of them, and every kind of result is common enough for a comparison of evaluators to find something.
+// TestGenerator evaluates random documents: nothing panics, all results obey
+// the general rules, and every kind of result is frequent enough for a
+// comparison of evaluators to find differences.
 func TestGenerator(t *testing.T) {
 	count := map[string]int{}
 	results := 0
@@ -72,8 +73,9 @@ func TestGenerator(t *testing.T) {
 	}
 }
 
-// TestOrderOfFlags: turning the document around changes the order of the results and nothing else (§15). Documents
-// in which the first of two flags wins are left out.
+// TestOrderOfFlags checks that reversing a document changes the order of its
+// results and nothing else (§15). It leaves out documents in which the first of
+// several flags counts.
 func TestOrderOfFlags(t *testing.T) {
 	generator := reference.NewGenerator(3)
 	compared := 0
@@ -119,7 +121,7 @@ func TestOrderOfFlags(t *testing.T) {
 	}
 }
 
-// FuzzEvaluate: no document, and no person, makes the evaluator panic.
+// FuzzEvaluate checks that no document and no person makes the evaluator panic.
 func FuzzEvaluate(f *testing.F) {
 	for _, c := range reference.Cases() {
 		f.Add([]byte(c.Document), []byte(c.Request.Person))
@@ -144,7 +146,7 @@ func countIf(count map[string]int, name string, condition bool) {
 	}
 }
 
-// checkResult is what holds for every result.
+// checkResult checks the rules that hold for every result.
 func checkResult(r reference.Result) error {
 	switch {
 	case r.Failed && (r.Enabled || r.HasVariant || r.Payload != nil || r.Index != -1):
@@ -161,7 +163,8 @@ func checkResult(r reference.Result) error {
 	return nil
 }
 
-// TestGeneratorIsDeterministic: one seed, one sequence.
+// TestGeneratorIsDeterministic checks that the same seed makes the same
+// sequence.
 func TestGeneratorIsDeterministic(t *testing.T) {
 	a, b, c := reference.NewGenerator(7), reference.NewGenerator(7), reference.NewGenerator(8)
 	differs := false

@@ -8,11 +8,12 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// hashDivisor is 0xFFFFFFFFFFFFFFF as float64, which rounds to 2^60 (§2.1).
+// hashDivisor is 0xFFFFFFFFFFFFFFF as a float64, which rounds to 2^60 (§2.1).
 const hashDivisor = float64(0xFFFFFFFFFFFFFFF)
 
-// hashText is the hash of §2.1 for any text: the top 60 bits of the digest, divided into [0, 1].
-// The algorithm is a bucketing_hash: "xxhash64", anything else is SHA-1 (§2.1).
+// hashText returns the hash of §2.1 for any text: the top 60 bits of the
+// digest, divided into [0, 1]. The algorithm is a bucketing_hash: "xxhash64",
+// or anything else for SHA-1 (§2.1).
 func hashText(algorithm, text string) float64 {
 	if algorithm == "xxhash64" {
 		return float64(xxhash.Sum64String(text)>>4) / hashDivisor
@@ -23,7 +24,8 @@ func hashText(algorithm, text string) float64 {
 	return float64(n) / hashDivisor
 }
 
-// bucketHash is H of §2.1 with the rule for the empty subject, §2.5.
+// bucketHash is the function H of §2.1 with the rule for the empty subject
+// (§2.5).
 func (f *flag) bucketHash(subject, salt string) float64 {
 	if subject == "" {
 		return 0
@@ -31,17 +33,18 @@ func (f *flag) bucketHash(subject, salt string) float64 {
 	return hashText(f.hash, f.key+"."+subject+salt)
 }
 
-// holdoutHash is HH of §2.7. It has no rule for the empty subject.
+// holdoutHash is the function HH of §2.7. It has no rule for the empty subject.
 func (f *flag) holdoutHash(subject string) float64 {
 	return hashText(f.hash, "holdout-"+subject)
 }
 
-// inRollout is §2.2.
+// inRollout implements §2.2.
 func (f *flag) inRollout(c condition, subject string) bool {
 	return c.rollout == 100 || f.bucketHash(subject, "") <= c.rollout/100
 }
 
-// chooseVariant is §2.3; nil means a boolean flag, or a gap in the shares.
+// chooseVariant implements §2.3. It returns nil for a boolean flag, and for a
+// gap in the shares.
 func (f *flag) chooseVariant(c condition, subject string) *string {
 	if f.pinned(c) {
 		return c.pin
@@ -69,7 +72,8 @@ func (f *flag) pinned(c condition) bool {
 	return false
 }
 
-// hashMatters is "could influence" of §2.6. Not 100 is meant literally: 150 counts.
+// hashMatters is "could influence" of §2.6. "Not 100" is meant literally: 150
+// counts.
 func (f *flag) hashMatters(c condition) bool {
 	if c.rollout != 100 {
 		return true
@@ -87,11 +91,11 @@ func (f *flag) hashMatters(c condition) bool {
 	return reachable > 1
 }
 
-// heldOut is §13.2.
+// heldOut implements §13.2.
 func (f *flag) heldOut(subject string) bool {
 	if f.holdout == nil {
 		return false
 	}
-	percentage := min(max(f.holdout.percentage, 0), 100) // §13.1: clamped
+	percentage := min(max(f.holdout.percentage, 0), 100) // clamped (§13.1)
 	return percentage == 100 || f.holdoutHash(subject) <= percentage/100
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
 )
 
-// vectors is testdata/vectors/bucketing.json; its field "about" explains the members.
+// vectors is the content of testdata/vectors/bucketing.json. Its field "about"
+// explains the members.
 type vectors struct {
 	VariantSets map[string][][2]any `json:"variant_sets"`
 	Count       int                 `json:"count"`
@@ -87,8 +88,9 @@ func percentage(t *testing.T, text string) float64 {
 	return p
 }
 
-// TestHashTable is the excerpt in §2.8. Its variant goes by the raw hash, also for the empty subject (where the draw
-// takes the first one, too).
+// TestHashTable checks the excerpt in §2.8. The variants there follow from the
+// raw hash, also for the empty subject, for which a draw gives the first
+// variant, too.
 func TestHashTable(t *testing.T) {
 	for _, tt := range []struct {
 		flagKey, subject string

@@ -8,10 +8,12 @@ import (
 	"strconv"
 )
 
-// rustFloat is the grammar of Rust's f64 parser (§4.7): no spaces, no hexadecimal, no underscores.
+// rustFloat is the grammar of Rust's f64 parser (§4.7): no spaces, no
+// hexadecimal, no underscores.
 var rustFloat = regexp.MustCompile(`^[+-]?((?i:inf|infinity|nan)|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)$`)
 
-// jsonNumber is the value of a JSON number; a literal beyond float64 is none (§4.7).
+// jsonNumber returns the value of a JSON number. A literal beyond float64 is
+// not a number (§4.7).
 func jsonNumber(x any) (float64, bool) {
 	literal, isNumber := x.(json.Number)
 	if !isNumber {
@@ -21,7 +23,8 @@ func jsonNumber(x any) (float64, bool) {
 	return value, err == nil
 }
 
-// numeric is the conversion of §4.7: numbers directly, strings by Rust's grammar, nothing else.
+// numeric implements the conversion of §4.7: numbers as they are, strings by
+// Rust's grammar, nothing else.
 func numeric(x any) (float64, bool) {
 	if s, isText := x.(string); isText {
 		return parseFloat(s)
@@ -29,7 +32,7 @@ func numeric(x any) (float64, bool) {
 	return jsonNumber(x)
 }
 
-// parseFloat reads a numeric string; an overflow is an infinity (§4.7).
+// parseFloat reads a numeric string. An overflow becomes an infinity (§4.7).
 func parseFloat(s string) (float64, bool) {
 	if !rustFloat.MatchString(s) {
 		return 0, false
@@ -38,7 +41,8 @@ func parseFloat(s string) (float64, bool) {
 	return value, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// compareNumbers is gt, gte, lt and lte (§4.7). NaN compares false.
+// compareNumbers implements gt, gte, lt and lte (§4.7). Comparisons with NaN
+// are false.
 func compareNumbers(operator string, p, f any) bool {
 	x, ok1 := numeric(p)
 	bound, ok2 := numeric(f)
@@ -57,7 +61,8 @@ func compareNumbers(operator string, p, f any) bool {
 	}
 }
 
-// rangeBounds reads the value of between (§4.8); ok is false when neither operator can match.
+// rangeBounds reads the value of between (§4.8). It reports false if neither
+// operator can match.
 func rangeBounds(f any) (low, high float64, ok bool) {
 	bounds, isArray := f.([]any)
 	if !isArray || len(bounds) != 2 {

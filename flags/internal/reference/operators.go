@@ -5,15 +5,17 @@ import (
 	"time"
 )
 
-// A comparison is the part of an evaluation that operators depend on besides the two values.
+// A comparison has the parts of an evaluation that operators depend on, besides
+// the two values.
 type comparison struct {
 	matchingVersion int // property_matching_version
 	now             time.Time
 	zone            *time.Location
 }
 
-// match is section 4: does the property p, if present, satisfy the operator with the filter value f?
-// A comparison that cannot be made is false (§3.5 step 4).
+// match implements section 4: it reports whether the property p, if present,
+// satisfies the operator with the filter value f. A comparison that cannot be
+// made is false (§3.5 step 4).
 func (c comparison) match(operator string, f, p any, present bool) bool {
 	switch operator {
 	case "is_set":
@@ -22,7 +24,7 @@ func (c comparison) match(operator string, f, p any, present bool) bool {
 		return !present
 	}
 	if f == nil {
-		return false // §4.1, for every other operator
+		return false // §4.1: no other operator matches
 	}
 
 	switch operator {
@@ -71,7 +73,7 @@ func (c comparison) match(operator string, f, p any, present bool) bool {
 			return ok
 		}
 		x, isNumber := numeric(p)
-		return isNumber && (x < low || x > high) // NaN is neither
+		return isNumber && (x < low || x > high) // NaN is neither inside nor outside
 
 	case "is_date_exact", "is_date_before", "is_date_after":
 		return present && c.compareDates(operator, f, p)
@@ -81,12 +83,13 @@ func (c comparison) match(operator string, f, p any, present bool) bool {
 		return present && compareVersions(operator, valueText(f), valueText(p))
 
 	default:
-		// §4.11: in, not_in and flag_evaluates_to do not work on properties, present or not.
+		// §4.11: in, not_in and flag_evaluates_to never match a property,
+		// present or not.
 		return false
 	}
 }
 
-// containsAny is icontains_multi (§4.5).
+// containsAny implements icontains_multi (§4.5).
 func containsAny(f, p any) bool {
 	list, isArray := f.([]any)
 	if !isArray {

@@ -7,7 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
 )
 
-// TestValueText is str(x) of §4.1.
+// TestValueText checks str of §4.1.
 func TestValueText(t *testing.T) {
 	for value, want := range map[string]string{
 		`"a\"b"`:                 `a"b`,
@@ -48,7 +48,7 @@ func TestValueText(t *testing.T) {
 	}
 }
 
-// TestLower is lower of §4.4.
+// TestLower checks lower of §4.4.
 func TestLower(t *testing.T) {
 	for s, want := range map[string]string{
 		"ÉCOLE": "école",
@@ -79,14 +79,14 @@ func TestSubstrings(t *testing.T) {
 		want                      bool
 	}{
 		{"icontains", `"B"`, `"abc"`, true},
-		{"icontains", `["a"]`, `"[\"A\"] etc."`, true}, // an array is its text
+		{"icontains", `["a"]`, `"[\"A\"] etc."`, true}, // an array is compared as its text
 		{"icontains", `["a"]`, `"a"`, false},
 		{"icontains", `"É"`, `"É"`, true},
 		{"starts_with", `""`, `"x"`, true},
 		{"starts_with", `12`, `123`, true},
 		{"ends_with", `".COM"`, `"a.com"`, true},
 		{"not_ends_with", `".com"`, `"a.com"`, false},
-		{"icontains_multi", `"b"`, `"abc"`, true}, // a scalar is a list of one
+		{"icontains_multi", `"b"`, `"abc"`, true}, // a scalar is a list of one element
 		{"icontains_multi", `["x",2]`, `123`, true},
 		{"icontains_multi", `[null]`, `"nullable"`, true},
 		{"not_icontains_multi", `"b"`, `"abc"`, false},
@@ -97,7 +97,7 @@ func TestSubstrings(t *testing.T) {
 	}
 }
 
-// TestNumbers is §4.7 and §4.8.
+// TestNumbers checks §4.7 and §4.8.
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value, property string
@@ -117,7 +117,7 @@ func TestNumbers(t *testing.T) {
 		{"gte", `0`, `"NaN"`, false},
 		{"lte", `0`, `"NaN"`, false},
 		{"gt", `1e300`, `"1e999"`, true}, // a numeric string overflows to infinity
-		{"gt", `1e300`, `1e999`, false},  // a literal beyond float64 is no number
+		{"gt", `1e300`, `1e999`, false},  // a literal beyond float64 is not a number
 		{"gt", `"inf"`, `"inf"`, false},
 		{"gte", `"inf"`, `"inf"`, true},
 		{"gt", `"2024-01-01"`, `"2024-01-02"`, false},
@@ -148,7 +148,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestRegexSupport is §4.6: which patterns are supported.
+// TestRegexSupport checks which patterns are supported (§4.6).
 func TestRegexSupport(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`a.c`:            "supported",
@@ -163,7 +163,7 @@ func TestRegexSupport(t *testing.T) {
 		`\(?=a`:          "supported",
 		`\Q(?=\E`:        "supported",
 		`\\1`:            "supported",
-		`\+++`:           "unsupported", // the literal plus, possessive
+		`\+++`:           "unsupported", // a literal plus, possessive
 		`\x{10}+`:        "supported",
 		`\p{Greek}+`:     "supported",
 		`a+?`:            "supported",
@@ -189,7 +189,7 @@ func TestRegexSupport(t *testing.T) {
 		`(?>a)`:          "unsupported",
 		`(?(1)a|b)`:      "unsupported",
 		`(a)\1`:          "unsupported",
-		`(a)\12`:         "unsupported", // RE2 alone would take it for an octal escape
+		`(a)\12`:         "unsupported", // RE2 alone would read an octal escape
 		`(?<n>a)\k<n>`:   "unsupported",
 		`(a)\g1`:         "unsupported",
 		`a*+`:            "unsupported",
@@ -205,7 +205,7 @@ func TestRegexSupport(t *testing.T) {
 	}
 }
 
-// TestRegexClasses is the rewriting of §4.6.
+// TestRegexClasses checks the rewriting of classes (§4.6).
 func TestRegexClasses(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, property string // JSON
@@ -250,14 +250,14 @@ func TestRegexClasses(t *testing.T) {
 	}
 }
 
-// TestDates is §4.9: which instant is meant, tested by is_date_exact.
+// TestDates checks with is_date_exact which instant a date means (§4.9).
 func TestDates(t *testing.T) {
 	pacific, berlin := zone(t, "US/Pacific"), zone(t, "Europe/Berlin")
 	for _, tt := range []struct {
 		date    string
 		zone    *time.Location
 		now     time.Time
-		instant string // RFC 3339, "" for an unparsable date
+		instant string // RFC 3339, or "" for no date
 	}{
 		{"2024-06-01", pacific, now, "2024-06-01T07:00:00Z"},
 		{"2024-06-01", time.UTC, now, "2024-06-01T00:00:00Z"},
@@ -280,7 +280,7 @@ func TestDates(t *testing.T) {
 		{"1 Jun 2024 07:00:00 GMT", pacific, now, "2024-06-01T07:00:00Z"},
 		{"5/31/2014", time.UTC, now, ""},
 		{"May 27, 2012", time.UTC, now, ""},
-		{"1717225200", time.UTC, now, ""}, // the filter side knows no epoch
+		{"1717225200", time.UTC, now, ""}, // a filter value cannot be an epoch
 		{"", time.UTC, now, ""},
 		{"-7d", time.UTC, now, "2026-11-13T12:00:00Z"},
 		{"7d", time.UTC, now, "2026-11-13T12:00:00Z"},
@@ -293,7 +293,8 @@ func TestDates(t *testing.T) {
 		{"-1y", time.UTC, now, "2025-11-20T12:00:00Z"},
 		{"-2m", time.UTC, time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), "2026-01-28T00:00:00Z"},
 		{"-1y", time.UTC, time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), "2025-03-28T00:00:00Z"},
-		// Calendar days and months in the zone: the hour stays over the change of 25 October.
+		// Days and months are those of the zone's calendar: the hour stays over
+		// the change of clocks on 25 October.
 		{"-30d", berlin, now, "2026-10-21T11:00:00Z"},
 		{"-1m", berlin, now, "2026-10-20T11:00:00Z"},
 		{"-720h", berlin, now, "2026-10-21T12:00:00Z"},
@@ -308,9 +309,9 @@ func TestDates(t *testing.T) {
 			if got := matchesAt(t, tt.now, tt.zone, 1, "is_date_exact", `"`+tt.date+`"`, `"`+instant+`"`); got != want {
 				t.Errorf("is_date_exact %q on %s, zone %v = %v, want %v", tt.date, instant, tt.zone, got, want)
 			}
-			// The same form on the property side.
+			// A property can have the same form.
 			if tt.date == "1717225200" {
-				continue // where it is an epoch
+				continue // it is an epoch there
 			}
 			if got := matchesAt(t, tt.now, tt.zone, 1, "is_date_exact", `"`+instant+`"`, `"`+tt.date+`"`); got != want {
 				t.Errorf("is_date_exact %s on %q, zone %v = %v, want %v", instant, tt.date, tt.zone, got, want)
@@ -319,7 +320,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestEpoch is §4.9: seconds since 1970.
+// TestEpoch checks seconds since 1970 (§4.9).
 func TestEpoch(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value, property string
@@ -331,7 +332,7 @@ func TestEpoch(t *testing.T) {
 		{"is_date_exact", `"2024-06-01T07:00:00Z"`, `1.7172252e9`, true},
 		{"is_date_before", `"1970-01-01"`, `-0.5`, true},
 		{"is_date_exact", `"1969-12-31T23:59:59.5Z"`, `-0.5`, true},
-		{"is_date_after", `"9999-01-01"`, `1717225200000`, true}, // milliseconds are a date far away
+		{"is_date_after", `"9999-01-01"`, `1717225200000`, true}, // milliseconds are a date in the far future
 		{"is_date_after", `"9999-01-01"`, `8.0e12`, true},
 		{"is_date_after", `"9999-01-01"`, `8000000000001`, false},
 		{"is_date_after", `"0001-01-01"`, `"inf"`, false},
@@ -347,7 +348,7 @@ func TestEpoch(t *testing.T) {
 	}
 }
 
-// TestVersions is §4.10. Both sides are the texts of the versions.
+// TestVersions checks §4.10. Both sides are texts of versions.
 func TestVersions(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value, property string
@@ -369,7 +370,7 @@ func TestVersions(t *testing.T) {
 		{"gt", "1", "18446744073709551615", true},
 		{"gte", "1.0.0", "1.0.0-alpha", false},
 		{"eq", "2.0.0-rc.1", "2-rc.1", true},
-		{"eq", "1.0.0-01", "1.0.0-01", false}, // leading zeros of a numeric identifier
+		{"eq", "1.0.0-01", "1.0.0-01", false}, // a numeric identifier with leading zeros
 		{"eq", "1.0.0-0a", "1.0.0-0a", true},
 		{"lt", "1.0.0-beta", "1.0.0-alpha.1", true},
 		{"lt", "1.0.0-alpha.1", "1.0.0-alpha", true},
@@ -416,7 +417,7 @@ func TestVersions(t *testing.T) {
 		{"wildcard", "1.*.3", "1.5.3", false},
 		{"wildcard", "*.1", "1.1.0", false},
 		{"wildcard", "1.2.3.*", "1.2.3", false},
-		{"wildcard", "1.2.3", "1.3.0", true}, // caret
+		{"wildcard", "1.2.3", "1.3.0", true}, // the range is the one of semver_caret
 		{"wildcard", "1.x", "1.3.0", false},
 	} {
 		if got := matches(t, 1, "semver_"+tt.operator, `"`+tt.value+`"`, `"`+tt.property+`"`); got != tt.want {

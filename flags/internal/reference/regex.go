@@ -8,18 +8,20 @@ import (
 	"unicode"
 )
 
-// regexSupport says what can be done with a pattern.
+// regexSupport says how a pattern is treated.
 type regexSupport int
 
 const (
 	regexSupported   regexSupport = iota
-	regexInvalid                  // no dialect takes it, or at least not ours: never matches (§4.6)
-	regexUnsupported              // needs look-around, back-references and the like (§4.6)
+	regexInvalid                  // invalid in all dialects, or in ours: never matches (§4.6)
+	regexUnsupported              // needs look-around, back-references or the like (§4.6)
 )
 
-// compileRegex compiles a pattern with RE2 after rewriting the Perl classes to Unicode ones (§4.6).
+// compileRegex compiles a pattern with RE2, after rewriting the Perl classes to
+// Unicode ones (§4.6).
 func compileRegex(pattern string) (*regexp.Regexp, regexSupport) {
-	// This comes first: RE2 would take the back-reference \12 for an octal escape.
+	// This comes first, because RE2 would read the back-reference \12 as an
+	// octal escape.
 	if needsBacktracking(pattern) {
 		return nil, regexUnsupported
 	}
@@ -30,14 +32,16 @@ func compileRegex(pattern string) (*regexp.Regexp, regexSupport) {
 	return re, regexSupported
 }
 
-// What \d, \w and \s stand for. \s is Unicode's White_Space: the separators and six control characters.
+// The meaning of \d, \w and \s. \s is Unicode's White_Space: the separators and
+// six control characters.
 const (
 	digitClass = `\p{Nd}`
 	wordClass  = `\p{L}\p{M}\p{Nd}\p{Pc}`
 	spaceClass = `\p{Z}\t\n\x{B}\f\r\x{85}`
 )
 
-// rewriteClasses replaces \d \w \s \D \W \S, outside and inside of character classes.
+// rewriteClasses replaces \d \w \s \D \W \S, outside and inside of character
+// classes.
 func rewriteClasses(pattern string) string {
 	var b strings.Builder
 	for _, t := range tokenize(pattern) {
@@ -83,8 +87,9 @@ func rewriteClasses(pattern string) string {
 	return b.String()
 }
 
-// A class cannot contain the complement of several properties, so it is spelled out in ranges. Each starts with a
-// property, to keep a range such as [a-\W] the error that it is.
+// A class cannot contain the complement of several properties, so the
+// complement is spelled out in ranges. Each begins with a property, so that a
+// range such as [a-\W] stays the error that it is.
 var (
 	notWord = sync.OnceValue(func() string {
 		return `\p{Cc}` + complement(unicode.L, unicode.M, unicode.Nd, unicode.Pc)
@@ -94,7 +99,8 @@ var (
 	})
 )
 
-// complement lists all code points outside of the tables as ranges for a character class.
+// complement lists all code points outside of the tables as ranges for a
+// character class.
 func complement(tables ...*unicode.RangeTable) string {
 	var b strings.Builder
 	for r := rune(0); r <= unicode.MaxRune; r++ {
@@ -110,9 +116,10 @@ func complement(tables ...*unicode.RangeTable) string {
 	return b.String()
 }
 
-// needsBacktracking reports whether the pattern uses, outside of escapes and character classes, one of the constructs
-// that RE2 does not have (§4.6): look-around, atomic groups, conditionals, back-references, possessive
-// quantifiers. It looks only for the construct; whether the rest of the pattern is sound does not matter.
+// needsBacktracking reports whether the pattern uses, outside of escapes and
+// character classes, a construct that RE2 does not have (§4.6): look-around,
+// atomic groups, conditionals, back-references, or possessive quantifiers. It
+// does not matter whether the rest of the pattern is valid.
 func needsBacktracking(pattern string) bool {
 	afterAtom, afterQuantifier := false, false
 	for _, t := range tokenize(pattern) {
@@ -134,7 +141,7 @@ func needsBacktracking(pattern string) bool {
 			afterAtom, afterQuantifier = false, false
 		case tokenQuantifier:
 			if afterQuantifier && t.text == "+" {
-				return true // possessive: a*+ a++ a?+ a{2}+
+				return true // a possessive quantifier: a*+ a++ a?+ a{2}+
 			}
 			afterAtom, afterQuantifier = false, afterAtom
 		case tokenAlternation:
@@ -160,7 +167,7 @@ type token struct {
 	kind    tokenKind
 	text    string
 	inClass bool
-	rest    string // of the pattern, after text
+	rest    string // the pattern after text
 }
 
 var (
@@ -168,7 +175,8 @@ var (
 	braced     = regexp.MustCompile(`^\\[xpP]\{[^}]*\}`)
 )
 
-// tokenize splits a pattern as far as the two functions above need it. Concatenated, the texts are the pattern.
+// tokenize splits a pattern as far as the two functions above need. The
+// concatenated texts are the pattern.
 func tokenize(pattern string) []token {
 	var tokens []token
 	inClass := false
@@ -177,7 +185,7 @@ func tokenize(pattern string) []token {
 		wasInClass := inClass
 		switch {
 		case strings.HasPrefix(rest, `\Q`) && !inClass:
-			// Literal text up to \E.
+			// The text up to \E is literal.
 			length = len(rest)
 			if end := strings.Index(rest, `\E`); end >= 0 {
 				length = end + 2
@@ -193,7 +201,7 @@ func tokenize(pattern string) []token {
 		case inClass:
 		case rest[0] == '[':
 			inClass = true
-			// A ] in the first place is a literal.
+			// A ] in the first place is literal.
 			for _, opening := range []string{"[^]", "[]", "[^"} {
 				if strings.HasPrefix(rest, opening) {
 					length = len(opening)

@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// A Request is everything an evaluation depends on besides the document. Its zero value is a request for the empty
-// distinct id, at the zero time, with no data. Nil raw messages and JSON nulls count as absent.
+// A Request has everything that an evaluation depends on besides the document.
+// The zero value is a request for the empty distinct id, at the zero time,
+// without data. Nil raw messages and JSON nulls count as absent.
 type Request struct {
-	DistinctID      string                     // already text (§2.4); cut here
-	Groups          map[string]json.RawMessage // group type name → group key as JSON
+	DistinctID      string                     // as text (§2.4), not yet cut
+	Groups          map[string]json.RawMessage // group keys as JSON, by group type name
 	Person          json.RawMessage            // person_properties of the request, an object or nil
-	GroupProperties map[string]json.RawMessage // group type name → properties of the request
-	StoredPerson    json.RawMessage            // stored person properties, nil: none or not wanted
-	StoredGroups    map[string]json.RawMessage // group type name → stored properties
+	GroupProperties map[string]json.RawMessage // properties of the request, by group type name
+	StoredPerson    json.RawMessage            // stored person properties, nil if there are none or they are not to be used
+	StoredGroups    map[string]json.RawMessage // stored properties, by group type name
 	AnonymousID     string                     // top-level field $anon_distinct_id
 	DeviceID        string                     // top-level field $device_id
-	Overrides       map[string]string          // flag key → stored hash key (§12)
-	Cohorts         []int64                    // stored cohorts that the person is a member of
+	Overrides       map[string]string          // stored hash keys, by flag key (§12)
+	Cohorts         []int64                    // stored cohorts of which the person is a member
 	Geo             map[string]string          // looked-up $geoip_* properties
-	Kind            string                     // "" = no runtime filtering, "unknown", "client", "server"
+	Kind            string                     // "unknown", "client", "server", or "" for no filtering by runtime
 	Tags            []string                   // evaluation contexts
-	Keys            []string                   // flag_keys, only with HasKeys
-	HasKeys         bool                       // false = all flags
-	SurveysOnly     bool                       // only keys that start with survey-targeting-
+	Keys            []string                   // flag_keys, used only if HasKeys is true
+	HasKeys         bool                       // false means all flags
+	SurveysOnly     bool                       // only flags whose keys begin with survey-targeting-
 	Now             time.Time
-	Zone            *time.Location // of the project; nil: UTC
+	Zone            *time.Location // of the project; nil means UTC
 }
 
 // initialWithDollar and initialPlain are the lists INITIAL of §8.4.
@@ -39,10 +40,12 @@ const (
 		"wbraid fbclid msclkid twclid li_fat_id mc_cid igshid ttclid rdt_cid epik qclid sccid irclid _kx"
 )
 
-// createdAtProperty is the request property that gives person_metadata its created_at (§1.5).
+// createdAtProperty is the property of the request that becomes created_at of
+// person_metadata (§1.5).
 const createdAtProperty = "__posthog_person_metadata__created_at"
 
-// distinctID is the distinct id as it is hashed and injected: more than 200 bytes are cut to 200 characters (§2.4).
+// distinctID returns the distinct id as it is hashed and injected: more than
+// 200 bytes are cut to 200 characters (§2.4).
 func (r *Request) distinctID() string {
 	id := validText(r.DistinctID)
 	if len(id) <= 200 {
@@ -52,7 +55,8 @@ func (r *Request) distinctID() string {
 	return string(characters[:min(200, len(characters))])
 }
 
-// deviceID is §2.4: the person property counts only in the request, and as a non-empty string.
+// deviceID implements §2.4: the person property counts only in the request, and
+// only as a non-empty string.
 func (r *Request) deviceID() string {
 	if r.DeviceID != "" {
 		return validText(r.DeviceID)
@@ -61,7 +65,7 @@ func (r *Request) deviceID() string {
 	return id
 }
 
-// anonymousID is §2.4.
+// anonymousID implements §2.4.
 func (r *Request) anonymousID() string {
 	if r.AnonymousID != "" {
 		return validText(r.AnonymousID)
@@ -70,13 +74,14 @@ func (r *Request) anonymousID() string {
 	return id
 }
 
-// personMap is §8.4 with the GeoIP rule of §10.
+// personMap implements §8.4 and the GeoIP rule of §10.
 func (r *Request) personMap() map[string]any {
 	own := decodeMap(r.Person)
 	person := map[string]any{}
 	maps.Copy(person, decodeMap(r.StoredPerson))
 	maps.Copy(person, own)
-	// §8.4: the injected distinct id beats a stored one, not the request's.
+	// §8.4: the injected distinct id overrides a stored one, but not one in the
+	// request.
 	if _, explicit := own["distinct_id"]; !explicit {
 		person["distinct_id"] = r.distinctID()
 	}
@@ -95,7 +100,8 @@ func (r *Request) personMap() map[string]any {
 			person[initial] = value
 		}
 	}
-	// §10: request value unless null, then looked-up value, then stored property.
+	// §10: the request's value unless it is null, then the looked-up value,
+	// then the stored property.
 	for k, value := range r.Geo {
 		if own[k] == nil {
 			person[k] = value
@@ -104,7 +110,7 @@ func (r *Request) personMap() map[string]any {
 	return person
 }
 
-// metadataMap is the map that person_metadata filters read (§1.5).
+// metadataMap returns the map that person_metadata filters read (§1.5).
 func (r *Request) metadataMap() map[string]any {
 	metadata := map[string]any{}
 	if created, present := decodeMap(r.Person)[createdAtProperty]; present {
@@ -113,7 +119,8 @@ func (r *Request) metadataMap() map[string]any {
 	return metadata
 }
 
-// groupMap is §6.3 for one group type name.
+// groupMap returns the properties of a group (§6.3), given the name of its
+// type.
 func (r *Request) groupMap(name string) map[string]any {
 	group := map[string]any{}
 	maps.Copy(group, decodeMap(r.StoredGroups[name]))
@@ -124,7 +131,8 @@ func (r *Request) groupMap(name string) map[string]any {
 	return group
 }
 
-// groupKey is the subject of a group (§6.2): a non-empty string, or the text of a number.
+// groupKey returns the subject of a group (§6.2): a non-empty string, or the
+// text of a number.
 func (r *Request) groupKey(name string) (key string, usable bool) {
 	switch v := decodeValue(r.Groups[name]).(type) {
 	case string:

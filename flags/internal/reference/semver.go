@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// A semanticVersion is §4.10. Missing components are 0.
+// A semanticVersion is a version of §4.10. Missing components are 0.
 type semanticVersion struct {
 	major, minor, patch uint64
-	pre, build          []string // identifiers; empty: none
+	pre, build          []string // identifiers; empty if there are none
 }
 
-// versionForm has up to three components, then pre-release and build as in SemVer 2.0.0.
+// versionForm has up to three components, then pre-release and build as in
+// SemVer 2.0.0.
 var versionForm = regexp.MustCompile(`^([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?` +
 	`(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$`)
 
-// trimVersion removes one leading v, then the spaces.
+// trimVersion removes one leading v, and then the spaces around.
 func trimVersion(s string) string { return strings.TrimSpace(strings.TrimPrefix(s, "v")) }
 
 func parseVersion(s string) (semanticVersion, bool) {
@@ -50,7 +51,7 @@ func parseVersion(s string) (semanticVersion, bool) {
 	return v, true
 }
 
-// compareVersions is all the semver operators, on the texts of both sides.
+// compareVersions implements all semver operators, on the texts of both sides.
 func compareVersions(operator, f, p string) bool {
 	have, ok := parseVersion(p)
 	if !ok {
@@ -79,7 +80,7 @@ func compareVersions(operator, f, p string) bool {
 		return order <= 0
 	}
 
-	// Ranges. They ignore build metadata.
+	// Ranges ignore build metadata.
 	if have.precedence(want) < 0 {
 		return false
 	}
@@ -99,7 +100,8 @@ func compareVersions(operator, f, p string) bool {
 	}
 }
 
-// inWildcard accepts a release that agrees with all components before the first star.
+// inWildcard accepts a release that agrees with all components before the first
+// star.
 func (v semanticVersion) inWildcard(pattern string) bool {
 	components := strings.Split(pattern, ".")
 	if len(v.pre) > 0 || len(components) > 3 {
@@ -121,7 +123,7 @@ func (v semanticVersion) inWildcard(pattern string) bool {
 
 func (v semanticVersion) release() [3]uint64 { return [3]uint64{v.major, v.minor, v.patch} }
 
-// precedence is the order without build metadata.
+// precedence compares without build metadata.
 func (v semanticVersion) precedence(w semanticVersion) int {
 	if order := cmp.Or(cmp.Compare(v.major, w.major), cmp.Compare(v.minor, w.minor), cmp.Compare(v.patch, w.patch)); order != 0 {
 		return order
@@ -130,17 +132,19 @@ func (v semanticVersion) precedence(w semanticVersion) int {
 	case len(v.pre) == 0 && len(w.pre) == 0:
 		return 0
 	case len(v.pre) == 0:
-		return 1 // a pre-release is lower than the release
+		return 1 // a pre-release is lower than its release
 	case len(w.pre) == 0:
 		return -1
 	}
 	return compareIdentifiers(v.pre, w.pre)
 }
 
-// compareBuild puts none lowest (§4.10), which the shorter-is-lower rule does by itself.
+// compareBuild puts a version without build metadata lowest (§4.10), which
+// follows from the order of shorter lists.
 func compareBuild(a, b []string) int { return compareIdentifiers(a, b) }
 
-// compareIdentifiers compares one by one; the shorter list is lower if it is the beginning of the other.
+// compareIdentifiers compares one by one. If one list is the beginning of the
+// other, it is lower.
 func compareIdentifiers(a, b []string) int {
 	for i := range min(len(a), len(b)) {
 		if order := compareIdentifier(a[i], b[i]); order != 0 {
@@ -150,8 +154,9 @@ func compareIdentifiers(a, b []string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// compareIdentifier: numeric ones by value, below alphanumeric ones, which compare as ASCII text. Of equal values the
-// one with more leading zeros is greater (build metadata only).
+// compareIdentifier compares numeric identifiers by value. They are lower than
+// alphanumeric ones, which compare as ASCII text. Of equal values, the one with
+// more leading zeros is greater (build metadata only).
 func compareIdentifier(a, b string) int {
 	switch {
 	case isDigits(a) && isDigits(b):

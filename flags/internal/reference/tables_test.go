@@ -24,7 +24,7 @@ func zone(t *testing.T, name string) *time.Location {
 	return z
 }
 
-// evaluate returns the results by key.
+// evaluate returns the results by flag key.
 func evaluate(t *testing.T, document string, request *reference.Request) map[string]reference.Result {
 	t.Helper()
 	results, _ := parse(t, document).Evaluate(request)
@@ -35,7 +35,8 @@ func evaluate(t *testing.T, document string, request *reference.Request) map[str
 	return byKey
 }
 
-// matches evaluates one person filter on the property x; property "" means a missing one.
+// matches evaluates one person filter on the property x. The property "" is
+// missing.
 func matches(t *testing.T, version int, operator, value, property string) bool {
 	t.Helper()
 	return matchesAt(t, now, time.UTC, version, operator, value, property)
@@ -56,7 +57,7 @@ func matchesAt(t *testing.T, now time.Time, zone *time.Location, version int, op
 	return result.Enabled
 }
 
-// TestReasonRanking is the second table of §3.7.
+// TestReasonRanking checks the second table of §3.7.
 func TestReasonRanking(t *testing.T) {
 	const (
 		mismatch = `{"properties":[{"key":"missing","type":"person","operator":"is_set"}]}`
@@ -91,14 +92,14 @@ func TestReasonRanking(t *testing.T) {
 	}
 }
 
-// TestMissingAndNull is the table of §4.3, the evaluator's columns.
+// TestMissingAndNull checks the table of §4.3, in the columns of the evaluator.
 func TestMissingAndNull(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value string
 		missing, null   bool
 	}{
-		{"exact", `"NULL"`, false, true}, // text
-		{"exact", `false`, false, true},  // truthiness
+		{"exact", `"NULL"`, false, true}, // compared as text
+		{"exact", `false`, false, true},  // compared by truthiness
 		{"exact", `"a"`, false, false},
 		{"is_not", `"null"`, true, false},
 		{"is_not", `"a"`, true, true},
@@ -136,7 +137,7 @@ func TestMissingAndNull(t *testing.T) {
 		{"is_date_exact", `"2026-01-01"`, false, false},
 		{"is_date_before", `"2026-01-01"`, false, false},
 		{"is_date_after", `"2026-01-01"`, false, false},
-		// §4.11: not for properties.
+		// §4.11: these operators are not for properties.
 		{"in", `"a"`, false, false},
 		{"not_in", `"a"`, false, false},
 		{"flag_evaluates_to", `true`, false, false},
@@ -159,7 +160,7 @@ func TestMissingAndNull(t *testing.T) {
 	}
 }
 
-// TestExact is §4.4: the table, and the ordinary cases below it.
+// TestExact checks the table of §4.4, and the ordinary cases below it.
 func TestExact(t *testing.T) {
 	for _, tt := range []struct {
 		value, property    string
@@ -202,12 +203,12 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestFlagEvaluatesTo is the table of §7.3.
+// TestFlagEvaluatesTo checks the table of §7.3.
 func TestFlagEvaluatesTo(t *testing.T) {
 	targets := []string{`[]`, `[{}]`, `[{"variant":"test"}]`}
 	for _, tt := range []struct {
 		value string
-		want  [3]bool // target false, true, variant test
+		want  [3]bool // for the target false, true, and variant test
 	}{
 		{`true`, [3]bool{false, true, true}},
 		{`false`, [3]bool{true, false, false}},
@@ -235,10 +236,10 @@ func TestFlagEvaluatesTo(t *testing.T) {
 	}
 }
 
-// TestRuntime is the last table of §9.1.
+// TestRuntime checks the last table of §9.1.
 func TestRuntime(t *testing.T) {
 	for _, tt := range []struct {
-		kind, runtime string // runtime is JSON
+		kind, runtime string // the runtime is JSON
 		want          bool
 	}{
 		{"client", `null`, true},
@@ -263,7 +264,7 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// TestContexts is §9.2, with the two names of the field (§1.2).
+// TestContexts checks §9.2, with both names of the field (§1.2).
 func TestContexts(t *testing.T) {
 	for _, tt := range []struct {
 		member string

@@ -8,7 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
 )
 
-// TestCohortExamples is §5.7, with the cohorts of §5.1.
+// TestCohortExamples checks §5.7, with the cohorts of §5.1.
 func TestCohortExamples(t *testing.T) {
 	const flat = `{
   "98": {"type":"OR","values":[
@@ -42,7 +42,8 @@ func TestCohortExamples(t *testing.T) {
 	}
 }
 
-// TestCohorts is the rest of section 5: one condition with the filters, everyone else's cohorts.
+// TestCohorts checks the rest of section 5, with one condition that has the
+// filters.
 func TestCohorts(t *testing.T) {
 	const behavioralText = "This condition targets a behavioral or realtime cohort. Its membership is not fully evaluated here, so this result can differ from the cohort's member list."
 	const plain = "No matching condition set"
@@ -104,7 +105,7 @@ func TestCohorts(t *testing.T) {
 		{`22`, "no_condition_match", plain},
 		{`23`, "condition_match", ""},
 		{`24`, "no_condition_match", plain},
-		// §5.5: all are resolved before the first is evaluated.
+		// §5.5: all cohorts are resolved before the first one is evaluated.
 		{`1,999`, "dependency_not_found_cohort", ""},
 		{`1,"x"`, "cohort_filters_parsing_error", ""},
 		{`999,"x"`, "dependency_not_found_cohort", ""},
@@ -123,7 +124,7 @@ func TestCohorts(t *testing.T) {
 	}
 }
 
-// TestMixedTargeting is the example of §6.4.
+// TestMixedTargeting checks the example of §6.4.
 func TestMixedTargeting(t *testing.T) {
 	const document = `{"group_type_mapping":{"0":"company"},"flags":[{"key":"mixed","active":true,"filters":{"groups":[
  {"aggregation_group_type_index":0,"properties":[{"key":"plan","type":"group","group_type_index":0,"operator":"exact","value":"enterprise"}],"rollout_percentage":100},
@@ -145,7 +146,7 @@ func TestMixedTargeting(t *testing.T) {
 	}
 }
 
-// TestGroupFilters is §6.3, on a person flag.
+// TestGroupFilters checks §6.3, on a person flag.
 func TestGroupFilters(t *testing.T) {
 	for _, tt := range []struct {
 		name, filter string
@@ -176,7 +177,7 @@ func TestGroupFilters(t *testing.T) {
 	}
 }
 
-// TestDependencyExample is the example below the table of §7.3.
+// TestDependencyExample checks the example below the table of §7.3.
 func TestDependencyExample(t *testing.T) {
 	const document = `{"flags":[
 		{"id":3,"key":"c","active":true,"filters":{"groups":[{"properties":[{"key":"beta-feature","type":"flag","operator":"flag_evaluates_to","value":true,"dependency_chain":["beta-feature"]}],"rollout_percentage":100}]}},
@@ -189,16 +190,17 @@ func TestDependencyExample(t *testing.T) {
 	}, false)
 }
 
-// TestDependencyKeys is the resolution of §7.1: the flag with id 1 has the key "2", and the flag with id 2 the key "b".
+// TestDependencyKeys checks how keys are resolved (§7.1). The flag with id 1
+// has the key "2", and the flag with id 2 the key "b".
 func TestDependencyKeys(t *testing.T) {
 	for _, tt := range []struct {
 		filter string
-		want   string // reason code of k
+		want   string // the reason code of k
 	}{
-		{`"key":"2"`, "no_condition_match"}, // id 2 is off
+		{`"key":"2"`, "no_condition_match"}, // the flag with id 2 is off
 		{`"key":2`, "no_condition_match"},
-		{`"key":"2","dependency_chain":["2"]`, "condition_match"}, // key "2" is on
-		{`"key":"2","dependency_chain":[]`, "condition_match"},    // the chain itself does not matter
+		{`"key":"2","dependency_chain":["2"]`, "condition_match"}, // the flag with key "2" is on
+		{`"key":"2","dependency_chain":[]`, "condition_match"},    // only the presence of the chain matters
 		{`"key":"2","dependency_chain":null`, "no_condition_match"},
 		{`"key":1`, "condition_match"},
 		{`"key":"b"`, "no_condition_match"},
@@ -209,9 +211,9 @@ func TestDependencyKeys(t *testing.T) {
 		{`"key":""`, "no_condition_match"}, // unusable
 		{`"key":null`, "no_condition_match"},
 		{`"key":1.5`, "no_condition_match"},
-		{`"key":"99","operator":"exact"`, "missing_dependency"}, // the edge does not ask for the operator
+		{`"key":"99","operator":"exact"`, "missing_dependency"}, // a dependency for any operator
 		{`"key":"1","operator":"nonsense"`, "flag_data_parsing_error"},
-		{`"key":"k","value":false`, ""},                       // itself
+		{`"key":"k","value":false`, ""},                       // depends on itself
 		{`"key":"inactive","value":false`, "condition_match"}, // although it depends on a missing flag
 		{`"key":"encrypted","value":false`, "condition_match"},
 		{`"key":"deleted","value":false`, "missing_dependency"},
@@ -231,7 +233,8 @@ func TestDependencyKeys(t *testing.T) {
 	}
 }
 
-// TestSettledAnswers is the end of §3.9. Flag f has failed with the code of a missing cohort, g with that of a cycle.
+// TestSettledAnswers checks the end of §3.9. Flag f has failed with the code of
+// a missing cohort, g with the code of a cycle.
 func TestSettledAnswers(t *testing.T) {
 	const (
 		onF    = `{"key":"1","type":"flag","operator":"flag_evaluates_to","value":true}`

@@ -10,7 +10,8 @@ import (
 	"unicode"
 )
 
-// valueText is str(x) of §4.1: a string as it is, anything else as compact JSON.
+// valueText is the function str of §4.1: a string as it is, anything else as
+// compact JSON.
 func valueText(x any) string {
 	if s, isText := x.(string); isText {
 		return s
@@ -46,7 +47,7 @@ func jsonText(x any) string {
 	}
 }
 
-// quote escapes only what JSON demands (§4.1).
+// quote escapes only the characters that JSON requires (§4.1).
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -76,7 +77,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-// numberText is the text of a JSON number literal (§4.1).
+// numberText returns the text of a JSON number literal (§4.1).
 func numberText(literal string) string {
 	if !strings.ContainsAny(literal, ".eE") && literal != "-0" {
 		if _, err := strconv.ParseInt(literal, 10, 64); err == nil {
@@ -88,14 +89,16 @@ func numberText(literal string) string {
 	}
 	x, err := strconv.ParseFloat(literal, 64)
 	if err != nil {
-		return literal // beyond float64
+		return literal // the literal is beyond float64
 	}
 	return floatText(x)
 }
 
-// floatText is the shortest round-trip text with a fraction (§4.1).
+// floatText returns the shortest text that reads as x again, always with a
+// fraction (§4.1).
 func floatText(x float64) string {
-	// "-d.ddde±xx" → sign, digits, and the position of the point: value = 0.digits × 10^point.
+	// "-d.ddde±xx" becomes sign, digits, and the position of the point: x =
+	// 0.digits × 10^point.
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
 	sign := ""
 	if strings.HasPrefix(mantissa, "-") {
@@ -121,13 +124,14 @@ func floatText(x float64) string {
 	}
 }
 
-// lower is full Unicode lower-casing (§4.4): character by character, but for two special cases.
+// lower is full Unicode lower-casing (§4.4): character by character, with two
+// special cases.
 func lower(s string) string {
 	characters := []rune(s)
 	var b strings.Builder
 	for i, r := range characters {
 		switch {
-		case r == 'İ': // U+0130: i and a combining dot above
+		case r == 'İ': // U+0130 becomes i and a combining dot above
 			b.WriteString("i\u0307")
 		case r == 'Σ' && isFinal(characters, i):
 			b.WriteRune('ς')
@@ -138,8 +142,8 @@ func lower(s string) string {
 	return b.String()
 }
 
-// isFinal is Final_Sigma of the Unicode Standard, section 3.13: a cased letter before, none after, case-ignorable
-// characters skipped.
+// isFinal is Final_Sigma of the Unicode Standard, section 3.13: a cased letter
+// before and none after, where case-ignorable characters are skipped.
 func isFinal(s []rune, i int) bool {
 	before := i - 1
 	for before >= 0 && caseIgnorable(s[before]) {
@@ -156,7 +160,8 @@ func cased(r rune) bool {
 	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
-// caseIgnorable is Case_Ignorable: the categories, and Word_Break MidLetter, MidNumLet and Single_Quote.
+// caseIgnorable is Case_Ignorable: the categories, and Word_Break MidLetter,
+// MidNumLet and Single_Quote.
 func caseIgnorable(r rune) bool {
 	const wordBreak = ":\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a" + // MidLetter
 		".\u2018\u2019\u2024\ufe52\uff07\uff0e" + // MidNumLet

@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
 )
 
-// short is the part of a result that most examples speak about.
+// short is the part of a result that most examples mention.
 type short struct {
 	Enabled bool
 	Variant string
@@ -19,7 +19,8 @@ type short struct {
 	Index   int
 }
 
-// check evaluates and compares; a flag that is not in want must not be in the results.
+// check evaluates and compares. A flag that is not in want must not be in the
+// results.
 func check(t *testing.T, document string, request *reference.Request, want map[string]short, wantPartial bool) {
 	t.Helper()
 	results, partial := parse(t, document).Evaluate(request)
@@ -35,12 +36,12 @@ func check(t *testing.T, document string, request *reference.Request, want map[s
 	}
 }
 
-// requestJSON is a request for a distinct id with person properties.
+// requestJSON returns a request for a distinct id with person properties.
 func requestJSON(distinctID, person string) *reference.Request {
 	return &reference.Request{DistinctID: distinctID, Person: json.RawMessage(person), Now: now}
 }
 
-// TestCompleteExample is §1.6.
+// TestCompleteExample checks §1.6.
 func TestCompleteExample(t *testing.T) {
 	const document = `{"flags":[
  {"id":101,"team_id":7,"key":"checkout","name":"New checkout","active":true,"deleted":false,
@@ -75,7 +76,8 @@ func TestCompleteExample(t *testing.T) {
 	}
 }
 
-// TestDeviceWithoutID is §2.6: which conditions can do without a device id.
+// TestDeviceWithoutID checks which conditions can do without a device id
+// (§2.6).
 func TestDeviceWithoutID(t *testing.T) {
 	out := short{Code: "out_of_rollout_bound"}
 	for _, tt := range []struct {
@@ -88,7 +90,7 @@ func TestDeviceWithoutID(t *testing.T) {
 		{`{}`, `[{"key":"a","rollout_percentage":50}]`, short{true, "a", "condition_match", 0}},
 		{`{"variant":"b"}`, `[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]`, short{true, "b", "condition_match", 0}},
 		{`{"variant":"c"}`, `[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]`, out},
-		{`{"rollout_percentage":150}`, `[]`, out}, // not 100
+		{`{"rollout_percentage":150}`, `[]`, out}, // is not 100
 		{`{"rollout_percentage":99.9}`, `[]`, out},
 	} {
 		document := fmt.Sprintf(`{"flags":[{"key":"k","active":true,"bucketing_identifier":"device_id",
@@ -97,7 +99,7 @@ func TestDeviceWithoutID(t *testing.T) {
 	}
 }
 
-// TestEnrolment is the example of §3.3, and the spellings.
+// TestEnrolment checks the example of §3.3, and the spellings.
 func TestEnrolment(t *testing.T) {
 	for _, tt := range []struct {
 		person  string
@@ -122,7 +124,8 @@ func TestEnrolment(t *testing.T) {
 	}
 }
 
-// TestLegacy is §3.3 and §13.3: what is converted, and what is not.
+// TestLegacy checks which legacy members are converted, and which are not
+// (§3.3, §13.3).
 func TestLegacy(t *testing.T) {
 	match := short{true, "", "condition_match", 0}
 	for _, tt := range []struct {
@@ -155,7 +158,7 @@ func TestLegacy(t *testing.T) {
 	}
 }
 
-// TestEarlyExit is the example of §3.6.
+// TestEarlyExit checks the example of §3.6.
 func TestEarlyExit(t *testing.T) {
 	for _, tt := range []struct {
 		earlyExit bool
@@ -174,7 +177,7 @@ func TestEarlyExit(t *testing.T) {
 	}
 }
 
-// TestHoldout is the example of §13.3: 20 %.
+// TestHoldout checks the example of §13.3, a holdout of 20 %.
 func TestHoldout(t *testing.T) {
 	const document = `{"flags":[{"key":"k","active":true,"filters":{"holdout":{"id":42,"exclusion_percentage":20},"groups":[{}]}}]}`
 	for subject, in := range map[string]bool{"user-1": true, "user-7": true, "user-2": false, "user-8": false} {
@@ -186,7 +189,8 @@ func TestHoldout(t *testing.T) {
 	}
 }
 
-// TestHoldoutSubject is the subject of §13.2. user-1 (0.178), device-0001 (0.349), anon-1 (0.646), acme (0.927).
+// TestHoldoutSubject checks the subject of §13.2. The hashes are: user-1 0.178,
+// device-0001 0.349, anon-1 0.646, acme 0.927.
 func TestHoldoutSubject(t *testing.T) {
 	for _, tt := range []struct {
 		name, flag, filters string
@@ -226,7 +230,8 @@ func TestHoldoutSubject(t *testing.T) {
 	}
 }
 
-// TestPersonMap is the example of §8.4: the map has exactly these properties.
+// TestPersonMap checks the example of §8.4: the map has exactly these
+// properties.
 func TestPersonMap(t *testing.T) {
 	want := map[string]string{
 		"plan": "free", "$os": "iOS", "$os_name": "iOS", "utm_source": "g", "distinct_id": "u",
@@ -247,7 +252,7 @@ func TestPersonMap(t *testing.T) {
 	}
 }
 
-// TestGeo is the example of section 10.
+// TestGeo checks the example of section 10.
 func TestGeo(t *testing.T) {
 	request := requestJSON("u", `{}`)
 	request.Geo = map[string]string{"$geoip_country_code": "US", "$geoip_city_name": "Berkeley"}
@@ -266,7 +271,7 @@ func hasProperty(t *testing.T, request *reference.Request, name, value string) b
 	return evaluate(t, document, request)["k"].Enabled
 }
 
-// TestContinuity is the example of section 12.
+// TestContinuity checks the example of section 12.
 func TestContinuity(t *testing.T) {
 	const document = `{"flags":[{"key":"beta-feature","active":true,"ensure_experience_continuity":true,"filters":{"groups":[{"rollout_percentage":70}]}}]}`
 	stored := map[string]string{"beta-feature": "anon-1"}
@@ -290,7 +295,7 @@ func TestContinuity(t *testing.T) {
 	}
 }
 
-// TestDocuments is §1.2, §1.3 and §1.7.
+// TestDocuments checks §1.2, §1.3 and §1.7.
 func TestDocuments(t *testing.T) {
 	match, broken := short{true, "", "condition_match", 0}, short{false, "", "flag_data_parsing_error", -1}
 	for _, tt := range []struct {
@@ -330,11 +335,12 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// xxhashOfUser4 is the xxHash64 of "beta-feature.user-4", 6722ad41a0cd599c, computed from the algorithm's description by
-// a program in another language; §2.8 has the SHA-1 hash.
+// xxhashOfUser4 is the xxHash64 of "beta-feature.user-4", 6722ad41a0cd599c,
+// computed by a program in another language from the description of the
+// algorithm. §2.8 has the SHA-1 hash.
 const xxhashOfUser4 = float64(0x6722ad41a0cd599) / (1 << 60)
 
-// TestBucketingHash is the last rule of §2.1.
+// TestBucketingHash checks the last rule of §2.1.
 func TestBucketingHash(t *testing.T) {
 	for _, tt := range []struct {
 		name, document, flag string
