@@ -11,7 +11,7 @@ import (
 // A Builder describes one flag. Its methods change it and return it.
 type Builder struct {
 	flag flags.Flag
-	err  error // the first value that cannot be encoded
+	err  error // the error about the first value that cannot be encoded
 }
 
 // Flag returns a builder for an active flag that is off for everyone.
@@ -28,8 +28,8 @@ func (b *Builder) Off() *Builder {
 	return b
 }
 
-// Inactive makes the flag inactive: it is missing from results, and off for
-// flags that depend on it.
+// Inactive makes the flag inactive: results do not have it, and for flags that
+// depend on it, it is off.
 func (b *Builder) Inactive() *Builder {
 	b.flag.Active = false
 	return b
@@ -55,21 +55,21 @@ func (b *Builder) Rollout(percentage float64) *Builder {
 	return b
 }
 
-// Pin gives everyone in the condition set a variant.
+// Pin gives everyone who matches the condition set this variant.
 func (b *Builder) Pin(variant string) *Builder {
 	b.last().Variant = &variant
 	return b
 }
 
 // Person adds a filter on a person property: Person("plan", "exact", "pro").
-// The operators are those of definitions; the value is anything that
-// encoding/json can write.
+// The operators have the same names as in definitions. The value can be
+// anything that encoding/json can encode.
 func (b *Builder) Person(property, operator string, value any) *Builder {
 	return b.filter(flags.Filter{Key: property, Type: "person", Operator: operator}, value)
 }
 
-// Group adds a filter on a property of a group, by the index of its type in
-// Definitions.GroupTypes.
+// Group adds a filter on a property of a group. The index of its type is a key
+// of Definitions.GroupTypes.
 func (b *Builder) Group(index int, property, operator string, value any) *Builder {
 	return b.filter(flags.Filter{Key: property, Type: "group", Operator: operator, GroupTypeIndex: &index}, value)
 }
@@ -79,8 +79,8 @@ func (b *Builder) Cohort(id int64) *Builder {
 	return b.filter(flags.Filter{Key: "id", Type: "cohort", Operator: "in"}, id)
 }
 
-// DependsOn adds a filter on the value of another flag: true, false or a
-// variant's key.
+// DependsOn adds a filter on the value of another flag: true, false or the key
+// of a variant.
 func (b *Builder) DependsOn(key string, value any) *Builder {
 	return b.filter(flags.Filter{Key: key, Type: "flag", Operator: "flag_evaluates_to", DependencyChain: &[]string{key}}, value)
 }
@@ -106,8 +106,9 @@ func (b *Builder) Variant(key string, percentage float64) *Builder {
 	return b
 }
 
-// Payload sets the payload of a variant, or of a flag without variants if the
-// variant is "true". It is JSON text, stored as a string as PostHog does.
+// Payload sets the payload of a variant, or of the flag if it has no variants
+// and the variant is "true". The payload is JSON text, stored as a string as
+// PostHog does.
 func (b *Builder) Payload(variant, payload string) *Builder {
 	b.flag.Filters.SetPayload(variant, payload)
 	return b
@@ -125,7 +126,8 @@ func (b *Builder) Holdout(id int64, percentage float64) *Builder {
 	return b
 }
 
-// EarlyAccess lets the person property $feature_enrollment/<key> decide first.
+// EarlyAccess makes the flag follow the person property
+// $feature_enrollment/<key>, if that is set.
 func (b *Builder) EarlyAccess() *Builder {
 	b.flag.Filters.FeatureEnrollment = new(true)
 	return b
@@ -143,15 +145,16 @@ func (b *Builder) Contexts(tags ...string) *Builder {
 	return b
 }
 
-// Change edits the definition directly, for what has no method here.
+// Change edits the definition directly, for parts that no other method sets.
 func (b *Builder) Change(edit func(*flags.Flag)) *Builder {
 	edit(&b.flag)
 	return b
 }
 
 // Definitions returns the flags as definitions with the group types company (0)
-// and project (1), for tests that need cohorts or other document fields. IDs
-// that are zero count from 1. It fails the test if a value cannot be encoded.
+// and project (1), for tests that need cohorts or other parts of a document.
+// Flags without an ID are numbered from 1. It fails the test if a value cannot
+// be encoded.
 func Definitions(t testing.TB, builders ...*Builder) *flags.Definitions {
 	t.Helper()
 	d := &flags.Definitions{GroupTypes: map[int]string{0: "company", 1: "project"}}
@@ -168,14 +171,15 @@ func Definitions(t testing.TB, builders ...*Builder) *flags.Definitions {
 	return d
 }
 
-// Snapshot compiles the flags. It fails the test on any error-level problem, so
-// that a mistyped operator does not pass for a flag that is off.
+// Snapshot compiles the flags. It fails the test if a flag has a problem of
+// severity Error, so that a mistyped operator is not mistaken for a flag that
+// is off.
 func Snapshot(t testing.TB, builders ...*Builder) *flags.Snapshot {
 	t.Helper()
 	return Compile(t, Definitions(t, builders...))
 }
 
-// Compile is Snapshot for definitions.
+// Compile compiles definitions as Snapshot does.
 func Compile(t testing.TB, d *flags.Definitions) *flags.Snapshot {
 	t.Helper()
 	s, err := flags.Compile(d, flags.CompileOptions{Strict: true})
@@ -185,8 +189,8 @@ func Compile(t testing.TB, d *flags.Definitions) *flags.Snapshot {
 	return s
 }
 
-// Evaluator returns an evaluator for the flags. It fails the test as Snapshot
-// does.
+// Evaluator returns an evaluator for the flags. It fails the test in the same
+// cases as Snapshot.
 func Evaluator(t testing.TB, builders ...*Builder) *flags.Evaluator {
 	t.Helper()
 	e := new(flags.Evaluator)

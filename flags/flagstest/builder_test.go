@@ -18,7 +18,7 @@ func TestBuilder(t *testing.T) {
 		name    string
 		flag    *flagstest.Builder
 		request *flags.Request
-		want    string // as Evaluator.Variant says
+		want    string // the result of Evaluator.Variant
 	}{
 		{"nothing", flagstest.Flag("f"), nil, "false"},
 		{"on", flagstest.Flag("f").On(), nil, "true"},
@@ -74,7 +74,7 @@ func TestCohort(t *testing.T) {
 	}
 }
 
-// A recorder stands in for the test that a mistake should fail.
+// A recorder replaces the test that a mistake should fail.
 type recorder struct {
 	testing.TB
 	failure string
@@ -106,7 +106,7 @@ func TestMistakesFailTheTest(t *testing.T) {
 }
 
 func ExampleEvaluator() {
-	t := new(testing.T) // your test's
+	t := new(testing.T) // your test's t
 	e := flagstest.Evaluator(t,
 		flagstest.Flag("new-checkout").Person("plan", "exact", "pro"),
 		flagstest.Flag("button").On().Variant("red", 100).Payload("red", `{"hex":"#f00"}`),

@@ -6,8 +6,8 @@
 //	)
 //	handler := NewHandler(e)
 //
-// A flag starts without condition sets, so it is off. Each method that decides
-// for whom a flag is on adds to its last condition set or, as its comment says,
-// starts one. There are no globals: each test has its own Evaluator. A Builder
-// is not safe for concurrent use; what it builds is.
+// A flag starts without condition sets, so it is off. Most methods that decide
+// for whom a flag is on add to its last condition set; the others start a new
+// one and say so. There are no globals: each test has its own Evaluator. A
+// Builder is not safe for concurrent use; an Evaluator is.
 package flagstest

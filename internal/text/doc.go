@@ -1,32 +1,34 @@
-// Package text has the rules by which flag filters turn values into text and
-// text into numbers.
+// Package text has the rules by which flag filters convert values to text and
+// text to numbers.
 //
-// [Str] is what evaluation.md calls str(x): a string as it is, anything else as
-// compact JSON. It allocates and is meant for the values of filters, which are
-// compiled once. For properties there are its parts, which append to a buffer
-// of the caller:
+// [Str] is the function that evaluation.md calls str(x): it returns a string as
+// it is, and anything else as compact JSON. It allocates, and is meant for the
+// values of filters, which are compiled once. Properties are converted by its
+// parts, which append to the caller's buffer:
 //
 //	string                 jsonscan.Value.AppendString
 //	number                 [AppendNumber], unless [IsCanonicalInteger]
 //	array, object          [AppendJSON]
 //	true, false, null      the JSON itself
 //
-// Texts are compared without regard to case in two ways, [Lower] with all of
-// Unicode for exact and is_not, and [AppendLowerASCII] with A to Z alone for
-// the operators on substrings. Most texts are equal to both: ask [Folded].
+// Texts are compared without regard to case in two ways: by [Lower], with all
+// of Unicode, for exact and is_not, and by [AppendLowerASCII], with A to Z
+// only, for the operators on substrings. For most texts both give the text
+// itself, which [Folded] reports.
 //
 // Numbers in strings follow the grammar of [Float].
 //
 // # Compact JSON
 //
-// No white space; members of objects in the order of the bytes of their names,
-// of several members with one name the last; numbers as AppendNumber writes
-// them; in strings only quotes, backslashes and control characters escaped.
+// Compact JSON has no white space. The members of an object are sorted by the
+// bytes of their names; of several members with one name, the last counts.
+// Numbers are as AppendNumber writes them. Strings have escapes only for
+// quotes, backslashes and control characters.
 //
 // # Sources
 //
-// The rules are those of evaluation.md §4.1, §4.4, §4.5 and §4.7. Where those are
-// silent, texts and numbers are what Rust and its serde_json make of them, as in
+// The rules are those of evaluation.md §4.1, §4.4, §4.5 and §4.7. In cases that
+// these do not cover, texts and numbers follow Rust and its serde_json, as in
 // PostHog's flag service.
 //
 // Functions that append return the extended buffer, as the built-in append

@@ -8,9 +8,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
-// Float returns the number that a string stands for (evaluation.md §4.7): the
-// nearest float64, an infinity if that is too large. It reports false if s is
-// not, from its first byte to its last,
+// Float returns the number that a string represents (evaluation.md §4.7): the
+// nearest float64, or an infinity if the number is too large. It reports false
+// unless the whole string has the form
 //
 //	[+-] ( inf | infinity | nan | digits [. [digits]] [exp] | . digits [exp] )
 //
@@ -52,8 +52,8 @@ func magnitude(s string) (float64, bool) {
 		return 0, false
 	}
 
-	// The mantissa is whole digits, perhaps a point, and places more digits. n
-	// is the number that all of them make, as long as they are few.
+	// The mantissa has whole digits, perhaps a point, and places more digits. n
+	// is the number with all these digits, as long as they are few.
 	var n uint64
 	i := 0
 	for ; i < len(s) && s[i]-'0' <= 9; i++ {
@@ -70,7 +70,7 @@ func magnitude(s string) (float64, bool) {
 		return 0, false
 	}
 	if i == len(s) && whole+places < len(powersOfTen) {
-		// Both are exact, so that the quotient is rounded only once.
+		// Both numbers are exact, so the quotient is rounded only once.
 		return float64(n) / powersOfTen[places], true
 	}
 	mantissa := s[:i]
@@ -79,15 +79,16 @@ func magnitude(s string) (float64, bool) {
 		return 0, false
 	}
 	if len(s) <= 300 && exponent > -10_000 && int64(whole)+exponent <= 308 {
-		// Less than 10^308, so that strconv cannot fail; it would allocate.
+		// The number is below 10^308, so strconv cannot fail, which would
+		// allocate.
 		x, _ := strconv.ParseFloat(s, 64)
 		return x, true
 	}
 	return extreme(mantissa, whole, exponent), true
 }
 
-// parseExponent reads what follows the mantissa. Exponents that no text is long
-// enough to make up for come out as one such.
+// parseExponent reads the exponent after the mantissa. It limits exponents that
+// no mantissa is long enough to offset.
 func parseExponent(s string) (int64, bool) {
 	if s == "" {
 		return 0, true
@@ -117,10 +118,10 @@ func parseExponent(s string) (int64, bool) {
 	return n, true
 }
 
-// extreme converts a number that is long or perhaps too large. mantissa has
-// whole digits before its point. It is written anew for jsonscan, which knows
-// about overflows, as 0.ddd × 10^point. Of the digits, 780 are enough to tell
-// on which side of the middle between two float64 it lies, if the next one says
+// extreme converts a number that is long or perhaps too large. The mantissa has
+// whole digits before its point. It is rewritten as 0.ddd × 10^point for
+// jsonscan, which handles overflows. 780 of its digits are enough to tell on
+// which side of the middle between two float64 it lies, if the next digit tells
 // whether anything follows.
 func extreme(mantissa string, whole int, exponent int64) float64 {
 	first := strings.IndexAny(mantissa, "123456789")

@@ -21,8 +21,7 @@ var floats = []struct {
 	name, text string
 	want       float64
 }{
-	// The texts of evaluation.md §4.7, and those of rows 94, 95, 99 and 100 of
-	// §16.3.
+	// The texts of evaluation.md §4.7, and of rows 94, 95, 99 and 100 of §16.3.
 	{"an integer", "5", 5},
 	{"a point behind", "5.", 5},
 	{"a point in front", ".5", 0.5},
@@ -83,7 +82,7 @@ var floats = []struct {
 	{"halfway and zeros far behind", "9007199254740993." + strings.Repeat("0", 2000), 9007199254740992},
 }
 
-// same compares numbers such that NaN is itself and -0 is not 0.
+// same compares numbers such that NaN equals itself and -0 differs from 0.
 func same(x, y float64) bool {
 	return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y
 }
@@ -100,7 +99,7 @@ func TestFloat(t *testing.T) {
 
 var noFloats = []string{
 	"", " ", "+", "-", ".", "+.", "e", "e5", ".e5", "1e", "1e+", "1e-", "1e5.0", "1.2.3", "1..2",
-	" 5", "5 ", "\t5", "5\n", // no trimming (evaluation.md §4.7; row 96 of §16.3 is " 6")
+	" 5", "5 ", "\t5", "5\n", // not trimmed (evaluation.md §4.7; row 96 of §16.3 is " 6")
 	" 6", "abc", "b", // rows 96 and 97
 	"5abc", "++5", "+-5", "--5", "1_000", "1,000", "0x10", "0x1p4", "1p4", "0b1", "0o7", "1f", "1d",
 	"i", "in", "infi", "infinit", "infinityy", "info", "na", "nano", "nan(1)", "ınf", "1e5x", "５", "٥", "∞",
@@ -142,7 +141,7 @@ func FuzzFloat(f *testing.F) {
 			want = -want
 		}
 		if e := strings.IndexAny(s, "eE"); e >= 0 && len(s)-e > 6 {
-			return // nor for such exponents
+			return // strconv is not exact for such exponents
 		}
 		if !same(got, want) {
 			t.Fatalf("Float(%q) = %v, want %v", s, got, want)
@@ -150,7 +149,7 @@ func FuzzFloat(f *testing.F) {
 	})
 }
 
-// FuzzFloatLong compares long numbers with those of math/big.
+// FuzzFloatLong compares the conversion of long numbers with math/big.
 func FuzzFloatLong(f *testing.F) {
 	f.Add("9007199254740993", uint16(0), "1", uint16(1500), int16(0))
 	f.Add("1", uint16(400), "5", uint16(0), int16(-400))

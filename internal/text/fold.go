@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Several functions here look at eight bytes at a time, as one word. Adding to
-// all bytes of a word at once is safe as long as none of the sums exceeds a
-// byte; the high bit of each byte of the sum is then the answer for that byte.
+// Several functions here process eight bytes at a time, as one word. Adding to
+// all bytes of a word at once is safe as long as no sum exceeds a byte. The
+// high bit of each byte of the sum is then the answer for this byte.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x80 * ones
 )
 
-// capitals has the high bit set in the bytes of w that are A to Z. The high
-// bits of w must not be set.
+// capitals returns a word with the high bit set in the bytes in which w is A to
+// Z. The high bits of w must not be set.
 func capitals(w uint64) uint64 {
 	fromA := w + (0x80-'A')*ones
 	behindZ := w + (0x80-'Z'-1)*ones
@@ -24,7 +24,7 @@ func capitals(w uint64) uint64 {
 
 // lowerWord returns w with the bytes A to Z in lower case.
 func lowerWord(w uint64) uint64 {
-	// 0x80 of a capital becomes the 0x20 that makes it a small letter.
+	// The 0x80 of a capital becomes the 0x20 that makes it a small letter.
 	return w | (capitals(w&^highs)&^w)>>2
 }
 
@@ -36,8 +36,8 @@ func word(s string, i int) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// Folded reports whether s is ASCII without A to Z. If so, [Lower] and
-// [AppendLowerASCII] give s itself.
+// Folded reports whether s is ASCII without A to Z. In this case [Lower] and
+// [AppendLowerASCII] return s itself.
 func Folded(s string) bool {
 	var w uint64
 	last := len(s) - 8
@@ -59,8 +59,8 @@ func Folded(s string) bool {
 	return w&highs|capitals(w&^highs) == 0
 }
 
-// AppendLowerASCII appends s with A to Z in lower case and all other bytes as
-// they are (evaluation.md §4.5).
+// AppendLowerASCII appends s with A to Z in lower case and all other bytes
+// unchanged (evaluation.md §4.5).
 func AppendLowerASCII(dst []byte, s string) []byte {
 	start := len(dst)
 	dst = append(dst, s...)
@@ -77,17 +77,17 @@ func AppendLowerASCII(dst []byte, s string) []byte {
 	for i := 0; i < last; i += 8 {
 		binary.LittleEndian.PutUint64(b[i:], lowerWord(word(s, i)))
 	}
-	binary.LittleEndian.PutUint64(b[last:], lowerWord(word(s, last))) // may overlap the one before it
+	binary.LittleEndian.PutUint64(b[last:], lowerWord(word(s, last))) // may overlap the word before
 	return dst
 }
 
-// Lower returns s in lower case by the rules of Unicode for no language in
-// particular (evaluation.md §4.4). These include the two that are not about one
-// character alone: capital I with a dot above becomes i and a combining dot,
-// and capital sigma at the end of a word becomes final sigma. Nothing is folded
-// beyond that: ß and ss differ. Bytes that are not UTF-8 become U+FFFD.
+// Lower returns s in lower case by the rules of Unicode for no particular
+// language (evaluation.md §4.4). These include two rules about more than one
+// character: capital I with a dot above becomes i and a combining dot, and
+// capital sigma at the end of a word becomes final sigma. There is no further
+// folding: ß and ss differ. Bytes that are not UTF-8 become U+FFFD.
 //
-// If nothing changes Lower returns s itself and does not allocate.
+// If nothing changes, Lower returns s itself and does not allocate.
 func Lower(s string) string {
 	if Folded(s) {
 		return s
@@ -107,8 +107,8 @@ func AppendLower(dst []byte, s string) []byte {
 	return appendLowerFrom(dst, s, 0)
 }
 
-// unchanged returns how many bytes at the start of s lower-casing leaves as
-// they are.
+// unchanged returns the number of bytes at the start of s that are the same in
+// lower case.
 func unchanged(s string) int {
 	for i, r := range s {
 		switch {
@@ -116,7 +116,7 @@ func unchanged(s string) int {
 			if 'A' <= r && r <= 'Z' {
 				return i
 			}
-		case r == utf8.RuneError: // U+FFFD itself, or no UTF-8
+		case r == utf8.RuneError: // U+FFFD itself, or not UTF-8
 			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
 				return i
 			}
@@ -134,7 +134,7 @@ const (
 	capitalIDot  = 'İ'
 )
 
-// appendLowerFrom appends s[i:] in lower case. What is before i only decides about
+// appendLowerFrom appends s[i:] in lower case. The text before i only affects
 // final sigma.
 func appendLowerFrom(dst []byte, s string, i int) []byte {
 	for i < len(s) {
@@ -168,8 +168,8 @@ func appendLowerFrom(dst []byte, s string, i int) []byte {
 }
 
 // endsWord is the condition Final_Sigma of the Unicode Standard, section 3.13:
-// the sigma between before and after stands behind a letter that has case, and
-// not before one, whatever ignorable characters are in between.
+// the sigma between before and after follows a letter that has case and does
+// not precede one; ignorable characters in between do not count.
 func endsWord(before, after string) bool {
 	preceded := false
 	for before != "" {

@@ -131,7 +131,7 @@ func TestFoldedBytes(t *testing.T) {
 	}
 }
 
-// obviousLower is full lower-casing on runes.
+// obviousLower lower-cases a slice of runes by the full rules.
 func obviousLower(s string) string {
 	runes := []rune(s)
 	var b strings.Builder
@@ -220,7 +220,7 @@ func FuzzLower(f *testing.F) {
 	})
 }
 
-// TestLowerTime guards against looking for the end of a word from every sigma.
+// TestLowerTime guards against a search for the end of a word at every sigma.
 func TestLowerTime(t *testing.T) {
 	for _, s := range []string{
 		strings.Repeat("Σ", 150_000),

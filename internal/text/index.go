@@ -6,32 +6,32 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
-// An index knows the objects of a valid JSON value and the order of their
+// An index lists the objects of a valid JSON value and the order of their
 // members. It is made in one pass, so that each byte is read a fixed number of
-// times, however deep it is nested.
+// times, whatever the nesting.
 type index struct {
 	json  []byte
-	names []byte    // of the members whose names json does not have as they are
+	names []byte    // decoded names of members whose names have escapes in json
 	few   [16]entry // the first entries, in the order of the JSON
-	many  []entry   // the others
-	n     int       // how many there are
+	many  []entry   // the other entries
+	n     int       // the number of entries
 }
 
-// An entry is an object or a member of one. First comes that of the object,
-// then one for each member, and behind each member the entries of the objects
-// in its value. There are no pointers in it, so that an index can stay on the
+// An entry is an object or a member of one. The entry of an object comes before
+// the entries of its members. After each member come the entries of the objects
+// in its value. An entry has no pointers, so that an index can stay on the
 // stack.
 type entry struct {
-	json int // index in json: of the member's value, or behind the object
+	json int // index in json: of the member's value, or after the object
 
-	// Of a member.
-	name, nameEnd int // its decoded name: indexes in json and, from len(json) on, in names
+	// Only in members.
+	name, nameEnd int // range of its decoded name, in json or, from len(json) on, in names
 
-	// Of an object.
-	first int // its member with the lowest name, 0 if it is empty
+	// Only in objects.
+	first int // the member with the lowest name, 0 if there is none
 
-	// Of a member, the one with the next higher name, 0 if there is none. Of an
-	// object, the first entry that is not inside it.
+	// In a member, the member with the next higher name, or 0. In an object,
+	// the first entry that is not inside it.
 	next int
 }
 
@@ -60,7 +60,7 @@ func (x *index) name(member *entry) []byte {
 	return x.names[member.name-len(x.json) : member.nameEnd-len(x.json)]
 }
 
-// add makes the entries for the value at json[i] and returns the index behind
+// add makes the entries for the value at json[i] and returns the index after
 // it.
 func (x *index) add(i int) int {
 	switch x.json[i] {
@@ -77,7 +77,7 @@ func (x *index) add(i int) int {
 		first, last, members := 0, 0, 0
 		for i = skipSpace(x.json, i+1); x.json[i] != '}'; {
 			end := skipScalar(x.json, i)
-			value := skipSpace(x.json, skipSpace(x.json, end)+1) // behind the colon
+			value := skipSpace(x.json, skipSpace(x.json, end)+1) // after the colon
 			m := x.addMember(i, end, value)
 			if members++; members == 1 {
 				first = m
@@ -111,9 +111,9 @@ func (x *index) addMember(i, end, value int) int {
 	return x.push(entry{json: value, name: start, nameEnd: len(x.json) + len(x.names)})
 }
 
-// sort sorts the list of n members that begins with m, by merging. Of several
-// members with one name it keeps the last. It returns the first of the sorted
-// list and what was behind the n members.
+// sort sorts the list of n members that begins with m, by merging. If several
+// members have one name, it keeps the last. It returns the first member of the
+// sorted list and the one that followed the n members.
 func (x *index) sort(m, n int) (first, rest int) {
 	if n == 1 {
 		e := x.at(m)
@@ -130,7 +130,7 @@ func (x *index) sort(m, n int) (first, rest int) {
 			*last, last, a = a, &ea.next, ea.next
 		case c > 0:
 			*last, last, b = b, &eb.next, eb.next
-		default: // b is the later one
+		default: // b is the later member
 			a = ea.next
 		}
 	}

@@ -24,13 +24,13 @@ func Str(v []byte) (string, bool) {
 	return string(appendValue(nil, x)), true
 }
 
-// AppendJSON appends compact JSON of any JSON value (evaluation.md §4.1; see
-// the package comment for what that is). A string is quoted, unlike in [Str].
-// It reports false, and returns dst as it was, if v is not valid JSON or nested
+// AppendJSON appends any JSON value as compact JSON (evaluation.md §4.1; the
+// package comment defines it). A string is quoted, unlike in [Str]. AppendJSON
+// reports false, and returns dst unchanged, if v is not valid JSON or is nested
 // deeper than [jsonscan.MaxDepth]. White space around the value is allowed.
 //
-// Arrays and scalars cost no allocation but for room in dst, and neither do
-// objects with a dozen members in all and no escapes in their names.
+// Arrays and scalars need no allocation except for room in dst, and neither do
+// objects with up to a dozen members in all and no escapes in their names.
 func AppendJSON(dst, v []byte) ([]byte, bool) {
 	x, err := jsonscan.Parse(v, jsonscan.MaxDepth)
 	if err != nil {
@@ -54,15 +54,15 @@ func appendValue(dst []byte, v jsonscan.Value) []byte {
 	return dst
 }
 
-// A writer writes a valid JSON value. The objects in it are in the index, which
-// may be nil if there are none.
+// A writer writes a valid JSON value. The index has the objects in it, and may
+// be nil if there are none.
 type writer struct {
 	json  []byte
 	index *index
 }
 
 // appendValue appends the value at json[i]. Its entries in the index, if it has
-// any, begin at e. The results are the indexes behind the value and behind its
+// any, begin at e. The results are the indexes after the value and after its
 // entries.
 func (w *writer) appendValue(dst []byte, i, e int) (_ []byte, end, next int) {
 	switch w.json[i] {
@@ -101,8 +101,8 @@ func (w *writer) appendValue(dst []byte, i, e int) (_ []byte, end, next int) {
 	}
 }
 
-// skipSpace returns the index of the first byte from i on that is no white
-// space. There is one.
+// skipSpace returns the index of the first byte from i on that is not white
+// space. There must be one.
 func skipSpace(json []byte, i int) int {
 	for json[i] <= ' ' {
 		i++
@@ -110,7 +110,7 @@ func skipSpace(json []byte, i int) int {
 	return i
 }
 
-// skipScalar returns the index behind the scalar at json[i], which is valid.
+// skipScalar returns the index after the scalar at json[i], which is valid.
 func skipScalar(json []byte, i int) int {
 	if json[i] == '"' {
 		for i++; json[i] != '"'; i++ {
@@ -133,7 +133,7 @@ func skipScalar(json []byte, i int) int {
 // appendString appends a JSON string with no more escapes than it needs.
 func appendString(dst []byte, v jsonscan.Value) []byte {
 	dst = append(dst, '"')
-	if s, ok := v.Plain(); ok { // it had no escapes, so it needs none
+	if s, ok := v.Plain(); ok { // without escapes in the input, none are needed
 		dst = append(dst, s...)
 	} else {
 		start := len(dst)
@@ -143,8 +143,8 @@ func appendString(dst []byte, v jsonscan.Value) []byte {
 	return append(dst, '"')
 }
 
-// AppendQuoted appends a text as a JSON string, with no more escapes than it
-// needs. Each byte that is not UTF-8 becomes U+FFFD.
+// AppendQuoted appends a text as a JSON string without unnecessary escapes.
+// Each byte that is not UTF-8 becomes U+FFFD.
 func AppendQuoted(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
@@ -164,7 +164,7 @@ func appendQuotedUTF8[T string | []byte](dst []byte, s T) []byte {
 // short has the letters of the short escapes of control characters.
 var short = [' ']byte{'\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}
 
-// escape puts backslashes where b[start:] needs them to be the inside of a JSON
+// escape inserts the backslashes that b[start:] needs as the content of a JSON
 // string. It works within b, from the end, so that it needs no second buffer.
 func escape(b []byte, start int) []byte {
 	extra := 0
@@ -181,7 +181,7 @@ func escape(b []byte, start int) []byte {
 	}
 	from := len(b)
 	b = slices.Grow(b, extra)[:from+extra]
-	for to := len(b); to > from; { // once they meet, the rest is in its place
+	for to := len(b); to > from; { // when they meet, the rest is in place
 		from--
 		c := b[from]
 		switch {

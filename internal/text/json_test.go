@@ -17,8 +17,8 @@ import (
 
 var values = []struct {
 	name, json string
-	compact    string // AppendJSON
-	str        string // Str; "" if it is the same
+	compact    string // result of AppendJSON
+	str        string // result of Str; "" if it is the same
 }{
 	// The examples of evaluation.md §4.1.
 	{"example true", `true`, `true`, ``},
@@ -130,7 +130,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestDepthTime guards against reading or moving what is nested once per level.
+// TestDepthTime guards against reading or moving nested values once per level.
 func TestDepthTime(t *testing.T) {
 	const n = jsonscan.MaxDepth - 1
 	leaf := `"` + strings.Repeat("x", 1_000_000) + `"`
@@ -141,7 +141,8 @@ func TestDepthTime(t *testing.T) {
 	}
 }
 
-// obviousJSON is evaluation.md §4.1 on what encoding/json decodes.
+// obviousJSON implements evaluation.md §4.1 for the values that encoding/json
+// decodes.
 func obviousJSON(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -6,10 +6,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
-// IsCanonicalInteger reports whether the literal is an integer as str(x) writes
-// it (evaluation.md §4.1), so that its text can share its memory: a JSON number
-// without fraction and exponent that fits 64 bits, signed or unsigned, and is
-// not -0. It reports false for what is not a JSON number.
+// IsCanonicalInteger reports whether str(x) of an integer literal is the
+// literal itself (evaluation.md §4.1), so that its text can share its memory.
+// This holds for a JSON number without fraction and exponent that fits 64 bits,
+// signed or unsigned, and is not -0. It reports false for any other text.
 func IsCanonicalInteger(literal []byte) bool {
 	digits, limit := literal, "18446744073709551615"
 	if len(literal) > 0 && literal[0] == '-' {
@@ -29,13 +29,13 @@ func IsCanonicalInteger(literal []byte) bool {
 	return len(digits) < len(limit) || string(digits) <= limit
 }
 
-// AppendNumber appends str(x) of a JSON number (evaluation.md §4.1). Integers
-// that fit 64 bits are written as they are. All other numbers are those of
-// float64, with the fewest digits that tell them apart and always with a
-// fraction or an exponent: 1.0, 0.00001, 1e-6, 1e16. A number beyond float64,
-// such as 1e999, is written as it is, and so is what is no JSON number.
+// AppendNumber appends str(x) of a JSON number (evaluation.md §4.1). An integer
+// that fits 64 bits is written as it is. Any other number becomes a float64,
+// written with the fewest digits that identify it and always with a fraction or
+// an exponent: 1.0, 0.00001, 1e-6, 1e16. A number beyond float64, such as
+// 1e999, is written as it is, and so is a text that is not a JSON number.
 //
-// AppendNumber allocates nothing but the room it needs in dst.
+// AppendNumber allocates only the room it needs in dst.
 func AppendNumber(dst, literal []byte) []byte {
 	if IsCanonicalInteger(literal) {
 		return append(dst, literal...)
@@ -47,9 +47,9 @@ func AppendNumber(dst, literal []byte) []byte {
 	return appendFloat(dst, x)
 }
 
-// appendFloat writes a finite x with the digits of its shortest form. Where the
-// point stands decides on the layout: 5 places to the left of the first digit
-// and 17 to the right of it are too far and ask for an exponent.
+// appendFloat writes a finite x with the digits of its shortest form. The
+// position of the point decides on the layout: more than 4 places to the left
+// of the first digit, or more than 16 to its right, need an exponent.
 func appendFloat(dst []byte, x float64) []byte {
 	var buf [32]byte
 	short := strconv.AppendFloat(buf[:0], x, 'e', -1, 64) // such as -1.25e+02
@@ -61,8 +61,8 @@ func appendFloat(dst []byte, x float64) []byte {
 		return append(dst, "0.0"...)
 	}
 
-	// Take digits and exponent apart. point is the position of the decimal
-	// point: x is 0.ddd × 10^point.
+	// Separate digits and exponent. point is the position of the decimal point:
+	// x is 0.ddd × 10^point.
 	var digits [20]byte
 	n := 0
 	for short[0] != 'e' {

@@ -103,7 +103,7 @@ func TestIsCanonicalInteger(t *testing.T) {
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// obviousNumber is evaluation.md §4.1 once more, with the layouts of strconv.
+// obviousNumber implements evaluation.md §4.1 with the layouts of strconv.
 func obviousNumber(literal string) string {
 	if !jsonNumber.MatchString(literal) {
 		return literal
@@ -156,7 +156,7 @@ func FuzzAppendNumber(f *testing.F) {
 	})
 }
 
-// FuzzAppendNumberBits reaches floats that mutated texts hardly do.
+// FuzzAppendNumberBits reaches floats that mutated texts rarely do.
 func FuzzAppendNumberBits(f *testing.F) {
 	for _, x := range []float64{0, 1, 1e15, 1e16, 1e-4, 1e-5, 1e-6, math.MaxFloat64, math.SmallestNonzeroFloat64, -0.1} {
 		f.Add(math.Float64bits(x))

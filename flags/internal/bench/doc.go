@@ -1,4 +1,4 @@
-// Package bench makes definitions and requests for benchmarks and tests: equal
+// Package bench makes definitions and requests for benchmarks and tests. Equal
 // arguments give equal results.
 package bench
 
@@ -35,11 +35,11 @@ func Definitions(n int, hash string) *flags.Definitions {
 	return d
 }
 
-// Document returns Definitions(n, "sha1") as a document.
+// Document returns Definitions(n, "sha1") as a JSON document.
 func Document(n int) []byte {
 	b, err := json.Marshal(Definitions(n, flags.HashSHA1))
 	if err != nil {
-		panic(err) // the definitions are ours
+		panic(err) // cannot happen with these definitions
 	}
 	return b
 }
@@ -49,7 +49,7 @@ func Person() ([]byte, map[string]any) {
 	m := properties()
 	b, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // the properties are ours
+		panic(err) // cannot happen with these properties
 	}
 	return b, m
 }

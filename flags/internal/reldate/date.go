@@ -8,16 +8,15 @@ import (
 )
 
 // A Date is the value of a date operator: an instant, or a span before now. The
-// zero Date is the instant that time.Time's zero value stands for.
+// zero Date is the instant of the zero time.Time.
 type Date struct {
 	instant time.Time
 	count   int  // how many units before now
 	unit    byte // one of h, d, w, m and y, or 0 for an instant
 }
 
-// Parse reads a date in one of the forms of evaluation.md §4.9. The zone is
-// that in which forms 3 and 4 are meant; nil is UTC. It reports false if s is
-// no date.
+// Parse reads a date in one of the forms of evaluation.md §4.9. Forms 3 and 4
+// are dates in the zone; nil is UTC. Parse reports false if s is not a date.
 func Parse(s string, zone *time.Location) (Date, bool) {
 	if isCalendar(s) {
 		t, ok := parseCalendar(s, zone)
@@ -33,11 +32,10 @@ func Parse(s string, zone *time.Location) (Date, bool) {
 // Relative reports whether d depends on now.
 func (d Date) Relative() bool { return d.unit != 0 }
 
-// At returns the instant of d. For a relative date the span counts back from
-// now, and the zone is the one whose wall clock moves; nil is UTC
-// (evaluation.md §4.9). Where that leads to a wall time that occurs twice or
-// not at all, the result is that of time.Date. The location of the result is
-// unspecified.
+// At returns the instant of d. For a relative date, it goes back from now on
+// the wall clock of the zone; nil is UTC (evaluation.md §4.9). If this leads to
+// a wall time that occurs twice or not at all, the result follows time.Date.
+// The location of the result is unspecified.
 func (d Date) At(now time.Time, zone *time.Location) time.Time {
 	switch d.unit {
 	case 0:
@@ -46,7 +44,7 @@ func (d Date) At(now time.Time, zone *time.Location) time.Time {
 		return now.Round(0).Add(-time.Duration(d.count) * time.Hour)
 	}
 	if zone == nil || zone == time.UTC {
-		// No day of UTC is longer or shorter than another.
+		// All days in UTC have the same length.
 		const day = 24 * time.Hour
 		switch d.unit {
 		case 'd':
@@ -72,13 +70,13 @@ func (d Date) At(now time.Time, zone *time.Location) time.Time {
 	return time.Date(year, month, day, hour, minute, second, now.Nanosecond(), zone)
 }
 
-// monthsBefore goes back n months, one by one, each time to the last day of the
-// month if the month is too short. The resulting month may be out of range, as
-// time.Date allows.
+// monthsBefore goes back n months, one by one. If a month is too short, the day
+// becomes its last day. The resulting month may be out of range, as time.Date
+// allows.
 //
-// Steps are taken only while the day may still have to change. The first
-// February, at most twelve steps away, brings it to 29 or less, and the one
-// after a leap year's to 28.
+// It stops stepping when the day can no longer change. The first February, at
+// most twelve steps away, brings the day to 29 or less, and the first one
+// outside a leap year brings it to 28.
 func monthsBefore(n, year int, month time.Month, day int) (int, time.Month, int) {
 	for ; n > 0 && day > 28; n-- {
 		if month--; month == 0 {
@@ -103,9 +101,9 @@ func daysIn(year int, month time.Month) int {
 	}
 }
 
-// FromSeconds returns the instant x seconds after the start of 1970, fractions
-// cut to nanoseconds (evaluation.md §4.9). It reports false if x is NaN or
-// further away than 8e12 seconds, a quarter of a million years.
+// FromSeconds returns the instant x seconds after the start of 1970, with
+// fractions cut to nanoseconds (evaluation.md §4.9). It reports false if x is
+// NaN or further away than 8e12 seconds, a quarter of a million years.
 func FromSeconds(x float64) (time.Time, bool) {
 	const limit = 8.0e12
 	if !(math.Abs(x) <= limit) {
@@ -115,12 +113,12 @@ func FromSeconds(x float64) (time.Time, bool) {
 	return time.Unix(int64(seconds), int64((x-seconds)*1e9)).UTC(), true
 }
 
-// Property returns the instant that a property's text stands for
-// (evaluation.md §4.9): seconds since the start of 1970 if it is a number in
-// the sense of [text.Float], else a date as [Parse] and [Date.At] read it. It
-// reports false if s is neither.
+// Property returns the instant that the text of a property means (evaluation.md
+// §4.9). The text is seconds since the start of 1970 if it is a number by
+// [text.Float], else a date as for [Parse] and [Date.At]. Property reports
+// false if s is neither.
 func Property(s string, now time.Time, zone *time.Location) (time.Time, bool) {
-	if isCalendar(s) { // neither a number nor a span has two hyphens inside
+	if isCalendar(s) { // numbers and spans do not have two hyphens inside
 		return parseCalendar(s, zone)
 	}
 	if x, ok := text.Float(s); ok {

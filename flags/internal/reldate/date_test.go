@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // zones, whatever the machine has
+	_ "time/tzdata" // the zones must not depend on the machine
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 )
 
-// now is the moment of the examples in evaluation.md.
+// now is the time of the examples in evaluation.md.
 var now = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 func load(t testing.TB, name string) *time.Location {
@@ -22,7 +22,7 @@ func load(t testing.TB, name string) *time.Location {
 	return zone
 }
 
-// instant reads the result that a test wants; "" is none.
+// instant parses an expected result; "" means none.
 func instant(t *testing.T, s string) time.Time {
 	t.Helper()
 	if s == "" {
@@ -37,7 +37,7 @@ func instant(t *testing.T, s string) time.Time {
 
 var forms = []struct {
 	name, text, zone string
-	want             string // "" is no date
+	want             string // "" if s is not a date
 }{
 	// Form 1.
 	{"hours", "36h", "UTC", "2026-11-19T00:00:00Z"},
@@ -207,7 +207,7 @@ var forms = []struct {
 	{"RFC 2822 with a colon in the offset", "01 Jun 2024 07:00:00 +02:00", "US/Pacific", ""},
 	{"RFC 2822 without a space before the zone", "01 Jun 2024 07:00:00+0200", "US/Pacific", ""},
 	{"RFC 2822 with two spaces", "Sat,  1 Jun 2024 07:00:00 GMT", "US/Pacific", ""},
-	// What the lenient parser of evaluation.md §4.9 knows beyond that.
+	// Further forms of the lenient parser that evaluation.md §4.9 mentions.
 	{"American", "5/31/2014", "UTC", ""},
 	{"in words", "May 27, 2012", "UTC", ""},
 	// Anything else.
@@ -244,7 +244,7 @@ func TestParse(t *testing.T) {
 func TestProperty(t *testing.T) {
 	for _, tt := range forms {
 		if tt.text == "7" || tt.text == "20240601" {
-			continue // numbers
+			continue // these are numbers
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			got, ok := reldate.Property(tt.text, now, load(t, tt.zone))
@@ -274,15 +274,14 @@ func TestProperty(t *testing.T) {
 			}
 		})
 	}
-	// Milliseconds are not recognised (evaluation.md §4.9, which rounds the year
-	// up).
+	// Milliseconds are not recognised; evaluation.md §4.9 rounds this year up.
 	if got, ok := reldate.Property("1717225200000", now, nil); !ok || got.Year() != 56386 {
 		t.Errorf("Property of milliseconds = %v, %v, want the year 56386", got, ok)
 	}
 }
 
-// TestOperators has the worked examples of evaluation.md §4.9 and the rows of
-// §16.3 for dates whose filter is a string.
+// TestOperators checks the worked examples of evaluation.md §4.9 and the rows
+// of §16.3 for dates whose filter value is a string.
 func TestOperators(t *testing.T) {
 	const (
 		before = "before"
@@ -338,8 +337,9 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// TestNumberProperty has the rows of evaluation.md §16.3 where the property is
-// a JSON number, and row 110, where the filter is one and its text no date.
+// TestNumberProperty checks the rows of evaluation.md §16.3 whose property is a
+// JSON number, and row 110, whose filter value is a number that is not a date
+// as text.
 func TestNumberProperty(t *testing.T) {
 	pacific := load(t, "US/Pacific")
 	d, _ := reldate.Parse("2024-06-01", pacific)
@@ -358,7 +358,7 @@ func TestFromSeconds(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		x    float64
-		want string // "" is no instant
+		want string // "" if it is not an instant
 	}{
 		{"zero", 0, "1970-01-01T00:00:00Z"},
 		{"minus zero", math.Copysign(0, -1), "1970-01-01T00:00:00Z"},
@@ -391,7 +391,8 @@ func TestFromSeconds(t *testing.T) {
 	}
 }
 
-// TestMonths has the examples of evaluation.md §4.9 and some around February.
+// TestMonths checks the examples of evaluation.md §4.9, and some around
+// February.
 func TestMonths(t *testing.T) {
 	for _, tt := range []struct{ now, span, want string }{
 		{"2026-03-31", "1m", "2026-02-28"},
@@ -422,8 +423,8 @@ func TestMonths(t *testing.T) {
 	}
 }
 
-// TestMonthsStepping compares all days of eight years with really stepping
-// through the months.
+// TestMonthsStepping compares all days of eight years with stepping month by
+// month.
 func TestMonthsStepping(t *testing.T) {
 	spans := []string{"0m", "1m", "2m", "3m", "11m", "12m", "13m", "24m", "25m", "37m", "1y", "2y", "3y", "50m", "9y", "1199m"}
 	if !testing.Short() {
@@ -439,7 +440,7 @@ func TestMonthsStepping(t *testing.T) {
 				t.Fatalf("%s before %v is %v, want %v", span, at, got, want)
 			}
 			if len(span) > 4 && day%50 != 0 {
-				break // the long ones take long
+				break // long spans would take too long
 			}
 		}
 	}
@@ -456,10 +457,10 @@ func TestMonthsStepping(t *testing.T) {
 	}
 }
 
-// TestSpansInZones shows that days move the wall clock, and hours do not.
+// TestSpansInZones checks that days move the wall clock and hours do not.
 func TestSpansInZones(t *testing.T) {
 	pacific := load(t, "US/Pacific")
-	at := time.Date(2024, time.November, 4, 12, 0, 0, 0, pacific) // the day after the change
+	at := time.Date(2024, time.November, 4, 12, 0, 0, 0, pacific) // the day after the change of clocks
 	for span, want := range map[string]string{
 		"2d":  "2024-11-02T19:00:00Z",
 		"48h": "2024-11-02T20:00:00Z",
@@ -472,13 +473,13 @@ func TestSpansInZones(t *testing.T) {
 			t.Errorf("%s before %v is %v, want %v", span, at, got.UTC(), want)
 		}
 	}
-	// The clock of the zone counts, not that of the location that now comes in.
+	// The clock of the zone counts, not the location of now.
 	d, _ := reldate.Parse("1m", pacific)
 	at = time.Date(2024, time.March, 1, 3, 0, 0, 0, time.UTC) // 29 February in the zone
 	if got, want := d.At(at, pacific), instant(t, "2024-01-30T03:00:00Z"); !got.Equal(want) {
 		t.Errorf("1m before %v is %v, want %v", at, got.UTC(), want)
 	}
-	// A time with a monotonic clock reading is only its wall clock.
+	// A monotonic clock reading is ignored.
 	h, _ := reldate.Parse("1h", nil)
 	at = time.Now()
 	if got, want := h.At(at, nil), at.Round(0).Add(-time.Hour); got != want {
@@ -496,7 +497,7 @@ func TestNilZone(t *testing.T) {
 	}
 }
 
-// TestTime shows that long texts take no longer than it takes to read them.
+// TestTime checks that the time to read a text is linear in its length.
 func TestTime(t *testing.T) {
 	const n = 1_000_000
 	start := time.Now()
@@ -528,7 +529,7 @@ func FuzzProperty(f *testing.F) {
 		at := time.Unix(seconds%(1<<36), 123456789)
 		zone := zones[int(z)%len(zones)]
 		if _, offset := at.In(zone).Zone(); offset%60 != 0 {
-			return // the search goes by minutes
+			return // search tries whole minutes only
 		}
 		got, ok := reldate.Property(s, at, zone)
 		want, wantOK := obviousProperty(s, at, zone)
@@ -549,13 +550,14 @@ func FuzzProperty(f *testing.F) {
 	})
 }
 
-// localMeanTime reports whether clocks in the zone did not yet go by minutes.
+// localMeanTime reports whether the offset of the zone at t is not in whole
+// minutes.
 func localMeanTime(t time.Time, zone *time.Location) bool {
 	_, offset := t.In(zone).Zone()
 	return offset%60 != 0
 }
 
-// FuzzWall makes wall times around the changes of zones.
+// FuzzWall makes wall times around the changes of clocks.
 func FuzzWall(f *testing.F) {
 	names := []string{"US/Pacific", "Europe/Vienna", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia", "America/Havana", "Asia/Gaza", "Africa/Casablanca", "Antarctica/Troll"}
 	zones := make([]*time.Location, len(names))
@@ -643,7 +645,7 @@ func BenchmarkProperty(b *testing.B) {
 	}
 }
 
-// BenchmarkFloor is what the standard library takes for RFC 3339.
+// BenchmarkFloor measures time.Parse for RFC 3339.
 func BenchmarkFloor(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

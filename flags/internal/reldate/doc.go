@@ -1,14 +1,15 @@
 // Package reldate reads the dates of flag filters and of properties.
 //
-// A filter's value is parsed once, to a [Date] that is either an instant or a
-// span before now, such as -7d. [Date.At] gives the instant for each request:
+// The value of a filter is parsed once, into a [Date] that is either an instant
+// or a span before now, such as -7d. [Date.At] returns the instant for each
+// request:
 //
 //	d, ok := reldate.Parse("-7d", zone)
 //	bound := d.At(now, zone)
 //
-// A property's value is an instant at once: [Property] reads a text, and
-// [FromSeconds] a number. Comparing instants with time.Time's Before, After and
-// Equal is all that is left to do.
+// The value of a property becomes an instant directly: [Property] reads a text,
+// and [FromSeconds] a number. The two instants are then compared by the methods
+// Before, After and Equal of time.Time.
 //
 // # Forms
 //
@@ -30,20 +31,20 @@
 //	1 Jun 2024 07:00:00 GMT
 //	                  5 RFC 2822: an offset, GMT, UTC, UT or Z
 //
-// The zone is that of the project. A nil zone is UTC. Of a wall time that
-// occurs twice, in autumn, the earlier instant counts; one that does not occur,
-// in spring, is no date. That holds for midnight, too. Fractions of a second
-// are cut after nine digits. There is no second 60, and the name of a weekday
-// need not be the right one.
+// The zone is the time zone of the project. A nil zone is UTC. If a wall time
+// occurs twice, in autumn, the earlier instant counts; if it does not occur, in
+// spring, it is not a date. This includes midnight. Fractions of a second are
+// cut after nine digits. There is no second 60, and the name of a weekday need
+// not be correct.
 //
 // # Spans
 //
 // Spans go into the past, whatever their sign. An hour is an hour, but days,
 // weeks, months and years move the wall clock of the zone. Months move one by
-// one, and where a month has no such day, its last day takes its place and
-// stays: two months before 31 March is 28 January, or 29 January in a leap
+// one. If a month does not have the day, its last day replaces the day from
+// there on: two months before 31 March is 28 January, or 29 January in a leap
 // year. A year is twelve months.
 //
-// Nothing here allocates. All functions are pure, and the time they take is
+// This package does not allocate. All functions are pure, and their time is
 // linear in the length of the text. All values are safe for concurrent use.
 package reldate

@@ -9,7 +9,7 @@ import (
 // layout that does not fit, and accepts more than it should, such as a comma
 // before the fraction.
 
-// A wall is what a calendar and a clock show.
+// A wall is the reading of a calendar and a clock.
 type wall struct {
 	year, month, day, hour, minute, second, nanosecond int
 }
@@ -69,7 +69,7 @@ func parseCalendar(s string, zone *time.Location) (time.Time, bool) {
 	return w.at(offset)
 }
 
-// parseMail reads what form 5 has from RFC 2822.
+// parseMail reads the part of form 5 that is in RFC 2822.
 func parseMail(s string) (time.Time, bool) {
 	if len(s) > len("Mon, 02 Jan 2006 15:04:05 -0700") {
 		return time.Time{}, false
@@ -114,7 +114,7 @@ func parseMail(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// indexName returns which of the three-letter names is name, or -1.
+// indexName returns the index of a name among three-letter names, or -1.
 func indexName(names, name string) int {
 	for i := 0; i < len(names); i += 3 {
 		if names[i:i+3] == name {
@@ -124,8 +124,8 @@ func indexName(names, name string) int {
 	return -1
 }
 
-// two returns the number of the two digits at s[i], or -1 if they are something
-// else.
+// two returns the number with the two digits at s[i], or -1 if they are not
+// digits.
 func two(s string, i int) int {
 	a, b := s[i]-'0', s[i+1]-'0'
 	if a > 9 || b > 9 {
@@ -134,8 +134,8 @@ func two(s string, i int) int {
 	return int(a)*10 + int(b)
 }
 
-// year returns the number of the four digits at the start of s, or a negative
-// number if they are something else.
+// year returns the number with the four digits at the start of s, or a negative
+// number if they are not digits.
 func year(s string) int {
 	high, low := two(s, 0), two(s, 2)
 	if low < 0 {
@@ -144,7 +144,7 @@ func year(s string) int {
 	return high*100 + low
 }
 
-// fraction reads the digits behind the point of a second. Those after the ninth
+// fraction reads the digits of a fraction of a second. Digits after the ninth
 // do not count.
 func fraction(s string) (nanoseconds int, rest string, ok bool) {
 	i, unit := 0, 100_000_000
@@ -183,7 +183,7 @@ func parseOffset(s string) (int, bool) {
 	return 0, false
 }
 
-// valid reports whether the calendar and the clock have such a date and time.
+// valid reports whether this date and this time of day exist.
 func (w *wall) valid() bool {
 	return w.year >= 0 &&
 		uint(w.month-1) < 12 &&
@@ -191,7 +191,8 @@ func (w *wall) valid() bool {
 		uint(w.hour) < 24 && uint(w.minute) < 60 && uint(w.second) < 60
 }
 
-// at returns the instant at which clocks so many seconds east of UTC show w.
+// at returns the instant at which a clock with this offset, in seconds east of
+// UTC, shows w.
 func (w *wall) at(offset int) (time.Time, bool) {
 	if !w.valid() {
 		return time.Time{}, false
@@ -204,14 +205,15 @@ func (w *wall) at(offset int) (time.Time, bool) {
 }
 
 // in returns the first instant at which clocks in the zone show w. It reports
-// false if they never do.
+// false if there is none.
 func (w *wall) in(zone *time.Location) (time.Time, bool) {
 	t, ok := w.at(0)
 	if !ok || zone == nil || zone == time.UTC {
 		return t, ok
 	}
-	// Around t the zone has periods with one offset each, mostly just one. No
-	// offset is as large as margin, so the instant lies at most that far from t.
+	// Around t, the zone has periods with one offset each, mostly a single one.
+	// All offsets are smaller than margin, so the instant is less than margin
+	// away from t.
 	const margin = 26 * time.Hour
 	last := t.Add(margin)
 	for at := t.Add(-margin).In(zone); ; {

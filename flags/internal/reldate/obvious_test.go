@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// This file is the second opinion: evaluation.md §4.9 written down once more
-// with regular expressions and time.Parse, with months that are really stepped
-// through, and wall times that are searched for.
+// This file is an independent implementation of evaluation.md §4.9, with
+// regular expressions and time.Parse. It steps through months one by one, and
+// searches for wall times.
 
 var (
 	relative = regexp.MustCompile(`^-?([0-9]+)([hdwmy])$`)
@@ -25,7 +25,8 @@ var (
 	mail    = regexp.MustCompile(`^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?(\d\d?) ([A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d) (GMT|UTC|UT|Z|[+-]([01]\d|2[0-3])[0-5]\d)$`)
 )
 
-// obviousProperty is the property side: a number first, then a date.
+// obviousProperty reads the text of a property: as a number first, then as a
+// date.
 func obviousProperty(s string, now time.Time, zone *time.Location) (time.Time, bool) {
 	if float.MatchString(s) {
 		x, err := strconv.ParseFloat(strings.TrimLeft(s, "+-"), 64)
@@ -40,13 +41,13 @@ func obviousProperty(s string, now time.Time, zone *time.Location) (time.Time, b
 	return obviousDate(s, now, zone)
 }
 
-// obviousSeconds cuts the seconds, and then the nanoseconds of what float64
-// arithmetic leaves.
+// obviousSeconds cuts fractions to whole nanoseconds, after the arithmetic of
+// float64.
 func obviousSeconds(x float64) time.Time {
 	whole := new(big.Float).SetMode(big.ToNegativeInf).SetPrec(100).SetFloat64(x)
 	seconds, accuracy := whole.Int(nil)
 	if accuracy != big.Exact && x < 0 {
-		seconds.Sub(seconds, big.NewInt(1)) // Int cuts towards zero
+		seconds.Sub(seconds, big.NewInt(1)) // Int rounds towards zero
 	}
 	n, _ := new(big.Float).SetInt(seconds).Float64()
 	return time.Unix(seconds.Int64(), 0).Add(time.Duration(math.Floor((x - n) * 1e9)))
@@ -94,8 +95,8 @@ func parseLayouts(s string, layouts ...string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// search tries all offsets of whole minutes, from the one that makes the
-// earliest instant on.
+// search tries all offsets of whole minutes, beginning with the one that gives
+// the earliest instant.
 func search(s string, zone *time.Location) (time.Time, bool) {
 	wall, ok := parseLayouts(strings.Replace(s, "T", " ", 1), "2006-01-02 15:04", "2006-01-02 15:04:05")
 	if !ok {
@@ -129,7 +130,7 @@ func obviousRelative(n int, unit string, now time.Time, zone *time.Location) tim
 	return time.Date(year, month, day, local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), zone)
 }
 
-// stepMonths goes back one month after the other.
+// stepMonths goes back month by month.
 func stepMonths(n int, t time.Time) time.Time {
 	year, month, day := t.Date()
 	for range n {

@@ -6,16 +6,16 @@
 //	v, ok := semver.Parse("v3.10")
 //	semver.Compare(v, bound) > 0 // semver_gt
 //
-// The value of a range operator becomes a [Range] once, with [Tilde], [Caret]
-// or [Wildcard], and [Range.Contains] tests each property. What cannot be
-// parsed never matches, whichever the operator, semver_neq included.
+// [Tilde], [Caret] or [Wildcard] turn the value of a range operator into a
+// [Range] once, and [Range.Contains] tests the version of each property. A text
+// that cannot be parsed never matches, for any operator, including semver_neq.
 //
 // # Differences from Semantic Versioning 2.0.0
 //
-// The rules are those of evaluation.md §4.10. One leading v is ignored, and so
-// are spaces after it and at the end. Minor and patch may be missing and are 0
-// then, leading zeros do not count: v2, 2.0 and 02.0.0 are the same version.
-// Build metadata takes part in the order, but not in ranges.
+// The rules are in evaluation.md §4.10. One leading v is ignored, and so are
+// spaces after it and at the end. Minor and patch may be missing, which means
+// 0, and leading zeros do not count: v2, 2.0 and 02.0.0 are the same version.
+// Build metadata affects the order, but not ranges.
 //
 // # Ranges
 //
@@ -30,9 +30,10 @@
 //	Wildcard  1.2.3   as Caret
 //
 // A pre-release is in a range only if the range was given with a pre-release of
-// the same major, minor and patch: ~1.2.3-beta.1 has 1.2.3-beta.2, but not
+// the same major, minor and patch: ~1.2.3-beta.1 contains 1.2.3-beta.2, but not
 // 1.2.4-beta.1.
 //
-// Nothing here allocates. A [Version] shares the memory of the text that it was
-// parsed from. All functions are pure, all values safe for concurrent use.
+// This package does not allocate. A [Version] shares the memory of the text
+// that it was parsed from. All functions are pure, and all values are safe for
+// concurrent use.
 package semver

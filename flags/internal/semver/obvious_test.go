@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// This file is the second opinion: evaluation.md §4.10 written down once more
-// with regular expressions, slices and big integers, and with ranges as pairs
-// of bounds.
+// This file is an independent implementation of evaluation.md §4.10, with
+// regular expressions, slices and big integers, and with ranges as pairs of
+// bounds.
 
-// An obvious version is what obviousParse finds in a text.
+// An obvious version is the result of obviousParse.
 type obvious struct {
 	core       [3]*big.Int
 	pre, build []string
@@ -63,7 +63,7 @@ func (o obvious) compareCore(p obvious) int {
 	return 0
 }
 
-// compareRelease is the order without build metadata.
+// compareRelease compares without build metadata.
 func (o obvious) compareRelease(p obvious) int {
 	if c := o.compareCore(p); c != 0 {
 		return c
@@ -88,7 +88,7 @@ func obviousLists(a, b []string) int {
 		}
 		a, b = a[1:], b[1:]
 	}
-	return len(a) - len(b) // its sign; one of them is 0
+	return len(a) - len(b) // only the sign matters; one of them is 0
 }
 
 func obviousIdentifiers(a, b string) int {
@@ -114,8 +114,8 @@ func obviousIdentifiers(a, b string) int {
 	return cmp.Or(x.Cmp(y), len(a)-len(b))
 }
 
-// An obviousRange has a lower bound and the components of an upper bound that
-// is not part of it; no upper bound is nil.
+// An obviousRange has a lower bound and the components of an upper bound, which
+// is not in the range. Nil means no upper bound.
 type obviousRange struct {
 	from  obvious
 	below *[3]*big.Int
@@ -131,7 +131,8 @@ func (r obviousRange) contains(v obvious) bool {
 	return r.below == nil || v.compareCore(obvious{core: *r.below}) < 0
 }
 
-// bump is the version after all that share the first n components with v.
+// bump returns the lowest version after all versions that share the first n
+// components with v.
 func bump(v [3]*big.Int, n int) *[3]*big.Int {
 	if n == 0 {
 		return nil

@@ -2,19 +2,18 @@ package semver
 
 import "strings"
 
-// A Range is the value of a range operator. The zero Range is that of
-// Wildcard("*").
+// A Range is the value of a range operator. The zero Range is Wildcard("*").
 //
-// The upper bound of every range is "the first components are those of the
-// lower bound", which cannot overflow as the sum in "below a.(b+1).0" can.
+// The upper bound of a range is expressed as "the first components equal the
+// lower bound's". This cannot overflow, as the sum in "below a.(b+1).0" can.
 type Range struct {
-	min   Version // the lowest version; its build metadata does not count
-	fixed uint8   // how many of major, minor and patch must be those of min
+	min   Version // the lowest version; its build metadata is ignored
+	fixed uint8   // how many of major, minor and patch must equal min's
 }
 
-// Tilde returns the range of semver_tilde (evaluation.md §4.10): from a.b.c on,
-// below a.(b+1).0. Missing components are 0, so that 1 is 1.0.0 and ends below
-// 1.1.0. s is as for [Parse].
+// Tilde returns the range of semver_tilde (evaluation.md §4.10): from a.b.c,
+// below a.(b+1).0. Missing components are 0, so 1 means 1.0.0 and ends below
+// 1.1.0. The syntax of s is as for [Parse].
 func Tilde(s string) (Range, bool) {
 	v, ok := Parse(s)
 	if !ok {
@@ -23,9 +22,9 @@ func Tilde(s string) (Range, bool) {
 	return Range{min: v, fixed: 2}, true
 }
 
-// Caret returns the range of semver_caret (evaluation.md §4.10): from a.b.c on,
+// Caret returns the range of semver_caret (evaluation.md §4.10): from a.b.c,
 // below the next major, or below the next minor if a is 0, or 0.0.c alone if a
-// and b are 0. Missing components are 0. s is as for [Parse].
+// and b are 0. Missing components are 0. The syntax of s is as for [Parse].
 func Caret(s string) (Range, bool) {
 	v, ok := Parse(s)
 	if !ok {
@@ -46,9 +45,9 @@ func caretRange(v Version) Range {
 }
 
 // Wildcard returns the range of semver_wildcard (evaluation.md §4.10): up to
-// three components of which the last ones are stars, such as *, 1.* or 1.2.*,
-// and which stand for releases only. What has no star is as for [Caret]. A v
-// and spaces may be around it as for [Parse].
+// three components, of which the last ones are stars, such as *, 1.* or 1.2.*.
+// It contains releases only. A text without a star is read as for [Caret]. A v
+// and spaces are allowed as for [Parse].
 func Wildcard(s string) (Range, bool) {
 	s = trim(s)
 	if strings.IndexByte(s, '*') < 0 {
@@ -73,7 +72,7 @@ func Wildcard(s string) (Range, bool) {
 			if n == 0 {
 				r.min.major = c
 			} else {
-				r.min.minor = c // a third number leaves no room for the star
+				r.min.minor = c // a third number is not used: it leaves no room for a star
 			}
 			r.fixed = n + 1
 			s = s[digits:]
@@ -89,9 +88,9 @@ func Wildcard(s string) (Range, bool) {
 	return Range{}, false // more than three components
 }
 
-// Contains reports whether v is in the range. Build metadata does not matter. A
-// pre-release is in no range but those that were given with a pre-release of
-// the same major, minor and patch (evaluation.md §4.10).
+// Contains reports whether v is in the range. Build metadata is ignored. A
+// pre-release is only in a range that was given with a pre-release of the same
+// major, minor and patch (evaluation.md §4.10).
 //
 // Contains does not allocate.
 func (r Range) Contains(v Version) bool {

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// A Version is a parsed version. Two versions are equal with == exactly if
-// [Compare] is 0. The zero Version is 0.0.0.
+// A Version is a parsed version. Two versions are equal by == if and only if
+// [Compare] returns 0. The zero Version is 0.0.0.
 type Version struct {
 	major, minor, patch uint64
-	pre, build          string // without the - and the +; empty: none
+	pre, build          string // without the - and the +; empty if there is none
 }
 
 // Parse reads a version (evaluation.md §4.10): one to three numeric components,
 // then optionally a pre-release and build metadata as in Semantic Versioning
-// 2.0.0. One lower-case v at the very start is removed, and after that white
-// space at both ends. Components must fit 64 bits; numeric identifiers may be
-// of any size, in a pre-release without leading zeros.
+// 2.0.0. A lower-case v at the very start is removed, and then white space at
+// both ends. Components must fit 64 bits. Numeric identifiers may have any
+// size; in a pre-release they have no leading zeros.
 //
 // Parse does not allocate. The result shares the memory of s.
 func Parse(s string) (v Version, ok bool) {
@@ -26,8 +26,8 @@ func Parse(s string) (v Version, ok bool) {
 	return v, ok
 }
 
-// trim removes what is allowed around a version. A v behind a space stays, and
-// makes the version invalid.
+// trim removes the characters that are allowed around a version. A v after a
+// space stays, and makes the version invalid.
 func trim(s string) string {
 	s = strings.TrimPrefix(s, "v")
 	if s == "" || inside(s[0]) && inside(s[len(s)-1]) {
@@ -36,12 +36,12 @@ func trim(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// inside reports whether c is surely no part of a white space character.
+// inside reports whether c is certainly not part of a white space character.
 func inside(c byte) bool { return ' ' < c && c < utf8.RuneSelf }
 
-// parse sets v to the version s, which is trimmed. If s is no version, v stays
-// as it was. The result is a parameter because a version that is returned from
-// one function to the next is copied each time, which costs more than parsing.
+// parse sets v to the version s, which is trimmed. If s is not a version, v
+// does not change. The result is a parameter because each function that
+// returned it would copy it, which costs more than parsing.
 func (v *Version) parse(s string) bool {
 	var components [3]uint64
 	for i := range components {
@@ -71,8 +71,8 @@ func (v *Version) parse(s string) bool {
 	return true
 }
 
-// component reads the number at the start of s and returns how many digits it
-// has, 0 if there is no number or if it does not fit.
+// component reads the number at the start of s and returns the number of its
+// digits, which is 0 if there is no number or it does not fit.
 func component(s string) (n uint64, digits int) {
 	for digits < len(s) && s[digits]-'0' <= 9 {
 		d := uint64(s[digits] - '0')
@@ -88,7 +88,7 @@ func component(s string) (n uint64, digits int) {
 // identifiers reads the dot-separated identifiers at the start of s, up to a
 // plus sign or the end. zeros says whether numbers may have leading zeros.
 func identifiers(s string, zeros bool) (list, rest string, ok bool) {
-	start, number := 0, true // of the identifier at hand
+	start, number := 0, true // of the current identifier
 	for i := 0; ; i++ {
 		if i < len(s) && s[i] != '.' && s[i] != '+' {
 			switch c := s[i]; {
@@ -110,12 +110,13 @@ func identifiers(s string, zeros bool) (list, rest string, ok bool) {
 	}
 }
 
-// Compare returns -1 if a is lower than b, 0 if they are the same and 1 if a is
-// higher (evaluation.md §4.10). Major, minor and patch come first, then the
-// pre-release, which is lower than the release, then build metadata, of which
-// none is lowest. Identifiers are compared one by one: numbers by value and
-// below words, words bytewise, a shorter list lower. Of two numbers in build
-// metadata that differ only in leading zeros, the longer one is higher.
+// Compare returns -1 if a is lower than b, 0 if they are equal and 1 if a is
+// higher (evaluation.md §4.10). It compares major, minor and patch first, then
+// the pre-release, which is lower than the release, then build metadata, where
+// none is lowest. Identifiers are compared one by one: numbers by value, words
+// bytewise, a number is lower than a word, and a shorter list is lower. If two
+// numbers in build metadata differ only in leading zeros, the longer one is
+// higher.
 //
 // Compare does not allocate.
 func Compare(a, b Version) int {
@@ -125,7 +126,7 @@ func Compare(a, b Version) int {
 	return compareLists(a.build, b.build)
 }
 
-// precedence is the order without build metadata.
+// precedence compares without build metadata.
 func precedence(a, b *Version) int {
 	switch {
 	case a.major != b.major:
@@ -160,13 +161,13 @@ func compareLists(a, b string) int {
 			return c
 		}
 	}
-	return cmp.Compare(len(a), len(b)) // at least one of them is used up
+	return cmp.Compare(len(a), len(b)) // at least one of the lists is used up
 }
 
 func compareIdentifiers(a, b string) int {
 	switch aNumber, bNumber := isNumber(a), isNumber(b); {
 	case aNumber && bNumber:
-		// By value, whatever the size: of equally many digits the text decides.
+		// By value: of equally many digits the text decides, whatever the size.
 		x, y := strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 		if c := cmp.Compare(len(x), len(y)); c != 0 {
 			return c

@@ -12,7 +12,7 @@ func TestParse(t *testing.T) {
 	const huge = "99999999999999999999"
 	for _, tt := range []struct {
 		name, text string
-		same       string // a plain way to write it; "" is invalid
+		same       string // the same version in a plain form; "" if it is invalid
 	}{
 		{"three components", "1.2.3", "1.2.3"},
 		{"two components", "1.2", "1.2.0"},
@@ -91,8 +91,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestOperators has the worked examples of evaluation.md §4.10 and the rows of
-// §16.3 for the operators that compare.
+// TestOperators checks the worked examples of evaluation.md §4.10 and the rows
+// of §16.3 for the operators that compare.
 func TestOperators(t *testing.T) {
 	for _, tt := range []struct {
 		name, operator, filter, property string
@@ -152,7 +152,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// ascending is in the order of Compare; no two are the same.
+// ascending is sorted by Compare, without equal versions.
 var ascending = []string{
 	"0", "0.0.1", "0.1", "0.9.9",
 	"1.0.0-0", "1.0.0-1", "1.0.0-2", "1.0.0-10", "1.0.0-10.0", "1.0.0-18446744073709551616", "1.0.0-99999999999999999999",
@@ -185,7 +185,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareTime guards against comparing the rest of two long lists once per
+// TestCompareTime guards against comparing the rest of two long lists at each
 // identifier.
 func TestCompareTime(t *testing.T) {
 	list := strings.Repeat("1.", 500_000)
@@ -220,7 +220,7 @@ func FuzzParse(f *testing.F) {
 		if !ok {
 			return
 		}
-		// What was parsed, written plainly, is the same version.
+		// A parsed version, written plainly, is the same version.
 		var plain strings.Builder
 		for i, n := range o.core {
 			if i > 0 {
@@ -270,7 +270,7 @@ func FuzzCompare(f *testing.F) {
 				}
 			}
 		}
-		// Sorted by pairs, the first is not above the last.
+		// After sorting, the first version is not above the last.
 		slices.SortFunc(versions, semver.Compare)
 		if semver.Compare(versions[0], versions[2]) > 0 {
 			t.Fatalf("Compare is not transitive for %q", texts)
