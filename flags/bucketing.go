@@ -29,6 +29,17 @@ const (
 	saltVariant = "variant"
 )
 
+// parseHash returns the hash of a name. It is not ok, and SHA-1, if there is none.
+func parseHash(name string) (hashKind, bool) {
+	switch name {
+	case HashSHA1:
+		return kindSHA1, true
+	case HashXX64:
+		return kindXX64, true
+	}
+	return kindSHA1, false
+}
+
 // bucket maps a text to [0, 1]: it is the top 60 bits of the text's hash, as
 // float64, over 2^60 (evaluation.md §2.1). 1 is possible, since the top values round
 // up.

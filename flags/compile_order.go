@@ -9,10 +9,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 )
 
-// list finds the flags that exist, their dependencies, and an order in which
+// orderFlags finds the flags that exist, their dependencies, and an order in which
 // each comes after what it depends on. Until that order is known, flags have
 // their number in the index.
-func (c *compiler) list() {
+func (c *compiler) orderFlags() {
 	x := emptyIndex(len(c.d.Flags))
 	c.index = x
 	for i := range c.d.Flags {
@@ -28,7 +28,7 @@ func (c *compiler) list() {
 			c.flag = nil
 		}
 	}
-	needs, dangling := c.dependencies()
+	needs, dangling := c.findDependencies()
 	stages, circular := graph.Stages(needs)
 
 	// Within a stage flags are in the order of the document.
@@ -76,9 +76,9 @@ func (c *compiler) list() {
 	c.reportCycles(needs, circular)
 }
 
-// dependencies returns what each flag needs, each once, and whether one of the
+// findDependencies returns what each flag needs, each once, and whether one of the
 // flags that it names does not exist.
-func (c *compiler) dependencies() (needs [][]int, dangling []bool) {
+func (c *compiler) findDependencies() (needs [][]int, dangling []bool) {
 	needs = make([][]int, len(c.index.flags))
 	dangling = make([]bool, len(c.index.flags))
 	marked := make([]int, len(c.index.flags)) // number + 1 of the last flag that needs this one

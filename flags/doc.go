@@ -46,11 +46,17 @@
 // # Where things are
 //
 // docs/spec/evaluation.md has the rules; comments cite its sections.
-// operators.go has the table of operators and checks.go what they do. decode.go
-// reads documents and filters, encode.go writes them, references.go tells what
-// filters refer to, compile.go and its siblings compile them, run.go is the
-// evaluation of one flag and quick.go its short cut for simple ones, input.go the
-// view of a request, render.go the bytes of results. The bucketing hash is SHA-1
-// unless a flag asks for xxHash64. Compile returns an error where the Go runtime
-// refuses SHA-1 (FIPS 140-only mode).
+//
+//   - definitions.go: the model; decode.go reads it, encode.go writes it
+//   - operators.go, references.go: the table of operators, what filters refer to
+//   - compile.go and compile_*.go: from the model to a Snapshot; lint.go: warnings
+//   - decide.go: the evaluation of one flag; quick.go: its short cut
+//   - checks.go, cohorts.go, bucketing.go: what operators do, membership, hashing
+//   - admission.go, flagset.go: which flags a request evaluates
+//   - input.go, request.go: a request; properties.go, slots.go: what it says
+//   - answers.go, results.go, render.go: results and their bytes
+//   - needs.go, explain.go, diff.go: what is asked about flags besides
+//
+// The bucketing hash is SHA-1 unless a flag asks for xxHash64. Compile returns an
+// error where the Go runtime refuses SHA-1 (FIPS 140-only mode).
 package flags

@@ -108,3 +108,10 @@ func (c *compiler) lintPayloads(f *compiledFlag, m *Flag) {
 		}
 	}
 }
+
+func (c *compiler) lintGroupTypes() {
+	// Two indexes with one name work, but hardly as meant.
+	if len(c.s.groupNames) != len(c.groupOf) {
+		c.problem(Warning, &path{name: "group_type_mapping"}, nil, "give each index a name of its own", "two group type indexes have the same name")
+	}
+}

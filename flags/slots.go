@@ -3,6 +3,7 @@ package flags
 import (
 	"encoding/binary"
 	"math/bits"
+	"strings"
 )
 
 // A slot is the place of a property that some flag looks at: of one name, and of
@@ -144,3 +145,67 @@ const (
 	metadataPrefix = "__posthog_person_metadata__"
 	createdAt      = "created_at"
 )
+
+// A slotKey identifies a slot.
+type slotKey struct {
+	owner int
+	name  string
+}
+
+// slot returns the slot of a property that the current flag reads. It has slots for
+// the properties that stand in, too.
+func (c *compiler) slot(owner int, name string) int32 {
+	i := c.rawSlot(owner, name)
+	c.read = append(c.read, i)
+	if owner != ownerPerson || c.s.slots[i].fallbacks != nil {
+		return i
+	}
+	var names []string
+	source := initialNames[name]
+	switch {
+	case name == "$os":
+		names = []string{"$os_name"}
+	case name == "$os_name":
+		names = []string{"$os"}
+	case source == "$os":
+		names = []string{"$os", "$os_name"}
+	case source != "":
+		names = []string{source}
+	}
+	var slots []int32
+	for _, name := range names {
+		slots = append(slots, c.rawSlot(ownerPerson, name))
+	}
+	c.s.slots[i].fallbacks = slots
+	return i
+}
+
+// rawSlot returns the slot of a property that nothing stands in for.
+func (c *compiler) rawSlot(owner int, name string) int32 {
+	if i, ok := c.slotOf[slotKey{owner, name}]; ok {
+		return i
+	}
+	name = strings.Clone(name)
+	i := int32(len(c.s.slots))
+	c.slotOf[slotKey{owner, name}] = i
+	c.s.slots = append(c.s.slots, slotDef{name: name, owner: owner, geo: owner == ownerPerson && geoNames[name]})
+	return i
+}
+
+// buildNameTables builds the look-up tables of property names.
+func (c *compiler) buildNameTables() {
+	s := c.s
+	find := func(owner int, name string) int32 {
+		if i, ok := c.slotOf[slotKey{owner, name}]; ok {
+			return i
+		}
+		return -1
+	}
+	s.idSlot = find(ownerPerson, "distinct_id")
+	s.createdSlot = find(ownerMetadata, createdAt)
+	s.personTable = newNameTable(s.slots, ownerPerson)
+	for ord := range s.groupNames {
+		s.groupTables = append(s.groupTables, newNameTable(s.slots, ord))
+		s.groupKeySlots = append(s.groupKeySlots, find(ord, groupKeyName))
+	}
+}

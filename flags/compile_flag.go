@@ -1,0 +1,244 @@
+package flags
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// compileFlag compiles flag i. The flags that it depends on have been compiled.
+func (c *compiler) compileFlag(i int32) {
+	f, m := &c.s.flags[i], c.model[i]
+	c.flag, c.read, c.plainTail = m, c.read[:0], span{}
+
+	c.s.longestPrefix = max(c.s.longestPrefix, len(f.prefix))
+	f.id, f.version = m.ID, m.Version
+	f.hasExperiment = m.HasExperiment == nil || *m.HasExperiment
+	f.encrypted = m.HasEncryptedPayloads
+	f.form = formOf(m)
+	f.survey = strings.HasPrefix(f.key, surveyPrefix)
+	f.requirement = runtime.ParseRequirement(m.EvaluationRuntime)
+	for _, tag := range m.EvaluationContexts {
+		f.tags = append(f.tags, strings.Clone(tag))
+	}
+	f.continuity, f.enrollment, f.holdoutValue = -1, -1, -1
+	f.fixed.value = valueHidden
+	f.offValue = c.addValue(f, value{}, nil)
+
+	if f.state == normal {
+		c.compileRules(f, m)
+	} else {
+		c.compileState(f, m)
+	}
+	f.valueCount = int32(len(c.s.values)) - f.offValue
+	if f.state == normal {
+		c.lintFlag(f, m)
+	}
+}
+
+// compileState fixes the decision of a flag whose state is not normal.
+func (c *compiler) compileState(f *compiledFlag, m *Flag) {
+	switch f.state {
+	case cyclic:
+		f.fixed.value = valueOmitted
+	case missing:
+		f.fixed = decision{f.offValue, reasonMissing}
+	case faulty:
+		e := m.unusable()
+		hint := e.Hint
+		if hint == "" {
+			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
+		}
+		c.problems = append(c.problems, Problem{Error, &DefinitionError{f.key, e.Path, e.Value, e.Err, hint}})
+		f.failedValue = c.addValue(f, value{failed: true}, nil)
+		f.fixed = f.failWith(failFlagData)
+	}
+}
+
+// compileRules compiles what decides a flag.
+func (c *compiler) compileRules(f *compiledFlag, m *Flag) {
+	c.addValue(f, value{enabled: true}, m.Filters.Payloads["true"])
+	pins := c.compileVariants(f, m)
+	c.compileEnrollment(f, m)
+	c.compileHoldout(f, m)
+	c.compileBucketing(f, m)
+	f.conditions = make([]compiledCondition, len(m.Filters.Groups))
+	for n := range m.Filters.Groups {
+		c.compileCondition(f, m, n, pins)
+	}
+	if c.canFail(f) {
+		f.failedValue = c.addValue(f, value{failed: true}, nil)
+	}
+	f.quickKnows = c.quickKnows(f)
+	c.fixDecision(f)
+	if f.fixed.value == valueHidden {
+		slices.Sort(c.read)
+		f.needs = slices.Clone(slices.Compact(c.read))
+	}
+}
+
+// canFail reports whether a request can make the flag fail.
+func (c *compiler) canFail(f *compiledFlag) bool {
+	if f.readsHash {
+		return true
+	}
+	for i := range f.conditions {
+		for _, id := range f.conditions[i].checks {
+			if op := c.s.checks[id].op; op == opFail || op == opFlag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// compileVariants compiles the variants (evaluation.md §2.3). It returns their
+// values by key, for condition sets that pin one.
+func (c *compiler) compileVariants(f *compiledFlag, m *Flag) map[string]int32 {
+	if m.Filters.Multivariate == nil {
+		return nil
+	}
+	pins := make(map[string]int32)
+	sum := 0.0
+	for _, v := range m.Filters.Multivariate.Variants {
+		n, ok := pins[v.Key]
+		if !ok {
+			key := strings.Clone(v.Key)
+			n = c.addValue(f, value{enabled: true, variant: key, hasVariant: true}, m.Filters.Payloads[v.Key])
+			pins[key] = n
+		}
+		sum += v.RolloutPercentage / 100
+		f.variants = append(f.variants, variantBound{sum, n})
+	}
+	return pins
+}
+
+// drawDepends reports whether the variant draw depends on the hash
+// (evaluation.md §2.6).
+func drawDepends(m *Flag) bool {
+	if m.Filters.Multivariate == nil {
+		return false
+	}
+	total, reachable := 0.0, 0
+	for _, v := range m.Filters.Multivariate.Variants {
+		if total < 100 && v.RolloutPercentage != 0 {
+			reachable++
+		}
+		total += v.RolloutPercentage
+	}
+	return reachable > 1
+}
+
+// compileEnrollment compiles early access (evaluation.md §3.3). Its opt-out has the
+// payload of "true" although the flag is disabled.
+func (c *compiler) compileEnrollment(f *compiledFlag, m *Flag) {
+	if !isTrue(m.Filters.FeatureEnrollment) {
+		return
+	}
+	f.enrollment = c.slot(ownerPerson, enrollmentPrefix+f.key)
+	f.optOutValue = f.offValue
+	if payload := m.Filters.Payloads["true"]; payload != nil {
+		f.optOutValue = c.addValue(f, value{}, payload)
+	}
+}
+
+// compileHoldout compiles the holdout (evaluation.md §13).
+func (c *compiler) compileHoldout(f *compiledFlag, m *Flag) {
+	h := m.Filters.Holdout
+	if h == nil {
+		return
+	}
+	pct := min(max(h.ExclusionPercentage, 0), 100)
+	f.holdoutAll = pct == 100
+	f.holdoutAt = pct / 100
+	variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
+	f.holdoutValue = c.addValue(f, value{enabled: true, variant: variant, hasVariant: true}, m.Filters.Payloads[variant])
+}
+
+// compileBucketing compiles what says how a subject is drawn: hash, aggregation,
+// device bucketing and experience continuity (evaluation.md §2.1, §2.4).
+func (c *compiler) compileBucketing(f *compiledFlag, m *Flag) {
+	f.hash, _ = parseHash(c.d.BucketingHash)
+	if m.BucketingHash != "" {
+		kind, ok := parseHash(m.BucketingHash)
+		if !ok {
+			c.problem(Error, &path{name: "bucketing_hash"}, quote(m.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
+		}
+		f.hash = kind
+	}
+	f.aggregation = c.aggregation(m.Filters.AggregationGroupTypeIndex)
+	f.earlyExit = isTrue(m.Filters.EarlyExit)
+	f.byDevice = m.BucketingIdentifier == "device_id"
+	if f.byDevice && c.s.deviceSlot < 0 {
+		c.s.deviceSlot = c.rawSlot(ownerPerson, "$device_id")
+	}
+	if m.EnsureExperienceContinuity && f.aggregation == ownerPerson && !f.byDevice {
+		f.continuity = int32(len(c.s.continuityFlags))
+		c.s.continuityFlags = append(c.s.continuityFlags, f.key)
+		if c.s.anonymousSlot < 0 {
+			c.s.anonymousSlot = c.rawSlot(ownerPerson, "$anon_distinct_id")
+		}
+	}
+	f.otherSubject = f.byDevice || f.continuity >= 0
+}
+
+// aggregation returns the ordinal of a group type, or an owner constant.
+func (c *compiler) aggregation(a Aggregation) int32 {
+	i, ok := a.Index()
+	if !ok {
+		return ownerPerson
+	}
+	if ord, ok := c.groupOf[i]; ok {
+		return ord
+	}
+	return ownerNobody
+}
+
+// compileCondition compiles condition set n. Pins has the values of the variants.
+func (c *compiler) compileCondition(f *compiledFlag, m *Flag, n int, pins map[string]int32) {
+	src, dst := &m.Filters.Groups[n], &f.conditions[n]
+	dst.aggregation = f.aggregation
+	if src.AggregationGroupTypeIndex != Inherited {
+		dst.aggregation = c.aggregation(src.AggregationGroupTypeIndex)
+	}
+	pct := 100.0
+	if src.RolloutPercentage != nil {
+		pct = *src.RolloutPercentage
+	}
+	dst.everyone = pct == 100
+	dst.threshold = pct / 100
+	dst.pinned = -1
+	if src.Variant != nil {
+		if v, ok := pins[*src.Variant]; ok {
+			dst.pinned = v
+		}
+	}
+	dst.hashMatters = !dst.everyone || dst.pinned < 0 && drawDepends(m)
+	// hashed is wider than hashMatters: a single variant is drawn too.
+	hashed := !dst.everyone || dst.pinned < 0 && len(f.variants) > 0
+	f.readsHash = f.readsHash || f.continuity >= 0 && dst.aggregation == ownerPerson && hashed
+	dst.checks = c.compileFilters(f, src, n, dst.aggregation)
+}
+
+// fixDecision finds the decision of a flag that no request can change.
+func (c *compiler) fixDecision(f *compiledFlag) {
+	if f.enrollment >= 0 || f.holdoutValue >= 0 {
+		return
+	}
+	if len(f.conditions) == 0 {
+		f.fixed = decision{f.offValue, reasonNoGroupNull}
+		return
+	}
+	first := &f.conditions[0]
+	if len(first.checks) > 0 || !first.everyone || first.aggregation != ownerPerson {
+		return
+	}
+	switch {
+	case first.pinned >= 0:
+		f.fixed = decision{first.pinned, reasonAt(reasonMatch, 0)}
+	case len(f.variants) == 0:
+		f.fixed = decision{f.onValue(), reasonAt(reasonMatch, 0)}
+	}
+}
