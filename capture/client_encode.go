@@ -21,11 +21,10 @@ type encoder struct {
 	// added are members that say where events come from, as `"name":value`.
 	added []Property
 
-	text  []byte
-	ends  []int // of the properties of each event in text
-	keys  []string
-	bytes []byte // of a decoded name
-	ids   uuids
+	text []byte
+	ends []int // of the properties of each event in text
+	keys []string
+	ids  uuids
 }
 
 func newEncoder(c *ClientConfig) encoder {
@@ -99,11 +98,7 @@ func (e *encoder) properties(object []byte) error {
 		o := jsonscan.Value(object).Object()
 		for o.Next() {
 			empty = false
-			name := o.Key()
-			if !o.KeyPlain() {
-				e.bytes = o.AppendKey(e.bytes[:0])
-				name = e.bytes
-			}
+			name := o.Name()
 			if len(name) == 0 || name[0] != '$' {
 				continue
 			}

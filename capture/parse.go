@@ -546,7 +546,7 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 			switch n := string(o.Name()); {
 			case n == "$set" && e.set != nil, n == "$set_once" && e.setOnce != nil:
 			default:
-				member(o.Key(), o.Value())
+				member(o.RawName(), o.Value())
 			}
 		}
 	case k.nonEmpty:

@@ -358,22 +358,11 @@ func (d *decoder) strings(dst *[]string, p *path, v jsonscan.Value) error {
 	return nil
 }
 
-// memberName returns an object's member name without allocating for the names
-// that are compared with constants.
-func memberName(o *jsonscan.Members, buf *[]byte) []byte {
-	if o.KeyPlain() {
-		return o.Key()
-	}
-	*buf = o.AppendKey((*buf)[:0])
-	return *buf
-}
-
 func (d *decoder) document(root jsonscan.Value) error {
 	var flagList, cohorts jsonscan.Value
-	var name []byte
 	for o := root.Object(); o.Next(); {
 		v := o.Value()
-		switch string(memberName(&o, &name)) {
+		switch string(o.Name()) {
 		case "flags":
 			flagList = v
 		case "cohorts":
@@ -432,7 +421,7 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 	}
 	d.out.GroupTypes = make(map[int]string)
 	for o := v.Object(); o.Next(); {
-		key := string(o.AppendKey(nil))
+		key := string(o.Name())
 		n, err := strconv.Atoi(key)
 		if err != nil || n < 0 || n > MaxGroupTypeIndex || o.Value().Kind() != jsonscan.String {
 			d.note(Error, &path{up: p, name: key}, o.Value(), "the entry is left out", errors.New("want a group type index as the name and a string as the value"))
@@ -452,10 +441,9 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 
 	var filters, contexts, tags, key jsonscan.Value
 	var hasID, remote bool
-	var name []byte
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{}
-		switch string(memberName(&o, &name)) {
+		switch string(o.Name()) {
 		case "key":
 			key = v
 		case "id":
@@ -553,10 +541,9 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	}
 	var groups, multivariate, payloads, holdout, superGroups, holdoutGroups jsonscan.Value
 	var hasEnrollment bool
-	var name []byte
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{up: at}
-		switch string(memberName(&o, &name)) {
+		switch string(o.Name()) {
 		case "groups":
 			groups = v
 		case "multivariate":
@@ -622,7 +609,6 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 	if !d.is(jsonscan.Array, at, v) {
 		return nil
 	}
-	var name []byte
 	a := v.Array()
 	for i := 0; a.Next(); i++ {
 		if i == maxConditions {
@@ -642,7 +628,7 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 		c := &f.Groups[len(f.Groups)-1]
 		for o := a.Value().Object(); o.Next(); {
 			v, p := o.Value(), &path{up: at}
-			switch string(memberName(&o, &name)) {
+			switch string(o.Name()) {
 			case "properties":
 				p.name = "properties"
 				if err := d.properties(&c.Properties, p, v); err != nil {
@@ -714,10 +700,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	defer func() { d.fault = outer }()
 
 	var key jsonscan.Value
-	var name []byte
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{up: at}
-		switch string(memberName(&o, &name)) {
+		switch string(o.Name()) {
 		case "key":
 			key = v
 		case "value":
@@ -778,7 +763,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		return nil
 	}
 	for o := v.Object(); o.Next(); {
-		if string(o.Key()) == "variants" {
+		if string(o.Name()) == "variants" {
 			variants = o.Value()
 		}
 	}
@@ -787,7 +772,6 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		return nil
 	}
 	f.Multivariate = new(Multivariate)
-	var name []byte
 	a := variants.Array()
 	for i := 0; a.Next(); i++ {
 		if err := d.count(1); err != nil {
@@ -802,7 +786,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		hasKey := false
 		for o := a.Value().Object(); o.Next(); {
 			v, p := o.Value(), &path{up: at}
-			switch string(memberName(&o, &name)) {
+			switch string(o.Name()) {
 			case "key":
 				p.name = "key"
 				hasKey = v.Kind() == jsonscan.String
@@ -834,7 +818,7 @@ func (d *decoder) payloads(f *Filters, at *path, v jsonscan.Value) error {
 			return err
 		}
 		v := o.Value()
-		f.Payloads[string(o.AppendKey(nil))] = json.RawMessage(v[:len(v):len(v)])
+		f.Payloads[string(o.Name())] = json.RawMessage(v[:len(v):len(v)])
 	}
 	return nil
 }
@@ -846,7 +830,7 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 	var h Holdout
 	var hasID, hasPct bool
 	for o := v.Object(); o.Next(); {
-		switch string(o.Key()) {
+		switch string(o.Name()) {
 		case "id":
 			hasID = d.integer(&h.ID, &path{up: at, name: "id"}, o.Value())
 		case "exclusion_percentage":
@@ -868,7 +852,7 @@ func (d *decoder) holdoutGroups(f *Filters, at *path, v jsonscan.Value) {
 	}
 	first, pct, variant := a.Value(), 100.0, ""
 	for o := first.Object(); o.Next(); {
-		switch string(o.Key()) {
+		switch string(o.Name()) {
 		case "rollout_percentage":
 			if n, ok := o.Value().Float(); ok {
 				pct = n
@@ -899,14 +883,14 @@ func (d *decoder) superGroups(f *Filters, flagKey string, at *path, v jsonscan.V
 	}
 	var properties jsonscan.Value
 	for o := a.Value().Object(); o.Next(); {
-		if string(o.Key()) == "properties" {
+		if string(o.Name()) == "properties" {
 			properties = o.Value()
 		}
 	}
 	n, matches := 0, false
 	for p := properties.Array(); p.Next(); n++ {
 		for o := p.Value().Object(); o.Next(); {
-			if string(o.Key()) == "key" && o.Value().Kind() == jsonscan.String {
+			if string(o.Name()) == "key" && o.Value().Kind() == jsonscan.String {
 				matches = d.text(o.Value()) == enrollmentPrefix+flagKey
 			}
 		}

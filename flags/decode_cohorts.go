@@ -20,7 +20,7 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 	switch v.Kind() {
 	case jsonscan.Object:
 		for o := v.Object(); o.Next(); {
-			key := string(o.AppendKey(nil))
+			key := string(o.Name())
 			id, err := strconv.ParseInt(key, 10, 64)
 			if err != nil {
 				d.note(Error, &path{up: at, name: key}, nil, "the cohort is left out", errors.New("a cohort's name must be its integer id"))
@@ -37,7 +37,7 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 			var id int64
 			hasID := false
 			for o := a.Value().Object(); o.Next(); {
-				if string(o.Key()) == "id" {
+				if string(o.Name()) == "id" {
 					hasID = d.integer(&id, p, o.Value())
 				}
 			}
@@ -73,7 +73,7 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 	record, deleted := false, false
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{up: at}
-		switch string(o.Key()) {
+		switch string(o.Name()) {
 		case "filters":
 			record, filters = true, v
 		case "groups":
@@ -163,7 +163,7 @@ func DecodeCohort(raw []byte, id int64) (*CohortNode, error) {
 // treeOf returns the tree in the filters of a cohort, nil for none.
 func treeOf(filters jsonscan.Value) (tree jsonscan.Value) {
 	for o := filters.Object(); o.Next(); {
-		if string(o.Key()) == "properties" {
+		if string(o.Name()) == "properties" {
 			tree = o.Value()
 		}
 	}
@@ -211,7 +211,7 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 	}
 	var values, kind, key, and, or jsonscan.Value
 	for o := v.Object(); o.Next(); {
-		switch string(o.Key()) {
+		switch string(o.Name()) {
 		case "values":
 			values = o.Value()
 		case "type":
@@ -273,7 +273,7 @@ func (d *decoder) legacyGroups(c *Cohort, at *path, v jsonscan.Value) error {
 		var properties jsonscan.Value
 		behavioral := false
 		for o := a.Value().Object(); o.Next(); {
-			switch string(o.Key()) {
+			switch string(o.Name()) {
 			case "properties":
 				properties = o.Value()
 			case "event_id", "action_id":
@@ -308,7 +308,7 @@ func (d *decoder) legacyGroups(c *Cohort, at *path, v jsonscan.Value) error {
 					return err
 				}
 				group.Values = append(group.Values, CohortNode{Leaf: &Filter{
-					Key: string(o.AppendKey(nil)), Value: []byte(o.Value()), Type: "person",
+					Key: string(o.Name()), Value: []byte(o.Value()), Type: "person",
 				}})
 			}
 		}

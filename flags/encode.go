@@ -16,8 +16,9 @@ import (
 // cohorts have a normal form, in which they are also stored: compact, with members
 // in a fixed order. What is not set is left out, but for an aggregation of persons
 // in a condition set, where null says something, and the lists of condition sets
-// and of filters. The value of a filter and a payload keep their kind and, if they
-// are numbers, the digits; of several members with one name only the last is kept.
+// and of filters. The value of a filter keeps its kind and, if it is a number, the
+// digits; of several members with one name only the last is kept. A payload keeps
+// all but white space.
 
 // AppendFilters appends filters in their normal form, which [DecodeFilters] reads.
 // The error, with which dst comes back as it was, says that there is something that
@@ -262,7 +263,8 @@ func (e *encoder) variant(v *Variant) {
 	e.raw(`}`)
 }
 
-// payloads writes those that are not null.
+// payloads writes those that are not null: a string as a string, and anything else
+// without white space between its tokens.
 func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 	opened := false
 	for _, key := range slices.Sorted(maps.Keys(payloads)) {
@@ -270,7 +272,8 @@ func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 		if err != nil {
 			e.fail(fmt.Errorf("flags: payload of %q: %w", key, errNoJSON))
 		}
-		if v.Kind() == jsonscan.Null || err != nil {
+		payload, ok := payloadText(v)
+		if !ok {
 			continue
 		}
 		if !opened {
@@ -280,7 +283,11 @@ func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 		e.comma()
 		e.text(key)
 		e.raw(`:`)
-		e.value(v)
+		if v.Kind() == jsonscan.String {
+			e.text(payload)
+		} else {
+			e.raw(payload)
+		}
 	}
 	if opened {
 		e.raw(`}`)
@@ -391,7 +398,7 @@ func (e *encoder) object(v jsonscan.Value) {
 	var names []string
 	members := make(map[string]jsonscan.Value)
 	for o := v.Object(); o.Next(); {
-		name := string(o.AppendKey(nil))
+		name := string(o.Name())
 		if _, met := members[name]; !met {
 			names = append(names, name)
 		}

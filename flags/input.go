@@ -176,7 +176,7 @@ func (in *Input) addPerson(object []byte, from origin) error {
 	s := in.snap
 	o := jsonscan.Value(object).Object()
 	for o.Next() {
-		name := in.memberName(&o)
+		name := o.NameIn(&in.buf)
 		if i := s.personTable.slotOf(name); i >= 0 {
 			in.setJSON(i, o.Value(), from)
 		}
@@ -210,7 +210,7 @@ func (in *Input) addGroup(name string, object []byte, from origin) error {
 	}
 	o := jsonscan.Value(object).Object()
 	for o.Next() {
-		if i := s.groupTables[ord].slotOf(in.memberName(&o)); i >= 0 {
+		if i := s.groupTables[ord].slotOf(o.NameIn(&in.buf)); i >= 0 {
 			in.setJSON(i, o.Value(), from)
 		}
 	}
@@ -294,15 +294,4 @@ func (in *Input) SetCohort(id int64) {
 	if n, ok := in.snap.storedCohorts[id]; ok {
 		in.members[n] = in.gen
 	}
-}
-
-// memberName returns the decoded name of a member. It is valid until the next
-// Reset.
-func (in *Input) memberName(o *jsonscan.Members) []byte {
-	if o.KeyPlain() {
-		return o.Key()
-	}
-	start := len(in.buf)
-	in.buf = o.AppendKey(in.buf)
-	return in.buf[start:]
 }

@@ -371,9 +371,10 @@ func cases(t testing.TB) int {
 	return n
 }
 
-// TestRandomComparison compares the product with the independent reference
-// evaluator on random definitions and requests.
-func TestRandomComparison(t *testing.T) {
+// firstSeed is the seed of the first random document: the time, or what
+// FLAGSTAFF_RANDOM_SEED says.
+func firstSeed(t testing.TB) uint64 {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("FLAGSTAFF_RANDOM_SEED"); s != "" {
 		var err error
@@ -382,6 +383,13 @@ func TestRandomComparison(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d", seed)
+	return seed
+}
+
+// TestRandomComparison compares the product with the independent reference
+// evaluator on random definitions and requests.
+func TestRandomComparison(t *testing.T) {
+	seed := firstSeed(t)
 	in := new(flags.Input) // one for all, as in a server
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	n, failures := 0, 0

@@ -92,10 +92,9 @@ func membersOf(document jsonscan.Value) (m members) {
 		s, _ := v.AppendString(nil)
 		return string(s)
 	}
-	var key []byte
 	o := document.Object()
 	for o.Next() {
-		key = o.AppendKey(key[:0])
+		key := o.Name()
 		switch string(key) {
 		case "current_password":
 			m.password = text(o.Value())
@@ -165,10 +164,10 @@ func (a *apiRequest) decode(patch any) error {
 // are ignored anyhow, but encoding/json would take IS_STAFF for is_staff.
 func ownMembers(document jsonscan.Value) []byte {
 	b := []byte{'{'}
-	var key []byte
 	o := document.Object()
 	for o.Next() {
-		if key = o.AppendKey(key[:0]); !ownName(key) {
+		key := o.Name()
+		if !ownName(key) {
 			continue
 		}
 		if len(b) > 1 {

@@ -35,10 +35,10 @@ func membersOf(v jsonscan.Value) []member {
 	}
 	var list []member
 	for o := v.Object(); o.Next(); {
-		raw := string(o.Key())
+		raw := string(o.RawName())
 		name := raw
-		if !o.KeyPlain() {
-			name = string(o.AppendKey(nil))
+		if decoded := o.Name(); string(decoded) != raw {
+			name = string(decoded)
 		}
 		list = append(list, member{name, raw, o.Value()})
 	}

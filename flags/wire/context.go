@@ -48,7 +48,7 @@ func (r *Request) ParseContext(body []byte) error {
 		if len(r.rest) > 1 {
 			r.rest = append(r.rest, ',')
 		}
-		r.rest = append(append(append(r.rest, '"'), o.Key()...), '"', ':')
+		r.rest = append(append(append(r.rest, '"'), o.RawName()...), '"', ':')
 		r.rest = append(r.rest, o.Value()...)
 	}
 	if err := o.Err(); err != nil {

@@ -128,12 +128,7 @@ func (r *Request) GroupKey(name string) string {
 }
 
 func (r *Request) memberName(o *jsonscan.Members) string {
-	if o.KeyPlain() {
-		return view(o.Key())
-	}
-	start := len(r.text)
-	r.text = o.AppendKey(r.text)
-	return view(r.text[start:])
+	return view(o.NameIn(&r.text))
 }
 
 // PersonText returns the request's person property of the given name if it is a

@@ -128,14 +128,14 @@ type result struct{ value, payload jsonscan.Value }
 
 func readResult(entry jsonscan.Value) (r result) {
 	for o := entry.Object(); o.Next(); {
-		switch string(o.Key()) {
+		switch string(o.Name()) {
 		case "enabled":
 			r.value = o.Value()
 		case "variant": // follows enabled
 			r.value = o.Value()
 		case "metadata":
 			for m := o.Value().Object(); m.Next(); {
-				if string(m.Key()) == "payload" {
+				if string(m.Name()) == "payload" {
 					r.payload = m.Value()
 				}
 			}
@@ -147,7 +147,7 @@ func readResult(entry jsonscan.Value) (r result) {
 // appendKey appends the name of a member as it stands in the input.
 func appendKey(dst []byte, o *jsonscan.Members) []byte {
 	dst = append(dst, '"')
-	dst = append(dst, o.Key()...)
+	dst = append(dst, o.RawName()...)
 	return append(dst, '"')
 }
 
@@ -174,7 +174,7 @@ func AppendDetailed(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) 
 		dst = append(dst, ':')
 		dst = append(dst, o.Value()[:len(o.Value())-1]...)
 		dst = append(dst, `,"conditions":[`...)
-		if t, err := in.Explain(string(o.AppendKey(nil))); err == nil {
+		if t, err := in.Explain(string(o.Name())); err == nil {
 			for i, c := range t.Conditions {
 				if i > 0 {
 					dst = append(dst, ',')

@@ -192,14 +192,7 @@ func (r *Request) parse(body []byte) error {
 	// One pass, which validates all of the body and decodes nothing.
 	o := jsonscan.Value(body).Object()
 	for o.Next() {
-		var n int
-		if o.KeyPlain() {
-			n = spelling(o.Key())
-		} else {
-			r.text = o.AppendKey(r.text[:0])
-			n = spelling(r.text)
-		}
-		if n >= 0 {
+		if n := spelling(o.NameIn(&r.text)); n >= 0 {
 			r.members[n] = o.Value()
 		}
 	}

@@ -49,7 +49,7 @@ func BenchmarkWalk(b *testing.B) {
 		n := 0
 		o := jsonscan.Value(body).Object()
 		for o.Next() {
-			if !o.KeyPlain() || o.Value().Kind() != jsonscan.Object {
+			if len(o.Name()) == 0 || o.Value().Kind() != jsonscan.Object {
 				continue
 			}
 			p := o.Value().Object()

@@ -3,12 +3,12 @@
 // A [Value] is the bytes of one JSON value. [Parse] checks a whole text and
 // returns its value; the methods of Value decode a scalar or step through an
 // object or array. Nothing is decoded before it is asked for, and nothing is
-// allocated except in the destination that the caller passes, and for errors:
+// allocated except in the destination that the caller passes, for member names with
+// escapes, and for errors:
 //
 //	o := jsonscan.Value(body).Object()
 //	for o.Next() {
-//		key = o.AppendKey(key[:0]) // o.Key() may contain escapes
-//		switch string(key) {
+//		switch string(o.Name()) {
 //		case "distinct_id":
 //			id, ok = o.Value().AppendString(id[:0])
 //		case "person_properties":
@@ -38,7 +38,7 @@
 //
 // # Memory and concurrency
 //
-// Values, keys and plain texts share the memory of the input; they are valid
+// Values, plain names and plain texts share the memory of the input; they are valid
 // as long as the input is unchanged. A Value may be read concurrently. A walker,
 // Members or Elements, belongs to one goroutine.
 //

@@ -9,12 +9,11 @@ import (
 func Example() {
 	body := []byte(`{"distinct_id":"u\u00e9","person_properties":{"age":42,"plan":"pro"}}`)
 
-	var key, id []byte
+	var id []byte
 	var person jsonscan.Value
 	o := jsonscan.Value(body).Object()
 	for o.Next() {
-		key = o.AppendKey(key[:0])
-		switch string(key) {
+		switch string(o.Name()) {
 		case "distinct_id":
 			id, _ = o.Value().AppendString(id[:0])
 		case "person_properties":

@@ -21,15 +21,15 @@ type walker struct {
 // Members steps through the members of an object, in the order of the input:
 //
 //	for o.Next() {
-//		use(o.Key(), o.Value())
+//		use(o.Name(), o.Value())
 //	}
 //	if err := o.Err(); err != nil { … }
 //
 // The zero Members has no members and an error.
 type Members struct {
-	w                walker
-	keyStart, keyEnd int
-	seen             content
+	w                  walker
+	nameStart, nameEnd int
+	seen               content
 }
 
 // Elements steps through the elements of an array, as [Members] does through
@@ -57,12 +57,12 @@ func (o *Members) Next() bool {
 	if i >= len(w.text) || w.text[i] != '"' {
 		return w.fail(i, badName)
 	}
-	o.keyStart = i + 1
+	o.nameStart = i + 1
 	i, seen, f := scanString(w.text, i+1)
 	if f != none {
 		return w.fail(i, f)
 	}
-	o.keyEnd, o.seen = i-1, seen
+	o.nameEnd, o.seen = i-1, seen
 	i = space(w.text, i)
 	if i >= len(w.text) || w.text[i] != ':' {
 		return w.fail(i, badColon)
@@ -144,31 +144,37 @@ func (w *walker) current() Value {
 	return w.text[w.start:w.end:w.end]
 }
 
-// Key returns the current member's name as it stands between the quotes, nil
-// if there is no current member. It shares the memory of the input. It is the
-// name itself if KeyPlain is true.
-func (o *Members) Key() []byte {
+// Name returns the current member's name, nil if there is no current member. It
+// is decoded as [Value.AppendString] does. A name without escapes shares the memory
+// of the input; another one is allocated.
+func (o *Members) Name() []byte {
+	raw := o.RawName()
+	if raw == nil || plain(raw, o.seen) {
+		return raw
+	}
+	return appendText(nil, raw, o.seen)
+}
+
+// NameIn is Name for loops that must not allocate: a name with escapes is appended
+// to *buf, and stays valid as long as what is there does.
+func (o *Members) NameIn(buf *[]byte) []byte {
+	raw := o.RawName()
+	if raw == nil || plain(raw, o.seen) {
+		return raw
+	}
+	start := len(*buf)
+	*buf = appendText(*buf, raw, o.seen)
+	return (*buf)[start:len(*buf):len(*buf)]
+}
+
+// RawName returns the current member's name as it stands between the quotes, nil
+// if there is no current member, for those who copy it into JSON. It shares the
+// memory of the input. To compare names use Name: "a" may be written "\u0061".
+func (o *Members) RawName() []byte {
 	if o.w.end == 0 {
 		return nil
 	}
-	return o.w.text[o.keyStart:o.keyEnd:o.keyEnd]
-}
-
-// KeyPlain reports whether Key is the decoded name: valid UTF-8 without
-// escapes.
-func (o *Members) KeyPlain() bool { return plain(o.Key(), o.seen) }
-
-// AppendKey appends the current member's decoded name to dst. It decodes as
-// [Value.AppendString] does.
-func (o *Members) AppendKey(dst []byte) []byte { return appendText(dst, o.Key(), o.seen) }
-
-// Name returns the current member's decoded name. It shares the memory of the
-// input if KeyPlain is true, and allocates otherwise.
-func (o *Members) Name() []byte {
-	if o.KeyPlain() {
-		return o.Key()
-	}
-	return o.AppendKey(nil)
+	return o.w.text[o.nameStart:o.nameEnd:o.nameEnd]
 }
 
 // Value returns the current member's value, nil if there is no current member.

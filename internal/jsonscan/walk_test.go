@@ -1,9 +1,11 @@
 package jsonscan_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -12,15 +14,14 @@ import (
 
 // A member is what a test sees of one step of a walk.
 type member struct {
-	Key, Decoded string
-	Plain        bool
-	Value        string
+	Raw, Name string
+	Value     string
 }
 
 func members(v jsonscan.Value) (all []member, err error) {
 	o := v.Object()
 	for o.Next() {
-		all = append(all, member{string(o.Key()), string(o.AppendKey(nil)), o.KeyPlain(), string(o.Value())})
+		all = append(all, member{string(o.RawName()), string(o.Name()), string(o.Value())})
 	}
 	return all, o.Err()
 }
@@ -41,26 +42,26 @@ func TestObject(t *testing.T) {
 	}{
 		{"empty", `{}`, nil, ""},
 		{"white space everywhere", " {\t} \n", nil, ""},
-		{"one member", `{"a":1}`, []member{{"a", "a", true, "1"}}, ""},
+		{"one member", `{"a":1}`, []member{{"a", "a", "1"}}, ""},
 		{
 			"values of every kind, trimmed", ` { "a" : null , "b":true ,"c": "x" , "d" :[ 1 ] , "e": { } } `,
 			[]member{
-				{"a", "a", true, "null"},
-				{"b", "b", true, "true"},
-				{"c", "c", true, `"x"`},
-				{"d", "d", true, "[ 1 ]"},
-				{"e", "e", true, "{ }"},
+				{"a", "a", "null"},
+				{"b", "b", "true"},
+				{"c", "c", `"x"`},
+				{"d", "d", "[ 1 ]"},
+				{"e", "e", "{ }"},
 			},
 			"",
 		},
 		{
 			"duplicates in order", `{"a":1,"a":2,"\u0061":3}`,
-			[]member{{"a", "a", true, "1"}, {"a", "a", true, "2"}, {`\u0061`, "a", false, "3"}},
+			[]member{{"a", "a", "1"}, {"a", "a", "2"}, {`\u0061`, "a", "3"}},
 			"",
 		},
 		{
 			"keys that are not ASCII", "{\"é\":1,\"\xff\":2,\"\":3}",
-			[]member{{"é", "é", true, "1"}, {"\xff", "�", false, "2"}, {"", "", true, "3"}},
+			[]member{{"é", "é", "1"}, {"\xff", "�", "2"}, {"", "", "3"}},
 			"",
 		},
 		{"no value", ``, nil, "offset 0: not an object"},
@@ -70,17 +71,17 @@ func TestObject(t *testing.T) {
 		{"comma first", `{,"a":1}`, nil, "offset 1: unexpected character ',' where a member name should begin"},
 		{
 			"comma last", `{"a":1,}`,
-			[]member{{"a", "a", true, "1"}},
+			[]member{{"a", "a", "1"}},
 			"offset 7: unexpected character '}' where a member name should begin",
 		},
 		{
 			"wrong bracket", `{"a":1]`,
-			[]member{{"a", "a", true, "1"}},
+			[]member{{"a", "a", "1"}},
 			"offset 6: unexpected character ']' in object",
 		},
 		{
 			"text behind the brace", `{"a":1} x`,
-			[]member{{"a", "a", true, "1"}},
+			[]member{{"a", "a", "1"}},
 			"offset 8: unexpected character 'x' after the value",
 		},
 		{"text behind an empty object", `{}}`, nil, "offset 2: unexpected character '}' after the value"},
@@ -93,7 +94,7 @@ func TestObject(t *testing.T) {
 		},
 		{
 			"just not too deep", `{"a":` + nested("[", "", "]", jsonscan.MaxDepth-1) + `}`,
-			[]member{{"a", "a", true, nested("[", "", "]", jsonscan.MaxDepth-1)}},
+			[]member{{"a", "a", nested("[", "", "]", jsonscan.MaxDepth-1)}},
 			"",
 		},
 	} {
@@ -154,8 +155,8 @@ func TestWalkersBeforeAndAfter(t *testing.T) {
 		o := jsonscan.Value(text).Object()
 		check := func(when string) {
 			t.Helper()
-			if o.Key() != nil || o.Value() != nil || !o.KeyPlain() || len(o.AppendKey(nil)) != 0 {
-				t.Errorf("%s walking %q: Key %q, Value %q, want none", when, text, o.Key(), o.Value())
+			if o.RawName() != nil || o.Value() != nil || o.Name() != nil {
+				t.Errorf("%s walking %q: RawName %q, Name %q, Value %q, want none", when, text, o.RawName(), o.Name(), o.Value())
 			}
 		}
 		check("before")
@@ -175,6 +176,29 @@ func TestWalkersBeforeAndAfter(t *testing.T) {
 	}
 }
 
+// TestNames: names stay valid, and those with escapes are in the memory of the
+// caller if it gives some.
+func TestNames(t *testing.T) {
+	o := jsonscan.Value(`{"plain":1,"\u0061b":2,"":3,"\ud83d\ude00":4}`).Object()
+	buf := []byte("before ")
+	var own, kept [][]byte
+	for o.Next() {
+		own = append(own, o.Name())
+		kept = append(kept, o.NameIn(&buf))
+	}
+	for i, want := range []string{"plain", "ab", "", "😀"} {
+		if string(own[i]) != want || string(kept[i]) != want || cap(kept[i]) != len(kept[i]) {
+			t.Errorf("Name = %q, NameIn = %q with capacity %d; want %q", own[i], kept[i], cap(kept[i]), want)
+		}
+	}
+	if string(buf) != "before ab😀" {
+		t.Errorf("NameIn wrote %q", buf)
+	}
+	if o.Name() != nil || o.NameIn(&buf) != nil {
+		t.Error("there is a name after the end")
+	}
+}
+
 func TestResultsDoNotReachBeyond(t *testing.T) {
 	text := []byte(` {"a":"x"} `)
 	v, err := jsonscan.Parse(text, 5)
@@ -185,7 +209,7 @@ func TestResultsDoNotReachBeyond(t *testing.T) {
 	if !o.Next() {
 		t.Fatal(o.Err())
 	}
-	for name, b := range map[string][]byte{"Parse": v, "Key": o.Key(), "Value": o.Value()} {
+	for name, b := range map[string][]byte{"Parse": v, "Name": o.Name(), "RawName": o.RawName(), "Value": o.Value()} {
 		if cap(b) != len(b) {
 			t.Errorf("%s: capacity %d, want %d: append would overwrite the input", name, cap(b), len(b))
 		}
@@ -204,7 +228,8 @@ func TestWalksDoNotAllocate(t *testing.T) {
 		}
 		o := jsonscan.Value(body).Object()
 		for o.Next() {
-			key = o.AppendKey(key[:0])
+			key = key[:0]
+			o.NameIn(&key)
 			p := o.Value().Object()
 			for p.Next() {
 				p.Value().Plain()
@@ -251,10 +276,7 @@ func FuzzObject(f *testing.F) {
 		}
 		got := map[string]string{}
 		for _, m := range all {
-			got[m.Decoded] = m.Value
-			if m.Plain && m.Key != m.Decoded {
-				t.Fatalf("walking %q: plain key %q is decoded as %q", b, m.Key, m.Decoded)
-			}
+			got[m.Name] = m.Value
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("walking %q: members differ (-encoding/json +got):\n%s", b, diff)
@@ -308,8 +330,8 @@ func FuzzWalkAnything(f *testing.F) {
 			v.AppendString(nil)
 			o := v.Object()
 			for o.Next() {
-				if name := o.Name(); string(name) != string(o.AppendKey(nil)) || o.KeyPlain() && string(name) != string(o.Key()) {
-					t.Fatalf("Name = %q of the key %q", name, o.Key())
+				if name := o.Name(); !bytes.Equal(name, o.RawName()) && utf8.Valid(o.RawName()) && !bytes.ContainsRune(o.RawName(), '\\') {
+					t.Fatalf("Name = %q, RawName = %q", name, o.RawName())
 				}
 				walk(o.Value(), depth+1)
 			}

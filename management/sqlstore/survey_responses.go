@@ -126,7 +126,7 @@ func (p *responsePage) scan(r *sql.Rows) error {
 	}
 	all := p.list[len(p.list)-1].Answers
 	for o := jsonscan.Value(answers.String).Object(); o.Next(); {
-		question := string(o.AppendKey(nil))
+		question := string(o.Name())
 		if _, ok := all[question]; !ok && len(all) < management.MaxSurveyAnswers {
 			all[question] = json.RawMessage(o.Value())
 		}

@@ -19,7 +19,8 @@ import (
 //
 // A Generator is not safe for concurrent use.
 type Generator struct {
-	rng *rand.Rand
+	rng   *rand.Rand
+	names *rand.Rand // for escapes in names, which change nothing else
 
 	// The content of the last document, for Request and for references within
 	// the document.
@@ -45,7 +46,7 @@ type comparedValue struct {
 
 // NewGenerator returns a Generator whose output depends only on the seed.
 func NewGenerator(seed uint64) *Generator {
-	return &Generator{rng: rand.New(rand.NewPCG(seed, 0x666c616773746166))}
+	return &Generator{rng: rand.New(rand.NewPCG(seed, 0x666c616773746166)), names: rand.New(rand.NewPCG(seed, 0x6e616d6573))}
 }
 
 // Document returns the next definitions document as JSON.
@@ -92,7 +93,7 @@ func (g *Generator) Document() []byte {
 	if g.chance(5) {
 		members = append(members, "minimal_flag_called_events", "true", "evaluation_metadata", `{"dependency_stages":[[1]]}`)
 	}
-	return []byte(object(members...))
+	return g.escapeNames(object(members...))
 }
 
 // flagKeys are short and few. §2.8 has hashes for some of them, "2" is also the
@@ -433,6 +434,36 @@ func (g *Generator) text(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// escapeNames writes a character of some member names as an escape, which changes
+// nothing.
+func (g *Generator) escapeNames(document string) []byte {
+	var out []byte
+	for document != "" {
+		start := strings.IndexByte(document, '"')
+		if start < 0 {
+			break
+		}
+		end := start + 1
+		for document[end] != '"' {
+			if document[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		name, rest := document[start+1:end], document[end+1:]
+		out = append(out, document[:start+1]...)
+		if strings.HasPrefix(rest, ":") && name != "" && g.names.IntN(100) < 4 {
+			i := g.names.IntN(len(name))
+			if c := name[i]; c < 0x80 && !strings.Contains(name, `\`) {
+				name = fmt.Sprintf(`%s\u%04x%s`, name[:i], c, name[i+1:])
+			}
+		}
+		out = append(append(out, name...), '"')
+		document = rest
+	}
+	return append(out, document...)
 }
 
 // object writes a JSON object, given its names and JSON values in turn.

@@ -176,7 +176,7 @@ func (g *Generator) sortedObject(members map[string]string) string {
 	for _, name := range names {
 		list = append(list, name, members[name])
 	}
-	return object(list...)
+	return string(g.escapeNames(object(list...)))
 }
 
 // nearValue turns the value of a filter into the value of a property: the same,

@@ -47,7 +47,7 @@ type object struct {
 func membersOf(v jsonscan.Value) object {
 	o := object{values: make(map[string]jsonscan.Value)}
 	for m := v.Object(); m.Next(); {
-		o.set(string(m.AppendKey(nil)), m.Value())
+		o.set(string(m.Name()), m.Value())
 	}
 	return o
 }

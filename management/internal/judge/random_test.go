@@ -132,7 +132,7 @@ func repeats(raw []byte) bool {
 	case jsonscan.Object:
 		seen := make(map[string]bool)
 		for o := v.Object(); o.Next(); {
-			name := string(o.AppendKey(nil))
+			name := string(o.Name())
 			if seen[name] || repeats(o.Value()) {
 				return true
 			}

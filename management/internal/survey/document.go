@@ -93,9 +93,8 @@ func decodeObject(raw json.RawMessage) (object, bool) {
 	o := object{}
 	index := make(map[string]int)
 	walk := jsonscan.Value(raw).Object()
-	var key []byte
 	for walk.Next() {
-		key = walk.AppendKey(key[:0])
+		key := walk.Name()
 		value := json.RawMessage(walk.Value())
 		if i, ok := index[string(key)]; ok {
 			o[i].value = value
