@@ -14,26 +14,27 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// accounts is a DB as a [management.Store], outside of transactions or in one.
+// accounts is a DB as a [management.Store], either outside of transactions or
+// in one.
 type accounts struct {
 	db    *DB
-	t     *tx  // nil outside
-	whole bool // a change that fails ends all
+	t     *tx  // nil outside of a transaction
+	whole bool // a change that fails makes the whole transaction fail
 }
 
 var _ management.Store = (*accounts)(nil)
 
-// Atomic implements [management.Store]. Only one goroutine at a time may use the
-// Store that f is given. F must change nothing through the DB itself, which would
-// wait for f. What f reads does not change, except when keys were last used, when
-// flags were last called and whether projects have events. Another Atomic within
-// f may fail alone: what its function did is undone, and f decides what becomes
-// of the rest.
+// Atomic implements [management.Store]. Only one goroutine at a time may use
+// the Store that f gets. f must not change anything through the DB itself: the
+// change would wait for f to end. The data that f reads does not change, except
+// the last uses of keys, the last calls of flags, and whether projects have
+// events. An Atomic within f may fail alone: its changes are undone, and f
+// decides how to go on.
 func (a *accounts) Atomic(ctx context.Context, f func(management.Store) error) error {
 	return a.together(ctx, func(a *accounts) error { return f(a) })
 }
 
-// together is Atomic for who needs accounts.
+// together is Atomic for functions that need the accounts.
 func (a *accounts) together(ctx context.Context, f func(*accounts) error) error {
 	if a.t != nil {
 		if err := a.live(); err != nil {
@@ -44,7 +45,7 @@ func (a *accounts) together(ctx context.Context, f func(*accounts) error) error 
 		}
 		return a.t.savepoint(ctx, func() error { return f(a) })
 	}
-	var own error // of f, which fail must not explain
+	var own error // the error of f, which fail must not classify
 	err := a.db.exclusive(ctx, func(t *tx) error {
 		defer func() { t.over = true }()
 		own = f(&accounts{db: a.db, t: t})
@@ -56,13 +57,13 @@ func (a *accounts) together(ctx context.Context, f func(*accounts) error) error 
 	return fmt.Errorf("run a transaction: %w", a.db.fail(err))
 }
 
-// atOnce is together for an f that returns the first error, so that its changes
-// need not be undone one by one.
+// atOnce is like together for an f that returns the first error. The changes of
+// f then need not be undone one by one.
 func (a *accounts) atOnce(ctx context.Context, f func(*accounts) error) error {
 	return a.together(ctx, func(a *accounts) error { return f(&accounts{db: a.db, t: a.t, whole: true}) })
 }
 
-// errOver is the answer to who keeps the Store of a transaction.
+// errOver is the error of a Store that is used after its transaction.
 var errOver = errors.New("sqlstore: the transaction is over")
 
 func (a *accounts) live() error {
@@ -72,8 +73,8 @@ func (a *accounts) live() error {
 	return nil
 }
 
-// read calls scan for each row of a query. An argument that is a list stands for
-// IN (?) in it.
+// read calls scan for each row of a query. An argument that is a list belongs
+// to the IN (?) of the query.
 func (a *accounts) read(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
 	if err := ctx.Err(); err != nil {
 		return a.db.fail(err)
@@ -102,8 +103,9 @@ func (a *accounts) read(ctx context.Context, query string, args []any, scan func
 	return a.db.fail(rows.Err())
 }
 
-// change runs statements that change accounts: in the transaction if there is
-// one, which survives if they fail, or in one of their own.
+// change runs statements that change accounts. Inside of a transaction, the
+// transaction goes on if they fail; otherwise they get a transaction of their
+// own.
 func (a *accounts) change(ctx context.Context, f func(*tx) error) error {
 	if a.t == nil {
 		return a.db.fail(a.db.exclusive(ctx, f))
@@ -117,7 +119,7 @@ func (a *accounts) change(ctx context.Context, f func(*tx) error) error {
 	return a.db.fail(a.t.savepoint(ctx, func() error { return f(a.t) }))
 }
 
-// exec is change for one statement, and returns how many rows it has changed.
+// exec is change for a single statement. It returns the number of changed rows.
 func (a *accounts) exec(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = a.change(ctx, func(t *tx) (err error) {
 		n, err = t.exec(ctx, query, args...)
@@ -126,14 +128,14 @@ func (a *accounts) exec(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// count returns the number that a query finds.
+// count returns the number that a query selects.
 func (a *accounts) count(ctx context.Context, query string, args ...any) (n int, err error) {
 	err = a.read(ctx, query, args, func(r *sql.Rows) error { return r.Scan(&n) })
 	return n, err
 }
 
-// among makes IN (?) of a query take the list that is among its arguments, as one
-// parameter, so that lists of all sizes have one statement.
+// among makes the IN (?) of a query take the list among its arguments as a
+// single parameter, so that lists of all sizes share one statement.
 func (d *Dialect) among(query string, args []any) (string, []any, error) {
 	for i, arg := range args {
 		l, ok := arg.(list)

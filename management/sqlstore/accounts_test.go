@@ -13,7 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// TestEventsPassTransactions checks that events are stored on PostgreSQL while
+// TestEventsPassTransactions checks that PostgreSQL stores events while
 // transactions that change accounts run and wait, in two processes.
 func TestEventsPassTransactions(t *testing.T) {
 	d := newPostgres(t)
@@ -72,8 +72,8 @@ func TestEventsPassTransactions(t *testing.T) {
 	}
 }
 
-// TestAfterTransaction checks that the Store of a transaction is of no use when
-// it has ended.
+// TestAfterTransaction checks that the Store of a transaction cannot be used
+// after the end of the transaction.
 func TestAfterTransaction(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
@@ -103,7 +103,8 @@ func TestAfterTransaction(t *testing.T) {
 	})
 }
 
-// TestPartOfTransaction checks that a transaction within one can fail alone.
+// TestPartOfTransaction checks that a transaction within another one can fail
+// alone.
 func TestPartOfTransaction(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
@@ -135,7 +136,8 @@ func TestPartOfTransaction(t *testing.T) {
 	})
 }
 
-// TestLostCommit checks what a transaction returns that ended nobody knows how.
+// TestLostCommit checks the error of a transaction whose commit has an unknown
+// outcome.
 func TestLostCommit(t *testing.T) {
 	db, late := openFaulty(t, sqlstore.Options{})
 	runs := 0

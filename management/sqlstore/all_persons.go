@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// personsPerPart is how many persons AllPersons reads at once.
+// personsPerPart is the number of persons that AllPersons reads at once.
 const personsPerPart = 500
 
 // AllPersons implements [management.PersonStore].
@@ -56,7 +56,7 @@ func (db *DB) personsAfter(ctx context.Context, project int64, last uuid.UUID) (
 			return err
 		}
 		p.Properties = json.RawMessage(properties)
-		if first.Valid { // it may lose its last one just now
+		if first.Valid { // a person may be losing its last distinct ID
 			p.DistinctIDs = []string{first.String}
 		}
 		list = append(list, p)

@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// BenchmarkWrite writes batches of 1,000 events of as many known persons; an
+// BenchmarkWrite writes batches of 1,000 events of as many known persons. An
 // operation is one event.
 func BenchmarkWrite(b *testing.B) {
 	db, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"), sqlstore.Options{})

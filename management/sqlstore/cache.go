@@ -12,13 +12,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
-// caches hold what /flags asks for. A distinct ID leads to a person and a person
-// to what is stored about it, so that a change of a person concerns one entry
-// however many distinct IDs it has.
+// caches have the data that /flags reads. A distinct ID leads to a person, and
+// a person to the data about it, so that a change of a person concerns a single
+// entry, however many distinct IDs the person has.
 type caches struct {
-	ids    *cache[persons.DistinctID, uuid.UUID] // uuid.Nil: nobody
+	ids    *cache[persons.DistinctID, uuid.UUID] // uuid.Nil if there is no such person
 	people *cache[uuid.UUID, []byte]             // properties
-	groups *cache[persons.Group, []byte]         // nil: no such group
+	groups *cache[persons.Group, []byte]         // properties; nil if there is no such group
 	rows   *cache[uuid.UUID, map[string]string]  // hash keys by flag key
 	member *cache[uuid.UUID, []int64]            // cohorts
 }
@@ -36,7 +36,7 @@ func newCaches(o Options) caches {
 	}
 }
 
-// changed removes what a write has changed.
+// changed drops the entries that a write has changed.
 func (c *caches) changed(w *persons.Changes) {
 	for _, m := range w.Merges {
 		c.people.drop(m.From)
@@ -56,8 +56,9 @@ func (c *caches) changed(w *persons.Changes) {
 	}
 }
 
-// A cache remembers values for a short time. What was dropped stays dropped for
-// reads that had begun before: they may have seen the old value.
+// A cache remembers values for a short time. When a key is dropped, reads that
+// had begun before cannot put it back, because they may have seen the old
+// value.
 type cache[K comparable, V any] struct {
 	maxStale time.Duration
 	sequence *atomic.Uint64 // counts drops
@@ -66,7 +67,7 @@ type cache[K comparable, V any] struct {
 	shards   [shards]shard[K, V]
 }
 
-// shards is how many parts a cache has, each with a lock of its own.
+// shards is the number of parts of a cache, each with its own lock.
 const shards = 32
 
 type shard[K comparable, V any] struct {
@@ -75,21 +76,22 @@ type shard[K comparable, V any] struct {
 	bytes   int64
 	most    int64
 
-	// floor is the largest sequence number of a drop that was forgotten.
+	// floor is the largest sequence number of a drop that is no longer in
+	// entries.
 	floor uint64
 }
 
 type entry[V any] struct {
 	value   V
-	expires int64  // nanoseconds of the monotonic clock; 0: dropped
-	dropped uint64 // sequence number
+	expires int64  // nanoseconds of the monotonic clock; 0 if it was dropped
+	dropped uint64 // sequence number of the drop
 }
 
-// start is the time that expiries count from.
+// start is the time from which expiries are counted.
 var start = time.Now()
 
-// newCache returns a cache of so many entries and bytes, which size counts.
-// Without room for either it stays empty.
+// newCache returns a cache for a number of entries and of bytes, which size
+// counts. If either number is 0, the cache stays empty.
 func newCache[K comparable, V any](o Options, entries int, bytes int64, sequence *atomic.Uint64, size func(V) int) *cache[K, V] {
 	c := &cache[K, V]{maxStale: o.MaxStale, sequence: sequence, seed: maphash.MakeSeed(), size: size}
 	for i := range c.shards {
@@ -98,7 +100,7 @@ func newCache[K comparable, V any](o Options, entries int, bytes int64, sequence
 		s.entries, _ = simplelru.NewLRU(max(entries/shards, 1), func(_ K, e entry[V]) {
 			s.bytes -= int64(size(e.value))
 			s.floor = max(s.floor, e.dropped)
-		}) // fails for sizes below 1 only
+		}) // fails only for sizes below 1
 	}
 	return c
 }
@@ -107,7 +109,7 @@ func (c *cache[K, V]) shard(key K) *shard[K, V] {
 	return &c.shards[maphash.Comparable(c.seed, key)%shards]
 }
 
-// get returns the value of a key, if it is remembered and fresh.
+// get returns the value of a key, if it is known and fresh.
 func (c *cache[K, V]) get(key K) (value V, ok bool) {
 	s := c.shard(key)
 	s.mu.Lock()
@@ -119,19 +121,19 @@ func (c *cache[K, V]) get(key K) (value V, ok bool) {
 	return e.value, true
 }
 
-// A reading is when a read began.
+// A reading records when a read began.
 type reading struct {
 	sequence uint64
 	since    int64
 }
 
-// begin is to be called before the database is read.
+// begin must be called before the database is read.
 func (c *cache[K, V]) begin() reading {
 	return reading{c.sequence.Load(), int64(time.Since(start))}
 }
 
-// put remembers what a read has found, unless it was dropped since it began. The
-// key and the value must not change any more.
+// put stores the value that a read has found, unless the key was dropped since
+// the read began. The key and the value must not be changed afterwards.
 func (c *cache[K, V]) put(key K, value V, r reading) {
 	s := c.shard(key)
 	n := int64(c.size(value))
@@ -151,22 +153,22 @@ func (c *cache[K, V]) put(key K, value V, r reading) {
 	s.set(key, entry[V]{value, r.since + int64(c.maxStale), dropped}, n)
 }
 
-// drop forgets a key.
+// drop removes a key.
 func (c *cache[K, V]) drop(key K) {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var none V
 	// The number is taken under the lock, after the write and before its
-	// acknowledgement: reads that began with a smaller one are too old.
+	// acknowledgement. Reads that began with a smaller number are too old.
 	s.set(key, entry[V]{none, 0, c.sequence.Add(1)}, 0)
 }
 
 // set replaces an entry and keeps the bounds.
 func (s *shard[K, V]) set(key K, e entry[V], n int64) {
 	floor := s.floor
-	s.entries.Remove(key) // Add would not tell how large the old one was
-	s.floor = floor       // it is replaced, not forgotten
+	s.entries.Remove(key) // Add would not report the size of the old entry
+	s.floor = floor       // the old entry is replaced, not forgotten
 	s.entries.Add(key, e)
 	s.bytes += n
 	for s.bytes > s.most && s.entries.Len() > 1 {

@@ -16,7 +16,7 @@ func TestCacheExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sqlstore.NewCache(time.Second, 1000, 1<<20)
 		r := c.Begin()
-		time.Sleep(400 * time.Millisecond) // the database takes its time
+		time.Sleep(400 * time.Millisecond) // as if the database were slow
 		c.Put("k", "v", r)
 		time.Sleep(600*time.Millisecond - time.Nanosecond)
 		if got, ok := c.Get("k"); got != "v" || !ok {
@@ -41,8 +41,8 @@ func TestCacheOff(t *testing.T) {
 	}
 }
 
-// TestCacheDrop checks that a read that was under way while a key was dropped
-// does not put the old value back, whatever becomes of the tombstone.
+// TestCacheDrop checks that a read that was running while a key was dropped
+// does not put the old value back, even if the tombstone is evicted.
 func TestCacheDrop(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -94,15 +94,15 @@ func TestCacheDrop(t *testing.T) {
 	}
 }
 
-// fill evicts everything else.
+// fill evicts all other entries.
 func fill(c sqlstore.Cache) {
 	for i := range 100 * sqlstore.Shards {
 		c.Put(fmt.Sprint(i), "x", c.Begin())
 	}
 }
 
-// TestCacheBounds uses a cache at random, next to a model that says what it may
-// answer.
+// TestCacheBounds makes random calls to a cache and compares its answers with a
+// model.
 func TestCacheBounds(t *testing.T) {
 	const (
 		entries = 8 * sqlstore.Shards
@@ -178,7 +178,7 @@ func TestCacheConcurrently(t *testing.T) {
 					c.Drop(key)
 					continue
 				}
-				least := 0 // what was written and acknowledged before is known
+				least := 0 // writes that were acknowledged before must be visible
 				if rng.IntN(2) == 0 {
 					mu.Lock()
 					database[key]++

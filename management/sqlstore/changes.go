@@ -13,14 +13,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
-// projectsThemselves stands for a project where versions are about which there
-// are.
+// projectsThemselves is the key of the version of the list of projects.
 const projectsThemselves = 0
 
-// changesChannel is where PostgreSQL tells that versions have grown.
+// changesChannel is the channel on which PostgreSQL announces new versions.
 const changesChannel = "flagstaff_change"
 
-// alter is atOnce for what a project has, whose version grows.
+// alter is atOnce for changes of a project's data. It increments the project's
+// version.
 func (a *accounts) alter(ctx context.Context, project int64, f func(*accounts) error) error {
 	return a.atOnce(ctx, func(a *accounts) error {
 		if err := f(a); err != nil {
@@ -30,7 +30,7 @@ func (a *accounts) alter(ctx context.Context, project int64, f func(*accounts) e
 	})
 }
 
-// bump makes the version of a project grow.
+// bump increments the version of a project.
 func (t *tx) bump(ctx context.Context, project int64) error {
 	const grow = `INSERT INTO project_version (project_id, version) VALUES (?, 1)
 		ON CONFLICT (project_id) DO UPDATE SET version = project_version.version + 1`
@@ -43,7 +43,7 @@ func (t *tx) bump(ctx context.Context, project int64) error {
 	return err
 }
 
-// bumpGroupTypes is bump for projects that have new group types.
+// bumpGroupTypes increments the versions of projects that have new group types.
 func (t *tx) bumpGroupTypes(ctx context.Context, types []persons.NewGroupType) error {
 	var projects []int64
 	for _, g := range types {
@@ -73,8 +73,8 @@ func (db *DB) Versions(ctx context.Context) (map[int64]int64, error) {
 	return versions, nil
 }
 
-// Watch implements [management.ChangeStore]. On PostgreSQL it has a connection of
-// its own.
+// Watch implements [management.ChangeStore]. On PostgreSQL it opens its own
+// connection.
 func (db *DB) Watch(ctx context.Context, changed func()) error {
 	follow := db.poll
 	if db.d.Postgres {
@@ -86,8 +86,8 @@ func (db *DB) Watch(ctx context.Context, changed func()) error {
 	return nil
 }
 
-// listen calls changed for notifications; for one if several have come while it
-// ran.
+// listen calls changed for notifications, once for all that have arrived while
+// changed ran.
 func (db *DB) listen(ctx context.Context, changed func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	news := make(chan struct{}, 1)
@@ -113,8 +113,8 @@ func (db *DB) listen(ctx context.Context, changed func()) error {
 // pollInterval is how soon changes by other processes are seen on SQLite.
 const pollInterval = 250 * time.Millisecond
 
-// poll calls changed when versions have grown. It looks at them when anything has
-// been written.
+// poll calls changed when versions have changed. It compares them only when
+// something was written.
 func (db *DB) poll(ctx context.Context, changed func()) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -146,14 +146,15 @@ func (db *DB) poll(ctx context.Context, changed func()) error {
 	}
 }
 
-// A dataVersion changes whenever a connection sees that another one has written
-// to the database. Those of two connections say nothing about each other.
+// A dataVersion changes whenever a connection sees that another connection has
+// written to the database. Versions from different connections cannot be
+// compared.
 type dataVersion struct {
 	conn *sql.Conn
 	n    int64
 }
 
-// A poller is the connection whose view is compared with what it was.
+// A poller has the connection that reads dataVersion.
 type poller struct {
 	mu   sync.Mutex
 	conn *sql.Conn
@@ -189,10 +190,10 @@ func (p *poller) close() error {
 	return p.reset()
 }
 
-// bumps tell this process of its own changes, sooner than a poll does.
+// bumps announces changes by this process sooner than a poll does.
 type bumps struct {
 	mu  sync.Mutex
-	one chan struct{} // closed by the next; nil if nobody waits
+	one chan struct{} // closed by the next change; nil if nobody waits
 }
 
 func (b *bumps) next() <-chan struct{} {
@@ -213,10 +214,10 @@ func (b *bumps) tell() {
 	}
 }
 
-// Lead implements [management.Leader]. On PostgreSQL a lock that a connection
-// holds makes sure; when that is lost, the context of f ends, and so it does if
-// the server does not answer for ten seconds. SQLite has a lock on a file beside
-// the database.
+// Lead implements [management.Leader]. PostgreSQL has a lock that a connection
+// holds. When the connection is lost, or when the server does not answer for
+// ten seconds, the context of f ends. SQLite has a lock on a file beside the
+// database.
 func (db *DB) Lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -235,7 +236,7 @@ func (db *DB) Lead(ctx context.Context, name string, f func(context.Context) err
 	return led, err
 }
 
-// leaders are the names of what calls of this process do.
+// leaders are the names that calls of this process hold.
 type leaders struct {
 	mu    sync.Mutex
 	names map[string]bool

@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// TestWatchCoalesces lets many notifications come while one is being dealt with.
+// TestWatchCoalesces sends many notifications while one is being handled.
 func TestWatchCoalesces(t *testing.T) {
 	calling, release, sent := make(chan bool), make(chan bool), make(chan bool)
 	errLost := errors.New("the connection is lost")
@@ -66,8 +66,8 @@ func TestWatchPanics(t *testing.T) {
 	_ = db.Watch(t.Context(), func() { panic("stop") })
 }
 
-// TestWatchOnlyVersions checks that events, of which SQLite tells as well, are
-// nothing new to those who watch, and that many may.
+// TestWatchOnlyVersions checks that stored events, which SQLite reports as
+// well, do not wake watchers, and that there can be many watchers.
 func TestWatchOnlyVersions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db, other := open(t, path, sqlstore.Options{}), open(t, path, sqlstore.Options{})
@@ -121,7 +121,7 @@ func TestWatchOnlyVersions(t *testing.T) {
 	}
 }
 
-// TestWatchClosed checks that Watch does not go on without a database.
+// TestWatchClosed checks that Watch ends when the database is closed.
 func TestWatchClosed(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), sqlstore.Options{})
 	if err != nil {
@@ -139,8 +139,8 @@ func TestWatchClosed(t *testing.T) {
 	}
 }
 
-// TestCallsPassTransactions checks that the calls of a flag are stored, but not
-// waited for, while a transaction of PostgreSQL changes that flag.
+// TestCallsPassTransactions checks that storing the calls of a flag does not
+// wait while a transaction of PostgreSQL changes the flag.
 func TestCallsPassTransactions(t *testing.T) {
 	d := newPostgres(t)
 	db := d.open(t)
@@ -174,8 +174,8 @@ func TestCallsPassTransactions(t *testing.T) {
 	}
 }
 
-// TestCallsCostNoStatement checks that a process does not store again what it
-// knows to be stored.
+// TestCallsCostNoStatement checks that a process does not store a call again if
+// it knows that it is stored.
 func TestCallsCostNoStatement(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)

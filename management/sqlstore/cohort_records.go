@@ -27,7 +27,7 @@ var cohorts = newTable(table[management.Cohort]{
 	},
 })
 
-// Cohort implements [management.CohortStore], as the following do.
+// Cohort implements [management.CohortStore], as do the methods below.
 func (a *accounts) Cohort(ctx context.Context, project, id int64) (*management.Cohort, error) {
 	return cohorts.one(ctx, a, "WHERE id = ? AND project_id = ?", id, project)
 }

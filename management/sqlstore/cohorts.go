@@ -19,11 +19,11 @@ func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, disti
 	})
 }
 
-// mostMembers is how many members of a cohort come or go in one transaction, in
-// which nobody else can write.
+// mostMembers is how many members of a cohort are added or removed in one
+// transaction. No other process can write during the transaction.
 const mostMembers = 10_000
 
-// inParts calls f for parts of a list and returns the sum of what it returns.
+// inParts calls f for parts of a list and returns the sum of its results.
 func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
 	for part := range slices.Chunk(list, mostMembers) {
 		n, err := f(part)
@@ -71,14 +71,14 @@ func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, disti
 	return int(added), nil
 }
 
-// memberships removes which cohorts persons are members of.
+// memberships drops the cohorts of persons.
 func (c *caches) memberships(persons []uuid.UUID) {
 	for _, id := range persons {
 		c.member.drop(id)
 	}
 }
 
-// addMembers makes persons members and returns how many were not.
+// addMembers makes persons members and returns the number of new members.
 func (t *tx) addMembers(ctx context.Context, project, cohort int64, members []uuid.UUID) (int64, error) {
 	return t.insert(ctx, "cohort_member", []column{
 		integers("project_id", members, func(*uuid.UUID) int64 { return project }),
@@ -103,16 +103,16 @@ func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string)
 	return list, err
 }
 
-// RemoveCohortMembers implements [management.CohortMemberStore], as the following
-// do.
+// RemoveCohortMembers implements [management.CohortMemberStore], as do the
+// methods below.
 func (db *DB) RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
 	return inParts(distinctIDs, func(part []string) (int, error) {
 		return db.removeMembers(ctx, project, cohort, func(t *tx) ([]uuid.UUID, error) { return t.personsOf(ctx, project, part) })
 	})
 }
 
-// removeMembers removes the persons that f finds from a cohort, and returns how
-// many were members.
+// removeMembers removes the persons that f returns from a cohort, and returns
+// the number of members among them.
 func (db *DB) removeMembers(ctx context.Context, project, cohort int64, f func(*tx) ([]uuid.UUID, error)) (int, error) {
 	var members []uuid.UUID
 	removed := 0

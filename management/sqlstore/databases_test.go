@@ -15,15 +15,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// A database is an empty one, of either kind.
+// A database is an empty SQLite or PostgreSQL database.
 type database struct {
 	postgres bool
 	url      string
 	raw      *sql.DB
 }
 
-// skipUnderRace skips a test that stores many events one after the other: the race
-// detector makes SQLite ten times slower, and has nothing to find there.
+// skipUnderRace skips a test that stores many events one after the other: the
+// race detector makes SQLite ten times slower, and cannot find anything there.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
@@ -60,7 +60,8 @@ func openRaw(t *testing.T, driver, url string) *sql.DB {
 	return raw
 }
 
-// open opens it, as another process if it is open.
+// open opens the database. If it is open already, it is opened as by another
+// process.
 func (d *database) open(t *testing.T) *sqlstore.DB {
 	t.Helper()
 	openIt := sqlite.Open
@@ -98,7 +99,7 @@ func (d *database) count(t *testing.T, query string) (n int) {
 	return n
 }
 
-// migrate brings the schema to a version, up or down.
+// migrate migrates the schema to a version, up or down.
 func (d *database) migrate(t *testing.T, version int64) {
 	t.Helper()
 	dialect, folder := goose.DialectSQLite3, "schema/sqlite"

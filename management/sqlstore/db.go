@@ -19,18 +19,19 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// Options configure a DB. The zero value has documented defaults.
+// Options configure a DB. The zero value has the documented defaults.
 type Options struct {
-	// MaxStale is how old what is read may be if another process has changed
-	// it. Zero: 1 s; negative: nothing is cached.
+	// MaxStale is how old data may be that another process has changed since it
+	// was read. Zero means 1 s; a negative value turns the cache off.
 	MaxStale time.Duration
 
-	// CacheEntries and CacheBytes bound the cache: persons, groups and so on,
-	// and the bytes of their properties. Zero: 65,536 and 64 MiB.
+	// CacheEntries and CacheBytes bound the cache: the number of persons,
+	// groups and so on, and the bytes of their properties. Zero means 65,536
+	// and 64 MiB.
 	CacheEntries int
 	CacheBytes   int64
 
-	// Log takes warnings. Nil: they are discarded.
+	// Log receives warnings. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -42,7 +43,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A DB is a store in a SQL database. It is safe for concurrent use.
+// A DB is a store in an SQL database. It is safe for concurrent use.
 type DB struct {
 	accounts // outside of transactions
 
@@ -51,22 +52,22 @@ type DB struct {
 	o                Options
 	caches           caches
 
-	writer  writer        // of SQLite
-	turn    chan struct{} // full while a transaction of PostgreSQL changes accounts
+	writer  writer        // for SQLite
+	turn    chan struct{} // for PostgreSQL; full while a transaction changes accounts
 	leaders leaders
 
 	flagCalls flagCalls
 
-	poller poller // of SQLite
-	bumps  bumps  // of SQLite
+	poller poller // for SQLite
+	bumps  bumps  // for SQLite
 
 	turns    turns
 	ingested sync.Map // projects that are known to have events
 
 	// mu is held while a statement is prepared, which may have to wait for a
-	// transaction that writes: such a one must not wait for mu.
+	// transaction that writes. Such a transaction must not wait for mu.
 	mu      sync.Mutex
-	queries map[string]*sql.Stmt // prepared, of SQLite
+	queries map[string]*sql.Stmt // prepared statements of SQLite
 }
 
 var (
@@ -82,10 +83,10 @@ var (
 //go:embed schema
 var schema embed.FS
 
-// New returns a DB over two pools of one database, one that only reads and one
-// that may write, which enforces foreign keys, and brings its schema up to date.
-// It is for packages sqlite and postgres: call their Open. The DB closes the
-// pools; after an error New has done so.
+// New returns a DB over two connection pools of one database, and migrates its
+// schema. One pool only reads, the other one may write, and both enforce
+// foreign keys. Only packages sqlite and postgres call New; programs call their
+// functions named Open. The DB closes the pools, also if New fails.
 func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o Options) (*DB, error) {
 	db := &DB{
 		reading: reading, writing: writing, d: d, o: o.withDefaults(),
@@ -108,8 +109,9 @@ func (db *DB) migrate(ctx context.Context) error {
 	var options []goose.ProviderOption
 	if db.d.Postgres {
 		dialect, folder = goose.DialectPostgres, "schema/postgres"
-		// Several processes may start on one database at once: those that come
-		// second look each second, for up to five minutes, whether it is ready.
+		// Several processes may start on one database at once. All but the
+		// first check each second, for up to five minutes, whether the schema
+		// is ready.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 		if err != nil {
 			return err
@@ -131,8 +133,8 @@ func (db *DB) migrate(ctx context.Context) error {
 	return err
 }
 
-// Close closes the database. It waits for what is under way, except Watch and
-// Lead, whose contexts are to end before.
+// Close closes the database. It waits for running calls, except Watch and Lead,
+// whose contexts must end before.
 func (db *DB) Close() error {
 	errs := []error{db.writer.close(), db.poller.close()}
 	db.mu.Lock()
@@ -162,7 +164,7 @@ func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	if err != nil {
 		return nil, err
 	}
-	// These take microseconds, less than to watch ctx for its end.
+	// These queries take microseconds, less than it takes to watch ctx.
 	return s.QueryContext(context.WithoutCancel(ctx), args...)
 }
 

@@ -15,40 +15,41 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// A Dialect is what differs between databases. Packages sqlite and postgres have
-// theirs.
+// A Dialect has the differences between databases. Packages sqlite and postgres
+// each have one.
 type Dialect struct {
-	// Postgres selects between the two that there are.
+	// Postgres selects PostgreSQL; otherwise the database is SQLite.
 	Postgres bool
 
 	// Fault classifies an error of the driver.
 	Fault func(error) Fault
 
-	// Listen calls heard once it listens to a channel of PostgreSQL, and for
-	// each notification. It returns nil when ctx ends, and an error when the
-	// connection is lost.
+	// Listen calls heard when it has begun to listen to a channel of
+	// PostgreSQL, and for each notification. It returns nil when ctx ends, and
+	// an error when the connection is lost.
 	Listen func(ctx context.Context, channel string, heard func()) error
 
-	// Lead runs f while it holds a lock, and reports whether it did, which it
-	// does not while another process has the lock of that name. If it loses
-	// the lock, it ends the context of f. Nil: no other process uses the
+	// Lead runs f while it holds the lock of a name, and reports whether it
+	// did: it does not while another process has the lock. If it loses the
+	// lock, it ends the context of f. Nil means that no other process uses the
 	// database.
 	Lead func(ctx context.Context, name string, f func(context.Context) error) (led bool, err error)
 }
 
-// A Fault is what an error of a database means for who called.
+// A Fault says what an error of a database means for the caller.
 type Fault uint8
 
-// The faults. Unavailable is everything that the caller has not caused.
+// The faults. Unavailable stands for every error that the caller has not
+// caused.
 const (
 	Unavailable Fault = iota
 	Conflict          // a unique value is taken
-	Reference         // something that is referred to does not exist
+	Reference         // a referenced row does not exist
 	BadData           // the values cannot be stored
 	Retry             // the transaction lost against another one
 )
 
-// bind turns question marks into what the database has for parameters.
+// bind replaces question marks by the parameters of the database.
 func (d *Dialect) bind(query string) string {
 	if !d.Postgres {
 		return query
@@ -68,7 +69,7 @@ func (d *Dialect) bind(query string) string {
 	}
 }
 
-// time and id are how times and the UUIDs of events and persons are passed.
+// time and id convert times, and UUIDs of events and persons, to parameters.
 func (d *Dialect) time(t time.Time) any {
 	if d.Postgres {
 		return t
@@ -98,8 +99,8 @@ func (m moment) Scan(v any) error {
 	return nil
 }
 
-// fail says what an error is in terms of the packages whose interfaces DB
-// implements.
+// fail translates an error of the database into the errors of the packages
+// whose interfaces DB implements.
 func (db *DB) fail(err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, context.Canceled) {
 		return err
@@ -115,7 +116,7 @@ func (db *DB) fail(err error) error {
 	return fmt.Errorf("%w: %w", capture.ErrUnavailable, err)
 }
 
-// A column is one column of many rows.
+// A column has the values of one column for many rows.
 type column struct {
 	name   string
 	sort   string // type in PostgreSQL
@@ -144,7 +145,7 @@ func collect[E, T any](from []E, f func(*E) T) slice[T] {
 	return list
 }
 
-// times and uuids return columns of the types that Dialect.time and id are.
+// times and uuids return columns in the types of Dialect.time and Dialect.id.
 func times[E any](d *Dialect, name string, from []E, f func(*E) time.Time) column {
 	if d.Postgres {
 		return column{name, "timestamptz", collect(from, f)}
@@ -174,13 +175,13 @@ func booleans[E any](name string, from []E, f func(*E) bool) column {
 	return column{name, "boolean", collect(from, f)}
 }
 
-// rowsPerStatement is how many rows SQLite gets at once. More gain little, and
-// statements of each size are kept.
+// rowsPerStatement is how many rows one statement of SQLite inserts. More rows
+// gain little, and a prepared statement of each size is kept.
 const rowsPerStatement = 64
 
-// insert inserts rows and returns how many were inserted or changed. Tail
-// follows the rows, such as ON CONFLICT DO NOTHING. If scan is not nil, the
-// statement returns rows.
+// insert inserts rows and returns the number of rows that were inserted or
+// changed. The tail follows the rows, such as ON CONFLICT DO NOTHING. If scan
+// is not nil, the statement returns rows.
 func (t *tx) insert(ctx context.Context, table string, columns []column, tail string, scan func(*sql.Rows) error) (int64, error) {
 	n := columns[0].values.len()
 	if n == 0 {
@@ -227,8 +228,8 @@ func (t *tx) insert(ctx context.Context, table string, columns []column, tail st
 	return affected, nil
 }
 
-// in runs a query for all values, which stands for `column = ANY (values)`: in
-// the query it is written IN (?). Other arguments come before.
+// in runs a query for all values. The query has IN (?) for `column = ANY
+// (values)`; arguments for its other parameters come before.
 func (t *tx) in(ctx context.Context, query string, before []any, values list, scan func(*sql.Rows) error) error {
 	if values.len() == 0 {
 		return nil
@@ -242,8 +243,8 @@ func (t *tx) in(ctx context.Context, query string, before []any, values list, sc
 	n := values.len()
 	for first := 0; first < n; first += most {
 		last := min(first+most, n)
-		// Few sizes, so that few statements are kept: the last value fills
-		// the rest.
+		// There are few sizes, so that few statements are kept. The last value
+		// fills the rest.
 		size := 1
 		for size < last-first {
 			size *= 2

@@ -25,8 +25,8 @@ var earlyAccess = newTable(table[management.EarlyAccessFeature]{
 	},
 })
 
-// EarlyAccessFeature implements [management.EarlyAccessStore], as the following
-// do.
+// EarlyAccessFeature implements [management.EarlyAccessStore], as do the
+// methods below.
 func (a *accounts) EarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) (*management.EarlyAccessFeature, error) {
 	return earlyAccess.one(ctx, a, "WHERE id = ? AND project_id = ?", id.String(), project)
 }

@@ -21,7 +21,7 @@ var emailTokens = newTable(table[management.EmailToken]{
 	},
 })
 
-// EmailToken implements [management.EmailTokenStore], as the following do.
+// EmailToken implements [management.EmailTokenStore], as do the methods below.
 func (a *accounts) EmailToken(ctx context.Context, user int64) (*management.EmailToken, error) {
 	return emailTokens.one(ctx, a, "WHERE user_id = ?", user)
 }

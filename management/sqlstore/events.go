@@ -20,7 +20,7 @@ import (
 )
 
 // Write implements [capture.Sink]. If some of the events cannot be stored, the
-// others are, in more than one transaction.
+// others are stored, in several transactions.
 func (db *DB) Write(ctx context.Context, events []capture.Event) error {
 	return db.WriteEvents(ctx, events, management.SurveyEvents(events))
 }
@@ -30,9 +30,9 @@ func (db *DB) WriteEvents(ctx context.Context, events []capture.Event, surveys [
 	return db.writePart(ctx, events, surveyRows(events, surveys), 0)
 }
 
-// writePart stores a part of the events, with the survey rows of the part. first
-// is the index that the part's first event has among all events; survey rows and
-// errors count from the first of all.
+// writePart stores a part of the events, with the survey rows of this part. The
+// index of the part's first event among all events is first; survey rows and
+// errors have indexes among all events.
 func (db *DB) writePart(ctx context.Context, events []capture.Event, surveys []surveyRow, first int) error {
 	if len(events) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (db *DB) writePart(ctx context.Context, events []capture.Event, surveys []s
 	if len(events) == 1 {
 		return &capture.EventError{Index: first, Err: err}
 	}
-	// Halve until the culprits are alone.
+	// Halve the part until the faulty events are alone.
 	half := len(events) / 2
 	cut, _ := slices.BinarySearchFunc(surveys, first+half, func(r surveyRow, event int) int { return cmp.Compare(r.event, event) })
 	return errors.Join(
@@ -55,7 +55,7 @@ func (db *DB) writePart(ctx context.Context, events []capture.Event, surveys []s
 
 // write stores a part of the events and applies it, in one transaction.
 func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surveyRow, first int) error {
-	u, used := persons.NewUnit(events), false // outside the transaction, for the first try
+	u, used := persons.NewUnit(events), false // prepared outside of the transaction, for the first try
 	hashes := make([]int64, len(events))
 	for i := range events {
 		hashes[i] = hashOf(&events[i])
@@ -69,7 +69,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 	defer release()
 	var (
 		changes persons.Changes
-		all     = true // take all events for new
+		all     = true // assume that all events are new
 	)
 	store := func(t *tx) error {
 		if used {
@@ -110,8 +110,8 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 		all = false
 		err = db.atomic(ctx, store)
 	}
-	// Also after an error: a commit may have an unknown outcome, and when the
-	// events come again they are not new.
+	// Entries are dropped after an error as well: a commit may have an unknown
+	// outcome, and when the events are sent again, they are not new.
 	db.caches.changed(&changes)
 	if err != nil {
 		return err
@@ -134,8 +134,8 @@ func projectsOf(events []capture.Event) []int64 {
 	return list
 }
 
-// hashOf is what, besides project and UUID, makes an event one of a kind: its
-// date, name and distinct ID (wire.md §2.7).
+// hashOf returns the hash of the parts that identify an event besides project
+// and UUID: date, name and distinct ID (wire.md §2.7).
 func hashOf(e *capture.Event) int64 {
 	var h xxhash.Digest
 	h.Reset()
@@ -143,7 +143,7 @@ func hashOf(e *capture.Event) int64 {
 	binary.LittleEndian.PutUint64(day[:], uint64(e.Time.Unix()/(24*60*60)))
 	_, _ = h.Write(day[:])
 	_, _ = h.WriteString(e.Name)
-	_, _ = h.Write([]byte{0}) // neither has one
+	_, _ = h.Write([]byte{0}) // neither text contains this byte
 	_, _ = h.WriteString(e.DistinctID)
 	return int64(h.Sum64())
 }
@@ -151,8 +151,9 @@ func hashOf(e *capture.Event) int64 {
 // errSeen says that some of the events were stored before.
 var errSeen = errors.New("sqlstore: an event was stored before")
 
-// insertEvents stores events. Nearly always all of them are new; if all is true
-// that is what it does, or it returns errSeen. Otherwise it returns which are.
+// insertEvents stores events. Nearly always all of them are new. If all is
+// true, insertEvents assumes so, and returns errSeen if they are not. Otherwise
+// it returns which of them are new.
 func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh []bool, err error) {
 	d := &t.db.d
 	columns := []column{
@@ -165,7 +166,8 @@ func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []
 		times(d, "received_at", events, func(e *capture.Event) time.Time { return e.Received }),
 		texts("properties", events, func(e *capture.Event) string { return string(e.Properties) }),
 	}
-	// The index event_once, so that PostgreSQL looks for conflicts nowhere else.
+	// The target is the index event_once, so that PostgreSQL looks for
+	// conflicts nowhere else.
 	tail := "ON CONFLICT (project_id, ts / 86400000000, uuid, hash) DO NOTHING"
 	if d.Postgres {
 		tail = "ON CONFLICT (project_id, ((ts AT TIME ZONE 'UTC')::date), uuid, hash) DO NOTHING"
@@ -196,12 +198,12 @@ func (t *tx) insertEvents(ctx context.Context, events []capture.Event, hashes []
 	for i := range events {
 		k := key{events[i].Project, events[i].UUID, hashes[i]}
 		fresh[i] = stored[k]
-		delete(stored, k) // of two in one batch the first counts
+		delete(stored, k) // of two equal events in one batch, the first counts
 	}
 	return fresh, nil
 }
 
-// markIngested notes that projects have events.
+// markIngested records that projects have events.
 func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 	for _, project := range projectsOf(events) {
 		if _, known := t.db.ingested.Load(project); known {
@@ -214,9 +216,9 @@ func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 	return nil
 }
 
-// Events iterates over the events of a project in the order of their times, those
-// of one time in the order in which they were stored. After an error there are
-// no more.
+// Events iterates over the events of a project in the order of their times;
+// events of the same time come in the order in which they were stored. After an
+// error there are no more.
 func (db *DB) Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error] {
 	return func(yield func(capture.Event, error) bool) {
 		rows, err := db.query(ctx, "SELECT uuid, name, distinct_id, ts, received_at, properties FROM event WHERE project_id = ? ORDER BY ts, id", project)

@@ -16,22 +16,23 @@ import (
 // Schema has the migrations, in schema/sqlite and schema/postgres.
 var Schema = schema
 
-// MostPurged is how many rows PurgeProjects deletes of a table at once.
+// MostPurged is how many rows of a table PurgeProjects deletes at once.
 const MostPurged = mostPurged
 
-// Queries returns the queries that were made, of SQLite, except in transactions.
+// Queries returns the queries that were made on SQLite outside of transactions.
 func (db *DB) Queries() []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return slices.Sorted(maps.Keys(db.queries))
 }
 
-// NewListener returns a DB that can only Watch, and listens with a function.
+// NewListener returns a DB that can only Watch, and listens with the given
+// function.
 func NewListener(listen func(ctx context.Context, channel string, heard func()) error) *DB {
 	return &DB{d: Dialect{Postgres: true, Listen: listen, Fault: func(error) Fault { return Unavailable }}}
 }
 
-// BeginPurge does the first half of PurgeEvents, and returns the second.
+// BeginPurge runs the first half of PurgeEvents, and returns the second.
 func (db *DB) BeginPurge(ctx context.Context) (end func() (bool, error), err error) {
 	s, err := db.currentSearch(ctx)
 	if err != nil {
@@ -41,7 +42,7 @@ func (db *DB) BeginPurge(ctx context.Context) (end func() (bool, error), err err
 	return func() (bool, error) { return db.purgeFound(ctx, s, found, last) }, err
 }
 
-// Remembers returns which caches have something of a person.
+// Remembers returns the names of the caches that have data about a person.
 func (db *DB) Remembers(person uuid.UUID) (names []string) {
 	c := &db.caches
 	_, people := c.people.get(person)
@@ -80,8 +81,8 @@ func (c Cache) Begin() Reading                       { return c.c.begin() }
 func (c Cache) Put(key, value string, begun Reading) { c.c.put(key, value, begun) }
 func (c Cache) Drop(key string)                      { c.c.drop(key) }
 
-// Size returns how many entries there are, how many bytes they have, and how
-// many the cache thinks they have.
+// Size returns the number of entries, the number of their bytes, and the number
+// of bytes that the cache has counted.
 func (c Cache) Size() (entries int, bytes, counted int64) {
 	for i := range c.c.shards {
 		s := &c.c.shards[i]
@@ -94,10 +95,10 @@ func (c Cache) Size() (entries int, bytes, counted int64) {
 	return entries, bytes, counted
 }
 
-// After is the end of what begins with a prefix.
+// After returns the end of the range of texts that begin with a prefix.
 func After(prefix string) string { return after(prefix) }
 
-// MostSearched is how many events PurgeEvents looks at.
+// MostSearched is how many events a call of PurgeEvents searches.
 const MostSearched = mostSearched
 
 // Turns are turns of projects.
@@ -107,15 +108,15 @@ func (t *Turns) Take(ctx context.Context, projects ...int64) (func(), error) {
 	return t.t.take(ctx, projects...)
 }
 
-// Known returns how many projects somebody has a turn with, or waits for.
+// Known returns the number of projects whose turn is taken or waited for.
 func (t *Turns) Known() int {
 	t.t.mu.Lock()
 	defer t.t.mu.Unlock()
 	return len(t.t.projects)
 }
 
-// MostEntries is how many entries a chunk has at most, and BacklogPart how many
-// events a part of the backlog has.
+// MostEntries is the largest number of entries in a chunk, and BacklogPart the
+// number of events in a part of the backlog.
 const (
 	MostEntries = mostEntries
 	BacklogPart = backlogPart
@@ -128,7 +129,7 @@ type SurveyEntry struct {
 	Kind   management.SurveyEventKind
 	Event  uint64
 	At     int64
-	Summed bool // the chunk knows its times, and how many responses it has
+	Summed bool // the chunk has the right times and number of responses
 }
 
 // SurveyEntries returns the entries of a chunk.
@@ -149,7 +150,7 @@ func HashNobody(project int64, distinctID string) uint64 {
 	return uint64(hashNobody(persons.DistinctID{Project: project, ID: distinctID}))
 }
 
-// ForgetPerson deletes what there is of a person, as far as surveys are about it.
+// ForgetPerson deletes the survey data of a person.
 func (db *DB) ForgetPerson(ctx context.Context, project int64, person uuid.UUID, distinctIDs []string, events bool) error {
 	return db.atomic(ctx, func(t *tx) error {
 		if err := t.lock(ctx, project); err != nil {
@@ -166,12 +167,12 @@ func (db *DB) ForgetPerson(ctx context.Context, project int64, person uuid.UUID,
 	})
 }
 
-// ForgetArchivedResponses does what is to be done when a survey is deleted.
+// ForgetArchivedResponses deletes what remains when a survey is deleted.
 func (db *DB) ForgetArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) error {
 	return db.exclusive(ctx, func(t *tx) error { return t.forgetArchivedResponses(ctx, project, survey) })
 }
 
-// Respondents is a set of who has done what.
+// Respondents is a set of respondents with their actions.
 type Respondents struct{ r *respondents }
 
 func NewRespondents() Respondents          { return Respondents{newRespondents()} }

@@ -10,11 +10,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// mostFlagCalls is how many flags flagCalls remembers. Clients may name flags
+// mostFlagCalls is how many flags flagCalls remembers. Clients can name flags
 // that do not exist.
 const mostFlagCalls = 1 << 14
 
-// flagCalls remember when flags were called as far as this process has stored it,
+// flagCalls remembers the last call of each flag that this process has stored,
 // so that almost no event about a flag costs a statement.
 type flagCalls struct {
 	mu    sync.Mutex
@@ -27,7 +27,7 @@ type flagName struct {
 }
 
 func newFlagCalls() flagCalls {
-	known, _ := simplelru.NewLRU[flagName, time.Time](mostFlagCalls, nil) // fails for sizes below 1 only
+	known, _ := simplelru.NewLRU[flagName, time.Time](mostFlagCalls, nil) // fails only for sizes below 1
 	return flagCalls{known: known}
 }
 
@@ -44,7 +44,7 @@ func (c *flagCalls) news(calls []management.FlagCall) (list []management.FlagCal
 	return list
 }
 
-// stored notes that calls need not be stored again.
+// stored records that calls need not be stored again.
 func (c *flagCalls) stored(calls []management.FlagCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +53,8 @@ func (c *flagCalls) stored(calls []management.FlagCall) {
 	}
 }
 
-// noteCalls stores when flags were called. It does not wait for who changes a
-// flag: another call will come.
+// noteCalls stores when flags were called. It does not wait for a transaction
+// that changes the flag: there will be another call.
 func (t *tx) noteCalls(ctx context.Context, calls []management.FlagCall) error {
 	const stale = "project_id = ? AND key = ? AND deleted = false AND (last_called_at IS NULL OR last_called_at < ?)"
 	query := "UPDATE feature_flag SET last_called_at = ? WHERE " + stale

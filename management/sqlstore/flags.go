@@ -10,7 +10,7 @@ import (
 
 var flags = newTable(table[management.FeatureFlag]{
 	name: "feature_flag", noun: "a flag", key: 2, serial: true,
-	keeps: "last_called_at", // it is set by Write, which does not wait for who changes flags
+	keeps: "last_called_at", // set by Write, which does not wait for transactions that change flags
 	fields: func(d *Dialect, f *management.FeatureFlag) []field {
 		return []field{
 			{"id", &f.ID},
@@ -41,7 +41,7 @@ var flags = newTable(table[management.FeatureFlag]{
 	},
 })
 
-// Flag implements [management.FlagStore], as the following do.
+// Flag implements [management.FlagStore], as do the methods below.
 func (a *accounts) Flag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
 	return flags.one(ctx, a, "WHERE id = ? AND project_id = ?", id, project)
 }
@@ -63,7 +63,7 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f management.Fl
 		where, args = where+" AND archived = ?", append(args, *f.Archived)
 	}
 	const listed, order = " AND deleted = false AND internal_kind = 0", " ORDER BY created_at DESC, id DESC"
-	if f.Key != "" { // few: those of one key in several spellings
+	if f.Key != "" { // few: the flags of one key in several spellings
 		list, err := flags.list(ctx, a, where+listed+" AND lower(key) = ?"+order, append(args, strings.ToLower(f.Key))...)
 		return page(list, limit, offset), len(list), err
 	}
@@ -112,8 +112,8 @@ func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) er
 	})
 }
 
-// DeleteFlag leaves it to the foreign keys to delete its early access feature,
-// and to take it from surveys.
+// DeleteFlag deletes the flag; the foreign keys delete its early access feature
+// and remove it from surveys.
 func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
 	return a.alter(ctx, project, func(a *accounts) error {
 		before, err := a.Flag(ctx, project, id)
@@ -140,8 +140,8 @@ func (a *accounts) countFlag(ctx context.Context, f *management.FeatureFlag, n i
 	return nil
 }
 
-// needFlags returns an error unless a project has flags with all of the IDs. Nil
-// is none.
+// needFlags returns an error unless the project has flags with all of the IDs.
+// A nil ID is ignored.
 func (a *accounts) needFlags(ctx context.Context, project int64, ids ...*int64) error {
 	for _, id := range ids {
 		if id == nil {

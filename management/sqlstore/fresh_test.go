@@ -50,8 +50,8 @@ func write(t *testing.T, db *sqlstore.DB, events ...capture.Event) {
 	}
 }
 
-// ask returns all that /flags may ask for about the distinct IDs a and u and a
-// group.
+// ask returns everything that /flags can read about the distinct IDs a and u
+// and about a group.
 func ask(t *testing.T, db *sqlstore.DB) map[string]string {
 	t.Helper()
 	answers := make(map[string]string)
@@ -77,7 +77,7 @@ func ask(t *testing.T, db *sqlstore.DB) map[string]string {
 	return answers
 }
 
-// steps are a history with every kind of change, and what each changes of the
+// steps are a history with every kind of change, each with its effect on the
 // answers.
 var steps = []struct {
 	name    string
@@ -176,8 +176,8 @@ var nothing = map[string]string{
 	"person a": "", "person u": "", "cohorts a": "[]", "cohorts u": "[]", "rows a": "map[]", "rows u": "map[]", "group": "",
 }
 
-// TestFreshAfterWrites checks that a process sees its own writes at once, though
-// everything was cached before each.
+// TestFreshAfterWrites checks that a process sees its own writes at once,
+// although everything was cached before each write.
 func TestFreshAfterWrites(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "x.db"), sqlstore.Options{MaxStale: time.Hour})
 	want := maps.Clone(nothing)
@@ -197,7 +197,8 @@ func TestFreshAfterWrites(t *testing.T) {
 	}
 }
 
-// TestFreshAcrossProcesses checks what a second DB on the same file sees.
+// TestFreshAcrossProcesses checks how soon a second DB on the same file sees
+// changes.
 func TestFreshAcrossProcesses(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -206,7 +207,7 @@ func TestFreshAcrossProcesses(t *testing.T) {
 	}{
 		{"without a cache", -1, true},
 		{"with a tiny MaxStale", 1, true},
-		{"with a long MaxStale", time.Hour, false}, // to see that there is a cache
+		{"with a long MaxStale", time.Hour, false}, // shows that there is a cache
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.db")
@@ -227,8 +228,9 @@ func TestFreshAcrossProcesses(t *testing.T) {
 	}
 }
 
-// TestFreshWhenRepeated repeats a write whose first outcome was not known. To the
-// second DB all of its events are old, and yet it must not answer from before.
+// TestFreshWhenRepeated repeats a write whose first outcome was not known. The
+// second DB finds that its events are stored already, and must still not answer
+// with older values.
 func TestFreshWhenRepeated(t *testing.T) {
 	db, late := openFaulty(t, sqlstore.Options{MaxStale: time.Hour})
 	write(t, db, event("page", "u", `{"$set":{"n":1}}`))
@@ -245,9 +247,9 @@ func TestFreshWhenRepeated(t *testing.T) {
 	}
 }
 
-// TestFreshConcurrently checks that nobody sees an older value than the one it
-// was told is stored, with a cache that is too small, readers that fill it, and
-// persons that merge.
+// TestFreshConcurrently checks that no reader sees a value older than the last
+// one that was acknowledged to it, with a cache that is too small, readers that
+// fill it, and persons that merge.
 func TestFreshConcurrently(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "x.db"), sqlstore.Options{MaxStale: time.Hour, CacheEntries: 128})
 	const writers, writes = 4, 60
@@ -290,13 +292,13 @@ func TestFreshConcurrently(t *testing.T) {
 			for n := 1; n <= writes; n++ {
 				ids := []string{"shared", fmt.Sprintf("%s-%d", name, n)}
 				e := []capture.Event{event("page", "shared", fmt.Sprintf(`{"$set":{%q:%d}}`, name, n))}
-				if n%5 == 0 { // first it is somebody else, then the same person
+				if n%5 == 0 { // two persons first, the same person later
 					e = append(e, event("page", ids[1], `{}`), event("$identify", "shared", fmt.Sprintf(`{"$anon_distinct_id":%q}`, ids[1])))
 				} else {
 					ids = ids[:1]
 				}
 				for _, id := range slices.Backward(ids) {
-					property(id, name) // is cached
+					property(id, name) // fills the cache
 				}
 				if err := db.Write(t.Context(), e); err != nil {
 					t.Errorf("Write: %v", err)

@@ -10,12 +10,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// possible reports whether there can be a group.
+// possible reports whether a group with this type and key can exist.
 func possible(typeIndex int, key string) bool {
 	return typeIndex >= 0 && typeIndex < persons.MaxGroupTypes && storable(key)
 }
 
-// groupRows is the beginning of a query of groups.
+// groupRows is the beginning of a query for groups.
 const groupRows = "SELECT type_index, group_key, properties, created_at FROM group_entry WHERE project_id = ? AND type_index = ? AND "
 
 func groupInto(list *[]management.Group) func(*sql.Rows) error {
@@ -29,7 +29,7 @@ func groupInto(list *[]management.Group) func(*sql.Rows) error {
 	}
 }
 
-// Groups implements [management.PersonStore], as the following do.
+// Groups implements [management.PersonStore], as do the methods below.
 func (db *DB) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]management.Group, int, error) {
 	if !possible(typeIndex, search) {
 		return nil, 0, nil
@@ -106,7 +106,7 @@ func (db *DB) DeleteGroup(ctx context.Context, project int64, typeIndex int, key
 	return wrap("delete a group", err)
 }
 
-// aboutGroup is about for what changes a group, which is then removed from the
+// aboutGroup is like about for changes of a group, which it then drops from the
 // cache.
 func (db *DB) aboutGroup(ctx context.Context, project int64, typeIndex int, key string, f func(*tx) error) error {
 	if !possible(typeIndex, key) {

@@ -51,7 +51,7 @@ func (db *DB) AddGroupTypes(ctx context.Context, project int64, names []string) 
 	return db.GroupTypes(ctx, project)
 }
 
-// groupTypes returns the indexes of the group types of a project by name.
+// groupTypes returns the indexes of a project's group types by name.
 func (t *tx) groupTypes(ctx context.Context, project int64) (map[string]int, error) {
 	known := make(map[string]int)
 	_, err := t.run(ctx, "SELECT type_index, name FROM group_type WHERE project_id = ?", []any{project}, func(r *sql.Rows) error {

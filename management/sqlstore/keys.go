@@ -12,7 +12,7 @@ import (
 
 var keys = newTable(table[management.PersonalKey]{
 	name: "personal_api_key", noun: "a personal API key", key: 1,
-	keeps: "last_used_at", // it is set by TouchKey, which does not wait for who changes keys
+	keeps: "last_used_at", // set by TouchKey, which does not wait for transactions that change keys
 	fields: func(d *Dialect, k *management.PersonalKey) []field {
 		return []field{
 			{"id", &k.ID},
@@ -30,7 +30,7 @@ var keys = newTable(table[management.PersonalKey]{
 	},
 })
 
-// Key implements [management.KeyStore], as the following do.
+// Key implements [management.KeyStore], as do the methods below.
 func (a *accounts) Key(ctx context.Context, id string) (*management.PersonalKey, error) {
 	return keys.one(ctx, a, "WHERE id = ?", id)
 }
@@ -55,8 +55,8 @@ func (a *accounts) DeleteKey(ctx context.Context, id string) error {
 	return keys.removeOne(ctx, a, "id = ?", id)
 }
 
-// TouchKey does not wait for who changes accounts: keys are used all the time,
-// and when is not what anybody decides by.
+// TouchKey does not wait for transactions that change accounts: keys are used
+// all the time, and no decision depends on the time of the last use.
 func (a *accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
 	touch := func(t *tx) error {
 		_, err := t.exec(ctx, "UPDATE personal_api_key SET last_used_at = ? WHERE id = ?", a.db.d.time(at), id)

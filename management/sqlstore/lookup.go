@@ -13,7 +13,7 @@ import (
 )
 
 // AppendPerson appends the properties of the person with a distinct ID, as a
-// JSON object. Without such a person it returns dst as it is.
+// JSON object. If there is no such person, it returns dst unchanged.
 func (db *DB) AppendPerson(ctx context.Context, dst []byte, project int64, distinctID string) ([]byte, error) {
 	_, properties, err := db.person(ctx, project, distinctID)
 	return append(dst, properties...), err
@@ -31,7 +31,7 @@ func (db *DB) person(ctx context.Context, project int64, distinctID string) (uui
 			return id, properties, nil
 		}
 	}
-	key.ID = strings.Clone(key.ID) // it stays in the cache
+	key.ID = strings.Clone(key.ID) // the key stays in the cache
 	r := c.ids.begin()
 	var id uuid.UUID
 	var properties []byte
@@ -49,7 +49,7 @@ func (db *DB) person(ctx context.Context, project int64, distinctID string) (uui
 }
 
 // PersonCreated returns when the person with a distinct ID was created, or the
-// zero Time if there is none. It is asked for rarely and not cached.
+// zero Time if there is none. It is called rarely, and so it is not cached.
 func (db *DB) PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error) {
 	var t time.Time
 	_, err := db.one(ctx, []any{moment{&t}}, `SELECT p.created_at
@@ -97,7 +97,7 @@ func (db *DB) AppendGroup(ctx context.Context, dst []byte, project int64, groupT
 	return append(dst, properties...), nil
 }
 
-// AppendCohorts implements management.CohortMemberStore.
+// AppendCohorts implements [management.CohortMemberStore].
 func (db *DB) AppendCohorts(ctx context.Context, dst []int64, project int64, distinctID string) ([]int64, error) {
 	id, _, err := db.person(ctx, project, distinctID)
 	if err != nil || id == uuid.Nil {
@@ -128,10 +128,10 @@ func (db *DB) AppendCohorts(ctx context.Context, dst []int64, project int64, dis
 	return append(dst, cohorts...), nil
 }
 
-// Overrides implements experience continuity (evaluation.md §12). It calls found
-// for the hash keys of the person with a distinct ID. If anonymousID is not
-// empty, it is first stored as the hash key of those of flagKeys that have none,
-// for the persons of both IDs.
+// Overrides implements experience continuity (evaluation.md §12). It calls
+// found for each hash key of the person with a distinct ID. If anonymousID is
+// not empty, it is first stored as the hash key for those of flagKeys that have
+// none, for the persons of both IDs.
 func (db *DB) Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error {
 	person, _, err := db.person(ctx, project, distinctID)
 	if err != nil {
@@ -218,14 +218,14 @@ func (db *DB) hashKeys(ctx context.Context, person uuid.UUID) (map[string]string
 	return m, nil
 }
 
-// An overrideRow is a flag whose hash key a person lacks.
+// An overrideRow names a flag for which a person has no hash key.
 type overrideRow struct {
 	person uuid.UUID
 	flag   string
 }
 
-// addOverrides stores hash keys where there are none. Persons that were merged or
-// deleted since they were looked up get nothing that would outlive them.
+// addOverrides stores hash keys where there are none. Persons that were merged
+// or deleted since they were looked up get none, because it would outlive them.
 func (db *DB) addOverrides(ctx context.Context, project int64, missing []overrideRow, hashKey string) error {
 	hashKey = strings.Clone(hashKey)
 	err := db.about(ctx, project, func(t *tx) error {

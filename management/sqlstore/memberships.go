@@ -24,7 +24,8 @@ var memberships = newTable(table[management.Membership]{
 	},
 })
 
-// Membership implements [management.OrganizationStore], as the following do.
+// Membership implements [management.OrganizationStore], as do the methods
+// below.
 func (a *accounts) Membership(ctx context.Context, organization uuid.UUID, user int64) (*management.Membership, error) {
 	return memberships.one(ctx, a, "WHERE organization_id = ? AND user_id = ?", organization.String(), user)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// TestUpgrade opens a store that the first release wrote, takes the changes of
-// its schema back, and makes them again.
+// TestUpgrade opens a store of the first release, by undoing the changes of its
+// schema and making them again.
 func TestUpgrade(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		const organization, project = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -49,7 +49,8 @@ func TestUpgrade(t *testing.T) {
 			}
 			events := 0
 			for e, err := range db.Events(t.Context(), 1) {
-				if events++; err != nil || e.DistinctID != "u" || !e.Time.Equal(now) {
+				events++
+				if err != nil || e.DistinctID != "u" || !e.Time.Equal(now) {
 					t.Errorf("event %+v, %v", e, err)
 				}
 			}
@@ -141,8 +142,8 @@ func TestUpgradeCounts(t *testing.T) {
 	})
 }
 
-// TestForeignKeysHaveIndexes checks that whoever deletes something finds what
-// refers to it without a look at whole tables.
+// TestForeignKeysHaveIndexes checks that deleting a row does not scan whole
+// tables for references to it.
 func TestForeignKeysHaveIndexes(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		d.open(t)

@@ -36,7 +36,8 @@ var organizations = newTable(table[management.Organization]{
 	},
 })
 
-// Organization implements [management.OrganizationStore], as the following do.
+// Organization implements [management.OrganizationStore], as do the methods
+// below.
 func (a *accounts) Organization(ctx context.Context, id uuid.UUID) (*management.Organization, error) {
 	return organizations.one(ctx, a, "WHERE id = ?", id.String())
 }

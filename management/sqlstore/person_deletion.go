@@ -23,7 +23,7 @@ func (db *DB) DeletePerson(ctx context.Context, project int64, id uuid.UUID, eve
 	return wrap("delete a person", err)
 }
 
-// deletePerson deletes a person and returns the distinct IDs that it had.
+// deletePerson deletes a person and returns its distinct IDs.
 func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, events bool) ([]string, error) {
 	key := t.db.d.id(id)
 	n, err := t.exec(ctx, "DELETE FROM person WHERE id = ? AND project_id = ?", key, project)
@@ -54,9 +54,10 @@ func (t *tx) deletePerson(ctx context.Context, project int64, id uuid.UUID, even
 	return distinctIDs, t.forgetSurveyPerson(ctx, project, id, distinctIDs, events)
 }
 
-// eraseEvents has PurgeEvents delete the events of distinct IDs, those that are
-// stored now: the lock keeps others of the project away. What is queued already
-// begins anew, since on SQLite newer events may have IDs that a search has passed.
+// eraseEvents makes PurgeEvents delete the events of distinct IDs that are
+// stored now; the lock keeps other writers of the project away. Distinct IDs
+// that are already queued start again, because on SQLite newer events may have
+// IDs that a search has passed.
 func (t *tx) eraseEvents(ctx context.Context, project int64, distinctIDs []string) error {
 	var last int64
 	_, err := t.run(ctx, "SELECT coalesce(max(id), 0) FROM event", nil, func(r *sql.Rows) error { return r.Scan(&last) })
@@ -71,7 +72,7 @@ func (t *tx) eraseEvents(ctx context.Context, project int64, distinctIDs []strin
 	return err
 }
 
-// forget removes a person that was deleted.
+// forget drops the entries of a person that was deleted.
 func (c *caches) forget(project int64, id uuid.UUID, distinctIDs []string) {
 	for _, distinctID := range distinctIDs {
 		c.ids.drop(persons.DistinctID{Project: project, ID: distinctID})
@@ -81,28 +82,29 @@ func (c *caches) forget(project int64, id uuid.UUID, distinctIDs []string) {
 	c.member.drop(id)
 }
 
-// mostSearched is how many events a call of PurgeEvents looks at. SQLite does that
-// without keeping others from writing.
+// mostSearched is how many events a call of PurgeEvents searches. On SQLite,
+// the search does not keep other processes from writing.
 const mostSearched = 10_000
 
-// A search looks for the events of persons who were deleted, for all at once who
-// wait when it begins. It is told by its number from one that another process has
-// ended and replaced in the meantime.
+// A search looks for events of deleted persons, for all persons that are queued
+// when it begins. Its number distinguishes it from a search that another
+// process has ended and replaced in the meantime.
 type search struct {
-	number   int64 // 0: it has not begun
-	searched int64 // up to this ID
-	last     int64 // the last ID to look at
+	number   int64 // 0 if the search has not begun
+	searched int64 // last ID that was searched
+	last     int64 // last ID to search
 }
 
-// sought is a condition for the events that a search, its parameter, looks for. It
-// is asked of one event after the other: without the OFFSET PostgreSQL could read
-// a range of events once for each distinct ID, if it believes that these are few.
+// sought is a condition for the events that a search, its parameter, must find.
+// The OFFSET makes PostgreSQL check one event after the other: without it,
+// PostgreSQL could read a range of events once for each distinct ID, if it
+// assumes that these are few.
 const sought = `EXISTS (SELECT 1 FROM deleted_distinct_id q WHERE q.project_id = event.project_id
 	AND q.distinct_id = event.distinct_id AND q.search = ? AND event.id <= q.last_event LIMIT 1 OFFSET 0)`
 
-// PurgeEvents implements [management.PersonStore]. A call looks at ten thousand
-// events and deletes at most half as many. Several processes may call it at once,
-// but they do the same work.
+// PurgeEvents implements [management.PersonStore]. A call searches ten thousand
+// events and deletes at most half as many. Several processes may call it at
+// once, but they do the same work.
 func (db *DB) PurgeEvents(ctx context.Context) (more bool, err error) {
 	s, err := db.currentSearch(ctx)
 	if err != nil {
@@ -118,8 +120,8 @@ func (db *DB) PurgeEvents(ctx context.Context) (more bool, err error) {
 	return db.purgeFound(ctx, s, found, end)
 }
 
-// currentSearch returns the search that is under way, or else a new one; nil if
-// there is nothing to search for.
+// currentSearch returns the running search or a new one, or nil if there is
+// nothing to search for.
 func (db *DB) currentSearch(ctx context.Context) (*search, error) {
 	var s *search
 	err := db.read(ctx, `SELECT search, searched, max(last_event) FROM deleted_distinct_id
@@ -133,7 +135,7 @@ func (db *DB) currentSearch(ctx context.Context) (*search, error) {
 	return db.beginSearch(ctx)
 }
 
-// wrap adds what was done to an error, if there is one.
+// wrap adds a description to an error, unless it is nil.
 func wrap(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -141,7 +143,7 @@ func wrap(what string, err error) error {
 	return nil
 }
 
-// beginSearch begins a search for all that waits.
+// beginSearch begins a search for everything that is queued.
 func (db *DB) beginSearch(ctx context.Context) (*search, error) {
 	s := &search{number: 1 + rand.Int64N(math.MaxInt64)}
 	err := db.atomic(ctx, func(t *tx) error {
@@ -156,7 +158,8 @@ func (db *DB) beginSearch(ctx context.Context) (*search, error) {
 	return s, db.fail(err)
 }
 
-// search returns events that a search finds, and up to which ID these are all.
+// search returns events that a search finds, and the ID up to which these are
+// all.
 func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end int64, err error) {
 	looked := 0
 	err = db.read(ctx, "SELECT coalesce(max(id), 0), count(*) FROM (SELECT id FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?) AS part",
@@ -180,7 +183,8 @@ func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end in
 	return found, end, err
 }
 
-// purgeFound deletes what a search has found and notes how far it has come.
+// purgeFound deletes the events that a search has found, and stores its
+// progress.
 func (db *DB) purgeFound(ctx context.Context, s *search, found slice[int64], end int64) (more bool, err error) {
 	err = db.atomic(ctx, func(t *tx) error {
 		if err := t.purgeEvents(ctx, s.number, found); err != nil {
@@ -192,8 +196,8 @@ func (db *DB) purgeFound(ctx context.Context, s *search, found slice[int64], end
 	return more, wrap("delete events of deleted persons", db.fail(err))
 }
 
-// purgeEvents deletes events that a search has found, if it would still find them:
-// on SQLite an ID may belong to another event by now.
+// purgeEvents deletes events that a search has found, if it would still find
+// them: on SQLite an ID may belong to another event by now.
 func (t *tx) purgeEvents(ctx context.Context, search int64, found slice[int64]) error {
 	if len(found) == 0 {
 		return nil
@@ -204,8 +208,8 @@ func (t *tx) purgeEvents(ctx context.Context, search int64, found slice[int64]) 
 	return t.afterEvents(ctx)
 }
 
-// endSearch notes how far a search has come, or that it has found everything, and
-// reports whether there is more to search for.
+// endSearch stores the progress of a search, or that it has ended, and reports
+// whether there is more to search for.
 func (t *tx) endSearch(ctx context.Context, s *search, end int64) (more bool, err error) {
 	if _, err := t.exec(ctx, "UPDATE deleted_distinct_id SET searched = ? WHERE search = ? AND searched < ?", end, s.number, end); err != nil {
 		return false, err
@@ -217,9 +221,10 @@ func (t *tx) endSearch(ctx context.Context, s *search, end int64) (more bool, er
 	return more, err
 }
 
-// afterEvents must be called by whoever has deleted events. SQLite gives the ID of
-// the newest event again when that is deleted, and what has it then must not be
-// taken for an event that was there before; PostgreSQL never gives an ID again.
+// afterEvents must be called after events were deleted. SQLite reuses the ID of
+// the newest event when that event is deleted, and a new event with this ID
+// must not be mistaken for one that existed before. PostgreSQL never reuses an
+// ID.
 func (t *tx) afterEvents(ctx context.Context) error {
 	if t.pg != nil {
 		return nil

@@ -14,8 +14,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// personRows is the beginning of a query of persons. Their distinct IDs come along
-// so that no person is seen without them while it is merged or deleted.
+// personRows is the beginning of a query for persons. The query returns their
+// distinct IDs as well, so that no person is seen without them while it is
+// merged or deleted.
 func (d *Dialect) personRows() string {
 	list := "json_group_array(d.distinct_id)"
 	if d.Postgres {
@@ -25,7 +26,7 @@ func (d *Dialect) personRows() string {
 		(SELECT ` + list + ` FROM person_distinct_id d WHERE d.person_id = p.id) FROM person p WHERE `
 }
 
-// personInto returns a function that appends the rows of such a query to a list.
+// personInto returns a function that appends the rows of this query to a list.
 func personInto(list *[]management.Person) func(*sql.Rows) error {
 	return func(r *sql.Rows) error {
 		var p management.Person
@@ -40,7 +41,7 @@ func personInto(list *[]management.Person) func(*sql.Rows) error {
 	}
 }
 
-// Person implements [management.PersonStore], as the following do.
+// Person implements [management.PersonStore], as do the methods below.
 func (db *DB) Person(ctx context.Context, project int64, id uuid.UUID) (*management.Person, error) {
 	return db.personWhere(ctx, "p.id = ? AND p.project_id = ?", db.d.id(id), project)
 }
@@ -64,9 +65,9 @@ func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*mana
 	return &list[0], nil
 }
 
-// selected is the end of a query of the persons that a filter selects, and the
-// column with their UUIDs. Members of a cohort are found in its list, where they
-// are in order.
+// selected returns the end of a query for the persons that a filter selects,
+// and the column with their UUIDs. Members of a cohort are found in the list of
+// the cohort, where they are in order.
 func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail string, args []any) {
 	id, tail, args = "p.id", "FROM person p WHERE p.project_id = ?", []any{project}
 	and := func(condition string, more ...any) {
@@ -106,7 +107,7 @@ func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFil
 	if offset >= total {
 		return nil, total, nil
 	}
-	// The page is found in an index; only then are properties read.
+	// An index finds the page; only then are properties read.
 	page := "p.id IN (SELECT " + id + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
 	var list []management.Person
 	if err := db.read(ctx, db.d.personRows()+page, append(args, limit, offset), personInto(&list)); err != nil {
@@ -115,12 +116,12 @@ func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFil
 	return list, total, nil
 }
 
-// keys are UUIDs of persons as a list.
+// keys returns UUIDs of persons as a list.
 func (d *Dialect) keys(ids []uuid.UUID) list {
 	return uuids(d, "", ids, func(id *uuid.UUID) uuid.UUID { return *id }).values
 }
 
-// existing returns those of some persons that a project has.
+// existing returns the given persons that the project has.
 func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uuid.UUID, error) {
 	var list []uuid.UUID
 	err := t.in(ctx, "SELECT id FROM person WHERE project_id = ? AND id IN (?)", []any{project}, t.db.d.keys(ids), func(r *sql.Rows) error {
@@ -132,10 +133,10 @@ func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uu
 	return list, err
 }
 
-// about runs f in the only transaction that writes about a project, and then
-// forget, which removes from the caches what f has changed: also after an error,
-// since the outcome of a commit may be unknown. What f finds missing or too large is
-// its own error.
+// about runs f in the only transaction that writes about a project. Then it
+// calls forget, which drops the entries that f has changed from the caches,
+// even after an error, because the outcome of a commit may be unknown. If f
+// finds that something is missing or too large, it returns its own error.
 func (db *DB) about(ctx context.Context, project int64, f func(*tx) error, forget func()) error {
 	release, err := db.turns.take(ctx, project)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
-// wanted are distinct IDs of one project: those whose persons may change, and
-// those that need only be known.
+// wanted has distinct IDs of one project: IDs whose persons may change, and IDs
+// whose persons need only be known.
 type wanted struct{ whole, known slice[string] }
 
 func (t *tx) loadPersons(ctx context.Context, u *persons.Unit, project int64, w *wanted) error {
@@ -49,7 +49,7 @@ func (t *tx) loadPersons(ctx context.Context, u *persons.Unit, project int64, w 
 	})
 }
 
-// load tells a Unit what is stored.
+// load passes the stored data to a Unit.
 func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 	byProject := make(map[int64]*wanted)
 	for id, whole := range u.DistinctIDs() {
@@ -101,7 +101,7 @@ func (t *tx) load(ctx context.Context, u *persons.Unit) error {
 	return nil
 }
 
-// apply writes what a Unit wants written.
+// apply writes the changes that a Unit has made.
 func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error {
 	d := &t.db.d
 	if err := t.moveSurveyEvents(ctx, c); err != nil {
@@ -179,7 +179,7 @@ func (t *tx) apply(ctx context.Context, c *persons.Changes, now time.Time) error
 	return nil
 }
 
-// idType is the type of the UUIDs of persons.
+// idType returns the type of the UUIDs of persons.
 func (t *tx) idType() string {
 	if t.pg != nil {
 		return "uuid"

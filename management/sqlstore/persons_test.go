@@ -20,7 +20,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// TestAfter compares ranges with what they are for.
+// TestAfter checks that the range up to after(prefix) has exactly the texts
+// with this prefix.
 func TestAfter(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"a": "b", "user-1": "user-2", "a\uD7FF": "a\uE000", "\x7f": "\u0080", "\uFFFF": "\U00010000",
@@ -57,8 +58,8 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestPersonQueryPlans checks that queries about persons, groups and recent events
-// read no table from one end to the other, and sort nothing that has no bound.
+// TestPersonQueryPlans checks that queries about persons, groups and recent
+// events never read a whole table, and sort nothing that is unbounded.
 func TestPersonQueryPlans(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
@@ -121,8 +122,8 @@ func TestPersonQueryPlans(t *testing.T) {
 	}
 }
 
-// TestPurgeEventsInParts deletes persons whose events are spread over more than is
-// looked at at once. Processes end in between.
+// TestPurgeEventsInParts deletes persons whose events are spread over more than
+// one part of a search. Processes end between the parts.
 func TestPurgeEventsInParts(t *testing.T) {
 	skipUnderRace(t)
 	const events = 3*sqlstore.MostSearched + 10
@@ -146,7 +147,7 @@ func TestPurgeEventsInParts(t *testing.T) {
 			write(t, db, e)
 			deletePerson(t, db, project, id)
 			e.UUID = uuid.New()
-			write(t, db, e) // and is back
+			write(t, db, e) // the person is back
 		}
 		left := func(project int64, id string) int {
 			t.Helper()
@@ -213,8 +214,8 @@ func TestPurgeEventsInParts(t *testing.T) {
 	})
 }
 
-// TestPurgeEventsOfOne deletes a person who has more events among those looked at
-// than may be deleted at once.
+// TestPurgeEventsOfOne deletes a person that has more events in one part of a
+// search than may be deleted at once.
 func TestPurgeEventsOfOne(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
@@ -245,13 +246,13 @@ func deletePerson(t *testing.T, db *sqlstore.DB, project int64, distinctID strin
 	}
 }
 
-// in returns an event in another project.
-func in(project int64, e capture.Event) capture.Event {
+// inProject returns an event in another project.
+func inProject(project int64, e capture.Event) capture.Event {
 	e.Project = project
 	return e
 }
 
-// dropProject deletes a project with all that it leaves behind.
+// dropProject deletes a project with all its data.
 func dropProject(t *testing.T, db *sqlstore.DB, project int64) {
 	t.Helper()
 	if err := db.DeleteProject(t.Context(), project); err != nil {
@@ -265,7 +266,8 @@ func dropProject(t *testing.T, db *sqlstore.DB, project int64) {
 	}
 }
 
-// TestDeletePersonLeavesNothing looks into the tables.
+// TestDeletePersonLeavesNothing checks that no table has data about a deleted
+// person.
 func TestDeletePersonLeavesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
@@ -290,7 +292,7 @@ func TestDeletePersonLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestDeletePersonForgets looks into the caches.
+// TestDeletePersonForgets checks that no cache has data about a deleted person.
 func TestDeletePersonForgets(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "x.db"), sqlstore.Options{MaxStale: time.Hour})
 	write(t, db, event("page", "u", `{"$set":{"secret":1}}`))
@@ -307,9 +309,8 @@ func TestDeletePersonForgets(t *testing.T) {
 	}
 }
 
-// TestPurgeWhenIDsComeAgain deletes the newest events, of a project, whose IDs
-// SQLite then gives to those that follow, while a search has come farther than
-// that.
+// TestPurgeWhenIDsComeAgain deletes the newest events, those of a project,
+// while a search has passed them. SQLite then gives their IDs to new events.
 func TestPurgeWhenIDsComeAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
@@ -318,11 +319,11 @@ func TestPurgeWhenIDsComeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		gone, kept := created.Project.ID, created.Project.ID+1
-		write(t, db, in(kept, event("page", "u", `{}`)))
+		write(t, db, inProject(kept, event("page", "u", `{}`)))
 		list := make([]capture.Event, 5000)
 		for range sqlstore.MostSearched/len(list) + 1 {
 			for i := range list {
-				list[i] = in(gone, event("page", "x", `{"$process_person_profile":false}`))
+				list[i] = inProject(gone, event("page", "x", `{"$process_person_profile":false}`))
 			}
 			write(t, db, list...)
 		}
@@ -331,9 +332,9 @@ func TestPurgeWhenIDsComeAgain(t *testing.T) {
 			t.Fatalf("PurgeEvents = %v, %v; want true, nil", more, err)
 		}
 		dropProject(t, db, gone)
-		write(t, db, in(kept, event("page", "u", `{}`)))
+		write(t, db, inProject(kept, event("page", "u", `{}`)))
 		deletePerson(t, db, kept, "u")
-		write(t, db, in(kept, event("page", "u", `{}`)))
+		write(t, db, inProject(kept, event("page", "u", `{}`)))
 		for more := true; more; {
 			if more, err = db.PurgeEvents(t.Context()); err != nil {
 				t.Fatal(err)
@@ -345,8 +346,9 @@ func TestPurgeWhenIDsComeAgain(t *testing.T) {
 	})
 }
 
-// TestLatePurge lets two processes search, of which one is late: what it has found
-// is of a search that has ended, and IDs that it has looked at are of other events.
+// TestLatePurge runs two searches at once. The late one has found events of a
+// search that has ended, and the IDs of these events belong to other events by
+// now.
 func TestLatePurge(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
@@ -363,8 +365,8 @@ func TestLatePurge(t *testing.T) {
 			}
 			return end
 		}
-		u := in(kept, event("page", "u", `{}`))
-		write(t, db, u, in(gone, event("page", "x", `{}`)))
+		u := inProject(kept, event("page", "u", `{}`))
+		write(t, db, u, inProject(gone, event("page", "x", `{}`)))
 		deletePerson(t, db, kept, "u")
 		late := begin()
 		if more, err := db.PurgeEvents(ctx); more || err != nil {
@@ -392,8 +394,8 @@ func TestLatePurge(t *testing.T) {
 	})
 }
 
-// TestPurgeProjectsForgetsDistinctIDs deletes a project while events of a person
-// are to be deleted.
+// TestPurgeProjectsForgetsDistinctIDs deletes a project while events of a
+// deleted person are still to be deleted.
 func TestPurgeProjectsForgetsDistinctIDs(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
@@ -426,8 +428,8 @@ func TestPurgeProjectsForgetsDistinctIDs(t *testing.T) {
 	})
 }
 
-// TestLateOverride stores a hash key for a person whom another process, unknown to
-// the cache of this one, has deleted or merged in the meantime.
+// TestLateOverride stores a hash key for a person that another process has
+// deleted or merged in the meantime, unknown to the cache of this process.
 func TestLateOverride(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, other := t.Context(), d.open(t)
@@ -435,7 +437,7 @@ func TestLateOverride(t *testing.T) {
 		write(t, db, event("page", "gone", `{}`), event("page", "merged", `{}`))
 		gone := who(t, db, "gone")
 		for _, id := range []string{"gone", "merged"} {
-			if _, err := db.AppendPerson(ctx, nil, 1, id); err != nil { // is in the cache
+			if _, err := db.AppendPerson(ctx, nil, 1, id); err != nil { // fills the cache
 				t.Fatal(err)
 			}
 		}
@@ -454,7 +456,8 @@ func TestLateOverride(t *testing.T) {
 	})
 }
 
-// TestRecentInBounds has more days and more events a day than are looked at.
+// TestRecentInBounds has more days, and more events per day, than
+// RecentDistinctIDs reads.
 func TestRecentInBounds(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
@@ -483,8 +486,8 @@ func TestRecentInBounds(t *testing.T) {
 	})
 }
 
-// TestFreshWhenUncertain makes changes whose commit has an unknown outcome: in fact
-// they are made.
+// TestFreshWhenUncertain makes changes whose commit reports an unknown outcome,
+// but succeeds.
 func TestFreshWhenUncertain(t *testing.T) {
 	for name, change := range map[string]func(db *sqlstore.DB, id uuid.UUID) error{
 		"UpdatePerson": func(db *sqlstore.DB, id uuid.UUID) error {

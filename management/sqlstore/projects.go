@@ -12,7 +12,7 @@ import (
 
 var projects = newTable(table[management.Project]{
 	name: "project", noun: "a project", key: 1, serial: true,
-	keeps: "ingested_event", // it is set by Write, which does not wait for who changes projects
+	keeps: "ingested_event", // set by Write, which does not wait for transactions that change projects
 	fields: func(d *Dialect, p *management.Project) []field {
 		return []field{
 			{"id", &p.ID},
@@ -37,7 +37,7 @@ var projects = newTable(table[management.Project]{
 	},
 })
 
-// Project implements [management.OrganizationStore], as the following do.
+// Project implements [management.OrganizationStore], as do the methods below.
 func (a *accounts) Project(ctx context.Context, id int64) (*management.Project, error) {
 	return projects.one(ctx, a, "WHERE id = ?", id)
 }
@@ -83,7 +83,8 @@ func (a *accounts) DeleteProject(ctx context.Context, id int64) error {
 	return err
 }
 
-// deleteProjects deletes projects and notes what is to be purged.
+// deleteProjects deletes projects, and records which data PurgeProjects must
+// delete.
 func (a *accounts) deleteProjects(ctx context.Context, where string, arg any) (n int64, err error) {
 	err = a.change(ctx, func(t *tx) (err error) {
 		if _, err := t.exec(ctx, "INSERT INTO deleted_project (project_id, deleted_at) SELECT id, ? FROM project WHERE "+where,

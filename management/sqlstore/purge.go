@@ -9,12 +9,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// mostPurged is how many rows, or distinct IDs with what is theirs, a transaction
-// of PurgeProjects deletes at most. On SQLite others wait for it.
+// mostPurged is how many rows, or distinct IDs with their data, a transaction
+// of PurgeProjects deletes at most. On SQLite, other writers wait for it.
 const mostPurged = 5000
 
-// A leftover is a table with what projects leave behind, by which key its rows
-// are deleted, and the order in which an index of each database has them.
+// A leftover is a table with data of deleted projects: the key by which its
+// rows are deleted, and the order in which an index of each database has them.
 type leftover struct{ table, key, order, postgresOrder string }
 
 var leftovers = []leftover{
@@ -29,12 +29,13 @@ var leftovers = []leftover{
 	{"project_version", "project_id", "project_id", "project_id"},
 }
 
-// PurgeProjects implements [management.ProjectPurger]. A call is about one project
-// and a few thousand rows. Usage counters stay, which belong to organizations.
+// PurgeProjects implements [management.ProjectPurger]. A call deletes a few
+// thousand rows of one project. Usage counters stay, because they belong to
+// organizations.
 //
-// The caches keep what they have of the project for as long as they would
-// anyway: nobody asks for it, since its keys are gone and its ID never comes
-// back, while to drop it would push out what others need.
+// The caches keep their entries of the project until these expire. They are
+// never read, because the keys of the project are gone and its ID is not
+// reused, whereas to drop them would evict entries that are needed.
 func (db *DB) PurgeProjects(ctx context.Context, before time.Time) (more bool, err error) {
 	var project, waiting int64
 	_, err = db.one(ctx, []any{&project, &waiting}, "SELECT coalesce(min(project_id), 0), count(*) FROM deleted_project WHERE deleted_at < ?", db.d.time(before))
@@ -96,8 +97,9 @@ func (t *tx) purgeRows(ctx context.Context, project int64, l leftover) (int64, e
 	return n, t.afterEvents(ctx)
 }
 
-// purgePersons deletes some distinct IDs with their persons, who may have others
-// that are deleted later, and what persons have that does not name its project.
+// purgePersons deletes some distinct IDs with their persons, and the data of
+// these persons in tables that do not name the project. Other distinct IDs of
+// the same persons are deleted later.
 func (t *tx) purgePersons(ctx context.Context, project int64) (int64, error) {
 	type link struct {
 		distinctID string

@@ -14,7 +14,7 @@ import (
 )
 
 // TestPurgeInParts deletes a project with more events and persons than are
-// deleted at once, beside one that stays.
+// deleted at once, while another project stays.
 func TestPurgeInParts(t *testing.T) {
 	skipUnderRace(t)
 	const events = 2*sqlstore.MostPurged + 10
@@ -87,7 +87,7 @@ func TestPurgeInParts(t *testing.T) {
 			"event": 6, "person": 5, "person_distinct_id": 5, "group_type": 1, "group_entry": 1,
 			"hash_key_override": 1, "cohort_member": 2, "deleted_project": 0,
 			"feature_flag": 1, "flag_count": 1, "cohort": 1, "early_access_feature": 1, "survey": 1,
-			"project_version": 2, // with that of projects themselves
+			"project_version": 2, // includes the version of the list of projects
 		}
 		for table, n := range want {
 			if got := d.count(t, "SELECT count(*) FROM "+table); got != n {

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// Bounds of RecentDistinctIDs: how many days with events, and how many events of
-// each it looks at.
+// Bounds of RecentDistinctIDs: the number of days with events that it reads,
+// and the number of events per day.
 const (
 	recentDays   = 30
 	recentEvents = 1000
 )
 
-// day is the day of a time in UTC, as the index event_once has it.
+// day returns the expression for the day of a time in UTC that the index
+// event_once contains.
 func (d *Dialect) day(time string) string {
 	if d.Postgres {
 		return "(" + time + " AT TIME ZONE 'UTC')::date"
@@ -23,11 +24,11 @@ func (d *Dialect) day(time string) string {
 	return time + " / 86400000000"
 }
 
-// RecentDistinctIDs implements [management.PersonStore]. Days come newest first;
-// within a day events come by their time, among the thousand whose UUIDs are last,
-// which are the newest if UUIDs begin with the time as those of version 7 do. It
-// looks at thirty days with events at most, and may return fewer IDs than there
-// are.
+// RecentDistinctIDs implements [management.PersonStore]. The newest day comes
+// first. Within a day it reads the thousand events with the highest UUIDs,
+// which are the newest if UUIDs begin with the time, as in version 7, and sorts
+// them by time. It reads at most thirty days with events, and so may return
+// fewer IDs than there are.
 func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, error) {
 	var list []string
 	seen := make(map[string]bool)
@@ -54,14 +55,14 @@ func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) (
 	return list, nil
 }
 
-// A sight is when a distinct ID had an event.
+// A sight is the time of an event of a distinct ID.
 type sight struct {
 	distinctID string
 	at         time.Time
 }
 
-// newestDay returns events of the newest day that has some and is before another
-// one, newest first, and a time of that day.
+// newestDay returns events of the newest day with events before another day,
+// newest first, and a time on this day.
 func (db *DB) newestDay(ctx context.Context, project int64, before time.Time) (sample []sight, at time.Time, err error) {
 	day, param := db.d.day("ts"), db.d.day("?")
 	if db.d.Postgres {

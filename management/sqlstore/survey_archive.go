@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ArchiveResponse implements [management.SurveyStore], as the following do.
+// ArchiveResponse implements [management.SurveyStore], as do the methods below.
 func (a *accounts) ArchiveResponse(ctx context.Context, project int64, survey, response uuid.UUID, at time.Time) (bool, error) {
 	n, err := a.exec(ctx, "INSERT INTO survey_response_archive (project_id, survey_id, response_uuid, archived_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		project, survey, a.db.d.id(response), a.db.d.time(at))
@@ -43,7 +43,7 @@ func (a *accounts) ArchivedResponses(ctx context.Context, project int64, survey 
 	return list, nil
 }
 
-// forgetArchivedResponses is to be called when a survey is deleted.
+// forgetArchivedResponses must be called when a survey is deleted.
 func (t *tx) forgetArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) error {
 	_, err := t.exec(ctx, "DELETE FROM survey_response_archive WHERE project_id = ? AND survey_id = ?", project, survey)
 	return err

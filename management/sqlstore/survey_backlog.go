@@ -15,13 +15,14 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// backlogPart is how many events are read in one transaction for those about
-// surveys. An event that is about none takes about a microsecond.
+// backlogPart is how many events one transaction searches for survey events. An
+// event of another kind takes about a microsecond.
 const backlogPart = 50_000
 
-// fillSurveyEvents reads the events that a release stored which did not keep
-// survey_event. If it is interrupted, the next one goes on; several processes
-// share the work. None of them writes events before all is done.
+// fillSurveyEvents reads the events that a release without the table
+// survey_event has stored. If it is interrupted, the next process goes on, and
+// several processes share the work. None of them writes events before all is
+// done.
 func (db *DB) fillSurveyEvents(ctx context.Context) error {
 	for logged := time.Now(); ; {
 		var done, last int64

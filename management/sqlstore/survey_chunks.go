@@ -14,21 +14,23 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// To count a million events, and how many persons they are of, a database must
-// read a million rows and sort or hash them, which takes it about ten times as
-// long as to count them. So the events that count are kept once more, in chunks
-// of mostEntries: as what they count, when, a hash of the person and one of the
-// event's UUID. A chunk is read in a microsecond or two, and changed like a row
-// when persons merge or another event of a submission becomes representative.
+// To count a million events, and the persons that they belong to, a database
+// would have to read a million rows and sort or hash them, which takes about
+// ten times as long as counting them. So the events that count are stored a
+// second time, in chunks of mostEntries. An entry has the kind of the event,
+// its time, a hash of the person, and a hash of the event's UUID. A chunk is
+// read in a microsecond or two, and is changed like a row when persons merge or
+// when another event becomes the representative of its submission.
 
 const (
 	mostEntries = 128
 	entrySize   = 24
 )
 
-// A hash is 61 bits of one; the three lowest bits are 0. Among ten million
-// persons two have the same one with a probability of two in a hundred thousand.
-// Nobody can choose a distinct ID so that it has that of another.
+// A hash has 61 bits of a longer hash; its three lowest bits are 0. Among ten
+// million persons, two have the same hash with a probability of two in a
+// hundred thousand. Nobody can choose a distinct ID that has the hash of
+// another one.
 type hash uint64
 
 const noHash hash = 7 // the bits that hashes do not have
@@ -42,7 +44,7 @@ func hashPerson(id uuid.UUID) hash { return hashBytes(id[:]) }
 
 func hashEvent(id uuid.UUID) hash { return hashBytes(id[:]) }
 
-// hashNobody returns the hash of a distinct ID that belongs to no person.
+// hashNobody returns the hash of a distinct ID without a person.
 func hashNobody(id persons.DistinctID) hash {
 	b := binary.LittleEndian.AppendUint64(make([]byte, 0, 256), uint64(id.Project))
 	return hashBytes(append(b, id.ID...))
@@ -71,7 +73,7 @@ func (e chunkEntry) append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, uint64(e.at))
 }
 
-// A surveyOf is a survey, whose ID other projects may use as well.
+// A surveyOf is a survey of a project. Other projects may use the same ID.
 type surveyOf struct {
 	project int64
 	survey  uuid.UUID
@@ -79,7 +81,7 @@ type surveyOf struct {
 
 // A chunk has some of the entries of a survey, in no order.
 type chunk struct {
-	id int64 // 0: not stored yet
+	id int64 // 0 if it is not stored yet
 	surveyOf
 	entries []byte
 	changed bool
@@ -89,7 +91,7 @@ func (c *chunk) add(e chunkEntry) {
 	c.entries, c.changed = e.append(c.entries), true
 }
 
-// remove takes one entry out that is equal to e.
+// remove removes one entry that is equal to e.
 func (c *chunk) remove(e chunkEntry) {
 	wanted := e.append(make([]byte, 0, entrySize))
 	for i := 0; i < len(c.entries); i += entrySize {
@@ -102,7 +104,7 @@ func (c *chunk) remove(e chunkEntry) {
 	}
 }
 
-// move gives entries to others.
+// move assigns entries to other persons.
 func (c *chunk) move(to map[hash]hash) {
 	for i := 0; i < len(c.entries); i += entrySize {
 		e := entryAt(c.entries[i:])
@@ -114,7 +116,7 @@ func (c *chunk) move(to map[hash]hash) {
 	}
 }
 
-// extent returns the times of the first and the last entry, and how many are
+// extent returns the times of the first and the last entry, and the number of
 // responses.
 func (c *chunk) extent() (first, last, responses int64) {
 	first, last = math.MaxInt64, math.MinInt64
@@ -128,20 +130,20 @@ func (c *chunk) extent() (first, last, responses int64) {
 	return first, last, responses
 }
 
-// chunks are those that a transaction has read or made. Only one transaction at a
-// time may change those of a project.
+// chunks are the chunks that a transaction has read or created. Only one
+// transaction at a time may change the chunks of a project.
 type chunks struct {
 	t      *tx
 	all    []*chunk
 	byID   map[int64]*chunk
-	newest map[surveyOf]*chunk // nil: there is none
+	newest map[surveyOf]*chunk // nil if the survey has none
 }
 
 func newChunks(t *tx) *chunks {
 	return &chunks{t: t, byID: make(map[int64]*chunk), newest: make(map[surveyOf]*chunk)}
 }
 
-// load reads chunks, unless that was done before.
+// load reads chunks that are not loaded yet.
 func (c *chunks) load(ctx context.Context, ids ...int64) error {
 	return c.t.in(ctx, "SELECT id, project_id, survey_id, entries FROM survey_chunk WHERE id IN (?)", nil, slice[int64](ids), c.scan)
 }
@@ -173,7 +175,7 @@ func (c *chunks) last(ctx context.Context, s surveyOf) (*chunk, error) {
 	return c.byID[id], err
 }
 
-// add adds an entry and returns where it is.
+// add adds an entry and returns its chunk.
 func (c *chunks) add(ctx context.Context, s surveyOf, e chunkEntry) (*chunk, error) {
 	k, err := c.last(ctx, s)
 	if err != nil {
@@ -188,7 +190,7 @@ func (c *chunks) add(ctx context.Context, s surveyOf, e chunkEntry) (*chunk, err
 	return k, nil
 }
 
-// save writes what has changed. New chunks have IDs then.
+// save writes the changes. After that, new chunks have IDs.
 func (c *chunks) save(ctx context.Context) error {
 	for _, k := range c.all {
 		if !k.changed {

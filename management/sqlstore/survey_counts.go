@@ -32,15 +32,16 @@ func (db *DB) CountSurveyEvents(ctx context.Context, q management.SurveyQuery) (
 	return c.counts(), nil
 }
 
-// CountResponses implements [management.SurveyEventStore]. Chunks know how many
-// responses they have; only those of which a query wants some are looked into.
+// CountResponses implements [management.SurveyEventStore]. A chunk has its
+// number of responses; the entries are read only if a query selects some of
+// them.
 func (db *DB) CountResponses(ctx context.Context, q management.SurveyQuery) (map[uuid.UUID]int, error) {
 	cq := newChunkQuery(&q)
 	archived, err := db.archivedEvents(ctx, &q)
 	if err != nil {
 		return nil, fmt.Errorf("count responses: %w", err)
 	}
-	look := make(slice[string], 0, len(archived)) // into all chunks of these
+	look := make(slice[string], 0, len(archived)) // all chunks of these surveys must be read
 	for survey := range archived {
 		look = append(look, survey.String())
 	}
@@ -69,7 +70,7 @@ func (db *DB) CountResponses(ctx context.Context, q management.SurveyQuery) (map
 	return counts, nil
 }
 
-// archivedEvents returns, by survey, the hashes of events that are to be left out.
+// archivedEvents returns, by survey, the hashes of the events to leave out.
 func (db *DB) archivedEvents(ctx context.Context, q *management.SurveyQuery) (map[uuid.UUID]map[hash]bool, error) {
 	if !q.ExcludeArchived || len(q.Surveys) == 0 {
 		return nil, nil
@@ -88,7 +89,7 @@ func (db *DB) archivedEvents(ctx context.Context, q *management.SurveyQuery) (ma
 	return archived, err
 }
 
-// A chunkQuery is a [management.SurveyQuery] with its bounds in microseconds.
+// A chunkQuery is a [management.SurveyQuery] with bounds in microseconds.
 type chunkQuery struct {
 	project  int64
 	surveys  []uuid.UUID
@@ -109,7 +110,7 @@ func (q *chunkQuery) selects(e chunkEntry, archived map[hash]bool) bool {
 	return q.from <= e.at && e.at <= q.to && (archived == nil || !archived[e.event])
 }
 
-// readChunks calls scan for the chunks that may have entries which a query
+// readChunks calls scan for the chunks that may contain entries that a query
 // selects.
 func (db *DB) readChunks(ctx context.Context, q *chunkQuery, columns string, args []any, scan func(*sql.Rows) error) error {
 	if len(q.surveys) == 0 {
@@ -153,7 +154,7 @@ func (c *counter) add(entries []byte, archived map[hash]bool) {
 	}
 }
 
-// What respondents have done, as bits that hashes do not have.
+// Actions of respondents, as bits that hashes do not have.
 const (
 	hasShown     = 1 << (management.SurveyShown - 1)
 	hasDismissed = 1 << (management.SurveyDismissed - 1)
@@ -182,12 +183,13 @@ func (c *counter) counts() *management.SurveyCounts {
 	return &all
 }
 
-// respondents is a set of hashes, each with bits for what it has done. It is an
-// open hash table that needs no hashing: a map takes several times as long.
+// respondents is a set of hashes, each with bits for the actions of the
+// respondent. It is an open hash table without further hashing: a map takes
+// several times as long.
 type respondents struct {
-	slots []hash // 0: free
+	slots []hash // 0 if free
 	used  int
-	shift int // leaves as many bits of a hash as there are slots
+	shift int // leaves the number of bits that index the slots
 }
 
 func newRespondents() *respondents { return &respondents{slots: make([]hash, 1<<10), shift: 64 - 10} }

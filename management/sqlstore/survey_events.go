@@ -21,23 +21,23 @@ import (
 // A surveyRow is a row of survey_event.
 type surveyRow struct {
 	surveyOf
-	id         int64 // 0: not stored yet
+	id         int64 // 0 if it is not stored yet
 	uuid       uuid.UUID
 	kind       management.SurveyEventKind
 	distinctID string
 	at         time.Time
-	submission uuid.UUID // Nil: it is not of a response
+	submission uuid.UUID // Nil if it is not part of a response
 	answers    *string
 	extra      *string
 
-	countsAs management.SurveyEventKind // 0: as nothing
+	countsAs management.SurveyEventKind // 0 if it does not count
 	chunk    *chunk                     // where it counts, unless it was only read
-	chunkID  int64                      // and its ID once it was read
-	event    int                        // its index among those that are written
+	chunkID  int64                      // the ID of chunk, if it was read
+	event    int                        // its index among the events to write
 }
 
-// surveyRows returns the rows of survey events, except events that count for
-// nothing.
+// surveyRows returns the rows of survey events, except events that can never
+// count.
 func surveyRows(events []capture.Event, surveys []management.SurveyEvent) []surveyRow {
 	var list []surveyRow
 	for _, about := range surveys {
@@ -61,13 +61,13 @@ func surveyRows(events []capture.Event, surveys []management.SurveyEvent) []surv
 	return list
 }
 
-// freshRows returns copies of the rows of events that are new: of all rows if fresh
-// is nil. first is the index of the event that fresh begins with.
+// freshRows returns copies of the rows whose events are new, or of all rows if
+// fresh is nil. The index of the event that fresh begins with is first.
 func freshRows(rows []surveyRow, fresh []bool, first int) []surveyRow {
 	return slices.DeleteFunc(slices.Clone(rows), func(r surveyRow) bool { return fresh != nil && !fresh[r.event-first] })
 }
 
-// jsonObject returns a JSON object, or nil instead of an empty one.
+// jsonObject returns a JSON object, or nil for an empty one.
 func jsonObject[V any](members map[string]V, appendValue func(dst []byte, v V) []byte) *string {
 	if len(members) == 0 {
 		return nil
@@ -89,8 +89,8 @@ func (r *surveyRow) entry(who hash) chunkEntry {
 	return chunkEntry{who, r.countsAs, hashEvent(r.uuid), r.at.UnixMicro()}
 }
 
-// represents reports whether an event stands for its submission rather than one
-// that was stored before (management.md §10.2).
+// represents reports whether an event represents its submission in place of
+// other, which was stored before (management.md §10.2).
 func (r *surveyRow) represents(other *surveyRow) bool {
 	if sent := r.kind == management.SurveySent; sent != (other.kind == management.SurveySent) {
 		return sent
@@ -98,7 +98,7 @@ func (r *surveyRow) represents(other *surveyRow) bool {
 	return cmp.Or(r.at.Compare(other.at), bytes.Compare(r.uuid[:], other.uuid[:])) >= 0
 }
 
-// surveyColumns are those that scanSurveyRow reads.
+// surveyColumns are the columns that scanSurveyRow reads.
 const surveyColumns = "id, project_id, survey_id, uuid, kind, distinct_id, ts, submission_key, counts_as, coalesce(chunk_id, 0)"
 
 func scanSurveyRow(list *[]surveyRow) func(*sql.Rows) error {
@@ -113,8 +113,8 @@ func scanSurveyRow(list *[]surveyRow) func(*sql.Rows) error {
 	}
 }
 
-// addSurveyEvents stores rows for events that have just been stored; their persons
-// have been, too. Known tells of some distinct IDs which person they belong to.
+// addSurveyEvents stores rows for events that have just been stored, after
+// their persons. The function known returns the persons of some distinct IDs.
 func (t *tx) addSurveyEvents(ctx context.Context, rows []surveyRow, known func(persons.DistinctID) (uuid.UUID, bool)) error {
 	if len(rows) == 0 {
 		return nil
@@ -143,8 +143,8 @@ func (t *tx) addSurveyEvents(ctx context.Context, rows []surveyRow, known func(p
 	return t.insertSurveyRows(ctx, rows)
 }
 
-// elect makes those rows count that are representative of their submissions now. It
-// returns which of those that were stored are not any more.
+// elect makes the rows count that represent their submissions now. It returns
+// the stored rows that no longer do.
 func elect(stored, rows []surveyRow) (over []surveyRow) {
 	type submission struct {
 		surveyOf
@@ -172,7 +172,8 @@ func elect(stored, rows []surveyRow) (over []surveyRow) {
 	return over
 }
 
-// representatives returns those that are stored of the submissions of rows.
+// representatives returns the stored representatives of the submissions of
+// rows.
 func (t *tx) representatives(ctx context.Context, rows []surveyRow) ([]surveyRow, error) {
 	keys := make(map[surveyOf][]uuid.UUID)
 	for i := range rows {
@@ -180,8 +181,9 @@ func (t *tx) representatives(ctx context.Context, rows []surveyRow) ([]surveyRow
 			keys[r.surveyOf] = append(keys[r.surveyOf], r.submission)
 		}
 	}
-	// With counts_as = 3, for which there is an index of the survey's responses,
-	// PostgreSQL may take that one while they are few, and keep to it.
+	// This condition avoids counts_as = 3: it has an index of the survey's
+	// responses, which PostgreSQL may choose while there are few responses, and
+	// keep using.
 	const one = "SELECT " + surveyColumns + ` FROM survey_event WHERE project_id = ? AND survey_id = ?
 		AND submission_key IS NOT NULL AND counts_as > 2 AND submission_key `
 	var list []surveyRow
@@ -203,7 +205,7 @@ func (t *tx) representatives(ctx context.Context, rows []surveyRow) ([]surveyRow
 	return list, nil
 }
 
-// respondents returns the hashes of who the rows count for.
+// respondents returns the hashes of the respondents for which the rows count.
 func (t *tx) respondents(ctx context.Context, rows []surveyRow, known func(persons.DistinctID) (uuid.UUID, bool)) (map[persons.DistinctID]hash, error) {
 	who := make(map[persons.DistinctID]hash)
 	unknown := make(map[int64]slice[string])
@@ -234,7 +236,7 @@ func (t *tx) respondents(ctx context.Context, rows []surveyRow, known func(perso
 	return who, nil
 }
 
-// take takes rows out of the chunks in which they count.
+// take removes rows from the chunks in which they count.
 func (c *chunks) take(ctx context.Context, rows []surveyRow, who map[persons.DistinctID]hash) error {
 	if err := c.load(ctx, chunksOf(rows)...); err != nil {
 		return err
@@ -258,7 +260,7 @@ func chunksOf(rows []surveyRow) []int64 {
 	return slices.Compact(list)
 }
 
-// put puts the rows that count into chunks, and saves all.
+// put adds the rows that count to chunks, and saves all chunks.
 func (c *chunks) put(ctx context.Context, rows []surveyRow, who map[persons.DistinctID]hash) error {
 	for i := range rows {
 		r := &rows[i]
@@ -314,8 +316,8 @@ func submissionKeys(d *Dialect, rows []surveyRow) column {
 	})}
 }
 
-// moveSurveyEvents makes events count for who their distinct IDs belong to once
-// the changes are made. It is called before they are.
+// moveSurveyEvents makes events count for the persons that own their distinct
+// IDs after the changes. It is called before the changes are made.
 func (t *tx) moveSurveyEvents(ctx context.Context, changes *persons.Changes) error {
 	if len(changes.Merges) == 0 && len(changes.Links) == 0 {
 		return nil
@@ -359,12 +361,12 @@ func (t *tx) moveSurveyEvents(ctx context.Context, changes *persons.Changes) err
 	return c.save(ctx)
 }
 
-// moves returns by which hash each other one is replaced.
+// moves returns the replacement of each hash.
 func moves(changes *persons.Changes) map[hash]hash {
 	to := make(map[hash]hash)
 	for _, m := range slices.Backward(changes.Merges) {
 		into := hashPerson(m.Into)
-		if later, ok := to[into]; ok { // it was merged itself
+		if later, ok := to[into]; ok { // this person was merged itself
 			into = later
 		}
 		to[hashPerson(m.From)] = into
@@ -375,9 +377,9 @@ func moves(changes *persons.Changes) map[hash]hash {
 	return to
 }
 
-// forgetSurveyPerson is to be called when a person is deleted, with all its
+// forgetSurveyPerson must be called when a person is deleted with all its
 // distinct IDs, by a transaction that has locked the project. If the person's
-// events are deleted as well, now or later, they do not count any more. Otherwise
+// events are deleted as well, now or later, they no longer count. Otherwise
 // they count for their distinct IDs.
 func (t *tx) forgetSurveyPerson(ctx context.Context, project int64, person uuid.UUID, distinctIDs []string, events bool) error {
 	var rows []surveyRow
@@ -405,8 +407,8 @@ func (t *tx) forgetSurveyPerson(ctx context.Context, project int64, person uuid.
 	return c.save(ctx)
 }
 
-// dropSurveyRows deletes rows that were taken out of their chunks. What is left of
-// their submissions gets another representative.
+// dropSurveyRows deletes rows that were removed from their chunks. The
+// remaining rows of their submissions get another representative.
 func (t *tx) dropSurveyRows(ctx context.Context, c *chunks, rows []surveyRow) error {
 	err := t.in(ctx, "DELETE FROM survey_event WHERE id IN (?)", nil, collect(rows, func(r *surveyRow) int64 { return r.id }), nil)
 	if err != nil {

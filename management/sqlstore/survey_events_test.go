@@ -29,7 +29,7 @@ var (
 	surveyB = uuid.MustParse("019c0a11-2f30-7000-8c4e-00000000000b")
 )
 
-// surveyEvent returns an event of project 1, so many seconds from now.
+// surveyEvent returns an event of project 1, some seconds from now.
 func surveyEvent(name string, survey uuid.UUID, distinctID string, second int, properties string) capture.Event {
 	e := event(name, distinctID, strings.Replace(fmt.Sprintf(`{"$survey_id":"%s",%s}`, survey, properties), ",}", "}", 1))
 	e.Time = now.Add(time.Duration(second) * time.Second)
@@ -94,8 +94,8 @@ func (d *database) surveyRows(t *testing.T) []surveyRow {
 	return list
 }
 
-// checkSurveys checks that rows count as they should, and that chunks have an entry
-// for each that does, and no others.
+// checkSurveys checks that the right rows count, and that chunks have exactly
+// one entry for each of them.
 func (d *database) checkSurveys(t *testing.T) {
 	t.Helper()
 	type submission struct {
@@ -171,7 +171,7 @@ func (d *database) checkSurveys(t *testing.T) {
 	}
 }
 
-// TestForgottenPersons deletes persons, of whom events stay or go.
+// TestForgottenPersons deletes persons, with and without their events.
 func TestForgottenPersons(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
@@ -230,8 +230,8 @@ func TestForgottenPersons(t *testing.T) {
 	})
 }
 
-// TestSurveyTables keeps rows and chunks consistent through random histories with
-// merges and deleted persons.
+// TestSurveyTables checks that rows and chunks stay consistent through random
+// histories with merges and deleted persons.
 func TestSurveyTables(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
@@ -331,7 +331,8 @@ func TestPurgedSurveys(t *testing.T) {
 	})
 }
 
-// TestForgottenArchive forgets what is archived of a survey that is deleted.
+// TestForgottenArchive checks that archived responses of a deleted survey are
+// forgotten.
 func TestForgottenArchive(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx, db := t.Context(), d.open(t)
@@ -351,7 +352,7 @@ func TestForgottenArchive(t *testing.T) {
 	})
 }
 
-// TestRespondents compares with a map.
+// TestRespondents compares respondents with a map.
 func TestRespondents(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	set, want := sqlstore.NewRespondents(), make(map[uint64]uint64)
@@ -362,16 +363,16 @@ func TestRespondents(t *testing.T) {
 	}
 	for i := range uint64(5000) {
 		note(r.Uint64() &^ 7)
-		note((r.Uint64N(2000) + 1) << 3)             // that begin alike
-		note(^uint64(0) - 7 - (i%1000)<<3)           // at the end of the table
-		note((i%50)<<57 | (uint64(r.IntN(20))+1)<<3) // often again
+		note((r.Uint64N(2000) + 1) << 3)             // hashes that begin alike
+		note(^uint64(0) - 7 - (i%1000)<<3)           // hashes at the end of the table
+		note((i%50)<<57 | (uint64(r.IntN(20))+1)<<3) // hashes that occur often
 	}
 	if diff := cmp.Diff(want, set.All()); diff != "" {
 		t.Errorf("respondents (-want +got)\n%s", diff)
 	}
 }
 
-// TestSurveyBacklog opens stores that a release before survey events wrote.
+// TestSurveyBacklog opens stores of a release without survey events.
 func TestSurveyBacklog(t *testing.T) {
 	skipUnderRace(t)
 	onEach(t, func(t *testing.T, d *database) {
@@ -394,7 +395,7 @@ func TestSurveyBacklog(t *testing.T) {
 		d.migrate(t, 2)
 		d.addPages(t, 2*sqlstore.BacklogPart) // between the first survey events and the last ones
 		d.migrate(t, 4)
-		// Nothing of the second part is stored, so that the work is interrupted.
+		// Nothing of the second part can be stored, so the work is interrupted.
 		d.exec(t, "CREATE UNIQUE INDEX poison ON survey_event (project_id) WHERE distinct_id = 'poison'")
 		last := []capture.Event{surveyEvent("survey shown", uuid.New(), "poison", 0, ``), surveyEvent("survey shown", uuid.New(), "poison", 1, ``)}
 		d.addEvents(t, last...)
@@ -453,7 +454,7 @@ func (d *database) openLogged(ctx context.Context, log *slog.Logger) (*sqlstore.
 	return sqlite.Open(ctx, d.url, sqlstore.Options{Log: log})
 }
 
-// addPages stores events that are about no survey, as an earlier release did.
+// addPages stores events of other kinds, as an earlier release did.
 func (d *database) addPages(t *testing.T, n int) {
 	t.Helper()
 	series := fmt.Sprintf("WITH RECURSIVE series(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < %d) ", n)
@@ -465,7 +466,7 @@ func (d *database) addPages(t *testing.T, n int) {
 	d.exec(t, series+columns+`SELECT 1, randomblob(16), n, 'page', 'u', 1772600767000890, 1772600767000890, '{}' FROM series`)
 }
 
-// addEvents stores events alone, as an earlier release did.
+// addEvents stores only events, as an earlier release did.
 func (d *database) addEvents(t *testing.T, events ...capture.Event) {
 	t.Helper()
 	for _, e := range events {
@@ -481,7 +482,8 @@ func (d *database) addEvents(t *testing.T, events ...capture.Event) {
 	}
 }
 
-// surveyAnswers returns all that can be asked of both surveys in two projects.
+// surveyAnswers returns the answers of all queries about both surveys in two
+// projects.
 func surveyAnswers(t *testing.T, db *sqlstore.DB) []any {
 	t.Helper()
 	var list []any
@@ -504,7 +506,7 @@ func surveyAnswers(t *testing.T, db *sqlstore.DB) []any {
 	return list
 }
 
-// TestSurveyQueriesUseIndexes asks SQLite how it answers.
+// TestSurveyQueriesUseIndexes checks the query plans of SQLite.
 func TestSurveyQueriesUseIndexes(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
@@ -534,7 +536,8 @@ func TestSurveyQueriesUseIndexes(t *testing.T) {
 		}
 		seen++
 		for _, step := range plan(t, raw, query) {
-			// Of a page of responses only the events of each are sorted.
+			// Within a page of responses, only the events of each response are
+			// sorted.
 			sorted := strings.HasPrefix(step, "USE TEMP B-TREE FOR LAST") || strings.HasPrefix(step, "USE TEMP B-TREE FOR RIGHT")
 			scanned := strings.HasPrefix(step, "SCAN") && step != "SCAN r" && !strings.HasPrefix(step, "SCAN json_each")
 			if scanned || strings.HasPrefix(step, "USE TEMP B-TREE") && !sorted {

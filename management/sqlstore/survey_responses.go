@@ -14,8 +14,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// responsesPerPage is how many responses are read at once. Nothing is held open
-// while whoever asked for them looks at them.
+// responsesPerPage is how many responses are read at once. No query is open
+// while the caller handles them.
 const responsesPerPage = 200
 
 // SurveyResponses implements [management.SurveyEventStore].
@@ -46,14 +46,14 @@ func (db *DB) SurveyResponses(ctx context.Context, q management.SurveyQuery) ite
 	}
 }
 
-// A responsePage is some of the responses of a survey.
+// A responsePage has some of the responses of a survey.
 type responsePage struct {
 	list []management.SurveyResponse
 	id   int64 // of the last row
 }
 
-// next reads the responses after those of the page, and reports whether there may
-// be more.
+// next reads the responses after the page, and reports whether there may be
+// more.
 func (p *responsePage) next(ctx context.Context, db *DB, q *management.SurveyQuery, survey uuid.UUID) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -76,8 +76,8 @@ func (p *responsePage) next(ctx context.Context, db *DB, q *management.SurveyQue
 	return len(p.list) == responsesPerPage, db.fail(rows.Err())
 }
 
-// query returns a query for the next page. Each response has as many rows as its
-// submission has events, the latest first.
+// query returns a query for the next page. It returns one row for each event of
+// a submission, the latest first.
 func (p *responsePage) query(d *Dialect, q *management.SurveyQuery, survey uuid.UUID) (string, []any) {
 	args := []any{q.Project, survey}
 	conditions := ""

@@ -60,7 +60,7 @@ var surveys = newTable(table[management.Survey]{
 	},
 })
 
-// Survey implements [management.SurveyStore], as the following do.
+// Survey implements [management.SurveyStore], as do the methods below.
 func (a *accounts) Survey(ctx context.Context, project int64, id uuid.UUID) (*management.Survey, error) {
 	return surveys.one(ctx, a, "WHERE id = ? AND project_id = ?", id.String(), project)
 }
@@ -93,8 +93,8 @@ func (a *accounts) FindSurveys(ctx context.Context, project int64, f management.
 }
 
 // searchSurveys returns the IDs of surveys with a text in their name or
-// description, newest first. Databases fold the case of few letters or of other
-// ones than Go.
+// description, newest first. Go compares the texts, because databases fold the
+// case of fewer or of other letters.
 func (a *accounts) searchSurveys(ctx context.Context, where string, args []any, text string) (ids []string, err error) {
 	columns := "id, '', ''"
 	if text != "" {

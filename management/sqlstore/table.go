@@ -15,22 +15,22 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// A field is a column and where its value is: a pointer into a struct, or
-// something around one, from which it is written and into which it is read.
+// A field is a column and the place of its value: a pointer into a struct, or a
+// wrapper of such a pointer that can be written and read.
 type field struct {
 	column string
 	at     any
 }
 
-// A table keeps things of one type, each in a row.
+// A table stores values of one type, each in a row.
 type table[T any] struct {
 	name    string
-	noun    string // in errors, with its article
+	noun    string // for errors, with its article
 	fields  func(*Dialect, *T) []field
-	key     int    // how many fields, the first, make the key
+	key     int    // the number of fields, from the first, that are the key
 	serial  bool   // the database makes the key
-	keeps   string // column that updates leave as it is; "" for none
-	columns string // as fields has them
+	keeps   string // column that updates do not change; "" for none
+	columns string // the columns of fields
 }
 
 // newTable completes a table.
@@ -55,11 +55,11 @@ func valuesOf(fields []field) []any {
 	return list
 }
 
-// list returns the rows that the end of a SELECT chooses.
+// list returns the rows that the end of a SELECT selects.
 func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ...any) ([]T, error) {
 	var list []T
 	var row T
-	values := valuesOf(tab.fields(&a.db.d, &row)) // scanning replaces all, and changes nothing that they point to
+	values := valuesOf(tab.fields(&a.db.d, &row)) // scanning replaces all values and does not change the data behind their pointers
 	err := a.read(ctx, "SELECT "+tab.columns+" FROM "+tab.name+" "+tail, args, func(r *sql.Rows) error {
 		err := r.Scan(values...)
 		list = append(list, row)
@@ -71,7 +71,7 @@ func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ..
 	return list, nil
 }
 
-// one returns the only row that the end of a SELECT chooses.
+// one returns the only row that the end of a SELECT selects.
 func (tab *table[T]) one(ctx context.Context, a *accounts, tail string, args ...any) (*T, error) {
 	list, err := tab.list(ctx, a, tail, args...)
 	if err != nil {
@@ -101,7 +101,7 @@ func (tab *table[T]) insert(ctx context.Context, a *accounts, v *T) error {
 	return tab.put(ctx, a, "create", fields, tail, scan)
 }
 
-// set inserts a row or replaces the one with its key.
+// set inserts a row or replaces the row with its key.
 func (tab *table[T]) set(ctx context.Context, a *accounts, v *T) error {
 	fields := tab.fields(&a.db.d, v)
 	columns := columnsOf(fields)
@@ -149,7 +149,7 @@ func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
 	return nil
 }
 
-// remove deletes the rows that a condition chooses and returns how many.
+// remove deletes the rows that meet a condition and returns their number.
 func (tab *table[T]) remove(ctx context.Context, a *accounts, where string, args ...any) (int64, error) {
 	n, err := a.exec(ctx, "DELETE FROM "+tab.name+" WHERE "+where, args...)
 	if err != nil {
@@ -158,7 +158,7 @@ func (tab *table[T]) remove(ctx context.Context, a *accounts, where string, args
 	return n, nil
 }
 
-// removeOne is remove for what must exist.
+// removeOne is like remove, but the row must exist.
 func (tab *table[T]) removeOne(ctx context.Context, a *accounts, where string, args ...any) error {
 	n, err := tab.remove(ctx, a, where, args...)
 	if err == nil && n == 0 {
@@ -167,7 +167,7 @@ func (tab *table[T]) removeOne(ctx context.Context, a *accounts, where string, a
 	return err
 }
 
-// A stamp is a time, and a maybeStamp one that need not be.
+// A stamp is a time, and a maybeStamp a time that can be missing.
 type (
 	stamp struct {
 		d  *Dialect
@@ -231,7 +231,7 @@ func (s maybeText) Value() (driver.Value, error) {
 	return sql.NullString{String: *s.at, Valid: *s.at != ""}.Value()
 }
 
-// A document is JSON, and NULL if it is nil.
+// A document is JSON, or NULL if it is nil.
 type document struct{ at *json.RawMessage }
 
 func (d document) Scan(v any) error {
@@ -250,7 +250,7 @@ func (d document) Value() (driver.Value, error) {
 	return sql.NullString{String: string(*d.at), Valid: *d.at != nil}.Value()
 }
 
-// A jsonList is a list as JSON, and NULL if it is nil.
+// A jsonList is a list as JSON, or NULL if it is nil.
 type jsonList[T any] struct{ at *[]T }
 
 func (l jsonList[T]) Scan(v any) error {

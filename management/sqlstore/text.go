@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// storable reports whether texts can be stored at all. Looking for others finds
+// storable reports whether texts can be stored. A search for other texts finds
 // nothing on SQLite, and is refused by PostgreSQL.
 func storable(texts ...string) bool {
 	for _, s := range texts {
@@ -16,7 +16,8 @@ func storable(texts ...string) bool {
 	return true
 }
 
-// byBytes is a column of text in the order of its bytes, which is that of SQLite.
+// byBytes returns a column of text in the order of its bytes, which is the
+// order of SQLite.
 func (d *Dialect) byBytes(column string) string {
 	if d.Postgres {
 		return column + ` COLLATE "C"`
@@ -24,8 +25,8 @@ func (d *Dialect) byBytes(column string) string {
 	return column
 }
 
-// begins is a condition that the text in a column begins with a prefix, in a form
-// for which an index can be used.
+// begins returns a condition that the text in a column begins with a prefix, in
+// a form that can use an index.
 func (d *Dialect) begins(column, prefix string) (condition string, args []any) {
 	column = d.byBytes(column)
 	if end := after(prefix); end != "" {
@@ -34,15 +35,15 @@ func (d *Dialect) begins(column, prefix string) (condition string, args []any) {
 	return column + " >= ?", []any{prefix}
 }
 
-// after returns the first text, in the order of bytes, behind all those that begin
-// with a prefix; "" if there is none.
+// after returns the first text, in the order of bytes, after all texts that
+// begin with a prefix, or "" if there is none.
 func after(prefix string) string {
 	runes := []rune(prefix)
 	for i := len(runes) - 1; i >= 0; i-- {
 		switch r := runes[i]; {
 		case r == utf8.MaxRune:
 			continue
-		case r == 0xD7FF: // what follows is no character
+		case r == 0xD7FF: // the code points after this one are not characters
 			runes[i] = 0xE000
 		default:
 			runes[i]++

@@ -10,8 +10,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// Throttle implements [management.ThrottleStore]. It fails in Atomic, whose end
-// it would have to wait for.
+// Throttle implements [management.ThrottleStore]. It fails in Atomic, because
+// it would have to wait for the end of the transaction.
 func (a *accounts) Throttle(ctx context.Context, bucket string, l management.Limit, now time.Time) (wait time.Duration, err error) {
 	if a.t != nil {
 		return 0, errors.New("count an attempt: sqlstore: not within a transaction, which might be undone")
@@ -19,7 +19,8 @@ func (a *accounts) Throttle(ctx context.Context, bucket string, l management.Lim
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("count an attempt: %w", a.db.fail(err))
 	}
-	// To be told to wait costs no transaction, which others would wait for.
+	// An attempt that must wait needs no transaction, which others would wait
+	// for.
 	var full time.Time
 	_, err = a.db.one(ctx, []any{moment{&full}}, "SELECT full_at FROM throttle WHERE bucket = ?", bucket)
 	if err != nil {
@@ -39,7 +40,7 @@ func (a *accounts) Throttle(ctx context.Context, bucket string, l management.Lim
 }
 
 func (t *tx) throttle(ctx context.Context, bucket string, l management.Limit, now time.Time) (time.Duration, error) {
-	// This locks the row until the transaction ends, also if it was there.
+	// This locks the row until the transaction ends, even if it existed.
 	var full time.Time
 	_, err := t.run(ctx, `INSERT INTO throttle (bucket, full_at) VALUES (?, ?)
 		ON CONFLICT (bucket) DO UPDATE SET full_at = throttle.full_at RETURNING full_at`, []any{bucket, t.db.d.time(now)},
@@ -51,7 +52,8 @@ func (t *tx) throttle(ctx context.Context, bucket string, l management.Limit, no
 	if wait > 0 {
 		return wait, nil
 	}
-	// Rounded down, so that no attempt that the limit allows is lost.
+	// The time is rounded down, so that no attempt that the limit allows is
+	// lost.
 	next = next.Truncate(time.Microsecond)
 	if _, err := t.exec(ctx, "UPDATE throttle SET full_at = ? WHERE bucket = ?", t.db.d.time(next), bucket); err != nil {
 		return 0, err
@@ -59,8 +61,8 @@ func (t *tx) throttle(ctx context.Context, bucket string, l management.Limit, no
 	if full.After(now) {
 		return 0, nil
 	}
-	// The row may be new. A few old ones make room for it, except those that
-	// others have locked, who may be waiting for ours.
+	// The row may be new. A few old rows make room for it, except rows that
+	// other transactions have locked, which may wait for this one.
 	old := "IN (SELECT bucket FROM throttle WHERE full_at < ? ORDER BY full_at LIMIT 10)"
 	if t.pg != nil {
 		old = "= ANY (ARRAY(SELECT bucket FROM throttle WHERE full_at < ? ORDER BY full_at LIMIT 10 FOR UPDATE SKIP LOCKED))"

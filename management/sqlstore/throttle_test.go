@@ -8,7 +8,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// TestThrottleForgets checks that only buckets in use take room, a few aside.
+// TestThrottleForgets checks that only buckets in use take room, except for a
+// few.
 func TestThrottleForgets(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)
@@ -42,7 +43,8 @@ func TestThrottleForgets(t *testing.T) {
 	})
 }
 
-// TestThrottleInTransaction checks that it fails rather than waits for itself.
+// TestThrottleInTransaction checks that Throttle fails in a transaction rather
+// than wait for itself.
 func TestThrottleInTransaction(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		err := d.open(t).Atomic(t.Context(), func(s management.Store) error {
@@ -55,8 +57,8 @@ func TestThrottleInTransaction(t *testing.T) {
 	})
 }
 
-// TestThrottleRounds checks that no attempt is lost where attempts come back
-// after parts of a microsecond, which are not stored.
+// TestThrottleRounds checks that no attempt is lost when attempts come back
+// after fractions of a microsecond, which are not stored.
 func TestThrottleRounds(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		db := d.open(t)

@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// turns let those of this process who write about one project do so one after the
-// other: from before the transaction, where waiting takes no connection, until the
-// caches have forgotten what has changed. Otherwise a writer could be acknowledged
-// while the caches still have what another one, on whose changes it has built, is
-// about to remove.
+// turns makes the writers of this process that write about one project wait for
+// each other: from before the transaction, where waiting takes no connection,
+// until the caches have dropped the changed entries. Otherwise a writer could
+// be acknowledged while the caches still have entries that an earlier writer,
+// whose changes it has built on, is about to drop.
 type turns struct {
 	mu       sync.Mutex
 	projects map[int64]*turn
 }
 
 type turn struct {
-	busy  chan struct{} // full while somebody has it
-	users int           // who have it or wait for it
+	busy  chan struct{} // full while the turn is taken
+	users int           // number of calls that have the turn or wait for it
 }
 
-// take waits for the turns of projects, each once, in ascending order. Release ends
-// them.
+// take waits for the turns of projects, which must be distinct and in ascending
+// order. The returned function ends the turns.
 func (t *turns) take(ctx context.Context, projects ...int64) (release func(), err error) {
 	for i, project := range projects {
 		if err := t.begin(ctx, project); err != nil {

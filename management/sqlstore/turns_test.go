@@ -13,7 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// TestTurns lets many take turns with several projects each.
+// TestTurns lets many goroutines take turns with several projects each.
 func TestTurns(t *testing.T) {
 	const projects, takers, times = 5, 8, 500
 	var turns sqlstore.Turns
@@ -74,7 +74,7 @@ func TestTurnsEnd(t *testing.T) {
 		if err := <-got; !errors.Is(err, context.Canceled) {
 			t.Errorf("Take = %v, want context.Canceled", err)
 		}
-		other, err := turns.Take(t.Context(), 1, 3) // nobody has these
+		other, err := turns.Take(t.Context(), 1, 3) // these turns are free
 		if err != nil {
 			t.Fatal(err)
 		}

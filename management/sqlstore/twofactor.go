@@ -47,7 +47,7 @@ var (
 	})
 )
 
-// TOTP implements [management.TwoFactorStore], as the following do.
+// TOTP implements [management.TwoFactorStore], as do the methods below.
 func (a *accounts) TOTP(ctx context.Context, user int64) (*management.TOTP, error) {
 	return totps.one(ctx, a, "WHERE user_id = ?", user)
 }

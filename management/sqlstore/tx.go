@@ -11,12 +11,12 @@ import (
 type tx struct {
 	db     *DB
 	pg     *sql.Tx // on PostgreSQL
-	over   bool    // nobody may use it any more
-	bumped bool    // a version has grown, on SQLite
+	over   bool    // it can no longer be used
+	bumped bool    // a version has changed, on SQLite
 }
 
-// atomic runs f in a transaction that writes. If it lost against another one, it
-// is run again.
+// atomic runs f in a transaction that writes. If the transaction lost against
+// another one, it is run again.
 func (db *DB) atomic(ctx context.Context, f func(*tx) error) error {
 	const tries = 5
 	for try := 1; ; try++ {
@@ -35,7 +35,7 @@ func (db *DB) try(ctx context.Context, f func(*tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer pg.Rollback() // of no effect after a commit
+	defer pg.Rollback() // has no effect after a commit
 	if err := f(&tx{db: db, pg: pg}); err != nil {
 		return err
 	}
@@ -43,14 +43,14 @@ func (db *DB) try(ctx context.Context, f func(*tx) error) error {
 }
 
 // lock makes the transaction the only one that writes about a project, until it
-// ends. SQLite has one writer anyway. Several projects are locked in ascending
-// order.
+// ends. SQLite has only one writer anyway. Several projects must be locked in
+// ascending order.
 func (t *tx) lock(ctx context.Context, project int64) error {
 	return t.advisoryLock(ctx, projectLocks, int32(uint32(project)))
 }
 
-// The classes of our advisory locks keep them apart from each other and from
-// those of others: "flag" and "acct". Package postgres has another.
+// The classes keep these advisory locks apart from each other and from locks of
+// other programs: "flag" and "acct". Package postgres has another class.
 const (
 	projectLocks = 0x666c6167
 	accountLock  = 0x61636374
@@ -64,13 +64,13 @@ func (t *tx) advisoryLock(ctx context.Context, class, key int32) error {
 	return err
 }
 
-// exclusive is atomic for the only transaction that changes accounts, of all
-// processes. Those that write events do not wait for it.
+// exclusive is atomic for a transaction that changes accounts. Only one process
+// has such a transaction at a time. Writers of events do not wait for it.
 func (db *DB) exclusive(ctx context.Context, f func(*tx) error) error {
 	if !db.d.Postgres {
-		return db.atomic(ctx, f) // SQLite has one writer anyway
+		return db.atomic(ctx, f) // SQLite has only one writer anyway
 	}
-	// Wait here, where it takes no connection from those that write events.
+	// The wait is here, where it takes no connection from writers of events.
 	select {
 	case db.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -85,8 +85,8 @@ func (db *DB) exclusive(ctx context.Context, f func(*tx) error) error {
 	})
 }
 
-// savepoint runs f. If that fails, what it did is undone and the transaction goes
-// on, which PostgreSQL otherwise refuses.
+// savepoint runs f. If f fails, its changes are undone and the transaction can
+// go on, which PostgreSQL does not allow without a savepoint.
 func (t *tx) savepoint(ctx context.Context, f func() error) error {
 	if _, err := t.exec(ctx, "SAVEPOINT part"); err != nil {
 		return err
@@ -105,9 +105,9 @@ func (t *tx) savepoint(ctx context.Context, f func() error) error {
 	return err
 }
 
-// run executes a statement and returns how many rows it changed. If scan is not
-// nil, it is called for each row that the statement returns, and they are
-// counted.
+// run executes a statement and returns the number of rows that it changed. If
+// scan is not nil, run calls it for each row that the statement returns, and
+// counts these rows.
 func (t *tx) run(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) (int64, error) {
 	var rows *sql.Rows
 	var result sql.Result
@@ -145,14 +145,14 @@ func (t *tx) run(ctx context.Context, query string, args []any, scan func(*sql.R
 	return n, rows.Err()
 }
 
-// exec is run for statements that return nothing.
+// exec is run for statements that return no rows.
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return t.run(ctx, query, args, nil)
 }
 
-// A writer is the one connection through which SQLite is written, with its
-// prepared statements. database/sql alone would prepare each statement anew for
-// every transaction.
+// A writer is the only connection that writes to SQLite, with its prepared
+// statements. database/sql alone would prepare each statement again in every
+// transaction.
 type writer struct {
 	mu       sync.Mutex // held by a transaction
 	conn     *sql.Conn
@@ -160,15 +160,16 @@ type writer struct {
 	closed   bool
 }
 
-// atomic runs f in a transaction. Once it has begun it is not interrupted: its
-// statements are short, and an interrupted commit has an unknown outcome.
+// atomic runs f in a transaction. A transaction that has begun is not
+// interrupted: its statements are short, and an interrupted commit has an
+// unknown outcome.
 func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if w.closed { // or the pool, which closes later, would give out a connection
+	if w.closed { // the pool closes later, and would still return a connection
 		return sql.ErrConnDone
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -187,8 +188,8 @@ func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err err
 		if done {
 			return
 		}
-		// Also after a panic. A connection that cannot even roll back is of no
-		// use any more.
+		// This also runs after a panic. A connection that cannot even roll back
+		// is no longer usable.
 		if _, e := t.exec(ctx, "ROLLBACK"); e != nil {
 			err = errors.Join(err, w.reset())
 		}
@@ -228,7 +229,7 @@ func (w *writer) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// reset gives the connection up; the next transaction opens another.
+// reset closes the connection; the next transaction opens another one.
 func (w *writer) reset() error {
 	if w.conn == nil {
 		return nil

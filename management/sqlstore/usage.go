@@ -8,7 +8,7 @@ import (
 
 // AddUsage implements [management.UsageStore].
 func (db *DB) AddUsage(ctx context.Context, organization, resource, period string, n int64) (used, limit int64, err error) {
-	if n == 0 { // a question, which needs no transaction
+	if n == 0 { // a query only, which needs no transaction
 		_, err := db.one(ctx, []any{&used, &limit}, `SELECT
 			coalesce((SELECT used FROM usage_counter WHERE organization_id = ? AND resource = ? AND period = ?), 0),
 			coalesce((SELECT most FROM usage_limit WHERE organization_id = ? AND resource = ?), -1)`,

@@ -43,7 +43,7 @@ var users = newTable(table[management.User]{
 	},
 })
 
-// User implements [management.UserStore], as the following do.
+// User implements [management.UserStore], as do the methods below.
 func (a *accounts) User(ctx context.Context, id int64) (*management.User, error) {
 	return users.one(ctx, a, "WHERE id = ?", id)
 }
@@ -70,7 +70,7 @@ func (a *accounts) Users(ctx context.Context, f management.UserFilter, limit, of
 		where, args = where+" AND is_staff = ?", append(args, *f.Staff)
 		count, counted = count+" WHERE is_staff = ?", append(counted, *f.Staff)
 	}
-	if f.ID != nil || f.Email != nil { // one user or none
+	if f.ID != nil || f.Email != nil { // at most one user
 		if f.ID != nil {
 			where, args = where+" AND id = ?", append(args, *f.ID)
 		}
@@ -118,7 +118,7 @@ func (a *accounts) UpdateUser(ctx context.Context, u *management.User) error {
 	})
 }
 
-// DeleteUser leaves it to the foreign keys to delete what is theirs.
+// DeleteUser deletes the user; the foreign keys delete the user's data.
 func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
 	return a.atOnce(ctx, func(a *accounts) error {
 		before, err := a.User(ctx, id)

@@ -13,8 +13,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// TestQueryPlans checks that queries about accounts and what is managed find what
-// they want in indexes, and that pages come in their order.
+// TestQueryPlans checks that queries about accounts and managed data use
+// indexes, and that pages need no sorting.
 func TestQueryPlans(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
@@ -69,8 +69,8 @@ func TestQueryPlans(t *testing.T) {
 			if err := rows.Scan(&a, &b, &c, &step); err != nil {
 				t.Fatal(err)
 			}
-			// What is selected by lists and members of an organization is
-			// little, and sorted.
+			// Queries by lists, and for the members of an organization, select
+			// few rows, which are sorted.
 			sorted := strings.HasPrefix(step, "USE TEMP B-TREE") && !strings.Contains(query, "LIMIT")
 			if !indexed.MatchString(step) && !sorted {
 				t.Errorf("%s\n\t%s", query, step)
@@ -85,7 +85,7 @@ func TestQueryPlans(t *testing.T) {
 	}
 }
 
-// askManaged makes the queries about what is managed in a project.
+// askManaged makes the queries about the managed data of a project.
 func askManaged(t *testing.T, db *sqlstore.DB) {
 	t.Helper()
 	ctx := t.Context()

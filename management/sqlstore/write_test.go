@@ -18,8 +18,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// openFaulty opens an SQLite database that refuses events named "bad", and that,
-// while late is true, reports commits as failed that it has made.
+// openFaulty opens an SQLite database that refuses events named "bad". While
+// late is true, it reports commits as failed although they succeeded.
 func openFaulty(t *testing.T, o sqlstore.Options) (db *sqlstore.DB, late *atomic.Bool) {
 	t.Helper()
 	late = new(atomic.Bool)
@@ -107,8 +107,8 @@ func (s *commit) ExecContext(ctx context.Context, args []driver.NamedValue) (dri
 	return r, err
 }
 
-// eventErrors returns the indexes of the EventErrors that err joins, and fails if
-// there is anything else.
+// eventErrors returns the indexes of the EventErrors that err joins. It fails
+// the test if err has any other error.
 func eventErrors(t *testing.T, err error) []int {
 	t.Helper()
 	var list []int
@@ -125,8 +125,8 @@ func eventErrors(t *testing.T, err error) []int {
 	return []int{e.Index}
 }
 
-// TestBadEvents checks that events that cannot be stored do not keep others from
-// being stored.
+// TestBadEvents checks that events that cannot be stored do not keep other
+// events from being stored.
 func TestBadEvents(t *testing.T) {
 	for _, bad := range [][]int{{0}, {6}, {3}, {2, 3}, {0, 1, 2, 3, 4, 5, 6}} {
 		t.Run(fmt.Sprint(bad), func(t *testing.T) {

@@ -1,6 +1,7 @@
 // Package postgres opens a store in a PostgreSQL database, which several
 // processes may share.
 //
-// Between them and the database may be a pooler only if it gives each connection
-// a session of its own: locks and notifications belong to sessions.
+// There may be a pooler between the processes and the database only if it gives
+// each connection its own session, because locks and notifications belong to
+// sessions.
 package postgres

@@ -18,7 +18,7 @@ import (
 
 func TestOpenErrors(t *testing.T) {
 	const password = "Sesame99"
-	missing := t.TempDir() // no server has a socket in it
+	missing := t.TempDir() // no server has a socket in this folder
 	for _, tt := range []struct{ name, dsn string }{
 		{"not a number", "postgres://u:" + password + "@localhost:port/db"},
 		{"not a URL", "postgres://u:" + password + "@local host/%zz"},
@@ -46,8 +46,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestBadEvents checks that events that cannot be stored, which a Collector would
-// not let through, do not keep others from being stored.
+// TestBadEvents checks that events that cannot be stored, which a Collector
+// would have refused, do not keep other events from being stored.
 func TestBadEvents(t *testing.T) {
 	db := open(t, postgrestest.Open(t))
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -55,7 +55,7 @@ func TestBadEvents(t *testing.T) {
 	for i := range 8 {
 		events = append(events, capture.Event{
 			Project: 1, UUID: capture.NewUUID(now), Name: "page", DistinctID: fmt.Sprint("user-", i), Time: now, Received: now,
-			Properties: json.RawMessage(`{"$set":{"a":"b\u0000"}}`), // this is fine
+			Properties: json.RawMessage(`{"$set":{"a":"b\u0000"}}`), // this event is valid
 		})
 	}
 	events[1].Name = "NUL \x00"

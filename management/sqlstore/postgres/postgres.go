@@ -15,10 +15,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// Open opens the database that a connection string names: a URL as
-// postgres://user:password@host/database, or key=value pairs as libpq takes
-// them. It must exist; its schema is created. PostgreSQL 13 or later is needed,
-// with its default synchronous_commit.
+// Open opens the database that a connection string names: a URL like
+// postgres://user:password@host/database, or key=value pairs as in libpq. The
+// database must exist; Open creates its schema. It needs PostgreSQL 13 or
+// later, with the default synchronous_commit.
 //
 // Errors do not quote the connection string, which may have a password.
 func Open(ctx context.Context, dsn string, o sqlstore.Options) (*sqlstore.DB, error) {
@@ -48,7 +48,7 @@ func Open(ctx context.Context, dsn string, o sqlstore.Options) (*sqlstore.DB, er
 	return db, nil
 }
 
-// fault classifies by SQLSTATE.
+// fault classifies errors by SQLSTATE.
 func fault(err error) sqlstore.Fault {
 	coded, ok := errors.AsType[interface {
 		error

@@ -11,16 +11,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// sessions opens connections for what lasts as long as they do.
+// sessions opens connections for tasks that last as long as the connection.
 type sessions struct {
 	config *pgx.ConnConfig
 
-	// patience is for how long a connection may be silent before it is asked
-	// whether it is there, and how long it has for the answer.
+	// patience is how long a connection may be silent before it is pinged, and
+	// how long it may take to answer.
 	patience time.Duration
 }
 
-var patience = 5 * time.Second // tests have less
+var patience = 5 * time.Second // tests set it lower
 
 func (s sessions) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, s.config.Copy())
@@ -32,7 +32,7 @@ func (s sessions) hangUp(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// listen implements the hook of [sqlstore.Dialect].
+// listen is the Listen of the [sqlstore.Dialect].
 func (s sessions) listen(ctx context.Context, channel string, heard func()) error {
 	conn, err := s.connect(ctx)
 	if err != nil {
@@ -75,11 +75,12 @@ func (s sessions) ping(ctx context.Context, conn *pgx.Conn) error {
 	return conn.Ping(ctx)
 }
 
-// leaderLocks is the class of the advisory locks of leaders: "lead".
+// leaderLocks is the class of the leaders' advisory locks: "lead".
 const leaderLocks = 0x6c656164
 
-// lead implements the hook of [sqlstore.Dialect]. The server releases the lock
-// when it loses the connection, of which it tells unless the network is gone.
+// lead is the Lead of the [sqlstore.Dialect]. The server releases the lock when
+// the connection is lost. The loss is reported at once unless the network is
+// gone.
 func (s sessions) lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {
 	conn, err := s.connect(ctx)
 	if err != nil {
@@ -110,7 +111,8 @@ func (s sessions) lead(ctx context.Context, name string, f func(context.Context)
 			err = errors.Join(err, e)
 			return
 		}
-		// To close the connection is enough, but only soon after that.
+		// Closing the connection releases the lock too, but only a moment
+		// later.
 		unlocking, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.patience)
 		defer cancel()
 		_, _ = conn.Exec(unlocking, "SELECT pg_advisory_unlock($1, $2)", leaderLocks, key)

@@ -21,8 +21,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 )
 
-// terminate ends the backends that a query finds, as an administrator may, and
-// fails if there is none.
+// terminate ends the backends that a query finds, as an administrator can. It
+// fails the test if there is none.
 func terminate(t *testing.T, url, which string) {
 	t.Helper()
 	raw, err := sql.Open("pgx", url)
@@ -36,14 +36,14 @@ func terminate(t *testing.T, url, which string) {
 	}
 }
 
-// limited returns a context that ends before the test would be stuck.
+// limited returns a context with a deadline, so that the test cannot hang.
 func limited(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// A watcher is a Watch that runs.
+// A watcher is a running Watch.
 type watcher struct {
 	changed chan bool
 	ended   chan error
@@ -55,7 +55,7 @@ func watch(ctx context.Context, db *sqlstore.DB) watcher {
 	return w
 }
 
-// hear waits until the watcher is told of something.
+// hear waits until the watcher reports something.
 func (w watcher) hear(t *testing.T, ctx context.Context) {
 	t.Helper()
 	select {
@@ -67,7 +67,7 @@ func (w watcher) hear(t *testing.T, ctx context.Context) {
 	}
 }
 
-// lost waits until Watch says that it has lost its connection.
+// lost waits until Watch reports that its connection is lost.
 func (w watcher) lost(t *testing.T, ctx context.Context) {
 	t.Helper()
 	select {
@@ -89,7 +89,7 @@ func bootstrap(t *testing.T, db *sqlstore.DB) *management.Created {
 	return created
 }
 
-// touch makes a version grow.
+// touch increments a version.
 func touch(t *testing.T, db *sqlstore.DB, p management.Project) {
 	t.Helper()
 	if err := db.UpdateProject(t.Context(), &p); err != nil {
@@ -139,8 +139,7 @@ func TestLeadTerminated(t *testing.T) {
 	}
 }
 
-// TestQuietSessions lets connections be silent for many times as long as they
-// are trusted to be there.
+// TestQuietSessions leaves connections silent for many times the patience.
 func TestQuietSessions(t *testing.T) {
 	url := postgrestest.Open(t)
 	const patience = 50 * time.Millisecond
@@ -157,7 +156,7 @@ func TestQuietSessions(t *testing.T) {
 			return context.Cause(inner)
 		case err := <-w.ended:
 			return err
-		case <-time.After(10 * patience): // nothing is to happen
+		case <-time.After(10 * patience): // nothing may happen
 		}
 		led, err := open(t, url).Lead(ctx, "work", func(context.Context) error { return nil })
 		if led || err != nil {
@@ -176,7 +175,7 @@ func TestQuietSessions(t *testing.T) {
 	}
 }
 
-// TestFrozenSessions takes the network away without a word.
+// TestFrozenSessions freezes the network, so that nothing is reported.
 func TestFrozenSessions(t *testing.T) {
 	url := postgrestest.Open(t)
 	network := newNetwork(t, url)
@@ -200,12 +199,12 @@ func TestFrozenSessions(t *testing.T) {
 	again.hear(t, ctx)
 }
 
-// A network is what lies between a program and its database.
+// A network connects a program and its database.
 type network struct {
 	url string
 
 	mu   sync.Mutex
-	cold chan struct{} // closed by thaw; nil if it is not frozen
+	cold chan struct{} // closed by thaw; nil if the network is not frozen
 }
 
 func newNetwork(t *testing.T, url string) *network {
@@ -241,7 +240,7 @@ func newNetwork(t *testing.T, url string) *network {
 	return n
 }
 
-// carry carries what one end sends to the other one.
+// carry copies the data of one end to the other.
 func (n *network) carry(to, from net.Conn) {
 	defer to.Close()
 	buffer := make([]byte, 4096)

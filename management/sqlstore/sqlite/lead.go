@@ -14,9 +14,9 @@ import (
 // creating keeps a process from opening files that it is about to close.
 var creating sync.Mutex
 
-// create creates a file for its owner only, unless it exists; SQLite would create
-// it for everybody to read. Another file is left alone: to open and close it would
-// give up the locks that this process has on it.
+// create creates a file for its owner only, unless it exists; SQLite would make
+// it readable for everyone. An existing file is not opened, because closing it
+// would release the locks that this process has on it.
 func create(path string) error {
 	creating.Lock()
 	defer creating.Unlock()
@@ -35,15 +35,15 @@ func create(path string) error {
 	return nil
 }
 
-// uri is how SQLite names a file.
+// uri returns the name of a file for SQLite.
 func uri(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
 
-// A leader leads with locks on files beside a database. SQLite knows how to lock
-// on every system, so each is a database of its own, which stays empty. The
+// A leader leads by holding locks on files beside a database. SQLite can lock
+// files on every system, so each file is a database, which stays empty. The
 // system releases the lock when the process ends, in whatever way.
 type leader struct{ path string }
 
-// lead implements the hook of [sqlstore.Dialect].
+// lead is the Lead of the [sqlstore.Dialect].
 func (l leader) lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {
 	path := l.path + "-lead-" + url.QueryEscape(name)
 	if err := create(path); err != nil {
@@ -60,7 +60,8 @@ func (l leader) lead(ctx context.Context, name string, f func(context.Context) e
 		return false, err
 	}
 	defer conn.Close()
-	// This lock, unlike an exclusive one, depends on nobody who only looks.
+	// Readers cannot interfere with this lock, as they can with an exclusive
+	// one.
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		if codeOf(err)&0xFF == busy {
 			return false, nil

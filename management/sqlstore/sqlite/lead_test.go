@@ -15,7 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// leaderFile tells a process of this test binary to lead, until it is killed.
+// leaderFile tells a process of this test binary to lead until it is killed.
 const leaderFile = "FLAGSTAFF_TEST_LEADER_FILE"
 
 func TestMain(m *testing.M) {
@@ -35,14 +35,14 @@ func leadForever(path string) error {
 	defer db.Close()
 	led, err := db.Lead(ctx, "work", func(context.Context) error {
 		fmt.Println("leading")
-		_, err := os.Stdin.Read(make([]byte, 1)) // until the end
+		_, err := os.Stdin.Read(make([]byte, 1)) // until the end of the input
 		return err
 	})
 	return errors.Join(err, fmt.Errorf("led: %v", led))
 }
 
-// TestLeadOfAnotherProcess checks that only one process leads, and that it is
-// enough to kill it.
+// TestLeadOfAnotherProcess checks that only one process leads, and that killing
+// it lets another one lead.
 func TestLeadOfAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd #%3F name?.db")
 	db := open(t, path)
@@ -75,7 +75,7 @@ func TestLeadOfAnotherProcess(t *testing.T) {
 		for range 3 {
 			try("work", false)
 			try("other work", true)
-			open(t, path) // which looks at the files
+			open(t, path) // opening looks at the files
 		}
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -113,8 +113,8 @@ func TestLeadFails(t *testing.T) {
 	}
 }
 
-// TestLocksSurviveOpening opens a file twice in one process, and looks from
-// another one whether the first has lost its locks by that.
+// TestLocksSurviveOpening opens a file twice in one process, and checks from
+// another process that the first one keeps its locks.
 func TestLocksSurviveOpening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path)

@@ -50,7 +50,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("files %v, %v", files, err)
 	}
-	for _, name := range files { // the write-ahead log, too
+	for _, name := range files { // includes the write-ahead log
 		info, err := os.Stat(name)
 		if err != nil {
 			t.Fatal(err)
@@ -102,9 +102,9 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-// TestLibc checks that the build has the version of modernc.org/libc that
-// modernc.org/sqlite was made for. Its documentation demands that; a dependency
-// that requires a later one would break it without a word.
+// TestLibc checks that the build has the version of modernc.org/libc for which
+// modernc.org/sqlite was made. Its documentation requires this, and a
+// dependency that requires a later version would break it silently.
 func TestLibc(t *testing.T) {
 	list := func(format, module string) string {
 		t.Helper()

@@ -18,12 +18,12 @@ import (
 // Memory is the path of a database that lives in memory until it is closed.
 const Memory = ":memory:"
 
-// memories counts databases in memory, to name them.
+// memories counts the databases in memory, to name them.
 var memories atomic.Int64
 
-// Open opens the database in a file, which is created if it does not exist, with
-// access for its owner only. Path may be [Memory]. The file must be on a local
-// disk: SQLite's locks and its write-ahead log do not work over a network.
+// Open opens the database in a file. It creates a missing file, with access for
+// its owner only. The path can be [Memory]. The file must be on a local disk:
+// SQLite's locks and its write-ahead log do not work over a network.
 func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, error) {
 	if path == "" {
 		return nil, errors.New("sqlite: path is empty; want a file name, or " + Memory + " for a database in memory")
@@ -52,11 +52,11 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, e
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), writing.Close())
 	}
-	// One for the transactions, one for migrations and for a database in
-	// memory, which ends with its last connection.
+	// One connection is for transactions. The other one is for migrations, and
+	// keeps a database in memory alive, which ends with its last connection.
 	writing.SetMaxOpenConns(2)
 	writing.SetMaxIdleConns(2)
-	n := max(4, runtime.GOMAXPROCS(0)) + 1 // for Watch
+	n := max(4, runtime.GOMAXPROCS(0)) + 1 // one for Watch
 	reading.SetMaxOpenConns(n)
 	reading.SetMaxIdleConns(n)
 	db, err := sqlstore.New(ctx, reading, writing, dialect, o)
@@ -66,7 +66,7 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, e
 	return db, nil
 }
 
-// The primary result codes of SQLite that say whose fault it is.
+// The primary result codes of SQLite that matter for Fault.
 const (
 	busy       = 5
 	tooBig     = 18
@@ -88,7 +88,7 @@ func fault(err error) sqlstore.Fault {
 	return sqlstore.Unavailable
 }
 
-// codeOf returns the result code of an error, 0 if it has none.
+// codeOf returns the result code of an error, or 0 if it has none.
 func codeOf(err error) int {
 	coded, ok := errors.AsType[interface {
 		error

@@ -85,7 +85,7 @@ func Start(tb testing.TB) *Server {
 			tb.Error(err)
 		}
 	})
-	if os.Getuid() == 0 { // as which PostgreSQL refuses to run
+	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
 		if s.credential, err = credential("postgres"); err != nil {
 			tb.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func Start(tb testing.TB) *Server {
 	return s
 }
 
-// Run starts the server again after Stop, and returns when it answers.
+// Run starts the server again after Stop, and returns when the server answers.
 func (s *Server) Run(tb testing.TB) {
 	tb.Helper()
 	s.cmd = s.command("postgres", "-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses=")
@@ -131,7 +131,7 @@ func (s *Server) Run(tb testing.TB) {
 		case e := <-exited:
 			exited <- e
 			tb.Fatalf("PostgreSQL ended: %v\n%s", e, s.log.String())
-		case <-time.After(20 * time.Millisecond): // it has no way to tell that it is ready
+		case <-time.After(20 * time.Millisecond): // the server cannot report that it is ready
 		}
 		if time.Now().After(deadline) {
 			tb.Fatalf("PostgreSQL does not answer: %v", err)
@@ -139,8 +139,8 @@ func (s *Server) Run(tb testing.TB) {
 	}
 }
 
-// Stop cuts all connections and ends the server, as a crash of its machine's
-// neighbour would: without waiting for clients.
+// Stop cuts all connections and ends the server without waiting for clients, as
+// a crash would.
 func (s *Server) Stop(tb testing.TB) {
 	tb.Helper()
 	if s.cmd == nil {
@@ -156,13 +156,13 @@ func (s *Server) Stop(tb testing.TB) {
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
-	// A group of its own, so that an interrupt of the tests does not reach it
-	// before they have cleaned up.
+	// The server has its own process group, so that an interrupt of the tests
+	// does not reach it before they have cleaned up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.credential, Setpgid: true}
 	return cmd
 }
 
-// installed returns the folder of the newest PostgreSQL's programs.
+// installed returns the folder of the programs of the newest PostgreSQL.
 func installed() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		return filepath.Dir(path), nil
@@ -176,7 +176,7 @@ func installed() (string, error) {
 }
 
 func version(path string) int {
-	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 if it is none
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 if it is not a number
 	return n
 }
 

@@ -44,11 +44,11 @@ CREATE TABLE project (
 );
 CREATE INDEX project_by_organization ON project (organization_id, id);
 
--- Properties are text, since they may hold \u0000, which jsonb refuses.
+-- Properties are text, because they may contain \u0000, which jsonb refuses.
 
--- An event is one of a kind by its project, UUID, and a hash of its date, name
+-- An event is identified by its project, its UUID, and a hash of its date, name
 -- and distinct ID. The day comes before the UUID so that new entries of the
--- index are neighbours, also if the UUIDs are random.
+-- index are neighbours, even if the UUIDs are random.
 CREATE TABLE event (
 	id          bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	project_id  bigint      NOT NULL,

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What is managed in a project (management.md §14). Lists and other JSON are
+-- The managed data of a project (management.md §14). Lists and other JSON are
 -- text.
 
 ALTER TABLE project ADD COLUMN bucketing_hash text NOT NULL DEFAULT '';
@@ -33,7 +33,7 @@ CREATE TABLE feature_flag (
 	updated_at                   timestamptz NOT NULL
 );
 CREATE UNIQUE INDEX feature_flag_once ON feature_flag (project_id, key) WHERE deleted = false;
--- For lists; the last columns are what they are filtered by.
+-- For lists; they are filtered by the last columns.
 CREATE INDEX feature_flag_listed ON feature_flag (project_id, created_at, id, active, archived) WHERE deleted = false AND internal_kind = 0;
 CREATE INDEX feature_flag_by_folded_key ON feature_flag (project_id, lower(key), created_at, id) WHERE deleted = false AND internal_kind = 0;
 -- For all flags of a project, and for ON DELETE.
@@ -123,8 +123,9 @@ CREATE INDEX survey_by_internal_flag ON survey (internal_targeting_flag_id);
 CREATE INDEX survey_by_sampling_flag ON survey (internal_sampling_flag_id);
 CREATE INDEX survey_by_creator ON survey (created_by);
 
--- A version grows with every change of what a project has; project 0 stands for
--- projects themselves. It is deleted with what deleted projects leave behind.
+-- A version grows with every change of a project's data; project 0 stands for
+-- the list of projects. Versions of a deleted project are deleted with the rest
+-- of its data.
 CREATE TABLE project_version (
 	project_id bigint PRIMARY KEY,
 	version    bigint NOT NULL

@@ -1,7 +1,8 @@
 -- +goose Up
 
--- What captured events say about surveys (management.md §10). An event of a
--- response has a submission key; of the events with one key, one counts, as sent.
+-- The content of captured survey events (management.md §10). An event of a
+-- response has a submission key; of the events with the same key, one counts,
+-- as sent.
 CREATE TABLE survey_event (
 	id             bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	project_id     bigint      NOT NULL,
@@ -20,8 +21,8 @@ CREATE INDEX survey_event_by_distinct_id ON survey_event (project_id, distinct_i
 CREATE INDEX survey_event_by_submission ON survey_event (project_id, survey_id, submission_key) WHERE submission_key IS NOT NULL;
 CREATE INDEX survey_event_response ON survey_event (project_id, survey_id, ts, uuid, id) WHERE counts_as = 3;
 
--- The events that count once more, many to a row, so that they are counted fast.
--- Times are microseconds since 1970.
+-- The events that count, stored again with many to a row, so that they are
+-- counted fast. Times are microseconds since 1970.
 CREATE TABLE survey_chunk (
 	id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	project_id bigint NOT NULL,
@@ -44,7 +45,7 @@ CREATE TABLE survey_response_archive (
 );
 CREATE INDEX survey_response_archive_by_survey ON survey_response_archive (project_id, survey_id);
 
--- Events that were stored before there were these tables: how far they are read.
+-- Progress of reading the events that were stored before these tables existed.
 CREATE TABLE survey_backlog (
 	done_id bigint NOT NULL,
 	last_id bigint NOT NULL

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Times are microseconds since 1970 in UTC, UUIDs of events and persons are
+-- Times are microseconds since 1970 in UTC. The UUIDs of events and persons are
 -- their 16 bytes.
 
 CREATE TABLE organization (
@@ -47,9 +47,9 @@ CREATE TABLE project (
 );
 CREATE INDEX project_by_organization ON project (organization_id, id);
 
--- An event is one of a kind by its project, UUID, and a hash of its date, name
+-- An event is identified by its project, its UUID, and a hash of its date, name
 -- and distinct ID. The day comes before the UUID so that new entries of the
--- index are neighbours, also if the UUIDs are random.
+-- index are neighbours, even if the UUIDs are random.
 CREATE TABLE event (
 	id          integer PRIMARY KEY,
 	project_id  integer NOT NULL,

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- Users and what is theirs (management.md §14). Lists and other JSON are text. A
--- number tells in which order rows were added.
+-- Users and their data (management.md §14). Lists and other JSON are text. The
+-- column number has the order in which rows were added.
 
 CREATE TABLE user_account (
 	id                            integer PRIMARY KEY AUTOINCREMENT,
@@ -31,7 +31,7 @@ CREATE TABLE user_account (
 	role_at_organization          text,
 	passkeys_enabled_for_2fa      integer
 );
--- For lists of active users, and to count them: all but the others.
+-- For lists of active users, and for their number: all users but the inactive ones.
 CREATE INDEX user_account_active ON user_account (is_active, id);
 CREATE INDEX user_account_active_staff ON user_account (is_active, is_staff, id);
 -- For ON DELETE.
@@ -112,7 +112,7 @@ CREATE TABLE user_scene_personalisation (
 );
 CREATE INDEX user_scene_personalisation_by_project ON user_scene_personalisation (project_id);
 
--- What is logged outlives what it is about.
+-- Log entries outlive the things that they are about.
 CREATE TABLE activity_log (
 	number           integer PRIMARY KEY,
 	id               text    NOT NULL UNIQUE,
@@ -133,14 +133,14 @@ CREATE INDEX activity_log_by_organization ON activity_log (organization_id, scop
 CREATE INDEX activity_log_by_time ON activity_log (created_at);
 CREATE INDEX activity_log_by_user ON activity_log (user_id);
 
--- A bucket that is full again is like one that never was.
+-- A bucket that is full again equals a missing one.
 CREATE TABLE throttle (
 	bucket  text    PRIMARY KEY,
 	full_at integer NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX throttle_by_time ON throttle (full_at);
 
--- Projects that are gone, but not yet all of their events, persons and so on.
+-- Deleted projects whose events, persons and so on are not all deleted yet.
 CREATE TABLE deleted_project (
 	project_id integer PRIMARY KEY,
 	deleted_at integer NOT NULL
