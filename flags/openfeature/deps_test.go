@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestDependencies keeps the provider light: what it adds to a program that has the
-// SDK and evaluates flags is nothing from others.
+// TestDependencies checks that the provider adds no dependency to a program
+// that uses the SDK and package flags.
 func TestDependencies(t *testing.T) {
 	allowed := map[string]bool{
-		"github.com/cespare/xxhash/v2": true, // of package flags
-		"github.com/google/uuid":       true, // of package capture
+		"github.com/cespare/xxhash/v2": true, // from package flags
+		"github.com/google/uuid":       true, // from package capture
 	}
 	bad := map[string]string{
 		"database/sql": "stores live in modules of their own",

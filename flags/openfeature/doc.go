@@ -1,5 +1,5 @@
-// Package openfeature is a provider for the OpenFeature Go SDK that evaluates flags
-// within the process, without HTTP.
+// Package openfeature is a provider for the OpenFeature Go SDK that evaluates
+// flags within the process, without HTTP.
 //
 //	provider := openfeature.NewProvider(nil, openfeature.Options{Source: source.File{Path: "flags.json"}})
 //	if err := sdk.SetProviderAndWait(provider); err != nil {
@@ -11,36 +11,41 @@
 //
 // # Context
 //
-// The targeting key is the distinct id. groups maps group types to group keys,
-// groupProperties to their properties; $device_id and evaluation_contexts are what
-// they are in POST /flags. All other attributes are person properties, Go values as
-// [flags.Request] has them.
+// The targeting key is the distinct ID. The attribute groups maps group types
+// to group keys, and groupProperties maps them to properties. $device_id and
+// evaluation_contexts have the same meaning as in POST /flags. All other
+// attributes are person properties, with the Go types that [flags.Request]
+// accepts.
 //
 // # Values
 //
-// A boolean is whether the flag is on, with a variant or without. A string is the
-// key of the variant, and a number is what that reads as. An object is the payload,
-// an object or a list. The value of remote configuration is its payload for all
-// types. A flag that is off is false, or the default for the other types; a value of
-// another type is TYPE_MISMATCH, and a flag that cannot be computed GENERAL.
+// A boolean value says whether the flag is on, with or without a variant. A
+// string is the key of the variant, and a number is that key read as a number.
+// An object is the payload, which must be an object or a list. A flag for
+// remote configuration has its payload as its value, for all types. A flag that
+// is off has the boolean false, and the default for other types. A value of
+// another type gives TYPE_MISMATCH, and a flag that cannot be evaluated
+// GENERAL.
 //
-// Reasons are TARGETING_MATCH, SPLIT where a rollout or a draw among variants
-// decided, STATIC for what everybody gets, DEFAULT for flags that are off, and
-// DISABLED for those that are inactive. Metadata has flagId, version, reason (as in
-// POST /flags), conditionIndex, payload and hasExperiment.
+// Reasons are TARGETING_MATCH, SPLIT if a rollout or the choice of a variant
+// decided, STATIC for a value that everyone gets, DEFAULT for flags that are
+// off, and DISABLED for inactive flags. Metadata has flagId, version, reason
+// (as in POST /flags), conditionIndex, payload and hasExperiment.
 //
 // # Events
 //
-// When definitions change the SDK hears PROVIDER_CONFIGURATION_CHANGED with the keys
-// of the flags that may have other values. While they cannot be loaded the last ones
-// are served, and the provider is stale; when they can be again, it is ready.
+// When definitions change, the SDK receives PROVIDER_CONFIGURATION_CHANGED with
+// the keys of the flags that may have other values. While definitions cannot be
+// loaded, the last ones are served and the provider is stale; when they can be
+// loaded again, it is ready.
 //
-// With [Options.Source] the provider follows definitions by itself, in one goroutine
-// between Init and Shutdown. A program that keeps an Evaluator current anyway passes
-// that instead, and the provider's methods OnSwap and OnLoad to the loader:
+// With [Options.Source], the provider follows definitions by itself, in one
+// goroutine between Init and Shutdown. A program that already keeps an
+// Evaluator current passes the Evaluator instead, and passes the provider's
+// methods OnSwap and OnLoad to its Loader:
 //
 //	provider := openfeature.NewProvider(&evaluator, openfeature.Options{})
 //	loader := source.NewLoader(&evaluator, file, source.LoaderConfig{OnSwap: provider.OnSwap, OnLoad: provider.OnLoad})
 //
-// The rules are those of wire.md §7.2 and §7.3.
+// The rules are in wire.md §7.2 and §7.3.
 package openfeature

@@ -13,8 +13,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// BooleanEvaluation reports whether a flag is on, be it with a variant. A flag that
-// is off is false, whatever the default.
+// BooleanEvaluation reports whether a flag is on, with or without a variant. A
+// flag that is off is false, whatever the default.
 func (p *Provider) BooleanEvaluation(_ context.Context, flag string, fallback bool, flat of.FlattenedContext) of.BoolResolutionDetail {
 	return evaluate(p, flag, fallback, false, flat, boolOf)
 }
@@ -24,24 +24,24 @@ func (p *Provider) StringEvaluation(_ context.Context, flag, fallback string, fl
 	return evaluate(p, flag, fallback, fallback, flat, stringOf)
 }
 
-// FloatEvaluation returns the number that the key of a flag's variant is.
+// FloatEvaluation returns the key of a flag's variant, read as a number.
 func (p *Provider) FloatEvaluation(_ context.Context, flag string, fallback float64, flat of.FlattenedContext) of.FloatResolutionDetail {
 	return evaluate(p, flag, fallback, fallback, flat, floatOf)
 }
 
-// IntEvaluation returns the integer that the key of a flag's variant is.
+// IntEvaluation returns the key of a flag's variant, read as an integer.
 func (p *Provider) IntEvaluation(_ context.Context, flag string, fallback int64, flat of.FlattenedContext) of.IntResolutionDetail {
 	return evaluate(p, flag, fallback, fallback, flat, intOf)
 }
 
-// ObjectEvaluation returns the payload of a flag's value, which must be an object or
-// a list.
+// ObjectEvaluation returns the payload of a flag's value, which must be an
+// object or a list.
 func (p *Provider) ObjectEvaluation(_ context.Context, flag string, fallback any, flat of.FlattenedContext) of.InterfaceResolutionDetail {
 	return evaluate(p, flag, fallback, fallback, flat, objectOf)
 }
 
-// evaluate resolves a flag to what value makes of an enabled one, and to off if it
-// is not.
+// evaluate evaluates a flag. The function value converts the result of an
+// enabled flag; a flag that is off has the value off.
 func evaluate[T any](p *Provider, flag string, fallback, off T, flat of.FlattenedContext, value func(flags.Result) (T, string)) of.GenericResolutionDetail[T] {
 	r, fault := p.result(flag, flat)
 	if fault != nil {
@@ -67,7 +67,7 @@ func failed[T any](fallback T, err of.ResolutionError, metadata of.FlagMetadata)
 	}}
 }
 
-// result evaluates a flag.
+// result evaluates a flag, and reports an exposure if the Options ask for it.
 func (p *Provider) result(flag string, flat of.FlattenedContext) (flags.Result, *of.ResolutionError) {
 	s := p.evaluator.Snapshot()
 	if s == nil {
@@ -82,7 +82,7 @@ func (p *Provider) result(flag string, flat of.FlattenedContext) (flags.Result, 
 	}
 	r, err := s.Flag(flag, &request)
 	switch {
-	case err != nil: // unknown, or hidden by the filter
+	case err != nil: // the flag is unknown, or hidden by the filter
 		return flags.Result{}, new(of.NewFlagNotFoundResolutionError(err.Error()))
 	case r.Failed || r.Reason.Code == flags.ReasonMissingFlag:
 		return flags.Result{}, new(of.NewGeneralResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Code + ": " + r.Reason.Description))
@@ -96,7 +96,7 @@ func (p *Provider) result(flag string, flat of.FlattenedContext) (flags.Result, 
 	return r, nil
 }
 
-// reasonOf returns the reason of a result (wire.md §7.3, and for flags that are on
+// reasonOf returns the reason of a result (wire.md §7.3; for flags that are on,
 // §7.2).
 func reasonOf(r *flags.Result) of.Reason {
 	switch {
@@ -125,8 +125,9 @@ func metadataOf(r *flags.Result) of.FlagMetadata {
 	return m
 }
 
-// The values of enabled flags, with what is wrong if they have none. Of remote
-// configuration it is the payload that counts, but in a holdout.
+// These functions return the value of an enabled flag, or a text that says why
+// it has none. The value of remote configuration is its payload, except in a
+// holdout.
 
 func boolOf(r flags.Result) (bool, string) {
 	if r.RemoteConfiguration() && r.Metadata.Payload == "false" {
@@ -165,7 +166,7 @@ func intOf(r flags.Result) (int64, string) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, ""
 	}
-	const most = 1 << 53 // beyond it float64 has gaps
+	const most = 1 << 53 // above it, float64 has gaps
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > most {
 		return 0, "has a value that is not an integer"
@@ -173,7 +174,7 @@ func intOf(r flags.Result) (int64, string) {
 	return int64(f), ""
 }
 
-// numeral returns the text of a number, as far as can be told without reading it.
+// numeral returns the text that may be a number.
 func numeral(r flags.Result) (string, string) {
 	if r.RemoteConfiguration() && r.Variant == "" {
 		return strings.TrimSpace(r.Metadata.Payload), ""
@@ -182,8 +183,8 @@ func numeral(r flags.Result) (string, string) {
 	return strings.TrimSpace(s), wrong
 }
 
-// configText returns the payload of remote configuration if it is a text: of JSON,
-// or one that was stored as itself.
+// configText returns the payload of remote configuration if it is a text: a
+// JSON string, or a text that is not JSON.
 func configText(r flags.Result) (string, string) {
 	var v any
 	if err := json.Unmarshal([]byte(r.Metadata.Payload), &v); err != nil && r.Metadata.Payload != "" {

@@ -21,7 +21,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Usually source.File, which is followed while the program runs.
+	// Usually this is a source.File, which is followed while the program runs.
 	provider := openfeature.NewProvider(nil, openfeature.Options{Source: source.Static{Definitions: definitions}})
 	if err := sdk.SetProviderAndWait(provider); err != nil {
 		log.Fatal(err)

@@ -12,26 +12,26 @@ import (
 
 // A life is the time between Init and Shutdown.
 type life struct {
-	end   context.CancelFunc // for the goroutine that follows the Source
-	ended chan struct{}      // closed when there is no such goroutine any more
+	end   context.CancelFunc // ends the goroutine that follows the Source
+	ended chan struct{}      // closed when this goroutine has ended
 
 	state     of.State
-	attempted bool  // to load
+	attempted bool  // a load was attempted
 	err       error // of the last attempt
 }
 
-// errShutdown is what Init returns if Shutdown comes first.
+// errShutdown is the error of Init if Shutdown comes first.
 var errShutdown = errors.New("openfeature: the provider was shut down")
 
-// Init waits for the first definitions. The error says why there are none, or that
-// there were none in time. With a Source the Provider keeps trying after an error,
-// and tells the SDK when it is ready.
+// Init waits for the first definitions. If there are none in time, the error
+// says why. With a Source, the Provider keeps trying after an error, and
+// reports to the SDK when it is ready.
 func (p *Provider) Init(evaluation of.EvaluationContext) error {
 	return p.InitWithContext(context.Background(), evaluation)
 }
 
-// InitWithContext is Init that ends with ctx as well. What was started goes on
-// until Shutdown.
+// InitWithContext is like Init, and also ends with ctx. The Provider follows
+// its Source until Shutdown even so.
 func (p *Provider) InitWithContext(ctx context.Context, _ of.EvaluationContext) error {
 	ctx, cancel := context.WithTimeout(ctx, p.options.InitTimeout)
 	defer cancel()
@@ -49,15 +49,15 @@ func (p *Provider) InitWithContext(ctx context.Context, _ of.EvaluationContext) 
 	}
 }
 
-// begin starts a life, unless there is one: a Provider of several domains is
-// initialised for each.
+// begin begins a life, unless there is one: a Provider of several domains is
+// initialised for each of them.
 func (p *Provider) begin(ctx context.Context) *life {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.life != nil {
 		return p.life
 	}
-	for len(p.events) > 0 { // of the last life
+	for len(p.events) > 0 { // events of the last life
 		<-p.events
 	}
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,12 +69,13 @@ func (p *Provider) begin(ctx context.Context) *life {
 	}
 	go func() {
 		defer close(l.ended)
-		_ = p.loader.Run(ctx) // nil when it is ended
+		_ = p.loader.Run(ctx) // returns nil when it is ended
 	}()
 	return l
 }
 
-// settle returns how Init ends, or what it has to wait for to know.
+// settle returns the result of Init, or a channel that is closed when Init must
+// look again.
 func (p *Provider) settle(l *life) (changed <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,8 +94,9 @@ func (p *Provider) settle(l *life) (changed <-chan struct{}, err error) {
 	return p.changed, nil
 }
 
-// giveUp is how Init ends in time. It is not in vain if there are definitions that
-// nobody told of, or older ones.
+// giveUp returns the result of Init when its time is over. It succeeds if there
+// are definitions after all, which were swapped in without a report, or which
+// are older.
 func (p *Provider) giveUp(l *life, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,11 +113,11 @@ func (p *Provider) giveUp(l *life, err error) error {
 	return fmt.Errorf("openfeature: no flag definitions yet: %w", err)
 }
 
-// Shutdown ends what Init started and waits for it.
+// Shutdown ends everything that Init has started, and waits for it.
 func (p *Provider) Shutdown() { _ = p.ShutdownWithContext(context.Background()) }
 
-// ShutdownWithContext is Shutdown that waits no longer than ctx. Then it returns
-// why that ended.
+// ShutdownWithContext is like Shutdown, but waits no longer than ctx, and then
+// returns the error of ctx.
 func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 	p.mu.Lock()
 	l := p.life
@@ -134,22 +136,22 @@ func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 	}
 }
 
-// mostEvents is how many events may wait. Of more, which only come while nobody
-// listens, the oldest are dropped.
+// mostEvents is how many events may wait. If there are more, which happens only
+// while nobody listens, the oldest are dropped.
 const mostEvents = 16
 
-// EventChannel returns what the SDK reads events from.
+// EventChannel returns the channel from which the SDK reads events.
 func (p *Provider) EventChannel() <-chan of.Event { return p.events }
 
-// OnSwap tells the Provider that other definitions are served. It has the form of
-// LoaderConfig.OnSwap of package source, and is for who keeps the Evaluator current
-// without [Options.Source].
+// OnSwap tells the Provider that other definitions are served. It can be the
+// OnSwap of a LoaderConfig of package source, for programs that keep the
+// Evaluator current without [Options.Source].
 func (p *Provider) OnSwap(old, current *flags.Snapshot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.wakeLocked()
 	switch {
-	case p.life == nil || p.life.state == of.NotReadyState: // Init will tell
+	case p.life == nil || p.life.state == of.NotReadyState: // Init will report it
 	case current == nil:
 		p.life.state = of.ErrorState
 		p.emitLocked(of.ProviderError, of.ProviderEventDetails{Message: "there are no flag definitions any more", ErrorCode: of.ProviderNotReadyCode})
@@ -164,9 +166,9 @@ func (p *Provider) OnSwap(old, current *flags.Snapshot) {
 	}
 }
 
-// OnLoad tells the Provider how an attempt to load definitions went. It has the
-// form of LoaderConfig.OnLoad of package source, and is for who keeps the Evaluator
-// current without [Options.Source].
+// OnLoad tells the Provider the result of an attempt to load definitions. It
+// can be the OnLoad of a LoaderConfig of package source, for programs that keep
+// the Evaluator current without [Options.Source].
 func (p *Provider) OnLoad(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +187,7 @@ func (p *Provider) OnLoad(err error) {
 	}
 }
 
-// recoverLocked tells that what was stale or missing is there.
+// recoverLocked reports that stale or missing definitions are current again.
 func (p *Provider) recoverLocked() {
 	if l := p.life; l.state == of.StaleState || l.state == of.ErrorState {
 		l.state = of.ReadyState
@@ -208,7 +210,7 @@ func (p *Provider) emitLocked(t of.EventType, d of.ProviderEventDetails) {
 	}
 }
 
-// wakeLocked lets Init look again.
+// wakeLocked makes Init look again.
 func (p *Provider) wakeLocked() {
 	close(p.changed)
 	p.changed = make(chan struct{})

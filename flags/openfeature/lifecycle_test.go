@@ -19,7 +19,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/source"
 )
 
-// A fakeSource has what it was last given: a document, or an error.
+// A fakeSource returns the document or the error that was set last.
 type fakeSource struct {
 	mu       sync.Mutex
 	document string
@@ -56,7 +56,8 @@ const (
 	second = `{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{"rollout_percentage":0}]}},{"id":2,"key":"b","active":true,"filters":{"groups":[{}]}}]}`
 )
 
-// A program is an API of its own with what its handlers were told.
+// A program is an API of its own, with the events that its handlers have
+// received.
 type program struct {
 	*of.EvaluationAPI
 	mu     sync.Mutex
@@ -93,7 +94,8 @@ func (s *program) on(t *testing.T, key string) bool {
 	return s.NewClient().Boolean(t.Context(), key, false, of.NewEvaluationContext("u", nil))
 }
 
-// bubble runs a test in a bubble, where goroutines that are left over are an error.
+// bubble runs a test in a bubble of synctest, in which goroutines that are left
+// over are an error.
 func bubble(t *testing.T, f func(*testing.T, *program)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -148,8 +150,8 @@ func TestFollowsSource(t *testing.T) {
 	})
 }
 
-// sorted puts what came out of one load into the order of the list: the SDK runs
-// handlers concurrently.
+// sorted puts the events of one load into the order of the list, because the
+// SDK runs handlers concurrently.
 func sorted(events []string) []string {
 	if n := len(events); n >= 2 && events[n-1] == "PROVIDER_READY" {
 		events[n-2], events[n-1] = events[n-1], events[n-2]
@@ -191,7 +193,8 @@ func TestInitTimesOut(t *testing.T) {
 		}
 		p.Shutdown()
 
-		// Definitions that nobody told of, and older ones of a source that hangs.
+		// Init succeeds with definitions that were swapped in without a report,
+		// and with older ones of a source that hangs.
 		e := new(flags.Evaluator)
 		time.AfterFunc(time.Second, func() { e.Swap(compile(t, first)) })
 		for _, o := range []openfeature.Options{{}, {Source: &fakeSource{hang: true}}} {
@@ -202,7 +205,7 @@ func TestInitTimesOut(t *testing.T) {
 			p.Shutdown()
 		}
 
-		// Two that wait at once give up both.
+		// Two calls that wait at the same time both give up.
 		p = openfeature.NewProvider(nil, openfeature.Options{})
 		errs := make(chan error, 2)
 		for range 2 {
@@ -217,7 +220,7 @@ func TestInitTimesOut(t *testing.T) {
 	})
 }
 
-// TestWithoutSource: somebody else keeps the Evaluator current.
+// TestWithoutSource has the test itself keep the Evaluator current.
 func TestWithoutSource(t *testing.T) {
 	bubble(t, func(t *testing.T, s *program) {
 		e := new(flags.Evaluator)
@@ -229,7 +232,7 @@ func TestWithoutSource(t *testing.T) {
 			t.Fatalf("%v after %v", err, time.Since(start))
 		}
 		s.take()
-		swap(compile(t, first)) // the same once more
+		swap(compile(t, first)) // the same definitions again
 		if got := s.take(); len(got) != 0 {
 			t.Errorf("no change: %q", got)
 		}
@@ -257,8 +260,8 @@ func TestWithoutSource(t *testing.T) {
 	})
 }
 
-// TestDomains: a provider of several domains follows its source once, and may be
-// used again after it was shut down.
+// TestDomains checks that a provider of several domains follows its source only
+// once, and can be used again after it was shut down.
 func TestDomains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeSource{document: first}
@@ -275,7 +278,7 @@ func TestDomains(t *testing.T) {
 			if err := s.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-			p.OnSwap(nil, compile(t, first)) // nobody is there any more
+			p.OnSwap(nil, compile(t, first)) // the provider is shut down
 			p.OnLoad(nil)
 		}
 		p.Shutdown()
@@ -300,7 +303,8 @@ func TestShutdownDuringInit(t *testing.T) {
 	})
 }
 
-// TestNobodyListens: events that nobody reads neither block nor pile up.
+// TestNobodyListens checks that events that nobody reads neither block nor pile
+// up.
 func TestNobodyListens(t *testing.T) {
 	e := new(flags.Evaluator)
 	a, b := compile(t, first), compile(t, second)
@@ -324,7 +328,7 @@ func TestNobodyListens(t *testing.T) {
 	p.Shutdown()
 }
 
-// TestConcurrently swaps, loads, evaluates, starts and stops at once.
+// TestConcurrently swaps, loads, evaluates, starts and stops at the same time.
 func TestConcurrently(t *testing.T) {
 	e := new(flags.Evaluator)
 	a, b := compile(t, first), compile(t, second)

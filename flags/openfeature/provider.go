@@ -14,52 +14,54 @@ import (
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
-// Options configure a Provider. The zero value answers from an Evaluator that
-// somebody else keeps current.
+// Options configure a Provider. The zero value evaluates with an Evaluator that
+// the program keeps current.
 type Options struct {
-	// Name is what the Provider is called. Empty: "flagstaff".
+	// Name is the name of the Provider. Empty means "flagstaff".
 	Name string
 
-	// Source is where definitions come from: Init loads them into the
-	// Evaluator and follows them until Shutdown. Nil: somebody else swaps them
-	// in, who should tell by OnSwap and OnLoad.
+	// Source provides the definitions: Init loads them into the Evaluator and
+	// follows them until Shutdown. Nil means that the program swaps definitions
+	// in itself. It should then report them by OnSwap and OnLoad.
 	Source source.Source
 
 	// Loader configures how Source is followed.
 	Loader source.LoaderConfig
 
-	// InitTimeout is how long Init waits for the first definitions. Zero: 10 s.
+	// InitTimeout is how long Init waits for the first definitions. Zero means
+	// 10 s.
 	InitTimeout time.Duration
 
-	// DefaultID is the distinct id where a context has no targeting key. Empty:
-	// such evaluations end with TARGETING_KEY_MISSING.
+	// DefaultID is the distinct ID for a context without a targeting key. If it
+	// is empty, these evaluations fail with TARGETING_KEY_MISSING.
 	DefaultID string
 
-	// Filter hides flags by runtime and evaluation contexts. A context may
-	// have other evaluation_contexts. The zero value hides none.
+	// Filter hides flags by runtime and evaluation contexts. A context can
+	// override its evaluation contexts. The zero value hides no flags.
 	Filter runtime.Filter
 
-	// Reporter takes what is tracked, usually a [*capture.Client]. Nil: it is
-	// dropped.
+	// Reporter receives tracked events, usually a [*capture.Client]. Nil
+	// discards them.
 	Reporter Reporter
 
-	// Exposures reports each evaluation to the Reporter as well, as experiments
-	// need it.
+	// Exposures reports each evaluation to the Reporter as well, which
+	// experiments need.
 	Exposures bool
 
-	// Hooks run with every evaluation, after those of the API, the client and
-	// the call.
+	// Hooks run with every evaluation, after the hooks of the API, the client
+	// and the call.
 	Hooks []of.Hook
 }
 
-// A Reporter takes events. Its methods must not block: [*capture.Client] has such.
+// A Reporter takes events. Its methods must not block, as those of
+// [*capture.Client] do not.
 type Reporter interface {
 	Capture(capture.ClientEvent) error
 	Exposed(capture.Exposure)
 }
 
-// A Provider evaluates flags for the OpenFeature SDK within the process. It is safe
-// for concurrent use, and may be set for several domains of one API.
+// A Provider evaluates flags for the OpenFeature SDK within the process. It is
+// safe for concurrent use, and may be set for several domains of one API.
 type Provider struct {
 	evaluator *flags.Evaluator
 	options   Options
@@ -67,7 +69,7 @@ type Provider struct {
 	events    chan of.Event
 
 	mu      sync.Mutex
-	life    *life         // between Init and Shutdown, otherwise nil
+	life    *life         // from Init to Shutdown, otherwise nil
 	changed chan struct{} // closed and replaced when something changes that Init waits for
 }
 
@@ -78,8 +80,8 @@ var (
 	_ of.Tracker                  = (*Provider)(nil)
 )
 
-// NewProvider returns a Provider that answers from an Evaluator, nil for one of its
-// own. It loads nothing before Init, which the SDK calls.
+// NewProvider returns a Provider that evaluates with an Evaluator; nil means
+// one of its own. It loads nothing before Init, which the SDK calls.
 func NewProvider(e *flags.Evaluator, o Options) *Provider {
 	if e == nil {
 		e = new(flags.Evaluator)
@@ -109,11 +111,11 @@ func NewProvider(e *flags.Evaluator, o Options) *Provider {
 // Metadata returns the Provider's name.
 func (p *Provider) Metadata() of.Metadata { return of.Metadata{Name: p.options.Name} }
 
-// Hooks returns those of the Options.
+// Hooks returns the hooks of the Options.
 func (p *Provider) Hooks() []of.Hook { return p.options.Hooks }
 
-// Track reports an event of the person that the context is about. The value is the
-// property value, unless it is 0.
+// Track reports an event of the person in the context. The value of the details
+// is sent as the property value, unless it is 0.
 func (p *Provider) Track(_ context.Context, name string, evaluation of.EvaluationContext, details of.TrackingEventDetails) {
 	if p.options.Reporter == nil {
 		return
@@ -124,9 +126,9 @@ func (p *Provider) Track(_ context.Context, name string, evaluation of.Evaluatio
 	}
 	var r flags.Request
 	if groups := evaluation.Attribute(groupsKey); groups != nil {
-		_ = setGroups(&r, groups) // others than maps are none
+		_ = setGroups(&r, groups) // anything but a map means no groups
 	}
-	// A Reporter counts what it cannot take.
+	// The Reporter counts events that it cannot take.
 	_ = p.options.Reporter.Capture(capture.ClientEvent{
 		Name: name, DistinctID: cmp.Or(evaluation.TargetingKey(), p.options.DefaultID), Properties: properties, Groups: r.Groups,
 	})

@@ -64,7 +64,7 @@ func compile(t testing.TB, document string) *flags.Snapshot {
 	return s
 }
 
-// newClient returns a client of an API of its own whose provider has the document.
+// newClient returns a client of its own API, whose provider has the document.
 func newClient(t testing.TB, o openfeature.Options) *of.Client {
 	t.Helper()
 	e := new(flags.Evaluator)
@@ -86,7 +86,7 @@ func clientOf(t testing.TB, p *openfeature.Provider) *of.Client {
 	return api.NewClient()
 }
 
-// resolve asks for a flag as one of the five types.
+// resolve evaluates a flag as one of the five types.
 func resolve(t testing.TB, c *of.Client, kind, key string, context of.EvaluationContext) (any, of.ResolutionDetail) {
 	t.Helper()
 	ctx := t.Context()
@@ -110,8 +110,8 @@ func resolve(t testing.TB, c *of.Client, kind, key string, context of.Evaluation
 
 var fallbacks = map[string]any{"bool": true, "string": "fallback", "float": 0.25, "int": int64(3), "object": "fallback"}
 
-// TestValues are the tables of wire.md §7.3, and of §7.2 for reasons. What has an
-// error code has the default.
+// TestValues checks the tables of wire.md §7.3, and of §7.2 for reasons. An
+// evaluation with an error code returns the default.
 func TestValues(t *testing.T) {
 	c := newClient(t, openfeature.Options{})
 	person := of.NewEvaluationContext("user-1", map[string]any{"plan": "pro"})
@@ -216,7 +216,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestContext is how an evaluation context becomes a request (wire.md §7.2).
+// TestContext checks how an evaluation context becomes a request (wire.md
+// §7.2).
 func TestContext(t *testing.T) {
 	tier := map[string]any{"tier": "enterprise"}
 	for _, tt := range []struct {
@@ -305,7 +306,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// A recorder is a Reporter that keeps what it is given.
+// A recorder is a Reporter that keeps everything it receives.
 type recorder struct {
 	events    []capture.ClientEvent
 	exposures []capture.Exposure
@@ -380,7 +381,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestAllocations: an evaluation allocates for its metadata, and no more than that.
+// TestAllocations checks that an evaluation allocates only its metadata.
 func TestAllocations(t *testing.T) {
 	p := openfeature.NewProvider(plain(t), openfeature.Options{})
 	flat := of.FlattenedContext{"targetingKey": "user-1", "plan": "pro", "email": "jo@acme.example", "age": 42}
@@ -391,7 +392,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// plain returns an Evaluator whose flags do not look at what contexts reserve.
+// plain returns an Evaluator whose flags do not read reserved names.
 func plain(t testing.TB) *flags.Evaluator {
 	e := new(flags.Evaluator)
 	e.Swap(compile(t, strings.Replace(document, `"key":"targetingKey"`, `"key":"other"`, 1)))

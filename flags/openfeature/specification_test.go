@@ -12,11 +12,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/openfeature"
 )
 
-// TestSpecification evaluates what OpenFeature's specification wants of a provider
-// by way of a client: values of all types, empty ones too, for everybody and by
-// targeting, and what happens in between. Values that are no keys of variants come
-// from remote configuration. Where nothing matches the value is the caller's default:
-// our flags have none of their own.
+// TestSpecification evaluates through a client everything that OpenFeature's
+// specification requires of a provider: values of all types, including empty
+// ones, for everyone and by targeting, and the life of the provider in between.
+// Values that cannot be keys of variants come from remote configuration. If no
+// condition matches, the value is the caller's default, because flags have no
+// default of their own.
 func TestSpecification(t *testing.T) {
 	const targeted = `"groups":[{"properties":[{"key":"email","type":"person","operator":"exact","value":"ada@acme.example"}]}]`
 	e := new(flags.Evaluator)
@@ -43,7 +44,7 @@ func TestSpecification(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind, key string
 		context         of.EvaluationContext
-		want            any // nil: the default
+		want            any // nil means the default
 		reason          of.Reason
 		code            of.ErrorCode
 	}{
@@ -97,7 +98,8 @@ func TestSpecification(t *testing.T) {
 	}
 }
 
-// TestSpecificationNotReady: before there are definitions every value is the default.
+// TestSpecificationNotReady checks that every value is the default as long as
+// there are no definitions.
 func TestSpecificationNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSDK(t)

@@ -13,42 +13,42 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// Cached is a Source that keeps the last definitions of another one on disk, so
-// that a process can start while that one is out of reach.
+// Cached is a Source that keeps the last definitions of another source on disk,
+// so that a process can start while that source cannot be reached.
 //
-// A caller that has definitions is passed on. One that has none waits for the
-// inner source for a bounded time, and is served what was kept if that fails. A
-// Loader then has definitions and the error of the inner source in its Status,
-// and goes on polling; the first answer of the inner source replaces them. Kept
-// definitions that the inner source confirms (ErrNotModified) need not be sent
-// again.
+// A call with a version is passed on to the inner source. A call without one
+// waits for the inner source for a limited time. If that fails, the caller gets
+// the kept definitions. A Loader then has definitions, and the error of the
+// inner source in its Status. It goes on polling until the first answer of the
+// inner source replaces them. If the inner source confirms kept definitions
+// (ErrNotModified), they need not be sent again.
 //
-// A document is kept if [flags.Decode] reads it, before anybody compiles it: a
-// Loader with Strict may refuse the kept definitions as it would refuse those of
-// the inner source. What is kept has a checksum and the inner source's Identity.
-// A file that was damaged, cut short or written for another source counts as
-// none, and is replaced by the next definitions. It is only readable by its
-// owner, since definitions can be confidential, and holds no keys. Processes
-// with the same inner source may share it.
+// A document is kept if [flags.Decode] reads it. It need not compile: a Loader
+// with Strict may refuse kept definitions just as it may refuse those of the
+// inner source. The file has a checksum and the Identity of the inner source. A
+// file that was damaged, cut short or written for another source is ignored,
+// and replaced by the next definitions. Only its owner can read the file,
+// because definitions can be confidential; it contains no keys. Processes with
+// the same inner source may share it.
 type Cached struct {
-	// Source is where definitions come from: Remote, as a rule.
+	// Source is the inner source, usually a Remote.
 	Source DocumentSource
 
-	// Path of the file in which they are kept. Its directory must exist.
+	// Path is the path of the file. Its directory must exist.
 	Path string
 
-	// Wait is how long a caller without definitions waits for Source while
-	// there are kept ones. Zero: two seconds.
+	// Wait is how long a call without a version waits for Source if there are
+	// kept definitions. Zero means two seconds.
 	Wait time.Duration
 
-	// Log is told of a file that cannot be used or written, which keeps
-	// nobody from definitions. Nil: no log.
+	// Log receives warnings about a file that cannot be used or written, which
+	// does not stop Cached from serving definitions. Nil discards them.
 	Log *slog.Logger
 }
 
 const defaultWait = 2 * time.Second
 
-// Pace returns that of Source.
+// Pace returns the Pace of Source.
 func (c Cached) Pace() (interval, maxBackoff time.Duration) {
 	if p, ok := c.Source.(paced); ok {
 		return p.Pace()
@@ -56,14 +56,14 @@ func (c Cached) Pace() (interval, maxBackoff time.Duration) {
 	return 0, 0
 }
 
-// Load asks Source, and serves what was kept to a caller who has nothing if that
-// fails.
+// Load asks Source. If that fails and the caller has no version, Load returns
+// the kept definitions.
 func (c Cached) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	a, err := c.answer(ctx, have)
 	return a.definitions, a.version, err
 }
 
-// answer is Load for a Loader.
+// answer is Load with everything that a Loader records.
 func (c Cached) answer(ctx context.Context, have string) (answer, error) {
 	switch {
 	case c.Source == nil:
@@ -99,7 +99,7 @@ func (c Cached) answer(ctx context.Context, have string) (answer, error) {
 	return kept, nil
 }
 
-// fresh asks Source and keeps what it answers.
+// fresh asks Source and keeps its answer.
 func (c Cached) fresh(ctx context.Context, have string) (answer, error) {
 	document, version, err := c.Source.Document(ctx, have)
 	a := answer{version: version, origin: originOf(c.Source), fetched: time.Now()}
@@ -115,7 +115,7 @@ func (c Cached) fresh(ctx context.Context, have string) (answer, error) {
 	return a, nil
 }
 
-// kept returns what is on disk.
+// kept returns the definitions on disk.
 func (c Cached) kept() (answer, error) {
 	h, document, err := readCache(c.Path)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/source"
 )
 
-// A fakeRemote is a DocumentSource that answers what the test tells it to.
+// A fakeRemote is a DocumentSource that gives the answers that a test sets.
 type fakeRemote struct {
 	identity string
 
@@ -29,7 +29,7 @@ type fakeRemote struct {
 	version  string
 	err      error
 	delay    time.Duration
-	asked    []string // versions that callers had
+	asked    []string // the versions of the callers
 }
 
 func (f *fakeRemote) Origin() string   { return "remote" }
@@ -68,7 +68,7 @@ func (f *fakeRemote) Load(ctx context.Context, have string) (*flags.Definitions,
 	return d, version, err
 }
 
-// process is a process that starts with what another one kept.
+// process starts a process with the kept definitions of an earlier one.
 func process(c source.Cached) (*flags.Evaluator, *source.Loader) {
 	e := new(flags.Evaluator)
 	return e, source.NewLoader(e, c, source.LoaderConfig{})
@@ -76,7 +76,7 @@ func process(c source.Cached) (*flags.Evaluator, *source.Loader) {
 
 var errDown = errors.New("out of reach")
 
-// TestCached starts processes one after the other, with the inner source in
+// TestCached starts one process after the other, with the inner source in
 // several states.
 func TestCached(t *testing.T) {
 	remote := &fakeRemote{identity: "one", document: document("a"), version: `W/"1"`, err: errDown}
@@ -99,7 +99,8 @@ func TestCached(t *testing.T) {
 		t.Errorf("the file: %v, %v; want mode 0600", info, err)
 	}
 
-	// A process that starts without a network has the definitions, and the error.
+	// A process that starts without a network has the definitions, and the
+	// error.
 	e = new(flags.Evaluator)
 	var told error
 	l = source.NewLoader(e, cached, source.LoaderConfig{OnLoad: func(err error) { told = err }})
@@ -115,7 +116,8 @@ func TestCached(t *testing.T) {
 	if err := l.Refresh(t.Context()); !errors.Is(err, errDown) || !on(e, "a") || l.Status().Failures != 2 || l.Status().Origin != "cache" {
 		t.Errorf("still without a network: Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
 	}
-	// It says so when the same definitions are confirmed, and swaps in other ones.
+	// The status changes when the source confirms the same definitions; others
+	// are swapped in.
 	remote.set(document("a"), `W/"1"`, nil)
 	first := e.Snapshot()
 	if err := l.Refresh(t.Context()); err != nil || e.Snapshot() != first {
@@ -129,7 +131,7 @@ func TestCached(t *testing.T) {
 		t.Errorf("after a change: Refresh = %v, flag on: %v, %+v", err, on(e, "b"), l.Status())
 	}
 
-	// A start with a network needs no document that is there.
+	// A start with a network does not download a document that is kept.
 	remote.asked = nil
 	e, l = process(cached)
 	if err := l.Refresh(t.Context()); err != nil || !on(e, "b") || l.Status().Origin != "remote" || l.Status().Err != nil {
@@ -139,7 +141,7 @@ func TestCached(t *testing.T) {
 		t.Errorf("a start asks for %q, want the version that was kept", remote.asked)
 	}
 
-	// What is no document is neither served nor kept.
+	// An answer that is not a document is neither served nor kept.
 	remote.set("<html>", `W/"3"`, nil)
 	if err := l.Refresh(t.Context()); err == nil || !on(e, "b") {
 		t.Errorf("no document: Refresh = %v, flag on: %v", err, on(e, "b"))
@@ -149,7 +151,7 @@ func TestCached(t *testing.T) {
 		t.Errorf("a start while there is no document: Refresh = %v, flag on: %v, %+v", err, on(e, "b"), l.Status())
 	}
 
-	// Another project's definitions are nobody else's.
+	// Another project does not get these definitions.
 	other := cached
 	other.Source = &fakeRemote{identity: "two", err: errDown}
 	e, l = process(other)
@@ -164,7 +166,7 @@ func TestCached(t *testing.T) {
 	}
 }
 
-// TestCachedLoad is for callers that are no Loader.
+// TestCachedLoad calls Load without a Loader.
 func TestCachedLoad(t *testing.T) {
 	remote := &fakeRemote{document: document("a"), version: "1"}
 	cached := source.Cached{Source: remote, Path: filepath.Join(t.TempDir(), "flags.cache")}
@@ -190,9 +192,9 @@ func TestCachedLoad(t *testing.T) {
 	}
 }
 
-// TestCachedSlowSource: who has no definitions waits a bounded time if there are
-// kept ones, as long as it takes if there are not, and is up to date when the
-// source has answered.
+// TestCachedSlowSource checks that a caller without definitions waits a limited
+// time if there are kept definitions, and without limit otherwise, and that it
+// is up to date when the source has answered.
 func TestCachedSlowSource(t *testing.T) {
 	for _, tt := range []struct {
 		wait, delay, served time.Duration
@@ -221,7 +223,7 @@ func TestCachedSlowSource(t *testing.T) {
 				if late := tt.served < tt.delay; on(e, "a") != late || on(e, "b") == late {
 					t.Errorf("after %v: cached flag on: %v, fresh flag on: %v", tt.served, on(e, "a"), on(e, "b"))
 				}
-				time.Sleep(2*time.Second + tt.delay) // an interval, and the answer
+				time.Sleep(2*time.Second + tt.delay) // one interval, and the time of the answer
 				synctest.Wait()
 				if status := l.Status(); !on(e, "b") || status.Origin != "remote" || status.Err != nil {
 					t.Errorf("in the end: flag on: %v, %+v", on(e, "b"), status)
@@ -233,8 +235,8 @@ func TestCachedSlowSource(t *testing.T) {
 	}
 }
 
-// TestCachedDeadline: a caller whose deadline is shorter than the wait has the
-// kept definitions, too.
+// TestCachedDeadline checks that a caller whose deadline is shorter than Wait
+// gets the kept definitions, too.
 func TestCachedDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		remote := &fakeRemote{document: document("a"), version: "1"}
@@ -267,9 +269,9 @@ func keep(t testing.TB, path, identity, version, content string) []byte {
 	return kept
 }
 
-// TestCachedDamage cuts a file at every place, flips a bit of every byte, and puts
-// other things in its place: nothing of it is served, and the next definitions
-// replace it.
+// TestCachedDamage cuts a file at every place, flips a bit of every byte, and
+// puts other content in its place. None of it may be served, and the next
+// definitions must replace it.
 func TestCachedDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.cache")
 	good := keep(t, path, "one", "1", document("a"))
@@ -315,7 +317,7 @@ func TestCachedDamage(t *testing.T) {
 	}
 }
 
-// TestCachedCannotWrite: definitions that cannot be kept are served.
+// TestCachedCannotWrite checks that definitions that cannot be kept are served.
 func TestCachedCannotWrite(t *testing.T) {
 	var log bytes.Buffer
 	remote := &fakeRemote{document: document("a"), version: "1"}
@@ -358,7 +360,7 @@ func TestCachedIsShared(t *testing.T) {
 	wg.Wait()
 }
 
-// TestStrictLoaderRefusesKeptDefinitions: the errors of both are there.
+// TestStrictLoaderRefusesKeptDefinitions checks that both errors are reported.
 func TestStrictLoaderRefusesKeptDefinitions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.cache")
 	keep(t, path, "one", "1", `{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":7}}]}`)
@@ -371,8 +373,8 @@ func TestStrictLoaderRefusesKeptDefinitions(t *testing.T) {
 	}
 }
 
-// TestIdentity: sources of different definitions have different identities, and
-// none has a key in it.
+// TestIdentity checks that sources of different definitions have different
+// identities, and that no identity contains a key.
 func TestIdentity(t *testing.T) {
 	seen := make(map[string]source.DocumentSource)
 	for _, s := range []source.DocumentSource{
@@ -393,15 +395,16 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("identity %q has a key", id)
 		}
 	}
-	// A new secret key is no new project.
+	// A new secret key does not make another project.
 	a := source.Remote{URL: "https://a.example.com/", ProjectKey: "phc_a", SecretKey: "phs_new"}
 	if _, ok := seen[a.Identity()]; !ok {
 		t.Error("another secret key, or a slash, makes another identity")
 	}
 }
 
-// FuzzCached puts arbitrary content in the place of a file, with its checksum or
-// without: only with it, and only a document of the same source is served.
+// FuzzCached writes arbitrary content into a file, with and without its
+// checksum. Only a document of the same source with the right checksum may be
+// served.
 func FuzzCached(f *testing.F) {
 	good := keep(f, filepath.Join(f.TempDir(), "flags.cache"), "one", "1", document("a"))
 	_, body, _ := bytes.Cut(good, []byte("\n"))

@@ -15,14 +15,14 @@ import (
 
 // The file of a Cached has two lines and the document:
 //
-//	flagstaff definitions 1 <SHA-256 of all that follows, in hexadecimal>
+//	flagstaff definitions 1 <SHA-256 of the rest in hexadecimal>
 //	<header as JSON>
 //	<document, byte for byte>
 //
-// A reader refuses every other version than its own.
+// A reader refuses all other versions of this format.
 const cacheMagic = "flagstaff definitions 1 "
 
-// maxCacheFile leaves room for the lines above the largest document.
+// maxCacheFile leaves room for the two lines before the largest document.
 const maxCacheFile = maxDocument + 1<<20
 
 var (
@@ -30,7 +30,7 @@ var (
 	errDamaged = errors.New("it is damaged, or no file of this version")
 )
 
-// A cacheHeader says what the document in a file is.
+// A cacheHeader describes the document in a file.
 type cacheHeader struct {
 	Identity string    `json:"identity"`
 	Version  string    `json:"version"`
@@ -48,7 +48,7 @@ func formatCache(h cacheHeader, document []byte) ([]byte, error) {
 	return append([]byte(cacheMagic+hex.EncodeToString(sum[:])+"\n"), body...), nil
 }
 
-// parseCache is the reverse of formatCache.
+// parseCache reads the content that formatCache has written.
 func parseCache(content []byte) (h cacheHeader, document []byte, err error) {
 	first, body, _ := bytes.Cut(content, []byte("\n"))
 	sum := sha256.Sum256(body)
@@ -67,7 +67,7 @@ func readCache(path string) (h cacheHeader, document []byte, err error) {
 	if err != nil {
 		return h, nil, fmt.Errorf("source: %w", err)
 	}
-	if !info.Mode().IsRegular() { // to open another kind could block
+	if !info.Mode().IsRegular() { // opening a file of another kind could block
 		return h, nil, fmt.Errorf("source: %s is not a regular file", path)
 	}
 	f, err := os.Open(path)
@@ -85,8 +85,8 @@ func readCache(path string) (h cacheHeader, document []byte, err error) {
 	return h, document, nil
 }
 
-// writeCache replaces a file: readers, and a process that starts after a crash,
-// see the old content or the new one.
+// writeCache replaces a file. Readers, and a process that starts after a crash,
+// see either the old content or the new one.
 func writeCache(path string, h cacheHeader, document []byte) (err error) {
 	content, err := formatCache(h, document)
 	if err != nil {
@@ -94,9 +94,9 @@ func writeCache(path string, h cacheHeader, document []byte) (err error) {
 	}
 	dir, name := filepath.Split(path)
 	if dir == "" {
-		dir = "." // not the directory for temporary files
+		dir = "." // not the folder for temporary files
 	}
-	f, err := os.CreateTemp(dir, "."+name+".*") // mode 0600
+	f, err := os.CreateTemp(dir, "."+name+".*") // creates the file with mode 0600
 	if err != nil {
 		return fmt.Errorf("source: %w", err)
 	}
@@ -119,7 +119,8 @@ func writeCache(path string, h cacheHeader, document []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// Where a directory can be synced the new name survives a power cut, too.
+	// On systems that can sync a directory, the new name survives a power cut,
+	// too.
 	if d, openErr := os.Open(dir); openErr == nil {
 		_ = d.Sync()
 		d.Close()

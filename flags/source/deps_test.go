@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDependencies keeps sources as light as the library: net/http is what they
-// may have beyond it.
+// TestDependencies checks that sources have no heavier dependency than
+// net/http.
 func TestDependencies(t *testing.T) {
 	const ours = "github.com/flagstaff-go/flagstaff/"
 	forbidden := map[string]string{

@@ -43,7 +43,7 @@ func Example() {
 }
 
 func ExampleRemote() {
-	// What a server answers to GET /flags/definitions.
+	// The answer of a server to GET /flags/definitions.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `W/"1"`)
 		io.WriteString(w, `{"flags": [{"id": 1, "key": "new-checkout", "active": true, "filters": {"groups": [{}]}}]}`)
@@ -54,12 +54,12 @@ func ExampleRemote() {
 	}
 	defer os.RemoveAll(dir)
 
-	// Kept on disk, the definitions are there even if the server is not.
+	// The definitions are kept on disk, for starts without the server.
 	from := source.Cached{
 		Source: source.Remote{URL: server.URL, ProjectKey: "phc_demo", SecretKey: "phs_demo"},
 		Path:   filepath.Join(dir, "flags"),
 	}
-	for range 2 { // a process, and the next one
+	for range 2 { // one process, and the next one
 		var evaluator flags.Evaluator
 		loader := source.NewLoader(&evaluator, from, source.LoaderConfig{})
 		if err := loader.Refresh(context.Background()); err != nil {

@@ -17,45 +17,46 @@ import (
 // LoaderConfig configures a Loader. The zero value polls as often as the source
 // suggests, or every two seconds.
 type LoaderConfig struct {
-	// Interval between polls, shortened by up to a tenth so that many processes
-	// do not poll in step. Zero: what the source suggests by a method
-	// Pace() (interval, maxBackoff time.Duration), as Remote does, or two
-	// seconds.
+	// Interval is the time between polls. It is shortened by up to a tenth, so
+	// that many processes do not poll in step. Zero means the interval that the
+	// source suggests by a method Pace() (interval, maxBackoff time.Duration),
+	// as Remote does, or two seconds.
 	Interval time.Duration
 
-	// MaxBackoff bounds the pause after failed loads, which doubles from
-	// Interval. Zero: what the source suggests, or Interval, so that a mended
-	// source is live at once.
+	// MaxBackoff limits the pause after failed loads, which doubles, beginning
+	// with Interval. Zero means the limit that the source suggests, or
+	// Interval, so that a repaired source is live at once.
 	MaxBackoff time.Duration
 
-	// Identity tells this Loader from others that poll the same source: the
-	// name of a machine, say. Where in the interval it polls follows from it,
-	// so that many are spread evenly even if all start at once. Empty: a
-	// random one.
+	// Identity distinguishes this Loader from others that poll the same source,
+	// for example the name of a machine. It determines when in the interval the
+	// Loader polls, so that many Loaders are spread evenly even if all start at
+	// once. Empty means a random one.
 	Identity string
 
 	// Compile configures the compilation.
 	Compile flags.CompileOptions
 
-	// OnDefinitions is called with definitions that have arrived, before they are
-	// compiled, one call at a time. It must not change them. Nil: no call.
+	// OnDefinitions is called with new definitions before they are compiled,
+	// one call at a time. It must not change them. Nil means no call.
 	OnDefinitions func(*flags.Definitions)
 
-	// OnSwap is called after each swap, one call at a time, from the goroutine
-	// that loaded. Old is nil the first time. Nil: no call.
+	// OnSwap is called after each swap, one call at a time, on the goroutine
+	// that loaded. The first time, old is nil. Nil means no call.
 	OnSwap func(old, current *flags.Snapshot)
 
 	// OnLoad is called after each attempt to load, by Refresh or Run, with its
-	// error: nil if what is served is current. It comes after OnSwap, one call
-	// at a time, and not when a context ended the attempt. Nil: no call.
+	// error, which is nil if the served definitions are current. It comes after
+	// OnSwap, one call at a time, and not if a context ended the attempt. Nil
+	// means no call.
 	OnLoad func(err error)
 
-	// Log is told of new definitions with their problems, and by Run of errors,
-	// of each only when it changes. Nil: no log.
+	// Log receives new definitions with their problems, and errors of Run, each
+	// of them only when it changes. Nil means no log.
 	Log *slog.Logger
 }
 
-// A paced source knows how often it is worth asking. Zero: it does not.
+// A paced source suggests how often to poll. Zero means no suggestion.
 type paced interface {
 	Pace() (interval, maxBackoff time.Duration)
 }
@@ -91,39 +92,40 @@ type Loader struct {
 	status Status
 }
 
-// Status tells what a Loader has and when it got it.
+// Status describes the definitions of a Loader and its last attempt.
 type Status struct {
-	// Version of the definitions that are served, "" if there are none.
+	// Version is the version of the served definitions, "" if there are none.
 	Version string
 
-	// Origin is where they come from: "remote", "file", "static", or "cache"
-	// for those that a Cached kept until its source has answered. Of other
-	// sources it is what their method Origin() string returns, or "".
+	// Origin is the origin of the definitions: "remote", "file", "static", or
+	// "cache" for definitions that a Cached has kept, until its source answers.
+	// For other sources it is the result of their method Origin() string, or
+	// "".
 	Origin string
 
-	// Fetched is when they left their origin: were downloaded or read, by this
-	// process or by the one that kept them in a cache. The age of definitions
-	// is the time since then.
+	// Fetched is when the definitions left their origin: when this process, or
+	// the one that kept them in a cache, downloaded or read them. The age of
+	// definitions is the time since then.
 	Fetched time.Time
 
-	// Loaded is when they were swapped in; Checked when their origin last
-	// answered, with new definitions or with "not modified". For definitions
-	// of a cache it is Fetched. So the time since Checked is for how long a
-	// change may have gone unseen.
+	// Loaded is when the definitions were swapped in. Checked is when their
+	// origin last answered, with new definitions or with "not modified"; for
+	// definitions from a cache it is Fetched. So a change may have gone unseen
+	// for the time since Checked.
 	Loaded  time.Time
 	Checked time.Time
 
-	// Err is the error of the last attempt, nil if it went well, and Failures
-	// counts the attempts since the last one that did. An attempt that had to
-	// be content with a cache has failed.
+	// Err is the error of the last attempt, nil if it succeeded, and Failures
+	// is the number of attempts since the last success. An attempt that got
+	// definitions only from a cache has failed.
 	Err      error
 	Failures int
 
-	// Problems of the definitions that are served.
+	// Problems are the problems of the served definitions.
 	Problems []flags.Problem
 }
 
-// NewLoader returns a Loader that loads nothing before Refresh or Run.
+// NewLoader returns a Loader. It loads nothing before Refresh or Run.
 func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 	c = c.withDefaults(s)
 	return &Loader{
@@ -133,13 +135,13 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 	}
 }
 
-// Run loads now, and from then on once per interval, at the times that follow
-// from the Loader's Identity. It returns nil when ctx ends. Errors of the source
-// never end it; they, and a RetryError in particular, make the pauses longer.
+// Run loads at once, and then once per interval, at the times that follow from
+// the Loader's Identity. It returns nil when ctx ends. Errors of the source
+// never end it; they make the pauses longer, a RetryError in particular.
 func (l *Loader) Run(ctx context.Context) error {
 	logged := ""
 	for {
-		_ = l.Refresh(ctx) // its error is in the Status, also if a cache made up for it
+		_ = l.Refresh(ctx) // its error is in the Status, even if there were definitions in a cache
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -161,15 +163,15 @@ func (l *Loader) Run(ctx context.Context) error {
 	}
 }
 
-// backoff returns how long not to poll at all, beyond the pause up to the next
-// slot, which is about an interval.
+// backoff returns the additional pause before the pause until the next slot,
+// which is about an interval.
 func (l *Loader) backoff(status Status) time.Duration {
 	if status.Err == nil {
 		return 0
 	}
 	n := min(max(status.Failures-1, 0), 30)
 	pause := min(l.config.Interval<<n, l.config.MaxBackoff)
-	if pause < l.config.Interval { // more than there are bits
+	if pause < l.config.Interval { // the shift has overflowed
 		pause = l.config.MaxBackoff
 	}
 	atLeast := max(pause-l.config.Interval, 0)
@@ -179,10 +181,10 @@ func (l *Loader) backoff(status Status) time.Duration {
 	return atLeast
 }
 
-// Refresh loads now and returns when the snapshot is swapped in, or when the
-// source has nothing new. It waits for a load that is under way, or for ctx. If a
-// cache makes up for a source that fails, the error is nil, and that of the
-// source is in the Status.
+// Refresh loads at once, and returns when the snapshot is swapped in or when
+// the source has nothing new. It waits for a running load, or for ctx. If the
+// source fails and a cache has definitions, Refresh returns nil, and the error
+// of the source is in the Status.
 func (l *Loader) Refresh(ctx context.Context) error {
 	select {
 	case l.loading <- struct{}{}:
@@ -250,16 +252,16 @@ func (l *Loader) load(ctx context.Context) (err error) {
 	return nil
 }
 
-// An answer is what a Loader wants to know of a load.
+// An answer has everything that a Loader records about a load.
 type answer struct {
 	definitions *flags.Definitions
 	version     string
 	origin      string
 	fetched     time.Time // when the definitions left their origin
-	stale       error     // why they are not those that the origin has now; nil: they are
+	stale       error     // why the origin may have newer definitions; nil if it has not
 }
 
-// An answerer is a Source that can tell all that.
+// An answerer is a Source that gives complete answers.
 type answerer interface {
 	answer(ctx context.Context, have string) (answer, error)
 }
@@ -272,7 +274,7 @@ func (l *Loader) ask(ctx context.Context, have string) (answer, error) {
 	return answer{definitions: d, version: version, origin: originOf(l.source), fetched: time.Now()}, err
 }
 
-// originOf returns what a Source says that definitions come from.
+// originOf returns the origin that a Source states, or "".
 func originOf(s Source) string {
 	if o, ok := s.(interface{ Origin() string }); ok {
 		return o.Origin()
@@ -280,8 +282,8 @@ func originOf(s Source) string {
 	return ""
 }
 
-// log tells of a swap, with the worst problems: a broken flag should be seen by
-// whoever changed it.
+// log logs a swap with the worst problems, so that a broken flag is noticed by
+// the person who has changed it.
 func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status) {
 	problems := status.Problems
 	l.config.Log.InfoContext(ctx, "flag definitions loaded", "flags", s.Len(), "problems", len(problems), "version", status.Version, "origin", status.Origin)
@@ -302,7 +304,7 @@ func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status) {
 	}
 }
 
-// Status returns what the Loader has and how its last attempt went.
+// Status returns the state of the Loader and the result of its last attempt.
 func (l *Loader) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()

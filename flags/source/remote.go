@@ -23,45 +23,45 @@ var (
 	// ErrRefused says that the server does not accept the keys of a Remote.
 	ErrRefused = errors.New("source: the server refuses the keys")
 
-	// ErrQuotaLimited says that the project has used up its quota, and that the
+	// ErrQuotaLimited says that the project's quota is used up, and that the
 	// server sends no definitions until there is a new one.
 	ErrQuotaLimited = errors.New("source: the project's quota is used up")
 )
 
-// Remote is a Source that asks a server for the definitions of a project: this
-// one, or the public system (GET /flags/definitions, wire.md §5).
+// Remote is a Source that gets the definitions of a project from a server:
+// Flagstaff's, or PostHog's (GET /flags/definitions, wire.md §5).
 //
-// Whatever goes wrong, a Loader keeps the definitions that it has. That is so
-// even when the server answers that the quota is used up (402, ErrQuotaLimited),
-// upon which SDKs drop theirs: evaluation in this process costs the server
-// nothing, and flags that all fall back at the same moment can hurt more than
-// flags that are a little old. After that answer a Loader pauses for five
-// minutes. A pause that the server asks for by Retry-After, as it does with 429,
-// is kept up to ten minutes. Other errors, among them keys that are wrong (401
-// and 403, ErrRefused), are tried again after 30 to 60 seconds.
+// If the server fails, a Loader keeps its definitions. This includes the answer
+// that the quota is used up (402, ErrQuotaLimited), after which SDKs drop
+// theirs: evaluation in this process costs the server nothing, and flags that
+// all fall back at the same moment can do more harm than flags that are a
+// little old. After this answer, a Loader pauses for five minutes. It follows a
+// pause that the server requests by Retry-After, as with 429, up to ten
+// minutes. After other errors, including wrong keys (401 and 403, ErrRefused),
+// it tries again after 30 to 60 seconds.
 //
-// The version has two parts: a hash of the document, which keeps one that is
-// merely sent again from being loaded again, and the entity tag, if there is
-// one, by which the server knows that it need not be sent.
+// The version has two parts. A hash of the document keeps a document that is
+// only sent again from being loaded again. The entity tag, if there is one,
+// lets the server omit an unchanged document.
 type Remote struct {
-	// URL of the server, such as "https://flags.example.com", without the path
-	// of the endpoint.
+	// URL is the address of the server, such as "https://flags.example.com",
+	// without the path of the endpoint.
 	URL string
 
-	// ProjectKey is the project's API key (phc_…). Empty: the project that
-	// SecretKey belongs to.
+	// ProjectKey is the project's API key (phc_…). Empty means the project of
+	// SecretKey.
 	ProjectKey string
 
 	// SecretKey is the project's secret key (phs_…), or a personal API key
 	// (phx_…) with scope feature_flag:read. No error contains it.
 	SecretKey string
 
-	// Client sends the requests. It should have a Timeout. Nil: one that gives
-	// up after 30 seconds.
+	// Client sends the requests. It should have a Timeout. Nil means a client
+	// with a timeout of 30 seconds.
 	Client *http.Client
 
-	// MaxBytes limits the document. Zero, and more: the 64 MiB that
-	// flags.Decode reads.
+	// MaxBytes limits the document. Zero, or a larger value, means the limit of
+	// flags.Decode, 64 MiB.
 	MaxBytes int64
 }
 
@@ -71,19 +71,19 @@ const (
 	remoteTimeout  = 30 * time.Second
 	quotaPause     = 5 * time.Minute
 	userAgent      = "flagstaff-go (+https://github.com/flagstaff-go/flagstaff)"
-	maxDocument    = 64 << 20 // what flags.Decode reads
+	maxDocument    = 64 << 20 // the limit of flags.Decode
 	maxRedirects   = 10
 )
 
-// Pace returns how often SDKs ask the server: every 30 seconds, and up to every
-// 60 seconds while that fails.
+// Pace returns the intervals at which SDKs poll the server: every 30 seconds,
+// and up to every 60 seconds while that fails.
 func (r Remote) Pace() (interval, maxBackoff time.Duration) { return remoteInterval, remoteBackoff }
 
 // Origin returns "remote".
 func (r Remote) Origin() string { return "remote" }
 
-// Identity returns a hash of the URL and of the key that says which project it
-// is.
+// Identity returns a hash of the URL and of the key that identifies the
+// project.
 func (r Remote) Identity() string {
 	project := "project " + r.ProjectKey
 	if r.ProjectKey == "" {
@@ -93,7 +93,8 @@ func (r Remote) Identity() string {
 	return "remote " + hex.EncodeToString(hash[:])
 }
 
-// Load asks the server, unless have says that there is nothing new.
+// Load asks the server. It returns ErrNotModified if the caller has the current
+// version.
 func (r Remote) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	document, version, err := r.Document(ctx, have)
 	if err != nil {
@@ -122,7 +123,7 @@ func (r Remote) Document(ctx context.Context, have string) (document []byte, ver
 	case response.StatusCode == http.StatusNotModified && haveETag != "":
 		return nil, have, ErrNotModified
 	case response.StatusCode != http.StatusOK:
-		// What is left of a short body would keep the connection from being used again.
+		// If the rest of a short body is read, the connection can be reused.
 		_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 		return nil, "", refusal(response)
 	}
@@ -143,7 +144,7 @@ func (r Remote) Document(ctx context.Context, have string) (document []byte, ver
 func (r Remote) request(ctx context.Context, etag string) (*http.Request, error) {
 	u, err := url.Parse(r.URL)
 	switch {
-	case err != nil: // the error has the whole URL, with a password perhaps
+	case err != nil: // the error has the whole URL, which may contain a password
 		return nil, errors.New("source: Remote.URL is not a URL")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		u.RawQuery, u.Fragment = "", ""
@@ -173,7 +174,8 @@ func (r Remote) request(ctx context.Context, etag string) (*http.Request, error)
 	return request, nil
 }
 
-// isKey reports whether a key can be sent as it is: it is printable ASCII.
+// isKey reports whether a key can be sent unchanged: it must be printable
+// ASCII.
 func isKey(key string) bool {
 	return !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7f })
 }
@@ -200,8 +202,8 @@ func (r Remote) client() *http.Client {
 	return &c
 }
 
-// redact takes URLs out of an error of net/http, and the whole text if it has the
-// key: a server may send that back in a place that ends up there.
+// redact removes URLs from an error of net/http. If the text contains the key,
+// which a server could have sent back, redact replaces the whole text.
 func (r Remote) redact(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
@@ -227,8 +229,8 @@ func (r Remote) read(response *http.Response) ([]byte, error) {
 	return document, nil
 }
 
-// refusal is the error for a status. It tells nothing of the body, which is the
-// server's to write.
+// refusal returns the error for a status. It does not quote the body, whose
+// content is up to the server.
 func refusal(response *http.Response) error {
 	err := fmt.Errorf("source: %s answers %d %s", response.Request.URL.Host, response.StatusCode, http.StatusText(response.StatusCode))
 	after := retryAfter(response.Header, time.Now())

@@ -30,8 +30,8 @@ import (
 
 const secret = "phs_abcdefghijklmnop"
 
-// A definitionsServer answers as the definitions endpoint does (wire.md §5.1).
-// Its fields may be changed between requests.
+// A definitionsServer answers like the definitions endpoint (wire.md §5.1). Its
+// fields may be changed between requests.
 type definitionsServer struct {
 	*httptest.Server
 	document []byte
@@ -110,7 +110,7 @@ func TestRemote(t *testing.T) {
 }
 
 // TestRemoteSameDocument covers a server whose entity tags differ although the
-// document is the same, as those of replicas may.
+// document is the same, which happens with replicas.
 func TestRemoteSameDocument(t *testing.T) {
 	n := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -130,8 +130,8 @@ func TestRemoteSameDocument(t *testing.T) {
 	}
 }
 
-// TestRemoteURL checks which URLs are asked, and that of others the error names
-// no password.
+// TestRemoteURL checks which URLs are requested, and that errors about other
+// URLs contain no password.
 func TestRemoteURL(t *testing.T) {
 	for _, tt := range []struct {
 		url, project, want string
@@ -189,8 +189,8 @@ func answer(status int, body string, h http.Header) *http.Response {
 	}
 }
 
-// TestRemoteFailures covers the reactions of wire.md §5.3: whatever the answer,
-// definitions stay, and no error has the key.
+// TestRemoteFailures covers the reactions of wire.md §5.3: after any answer,
+// the definitions stay, and no error contains the key.
 func TestRemoteFailures(t *testing.T) {
 	const body = `{"type":"authentication_error","code":"authentication_failed","detail":"` + secret + `","attr":null}`
 	date := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
@@ -198,8 +198,8 @@ func TestRemoteFailures(t *testing.T) {
 		name       string
 		status     int
 		retryAfter string
-		err        error         // nil: any
-		after      time.Duration // of the RetryError; zero: none
+		err        error         // nil means any
+		after      time.Duration // pause of the RetryError; zero means none
 	}{
 		{"no or wrong key", 401, "", source.ErrRefused, 0},
 		{"key without the scope", 403, "", source.ErrRefused, 0},
@@ -253,7 +253,7 @@ func TestRemoteFailures(t *testing.T) {
 			if retry, ok := errors.AsType[*source.RetryError](err); ok {
 				after = retry.After
 			}
-			if d := tt.after - after; d < 0 || d > 5*time.Second { // a date is the nearer the later it is read
+			if d := tt.after - after; d < 0 || d > 5*time.Second { // a date comes closer until it is read
 				t.Errorf("pause of %v, want %v", after, tt.after)
 			}
 			if !on(&e, "a") || l.Status().Origin != "remote" {
@@ -263,7 +263,7 @@ func TestRemoteFailures(t *testing.T) {
 	}
 }
 
-// TestRemoteBadBodies covers answers of 200 that are no definitions.
+// TestRemoteBadBodies covers answers of 200 that are not definitions.
 func TestRemoteBadBodies(t *testing.T) {
 	for _, body := range []string{"", "null", "[]", "{}", `{"flags":null}`, "<html>sign in</html>", document("a")[:40]} {
 		server := serveDefinitions(t, document("a"))
@@ -273,7 +273,7 @@ func TestRemoteBadBodies(t *testing.T) {
 			t.Fatal(err)
 		}
 		server.document = []byte(body)
-		for range 2 { // the second time with the entity tag still that of the good document
+		for range 2 { // the second time, the entity tag is still the one of the good document
 			if err := l.Refresh(t.Context()); err == nil || !on(&e, "a") {
 				t.Errorf("body %q: Refresh = %v, flag on: %v", body, err, on(&e, "a"))
 			}
@@ -364,7 +364,8 @@ func TestRemoteLimit(t *testing.T) {
 	}
 }
 
-// TestRemoteRedirects follows redirects, but takes the key nowhere else.
+// TestRemoteRedirects follows redirects, and checks that the key is not sent
+// elsewhere.
 func TestRemoteRedirects(t *testing.T) {
 	var got *http.Request
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -411,7 +412,8 @@ func TestRemoteRedirects(t *testing.T) {
 		})
 	}
 
-	// A client's own rule is heard, too, and the client is not changed.
+	// A rule of the caller's client applies as well, and the client is not
+	// changed.
 	refused := errors.New("stay here")
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return refused }}
 	to = target.URL
@@ -422,9 +424,9 @@ func TestRemoteRedirects(t *testing.T) {
 	}
 }
 
-// FuzzRemote puts arbitrary answers to a Remote: it does not panic, errors do
-// not have the key, pauses are bounded, and what is loaded has a version that the
-// server knows again.
+// FuzzRemote gives arbitrary answers to a Remote. It must not panic, errors
+// must not contain the key, pauses must be bounded, and loaded definitions must
+// have a version that the server recognizes.
 func FuzzRemote(f *testing.F) {
 	f.Add(200, `W/"a"`, "", document("a"), "")
 	f.Add(304, `"a"`, "", "", `12 W/"a"`)
@@ -456,8 +458,8 @@ var kinds = map[string]runtime.Kind{
 	"": runtime.All, "unknown": runtime.Unknown, "client": runtime.Client, "server": runtime.Server,
 }
 
-// evaluate answers a request of the generator: a line for each flag, by key.
-// Payloads are compared as their text, which is how they are sent.
+// evaluate answers a request of the generator with one line per flag, sorted by
+// key. Payloads are compared as text, because they are sent as text.
 func evaluate(t *testing.T, d *flags.Definitions, r *reference.Request) string {
 	t.Helper()
 	s, err := flags.Compile(d, flags.CompileOptions{TimeZone: r.Zone})
@@ -490,9 +492,9 @@ func evaluate(t *testing.T, d *flags.Definitions, r *reference.Request) string {
 	return strings.Join(lines, "")
 }
 
-// TestRemoteEvaluatesAsTheServer: what the definitions endpoint sends of random
-// definitions (evaluation.md §14) evaluates here as the definitions themselves,
-// unless they need what is never sent.
+// TestRemoteEvaluatesAsTheServer checks that the answer of the definitions
+// endpoint for random definitions (evaluation.md §14) evaluates like the
+// definitions themselves, unless they need data that is never sent.
 func TestRemoteEvaluatesAsTheServer(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("FLAGSTAFF_RANDOM_SEED"); s != "" {
@@ -533,7 +535,7 @@ func TestRemoteEvaluatesAsTheServer(t *testing.T) {
 }
 
 // needsMore reports whether definitions have stored cohorts or encrypted
-// payloads, which stay with the server.
+// payloads, which stay on the server.
 func needsMore(d *flags.Definitions) bool {
 	for _, c := range d.Cohorts {
 		if c.Stored {
@@ -548,8 +550,8 @@ func needsMore(d *flags.Definitions) bool {
 	return false
 }
 
-// TestRetryAfter: a Loader keeps a pause that an error asks for, neither shorter
-// nor much longer, and then polls as before.
+// TestRetryAfter checks that a Loader follows the pause of an error, neither
+// shorter nor much longer, and then polls as before.
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := definitions(t, "a")
@@ -581,7 +583,7 @@ func TestRetryAfter(t *testing.T) {
 		if err := l.Status().Err; err == nil || err.Error() != "wrapped: throttled" || !on(&e, "a") {
 			t.Errorf("Err = %v, flag on: %v", err, on(&e, "a"))
 		}
-		// Who asks by Refresh is not held up by the pause that has begun anew.
+		// A Refresh does not wait for the new pause.
 		s.set(func(string) (*flags.Definitions, string, error) { return nil, "", source.ErrNotModified })
 		s.count()
 		if err := l.Refresh(ctx); err != nil || s.count() != 1 {

@@ -8,9 +8,8 @@ import (
 )
 
 // A RetryError is an error of a Source that asks for a pause: the source does
-// not want to be asked again before After has passed. [Loader.Run] waits at
-// least that long, however short its interval is; [Loader.Refresh] asks all the
-// same.
+// not want another request before After has passed. [Loader.Run] waits at least
+// that long, however short its interval is; [Loader.Refresh] does not.
 type RetryError struct {
 	After time.Duration
 	Err   error
@@ -20,12 +19,12 @@ func (e *RetryError) Error() string { return e.Err.Error() }
 
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// maxRetryAfter bounds the pause that a server can ask for, so that one bad
+// maxRetryAfter limits the pause that a server can ask for, so that one bad
 // header does not cut a process off from its flags.
 const maxRetryAfter = 10 * time.Minute
 
-// retryAfter returns the pause that a header Retry-After asks for, in seconds or
-// as a date, within its bound; zero if there is none.
+// retryAfter returns the pause in a header Retry-After, in seconds or as a
+// date, up to maxRetryAfter, or zero if there is none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {
@@ -33,7 +32,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	}
 	if strings.Trim(v, "0123456789") == "" {
 		seconds, err := strconv.ParseUint(v, 10, 31)
-		if err != nil { // more than that
+		if err != nil { // the number is too large to parse
 			return maxRetryAfter
 		}
 		return min(time.Duration(seconds)*time.Second, maxRetryAfter)

@@ -8,18 +8,18 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A schedule says when a Loader polls. Its slots lie a period apart on the
-// clock, displaced by a phase that follows from the Loader's identity. So the
-// polls of many instances are spread over the period whenever they were
-// started, and find back to their slots after a failure that hit all of them at
-// once.
+// A schedule says when a Loader polls. Its slots are one period apart on the
+// clock, shifted by a phase that follows from the Loader's identity. So the
+// polls of many instances are spread over the period, whenever they were
+// started, and return to their slots after a failure that has affected all of
+// them at once.
 type schedule struct {
 	period, phase time.Duration
-	jitter        time.Duration // polls come up to this much after their slot
+	jitter        time.Duration // the longest time between a slot and its poll
 }
 
-// newSchedule returns a schedule whose polls are at most an interval apart, and
-// at least nine tenths of it.
+// newSchedule returns a schedule whose polls are at most one interval apart,
+// and at least nine tenths of it.
 func newSchedule(identity string, interval time.Duration) schedule {
 	jitter := interval / 20
 	period := interval - jitter
@@ -29,8 +29,8 @@ func newSchedule(identity string, interval time.Duration) schedule {
 	}
 }
 
-// pause returns how long to wait for the poll of the first slot that is more
-// than atLeast away.
+// pause returns the time until the poll of the first slot that is more than
+// atLeast away.
 func (s schedule) pause(now time.Time, atLeast time.Duration) time.Duration {
 	since := (now.UnixNano()%int64(s.period) + int64(atLeast%s.period) - int64(s.phase)) % int64(s.period)
 	if since < 0 {

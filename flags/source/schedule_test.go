@@ -16,12 +16,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/source"
 )
 
-// A fleet is many Loaders of one source, with the moments at which they load.
+// A fleet is a number of Loaders of one source, with the times of their loads.
 type fleet struct {
 	mu    sync.Mutex
-	times []time.Duration // since start
+	times []time.Duration // since the start
 	start time.Time
-	err   error // what every load returns besides
+	err   error // the error of every load, if not nil
 	stop  func()
 }
 
@@ -56,14 +56,14 @@ func newFleet(t *testing.T, n int, interval time.Duration, identity func(int) st
 	return f
 }
 
-// fail makes loads fail from now on; nil ends it.
+// fail makes loads fail from now on; nil makes them succeed again.
 func (f *fleet) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
 }
 
-// between counts the loads from one moment to another, the latter excluded.
+// between counts the loads from one moment up to another, without the latter.
 func (f *fleet) between(from, to time.Duration) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,9 +77,10 @@ func (f *fleet) between(from, to time.Duration) int {
 }
 
 // TestInstancesAreSpread starts a thousand instances at once. All have their
-// first definitions at once; from then on no twentieth of an interval sees more
-// than twice its share of polls, and none is without, not even after the source
-// was gone for a while, and had asked all of them to come back at the same time.
+// first definitions at once. From then on, no twentieth of an interval may have
+// more than twice its share of polls, or none. This must hold even after the
+// source has failed for a while and has asked all of them to come back at the
+// same time.
 func TestInstancesAreSpread(t *testing.T) {
 	const (
 		instances = 1000
@@ -127,8 +128,8 @@ func TestInstancesAreSpread(t *testing.T) {
 	}
 }
 
-// TestScheduleFollowsIdentity: one identity polls at the same times, another one
-// at others.
+// TestScheduleFollowsIdentity checks that the same identity polls at the same
+// times, and another one at others.
 func TestScheduleFollowsIdentity(t *testing.T) {
 	const interval = time.Hour
 	second := func(identity string) (at time.Duration) {
@@ -151,8 +152,8 @@ func TestScheduleFollowsIdentity(t *testing.T) {
 	}
 }
 
-// TestExtremeIntervals: no interval, and no pause that a source asks for, makes
-// a Loader panic or poll without end.
+// TestExtremeIntervals checks that no interval, and no pause that a source asks
+// for, makes a Loader panic or poll endlessly.
 func TestExtremeIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, interval := range []time.Duration{1, 2, 19, 20, 21, time.Microsecond, math.MaxInt64, math.MaxInt64 / 2} {
@@ -172,14 +173,14 @@ func TestExtremeIntervals(t *testing.T) {
 	})
 }
 
-// TestRemotePace: a Remote is asked every 30 seconds, and less often while that
-// fails, unless the Loader says otherwise.
+// TestRemotePace checks that a Remote is polled every 30 seconds, and less
+// often while this fails, unless the LoaderConfig says otherwise.
 func TestRemotePace(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		config   source.LoaderConfig
 		status   int
-		min, max int // requests in an hour
+		min, max int // requests per hour
 	}{
 		{"by itself", source.LoaderConfig{}, http.StatusOK, 120, 135},
 		{"failing", source.LoaderConfig{}, http.StatusUnauthorized, 60, 72},

@@ -14,28 +14,27 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// ErrNotModified is what Load returns when the caller has the current version.
+// ErrNotModified is the error of Load if the caller has the current version.
 var ErrNotModified = errors.New("source: definitions not modified")
 
-// A Source is where definitions come from. Implementations are safe for
-// concurrent use.
+// A Source provides definitions. Implementations are safe for concurrent use.
 type Source interface {
 	// Load returns the definitions and a text that identifies their version.
-	// Have is the version that the caller has, "" for none; if it is the
-	// current one, the error is ErrNotModified. The caller may change the
-	// definitions.
+	// The caller passes the version that it has, or "". If this is the current
+	// one, the error is ErrNotModified. The caller may change the definitions.
 	Load(ctx context.Context, have string) (d *flags.Definitions, version string, err error)
 }
 
-// A DocumentSource is a Source whose definitions are a document as [flags.Decode]
-// reads it, so that they can be kept as they came.
+// A DocumentSource is a Source whose definitions are a document for
+// [flags.Decode], so that they can be stored unchanged.
 type DocumentSource interface {
 	Source
 
 	// Document is Load without decoding.
 	Document(ctx context.Context, have string) (document []byte, version string, err error)
 
-	// Identity tells sources with different definitions apart. It is no secret.
+	// Identity distinguishes sources with different definitions. It is not
+	// secret.
 	Identity() string
 }
 
@@ -54,7 +53,7 @@ const staticVersion = "static"
 // Origin returns "static".
 func (s Static) Origin() string { return "static" }
 
-// Load returns the definitions, once.
+// Load returns the definitions, or ErrNotModified if the caller has them.
 func (s Static) Load(_ context.Context, have string) (*flags.Definitions, string, error) {
 	if s.Definitions == nil {
 		return nil, "", errors.New("source: Static has no definitions")
@@ -68,16 +67,16 @@ func (s Static) Load(_ context.Context, have string) (*flags.Definitions, string
 // File is a Source that reads a definitions document (see [flags.Decode]) from
 // disk.
 //
-// The version has two parts: size and time of modification, which one stat
-// tells, and a hash of the content, which keeps a file that was merely touched
-// or copied from being loaded again. A file system with coarse times could hide
-// a change of the same size, so a file that was modified in the last seconds is
-// read each time.
+// The version has two parts. Size and time of modification are known after one
+// stat. A hash of the content keeps a file that was only touched or copied from
+// being loaded again. On a file system with coarse times, a change that keeps
+// the size could go unnoticed, so a file that was modified in the last seconds
+// is read each time.
 type File struct {
 	Path string
 }
 
-// settled is how old a modification must be before its time is trusted.
+// settled is the age from which the time of a modification is trusted.
 const settled = 5 * time.Second
 
 // Origin returns "file".
@@ -86,7 +85,7 @@ func (f File) Origin() string { return "file" }
 // Identity returns the path.
 func (f File) Identity() string { return "file " + f.Path }
 
-// Load reads the file unless have says that it has not changed.
+// Load reads the file, unless it has not changed since the version have.
 func (f File) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	document, version, err := f.Document(ctx, have)
 	if err != nil {
@@ -113,7 +112,8 @@ func (f File) Document(_ context.Context, have string) (document []byte, version
 	if have != "" && haveStamp == stamp && time.Since(info.ModTime()) > settled {
 		return nil, have, ErrNotModified
 	}
-	// What is decoded is what was hashed, even while the file is being written.
+	// The content is read once, so that the hash is right even while the file
+	// is being written.
 	content, err := os.ReadFile(f.Path)
 	if err != nil {
 		return nil, "", fmt.Errorf("source: %w", err)

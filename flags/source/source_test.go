@@ -34,8 +34,8 @@ func definitions(t *testing.T, key string) *flags.Definitions {
 	return d
 }
 
-// write replaces a file as an editor does, with a time of modification that
-// lies back far enough to be trusted.
+// write replaces a file as an editor does, with a time of modification that is
+// old enough to be trusted.
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	temporary := path + ".new"
@@ -71,8 +71,8 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestFile covers every way in which a file may change, and that a bad one
-// never replaces a good one.
+// TestFile covers every way in which a file may change, and checks that a bad
+// file never replaces a good one.
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	e, l := loader(path)
@@ -180,7 +180,7 @@ func TestFileBehindSymbolicLink(t *testing.T) {
 	}
 }
 
-// A scripted source answers what the test tells it to.
+// A scripted source gives the answers that a test sets.
 type scripted struct {
 	mu    sync.Mutex
 	load  func(have string) (*flags.Definitions, string, error)
@@ -305,8 +305,8 @@ func TestStrictLoadKeepsTheLastGoodSet(t *testing.T) {
 	}
 }
 
-// TestOnLoad tells of every attempt, after its swap, and not of those that a context
-// ended.
+// TestOnLoad checks that OnLoad is called for every attempt, after its swap,
+// except for attempts that a context has ended.
 func TestOnLoad(t *testing.T) {
 	d := definitions(t, "a")
 	s := &scripted{load: func(string) (*flags.Definitions, string, error) { return d, "1", nil }}
