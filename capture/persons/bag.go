@@ -7,28 +7,29 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
-// MaxProperties is how many bytes the properties of one person or group may
-// have. Updates beyond it are not applied; Changes counts them.
+// MaxProperties is the largest size of the properties of one person or group,
+// in bytes. An update that would exceed it is not applied; Changes counts these
+// updates.
 const MaxProperties = 640 << 10
 
-// A member is one property: its name, the name as JSON has it between the
-// quotes, and its value.
+// A member is one property: its name, the name as it stands between the quotes
+// in JSON, and its value.
 type member struct {
 	name, raw string
 	value     jsonscan.Value
 }
 
-// A bag is a set of properties that is being changed. Members keep their order.
+// A bag is a set of properties that can be changed. Members keep their order.
 type bag struct {
-	members []member       // those that were deleted have the raw name "\x00"
+	members []member       // deleted ones have the raw name deleted
 	index   map[string]int // by name
 	size    int            // of the JSON
 	changed bool
 }
 
-const deleted = "\x00" // no name in JSON has it
+const deleted = "\x00" // no name in JSON contains this byte
 
-// membersOf returns the members of an object, none of anything else.
+// membersOf returns the members of an object, or none for any other value.
 func membersOf(v jsonscan.Value) []member {
 	if v.Kind() != jsonscan.Object {
 		return nil
@@ -58,10 +59,10 @@ func newBag(properties []byte) *bag {
 	return b
 }
 
-// cost is how many bytes a member has in JSON.
+// cost returns the number of bytes of a member in JSON.
 func (m *member) cost() int { return len(m.raw) + len(m.value) + len(`"":,`) }
 
-// members returns what is set, and what is set once.
+// members returns the member to set, and the member to set once.
 func (a automaticValue) members() (set, once member) {
 	return member{a.name, a.name, a.value}, member{a.initial, a.initial, a.value}
 }
@@ -83,7 +84,7 @@ func (b *bag) put(m member) {
 	b.changed = true
 }
 
-// putOnce sets a property that does not exist.
+// putOnce sets a property unless it exists.
 func (b *bag) putOnce(m member) {
 	if _, ok := b.index[m.name]; !ok {
 		b.put(m)
@@ -117,9 +118,9 @@ func (b *bag) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// update applies person updates: what is set once only where there is nothing,
-// then what is set, and last what is unset. It reports false, and changes
-// nothing, if the properties would become too large.
+// update applies the updates of an event: $set_once and the like first, then
+// $set, then $unset. If the properties would become too large, it reports false
+// and changes nothing.
 func (b *bag) update(u *updates) bool {
 	most := b.size
 	for _, list := range [][]member{u.once, u.set} {
@@ -146,7 +147,8 @@ func (b *bag) update(u *updates) bool {
 }
 
 func (b *bag) apply(u *updates) {
-	// Of several members with one name the last one counts, so it comes first.
+	// Of several members with one name the last one counts, so the order is
+	// reversed.
 	for _, m := range slices.Backward(u.once) {
 		b.putOnce(m)
 	}

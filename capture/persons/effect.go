@@ -9,31 +9,32 @@ import (
 	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// An effect is what one event says about persons and groups. It refers to the
-// event.
+// An effect has everything that one event says about persons and groups. It
+// refers to the event.
 type effect struct {
-	none bool // nothing at all
+	none bool // the event has no effect
 
-	// A link with another distinct ID, if linked.
+	// If linked, the event links its distinct ID with source.
 	linked bool
 	source string
-	force  bool // also if the source is identified
+	force  bool // even if the person of source is identified
 
 	updates
 
-	types []string    // group types, in order of first sight; may repeat
-	group groupUpdate // update of a group, if group.Type is not empty
+	types []string    // in order of occurrence, perhaps repeated
+	group groupUpdate // unless group.Type is empty
 }
 
-// updates are what an event wants of its person's properties (wire.md §3.2).
+// updates are the changes of the person's properties in an event (wire.md
+// §3.2).
 type updates struct {
 	once  []member         // $set_once
-	auto  []automaticValue // set automatically, and once under its initial name
+	auto  []automaticValue // to set, and to set once under the initial name
 	set   []member         // $set
 	unset []string         // $unset
 }
 
-// any reports whether there are any.
+// any reports whether there are updates.
 func (u *updates) any() bool { return len(u.once)+len(u.auto)+len(u.set)+len(u.unset) > 0 }
 
 type groupUpdate struct {
@@ -41,11 +42,11 @@ type groupUpdate struct {
 	set       jsonscan.Value // an object or nil
 }
 
-// maxGroupType is how many bytes the name of a group type may have; longer ones
-// are ignored.
+// maxGroupType is the longest name of a group type in bytes; types with longer
+// names are ignored.
 const maxGroupType = 400
 
-// MaxGroupKey is how many characters of a group's key count.
+// MaxGroupKey is the number of characters to which a group key is cut.
 const MaxGroupKey = 400
 
 // effectOf reads an event (wire.md §2.8, §3).
@@ -100,7 +101,7 @@ func effectOf(event *capture.Event) effect {
 		}
 	}
 	switch {
-	case onServer: // what it runs on says nothing about the person
+	case onServer: // the server's system says nothing about the person
 		e.drop("$os_version")
 	case os != nil && os.Kind() != jsonscan.Null:
 		e.addAutomatic(automaticOS, os)
@@ -137,14 +138,15 @@ func effectOf(event *capture.Event) effect {
 	return e
 }
 
-// noteSurvey gives the time at which a person has last seen a survey the name that
-// surveys ask for, besides the one that browsers use (management.md §9.6).
+// noteSurvey copies the time at which the person has last seen a survey to the
+// property that surveys read. Browsers set a different property (management.md
+// §9.6).
 func (e *effect) noteSurvey() {
 	const fromBrowsers, asked = "$survey_last_seen_date", "$last_seen_survey_date"
 	if slices.ContainsFunc(e.set, func(m member) bool { return m.name == asked }) {
 		return
 	}
-	for _, m := range slices.Backward(e.set) { // of members of one name the last counts
+	for _, m := range slices.Backward(e.set) { // of several members with one name the last counts
 		if m.name == fromBrowsers {
 			e.set = append(e.set, member{asked, asked, m.value})
 			return
@@ -152,8 +154,8 @@ func (e *effect) noteSurvey() {
 	}
 }
 
-// link notes that the event wants its distinct ID to be linked with another
-// (wire.md §3.3).
+// link records that the event links its distinct ID with another one (wire.md
+// §3.3).
 func (e *effect) link(target string, source jsonscan.Value) {
 	id := cut(identifier(source), capture.MaxID)
 	e.linked = id != "" && id != target && !capture.IllegalID(id) && !capture.IllegalID(target)
@@ -178,7 +180,7 @@ func typeName(s string) (string, bool) {
 	return s, s != "" && len(s) <= maxGroupType
 }
 
-// An automaticName is a property that events set without saying so.
+// An automaticName is a property that events set automatically.
 type automaticName struct{ name, initial string }
 
 type automaticValue struct {
@@ -186,9 +188,9 @@ type automaticValue struct {
 	value jsonscan.Value
 }
 
-// automatic are the properties of events that become person properties, with
-// the names that they get (wire.md §3.2), and those that capturing adds for the
-// client's address. $os and $os_name are handled by themselves.
+// automatic has the properties of events that become person properties, with
+// their names (wire.md §3.2), and the properties that capture adds for the
+// client's address. $os and $os_name are treated separately.
 var automatic = func() map[string]*automaticName {
 	m := make(map[string]*automaticName)
 	for name := range strings.FieldsSeq(`
@@ -210,10 +212,10 @@ func newAutomatic(name string) *automaticName {
 	return &automaticName{name, "$initial_" + strings.TrimPrefix(name, "$")}
 }
 
-// usual is how many automatic properties events of browsers have.
+// usual is the number of automatic properties in events of browsers.
 const usual = 20
 
-// addAutomatic adds a property in place of an earlier one of that name.
+// addAutomatic adds a property, replacing an earlier one with this name.
 func (u *updates) addAutomatic(a *automaticName, value jsonscan.Value) {
 	u.drop(a.name)
 	if value == nil || value.Kind() == jsonscan.Null {
@@ -225,12 +227,12 @@ func (u *updates) addAutomatic(a *automaticName, value jsonscan.Value) {
 	u.auto = append(u.auto, automaticValue{a, value})
 }
 
-// drop takes an automatic property back.
+// drop removes an automatic property.
 func (u *updates) drop(name string) {
 	u.auto = slices.DeleteFunc(u.auto, func(a automaticValue) bool { return a.name == name })
 }
 
-// names returns what $unset names: the strings of an array or the keys of an
+// names returns the names in $unset: the strings of an array, or the keys of an
 // object.
 func names(v jsonscan.Value) []string {
 	var list []string

@@ -25,7 +25,8 @@ func event(name, id, properties string) capture.Event {
 }
 
 // describe returns the persons as "ids properties", with an exclamation mark if
-// identified, in the order of their IDs, and the groups as "type/key properties".
+// they are identified, in the order of their IDs, and the groups as "type/key
+// properties".
 func (w *world) describe() []string {
 	ids := make(map[uuid.UUID][]string)
 	for id, p := range w.ids {
@@ -47,9 +48,9 @@ func (w *world) describe() []string {
 	return list
 }
 
-// TestEffects has the rows of wire.md §7 that are about persons and groups, by
-// their number there, and then rules of §3 that no row is about. Each history is
-// applied as one batch and event by event.
+// TestEffects has the rows of wire.md §7 about persons and groups, with their
+// numbers there, and then the rules of §3 that have no row. Each history is
+// applied both as one batch and event by event.
 func TestEffects(t *testing.T) {
 	long := strings.Repeat("ü", 201)
 	for _, tt := range []struct {
@@ -226,7 +227,7 @@ func TestCreated(t *testing.T) {
 	}
 }
 
-// TestGroupTypes names seven types and more groups (T26).
+// TestGroupTypes uses seven group types and more groups (T26).
 func TestGroupTypes(t *testing.T) {
 	w := newWorld()
 	w.write(t, []capture.Event{
@@ -238,7 +239,7 @@ func TestGroupTypes(t *testing.T) {
 		event("$groupidentify", "u", `{"$group_type":"g","$group_key":"1","$group_set":{"x":1}}`),
 		event("$groupidentify", "u", `{"$group_type":"e","$group_key":"1","$group_set":{"x":1},"$set":{"y":2}}`),
 	})
-	// All are taken; the rest of what such events say holds.
+	// All types are taken; the rest of these events still has its effect.
 	w.write(t, []capture.Event{
 		event("$groupidentify", "v", `{"$group_type":"g","$group_key":"1","$group_set":{"x":1},"$set":{"y":3}}`),
 		event("$groupidentify", "u", `{"$group_type":"a","$group_key":"1","$group_set":{"x":2}}`),
@@ -252,7 +253,7 @@ func TestGroupTypes(t *testing.T) {
 	}
 }
 
-// apply applies events to one person and one group, and returns what changes.
+// apply applies events to one person and one group, and returns the changes.
 func apply(p persons.Person, group string, events ...capture.Event) persons.Changes {
 	u := persons.NewUnit(events)
 	for id := range u.DistinctIDs() {
@@ -291,17 +292,17 @@ func TestNothingChanges(t *testing.T) {
 	}
 }
 
-// TestMaxProperties goes to the limit and beyond.
+// TestMaxProperties goes up to the limit and beyond.
 func TestMaxProperties(t *testing.T) {
 	text := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
 	big := `{"big":` + text(persons.MaxProperties-100) + `}`
-	huge := `{"big":` + text(persons.MaxProperties+100) + `,"b":1}` // from before there was a limit
+	huge := `{"big":` + text(persons.MaxProperties+100) + `,"b":1}` // as stored before there was a limit
 	const company = `"$group_type":"company","$group_key":"c"`
 	for _, tt := range []struct {
 		name        string
 		stored      string
 		event       capture.Event
-		want        string // "": no change
+		want        string // "" means no change
 		wantRefused int
 	}{
 		{"room for a little", big, event("page", "u", `{"$set":{"a":1}}`), strings.TrimSuffix(big, "}") + `,"a":1}`, 0},
@@ -352,7 +353,7 @@ func TestMergeTooLarge(t *testing.T) {
 	}
 }
 
-// TestProjects checks that projects of one batch are apart.
+// TestProjects checks that the projects of a batch do not affect each other.
 func TestProjects(t *testing.T) {
 	events := []capture.Event{event("page", "u", `{"$set":{"a":1},"$groups":{"x":"1"}}`), event("page", "u", `{"$set":{"b":1},"$groups":{"y":"1"}}`)}
 	events[1].Project = 2
@@ -377,7 +378,7 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// TestSkipped checks that events that are not applied leave no trace.
+// TestSkipped checks that events that are not applied have no effect.
 func TestSkipped(t *testing.T) {
 	events := []capture.Event{event("$identify", "u", `{"$anon_distinct_id":"a","$groups":{"x":"1"}}`)}
 	if diff := cmp.Diff(persons.Changes{}, persons.NewUnit(events).Changes()); diff != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
-// A store has one person, and gets two events.
+// The store has one person, and gets two events.
 func ExampleUnit() {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	known := persons.Load(persons.Person{ID: uuid.New(), Properties: json.RawMessage(`{"plan":"free"}`), Created: now})

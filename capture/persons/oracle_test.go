@@ -17,7 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
-// world is the least that a store has to do with Changes.
+// A world does the minimum that a store has to do with Changes.
 type world struct {
 	ids     map[string]uuid.UUID
 	persons map[uuid.UUID]persons.Person
@@ -104,7 +104,7 @@ func (w *world) write(t *testing.T, events []capture.Event) {
 	}
 }
 
-// canonical is how the reference writes properties.
+// canonical returns properties in the form of the reference.
 func canonical(t *testing.T, properties json.RawMessage) string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(properties)))
@@ -141,7 +141,8 @@ func (w *world) view(t *testing.T) ([]reference.Person, []reference.Group, []str
 	return people, groups, append([]string{}, w.types...)
 }
 
-// compare runs one random history through both, in batches of random size.
+// compare runs one random history through both implementations, in batches of
+// random size.
 func compare(t *testing.T, seed uint64, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0))

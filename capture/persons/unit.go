@@ -10,10 +10,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// MaxGroupTypes is how many group types a project can have (wire.md §3.1).
+// MaxGroupTypes is the largest number of group types in a project (wire.md
+// §3.1).
 const MaxGroupTypes = 5
 
-// A Person is somebody with one or more distinct IDs.
+// A Person has one or more distinct IDs.
 type Person struct {
 	ID         uuid.UUID
 	Properties json.RawMessage // a JSON object
@@ -21,46 +22,46 @@ type Person struct {
 	Created    time.Time // UTC
 }
 
-// A DistinctID names a person within a project.
+// A DistinctID identifies a person within a project.
 type DistinctID struct {
 	Project int64
 	ID      string
 }
 
-// A GroupType names a kind of groups within a project.
+// A GroupType is a kind of group within a project.
 type GroupType struct {
 	Project int64
 	Name    string
 }
 
-// A Group names a group.
+// A Group identifies a group.
 type Group struct {
 	GroupType
 	Key string
 }
 
-// A Unit computes what a batch of events does to persons and groups. It is used
-// in steps:
+// A Unit computes the effects of a batch of events on persons and groups. It is
+// used in four steps:
 //
-//  1. [NewUnit] reads the events. DistinctIDs, GroupTypes and Groups then tell
-//     what of the store must be known.
-//  2. SetPerson, SetGroupType and SetGroup tell it.
-//  3. [Unit.Apply] applies events, in their order.
-//  4. [Unit.Changes] says what must be written.
+//   1. [NewUnit] reads the events. DistinctIDs, Projects and Groups then return
+//      what must be read from the store.
+//   2. SetPerson, SetGroupType and SetGroup pass the stored data.
+//   3. [Unit.Apply] applies events, in their order.
+//   4. [Unit.Changes] returns the changes to write.
 //
-// All of it is pure: the same events on the same state give the same changes,
-// but for the random IDs of new persons. A Unit serves one goroutine.
+// A Unit is pure: the same events on the same state give the same changes,
+// except for the random IDs of new persons. It is not safe for concurrent use.
 type Unit struct {
 	events  []capture.Event
 	effects []effect
 
-	ids    map[DistinctID]*personState // nil person: asked for and unknown
-	whole  map[DistinctID]bool         // those whose person may change
+	ids    map[DistinctID]*personState // nil if the person is not known
+	whole  map[DistinctID]bool         // IDs whose persons may change
 	types  map[GroupType]int           // index, or -1
-	known  map[int64]int               // how many group types a project has
+	known  map[int64]int               // number of group types of a project
 	groups map[Group]*groupState
 
-	persons  []*personState // that the store or Apply added
+	persons  []*personState // set by the store, or created by Apply
 	links    []Link
 	merges   []Merge
 	newTypes []NewGroupType
@@ -70,11 +71,11 @@ type Unit struct {
 type personState struct {
 	Person
 	project int64
-	bag     *bag         // Properties, once something was to be changed
-	into    *personState // that this one was merged into
+	bag     *bag         // Properties, once they may change
+	into    *personState // the person that this one was merged into
 	created bool         // by this Unit
-	changed bool         // apart from bag
-	bare    bool         // properties and so on are not known
+	changed bool         // in other fields than bag
+	bare    bool         // only the ID is known
 }
 
 type groupState struct {
@@ -83,7 +84,7 @@ type groupState struct {
 	created bool
 }
 
-// NewUnit returns a Unit for events, which must not change until the Changes
+// NewUnit returns a Unit for events. They must not be changed until the Changes
 // have been written.
 func NewUnit(events []capture.Event) *Unit {
 	u := &Unit{
@@ -122,8 +123,8 @@ func NewUnit(events []capture.Event) *Unit {
 	return u
 }
 
-// DistinctIDs iterates over the distinct IDs whose persons must be known. If whole
-// is false, it is enough to know which person it is: see [Exists].
+// DistinctIDs iterates over the distinct IDs whose persons must be known. If
+// whole is false, the ID of the person is enough: see [Exists].
 func (u *Unit) DistinctIDs() iter.Seq2[DistinctID, bool] {
 	return func(yield func(id DistinctID, whole bool) bool) {
 		for id := range u.ids {
@@ -134,8 +135,7 @@ func (u *Unit) DistinctIDs() iter.Seq2[DistinctID, bool] {
 	}
 }
 
-// Projects iterates over the projects whose group types must be known, all of
-// them.
+// Projects iterates over the projects whose group types must be known.
 func (u *Unit) Projects() iter.Seq[int64] { return keys(u.known) }
 
 // Groups iterates over the groups whose properties must be known.
@@ -151,8 +151,8 @@ func keys[K comparable, V any](m map[K]V) iter.Seq[K] {
 	}
 }
 
-// SetPerson tells which person a distinct ID belongs to. Calls for several IDs
-// of one person must pass the same [*Loaded].
+// SetPerson sets the person of a distinct ID. Calls for several IDs of one
+// person must pass the same [*Loaded].
 func (u *Unit) SetPerson(id DistinctID, p *Loaded) {
 	if p.p.project == 0 {
 		p.p.project = id.Project
@@ -161,31 +161,31 @@ func (u *Unit) SetPerson(id DistinctID, p *Loaded) {
 	u.ids[id] = &p.p
 }
 
-// Loaded is a person from the store, for SetPerson.
+// Loaded is a stored person, for SetPerson.
 type Loaded struct{ p personState }
 
 // Load returns p for SetPerson.
 func Load(p Person) *Loaded { return &Loaded{personState{Person: p}} }
 
-// Exists returns a person of which nothing is known but its ID, for SetPerson. It
-// is for the distinct IDs that DistinctIDs does not want the whole person of. If
-// another distinct ID of the same person is wanted whole, that person is to be
-// passed for both.
+// Exists returns a person that is known only by its ID, for SetPerson. It is
+// for distinct IDs that DistinctIDs returns with whole false. If another
+// distinct ID of the same person is returned with whole true, the whole person
+// must be passed for both.
 func Exists(id uuid.UUID) *Loaded { return &Loaded{personState{Person: Person{ID: id}, bare: true}} }
 
-// SetGroupType tells that a project has a group type.
+// SetGroupType says that a project has a group type.
 func (u *Unit) SetGroupType(t GroupType, index int) {
 	u.types[t] = index
 	u.known[t.Project] = max(u.known[t.Project], index+1)
 }
 
-// SetGroup tells the properties of a group that exists.
+// SetGroup sets the properties of an existing group.
 func (u *Unit) SetGroup(g Group, properties json.RawMessage) {
 	u.groups[g] = &groupState{Group: g, bag: newBag(properties)}
 }
 
-// Apply applies the event with an index. Events that were stored before are not
-// to be applied again.
+// Apply applies the event with an index. Events that were stored before must
+// not be applied again.
 func (u *Unit) Apply(i int) {
 	event, e := &u.events[i], &u.effects[i]
 	if e.none {
@@ -218,9 +218,9 @@ func (u *Unit) find(id DistinctID) *personState {
 	return p
 }
 
-// PersonOf returns the person of a distinct ID after the events that were
-// applied. It reports false if the Unit does not know one: distinct IDs of events
-// without effect on persons are not among those that it asks for.
+// PersonOf returns the person of a distinct ID after the applied events. It
+// reports false if the Unit does not know the person: DistinctIDs does not
+// return the IDs of events that have no effect on persons.
 func (u *Unit) PersonOf(id DistinctID) (person uuid.UUID, ok bool) {
 	if p := u.find(id); p != nil {
 		return p.ID, true
@@ -228,7 +228,8 @@ func (u *Unit) PersonOf(id DistinctID) (person uuid.UUID, ok bool) {
 	return uuid.Nil, false
 }
 
-// person returns the person of a distinct ID. If there is none, it is created.
+// person returns the person of a distinct ID, which it creates if there is
+// none.
 func (u *Unit) person(event *capture.Event, id DistinctID) *personState {
 	if p := u.find(id); p != nil {
 		return p
@@ -245,11 +246,11 @@ func (u *Unit) person(event *capture.Event, id DistinctID) *personState {
 
 func (u *Unit) attach(id DistinctID, p *personState) {
 	u.ids[id] = p
-	u.links = append(u.links, Link{id, uuid.Nil}) // the person may still be merged
+	u.links = append(u.links, Link{id, uuid.Nil}) // set by Changes, because the person may still be merged
 }
 
-// link links two distinct IDs, and returns the person of the target
-// (wire.md §3.3).
+// link links two distinct IDs, and returns the person of the target (wire.md
+// §3.3).
 func (u *Unit) link(event *capture.Event, source, target DistinctID, force bool) *personState {
 	from, to := u.find(source), u.find(target)
 	switch {
@@ -273,7 +274,7 @@ func (u *Unit) link(event *capture.Event, source, target DistinctID, force bool)
 	return to
 }
 
-// merge makes one person of two. What the target has wins.
+// merge merges one person into another, whose properties take precedence.
 func (u *Unit) merge(from, to *personState) {
 	merged := newBag(from.properties().append(nil))
 	for i := range to.properties().members {
@@ -295,7 +296,7 @@ func (u *Unit) merge(from, to *personState) {
 	u.merges = append(u.merges, Merge{from.project, from.ID, to.ID})
 }
 
-// properties returns the person's properties to be changed.
+// properties returns the properties of the person for changes.
 func (p *personState) properties() *bag {
 	if p.bare {
 		panic("persons: a person is to change that was passed with Exists")
@@ -306,8 +307,8 @@ func (p *personState) properties() *bag {
 	return p.bag
 }
 
-// groupType makes a group type known, if there is room (wire.md §3.5). It
-// reports whether it is.
+// groupType adds a group type if the project has room for it (wire.md §3.5). It
+// reports whether the project has the type.
 func (u *Unit) groupType(t GroupType) bool {
 	if index, ok := u.types[t]; ok && index >= 0 {
 		return true
@@ -337,60 +338,59 @@ func (u *Unit) identifyGroup(project int64, g *groupUpdate) {
 	}
 }
 
-// Changes are what a Unit wants written, in one transaction.
+// Changes are the changes that a store must write in one transaction.
 type Changes struct {
-	// Merges come first, in their order: what is stored for From moves to
-	// Into, where Into has nothing of the kind, and From is deleted. Either may
-	// be a person that was never stored.
+	// Merges come first, in their order. The data of From moves to Into unless
+	// Into has its own, and From is deleted. Neither person need be stored.
 	Merges []Merge
 
 	// Links are new distinct IDs, each once.
 	Links []Link
 
-	// Persons are new or changed; nobody else is.
+	// Persons are all new or changed persons.
 	Persons []PersonChange
 
 	GroupTypes []NewGroupType
 	Groups     []GroupChange
 
-	// Refused is how many updates were not applied because the properties
-	// would have become larger than MaxProperties.
+	// Refused is the number of updates that were not applied because the
+	// properties would have exceeded MaxProperties.
 	Refused int
 }
 
-// A Merge makes two persons one.
+// A Merge merges one person into another.
 type Merge struct {
 	Project    int64
 	From, Into uuid.UUID
 }
 
-// A Link gives a distinct ID to a person.
+// A Link assigns a distinct ID to a person.
 type Link struct {
 	DistinctID
 	Person uuid.UUID
 }
 
-// A PersonChange is a person as it is from now on.
+// A PersonChange is the new state of a person.
 type PersonChange struct {
 	Project int64
 	Person
 	New bool
 }
 
-// A NewGroupType is a group type that was not known before.
+// A NewGroupType is a group type that is not stored yet.
 type NewGroupType struct {
 	GroupType
 	Index int
 }
 
-// A GroupChange is a group as it is from now on.
+// A GroupChange is the new state of a group.
 type GroupChange struct {
 	Group
 	Index      int // of its type
 	Properties json.RawMessage
 }
 
-// Changes returns what the applied events changed.
+// Changes returns the changes by the applied events.
 func (u *Unit) Changes() Changes {
 	c := Changes{Merges: u.merges, GroupTypes: u.newTypes, Refused: u.refused}
 	for _, l := range u.links {

@@ -9,10 +9,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
-// Update returns what becomes of properties, a JSON object, when some are set and
-// others removed by hand rather than by an event, by the same rules: what is both
-// set and removed is gone. It reports false if they would become larger than
-// MaxProperties, and than they are. A value that is empty is null.
+// Update sets and removes properties, a JSON object, by hand rather than by an
+// event, but by the same rules. A property that is both set and removed is
+// removed. An empty value is null. Update reports false if the properties would
+// become larger than MaxProperties and larger than they are.
 func Update(properties json.RawMessage, set map[string]json.RawMessage, unset []string) (json.RawMessage, bool) {
 	u := updates{unset: unset}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -32,12 +32,12 @@ func Update(properties json.RawMessage, set map[string]json.RawMessage, unset []
 	return b.append(make([]byte, 0, b.size)), true
 }
 
-// inQuotes returns text as JSON has it between the quotes.
+// inQuotes returns a text as it stands between the quotes in JSON.
 func inQuotes(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // of a string into memory, which cannot fail
+	_ = e.Encode(text) // writing a string into memory cannot fail
 	quoted := bytes.TrimSpace(b.Bytes())
 	return string(quoted[1 : len(quoted)-1])
 }

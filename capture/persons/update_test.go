@@ -18,7 +18,7 @@ func TestUpdate(t *testing.T) {
 		name, properties string
 		set              map[string]json.RawMessage
 		unset            []string
-		want             string // "" for too large
+		want             string // "" means too large
 	}{
 		{"nothing", `{"b":1,"a":2}`, nil, nil, `{"b":1,"a":2}`},
 		{"nothing of nothing", `{}`, nil, []string{"a"}, `{}`},
@@ -42,7 +42,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateAtRandom compares with what a map becomes.
+// TestUpdateAtRandom compares with the same changes of a map.
 func TestUpdateAtRandom(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
