@@ -43,11 +43,11 @@ type Group struct {
 // A Unit computes the effects of a batch of events on persons and groups. It is
 // used in four steps:
 //
-//   1. [NewUnit] reads the events. DistinctIDs, Projects and Groups then return
-//      what must be read from the store.
-//   2. SetPerson, SetGroupType and SetGroup pass the stored data.
-//   3. [Unit.Apply] applies events, in their order.
-//   4. [Unit.Changes] returns the changes to write.
+//  1. [NewUnit] reads the events. DistinctIDs, Projects and Groups then return
+//     what must be read from the store.
+//  2. SetPerson, SetGroupType and SetGroup pass the stored data.
+//  3. [Unit.Apply] applies events, in their order.
+//  4. [Unit.Changes] returns the changes to write.
 //
 // A Unit is pure: the same events on the same state give the same changes,
 // except for the random IDs of new persons. It is not safe for concurrent use.
