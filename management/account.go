@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -49,6 +50,23 @@ type User struct {
 	Role                *string // role_at_organization
 	PasskeysFor2FA      *bool
 }
+
+// hasPassword reports whether a user has a password that can be used.
+func (u *User) hasPassword() bool { return u.PasswordHash != "" && u.PasswordHash[0] != '!' }
+
+// pendingEmail returns the address that is to be verified, nil for none.
+func (u *User) pendingEmail() *string {
+	if u.PendingEmail == "" {
+		return nil
+	}
+	return &u.PendingEmail
+}
+
+func (u *User) columnConfig() json.RawMessage {
+	return orJSON(u.EventsColumnConfig, `{"active":"DEFAULT"}`)
+}
+
+func (u *User) shortcutPosition() string { return *cmp.Or(u.ShortcutPosition, new("above")) }
 
 // A PersonalKey is a personal API key, of which only the hash is known
 // (management.md §1.2).
@@ -115,6 +133,3 @@ type Scene struct {
 	Scene     string // at most 200 characters
 	Dashboard int64
 }
-
-// hasPassword reports whether a user has a password that can be used.
-func (u *User) hasPassword() bool { return u.PasswordHash != "" && u.PasswordHash[0] != '!' }

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -23,27 +22,6 @@ type fieldChange struct {
 type detail struct {
 	Name    string        `json:"name"`
 	Changes []fieldChange `json:"changes"`
-}
-
-// differences lists the fields of two JSON objects that differ. What is empty is
-// not there, so that all of it is equal (management.md §11.7).
-func differences(scope string, before, after any, fields []string) []fieldChange {
-	was, _ := jsonObject(mustJSON(before))
-	is, _ := jsonObject(mustJSON(after))
-	list := []fieldChange{}
-	for _, name := range fields {
-		action := "changed"
-		switch created, deleted := emptyJSON(was[name]), emptyJSON(is[name]); {
-		case created && deleted, bytes.Equal(was[name], is[name]):
-			continue
-		case created:
-			action = "created"
-		case deleted:
-			action = "deleted"
-		}
-		list = append(list, fieldChange{scope, name, was[name], is[name], action})
-	}
-	return list
 }
 
 // addActivity adds an entry about something.

@@ -2,6 +2,7 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/mail"
 	"regexp"
@@ -25,14 +26,9 @@ const (
 	mostDepth    = 32
 )
 
-func firstError(checks ...func() error) error {
-	for _, check := range checks {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// A checker returns an error if an Optional may not have its value, and puts the
+// value into its normal form otherwise.
+type checker[T any] func(attr string, o *Optional[T]) error
 
 func notNull[T any](attr string, o *Optional[T]) error {
 	if o.Null {
@@ -49,14 +45,16 @@ func checkRequired(attr string, o *Optional[string]) error {
 	return checkText(attr, o)
 }
 
-func checkBool(attr string, o *Optional[bool], nullable bool) error {
-	switch {
-	case o.raw != nil:
+// checkBool checks a boolean that must not be null.
+func checkBool(attr string, o *Optional[bool]) error {
+	return cmp.Or(checkBoolOrNull(attr, o), notNull(attr, o))
+}
+
+func checkBoolOrNull(attr string, o *Optional[bool]) error {
+	if o.raw != nil {
 		return invalid(attr, "invalid_input", "Must be a valid boolean.")
-	case nullable:
-		return nil
 	}
-	return notNull(attr, o)
+	return nil
 }
 
 // checkString checks a string that must not be null. It is trimmed.
@@ -148,16 +146,16 @@ var (
 func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
 // checkEmail checks an address and makes it lower case.
-func checkEmail(o *Optional[string]) error {
-	if err := checkString("email", o, mostEmail); err != nil || !o.Set {
+func checkEmail(attr string, o *Optional[string]) error {
+	if err := checkString(attr, o, mostEmail); err != nil || !o.Set {
 		return err
 	}
 	if o.Value == "" {
-		return invalid("email", "blank", "This field may not be blank.")
+		return invalid(attr, "blank", "This field may not be blank.")
 	}
 	o.Value = normalEmail(o.Value)
 	if !validEmail(o.Value) {
-		return invalid("email", "invalid_input", "Enter a valid email address.")
+		return invalid(attr, "invalid_input", "Enter a valid email address.")
 	}
 	return nil
 }
@@ -181,19 +179,58 @@ func checkPasswordText(attr string, o *Optional[string]) error {
 	return checkLength(attr, o.Value, mostPassword)
 }
 
-func checkChoice(attr string, o *Optional[string], choices []string, nullable bool) error {
-	if o.raw != nil {
-		return invalid(attr, "invalid_choice", "%q is not a valid choice.", excerpt(string(o.raw)))
-	}
-	if !nullable {
-		if err := notNull(attr, o); err != nil {
-			return err
+// oneOf is the checker of a text that must be one of several.
+func oneOf(choices []string) checker[string] {
+	return func(attr string, o *Optional[string]) error {
+		if o.raw == nil && o.Null {
+			return notNull(attr, o)
 		}
+		return checkChoice(attr, o, choices)
 	}
-	if !o.Set || o.Null || nullable && o.Value == "" || slices.Contains(choices, o.Value) {
+}
+
+// oneOfOrNull is oneOf for a text that may also be null or "".
+func oneOfOrNull(choices []string) checker[string] {
+	return func(attr string, o *Optional[string]) error {
+		if o.raw == nil && o.Value == "" {
+			return nil
+		}
+		return checkChoice(attr, o, choices)
+	}
+}
+
+func checkChoice(attr string, o *Optional[string], choices []string) error {
+	value := o.Value
+	switch {
+	case o.raw != nil:
+		value = string(o.raw)
+	case !o.Set, slices.Contains(choices, value):
 		return nil
 	}
-	return invalid(attr, "invalid_choice", "%q is not a valid choice.", excerpt(o.Value))
+	return invalid(attr, "invalid_choice", "%q is not a valid choice.", excerpt(value))
+}
+
+// upTo is the checker of a value with a limit.
+func upTo[T any](check func(attr string, o *Optional[T], most int) error, most int) checker[T] {
+	return func(attr string, o *Optional[T]) error { return check(attr, o, most) }
+}
+
+// emptyIsNull is the checker of a text of which "" means null.
+func emptyIsNull(check checker[string]) checker[string] {
+	return func(attr string, o *Optional[string]) error {
+		o.Null = o.Set && o.raw == nil && o.Value == ""
+		return check(attr, o)
+	}
+}
+
+// requiredIf is the checker of a value that must be sent under a condition.
+func requiredIf[T any](required bool, check checker[T]) checker[T] {
+	return func(attr string, o *Optional[T]) error {
+		if required && !o.Set {
+			return invalid(attr, "required", "This field is required.")
+		}
+		return check(attr, o)
+	}
 }
 
 func checkInteger[T int | int64](attr string, o *Optional[T]) error {
@@ -203,24 +240,26 @@ func checkInteger[T int | int64](attr string, o *Optional[T]) error {
 	return nil
 }
 
-// checkRange checks an integer, which may be null.
-func checkRange(attr string, o *Optional[int], least, most int) error {
-	switch err := checkInteger(attr, o); {
-	case err != nil, !o.Set, o.Null:
-		return err
-	case o.Value < least:
-		return invalid(attr, "min_value", "Ensure this value is greater than or equal to %d.", least)
-	case o.Value > most:
-		return invalid(attr, "max_value", "Ensure this value is less than or equal to %d.", most)
+// between is the checker of an integer, which may be null.
+func between(least, most int) checker[int] {
+	return func(attr string, o *Optional[int]) error {
+		switch err := checkInteger(attr, o); {
+		case err != nil, !o.Set, o.Null:
+			return err
+		case o.Value < least:
+			return invalid(attr, "min_value", "Ensure this value is greater than or equal to %d.", least)
+		case o.Value > most:
+			return invalid(attr, "max_value", "Ensure this value is less than or equal to %d.", most)
+		}
+		return nil
 	}
-	return nil
 }
 
 // timeForms are what times may look like. Those without a zone are UTC.
 var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04"}
 
-// checkTime reads a time, which may be null.
-func checkTime(attr string, o *Optional[string]) (*time.Time, error) {
+// readTime reads a time, which may be null.
+func readTime(attr string, o *Optional[string]) (*time.Time, error) {
 	if o.raw == nil && (!o.Set || o.Null) {
 		return nil, nil
 	}
@@ -233,13 +272,14 @@ func checkTime(attr string, o *Optional[string]) (*time.Time, error) {
 	return nil, invalid(attr, "invalid_input", "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].")
 }
 
-// checkDocument checks a field that may hold any JSON.
-func checkDocument(attr string, o *Optional[json.RawMessage], most int, nullable bool) error {
+// checkDocument checks a field that may hold any JSON but null.
+func checkDocument(attr string, o *Optional[json.RawMessage], most int) error {
+	return cmp.Or(notNull(attr, o), checkDocumentOrNull(attr, o, most))
+}
+
+func checkDocumentOrNull(attr string, o *Optional[json.RawMessage], most int) error {
 	if !o.Set || o.Null {
-		if nullable {
-			return nil
-		}
-		return notNull(attr, o)
+		return nil
 	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, o.Value); err != nil || !utf8.Valid(o.Value) {
@@ -269,12 +309,9 @@ func checkDocument(attr string, o *Optional[json.RawMessage], most int, nullable
 	return nil
 }
 
-// decodeList decodes a list. Null is an empty one, but for scopes.
-func decodeList[T any](attr string, o Optional[json.RawMessage]) ([]T, error) {
+// decodeList decodes a list. Null is an empty one.
+func decodeList[T any](attr string, o *Optional[json.RawMessage]) ([]T, error) {
 	if o.Null {
-		if attr == "scopes" {
-			return nil, invalid(attr, "null", "This field may not be null.")
-		}
 		return nil, nil
 	}
 	const most = 1000
@@ -288,43 +325,30 @@ func decodeList[T any](attr string, o Optional[json.RawMessage]) ([]T, error) {
 	return values, nil
 }
 
-// checkNames checks a list of names. They are trimmed and sorted, and each counts
-// once.
-func checkNames(attr string, o *Optional[json.RawMessage], most int, normal func(string) string) error {
-	if !o.Set {
-		return nil
-	}
-	names, err := decodeList[string](attr, *o)
+// readNames decodes a list of names and puts it into its normal form: the names are
+// trimmed, made normal and sorted, and each counts once.
+func readNames(attr string, o *Optional[json.RawMessage], most int, normal func(string) string) ([]string, error) {
+	names, err := decodeList[string](attr, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	clean := []string{}
 	for _, name := range names {
-		name = strings.TrimSpace(name)
-		if normal != nil {
-			name = normal(name)
-		}
+		name = normal(strings.TrimSpace(name))
 		if name == "" {
-			return invalid(attr, "blank", "This field may not be blank.")
+			return nil, invalid(attr, "blank", "This field may not be blank.")
 		}
 		if err := checkLength(attr, name, mostListed); err != nil {
-			return err
+			return nil, err
 		}
 		clean = append(clean, name)
 	}
 	slices.Sort(clean)
 	if clean = slices.Compact(clean); len(clean) > most {
-		return invalid(attr, "max_length", "Ensure this field has no more than %d elements.", most)
+		return nil, invalid(attr, "max_length", "Ensure this field has no more than %d elements.", most)
 	}
 	o.Null, o.Value = false, mustJSON(clean)
-	return nil
-}
-
-// namesOf returns the names that checkNames has left.
-func namesOf(o *Optional[json.RawMessage]) []string {
-	var names []string
-	_ = json.Unmarshal(o.Value, &names) // made by checkNames
-	return names
+	return clean, nil
 }
 
 // uniqueValues removes what comes twice.

@@ -87,34 +87,44 @@ type CohortPatch struct {
 
 const mostCohortName = 400
 
-func (patch *CohortPatch) validate(create bool) error {
+// cohortFields is the table of a cohort. The patch is nil for a table that is only
+// logged.
+func cohortFields(c *Cohort, patch *CohortPatch) fields {
+	patch = cmp.Or(patch, new(CohortPatch))
+	return fields{
+		plainField("name", &patch.Name, &c.Name, upTo(checkTitle, mostCohortName)),
+		plainField("description", &patch.Description, &c.Description, upTo(checkString, mostText)),
+		loggedField("filters", c.Filters),
+		checkedField("is_static", &patch.Static, checkBool).loggedAs(c.Static),
+		plainField("deleted", &patch.Deleted, &c.Deleted, checkBool),
+		checkedField("query", &patch.Query, checkNoQuery),
+	}
+}
+
+func checkNoQuery(attr string, o *Optional[json.RawMessage]) error {
+	if o.Set && !o.Null {
+		return invalid(attr, "invalid_input", "Cohorts by query are not supported; use filters, or a static cohort.")
+	}
+	return nil
+}
+
+// validate checks the values that can be judged without other things of the project,
+// in the order of the fields. A cohort without an ID is new.
+func (patch *CohortPatch) validate(c *Cohort) error {
 	switch {
-	case create && !patch.Name.Set:
+	case c.ID == 0 && !patch.Name.Set:
 		return invalid("name", "required", "This field is required.")
-	case create && patch.Deleted.Value:
+	case c.ID == 0 && patch.Deleted.Value:
 		return invalid("deleted", "invalid_input", "A new cohort cannot be deleted.")
 	}
-	return firstError(
-		func() error { return checkTitle("name", &patch.Name, mostCohortName) },
-		func() error { return checkString("description", &patch.Description, mostText) },
-		func() error { return checkBool("is_static", &patch.Static, false) },
-		func() error { return checkBool("deleted", &patch.Deleted, false) },
-		func() error {
-			if patch.Query.Set && !patch.Query.Null {
-				return invalid("query", "invalid_input", "Cohorts by query are not supported; use filters, or a static cohort.")
-			}
-			return nil
-		},
-	)
+	return cohortFields(c, patch).check()
 }
 
 // apply changes a cohort, which the caller stores. Its ID is 0 if it is new. What
 // it refers to can have gone while it was deleted.
 func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 	revived := c.Deleted && patch.Deleted.Set && !patch.Deleted.Value
-	setValue(&c.Name, &patch.Name)
-	setValue(&c.Description, &patch.Description)
-	setValue(&c.Deleted, &patch.Deleted)
+	cohortFields(c, patch).apply()
 	if patch.Static.Set && patch.Static.Value != c.Static {
 		if c.ID != 0 {
 			return invalid("is_static", "invalid_input", "A cohort cannot become static or dynamic later; make another one.")
@@ -235,15 +245,14 @@ func (s *Service) Cohort(ctx context.Context, p *Principal, ref, cohort string) 
 func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, patch CohortPatch) (*CohortView, error) {
 	var view *CohortView
 	err := s.atomicAt(ctx, p, ref, []Scope{"cohort:write"}, func(w *work) error {
-		patch := patch
-		if err := patch.validate(true); err != nil {
+		c, patch := &Cohort{Project: w.at.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}, patch
+		if err := patch.validate(c); err != nil {
 			return err
 		}
 		world, err := w.definitionWorld(ctx)
 		if err != nil {
 			return err
 		}
-		c := &Cohort{Project: w.at.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}
 		if err := patch.apply(c, world); err != nil {
 			return err
 		}
@@ -276,7 +285,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 			return err
 		}
 		patch := patch
-		if err := patch.validate(false); err != nil {
+		if err := patch.validate(c); err != nil {
 			return err
 		}
 		world, err := w.definitionWorld(ctx)
@@ -290,7 +299,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		if err := checkCohortUnused(&before, c, world); err != nil {
 			return err
 		}
-		changes := differences("Cohort", cohortRecord(&before), cohortRecord(c), cohortFields)
+		changes := differences("Cohort", cohortFields(&before, nil), cohortFields(c, nil))
 		if len(changes) > 0 {
 			if err := w.store.UpdateCohort(ctx, c); err != nil {
 				return storeError(err)
@@ -326,14 +335,6 @@ func checkCohortUnused(before, c *Cohort, world *judge.World) error {
 		return invalid("", "invalid_input", "The cohort cannot be deleted: the cohort %q refers to it.", cohorts[0].Name)
 	}
 	return nil
-}
-
-var cohortFields = []string{"name", "description", "filters", "is_static", "deleted"}
-
-func cohortRecord(c *Cohort) map[string]any {
-	return map[string]any{
-		"name": c.Name, "description": c.Description, "filters": orNull(c.Filters), "is_static": c.Static, "deleted": c.Deleted,
-	}
 }
 
 func (w *work) logCohort(ctx context.Context, c *Cohort, activity string, changes []fieldChange) error {
@@ -431,7 +432,7 @@ func (q *CohortPersons) ids(one bool) ([]uuid.UUID, error) {
 	}
 	if !one {
 		var err error
-		if texts, err = decodeList[string](attr, q.IDs); err != nil {
+		if texts, err = decodeList[string](attr, &q.IDs); err != nil {
 			return nil, err
 		}
 	}

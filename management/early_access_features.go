@@ -57,55 +57,50 @@ const (
 	mostDocumentation   = 800
 )
 
-func (patch *EarlyAccessPatch) validate(create bool) error {
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{{"name", patch.Name.Set}, {"stage", patch.Stage.Set}} {
-		if create && !f.set {
-			return invalid(f.name, "required", "This field is required.")
-		}
+// earlyAccessFields is the table of an early access feature. The patch is nil for a
+// table that is only logged.
+func earlyAccessFields(f *EarlyAccessFeature, patch *EarlyAccessPatch) fields {
+	patch = cmp.Or(patch, new(EarlyAccessPatch))
+	return fields{
+		plainField("name", &patch.Name, &f.Name, upTo(checkTitle, mostEarlyAccessName)),
+		plainField("description", &patch.Description, &f.Description, upTo(checkString, mostText)),
+		plainField("stage", &patch.Stage, &f.Stage, oneOf(earlyAccessStages)),
+		plainField("documentation_url", &patch.DocumentationURL, &f.DocumentationURL, checkDocumentation),
+		plainField("payload", &patch.Payload, &f.Payload, checkObjectOrNull),
+		checkedField("feature_flag_id", &patch.FlagID, checkInteger),
 	}
-	return firstError(
-		func() error { return checkTitle("name", &patch.Name, mostEarlyAccessName) },
-		func() error { return checkString("description", &patch.Description, mostText) },
-		func() error { return checkChoice("stage", &patch.Stage, earlyAccessStages, false) },
-		func() error { return checkDocumentation(&patch.DocumentationURL) },
-		func() error {
-			if err := checkDocument("payload", &patch.Payload, mostDocument, true); err != nil {
-				return err
-			}
-			if _, ok := jsonObject(patch.Payload.Value); patch.Payload.Set && !patch.Payload.Null && !ok {
-				return invalid("payload", "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(patch.Payload.Value))
-			}
-			return nil
-		},
-		func() error {
-			if patch.FlagID.raw != nil {
-				return invalid("feature_flag_id", "invalid_input", "A valid integer is required.")
-			}
-			return nil
-		},
-	)
 }
 
-func checkDocumentation(o *Optional[string]) error {
-	if err := checkString("documentation_url", o, mostDocumentation); err != nil || o.Value == "" {
+// validate checks the values that can be judged without the flag, in the order of
+// the fields.
+func (patch *EarlyAccessPatch) validate(f *EarlyAccessFeature, create bool) error {
+	switch {
+	case create && !patch.Name.Set:
+		return invalid("name", "required", "This field is required.")
+	case create && !patch.Stage.Set:
+		return invalid("stage", "required", "This field is required.")
+	}
+	return earlyAccessFields(f, patch).check()
+}
+
+func checkDocumentation(attr string, o *Optional[string]) error {
+	if err := checkString(attr, o, mostDocumentation); err != nil || o.Value == "" {
 		return err
 	}
 	if u, err := url.Parse(o.Value); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return invalid("documentation_url", "invalid_input", "Enter a valid URL.")
+		return invalid(attr, "invalid_input", "Enter a valid URL.")
 	}
 	return nil
 }
 
-// apply changes a feature, which the caller stores.
-func (patch *EarlyAccessPatch) apply(f *EarlyAccessFeature) {
-	setValue(&f.Name, &patch.Name)
-	setValue(&f.Description, &patch.Description)
-	setValue(&f.Stage, &patch.Stage)
-	setValue(&f.DocumentationURL, &patch.DocumentationURL)
-	setDocument(&f.Payload, &patch.Payload)
+func checkObjectOrNull(attr string, o *Optional[json.RawMessage]) error {
+	if err := checkDocumentOrNull(attr, o, mostDocument); err != nil || !o.Set || o.Null {
+		return err
+	}
+	if _, ok := jsonObject(o.Value); !ok {
+		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(o.Value))
+	}
+	return nil
 }
 
 // ListEarlyAccessFeatures returns a page of the early access features of a
@@ -169,12 +164,11 @@ func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*EarlyAccessFe
 func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, ref string, patch EarlyAccessPatch) (*EarlyAccessView, error) {
 	var view *EarlyAccessView
 	err := s.atomicAt(ctx, p, ref, []Scope{"early_access_feature:write"}, func(w *work) error {
-		patch := patch
-		if err := patch.validate(true); err != nil {
+		f, patch := &EarlyAccessFeature{ID: newID(), Project: w.at.Project.ID, Created: s.now()}, patch
+		if err := patch.validate(f, true); err != nil {
 			return err
 		}
-		f := &EarlyAccessFeature{ID: newID(), Project: w.at.Project.ID, Created: s.now()}
-		patch.apply(f)
+		earlyAccessFields(f, &patch).apply()
 		flag, err := w.earlyAccessFlag(ctx, f, &patch)
 		if err != nil {
 			return err
@@ -272,11 +266,11 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 			return err
 		}
 		patch := patch
-		if err := patch.validate(false); err != nil {
+		if err := patch.validate(f, false); err != nil {
 			return err
 		}
 		before := *f
-		patch.apply(f)
+		earlyAccessFields(f, &patch).apply()
 		flag, err := w.store.Flag(ctx, f.Project, f.Flag)
 		if err != nil {
 			return storeError(err)
@@ -286,7 +280,7 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 				return err
 			}
 		}
-		if changes := differences("EarlyAccessFeature", earlyAccessRecord(&before), earlyAccessRecord(f), earlyAccessFields); len(changes) > 0 {
+		if changes := differences("EarlyAccessFeature", earlyAccessFields(&before, nil), earlyAccessFields(f, nil)); len(changes) > 0 {
 			if err := w.store.UpdateEarlyAccessFeature(ctx, f); err != nil {
 				return storeError(err)
 			}
@@ -322,14 +316,6 @@ func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, re
 		}
 		return w.logEarlyAccess(ctx, f, "deleted", nil)
 	})
-}
-
-var earlyAccessFields = []string{"name", "description", "stage", "documentation_url", "payload"}
-
-func earlyAccessRecord(f *EarlyAccessFeature) map[string]any {
-	return map[string]any{
-		"name": f.Name, "description": f.Description, "stage": f.Stage, "documentation_url": f.DocumentationURL, "payload": orNull(f.Payload),
-	}
 }
 
 func (w *work) logEarlyAccess(ctx context.Context, f *EarlyAccessFeature, activity string, changes []fieldChange) error {

@@ -149,11 +149,7 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 	if byCode {
 		wrong = errEmailCode
 	}
-	err := firstError(
-		func() error { return checkText("uuid", &proof.UUID) },
-		func() error { return checkText("token", &proof.Token) },
-		func() error { return checkText("code", &proof.Code) },
-	)
+	err := cmp.Or(checkText("uuid", &proof.UUID), checkText("token", &proof.Token), checkText("code", &proof.Code))
 	if err != nil {
 		return "", err
 	}

@@ -61,6 +61,9 @@ type FeatureFlag struct {
 // inForce reports whether the flag decides anything.
 func (f *FeatureFlag) inForce() bool { return f.Active && !f.Deleted }
 
+// continues reports whether the flag keeps its value for a person who is identified.
+func (f *FeatureFlag) continues() bool { return f.Continuity != nil && *f.Continuity }
+
 // A FlagFilter selects ordinary flags that are not deleted. Empty fields select
 // nothing away.
 type FlagFilter struct {

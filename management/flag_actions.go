@@ -51,7 +51,7 @@ func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
 	if !q.IDs.Set {
 		return nil, nil, invalid("ids", "required", "This field is required.")
 	}
-	raw, err := decodeList[json.RawMessage]("ids", q.IDs)
+	raw, err := decodeList[json.RawMessage]("ids", &q.IDs)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,17 +23,18 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	if !ok {
 		return conflict("%s Send original_flag as well, so that changes of other fields can be told apart.", versionDetail(f))
 	}
-	masked, _ := jsonObject(mustJSON(recordOf(f, redactedFilters(f))))
-	readable, _ := jsonObject(mustJSON(recordOf(f, s.openPayloads(f))))
+	masked, readable := flagFields(f, redactedFilters(f), patch), flagFields(f, s.openPayloads(f), patch)
 	var clashes []string
-	for _, field := range patch.fields() {
-		before, known := original[field.name]
-		switch {
-		case !*field.set || !known:
-		case sameJSON(before, field.value()):
-			*field.set = false
-		case !sameJSON(before, masked[field.name]) && !sameJSON(before, readable[field.name]):
-			clashes = append(clashes, field.name)
+	for i, row := range masked {
+		if !row.logged || !row.sent.isSet() {
+			continue
+		}
+		switch before, known := original[row.attr]; {
+		case !known:
+		case sameJSON(before, row.sent.sentJSON()):
+			row.sent.leaveOut()
+		case !sameJSON(before, row.valueJSON()) && !sameJSON(before, readable[i].valueJSON()):
+			clashes = append(clashes, row.attr)
 		}
 	}
 	if len(clashes) > 0 {
@@ -44,41 +45,6 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 
 func versionDetail(f *FeatureFlag) string {
 	return "The feature flag was changed by somebody else in the meantime; its version is " + string(mustJSON(f.Version)) + "."
-}
-
-// A patchField is a field of a FlagPatch.
-type patchField struct {
-	name  string
-	set   *bool
-	value func() json.RawMessage
-}
-
-func (patch *FlagPatch) fields() []patchField {
-	return []patchField{
-		fieldOf("key", &patch.Key),
-		fieldOf("name", &patch.Name),
-		fieldOf("filters", &patch.Filters),
-		fieldOf("active", &patch.Active),
-		fieldOf("deleted", &patch.Deleted),
-		fieldOf("archived", &patch.Archived),
-		fieldOf("ensure_experience_continuity", &patch.Continuity),
-		fieldOf("evaluation_runtime", &patch.Runtime),
-		fieldOf("bucketing_identifier", &patch.Bucketing),
-		fieldOf("bucketing_hash", &patch.BucketingHash),
-		fieldOf("evaluation_contexts", &patch.Contexts),
-		fieldOf("tags", &patch.Tags),
-		fieldOf("is_remote_configuration", &patch.RemoteConfig),
-		fieldOf("has_encrypted_payloads", &patch.EncryptedPayloads),
-	}
-}
-
-func fieldOf[T any](name string, o *Optional[T]) patchField {
-	return patchField{name, &o.Set, func() json.RawMessage {
-		if o.Null {
-			return json.RawMessage("null")
-		}
-		return mustJSON(o.Value)
-	}}
 }
 
 // sameJSON reports whether two values of a field are the same to who has written

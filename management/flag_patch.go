@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"regexp"
@@ -55,54 +56,60 @@ var (
 	creationContexts = []string{"feature_flags", "experiments", "surveys", "early_access_features", "web_experiments", "product_tours"}
 )
 
-// validate checks the values that can be judged without the flag, in the order of
-// the fields.
-func (patch *FlagPatch) validate(create bool) error {
+// flagFields is the table of a flag, with the filters that are to be logged: those
+// of the flag, or what of them may be shown. The patch is nil for a table that is
+// only logged.
+//
+// Filters are judged with other flags and cohorts: see [Service.applyFilters].
+func flagFields(f *FeatureFlag, filters json.RawMessage, patch *FlagPatch) fields {
+	patch = cmp.Or(patch, new(FlagPatch))
+	contexts := func(attr string, o *Optional[json.RawMessage]) ([]string, error) {
+		return readNames(attr, o, mostContexts, strings.ToLower)
+	}
+	tags := func(attr string, o *Optional[json.RawMessage]) ([]string, error) {
+		return readNames(attr, o, mostTags, strings.Clone)
+	}
+	return fields{
+		plainField("key", &patch.Key, &f.Key, checkFlagKey),
+		plainField("name", &patch.Name, &f.Name, upTo(checkString, mostFlagName)),
+		checkedField("filters", &patch.Filters, requiredIf(f.ID == 0, notNull[json.RawMessage])).loggedAs(filters),
+		plainField("active", &patch.Active, &f.Active, checkBool),
+		plainField("deleted", &patch.Deleted, &f.Deleted, checkBool),
+		plainField("archived", &patch.Archived, &f.Archived, checkBool),
+		nullableField("ensure_experience_continuity", &patch.Continuity, &f.Continuity, checkBoolOrNull).loggedAs(f.continues()),
+		defaultField("evaluation_runtime", &patch.Runtime, &f.Runtime, "all", oneOfOrNull(flagRuntimes)),
+		defaultField("bucketing_identifier", &patch.Bucketing, &f.Bucketing, "distinct_id", oneOfOrNull(flagBucketings)),
+		defaultField("bucketing_hash", &patch.BucketingHash, &f.BucketingHash, "", oneOfOrNull(flagHashes)),
+		listField("evaluation_contexts", &patch.Contexts, &f.Contexts, contexts),
+		listField("tags", &patch.Tags, &f.Tags, tags),
+		plainField("is_remote_configuration", &patch.RemoteConfig, &f.RemoteConfig, checkBoolOrNull),
+		plainField("has_encrypted_payloads", &patch.EncryptedPayloads, &f.EncryptedPayloads, checkBoolOrNull),
+		checkedField("creation_context", &patch.CreationContext, oneOfOrNull(creationContexts)),
+		checkedField("version", &patch.Version, checkInteger),
+	}
+}
+
+// validate checks the values that can be judged without other things of the project,
+// in the order of the fields. A flag without an ID is new.
+func (patch *FlagPatch) validate(f *FeatureFlag) error {
 	switch {
-	case create && !patch.Key.Set:
+	case f.ID == 0 && !patch.Key.Set:
 		return invalid("key", "required", "This field is required.")
-	case create && patch.Deleted.Value:
+	case f.ID == 0 && patch.Deleted.Value:
 		return invalid("deleted", "invalid_input", "A new flag cannot be deleted.")
 	}
 	if !patch.Contexts.Set {
 		patch.Contexts = patch.OldContexts
 	}
-	return firstError(
-		func() error { return checkFlagKey(&patch.Key) },
-		func() error { return checkString("name", &patch.Name, mostFlagName) },
-		func() error {
-			if create && !patch.Filters.Set {
-				return invalid("filters", "required", "This field is required.")
-			}
-			return notNull("filters", &patch.Filters)
-		},
-		func() error { return checkBool("active", &patch.Active, false) },
-		func() error { return checkBool("deleted", &patch.Deleted, false) },
-		func() error { return checkBool("archived", &patch.Archived, false) },
-		func() error { return checkBool("ensure_experience_continuity", &patch.Continuity, true) },
-		func() error { return checkChoice("evaluation_runtime", &patch.Runtime, flagRuntimes, true) },
-		func() error { return checkChoice("bucketing_identifier", &patch.Bucketing, flagBucketings, true) },
-		func() error { return checkChoice("bucketing_hash", &patch.BucketingHash, flagHashes, true) },
-		func() error { return checkNames("evaluation_contexts", &patch.Contexts, mostContexts, strings.ToLower) },
-		func() error { return checkNames("tags", &patch.Tags, mostTags, nil) },
-		func() error { return checkBool("is_remote_configuration", &patch.RemoteConfig, true) },
-		func() error { return checkBool("has_encrypted_payloads", &patch.EncryptedPayloads, true) },
-		func() error { return checkChoice("creation_context", &patch.CreationContext, creationContexts, true) },
-		func() error {
-			if patch.Version.raw != nil {
-				return invalid("version", "invalid_input", "A valid integer is required.")
-			}
-			return nil
-		},
-	)
+	return flagFields(f, nil, patch).check()
 }
 
-func checkFlagKey(o *Optional[string]) error {
-	if err := checkTitle("key", o, mostFlagKey); err != nil || !o.Set {
+func checkFlagKey(attr string, o *Optional[string]) error {
+	if err := checkTitle(attr, o, mostFlagKey); err != nil || !o.Set {
 		return err
 	}
 	if !flagKeyForm.MatchString(o.Value) {
-		return invalid("key", "invalid_key", "Only letters, numbers, hyphens (-) and underscores (_) are allowed, not %q.", excerpt(o.Value))
+		return invalid(attr, "invalid_key", "Only letters, numbers, hyphens (-) and underscores (_) are allowed, not %q.", excerpt(o.Value))
 	}
 	return nil
 }
@@ -126,46 +133,19 @@ func (w *work) applyFlag(ctx context.Context, f *FeatureFlag, patch *FlagPatch) 
 // applyIn is applyFlag for a change that deletes nothing.
 func (s *Service) applyIn(world *judge.World, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
-	setValue(&f.Key, &patch.Key)
-	setValue(&f.Name, &patch.Name)
-	setValue(&f.Active, &patch.Active)
-	setValue(&f.Deleted, &patch.Deleted)
-	setValue(&f.Archived, &patch.Archived)
-	setNullable(&f.Continuity, &patch.Continuity)
-	setChoice(&f.Runtime, &patch.Runtime, "all")
-	setChoice(&f.Bucketing, &patch.Bucketing, "distinct_id")
-	setChoice(&f.BucketingHash, &patch.BucketingHash, "")
-	if patch.Contexts.Set {
-		f.Contexts = namesOf(&patch.Contexts)
-	}
-	if patch.Tags.Set {
-		f.Tags = namesOf(&patch.Tags)
-	}
-	setValue(&f.RemoteConfig, &patch.RemoteConfig)
-	setValue(&f.EncryptedPayloads, &patch.EncryptedPayloads)
+	flagFields(f, nil, patch).apply()
 	switch {
 	case f.Archived && f.Active:
 		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
 	case f.EncryptedPayloads && !f.RemoteConfig:
 		return invalid("has_encrypted_payloads", "invalid_input", "Only payloads of remote configuration flags can be encrypted.")
-	case f.Bucketing == "device_id" && f.Continuity != nil && *f.Continuity:
+	case f.Bucketing == "device_id" && f.continues():
 		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
 	}
 	if err := checkActivation(&before, f, patch, world); err != nil {
 		return err
 	}
 	return s.applyFilters(f, &before, patch, world)
-}
-
-// setChoice is set for a text of which null and "" stand for a default.
-func setChoice(dst *string, o *Optional[string], otherwise string) {
-	switch {
-	case !o.Set:
-	case o.Null, o.Value == "":
-		*dst = otherwise
-	default:
-		*dst = o.Value
-	}
 }
 
 // applyFilters changes what decides a flag. What a flag refers to can have gone

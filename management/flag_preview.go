@@ -145,7 +145,7 @@ func (w *work) changedFlag(ctx context.Context, patch *PreviewPatch) (before, af
 			before = new(*f)
 		}
 	}
-	if err := patch.validate(f.ID == 0); err != nil {
+	if err := patch.validate(f); err != nil {
 		return nil, nil, err
 	}
 	if f.ID != 0 {

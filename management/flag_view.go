@@ -70,7 +70,7 @@ type MinimalFlag struct {
 func minimalFlag(f *FeatureFlag) *MinimalFlag {
 	return &MinimalFlag{
 		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redactedFilters(f), Deleted: f.Deleted, Active: f.Active,
-		Continuity: f.Continuity != nil && *f.Continuity, Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
+		Continuity: f.continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
 		Contexts: append([]string{}, f.Contexts...),
 	}
 }
@@ -143,7 +143,7 @@ func (w *work) flagView(f *FeatureFlag, world *flagWorld) *FlagView {
 		Filters: judge.WithCohortNames(filters, func(id int64) string { return world.cohorts[id] }),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
-		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.Continuity != nil && *f.Continuity,
+		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.continues(),
 		ExperimentSet: []int64{}, Surveys: append([]FlagUser{}, world.surveys[f.ID]...), Features: append([]FlagUser{}, world.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...),
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",

@@ -3,7 +3,6 @@ package management
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 	"strconv"
 )
@@ -50,7 +49,7 @@ func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patc
 	var view *FlagView
 	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
 		patch := patch
-		if err := patch.validate(true); err != nil {
+		if err := patch.validate(new(FeatureFlag)); err != nil {
 			return err
 		}
 		f, err := w.createFlag(ctx, &patch)
@@ -113,7 +112,7 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 			return errSurveyFlag
 		}
 		patch := patch
-		if err := patch.validate(false); err != nil {
+		if err := patch.validate(f); err != nil {
 			return err
 		}
 		if err := w.updateFlag(ctx, f, &patch); err != nil {
@@ -190,45 +189,13 @@ func (w *work) unlinkFlag(ctx context.Context, f *FeatureFlag) error {
 	return nil
 }
 
-// flagFields are what is logged of a flag.
-var flagFields = []string{
-	"key", "name", "filters", "active", "deleted", "archived", "ensure_experience_continuity", "evaluation_runtime", "bucketing_identifier",
-	"bucketing_hash", "evaluation_contexts", "tags", "is_remote_configuration", "has_encrypted_payloads",
-}
-
-// flagRecord is a flag as it is logged and compared.
-type flagRecord struct {
-	Key               string          `json:"key"`
-	Name              string          `json:"name"`
-	Filters           json.RawMessage `json:"filters"`
-	Active            bool            `json:"active"`
-	Deleted           bool            `json:"deleted"`
-	Archived          bool            `json:"archived"`
-	Continuity        bool            `json:"ensure_experience_continuity"`
-	Runtime           string          `json:"evaluation_runtime"`
-	Bucketing         string          `json:"bucketing_identifier"`
-	BucketingHash     string          `json:"bucketing_hash"`
-	Contexts          []string        `json:"evaluation_contexts"`
-	Tags              []string        `json:"tags"`
-	RemoteConfig      bool            `json:"is_remote_configuration"`
-	EncryptedPayloads bool            `json:"has_encrypted_payloads"`
-}
-
-// recordOf returns the record of a flag with the filters that are to be shown.
-func recordOf(f *FeatureFlag, filters json.RawMessage) *flagRecord {
-	return &flagRecord{
-		f.Key, f.Name, filters, f.Active, f.Deleted, f.Archived, f.Continuity != nil && *f.Continuity, f.Runtime, f.Bucketing,
-		f.BucketingHash, f.Contexts, f.Tags, f.RemoteConfig, f.EncryptedPayloads,
-	}
-}
-
 // flagChanges returns what has changed of a flag. Of payloads that are secret, or
 // become so, only that they have.
 func (s *Service) flagChanges(before, after *FeatureFlag) []fieldChange {
 	if !before.EncryptedPayloads && !after.EncryptedPayloads {
-		return differences("FeatureFlag", recordOf(before, before.Filters), recordOf(after, after.Filters), flagFields)
+		return differences("FeatureFlag", flagFields(before, before.Filters, nil), flagFields(after, after.Filters, nil))
 	}
-	changes := differences("FeatureFlag", recordOf(before, withoutPayloads(before.Filters)), recordOf(after, withoutPayloads(after.Filters)), flagFields)
+	changes := differences("FeatureFlag", flagFields(before, withoutPayloads(before.Filters), nil), flagFields(after, withoutPayloads(after.Filters), nil))
 	if !bytes.Equal(s.openPayloads(before), s.openPayloads(after)) &&
 		!slices.ContainsFunc(changes, func(c fieldChange) bool { return c.Field == "filters" }) {
 		changes = append(changes, fieldChange{"FeatureFlag", "payloads", nil, nil, "changed"})

@@ -398,7 +398,7 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.
 	if f.Version > 0 {
 		made.Version = f.Version
 	}
-	err := patch.validate(true)
+	err := patch.validate(made)
 	if err == nil {
 		err = i.applyIn(world, made, &patch)
 	}

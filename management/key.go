@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -176,52 +177,78 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 	return keyView(k, value), nil
 }
 
-// applyKey checks a KeyPatch and applies it.
-func (w *work) applyKey(ctx context.Context, u *User, k *PersonalKey, patch KeyPatch) error {
-	if err := checkString("label", &patch.Label, mostLabel); err != nil {
+// keyFields is the table of a personal API key. The patch is nil for a table that is
+// only logged.
+func keyFields(k *PersonalKey, patch *KeyPatch) fields {
+	patch = cmp.Or(patch, new(KeyPatch))
+	organizations := listField("scoped_organizations", &patch.Organizations, &k.Organizations, readOrganizations)
+	return fields{
+		plainField("label", &patch.Label, &k.Label, checkLabel),
+		listField("scopes", &patch.Scopes, &k.Scopes, readScopes),
+		organizations.unlogged(), // it is checked before the projects, and logged after them
+		listField("scoped_teams", &patch.Projects, &k.Projects, readProjects),
+		loggedField("scoped_organizations", k.Organizations),
+	}
+}
+
+func checkLabel(attr string, o *Optional[string]) error {
+	if err := checkString(attr, o, mostLabel); err != nil || !o.Set {
 		return err
 	}
-	if patch.Label.Set && patch.Label.Value == "" {
-		return invalid("label", "blank", "This field may not be blank.")
+	if o.Value == "" {
+		return invalid(attr, "blank", "This field may not be blank.")
 	}
-	setValue(&k.Label, &patch.Label)
-	if patch.Scopes.Set {
-		scopes, err := decodeList[string]("scopes", patch.Scopes)
+	return nil
+}
+
+func readScopes(attr string, o *Optional[json.RawMessage]) ([]string, error) {
+	if err := notNull(attr, o); err != nil {
+		return nil, err
+	}
+	scopes, err := decodeList[string](attr, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, scope := range scopes {
+		if !Scope(scope).Valid() {
+			return nil, invalid(attr, "invalid_input", "Invalid scope: %s", excerpt(scope))
+		}
+	}
+	if len(scopes) == 0 {
+		return nil, invalid(attr, "invalid_input", "At least one scope is required; \"*\" is all of them.")
+	}
+	return uniqueValues(scopes), nil
+}
+
+func readProjects(attr string, o *Optional[json.RawMessage]) ([]int64, error) {
+	projects, err := decodeList[int64](attr, o)
+	return uniqueValues(projects), err
+}
+
+func readOrganizations(attr string, o *Optional[json.RawMessage]) ([]uuid.UUID, error) {
+	texts, err := decodeList[string](attr, o)
+	if err != nil {
+		return nil, err
+	}
+	var ids []uuid.UUID
+	for _, text := range texts {
+		id, err := parseID(text)
 		if err != nil {
-			return err
+			return nil, invalid(attr, "invalid_input", "Must be a valid UUID.")
 		}
-		for _, scope := range scopes {
-			if !Scope(scope).Valid() {
-				return invalid("scopes", "invalid_input", "Invalid scope: %s", excerpt(scope))
-			}
-		}
-		if k.Scopes = uniqueValues(scopes); len(k.Scopes) == 0 {
-			return invalid("scopes", "invalid_input", "At least one scope is required; \"*\" is all of them.")
-		}
+		ids = append(ids, id)
 	}
-	if patch.Organizations.Set {
-		texts, err := decodeList[string]("scoped_organizations", patch.Organizations)
-		if err != nil {
-			return err
-		}
-		k.Organizations = nil
-		for _, text := range texts {
-			id, err := parseID(text)
-			if err != nil {
-				return invalid("scoped_organizations", "invalid_input", "Must be a valid UUID.")
-			}
-			if !slices.Contains(k.Organizations, id) {
-				k.Organizations = append(k.Organizations, id)
-			}
-		}
+	return uniqueValues(ids), nil
+}
+
+// applyKey checks a KeyPatch and applies it to a key of a user, who must be a member
+// of each organization and have access to each project that the patch names.
+func (w *work) applyKey(ctx context.Context, u *User, k *PersonalKey, patch KeyPatch) error {
+	table := keyFields(k, &patch)
+	if err := table.check(); err != nil {
+		return err
 	}
-	if patch.Projects.Set {
-		projects, err := decodeList[int64]("scoped_teams", patch.Projects)
-		if err != nil {
-			return err
-		}
-		k.Projects = uniqueValues(projects)
-	}
+	table.apply()
 	memberships, err := w.store.MembershipsOf(ctx, []int64{u.ID})
 	if err != nil {
 		return err
@@ -250,8 +277,9 @@ func (w *work) applyKey(ctx context.Context, u *User, k *PersonalKey, patch KeyP
 	return nil
 }
 
-// changeKey changes a key of the Principal's user.
-func (s *Service) changeKey(ctx context.Context, p *Principal, id, activity string, f func(*work, *PersonalKey) (map[string]any, error)) (*PersonalKey, error) {
+// changeKey runs f, which changes and logs a key of the Principal's user, in a
+// transaction.
+func (s *Service) changeKey(ctx context.Context, p *Principal, id string, f func(*work, *PersonalKey) error) (*PersonalKey, error) {
 	if err := keyMaster(p); err != nil {
 		return nil, err
 	}
@@ -264,24 +292,26 @@ func (s *Service) changeKey(ctx context.Context, p *Principal, id, activity stri
 		if k, err = w.ownKey(ctx, id); err != nil {
 			return err
 		}
-		changes, err := f(w, k)
-		if err != nil {
-			return err
-		}
-		return w.logKey(ctx, k, activity, changes)
+		return f(w, k)
 	})
 	return k, err
 }
 
 // UpdateKey changes the label, the scopes or the restrictions of a key.
 func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch KeyPatch) (*KeyView, error) {
-	k, err := s.changeKey(ctx, p, id, "updated", func(w *work, k *PersonalKey) (map[string]any, error) {
+	k, err := s.changeKey(ctx, p, id, func(w *work, k *PersonalKey) error {
 		before := *k
 		if err := w.applyKey(ctx, p.User, k, patch); err != nil {
-			return nil, err
+			return err
 		}
-		changes := map[string]any{"before": keyDetail(&before), "after": keyDetail(k)}
-		return changes, w.store.UpdateKey(ctx, k)
+		if err := w.store.UpdateKey(ctx, k); err != nil {
+			return err
+		}
+		changes := differences("PersonalAPIKey", keyFields(&before, nil), keyFields(k, nil))
+		if len(changes) == 0 {
+			return nil
+		}
+		return w.logKey(ctx, k, "updated", changes)
 	})
 	if err != nil {
 		return nil, err
@@ -293,13 +323,16 @@ func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch 
 // roll a key with its old value at once, one succeeds.
 func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyView, error) {
 	value := NewPersonalKey()
-	k, err := s.changeKey(ctx, p, id, "rolled", func(w *work, k *PersonalKey) (map[string]any, error) {
+	k, err := s.changeKey(ctx, p, id, func(w *work, k *PersonalKey) error {
 		if p.Key != nil && p.Key.ID == k.ID && p.Key.Hash != k.Hash {
-			return nil, &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key was replaced."}
+			return &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key was replaced."}
 		}
 		now := s.now()
 		k.Mask, k.Hash, k.LastRolled = maskOf(value), HashKey(value), &now
-		return nil, w.store.UpdateKey(ctx, k)
+		if err := w.store.UpdateKey(ctx, k); err != nil {
+			return err
+		}
+		return w.logKey(ctx, k, "rolled", nil)
 	})
 	if err != nil {
 		return nil, err
@@ -310,8 +343,11 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 
 // DeleteKey deletes a key, also the one that was presented.
 func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error {
-	k, err := s.changeKey(ctx, p, id, "deleted", func(w *work, k *PersonalKey) (map[string]any, error) {
-		return nil, storeError(w.store.DeleteKey(ctx, k.ID))
+	k, err := s.changeKey(ctx, p, id, func(w *work, k *PersonalKey) error {
+		if err := w.store.DeleteKey(ctx, k.ID); err != nil {
+			return storeError(err)
+		}
+		return w.logKey(ctx, k, "deleted", nil)
 	})
 	if err != nil {
 		return err
@@ -320,23 +356,8 @@ func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error 
 	return nil
 }
 
-// keyDetail is what can be told of a key.
-func keyDetail(k *PersonalKey) map[string]any {
-	return map[string]any{
-		"label": k.Label, "mask_value": k.Mask, "scopes": k.Scopes, "scoped_teams": k.Projects, "scoped_organizations": k.Organizations,
-	}
-}
-
-func (w *work) logKey(ctx context.Context, k *PersonalKey, activity string, changes map[string]any) error {
-	d := detail{k.Label, []fieldChange{}}
-	if changes != nil {
-		d.Changes = differences("PersonalAPIKey", changes["before"], changes["after"],
-			[]string{"label", "scopes", "scoped_teams", "scoped_organizations"})
-		if len(d.Changes) == 0 {
-			return nil
-		}
-	}
+func (w *work) logKey(ctx context.Context, k *PersonalKey, activity string, changes []fieldChange) error {
 	return w.addActivity(ctx, Activity{
 		Organization: w.by.User.CurrentOrganization, Activity: activity, Scope: "PersonalAPIKey", ItemID: k.ID,
-	}, d)
+	}, detail{k.Label, append([]fieldChange{}, changes...)})
 }

@@ -116,8 +116,8 @@ func (k *NotificationKey) checkBools(raw json.RawMessage) error {
 	return nil
 }
 
-func (s *Service) checkNotifications(o *Optional[json.RawMessage]) error {
-	const attr = "notification_settings"
+// checkNotifications checks a change of the settings, which has some of them.
+func (s *Service) checkNotifications(attr string, o *Optional[json.RawMessage]) error {
 	if err := notNull(attr, o); err != nil || !o.Set {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Service) checkNotifications(o *Optional[json.RawMessage]) error {
 			return err
 		}
 	}
-	return checkDocument(attr, o, mostDocument, false)
+	return checkDocument(attr, o, mostDocument)
 }
 
 // mergeNotifications merges a change into what is stored: objects entry by entry,

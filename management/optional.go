@@ -61,25 +61,15 @@ func decodeBool(b []byte, v *bool) error {
 	return nil
 }
 
-func setValue[T any](dst *T, o *Optional[T]) {
-	if o.Set {
-		*dst = o.Value
-	}
-}
+func (o *Optional[T]) isSet() bool { return o.Set }
 
-func setNullable[T any](dst **T, o *Optional[T]) {
-	switch {
-	case o.Null:
-		*dst = nil
-	case o.Set:
-		*dst = &o.Value
-	}
-}
+func (o *Optional[T]) leaveOut() { o.Set = false }
 
-func setDocument(dst *json.RawMessage, o *Optional[json.RawMessage]) {
-	if o.Set {
-		*dst = o.Value // nil for null
+func (o *Optional[T]) sentJSON() json.RawMessage {
+	if o.Null {
+		return json.RawMessage("null")
 	}
+	return mustJSON(o.Value)
 }
 
 func equalPointers[T comparable](a, b *T) bool {

@@ -31,36 +31,33 @@ type OrganizationPatch struct {
 
 var statsMethods = []string{"bayesian", "frequentist"}
 
-// apply checks the change and applies it.
+// organizationFields is the table of an organization. The patch is nil for a table
+// that is only logged.
+func organizationFields(o *Organization, patch *OrganizationPatch) fields {
+	patch = cmp.Or(patch, new(OrganizationPatch))
+	return fields{
+		plainField("name", &patch.Name, &o.Name, upTo(checkTitle, mostOrganizationName)),
+		plainField("is_member_join_email_enabled", &patch.MemberJoinEmail, &o.MemberJoinEmail, checkBool),
+		nullableField("enforce_2fa", &patch.Enforce2FA, &o.Enforce2FA, checkBoolOrNull),
+		nullableField("members_can_invite", &patch.MembersCanInvite, &o.MembersCanInvite, checkBoolOrNull),
+		plainField("members_can_use_personal_api_keys", &patch.MembersCanUseKeys, &o.MembersCanUseKeys, checkBool),
+		plainField("allow_publicly_shared_resources", &patch.PublicSharing, &o.PublicSharing, checkBool),
+		nullableField("is_ai_data_processing_approved", &patch.AIApproved, &o.AIProcessingApproved, checkBoolOrNull),
+		nullableField("default_experiment_stats_method", &patch.ExperimentStatsMethod, &o.ExperimentStatsMethod, oneOfOrNull(statsMethods)),
+		plainField("default_anonymize_ips", &patch.DefaultAnonymizeIPs, &o.AnonymizeIPs, checkBool),
+	}
+}
+
+// apply checks the change and applies it. A new organization needs a name.
 func (patch *OrganizationPatch) apply(o *Organization, create bool) error {
 	if create && !patch.Name.Set {
 		return invalid("name", "required", "This field is required.")
 	}
-	err := firstError(
-		func() error { return checkTitle("name", &patch.Name, mostOrganizationName) },
-		func() error { return checkBool("is_member_join_email_enabled", &patch.MemberJoinEmail, false) },
-		func() error { return checkBool("enforce_2fa", &patch.Enforce2FA, true) },
-		func() error { return checkBool("members_can_invite", &patch.MembersCanInvite, true) },
-		func() error { return checkBool("members_can_use_personal_api_keys", &patch.MembersCanUseKeys, false) },
-		func() error { return checkBool("allow_publicly_shared_resources", &patch.PublicSharing, false) },
-		func() error { return checkBool("is_ai_data_processing_approved", &patch.AIApproved, true) },
-		func() error {
-			return checkChoice("default_experiment_stats_method", &patch.ExperimentStatsMethod, statsMethods, true)
-		},
-		func() error { return checkBool("default_anonymize_ips", &patch.DefaultAnonymizeIPs, false) },
-	)
-	if err != nil {
+	table := organizationFields(o, patch)
+	if err := table.check(); err != nil {
 		return err
 	}
-	setValue(&o.Name, &patch.Name)
-	setValue(&o.MemberJoinEmail, &patch.MemberJoinEmail)
-	setNullable(&o.Enforce2FA, &patch.Enforce2FA)
-	setNullable(&o.MembersCanInvite, &patch.MembersCanInvite)
-	setValue(&o.MembersCanUseKeys, &patch.MembersCanUseKeys)
-	setValue(&o.PublicSharing, &patch.PublicSharing)
-	setNullable(&o.AIProcessingApproved, &patch.AIApproved)
-	setNullable(&o.ExperimentStatsMethod, &patch.ExperimentStatsMethod)
-	setValue(&o.AnonymizeIPs, &patch.DefaultAnonymizeIPs)
+	table.apply()
 	return nil
 }
 
@@ -171,11 +168,6 @@ func (s *Service) newMembership(organization uuid.UUID, user int64, level int) *
 	return &Membership{ID: newID(), Organization: organization, User: user, Level: level, Joined: now, Updated: now}
 }
 
-var organizationFields = []string{
-	"name", "is_member_join_email_enabled", "enforce_2fa", "members_can_invite", "members_can_use_personal_api_keys",
-	"allow_publicly_shared_resources", "is_ai_data_processing_approved", "default_experiment_stats_method", "default_anonymize_ips",
-}
-
 // UpdateOrganization changes an organization. It needs scope organization:write
 // and the level of an administrator.
 func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref string, patch OrganizationPatch) (*OrganizationView, error) {
@@ -189,7 +181,7 @@ func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref stri
 		if err := w.store.UpdateOrganization(ctx, o); err != nil {
 			return storeError(err)
 		}
-		changes := differences("Organization", s.organizationView(&before, nil, 0, nil), s.organizationView(o, nil, 0, nil), organizationFields)
+		changes := differences("Organization", organizationFields(&before, nil), organizationFields(o, nil))
 		if len(changes) > 0 {
 			if err := w.logOrganization(ctx, o.ID, "updated", changes); err != nil {
 				return err
@@ -329,11 +321,9 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		if own < LevelAdmin && (o.MembersCanInvite == nil || !*o.MembersCanInvite) {
 			return errForbidden
 		}
-		err := firstError(
-			func() error { return checkRequired("email", &patch.Email) },
-			func() error { return checkEmail(&patch.Email) },
-			func() error { return checkName("first_name", &patch.FirstName) },
-			func() error { return checkName("last_name", &patch.LastName) },
+		err := cmp.Or(
+			checkRequired("email", &patch.Email), checkEmail("email", &patch.Email),
+			checkName("first_name", &patch.FirstName), checkName("last_name", &patch.LastName),
 		)
 		if err != nil {
 			return err

@@ -40,33 +40,37 @@ type ProjectPatch struct {
 	SnippetOnboarding Optional[bool]   `json:"completed_snippet_onboarding"`
 }
 
-// apply checks the change and applies it.
+// projectFields is the table of a project. The patch is nil for a table that is only
+// logged.
+func projectFields(p *Project, patch *ProjectPatch) fields {
+	patch = cmp.Or(patch, new(ProjectPatch))
+	return fields{
+		plainField("name", &patch.Name, &p.Name, upTo(checkTitle, mostProjectName)),
+		plainField("timezone", &patch.Timezone, &p.Timezone, checkTimezone),
+		plainField("anonymize_ips", &patch.AnonymizeIPs, &p.AnonymizeIPs, checkBool),
+		plainField("completed_snippet_onboarding", &patch.SnippetOnboarding, &p.SnippetOnboarding, checkBool),
+	}
+}
+
+// apply checks the change and applies it. A new project needs a name.
 func (patch *ProjectPatch) apply(p *Project, create bool) error {
 	if create && !patch.Name.Set {
 		return invalid("name", "required", "This field is required.")
 	}
-	err := firstError(
-		func() error { return checkTitle("name", &patch.Name, mostProjectName) },
-		func() error { return checkTimezone(&patch.Timezone) },
-		func() error { return checkBool("anonymize_ips", &patch.AnonymizeIPs, false) },
-		func() error { return checkBool("completed_snippet_onboarding", &patch.SnippetOnboarding, false) },
-	)
-	if err != nil {
+	table := projectFields(p, patch)
+	if err := table.check(); err != nil {
 		return err
 	}
-	setValue(&p.Name, &patch.Name)
-	setValue(&p.Timezone, &patch.Timezone)
-	setValue(&p.AnonymizeIPs, &patch.AnonymizeIPs)
-	setValue(&p.SnippetOnboarding, &patch.SnippetOnboarding)
+	table.apply()
 	return nil
 }
 
-func checkTimezone(o *Optional[string]) error {
-	if err := checkTitle("timezone", o, 64); err != nil || !o.Set {
+func checkTimezone(attr string, o *Optional[string]) error {
+	if err := checkTitle(attr, o, 64); err != nil || !o.Set {
 		return err
 	}
 	if _, err := time.LoadLocation(o.Value); err != nil || o.Value == "Local" || !timezoneName.MatchString(o.Value) {
-		return invalid("timezone", "invalid_choice", "%q is not a valid choice.", o.Value)
+		return invalid(attr, "invalid_choice", "%q is not a valid choice.", o.Value)
 	}
 	return nil
 }
@@ -192,12 +196,11 @@ func (w *work) saveProject(ctx context.Context, changes []fieldChange) error {
 // UpdateProject changes a project.
 func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
 	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
-		before := projectView(project)
+		before := *project
 		if err := patch.apply(project, false); err != nil {
 			return err
 		}
-		changes := differences("Project", before, projectView(project),
-			[]string{"name", "timezone", "anonymize_ips", "completed_snippet_onboarding"})
+		changes := differences("Project", projectFields(&before, nil), projectFields(project, nil))
 		if len(changes) == 0 {
 			return nil
 		}

@@ -36,7 +36,7 @@ func (patch *PropertyPatch) edit() (*propertyEdit, error) {
 	if !patch.Value.Set {
 		return nil, invalid("value", "required", "This field is required.")
 	}
-	if err := checkDocument("value", &patch.Value, persons.MaxProperties, true); err != nil {
+	if err := checkDocumentOrNull("value", &patch.Value, persons.MaxProperties); err != nil {
 		return nil, err
 	}
 	return &propertyEdit{name: patch.Key.Value, set: map[string]json.RawMessage{patch.Key.Value: orNull(patch.Value.Value)}}, nil
@@ -53,14 +53,13 @@ func (removal *PropertyRemoval) edit() (*propertyEdit, error) {
 // checkProperty checks the name of a property. It is not trimmed, since events can
 // set any.
 func checkProperty(attr string, o *Optional[string]) error {
-	err := firstError(
-		func() error { return checkRequired(attr, o) },
-		func() error { return checkLength(attr, o.Value, mostPropertyName) },
-	)
-	if err == nil && o.Value == "" {
+	if err := checkRequired(attr, o); err != nil {
+		return err
+	}
+	if o.Value == "" {
 		return invalid(attr, "blank", "This field may not be blank.")
 	}
-	return err
+	return checkLength(attr, o.Value, mostPropertyName)
 }
 
 // foresee returns what the activity log says when the properties of something of a

@@ -109,7 +109,7 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 	} else {
 		o.Value = doc
 	}
-	if err := checkDocument("", &o, mostHedgehog, true); err != nil {
+	if err := checkDocumentOrNull("", &o, mostHedgehog); err != nil {
 		return nil, err
 	}
 	err := s.atomic(ctx, p, func(w *work) error {

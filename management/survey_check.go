@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -19,15 +20,13 @@ type surveyChange struct {
 
 // check checks the survey as a whole, in the order of the fields.
 func (c *surveyChange) check(ctx context.Context) error {
-	return firstError(
-		func() error { return c.checkLinkedFlag(ctx) },
-		c.checkInsight,
-		func() error { return c.checkTargeting(ctx) },
-		c.checkExternal,
-		func() error { return judgeError(survey.CheckShuffle(c.v.Questions, c.v.Appearance)) },
-		c.checkIterations,
-		c.checkSampling,
-	)
+	if err := cmp.Or(c.checkLinkedFlag(ctx), c.checkInsight()); err != nil {
+		return err
+	}
+	if err := cmp.Or(c.checkTargeting(ctx), c.checkExternal()); err != nil {
+		return err
+	}
+	return cmp.Or(judgeError(survey.CheckShuffle(c.v.Questions, c.v.Appearance)), c.checkIterations(), c.checkSampling())
 }
 
 // checkLinkedFlag also checks the variant that the flag must have (management.md

@@ -44,7 +44,7 @@ func (q *SurveyCopy) projects() ([]int64, error) {
 	if err := notNull(attr, &q.Projects); err != nil {
 		return nil, err
 	}
-	ids, err := decodeList[int64](attr, q.Projects)
+	ids, err := decodeList[int64](attr, &q.Projects)
 	if err != nil {
 		return nil, err
 	}

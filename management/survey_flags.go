@@ -17,9 +17,15 @@ import (
 // §11.7): Filters of one that was made for it, Deleted the filters of one that is
 // gone, and ID that of an ordinary flag.
 type targeting struct {
-	ID      *int64          `json:"targeting_flag_id"`
-	Deleted json.RawMessage `json:"targeting_flag"`
-	Filters json.RawMessage `json:"targeting_flag_filters"`
+	ID      *int64
+	Deleted json.RawMessage
+	Filters json.RawMessage
+}
+
+func (t targeting) fields() fields {
+	return fields{
+		loggedField("targeting_flag_id", t.ID), loggedField("targeting_flag", t.Deleted), loggedField("targeting_flag_filters", t.Filters),
+	}
 }
 
 func targetingOf(f *FeatureFlag) targeting {
@@ -60,8 +66,7 @@ func (c *surveyChange) target(ctx context.Context) ([]fieldChange, error) {
 	if c.v.TargetingFlag = nil; next != nil {
 		c.v.TargetingFlag = &next.ID
 	}
-	fields := []string{"targeting_flag_id", "targeting_flag", "targeting_flag_filters"}
-	return differences("Survey", before, targetingOf(next), fields), nil
+	return differences("Survey", before.fields(), targetingOf(next).fields()), nil
 }
 
 // nextTarget returns the targeting flag that the change asks for, nil for none.

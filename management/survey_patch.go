@@ -41,9 +41,6 @@ type SurveyPatch struct {
 	Translations         Optional[json.RawMessage] `json:"translations"`
 	FormContent          Optional[json.RawMessage] `json:"form_content"`
 
-	// Times, as validate has read them.
-	start, end, samplingStart *time.Time
-
 	insightExists bool // the one that the survey is to be linked to
 }
 
@@ -80,152 +77,117 @@ var (
 	samplingIntervals = []string{"day", "week", "month"}
 )
 
-// validate checks the values that can be judged without other things of the project,
-// in the order of the fields. The survey is as it was before the change.
-func (patch *SurveyPatch) validate(v *Survey, create bool, now time.Time) error {
-	return firstError(
-		func() error { return checkGiven("name", &patch.Name, create) },
-		func() error { return checkTitle("name", &patch.Name, mostSurveyName) },
-		func() error { return checkString("description", &patch.Description, mostText) },
-		func() error { return checkGiven("type", &patch.Type, create) },
-		func() error { return checkChoice("type", &patch.Type, surveyTypes, false) },
-		func() error { return checkSchedule(&patch.Schedule) },
-		func() error { return checkInteger("linked_flag_id", &patch.LinkedFlagID) },
-		func() error { return checkInteger("linked_insight_id", &patch.LinkedInsightID) },
-		func() error { return checkInteger("targeting_flag_id", &patch.TargetingFlagID) },
-		func() error { return checkBool("remove_targeting_flag", &patch.RemoveTargetingFlag, true) },
-		func() error { return checkContent(&patch.Questions, survey.Questions) },
-		func() error { return checkContent(&patch.Conditions, survey.Conditions) },
-		func() error { return checkContent(&patch.Appearance, survey.Appearance) },
-		func() (err error) { patch.start, err = checkTime("start_date", &patch.StartDate); return err },
-		func() (err error) { patch.end, err = checkTime("end_date", &patch.EndDate); return err },
-		func() error { return checkBool("archived", &patch.Archived, false) },
-		func() error { return checkRange("responses_limit", &patch.ResponsesLimit, 0, math.MaxInt32) },
-		func() error { return checkRange("iteration_count", &patch.IterationCount, 0, mostIterations) },
-		func() error {
-			return checkRange("iteration_frequency_days", &patch.IterationDays, 0, mostIterationDays)
-		},
-		func() error { return patch.checkSamplingStart(v.SamplingStart, now) },
-		func() error {
-			return checkChoice("response_sampling_interval_type", &patch.SamplingType, samplingIntervals, true)
-		},
-		func() error {
-			return checkRange("response_sampling_interval", &patch.SamplingInterval, 1, mostSampling)
-		},
-		func() error { return checkRange("response_sampling_limit", &patch.SamplingLimit, 0, math.MaxInt32) },
-		func() error { return checkBool("enable_partial_responses", &patch.PartialResponses, true) },
-		func() error { return checkBool("enable_iframe_embedding", &patch.IframeEmbedding, true) },
-		func() error { return checkLanguage(&patch.BaseLanguage) },
-		func() error { return patch.checkTranslations(v) },
-		func() error { return checkContent(&patch.FormContent, survey.FormContent) },
-	)
-}
-
-// checkGiven checks that a field is there that a new survey needs.
-func checkGiven(attr string, o *Optional[string], create bool) error {
-	if create && !o.Set {
-		return invalid(attr, "required", "This field is required.")
+// surveyFields is the table of a survey. The patch is nil for a table that is only
+// logged. A survey that has no name or no type yet needs one.
+//
+// What follows from other fields is only logged; the flags of a survey are logged as
+// [targeting] says.
+func (s *Service) surveyFields(v *Survey, patch *SurveyPatch) fields {
+	patch = cmp.Or(patch, new(SurveyPatch))
+	return fields{
+		plainField("name", &patch.Name, &v.Name, requiredIf(v.Name == "", upTo(checkTitle, mostSurveyName))),
+		plainField("description", &patch.Description, &v.Description, upTo(checkString, mostText)),
+		plainField("type", &patch.Type, &v.Type, requiredIf(v.Type == "", oneOf(surveyTypes))),
+		nullableField("schedule", &patch.Schedule, &v.Schedule, checkSchedule),
+		nullableField("linked_flag_id", &patch.LinkedFlagID, &v.LinkedFlag, checkInteger),
+		nullableField("linked_insight_id", &patch.LinkedInsightID, &v.LinkedInsight, checkInteger),
+		checkedField("targeting_flag_id", &patch.TargetingFlagID, checkInteger),
+		checkedField("remove_targeting_flag", &patch.RemoveTargetingFlag, checkBoolOrNull),
+		plainField("questions", &patch.Questions, &v.Questions, checkContent(survey.Questions)),
+		plainField("conditions", &patch.Conditions, &v.Conditions, checkContent(survey.Conditions)),
+		plainField("appearance", &patch.Appearance, &v.Appearance, checkContent(survey.Appearance)),
+		timeField("start_date", &patch.StartDate, &v.Start, nil),
+		timeField("end_date", &patch.EndDate, &v.End, nil),
+		plainField("archived", &patch.Archived, &v.Archived, checkBool),
+		nullableField("responses_limit", &patch.ResponsesLimit, &v.ResponsesLimit, between(0, math.MaxInt32)),
+		nullableField("iteration_count", &patch.IterationCount, &v.IterationCount, between(0, mostIterations)),
+		nullableField("iteration_frequency_days", &patch.IterationDays, &v.IterationDays, between(0, mostIterationDays)),
+		loggedField("iteration_start_dates", v.IterationStarts),
+		loggedField("current_iteration", v.CurrentIteration),
+		loggedField("current_iteration_start_date", v.IterationStart),
+		timeField("response_sampling_start_date", &patch.SamplingStart, &v.SamplingStart, v.checkSamplingStart(s.now())),
+		nullableField("response_sampling_interval_type", &patch.SamplingType, &v.SamplingType, emptyIsNull(oneOfOrNull(samplingIntervals))),
+		nullableField("response_sampling_interval", &patch.SamplingInterval, &v.SamplingInterval, between(1, mostSampling)),
+		nullableField("response_sampling_limit", &patch.SamplingLimit, &v.SamplingLimit, between(0, math.MaxInt32)),
+		loggedField("response_sampling_daily_limits", v.samplingDailyText()),
+		nullableField("enable_partial_responses", &patch.PartialResponses, &v.PartialResponses, checkBoolOrNull),
+		nullableField("enable_iframe_embedding", &patch.IframeEmbedding, &v.IframeEmbedding, checkBoolOrNull),
+		defaultField("base_language", &patch.BaseLanguage, &v.BaseLanguage, "en", checkLanguage),
+		plainField("translations", &patch.Translations, &v.Translations, patch.checkTranslations(v)),
+		plainField("form_content", &patch.FormContent, &v.FormContent, checkContent(survey.FormContent)),
 	}
-	return nil
 }
 
 // checkSchedule is checkChoice with the code that the public system has here.
-func checkSchedule(o *Optional[string]) error {
+func checkSchedule(attr string, o *Optional[string]) error {
 	if o.Null {
 		return nil
 	}
-	err := checkChoice("schedule", o, surveySchedules, false)
+	err := oneOf(surveySchedules)(attr, o)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Code = "invalid_input"
 	}
 	return err
 }
 
-func checkLanguage(o *Optional[string]) error {
-	if err := checkString("base_language", o, mostLanguage); err != nil || o.Value == "" {
+func checkLanguage(attr string, o *Optional[string]) error {
+	if err := checkString(attr, o, mostLanguage); err != nil || o.Value == "" {
 		return err
 	}
 	return judgeError(survey.CheckLanguage(o.Value))
 }
 
-// checkTranslations judges translations with the questions that they belong to.
-// Those that a survey has must fit to new questions, too.
-func (patch *SurveyPatch) checkTranslations(v *Survey) error {
-	translations, questions := &patch.Translations, v.Questions
-	if patch.Questions.Set {
-		questions = patch.Questions.Value
-	}
-	if !translations.Set && patch.Questions.Set && v.Translations != nil {
-		translations = new(Of(v.Translations))
-	}
-	return checkContent(translations, func(raw json.RawMessage) (json.RawMessage, error) {
-		return survey.Translations(raw, questions)
-	})
-}
-
-// checkContent lets a package that judges JSON do so.
-func checkContent(o *Optional[json.RawMessage], judge func(json.RawMessage) (json.RawMessage, error)) error {
-	if !o.Set || o.Null {
+// checkContent is the checker of JSON, or null, that another package judges.
+func checkContent(judge func(json.RawMessage) (json.RawMessage, error)) checker[json.RawMessage] {
+	return func(_ string, o *Optional[json.RawMessage]) error {
+		if !o.Set || o.Null {
+			return nil
+		}
+		clean, err := judge(o.Value)
+		if err != nil {
+			return judgeError(err)
+		}
+		o.Value = clean
 		return nil
 	}
-	clean, err := judge(o.Value)
-	if err != nil {
-		return judgeError(err)
-	}
-	o.Value = clean
-	return nil
 }
 
-// checkSamplingStart reads when sampling begins. The past is allowed only as what
-// the survey has already, so that a survey can be sent back as it was read.
-func (patch *SurveyPatch) checkSamplingStart(before *time.Time, now time.Time) error {
-	start, err := checkTime("response_sampling_start_date", &patch.SamplingStart)
-	if err != nil {
-		return err
+// checkTranslations is the checker of translations, which belong to questions: those
+// of the patch, which has been checked so far, or of the survey. The translations of
+// the survey must fit to new questions, too.
+func (patch *SurveyPatch) checkTranslations(v *Survey) checker[json.RawMessage] {
+	return func(attr string, o *Optional[json.RawMessage]) error {
+		questions := v.Questions
+		if patch.Questions.Set {
+			questions = patch.Questions.Value
+		}
+		if !o.Set && patch.Questions.Set && v.Translations != nil {
+			o = new(Of(v.Translations))
+		}
+		return checkContent(func(raw json.RawMessage) (json.RawMessage, error) {
+			return survey.Translations(raw, questions)
+		})(attr, o)
 	}
-	if start != nil && start.Before(now.Truncate(day)) && (before == nil || !start.Equal(*before)) {
-		return invalid("response_sampling_start_date", "invalid_input", "Response sampling must begin today or later.")
-	}
-	patch.samplingStart = start
-	return nil
 }
 
-// apply changes a survey, but not its flags.
-func (patch *SurveyPatch) apply(v *Survey) {
-	setValue(&v.Name, &patch.Name)
-	setValue(&v.Description, &patch.Description)
-	setValue(&v.Type, &patch.Type)
-	setNullable(&v.Schedule, &patch.Schedule)
-	setNullable(&v.LinkedFlag, &patch.LinkedFlagID)
-	setNullable(&v.LinkedInsight, &patch.LinkedInsightID)
-	setDocument(&v.Questions, &patch.Questions)
-	setDocument(&v.Conditions, &patch.Conditions)
-	setDocument(&v.Appearance, &patch.Appearance)
-	if patch.StartDate.Set {
-		v.Start = patch.start
+// checkSamplingStart returns what checks when sampling begins. The past is allowed
+// only as what the survey has already, so that a survey can be sent back as it was
+// read.
+func (v *Survey) checkSamplingStart(now time.Time) func(time.Time) error {
+	return func(start time.Time) error {
+		if start.Before(now.Truncate(day)) && (v.SamplingStart == nil || !start.Equal(*v.SamplingStart)) {
+			return invalid("response_sampling_start_date", "invalid_input", "Response sampling must begin today or later.")
+		}
+		return nil
 	}
-	if patch.EndDate.Set {
-		v.End = patch.end
+}
+
+// samplingDailyText returns the limits by day as text of JSON, nil for none.
+func (v *Survey) samplingDailyText() *string {
+	if v.SamplingDaily == nil {
+		return nil
 	}
-	setValue(&v.Archived, &patch.Archived)
-	setNullable(&v.ResponsesLimit, &patch.ResponsesLimit)
-	setNullable(&v.IterationCount, &patch.IterationCount)
-	setNullable(&v.IterationDays, &patch.IterationDays)
-	if patch.SamplingStart.Set {
-		v.SamplingStart = patch.samplingStart
-	}
-	if setNullable(&v.SamplingType, &patch.SamplingType); v.SamplingType != nil && *v.SamplingType == "" {
-		v.SamplingType = nil
-	}
-	setNullable(&v.SamplingInterval, &patch.SamplingInterval)
-	setNullable(&v.SamplingLimit, &patch.SamplingLimit)
-	setNullable(&v.PartialResponses, &patch.PartialResponses)
-	setNullable(&v.IframeEmbedding, &patch.IframeEmbedding)
-	if setValue(&v.BaseLanguage, &patch.BaseLanguage); v.BaseLanguage == "" {
-		v.BaseLanguage = "en"
-	}
-	setDocument(&v.Translations, &patch.Translations)
-	setDocument(&v.FormContent, &patch.FormContent)
+	return new(string(v.SamplingDaily))
 }
 
 func orZero(n *int) int { return *cmp.Or(n, new(int)) }

@@ -82,7 +82,7 @@ func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id 
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBool("force_refresh", &q.Refresh.Force, true); err != nil {
+	if err := checkBoolOrNull("force_refresh", &q.Refresh.Force); err != nil {
 		return nil, err
 	}
 	question, err := questionOf(v, q)
@@ -226,7 +226,7 @@ func (s *Service) SurveyHeadline(ctx context.Context, p *Principal, ref, id stri
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBool("force_refresh", &q.Force, true); err != nil {
+	if err := checkBoolOrNull("force_refresh", &q.Force); err != nil {
 		return nil, err
 	}
 	total, err := s.countSummarized(ctx, v)

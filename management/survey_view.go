@@ -129,7 +129,7 @@ func surveyView(v *Survey, users map[int64]*User, flags map[int64]*FeatureFlag) 
 		}
 		return SurveyFlagKey{name, &flags[*id].Key}
 	}
-	view := &SurveyView{
+	return &SurveyView{
 		ID: v.ID, Name: v.Name, Description: v.Description, Type: v.Type, Schedule: v.Schedule,
 		LinkedFlag: minimal(v.LinkedFlag), LinkedFlagID: v.LinkedFlag, LinkedInsightID: v.LinkedInsight,
 		TargetingFlag: minimal(v.TargetingFlag), InternalTargetingFlag: minimal(v.InternalFlag),
@@ -143,33 +143,10 @@ func surveyView(v *Survey, users map[int64]*User, flags map[int64]*FeatureFlag) 
 		IterationCount: v.IterationCount, IterationDays: v.IterationDays, IterationStarts: v.IterationStarts,
 		CurrentIteration: v.CurrentIteration, IterationStart: v.IterationStart,
 		SamplingStart: v.SamplingStart, SamplingType: v.SamplingType, SamplingInterval: v.SamplingInterval, SamplingLimit: v.SamplingLimit,
+		SamplingDaily:    v.samplingDailyText(),
 		PartialResponses: v.PartialResponses, IframeEmbedding: v.IframeEmbedding,
 		BaseLanguage: v.BaseLanguage, Translations: orNull(v.Translations), FormContent: orNull(v.FormContent), UserAccessLevel: "editor",
 	}
-	if v.SamplingDaily != nil {
-		view.SamplingDaily = new(string(v.SamplingDaily))
-	}
-	return view
-}
-
-// surveyFields are what is logged of a survey: all but its ID, stamps and authors,
-// and flags that were made for it. Targeting is logged as [targeting] has it.
-var surveyFields = []string{
-	"name", "description", "type", "schedule", "linked_flag_id", "linked_insight_id", "questions", "conditions",
-	"appearance", "start_date", "end_date", "archived", "responses_limit", "iteration_count", "iteration_frequency_days",
-	"iteration_start_dates", "current_iteration", "current_iteration_start_date", "response_sampling_start_date",
-	"response_sampling_interval_type", "response_sampling_interval", "response_sampling_limit", "response_sampling_daily_limits",
-	"enable_partial_responses", "enable_iframe_embedding", "base_language", "translations", "form_content",
-}
-
-// surveyRecord is a survey as it is logged and compared.
-type surveyRecord struct {
-	*SurveyView
-	Flags []*int64 // those that were made for it, and the one for targeting
-}
-
-func surveyRecordOf(v *Survey) *surveyRecord {
-	return &surveyRecord{surveyView(v, nil, nil), []*int64{v.TargetingFlag, v.InternalFlag, v.SamplingFlag}}
 }
 
 // PublicSurvey returns a survey as clients get it (management.md §12); keys are

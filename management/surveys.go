@@ -85,7 +85,7 @@ func (s *Service) CreateSurvey(ctx context.Context, p *Principal, ref string, pa
 	var view *SurveyView
 	err := s.atomicAt(ctx, p, ref, patch.scopes(), func(w *work) error {
 		v, patch := w.newSurvey(), patch
-		if err := patch.validate(v, true, s.now()); err != nil {
+		if err := w.surveyFields(v, &patch).check(); err != nil {
 			return err
 		}
 		c := surveyChange{w, &patch, *v, v}
@@ -121,7 +121,7 @@ func (s *Service) UpdateSurvey(ctx context.Context, p *Principal, ref, id string
 	}
 	return s.changeSurvey(ctx, p, ref, id, "updated", patch.scopes(), func(c *surveyChange) ([]fieldChange, error) {
 		patch := patch
-		if err := patch.validate(c.v, false, s.now()); err != nil {
+		if err := c.surveyFields(c.v, &patch).check(); err != nil {
 			return nil, err
 		}
 		c.patch = &patch
@@ -155,15 +155,17 @@ func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activ
 // saveSurvey stores and logs a survey if it, or more that is to be logged, has
 // changed, and reports whether that is so.
 func (w *work) saveSurvey(ctx context.Context, before, v *Survey, activity string, more []fieldChange) (bool, error) {
-	was, is := mustJSON(surveyRecordOf(before)), mustJSON(surveyRecordOf(v))
-	if bytes.Equal(was, is) && len(more) == 0 {
+	was, is := w.surveyFields(before, nil), w.surveyFields(v, nil)
+	sameFlags := equalPointers(before.TargetingFlag, v.TargetingFlag) && equalPointers(before.InternalFlag, v.InternalFlag) &&
+		equalPointers(before.SamplingFlag, v.SamplingFlag)
+	if sameFlags && sameValues(was, is) && len(more) == 0 {
 		return false, nil
 	}
 	v.Updated = w.now()
 	if !bytes.Equal(before.Questions, v.Questions) {
 		v.forgetSummaries()
 	}
-	changes := append(differences("Survey", was, is, surveyFields), more...)
+	changes := append(differences("Survey", was, is), more...)
 	if err := surveyStoreError(w.store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
 		return true, err
 	}
@@ -177,7 +179,7 @@ func (w *work) logSurvey(ctx context.Context, v *Survey, activity string, change
 // apply changes the survey, which the caller stores, and its flags. It returns what
 // is to be logged about flags.
 func (c *surveyChange) apply(ctx context.Context) ([]fieldChange, error) {
-	c.patch.apply(c.v)
+	c.surveyFields(c.v, c.patch).apply()
 	if err := c.check(ctx); err != nil {
 		return nil, err
 	}

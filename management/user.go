@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -213,11 +214,7 @@ type NewUser struct {
 // newUser returns an account without a password that was not stored yet.
 func newUser(n NewUser) (*User, error) {
 	email, first, last := Of(n.Email), Of(n.FirstName), Of(n.LastName)
-	err := firstError(
-		func() error { return checkName("first_name", &first) },
-		func() error { return checkName("last_name", &last) },
-		func() error { return checkEmail(&email) },
-	)
+	err := cmp.Or(checkName("first_name", &first), checkName("last_name", &last), checkEmail("email", &email))
 	if err != nil {
 		return nil, err
 	}
@@ -235,16 +232,9 @@ func nameOf(u *User) string {
 	return u.Email
 }
 
-// userFields are what is logged of a user, as a view shows it.
-var userFields = []string{
-	"first_name", "last_name", "email", "pending_email", "is_email_verified", "notification_settings", "anonymize_data",
-	"allow_impersonation", "toolbar_mode", "is_staff", "events_column_config", "has_seen_product_intro_for", "theme_mode",
-	"hedgehog_config", "allow_sidebar_suggestions", "shortcut_position", "role_at_organization", "passkeys_enabled_for_2fa",
-}
-
 // logUser logs what has changed of a user.
 func (w *work) logUser(ctx context.Context, before, after *User) error {
-	d := detail{after.Email, differences("User", w.userView(before), w.userView(after), userFields)}
+	d := detail{after.Email, differences("User", w.userFields(before, nil), w.userFields(after, nil))}
 	if before.PasswordHash != after.PasswordHash {
 		d.Changes = append(d.Changes, fieldChange{"User", "password", nil, nil, "changed"})
 	}

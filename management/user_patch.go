@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,7 +70,7 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 			return nil, err
 		}
 	}
-	if err := s.validateUser(&patch); err != nil {
+	if err := s.userFields(new(User), &patch).check(); err != nil {
 		return nil, err
 	}
 	var hash string
@@ -118,47 +119,50 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 	return view, nil
 }
 
-// validateUser checks the values that can be judged without the user, in the order of
-// the fields.
-func (s *Service) validateUser(patch *UserPatch) error {
-	return firstError(
-		func() error { return checkName("first_name", &patch.FirstName) },
-		func() error { return checkName("last_name", &patch.LastName) },
-		func() error { return checkEmail(&patch.Email) },
-		func() error { return s.checkNotifications(&patch.NotificationSettings) },
-		func() error { return checkBool("anonymize_data", &patch.AnonymizeData, true) },
-		func() error { return checkBool("allow_impersonation", &patch.AllowImpersonation, true) },
-		func() error { return checkChoice("toolbar_mode", &patch.ToolbarMode, toolbarModes, true) },
-		func() error { return checkBool("is_staff", &patch.IsStaff, false) },
-		func() error { return notNull("set_current_organization", &patch.SetCurrentOrganization) },
-		func() error { return notNull("set_current_team", &patch.SetCurrentTeam) },
-		func() error { return checkPasswordText("password", &patch.Password) },
-		func() error { return checkPasswordText("current_password", &patch.CurrentPassword) },
-		func() error {
-			return checkDocument("events_column_config", &patch.EventsColumnConfig, mostDocument, false)
-		},
-		func() error {
-			return checkDocument("has_seen_product_intro_for", &patch.HasSeenProductIntroFor, mostDocument, true)
-		},
-		func() error { return checkChoice("theme_mode", &patch.ThemeMode, themeModes, true) },
-		func() error { return checkDocument("hedgehog_config", &patch.HedgehogConfig, mostDocument, true) },
-		func() error { return checkBool("allow_sidebar_suggestions", &patch.AllowSidebar, true) },
-		func() error {
-			return checkChoice("shortcut_position", &patch.ShortcutPosition, shortcutPositions, true)
-		},
-		func() error {
-			return checkChoice("role_at_organization", &patch.RoleAtOrganization, rolesAtWork, false)
-		},
-		func() error {
-			if err := checkBool("passkeys_enabled_for_2fa", &patch.PasskeysEnabledFor2FA, true); err != nil {
-				return err
-			}
-			if patch.PasskeysEnabledFor2FA.Value {
-				return invalid("passkeys_enabled_for_2fa", "no_passkeys", "There is no verified passkey to use for two-factor authentication.")
-			}
-			return nil
-		},
-	)
+// userFields is the table of a user. Its order is that of the checks and of the
+// activity log. The patch is nil for a table that is only logged.
+//
+// The patch alone does not say what becomes of the address, the settings, the
+// staff, the current organization and project, and the password: see
+// [userChange.apply].
+func (s *Service) userFields(u *User, patch *UserPatch) fields {
+	patch = cmp.Or(patch, new(UserPatch))
+	document := upTo(checkDocumentOrNull, mostDocument)
+	return fields{
+		plainField("first_name", &patch.FirstName, &u.FirstName, checkName),
+		plainField("last_name", &patch.LastName, &u.LastName, checkName),
+		checkedField("email", &patch.Email, checkEmail).loggedAs(u.Email),
+		loggedField("pending_email", u.pendingEmail()),
+		loggedField("is_email_verified", u.EmailVerified),
+		checkedField("notification_settings", &patch.NotificationSettings, s.checkNotifications).loggedAs(s.notificationSettings(u.Notifications)),
+		nullableField("anonymize_data", &patch.AnonymizeData, &u.AnonymizeData, checkBoolOrNull),
+		nullableField("allow_impersonation", &patch.AllowImpersonation, &u.AllowImpersonation, checkBoolOrNull),
+		nullableField("toolbar_mode", &patch.ToolbarMode, &u.ToolbarMode, oneOfOrNull(toolbarModes)),
+		checkedField("is_staff", &patch.IsStaff, checkBool).loggedAs(u.Staff),
+		checkedField("set_current_organization", &patch.SetCurrentOrganization, notNull),
+		checkedField("set_current_team", &patch.SetCurrentTeam, notNull),
+		checkedField("password", &patch.Password, checkPasswordText),
+		checkedField("current_password", &patch.CurrentPassword, checkPasswordText),
+		plainField("events_column_config", &patch.EventsColumnConfig, &u.EventsColumnConfig, upTo(checkDocument, mostDocument)).loggedAs(u.columnConfig()),
+		plainField("has_seen_product_intro_for", &patch.HasSeenProductIntroFor, &u.SeenProductIntroFor, document),
+		nullableField("theme_mode", &patch.ThemeMode, &u.ThemeMode, oneOfOrNull(themeModes)),
+		plainField("hedgehog_config", &patch.HedgehogConfig, &u.HedgehogConfig, document),
+		nullableField("allow_sidebar_suggestions", &patch.AllowSidebar, &u.SidebarSuggestions, checkBoolOrNull),
+		nullableField("shortcut_position", &patch.ShortcutPosition, &u.ShortcutPosition, oneOfOrNull(shortcutPositions)).loggedAs(u.shortcutPosition()),
+		nullableField("role_at_organization", &patch.RoleAtOrganization, &u.Role, oneOf(rolesAtWork)),
+		nullableField("passkeys_enabled_for_2fa", &patch.PasskeysEnabledFor2FA, &u.PasskeysFor2FA, checkNoPasskeys),
+	}
+}
+
+// checkNoPasskeys refuses to turn passkeys on, since nobody can have one.
+func checkNoPasskeys(attr string, o *Optional[bool]) error {
+	if err := checkBoolOrNull(attr, o); err != nil {
+		return err
+	}
+	if o.Value {
+		return invalid(attr, "no_passkeys", "There is no verified passkey to use for two-factor authentication.")
+	}
+	return nil
 }
 
 // A userChange applies a UserPatch in a transaction.
@@ -174,8 +178,7 @@ type userChange struct {
 // apply changes u, which the caller stores.
 func (c *userChange) apply(ctx context.Context, u *User) error {
 	patch := c.patch
-	setValue(&u.FirstName, &patch.FirstName)
-	setValue(&u.LastName, &patch.LastName)
+	c.userFields(u, patch).apply()
 	if patch.Email.Set && patch.Email.Value != u.Email {
 		if err := c.changeEmail(ctx, u); err != nil {
 			return err
@@ -187,9 +190,6 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 			return invalid("notification_settings", "invalid_input", "Ensure all settings together have no more than %d bytes.", mostDocument)
 		}
 	}
-	setNullable(&u.AnonymizeData, &patch.AnonymizeData)
-	setNullable(&u.AllowImpersonation, &patch.AllowImpersonation)
-	setNullable(&u.ToolbarMode, &patch.ToolbarMode)
 	if patch.IsStaff.Set && patch.IsStaff.Value != u.Staff {
 		if !patch.IsStaff.Value {
 			if err := c.keepStaff(ctx, u); err != nil {
@@ -207,14 +207,6 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 			return err
 		}
 	}
-	setValue(&u.EventsColumnConfig, &patch.EventsColumnConfig)
-	setDocument(&u.SeenProductIntroFor, &patch.HasSeenProductIntroFor)
-	setNullable(&u.ThemeMode, &patch.ThemeMode)
-	setDocument(&u.HedgehogConfig, &patch.HedgehogConfig)
-	setNullable(&u.SidebarSuggestions, &patch.AllowSidebar)
-	setNullable(&u.ShortcutPosition, &patch.ShortcutPosition)
-	setNullable(&u.Role, &patch.RoleAtOrganization)
-	setNullable(&u.PasskeysFor2FA, &patch.PasskeysEnabledFor2FA)
 	return nil
 }
 

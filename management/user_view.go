@@ -174,19 +174,13 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 func (s *Service) userView(u *User) *UserView {
 	v := &UserView{
 		DateJoined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName,
-		Email: u.Email, IsEmailVerified: u.EmailVerified, NotificationSettings: s.notificationSettings(u.Notifications),
+		Email: u.Email, PendingEmail: u.pendingEmail(), IsEmailVerified: u.EmailVerified, NotificationSettings: s.notificationSettings(u.Notifications),
 		AnonymizeData: u.AnonymizeData, AllowImpersonation: u.AllowImpersonation, ToolbarMode: u.ToolbarMode,
 		HasPassword: u.hasPassword(), ID: u.ID, IsStaff: u.Staff, Organizations: []OrganizationSummary{},
-		EventsColumnConfig:     orJSON(u.EventsColumnConfig, `{"active":"DEFAULT"}`),
+		EventsColumnConfig:     u.columnConfig(),
 		HasSeenProductIntroFor: orNull(u.SeenProductIntroFor), ScenePersonalisation: []SceneView{}, ThemeMode: u.ThemeMode,
 		HedgehogConfig: orNull(u.HedgehogConfig), AllowSidebarSuggestions: u.SidebarSuggestions,
-		ShortcutPosition: "above", RoleAtOrganization: u.Role, PasskeysEnabledFor2FA: u.PasskeysFor2FA,
-	}
-	if u.PendingEmail != "" {
-		v.PendingEmail = &u.PendingEmail
-	}
-	if u.ShortcutPosition != nil {
-		v.ShortcutPosition = *u.ShortcutPosition
+		ShortcutPosition: u.shortcutPosition(), RoleAtOrganization: u.Role, PasskeysEnabledFor2FA: u.PasskeysFor2FA,
 	}
 	return v
 }
