@@ -1,12 +1,14 @@
 package management_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -335,5 +337,56 @@ func TestEmailSyntax(t *testing.T) {
 		_, err := w.patch(w.as(w.ada), "@me", encode(t, map[string]string{"email": email}))
 		checkFault(t, "UpdateUser to "+email, err, "invalid invalid_input email")
 		w.clock.advance(step(1))
+	}
+}
+
+// A readCounter notes how a Store is asked for users and memberships.
+type readCounter struct {
+	management.Store
+	reads *[]string
+}
+
+func (s readCounter) Atomic(ctx context.Context, f func(management.Store) error) error {
+	return s.Store.Atomic(ctx, func(store management.Store) error { return f(readCounter{store, s.reads}) })
+}
+
+func (s readCounter) User(ctx context.Context, id int64) (*management.User, error) {
+	*s.reads = append(*s.reads, "User")
+	return s.Store.User(ctx, id)
+}
+
+func (s readCounter) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
+	*s.reads = append(*s.reads, "UserByUUID")
+	return s.Store.UserByUUID(ctx, id)
+}
+
+func (s readCounter) MembershipsOf(ctx context.Context, users []int64) ([]management.Membership, error) {
+	*s.reads = append(*s.reads, "MembershipsOf")
+	return s.Store.MembershipsOf(ctx, users)
+}
+
+// A change reads the row of the user once, and memberships only for the answer and
+// to switch.
+func TestPatchReads(t *testing.T) {
+	for _, tt := range []struct {
+		name, body string
+		want       []string
+	}{
+		{"a name", `{"first_name":"Zoë"}`, []string{"UserByUUID", "MembershipsOf"}},
+		{"a switch to another project", `{"set_current_team":0}`, []string{"UserByUUID", "MembershipsOf"}},
+		{"a password", `{"current_password":"` + staple + `","first_name":"Zoë"}`, []string{"UserByUUID", "UserByUUID", "MembershipsOf"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var reads []string
+			w := newWorld(t, func(c *management.Config) { c.Store = readCounter{c.Store, &reads} })
+			var patch management.UserPatch
+			if err := json.Unmarshal([]byte(tt.body), &patch); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = w.UpdateUser(t.Context(), &management.Principal{User: w.ada}, "@me", patch)
+			if diff := cmp.Diff(tt.want, reads); diff != "" {
+				t.Errorf("reads (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -50,48 +50,23 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
 	}
-	u, err := s.begin(p).userByRef(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	if patch.CurrentPassword.Set {
-		p.Proof.Password = patch.CurrentPassword.Value
-	}
-	if patch.CurrentPassword.Set || patch.Email.Set {
-		if err := s.countAttempt(ctx, p); err != nil {
-			return nil, err
-		}
-	}
-	if patch.IsStaff.Set && !p.User.Staff {
-		return nil, errForbidden
-	}
-	if patch.Email.Set || patch.Password.Set {
-		if err := s.stepUp(ctx, p); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.userFields(new(User), &patch).check(); err != nil {
-		return nil, err
-	}
-	var hash string
-	if patch.Password.Set {
-		if hash, err = s.newPassword(ctx, u, &patch); err != nil {
-			return nil, err
-		}
-	}
-	if patch.Email.Set && patch.Email.Value != u.Email && s.MailAvailable() {
-		// Nobody gets any number of messages because somebody types their address.
-		if err := s.throttle(ctx, "verification-mail:to:"+HashKey(patch.Email.Value), verificationMails); err != nil {
+	var hash, oldHash string
+	if patch.CurrentPassword.Set || patch.Email.Set || patch.Password.Set {
+		var err error
+		if hash, oldHash, err = s.prepareUser(ctx, p, ref, &patch); err != nil {
 			return nil, err
 		}
 	}
 	var view *UserView
 	var mails []Message
-	err = s.atomic(ctx, p, func(w *work) error {
-		c := &userChange{work: w, patch: &patch, hash: hash, oldHash: u.PasswordHash}
+	err := s.atomic(ctx, p, func(w *work) error {
+		c := &userChange{work: w, patch: &patch, hash: hash, oldHash: oldHash}
 		user, err := w.userByRef(ctx, ref)
 		if err != nil {
 			return err
+		}
+		if patch.IsStaff.Set && !p.User.Staff {
+			return errForbidden
 		}
 		before := *user
 		if err := c.apply(ctx, user); err != nil {
@@ -117,6 +92,48 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 		s.mail.send(m)
 	}
 	return view, nil
+}
+
+// prepareUser does before the transaction what a change of the address or the
+// password needs and what takes too long for one: it counts attempts, asks for a
+// proof, and checks and hashes passwords. It returns the hash of the new password,
+// "" for none, and the hash that the current password was compared with.
+func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, patch *UserPatch) (hash, oldHash string, err error) {
+	u, err := s.begin(p).userByRef(ctx, ref)
+	if err != nil {
+		return "", "", err
+	}
+	if patch.CurrentPassword.Set {
+		p.Proof.Password = patch.CurrentPassword.Value
+	}
+	if patch.CurrentPassword.Set || patch.Email.Set {
+		if err := s.countAttempt(ctx, p); err != nil {
+			return "", "", err
+		}
+	}
+	if patch.IsStaff.Set && !p.User.Staff {
+		return "", "", errForbidden
+	}
+	if patch.Email.Set || patch.Password.Set {
+		if err := s.stepUp(ctx, p); err != nil {
+			return "", "", err
+		}
+	}
+	if err := s.userFields(u, patch).check(); err != nil {
+		return "", "", err
+	}
+	if patch.Password.Set {
+		if hash, err = s.newPassword(ctx, u, patch); err != nil {
+			return "", "", err
+		}
+	}
+	if patch.Email.Set && patch.Email.Value != u.Email && s.MailAvailable() {
+		// Nobody gets any number of messages because somebody types their address.
+		if err := s.throttle(ctx, "verification-mail:to:"+HashKey(patch.Email.Value), verificationMails); err != nil {
+			return "", "", err
+		}
+	}
+	return hash, u.PasswordHash, nil
 }
 
 // userFields is the table of a user. Its order is that of the checks and of the
@@ -175,10 +192,14 @@ type userChange struct {
 	mails []Message // to be sent when all is stored
 }
 
-// apply changes u, which the caller stores.
+// apply checks the patch and changes u, which the caller stores.
 func (c *userChange) apply(ctx context.Context, u *User) error {
 	patch := c.patch
-	c.userFields(u, patch).apply()
+	table := c.userFields(u, patch)
+	if err := table.check(); err != nil {
+		return err
+	}
+	table.apply()
 	if patch.Email.Set && patch.Email.Value != u.Email {
 		if err := c.changeEmail(ctx, u); err != nil {
 			return err
@@ -213,6 +234,9 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 // switchTo changes the current organization and project (management.md §4.3).
 // They are those that the Principal can see, also if the user is another one.
 func (c *userChange) switchTo(ctx context.Context, u *User) error {
+	if !c.patch.SetCurrentOrganization.Set && !c.patch.SetCurrentTeam.Set {
+		return nil
+	}
 	memberships, err := c.store.MembershipsOf(ctx, []int64{c.by.User.ID})
 	if err != nil {
 		return err
