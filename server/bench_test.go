@@ -23,8 +23,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// hundred is a document of 100 flags with one condition of two filters each and
-// a rollout of 50 %, for performance.md S1.
+// hundred returns a document of 100 flags, each with one condition of two
+// filters and a rollout of 50 %, for row S1 of the README's table.
 func hundred(hash string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"bucketing_hash":%q,"flags":[`, hash)
@@ -57,10 +57,11 @@ func hundredFlags(t testing.TB, hash string) *server.Server {
 	})
 }
 
-// BenchmarkS1 is performance.md S1: 100 flags to 32 connections over loopback,
-// client and server on the same processors. The floor is a handler that reads
-// the body and writes as many static bytes. All variants run in turns, so that a
-// busy machine disturbs them alike; the ratios count.
+// BenchmarkS1 measures row S1 of the README's table: 100 flags for 32
+// connections over loopback, with client and server on the same processors. The
+// floor is a handler that reads the body and writes as many static bytes. All
+// variants run in turns, so that a busy machine affects all of them; only the
+// ratios count.
 func BenchmarkS1(b *testing.B) {
 	const connections, perRound = 32, 3200
 	sha1, xxhash := hundredFlags(b, "sha1"), hundredFlags(b, "xxhash64")
