@@ -107,6 +107,7 @@ type compiler struct {
 	flag      *Flag
 	read      []int32 // slots that it reads
 	plainTail span    // its tail without payload
+	payload   []byte  // memory for addValue
 	place     [5]path // see filterPlace
 }
 

@@ -41,6 +41,27 @@ func TestEvaluateRemotely(t *testing.T) {
 	}
 }
 
+// TestUnusable: a flag that fails whatever the request is says why.
+func TestUnusable(t *testing.T) {
+	_, fault := flags.DecodeFilters([]byte(`[]`), "")
+	bad, _ := flags.DecodeFilters([]byte(`[]`), "")
+	for _, tt := range []struct {
+		name    string
+		filters flags.Filters
+		want    string // "": it can be evaluated
+	}{
+		{"no version", flags.Filters{}, ""},
+		{"version 1", flags.Filters{Version: 1}, ""},
+		{"version 2", flags.Filters{Version: 2}, "definitions at /filters/version: unknown configuration language: 2; only version 1, condition sets, is supported"},
+		{"filters that were not understood", bad, fault.Error()},
+	} {
+		err := (&flags.Flag{Key: "f", Filters: tt.filters}).Unusable()
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) {
+			t.Errorf("%s: Unusable = %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
 // TestErr: what Decode did not understand says so, and nothing else does.
 func TestErr(t *testing.T) {
 	d, err := flags.Decode(strings.NewReader(`{"flags":[

@@ -87,6 +87,11 @@ type Flag struct {
 // Err returns why [Decode] could not understand the flag, or nil.
 func (f *Flag) Err() error { return asError(f.unreadable()) }
 
+// Unusable returns why the flag fails, or counts as one that fails, whatever the
+// request is: what [Flag.Err] returns, or a version of its Filters that does not
+// exist. It is nil if the condition sets can be evaluated.
+func (f *Flag) Unusable() error { return asError(f.unusable()) }
+
 // unreadable returns the first fault of the flag and its filters, or nil.
 func (f *Flag) unreadable() *DefinitionError {
 	if f.fault != nil {

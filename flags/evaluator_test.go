@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -465,6 +466,42 @@ func TestETag(t *testing.T) {
 	s, err := flags.Compile(d, flags.CompileOptions{TimeZone: time.FixedZone("here", 3600)})
 	if err != nil || s.ETag() == base {
 		t.Errorf("ETag ignores the time zone: %v", err)
+	}
+}
+
+// TestResultJSON is the form of evaluation.md §11.1, which AppendFlags has for each
+// flag.
+func TestResultJSON(t *testing.T) {
+	s := compiled(t, `{"flags":[
+		{"id":1,"key":"<on>","active":true,"version":2,"filters":{"groups":[{}],"payloads":{"true":"{\u0022a\u0022:1}"}}},
+		{"id":2,"key":"drawn","active":true,"has_experiment":false,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"é","rollout_percentage":100}]},"payloads":{"é":{ "b" : 1.0 }}}},
+		{"id":3,"key":"off","active":true,"filters":{"groups":[],"payloads":{"true":"1"}}},
+		{"id":4,"key":"broken","active":true,"filters":{"version":2}}]}`)
+	want := map[string]struct{ entry, payload string }{
+		"<on>":   {`{"key":"<on>","enabled":true,"reason":{"code":"condition_match","condition_index":0,"description":"Matched condition set 1"},"metadata":{"id":1,"version":2,"description":null,"payload":"{\u0022a\u0022:1}","has_experiment":true}}`, `"{\u0022a\u0022:1}"`},
+		"drawn":  {`{"key":"drawn","enabled":true,"variant":"é","reason":{"code":"condition_match","condition_index":0,"description":"Matched condition set 1"},"metadata":{"id":2,"version":0,"description":null,"payload":{"b":1.0},"has_experiment":false}}`, `{"b":1.0}`},
+		"off":    {`{"key":"off","enabled":false,"reason":{"code":"no_group_type","condition_index":null,"description":"No group type"},"metadata":{"id":3,"version":0,"description":null,"has_experiment":true}}`, ""},
+		"broken": {`{"key":"broken","enabled":false,"failed":true,"reason":{"code":"flag_data_parsing_error","condition_index":null,"description":"Failed to parse flag data"},"metadata":{"id":4,"version":0,"description":null,"has_experiment":true}}`, ""},
+	}
+	var in flags.Input
+	in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
+	all := "{"
+	for key, r := range in.Evaluate().All() {
+		entry := string(r.AppendJSON([]byte("> ")))
+		if diff := cmp.Diff("> "+want[key].entry, entry); diff != "" {
+			t.Errorf("AppendJSON of %q (-want +got):\n%s", key, diff)
+		}
+		payload := r.PayloadJSON()
+		if string(payload) != want[key].payload || (payload == nil) != (want[key].payload == "") {
+			t.Errorf("PayloadJSON of %q = %s, want %s", key, payload, want[key].payload)
+		}
+		if len(all) > 1 {
+			all += ","
+		}
+		all += strconv.Quote(key) + ":" + entry[2:]
+	}
+	if got, _ := in.AppendFlags(nil); string(got) != all+"}" {
+		t.Errorf("AppendFlags = %s, want %s}", got, all)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -54,50 +53,36 @@ func (c *compiler) spanFrom(from int) span {
 // addValue renders one value of a flag. The tail without payload is the same
 // for all values of a flag.
 func (c *compiler) addValue(f *compiledFlag, v value, payload json.RawMessage) int32 {
+	r := Result{
+		Key: f.key, Enabled: v.enabled, Variant: v.variant, Failed: v.failed, hasVariant: v.hasVariant,
+		Metadata: Metadata{ID: f.id, Version: f.version, HasExperiment: f.hasExperiment},
+	}
 	start := len(c.arena)
 	// The comma in front belongs to the flag before; the first one goes without.
-	c.arena = append(text.AppendQuoted(append(c.arena, ','), f.key), `:{"key":`...)
-	c.arena = append(text.AppendQuoted(c.arena, f.key), `,"enabled":`...)
-	c.arena = strconv.AppendBool(c.arena, v.enabled)
-	if v.hasVariant {
-		c.arena = text.AppendQuoted(append(c.arena, `,"variant":`...), v.variant)
-	}
-	if v.failed {
-		c.arena = append(c.arena, `,"failed":true`...)
-	}
-	c.arena = append(c.arena, ',')
+	c.arena = append(text.AppendQuoted(append(c.arena, ','), f.key), ':')
+	c.arena = r.appendHead(c.arena)
 	e := edges{head: c.spanFrom(start)}
 
 	var ok bool
 	if v.text, ok = payloadText(payload); ok {
-		e.tail, v.payload = c.renderTail(f, payload, v.text)
-	} else {
-		if c.plainTail.len == 0 {
-			c.plainTail, _ = c.renderTail(f, nil, "")
+		c.payload = appendPayload(c.payload[:0], payload, v.text)
+		r.payload = c.payload
+		v.payload.len = uint32(len(c.payload))
+	}
+	if ok || c.plainTail.len == 0 {
+		var at int
+		start = len(c.arena)
+		c.arena, at = r.appendTail(c.arena)
+		e.tail, v.payload.off = c.spanFrom(start), uint32(at)
+		if !ok {
+			c.plainTail = e.tail
 		}
+	} else {
 		e.tail = c.plainTail
 	}
 	c.s.values = append(c.s.values, v)
 	c.s.edges = append(c.s.edges, e)
 	return int32(len(c.s.values) - 1)
-}
-
-// renderTail renders what follows the reason. The payload, nil for none, comes with
-// its text.
-func (c *compiler) renderTail(f *compiledFlag, payload []byte, asText string) (tail, at span) {
-	start := len(c.arena)
-	c.arena = strconv.AppendInt(append(c.arena, `,"metadata":{"id":`...), f.id, 10)
-	c.arena = strconv.AppendInt(append(c.arena, `,"version":`...), int64(f.version), 10)
-	c.arena = append(c.arena, `,"description":null`...)
-	if payload != nil {
-		c.arena = append(c.arena, `,"payload":`...)
-		at.off = uint32(len(c.arena))
-		c.arena = appendPayload(c.arena, payload, asText)
-		at = c.spanFrom(int(at.off))
-	}
-	c.arena = strconv.AppendBool(append(c.arena, `,"has_experiment":`...), f.hasExperiment)
-	c.arena = append(c.arena, `}}`...)
-	return c.spanFrom(start), at
 }
 
 // appendPayload appends a payload as it is stored: a string with the escapes that
@@ -119,15 +104,7 @@ func (c *compiler) renderReasons(conditions int) {
 	c.s.rendered = make([]span, len(c.s.reasons))
 	for i, r := range c.s.reasons {
 		start := len(c.arena)
-		c.arena = text.AppendQuoted(append(c.arena, `"reason":{"code":`...), r.Code)
-		c.arena = append(c.arena, `,"condition_index":`...)
-		if r.ConditionIndex < 0 {
-			c.arena = append(c.arena, "null"...)
-		} else {
-			c.arena = strconv.AppendInt(c.arena, int64(r.ConditionIndex), 10)
-		}
-		c.arena = text.AppendQuoted(append(c.arena, `,"description":`...), r.Description)
-		c.arena = append(c.arena, '}')
+		c.arena = r.append(c.arena)
 		c.s.rendered[i] = c.spanFrom(start)
 	}
 }

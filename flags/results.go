@@ -3,6 +3,9 @@ package flags
 import (
 	"encoding/json"
 	"iter"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // The reason codes of a result (evaluation.md §3.7 and §3.9).
@@ -80,40 +83,64 @@ func (r *Result) Value() any {
 	return r.Enabled
 }
 
-// MarshalJSON writes the result as an entry of POST /flags?v=2. The bytes that
-// AppendFlags copies are the same.
-func (r Result) MarshalJSON() ([]byte, error) {
-	type reason struct {
-		Code        string `json:"code"`
-		Index       *int   `json:"condition_index"`
-		Description string `json:"description"`
+// PayloadJSON returns the payload as JSON, as POST /flags writes it, or nil if
+// there is none. Do not change it: it belongs to the Snapshot.
+func (r *Result) PayloadJSON() json.RawMessage {
+	if len(r.payload) == 0 {
+		return nil
 	}
-	type metadata struct {
-		ID            int64           `json:"id"`
-		Version       int             `json:"version"`
-		Description   *string         `json:"description"`
-		Payload       json.RawMessage `json:"payload,omitempty"`
-		HasExperiment bool            `json:"has_experiment"`
-	}
-	out := struct {
-		Key      string   `json:"key"`
-		Enabled  bool     `json:"enabled"`
-		Variant  *string  `json:"variant,omitempty"`
-		Failed   bool     `json:"failed,omitempty"`
-		Reason   reason   `json:"reason"`
-		Metadata metadata `json:"metadata"`
-	}{
-		Key: r.Key, Enabled: r.Enabled, Failed: r.Failed,
-		Reason:   reason{Code: r.Reason.Code, Description: r.Reason.Description},
-		Metadata: metadata{ID: r.Metadata.ID, Version: r.Metadata.Version, Payload: r.payload, HasExperiment: r.Metadata.HasExperiment},
-	}
+	return r.payload
+}
+
+// MarshalJSON writes the result as an entry of POST /flags?v=2.
+func (r Result) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
+
+// AppendJSON appends what MarshalJSON writes, the bytes that [Input.AppendFlags]
+// has for the flag (evaluation.md §11.1).
+func (r *Result) AppendJSON(dst []byte) []byte {
+	dst, _ = r.appendTail(r.Reason.append(r.appendHead(dst)))
+	return dst
+}
+
+// appendHead appends what stands before the reason.
+func (r *Result) appendHead(dst []byte) []byte {
+	dst = text.AppendQuoted(append(dst, `{"key":`...), r.Key)
+	dst = strconv.AppendBool(append(dst, `,"enabled":`...), r.Enabled)
 	if r.hasVariant {
-		out.Variant = &r.Variant
+		dst = text.AppendQuoted(append(dst, `,"variant":`...), r.Variant)
 	}
-	if r.Reason.ConditionIndex >= 0 {
-		out.Reason.Index = &r.Reason.ConditionIndex
+	if r.Failed {
+		dst = append(dst, `,"failed":true`...)
 	}
-	return json.Marshal(out)
+	return append(dst, ',')
+}
+
+// append appends the reason.
+func (r *Reason) append(dst []byte) []byte {
+	dst = text.AppendQuoted(append(dst, `"reason":{"code":`...), r.Code)
+	dst = append(dst, `,"condition_index":`...)
+	if r.ConditionIndex < 0 {
+		dst = append(dst, "null"...)
+	} else {
+		dst = strconv.AppendInt(dst, int64(r.ConditionIndex), 10)
+	}
+	dst = text.AppendQuoted(append(dst, `,"description":`...), r.Description)
+	return append(dst, '}')
+}
+
+// appendTail appends what stands behind the reason. payloadAt is where in dst the
+// payload begins, if there is one.
+func (r *Result) appendTail(dst []byte) (_ []byte, payloadAt int) {
+	dst = strconv.AppendInt(append(dst, `,"metadata":{"id":`...), r.Metadata.ID, 10)
+	dst = strconv.AppendInt(append(dst, `,"version":`...), int64(r.Metadata.Version), 10)
+	dst = append(dst, `,"description":null`...)
+	if len(r.payload) > 0 {
+		dst = append(dst, `,"payload":`...)
+		payloadAt = len(dst)
+		dst = append(dst, r.payload...)
+	}
+	dst = strconv.AppendBool(append(dst, `,"has_experiment":`...), r.Metadata.HasExperiment)
+	return append(dst, `}}`...), payloadAt
 }
 
 // Results has the results of all flags that a request may see. It is immutable and

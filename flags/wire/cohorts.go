@@ -1,14 +1,11 @@
 package wire
 
 import (
-	"maps"
+	"iter"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/internal/graph"
 )
 
 // maxTree is how deep a cohort's tree may be; a deeper one cannot be compiled.
@@ -20,33 +17,6 @@ const unreadableGroup = `{"type":"OR","values":[` + unreadable + `]}`
 // nobody is a leaf that no person matches: cohorts are about persons. SDKs look
 // for a property without a name and ask the server.
 const nobody = `{"key":"","value":null,"type":"group"}`
-
-// cohortID reads the value of a cohort filter (evaluation.md §5.5).
-func cohortID(value []byte) (int64, bool) {
-	v := jsonscan.Value(value)
-	digits := string(v)
-	switch v.Kind() {
-	case jsonscan.Number:
-	case jsonscan.String:
-		digits, _ = text.Str(v)
-	default:
-		return 0, false
-	}
-	id, err := strconv.ParseInt(digits, 10, 64)
-	return id, err == nil
-}
-
-// groupType returns the type of a group node as SDKs compare it, and false for
-// one that does not exist.
-func groupType(kind string) (name string, known bool) {
-	switch {
-	case strings.EqualFold(kind, "OR"):
-		return "OR", true
-	case strings.EqualFold(kind, "AND"), strings.EqualFold(kind, "property"):
-		return "AND", true
-	}
-	return "", false
-}
 
 // cohorts writes the cohorts that flags of the document refer to, and those that
 // these refer to.
@@ -75,54 +45,49 @@ func (w *document) cohorts() {
 
 // reachable returns the ids of the cohorts to write, in order.
 func (w *document) reachable() []int64 {
-	found := make(map[int64]bool)
-	var todo []int64
-	add := func(fl *flags.Filter) {
-		if fl.Type != "cohort" {
-			return
-		}
-		id, ok := cohortID(fl.Value)
-		if !ok || found[id] {
-			return
-		}
-		if c, ok := w.d.Cohorts[id]; ok && !c.Stored {
-			found[id] = true
-			todo = append(todo, id)
-		}
-	}
-	for i, f := range w.flags {
-		if !w.sent[i] || f.Err() != nil {
-			continue
-		}
-		for j := range f.Filters.Groups {
-			for k := range f.Filters.Groups[j].Properties {
-				add(&f.Filters.Groups[j].Properties[k])
+	// exist passes on the cohorts that the document can have.
+	exist := func(ids iter.Seq[int64]) iter.Seq[int64] {
+		return func(yield func(int64) bool) {
+			for id := range ids {
+				if c, ok := w.d.Cohorts[id]; ok && !c.Stored && !yield(id) {
+					return
+				}
 			}
 		}
 	}
-	for len(todo) > 0 {
-		c := w.d.Cohorts[todo[len(todo)-1]]
-		todo = todo[:len(todo)-1]
-		if c.Properties != nil && c.Err() == nil {
-			leaves(c.Properties, 0, add)
+	used := func(yield func(int64) bool) {
+		for f := range w.index.Flags() {
+			if !w.sent[f] || f.Err() != nil {
+				continue
+			}
+			for id := range f.Filters.CohortIDs() {
+				if !yield(id) {
+					return
+				}
+			}
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	var ids []int64
+	for step := range graph.Reach(exist(used), func(id int64) iter.Seq[int64] { return exist(w.cohortsIn(id)) }) {
+		ids = append(ids, step.Node)
+	}
+	slices.Sort(ids)
+	return ids
 }
 
-// leaves calls use for each leaf that node writes as such.
-func leaves(n *flags.CohortNode, depth int, use func(*flags.Filter)) {
-	if n.Leaf != nil {
-		if n.Leaf.Err() == nil {
-			use(n.Leaf)
+// cohortsIn iterates over the cohorts that the leaves of a cohort name, of those
+// that node writes as such.
+func (w *document) cohortsIn(id int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		c := w.d.Cohorts[id]
+		if c.Err() != nil {
+			return
 		}
-		return
-	}
-	if _, known := groupType(n.Type); !known || depth >= maxTree {
-		return
-	}
-	for i := range n.Values {
-		leaves(&n.Values[i], depth+1, use)
+		for leaf := range c.Properties.Leaves() {
+			if id, ok := leaf.CohortID(); ok && leaf.Err() == nil && !yield(id) {
+				return
+			}
+		}
 	}
 }
 
@@ -134,13 +99,17 @@ func (w *document) node(n *flags.CohortNode, depth int) {
 		w.leaf(n.Leaf)
 		return
 	}
-	kind, known := groupType(n.Type)
+	anyOf, known := n.AnyOf()
 	if !known || depth >= maxTree || w.full() {
 		w.raw(unreadableGroup)
 		return
 	}
-	w.raw(`{"type":"` + kind + `","values":[`)
-	if len(n.Values) == 0 && kind == "OR" {
+	if anyOf {
+		w.raw(`{"type":"OR","values":[`)
+	} else {
+		w.raw(`{"type":"AND","values":[`)
+	}
+	if len(n.Values) == 0 && anyOf {
 		w.raw(nobody)
 	}
 	mixed := slices.ContainsFunc(n.Values, func(child flags.CohortNode) bool { return child.Leaf == nil })
@@ -168,10 +137,9 @@ func (w *document) alone(leaf *flags.Filter) {
 // the document, too.
 func (w *document) leaf(fl *flags.Filter) {
 	kind, operator, negation := fl.Type, fl.Operator, fl.Negation
-	id, hasID := int64(0), false
+	id, hasID := fl.CohortID()
 	switch kind {
 	case "cohort":
-		id, hasID = cohortID(fl.Value)
 		// SDKs know the negation of a leaf, but not each of its operators.
 		switch operator {
 		case "in":

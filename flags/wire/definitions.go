@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,11 +9,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
@@ -70,8 +69,12 @@ func AppendDefinitions(dst []byte, d *flags.Definitions, o DefinitionsOptions) (
 	}
 	w := document{
 		dst: dst, limit: len(dst) + maxDocument,
-		d: d, o: o, listing: list(d, o.Hide),
+		d: d, o: o, index: flags.NewIndex(d.Flags),
+		sent: make(map[*flags.Flag]bool), chains: make(map[*flags.Flag][]*flags.Flag),
 		branches: make(map[int64][][]flags.Filter),
+	}
+	for f := range w.index.Flags() {
+		w.sent[f] = !f.HasEncryptedPayloads && (o.Hide == nil || !o.Hide(f))
 	}
 	w.write()
 	if w.full() {
@@ -92,8 +95,11 @@ type document struct {
 	limit int // of the length of dst
 	d     *flags.Definitions
 	o     DefinitionsOptions
-	*listing
-	branches map[int64][][]flags.Filter // of cohorts, see split
+
+	index    *flags.Index
+	sent     map[*flags.Flag]bool
+	chains   map[*flags.Flag][]*flags.Flag // see chain
+	branches map[int64][][]flags.Filter    // of cohorts, see split
 }
 
 // full says that there is no point in going on.
@@ -153,8 +159,9 @@ func (w *document) value(v json.RawMessage) {
 func (w *document) write() {
 	w.raw(`{"flags":[`)
 	first := true
-	for i, f := range w.flags {
-		if w.sent[i] && !w.full() {
+	byKey := func(a, b *flags.Flag) int { return strings.Compare(a.Key, b.Key) }
+	for _, f := range slices.SortedFunc(w.index.Flags(), byKey) {
+		if w.sent[f] && !w.full() {
 			w.next(&first)
 			w.flag(f)
 		}
@@ -194,7 +201,7 @@ func (w *document) usesXXHash(f *flags.Flag) bool {
 func (w *document) flag(f *flags.Flag) {
 	xx := w.usesXXHash(f)
 	// An inactive flag is false for everyone, whatever it hashes with.
-	remote := f.Active && (xx || unusable(f))
+	remote := f.Active && (xx || f.Unusable() != nil)
 	w.raw(`{"id":`)
 	w.integer(f.ID)
 	w.raw(`,"team_id":`)
@@ -253,7 +260,7 @@ func (w *document) filters(f *flags.Flag) {
 		w.variants(f.Filters.Multivariate.Variants)
 	}
 	w.raw(`,"payloads":{`)
-	w.payloads(f.Filters.Payloads)
+	w.payloads(&f.Filters)
 	w.raw("}")
 	if i, ok := f.Filters.AggregationGroupTypeIndex.Index(); ok {
 		w.raw(`,"aggregation_group_type_index":`)
@@ -333,32 +340,21 @@ func (w *document) variants(list []flags.Variant) {
 
 // payloads writes each payload as a string: the stored one, or the text of what
 // is stored as another kind of JSON. That text is Metadata.Payload of a result.
-func (w *document) payloads(payloads map[string]json.RawMessage) {
-	if len(payloads) == 0 {
+func (w *document) payloads(f *flags.Filters) {
+	if len(f.Payloads) == 0 {
 		return // most have none, and to sort nothing allocates
 	}
 	first := true
-	for _, key := range slices.Sorted(maps.Keys(payloads)) {
-		v, err := jsonscan.Parse(payloads[key], jsonscan.MaxDepth)
-		if err != nil || v.Kind() == jsonscan.Null || w.full() {
-			continue // null is no payload
+	for _, key := range slices.Sorted(maps.Keys(f.Payloads)) {
+		payload, ok := f.Payload(key)
+		if !ok || w.full() {
+			continue
 		}
 		w.next(&first)
 		w.text(key)
 		w.raw(":")
-		w.text(payloadText(v))
+		w.text(payload)
 	}
-}
-
-func payloadText(v jsonscan.Value) string {
-	if v.Kind() == jsonscan.String {
-		s, _ := text.Str(v)
-		return s
-	}
-	var b bytes.Buffer
-	// Parse has accepted v, so there is no error.
-	_ = json.Compact(&b, bytes.ToValidUTF8(v, []byte("\uFFFD")))
-	return b.String()
 }
 
 // unsupported is an operator that does not exist, in place of what was not
@@ -378,16 +374,19 @@ func (w *document) filter(fl *flags.Filter) {
 	if fl.Err() != nil {
 		operator = unsupported
 	}
-	key, target := fl.Key, -1
-	id, hasID := int64(0), false
-	switch kind {
-	case "flag":
-		if target = w.target(fl); target >= 0 {
-			key = w.flags[target].Key
+	key := fl.Key
+	id, hasID := fl.CohortID()
+	var target *flags.Flag
+	switch fl.Kind() {
+	case flags.FlagFilter:
+		if r, ok := fl.Target(); ok {
+			target = w.index.Find(r)
 		}
-	case "cohort":
+		if target != nil {
+			key = target.Key
+		}
+	case flags.CohortFilter:
 		key = "id"
-		id, hasID = cohortID(fl.Value)
 	}
 	w.raw(`{"key":`)
 	w.text(key)
@@ -407,17 +406,31 @@ func (w *document) filter(fl *flags.Filter) {
 	if fl.Negation {
 		w.raw(`,"negation":true`)
 	}
-	if kind == "flag" {
+	if fl.Kind() == flags.FlagFilter {
 		w.raw(`,"dependency_chain":[`)
-		for i, n := range w.chain(target) {
+		for i, f := range w.chain(target) {
 			if i > 0 {
 				w.raw(",")
 			}
-			w.text(w.flags[n].Key)
+			w.text(f.Key)
 		}
 		w.raw("]")
 	}
 	w.raw("}")
+}
+
+// chain returns the flags to evaluate for a flag, in order, the flag itself last.
+// It is empty if one of them cannot be evaluated or is not sent.
+func (w *document) chain(target *flags.Flag) []*flags.Flag {
+	chain, known := w.chains[target]
+	if !known {
+		chain, _ = w.index.Chain(target)
+		if slices.ContainsFunc(chain, func(f *flags.Flag) bool { return !w.sent[f] }) {
+			chain = nil
+		}
+		w.chains[target] = chain
+	}
+	return chain
 }
 
 func (w *document) operator(name string) {

@@ -82,7 +82,7 @@ func (w *document) inline(c *flags.Condition) (sets []flags.Condition, ok bool) 
 // membership returns the branches of the cohort that a filter is about, any of
 // which makes a member. There are none if it cannot be inlined.
 func (w *document) membership(fl *flags.Filter) [][]flags.Filter {
-	id, ok := cohortID(fl.Value)
+	id, ok := fl.CohortID()
 	if !ok || fl.Err() != nil || fl.Operator != "" && fl.Operator != "in" {
 		return nil
 	}
@@ -105,7 +105,7 @@ func split(n *flags.CohortNode, depth int) [][]flags.Filter {
 		}
 		return [][]flags.Filter{{*n.Leaf}}
 	}
-	kind, known := groupType(n.Type)
+	anyOf, known := n.AnyOf()
 	if !known || depth >= maxTree {
 		return nil
 	}
@@ -117,15 +117,15 @@ func split(n *flags.CohortNode, depth int) [][]flags.Filter {
 	for i := range n.Values {
 		child := split(&n.Values[i], depth+1)
 		switch {
-		case len(child) == 0, kind == "AND" && len(child) > 1, len(branches) > maxConditions, len(all) > maxFilters:
+		case len(child) == 0, !anyOf && len(child) > 1, len(branches) > maxConditions, len(all) > maxFilters:
 			return nil
-		case kind == "AND":
+		case !anyOf:
 			all = append(all, child[0]...)
 		default:
 			branches = append(branches, child...)
 		}
 	}
-	if kind == "AND" {
+	if !anyOf {
 		return [][]flags.Filter{all}
 	}
 	return branches

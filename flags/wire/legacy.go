@@ -1,10 +1,10 @@
 package wire
 
 import (
+	"iter"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -58,14 +58,17 @@ func AppendLegacy(dst []byte, form Form, s *flags.Snapshot, in *flags.Input, e E
 	if form == V2 {
 		return AppendResponse(dst, s, in, e)
 	}
-	out := flags.Outcome{Partial: true}
-	results := []byte("{}")
+	out, results := flags.Outcome{Partial: true}, noResults
 	if s != nil {
-		results, out = in.AppendFlags(nil)
+		found := in.Evaluate()
+		out, results = flags.Outcome{Flags: found.Len(), Partial: found.Partial}, found.All()
 	}
 	out.Partial = out.Partial || e.Partial
 	return e.append(appendValues(dst, form, results), out.Partial, nil), out
 }
+
+// noResults are the results where nothing was evaluated.
+var noResults iter.Seq2[string, flags.Result] = func(func(string, flags.Result) bool) {}
 
 // AppendEmpty appends a response without flags that is no failure: the request
 // does not want them, or a quota is used up.
@@ -73,33 +76,36 @@ func AppendEmpty(dst []byte, form Form, e Envelope) []byte {
 	if form == V2 {
 		dst = append(dst, `{"flags":{}`...)
 	} else {
-		dst = appendValues(dst, form, []byte("{}"))
+		dst = appendValues(dst, form, noResults)
 	}
 	return e.append(dst, e.Partial, nil)
 }
 
-// appendValues appends the start of a legacy response. results is the object
-// that AppendFlags writes.
-func appendValues(dst []byte, form Form, results []byte) []byte {
+// appendValues appends the start of a legacy response.
+func appendValues(dst []byte, form Form, results iter.Seq2[string, flags.Result]) []byte {
 	opening, closing := byte('{'), byte('}')
 	if form == EnabledKeys {
 		opening, closing = '[', ']'
 	}
-	dst = append(dst, `{"featureFlags":`...)
-	dst = append(dst, opening)
+	dst = append(append(dst, `{"featureFlags":`...), opening)
 	first := len(dst)
-	for o := jsonscan.Value(results).Object(); o.Next(); {
-		r := readResult(o.Value())
-		if form != Values && string(r.value) == "false" {
+	for key, r := range results {
+		value := r.Value()
+		if form != Values && value == false {
 			continue
 		}
 		if len(dst) > first {
 			dst = append(dst, ',')
 		}
-		dst = appendKey(dst, &o)
-		if form != EnabledKeys {
-			dst = append(dst, ':')
-			dst = append(dst, r.value...)
+		dst = text.AppendQuoted(dst, key)
+		if form == EnabledKeys {
+			continue
+		}
+		dst = append(dst, ':')
+		if variant, ok := value.(string); ok {
+			dst = text.AppendQuoted(dst, variant)
+		} else {
+			dst = strconv.AppendBool(dst, r.Enabled)
 		}
 	}
 	dst = append(dst, closing)
@@ -108,47 +114,18 @@ func appendValues(dst []byte, form Form, results []byte) []byte {
 	}
 	dst = append(dst, `,"featureFlagPayloads":{`...)
 	first = len(dst)
-	for o := jsonscan.Value(results).Object(); o.Next(); {
-		r := readResult(o.Value())
-		if r.payload == nil {
+	for key, r := range results {
+		payload := r.PayloadJSON()
+		if payload == nil {
 			continue
 		}
 		if len(dst) > first {
 			dst = append(dst, ',')
 		}
-		dst = appendKey(dst, &o)
-		dst = append(dst, ':')
-		dst = append(dst, r.payload...)
+		dst = append(text.AppendQuoted(dst, key), ':')
+		dst = append(dst, payload...)
 	}
 	return append(dst, '}')
-}
-
-// A result is what the legacy forms need of an entry of "flags".
-type result struct{ value, payload jsonscan.Value }
-
-func readResult(entry jsonscan.Value) (r result) {
-	for o := entry.Object(); o.Next(); {
-		switch string(o.Name()) {
-		case "enabled":
-			r.value = o.Value()
-		case "variant": // follows enabled
-			r.value = o.Value()
-		case "metadata":
-			for m := o.Value().Object(); m.Next(); {
-				if string(m.Name()) == "payload" {
-					r.payload = m.Value()
-				}
-			}
-		}
-	}
-	return r
-}
-
-// appendKey appends the name of a member as it stands in the input.
-func appendKey(dst []byte, o *jsonscan.Members) []byte {
-	dst = append(dst, '"')
-	dst = append(dst, o.RawName()...)
-	return append(dst, '"')
 }
 
 // AppendDetailed is AppendResponse with the outcome of each condition:
@@ -162,19 +139,17 @@ func AppendDetailed(dst []byte, s *flags.Snapshot, in *flags.Input, e Envelope) 
 	if s == nil {
 		return AppendResponse(dst, s, in, e)
 	}
-	results, out := in.AppendFlags(nil)
-	out.Partial = out.Partial || e.Partial
+	results := in.Evaluate()
+	out := flags.Outcome{Flags: results.Len(), Partial: results.Partial || e.Partial}
 	dst = append(dst, `{"flags":{`...)
 	first := len(dst)
-	for o := jsonscan.Value(results).Object(); o.Next(); {
+	for key, r := range results.All() {
 		if len(dst) > first {
 			dst = append(dst, ',')
 		}
-		dst = appendKey(dst, &o)
-		dst = append(dst, ':')
-		dst = append(dst, o.Value()[:len(o.Value())-1]...)
-		dst = append(dst, `,"conditions":[`...)
-		if t, err := in.Explain(string(o.Name())); err == nil {
+		dst = r.AppendJSON(append(text.AppendQuoted(dst, key), ':'))
+		dst = append(dst[:len(dst)-1], `,"conditions":[`...)
+		if t, err := in.Explain(key); err == nil {
 			for i, c := range t.Conditions {
 				if i > 0 {
 					dst = append(dst, ',')
