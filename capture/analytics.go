@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // An AnalyticsError says why a request to /i/v1/analytics/events is refused as a
@@ -214,9 +215,9 @@ func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, detai
 	case utf8.RuneCountInString(event.Name) > MaxName:
 		return event, "event_name_too_long"
 	}
-	event.Name = identifier(event.Name, MaxName)
+	event.Name = plaintext.Identifier(event.Name, MaxName)
 	id := idText(e.rawEvent.id)
-	event.DistinctID = identifier(string(id), MaxID)
+	event.DistinctID = plaintext.Identifier(string(id), MaxID)
 	switch {
 	case len(bytes.TrimSpace(id)) == 0:
 		return event, "missing_distinct_id"

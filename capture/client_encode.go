@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // An encoder turns items into events. Their properties lie one after the other
@@ -208,9 +209,10 @@ func appendJSON(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// clientText makes text fit for an event (see identifier).
+// clientText makes text fit for an event: valid UTF-8, and what text.Identifier
+// makes of it.
 func clientText(s string, most int) string {
-	return identifier(strings.ToValidUTF8(s, "\uFFFD"), most)
+	return plaintext.Identifier(strings.ToValidUTF8(s, "\uFFFD"), most)
 }
 
 // uuids makes random UUIDs with as few calls of the system as possible.

@@ -464,7 +464,7 @@ func checkKey(key string) error {
 func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	event.Name = "$identify" // what /engage means without a name
 	if e.event != nil {
-		event.Name = identifier(string(text(e.event)), MaxName)
+		event.Name = plaintext.Identifier(string(text(e.event)), MaxName)
 	}
 	if event.Name == "" {
 		return event, false, errName
@@ -628,7 +628,7 @@ func objectOf(field string, v jsonscan.Value) (jsonscan.Value, error) {
 
 // distinctID returns a distinct ID without NUL and not longer than it may be.
 // It is "" without one.
-func distinctID(v jsonscan.Value) string { return identifier(string(idText(v)), MaxID) }
+func distinctID(v jsonscan.Value) string { return plaintext.Identifier(string(idText(v)), MaxID) }
 
 // idText returns a distinct ID as text: a string's text, numbers as /flags writes
 // them, of other values their JSON. It may share the memory of v.
@@ -649,24 +649,6 @@ func idText(v jsonscan.Value) []byte {
 	default:
 		return v
 	}
-}
-
-// identifier makes text fit for a key: a NUL becomes U+FFFD, and what is beyond
-// most characters is cut off.
-func identifier(s string, most int) string {
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
-	}
-	if len(s) > most {
-		n := 0
-		for i := range s {
-			if n == most {
-				return strings.Clone(s[:i]) // the rest may be large
-			}
-			n++
-		}
-	}
-	return s
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -394,7 +395,7 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 			failure = err
 			break
 		}
-		if part = append(part, storedName(id, capture.MaxID)); len(part) == uploadPart {
+		if part = append(part, text.Identifier(id, capture.MaxID)); len(part) == uploadPart {
 			if failure = flush(); failure != nil {
 				break
 			}

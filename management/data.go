@@ -4,11 +4,14 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/flags/subject"
 )
 
 // A DataStore has what was captured: persons, groups, and what they did with
 // surveys.
 type DataStore interface {
+	subject.Store
 	PersonStore
 	CohortMemberStore
 	SurveyEventStore
@@ -34,10 +37,6 @@ type CohortMemberStore interface {
 
 	// CountCohort returns how many members a cohort has.
 	CountCohort(ctx context.Context, project, cohort int64) (int, error)
-
-	// AppendCohorts appends the IDs of the cohorts that the person with a
-	// distinct ID is a member of, in ascending order.
-	AppendCohorts(ctx context.Context, dst []int64, project int64, distinctID string) ([]int64, error)
 }
 
 // A UsageStore counts what organizations use. It is safe for concurrent use.

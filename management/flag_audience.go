@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -126,14 +127,20 @@ func (s *Service) eachPerson(ctx context.Context, project int64, snapshot *flags
 		}
 		in.Reset(snapshot, distinctID, runtime.Filter{}, now)
 		in.SetKeys(keys)
-		known := &stored{person: person.Properties, created: person.Created}
-		if in.Needs().Cohorts {
-			if known.cohorts, err = s.c.Data.AppendCohorts(ctx, nil, project, distinctID); err != nil {
-				return err
+		if len(person.Properties) > 0 {
+			if err := in.SetPerson(person.Properties); err != nil {
+				return fmt.Errorf("management: stored properties: %w", err)
 			}
 		}
-		if err := known.add(in); err != nil {
-			return err
+		in.SetPersonCreated(person.Created)
+		if in.Needs().Cohorts {
+			cohorts, err := s.c.Data.AppendCohorts(ctx, nil, project, distinctID)
+			if err != nil {
+				return err
+			}
+			for _, id := range cohorts {
+				in.SetCohort(id)
+			}
 		}
 		visit(&person, in.Evaluate())
 	}

@@ -233,15 +233,7 @@ func (s *Service) comparePerson(ctx context.Context, project int64, c *compariso
 	if err := errors.Join(r.Fill(&c.inBefore, c.before, runtime.All, now), r.Fill(&c.inAfter, c.after, runtime.All, now)); err != nil {
 		return err
 	}
-	needs, more := c.inBefore.Needs(), c.inAfter.Needs()
-	known, err := s.readStored(ctx, project, r, flags.Needs{
-		Person: needs.Person || more.Person, PersonCreated: needs.PersonCreated || more.PersonCreated,
-		Cohorts: needs.Cohorts || more.Cohorts, Overrides: needs.Overrides || more.Overrides,
-	})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(known.add(&c.inBefore), known.add(&c.inAfter)); err != nil {
+	if err := s.addStored(ctx, project, r, &c.inBefore, &c.inAfter); err != nil {
 		return err
 	}
 	c.note(distinctID, c.inBefore.Evaluate(), c.inAfter.Evaluate())

@@ -54,18 +54,6 @@ type PersonStore interface {
 	// is that of ctx if ctx ends.
 	AllPersons(ctx context.Context, project int64) iter.Seq2[Person, error]
 
-	// AppendPerson appends the properties of the person with a distinct ID to
-	// dst, as a JSON object. For a person that does not exist it returns dst as
-	// it is. PersonCreated returns when the person was created, or the zero
-	// Time.
-	AppendPerson(ctx context.Context, dst []byte, project int64, distinctID string) ([]byte, error)
-	PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error)
-
-	// Overrides calls found for each hash key of experience continuity that is
-	// stored for the person with a distinct ID (evaluation.md §12). Without an
-	// anonymousID, which is all that this package asks, it stores nothing.
-	Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error
-
 	// UpdatePerson sets and removes properties. The error is ErrTooLarge if
 	// they become too large.
 	UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*Person, error)
@@ -89,10 +77,6 @@ type PersonStore interface {
 	// not have, in the order of the names, as far as there is room. It returns
 	// what [FlagStore].GroupTypes does then.
 	AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error)
-
-	// AppendGroup appends the properties of the group of the type with a name,
-	// as AppendPerson does.
-	AppendGroup(ctx context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error)
 
 	// Groups returns a page of the groups of a type whose keys begin with
 	// search, by ascending key, and how many they are.

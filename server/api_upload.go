@@ -296,7 +296,7 @@ func (l *jsonList) error(err error) error {
 }
 
 // uploadedID returns a copy of a distinct ID as capturing stores it.
-func uploadedID(id string) string { return strings.Clone(storedName(id, capture.MaxID)) }
+func uploadedID(id string) string { return strings.Clone(text.Identifier(id, capture.MaxID)) }
 
 // bodyError returns what is wrong with a body, whatever is in it, or nil.
 func bodyError(err error) error {

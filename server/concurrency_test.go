@@ -46,7 +46,7 @@ func TestSwapUnderLoad(t *testing.T) {
 	s := newServer(t, func(c *server.Config) {
 		c.Projects = projects
 		c.RateLimit.IP = server.Limit{PerSecond: 1e9, Burst: 1e9}
-		c.Properties = &fakeProperties{persons: map[string]string{"u": `{"x":1}`}}
+		c.Store = fakeStore{fakeProperties: &fakeProperties{persons: map[string]string{"u": `{"x":1}`}}}
 	})
 	srv := httptest.NewServer(s)
 	defer srv.Close()
@@ -180,7 +180,7 @@ var nameMember = regexp.MustCompile(`"name":"(\d+)"`)
 func TestNoGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, conn := net.Pipe()
-		s := newServer(t, func(c *server.Config) { c.Properties = &fakeProperties{} })
+		s := newServer(t, func(c *server.Config) { c.Store = fakeStore{fakeProperties: &fakeProperties{}} })
 		srv := &http.Server{Handler: s}
 		done := make(chan error)
 		go func() { done <- srv.Serve(&oneListener{conn: conn, closed: make(chan struct{})}) }()

@@ -174,9 +174,7 @@ func TestSecrets(t *testing.T) {
 	failing := errors.New("store is down")
 	s := newServer(t, func(c *server.Config) {
 		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		c.Properties = &fakeProperties{err: failing}
-		c.Cohorts = &fakeCohorts{err: failing}
-		c.Overrides = &fakeOverrides{err: failing}
+		c.Store = fakeStore{&fakeProperties{err: failing}, &fakeOverrides{err: failing}, &fakeCohorts{err: failing}}
 		c.MaxBody = 5000
 		c.RateLimit.Project = server.Limit{PerSecond: 1, Burst: 8}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/subject"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 )
 
@@ -29,17 +30,15 @@ type exchange struct {
 	out   []byte
 	key   [1]string // of the flag, if the request is about one
 
-	// Stored data. The Input refers to it until the answer is written.
-	stored      []byte
-	cohorts     []int64
-	groups      []string
-	setOverride func(flagKey, hashKey string) // in.SetOverride
+	// filler has the stored data to which in refers until the answer is written.
+	filler subject.Filler
 }
 
 func newExchange(s *Server) *exchange {
-	x := &exchange{body: body{budget: &s.budget}}
-	x.setOverride = x.in.SetOverride
-	return x
+	return &exchange{
+		body:   body{budget: &s.budget},
+		filler: subject.Filler{Store: s.config.Store, Locator: s.config.Geo},
+	}
 }
 
 // serve runs a route's handler and answers for it if it fails.
@@ -78,7 +77,7 @@ func (s *Server) finish(rt *route, x *exchange) {
 		panic(v)
 	}
 	x.w, x.r, x.id, x.key[0] = nil, nil, "", ""
-	if x.status != http.StatusInternalServerError && x.body.size() <= mostPooledBody && cap(x.out)+cap(x.stored) <= mostPooled {
+	if x.status != http.StatusInternalServerError && x.body.size() <= mostPooledBody && cap(x.out)+x.filler.Memory() <= mostPooled {
 		s.exchanges.Put(x)
 	}
 }

@@ -12,7 +12,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// fakeProperties is a PropertyStore that writes down what it was asked.
+// A fakeStore has what its parts have, nothing where one is nil.
+type fakeStore struct {
+	*fakeProperties
+	*fakeOverrides
+	*fakeCohorts
+}
+
+// fakeProperties is the part of a fakeStore that has properties. It writes down
+// what it was asked.
 type fakeProperties struct {
 	mu      sync.Mutex
 	calls   []string
@@ -23,6 +31,9 @@ type fakeProperties struct {
 }
 
 func (f *fakeProperties) AppendPerson(_ context.Context, dst []byte, project int64, distinctID string) ([]byte, error) {
+	if f == nil {
+		return dst, nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, fmt.Sprintf("person %d %s", project, distinctID))
@@ -30,6 +41,9 @@ func (f *fakeProperties) AppendPerson(_ context.Context, dst []byte, project int
 }
 
 func (f *fakeProperties) AppendGroup(_ context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error) {
+	if f == nil {
+		return dst, nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, fmt.Sprintf("group %d %s/%s", project, groupType, groupKey))
@@ -37,13 +51,16 @@ func (f *fakeProperties) AppendGroup(_ context.Context, dst []byte, project int6
 }
 
 func (f *fakeProperties) PersonCreated(_ context.Context, project int64, distinctID string) (time.Time, error) {
+	if f == nil {
+		return time.Time{}, nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, fmt.Sprintf("created %d %s", project, distinctID))
 	return f.created, f.err
 }
 
-// fakeOverrides is an OverrideStore with one hash key for every person.
+// fakeOverrides is the part of a fakeStore that has one hash key for every person.
 type fakeOverrides struct {
 	calls     []string
 	flag, key string
@@ -51,6 +68,9 @@ type fakeOverrides struct {
 }
 
 func (f *fakeOverrides) Overrides(_ context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error {
+	if f == nil {
+		return nil
+	}
 	f.calls = append(f.calls, fmt.Sprintf("%d %s %s %q", project, distinctID, anonymousID, flagKeys))
 	if f.flag != "" {
 		found(f.flag, f.key)
@@ -58,7 +78,7 @@ func (f *fakeOverrides) Overrides(_ context.Context, project int64, distinctID, 
 	return f.err
 }
 
-// fakeCohorts is a CohortStore in which everybody is a member of the same
+// fakeCohorts is the part of a fakeStore in which everybody is a member of the same
 // cohorts.
 type fakeCohorts struct {
 	calls []string
@@ -67,6 +87,9 @@ type fakeCohorts struct {
 }
 
 func (f *fakeCohorts) AppendCohorts(_ context.Context, dst []int64, project int64, distinctID string) ([]int64, error) {
+	if f == nil {
+		return dst, nil
+	}
 	f.calls = append(f.calls, fmt.Sprintf("%d %s", project, distinctID))
 	return append(dst, f.ids...), f.err
 }

@@ -1,14 +1,10 @@
 package server
 
 import (
-	"context"
 	"net/http"
-	"slices"
-	"strings"
 
-	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/subject"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
@@ -110,127 +106,17 @@ func (s *Server) fill(x *exchange, p *Project, snapshot *flags.Snapshot, kind ru
 		return false, malformed(err)
 	}
 	x.in.SurveysOnly = x.query.SurveysOnly
-	return s.addStored(x, p, snapshot), nil
-}
-
-// addStored adds to the Input what is stored and can matter. It reports false if
-// something could not be read.
-func (s *Server) addStored(x *exchange, p *Project, snapshot *flags.Snapshot) bool {
-	c := &s.config
-	if c.Properties == nil && c.Overrides == nil && c.Cohorts == nil && c.Geo == nil {
-		return true
+	r := subject.Request{
+		Request: &x.req, Project: p.ID,
+		RequestPersonOnly: x.query.RequestPersonOnly, ContinuityFlags: snapshot.ContinuityFlags(),
 	}
-	needs := x.in.Needs()
-	ctx, id, ok := x.r.Context(), storedName(x.req.DistinctID, capture.MaxID), true
-	x.stored = x.stored[:0]
-
-	if c.Properties != nil {
-		// The Input reuses needs.Groups when it is used.
-		x.groups = append(x.groups[:0], needs.Groups...)
-		if needs.Person && id != "" && !x.query.RequestPersonOnly {
-			ok = s.addPerson(ctx, x, p.ID, id) && ok
-		}
-		if needs.PersonCreated && id != "" && !x.query.RequestPersonOnly {
-			created, err := c.Properties.PersonCreated(ctx, p.ID, id)
-			switch {
-			case err != nil:
-				ok = s.storeFailed(x, "person", err)
-			case !created.IsZero():
-				x.in.SetPersonCreated(created)
-			}
-		}
-		for _, name := range x.groups {
-			ok = s.addGroup(ctx, x, p.ID, name) && ok
-		}
+	if s.config.Geo != nil {
+		r.Addr = s.clientIP(x.r)
 	}
-	if c.Cohorts != nil && needs.Cohorts && id != "" {
-		var err error
-		x.cohorts, err = c.Cohorts.AppendCohorts(ctx, x.cohorts[:0], p.ID, id)
-		if err != nil {
-			ok = s.storeFailed(x, "cohorts", err)
-		} else {
-			for _, cohort := range x.cohorts {
-				x.in.SetCohort(cohort)
-			}
-		}
+	failures := x.filler.Fill(x.r.Context(), r, &x.in)
+	for _, f := range failures {
+		s.metrics.failures.WithLabelValues(f.What).Inc()
+		s.config.Log.Error("stored data could not be read", "request_id", x.requestID(), "store", f.What, "error", f.Err)
 	}
-	if c.Overrides != nil && needs.Overrides && id != "" {
-		anonymous := x.req.AnonymousID
-		if anonymous == "" {
-			anonymous = x.req.PersonText("$anon_distinct_id")
-		}
-		if err := c.Overrides.Overrides(ctx, p.ID, id, storedName(anonymous, capture.MaxID), snapshot.ContinuityFlags(), x.setOverride); err != nil {
-			x.in.FailOverrides()
-			ok = s.storeFailed(x, "overrides", err)
-		}
-	}
-	if c.Geo != nil && needs.Geo && !x.req.GeoIPDisable {
-		if addr := s.clientIP(x.r); addr.IsValid() {
-			for name, value := range c.Geo.Properties(addr) {
-				x.in.SetGeo(name, value)
-			}
-		}
-	}
-	return ok
-}
-
-// storedName returns the name of a person or group as capturing stores it:
-// without NUL, and not longer than it may be in characters.
-func storedName(name string, most int) string {
-	if strings.IndexByte(name, 0) >= 0 {
-		name = strings.ReplaceAll(name, "\x00", "\uFFFD")
-	}
-	if len(name) <= most {
-		return name
-	}
-	for i := range name {
-		if most == 0 {
-			return name[:i]
-		}
-		most--
-	}
-	return name
-}
-
-func (s *Server) addPerson(ctx context.Context, x *exchange, project int64, id string) bool {
-	start := len(x.stored)
-	stored, err := s.config.Properties.AppendPerson(ctx, x.stored, project, id)
-	if err != nil {
-		return s.storeFailed(x, "person", err)
-	}
-	x.stored = stored
-	if len(stored) == start {
-		return true
-	}
-	if err := x.in.SetPerson(slices.Clip(stored[start:])); err != nil {
-		return s.storeFailed(x, "person", err)
-	}
-	return true
-}
-
-func (s *Server) addGroup(ctx context.Context, x *exchange, project int64, name string) bool {
-	key := storedName(x.req.GroupKey(name), persons.MaxGroupKey)
-	if key == "" {
-		return true
-	}
-	start := len(x.stored)
-	stored, err := s.config.Properties.AppendGroup(ctx, x.stored, project, name, key)
-	if err != nil {
-		return s.storeFailed(x, "group", err)
-	}
-	x.stored = stored
-	if len(stored) == start {
-		return true
-	}
-	if err := x.in.SetGroup(name, slices.Clip(stored[start:])); err != nil {
-		return s.storeFailed(x, "group", err)
-	}
-	return true
-}
-
-// storeFailed logs that stored data could not be read. It returns false.
-func (s *Server) storeFailed(x *exchange, store string, err error) bool {
-	s.metrics.failures.WithLabelValues(store).Inc()
-	s.config.Log.Error("stored data could not be read", "request_id", x.requestID(), "store", store, "error", err)
-	return false
+	return len(failures) == 0, nil
 }

@@ -38,7 +38,7 @@ func TestMetrics(t *testing.T) {
 		r.Set("c", &server.Project{ID: 9, Checked: func() time.Time { return time.Time{} }}) // nothing loaded
 		r.Set("d", &server.Project{ID: 7})                                                   // an id that is taken must not spoil the rest
 		c.Projects = r
-		c.Properties = &fakeProperties{err: errors.New("down")}
+		c.Store = fakeStore{fakeProperties: &fakeProperties{err: errors.New("down")}}
 		c.Quota = &fakeQuota{left: map[string]int{"acme": 2}}
 	})
 	call{body: simple}.ok(t, s)

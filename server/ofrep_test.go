@@ -398,7 +398,7 @@ func TestOFREPStores(t *testing.T) {
 	}
 	var asked []netip.Addr
 	s := newOFREP(t, func(c *server.Config) {
-		c.Properties, c.Geo = f, fakeGeo{asked: &asked, properties: map[string]string{"$geoip_country_code": "AT"}}
+		c.Store, c.Geo = fakeStore{fakeProperties: f}, fakeGeo{asked: &asked, properties: map[string]string{"$geoip_country_code": "AT"}}
 	})
 	for _, tt := range []struct {
 		key, context string
@@ -436,7 +436,7 @@ func TestOFREPStores(t *testing.T) {
 func TestOFREPEntityTag(t *testing.T) {
 	f := &fakeProperties{persons: map[string]string{"user-1": `{"plan":"free"}`}}
 	r := registry(t)
-	s := newOFREP(t, func(c *server.Config) { c.Properties, c.Projects = f, r })
+	s := newOFREP(t, func(c *server.Config) { c.Store, c.Projects = fakeStore{fakeProperties: f}, r })
 	etag := ofrep("", ofrepUser).do(s).Header.Get("ETag")
 	again := func(body string, header ...string) int {
 		t.Helper()

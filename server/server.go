@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags/subject"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
@@ -25,15 +26,14 @@ type Config struct {
 	// Projects finds the project of an API key.
 	Projects Projects
 
-	// Properties, Overrides and Cohorts are what is stored about persons and
-	// groups. Nil: nothing is stored.
-	Properties PropertyStore
-	Overrides  OverrideStore
-	Cohorts    CohortStore
+	// Store has what is stored about persons and groups. What cannot be read
+	// from it does not fail a request: it is logged, and the answer says that it
+	// is partial. Nil: nothing is stored.
+	Store subject.Store
 
 	// Geo finds out where a client is. Nil: there are no $geoip_* properties
 	// but those of the request.
-	Geo Locator
+	Geo subject.Locator
 
 	// Quota counts evaluations; a request for definitions counts as ten. Nil:
 	// there is no limit.

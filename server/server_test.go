@@ -237,7 +237,7 @@ func TestNotReady(t *testing.T) {
 	projects.Set("nil", &server.Project{ID: 2})
 	s := newServer(t, func(c *server.Config) {
 		c.Projects = projects
-		c.Properties, c.Geo = new(fakeProperties), fakeGeo{}
+		c.Store, c.Geo = fakeStore{fakeProperties: new(fakeProperties)}, fakeGeo{}
 	})
 	for _, key := range []string{"empty", "nil"} {
 		for _, target := range []string{"/flags?v=2", "/flags?v=1", "/flags?v=2&detailed_analysis=true", "/decide"} {

@@ -37,7 +37,7 @@ func TestStoredProperties(t *testing.T) {
 				persons: map[string]string{"user-1": `{"plan":"pro"}`},
 				groups:  map[string]string{"company/acme": `{"tier":"enterprise"}`},
 			}
-			s := newServer(t, func(c *server.Config) { c.Properties = f })
+			s := newServer(t, func(c *server.Config) { c.Store = fakeStore{fakeProperties: f} })
 			a := call{target: "/flags?v=2" + tt.query, body: `{"token":"phc_demo","distinct_id":"user-1"` + tt.members + `}`}.ok(t, s)
 			if diff := cmp.Diff(tt.calls, f.calls, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
@@ -59,17 +59,17 @@ func TestStoreFailures(t *testing.T) {
 		want   bool
 	}{
 		{"nothing fails", func(c *server.Config) {
-			c.Properties, c.Cohorts, c.Overrides = &fakeProperties{}, &fakeCohorts{}, &fakeOverrides{}
+			c.Store = fakeStore{&fakeProperties{}, &fakeOverrides{}, &fakeCohorts{}}
 		}, false},
-		{"properties", func(c *server.Config) { c.Properties = &fakeProperties{err: down} }, true},
+		{"properties", func(c *server.Config) { c.Store = fakeStore{fakeProperties: &fakeProperties{err: down}} }, true},
 		{"person is no JSON", func(c *server.Config) {
-			c.Properties = &fakeProperties{persons: map[string]string{"user-1": `{"plan":`}}
+			c.Store = fakeStore{fakeProperties: &fakeProperties{persons: map[string]string{"user-1": `{"plan":`}}}
 		}, true},
 		{"group is no object", func(c *server.Config) {
-			c.Properties = &fakeProperties{groups: map[string]string{"company/acme": `[1]`}}
+			c.Store = fakeStore{fakeProperties: &fakeProperties{groups: map[string]string{"company/acme": `[1]`}}}
 		}, true},
-		{"cohorts", func(c *server.Config) { c.Cohorts = &fakeCohorts{err: down} }, true},
-		{"overrides", func(c *server.Config) { c.Overrides = &fakeOverrides{err: down} }, true},
+		{"cohorts", func(c *server.Config) { c.Store = fakeStore{fakeCohorts: &fakeCohorts{err: down}} }, true},
+		{"overrides", func(c *server.Config) { c.Store = fakeStore{fakeOverrides: &fakeOverrides{err: down}} }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newServer(t, tt.change)
@@ -85,7 +85,7 @@ func TestStoreFailures(t *testing.T) {
 
 func TestCohorts(t *testing.T) {
 	f := &fakeCohorts{ids: []int64{8, 9}}
-	s := newServer(t, func(c *server.Config) { c.Cohorts = f })
+	s := newServer(t, func(c *server.Config) { c.Store = fakeStore{fakeCohorts: f} })
 	if !(call{body: simple}.ok(t, s).enabled("flag-person")) {
 		t.Error("a member: off")
 	}
@@ -104,7 +104,7 @@ func TestOverrides(t *testing.T) {
 	// Of these two, one is on at 50 % and the other is off.
 	on, off := "u-1", "u-2"
 	f := &fakeOverrides{flag: "flag-continuity", key: on}
-	s := newServer(t, func(c *server.Config) { c.Overrides = f })
+	s := newServer(t, func(c *server.Config) { c.Store = fakeStore{fakeOverrides: f} })
 	if !(call{body: `{"token":"phc_demo","distinct_id":"u-2"}`}.ok(t, s).enabled("flag-continuity")) {
 		t.Error("the stored key did not count")
 	}

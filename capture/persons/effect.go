@@ -130,7 +130,7 @@ func effectOf(event *capture.Event) effect {
 	}
 	if groups.Kind() == jsonscan.Object {
 		for o := groups.Object(); o.Next(); {
-			if name, ok := typeName(string(o.Name())); ok && identifier(o.Value()) != "" {
+			if name, ok := typeName(string(o.Name())); ok && identifierOf(o.Value(), MaxGroupKey) != "" {
 				e.types = append(e.types, name)
 			}
 		}
@@ -157,14 +157,14 @@ func (e *effect) noteSurvey() {
 // link records that the event links its distinct ID with another one (wire.md
 // §3.3).
 func (e *effect) link(target string, source jsonscan.Value) {
-	id := cut(identifier(source), capture.MaxID)
+	id := identifierOf(source, capture.MaxID)
 	e.linked = id != "" && id != target && !capture.IllegalID(id) && !capture.IllegalID(target)
 	e.source = id
 }
 
 func (e *effect) identifyGroup(groupType, groupKey, set jsonscan.Value) {
 	name, ok := typeName(text(groupType))
-	key := cut(identifier(groupKey), MaxGroupKey)
+	key := identifierOf(groupKey, MaxGroupKey)
 	if !ok || key == "" {
 		return
 	}
@@ -176,7 +176,7 @@ func (e *effect) identifyGroup(groupType, groupKey, set jsonscan.Value) {
 }
 
 func typeName(s string) (string, bool) {
-	s = withoutNUL(s)
+	s = strings.ReplaceAll(s, "\x00", "\uFFFD")
 	return s, s != "" && len(s) <= maxGroupType
 }
 
@@ -251,32 +251,16 @@ func names(v jsonscan.Value) []string {
 	return list
 }
 
-// identifier returns a string, or a number as /flags writes it; "" for anything
-// else.
-func identifier(v jsonscan.Value) string {
+// identifierOf returns the text of a string, or of a number as /flags writes it, cut
+// to n characters and without NUL; "" for anything else.
+func identifierOf(v jsonscan.Value, n int) string {
 	if v.Kind() == jsonscan.Number {
-		return string(plaintext.AppendNumber(nil, v))
+		return plaintext.Identifier(string(plaintext.AppendNumber(nil, v)), n)
 	}
-	return withoutNUL(text(v))
+	return plaintext.Identifier(text(v), n)
 }
 
 func text(v jsonscan.Value) string {
 	b, _ := v.AppendString(nil)
 	return string(b)
-}
-
-func withoutNUL(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
-
-// cut returns the first n characters of s.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

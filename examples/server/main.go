@@ -160,9 +160,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	}
 	config := server.Config{
 		Projects:       &registry,
-		Properties:     store,
-		Overrides:      store,
-		Cohorts:        store,
+		Store:          store,
 		Capture:        collector,
 		OFREP:          true,
 		Products:       s.products,

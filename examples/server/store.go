@@ -15,7 +15,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
-	"github.com/flagstaff-go/flagstaff/server"
 )
 
 // A dataStore has all data of the server.
@@ -28,8 +27,6 @@ type dataStore interface {
 	management.Leader
 	management.UsageStore
 	management.ProjectPurger
-	server.PropertyStore
-	server.OverrideStore
 
 	Ready(ctx context.Context) error
 	Close() error

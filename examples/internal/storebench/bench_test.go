@@ -74,7 +74,7 @@ func startBench(b *testing.B, db *sqlstore.DB, definitions string) string {
 	var registry server.Registry
 	registry.Set("phc_bench", &server.Project{ID: 1, Flags: evaluator})
 	handler, err := server.New(server.Config{
-		Projects: &registry, Properties: db, Overrides: db, Cohorts: db, Capture: collector, Log: slog.New(slog.DiscardHandler),
+		Projects: &registry, Store: db, Capture: collector, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)
