@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
 // bootstrapped returns a world over a store, to look at what Bootstrap has made.
-func bootstrapped(t *testing.T, store *memstore.Store) *world {
+func bootstrapped(t *testing.T, store *sqlstore.DB) *world {
 	t.Helper()
 	s := must(management.New(management.Config{Store: store, SecretKeys: [][]byte{secretKey('a')}}))(t)
 	return &world{Service: s, t: t, store: store}
@@ -44,8 +45,8 @@ func TestBootstrap(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var store memstore.Store
-			c, err := management.Bootstrap(t.Context(), &store, tt.first)
+			store := sqlitetest.Open(t)
+			c, err := management.Bootstrap(t.Context(), store, tt.first)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +61,7 @@ func TestBootstrap(t *testing.T) {
 			if c.Project.ID != 1 || c.Project.SecretHash != management.HashKey(c.SecretKey) || c.Project.Timezone != "UTC" {
 				t.Errorf("project %+v", c.Project)
 			}
-			w := bootstrapped(t, &store)
+			w := bootstrapped(t, store)
 			s := w.state()
 			if diff := cmp.Diff([]management.Organization{c.Organization}, s.Organizations); diff != "" {
 				t.Errorf("organizations (-want +got)\n%s", diff)
@@ -84,7 +85,7 @@ func TestBootstrap(t *testing.T) {
 			}
 
 			before := w.state()
-			if again, err := management.Bootstrap(t.Context(), &store, tt.first); again != nil || err != nil {
+			if again, err := management.Bootstrap(t.Context(), store, tt.first); again != nil || err != nil {
 				t.Errorf("Bootstrap again = %v, %v; want nil", again, err)
 			}
 			w.checkUnchanged("Bootstrap again", before)
@@ -95,7 +96,7 @@ func TestBootstrap(t *testing.T) {
 // A store of before there were users gets an owner of its first organization, and
 // nothing else.
 func TestBootstrapOwner(t *testing.T) {
-	var store memstore.Store
+	store := sqlitetest.Open(t)
 	first, second := management.NewOrganization("First"), management.NewOrganization("Second")
 	second.Created = second.Created.AddDate(0, 0, 1)
 	project := management.NewProject(first, "Project")
@@ -106,14 +107,14 @@ func TestBootstrapOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := management.Bootstrap(t.Context(), &store, management.First{Organization: "Acme", Owner: "ada@example.com"})
+	c, err := management.Bootstrap(t.Context(), store, management.First{Organization: "Acme", Owner: "ada@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Organization.Name != "" || c.Project.ID != 0 || c.SecretKey != "" {
 		t.Errorf("created %+v, want an owner only", c)
 	}
-	w := bootstrapped(t, &store)
+	w := bootstrapped(t, store)
 	if s := w.state(); len(s.Organizations) != 2 || len(s.Projects) != 1 || len(s.Users) != 1 {
 		t.Errorf("there are %v, %v, %v", s.Organizations, s.Projects, s.Users)
 	}
@@ -125,9 +126,9 @@ func TestBootstrapOwner(t *testing.T) {
 // Where nobody is active, the one with the owner's address is again, with all
 // that is theirs, and has another key.
 func TestBootstrapInactiveOwner(t *testing.T) {
-	var store memstore.Store
-	c := must(management.Bootstrap(t.Context(), &store, management.First{}))(t)
-	w := bootstrapped(t, &store)
+	store := sqlitetest.Open(t)
+	c := must(management.Bootstrap(t.Context(), store, management.First{}))(t)
+	w := bootstrapped(t, store)
 	u := c.Owner
 	u.Active, u.Staff, u.FirstName = false, false, "Ada"
 	w.put(&u)
@@ -135,7 +136,7 @@ func TestBootstrapInactiveOwner(t *testing.T) {
 	m.Level = management.LevelMember
 	w.ok(store.UpdateMembership(t.Context(), m))
 
-	again, err := management.Bootstrap(t.Context(), &store, management.First{})
+	again, err := management.Bootstrap(t.Context(), store, management.First{})
 	if err != nil || again == nil {
 		t.Fatalf("Bootstrap = %v, %v; want an owner", again, err)
 	}
@@ -156,7 +157,7 @@ func TestBootstrapInactiveOwner(t *testing.T) {
 	u = again.Owner
 	u.Active = false
 	w.put(&u)
-	third, err := management.Bootstrap(t.Context(), &store, management.First{Owner: "ben@example.com"})
+	third, err := management.Bootstrap(t.Context(), store, management.First{Owner: "ben@example.com"})
 	if err != nil || third == nil || third.Owner.ID == u.ID {
 		t.Errorf("Bootstrap = %+v, %v; want another owner", third, err)
 	}
@@ -165,14 +166,14 @@ func TestBootstrapInactiveOwner(t *testing.T) {
 // A key that is given may be one that its owner has already: the same command
 // starts a server again.
 func TestBootstrapWithTheSameKey(t *testing.T) {
-	var store memstore.Store
+	store := sqlitetest.Open(t)
 	first := management.First{PersonalKey: "phx_demo_demo"}
-	c := must(management.Bootstrap(t.Context(), &store, first))(t)
-	w := bootstrapped(t, &store)
+	c := must(management.Bootstrap(t.Context(), store, first))(t)
+	w := bootstrapped(t, store)
 	u := c.Owner
 	u.Active = false
 	w.put(&u)
-	if _, err := management.Bootstrap(t.Context(), &store, first); err != nil {
+	if _, err := management.Bootstrap(t.Context(), store, first); err != nil {
 		t.Fatalf("Bootstrap = %v", err)
 	}
 	_, err := w.Authenticate(t.Context(), first.PersonalKey, management.InHeader)
@@ -181,13 +182,13 @@ func TestBootstrapWithTheSameKey(t *testing.T) {
 
 // Of several processes that start on one store, one creates.
 func TestBootstrapAtOnce(t *testing.T) {
-	var store memstore.Store
+	store := sqlitetest.Open(t)
 	var mu sync.Mutex
 	var all []*management.Created
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			c, err := management.Bootstrap(context.Background(), &store, management.First{})
+			c, err := management.Bootstrap(context.Background(), store, management.First{})
 			if err != nil {
 				t.Errorf("Bootstrap = %v", err)
 			}
@@ -199,7 +200,7 @@ func TestBootstrapAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if s := bootstrapped(t, &store).state(); len(all) != 1 || len(s.Users) != 1 || len(s.Organizations) != 1 || len(s.Keys) != 1 {
+	if s := bootstrapped(t, store).state(); len(all) != 1 || len(s.Users) != 1 || len(s.Organizations) != 1 || len(s.Keys) != 1 {
 		t.Errorf("%d have created %v, %v, %v", len(all), s.Users, s.Organizations, s.Keys)
 	}
 }
@@ -208,12 +209,12 @@ func TestBootstrapRefuses(t *testing.T) {
 	for name, first := range map[string]management.First{
 		"an owner without an address": {Owner: "ada"},
 	} {
-		var store memstore.Store
-		c, err := management.Bootstrap(t.Context(), &store, first)
+		store := sqlitetest.Open(t)
+		c, err := management.Bootstrap(t.Context(), store, first)
 		if err == nil || !strings.Contains(err.Error(), first.Owner) {
 			t.Errorf("Bootstrap with %s = %v, %v; want an error that names it", name, c, err)
 		}
-		if s := bootstrapped(t, &store).state(); len(s.Organizations) != 0 {
+		if s := bootstrapped(t, store).state(); len(s.Organizations) != 0 {
 			t.Errorf("Bootstrap with %s has made %v", name, s.Organizations)
 		}
 	}
@@ -222,9 +223,9 @@ func TestBootstrapRefuses(t *testing.T) {
 // Whatever step fails, nothing is made.
 func TestBootstrapFails(t *testing.T) {
 	for steps := 0; ; steps++ {
-		var store memstore.Store
+		store := sqlitetest.Open(t)
 		ctx := &failing{t.Context(), steps}
-		c, err := management.Bootstrap(ctx, &store, management.First{})
+		c, err := management.Bootstrap(ctx, store, management.First{})
 		if ctx.steps >= 0 {
 			if err != nil || c == nil {
 				t.Errorf("Bootstrap = %v, %v", c, err)
@@ -234,6 +235,6 @@ func TestBootstrapFails(t *testing.T) {
 		if c != nil || !errors.Is(err, errBroken) {
 			t.Errorf("Bootstrap when step %d fails = %v, %v; want %v", steps, c, err, errBroken)
 		}
-		bootstrapped(t, &store).checkUnchanged("Bootstrap", &state{})
+		bootstrapped(t, store).checkUnchanged("Bootstrap", &state{})
 	}
 }

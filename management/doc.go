@@ -53,9 +53,8 @@
 //
 // # Stores
 //
-// Package memstore implements [Store] and [DataStore] in memory, package sqlstore
-// on SQLite and PostgreSQL; package storetest is the contract that all of them
-// keep, as tests.
+// Package sqlstore implements [Store] and [DataStore] on SQLite, in a file or in
+// memory, and on PostgreSQL. Package sqlitetest beneath it gives tests a store.
 //
 //	created, err := management.Bootstrap(ctx, store, management.First{})
 //

@@ -6,20 +6,25 @@ import (
 	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
 func ExampleBootstrap() {
 	ctx := context.Background()
-	var store memstore.Store
-	created, err := management.Bootstrap(ctx, &store, management.First{Organization: "Acme", APIKey: "phc_acme"})
+	store, err := sqlite.Open(ctx, sqlite.Memory, sqlstore.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	created, err := management.Bootstrap(ctx, store, management.First{Organization: "Acme", APIKey: "phc_acme"})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(created.Organization.Name, created.Project.APIKey)
 
 	// A store that has something stays as it is.
-	created, err = management.Bootstrap(ctx, &store, management.First{Organization: "Other"})
+	created, err = management.Bootstrap(ctx, store, management.First{Organization: "Other"})
 	fmt.Println(created, err)
 	// Output:
 	// Acme phc_acme
@@ -29,12 +34,16 @@ func ExampleBootstrap() {
 // A program that embeds the management API calls its methods.
 func ExampleService() {
 	ctx := context.Background()
-	var store memstore.Store
-	created, err := management.Bootstrap(ctx, &store, management.First{Owner: "ada@example.com"})
+	store, err := sqlite.Open(ctx, sqlite.Memory, sqlstore.Options{})
 	if err != nil {
 		panic(err)
 	}
-	service, err := management.New(management.Config{Store: &store})
+	defer store.Close()
+	created, err := management.Bootstrap(ctx, store, management.First{Owner: "ada@example.com"})
+	if err != nil {
+		panic(err)
+	}
+	service, err := management.New(management.Config{Store: store})
 	if err != nil {
 		panic(err)
 	}

@@ -258,6 +258,7 @@ func TestRunEndsDuringVerification(t *testing.T) {
 			return s.UserByUUID(ctx, id)
 		}}))
 		stop := w.run()
+		synctest.Wait() // what Run begins with reads, and a store in memory lets nobody read during a transaction
 		w.ok(w.request(w.ada.UUID.String()))
 		synctest.Wait()
 		stop()

@@ -27,6 +27,7 @@ type method struct {
 	once  string            // what is missing when it is done again, as fault says it
 	log   []string          // the entries of the activity log, newest first
 	sees  bool              // persons are there then, whatever becomes of the rest
+	early bool              // it is logged before it happens, outside of the store's transactions (doc.go)
 	first func(c *callable) // prepares the call
 	call  func(c *callable) error
 }
@@ -684,12 +685,15 @@ func TestNoChangeWithoutActivity(t *testing.T) {
 	}
 }
 
-// A failing context ends when it is asked for the nth time. A store in memory
-// asks at each step, and so does what hashes passwords.
+// A failing context ends when it is asked for the nth time. A store asks at each
+// step, and so does what hashes passwords.
 type failing struct {
 	context.Context
 	steps int
 }
+
+// Done returns nil, so that nothing else waits for the end and asks then.
+func (f *failing) Done() <-chan struct{} { return nil }
 
 func (f *failing) Err() error {
 	if f.steps--; f.steps < 0 {
@@ -721,6 +725,9 @@ func TestFailures(t *testing.T) {
 				}
 				if m.sees {
 					before.Persons = c.state().Persons
+				}
+				if m.early {
+					before.Activities = c.state().Activities
 				}
 				// One is chosen before the user is shown, and a key is used before it
 				// is known for what.

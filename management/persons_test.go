@@ -77,23 +77,23 @@ func capturedMethods() []method {
 			call: func(c *callable) error { return second(c.GetPerson(c.ctx, c.p, c.web, "u")) },
 		},
 		{
-			name: "UpdatePersonProperty", scope: "person:write", kind: ofProject, first: seize, log: []string{"Person updated by ada in Acme"},
+			name: "UpdatePersonProperty", early: true, scope: "person:write", kind: ofProject, first: seize, log: []string{"Person updated by ada in Acme"},
 			call: func(c *callable) error {
 				return second(c.UpdatePersonProperty(c.ctx, c.p, c.web, "u", setProperty("plan", `"secret-pro"`)))
 			},
 		},
 		{
-			name: "DeletePersonProperty", scope: "person:write", kind: ofProject, first: seize, log: []string{"Person delete_property by ada in Acme"},
+			name: "DeletePersonProperty", early: true, scope: "person:write", kind: ofProject, first: seize, log: []string{"Person delete_property by ada in Acme"},
 			call: func(c *callable) error {
 				return second(c.DeletePersonProperty(c.ctx, c.p, c.web, "u", unsetProperty("plan")))
 			},
 		},
 		{
-			name: "DeletePerson", scope: "person:write", kind: ofProject, first: seize, log: []string{"Person deleted by ada in Acme"}, once: "not found not_found",
+			name: "DeletePerson", early: true, scope: "person:write", kind: ofProject, first: seize, log: []string{"Person deleted by ada in Acme"}, once: "not found not_found",
 			call: func(c *callable) error { return c.DeletePerson(c.ctx, c.p, c.web, "u", false) },
 		},
 		{
-			name: "DeletePerson with events", scope: "person:write", kind: ofProject, first: seize, log: []string{"Person deleted by ada in Acme"}, once: "not found not_found",
+			name: "DeletePerson with events", early: true, scope: "person:write", kind: ofProject, first: seize, log: []string{"Person deleted by ada in Acme"}, once: "not found not_found",
 			call: func(c *callable) error { return c.DeletePerson(c.ctx, c.p, c.web, "u", true) },
 		},
 		{
@@ -109,19 +109,19 @@ func capturedMethods() []method {
 			call: func(c *callable) error { return second(c.FindGroup(c.ctx, c.p, c.web, 0, "acme")) },
 		},
 		{
-			name: "UpdateGroupProperty", scope: "group:write", kind: ofProject, first: seize, log: []string{"Group update_property by ada in Acme"},
+			name: "UpdateGroupProperty", early: true, scope: "group:write", kind: ofProject, first: seize, log: []string{"Group update_property by ada in Acme"},
 			call: func(c *callable) error {
 				return second(c.UpdateGroupProperty(c.ctx, c.p, c.web, 0, "acme", setProperty("tier", `"secret-gold"`)))
 			},
 		},
 		{
-			name: "DeleteGroupProperty", scope: "group:write", kind: ofProject, first: seize, log: []string{"Group delete_property by ada in Acme"},
+			name: "DeleteGroupProperty", early: true, scope: "group:write", kind: ofProject, first: seize, log: []string{"Group delete_property by ada in Acme"},
 			call: func(c *callable) error {
 				return second(c.DeleteGroupProperty(c.ctx, c.p, c.web, 0, "acme", unsetProperty("plan")))
 			},
 		},
 		{
-			name: "DeleteGroup", scope: "group:write", kind: ofProject, first: seize, log: []string{"Group deleted by ada in Acme"}, once: "not found not_found",
+			name: "DeleteGroup", early: true, scope: "group:write", kind: ofProject, first: seize, log: []string{"Group deleted by ada in Acme"}, once: "not found not_found",
 			call: func(c *callable) error { return c.DeleteGroup(c.ctx, c.p, c.web, 0, "acme") },
 		},
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
 func TestNew(t *testing.T) {
@@ -29,7 +29,7 @@ func TestNew(t *testing.T) {
 		{"codes", func(c *management.Config) { c.VerifyByCode, c.SecretKeys = true, [][]byte{secretKey('a')} }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := management.Config{Store: new(memstore.Store)}
+			c := management.Config{Store: sqlitetest.Open(t)}
 			tt.change(&c)
 			s, err := management.New(c)
 			switch {

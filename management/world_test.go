@@ -21,7 +21,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
 // A world is a Service over a store in memory, with a clock that stands still and
@@ -35,11 +36,15 @@ import (
 type world struct {
 	*management.Service
 	t      testing.TB
-	store  *memstore.Store
+	store  *sqlstore.DB
 	clock  *clock
 	outbox *outbox
 	log    *notebook
+	cast
+}
 
+// A cast is what there is in a world in the beginning.
+type cast struct {
 	acme, umbra                       *management.Organization
 	web, app, shop                    *management.Project
 	ada, ben, cyd, dov, sam, eve, old *management.User
@@ -65,9 +70,11 @@ func secretKey(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 // begin is when each world begins.
 var begin = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
-	t.Helper()
-	w := &world{t: t, store: new(memstore.Store), clock: &clock{now: begin}, outbox: new(outbox), log: new(notebook)}
+// first is the cast of the store that all worlds copy.
+var first cast
+
+var worlds = sqlitetest.NewTemplate(func(t testing.TB, db *sqlstore.DB) {
+	w := &world{t: t, store: db, clock: &clock{now: begin}}
 	w.acme, w.umbra = w.organization("Acme"), w.organization("Umbra")
 	w.web, w.app, w.shop = w.project(w.acme, "Web"), w.project(w.acme, "App"), w.project(w.umbra, "Shop")
 	w.ada, w.ben, w.cyd, w.dov = w.user("ada"), w.user("ben"), w.user("cyd"), w.user("dov")
@@ -78,7 +85,17 @@ func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
 	w.join(w.dov, w.umbra, management.LevelOwner, w.shop)
 	w.sam.Staff, w.eve.PasswordHash, w.old.Active = true, "", false
 	w.put(w.sam, w.eve, w.old)
+	first = w.cast
+})
 
+func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
+	t.Helper()
+	w := &world{t: t, store: worlds.Open(t), clock: &clock{now: begin}, outbox: new(outbox), log: new(notebook)}
+	w.cast = cast{
+		new(*first.acme), new(*first.umbra),
+		new(*first.web), new(*first.app), new(*first.shop),
+		new(*first.ada), new(*first.ben), new(*first.cyd), new(*first.dov), new(*first.sam), new(*first.eve), new(*first.old),
+	}
 	c := management.Config{
 		Store: w.store, Mailer: w.outbox, AppURL: "https://flags.example.com/", SecretKeys: [][]byte{secretKey('a')},
 		Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -326,16 +343,18 @@ type state struct {
 	Groups        []management.Group
 }
 
-// state returns what is stored.
+// state returns what is stored. Of users, flags and cohorts that are deleted it
+// finds what has one of the next IDs after the last one that is not.
 func (w *world) state() *state {
 	w.t.Helper()
 	ctx := w.t.Context()
-	ids := make([]int64, 30)
-	for i := range ids {
-		ids[i] = int64(i + 1)
+	users := must(w.store.UsersByID(ctx, idsUpTo(50)))(w.t)
+	ids := idsUpTo(2)
+	if len(users) > 0 {
+		ids = idsUpTo(users[len(users)-1].ID + 2)
 	}
 	s := &state{
-		Users: must(w.store.UsersByID(ctx, ids))(w.t), Scenes: must(w.store.Scenes(ctx, ids))(w.t),
+		Users: users, Scenes: must(w.store.Scenes(ctx, ids))(w.t),
 		Organizations: must(w.store.Organizations(ctx))(w.t), Memberships: must(w.store.MembershipsOf(ctx, ids))(w.t),
 		Projects: must(w.store.Projects(ctx))(w.t), Activities: w.activities(),
 	}
@@ -356,8 +375,17 @@ func (w *world) state() *state {
 			s.Tokens = append(s.Tokens, *t)
 		}
 	}
+	var last int64
 	for _, p := range s.Projects {
-		for id := range int64(30) {
+		for _, f := range must(w.store.Flags(ctx, p.ID))(w.t) {
+			last = max(last, f.ID)
+		}
+		for _, c := range must(w.store.Cohorts(ctx, p.ID))(w.t) {
+			last = max(last, c.ID)
+		}
+	}
+	for _, p := range s.Projects {
+		for _, id := range idsUpTo(last + 6) {
 			if f, err := w.store.Flag(ctx, p.ID, id); err == nil {
 				s.Flags = append(s.Flags, *f)
 			}
@@ -370,6 +398,14 @@ func (w *world) state() *state {
 	}
 	s.Archived = w.archivedResponses(s.Surveys)
 	return s
+}
+
+func idsUpTo(last int64) []int64 {
+	ids := make([]int64, last)
+	for i := range ids {
+		ids[i] = int64(i + 1)
+	}
+	return ids
 }
 
 // checkUnchanged checks that what is stored is as it was.

@@ -16,7 +16,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -42,7 +43,7 @@ var apiTime = time.Date(2026, 2, 3, 9, 15, 42, 118_204_000, time.UTC)
 type apiServer struct {
 	*server.Server
 	t       testing.TB
-	store   *memstore.Store
+	store   *sqlstore.DB
 	service *management.Service
 	mail    *outbox
 	keys    int // that were made
@@ -56,7 +57,7 @@ type apiSetup struct {
 
 func newAPI(t testing.TB, setup apiSetup) *apiServer {
 	t.Helper()
-	a := &apiServer{t: t, store: new(memstore.Store), mail: new(outbox)}
+	a := &apiServer{t: t, store: sqlitetest.Open(t), mail: new(outbox)}
 	a.fill()
 	mc := management.Config{
 		Store: a.store, Mailer: a.mail, AppURL: "https://app.example", SecretKeys: [][]byte{make([]byte, 32)},

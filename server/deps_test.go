@@ -30,7 +30,6 @@ func TestDependencies(t *testing.T) {
 		"testing":                        "fakes belong into tests",
 
 		"github.com/flagstaff-go/flagstaff/management/mail":     why,
-		"github.com/flagstaff-go/flagstaff/management/memstore": why,
 		"github.com/flagstaff-go/flagstaff/management/sqlstore": why,
 	}
 	for dep := range strings.FieldsSeq(list("-deps", ".")) {

@@ -13,7 +13,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -150,7 +151,12 @@ func Example_capture() {
 // key are made by the program; all others can be made over HTTP.
 func Example_management() {
 	ctx := context.Background()
-	service, err := management.New(management.Config{Store: new(memstore.Store)}) // usually a database
+	store, err := sqlite.Open(ctx, sqlite.Memory, sqlstore.Options{}) // usually a file
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	service, err := management.New(management.Config{Store: store})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/mail"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
 // accounts returns the service behind the management API.
@@ -83,7 +84,7 @@ func (s *settings) secretKeys() ([][]byte, error) {
 	path := s.secretKeyFile
 	switch {
 	case path != "":
-	case s.store == "" || s.store == ":memory:":
+	case s.store == sqlite.Memory:
 		return [][]byte{newSecretKey()}, nil
 	case isPostgres(s.store):
 		return nil, nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -170,10 +171,16 @@ func (s *settings) check() error {
 	if s.demo && !loopback(host) {
 		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
 	}
-	if s.setQuota.set && s.demo && s.store == "" {
+	if s.store == "" {
+		s.store = defaultStore
+		if s.demo {
+			s.store = sqlite.Memory
+		}
+	}
+	if s.setQuota.set && s.demo && s.store == sqlite.Memory {
 		return errors.New("flag -set-quota needs a -store: the demo's is gone when it exits")
 	}
-	if s.createKey != "" && (s.store == "" && s.demo || s.store == ":memory:") {
+	if s.createKey != "" && s.store == sqlite.Memory {
 		return errors.New("flag -create-key needs a -store that lasts: what is in memory is gone when it exits")
 	}
 	for _, scope := range s.keyScopes {
@@ -200,9 +207,6 @@ func (s *settings) check() error {
 	}
 	if s.projectKey != "" && !validKey(s.projectKey) {
 		return errors.New("invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_")
-	}
-	if s.store == "" && !s.demo {
-		s.store = defaultStore
 	}
 	if s.shutdownTimeout < 0 {
 		return fmt.Errorf("invalid value %q for flag -shutdown-timeout: must not be negative", s.shutdownTimeout)

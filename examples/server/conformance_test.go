@@ -27,11 +27,11 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
 // The tests of these files are the checklist of wire.md §9 as far as it is about
@@ -150,19 +150,19 @@ var kinds = []kind{
 
 // brokenStore is a store in memory that fails when it is told to.
 type brokenStore struct {
-	*memstore.Store
+	*sqlstore.DB
 	broken atomic.Bool
 }
 
-func (s *brokenStore) Write(ctx context.Context, events []capture.Event) error {
+func (s *brokenStore) WriteEvents(ctx context.Context, events []capture.Event, surveys []management.SurveyEvent) error {
 	if s.broken.Load() {
 		return fmt.Errorf("%w: spoiled by a test", capture.ErrUnavailable)
 	}
-	return s.Store.Write(ctx, events)
+	return s.DB.WriteEvents(ctx, events, surveys)
 }
 
 func openMemory(t *testing.T) *system {
-	store := &brokenStore{Store: new(memstore.Store)}
+	store := &brokenStore{DB: sqlitetest.Open(t)}
 	addProjects(t, store)
 	return &system{
 		store: store, given: store, args: []string{"-demo"},

@@ -41,8 +41,8 @@ type Main struct {
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// store, if not nil, replaces the store that the settings name. Tests use
-	// it to look into the store.
+	// store, if not nil, replaces the store that the settings name, and stays
+	// open. Tests use it to look into the store.
 	store dataStore
 }
 
@@ -98,8 +98,8 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		if store, err = openStore(ctx, s, log); err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, store.Close()) }()
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
 
 	// A first start prints keys that are shown only once. Problems with
 	// settings should be found before that.

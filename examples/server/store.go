@@ -11,7 +11,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
@@ -32,21 +31,14 @@ type dataStore interface {
 	Close() error
 }
 
-var (
-	_ dataStore = (*memstore.Store)(nil)
-	_ dataStore = (*sqlstore.DB)(nil)
-)
+var _ dataStore = (*sqlstore.DB)(nil)
 
 func openStore(ctx context.Context, s *settings, log *slog.Logger) (dataStore, error) {
 	options := sqlstore.Options{Log: log}
-	switch {
-	case s.store == "":
-		return new(memstore.Store), nil
-	case isPostgres(s.store):
+	if isPostgres(s.store) {
 		return postgres.Open(ctx, s.store, options)
-	default:
-		return sqlite.Open(ctx, s.store, options)
 	}
+	return sqlite.Open(ctx, s.store, options)
 }
 
 func isPostgres(store string) bool {
@@ -56,7 +48,7 @@ func isPostgres(store string) bool {
 // storeName returns the name of the store without secrets.
 func (s *settings) storeName() string {
 	switch {
-	case s.store == "":
+	case s.store == sqlite.Memory:
 		return "memory"
 	case !isPostgres(s.store):
 		return s.store

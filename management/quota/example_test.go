@@ -4,13 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/flagstaff-go/flagstaff/management/memstore"
 	"github.com/flagstaff-go/flagstaff/management/quota"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
 func ExampleQuota() {
 	ctx := context.Background()
-	q, err := quota.New(quota.Config{Store: new(memstore.Store), Limit: 2, Period: quota.Month})
+	store, err := sqlite.Open(ctx, sqlite.Memory, sqlstore.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	q, err := quota.New(quota.Config{Store: store, Limit: 2, Period: quota.Month})
 	if err != nil {
 		panic(err)
 	}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
 	"github.com/flagstaff-go/flagstaff/management/quota"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
 // newQuota returns a Quota, and fails the test if its Config is invalid.
@@ -102,8 +102,8 @@ func TestConfig(t *testing.T) {
 		want string
 	}{
 		{"no store", quota.Config{}, "Store"},
-		{"negative interval", quota.Config{Store: new(memstore.Store), Interval: -1}, "Interval"},
-		{"unknown period", quota.Config{Store: new(memstore.Store), Period: quota.Day + 1}, "Period"},
+		{"negative interval", quota.Config{Store: sqlitetest.Open(t), Interval: -1}, "Interval"},
+		{"unknown period", quota.Config{Store: sqlitetest.Open(t), Period: quota.Day + 1}, "Period"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if q, err := quota.New(tt.c); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -135,7 +135,7 @@ func TestTake(t *testing.T) {
 		{"own limit without end", 3, math.MaxInt64, []int{math.MaxInt64 - 1, 1, 1}, []bool{true, true, false}, math.MaxInt64, math.MaxInt64},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			store := new(memstore.Store)
+			store := sqlitetest.Open(t)
 			if err := store.SetQuota(t.Context(), "acme", "feature_flags", tt.own); err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestTake(t *testing.T) {
 }
 
 func TestTakeKeepsNoString(t *testing.T) {
-	q := newQuota(t, quota.Config{Store: new(memstore.Store), Limit: 1})
+	q := newQuota(t, quota.Config{Store: sqlitetest.Open(t), Limit: 1})
 	checkUsage(t, q, "acme", 0, 1) // the usage of an unknown organization
 	name := []byte("acme")
 	q.Take(unsafe.String(&name[0], len(name)), 1)
@@ -178,7 +178,7 @@ func TestTakeKeepsNoString(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := new(memstore.Store)
+		store := sqlitetest.Open(t)
 		q := newQuota(t, quota.Config{Store: store, Limit: 10})
 		stop := run(t, q)
 		if got := granted(q, "acme", 15); got != 10 {
@@ -216,7 +216,7 @@ func TestRestart(t *testing.T) {
 
 func TestSetLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := new(memstore.Store)
+		store := sqlitetest.Open(t)
 		c := quota.Config{Store: store, Limit: 2}
 		q, other := newQuota(t, c), newQuota(t, c)
 		defer run(t, q)()
@@ -272,7 +272,7 @@ func TestProcesses(t *testing.T) {
 			every     = 10 * time.Millisecond
 			interval  = time.Second
 		)
-		store := new(memstore.Store)
+		store := sqlitetest.Open(t)
 		var all []*quota.Quota
 		total := 0
 		for range processes {
@@ -312,7 +312,7 @@ func TestPeriods(t *testing.T) {
 	} {
 		t.Run(tt.second, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := new(memstore.Store)
+				store := sqlitetest.Open(t)
 				q := newQuota(t, quota.Config{Store: store, Limit: 3, Period: tt.period, Interval: 7 * time.Minute})
 				stop := run(t, q)
 				if got := granted(q, "acme", 5); got != 3 {
@@ -352,7 +352,7 @@ func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
 		var log bytes.Buffer
-		store := &flaky{UsageStore: new(memstore.Store), fail: func(string, int64) (before, after error) {
+		store := &flaky{UsageStore: sqlitetest.Open(t), fail: func(string, int64) (before, after error) {
 			if down.Load() {
 				return capture.ErrUnavailable, nil
 			}
@@ -406,7 +406,7 @@ func TestUnknownOutcome(t *testing.T) {
 		{"not counted, as much by others", broken, nil, 5, 7}, // 5 are lost rather than charged twice
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			store := new(memstore.Store)
+			store := sqlitetest.Open(t)
 			faulty := true
 			q := newQuota(t, quota.Config{Store: &flaky{UsageStore: store, fail: func(_ string, n int64) (before, after error) {
 				if n > 0 && faulty {
@@ -439,7 +439,7 @@ func TestUnknownOutcome(t *testing.T) {
 // TestOneFails checks that a failure for one organization does not keep the
 // usage of others from being written.
 func TestOneFails(t *testing.T) {
-	store := &flaky{UsageStore: new(memstore.Store), fail: func(organization string, _ int64) (before, after error) {
+	store := &flaky{UsageStore: sqlitetest.Open(t), fail: func(organization string, _ int64) (before, after error) {
 		if organization == "bad" {
 			return errors.New("refused"), nil
 		}
@@ -463,7 +463,7 @@ func TestOneFails(t *testing.T) {
 // organizations that wait for a higher limit.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &flaky{UsageStore: new(memstore.Store)}
+		store := &flaky{UsageStore: sqlitetest.Open(t)}
 		q := newQuota(t, quota.Config{Store: store, Limit: 10})
 		defer run(t, q)()
 		if err := q.Load(t.Context(), "idle", "exhausted"); err != nil {
@@ -488,7 +488,7 @@ func TestIdle(t *testing.T) {
 
 // TestReset checks that a count that was reset in the store takes effect.
 func TestReset(t *testing.T) {
-	store := new(memstore.Store)
+	store := sqlitetest.Open(t)
 	q := newQuota(t, quota.Config{Store: store, Limit: 5})
 	granted(q, "acme", 5)
 	if err := q.Flush(t.Context()); err != nil {
@@ -508,7 +508,7 @@ func TestReset(t *testing.T) {
 
 // TestConcurrent checks that counts are exact while all methods run at once.
 func TestConcurrent(t *testing.T) {
-	store := new(memstore.Store)
+	store := sqlitetest.Open(t)
 	q := newQuota(t, quota.Config{Store: store, Limit: 1 << 40, Interval: 100 * time.Microsecond})
 	stop := run(t, q)
 	names := []string{"a", "b", "c", "d"}
@@ -548,7 +548,7 @@ func TestConcurrent(t *testing.T) {
 
 // TestConcurrentLimit checks that one process grants exactly the limit.
 func TestConcurrentLimit(t *testing.T) {
-	q := newQuota(t, quota.Config{Store: new(memstore.Store), Limit: 1000})
+	q := newQuota(t, quota.Config{Store: sqlitetest.Open(t), Limit: 1000})
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	for range 8 {
@@ -563,7 +563,7 @@ func TestConcurrentLimit(t *testing.T) {
 // TestConcurrentPeriods checks that no usage is lost while periods change.
 func TestConcurrentPeriods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := new(memstore.Store)
+		store := sqlitetest.Open(t)
 		q := newQuota(t, quota.Config{Store: store, Period: quota.Day, Interval: time.Hour})
 		stop := run(t, q)
 		var wg sync.WaitGroup
@@ -588,7 +588,7 @@ func TestConcurrentPeriods(t *testing.T) {
 }
 
 func TestTakeAllocates(t *testing.T) {
-	q := newQuota(t, quota.Config{Store: new(memstore.Store), Limit: 50})
+	q := newQuota(t, quota.Config{Store: sqlitetest.Open(t), Limit: 50})
 	q.Take("acme", 1)
 	if n := testing.AllocsPerRun(100, func() { q.Take("acme", 1) }); n != 0 {
 		t.Errorf("Take allocates %v times, want 0", n)
@@ -596,7 +596,7 @@ func TestTakeAllocates(t *testing.T) {
 }
 
 func BenchmarkTake(b *testing.B) {
-	q := newQuota(b, quota.Config{Store: new(memstore.Store)})
+	q := newQuota(b, quota.Config{Store: sqlitetest.Open(b)})
 	b.ReportAllocs()
 	for b.Loop() {
 		q.Take("0190a000-0000-7000-8000-000000000001", 1)
@@ -604,7 +604,7 @@ func BenchmarkTake(b *testing.B) {
 }
 
 func BenchmarkTakeParallel(b *testing.B) {
-	q := newQuota(b, quota.Config{Store: new(memstore.Store)})
+	q := newQuota(b, quota.Config{Store: sqlitetest.Open(b)})
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

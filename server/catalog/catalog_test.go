@@ -17,14 +17,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
 // A store can be made to fail.
 type store struct {
-	*memstore.Store
+	*sqlstore.DB
 	broken     atomic.Bool
 	unwatched  atomic.Bool
 	watched    chan struct{} // closed when Watch has begun
@@ -37,14 +38,14 @@ func (s *store) Versions(ctx context.Context) (map[int64]int64, error) {
 	if s.broken.Load() {
 		return nil, errBroken
 	}
-	return s.Store.Versions(ctx)
+	return s.DB.Versions(ctx)
 }
 
 func (s *store) Watch(ctx context.Context, changed func()) error {
 	if s.unwatched.Load() {
 		return errBroken
 	}
-	return s.Store.Watch(ctx, func() {
+	return s.DB.Watch(ctx, func() {
 		changed()
 		s.watchedOne.Do(func() { close(s.watched) })
 	})
@@ -60,7 +61,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, store: &store{Store: new(memstore.Store), watched: make(chan struct{})}}
+	w := &world{t: t, store: &store{DB: sqlitetest.Open(t), watched: make(chan struct{})}}
 	o := management.NewOrganization("Acme")
 	w.ok(w.store.CreateOrganization(t.Context(), o))
 	w.project = management.NewProject(o, "Web")
@@ -363,8 +364,8 @@ func TestConfig(t *testing.T) {
 	var registry server.Registry
 	for name, c := range map[string]catalog.Config{
 		"Store":    {Registry: &registry},
-		"Registry": {Store: new(memstore.Store)},
-		"Interval": {Store: new(memstore.Store), Registry: &registry, Interval: -1},
+		"Registry": {Store: sqlitetest.Open(t)},
+		"Interval": {Store: sqlitetest.Open(t), Registry: &registry, Interval: -1},
 	} {
 		if _, err := catalog.New(c); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("New without %s = %v, want an error that names it", name, err)

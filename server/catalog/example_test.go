@@ -7,7 +7,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/memstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
@@ -15,7 +16,11 @@ import (
 // A stored flag is served after the next Refresh.
 func Example() {
 	ctx := context.Background()
-	store := new(memstore.Store)
+	store, err := sqlite.Open(ctx, sqlite.Memory, sqlstore.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
 	first, err := management.Bootstrap(ctx, store, management.First{})
 	if err != nil {
 		panic(err)

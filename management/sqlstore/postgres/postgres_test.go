@@ -3,10 +3,10 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
-	"github.com/flagstaff-go/flagstaff/management/storetest"
 )
 
 func open(t *testing.T, url string) *sqlstore.DB {

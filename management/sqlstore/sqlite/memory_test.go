@@ -5,8 +5,8 @@ package sqlite_test
 import (
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
-	"github.com/flagstaff-go/flagstaff/management/storetest"
 )
 
 // The race detector slows SQLite down tenfold, and has nothing to find here that it

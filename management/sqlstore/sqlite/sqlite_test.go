@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
-	"github.com/flagstaff-go/flagstaff/management/storetest"
 )
 
 func open(t *testing.T, path string) *sqlstore.DB {
