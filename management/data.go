@@ -2,14 +2,17 @@ package management
 
 import (
 	"context"
+	"encoding/json"
+	"iter"
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 )
 
-// A DataStore has what was captured: persons, groups, and what they did with
-// surveys.
+// A DataStore has captured data: persons, groups, the members of static cohorts,
+// and the events of surveys.
 type DataStore interface {
 	subject.Store
 	PersonStore
@@ -17,21 +20,81 @@ type DataStore interface {
 	SurveyEventStore
 }
 
-// A CohortMemberStore keeps who is a member of static cohorts: those that are lists of
-// persons and cannot be computed from properties (evaluation.md §5.4). It is
-// safe for concurrent use.
+// A PersonFilter selects persons. Empty fields select nothing away.
+type PersonFilter struct {
+	DistinctID string
+	IDs        []uuid.UUID // nil: all
+	Cohort     int64       // members of a static cohort
+	Search     string      // beginning of a distinct ID
+}
+
+// A PersonStore has the persons and groups that events have made. It is safe for
+// concurrent use, and waits for no transaction of a [Store], since a transaction may
+// be under way. The next /flags of this process sees what a PersonStore has changed.
+type PersonStore interface {
+	Person(ctx context.Context, project int64, id uuid.UUID) (*Person, error)
+	PersonByDistinctID(ctx context.Context, project int64, distinctID string) (*Person, error)
+
+	// Persons returns a page of the persons that a filter selects, newest
+	// first, and how many it selects.
+	Persons(ctx context.Context, project int64, f PersonFilter, limit, offset int) ([]Person, int, error)
+
+	// AllPersons iterates over all persons of a project by ascending ID, each
+	// once and with only the first of its distinct IDs. It reads them in parts
+	// and holds nothing between two parts, so that it takes little memory, and
+	// the caller may take long and ask the store for more. A person who comes,
+	// goes, changes or is merged meanwhile may be there as before, as after,
+	// or not at all. An error is the last thing that it yields, with a zero
+	// Person; if ctx ends, it is the error of ctx.
+	AllPersons(ctx context.Context, project int64) iter.Seq2[Person, error]
+
+	// UpdatePerson sets and removes properties. The error is ErrTooLarge if
+	// all properties together become too large.
+	UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*Person, error)
+
+	// DeletePerson deletes a person with all that is kept about it but events.
+	// If events is true, PurgeEvents later deletes, in parts, the events that
+	// are stored now under the person's distinct IDs.
+	DeletePerson(ctx context.Context, project int64, id uuid.UUID, events bool) error
+
+	// PurgeEvents deletes some of the events of persons who were deleted with
+	// their events, and reports whether there may be more.
+	PurgeEvents(ctx context.Context) (more bool, err error)
+
+	// RecentDistinctIDs returns distinct IDs of the newest events, each once,
+	// newest first. It looks at a bounded number of events: it takes day after
+	// day, but may not see all events of a day that has many, and may not find
+	// all IDs.
+	RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, error)
+
+	// AddGroupTypes makes the group types that a project does not have, as
+	// events do, in the order of the names, as far as there is room. It returns
+	// all group types, as GroupTypes of [FlagStore] does.
+	AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error)
+
+	// Groups returns a page of the groups of a type whose keys begin with
+	// search, by ascending key, and how many such groups there are.
+	Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]Group, int, error)
+	Group(ctx context.Context, project int64, typeIndex int, key string) (*Group, error)
+	UpdateGroup(ctx context.Context, project int64, typeIndex int, key string, set map[string]json.RawMessage, unset []string) (*Group, error)
+	DeleteGroup(ctx context.Context, project int64, typeIndex int, key string) error
+}
+
+// A CohortMemberStore keeps the members of static cohorts. A static cohort is a list
+// of persons and cannot be computed from properties (evaluation.md §5.4). The store
+// is safe for concurrent use.
 type CohortMemberStore interface {
 	// AddCohortMembers makes the persons with the distinct IDs members of a
-	// cohort and returns how many were not members before. Distinct IDs that
-	// nobody has get a person, so that nothing of a list is lost.
+	// cohort and returns how many were not members before. It makes a person
+	// for a distinct ID that no person has, so that nothing of a list is lost.
 	AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
 
 	// RemoveCohortMembers takes persons out of a cohort and returns how many
 	// were members.
 	RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
 
-	// AddCohortPersons and RemoveCohortPersons do the same for persons that
-	// exist; others are left out.
+	// AddCohortPersons and RemoveCohortPersons do the same for persons by
+	// their UUIDs. They leave out persons that do not exist.
 	AddCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error)
 	RemoveCohortPersons(ctx context.Context, project, cohort int64, persons []uuid.UUID) (int, error)
 
@@ -39,14 +102,32 @@ type CohortMemberStore interface {
 	CountCohort(ctx context.Context, project, cohort int64) (int, error)
 }
 
-// A UsageStore counts what organizations use. It is safe for concurrent use.
-type UsageStore interface {
-	// AddUsage adds n to a counter and returns its value, and the limit that
-	// SetQuota has set for the resource, or -1 if there is none. Period is
-	// what the counter is about, as "2026-11", or "" for all time.
-	AddUsage(ctx context.Context, organization, resource, period string, n int64) (used, limit int64, err error)
+// A SurveyEventStore has the events of surveys in a form that can be counted. The
+// transaction that stores an event fills it.
+//
+// One event of a submission is representative, whatever a query selects: the latest
+// event "survey sent", or if there is none, the latest one that says that the survey
+// was dismissed or abandoned partially completed. The latest event is the one with
+// the greatest time, then UUID, then the one that was stored last.
+type SurveyEventStore interface {
+	// CountSurveyEvents counts the events of all selected surveys together.
+	CountSurveyEvents(ctx context.Context, q SurveyQuery) (*SurveyCounts, error)
 
-	// SetQuota sets the limit of a resource for an organization. A negative
-	// limit takes it away.
-	SetQuota(ctx context.Context, organization, resource string, limit int64) error
+	// CountResponses counts the responses of each survey. A survey without
+	// responses is not in the map.
+	CountResponses(ctx context.Context, q SurveyQuery) (map[uuid.UUID]int, error)
+
+	// SurveyResponses iterates over the responses of one survey after the
+	// other, as the query lists the surveys: newest first, and responses of one
+	// time by descending ID. It may leave out answers that are stored meanwhile,
+	// also answers of responses that were there before. An error is the last
+	// thing that it yields.
+	SurveyResponses(ctx context.Context, q SurveyQuery) iter.Seq2[SurveyResponse, error]
+}
+
+// An EventStore keeps captured events, and what they say about surveys.
+type EventStore interface {
+	// WriteEvents does what Write of a [capture.Sink] does. The [SurveyEvents]
+	// of the events are given, so that they are read once.
+	WriteEvents(ctx context.Context, events []capture.Event, surveys []SurveyEvent) error
 }

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
@@ -20,17 +19,4 @@ type EarlyAccessFeature struct {
 	DocumentationURL string
 	Payload          json.RawMessage // an object, or nil
 	Created          time.Time
-}
-
-// An EarlyAccessStore keeps early access features.
-type EarlyAccessStore interface {
-	EarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) (*EarlyAccessFeature, error)
-
-	// EarlyAccessFeatures returns all of a project, newest first.
-	EarlyAccessFeatures(ctx context.Context, project int64) ([]EarlyAccessFeature, error)
-
-	// CreateEarlyAccessFeature returns ErrConflict if the flag has a feature.
-	CreateEarlyAccessFeature(ctx context.Context, f *EarlyAccessFeature) error
-	UpdateEarlyAccessFeature(ctx context.Context, f *EarlyAccessFeature) error
-	DeleteEarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) error
 }

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 )
@@ -63,40 +62,3 @@ func (f *FeatureFlag) inForce() bool { return f.Active && !f.Deleted }
 
 // continues reports whether the flag keeps its value for a person who is identified.
 func (f *FeatureFlag) continues() bool { return f.Continuity != nil && *f.Continuity }
-
-// A FlagFilter selects ordinary flags that are not deleted. Empty fields select
-// nothing away.
-type FlagFilter struct {
-	Active   *bool
-	Archived *bool
-	Key      string // whatever its case
-}
-
-// A FlagStore keeps feature flags.
-type FlagStore interface {
-	// Flag returns a flag of a project by ID, deleted or not.
-	Flag(ctx context.Context, project, id int64) (*FeatureFlag, error)
-
-	// FlagByKey returns the flag with a key that is not deleted.
-	FlagByKey(ctx context.Context, project int64, key string) (*FeatureFlag, error)
-
-	// Flags returns all flags of a project that are not deleted, of every
-	// kind, by ascending ID.
-	Flags(ctx context.Context, project int64) ([]FeatureFlag, error)
-
-	// FindFlags returns a page of the flags that a filter selects, newest
-	// first, and how many it selects.
-	FindFlags(ctx context.Context, project int64, f FlagFilter, limit, offset int) ([]FeatureFlag, int, error)
-
-	// CreateFlag sets the ID. Both return ErrConflict if the key is that of
-	// another flag that is not deleted.
-	CreateFlag(ctx context.Context, f *FeatureFlag) error
-	UpdateFlag(ctx context.Context, f *FeatureFlag) error // but LastCalled
-
-	// DeleteFlag deletes a flag for good, which only those of surveys are.
-	DeleteFlag(ctx context.Context, project, id int64) error
-
-	// GroupTypes returns the names of the group types of a project by index,
-	// which filters refer to. Events make them.
-	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
-}

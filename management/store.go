@@ -6,28 +6,48 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
 )
 
 var (
-	// ErrNotFound says that there is no such thing.
+	// ErrNotFound says that a thing does not exist.
 	ErrNotFound = errors.New("management: not found")
 
 	// ErrConflict says that a value that must be unique is taken.
 	ErrConflict = errors.New("management: already exists")
 
-	// ErrTooLarge says that something would become larger than it may be.
+	// ErrTooLarge says that a thing would become larger than it may be.
 	ErrTooLarge = errors.New("management: too large")
 )
+
+// A Storage is all that a server needs of a store. *sqlstore.DB is one.
+type Storage interface {
+	capture.Sink
+	EventStore
+	Store
+	DataStore
+	ChangeStore
+	Leader
+	UsageStore
+	ProjectPurger
+
+	// Ready returns an error if the storage does not answer.
+	Ready(ctx context.Context) error
+
+	// Close ends the Storage, which must not be used any more.
+	Close() error
+}
 
 // A Store keeps what a [Service] is about. It is safe for concurrent use. The
 // values that its methods take and return belong to the caller, except memory
 // that they point to, which nobody may change. Times are UTC with microseconds.
 //
-// Methods that return one thing return ErrNotFound if it does not exist, those
-// that change or delete one too; methods that return many leave out what does not
-// exist. Methods that create or change something return ErrConflict if a value
-// that must be unique is taken, and ErrNotFound if it refers to something that
-// does not exist. All other errors are those of the storage.
+// A method that returns, changes or deletes one thing returns ErrNotFound if the
+// thing does not exist; a method that returns many leaves out what does not exist.
+// A method that creates or changes a thing returns ErrConflict if a value that must
+// be unique is taken, and ErrNotFound if the thing refers to another one that does
+// not exist. Every other error is a failure of the storage.
 type Store interface {
 	UserStore
 	KeyStore
@@ -41,12 +61,12 @@ type Store interface {
 	ActivityStore
 	ThrottleStore
 
-	// Atomic runs f in a transaction, which the Store that f is given stands
-	// for: all that it changes is kept if f returns nil, and nothing
-	// otherwise. What f reads does not change before it returns, since only
-	// one transaction runs at a time, of all processes; f must therefore not
-	// wait for anything but the Store. It may run more than once. Inside of f
-	// Atomic runs its function in the same transaction.
+	// Atomic runs f in a transaction. The Store that f gets is the
+	// transaction: its changes are kept if f returns nil, and undone
+	// otherwise. What f reads does not change before f returns, since only one
+	// transaction of all processes runs at a time; f must therefore wait for
+	// nothing but the Store. f may run more than once. Atomic of the Store
+	// that f gets runs its function in the same transaction.
 	Atomic(ctx context.Context, f func(Store) error) error
 }
 
@@ -59,7 +79,7 @@ type UserFilter struct {
 
 // A UserStore keeps users.
 type UserStore interface {
-	// User returns the user with an ID, active or not, as the others do.
+	// User, UserByUUID and UserByEmail return a user, who may be inactive.
 	User(ctx context.Context, id int64) (*User, error)
 	UserByUUID(ctx context.Context, id uuid.UUID) (*User, error)
 	UserByEmail(ctx context.Context, email string) (*User, error) // in lower case
@@ -76,17 +96,17 @@ type UserStore interface {
 	CreateUser(ctx context.Context, u *User) error
 	UpdateUser(ctx context.Context, u *User) error
 
-	// DeleteUser deletes a user with everything that is theirs: keys,
-	// authenticators, backup codes, tokens, scenes, memberships. Activity
-	// stays, by nobody.
+	// DeleteUser deletes a user with the user's keys, authenticators, backup
+	// codes, tokens, scenes and memberships. Entries of the activity log stay,
+	// without their user.
 	DeleteUser(ctx context.Context, id int64) error
 
 	// Scenes returns the scenes of users, those of one user in the order in
 	// which they were added.
 	Scenes(ctx context.Context, users []int64) ([]Scene, error)
 
-	// SetScene adds a scene or changes its dashboard. DeleteScene is nil also
-	// if there is none.
+	// SetScene adds a scene or changes its dashboard. DeleteScene returns nil
+	// also if there is no such scene.
 	SetScene(ctx context.Context, s Scene) error
 	DeleteScene(ctx context.Context, user, project int64, scene string) error
 }
@@ -100,19 +120,19 @@ type KeyStore interface {
 	Keys(ctx context.Context, user int64) ([]PersonalKey, error)
 
 	CreateKey(ctx context.Context, k *PersonalKey) error
-	UpdateKey(ctx context.Context, k *PersonalKey) error // but LastUsed
+	UpdateKey(ctx context.Context, k *PersonalKey) error // leaves LastUsed as it is
 	DeleteKey(ctx context.Context, id string) error
 
-	// TouchKey sets LastUsed, unless the key is gone.
+	// TouchKey sets LastUsed. It returns nil also if the key does not exist.
 	TouchKey(ctx context.Context, id string, at time.Time) error
 }
 
-// A TwoFactorStore keeps authenticators and backup codes. Its delete methods
-// return nil also if there is nothing.
+// A TwoFactorStore keeps authenticators and backup codes. Its methods that delete
+// something return nil also if there is nothing to delete.
 type TwoFactorStore interface {
 	TOTP(ctx context.Context, user int64) (*TOTP, error)
 
-	// WithTOTP returns those of the users who have an authenticator, in
+	// WithTOTP returns the IDs of the users who have an authenticator, in
 	// ascending order.
 	WithTOTP(ctx context.Context, users []int64) ([]int64, error)
 
@@ -131,7 +151,7 @@ type TwoFactorStore interface {
 	SetBackupCodes(ctx context.Context, user int64, codes []BackupCode) error
 
 	// UseBackupCode deletes the code with a hash and reports whether there was
-	// one. Of several who use one code at once it reports true to one.
+	// one. If several calls use one code at once, one of them gets true.
 	UseBackupCode(ctx context.Context, user int64, hash []byte) (bool, error)
 }
 
@@ -140,7 +160,7 @@ type EmailTokenStore interface {
 	EmailToken(ctx context.Context, user int64) (*EmailToken, error)
 	SetEmailToken(ctx context.Context, t *EmailToken) error // adds or replaces
 
-	// DeleteEmailToken reports whether there was one.
+	// DeleteEmailToken reports whether there was a token.
 	DeleteEmailToken(ctx context.Context, user int64) (bool, error)
 }
 
@@ -148,8 +168,8 @@ type EmailTokenStore interface {
 type OrganizationStore interface {
 	Organization(ctx context.Context, id uuid.UUID) (*Organization, error)
 
-	// OrganizationsByID returns those that exist, and Organizations all, in
-	// order of creation.
+	// OrganizationsByID returns the organizations with some IDs, and
+	// Organizations all of them, in order of creation.
 	OrganizationsByID(ctx context.Context, ids []uuid.UUID) ([]Organization, error)
 	Organizations(ctx context.Context) ([]Organization, error)
 
@@ -162,9 +182,9 @@ type OrganizationStore interface {
 
 	Membership(ctx context.Context, organization uuid.UUID, user int64) (*Membership, error)
 
-	// MembershipsOf returns the memberships of users, and Members those of an
-	// organization, both in order of joining. CountMembers returns how many
-	// active users are members of each organization.
+	// MembershipsOf returns the memberships of users, and Members the
+	// memberships in an organization, both in order of joining. CountMembers
+	// returns how many active users are members of each organization.
 	MembershipsOf(ctx context.Context, users []int64) ([]Membership, error)
 	Members(ctx context.Context, organization uuid.UUID) ([]Membership, error)
 	CountMembers(ctx context.Context, organizations []uuid.UUID) (map[uuid.UUID]int, error)
@@ -187,20 +207,127 @@ type OrganizationStore interface {
 
 	// CreateProject sets the ID, which no project had before.
 	CreateProject(ctx context.Context, p *Project) error
-	UpdateProject(ctx context.Context, p *Project) error // but IngestedEvent
+	UpdateProject(ctx context.Context, p *Project) error // leaves IngestedEvent as it is
 
 	// DeleteProject deletes a project. Its events, persons and so on are
 	// deleted by [ProjectPurger] later.
 	DeleteProject(ctx context.Context, id int64) error
 }
 
-// An ActivityStore keeps the activity log.
-type ActivityStore interface {
-	AddActivity(ctx context.Context, a *Activity) error
+// A FlagFilter selects ordinary flags that are not deleted. Empty fields select
+// nothing away.
+type FlagFilter struct {
+	Active   *bool
+	Archived *bool
+	Key      string // whatever its case
+}
 
-	// Activities returns a page of the entries that a filter selects, newest
+// A FlagStore keeps feature flags.
+type FlagStore interface {
+	// Flag returns a flag of a project by ID, deleted or not.
+	Flag(ctx context.Context, project, id int64) (*FeatureFlag, error)
+
+	// FlagByKey returns the flag with a key that is not deleted.
+	FlagByKey(ctx context.Context, project int64, key string) (*FeatureFlag, error)
+
+	// Flags returns all flags of a project that are not deleted, of every
+	// kind, by ascending ID.
+	Flags(ctx context.Context, project int64) ([]FeatureFlag, error)
+
+	// FindFlags returns a page of the flags that a filter selects, newest
 	// first, and how many it selects.
-	Activities(ctx context.Context, f ActivityFilter, limit, offset int) ([]Activity, int, error)
+	FindFlags(ctx context.Context, project int64, f FlagFilter, limit, offset int) ([]FeatureFlag, int, error)
+
+	// CreateFlag sets the ID. CreateFlag and UpdateFlag return ErrConflict if
+	// another flag that is not deleted has the key. UpdateFlag leaves
+	// LastCalled as it is.
+	CreateFlag(ctx context.Context, f *FeatureFlag) error
+	UpdateFlag(ctx context.Context, f *FeatureFlag) error
+
+	// DeleteFlag deletes a flag for good. A Service does so only with flags of
+	// surveys.
+	DeleteFlag(ctx context.Context, project, id int64) error
+
+	// GroupTypes returns the names of the group types of a project by the
+	// index by which filters refer to them. Events make group types.
+	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
+}
+
+// A CohortStore keeps cohorts. A [CohortMemberStore] keeps the members of static
+// cohorts.
+type CohortStore interface {
+	// Cohort returns a cohort of a project by ID, deleted or not.
+	Cohort(ctx context.Context, project, id int64) (*Cohort, error)
+
+	// Cohorts returns all cohorts of a project that are not deleted, by
+	// ascending ID.
+	Cohorts(ctx context.Context, project int64) ([]Cohort, error)
+
+	// CohortsToCount returns the cohorts of all projects, by ascending ID of
+	// project and cohort, that are not deleted and were not counted since a
+	// time.
+	CohortsToCount(ctx context.Context, since time.Time) ([]Cohort, error)
+
+	CreateCohort(ctx context.Context, c *Cohort) error // sets the ID
+	UpdateCohort(ctx context.Context, c *Cohort) error
+
+	// SetCohortCount sets Count and Calculated and nothing else. The version of
+	// the project (see [ChangeStore]) does not grow, since clients do not see
+	// these fields.
+	SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error
+}
+
+// An EarlyAccessStore keeps early access features.
+type EarlyAccessStore interface {
+	EarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) (*EarlyAccessFeature, error)
+
+	// EarlyAccessFeatures returns all features of a project, newest first.
+	EarlyAccessFeatures(ctx context.Context, project int64) ([]EarlyAccessFeature, error)
+
+	// CreateEarlyAccessFeature returns ErrConflict if the flag has a feature
+	// already.
+	CreateEarlyAccessFeature(ctx context.Context, f *EarlyAccessFeature) error
+	UpdateEarlyAccessFeature(ctx context.Context, f *EarlyAccessFeature) error
+	DeleteEarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) error
+}
+
+// A SurveyFilter selects surveys. Empty fields select nothing away.
+type SurveyFilter struct {
+	Archived *bool
+	Type     string
+	IDs      []uuid.UUID // nil: all
+	Search   string      // part of name or description, whatever its case
+}
+
+// A SurveyStore keeps surveys, and which of their responses are archived.
+type SurveyStore interface {
+	Survey(ctx context.Context, project int64, id uuid.UUID) (*Survey, error)
+
+	// Surveys returns all surveys of a project in order of creation.
+	// FindSurveys returns a page of the surveys that a filter selects, newest
+	// first, and how many it selects.
+	Surveys(ctx context.Context, project int64) ([]Survey, error)
+	FindSurveys(ctx context.Context, project int64, f SurveyFilter, limit, offset int) ([]Survey, int, error)
+
+	// ScheduledSurveys returns the surveys of all projects that have a start and
+	// no end, are not archived, and have a limit of responses, iterations, or
+	// limits by day.
+	ScheduledSurveys(ctx context.Context) ([]Survey, error)
+
+	// CreateSurvey and UpdateSurvey return ErrConflict if the name is taken.
+	CreateSurvey(ctx context.Context, s *Survey) error
+	UpdateSurvey(ctx context.Context, s *Survey) error
+
+	// DeleteSurvey deletes a survey, and forgets which of its responses are
+	// archived.
+	DeleteSurvey(ctx context.Context, project int64, id uuid.UUID) error
+
+	// ArchiveResponse and UnarchiveResponse report whether they have changed
+	// anything. ArchivedResponses returns the responses that are archived, in
+	// the order in which they became so.
+	ArchiveResponse(ctx context.Context, project int64, survey, response uuid.UUID, at time.Time) (bool, error)
+	UnarchiveResponse(ctx context.Context, project int64, survey, response uuid.UUID) (bool, error)
+	ArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) ([]uuid.UUID, error)
 }
 
 // An ActivityFilter selects entries of the activity log. Empty fields select
@@ -212,36 +339,48 @@ type ActivityFilter struct {
 	ItemID       string
 }
 
-// A ThrottleStore counts attempts, for all processes that share it. It is never
-// part of a transaction: what failed counts as well.
+// An ActivityStore keeps the activity log.
+type ActivityStore interface {
+	AddActivity(ctx context.Context, a *Activity) error
+
+	// Activities returns a page of the entries that a filter selects, newest
+	// first, and how many it selects.
+	Activities(ctx context.Context, f ActivityFilter, limit, offset int) ([]Activity, int, error)
+}
+
+// A ThrottleStore counts attempts, for all processes that share it. Counting is
+// never part of a transaction: an attempt counts also if what it was for fails.
 type ThrottleStore interface {
-	// Throttle counts an attempt in a bucket if the limit allows it. If not,
-	// it returns how long to wait. Buckets that are full again are forgotten.
+	// Throttle counts an attempt in a bucket if the limit allows the attempt,
+	// and returns how long to wait otherwise. It forgets buckets that are full
+	// again.
 	Throttle(ctx context.Context, bucket string, l Limit, now time.Time) (wait time.Duration, err error)
 }
 
-// A ChangeStore tells what other processes have changed. It is safe for
-// concurrent use.
+// A ChangeStore tells a process what others have changed. It is safe for concurrent
+// use.
 type ChangeStore interface {
-	// Versions returns a number for each project that has grown with every
-	// change of its flags, cohorts, early access features, surveys and group
-	// types, and below 0 one that has grown with every change of projects
-	// themselves. What is not in the map has never changed.
+	// Versions returns a number for each project, which grows with every
+	// change of the project's flags, cohorts, early access features, surveys
+	// and group types. The number under 0 grows with every change of projects
+	// themselves. A project that is not in the map has never changed.
 	Versions(ctx context.Context) (map[int64]int64, error)
 
-	// Watch calls changed soon after Versions may return something new,
-	// whichever process has changed it, and once it has begun to watch, until
-	// ctx ends. It may miss changes when the connection to the storage is lost,
-	// which ends it with an error; so somebody has to ask now and then anyhow.
+	// Watch calls changed once when it has begun to watch, and soon after
+	// Versions may return something new, whichever process has made the
+	// change, until ctx ends. It ends with an error if the connection to the
+	// storage is lost, and may have missed changes then, so that the caller
+	// has to ask for Versions now and then anyhow.
 	Watch(ctx context.Context, changed func()) error
 }
 
 // A Leader makes sure that work which one process should do is not done by
 // several at once.
 type Leader interface {
-	// Lead runs f unless another process, or another call of this one, runs
-	// one under the same name. It reports whether it did. The context of f ends
-	// when it is not certain any more that no other process runs one.
+	// Lead runs f unless another call, in this process or another one, runs a
+	// function under the same name, and reports whether it ran f. The context
+	// of f ends when it is not certain any more that no other process runs a
+	// function under the name.
 	Lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error)
 }
 
@@ -250,4 +389,16 @@ type ProjectPurger interface {
 	// PurgeProjects deletes some of what belongs to projects that were deleted
 	// before a time, and reports whether there may be more.
 	PurgeProjects(ctx context.Context, before time.Time) (more bool, err error)
+}
+
+// A UsageStore counts what organizations use. It is safe for concurrent use.
+type UsageStore interface {
+	// AddUsage adds n to a counter and returns its value, and the limit that
+	// SetQuota has set for the resource, or -1 if there is none. The period is
+	// the time that the counter is about, as "2026-11", or "" for all time.
+	AddUsage(ctx context.Context, organization, resource, period string, n int64) (used, limit int64, err error)
+
+	// SetQuota sets the limit of a resource for an organization. A negative
+	// number takes the limit away.
+	SetQuota(ctx context.Context, organization, resource string, limit int64) error
 }

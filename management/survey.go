@@ -1,7 +1,6 @@
 package management
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
@@ -65,43 +64,4 @@ type Survey struct {
 	CreatedBy *int64
 	Created   time.Time
 	Updated   time.Time
-}
-
-// A SurveyFilter selects surveys. Empty fields select nothing away.
-type SurveyFilter struct {
-	Archived *bool
-	Type     string
-	IDs      []uuid.UUID // nil: all
-	Search   string      // part of name or description, whatever its case
-}
-
-// A SurveyStore keeps surveys, and which of their responses are archived.
-type SurveyStore interface {
-	Survey(ctx context.Context, project int64, id uuid.UUID) (*Survey, error)
-
-	// Surveys returns all surveys of a project in order of creation, and
-	// FindSurveys a page of those that a filter selects, newest first, with how
-	// many it selects.
-	Surveys(ctx context.Context, project int64) ([]Survey, error)
-	FindSurveys(ctx context.Context, project int64, f SurveyFilter, limit, offset int) ([]Survey, int, error)
-
-	// ScheduledSurveys returns the surveys of all projects that have a start and
-	// no end, are not archived, and have a limit of responses, iterations, or
-	// limits by day.
-	ScheduledSurveys(ctx context.Context) ([]Survey, error)
-
-	// CreateSurvey and UpdateSurvey return ErrConflict if the name is taken.
-	CreateSurvey(ctx context.Context, s *Survey) error
-	UpdateSurvey(ctx context.Context, s *Survey) error
-
-	// DeleteSurvey deletes a survey, and forgets which of its responses are
-	// archived.
-	DeleteSurvey(ctx context.Context, project int64, id uuid.UUID) error
-
-	// ArchiveResponse and UnarchiveResponse report whether that changed
-	// anything. ArchivedResponses returns the responses that are archived, in
-	// the order in which they were.
-	ArchiveResponse(ctx context.Context, project int64, survey, response uuid.UUID, at time.Time) (bool, error)
-	UnarchiveResponse(ctx context.Context, project int64, survey, response uuid.UUID) (bool, error)
-	ArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) ([]uuid.UUID, error)
 }

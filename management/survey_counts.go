@@ -1,9 +1,7 @@
 package management
 
 import (
-	"context"
 	"encoding/json"
-	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,26 +54,4 @@ type SurveyResponse struct {
 	// $geoip_country_code, $geoip_country_name, $geoip_city_name,
 	// $survey_iteration and $survey_completed.
 	Extra map[string]string
-}
-
-// A SurveyEventStore has the events of surveys in a form that can be counted. Its
-// capture.Sink fills it in the transaction that stores an event.
-//
-// Of the events of a submission one is representative, whatever a query selects:
-// the latest of those that were sent, or if there are none, of those that were
-// dismissed or abandoned partially completed. The latest is the one with the
-// greatest time, then UUID, then the one that was stored last.
-type SurveyEventStore interface {
-	// CountSurveyEvents counts the events of all selected surveys together.
-	CountSurveyEvents(ctx context.Context, q SurveyQuery) (*SurveyCounts, error)
-
-	// CountResponses counts the responses of each survey. Those that have none
-	// are not in the map.
-	CountResponses(ctx context.Context, q SurveyQuery) (map[uuid.UUID]int, error)
-
-	// SurveyResponses iterates over responses, of one survey after the other as
-	// the query lists them, newest first, those of one time by descending ID.
-	// What is stored meanwhile may be left out, also of responses that were
-	// there before. After an error there are no more.
-	SurveyResponses(ctx context.Context, q SurveyQuery) iter.Seq2[SurveyResponse, error]
 }

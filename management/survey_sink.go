@@ -19,13 +19,6 @@ const (
 	lastTold = 10 * time.Second
 )
 
-// An EventStore keeps captured events, and what they say about surveys.
-type EventStore interface {
-	// WriteEvents is Write of a [capture.Sink]. surveys are the [SurveyEvents] of
-	// the events, which have been read already.
-	WriteEvents(ctx context.Context, events []capture.Event, surveys []SurveyEvent) error
-}
-
 // Sink returns a capture.Sink that passes events on to the store, and acts on
 // responses to surveys once they are stored: it tells OnSurveyResponse, and looks
 // whether a survey has all the responses it wants.

@@ -15,7 +15,6 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -70,15 +69,7 @@ type DB struct {
 	queries map[string]*sql.Stmt // prepared statements of SQLite
 }
 
-var (
-	_ capture.Sink             = (*DB)(nil)
-	_ management.Store         = (*DB)(nil)
-	_ management.ProjectPurger = (*DB)(nil)
-	_ management.DataStore     = (*DB)(nil)
-	_ management.ChangeStore   = (*DB)(nil)
-	_ management.Leader        = (*DB)(nil)
-	_ management.UsageStore    = (*DB)(nil)
-)
+var _ management.Storage = (*DB)(nil)
 
 //go:embed schema
 var schema embed.FS
