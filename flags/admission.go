@@ -47,11 +47,11 @@ func (s *Snapshot) decideFlag(i int32, r *Request) decision {
 
 // nextRun starts an evaluation: what earlier ones have remembered is void.
 func (in *Input) nextRun() {
-	if in.run++; in.run >= 1<<30 {
+	if in.run += runStep; in.run == 0 {
 		clear(in.memo[:cap(in.memo)])
 		clear(in.cohorts[:cap(in.cohorts)])
 		clear(in.ran[:cap(in.ran)])
-		in.run = 1
+		in.run = runStep
 	}
 }
 

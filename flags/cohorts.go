@@ -28,8 +28,8 @@ const (
 // isMember reports whether the person is in cohort i, which is found once per
 // run.
 func (in *Input) isMember(i int32) bool {
-	if m := in.cohorts[i]; m>>1 == in.run {
-		return m&1 != 0
+	if m := in.cohorts[i] ^ in.run; m < runStep {
+		return m != 0
 	}
 	c := &in.snap.cohorts[i]
 	var member bool
@@ -38,11 +38,10 @@ func (in *Input) isMember(i int32) bool {
 	} else {
 		member = in.nodeHolds(&c.root)
 	}
-	m := in.run << 1
+	in.cohorts[i] = in.run
 	if member {
-		m |= 1
+		in.cohorts[i] |= 1
 	}
-	in.cohorts[i] = m
 	return member
 }
 

@@ -6,7 +6,7 @@ func RenderedSize(s *Snapshot) int { return len(s.arena) }
 // WearOut brings an Input's counters to just before they wrap.
 func WearOut(in *Input, evaluations int) {
 	in.gen = 1<<32 - 1 - uint32(evaluations/2)
-	in.run = 1<<30 - uint32(evaluations)
+	in.run = -uint32(runStep * evaluations)
 }
 
 // Bytes returns everything a Snapshot holds that rendering copies.

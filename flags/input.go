@@ -57,9 +57,9 @@ type Input struct {
 	overrides []override
 	members   []uint32 // stored cohorts of the person
 
-	// The same holds for these with run, which counts evaluations. An entry of
-	// memo and cohorts has the run in its upper bits and the result in the lower
-	// ones; decisions[i] is valid if ran[i] is run.
+	// The same holds for these with run, which counts evaluations in steps of
+	// runStep. An entry of memo and cohorts is the run plus the result;
+	// decisions[i] counts if ran[i] is the run.
 	run       uint32
 	memo      []uint32 // verdicts of checks
 	cohorts   []uint32 // memberships
@@ -77,6 +77,9 @@ type Input struct {
 	trace   *Trace
 	current int32 // condition set that is being traced
 }
+
+// runStep leaves room for a verdict in the lower bits of Input.run.
+const runStep = 4
 
 // A groupKey is the request's group of one type.
 type groupKey struct {
