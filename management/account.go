@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A User is an account of a person who operates Flagstaff, as management.md §8.1
-// has it. It is not a person that flags are evaluated for.
+// A User is the account of an operator of Flagstaff (management.md §8.1). Flags are
+// evaluated for a [Person], not for a User.
 type User struct {
 	ID         int64 // given by the store
 	UUID       uuid.UUID
@@ -18,14 +18,14 @@ type User struct {
 	Staff      bool
 	Joined     time.Time
 
-	// Email is unique, and as PendingEmail in lower case. PendingEmail is what
-	// Email becomes when it is verified; "" if no change is under way.
+	// Email is unique. Email and PendingEmail are in lower case. PendingEmail is the
+	// address that becomes Email once it is verified; "" if no change is under way.
 	Email         string
 	PendingEmail  string
-	EmailVerified *bool // nil: nobody has asked
+	EmailVerified *bool // nil: no verification was ever sent
 
-	// PasswordHash is in PHC format; "" or beginning with ! if there is no
-	// usable password.
+	// PasswordHash is in PHC format. It is empty or begins with ! if the user has
+	// no password that can be used.
 	PasswordHash string
 
 	FirstName string // at most 150 characters
@@ -54,7 +54,7 @@ type User struct {
 // hasPassword reports whether a user has a password that can be used.
 func (u *User) hasPassword() bool { return u.PasswordHash != "" && u.PasswordHash[0] != '!' }
 
-// pendingEmail returns the address that is to be verified, nil for none.
+// pendingEmail returns the address that waits for verification, nil if there is none.
 func (u *User) pendingEmail() *string {
 	if u.PendingEmail == "" {
 		return nil
@@ -68,8 +68,7 @@ func (u *User) columnConfig() json.RawMessage {
 
 func (u *User) shortcutPosition() string { return *cmp.Or(u.ShortcutPosition, new("above")) }
 
-// A PersonalKey is a personal API key, of which only the hash is known
-// (management.md §1.2).
+// A PersonalKey is a personal API key. Only its hash is stored (management.md §1.2).
 type PersonalKey struct {
 	ID    string
 	User  int64
@@ -78,7 +77,7 @@ type PersonalKey struct {
 	Hash  string // see [HashKey]; unique
 
 	Scopes        []string    // none: all
-	Projects      []int64     // to which the key is restricted; none: it is not
+	Projects      []int64     // the key is restricted to these; none: it is not restricted
 	Organizations []uuid.UUID // likewise
 
 	Created    time.Time
@@ -91,7 +90,7 @@ type TOTP struct {
 	User     int64
 	Secret   []byte // sealed
 	Drift    int    // offset of its clock, in steps
-	LastStep int64  // that was used; none before counts again
+	LastStep int64  // the last step that was used; no step up to it is accepted again
 
 	Failures int // in a row
 	FailedAt *time.Time
@@ -106,22 +105,22 @@ type PendingTOTP struct {
 	Expires  time.Time
 }
 
-// A BackupCode stands in for an authenticator, once.
+// A BackupCode replaces a code of the authenticator, once.
 type BackupCode struct {
 	User    int64
-	Hash    []byte // by which it is found; keyed
+	Hash    []byte // keyed; finds the code
 	Sealed  []byte // the code; nil if it is not to be shown again
 	Created time.Time
 }
 
-// An EmailToken proves that somebody reads the mail of an address (management.md
-// §6.3). A user has at most one.
+// An EmailToken proves that the user reads the mail of an address (management.md §6.3).
+// A user has at most one.
 type EmailToken struct {
 	User     int64
-	Hash     []byte // of the token in a link
-	CodeHash []byte // keyed; of a code to type, or nil
+	Hash     []byte // hash of the token in the link
+	CodeHash []byte // keyed hash of the code to type, or nil
 	Target   string // the address
-	Attempts int    // to guess the code
+	Attempts int    // at the code
 	Created  time.Time
 	Expires  time.Time
 }

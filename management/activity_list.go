@@ -11,8 +11,8 @@ import (
 
 // An ActivityQuery selects entries of a project's activity log.
 type ActivityQuery struct {
-	Scope  string // what entries are about, as Survey; "": anything
-	ItemID string // about which one; "": any
+	Scope  string // the kind of thing that entries are about, such as Survey; "": any
+	ItemID string // ID of the thing; "": any
 	Page   int    // from 1
 	Limit  int    // on a page, 1 to 100
 }
@@ -29,15 +29,15 @@ type ActivityView struct {
 	CreatedAt time.Time      `json:"created_at"`
 }
 
-// An ActivityUser is who did something.
+// An ActivityUser is the user of an entry.
 type ActivityUser struct {
 	FirstName string  `json:"first_name"`
 	Email     *string `json:"email"`
 	System    bool    `json:"is_system,omitempty"`
 }
 
-// An ActivityDetail is what has been done. Changes are nil if nothing but the
-// activity itself is known.
+// An ActivityDetail says what was done. Changes are nil if only the activity itself is
+// known.
 type ActivityDetail struct {
 	Changes []ActivityChange `json:"changes"`
 	Trigger *string          `json:"trigger"`
@@ -46,8 +46,8 @@ type ActivityDetail struct {
 	Type    *string          `json:"type"`
 }
 
-// An ActivityChange is a field that has changed: created if it was empty before,
-// deleted if it is now.
+// An ActivityChange is a field that has changed. It was created if it was empty before,
+// and deleted if it is empty now.
 type ActivityChange struct {
 	Type   string          `json:"type"`
 	Action string          `json:"action"`
@@ -56,9 +56,9 @@ type ActivityChange struct {
 	After  json.RawMessage `json:"after"`
 }
 
-// ListActivity returns a page of the activity log of a project, newest first. It
-// needs scope activity_log:read. The error is ErrNotFound for pages behind the
-// last, of which a project has one at least, and for things that never were.
+// ListActivity returns a page of the activity log of a project, newest first. It needs
+// scope activity_log:read. The error is ErrNotFound for a page behind the last one, and
+// for a thing that never existed. The first page always exists.
 func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q ActivityQuery) (*Page[ActivityView], error) {
 	w, err := s.beginAt(ctx, p, ref, "activity_log:read")
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 	}
 	switch {
 	case total == 0 && q.ItemID != "":
-		return nil, errNotFound // what ever was has an entry
+		return nil, errNotFound // every thing that ever existed has an entry
 	case len(list) == 0 && q.Page > 1:
 		return nil, notFound("Invalid page.")
 	}

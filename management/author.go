@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A UserBasic is a user as author of something.
+// A UserBasic is a user as the author of something.
 type UserBasic struct {
 	ID             int64           `json:"id"`
 	UUID           uuid.UUID       `json:"uuid"`
@@ -20,7 +20,7 @@ type UserBasic struct {
 	Role           *string         `json:"role_at_organization"`
 }
 
-// basicUser returns the author with an ID, nil if there is none any more.
+// basicUser returns the author with an ID, nil if the user was deleted.
 func basicUser(users map[int64]*User, id *int64) *UserBasic {
 	if id == nil || users[*id] == nil {
 		return nil
@@ -42,7 +42,7 @@ func (w *work) usersByID(ctx context.Context, ids []int64) (map[int64]*User, err
 	return users, err
 }
 
-// authors returns the users behind IDs, of which some may be nil.
+// authors returns the users with the given IDs, by ID. IDs may be nil.
 func (w *work) authors(ctx context.Context, ids ...*int64) (map[int64]*User, error) {
 	var known []int64
 	for _, id := range ids {

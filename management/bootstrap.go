@@ -21,7 +21,7 @@ type First struct {
 	PersonalKey string
 }
 
-// Created is what [Bootstrap] created. The secret keys are nowhere else.
+// Created is what [Bootstrap] created. The secret keys are in no other place.
 type Created struct {
 	// Organization, Project and SecretKey are empty if the store had an
 	// organization, but no user.
@@ -33,11 +33,11 @@ type Created struct {
 	PersonalKey string
 }
 
-// Bootstrap makes a store usable: one without an active user gets an owner of its
-// first organization, so that nobody is ever locked out, and before that an
-// organization with a project if it has none. It returns nil if there was nothing
-// to do. If several processes start on one store at once, one of them creates and
-// the others get nil.
+// Bootstrap makes a store usable. A store without an organization gets one, with a
+// project. A store without an active user gets a user who owns the first organization, so
+// that no operator is ever locked out. Bootstrap returns nil if there was nothing to do.
+// If several processes start on one store at once, one of them creates and the others
+// get nil.
 func Bootstrap(ctx context.Context, s Store, f First) (*Created, error) {
 	owner, err := newUser(NewUser{Email: cmp.Or(f.Owner, "admin@localhost"), Staff: true})
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Created) createOrganization(ctx context.Context, s Store, f First) erro
 func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) error {
 	u := &c.Owner
 	switch old, err := s.UserByEmail(ctx, u.Email); {
-	case err == nil: // and not active
+	case err == nil: // the user exists and is not active
 		*u = *old
 		u.Active, u.Staff = true, true
 	case !errors.Is(err, ErrNotFound):
@@ -124,7 +124,7 @@ func (c *Created) createOwner(ctx context.Context, s Store, o *Organization) err
 		Scopes: []string{"*"}, Created: currentTime(),
 	}
 	switch old, err := s.KeyByHash(ctx, k.Hash); {
-	case err == nil && old.User == u.ID: // of an earlier start
+	case err == nil && old.User == u.ID: // an earlier start made the key
 		return nil
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return err

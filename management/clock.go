@@ -5,7 +5,7 @@ import "time"
 // currentTime returns the time as stores keep it.
 func currentTime() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// timeOrZero returns a time, the zero one for none.
+// timeOrZero returns the time that t points to, the zero time if t is nil.
 func timeOrZero(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -24,8 +24,8 @@ const (
 	mostGuess = 5 // of a code
 )
 
-// newEmailToken makes the token that proves the address that a user wants, or
-// has, and the message with it. An earlier token ends.
+// newEmailToken makes the token that proves the pending address of a user, or else the
+// current one, and the message with it. An earlier token becomes invalid.
 func (w *work) newEmailToken(ctx context.Context, u *User) (Message, error) {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails
@@ -55,7 +55,7 @@ func (w *work) newEmailToken(ctx context.Context, u *User) (Message, error) {
 	return m, nil
 }
 
-// addressOf is the address that a token proves.
+// addressOf returns the address that a token of the user proves.
 func addressOf(u *User) string {
 	if u.PendingEmail != "" {
 		return u.PendingEmail
@@ -77,9 +77,9 @@ type EmailRequest struct {
 	UUID Optional[string] `json:"uuid"`
 }
 
-// RequestEmailVerification sends a message to verify the address of a user, if
-// there is anything to verify. It does so later, and answers the same for users
-// that do not exist. The Principal is nil if nobody knows who asks.
+// RequestEmailVerification sends a message to verify the address of a user, if there is
+// an address to verify. The message goes out later, and the answer is the same for a user
+// that does not exist. The Principal is nil if the caller is not known.
 func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r EmailRequest) error {
 	if !s.MailAvailable() {
 		return invalid("", "email_not_available", "Email is not available: no mail server is configured.")
@@ -89,7 +89,7 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	}
 	id, err := parseID(r.UUID.Value)
 	if err != nil {
-		return nil // nobody's, and no secret
+		return nil // no user has it, and that is no secret
 	}
 	target := "uuid:" + id.String()
 	if p != nil {
@@ -126,8 +126,8 @@ func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// An EmailProof is what a message to verify an address brought: the token of the
-// link, or the code (management.md §6.4).
+// An EmailProof is what a user has read in a message that verifies an address: the token
+// of the link, or the code (management.md §6.4).
 type EmailProof struct {
 	UUID  Optional[string] `json:"uuid"`
 	Token Optional[string] `json:"token"`
@@ -141,8 +141,8 @@ var (
 	sixDigits = regexp.MustCompile(`^[0-9]{6}$`)
 )
 
-// VerifyEmail confirms the address that a message went to, and returns the token
-// that did it. Client is the address that the request comes from.
+// VerifyEmail confirms the address that a message went to, and returns the token of that
+// message. Client is the network address of the request.
 func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof EmailProof) (string, error) {
 	byCode := !proof.Token.Set && proof.Code.Set
 	wrong := errEmailToken
@@ -174,7 +174,7 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 		return "", err
 	}
 
-	var refused error // although the count of guesses is stored
+	var refused error // kept apart: the transaction still stores the count of guesses
 	var mails []Message
 	err = s.atomic(ctx, nil, func(w *work) error {
 		refused, mails = nil, nil
@@ -211,7 +211,7 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 	return proof.Token.Value, nil
 }
 
-// checkEmailCode judges a guess. The guess counts before it is looked at.
+// checkEmailCode judges a guess. It counts the guess before it looks at it.
 func (w *work) checkEmailCode(ctx context.Context, t *EmailToken, code string) (refused, err error) {
 	if t.CodeHash == nil || !w.now().Before(t.Created.Add(codeLife)) {
 		return errEmailCode, nil
@@ -231,8 +231,8 @@ func (w *work) checkEmailCode(ctx context.Context, t *EmailToken, code string) (
 	return errEmailCode, nil
 }
 
-// confirmEmail ends a verification: the address that was wanted becomes that of
-// the account.
+// confirmEmail ends a verification: the pending address becomes the address of the
+// account.
 func (w *work) confirmEmail(ctx context.Context, u *User) (mails []Message, err error) {
 	before := *u
 	if u.PendingEmail != "" {
@@ -253,7 +253,7 @@ func (w *work) confirmEmail(ctx context.Context, u *User) (mails []Message, err 
 	return mails, w.logUser(ctx, &before, u)
 }
 
-// changedMails tell both addresses about a change.
+// changedMails returns messages that tell both addresses about a change.
 func (s *Service) changedMails(before, after *User) []Message {
 	what := "The email address of your account was changed from " + before.Email + " to " + after.Email + "."
 	return []Message{
@@ -263,8 +263,8 @@ func (s *Service) changedMails(before, after *User) []Message {
 	}
 }
 
-// CancelEmailChange drops a change of address that is under way (management.md
-// §6.5). It needs scope user:write.
+// CancelEmailChange ends a change of address that is under way (management.md §6.5). It
+// needs scope user:write.
 func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserView, error) {
 	if err := p.Require("user:write"); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A GroupTypeView is a type of groups as the API shows it.
+// A GroupTypeView is a group type as the API shows it.
 type GroupTypeView struct {
 	GroupType      string `json:"group_type"`
 	GroupTypeIndex int    `json:"group_type_index"`
@@ -76,15 +76,15 @@ func (s *Service) FindGroup(ctx context.Context, p *Principal, ref string, typeI
 	return groupView(g), nil
 }
 
-// UpdateGroupProperty sets a property of a group. It needs scope group:write. Its
-// entry in the activity log is written first, as [Service.UpdatePersonProperty]
-// explains.
+// UpdateGroupProperty sets a property of a group. It needs scope group:write. The entry
+// in the activity log is written before the change, for the reason that
+// [Service.UpdatePersonProperty] gives.
 func (s *Service) UpdateGroupProperty(ctx context.Context, p *Principal, ref string, typeIndex int, key string, patch PropertyPatch) (*GroupView, error) {
 	return s.editGroup(ctx, p, ref, typeIndex, key, "update_property", patch.edit)
 }
 
-// DeleteGroupProperty takes a property from a group, as UpdateGroupProperty sets
-// one.
+// DeleteGroupProperty takes a property from a group. It needs and logs the same as
+// [Service.UpdateGroupProperty].
 func (s *Service) DeleteGroupProperty(ctx context.Context, p *Principal, ref string, typeIndex int, key string, removal PropertyRemoval) (*GroupView, error) {
 	return s.editGroup(ctx, p, ref, typeIndex, key, "delete_property", removal.edit)
 }
@@ -117,15 +117,16 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 	return groupView(g), nil
 }
 
-// logGroup logs what happens to a group. It has no ID but its type and key.
+// logGroup logs what happens to a group. The ID of a group in the log is its type and
+// key.
 func (w *work) logGroup(ctx context.Context, g *Group, activity string, changes []fieldChange) error {
 	return w.addActivity(ctx, Activity{
 		Project: &w.at.Project.ID, Organization: &w.at.Project.Organization, Activity: activity, Scope: "Group", ItemID: strconv.Itoa(g.TypeIndex) + "/" + g.Key,
 	}, detail{g.Key, append([]fieldChange{}, changes...)})
 }
 
-// DeleteGroup deletes a group: its properties, not its type, nor what events say of
-// it. It needs scope group:write.
+// DeleteGroup deletes a group with its properties. Its type and the events about it
+// stay. It needs scope group:write.
 func (s *Service) DeleteGroup(ctx context.Context, p *Principal, ref string, typeIndex int, key string) error {
 	w, err := s.capturedAt(ctx, p, ref, "group:write")
 	if err != nil {

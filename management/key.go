@@ -21,7 +21,7 @@ const (
 type KeyView struct {
 	ID            string      `json:"id"`
 	Label         string      `json:"label"`
-	Value         *string     `json:"value"` // only when it is made
+	Value         *string     `json:"value"` // null but in the answer that makes the key
 	Mask          string      `json:"mask_value"`
 	Created       time.Time   `json:"created_at"`
 	LastUsed      *time.Time  `json:"last_used_at"`
@@ -54,8 +54,8 @@ type KeyPatch struct {
 	Organizations Optional[json.RawMessage] `json:"scoped_organizations"`
 }
 
-// keyMaster returns an error unless a Principal may do everything: a key that can
-// make keys could make one that can do more than itself.
+// keyMaster returns an error unless a Principal may do everything: a restricted key that
+// makes keys could make one with more rights than its own.
 func keyMaster(p *Principal) error {
 	if !p.all() {
 		return forbidden("Only a personal API key with scope '*' and without restrictions can manage keys.")
@@ -97,8 +97,8 @@ func (w *work) ownKey(ctx context.Context, id string) (*PersonalKey, error) {
 	return k, nil
 }
 
-// Key returns a key of the Principal's user, or with @current the one that was
-// presented. A key may always see itself.
+// Key returns a key of the Principal's user. The ID @current stands for the key that was
+// presented, which may always see itself.
 func (s *Service) Key(ctx context.Context, p *Principal, id string) (*KeyView, error) {
 	if p.Key == nil || id != "@current" && id != p.Key.ID {
 		if err := keyMaster(p); err != nil {
@@ -112,8 +112,7 @@ func (s *Service) Key(ctx context.Context, p *Principal, id string) (*KeyView, e
 	return keyView(k, ""), nil
 }
 
-// CreateKey makes a key for the Principal's user. Its value is in the answer and
-// nowhere else.
+// CreateKey makes a key for the Principal's user. Only the answer has its value.
 func (s *Service) CreateKey(ctx context.Context, p *Principal, patch KeyPatch) (*KeyView, error) {
 	if err := keyMaster(p); err != nil {
 		return nil, err
@@ -130,10 +129,9 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, patch KeyPatch) (
 	return s.makeKey(ctx, p, patch, mostKeys)
 }
 
-// IssueKey makes a key for the user with an e-mail address, for programs on the
-// machine of the server: nobody is asked for rights, and there may be more than
-// ten of them. No scopes means all. The error is ErrNotFound if nobody has the
-// address.
+// IssueKey makes a key for the user with an e-mail address. It is for programs on the
+// machine of the server: it checks no rights, and the limit on keys does not apply.
+// Without scopes the key has all. The error is ErrNotFound if no user has the address.
 func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...Scope) (*KeyView, error) {
 	u, err := s.c.Store.UserByEmail(ctx, normalEmail(email))
 	if err != nil {
@@ -177,15 +175,15 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 	return keyView(k, value), nil
 }
 
-// keyFields is the table of a personal API key. The patch is nil for a table that is
-// only logged.
+// keyFields is the table of the fields of a personal API key. The patch is nil if the
+// table is only for the log.
 func keyFields(k *PersonalKey, patch *KeyPatch) fields {
 	patch = cmp.Or(patch, new(KeyPatch))
 	organizations := listField("scoped_organizations", &patch.Organizations, &k.Organizations, readOrganizations)
 	return fields{
 		plainField("label", &patch.Label, &k.Label, checkLabel),
 		listField("scopes", &patch.Scopes, &k.Scopes, readScopes),
-		organizations.unlogged(), // it is checked before the projects, and logged after them
+		organizations.unlogged(), // checked before the projects, logged after them
 		listField("scoped_teams", &patch.Projects, &k.Projects, readProjects),
 		loggedField("scoped_organizations", k.Organizations),
 	}
@@ -319,8 +317,8 @@ func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch 
 	return keyView(k, ""), nil
 }
 
-// RollKey gives a key a new value. The old one is good no more. Of several who
-// roll a key with its old value at once, one succeeds.
+// RollKey gives a key a new value. The old value becomes invalid. If several callers roll
+// a key with its old value at once, one of them succeeds.
 func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyView, error) {
 	value := NewPersonalKey()
 	k, err := s.changeKey(ctx, p, id, func(w *work, k *PersonalKey) error {

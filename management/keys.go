@@ -20,20 +20,20 @@ func NewProjectKey() string { return projectKeyPrefix + randomToken(32) }
 // its hash only.
 func NewSecretKey() string { return secretKeyPrefix + randomToken(32) }
 
-// NewPersonalKey returns a new personal API key, with 256 random bits as the
-// others. It is shown once and stored as its hash only.
+// NewPersonalKey returns a new personal API key. Like the other keys, it has 256 random
+// bits. It is shown once and stored as its hash only.
 func NewPersonalKey() string { return personalPrefix + randomToken(32) }
 
-// IsSecret reports whether a key has the form of a project's secret key or of a
-// personal API key, unlike those of projects, which everybody may see.
+// IsSecret reports whether a key has the form of a project secret key or of a personal
+// API key. A project API key is not secret.
 func IsSecret(key string) bool {
 	return strings.HasPrefix(key, secretKeyPrefix) || strings.HasPrefix(key, personalPrefix)
 }
 
-// maskOf returns what of a key can be shown.
+// maskOf returns the part of a key that may be shown.
 func maskOf(key string) string { return key[:4] + "..." + key[len(key)-4:] }
 
-// HashKey returns what is stored of a secret key: sha256$ and the hash in
+// HashKey returns the text that is stored for a secret key: sha256$ and the hash in
 // hexadecimal. Keys are random enough to need no salt (management.md §1.2).
 func HashKey(key string) string {
 	sum := sha256.Sum256([]byte(key))

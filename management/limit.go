@@ -2,18 +2,18 @@ package management
 
 import "time"
 
-// A Limit allows a number of attempts in a period. Unused ones come back evenly:
-// after 12 s one of 5 a minute.
+// A Limit allows a number of attempts in a period. Used attempts come back evenly: with
+// 5 a minute, one after 12 s.
 type Limit struct {
 	N   int
 	Per time.Duration
 }
 
-// Next says whether a bucket allows an attempt now. Full is when the bucket will
-// have all its attempts again, the zero Time for one that was never used; next is
-// the same after the attempt. If the attempt is not allowed, next is full and
-// wait, more than 0, is for how long. It is for implementations of
-// [ThrottleStore].
+// Next says whether a bucket allows an attempt now. Full is the time at which the bucket
+// will have all its attempts again, the zero Time for a bucket that was never used. Next
+// is that time after the attempt. If the attempt is not allowed, next equals full, and
+// wait, which is above 0, is the time until one is. Implementations of [ThrottleStore]
+// call it.
 func (l Limit) Next(full, now time.Time) (next time.Time, wait time.Duration) {
 	each := l.Per / time.Duration(l.N)
 	if full.Before(now) {

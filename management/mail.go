@@ -21,7 +21,8 @@ type Message struct {
 	Kind    string // what it is about, for logs
 }
 
-// A Mailer sends mail. Package mail has some. It must be safe for concurrent use.
+// A Mailer sends mail; package mail has implementations. It must be safe for concurrent
+// use.
 type Mailer interface {
 	Send(ctx context.Context, m Message) error
 }
@@ -43,8 +44,8 @@ const (
 	KindMemberAdded     = "member_added"
 )
 
-// A postbox holds messages until they are sent, so that no request waits for a
-// mail server, and none takes longer because a mail goes out.
+// A postbox holds messages until they are sent, so that no request waits for a mail
+// server, and the time of an answer does not tell whether a mail goes out.
 type postbox struct {
 	mailer  Mailer // nil: messages are dropped
 	log     *slog.Logger
@@ -63,8 +64,8 @@ func newPostbox(m Mailer, log *slog.Logger) *postbox {
 	return &postbox{mailer: m, log: log, waiting: make(chan Message, mostMail), wanted: make(chan uuid.UUID, mostMail)}
 }
 
-// send sends a message later. If too many wait it is dropped: those who need it
-// can ask for another.
+// send sends a message later. If too many messages wait, it drops the message; the user
+// can ask for another one.
 func (b *postbox) send(m Message) {
 	if b.mailer == nil {
 		return
@@ -85,8 +86,8 @@ func (b *postbox) verify(user uuid.UUID) {
 	}
 }
 
-// deliver sends one message. If ctx ends before that, the message waits again,
-// for the end of Run.
+// deliver sends one message. If ctx ends before that, the message goes back to the
+// queue, which the end of Run sends.
 func (b *postbox) deliver(ctx context.Context, m Message) {
 	pause := mailPause
 	for try := 1; ctx.Err() == nil; try++ {
@@ -107,8 +108,8 @@ func (b *postbox) deliver(ctx context.Context, m Message) {
 	b.send(m)
 }
 
-// mailRefused reports whether a mail server will refuse a message as often as it is
-// sent.
+// mailRefused reports whether a mail server has refused a message for good, so that
+// another try makes no sense.
 func mailRefused(err error) bool {
 	e, ok := errors.AsType[*textproto.Error](err)
 	return ok && e.Code >= 500
@@ -137,8 +138,7 @@ func (s *Service) newLetter(u *User, kind, subject string, lines ...string) Mess
 	}
 }
 
-// accountMail tells a user what has happened to the account, so that nothing
-// happens unnoticed.
+// accountMail returns the message that tells a user what has happened to the account.
 func (s *Service) accountMail(u *User, kind string, details ...string) Message {
 	subject := map[string]string{
 		KindPasswordChanged: "Your password was changed",

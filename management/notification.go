@@ -23,14 +23,13 @@ type NotificationKey struct {
 	Name string
 	Kind NotificationKind
 
-	// Default is what is shown while it is not set. Nil: nothing.
+	// Default is shown while the setting is not set. Nil: the setting is left out.
 	Default json.RawMessage
 
-	keys *regexp.Regexp // that an object may have; nil: all
+	keys *regexp.Regexp // the keys that an object may have; nil: all
 }
 
-// knownNotifications are those of management.md §4.6, in the order in which they
-// are shown.
+// knownNotifications are the settings of management.md §4.6, in the order of answers.
 var knownNotifications = []NotificationKey{
 	{Name: "plugin_disabled", Kind: NotifyBool, Default: json.RawMessage("true")},
 	{Name: "error_tracking_issue_assigned", Kind: NotifyBool, Default: json.RawMessage("true")},
@@ -70,7 +69,7 @@ func notificationKeys(own []NotificationKey) (map[string]NotificationKey, error)
 	return m, nil
 }
 
-// check returns what is wrong with a value.
+// check returns an error if a value of the setting is not allowed.
 func (k *NotificationKey) check(raw json.RawMessage) error {
 	const attr = "notification_settings"
 	switch k.Kind {
@@ -116,7 +115,7 @@ func (k *NotificationKey) checkBools(raw json.RawMessage) error {
 	return nil
 }
 
-// checkNotifications checks a change of the settings, which has some of them.
+// checkNotifications checks a change of some of the settings.
 func (s *Service) checkNotifications(attr string, o *Optional[json.RawMessage]) error {
 	if err := notNull(attr, o); err != nil || !o.Set {
 		return err
@@ -137,8 +136,8 @@ func (s *Service) checkNotifications(attr string, o *Optional[json.RawMessage]) 
 	return checkDocument(attr, o, mostDocument)
 }
 
-// mergeNotifications merges a change into what is stored: objects entry by entry,
-// all else as a whole.
+// mergeNotifications merges a change into the stored settings: objects entry by entry,
+// all other values as a whole.
 func mergeNotifications(stored, change json.RawMessage) json.RawMessage {
 	changes, ok := jsonObject(change)
 	if !ok {
@@ -154,7 +153,7 @@ func mergeNotifications(stored, change json.RawMessage) json.RawMessage {
 	return mustJSON(m)
 }
 
-// notificationSettings shows what is stored over the defaults.
+// notificationSettings returns the stored settings over the defaults.
 func (s *Service) notificationSettings(stored json.RawMessage) json.RawMessage {
 	values, _ := jsonObject(stored)
 	b := []byte{'{'}

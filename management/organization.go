@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// An Organization owns projects, has members, and is whose usage is counted
+// An Organization owns projects and has members; usage is counted by organization
 // (management.md §8.3). Make one with [NewOrganization].
 type Organization struct {
 	ID   uuid.UUID
@@ -36,8 +36,8 @@ type Organization struct {
 	Updated time.Time
 }
 
-// NewOrganization returns an organization with the defaults of management.md §8.3
-// and a slug that is made of the name.
+// NewOrganization returns an organization with the defaults of management.md §8.3. Its
+// slug is made from the name.
 func NewOrganization(name string) *Organization {
 	now := currentTime()
 	return &Organization{
@@ -53,8 +53,8 @@ var notSlug = regexp.MustCompile(`[^a-z0-9_]+`)
 // mostSlug is how long slugs are at most, in characters.
 const mostSlug = 48
 
-// slugOf makes a slug of a name: lower-case, with a hyphen for what cannot be in
-// one.
+// slugOf makes a slug from a name: in lower case, with a hyphen for each run of
+// characters that slugs cannot have.
 func slugOf(name string) string {
 	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
 	slug = strings.TrimRight(slug[:min(len(slug), mostSlug)], "-")
@@ -64,8 +64,8 @@ func slugOf(name string) string {
 	return slug
 }
 
-// otherSlug returns a slug for when another organization has slugOf: four random
-// characters at the end make it unique.
+// otherSlug returns the slug to use if another organization has slugOf(name) already:
+// four random characters at its end make it unique.
 func otherSlug(name string) string {
 	slug := slugOf(name)
 	return slug[:min(len(slug), mostSlug-5)] + "-" + strings.ToLower(randomToken(3))[:4]
@@ -82,13 +82,13 @@ type Project struct {
 	// APIKey is the project API key, phc_ and so on. It is public.
 	APIKey string
 
-	// SecretHash is the hash of the project secret key, see [HashKey], and
-	// SecretPrevHash of the one before, which is good until it is deleted.
-	// Empty: there is none.
+	// SecretHash is the hash of the project secret key, see [HashKey].
+	// SecretPrevHash is the hash of the key before, which is valid until it is
+	// deleted. Empty: there is no key.
 	SecretHash     string
 	SecretPrevHash string
 
-	// Timezone is the zone of dates without one, as "Europe/Zurich".
+	// Timezone is the zone of dates that name none, such as "Europe/Zurich".
 	Timezone string
 
 	// AnonymizeIPs says that events must not keep the client's address.
@@ -103,11 +103,11 @@ type Project struct {
 	Demo              bool
 	AccessControl     bool
 
-	// SurveyConfig is the appearance of surveys that say nothing else, a JSON
-	// object, or nil.
+	// SurveyConfig is the default appearance of surveys, a JSON object, or nil.
 	SurveyConfig json.RawMessage
 
-	// BucketingHash is that of new flags: "", sha1 or xxhash64 (evaluation.md §2.1).
+	// BucketingHash is the bucketing hash of new flags: "", sha1 or xxhash64
+	// (evaluation.md §2.1).
 	BucketingHash string
 
 	Created time.Time

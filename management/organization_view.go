@@ -58,7 +58,7 @@ type ProjectSummary struct {
 
 // organizationView shows an organization. Its member_count and metadata are
 // strings (api.md §2.3), although the public system sends an integer and an
-// object. Without a level the caller is no member.
+// object. A nil level says that the caller is not a member.
 func (s *Service) organizationView(o *Organization, level *int, members int, projects []Project) *OrganizationView {
 	v := &OrganizationView{
 		ID: o.ID, Name: o.Name, Slug: o.Slug, LogoMediaID: o.LogoMediaID, CreatedAt: o.Created, UpdatedAt: o.Updated,

@@ -31,8 +31,8 @@ type OrganizationPatch struct {
 
 var statsMethods = []string{"bayesian", "frequentist"}
 
-// organizationFields is the table of an organization. The patch is nil for a table
-// that is only logged.
+// organizationFields is the table of the fields of an organization. The patch is nil if
+// the table is only for the log.
 func organizationFields(o *Organization, patch *OrganizationPatch) fields {
 	patch = cmp.Or(patch, new(OrganizationPatch))
 	return fields{
@@ -149,8 +149,8 @@ func (s *Service) CreateOrganization(ctx context.Context, p *Principal, patch Or
 	return view, err
 }
 
-// createOrganization stores an organization, with another slug if its own is
-// taken.
+// createOrganization stores an organization. If another organization has its slug, it
+// gets another one.
 func (w *work) createOrganization(ctx context.Context, o *Organization) error {
 	all, err := w.store.Organizations(ctx)
 	if err != nil {
@@ -194,8 +194,8 @@ func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref stri
 	return view, err
 }
 
-// DeleteOrganization deletes an organization with its projects and all that they
-// have. It needs scope organization:write and the level of an owner.
+// DeleteOrganization deletes an organization with its projects and everything in them. It
+// needs scope organization:write and the level of an owner.
 func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref string) error {
 	err := s.atomicIn(ctx, p, ref, LevelOwner, "organization:write", func(w *work, o *Organization, _ int) error {
 		if err := w.logOrganization(ctx, o.ID, "deleted", nil); err != nil {
@@ -220,7 +220,7 @@ type MemberView struct {
 	HasSocialAuth bool       `json:"has_social_auth"`
 }
 
-// UserBasics is what members of an organization know of each other.
+// UserBasics is what the members of an organization see of each other.
 type UserBasics struct {
 	ID              int64     `json:"id"`
 	UUID            uuid.UUID `json:"uuid"`
@@ -233,14 +233,14 @@ type UserBasics struct {
 
 // A MemberPatch adds or changes a member.
 type MemberPatch struct {
-	Email     Optional[string] `json:"email"` // to add one
+	Email     Optional[string] `json:"email"` // only to add a member
 	FirstName Optional[string] `json:"first_name"`
 	LastName  Optional[string] `json:"last_name"`
 	Level     Optional[int]    `json:"level"`
 }
 
-// level checks the level that a member shall have. Nobody gives more than they
-// have.
+// level checks the new level of a member. Callers cannot give a higher level than their
+// own.
 func (patch *MemberPatch) level(own, otherwise int) (int, error) {
 	o := &patch.Level
 	switch {
@@ -310,10 +310,10 @@ func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, lim
 	return &Page[*MemberView]{len(all), views}, nil
 }
 
-// AddMember makes the user with an e-mail address a member of an organization.
-// Who has no account gets one, without password and keys. It needs scope
-// organization_member:write and the level of an administrator, or of a member
-// where members can invite.
+// AddMember makes the user with an e-mail address a member of an organization. If no user
+// has the address, it makes an account without a password and keys. It needs scope
+// organization_member:write, and the level of an administrator, or of a member where
+// members can invite.
 func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch MemberPatch) (*MemberView, error) {
 	var view *MemberView
 	var mail Message
@@ -392,7 +392,7 @@ func (w *work) logMember(ctx context.Context, m *Membership, u *User, activity s
 	}, detail{u.Email, append([]fieldChange{}, changes...)})
 }
 
-// memberOf returns a member that a path names by the UUID of the user.
+// memberOf returns the member that a path names by the UUID of the user.
 func (w *work) memberOf(ctx context.Context, o *Organization, ref string) (*Membership, *User, error) {
 	id, err := parseID(ref)
 	if ref == "@me" {
@@ -424,9 +424,8 @@ func (w *work) keepOwner(ctx context.Context, m *Membership, detail string) erro
 	return nil
 }
 
-// UpdateMember changes the level of a member. It needs scope
-// organization_member:write, the level of an administrator, and no lower one than
-// the member's.
+// UpdateMember changes the level of a member. It needs scope organization_member:write
+// and the level of an administrator, which must not be below the member's own level.
 func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user string, patch MemberPatch) (*MemberView, error) {
 	var view *MemberView
 	err := s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, own int) error {
@@ -464,8 +463,8 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 	return view, err
 }
 
-// RemoveMember ends a membership: one's own, or with the level of an
-// administrator that of a member of no higher level. It needs scope
+// RemoveMember ends a membership. Members can end their own; an administrator can end the
+// membership of a member whose level is not higher. It needs scope
 // organization_member:write.
 func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user string) error {
 	return s.atomicIn(ctx, p, ref, LevelMember, "organization_member:write", func(w *work, o *Organization, own int) error {

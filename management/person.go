@@ -16,7 +16,7 @@ type Person struct {
 	Created     time.Time
 }
 
-// A Group is a company, a team or whatever a project calls so.
+// A Group is a company, a team, or another thing that a project has as a group type.
 type Group struct {
 	TypeIndex  int
 	Key        string

@@ -16,14 +16,14 @@ type PersonView struct {
 	ID           uuid.UUID       `json:"id"` // as UUID
 	UUID         uuid.UUID       `json:"uuid"`
 	Name         string          `json:"name"`
-	DistinctIDs  []string        `json:"distinct_ids"` // those that somebody has chosen come first
+	DistinctIDs  []string        `json:"distinct_ids"` // IDs that SDKs made at random come last
 	Properties   json.RawMessage `json:"properties"`
 	CreatedAt    time.Time       `json:"created_at"`
 	IsIdentified bool            `json:"is_identified"`
 }
 
-// personNames are the properties whose value is shown as the name of a person, the
-// first that is some text.
+// personNames are the properties that may name a person. The first one whose value is a
+// text that is not empty is the name.
 var personNames = []string{"email", "Email", "name", "Name", "username", "Username", "UserName"}
 
 func personView(p *Person) *PersonView {
@@ -52,8 +52,8 @@ func personView(p *Person) *PersonView {
 	return v
 }
 
-// randomID reports whether a distinct ID looks like one that an SDK has made for
-// somebody whom it does not know: five parts of digits and small letters.
+// randomID reports whether a distinct ID looks like one that an SDK has made for an
+// anonymous person: five parts of digits and small letters.
 func randomID(id string) bool {
 	if strings.Count(id, "-") != 4 || strings.Contains("-"+id+"-", "--") {
 		return false
@@ -61,8 +61,8 @@ func randomID(id string) bool {
 	return !strings.ContainsFunc(id, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
-// A PersonQuery selects persons for [Service.ListPersons]. Empty fields select
-// nothing away.
+// A PersonQuery selects persons for [Service.ListPersons]. An empty field excludes
+// nobody.
 type PersonQuery struct {
 	DistinctID string
 	Search     string // beginning of a distinct ID
@@ -97,7 +97,7 @@ func personViews(list []Person) []*PersonView {
 	return views
 }
 
-// checkList returns an error unless a cohort is a list of persons.
+// checkList returns an error unless a cohort is static.
 func (w *work) checkList(ctx context.Context, cohort int64) error {
 	c, err := w.store.Cohort(ctx, w.at.Project.ID, cohort)
 	switch {
@@ -109,8 +109,8 @@ func (w *work) checkList(ctx context.Context, cohort int64) error {
 	return err
 }
 
-// findPerson returns the person that a path names by UUID or by a distinct ID. If
-// both are possible it is the UUID.
+// findPerson returns the person that a path names by UUID or by a distinct ID. The UUID
+// is tried first.
 func (w *work) findPerson(ctx context.Context, id string) (*Person, error) {
 	if u, err := parseID(id); err == nil {
 		person, err := w.c.Data.Person(ctx, w.at.Project.ID, u)
@@ -122,8 +122,8 @@ func (w *work) findPerson(ctx context.Context, id string) (*Person, error) {
 	return person, storeError(err)
 }
 
-// GetPerson returns a person by UUID or by a distinct ID, as the following methods
-// find it, too. It needs scope person:read.
+// GetPerson returns a person by UUID or by a distinct ID; the following methods take
+// both, too. It needs scope person:read.
 func (s *Service) GetPerson(ctx context.Context, p *Principal, ref, id string) (*PersonView, error) {
 	w, err := s.capturedAt(ctx, p, ref, "person:read")
 	if err != nil {
@@ -138,15 +138,15 @@ func (s *Service) GetPerson(ctx context.Context, p *Principal, ref, id string) (
 
 // UpdatePersonProperty sets a property of a person. It needs scope person:write.
 //
-// What was captured is not in the transactions of the Store. A change is therefore
-// logged first, once it is known to be possible, so that there is none without an
-// entry; if storage fails right then, there may be an entry without a change.
+// Captured data is not part of the transactions of the Store. The change is therefore
+// logged first, once it is known to be possible, so that no change is without an entry.
+// If storage fails right then, there may be an entry without a change.
 func (s *Service) UpdatePersonProperty(ctx context.Context, p *Principal, ref, id string, patch PropertyPatch) (*PersonView, error) {
 	return s.editPerson(ctx, p, ref, id, "updated", patch.edit)
 }
 
-// DeletePersonProperty takes a property from a person, as UpdatePersonProperty sets
-// one.
+// DeletePersonProperty takes a property from a person. It needs and logs the same as
+// [Service.UpdatePersonProperty].
 func (s *Service) DeletePersonProperty(ctx context.Context, p *Principal, ref, id string, removal PropertyRemoval) (*PersonView, error) {
 	return s.editPerson(ctx, p, ref, id, "delete_property", removal.edit)
 }
@@ -179,17 +179,18 @@ func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activit
 	return personView(person), nil
 }
 
-// logPerson logs what happens to a person: nothing that tells who it is.
+// logPerson logs what happens to a person. The entry has nothing that identifies the
+// person.
 func (w *work) logPerson(ctx context.Context, id uuid.UUID, activity string, changes []fieldChange) error {
 	return w.addActivity(ctx, Activity{
 		Project: &w.at.Project.ID, Organization: &w.at.Project.Organization, Activity: activity, Scope: "Person", ItemID: id.String(),
 	}, detail{id.String(), append([]fieldChange{}, changes...)})
 }
 
-// DeletePerson deletes a person with all that is kept about it but events, and if
-// deleteEvents is true its events, too: those that are stored now, a little later,
-// by [Service.Run]. It needs scope person:write. The entry in the activity log is
-// written first, as for UpdatePersonProperty.
+// DeletePerson deletes a person with all that is kept about it except events. If
+// deleteEvents is true, [Service.Run] deletes the events that are stored now a little
+// later. It needs scope person:write. The entry in the activity log is written first, as
+// for [Service.UpdatePersonProperty].
 func (s *Service) DeletePerson(ctx context.Context, p *Principal, ref, id string, deleteEvents bool) error {
 	w, err := s.capturedAt(ctx, p, ref, "person:write")
 	if err != nil {

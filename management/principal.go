@@ -11,28 +11,28 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Principal is who asks, and is for one request.
+// A Principal is the caller of one request.
 type Principal struct {
 	User *User
 
-	// Key is the personal API key that was presented. Nil: the host
-	// application knows the user, and the Principal may do whatever the user
-	// may.
+	// Key is the personal API key that the caller has presented. Nil: the host
+	// application knows the user, and the Principal may do whatever the user may.
 	Key *PersonalKey
 
-	// Proof is what was presented besides, for [MutationsStepUp].
+	// Proof is what the caller has presented besides the key, for [MutationsStepUp].
 	Proof Proof
 
-	counted bool // as an attempt to guess
+	counted bool // whether the request was counted as an attempt to guess
 }
 
-// A Proof shows that who asks is the user and not just somebody with a key.
+// A Proof shows that the caller is the user, and not only the owner of a key.
 type Proof struct {
 	Password string // the current one
-	Code     string // of the authenticator, or a backup code
+	Code     string // from the authenticator, or a backup code
 }
 
-// Credential is where a key was found, for the answer to a wrong one.
+// Credential is the place of a request that had a key. The answer to a wrong key names
+// it.
 type Credential string
 
 const (
@@ -45,8 +45,8 @@ var errNotAuthenticated = &Error{
 	Kind: ErrUnauthenticated, Code: "not_authenticated", Detail: "Authentication credentials were not provided.",
 }
 
-// Authenticate returns who has a personal API key. Every error that is no failure
-// of the storage is ErrUnauthenticated.
+// Authenticate returns the Principal of a personal API key. Every error that is not a
+// failure of the storage is ErrUnauthenticated.
 func (s *Service) Authenticate(ctx context.Context, key string, from Credential) (*Principal, error) {
 	if key == "" {
 		return nil, errNotAuthenticated
@@ -97,8 +97,8 @@ func (s *Service) PrincipalOf(ctx context.Context, user uuid.UUID) (*Principal, 
 	return &Principal{User: u}, nil
 }
 
-// Require returns nil if the Principal has all of the scopes, and an ErrForbidden
-// that names the first it lacks otherwise.
+// Require returns nil if the Principal has all of the scopes. Otherwise the error is an
+// ErrForbidden that names the first missing scope.
 func (p *Principal) Require(scopes ...Scope) error {
 	if p.Key == nil || len(p.Key.Scopes) == 0 {
 		return nil
@@ -111,8 +111,8 @@ func (p *Principal) Require(scopes ...Scope) error {
 	return nil
 }
 
-// all reports whether the Principal may do everything: it is no key, or one
-// without restrictions.
+// all reports whether the Principal may do everything: it has no key, or a key without
+// restrictions.
 func (p *Principal) all() bool {
 	k := p.Key
 	return k == nil || !k.restricted() && (len(k.Scopes) == 0 || slices.Contains(k.Scopes, "*"))
@@ -120,8 +120,8 @@ func (p *Principal) all() bool {
 
 func (k *PersonalKey) restricted() bool { return len(k.Projects)+len(k.Organizations) > 0 }
 
-// everywhere returns an error if the Principal is a key that is restricted to
-// projects: such a key cannot be used for what belongs to none (management.md
+// everywhere returns an error if the Principal's key is restricted to projects. A key
+// with that restriction cannot be used for things outside of projects (management.md
 // §1.5).
 func (p *Principal) everywhere() error {
 	if p.Key != nil && len(p.Key.Projects) > 0 {
@@ -130,8 +130,8 @@ func (p *Principal) everywhere() error {
 	return nil
 }
 
-// in returns an error if the Principal is a key that an organization does not
-// admit, by its own restriction or by the organization's.
+// in returns an error if the key of the Principal cannot be used in an organization,
+// because of the key's own restriction or of the organization's rule.
 func (p *Principal) in(o *Organization, level int) error {
 	if p.Key == nil {
 		return nil

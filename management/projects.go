@@ -10,8 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A ProjectView is a project as the API shows it: a Team and what is needed to
-// operate it.
+// A ProjectView is a project as the API shows it: a Team, and what operators need.
 type ProjectView struct {
 	TeamView
 	AnonymizeIPs bool      `json:"anonymize_ips"`
@@ -40,8 +39,8 @@ type ProjectPatch struct {
 	SnippetOnboarding Optional[bool]   `json:"completed_snippet_onboarding"`
 }
 
-// projectFields is the table of a project. The patch is nil for a table that is only
-// logged.
+// projectFields is the table of the fields of a project. The patch is nil if the table is
+// only for the log.
 func projectFields(p *Project, patch *ProjectPatch) fields {
 	patch = cmp.Or(patch, new(ProjectPatch))
 	return fields{
@@ -75,9 +74,9 @@ func checkTimezone(attr string, o *Optional[string]) error {
 	return nil
 }
 
-// ListProjects returns a page of the projects that the Principal's user can use,
-// by ascending ID: those of an organization, or of all of theirs if ref is empty.
-// It needs scope project:read.
+// ListProjects returns a page of the projects that the Principal's user can use, by
+// ascending ID: the projects of one organization, or of all if ref is empty. It needs
+// scope project:read.
 func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*ProjectView], error) {
 	w := s.begin(p)
 	var organizations []uuid.UUID
@@ -119,8 +118,8 @@ func (s *Service) GetProject(ctx context.Context, p *Principal, ref string) (*Pr
 	return projectView(w.at.Project), nil
 }
 
-// CreateProject makes a project in an organization. Its keys are in the answer,
-// the secret one nowhere else. It needs scope project:write and the level of an
+// CreateProject makes a project in an organization. The answer has its keys; the secret
+// key is shown in no other place. It needs scope project:write and the level of an
 // administrator.
 func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, patch ProjectPatch) (*ProjectView, error) {
 	var view *ProjectView
@@ -208,7 +207,7 @@ func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, p
 	})
 }
 
-// ResetToken gives a project a new API key. The old one is good no more.
+// ResetToken gives a project a new API key. The old key becomes invalid.
 func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
 	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
 		change := fieldChange{"Project", "api_token", project.APIKey, "", "changed"}
@@ -218,9 +217,8 @@ func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*Pr
 	})
 }
 
-// RotateSecretToken gives a project a new secret key, which is in the answer and
-// nowhere else. The one before stays good until DeleteSecretTokenBackup or
-// another rotation.
+// RotateSecretToken gives a project a new secret key, which only the answer shows. The
+// key before stays valid until [Service.DeleteSecretTokenBackup] or another rotation.
 func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
 	secret := NewSecretKey()
 	view, err := s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
@@ -234,7 +232,7 @@ func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref strin
 	return view, nil
 }
 
-// DeleteSecretTokenBackup ends the secret key before the current one.
+// DeleteSecretTokenBackup makes the secret key before the current one invalid.
 func (s *Service) DeleteSecretTokenBackup(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
 	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
 		project.SecretPrevHash = ""
@@ -242,7 +240,7 @@ func (s *Service) DeleteSecretTokenBackup(ctx context.Context, p *Principal, ref
 	})
 }
 
-// DeleteProject deletes a project with all that it has. It needs scope
+// DeleteProject deletes a project with everything in it. It needs scope
 // project:write and the level of an administrator.
 func (s *Service) DeleteProject(ctx context.Context, p *Principal, ref string) error {
 	_, err := s.changeProject(ctx, p, ref, func(w *work, project *Project) error {

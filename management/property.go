@@ -13,7 +13,7 @@ type PropertyPatch struct {
 	Value Optional[json.RawMessage] `json:"value"` // null is a value, too
 }
 
-// A PropertyRemoval names a property that a person or a group is to lose.
+// A PropertyRemoval names a property to take from a person or a group.
 type PropertyRemoval struct {
 	Unset Optional[string] `json:"$unset"`
 }
@@ -50,8 +50,8 @@ func (removal *PropertyRemoval) edit() (*propertyEdit, error) {
 	return &propertyEdit{name: removal.Unset.Value, unset: []string{removal.Unset.Value}}, nil
 }
 
-// checkProperty checks the name of a property. It is not trimmed, since events can
-// set any.
+// checkProperty checks the name of a property. The name is not trimmed, because events
+// can set properties with blanks around their names.
 func checkProperty(attr string, o *Optional[string]) error {
 	if err := checkRequired(attr, o); err != nil {
 		return err
@@ -62,8 +62,8 @@ func checkProperty(attr string, o *Optional[string]) error {
 	return checkLength(attr, o.Value, mostPropertyName)
 }
 
-// foresee returns what the activity log says when the properties of something of a
-// type change, without their values; nil if they do not.
+// foresee returns the entry of the activity log for the change, without values: of is
+// the type of the thing whose properties change. It returns nil if nothing would change.
 func (e *propertyEdit) foresee(of string, properties json.RawMessage) ([]fieldChange, error) {
 	after, ok := persons.Update(properties, e.set, e.unset)
 	switch {

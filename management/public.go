@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A PublicEarlyAccess is an early access feature as clients get it (wire.md §4.4).
+// A PublicEarlyAccess is an early access feature as clients receive it (wire.md §4.4).
 type PublicEarlyAccess struct {
 	ID               uuid.UUID       `json:"id"`
 	Name             string          `json:"name"`
@@ -17,7 +17,7 @@ type PublicEarlyAccess struct {
 	FlagKey          string          `json:"flagKey"`
 }
 
-// PublicEarlyAccessFeature returns a feature as clients get it.
+// PublicEarlyAccessFeature returns a feature as clients receive it.
 func PublicEarlyAccessFeature(f *EarlyAccessFeature, flagKey string) *PublicEarlyAccess {
 	payload := f.Payload
 	if payload == nil {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// mostSearch is how long a text may be that somebody looks for.
+// mostSearch is how long the text of a search may be, in characters.
 const mostSearch = 200
 
 func checkSearch(text string) error {
@@ -57,8 +57,8 @@ func nameList(attr, text string) ([]string, error) {
 	return names, nil
 }
 
-// idList reads a parameter that is an ID, a list of them with commas, or a JSON
-// list.
+// idList reads a parameter that is an ID, a list of IDs with commas, or a JSON list of
+// IDs.
 func idList(attr, text string) ([]int64, error) {
 	if text == "" {
 		return nil, nil
@@ -77,8 +77,8 @@ func idList(attr, text string) ([]int64, error) {
 	return ids, nil
 }
 
-// boundForms are what bounds may look like, by the date and, with time, the zone.
-// Those without a zone are UTC (management.md §11.1).
+// boundForms are the layouts of bounds: a date, or a date and a time with or without a
+// zone. A bound without a zone is in UTC (management.md §11.1).
 var boundForms = func() []string {
 	forms := []string{time.DateOnly}
 	for _, clock := range []string{"T15:04:05.999999999", "T15:04", " 15:04:05.999999999", " 15:04"} {
@@ -89,7 +89,8 @@ var boundForms = func() []string {
 	return forms
 }()
 
-// timeWindow reads two bounds of a time that were sent under names, nil for none.
+// timeWindow reads the two bounds of a window of time from the parameters with the given
+// names. A bound that was not sent is nil.
 func timeWindow(fromName, from, toName, to string) (begin, end *time.Time, err error) {
 	if begin, err = timeBound(fromName, from); err != nil {
 		return nil, nil, err
@@ -107,7 +108,7 @@ func timeBound(name, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
-	// In the query of an address + stands for a blank.
+	// A + in the query of an address stands for a blank.
 	clean := strings.TrimSpace(text)
 	if i := strings.LastIndexByte(clean, ' '); i > len(time.DateOnly) {
 		clean = clean[:i] + "+" + clean[i+1:]
@@ -120,8 +121,8 @@ func timeBound(name, text string) (*time.Time, error) {
 	return nil, invalid("", "invalid_input", "%s is %q: want an ISO 8601 date or time, such as 2026-03-01T12:00:00Z.", name, excerpt(text))
 }
 
-// textFinder returns what finds a text in others, whatever their case. A blank stands
-// for any of blank, - and _.
+// textFinder returns a function that reports whether a text contains the search,
+// whatever the case of letters. A blank in the search stands for a blank, - or _.
 func textFinder(search string) func(string) bool {
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(search, "\uFFFD")), " ", "[ _-]")
 	return regexp.MustCompile("(?i)" + pattern).MatchString

@@ -9,7 +9,7 @@ import (
 // A ScenePatch chooses a dashboard for a place (management.md §7.2).
 type ScenePatch struct {
 	Scene     Optional[string]          `json:"scene"`
-	Dashboard Optional[json.RawMessage] `json:"dashboard"` // a number or its text; null takes the choice back
+	Dashboard Optional[json.RawMessage] `json:"dashboard"` // a number or its text; null clears the choice
 }
 
 const (

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A Scope is what a personal API key may do, as "user:read", or "*" for
-// everything (management.md §1.4).
+// A Scope is a right of a personal API key, such as "user:read", or "*" for all rights
+// (management.md §1.4).
 type Scope string
 
-// scopeObjects are what scopes can be about.
+// scopeObjects are the things that scopes can be about.
 var scopeObjects = []string{
 	"action", "activity_log", "annotation", "batch_export", "cohort", "dashboard", "early_access_feature", "event_definition",
 	"experiment", "export", "feature_flag", "group", "insight", "integration", "notebook", "organization", "organization_member",
@@ -26,8 +26,8 @@ func (s Scope) Valid() bool {
 	return (action == "read" || action == "write") && slices.Contains(scopeObjects, object)
 }
 
-// grants reports whether a key with scope s may do what needs a scope: to write
-// something implies to read it.
+// grants reports whether a key with scope s may do what needs another scope. A scope to
+// write something includes the scope to read it.
 func (s Scope) grants(need Scope) bool {
 	if s == "*" || s == need {
 		return true

@@ -8,9 +8,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// Sightings returns events without a name that do nothing but make the persons
-// of distinct IDs exist. They are for stores, which pass them through a
-// persons.Unit and do not keep them. Blank IDs are left out.
+// Sightings returns one event for each distinct ID that is not blank. The events have
+// no name, and their only effect is that a person exists for the distinct ID. They are
+// for stores, which pass them through a persons.Unit and do not keep them.
 func Sightings(project int64, distinctIDs []string) []capture.Event {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	list := make([]capture.Event, 0, len(distinctIDs))

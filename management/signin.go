@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// CreateUser makes an account, for host applications and programs on the machine
-// of the server. The error is ErrConflict if there is one with that address.
+// CreateUser makes an account, for host applications and programs on the machine of the
+// server. The error is ErrConflict if another account has the address.
 func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 	u, err := newUser(n)
 	if err != nil {
@@ -42,11 +42,11 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 	return u, nil
 }
 
-// SignIn returns the user with an e-mail address and a password, for host
-// applications. The error is ErrUnauthenticated if they do not belong together,
-// whatever the reason, and takes as long as success does. After too many failures
-// for an address it is ErrForbidden with code too_many_failed_attempts. Whether a
-// second factor is needed says [Service.NeedsSecondFactor].
+// SignIn returns the user with an e-mail address and a password, for host applications.
+// The error is ErrUnauthenticated if no active user has both, whatever the reason, and it
+// takes as long as success does. After too many failures for an address the error is
+// ErrForbidden with code too_many_failed_attempts. [Service.NeedsSecondFactor] says
+// whether the user must present a second factor, too.
 func (s *Service) SignIn(ctx context.Context, email, password string) (*User, error) {
 	email = normalEmail(email)
 	if err := s.throttle(ctx, "sign-in:"+HashKey(email), signIns); err != nil {
@@ -73,7 +73,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (*User, er
 	if !outdated {
 		return u, nil
 	}
-	// Stronger parameters than when the password was set.
+	// The parameters are stronger now than when the password was set.
 	if fresh, err := s.passwords.Hash(ctx, password); err == nil {
 		err = s.atomic(ctx, nil, func(w *work) error {
 			current, err := w.store.User(ctx, u.ID)

@@ -7,8 +7,8 @@ import (
 
 var errNoKeys = forbidden("This action does not support personal API keys.")
 
-// stepUp returns nil if a Principal may change its account with what it has
-// presented.
+// stepUp returns nil if the key and the Proof of a Principal suffice to change its
+// account.
 func (s *Service) stepUp(ctx context.Context, p *Principal) error {
 	if p.Key == nil {
 		return nil
@@ -22,8 +22,8 @@ func (s *Service) stepUp(ctx context.Context, p *Principal) error {
 	return nil
 }
 
-// checkProof verifies a Proof. A user who has a password and an authenticator
-// may present either; one who has neither has nothing to present.
+// checkProof verifies a Proof. A user with a password and an authenticator may present
+// either. A user with neither of them needs no Proof.
 func (s *Service) checkProof(ctx context.Context, p *Principal) error {
 	_, err := s.c.Store.TOTP(ctx, p.User.ID)
 	twoFactor := err == nil
@@ -59,8 +59,8 @@ func (s *Service) checkProof(ctx context.Context, p *Principal) error {
 	}
 }
 
-// countAttempt counts a request that carries a password or an address to try,
-// once for each request.
+// countAttempt counts a request with a password or an address that may be a guess, once
+// for each request.
 func (s *Service) countAttempt(ctx context.Context, p *Principal) error {
 	if p.counted {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// The limits of management.md §2.6 on attempts to guess or to annoy. They are
-// kept in the Store, so that neither a restart nor another process gives new
-// attempts; while the Store does not work there are none.
+// The limits of management.md §2.6 on attempts to guess a secret or to annoy a user. The
+// Store counts the attempts, so that neither a restart nor another process gives new
+// ones. While the Store does not work, no attempt is allowed.
 var (
 	userAttempts      = Limit{5, time.Minute}
 	verificationMails = Limit{6, 24 * time.Hour}
@@ -18,7 +18,7 @@ var (
 	signIns           = Limit{30, 10 * time.Minute}
 )
 
-// throttle counts an attempt and returns an ErrThrottled if there were too many.
+// throttle counts an attempt. It returns an ErrThrottled if there were too many.
 func (s *Service) throttle(ctx context.Context, bucket string, l Limit) error {
 	wait, err := s.c.Store.Throttle(ctx, bucket, l, s.now())
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 	"github.com/pquerna/otp/totp"
 )
 
-// The parameters of authenticators (management.md §5.1): those that all of them
-// know.
+// The parameters of authenticators (management.md §5.1). All apps support these.
 const (
 	totpStep     = 30 // seconds
 	totpDigits   = 6
@@ -33,7 +32,7 @@ const (
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// A TwoFactorSetup is what an authenticator needs to know.
+// A TwoFactorSetup is what a user enters into an authenticator.
 type TwoFactorSetup struct {
 	Success    bool   `json:"success"`
 	Secret     string `json:"secret"`
@@ -45,7 +44,7 @@ type TwoFactorPatch struct {
 	Token Optional[json.RawMessage] `json:"token"` // a string or a number
 }
 
-// A TwoFactorStatus is what management.md §5.4 has.
+// A TwoFactorStatus is the two-factor status of a user (management.md §5.4).
 type TwoFactorStatus struct {
 	IsEnabled            bool     `json:"is_enabled"`
 	BackupCodes          []string `json:"backup_codes"`
@@ -61,10 +60,10 @@ var errTwoFactorUnavailable = invalid("", "2fa_not_available", "Two-factor authe
 func totpContext(user int64) string   { return fmt.Sprintf("totp:%d", user) }
 func backupContext(user int64) string { return fmt.Sprintf("backup:%d", user) }
 
-// StartTwoFactor makes a secret for an authenticator, which ConfirmTwoFactor puts
-// in force within ten minutes (management.md §5.2). What was in force before
-// stays so until then. Nobody can do it for somebody else. It needs scope
-// user:read, as it is a GET, and the rights to change accounts.
+// StartTwoFactor makes a secret for an authenticator. [Service.ConfirmTwoFactor] puts it
+// in force within ten minutes (management.md §5.2); until then an authenticator before it
+// stays in force. Users can do it for themselves only. It needs scope user:read, because
+// it is a GET, and the rights to change accounts.
 func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) (*TwoFactorSetup, error) {
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 	if err != nil {
 		return nil, err
 	}
-	// It changes nothing yet, and as a GET could not carry a password.
+	// No proof is demanded: nothing changes yet, and a GET cannot carry a password.
 	if s.c.Mutations == MutationsOff && p.Key != nil {
 		return nil, errNoKeys
 	}
@@ -93,8 +92,8 @@ func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) 
 	return &TwoFactorSetup{true, key.Secret(), authenticatorURL(s.c.AppName, u.Email, key.Secret())}, nil
 }
 
-// authenticatorURL returns what authenticators scan. They take a plus sign for
-// itself, so that blanks must be %20.
+// authenticatorURL returns the address that authenticators scan. They do not read a plus
+// sign as a blank, so a blank must be %20.
 func authenticatorURL(issuer, account, secret string) string {
 	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 	query := url.Values{
@@ -120,7 +119,7 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 		return invalid("token", "required", "This field is required.")
 	}
 	code, isCode := codeDigits(scalarText(patch.Token.Value))
-	var refused error // although the attempt is stored
+	var refused error // kept apart: the transaction still stores the attempt
 	var mail Message
 	err := s.atomic(ctx, p, func(w *work) error {
 		refused = nil
@@ -181,7 +180,7 @@ func (s *Service) openTOTP(sealed []byte, user int64) (string, error) {
 	return string(secret), nil
 }
 
-// codeDigits reads a code: up to six digits, in which blanks do not count.
+// codeDigits reads a code: up to six digits. It ignores blanks.
 func codeDigits(text string) (code string, ok bool) {
 	text = strings.ReplaceAll(strings.TrimSpace(text), " ", "")
 	if text == "" || len(text) > totpDigits || strings.Trim(text, "0123456789") != "" {
@@ -190,9 +189,9 @@ func codeDigits(text string) (code string, ok bool) {
 	return strings.Repeat("0", totpDigits-len(text)) + text, true
 }
 
-// matchTOTP returns the step that a code is for, if it is one within a step of
-// the authenticator's clock and after those that were used. All steps are tried,
-// so that the time it takes tells nothing.
+// matchTOTP returns the step that a code is for. The step must be within one step of the
+// authenticator's clock and after the last used one. All steps are tried, so that the
+// time that it takes tells nothing.
 func matchTOTP(secret, code string, now time.Time, drift int, last int64) (step int64, ok bool) {
 	current := now.Unix()/totpStep + int64(drift)
 	for at := current + 1; at >= current-1; at-- {
@@ -206,9 +205,8 @@ func matchTOTP(secret, code string, now time.Time, drift int, last int64) (step 
 	return step, ok
 }
 
-// TwoFactorStatus says whether two-factor authentication is on, and shows the
-// user, but nobody else, the backup codes (management.md §5.4). It needs scope
-// user:read.
+// TwoFactorStatus says whether two-factor authentication is on. It shows the backup codes
+// to the user alone (management.md §5.4). It needs scope user:read.
 func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string) (*TwoFactorStatus, error) {
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
@@ -298,8 +296,8 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 	return codes, nil
 }
 
-// DisableTwoFactor turns two-factor authentication off and forgets all of it
-// (management.md §5.6). It needs scope user:write.
+// DisableTwoFactor turns two-factor authentication off and deletes the authenticator and
+// the backup codes (management.md §5.6). It needs scope user:write.
 func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string) error {
 	if err := p.Require("user:write"); err != nil {
 		return err
@@ -338,13 +336,13 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 // A SecondFactor is the result of [Service.VerifySecondFactor].
 type SecondFactor struct {
 	OK     bool
-	Method string // totp or backup_code, if OK
+	Method string // totp or backup_code if OK is true
 }
 
-// VerifySecondFactor checks a code of a user's authenticator, or a backup code,
-// which is then used up (management.md §5.7). It is for host applications that
-// sign users in. The error is ErrThrottled after too many attempts, and
-// ErrNotFound if the user does not have two-factor authentication.
+// VerifySecondFactor checks a code of a user's authenticator, or a backup code, which it
+// uses up (management.md §5.7). It is for host applications that sign users in. The error
+// is ErrThrottled after too many attempts, and ErrNotFound if the user does not have
+// two-factor authentication.
 func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code string) (SecondFactor, error) {
 	tooMany := func(err error) error {
 		if e, ok := errors.AsType[*Error](err); ok && e.Kind == ErrThrottled {
@@ -414,8 +412,8 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 	return result, nil
 }
 
-// locked returns how long an authenticator takes no codes after failures: one
-// second, then two, four and so on.
+// locked returns how long an authenticator accepts no code after failures: one second,
+// then two, four and so on.
 func (d *TOTP) locked(now time.Time) time.Duration {
 	if d.Failures == 0 || d.FailedAt == nil {
 		return 0
@@ -423,8 +421,8 @@ func (d *TOTP) locked(now time.Time) time.Duration {
 	return d.FailedAt.Add(time.Second << min(d.Failures-1, 20)).Sub(now)
 }
 
-// backupText returns a backup code as it was given out, or "" for what cannot be
-// one.
+// backupText returns a backup code in the form in which it was shown, "" if the text
+// cannot be a backup code.
 func backupText(text string) string {
 	text = strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(text))
 	if len(text) != lowerBase32.EncodedLen(5) {

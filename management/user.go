@@ -15,9 +15,9 @@ type UserQuery struct {
 	Staff *bool
 }
 
-// ListUsers returns a page of the active users that a query selects, by ascending
-// ID. Who is not staff finds at most themselves (management.md §3.3). It needs
-// scope user:read.
+// ListUsers returns a page of the active users that a query selects, by ascending ID. A
+// caller who is not staff finds no other user (management.md §3.3). It needs scope
+// user:read.
 func (s *Service) ListUsers(ctx context.Context, p *Principal, q UserQuery, limit, offset int) (*Page[*UserView], error) {
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func (s *Service) ListUsers(ctx context.Context, p *Principal, q UserQuery, limi
 	return &Page[*UserView]{total, views}, nil
 }
 
-// User returns a user. One who has no current organization gets the first of
-// theirs. It needs scope user:read.
+// User returns a user. It gives a user without a current organization the first
+// organization of that user. It needs scope user:read.
 func (s *Service) User(ctx context.Context, p *Principal, ref string) (*UserView, error) {
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s *Service) User(ctx context.Context, p *Principal, ref string) (*UserView
 	return s.begin(p).showUser(ctx, u)
 }
 
-// settleUser gives a user a current organization and project, if there are any.
+// settleUser gives a user a current organization and project, if the user has any.
 func (s *Service) settleUser(ctx context.Context, u *User) (*User, error) {
 	chosen := *u
 	err := chooseCurrent(ctx, s.c.Store, &chosen)
@@ -75,7 +75,7 @@ func (s *Service) settleUser(ctx context.Context, u *User) (*User, error) {
 	return u, err
 }
 
-// resettleUser chooses and stores what a user has to.
+// resettleUser chooses the current organization and project of a user, and stores them.
 func resettleUser(ctx context.Context, store Store, u *User) error {
 	if err := chooseCurrent(ctx, store, u); err != nil {
 		return err
@@ -83,8 +83,8 @@ func resettleUser(ctx context.Context, store Store, u *User) error {
 	return storeError(store.UpdateUser(ctx, u))
 }
 
-// chooseCurrent sets the current organization and project where there are none, or none
-// any more.
+// chooseCurrent sets the current organization and project of a user who has none, or
+// whose own are gone.
 func chooseCurrent(ctx context.Context, store Store, u *User) error {
 	memberships, err := store.MembershipsOf(ctx, []int64{u.ID})
 	if err != nil {
@@ -116,7 +116,7 @@ func chooseCurrent(ctx context.Context, store Store, u *User) error {
 	return nil
 }
 
-// DeleteUser deletes a user with all keys and secrets, as [Config] allows it
+// DeleteUser deletes a user with all keys and secrets, if [Config] allows it
 // (management.md §4.7). It needs scope user:write.
 func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) error {
 	if err := p.Require("user:write"); err != nil {
@@ -128,7 +128,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 	if err := s.stepUp(ctx, p); err != nil {
 		return err
 	}
-	var projects bool // whether some are deleted
+	var projects bool // whether projects are deleted, too
 	err := s.atomic(ctx, p, func(w *work) error {
 		projects = false
 		u, err := w.userByRef(ctx, ref)
@@ -168,8 +168,8 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 	return err
 }
 
-// leaveOrganization ends a membership of a user who is being deleted. It reports whether the
-// organization was deleted as well.
+// leaveOrganization ends a membership of a user who is being deleted. It reports whether
+// the organization was deleted as well.
 func (w *work) leaveOrganization(ctx context.Context, u *User, m Membership) (gone bool, err error) {
 	members, err := w.store.Members(ctx, m.Organization)
 	if err != nil {
@@ -187,7 +187,7 @@ func (w *work) leaveOrganization(ctx context.Context, u *User, m Membership) (go
 	return false, storeError(w.store.DeleteMembership(ctx, m.Organization, u.ID))
 }
 
-// keepStaff returns an error if a user is the last of the staff.
+// keepStaff returns an error if a user is the last staff user.
 func (w *work) keepStaff(ctx context.Context, u *User) error {
 	if !u.Staff || !u.Active {
 		return nil
@@ -211,7 +211,7 @@ type NewUser struct {
 	Staff     bool
 }
 
-// newUser returns an account without a password that was not stored yet.
+// newUser returns an account that is not stored yet. It has no password.
 func newUser(n NewUser) (*User, error) {
 	email, first, last := Of(n.Email), Of(n.FirstName), Of(n.LastName)
 	err := cmp.Or(checkName("first_name", &first), checkName("last_name", &last), checkEmail("email", &email))
@@ -224,7 +224,7 @@ func newUser(n NewUser) (*User, error) {
 	}, nil
 }
 
-// nameOf is how a person is called in mails to others.
+// nameOf returns the name of a user in mails to other users.
 func nameOf(u *User) string {
 	if name := strings.TrimSpace(u.FirstName + " " + u.LastName); name != "" {
 		return name
@@ -256,7 +256,7 @@ func (w *work) addUserActivity(ctx context.Context, u *User, activity string, d 
 	}, d)
 }
 
-// logSecurity logs something about a user that has no field.
+// logSecurity logs an activity of a user that changes no field.
 func (w *work) logSecurity(ctx context.Context, u *User, activity string) error {
 	return w.addUserActivity(ctx, u, activity, detail{u.Email, []fieldChange{}})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A UserPatch is a change of a user, as PATCH /api/users/<uuid>/ takes it
-// (management.md §4.1). What is not set stays.
+// A UserPatch is a change of a user, as in the body of PATCH /api/users/<uuid>/
+// (management.md §4.1). A field that is not set stays as it is.
 type UserPatch struct {
 	FirstName              Optional[string]          `json:"first_name"`
 	LastName               Optional[string]          `json:"last_name"`
@@ -44,8 +44,8 @@ var (
 	rolesAtWork       = []string{"engineering", "data", "product", "founder", "leadership", "marketing", "sales", "other"}
 )
 
-// UpdateUser changes a user (management.md §4.3 to §4.6). It needs scope
-// user:write. Staff, too, need the current password of a user to change it.
+// UpdateUser changes a user (management.md §4.3 to §4.6). It needs scope user:write. To
+// change a user's password, staff need the user's current password, too.
 func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patch UserPatch) (*UserView, error) {
 	if err := p.Require("user:write"); err != nil {
 		return nil, err
@@ -94,10 +94,10 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 	return view, nil
 }
 
-// prepareUser does before the transaction what a change of the address or the
-// password needs and what takes too long for one: it counts attempts, asks for a
-// proof, and checks and hashes passwords. It returns the hash of the new password,
-// "" for none, and the hash that the current password was compared with.
+// prepareUser does what a change of the address or the password needs before its
+// transaction, because it takes too long to do it inside: it counts attempts, demands a
+// proof, and checks and hashes passwords. It returns the hash of the new password, "" if
+// there is none, and the hash that the current password was compared with.
 func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, patch *UserPatch) (hash, oldHash string, err error) {
 	u, err := s.begin(p).userByRef(ctx, ref)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, pat
 		}
 	}
 	if patch.Email.Set && patch.Email.Value != u.Email && s.MailAvailable() {
-		// Nobody gets any number of messages because somebody types their address.
+		// The limit is per address: otherwise a caller could flood any mailbox.
 		if err := s.throttle(ctx, "verification-mail:to:"+HashKey(patch.Email.Value), verificationMails); err != nil {
 			return "", "", err
 		}
@@ -136,12 +136,11 @@ func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, pat
 	return hash, u.PasswordHash, nil
 }
 
-// userFields is the table of a user. Its order is that of the checks and of the
-// activity log. The patch is nil for a table that is only logged.
+// userFields is the table of the fields of a user, in the order of the checks and of the
+// activity log. The patch is nil if the table is only for the log.
 //
-// The patch alone does not say what becomes of the address, the settings, the
-// staff, the current organization and project, and the password: see
-// [userChange.apply].
+// The new values of the address, the settings, the staff mark, the current organization
+// and project, and the password depend on more than the patch: see [userChange.apply].
 func (s *Service) userFields(u *User, patch *UserPatch) fields {
 	patch = cmp.Or(patch, new(UserPatch))
 	document := upTo(checkDocumentOrNull, mostDocument)
@@ -171,7 +170,7 @@ func (s *Service) userFields(u *User, patch *UserPatch) fields {
 	}
 }
 
-// checkNoPasskeys refuses to turn passkeys on, since nobody can have one.
+// checkNoPasskeys refuses to turn passkeys on, because Flagstaff has none.
 func checkNoPasskeys(attr string, o *Optional[bool]) error {
 	if err := checkBoolOrNull(attr, o); err != nil {
 		return err
@@ -187,9 +186,9 @@ type userChange struct {
 	*work
 	patch   *UserPatch
 	hash    string // of the new password
-	oldHash string // that current_password was compared with
+	oldHash string // current_password was compared with it
 
-	mails []Message // to be sent when all is stored
+	mails []Message // to send once the transaction is committed
 }
 
 // apply checks the patch and changes u, which the caller stores.
@@ -231,8 +230,8 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 	return nil
 }
 
-// switchTo changes the current organization and project (management.md §4.3).
-// They are those that the Principal can see, also if the user is another one.
+// switchTo changes the current organization and project (management.md §4.3). It finds
+// them with the rights of the Principal, also if the user is another one.
 func (c *userChange) switchTo(ctx context.Context, u *User) error {
 	if !c.patch.SetCurrentOrganization.Set && !c.patch.SetCurrentTeam.Set {
 		return nil
@@ -285,8 +284,8 @@ func (c *userChange) switchTo(ctx context.Context, u *User) error {
 	return nil
 }
 
-// changeEmail stages a new address, or sets it if there is no mail to verify it
-// with (management.md §4.4).
+// changeEmail makes a new address the pending one, or sets it at once if no Mailer can
+// verify it (management.md §4.4).
 func (c *userChange) changeEmail(ctx context.Context, u *User) error {
 	email := c.patch.Email.Value
 	switch other, err := c.store.UserByEmail(ctx, email); {
@@ -309,8 +308,8 @@ func (c *userChange) changeEmail(ctx context.Context, u *User) error {
 	return nil
 }
 
-// newPassword checks that a password may change, and returns the hash of the new
-// one. This takes long and is done outside of a transaction.
+// newPassword checks that a password may change, and returns the hash of the new one. It
+// takes long, so callers call it outside of a transaction.
 func (s *Service) newPassword(ctx context.Context, u *User, patch *UserPatch) (string, error) {
 	if u.hasPassword() {
 		if !patch.CurrentPassword.Set {

@@ -55,7 +55,7 @@ type SceneView struct {
 	Dashboard int64  `json:"dashboard"`
 }
 
-// userViews shows users to a Principal, all with a handful of queries.
+// userViews shows users to a Principal, with a few queries for all of them.
 func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error) {
 	ids := make([]int64, len(users))
 	for i := range users {
@@ -71,7 +71,7 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 			return nil, err
 		}
 	}
-	level := make(map[uuid.UUID]*int) // of who asks
+	level := make(map[uuid.UUID]*int) // of the caller, by organization
 	for i := range own {
 		if own[i].User == w.by.User.ID {
 			level[own[i].Organization] = &own[i].Level
@@ -170,7 +170,7 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 	return views, nil
 }
 
-// userView shows what a user is without the rest.
+// userView shows the fields of a user that need no other table.
 func (s *Service) userView(u *User) *UserView {
 	v := &UserView{
 		DateJoined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName,
