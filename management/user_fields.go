@@ -82,4 +82,3 @@ func checkNoPasskeys(attr string, o *Optional[bool]) error {
 	}
 	return nil
 }
-
