@@ -33,14 +33,6 @@ func (r *Result) Multivariate() bool { return r.form&formMultivariate != 0 }
 // is what matters.
 func (r *Result) RemoteConfiguration() bool { return r.form&formRemoteConfiguration != 0 }
 
-// A form says what kinds of values a flag has.
-type form uint8
-
-const (
-	formMultivariate form = 1 << iota
-	formRemoteConfiguration
-)
-
 func formOf(f *Flag) form {
 	var out form
 	if f.Filters.Multivariate != nil && len(f.Filters.Multivariate.Variants) > 0 {

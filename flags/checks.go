@@ -3,84 +3,11 @@ package flags
 import (
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
-
-// A Matcher is a compiled regular expression, such as *regexp.Regexp.
-// MatchString must be safe for concurrent use.
-type Matcher interface {
-	MatchString(s string) bool
-}
-
-// An op is what a check does. An operator and its negation have one op
-// (evaluation.md §4.2).
-type op uint8
-
-const (
-	opNever       op = iota // false whatever the property is
-	opFail                  // the filter cannot be understood: the flag fails with check.fail
-	opCohort                // membership
-	opCohortNever           // a cohort filter with an operator for properties
-	opFlag                  // another flag's value
-	opSet                   // from here on: a property
-	opText                  // exact: lower-cased text
-	opTexts                 // exact: one of several lower-cased texts
-	opTruthy                // exact: truthiness (evaluation.md §4.4, version 1)
-	opContains
-	opContainsAny
-	opPrefix
-	opSuffix
-	opRegex
-	opGT
-	opGTE
-	opLT
-	opLTE
-	opBetween
-	opDateExact
-	opDateBefore
-	opDateAfter
-	opSemverEQ
-	opSemverNEQ
-	opSemverGT
-	opSemverGTE
-	opSemverLT
-	opSemverLTE
-	opSemverRange
-)
-
-// A check is what a filter is compiled to. Equal filters of all flags are one
-// check, which is evaluated at most once per run.
-type check struct {
-	op      op
-	negated bool
-	missing bool     // the result when the property is not set
-	fail    failCode // of opFail
-	slot    int32    // of the property; for opCohort a cohort, for opFlag a flag
-	truthy  bool
-	num     float64
-	text    string
-	more    *compiledOperand
-	name    string // of the operator, for Explain
-	value   string // JSON of the filter's value, shortened, for Explain
-}
-
-// A compiledOperand holds what only some operators need.
-type compiledOperand struct {
-	texts   []string            // opContainsAny; opTexts up to smallSet
-	set     map[string]struct{} // opTexts beyond smallSet
-	matcher Matcher
-	high    float64 // opBetween
-	date    reldate.Date
-	at      time.Time // date, if it is not relative
-	version semver.Version
-	rng     semver.Range
-	accepts []bool // opFlag: by the value of the flag, counted from its first
-}
 
 // A verdict is what a check says.
 type verdict uint8

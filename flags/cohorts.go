@@ -1,30 +1,5 @@
 package flags
 
-// A compiledCohort decides who is a member (evaluation.md §5).
-type compiledCohort struct {
-	root       compiledNode
-	stored     int32 // number among the stored cohorts, or -1
-	behavioral bool
-}
-
-// A compiledNode is a node of a cohort's tree.
-type compiledNode struct {
-	kind    nodeType
-	negated bool
-	id      uint32 // check or cohort
-	nodes   []compiledNode
-}
-
-type nodeType uint8
-
-const (
-	nodeNever nodeType = iota // a leaf that matches nobody
-	nodeAll
-	nodeAny
-	nodeCheck
-	nodeCohort
-)
-
 // isMember reports whether the person is in cohort i, which is found once per
 // run.
 func (in *Input) isMember(i int32) bool {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -83,44 +82,6 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 		}
 	}
 	return c.s, nil
-}
-
-// A compiler has what only compilation needs.
-type compiler struct {
-	d        *Definitions
-	o        CompileOptions
-	s        *Snapshot
-	problems []Problem
-	maxBytes int64
-	arena    []byte
-
-	index *Index  // the flags that exist
-	model []*Flag // the same by program order
-
-	slotOf   map[slotKey]int32
-	checkOf  map[checkKey]uint32
-	cohortOf map[int64]*cohortBuild
-	groupOf  map[int]int32 // ordinals by group type index
-	regexps  regexpBuilder
-
-	// The flag that is being compiled: nil outside of flags.
-	flag      *Flag
-	read      []int32 // slots that it reads
-	plainTail span    // its tail without payload
-	payload   []byte  // memory for addValue
-	place     [5]path // see filterPlace
-}
-
-// problem records a finding about the current flag, or the document.
-func (c *compiler) problem(s Severity, at *path, value []byte, hint string, format string, args ...any) {
-	if len(c.problems) >= MaxProblems {
-		return
-	}
-	e := &DefinitionError{Path: at.String(), Value: shorten(value), Err: fmt.Errorf(format, args...), Hint: hint}
-	if c.flag != nil {
-		e.Flag = c.flag.Key
-	}
-	c.problems = append(c.problems, Problem{s, e})
 }
 
 // compile fills the Snapshot. The only error is ErrTooLarge.
@@ -215,37 +176,4 @@ func (c *compiler) numberGroupTypes() {
 		}
 		c.groupOf[i] = ord
 	}
-}
-
-// conditionPath returns the path of condition set i.
-func conditionPath(i int) *path {
-	return &path{up: &path{up: &path{name: "filters"}, name: "groups"}, n: i}
-}
-
-// filterPath returns the path of filter j of condition set i.
-func filterPath(i, j int) *path {
-	return &path{up: &path{up: conditionPath(i), name: "properties"}, n: j}
-}
-
-// filterPlace is filterPath for code that rarely has anything to report: the next
-// call uses the memory of the path again.
-func (c *compiler) filterPlace(i, j int) *path {
-	c.place = [...]path{{name: "filters"}, {name: "groups"}, {n: i}, {name: "properties"}, {n: j}}
-	for k := 1; k < len(c.place); k++ {
-		c.place[k].up = &c.place[k-1]
-	}
-	return &c.place[len(c.place)-1]
-}
-
-func quote(s string) []byte { return strconv.AppendQuote(nil, s) }
-
-// recoverPanic runs a function that may panic, and returns the panic as an error.
-func recoverPanic(f func()) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	f()
-	return nil
 }

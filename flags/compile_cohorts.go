@@ -7,16 +7,6 @@ import (
 	"strconv"
 )
 
-// A cohortBuild is a cohort that was, or is being, compiled.
-type cohortBuild struct {
-	ord         int32    // place in Snapshot.cohorts
-	code        failCode // why it cannot be resolved
-	open        bool     // on the path that is being followed
-	slots       []int32  // of all cohorts that it reaches
-	readsStored bool
-	behavioral  bool
-}
-
 // cohortFailure puts into words why a cohort cannot be resolved.
 func cohortFailure(c failCode) string {
 	switch c {

@@ -68,15 +68,6 @@ func (c *compiler) propertyOwner(fl *Filter, aggregation int32, n, j int) int {
 	return ownerPerson
 }
 
-// A checkKey identifies a check: equal filters have equal keys.
-type checkKey struct {
-	op      op
-	negated bool
-	slot    int32
-	name    string // the operator, for ops that several share
-	value   string
-}
-
 // addCheck returns the number of a check, which equal checks share. The texts of
 // the key may share memory with the definitions.
 func (c *compiler) addCheck(k checkKey, build func() check) uint32 {

@@ -11,19 +11,6 @@ import (
 // step. quick.go comes to the same decisions for the flags that most Go callers
 // ask for.
 
-// A decision is what the evaluation of a flag comes to: two numbers, into
-// Snapshot.values and Snapshot.reasons.
-type decision struct {
-	value  int32
-	reason int32
-}
-
-// Values of decisions that have no result.
-const (
-	valueHidden  = -1 // the request may not see the flag, or it is never evaluated
-	valueOmitted = -2 // a dependency cycle removes the flag
-)
-
 // decide evaluates one flag after the flags that it depends on. The order of
 // its steps is the list of evaluation.md §3.2.
 func (in *Input) decide(f *compiledFlag) decision {

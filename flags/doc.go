@@ -49,6 +49,7 @@
 //
 //   - definitions.go: the model; decode.go reads it, encode.go writes it
 //   - operators.go, references.go: the table of operators, what filters refer to
+//   - compiled.go: what a Snapshot is made of
 //   - compile.go and compile_*.go: from the model to a Snapshot; lint.go: warnings
 //   - decide.go: the evaluation of one flag; quick.go: its short cut
 //   - checks.go, cohorts.go, bucketing.go: what operators do, membership, hashing

@@ -6,10 +6,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
-// A flagSet is a set of flags by program order, 64 per word. All sets of a
-// Snapshot and of the Inputs bound to it have one length.
-type flagSet []uint64
-
 func newFlagSet(flags int) flagSet { return make(flagSet, (flags+63)/64) }
 
 func (set flagSet) add(i int32) { set[i>>6] |= 1 << (i & 63) }

@@ -91,13 +91,6 @@ func (in *Input) hasGroup(ord int, name string) bool {
 	return g.gen == in.gen && g.usable
 }
 
-// A neededSet is what the flags of a set look at.
-type neededSet struct {
-	slots     []int32
-	cohorts   bool
-	overrides bool
-}
-
 // addFlag adds what a flag looks at. Seen has the slots that were added before.
 func (n *neededSet) addFlag(f *compiledFlag, seen map[int32]bool) {
 	n.cohorts = n.cohorts || f.readsCohorts

@@ -265,3 +265,9 @@ func beyondRE2(pattern string) bool {
 	}
 	return false
 }
+
+// A Matcher is a compiled regular expression, such as *regexp.Regexp.
+// MatchString must be safe for concurrent use.
+type Matcher interface {
+	MatchString(s string) bool
+}

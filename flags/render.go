@@ -15,23 +15,7 @@ import (
 // To write a result is to copy the three. So memory grows with conditions plus
 // variants, not with their product.
 
-// A span is a piece of Snapshot.arena.
-type span struct{ off, len uint32 }
-
 func (s *Snapshot) rendering(p span) []byte { return s.arena[p.off : p.off+p.len : p.off+p.len] }
-
-// edges are the head and the tail of a value.
-type edges struct{ head, tail span }
-
-// A value is one value that a flag can have.
-type value struct {
-	payload    span   // the payload's JSON within the tail; empty: none
-	text       string // the payload as Metadata.Payload shows it
-	variant    string
-	hasVariant bool
-	enabled    bool
-	failed     bool
-}
 
 func (s *Snapshot) result(i int32, out decision) Result {
 	f, v := &s.flags[i], &s.values[out.value]

@@ -146,12 +146,6 @@ const (
 	createdAt      = "created_at"
 )
 
-// A slotKey identifies a slot.
-type slotKey struct {
-	owner int
-	name  string
-}
-
 // slot returns the slot of a property that the current flag reads. It has slots for
 // the properties that stand in, too.
 func (c *compiler) slot(owner int, name string) int32 {

@@ -1,0 +1,272 @@
+package flags
+
+import (
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// The parts of a snapshot: what definitions are compiled to, and what evaluation
+// reads.
+
+// A Snapshot is a compiled, immutable set of flags. All methods are safe for
+// concurrent use and do no I/O. Equal definitions and equal requests give equal
+// answers on every machine.
+type Snapshot struct {
+	flags []compiledFlag   // in program order: each after those that it depends on
+	order []int32          // places in flags, in the order of the document
+	index map[string]int32 // places in flags, by key
+
+	values   []value
+	edges    []edges // of values: what AppendFlags copies before and after the reason
+	reasons  []Reason
+	rendered []span // of reasons
+	arena    []byte // all rendered bytes
+
+	checks  []check
+	cohorts []compiledCohort
+	zone    *time.Location
+
+	slots         []slotDef
+	personTable   nameTable
+	groupTables   []nameTable
+	groupKeySlots []int32
+	groupNames    []string         // by ordinal
+	groupIndex    map[string]int32 // ordinals by name
+	storedCohorts map[int64]int32
+
+	// Slots of properties that evaluation itself reads, or -1.
+	idSlot, createdSlot, deviceSlot, anonymousSlot int32
+
+	continuityFlags []string // keys
+	longestPrefix   int      // of compiledFlag.prefix
+	cyclic          bool     // some flag is on a dependency cycle
+
+	// Sets of flags, without dormant ones: those that each runtime.Kind may see,
+	// those without evaluation contexts, and those for surveys.
+	admits   [4]flagSet
+	needed   [4]neededSet // what the flags in admits look at
+	untagged flagSet
+	surveys  flagSet
+	tagged   map[string][]int32 // by evaluation context
+
+	problems []Problem
+	etag     string
+	common   uint64 // digest of everything but the flags
+	minimal  bool
+}
+
+// A state says whether the condition sets of a flag decide its value at all.
+type state uint8
+
+const (
+	normal  state = iota
+	dormant       // inactive or with encrypted payloads: never in results, false for dependents
+	missing       // depends on a flag that does not exist
+	faulty        // could not be understood
+	cyclic        // depends on itself, or on a flag that does
+)
+
+// A compiledFlag is what a Flag is compiled to. Its values lie next to each other
+// in Snapshot.values: off, on, the variants, and what else its definition needs.
+// Fields that every evaluation reads come first.
+type compiledFlag struct {
+	fixed        decision // the decision that no request can change; value -1: none
+	conditions   []compiledCondition
+	offValue     int32
+	failedValue  int32
+	enrollment   int32 // slot of $feature_enrollment/<key>, or -1
+	holdoutValue int32 // or -1
+	continuity   int32 // number among the continuity flags, or -1
+	state        state
+	hash         hashKind
+	byDevice     bool // the device ID is the subject
+	earlyExit    bool
+	quickKnows   bool   // decideQuickly may know it
+	otherSubject bool   // a person's subject may be another than the distinct ID
+	prefix       string // key and dot, with which every hashed text starts
+	variants     []variantBound
+
+	key         string
+	valueCount  int32
+	optOutValue int32 // of an early access opt-out
+	aggregation int32 // of the flag: a group type's ordinal, or an owner constant
+	holdoutAll  bool
+	holdoutAt   float64
+	direct      []int32 // flags that it depends on, all earlier unless it is cyclic
+	needs       []int32 // slots that it looks at
+	requirement runtime.Requirement
+	tags        []string
+
+	survey       bool
+	encrypted    bool
+	form         form
+	readsCohorts bool // stored cohorts
+	readsHash    bool // a stored hash key can change the decision
+
+	id            int64
+	version       int
+	hasExperiment bool
+	digest        uint64 // of its definition, without dependencies and cohorts
+}
+
+// onValue returns the place of the value that a condition set without a variant gives.
+func (f *compiledFlag) onValue() int32 { return f.offValue + 1 }
+
+// A variantBound is a variant with the end of its share (evaluation.md §2.3).
+type variantBound struct {
+	below float64
+	value int32
+}
+
+// A compiledCondition is what a Condition is compiled to.
+type compiledCondition struct {
+	checks      []uint32 // of its filters, in effective order (evaluation.md §3.5)
+	threshold   float64  // rollout percentage / 100
+	everyone    bool     // the rollout percentage is 100, so nothing is hashed
+	hashMatters bool     // evaluation.md §2.6
+	aggregation int32
+	pinned      int32 // value, or -1
+}
+
+// An op is what a check does. An operator and its negation have one op
+// (evaluation.md §4.2).
+type op uint8
+
+const (
+	opNever       op = iota // false whatever the property is
+	opFail                  // the filter cannot be understood: the flag fails with check.fail
+	opCohort                // membership
+	opCohortNever           // a cohort filter with an operator for properties
+	opFlag                  // another flag's value
+	opSet                   // from here on: a property
+	opText                  // exact: lower-cased text
+	opTexts                 // exact: one of several lower-cased texts
+	opTruthy                // exact: truthiness (evaluation.md §4.4, version 1)
+	opContains
+	opContainsAny
+	opPrefix
+	opSuffix
+	opRegex
+	opGT
+	opGTE
+	opLT
+	opLTE
+	opBetween
+	opDateExact
+	opDateBefore
+	opDateAfter
+	opSemverEQ
+	opSemverNEQ
+	opSemverGT
+	opSemverGTE
+	opSemverLT
+	opSemverLTE
+	opSemverRange
+)
+
+// A check is what a filter is compiled to. Equal filters of all flags are one
+// check, which is evaluated at most once per run.
+type check struct {
+	op      op
+	negated bool
+	missing bool     // the result when the property is not set
+	fail    failCode // of opFail
+	slot    int32    // of the property; for opCohort a cohort, for opFlag a flag
+	truthy  bool
+	num     float64
+	text    string
+	more    *compiledOperand
+	name    string // of the operator, for Explain
+	value   string // JSON of the filter's value, shortened, for Explain
+}
+
+// A compiledOperand holds what only some operators need.
+type compiledOperand struct {
+	texts   []string            // opContainsAny; opTexts up to smallSet
+	set     map[string]struct{} // opTexts beyond smallSet
+	matcher Matcher
+	high    float64 // opBetween
+	date    reldate.Date
+	at      time.Time // date, if it is not relative
+	version semver.Version
+	rng     semver.Range
+	accepts []bool // opFlag: by the value of the flag, counted from its first
+}
+
+// A compiledCohort is what a Cohort is compiled to (evaluation.md §5).
+type compiledCohort struct {
+	root       compiledNode
+	stored     int32 // number among the stored cohorts, or -1
+	behavioral bool
+}
+
+// A compiledNode is a node of a cohort's tree.
+type compiledNode struct {
+	kind    nodeType
+	negated bool
+	id      uint32 // check or cohort
+	nodes   []compiledNode
+}
+
+// A nodeType says how a node combines its nodes, or what leaf it is.
+type nodeType uint8
+
+const (
+	nodeNever nodeType = iota // a leaf that matches nobody
+	nodeAll
+	nodeAny
+	nodeCheck
+	nodeCohort
+)
+
+// A decision is what the evaluation of a flag comes to: two numbers, into
+// Snapshot.values and Snapshot.reasons.
+type decision struct {
+	value  int32
+	reason int32
+}
+
+// Values of decisions that have no result.
+const (
+	valueHidden  = -1 // the request may not see the flag, or it is never evaluated
+	valueOmitted = -2 // a dependency cycle removes the flag
+)
+
+// A value is one value that a flag can have.
+type value struct {
+	payload    span   // the payload's JSON within the tail; empty: none
+	text       string // the payload as Metadata.Payload shows it
+	variant    string
+	hasVariant bool
+	enabled    bool
+	failed     bool
+}
+
+// edges are what a value is rendered to: what stands before the reason, and what
+// stands behind it.
+type edges struct{ head, tail span }
+
+// A span is a piece of Snapshot.arena.
+type span struct{ off, len uint32 }
+
+// A flagSet is a set of flags by program order, 64 per word. All sets of a
+// Snapshot and of the Inputs bound to it have one length.
+type flagSet []uint64
+
+// A neededSet is what the flags of a set look at.
+type neededSet struct {
+	slots     []int32
+	cohorts   bool
+	overrides bool
+}
+
+// A form says what kinds of values a flag has.
+type form uint8
+
+const (
+	formMultivariate form = 1 << iota
+	formRemoteConfiguration
+)

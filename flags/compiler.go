@@ -1,0 +1,102 @@
+package flags
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// A compiler has what only compilation needs.
+type compiler struct {
+	d        *Definitions
+	o        CompileOptions
+	s        *Snapshot
+	problems []Problem
+	maxBytes int64
+	arena    []byte
+
+	index *Index  // the flags that exist
+	model []*Flag // the same by program order
+
+	slotOf   map[slotKey]int32
+	checkOf  map[checkKey]uint32
+	cohortOf map[int64]*cohortBuild
+	groupOf  map[int]int32 // ordinals by group type index
+	regexps  regexpBuilder
+
+	// The flag that is being compiled: nil outside of flags.
+	flag      *Flag
+	read      []int32 // slots that it reads
+	plainTail span    // its tail without payload
+	payload   []byte  // memory for addValue
+	place     [5]path // see filterPlace
+}
+
+// problem records a finding about the current flag, or the document.
+func (c *compiler) problem(s Severity, at *path, value []byte, hint string, format string, args ...any) {
+	if len(c.problems) >= MaxProblems {
+		return
+	}
+	e := &DefinitionError{Path: at.String(), Value: shorten(value), Err: fmt.Errorf(format, args...), Hint: hint}
+	if c.flag != nil {
+		e.Flag = c.flag.Key
+	}
+	c.problems = append(c.problems, Problem{s, e})
+}
+
+// conditionPath returns the path of condition set i.
+func conditionPath(i int) *path {
+	return &path{up: &path{up: &path{name: "filters"}, name: "groups"}, n: i}
+}
+
+// filterPath returns the path of filter j of condition set i.
+func filterPath(i, j int) *path {
+	return &path{up: &path{up: conditionPath(i), name: "properties"}, n: j}
+}
+
+// filterPlace is filterPath for code that rarely has anything to report: the next
+// call uses the memory of the path again.
+func (c *compiler) filterPlace(i, j int) *path {
+	c.place = [...]path{{name: "filters"}, {name: "groups"}, {n: i}, {name: "properties"}, {n: j}}
+	for k := 1; k < len(c.place); k++ {
+		c.place[k].up = &c.place[k-1]
+	}
+	return &c.place[len(c.place)-1]
+}
+
+func quote(s string) []byte { return strconv.AppendQuote(nil, s) }
+
+// recoverPanic runs a function that may panic, and returns the panic as an error.
+func recoverPanic(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	f()
+	return nil
+}
+
+// A checkKey identifies a check: equal filters have equal keys.
+type checkKey struct {
+	op      op
+	negated bool
+	slot    int32
+	name    string // the operator, for ops that several share
+	value   string
+}
+
+// A slotKey identifies a slot.
+type slotKey struct {
+	owner int
+	name  string
+}
+
+// A cohortBuild is a cohort that was, or is being, compiled.
+type cohortBuild struct {
+	ord         int32    // place in Snapshot.cohorts
+	code        failCode // why it cannot be resolved
+	open        bool     // on the path that is being followed
+	slots       []int32  // of all cohorts that it reaches
+	readsStored bool
+	behavioral  bool
+}
