@@ -3,6 +3,7 @@ package management
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,7 +22,8 @@ var (
 	ErrTooLarge = errors.New("management: too large")
 )
 
-// A Storage is all that a server needs of a store. *sqlstore.DB is one.
+// A Storage is all that a server needs of a store. Functions Open of packages sqlstore/sqlite and
+// sqlstore/postgres return one.
 type Storage interface {
 	capture.Sink
 	EventStore
@@ -31,6 +33,11 @@ type Storage interface {
 	Leader
 	UsageStore
 	ProjectPurger
+
+	// Events iterates over the events of a project in the order of their times;
+	// events of the same time come in the order in which they were stored. An
+	// error is the last thing that it yields.
+	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
 
 	// Ready returns an error if the storage does not answer.
 	Ready(ctx context.Context) error

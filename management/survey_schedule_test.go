@@ -19,7 +19,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // captured returns an event about a survey. Properties are a JSON object.
@@ -528,7 +527,7 @@ func TestKeepSurveysAgain(t *testing.T) {
 
 // Data in which something happens while responses are counted.
 type meddling struct {
-	*sqlstore.DB
+	management.Storage
 	count func(management.SurveyQuery) error
 }
 
@@ -538,12 +537,12 @@ func (m *meddling) CountResponses(ctx context.Context, q management.SurveyQuery)
 			return nil, err
 		}
 	}
-	return m.DB.CountResponses(ctx, q)
+	return m.Storage.CountResponses(ctx, q)
 }
 
 func meddle(m *meddling) func(*management.Config) {
 	return func(c *management.Config) {
-		m.DB = c.Store.(*sqlstore.DB)
+		m.Storage = c.Store.(management.Storage)
 		c.Data = m
 	}
 }
@@ -919,7 +918,7 @@ func TestRunKeepsSurveysByOne(t *testing.T) {
 			looks.Add(1)
 			return nil
 		}}
-		w := newWorld(t, meddle(data), func(c *management.Config) { c.Leader = c.Store.(*sqlstore.DB) })
+		w := newWorld(t, meddle(data), func(c *management.Config) { c.Leader = c.Store.(management.Storage) })
 		w.survey(`{"start_date":` + date(0) + `,"responses_limit":1}`)
 		free := make(chan struct{})
 		go w.store.Lead(t.Context(), "surveys", func(context.Context) error {

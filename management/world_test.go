@@ -21,7 +21,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
@@ -36,7 +35,7 @@ import (
 type world struct {
 	*management.Service
 	t      testing.TB
-	store  *sqlstore.DB
+	store  management.Storage
 	clock  *clock
 	outbox *outbox
 	log    *notebook
@@ -73,7 +72,7 @@ var begin = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 // first is the cast of the store that all worlds copy.
 var first cast
 
-var worlds = sqlitetest.NewTemplate(func(t testing.TB, db *sqlstore.DB) {
+var worlds = sqlitetest.NewTemplate(func(t testing.TB, db management.Storage) {
 	w := &world{t: t, store: db, clock: &clock{now: begin}}
 	w.acme, w.umbra = w.organization("Acme"), w.organization("Umbra")
 	w.web, w.app, w.shop = w.project(w.acme, "Web"), w.project(w.acme, "App"), w.project(w.umbra, "Shop")

@@ -16,7 +16,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -43,7 +42,7 @@ var apiTime = time.Date(2026, 2, 3, 9, 15, 42, 118_204_000, time.UTC)
 type apiServer struct {
 	*server.Server
 	t       testing.TB
-	store   *sqlstore.DB
+	store   management.Storage
 	service *management.Service
 	mail    *outbox
 	keys    int // that were made

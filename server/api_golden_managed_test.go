@@ -11,7 +11,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/summary"
 )
 
@@ -33,7 +32,7 @@ type managedSite struct {
 func newManagedSite(t *testing.T) *managedSite {
 	t.Helper()
 	a := &managedSite{apiServer: newAPI(t, apiSetup{management: func(c *management.Config) {
-		c.Data, c.Summarizer = c.Store.(*sqlstore.DB), summary.Extractive{}
+		c.Data, c.Summarizer = c.Store.(management.Storage), summary.Extractive{}
 	}})}
 	create := func(path, body string) string {
 		t.Helper()

@@ -21,7 +21,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -38,7 +37,7 @@ const (
 // newManaged returns an apiServer that has a flag, a cohort, a feature and persons.
 func newManaged(t *testing.T, change func(*server.Config)) *apiServer {
 	t.Helper()
-	a := newAPI(t, apiSetup{management: func(c *management.Config) { c.Data = c.Store.(*sqlstore.DB) }, server: change})
+	a := newAPI(t, apiSetup{management: func(c *management.Config) { c.Data = c.Store.(management.Storage) }, server: change})
 	a.ok(api("POST", flagsPath, flagBody))
 	a.ok(api("POST", cohortsPath, cohortBody))
 	return a
@@ -389,7 +388,7 @@ func TestActivityLinks(t *testing.T) {
 // manyResponses is a DataStore with a survey that was answered often, until it
 // fails.
 type manyResponses struct {
-	*sqlstore.DB
+	management.Storage
 	n   int
 	err error
 }
@@ -412,7 +411,7 @@ func (m *manyResponses) SurveyResponses(context.Context, management.SurveyQuery)
 func TestResponsesAsCSV(t *testing.T) {
 	data := new(manyResponses)
 	a := newAPI(t, apiSetup{management: func(c *management.Config) {
-		data.DB = c.Store.(*sqlstore.DB)
+		data.Storage = c.Store.(management.Storage)
 		c.Data = data
 	}})
 	survey := &management.Survey{ID: uuid.New(), Project: 1, Name: "NPS", Type: "popover", Questions: json.RawMessage("[]"), Created: apiTime, Updated: apiTime}

@@ -23,7 +23,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -355,7 +354,7 @@ func FuzzUploadJSON(f *testing.F) {
 
 // members is a DataStore that writes down who is added.
 type members struct {
-	*sqlstore.DB
+	management.Storage
 	mu    sync.Mutex
 	added []string
 	err   error
@@ -368,7 +367,7 @@ func (m *members) AddCohortMembers(ctx context.Context, project, cohort int64, d
 	if m.err != nil {
 		return 0, m.err
 	}
-	return m.DB.AddCohortMembers(ctx, project, cohort, distinctIDs)
+	return m.Storage.AddCohortMembers(ctx, project, cohort, distinctIDs)
 }
 
 func (m *members) take() []string {
@@ -386,7 +385,7 @@ func newUploads(t *testing.T, change func(*server.Config)) (*apiServer, *members
 	data := new(members)
 	a := newAPI(t, apiSetup{
 		management: func(c *management.Config) {
-			data.DB = c.Store.(*sqlstore.DB)
+			data.Storage = c.Store.(management.Storage)
 			c.Data = data
 		},
 		server: change,

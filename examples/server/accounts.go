@@ -23,7 +23,7 @@ import (
 )
 
 // accounts returns the service behind the management API.
-func (s *settings) accounts(store dataStore, appURL string, changed func(context.Context, int64), log *slog.Logger) (*management.Service, error) {
+func (s *settings) accounts(store management.Storage, appURL string, changed func(context.Context, int64), log *slog.Logger) (*management.Service, error) {
 	keys, err := s.secretKeys()
 	if err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
@@ -587,7 +586,7 @@ func proxiesAreListed(t *testing.T, s *site) {
 
 // A trap is a store that panics when it is asked for one key.
 type trap struct {
-	*sqlstore.DB
+	management.Storage
 	hash string
 }
 
@@ -595,14 +594,14 @@ func (s *trap) KeyByHash(ctx context.Context, hash string) (*management.Personal
 	if hash == s.hash {
 		panic("a panic about " + hash)
 	}
-	return s.DB.KeyByHash(ctx, hash)
+	return s.Storage.KeyByHash(ctx, hash)
 }
 
 func panicsAreSurvived(t *testing.T, _ *site) {
 	key := management.NewPersonalKey()
 	store := &trap{sqlitetest.Open(t), management.HashKey(key)}
 	addProjects(t, store)
-	s := deploy(t, &system{store: store.DB, given: store}).start(t)
+	s := deploy(t, &system{store: store.Storage, given: store}).start(t)
 	id := uuid.NewString()
 	r := s.with(key).call(t, "GET /api/users/@me/", "", "X-Request-Id", id)
 	if detail := r.fails(t, 500, "error", ""); detail != "A server error occurred." {

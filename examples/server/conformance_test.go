@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"os"
@@ -107,20 +106,13 @@ const (
 	secondKey = "phc_second"
 )
 
-// A readable store is one that tests can look into.
-type readable interface {
-	dataStore
-	management.CohortMemberStore
-	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
-}
-
 // A system is the program on a store.
 type system struct {
-	store readable
+	store management.Storage
 
 	// given is the store that the program uses, if that must be the same
 	// value. Otherwise it opens what args say.
-	given dataStore
+	given management.Storage
 	args  []string
 
 	// spoil makes writing fail until repair is called.
@@ -150,7 +142,7 @@ var kinds = []kind{
 
 // brokenStore is a store in memory that fails when it is told to.
 type brokenStore struct {
-	*sqlstore.DB
+	management.Storage
 	broken atomic.Bool
 }
 
@@ -158,11 +150,11 @@ func (s *brokenStore) WriteEvents(ctx context.Context, events []capture.Event, s
 	if s.broken.Load() {
 		return fmt.Errorf("%w: spoiled by a test", capture.ErrUnavailable)
 	}
-	return s.DB.WriteEvents(ctx, events, surveys)
+	return s.Storage.WriteEvents(ctx, events, surveys)
 }
 
 func openMemory(t *testing.T) *system {
-	store := &brokenStore{DB: sqlitetest.Open(t)}
+	store := &brokenStore{Storage: sqlitetest.Open(t)}
 	addProjects(t, store)
 	return &system{
 		store: store, given: store, args: []string{"-demo"},
@@ -213,7 +205,7 @@ func openPostgres(t *testing.T, server string) *system {
 	return openSQL(t, db, u.String(), "pgx", u.String())
 }
 
-func openSQL(t *testing.T, db *sqlstore.DB, store, driver, dsn string) *system {
+func openSQL(t *testing.T, db management.Storage, store, driver, dsn string) *system {
 	raw, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +231,7 @@ func openSQL(t *testing.T, db *sqlstore.DB, store, driver, dsn string) *system {
 	}
 }
 
-func addProjects(t *testing.T, store dataStore) {
+func addProjects(t *testing.T, store management.Storage) {
 	t.Helper()
 	created, err := management.Bootstrap(t.Context(), store, management.First{APIKey: firstKey})
 	if err != nil {

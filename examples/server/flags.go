@@ -22,7 +22,7 @@ var (
 
 // pinFlags takes the flags of one project from the file of -flags. It follows
 // the file until ctx ends.
-func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store dataStore, projects *catalog.Catalog) error {
+func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store management.Storage, projects *catalog.Catalog) error {
 	if s.flagsFile == "" {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store dataS
 
 // addDemo creates flags and a survey in the demo's project, unless it has
 // flags.
-func (s *settings) addDemo(ctx context.Context, store dataStore, service *management.Service) error {
+func (s *settings) addDemo(ctx context.Context, store management.Storage, service *management.Service) error {
 	p, err := s.project(ctx, store)
 	if err != nil {
 		return err

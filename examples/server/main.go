@@ -19,6 +19,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/geoip"
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
@@ -43,7 +44,7 @@ type Main struct {
 
 	// store, if not nil, replaces the store that the settings name, and stays
 	// open. Tests use it to look into the store.
-	store dataStore
+	store management.Storage
 }
 
 // Run serves until ctx ends and returns the exit code.
@@ -276,7 +277,7 @@ func (m *Main) answer(ctx context.Context, s *settings, log *slog.Logger, listen
 
 // startQuota counts a resource, starting from the counts in the store, until
 // ctx ends.
-func startQuota(ctx context.Context, wg *sync.WaitGroup, store dataStore, resource string, allowed allowance, log *slog.Logger) (*quota.Quota, error) {
+func startQuota(ctx context.Context, wg *sync.WaitGroup, store management.Storage, resource string, allowed allowance, log *slog.Logger) (*quota.Quota, error) {
 	q, err := quota.New(quota.Config{Store: store, Resource: resource, Limit: allowed.n, Period: allowed.period, Log: log})
 	if err != nil {
 		return nil, err

@@ -9,31 +9,13 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// A dataStore has all data of the server.
-type dataStore interface {
-	capture.Sink
-	management.EventStore
-	management.Store
-	management.DataStore
-	management.ChangeStore
-	management.Leader
-	management.UsageStore
-	management.ProjectPurger
-
-	Ready(ctx context.Context) error
-	Close() error
-}
-
-var _ dataStore = (*sqlstore.DB)(nil)
-
-func openStore(ctx context.Context, s *settings, log *slog.Logger) (dataStore, error) {
+func openStore(ctx context.Context, s *settings, log *slog.Logger) (management.Storage, error) {
 	options := sqlstore.Options{Log: log}
 	if isPostgres(s.store) {
 		return postgres.Open(ctx, s.store, options)
@@ -61,7 +43,7 @@ func (s *settings) storeName() string {
 }
 
 // bootstrap prepares an empty store and prints the keys.
-func (m *Main) bootstrap(ctx context.Context, s *settings, store dataStore) error {
+func (m *Main) bootstrap(ctx context.Context, s *settings, store management.Storage) error {
 	first := management.First{APIKey: s.projectKey, Owner: s.adminEmail}
 	if s.demo {
 		first.Organization, first.Project, first.SecretKey, first.PersonalKey = "Demo", "Demo", demoSecret, demoPersonal
@@ -89,7 +71,7 @@ func (m *Main) bootstrap(ctx context.Context, s *settings, store dataStore) erro
 
 // checkProjectKey makes sure that the store has the project of -project-key.
 // The demo adds its project to any store.
-func checkProjectKey(ctx context.Context, s *settings, store dataStore) error {
+func checkProjectKey(ctx context.Context, s *settings, store management.Storage) error {
 	_, err := store.ProjectByKey(ctx, s.projectKey)
 	if !errors.Is(err, management.ErrNotFound) {
 		return err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
@@ -243,17 +244,18 @@ func TestStreamDatabase(t *testing.T) {
 	b := startBroker(t)
 	stream := b.open()
 	path := filepath.Join(t.TempDir(), "closed.db")
-	open := func() *sqlstore.DB {
+	var opened atomic.Pointer[management.Storage]
+	current := func() management.Storage { return *opened.Load() }
+	open := func() {
 		db, err := sqlite.Open(t.Context(), path, sqlstore.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return db
+		opened.Store(&db)
 	}
-	var db atomic.Pointer[sqlstore.DB]
-	db.Store(open())
+	open()
 	consumer, err := jetstream.NewConsumer(stream, jetstream.ConsumerConfig{MaxBackoff: 10 * time.Millisecond, Sink: sinkFunc(func(ctx context.Context, list []capture.Event) error {
-		return db.Load().Write(ctx, list)
+		return current().Write(ctx, list)
 	})})
 	if err != nil {
 		t.Fatal(err)
@@ -285,19 +287,19 @@ func TestStreamDatabase(t *testing.T) {
 	for range 3 {
 		load(20)
 		failures := consumer.Stats().Failures
-		if err := db.Load().Close(); err != nil {
+		if err := current().Close(); err != nil {
 			t.Fatal(err)
 		}
 		load(20)
 		eventually(t, "a failure", func() bool { return consumer.Stats().Failures > failures })
-		db.Store(open())
+		open()
 	}
 	drained(t, stream)
 	cancel()
 	wg.Wait()
-	defer db.Load().Close()
+	defer current().Close()
 	stored := make(map[string]int)
-	for e, err := range db.Load().Events(t.Context(), 1) {
+	for e, err := range current().Events(t.Context(), 1) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +314,7 @@ func TestStreamDatabase(t *testing.T) {
 		t.Errorf("%d events are stored, want %d", len(stored), len(acked))
 	}
 	for p := range 5 {
-		got, err := db.Load().AppendPerson(t.Context(), nil, 1, fmt.Sprint("p", p))
+		got, err := current().AppendPerson(t.Context(), nil, 1, fmt.Sprint("p", p))
 		if want := fmt.Sprintf(`{"n":%d}`, n-(n-p)%5); err != nil || string(got) != want {
 			t.Errorf("person p%d is %s, %v; want %s", p, got, err, want)
 		}

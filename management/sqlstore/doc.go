@@ -1,17 +1,18 @@
 // Package sqlstore stores captured and managed data in an SQL database: in an
 // SQLite file beside the program, or in PostgreSQL for several machines.
 //
-// Packages sqlite and postgres open a database:
+// Packages sqlite and postgres open a database, so that a program contains only the
+// driver that it uses:
 //
-//	db, err := sqlite.Open(ctx, "flagstaff.db", sqlstore.Options{})
+//	store, err := sqlite.Open(ctx, "flagstaff.db", sqlstore.Options{})
 //
-// so that a program contains only the driver that it uses. The schema is
-// created and migrated when the database is opened. A release can always open
-// the stores of earlier releases.
+// Both return a management.Storage. The methods that this page names are the
+// Storage's. The schema is created and migrated when the database is opened. A
+// release can always open the stores of earlier releases.
 //
 // # Writing
 //
-// [DB.Write] stores a batch of events, together with their effects on persons
+// Write stores a batch of events, together with their effects on persons
 // and groups (package capture/persons), in one transaction. It returns when the
 // transaction is durable: SQLite syncs its log at each commit, PostgreSQL acts
 // as it is configured. Events that were stored before have no effect.
@@ -22,11 +23,10 @@
 //
 // # Accounts and transactions
 //
-// A [DB] is also a [management.Store]: it has users with their keys and
-// settings, organizations, projects with their flags, cohorts, early access
-// features and surveys, and the activity log. All changes of these take turns,
-// both single changes and the transactions of [DB.Atomic]; on PostgreSQL by
-// another advisory lock than events. So no data that a transaction has read
+// The store has users with their keys and settings, organizations, projects with
+// their flags, cohorts, early access features and surveys, and the activity log.
+// All changes of these take turns, both single changes and the transactions of
+// Atomic; on PostgreSQL by another advisory lock than events. So no data that a transaction has read
 // changes before the transaction ends. A call that fails within a transaction
 // changes nothing, and the transaction can go on. Accounts are not cached.
 //
@@ -35,11 +35,11 @@
 // project. SQLite has a single writer for everything, so transactions should be
 // short.
 //
-// [DB.Throttle] commits by itself. An attempt that must wait costs only a read,
+// Throttle commits by itself. An attempt that must wait costs only a read,
 // so that an attacker who tries passwords all day does not delay other writers.
 //
 // Deleting a project leaves its events and persons, which may be many.
-// [DB.PurgeProjects] deletes them in small transactions.
+// PurgeProjects deletes them in small transactions.
 //
 // How many users, members of an organization and flags there are is kept up to
 // date by who changes them, so that a page of a long list costs no more than its
@@ -48,13 +48,13 @@
 // # Changes and leaders
 //
 // Every transaction that changes the data of a project increments the project's
-// version, and [DB.Watch] reports it. On PostgreSQL, the transaction sends a
+// version, and Watch reports it. On PostgreSQL, the transaction sends a
 // notification on the channel flagstaff_change, to which Watch listens on a
 // connection of its own. On SQLite, Watch asks the database four times a second
 // whether another process has written anything; changes by the own process are
 // reported at once.
 //
-// [DB.Lead] is for work that only one of several processes should do. On
+// Lead is for work that only one of several processes should do. On
 // PostgreSQL, the leader holds an advisory lock on a separate connection. If
 // the server ends the connection, the context of the work ends at once; if the
 // server falls silent, the context ends within ten seconds. With SQLite, the
@@ -78,13 +78,13 @@
 //
 // # Persons
 //
-// [DB.Persons] counts the selected persons in an index. This takes about a
+// Persons counts the selected persons in an index. This takes about a
 // tenth of a microsecond for each person of a project or member of a cohort, so
 // that 100,000 take some ten milliseconds, and twenty times as much for each
 // distinct ID that a search matches. Only the properties of a page are read.
 //
-// [DB.DeletePerson] deletes everything at once except events. Events have no
-// index by distinct ID, which would slow down every write. So [DB.PurgeEvents]
+// DeletePerson deletes everything at once except events. Events have no
+// index by distinct ID, which would slow down every write. So PurgeEvents
 // looks through all events, for all persons together that were deleted before
 // it began, in parts of ten thousand. Its progress is stored. It deletes the
 // events that existed when the person was deleted: if the same distinct ID

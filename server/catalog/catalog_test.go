@@ -17,7 +17,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
@@ -25,7 +24,7 @@ import (
 
 // A store can be made to fail.
 type store struct {
-	*sqlstore.DB
+	management.Storage
 	broken     atomic.Bool
 	unwatched  atomic.Bool
 	watched    chan struct{} // closed when Watch has begun
@@ -38,14 +37,14 @@ func (s *store) Versions(ctx context.Context) (map[int64]int64, error) {
 	if s.broken.Load() {
 		return nil, errBroken
 	}
-	return s.DB.Versions(ctx)
+	return s.Storage.Versions(ctx)
 }
 
 func (s *store) Watch(ctx context.Context, changed func()) error {
 	if s.unwatched.Load() {
 		return errBroken
 	}
-	return s.DB.Watch(ctx, func() {
+	return s.Storage.Watch(ctx, func() {
 		changed()
 		s.watchedOne.Do(func() { close(s.watched) })
 	})
@@ -61,7 +60,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, store: &store{DB: sqlitetest.Open(t), watched: make(chan struct{})}}
+	w := &world{t: t, store: &store{Storage: sqlitetest.Open(t), watched: make(chan struct{})}}
 	o := management.NewOrganization("Acme")
 	w.ok(w.store.CreateOrganization(t.Context(), o))
 	w.project = management.NewProject(o, "Web")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
@@ -52,7 +53,7 @@ const knownPerson = `{"$set":{"age":%d}}`
 func now() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // startBench starts a server on a store and returns its address.
-func startBench(b *testing.B, db *sqlstore.DB, definitions string) string {
+func startBench(b *testing.B, db management.Storage, definitions string) string {
 	b.Helper()
 	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: db})
 	if err != nil {
@@ -91,7 +92,7 @@ func startBench(b *testing.B, db *sqlstore.DB, definitions string) string {
 	return s.Listener.Addr().String()
 }
 
-func openSQLite(b *testing.B) *sqlstore.DB {
+func openSQLite(b *testing.B) management.Storage {
 	b.Helper()
 	db, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"), sqlstore.Options{})
 	if err != nil {
@@ -101,7 +102,7 @@ func openSQLite(b *testing.B) *sqlstore.DB {
 }
 
 // populate creates the persons, as in a service that has run for a while.
-func populate(b *testing.B, db *sqlstore.DB, properties string) *sqlstore.DB {
+func populate(b *testing.B, db management.Storage, properties string) management.Storage {
 	b.Helper()
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for first := 0; first < people(); first += 1000 {
@@ -290,7 +291,7 @@ func BenchmarkC2(b *testing.B) {
 // BenchmarkC3 is C2 on PostgreSQL. Its floor is a COPY of the same rows.
 func BenchmarkC3(b *testing.B) {
 	url := postgrestest.Open(b)
-	open := func(b *testing.B) *sqlstore.DB {
+	open := func(b *testing.B) management.Storage {
 		db, err := postgres.Open(b.Context(), url, sqlstore.Options{})
 		if err != nil {
 			b.Fatal(err)

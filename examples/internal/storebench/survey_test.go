@@ -26,7 +26,7 @@ var (
 // 600,000 distinct IDs are shown the survey, and a third of them dismiss it.
 // 200,000 events are responses from 166,667 submissions, every fifth of which
 // is sent twice. One in a hundred responses is archived.
-func answerSurvey(b *testing.B, db *sqlstore.DB) {
+func answerSurvey(b *testing.B, db management.Storage) {
 	b.Helper()
 	people := 600_000
 	if testing.Short() {
@@ -99,7 +99,7 @@ func BenchmarkM1(b *testing.B) {
 	})
 }
 
-func countSurvey(b *testing.B, db *sqlstore.DB, raw *sql.DB, analyze string, param func(time.Time) any) {
+func countSurvey(b *testing.B, db management.Storage, raw *sql.DB, analyze string, param func(time.Time) any) {
 	b.Cleanup(func() {
 		if err := raw.Close(); err != nil {
 			b.Error(err)

@@ -111,7 +111,7 @@ func testAtomic(t *testing.T, s *suite) {
 		len(inside.Flags) != 2 || len(inside.Cohorts) != 3 || len(inside.Surveys) != 2 || len(inside.EarlyAccess) != 2 || inside.ActiveUsers != 1 {
 		t.Errorf("the transaction saw of itself\n%+v", inside)
 	}
-	for _, store := range []Store{s.Store, other, s.another(t)} {
+	for _, store := range []management.Storage{s.Storage, other, s.another(t)} {
 		want(t, "what the transaction saw", inside)(c.survey(t, store), nil)
 	}
 
@@ -214,7 +214,7 @@ func testAtomicFails(t *testing.T, s *suite) {
 		}},
 	} {
 		wantError(t, tt.name, errStop, tt.run())
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			want(t, "what was there before "+tt.name, c.before)(c.survey(t, store), nil)
 		}
 		wantErr(t, "a user of "+tt.name, management.ErrNotFound)(s.UserByEmail(ctx, "inside@example.com"))
@@ -278,7 +278,7 @@ func testConcurrentAtomic(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	must(t, s.SetPendingTOTP(ctx, &management.PendingTOTP{User: ann.ID, Secret: binary, Expires: s.now}))
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	const writers, times = 8, 10
 	done := make(chan struct{})
 	var readers, wg sync.WaitGroup
@@ -339,7 +339,7 @@ func testRaces(t *testing.T, s *suite) {
 	ctx := t.Context()
 	o := s.organization(t, "acme")
 	ann := s.user(t, "ann")
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	const runners, rounds = 8, 5
 	users := make([]management.User, runners)
 	for i := range users {

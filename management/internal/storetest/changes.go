@@ -122,13 +122,13 @@ func testWatch(t *testing.T, s *suite) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	type watcher struct {
-		store   Store
+		store   management.Storage
 		changed chan struct{}
 		ended   chan error
 		seen    map[int64]int64
 	}
 	var watchers []*watcher
-	for _, store := range []Store{s.Store, other} {
+	for _, store := range []management.Storage{s.Storage, other} {
 		w := &watcher{store: store, changed: make(chan struct{}, 1000), ended: make(chan error, 1)}
 		go func() { w.ended <- store.Watch(watching, func() { w.changed <- struct{}{} }) }()
 		watchers = append(watchers, w)
@@ -155,7 +155,7 @@ func testWatch(t *testing.T, s *suite) {
 		}
 	}
 	see("to begin with")
-	for _, store := range []Store{s.Store, other} {
+	for _, store := range []management.Storage{s.Storage, other} {
 		f := &management.FeatureFlag{Project: p.ID, Key: uuid.NewString(), Created: s.now, Updated: s.now}
 		must(t, store.CreateFlag(ctx, f))
 		see("a flag")
@@ -184,7 +184,7 @@ func testWatch(t *testing.T, s *suite) {
 func testLead(t *testing.T, s *suite) {
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	lead := func(store management.Leader, name string, wanted bool) {
 		t.Helper()
 		ran := false
@@ -219,7 +219,7 @@ func testLead(t *testing.T, s *suite) {
 		defer func() { _ = recover() }()
 		_, _ = s.Lead(ctx, "panic", func(context.Context) error { panic(errStop) })
 	}()
-	lead(s.Store, "panic", true)
+	lead(s.Storage, "panic", true)
 	lead(stores[1], "panic", true)
 
 	ended, end := context.WithCancel(ctx)

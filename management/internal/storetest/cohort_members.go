@@ -29,7 +29,7 @@ func testCohortPersons(t *testing.T, s *suite) {
 				n++
 			}
 		}
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			want(t, "CountCohort", n)(store.CountCohort(ctx, 1, 7))
 			list, total, err := store.Persons(ctx, 1, management.PersonFilter{Cohort: 7}, 100, 0)
 			if len(list) != n || total != n || err != nil {

@@ -31,7 +31,7 @@ func testCohortRecords(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			lists := make(map[int64][]management.Cohort)
 			for _, c := range all {
 				want(t, "Cohort", c)(store.Cohort(ctx, c.Project, c.ID))

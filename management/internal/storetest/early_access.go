@@ -28,7 +28,7 @@ func testEarlyAccess(t *testing.T, s *suite) {
 	type list = []management.EarlyAccessFeature
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, f := range []*management.EarlyAccessFeature{&full, &newest, &oldest} {
 				want(t, "EarlyAccessFeature", f)(store.EarlyAccessFeature(ctx, p.ID, f.ID))
 			}

@@ -22,7 +22,7 @@ func testEmailTokens(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			want(t, "EmailToken", &full)(store.EmailToken(ctx, full.User))
 			want(t, "EmailToken", &bare)(store.EmailToken(ctx, bare.User))
 		}

@@ -45,7 +45,7 @@ func testFlags(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			lists := make(map[int64][]management.FeatureFlag)
 			for _, f := range all {
 				want(t, "Flag", f)(store.Flag(ctx, f.Project, f.ID))
@@ -168,7 +168,7 @@ func testFlagLists(t *testing.T, s *suite) {
 		for _, name := range list {
 			page = append(page, *flags[name])
 		}
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			wantPage(t, "FindFlags: "+name, page, total)(store.FindFlags(ctx, p.ID, f, limit, offset))
 		}
 	}
@@ -199,7 +199,7 @@ func testFlagLists(t *testing.T, s *suite) {
 
 	totals := func(when string, all, active, archived, both int) {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, tt := range []struct {
 				filter filter
 				want   int

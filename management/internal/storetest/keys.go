@@ -27,7 +27,7 @@ func testKeys(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, k := range []*management.PersonalKey{&full, &newest, &oldest, &other} {
 				want(t, "Key", k)(store.Key(ctx, k.ID))
 				want(t, "KeyByHash", k)(store.KeyByHash(ctx, k.Hash))

@@ -61,7 +61,7 @@ func testLastCalled(t *testing.T, s *suite) {
 	} {
 		s.write(t, tt.events...)
 		tt.change()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, f := range []*management.FeatureFlag{beta, other, strange, gone, sampling} {
 				want(t, "Flag after "+tt.name, f)(store.Flag(ctx, f.Project, f.ID))
 			}

@@ -31,7 +31,7 @@ func testMemberships(t *testing.T, s *suite) {
 	type list = []management.Membership
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, m := range []*management.Membership{bobs, anns, eves, others} {
 				want(t, "Membership", m)(store.Membership(ctx, m.Organization, m.User))
 			}

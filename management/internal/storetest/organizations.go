@@ -31,7 +31,7 @@ func testOrganizations(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, o := range []*management.Organization{&full, &bare, &oldest} {
 				want(t, "Organization", o)(store.Organization(ctx, o.ID))
 			}
@@ -108,7 +108,7 @@ func testDeleteOrganization(t *testing.T, s *suite) {
 	before.forget(q.ID)
 	before.forget(r.ID)
 	delete(before.Members, gone.ID)
-	for _, store := range []Store{s.Store, s.another(t)} {
+	for _, store := range []management.Storage{s.Storage, s.another(t)} {
 		after, err := survey(ctx, store, ann.ID, bob.ID, eve.ID)
 		want(t, "what is left", before)(after, err)
 		for _, project := range []*management.Project{q, r} {

@@ -35,7 +35,7 @@ func testProjectRecords(t *testing.T, s *suite) {
 	type list = []management.Project
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, p := range []*management.Project{&full, &bare, &third} {
 				want(t, "Project", p)(store.Project(ctx, p.ID))
 				want(t, "ProjectByKey", p)(store.ProjectByKey(ctx, p.APIKey))
@@ -127,7 +127,7 @@ func testDeleteProject(t *testing.T, s *suite) {
 	before.Projects = before.Projects[:1]
 	before.forget(gone.ID)
 	before.Scenes = keep(before.Scenes, func(sc management.Scene) bool { return sc.Project == p.ID })
-	for _, store := range []Store{s.Store, s.another(t)} {
+	for _, store := range []management.Storage{s.Storage, s.another(t)} {
 		after, err := survey(ctx, store, ann.ID, bob.ID)
 		want(t, "what is left", before)(after, err)
 		wantErr(t, "Project that is deleted", management.ErrNotFound)(store.Project(ctx, gone.ID))
@@ -147,7 +147,7 @@ func testIngestedEvent(t *testing.T, s *suite) {
 	p, quiet := s.project(t, o), s.project(t, o)
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, project := range []*management.Project{p, quiet} {
 				want(t, "Project", project)(store.Project(ctx, project.ID))
 				want(t, "ProjectByKey", project)(store.ProjectByKey(ctx, project.APIKey))

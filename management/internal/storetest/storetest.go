@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"sync"
 	"testing"
@@ -18,29 +17,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// A Store is what is tested.
-type Store interface {
-	capture.Sink
-	management.Store
-	management.ProjectPurger
-	management.DataStore
-	management.ChangeStore
-	management.Leader
-	management.UsageStore
-
-	AppendPerson(ctx context.Context, dst []byte, project int64, distinctID string) ([]byte, error)
-	AppendGroup(ctx context.Context, dst []byte, project int64, groupType, groupKey string) ([]byte, error)
-	PersonCreated(ctx context.Context, project int64, distinctID string) (time.Time, error)
-	Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error
-	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
-	Ready(ctx context.Context) error
-	Close() error
-}
-
 // Run runs the contract. Open returns an empty store; the function that it
 // returns with it opens the same store once more, as another process would, or is
 // nil if that cannot be.
-func Run(t *testing.T, open func(t *testing.T) (s Store, again func(t *testing.T) Store)) {
+func Run(t *testing.T, open func(t *testing.T) (s management.Storage, again func(t *testing.T) management.Storage)) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *suite)
@@ -120,21 +100,21 @@ func Run(t *testing.T, open func(t *testing.T) (s Store, again func(t *testing.T
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, again := open(t)
-			test.run(t, &suite{Store: s, again: again, now: time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.UTC)})
+			test.run(t, &suite{Storage: s, again: again, now: time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.UTC)})
 		})
 	}
 }
 
 type suite struct {
-	Store
-	again func(t *testing.T) Store
+	management.Storage
+	again func(t *testing.T) management.Storage
 	now   time.Time
 }
 
 // another is the store as another process sees it, or itself.
-func (s *suite) another(t *testing.T) Store {
+func (s *suite) another(t *testing.T) management.Storage {
 	if s.again == nil {
-		return s.Store
+		return s.Storage
 	}
 	return s.again(t)
 }
@@ -156,10 +136,10 @@ func (s *suite) write(t *testing.T, events ...capture.Event) {
 
 func (s *suite) stored(t *testing.T, project int64) []capture.Event {
 	t.Helper()
-	return stored(t, s.Store, project)
+	return stored(t, s.Storage, project)
 }
 
-func stored(t *testing.T, s Store, project int64) []capture.Event {
+func stored(t *testing.T, s management.Storage, project int64) []capture.Event {
 	t.Helper()
 	var list []capture.Event
 	for e, err := range s.Events(t.Context(), project) {
@@ -172,7 +152,7 @@ func stored(t *testing.T, s Store, project int64) []capture.Event {
 }
 
 // person checks the properties of persons of project 1; "" is nobody.
-func person(t *testing.T, s Store, want map[string]string) {
+func person(t *testing.T, s management.Storage, want map[string]string) {
 	t.Helper()
 	for id, properties := range want {
 		got, err := s.AppendPerson(t.Context(), []byte("before"), 1, id)
@@ -201,7 +181,7 @@ func testReady(t *testing.T, s *suite) {
 }
 
 func testBootstrap(t *testing.T, s *suite) {
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	var mu sync.Mutex
 	var all []*management.Created
 	var wg sync.WaitGroup
@@ -450,7 +430,7 @@ func testOddValues(t *testing.T, s *suite) {
 func sameJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 func testConcurrentIdentify(t *testing.T, s *suite) {
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	for round := range 10 {
 		anonymous := fmt.Sprintf("anon-%d", round)
 		s.write(t, s.event("page", anonymous, `{"$set":{"from":"anon"}}`))
@@ -485,7 +465,7 @@ func testConcurrentIdentify(t *testing.T, s *suite) {
 
 // testConcurrentMerges lets writers merge many persons into one another.
 func testConcurrentMerges(t *testing.T, s *suite) {
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	const n = 24
 	id := func(i int) string { return fmt.Sprintf("m%d", i) }
 	var batch []capture.Event
@@ -603,7 +583,7 @@ func testCohorts(t *testing.T, s *suite) {
 func testUsage(t *testing.T, s *suite) {
 	ctx := t.Context()
 	var wg sync.WaitGroup
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	for i := range 10 {
 		wg.Go(func() {
 			for range 5 {

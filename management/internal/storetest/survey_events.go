@@ -54,7 +54,7 @@ func tally(c *management.SurveyCounts, responses []management.SurveyResponse) st
 	return b.String()
 }
 
-func responses(t *testing.T, s Store, q management.SurveyQuery) []management.SurveyResponse {
+func responses(t *testing.T, s management.Storage, q management.SurveyQuery) []management.SurveyResponse {
 	t.Helper()
 	var list []management.SurveyResponse
 	for r, err := range s.SurveyResponses(t.Context(), q) {
@@ -67,7 +67,7 @@ func responses(t *testing.T, s Store, q management.SurveyQuery) []management.Sur
 }
 
 // wantTally checks what is counted.
-func wantTally(t *testing.T, what string, s Store, q management.SurveyQuery, want string) {
+func wantTally(t *testing.T, what string, s management.Storage, q management.SurveyQuery, want string) {
 	t.Helper()
 	c, err := s.CountSurveyEvents(t.Context(), q)
 	if err != nil {
@@ -506,7 +506,7 @@ func testConcurrentSurveys(t *testing.T, s *suite) {
 	ctx := t.Context()
 	id := numbered(1)
 	q := management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{id}}
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	var batches [][]capture.Event
 	for i := range 48 {
 		who, second := fmt.Sprint("u", i%5), i
@@ -549,7 +549,7 @@ func testConcurrentSurveys(t *testing.T, s *suite) {
 }
 
 // wantSame checks that a store answers as the oracle does.
-func wantSame(t *testing.T, what string, s Store, oracle *reference.Surveys, q management.SurveyQuery) {
+func wantSame(t *testing.T, what string, s management.Storage, oracle *reference.Surveys, q management.SurveyQuery) {
 	t.Helper()
 	want(t, what+": CountSurveyEvents", oracle.Count(q))(s.CountSurveyEvents(t.Context(), q))
 	want(t, what+": CountResponses", oracle.CountResponses(q))(s.CountResponses(t.Context(), q))

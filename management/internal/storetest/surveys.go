@@ -42,7 +42,7 @@ func testSurveys(t *testing.T, s *suite) {
 	type list = []management.Survey
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, v := range []*management.Survey{&full, &bare, &other} {
 				want(t, "Survey", v)(store.Survey(ctx, v.Project, v.ID))
 			}
@@ -179,7 +179,7 @@ func testSurveyLists(t *testing.T, s *suite) {
 		for _, name := range tt.want {
 			list = append(list, surveys[name])
 		}
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			wantPage(t, "FindSurveys: "+tt.name, list, tt.total)(store.FindSurveys(ctx, p.ID, tt.filter, tt.limit, tt.offset))
 		}
 	}
@@ -208,7 +208,7 @@ func testScheduledSurveys(t *testing.T, s *suite) {
 	add("not started", false, func(v *management.Survey) { v.Start, v.ResponsesLimit = nil, new(5) })
 	add("ended", false, func(v *management.Survey) { v.End, v.ResponsesLimit = &s.now, new(5) })
 	add("archived", false, func(v *management.Survey) { v.Archived, v.ResponsesLimit = true, new(5) })
-	for _, store := range []Store{s.Store, s.another(t)} {
+	for _, store := range []management.Storage{s.Storage, s.another(t)} {
 		list, err := store.ScheduledSurveys(ctx)
 		var names []string
 		for _, v := range list {

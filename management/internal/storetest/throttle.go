@@ -41,7 +41,7 @@ func testThrottle(t *testing.T, s *suite) {
 	attempt(other, "a", time.Hour, 12*time.Second)
 
 	var allowed atomic.Int32
-	stores := []Store{s.Store, s.another(t)}
+	stores := []management.Storage{s.Storage, s.another(t)}
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {

@@ -18,7 +18,7 @@ func testTotals(t *testing.T, s *suite) {
 	var ids []int64
 	check := func(when string) {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			users, err := store.UsersByID(ctx, ids)
 			must(t, err)
 			active := make(map[int64]bool)

@@ -24,7 +24,7 @@ func testTOTP(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			want(t, "TOTP", &full)(store.TOTP(ctx, full.User))
 			want(t, "TOTP", &bare)(store.TOTP(ctx, bare.User))
 		}
@@ -93,7 +93,7 @@ func testBackupCodes(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for user, list := range of {
 				want(t, "BackupCodes", list)(store.BackupCodes(ctx, user))
 			}

@@ -39,7 +39,7 @@ func testUsers(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			for _, u := range []*management.User{&full, &bare} {
 				want(t, "User", u)(store.User(ctx, u.ID))
 				want(t, "UserByUUID", u)(store.UserByUUID(ctx, u.UUID))
@@ -257,7 +257,7 @@ func testScenes(t *testing.T, s *suite) {
 	must(t, s.SetScene(ctx, scenes[0]))
 	check := func(call string, users []int64, list ...management.Scene) {
 		t.Helper()
-		for _, store := range []Store{s.Store, s.another(t)} {
+		for _, store := range []management.Storage{s.Storage, s.another(t)} {
 			got, err := store.Scenes(ctx, users)
 			slices.SortStableFunc(got, func(a, b management.Scene) int { return int(a.User - b.User) })
 			want(t, call, list)(got, err)

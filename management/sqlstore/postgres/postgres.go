@@ -12,7 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 )
 
 // Open opens the database that a connection string names: a URL like
@@ -21,7 +23,7 @@ import (
 // later, with the default synchronous_commit.
 //
 // Errors do not quote the connection string, which may have a password.
-func Open(ctx context.Context, dsn string, o sqlstore.Options) (*sqlstore.DB, error) {
+func Open(ctx context.Context, dsn string, o sqlstore.Options) (management.Storage, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, errors.New("postgres: the connection string cannot be read; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")
@@ -40,8 +42,8 @@ func Open(ctx context.Context, dsn string, o sqlstore.Options) (*sqlstore.DB, er
 		return db
 	}
 	own := sessions{config, patience}
-	dialect := sqlstore.Dialect{Postgres: true, Fault: fault, Listen: own.listen, Lead: own.lead}
-	db, err := sqlstore.New(ctx, pool(max(8, 4*runtime.GOMAXPROCS(0))), pool(4), dialect, o)
+	dialect := sqldb.Dialect{Postgres: true, Fault: fault, Listen: own.listen, Lead: own.lead}
+	db, err := sqldb.New(ctx, pool(max(8, 4*runtime.GOMAXPROCS(0))), pool(4), dialect, o)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: open %s: %w", config.Database, err)
 	}
@@ -49,23 +51,23 @@ func Open(ctx context.Context, dsn string, o sqlstore.Options) (*sqlstore.DB, er
 }
 
 // fault classifies errors by SQLSTATE.
-func fault(err error) sqlstore.Fault {
+func fault(err error) sqldb.Fault {
 	coded, ok := errors.AsType[interface {
 		error
 		SQLState() string
 	}](err)
 	if !ok {
-		return sqlstore.Unavailable
+		return sqldb.Unavailable
 	}
 	switch state := coded.SQLState(); {
 	case state == "40001", state == "40P01":
-		return sqlstore.Retry
+		return sqldb.Retry
 	case state == "23505":
-		return sqlstore.Conflict
+		return sqldb.Conflict
 	case state == "23503":
-		return sqlstore.Reference
+		return sqldb.Reference
 	case strings.HasPrefix(state, "22"), strings.HasPrefix(state, "23"), strings.HasPrefix(state, "54"):
-		return sqlstore.BadData
+		return sqldb.BadData
 	}
-	return sqlstore.Unavailable
+	return sqldb.Unavailable
 }

@@ -3,13 +3,14 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 )
 
-func open(t *testing.T, url string) *sqlstore.DB {
+func open(t *testing.T, url string) management.Storage {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), url, sqlstore.Options{})
 	if err != nil {
@@ -26,8 +27,8 @@ func open(t *testing.T, url string) *sqlstore.DB {
 func TestContract(t *testing.T) {
 	server := postgrestest.Start(t)
 	t.Setenv("FLAGSTAFF_TEST_POSTGRES", server.URL)
-	storetest.Run(t, func(t *testing.T) (storetest.Store, func(*testing.T) storetest.Store) {
+	storetest.Run(t, func(t *testing.T) (management.Storage, func(*testing.T) management.Storage) {
 		url := postgrestest.Open(t)
-		return open(t, url), func(t *testing.T) storetest.Store { return open(t, url) }
+		return open(t, url), func(t *testing.T) management.Storage { return open(t, url) }
 	})
 }

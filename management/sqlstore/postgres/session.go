@@ -32,7 +32,7 @@ func (s sessions) hangUp(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// listen is the Listen of the [sqlstore.Dialect].
+// listen is Listen of sqldb.Dialect.
 func (s sessions) listen(ctx context.Context, channel string, heard func()) error {
 	conn, err := s.connect(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s sessions) ping(ctx context.Context, conn *pgx.Conn) error {
 // leaderLocks is the class of the leaders' advisory locks: "lead".
 const leaderLocks = 0x6c656164
 
-// lead is the Lead of the [sqlstore.Dialect]. The server releases the lock when
+// lead is Lead of sqldb.Dialect. The server releases the lock when
 // the connection is lost. The loss is reported at once unless the network is
 // gone.
 func (s sessions) lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {

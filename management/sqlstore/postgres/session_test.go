@@ -16,7 +16,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 )
@@ -49,7 +48,7 @@ type watcher struct {
 	ended   chan error
 }
 
-func watch(ctx context.Context, db *sqlstore.DB) watcher {
+func watch(ctx context.Context, db management.Storage) watcher {
 	w := watcher{make(chan bool, 1000), make(chan error, 1)}
 	go func() { w.ended <- db.Watch(ctx, func() { w.changed <- true }) }()
 	return w
@@ -80,7 +79,7 @@ func (w watcher) lost(t *testing.T, ctx context.Context) {
 	}
 }
 
-func bootstrap(t *testing.T, db *sqlstore.DB) *management.Created {
+func bootstrap(t *testing.T, db management.Storage) *management.Created {
 	t.Helper()
 	created, err := management.Bootstrap(t.Context(), db, management.First{})
 	if err != nil {
@@ -90,7 +89,7 @@ func bootstrap(t *testing.T, db *sqlstore.DB) *management.Created {
 }
 
 // touch increments a version.
-func touch(t *testing.T, db *sqlstore.DB, p management.Project) {
+func touch(t *testing.T, db management.Storage, p management.Project) {
 	t.Helper()
 	if err := db.UpdateProject(t.Context(), &p); err != nil {
 		t.Fatal(err)

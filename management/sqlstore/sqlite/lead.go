@@ -43,7 +43,7 @@ func uri(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPa
 // system releases the lock when the process ends, in whatever way.
 type leader struct{ path string }
 
-// lead is the Lead of the [sqlstore.Dialect].
+// lead is Lead of sqldb.Dialect.
 func (l leader) lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {
 	path := l.path + "-lead-" + url.QueryEscape(name)
 	if err := create(path); err != nil {

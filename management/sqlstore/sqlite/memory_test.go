@@ -5,6 +5,7 @@ package sqlite_test
 import (
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
@@ -12,7 +13,7 @@ import (
 // The race detector slows SQLite down tenfold, and has nothing to find here that it
 // does not find with a file.
 func TestContractInMemory(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) (storetest.Store, func(*testing.T) storetest.Store) {
+	storetest.Run(t, func(t *testing.T) (management.Storage, func(*testing.T) management.Storage) {
 		return open(t, sqlite.Memory), nil
 	})
 }

@@ -12,7 +12,9 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 )
 
 // Memory is the path of a database that lives in memory until it is closed.
@@ -24,7 +26,7 @@ var memories atomic.Int64
 // Open opens the database in a file. It creates a missing file, with access for
 // its owner only. The path can be [Memory]. The file must be on a local disk:
 // SQLite's locks and its write-ahead log do not work over a network.
-func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, error) {
+func Open(ctx context.Context, path string, o sqlstore.Options) (management.Storage, error) {
 	if path == "" {
 		return nil, errors.New("sqlite: path is empty; want a file name, or " + Memory + " for a database in memory")
 	}
@@ -35,7 +37,7 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, e
 	}}
 	reader := url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)", "cache_size(-16384)"}}
 	name := uri(path)
-	dialect := sqlstore.Dialect{Fault: fault, Lead: leader{path}.lead}
+	dialect := sqldb.Dialect{Fault: fault, Lead: leader{path}.lead}
 	if path == Memory {
 		dialect.Lead = nil
 		name = "file:/flagstaff-" + strconv.FormatInt(memories.Add(1), 10)
@@ -59,7 +61,7 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (*sqlstore.DB, e
 	n := max(4, runtime.GOMAXPROCS(0)) + 1 // one for Watch
 	reading.SetMaxOpenConns(n)
 	reading.SetMaxIdleConns(n)
-	db, err := sqlstore.New(ctx, reading, writing, dialect, o)
+	db, err := sqldb.New(ctx, reading, writing, dialect, o)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
@@ -76,16 +78,16 @@ const (
 	foreignKey = constraint | 3<<8
 )
 
-func fault(err error) sqlstore.Fault {
+func fault(err error) sqldb.Fault {
 	switch code := codeOf(err); {
 	case code == foreignKey:
-		return sqlstore.Reference
+		return sqldb.Reference
 	case code&0xFF == constraint:
-		return sqlstore.Conflict
+		return sqldb.Conflict
 	case code&0xFF == tooBig, code&0xFF == mismatch:
-		return sqlstore.BadData
+		return sqldb.BadData
 	}
-	return sqlstore.Unavailable
+	return sqldb.Unavailable
 }
 
 // codeOf returns the result code of an error, or 0 if it has none.

@@ -1,0 +1,163 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// accounts is a DB as a [management.Store], either outside of transactions or
+// in one.
+type accounts struct {
+	db    *DB
+	t     *tx  // nil outside of a transaction
+	whole bool // a change that fails makes the whole transaction fail
+}
+
+var _ management.Store = (*accounts)(nil)
+
+// Atomic implements [management.Store]. Only one goroutine at a time may use
+// the Store that f gets. f must not change anything through the DB itself: the
+// change would wait for f to end. The data that f reads does not change, except
+// the last uses of keys, the last calls of flags, and whether projects have
+// events. An Atomic within f may fail alone: its changes are undone, and f
+// decides how to go on.
+func (a *accounts) Atomic(ctx context.Context, f func(management.Store) error) error {
+	return a.together(ctx, func(a *accounts) error { return f(a) })
+}
+
+// together is Atomic for functions that need the accounts.
+func (a *accounts) together(ctx context.Context, f func(*accounts) error) error {
+	if a.t != nil {
+		if err := a.live(); err != nil {
+			return err
+		}
+		if a.whole {
+			return f(a)
+		}
+		return a.t.savepoint(ctx, func() error { return f(a) })
+	}
+	var own error // the error of f, which fail must not classify
+	err := a.db.exclusive(ctx, func(t *tx) error {
+		defer func() { t.over = true }()
+		own = f(&accounts{db: a.db, t: t})
+		return own
+	})
+	if err == nil || own != nil {
+		return err
+	}
+	return fmt.Errorf("run a transaction: %w", a.db.fail(err))
+}
+
+// atOnce is like together for an f that returns the first error. The changes of
+// f then need not be undone one by one.
+func (a *accounts) atOnce(ctx context.Context, f func(*accounts) error) error {
+	return a.together(ctx, func(a *accounts) error { return f(&accounts{db: a.db, t: a.t, whole: true}) })
+}
+
+// errOver is the error of a Store that is used after its transaction.
+var errOver = errors.New("sqlstore: the transaction is over")
+
+func (a *accounts) live() error {
+	if a.t != nil && a.t.over {
+		return errOver
+	}
+	return nil
+}
+
+// read calls scan for each row of a query. An argument that is a list belongs
+// to the IN (?) of the query.
+func (a *accounts) read(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	if err := ctx.Err(); err != nil {
+		return a.db.fail(err)
+	}
+	if err := a.live(); err != nil {
+		return err
+	}
+	query, args, err := a.db.d.among(query, args)
+	if err != nil {
+		return err
+	}
+	if a.t != nil {
+		_, err := a.t.run(ctx, query, args, scan)
+		return a.db.fail(err)
+	}
+	rows, err := a.db.query(ctx, query, args...)
+	if err != nil {
+		return a.db.fail(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return a.db.fail(err)
+		}
+	}
+	return a.db.fail(rows.Err())
+}
+
+// change runs statements that change accounts. Inside of a transaction, the
+// transaction goes on if they fail; otherwise they get a transaction of their
+// own.
+func (a *accounts) change(ctx context.Context, f func(*tx) error) error {
+	if a.t == nil {
+		return a.db.fail(a.db.exclusive(ctx, f))
+	}
+	if err := a.live(); err != nil {
+		return err
+	}
+	if a.whole {
+		return a.db.fail(f(a.t))
+	}
+	return a.db.fail(a.t.savepoint(ctx, func() error { return f(a.t) }))
+}
+
+// exec is change for a single statement. It returns the number of changed rows.
+func (a *accounts) exec(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = a.change(ctx, func(t *tx) (err error) {
+		n, err = t.exec(ctx, query, args...)
+		return err
+	})
+	return n, err
+}
+
+// count returns the number that a query selects.
+func (a *accounts) count(ctx context.Context, query string, args ...any) (n int, err error) {
+	err = a.read(ctx, query, args, func(r *sql.Rows) error { return r.Scan(&n) })
+	return n, err
+}
+
+// among makes the IN (?) of a query take the list among its arguments as a
+// single parameter, so that lists of all sizes share one statement.
+func (d *Dialect) among(query string, args []any) (string, []any, error) {
+	for i, arg := range args {
+		l, ok := arg.(list)
+		if !ok {
+			continue
+		}
+		args = slices.Clone(args)
+		if d.Postgres {
+			args[i] = l.array()
+			return strings.Replace(query, "IN (?)", "= ANY (?)", 1), args, nil
+		}
+		b, err := json.Marshal(l.array())
+		if err != nil {
+			return "", nil, fmt.Errorf("sqlstore: %w", err)
+		}
+		args[i] = string(b)
+		return strings.Replace(query, "IN (?)", "IN (SELECT value FROM json_each(?))", 1), args, nil
+	}
+	return query, args, nil
+}
+
+// idsOf returns UUIDs as a list for among.
+func idsOf(ids []uuid.UUID) list {
+	return collect(ids, (*uuid.UUID).String)
+}

@@ -1,0 +1,67 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var activities = newTable(table[management.Activity]{
+	name: "activity_log", noun: "activity", key: 1,
+	fields: func(d *Dialect, a *management.Activity) []field {
+		return []field{
+			{"id", &a.ID},
+			{"project_id", &a.Project},
+			{"organization_id", maybeID{&a.Organization}},
+			{"user_id", &a.User},
+			{"is_system", &a.System},
+			{"was_impersonated", &a.Impersonated},
+			{"activity", &a.Activity},
+			{"scope", &a.Scope},
+			{"item_id", &a.ItemID},
+			{"detail", document{&a.Detail}},
+			{"created_at", stamp{d, &a.Created}},
+		}
+	},
+})
+
+// AddActivity implements [management.ActivityStore].
+func (a *accounts) AddActivity(ctx context.Context, entry *management.Activity) error {
+	return activities.insert(ctx, a, entry)
+}
+
+// Activities implements [management.ActivityStore].
+func (a *accounts) Activities(ctx context.Context, f management.ActivityFilter, limit, offset int) ([]management.Activity, int, error) {
+	var conditions []string
+	var args []any
+	is := func(column string, value any) {
+		conditions, args = append(conditions, column+" = ?"), append(args, value)
+	}
+	if f.Project != nil {
+		is("project_id", *f.Project)
+	}
+	if f.Organization != nil {
+		is("organization_id", f.Organization.String())
+	}
+	if f.Scope != "" {
+		is("scope", f.Scope)
+	}
+	if f.ItemID != "" {
+		is("item_id", f.ItemID)
+	}
+	where := ""
+	if len(conditions) > 0 {
+		where = "WHERE " + strings.Join(conditions, " AND ")
+	}
+	total, err := a.count(ctx, "SELECT count(*) FROM activity_log "+where, args...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count activity: %w", err)
+	}
+	if offset >= total {
+		return nil, total, nil
+	}
+	list, err := activities.list(ctx, a, where+" ORDER BY created_at DESC, number DESC LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	return list, total, err
+}

@@ -1,0 +1,262 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+)
+
+// projectsThemselves is the key of the version of the list of projects.
+const projectsThemselves = 0
+
+// changesChannel is the channel on which PostgreSQL announces new versions.
+const changesChannel = "flagstaff_change"
+
+// alter is atOnce for changes of a project's data. It increments the project's
+// version.
+func (a *accounts) alter(ctx context.Context, project int64, f func(*accounts) error) error {
+	return a.atOnce(ctx, func(a *accounts) error {
+		if err := f(a); err != nil {
+			return err
+		}
+		return a.change(ctx, func(t *tx) error { return t.bump(ctx, project) })
+	})
+}
+
+// bump increments the version of a project.
+func (t *tx) bump(ctx context.Context, project int64) error {
+	const grow = `INSERT INTO project_version (project_id, version) VALUES (?, 1)
+		ON CONFLICT (project_id) DO UPDATE SET version = project_version.version + 1`
+	if t.pg != nil {
+		_, err := t.exec(ctx, "WITH grown AS ("+grow+" RETURNING 1) SELECT pg_notify(?, '')", project, changesChannel)
+		return err
+	}
+	t.bumped = true
+	_, err := t.exec(ctx, grow, project)
+	return err
+}
+
+// bumpGroupTypes increments the versions of projects that have new group types.
+func (t *tx) bumpGroupTypes(ctx context.Context, types []persons.NewGroupType) error {
+	var projects []int64
+	for _, g := range types {
+		projects = append(projects, g.Project)
+	}
+	slices.Sort(projects)
+	for _, project := range slices.Compact(projects) {
+		if err := t.bump(ctx, project); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Versions implements [management.ChangeStore].
+func (db *DB) Versions(ctx context.Context) (map[int64]int64, error) {
+	versions := make(map[int64]int64)
+	err := db.read(ctx, "SELECT project_id, version FROM project_version", nil, func(r *sql.Rows) error {
+		var project, version int64
+		err := r.Scan(&project, &version)
+		versions[project] = version
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read versions: %w", err)
+	}
+	return versions, nil
+}
+
+// Watch implements [management.ChangeStore]. On PostgreSQL it opens its own
+// connection.
+func (db *DB) Watch(ctx context.Context, changed func()) error {
+	follow := db.poll
+	if db.d.Postgres {
+		follow = db.listen
+	}
+	if err := follow(ctx, changed); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("watch changes: %w", db.fail(err))
+	}
+	return nil
+}
+
+// listen calls changed for notifications, once for all that have arrived while
+// changed ran.
+func (db *DB) listen(ctx context.Context, changed func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	news := make(chan struct{}, 1)
+	var err error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(news)
+		err = db.d.Listen(ctx, changesChannel, func() {
+			select {
+			case news <- struct{}{}:
+			default:
+			}
+		})
+	})
+	defer wg.Wait() // also after a panic
+	defer cancel()
+	for range news {
+		changed()
+	}
+	return err
+}
+
+// pollInterval is how soon changes by other processes are seen on SQLite.
+const pollInterval = 250 * time.Millisecond
+
+// poll calls changed when versions have changed. It compares them only when
+// something was written.
+func (db *DB) poll(ctx context.Context, changed func()) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	var written dataVersion
+	var known map[int64]int64
+	for {
+		bumped := db.bumps.next()
+		now, err := db.poller.read(ctx, db.reading)
+		if err != nil {
+			return err
+		}
+		if now != written {
+			versions, err := db.Versions(ctx)
+			if err != nil {
+				return err
+			}
+			if known == nil || !maps.Equal(versions, known) {
+				known = versions
+				changed()
+			}
+			written = now
+		}
+		select {
+		case <-bumped:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// A dataVersion changes whenever a connection sees that another connection has
+// written to the database. Versions from different connections cannot be
+// compared.
+type dataVersion struct {
+	conn *sql.Conn
+	n    int64
+}
+
+// A poller has the connection that reads dataVersion.
+type poller struct {
+	mu   sync.Mutex
+	conn *sql.Conn
+}
+
+func (p *poller) read(ctx context.Context, pool *sql.DB) (v dataVersion, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn == nil {
+		if p.conn, err = pool.Conn(ctx); err != nil {
+			return v, err
+		}
+	}
+	v.conn = p.conn
+	if err := p.conn.QueryRowContext(context.WithoutCancel(ctx), "PRAGMA data_version").Scan(&v.n); err != nil {
+		return v, errors.Join(err, p.reset())
+	}
+	return v, nil
+}
+
+func (p *poller) reset() error {
+	if p.conn == nil {
+		return nil
+	}
+	err := p.conn.Close()
+	p.conn = nil
+	return err
+}
+
+func (p *poller) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reset()
+}
+
+// bumps announces changes by this process sooner than a poll does.
+type bumps struct {
+	mu  sync.Mutex
+	one chan struct{} // closed by the next change; nil if nobody waits
+}
+
+func (b *bumps) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.one == nil {
+		b.one = make(chan struct{})
+	}
+	return b.one
+}
+
+func (b *bumps) tell() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.one != nil {
+		close(b.one)
+		b.one = nil
+	}
+}
+
+// Lead implements [management.Leader]. PostgreSQL has a lock that a connection
+// holds. When the connection is lost, or when the server does not answer for
+// ten seconds, the context of f ends. SQLite has a lock on a file beside the
+// database.
+func (db *DB) Lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if !db.leaders.begin(name) {
+		return false, nil
+	}
+	defer db.leaders.end(name)
+	if db.d.Lead == nil {
+		return true, f(ctx)
+	}
+	led, err = db.d.Lead(ctx, name, f)
+	if err != nil && !led {
+		err = fmt.Errorf("lead %q: %w", name, db.fail(err))
+	}
+	return led, err
+}
+
+// leaders are the names that calls of this process hold.
+type leaders struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func (l *leaders) begin(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.names[name] {
+		return false
+	}
+	if l.names == nil {
+		l.names = make(map[string]bool)
+	}
+	l.names[name] = true
+	return true
+}
+
+func (l *leaders) end(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.names, name)
+}

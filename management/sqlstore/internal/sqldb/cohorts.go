@@ -1,0 +1,163 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// AddCohortMembers implements [management.CohortMemberStore].
+func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
+	return inParts(distinctIDs, func(part []string) (int, error) {
+		return db.addCohortMembers(ctx, project, cohort, part)
+	})
+}
+
+// mostMembers is how many members of a cohort are added or removed in one
+// transaction. No other process can write during the transaction.
+const mostMembers = 10_000
+
+// inParts calls f for parts of a list and returns the sum of its results.
+func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
+	for part := range slices.Chunk(list, mostMembers) {
+		n, err := f(part)
+		sum += n
+		if err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
+	sightings := management.Sightings(project, distinctIDs)
+	if len(sightings) == 0 {
+		return 0, nil
+	}
+	var changes persons.Changes
+	var members []uuid.UUID
+	var added int64
+	err := db.about(ctx, project, func(t *tx) error {
+		u := persons.NewUnit(sightings)
+		if err := t.load(ctx, u); err != nil {
+			return err
+		}
+		for i := range sightings {
+			u.Apply(i)
+		}
+		changes = u.Changes()
+		if err := t.apply(ctx, &changes, sightings[0].Received); err != nil {
+			return err
+		}
+		var err error
+		if members, err = t.personsOf(ctx, project, distinctIDs); err != nil {
+			return err
+		}
+		added, err = t.addMembers(ctx, project, cohort, members)
+		return err
+	}, func() {
+		db.caches.changed(&changes)
+		db.caches.memberships(members)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("add members of cohort %d: %w", cohort, err)
+	}
+	return int(added), nil
+}
+
+// memberships drops the cohorts of persons.
+func (c *caches) memberships(persons []uuid.UUID) {
+	for _, id := range persons {
+		c.member.drop(id)
+	}
+}
+
+// addMembers makes persons members and returns the number of new members.
+func (t *tx) addMembers(ctx context.Context, project, cohort int64, members []uuid.UUID) (int64, error) {
+	return t.insert(ctx, "cohort_member", []column{
+		integers("project_id", members, func(*uuid.UUID) int64 { return project }),
+		integers("cohort_id", members, func(*uuid.UUID) int64 { return cohort }),
+		uuids(&t.db.d, "person_id", members, func(m *uuid.UUID) uuid.UUID { return *m }),
+	}, "ON CONFLICT DO NOTHING", nil)
+}
+
+// personsOf returns the persons of distinct IDs, each once.
+func (t *tx) personsOf(ctx context.Context, project int64, distinctIDs []string) ([]uuid.UUID, error) {
+	seen := make(map[uuid.UUID]bool)
+	var list []uuid.UUID
+	err := t.in(ctx, "SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs), func(r *sql.Rows) error {
+		var id uuid.UUID
+		err := r.Scan(&id)
+		if !seen[id] {
+			seen[id] = true
+			list = append(list, id)
+		}
+		return err
+	})
+	return list, err
+}
+
+// RemoveCohortMembers implements [management.CohortMemberStore], as do the
+// methods below.
+func (db *DB) RemoveCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
+	return inParts(distinctIDs, func(part []string) (int, error) {
+		return db.removeMembers(ctx, project, cohort, func(t *tx) ([]uuid.UUID, error) { return t.personsOf(ctx, project, part) })
+	})
+}
+
+// removeMembers removes the persons that f returns from a cohort, and returns
+// the number of members among them.
+func (db *DB) removeMembers(ctx context.Context, project, cohort int64, f func(*tx) ([]uuid.UUID, error)) (int, error) {
+	var members []uuid.UUID
+	removed := 0
+	err := db.about(ctx, project, func(t *tx) (err error) {
+		removed = 0
+		if members, err = f(t); err != nil {
+			return err
+		}
+		return t.in(ctx, "DELETE FROM cohort_member WHERE project_id = ? AND cohort_id = ? AND person_id IN (?) RETURNING 1",
+			[]any{project, cohort}, t.db.d.keys(members), func(*sql.Rows) error { removed++; return nil })
+	}, func() { db.caches.memberships(members) })
+	if err != nil {
+		return 0, fmt.Errorf("remove members of cohort %d: %w", cohort, err)
+	}
+	return removed, nil
+}
+
+func (db *DB) AddCohortPersons(ctx context.Context, project, cohort int64, ids []uuid.UUID) (int, error) {
+	return inParts(ids, func(part []uuid.UUID) (int, error) {
+		var added int64
+		err := db.about(ctx, project, func(t *tx) error {
+			members, err := t.existing(ctx, project, part)
+			if err != nil {
+				return err
+			}
+			added, err = t.addMembers(ctx, project, cohort, members)
+			return err
+		}, func() { db.caches.memberships(part) })
+		if err != nil {
+			return 0, fmt.Errorf("add members of cohort %d: %w", cohort, err)
+		}
+		return int(added), nil
+	})
+}
+
+func (db *DB) RemoveCohortPersons(ctx context.Context, project, cohort int64, ids []uuid.UUID) (int, error) {
+	return inParts(ids, func(part []uuid.UUID) (int, error) {
+		return db.removeMembers(ctx, project, cohort, func(*tx) ([]uuid.UUID, error) { return part, nil })
+	})
+}
+
+func (db *DB) CountCohort(ctx context.Context, project, cohort int64) (int, error) {
+	var n int
+	err := db.read(ctx, "SELECT count(*) FROM cohort_member WHERE project_id = ? AND cohort_id = ?", []any{project, cohort}, func(r *sql.Rows) error {
+		return r.Scan(&n)
+	})
+	return n, wrap("count members of a cohort", err)
+}

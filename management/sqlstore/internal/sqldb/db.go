@@ -1,0 +1,158 @@
+package sqldb
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+func withDefaults(o sqlstore.Options) sqlstore.Options {
+	o.MaxStale = cmp.Or(o.MaxStale, time.Second)
+	o.CacheEntries = cmp.Or(o.CacheEntries, 1<<16)
+	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return o
+}
+
+// A DB is a store in an SQL database. It is safe for concurrent use.
+type DB struct {
+	accounts // outside of transactions
+
+	reading, writing *sql.DB
+	d                Dialect
+	o                sqlstore.Options
+	caches           caches
+
+	writer  writer        // for SQLite
+	turn    chan struct{} // for PostgreSQL; full while a transaction changes accounts
+	leaders leaders
+
+	flagCalls flagCalls
+
+	poller poller // for SQLite
+	bumps  bumps  // for SQLite
+
+	turns    turns
+	ingested sync.Map // projects that are known to have events
+
+	// mu is held while a statement is prepared, which may have to wait for a
+	// transaction that writes. Such a transaction must not wait for mu.
+	mu      sync.Mutex
+	queries map[string]*sql.Stmt // prepared statements of SQLite
+}
+
+var _ management.Storage = (*DB)(nil)
+
+//go:embed schema
+var schema embed.FS
+
+// New returns a DB over two connection pools of one database, and migrates its
+// schema. One pool only reads, the other one may write, and both enforce
+// foreign keys. The DB closes the pools, also if New fails.
+func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o sqlstore.Options) (*DB, error) {
+	db := &DB{
+		reading: reading, writing: writing, d: d, o: withDefaults(o),
+		queries: make(map[string]*sql.Stmt), turn: make(chan struct{}, 1),
+	}
+	db.accounts.db = db
+	db.caches = newCaches(db.o)
+	db.flagCalls = newFlagCalls()
+	if err := db.migrate(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlstore: bring the schema up to date: %w", err), db.Close())
+	}
+	if err := db.fillSurveyEvents(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlstore: bring survey events up to date: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+func (db *DB) migrate(ctx context.Context) error {
+	dialect, folder := goose.DialectSQLite3, "schema/sqlite"
+	var options []goose.ProviderOption
+	if db.d.Postgres {
+		dialect, folder = goose.DialectPostgres, "schema/postgres"
+		// Several processes may start on one database at once. All but the
+		// first check each second, for up to five minutes, whether the schema
+		// is ready.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	files, err := fs.Sub(schema, folder)
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(dialect, db.writing, files, options...)
+	if err != nil {
+		return err
+	}
+	results, err := provider.Up(ctx)
+	for _, r := range results {
+		db.o.Log.InfoContext(ctx, "schema changed", "migration", r.Source.Version, "duration", r.Duration)
+	}
+	return err
+}
+
+// Close closes the database. It waits for running calls, except Watch and Lead,
+// whose contexts must end before.
+func (db *DB) Close() error {
+	errs := []error{db.writer.close(), db.poller.close()}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for query, s := range db.queries {
+		errs = append(errs, s.Close())
+		delete(db.queries, query)
+	}
+	if db.reading != db.writing {
+		errs = append(errs, db.reading.Close())
+	}
+	return errors.Join(append(errs, db.writing.Close())...)
+}
+
+// Ready returns an error if the database does not answer.
+func (db *DB) Ready(ctx context.Context) error {
+	var one int
+	return db.fail(db.reading.QueryRowContext(ctx, "SELECT 1").Scan(&one))
+}
+
+// query returns the rows of a query that changes nothing.
+func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if db.d.Postgres {
+		return db.reading.QueryContext(ctx, db.d.bind(query), args...)
+	}
+	s, err := db.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	// These queries take microseconds, less than it takes to watch ctx.
+	return s.QueryContext(context.WithoutCancel(ctx), args...)
+}
+
+func (db *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	s := db.queries[query]
+	if s == nil {
+		var err error
+		if s, err = db.reading.PrepareContext(context.WithoutCancel(ctx), query); err != nil {
+			return nil, err
+		}
+		db.queries[query] = s
+	}
+	return s, nil
+}

@@ -1,0 +1,60 @@
+package sqldb
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var earlyAccess = newTable(table[management.EarlyAccessFeature]{
+	name: "early_access_feature", noun: "an early access feature", key: 2,
+	fields: func(d *Dialect, f *management.EarlyAccessFeature) []field {
+		return []field{
+			{"id", &f.ID},
+			{"project_id", &f.Project},
+			{"feature_flag_id", &f.Flag},
+			{"name", &f.Name},
+			{"description", &f.Description},
+			{"stage", &f.Stage},
+			{"documentation_url", &f.DocumentationURL},
+			{"payload", document{&f.Payload}},
+			{"created_at", stamp{d, &f.Created}},
+		}
+	},
+})
+
+// EarlyAccessFeature implements [management.EarlyAccessStore], as do the
+// methods below.
+func (a *accounts) EarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) (*management.EarlyAccessFeature, error) {
+	return earlyAccess.one(ctx, a, "WHERE id = ? AND project_id = ?", id.String(), project)
+}
+
+func (a *accounts) EarlyAccessFeatures(ctx context.Context, project int64) ([]management.EarlyAccessFeature, error) {
+	return earlyAccess.list(ctx, a, "WHERE project_id = ? ORDER BY created_at DESC, number DESC", project)
+}
+
+func (a *accounts) CreateEarlyAccessFeature(ctx context.Context, f *management.EarlyAccessFeature) error {
+	return a.alter(ctx, f.Project, func(a *accounts) error {
+		if err := a.needFlags(ctx, f.Project, &f.Flag); err != nil {
+			return err
+		}
+		return earlyAccess.insert(ctx, a, f)
+	})
+}
+
+func (a *accounts) UpdateEarlyAccessFeature(ctx context.Context, f *management.EarlyAccessFeature) error {
+	return a.alter(ctx, f.Project, func(a *accounts) error {
+		if err := a.needFlags(ctx, f.Project, &f.Flag); err != nil {
+			return err
+		}
+		return earlyAccess.update(ctx, a, f)
+	})
+}
+
+func (a *accounts) DeleteEarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) error {
+	return a.alter(ctx, project, func(a *accounts) error {
+		return earlyAccess.removeOne(ctx, a, "id = ? AND project_id = ?", id.String(), project)
+	})
+}

@@ -1,0 +1,189 @@
+package sqldb
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+// Schema has the migrations, in schema/sqlite and schema/postgres.
+var Schema = schema
+
+// MostPurged is how many rows of a table PurgeProjects deletes at once.
+const MostPurged = mostPurged
+
+// Queries returns the queries that were made on SQLite outside of transactions.
+func (db *DB) Queries() []string {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return slices.Sorted(maps.Keys(db.queries))
+}
+
+// NewListener returns a DB that can only Watch, and listens with the given
+// function.
+func NewListener(listen func(ctx context.Context, channel string, heard func()) error) *DB {
+	return &DB{d: Dialect{Postgres: true, Listen: listen, Fault: func(error) Fault { return Unavailable }}}
+}
+
+// BeginPurge runs the first half of PurgeEvents, and returns the second.
+func (db *DB) BeginPurge(ctx context.Context) (end func() (bool, error), err error) {
+	s, err := db.currentSearch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, last, err := db.search(ctx, s)
+	return func() (bool, error) { return db.purgeFound(ctx, s, found, last) }, err
+}
+
+// Remembers returns the names of the caches that have data about a person.
+func (db *DB) Remembers(person uuid.UUID) (names []string) {
+	c := &db.caches
+	_, people := c.people.get(person)
+	_, rows := c.rows.get(person)
+	_, member := c.member.get(person)
+	for name, has := range map[string]bool{"people": people, "rows": rows, "member": member} {
+		if has {
+			names = append(names, name)
+		}
+	}
+	for i := range c.ids.shards {
+		s := &c.ids.shards[i]
+		s.mu.Lock()
+		if slices.ContainsFunc(s.entries.Values(), func(e entry[uuid.UUID]) bool { return e.value == person }) {
+			names = append(names, "ids")
+		}
+		s.mu.Unlock()
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A Cache is a cache of strings.
+type Cache struct{ c *cache[string, string] }
+
+func NewCache(maxStale time.Duration, entries int, bytes int64) Cache {
+	return Cache{newCache[string](sqlstore.Options{MaxStale: maxStale}, entries, bytes, new(atomic.Uint64), func(s string) int { return len(s) })}
+}
+
+const Shards = shards
+
+type Reading = reading
+
+func (c Cache) Get(key string) (string, bool)        { return c.c.get(key) }
+func (c Cache) Begin() Reading                       { return c.c.begin() }
+func (c Cache) Put(key, value string, begun Reading) { c.c.put(key, value, begun) }
+func (c Cache) Drop(key string)                      { c.c.drop(key) }
+
+// Size returns the number of entries, the number of their bytes, and the number
+// of bytes that the cache has counted.
+func (c Cache) Size() (entries int, bytes, counted int64) {
+	for i := range c.c.shards {
+		s := &c.c.shards[i]
+		entries += s.entries.Len()
+		counted += s.bytes
+		for _, e := range s.entries.Values() {
+			bytes += int64(len(e.value))
+		}
+	}
+	return entries, bytes, counted
+}
+
+// After returns the end of the range of texts that begin with a prefix.
+func After(prefix string) string { return after(prefix) }
+
+// MostSearched is how many events a call of PurgeEvents searches.
+const MostSearched = mostSearched
+
+// Turns are turns of projects.
+type Turns struct{ t turns }
+
+func (t *Turns) Take(ctx context.Context, projects ...int64) (func(), error) {
+	return t.t.take(ctx, projects...)
+}
+
+// Known returns the number of projects whose turn is taken or waited for.
+func (t *Turns) Known() int {
+	t.t.mu.Lock()
+	defer t.t.mu.Unlock()
+	return len(t.t.projects)
+}
+
+// MostEntries is the largest number of entries in a chunk, and BacklogPart the
+// number of events in a part of the backlog.
+const (
+	MostEntries = mostEntries
+	BacklogPart = backlogPart
+)
+
+// A SurveyEntry is an entry of a chunk.
+type SurveyEntry struct {
+	Survey uuid.UUID
+	Who    uint64
+	Kind   management.SurveyEventKind
+	Event  uint64
+	At     int64
+	Summed bool // the chunk has the right times and number of responses
+}
+
+// SurveyEntries returns the entries of a chunk.
+func SurveyEntries(survey uuid.UUID, first, last, responses int64, entries []byte) []SurveyEntry {
+	c := chunk{entries: entries}
+	f, l, n := c.extent()
+	var list []SurveyEntry
+	for b := entries; len(b) > 0; b = b[entrySize:] {
+		e := entryAt(b)
+		list = append(list, SurveyEntry{survey, uint64(e.who), e.kind, uint64(e.event), e.at, f == first && l == last && n == responses})
+	}
+	return list
+}
+
+func HashPerson(id uuid.UUID) uint64 { return uint64(hashPerson(id)) }
+func HashEvent(id uuid.UUID) uint64  { return uint64(hashEvent(id)) }
+func HashNobody(project int64, distinctID string) uint64 {
+	return uint64(hashNobody(persons.DistinctID{Project: project, ID: distinctID}))
+}
+
+// ForgetPerson deletes the survey data of a person.
+func (db *DB) ForgetPerson(ctx context.Context, project int64, person uuid.UUID, distinctIDs []string, events bool) error {
+	return db.atomic(ctx, func(t *tx) error {
+		if err := t.lock(ctx, project); err != nil {
+			return err
+		}
+		if err := t.forgetSurveyPerson(ctx, project, person, distinctIDs, events); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, "DELETE FROM person_distinct_id WHERE person_id = ?", db.d.id(person)); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, "DELETE FROM person WHERE id = ?", db.d.id(person))
+		return err
+	})
+}
+
+// ForgetArchivedResponses deletes what remains when a survey is deleted.
+func (db *DB) ForgetArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) error {
+	return db.exclusive(ctx, func(t *tx) error { return t.forgetArchivedResponses(ctx, project, survey) })
+}
+
+// Respondents is a set of respondents with their actions.
+type Respondents struct{ r *respondents }
+
+func NewRespondents() Respondents          { return Respondents{newRespondents()} }
+func (r Respondents) Note(who, has uint64) { r.r.note(hash(who), hash(has)) }
+func (r Respondents) All() map[uint64]uint64 {
+	all := make(map[uint64]uint64)
+	for _, slot := range r.r.slots {
+		if slot != 0 {
+			all[uint64(slot&^noHash)] = uint64(slot & noHash)
+		}
+	}
+	return all
+}

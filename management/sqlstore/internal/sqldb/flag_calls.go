@@ -1,0 +1,71 @@
+package sqldb
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// mostFlagCalls is how many flags flagCalls remembers. Clients can name flags
+// that do not exist.
+const mostFlagCalls = 1 << 14
+
+// flagCalls remembers the last call of each flag that this process has stored,
+// so that almost no event about a flag costs a statement.
+type flagCalls struct {
+	mu    sync.Mutex
+	known *simplelru.LRU[flagName, time.Time]
+}
+
+type flagName struct {
+	project int64
+	key     string
+}
+
+func newFlagCalls() flagCalls {
+	known, _ := simplelru.NewLRU[flagName, time.Time](mostFlagCalls, nil) // fails only for sizes below 1
+	return flagCalls{known: known}
+}
+
+// news returns the calls that may have to be stored.
+func (c *flagCalls) news(calls []management.FlagCall) (list []management.FlagCall) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range calls {
+		known, ok := c.known.Get(flagName{call.Project, call.Key})
+		if !ok || call.At.Sub(known) > management.LastCalledStep {
+			list = append(list, call)
+		}
+	}
+	return list
+}
+
+// stored records that calls need not be stored again.
+func (c *flagCalls) stored(calls []management.FlagCall) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range calls {
+		c.known.Add(flagName{call.Project, call.Key}, call.At)
+	}
+}
+
+// noteCalls stores when flags were called. It does not wait for a transaction
+// that changes the flag: there will be another call.
+func (t *tx) noteCalls(ctx context.Context, calls []management.FlagCall) error {
+	const stale = "project_id = ? AND key = ? AND deleted = false AND (last_called_at IS NULL OR last_called_at < ?)"
+	query := "UPDATE feature_flag SET last_called_at = ? WHERE " + stale
+	if t.pg != nil {
+		query = "UPDATE feature_flag SET last_called_at = ? WHERE id = ANY (ARRAY(SELECT id FROM feature_flag WHERE " + stale + " FOR NO KEY UPDATE SKIP LOCKED))"
+	}
+	d := &t.db.d
+	for _, call := range calls {
+		if _, err := t.exec(ctx, query, d.time(call.At), call.Project, call.Key, d.time(call.At.Add(-management.LastCalledStep))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

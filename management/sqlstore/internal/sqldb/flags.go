@@ -1,0 +1,159 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var flags = newTable(table[management.FeatureFlag]{
+	name: "feature_flag", noun: "a flag", key: 2, serial: true,
+	keeps: "last_called_at", // set by Write, which does not wait for transactions that change flags
+	fields: func(d *Dialect, f *management.FeatureFlag) []field {
+		return []field{
+			{"id", &f.ID},
+			{"project_id", &f.Project},
+			{"internal_kind", &f.Kind},
+			{"key", &f.Key},
+			{"name", &f.Name},
+			{"filters", document{&f.Filters}},
+			{"active", &f.Active},
+			{"deleted", &f.Deleted},
+			{"archived", &f.Archived},
+			{"version", &f.Version},
+			{"ensure_experience_continuity", &f.Continuity},
+			{"evaluation_runtime", &f.Runtime},
+			{"bucketing_identifier", &f.Bucketing},
+			{"bucketing_hash", &f.BucketingHash},
+			{"is_remote_configuration", &f.RemoteConfig},
+			{"has_encrypted_payloads", &f.EncryptedPayloads},
+			{"has_experiment", &f.HasExperiment},
+			{"evaluation_contexts", jsonList[string]{&f.Contexts}},
+			{"tags", jsonList[string]{&f.Tags}},
+			{"last_called_at", maybeStamp{d, &f.LastCalled}},
+			{"created_by", &f.CreatedBy},
+			{"last_modified_by", &f.ModifiedBy},
+			{"created_at", stamp{d, &f.Created}},
+			{"updated_at", stamp{d, &f.Updated}},
+		}
+	},
+})
+
+// Flag implements [management.FlagStore], as do the methods below.
+func (a *accounts) Flag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
+	return flags.one(ctx, a, "WHERE id = ? AND project_id = ?", id, project)
+}
+
+func (a *accounts) FlagByKey(ctx context.Context, project int64, key string) (*management.FeatureFlag, error) {
+	return flags.one(ctx, a, "WHERE project_id = ? AND key = ? AND deleted = false", project, key)
+}
+
+func (a *accounts) Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
+	return flags.list(ctx, a, "WHERE project_id = ? AND deleted = false ORDER BY id", project)
+}
+
+func (a *accounts) FindFlags(ctx context.Context, project int64, f management.FlagFilter, limit, offset int) ([]management.FeatureFlag, int, error) {
+	where, args := "WHERE project_id = ?", []any{project}
+	if f.Active != nil {
+		where, args = where+" AND active = ?", append(args, *f.Active)
+	}
+	if f.Archived != nil {
+		where, args = where+" AND archived = ?", append(args, *f.Archived)
+	}
+	const listed, order = " AND deleted = false AND internal_kind = 0", " ORDER BY created_at DESC, id DESC"
+	if f.Key != "" { // few: the flags of one key in several spellings
+		list, err := flags.list(ctx, a, where+listed+" AND lower(key) = ?"+order, append(args, strings.ToLower(f.Key))...)
+		return page(list, limit, offset), len(list), err
+	}
+	total, err := a.count(ctx, "SELECT coalesce(sum(flags), 0) FROM flag_count "+where, args...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count flags: %w", err)
+	}
+	if offset >= total {
+		return nil, total, nil
+	}
+	list, err := flags.list(ctx, a, where+listed+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	return list, total, err
+}
+
+func (a *accounts) CreateFlag(ctx context.Context, f *management.FeatureFlag) error {
+	row := *f
+	row.LastCalled = nil
+	err := a.alter(ctx, f.Project, func(a *accounts) error {
+		if err := flags.insert(ctx, a, &row); err != nil {
+			return err
+		}
+		return a.countFlag(ctx, &row, 1)
+	})
+	if err == nil {
+		f.ID = row.ID
+	}
+	return err
+}
+
+func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) error {
+	return a.alter(ctx, f.Project, func(a *accounts) error {
+		before, err := a.Flag(ctx, f.Project, f.ID)
+		if err != nil {
+			return err
+		}
+		if err := flags.update(ctx, a, f); err != nil {
+			return err
+		}
+		if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {
+			return nil
+		}
+		if err := a.countFlag(ctx, before, -1); err != nil {
+			return err
+		}
+		return a.countFlag(ctx, f, 1)
+	})
+}
+
+// DeleteFlag deletes the flag; the foreign keys delete its early access feature
+// and remove it from surveys.
+func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
+	return a.alter(ctx, project, func(a *accounts) error {
+		before, err := a.Flag(ctx, project, id)
+		if err != nil {
+			return err
+		}
+		if err := flags.removeOne(ctx, a, "id = ? AND project_id = ?", id, project); err != nil {
+			return err
+		}
+		return a.countFlag(ctx, before, -1)
+	})
+}
+
+// countFlag counts a flag among those that FindFlags lists, or no longer.
+func (a *accounts) countFlag(ctx context.Context, f *management.FeatureFlag, n int) error {
+	if f.Deleted || f.Kind != management.FlagOrdinary {
+		return nil
+	}
+	_, err := a.exec(ctx, `INSERT INTO flag_count (project_id, active, archived, flags) VALUES (?, ?, ?, ?)
+		ON CONFLICT (project_id, active, archived) DO UPDATE SET flags = flag_count.flags + excluded.flags`, f.Project, f.Active, f.Archived, n)
+	if err != nil {
+		return fmt.Errorf("count a flag: %w", err)
+	}
+	return nil
+}
+
+// needFlags returns an error unless the project has flags with all of the IDs.
+// A nil ID is ignored.
+func (a *accounts) needFlags(ctx context.Context, project int64, ids ...*int64) error {
+	for _, id := range ids {
+		if id == nil {
+			continue
+		}
+		n, err := a.count(ctx, "SELECT count(*) FROM feature_flag WHERE id = ? AND project_id = ?", *id, project)
+		if err == nil && n == 0 {
+			err = management.ErrNotFound
+		}
+		if err != nil {
+			return fmt.Errorf("read a flag: %w", err)
+		}
+	}
+	return nil
+}

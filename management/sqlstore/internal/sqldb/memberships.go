@@ -1,0 +1,93 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var memberships = newTable(table[management.Membership]{
+	name: "organization_membership", noun: "a membership", key: 2,
+	fields: func(d *Dialect, m *management.Membership) []field {
+		return []field{
+			{"organization_id", &m.Organization},
+			{"user_id", &m.User},
+			{"id", &m.ID},
+			{"level", &m.Level},
+			{"joined_at", stamp{d, &m.Joined}},
+			{"updated_at", stamp{d, &m.Updated}},
+		}
+	},
+})
+
+// Membership implements [management.OrganizationStore], as do the methods
+// below.
+func (a *accounts) Membership(ctx context.Context, organization uuid.UUID, user int64) (*management.Membership, error) {
+	return memberships.one(ctx, a, "WHERE organization_id = ? AND user_id = ?", organization.String(), user)
+}
+
+func (a *accounts) MembershipsOf(ctx context.Context, users []int64) ([]management.Membership, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	return memberships.list(ctx, a, "WHERE user_id IN (?) ORDER BY joined_at, number", slice[int64](users))
+}
+
+func (a *accounts) Members(ctx context.Context, organization uuid.UUID) ([]management.Membership, error) {
+	return memberships.list(ctx, a, "WHERE organization_id = ? ORDER BY joined_at, number", organization.String())
+}
+
+func (a *accounts) CountMembers(ctx context.Context, organizations []uuid.UUID) (map[uuid.UUID]int, error) {
+	counts := make(map[uuid.UUID]int)
+	if len(organizations) == 0 {
+		return counts, nil
+	}
+	err := a.read(ctx, "SELECT id, member_count FROM organization WHERE id IN (?)", []any{idsOf(organizations)}, func(r *sql.Rows) error {
+		var id uuid.UUID
+		var n int
+		err := r.Scan(&id, &n)
+		counts[id] = n
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count members: %w", err)
+	}
+	return counts, nil
+}
+
+func (a *accounts) CreateMembership(ctx context.Context, m *management.Membership) error {
+	return a.atOnce(ctx, func(a *accounts) error {
+		if err := memberships.insert(ctx, a, m); err != nil {
+			return err
+		}
+		return a.countMember(ctx, m.Organization, m.User, 1)
+	})
+}
+
+func (a *accounts) UpdateMembership(ctx context.Context, m *management.Membership) error {
+	return memberships.update(ctx, a, m)
+}
+
+func (a *accounts) DeleteMembership(ctx context.Context, organization uuid.UUID, user int64) error {
+	return a.atOnce(ctx, func(a *accounts) error {
+		if err := memberships.removeOne(ctx, a, "organization_id = ? AND user_id = ?", organization.String(), user); err != nil {
+			return err
+		}
+		return a.countMember(ctx, organization, user, -1)
+	})
+}
+
+// countMember counts a user as a member of an organization, or no longer, if they
+// are active.
+func (a *accounts) countMember(ctx context.Context, organization uuid.UUID, user int64, n int) error {
+	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
+		WHERE id = ? AND EXISTS (SELECT 1 FROM user_account WHERE id = ? AND is_active = true)`, n, organization.String(), user)
+	if err != nil {
+		return fmt.Errorf("count a member: %w", err)
+	}
+	return nil
+}

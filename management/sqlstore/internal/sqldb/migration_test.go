@@ -1,0 +1,174 @@
+package sqldb_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+)
+
+// TestUpgrade opens a store of the first release, by undoing the changes of its
+// schema and making them again.
+func TestUpgrade(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		const organization, project = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+		time, id := "1772600767000890", "x'33333333333343338333333333333333'"
+		if d.postgres {
+			time, id = "'2026-03-04T05:06:07.00089Z'", "'33333333-3333-4333-8333-333333333333'"
+		}
+		d.migrate(t, 1)
+		d.exec(t,
+			fmt.Sprintf("INSERT INTO organization (id, name, slug, created_at, updated_at) VALUES ('%s', 'Acme', 'acme', %s, %[2]s)", organization, time),
+			fmt.Sprintf(`INSERT INTO project (uuid, organization_id, name, api_token, secret_token_hash, timezone, anonymize_ips, created_at, updated_at)
+				VALUES ('%s', '%s', 'Shop', 'phc_shop', 'sha256$1', 'Europe/Zurich', true, %s, %[3]s)`, project, organization, time),
+			fmt.Sprintf(`INSERT INTO event (project_id, uuid, hash, name, distinct_id, ts, received_at, properties)
+				VALUES (1, %s, 7, 'page', 'u', %s, %[2]s, '{}')`, id, time),
+			fmt.Sprintf("INSERT INTO person (id, project_id, properties, is_identified, created_at) VALUES (%s, 1, '{\"a\":1}', false, %s)", id, time),
+			fmt.Sprintf("INSERT INTO person_distinct_id (project_id, distinct_id, person_id) VALUES (1, 'u', %s)", id),
+		)
+		want := *management.NewOrganization("Acme")
+		want.ID, want.Created, want.Updated = uuid.MustParse(organization), now, now
+		wantProject := management.Project{
+			ID: 1, UUID: uuid.MustParse(project), Organization: want.ID, Name: "Shop", APIKey: "phc_shop", SecretHash: "sha256$1",
+			Timezone: "Europe/Zurich", AnonymizeIPs: true, Created: now, Updated: now,
+		}
+		check := func(db *sqldb.DB) {
+			t.Helper()
+			organizations, err := db.Organizations(t.Context())
+			if diff := cmp.Diff([]management.Organization{want}, organizations); err != nil || diff != "" {
+				t.Errorf("Organizations: %v (-want +got)\n%s", err, diff)
+			}
+			projects, err := db.Projects(t.Context())
+			if diff := cmp.Diff([]management.Project{wantProject}, projects); err != nil || diff != "" {
+				t.Errorf("Projects: %v (-want +got)\n%s", err, diff)
+			}
+			events := 0
+			for e, err := range db.Events(t.Context(), 1) {
+				events++
+				if err != nil || e.DistinctID != "u" || !e.Time.Equal(now) {
+					t.Errorf("event %+v, %v", e, err)
+				}
+			}
+			properties, err := db.AppendPerson(t.Context(), nil, 1, "u")
+			if events != 1 || string(properties) != `{"a":1}` || err != nil {
+				t.Errorf("%d events, person %s, %v", events, properties, err)
+			}
+		}
+
+		db := d.open(t)
+		check(db)
+		ann := management.User{UUID: uuid.New(), DistinctID: "ann", Email: "ann@example.com", Active: true, Joined: now, CurrentOrganization: &want.ID}
+		if err := db.CreateUser(t.Context(), &ann); err != nil {
+			t.Fatal(err)
+		}
+		d.migrate(t, 1)
+		d.migrate(t, 2)
+		again := d.open(t)
+		check(again)
+		if _, total, err := again.Users(t.Context(), management.UserFilter{}, 1, 0); total != 0 || err != nil {
+			t.Errorf("%d users, %v; want none: their table is new", total, err)
+		}
+		if err := again.CreateUser(t.Context(), &ann); err != nil {
+			t.Errorf("CreateUser: %v", err)
+		}
+	})
+}
+
+// TestUpgradeCounts opens a store that the second release wrote, which kept no
+// counts, and goes on.
+func TestUpgradeCounts(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx := t.Context()
+		acme, other := uuid.New(), uuid.New()
+		time := "1772600767000890"
+		if d.postgres {
+			time = "'2026-03-04T05:06:07.00089Z'"
+		}
+		d.migrate(t, 2)
+		for _, id := range []uuid.UUID{acme, other} {
+			d.exec(t, fmt.Sprintf("INSERT INTO organization (id, name, slug, created_at, updated_at) VALUES ('%s', 'Acme', '%[1]s', %[2]s, %[2]s)", id, time))
+		}
+		d.exec(t, fmt.Sprintf(`INSERT INTO project (uuid, organization_id, name, api_token, secret_token_prev_hash, survey_config, created_at, updated_at)
+			VALUES ('%s', '%s', 'Shop', 'phc_shop', 'sha256$1', '{"appearance":{}}', %s, %[3]s)`, uuid.New(), acme, time))
+		for i, u := range []struct {
+			active, staff bool
+			in            []uuid.UUID
+		}{{true, true, []uuid.UUID{acme, other}}, {true, false, []uuid.UUID{acme}}, {true, false, nil}, {false, true, []uuid.UUID{acme, other}}, {false, false, nil}} {
+			d.exec(t, fmt.Sprintf(`INSERT INTO user_account (uuid, distinct_id, email, first_name, last_name, is_active, is_staff, date_joined)
+				VALUES ('%s', 'd%d', '%[2]d@example.com', '', '', %[3]v, %[4]v, %[5]s)`, uuid.New(), i+1, u.active, u.staff, time))
+			for _, id := range u.in {
+				d.exec(t, fmt.Sprintf(`INSERT INTO organization_membership (id, organization_id, user_id, level, joined_at, updated_at)
+					VALUES ('%s', '%s', %d, 1, %s, %[4]s)`, uuid.New(), id, i+1, time))
+			}
+		}
+
+		db := d.open(t)
+		check := func(all, staff, ofAcme, ofOther int) {
+			t.Helper()
+			_, gotAll, err1 := db.Users(ctx, management.UserFilter{}, 1, 0)
+			_, gotStaff, err2 := db.Users(ctx, management.UserFilter{Staff: new(true)}, 1, 0)
+			members, err3 := db.CountMembers(ctx, []uuid.UUID{acme, other})
+			if err := errors.Join(err1, err2, err3); err != nil || gotAll != all || gotStaff != staff || members[acme] != ofAcme || members[other] != ofOther {
+				t.Errorf("%d users, %d of the staff, %d and %d members, %v; want %d, %d, %d, %d", gotAll, gotStaff, members[acme], members[other], err, all, staff, ofAcme, ofOther)
+			}
+		}
+		check(3, 1, 2, 1)
+		u, err := db.User(ctx, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Active = true
+		if err := db.UpdateUser(ctx, u); err != nil {
+			t.Fatal(err)
+		}
+		check(4, 2, 3, 2)
+
+		p, err := db.ProjectBySecret(ctx, "sha256$1")
+		if err != nil || p.BucketingHash != "" || string(p.SurveyConfig) != `{"appearance":{}}` {
+			t.Fatalf("ProjectBySecret = %+v, %v", p, err)
+		}
+		f := management.FeatureFlag{Project: p.ID, Key: "beta", CreatedBy: &u.ID, Created: now, Updated: now}
+		if err := db.CreateFlag(ctx, &f); err != nil {
+			t.Fatal(err)
+		}
+		if _, total, err := db.FindFlags(ctx, p.ID, management.FlagFilter{}, 1, 0); total != 1 || err != nil {
+			t.Errorf("FindFlags: total %d, %v; want 1", total, err)
+		}
+	})
+}
+
+// TestForeignKeysHaveIndexes checks that deleting a row does not scan whole
+// tables for references to it.
+func TestForeignKeysHaveIndexes(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		d.open(t)
+		query := `SELECT m.name, f."from" FROM sqlite_master m, pragma_foreign_key_list(m.name) f WHERE m.type = 'table'
+			AND NOT EXISTS (SELECT 1 FROM pragma_table_info(m.name) c WHERE c.pk = 1 AND c.name = f."from")
+			AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) l, pragma_index_info(l.name) i WHERE l.partial = 0 AND i.seqno = 0 AND i.name = f."from")`
+		if d.postgres {
+			query = `SELECT c.conrelid::regclass::text, a.attname FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+				WHERE c.contype = 'f'
+				AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.conrelid AND i.indkey[0] = c.conkey[1] AND i.indpred IS NULL)`
+		}
+		rows, err := d.raw.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var table, column string
+			if err := rows.Scan(&table, &column); err != nil {
+				t.Fatal(err)
+			}
+			t.Errorf("no index begins with %s.%s", table, column)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

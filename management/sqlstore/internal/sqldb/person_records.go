@@ -1,0 +1,183 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// personRows is the beginning of a query for persons. The query returns their
+// distinct IDs as well, so that no person is seen without them while it is
+// merged or deleted.
+func (d *Dialect) personRows() string {
+	list := "json_group_array(d.distinct_id)"
+	if d.Postgres {
+		list = "json_agg(d.distinct_id)::text"
+	}
+	return `SELECT p.id, p.properties, p.is_identified, p.created_at,
+		(SELECT ` + list + ` FROM person_distinct_id d WHERE d.person_id = p.id) FROM person p WHERE `
+}
+
+// personInto returns a function that appends the rows of this query to a list.
+func personInto(list *[]management.Person) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
+		var p management.Person
+		var properties string
+		if err := r.Scan(&p.ID, &properties, &p.Identified, moment{&p.Created}, jsonList[string]{&p.DistinctIDs}); err != nil {
+			return err
+		}
+		p.Properties = json.RawMessage(properties)
+		slices.Sort(p.DistinctIDs)
+		*list = append(*list, p)
+		return nil
+	}
+}
+
+// Person implements [management.PersonStore], as do the methods below.
+func (db *DB) Person(ctx context.Context, project int64, id uuid.UUID) (*management.Person, error) {
+	return db.personWhere(ctx, "p.id = ? AND p.project_id = ?", db.d.id(id), project)
+}
+
+func (db *DB) PersonByDistinctID(ctx context.Context, project int64, distinctID string) (*management.Person, error) {
+	if !storable(distinctID) {
+		return nil, fmt.Errorf("read a person: %w", management.ErrNotFound)
+	}
+	return db.personWhere(ctx, "p.id = (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id = ?)", project, distinctID)
+}
+
+func (db *DB) personWhere(ctx context.Context, where string, args ...any) (*management.Person, error) {
+	var list []management.Person
+	err := db.read(ctx, db.d.personRows()+where, args, personInto(&list))
+	if err == nil && len(list) == 0 {
+		err = management.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a person: %w", err)
+	}
+	return &list[0], nil
+}
+
+// selected returns the end of a query for the persons that a filter selects,
+// and the column with their UUIDs. Members of a cohort are found in the list of
+// the cohort, where they are in order.
+func (d *Dialect) selected(project int64, f *management.PersonFilter) (id, tail string, args []any) {
+	id, tail, args = "p.id", "FROM person p WHERE p.project_id = ?", []any{project}
+	and := func(condition string, more ...any) {
+		tail, args = tail+" AND "+condition, append(args, more...)
+	}
+	if f.Cohort != 0 {
+		id, tail = "p.person_id", "FROM cohort_member p WHERE p.project_id = ?"
+		and("p.cohort_id = ?", f.Cohort)
+	}
+	if f.DistinctID != "" {
+		and(id+" = (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id = ?)", project, f.DistinctID)
+	}
+	if f.Search != "" {
+		begins, prefix := d.begins("distinct_id", f.Search)
+		and(id+" IN (SELECT person_id FROM person_distinct_id WHERE project_id = ? AND "+begins+")", append([]any{project}, prefix...)...)
+	}
+	switch {
+	case f.IDs == nil:
+	case d.Postgres:
+		and(id+" IN (?)", idsOf(f.IDs))
+	default:
+		and(id+" IN (SELECT unhex(value, '-') FROM json_each(?))", jsonList[uuid.UUID]{&f.IDs})
+	}
+	return id, tail, args
+}
+
+func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFilter, limit, offset int) ([]management.Person, int, error) {
+	if !storable(f.DistinctID, f.Search) {
+		return nil, 0, nil
+	}
+	id, tail, args := db.d.selected(project, &f)
+	var total int
+	err := db.read(ctx, "SELECT count(*) "+tail, args, func(r *sql.Rows) error { return r.Scan(&total) })
+	if err != nil {
+		return nil, 0, fmt.Errorf("count persons: %w", err)
+	}
+	if offset >= total {
+		return nil, total, nil
+	}
+	// An index finds the page; only then are properties read.
+	page := "p.id IN (SELECT " + id + " " + tail + " ORDER BY " + id + " DESC LIMIT ? OFFSET ?) ORDER BY p.id DESC"
+	var list []management.Person
+	if err := db.read(ctx, db.d.personRows()+page, append(args, limit, offset), personInto(&list)); err != nil {
+		return nil, 0, fmt.Errorf("read persons: %w", err)
+	}
+	return list, total, nil
+}
+
+// keys returns UUIDs of persons as a list.
+func (d *Dialect) keys(ids []uuid.UUID) list {
+	return uuids(d, "", ids, func(id *uuid.UUID) uuid.UUID { return *id }).values
+}
+
+// existing returns the given persons that the project has.
+func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uuid.UUID, error) {
+	var list []uuid.UUID
+	err := t.in(ctx, "SELECT id FROM person WHERE project_id = ? AND id IN (?)", []any{project}, t.db.d.keys(ids), func(r *sql.Rows) error {
+		var id uuid.UUID
+		err := r.Scan(&id)
+		list = append(list, id)
+		return err
+	})
+	return list, err
+}
+
+// about runs f in the only transaction that writes about a project. Then it
+// calls forget, which drops the entries that f has changed from the caches,
+// even after an error, because the outcome of a commit may be unknown. If f
+// finds that something is missing or too large, it returns its own error.
+func (db *DB) about(ctx context.Context, project int64, f func(*tx) error, forget func()) error {
+	release, err := db.turns.take(ctx, project)
+	if err != nil {
+		return err
+	}
+	defer release()
+	defer forget()
+	err = db.atomic(ctx, func(t *tx) error {
+		if err := t.lock(ctx, project); err != nil {
+			return err
+		}
+		return f(t)
+	})
+	if errors.Is(err, management.ErrNotFound) || errors.Is(err, management.ErrTooLarge) {
+		return err
+	}
+	return db.fail(err)
+}
+
+func (db *DB) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*management.Person, error) {
+	var p management.Person
+	err := db.about(ctx, project, func(t *tx) error {
+		var list []management.Person
+		_, err := t.run(ctx, db.d.personRows()+"p.id = ? AND p.project_id = ?", []any{db.d.id(id), project}, personInto(&list))
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return management.ErrNotFound
+		}
+		p = list[0]
+		properties, ok := persons.Update(p.Properties, set, unset)
+		if !ok {
+			return management.ErrTooLarge
+		}
+		p.Properties = properties
+		_, err = t.exec(ctx, "UPDATE person SET properties = ? WHERE id = ?", string(properties), db.d.id(id))
+		return err
+	}, func() { db.caches.people.drop(id) })
+	if err != nil {
+		return nil, fmt.Errorf("change a person: %w", err)
+	}
+	return &p, nil
+}

@@ -1,0 +1,134 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// mostPurged is how many rows, or distinct IDs with their data, a transaction
+// of PurgeProjects deletes at most. On SQLite, other writers wait for it.
+const mostPurged = 5000
+
+// A leftover is a table with data of deleted projects: the key by which its
+// rows are deleted, and the order in which an index of each database has them.
+type leftover struct{ table, key, order, postgresOrder string }
+
+var leftovers = []leftover{
+	{"event", "id", "ts / 86400000000", "(ts AT TIME ZONE 'UTC')::date"},
+	{"survey_event", "id", "distinct_id", "distinct_id"},
+	{"survey_chunk", "id", "survey_id", "survey_id"},
+	{"survey_response_archive", "number", "response_uuid", "response_uuid"},
+	{"cohort_member", "project_id, cohort_id, person_id", "cohort_id", "cohort_id"},
+	{"group_entry", "project_id, type_index, group_key", "type_index", "type_index"},
+	{"group_type", "project_id, type_index", "type_index", "type_index"},
+	{"deleted_distinct_id", "project_id, distinct_id", "distinct_id", "distinct_id"},
+	{"project_version", "project_id", "project_id", "project_id"},
+}
+
+// PurgeProjects implements [management.ProjectPurger]. A call deletes a few
+// thousand rows of one project. Usage counters stay, because they belong to
+// organizations.
+//
+// The caches keep their entries of the project until these expire. They are
+// never read, because the keys of the project are gone and its ID is not
+// reused, whereas to drop them would evict entries that are needed.
+func (db *DB) PurgeProjects(ctx context.Context, before time.Time) (more bool, err error) {
+	var project, waiting int64
+	_, err = db.one(ctx, []any{&project, &waiting}, "SELECT coalesce(min(project_id), 0), count(*) FROM deleted_project WHERE deleted_at < ?", db.d.time(before))
+	if err != nil {
+		return false, fmt.Errorf("read deleted projects: %w", err)
+	}
+	if waiting == 0 {
+		return false, nil
+	}
+	more, err = db.purge(ctx, project)
+	if err != nil {
+		return false, fmt.Errorf("purge project %d: %w", project, db.fail(err))
+	}
+	return more || waiting > 1, nil
+}
+
+func (db *DB) purge(ctx context.Context, project int64) (more bool, err error) {
+	steps := []func(*tx) (int64, error){
+		func(t *tx) (int64, error) { return t.purgePersons(ctx, project) },
+	}
+	for _, l := range leftovers {
+		steps = append(steps, func(t *tx) (int64, error) { return t.purgeRows(ctx, project, l) })
+	}
+	for _, step := range steps {
+		var n int64
+		err := db.atomic(ctx, func(t *tx) error {
+			if err := t.lock(ctx, project); err != nil {
+				return err
+			}
+			n, err = step(t)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		more = more || n == mostPurged
+	}
+	if more {
+		return true, nil
+	}
+	return false, db.atomic(ctx, func(t *tx) error {
+		_, err := t.exec(ctx, "DELETE FROM deleted_project WHERE project_id = ?", project)
+		return err
+	})
+}
+
+// purgeRows deletes some rows of a table.
+func (t *tx) purgeRows(ctx context.Context, project int64, l leftover) (int64, error) {
+	some := l.table + " WHERE project_id = ? ORDER BY " + l.order + " LIMIT ?"
+	query := "DELETE FROM " + l.table + " WHERE (" + l.key + ") IN (SELECT " + l.key + " FROM " + some + ")"
+	if t.pg != nil {
+		some = l.table + " WHERE project_id = ? ORDER BY " + l.postgresOrder + " LIMIT ?"
+		query = "DELETE FROM " + l.table + " WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + "))"
+	}
+	n, err := t.exec(ctx, query, project, mostPurged)
+	if err != nil || l.table != "event" {
+		return n, err
+	}
+	return n, t.afterEvents(ctx)
+}
+
+// purgePersons deletes some distinct IDs with their persons, and the data of
+// these persons in tables that do not name the project. Other distinct IDs of
+// the same persons are deleted later.
+func (t *tx) purgePersons(ctx context.Context, project int64) (int64, error) {
+	type link struct {
+		distinctID string
+		person     uuid.UUID
+	}
+	var links []link
+	n, err := t.run(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? ORDER BY distinct_id LIMIT ?", []any{project, mostPurged}, func(r *sql.Rows) error {
+		var l link
+		err := r.Scan(&l.distinctID, &l.person)
+		links = append(links, l)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	people := uuids(&t.db.d, "", links, func(l *link) uuid.UUID { return l.person }).values
+	ids := collect(links, func(l *link) string { return l.distinctID })
+	for _, s := range []struct {
+		query  string
+		before []any
+		values list
+	}{
+		{"DELETE FROM hash_key_override WHERE person_id IN (?)", nil, people},
+		{"DELETE FROM person WHERE id IN (?)", nil, people},
+		{"DELETE FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, ids},
+	} {
+		if err := t.in(ctx, s.query, s.before, s.values, nil); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}

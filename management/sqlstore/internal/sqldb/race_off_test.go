@@ -1,0 +1,5 @@
+//go:build !race
+
+package sqldb_test
+
+const raceEnabled = false

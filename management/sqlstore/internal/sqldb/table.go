@@ -1,0 +1,277 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// A field is a column and the place of its value: a pointer into a struct, or a
+// wrapper of such a pointer that can be written and read.
+type field struct {
+	column string
+	at     any
+}
+
+// A table stores values of one type, each in a row.
+type table[T any] struct {
+	name    string
+	noun    string // for errors, with its article
+	fields  func(*Dialect, *T) []field
+	key     int    // the number of fields, from the first, that are the key
+	serial  bool   // the database makes the key
+	keeps   string // column that updates do not change; "" for none
+	columns string // the columns of fields
+}
+
+// newTable completes a table.
+func newTable[T any](t table[T]) *table[T] {
+	t.columns = strings.Join(columnsOf(t.fields(new(Dialect), new(T))), ", ")
+	return &t
+}
+
+func columnsOf(fields []field) []string {
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.column
+	}
+	return list
+}
+
+func valuesOf(fields []field) []any {
+	list := make([]any, len(fields))
+	for i, f := range fields {
+		list[i] = f.at
+	}
+	return list
+}
+
+// list returns the rows that the end of a SELECT selects.
+func (tab *table[T]) list(ctx context.Context, a *accounts, tail string, args ...any) ([]T, error) {
+	var list []T
+	var row T
+	values := valuesOf(tab.fields(&a.db.d, &row)) // scanning replaces all values and does not change the data behind their pointers
+	err := a.read(ctx, "SELECT "+tab.columns+" FROM "+tab.name+" "+tail, args, func(r *sql.Rows) error {
+		err := r.Scan(values...)
+		list = append(list, row)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", tab.noun, err)
+	}
+	return list, nil
+}
+
+// one returns the only row that the end of a SELECT selects.
+func (tab *table[T]) one(ctx context.Context, a *accounts, tail string, args ...any) (*T, error) {
+	list, err := tab.list(ctx, a, tail, args...)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("read %s: %w", tab.noun, management.ErrNotFound)
+	}
+	return &list[0], nil
+}
+
+// page returns a part of a list.
+func page[T any](list []T, limit, offset int) []T {
+	list = list[min(offset, len(list)):]
+	return list[:min(limit, len(list))]
+}
+
+func (tab *table[T]) insert(ctx context.Context, a *accounts, v *T) error {
+	fields := tab.fields(&a.db.d, v)
+	var tail string
+	var scan func(*sql.Rows) error
+	if tab.serial {
+		key := fields[0]
+		fields = fields[1:]
+		tail, scan = " RETURNING "+key.column, func(r *sql.Rows) error { return r.Scan(key.at) }
+	}
+	return tab.put(ctx, a, "create", fields, tail, scan)
+}
+
+// set inserts a row or replaces the row with its key.
+func (tab *table[T]) set(ctx context.Context, a *accounts, v *T) error {
+	fields := tab.fields(&a.db.d, v)
+	columns := columnsOf(fields)
+	key := strings.Join(columns[:tab.key], ", ")
+	columns = columns[tab.key:]
+	for i, c := range columns {
+		columns[i] = c + " = excluded." + c
+	}
+	return tab.put(ctx, a, "store", fields, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(columns, ", "), nil)
+}
+
+func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, fields []field, tail string, scan func(*sql.Rows) error) error {
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(fields)), ", ")
+	query := "INSERT INTO " + tab.name + " (" + strings.Join(columnsOf(fields), ", ") + ") VALUES (" + marks + ")" + tail
+	err := a.change(ctx, func(t *tx) error {
+		_, err := t.run(ctx, query, valuesOf(fields), scan)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", verb, tab.noun, err)
+	}
+	return nil
+}
+
+// update changes the row with the key of v.
+func (tab *table[T]) update(ctx context.Context, a *accounts, v *T) error {
+	fields := tab.fields(&a.db.d, v)
+	var set, where []string
+	var args []any
+	for _, f := range fields[tab.key:] {
+		if f.column != tab.keeps {
+			set, args = append(set, f.column+" = ?"), append(args, f.at)
+		}
+	}
+	for _, f := range fields[:tab.key] {
+		where, args = append(where, f.column+" = ?"), append(args, f.at)
+	}
+	n, err := a.exec(ctx, "UPDATE "+tab.name+" SET "+strings.Join(set, ", ")+" WHERE "+strings.Join(where, " AND "), args...)
+	if err == nil && n == 0 {
+		err = management.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("change %s: %w", tab.noun, err)
+	}
+	return nil
+}
+
+// remove deletes the rows that meet a condition and returns their number.
+func (tab *table[T]) remove(ctx context.Context, a *accounts, where string, args ...any) (int64, error) {
+	n, err := a.exec(ctx, "DELETE FROM "+tab.name+" WHERE "+where, args...)
+	if err != nil {
+		return 0, fmt.Errorf("delete %s: %w", tab.noun, err)
+	}
+	return n, nil
+}
+
+// removeOne is like remove, but the row must exist.
+func (tab *table[T]) removeOne(ctx context.Context, a *accounts, where string, args ...any) error {
+	n, err := tab.remove(ctx, a, where, args...)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("delete %s: %w", tab.noun, management.ErrNotFound)
+	}
+	return err
+}
+
+// A stamp is a time, and a maybeStamp a time that can be missing.
+type (
+	stamp struct {
+		d  *Dialect
+		at *time.Time
+	}
+	maybeStamp struct {
+		d  *Dialect
+		at **time.Time
+	}
+)
+
+func (s stamp) Scan(v any) error             { return moment{s.at}.Scan(v) }
+func (s stamp) Value() (driver.Value, error) { return s.d.time(*s.at), nil }
+
+func (s maybeStamp) Scan(v any) error {
+	*s.at = nil
+	if v == nil {
+		return nil
+	}
+	*s.at = new(time.Time)
+	return moment{*s.at}.Scan(v)
+}
+
+func (s maybeStamp) Value() (driver.Value, error) {
+	if *s.at == nil {
+		return nil, nil
+	}
+	return s.d.time(**s.at), nil
+}
+
+// A maybeID is a UUID, or NULL.
+type maybeID struct{ at **uuid.UUID }
+
+func (m maybeID) Scan(v any) error {
+	*m.at = nil
+	if v == nil {
+		return nil
+	}
+	*m.at = new(uuid.UUID)
+	return (*m.at).Scan(v)
+}
+
+func (m maybeID) Value() (driver.Value, error) {
+	if *m.at == nil {
+		return nil, nil
+	}
+	return (*m.at).Value()
+}
+
+// A maybeText is NULL if it is empty.
+type maybeText struct{ at *string }
+
+func (s maybeText) Scan(v any) error {
+	var n sql.NullString
+	err := n.Scan(v)
+	*s.at = n.String
+	return err
+}
+
+func (s maybeText) Value() (driver.Value, error) {
+	return sql.NullString{String: *s.at, Valid: *s.at != ""}.Value()
+}
+
+// A document is JSON, or NULL if it is nil.
+type document struct{ at *json.RawMessage }
+
+func (d document) Scan(v any) error {
+	var n sql.NullString
+	if err := n.Scan(v); err != nil {
+		return err
+	}
+	*d.at = nil
+	if n.Valid {
+		*d.at = json.RawMessage(n.String)
+	}
+	return nil
+}
+
+func (d document) Value() (driver.Value, error) {
+	return sql.NullString{String: string(*d.at), Valid: *d.at != nil}.Value()
+}
+
+// A jsonList is a list as JSON, or NULL if it is nil.
+type jsonList[T any] struct{ at *[]T }
+
+func (l jsonList[T]) Scan(v any) error {
+	var n sql.NullString
+	if err := n.Scan(v); err != nil {
+		return err
+	}
+	*l.at = nil
+	if !n.Valid {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(n.String), l.at); err != nil {
+		return errors.New("sqlstore: a list is not stored as JSON")
+	}
+	return nil
+}
+
+func (l jsonList[T]) Value() (driver.Value, error) {
+	if *l.at == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(*l.at)
+	return string(b), err
+}

@@ -1,0 +1,87 @@
+package sqldb_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+)
+
+// TestTurns lets many goroutines take turns with several projects each.
+func TestTurns(t *testing.T) {
+	const projects, takers, times = 5, 8, 500
+	var turns sqldb.Turns
+	var busy [projects]atomic.Int32
+	var wg sync.WaitGroup
+	for g := range takers {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(g), 0))
+			for range times {
+				var list []int64
+				for p := range projects {
+					if rng.IntN(2) == 0 {
+						list = append(list, int64(p))
+					}
+				}
+				release, err := turns.Take(t.Context(), list...)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, p := range list {
+					if n := busy[p].Add(1); n != 1 {
+						t.Errorf("%d have a turn with project %d", n, p)
+					}
+				}
+				for _, p := range slices.Backward(list) {
+					busy[p].Add(-1)
+				}
+				release()
+			}
+		})
+	}
+	wg.Wait()
+	if n := turns.Known(); n != 0 {
+		t.Errorf("%d projects are remembered when nobody has a turn", n)
+	}
+}
+
+// TestTurnsEnd ends the wait for a turn.
+func TestTurnsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turns sqldb.Turns
+		release, err := turns.Take(t.Context(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan error, 1)
+		go func() {
+			_, err := turns.Take(ctx, 1, 2, 3)
+			got <- err
+		}()
+		synctest.Wait()
+		if n := turns.Known(); n != 2 {
+			t.Errorf("%d projects are known, want 1 and 2", n)
+		}
+		cancel()
+		if err := <-got; !errors.Is(err, context.Canceled) {
+			t.Errorf("Take = %v, want context.Canceled", err)
+		}
+		other, err := turns.Take(t.Context(), 1, 3) // these turns are free
+		if err != nil {
+			t.Fatal(err)
+		}
+		other()
+		release()
+		if n := turns.Known(); n != 0 {
+			t.Errorf("%d projects are known, want none", n)
+		}
+	})
+}

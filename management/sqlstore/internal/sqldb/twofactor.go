@@ -1,0 +1,116 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var (
+	totps = newTable(table[management.TOTP]{
+		name: "user_totp", noun: "an authenticator", key: 1,
+		fields: func(d *Dialect, t *management.TOTP) []field {
+			return []field{
+				{"user_id", &t.User},
+				{"secret", &t.Secret},
+				{"drift", &t.Drift},
+				{"last_step", &t.LastStep},
+				{"failure_count", &t.Failures},
+				{"failure_at", maybeStamp{d, &t.FailedAt}},
+				{"created_at", stamp{d, &t.Created}},
+			}
+		},
+	})
+	pendingTOTPs = newTable(table[management.PendingTOTP]{
+		name: "user_totp_pending", noun: "a pending authenticator", key: 1,
+		fields: func(d *Dialect, p *management.PendingTOTP) []field {
+			return []field{
+				{"user_id", &p.User},
+				{"secret", &p.Secret},
+				{"attempts", &p.Attempts},
+				{"expires_at", stamp{d, &p.Expires}},
+			}
+		},
+	})
+	backupCodes = newTable(table[management.BackupCode]{
+		name: "user_backup_code", noun: "a backup code", key: 2,
+		fields: func(d *Dialect, c *management.BackupCode) []field {
+			return []field{
+				{"user_id", &c.User},
+				{"code_hmac", &c.Hash},
+				{"code", &c.Sealed},
+				{"created_at", stamp{d, &c.Created}},
+			}
+		},
+	})
+)
+
+// TOTP implements [management.TwoFactorStore], as do the methods below.
+func (a *accounts) TOTP(ctx context.Context, user int64) (*management.TOTP, error) {
+	return totps.one(ctx, a, "WHERE user_id = ?", user)
+}
+
+func (a *accounts) WithTOTP(ctx context.Context, users []int64) ([]int64, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	var list []int64
+	err := a.read(ctx, "SELECT user_id FROM user_totp WHERE user_id IN (?) ORDER BY user_id", []any{slice[int64](users)}, func(r *sql.Rows) error {
+		var user int64
+		err := r.Scan(&user)
+		list = append(list, user)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read who has an authenticator: %w", err)
+	}
+	return list, nil
+}
+
+func (a *accounts) SetTOTP(ctx context.Context, t *management.TOTP) error {
+	return totps.set(ctx, a, t)
+}
+
+func (a *accounts) DeleteTOTP(ctx context.Context, user int64) error {
+	_, err := totps.remove(ctx, a, "user_id = ?", user)
+	return err
+}
+
+func (a *accounts) PendingTOTP(ctx context.Context, user int64) (*management.PendingTOTP, error) {
+	return pendingTOTPs.one(ctx, a, "WHERE user_id = ?", user)
+}
+
+func (a *accounts) SetPendingTOTP(ctx context.Context, p *management.PendingTOTP) error {
+	return pendingTOTPs.set(ctx, a, p)
+}
+
+func (a *accounts) DeletePendingTOTP(ctx context.Context, user int64) error {
+	_, err := pendingTOTPs.remove(ctx, a, "user_id = ?", user)
+	return err
+}
+
+func (a *accounts) BackupCodes(ctx context.Context, user int64) ([]management.BackupCode, error) {
+	return backupCodes.list(ctx, a, "WHERE user_id = ? ORDER BY number", user)
+}
+
+func (a *accounts) SetBackupCodes(ctx context.Context, user int64, codes []management.BackupCode) error {
+	return a.together(ctx, func(a *accounts) error {
+		if _, err := backupCodes.remove(ctx, a, "user_id = ?", user); err != nil {
+			return err
+		}
+		for _, c := range codes {
+			c.User = user
+			if err := backupCodes.insert(ctx, a, &c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (a *accounts) UseBackupCode(ctx context.Context, user int64, hash []byte) (bool, error) {
+	n, err := backupCodes.remove(ctx, a, "user_id = ? AND code_hmac = ?", user, hash)
+	return n > 0, err
+}

@@ -1,0 +1,177 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var users = newTable(table[management.User]{
+	name: "user_account", noun: "a user", key: 1, serial: true,
+	fields: func(d *Dialect, u *management.User) []field {
+		return []field{
+			{"id", &u.ID},
+			{"uuid", &u.UUID},
+			{"distinct_id", &u.DistinctID},
+			{"email", &u.Email},
+			{"pending_email", maybeText{&u.PendingEmail}},
+			{"is_email_verified", &u.EmailVerified},
+			{"password_hash", maybeText{&u.PasswordHash}},
+			{"first_name", &u.FirstName},
+			{"last_name", &u.LastName},
+			{"is_active", &u.Active},
+			{"is_staff", &u.Staff},
+			{"date_joined", stamp{d, &u.Joined}},
+			{"current_organization_id", maybeID{&u.CurrentOrganization}},
+			{"current_project_id", &u.CurrentProject},
+			{"partial_notification_settings", document{&u.Notifications}},
+			{"anonymize_data", &u.AnonymizeData},
+			{"allow_impersonation", &u.AllowImpersonation},
+			{"toolbar_mode", &u.ToolbarMode},
+			{"events_column_config", document{&u.EventsColumnConfig}},
+			{"has_seen_product_intro_for", document{&u.SeenProductIntroFor}},
+			{"theme_mode", &u.ThemeMode},
+			{"hedgehog_config", document{&u.HedgehogConfig}},
+			{"allow_sidebar_suggestions", &u.SidebarSuggestions},
+			{"shortcut_position", &u.ShortcutPosition},
+			{"role_at_organization", &u.Role},
+			{"passkeys_enabled_for_2fa", &u.PasskeysFor2FA},
+		}
+	},
+})
+
+// User implements [management.UserStore], as do the methods below.
+func (a *accounts) User(ctx context.Context, id int64) (*management.User, error) {
+	return users.one(ctx, a, "WHERE id = ?", id)
+}
+
+func (a *accounts) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
+	return users.one(ctx, a, "WHERE uuid = ?", id.String())
+}
+
+func (a *accounts) UserByEmail(ctx context.Context, email string) (*management.User, error) {
+	return users.one(ctx, a, "WHERE email = ?", email)
+}
+
+func (a *accounts) UsersByID(ctx context.Context, ids []int64) ([]management.User, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return users.list(ctx, a, "WHERE id IN (?) ORDER BY id", slice[int64](ids))
+}
+
+func (a *accounts) Users(ctx context.Context, f management.UserFilter, limit, offset int) ([]management.User, int, error) {
+	where, args := "WHERE is_active = true", []any{}
+	count, counted := "SELECT coalesce(sum(users), 0) FROM user_count", []any{}
+	if f.Staff != nil {
+		where, args = where+" AND is_staff = ?", append(args, *f.Staff)
+		count, counted = count+" WHERE is_staff = ?", append(counted, *f.Staff)
+	}
+	if f.ID != nil || f.Email != nil { // at most one user
+		if f.ID != nil {
+			where, args = where+" AND id = ?", append(args, *f.ID)
+		}
+		if f.Email != nil {
+			where, args = where+" AND email = ?", append(args, *f.Email)
+		}
+		count, counted = "SELECT count(*) FROM user_account "+where, args
+	}
+	total, err := a.count(ctx, count, counted...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count users: %w", err)
+	}
+	if offset >= total {
+		return nil, total, nil
+	}
+	list, err := users.list(ctx, a, where+" ORDER BY id LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	return list, total, err
+}
+
+func (a *accounts) CreateUser(ctx context.Context, u *management.User) error {
+	return a.atOnce(ctx, func(a *accounts) error {
+		if err := users.insert(ctx, a, u); err != nil {
+			return err
+		}
+		return a.countUser(ctx, u, 1)
+	})
+}
+
+func (a *accounts) UpdateUser(ctx context.Context, u *management.User) error {
+	return a.atOnce(ctx, func(a *accounts) error {
+		before, err := a.User(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		if err := users.update(ctx, a, u); err != nil {
+			return err
+		}
+		if before.Active == u.Active && before.Staff == u.Staff {
+			return nil
+		}
+		if err := a.countUser(ctx, before, -1); err != nil {
+			return err
+		}
+		return a.countUser(ctx, u, 1)
+	})
+}
+
+// DeleteUser deletes the user; the foreign keys delete the user's data.
+func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
+	return a.atOnce(ctx, func(a *accounts) error {
+		before, err := a.User(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := a.countUser(ctx, before, -1); err != nil {
+			return err
+		}
+		return users.removeOne(ctx, a, "id = ?", id)
+	})
+}
+
+// countUser counts a user, also as a member, or no longer, if they are active.
+func (a *accounts) countUser(ctx context.Context, u *management.User, n int) error {
+	if !u.Active {
+		return nil
+	}
+	if _, err := a.exec(ctx, "UPDATE user_count SET users = users + ? WHERE is_staff = ?", n, u.Staff); err != nil {
+		return fmt.Errorf("count a user: %w", err)
+	}
+	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
+		WHERE id IN (SELECT organization_id FROM organization_membership WHERE user_id = ?)`, n, u.ID)
+	if err != nil {
+		return fmt.Errorf("count a member: %w", err)
+	}
+	return nil
+}
+
+var scenes = newTable(table[management.Scene]{
+	name: "user_scene_personalisation", noun: "a scene", key: 3,
+	fields: func(_ *Dialect, s *management.Scene) []field {
+		return []field{
+			{"user_id", &s.User},
+			{"project_id", &s.Project},
+			{"scene", &s.Scene},
+			{"dashboard_id", &s.Dashboard},
+		}
+	},
+})
+
+func (a *accounts) Scenes(ctx context.Context, users []int64) ([]management.Scene, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	return scenes.list(ctx, a, "WHERE user_id IN (?) ORDER BY user_id, number", slice[int64](users))
+}
+
+func (a *accounts) SetScene(ctx context.Context, s management.Scene) error {
+	return scenes.set(ctx, a, &s)
+}
+
+func (a *accounts) DeleteScene(ctx context.Context, user, project int64, scene string) error {
+	_, err := scenes.remove(ctx, a, "user_id = ? AND project_id = ? AND scene = ?", user, project, scene)
+	return err
+}
