@@ -31,7 +31,7 @@ func (r *Request) Fill(in *flags.Input, s *flags.Snapshot, kind runtime.Kind, no
 		}
 	}
 	if r.Groups != nil {
-		o := r.Groups.Object()
+		o := jsonscan.Value(r.Groups).Object()
 		for o.Next() {
 			if err := in.Group(r.memberName(&o), o.Value()); err != nil {
 				return err
@@ -72,7 +72,7 @@ func (r *Request) collectGroups() error {
 	const many = 16
 	var index map[string]int
 	r.entries = r.entries[:0]
-	o := r.GroupProperties.Object()
+	o := jsonscan.Value(r.GroupProperties).Object()
 next:
 	for o.Next() {
 		e := groupEntry{r.memberName(&o), o.Value()}
@@ -112,7 +112,7 @@ func (r *Request) GroupKey(name string) string {
 	if r.Groups == nil {
 		return ""
 	}
-	for o := r.Groups.Object(); o.Next(); {
+	for o := jsonscan.Value(r.Groups).Object(); o.Next(); {
 		if r.memberName(&o) == name {
 			key = o.Value()
 		}
@@ -138,7 +138,7 @@ func (r *Request) PersonText(name string) string {
 	if r.Person == nil {
 		return ""
 	}
-	for o := r.Person.Object(); o.Next(); {
+	for o := jsonscan.Value(r.Person).Object(); o.Next(); {
 		if r.memberName(&o) == name {
 			value = o.Value()
 		}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -47,9 +48,9 @@ type Request struct {
 
 	// Groups, Person and GroupProperties are JSON objects, or nil. The members
 	// of GroupProperties are objects or null.
-	Groups          jsonscan.Value
-	Person          jsonscan.Value
-	GroupProperties jsonscan.Value
+	Groups          json.RawMessage
+	Person          json.RawMessage
+	GroupProperties json.RawMessage
 
 	// Tags are the evaluation contexts. None: no filtering.
 	Tags []string
@@ -251,7 +252,7 @@ func (r *Request) decode() error {
 			return err
 		}
 		count := 0
-		for o := r.GroupProperties.Object(); o.Next(); count++ {
+		for o := jsonscan.Value(r.GroupProperties).Object(); o.Next(); count++ {
 			if k := o.Value().Kind(); k != jsonscan.Object && k != jsonscan.Null {
 				return &FieldError{names[n], "an object of objects"}
 			}
@@ -321,12 +322,12 @@ func (r *Request) string(n int) (string, error) {
 	return r.decoded(v), nil
 }
 
-func (r *Request) object(n int) (jsonscan.Value, error) {
+func (r *Request) object(n int) (json.RawMessage, error) {
 	v := r.members[n]
 	if v.Kind() != jsonscan.Object {
 		return nil, &FieldError{names[n], "an object"}
 	}
-	return v, nil
+	return json.RawMessage(v), nil
 }
 
 func (r *Request) bool(n int) (bool, error) {
