@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 )
 
 // A ProjectAccess is a project that a Principal may use.
@@ -112,7 +114,7 @@ func (w *work) organizationByRef(ctx context.Context, ref string, need int, scop
 		id = *p.User.CurrentOrganization
 	} else {
 		var err error
-		if id, err = parseID(ref); err != nil {
+		if id, err = check.ParseID(ref); err != nil {
 			return nil, 0, missing
 		}
 	}
@@ -162,7 +164,7 @@ func (w *work) userByRef(ctx context.Context, ref string) (*User, error) {
 	id := w.by.User.UUID
 	if ref != "@me" {
 		var err error
-		id, err = parseID(ref)
+		id, err = check.ParseID(ref)
 		switch {
 		case err == nil && id == w.by.User.UUID:
 		case !w.by.User.Staff:

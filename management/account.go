@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // A User is the account of an operator of Flagstaff (management.md §8.1). Flags are
@@ -63,7 +65,7 @@ func (u *User) pendingEmail() *string {
 }
 
 func (u *User) columnConfig() json.RawMessage {
-	return orJSON(u.EventsColumnConfig, `{"active":"DEFAULT"}`)
+	return rawjson.Or(u.EventsColumnConfig, `{"active":"DEFAULT"}`)
 }
 
 func (u *User) shortcutPosition() string { return *cmp.Or(u.ShortcutPosition, new("above")) }

@@ -6,27 +6,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
-// A fieldChange is a field that has changed, as the activity log keeps it. Values
-// of secrets are never in the log, nor their hashes.
-type fieldChange struct {
-	Type   string `json:"type"`
-	Field  string `json:"field"`
-	Before any    `json:"before"`
-	After  any    `json:"after"`
-	Action string `json:"action"`
-}
-
-// detail is what management.md §11.7 calls so.
-type detail struct {
-	Name    string        `json:"name"`
-	Changes []fieldChange `json:"changes"`
-}
-
 // addActivity adds an entry about something.
-func (w *work) addActivity(ctx context.Context, a Activity, d detail) error {
-	a.ID, a.Created, a.Detail = newID(), w.now(), mustJSON(d)
+func (w *work) addActivity(ctx context.Context, a Activity, d field.Detail) error {
+	a.ID, a.Created, a.Detail = newID(), w.now(), rawjson.Must(d)
 	if w.by == nil || w.by.User == nil {
 		a.System = true
 	} else {
@@ -51,6 +38,6 @@ type Activity struct {
 }
 
 // addProjectActivity adds an entry about something of a project.
-func (w *work) addProjectActivity(ctx context.Context, project int64, activity, scope, item string, d detail) error {
+func (w *work) addProjectActivity(ctx context.Context, project int64, activity, scope, item string, d field.Detail) error {
 	return w.addActivity(ctx, Activity{Project: &project, Activity: activity, Scope: scope, ItemID: item}, d)
 }

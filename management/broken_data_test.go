@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A brokenData fails in the method that is named.
@@ -177,7 +178,7 @@ func TestDataFailures(t *testing.T) {
 	reasons := func() error {
 		return second(w.EvaluationReasons(ctx, p, web, "u1", `{"company":"acme"}`))
 	}
-	persons := management.CohortPersons{IDs: optional([]string{uuid.NewString()}), ID: management.Of(uuid.NewString())}
+	persons := management.CohortPersons{IDs: anyJSON([]string{uuid.NewString()}), ID: optional.Of(uuid.NewString())}
 	for _, tt := range []struct {
 		name  string
 		call  func() error

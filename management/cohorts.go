@@ -15,7 +15,11 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A CohortView is a cohort as the API shows it (management.md §13.10).
@@ -59,8 +63,8 @@ func (w *work) cohortViews(ctx context.Context, list []Cohort) ([]*CohortView, e
 			failures = 1
 		}
 		views[i] = &CohortView{
-			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: orJSON(c.Filters, "{}"),
-			Query: orNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && w.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
+			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: rawjson.Or(c.Filters, "{}"),
+			Query: rawjson.OrNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && w.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
 			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
 	}
@@ -77,32 +81,32 @@ func (w *work) showCohort(ctx context.Context, c *Cohort) (*CohortView, error) {
 
 // A CohortPatch makes or changes a cohort.
 type CohortPatch struct {
-	Name        Optional[string]          `json:"name"`
-	Description Optional[string]          `json:"description"`
-	Filters     Optional[json.RawMessage] `json:"filters"`
-	Groups      Optional[json.RawMessage] `json:"groups"` // older form of filters
-	Query       Optional[json.RawMessage] `json:"query"`
-	Static      Optional[bool]            `json:"is_static"`
-	Deleted     Optional[bool]            `json:"deleted"`
+	Name        optional.Value[string]          `json:"name"`
+	Description optional.Value[string]          `json:"description"`
+	Filters     optional.Value[json.RawMessage] `json:"filters"`
+	Groups      optional.Value[json.RawMessage] `json:"groups"` // older form of filters
+	Query       optional.Value[json.RawMessage] `json:"query"`
+	Static      optional.Value[bool]            `json:"is_static"`
+	Deleted     optional.Value[bool]            `json:"deleted"`
 }
 
 const mostCohortName = 400
 
 // cohortFields is the table of a cohort. The patch is nil for a table that is only
 // logged.
-func cohortFields(c *Cohort, patch *CohortPatch) fields {
+func cohortFields(c *Cohort, patch *CohortPatch) field.Table {
 	patch = cmp.Or(patch, new(CohortPatch))
-	return fields{
-		plainField("name", &patch.Name, &c.Name, upTo(checkTitle, mostCohortName)),
-		plainField("description", &patch.Description, &c.Description, upTo(checkString, mostText)),
-		loggedField("filters", c.Filters),
-		checkedField("is_static", &patch.Static, checkBool).loggedAs(c.Static),
-		plainField("deleted", &patch.Deleted, &c.Deleted, checkBool),
-		checkedField("query", &patch.Query, checkNoQuery),
+	return field.Table{
+		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, mostCohortName)),
+		field.Plain("description", &patch.Description, &c.Description, check.UpTo(check.String, check.MaxText)),
+		field.Logged("filters", c.Filters),
+		field.Checked("is_static", &patch.Static, check.Bool).LoggedAs(c.Static),
+		field.Plain("deleted", &patch.Deleted, &c.Deleted, check.Bool),
+		field.Checked("query", &patch.Query, checkNoQuery),
 	}
 }
 
-func checkNoQuery(attr string, o *Optional[json.RawMessage]) error {
+func checkNoQuery(attr string, o *optional.Value[json.RawMessage]) error {
 	if o.Set && !o.Null {
 		return invalid(attr, "invalid_input", "Cohorts by query are not supported; use filters, or a static cohort.")
 	}
@@ -118,14 +122,14 @@ func (patch *CohortPatch) validate(c *Cohort) error {
 	case c.ID == 0 && patch.Deleted.Value:
 		return invalid("deleted", "invalid_input", "A new cohort cannot be deleted.")
 	}
-	return cohortFields(c, patch).check()
+	return judgeError(cohortFields(c, patch).Check())
 }
 
 // apply changes a cohort, which the caller stores. Its ID is 0 if it is new. What
 // it refers to can have gone while it was deleted.
 func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 	revived := c.Deleted && patch.Deleted.Set && !patch.Deleted.Value
-	cohortFields(c, patch).apply()
+	cohortFields(c, patch).Apply()
 	if patch.Static.Set && patch.Static.Value != c.Static {
 		if c.ID != 0 {
 			return invalid("is_static", "invalid_input", "A cohort cannot become static or dynamic later; make another one.")
@@ -133,18 +137,18 @@ func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 		c.Static = patch.Static.Value
 	}
 	raw := patch.Filters
-	if !raw.Set && patch.Groups.Set && !emptyJSON(patch.Groups.Value) {
+	if !raw.Set && patch.Groups.Set && !rawjson.Empty(patch.Groups.Value) {
 		converted, err := judge.CohortOfGroups(patch.Groups.Value)
 		if err != nil {
 			return judgeError(err)
 		}
-		raw = Of(converted)
+		raw = optional.Of(converted)
 	}
 	switch {
 	case c.Static:
 		return checkNoCriteria(raw.Value)
 	case !raw.Set && revived:
-		raw = Of(c.Filters)
+		raw = optional.Of(c.Filters)
 	case !raw.Set && c.ID != 0:
 		return nil
 	case !raw.Set || raw.Null:
@@ -168,7 +172,7 @@ func checkNoCriteria(filters json.RawMessage) error {
 			Values []json.RawMessage `json:"values"`
 		} `json:"properties"`
 	}
-	if !emptyJSON(filters) && (json.Unmarshal(filters, &tree) != nil || len(tree.Properties.Values) > 0) {
+	if !rawjson.Empty(filters) && (json.Unmarshal(filters, &tree) != nil || len(tree.Properties.Values) > 0) {
 		return invalid("filters", "invalid_input", "A static cohort is a list of persons and has no criteria.")
 	}
 	return nil
@@ -189,9 +193,9 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 		return nil, err
 	}
 	if !slices.Contains([]string{"", "static", "dynamic"}, q.Type) {
-		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", excerpt(q.Type))
+		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", check.Excerpt(q.Type))
 	}
-	if err := checkSearch(q.Search); err != nil {
+	if err := judgeError(check.Search(q.Search)); err != nil {
 		return nil, err
 	}
 	authors, err := idList("created_by_id", q.CreatedBy)
@@ -300,7 +304,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		if err := checkCohortUnused(&before, c, world); err != nil {
 			return err
 		}
-		changes := differences("Cohort", cohortFields(&before, nil), cohortFields(c, nil))
+		changes := field.Differences("Cohort", cohortFields(&before, nil), cohortFields(c, nil))
 		if len(changes) > 0 {
 			if err := w.store.UpdateCohort(ctx, c); err != nil {
 				return storeError(err)
@@ -338,8 +342,8 @@ func checkCohortUnused(before, c *Cohort, world *judge.World) error {
 	return nil
 }
 
-func (w *work) logCohort(ctx context.Context, c *Cohort, activity string, changes []fieldChange) error {
-	return w.addProjectActivity(ctx, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), detail{c.Name, append([]fieldChange{}, changes...)})
+func (w *work) logCohort(ctx context.Context, c *Cohort, activity string, changes []field.Change) error {
+	return w.addProjectActivity(ctx, c.Project, activity, "Cohort", strconv.FormatInt(c.ID, 10), field.Detail{Name: c.Name, Changes: append([]field.Change{}, changes...)})
 }
 
 // staticCohort returns the static cohort that a path names.
@@ -418,8 +422,8 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 
 // A CohortPersons names persons by their UUIDs.
 type CohortPersons struct {
-	IDs Optional[json.RawMessage] `json:"person_ids"`
-	ID  Optional[string]          `json:"person_id"`
+	IDs optional.Value[json.RawMessage] `json:"person_ids"`
+	ID  optional.Value[string]          `json:"person_id"`
 }
 
 func (q *CohortPersons) ids(one bool) ([]uuid.UUID, error) {
@@ -433,14 +437,14 @@ func (q *CohortPersons) ids(one bool) ([]uuid.UUID, error) {
 	}
 	if !one {
 		var err error
-		if texts, err = decodeList[string](attr, &q.IDs); err != nil {
-			return nil, err
+		if texts, err = check.DecodeList[string](attr, &q.IDs); err != nil {
+			return nil, judgeError(err)
 		}
 	}
 	ids := make([]uuid.UUID, len(texts))
 	for i, text := range texts {
 		var err error
-		if ids[i], err = parseID(text); err != nil {
+		if ids[i], err = check.ParseID(text); err != nil {
 			return nil, invalid(attr, "invalid_input", "Must be a valid UUID.")
 		}
 	}
@@ -498,7 +502,7 @@ func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n 
 		if err := w.store.SetCohortCount(ctx, c.Project, c.ID, &count, s.now()); err != nil {
 			return storeError(err)
 		}
-		change := fieldChange{"Cohort", "count", current.Count, count, "changed"}
-		return w.logCohort(ctx, current, "updated", []fieldChange{change})
+		change := field.Change{Type: "Cohort", Field: "count", Before: current.Count, After: count, Action: "changed"}
+		return w.logCohort(ctx, current, "updated", []field.Change{change})
 	})
 }

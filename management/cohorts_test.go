@@ -379,7 +379,7 @@ func TestCohortsWithoutMembers(t *testing.T) {
 		checkFault(t, "ListCohortPersons("+tt.id+")", err, tt.list)
 		_, err = tt.w.AddCohortIDs(ctx, w.as(w.ada), ref(w.web), tt.id, listed("u"))
 		checkFault(t, "AddCohortIDs("+tt.id+")", err, tt.edit)
-		err = tt.w.AddCohortPersons(ctx, w.as(w.ada), ref(w.web), tt.id, management.CohortPersons{IDs: optional([]string{})})
+		err = tt.w.AddCohortPersons(ctx, w.as(w.ada), ref(w.web), tt.id, management.CohortPersons{IDs: anyJSON([]string{})})
 		checkFault(t, "AddCohortPersons("+tt.id+")", err, tt.edit)
 	}
 }

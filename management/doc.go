@@ -11,7 +11,7 @@
 //	p, err := service.Authenticate(ctx, "phx_…", management.InHeader)
 //	…
 //	user, err := service.UpdateUser(ctx, p, "@me", management.UserPatch{
-//		FirstName: management.Of("Ada"),
+//		FirstName: optional.Of("Ada"),
 //	})
 //
 // A program with sessions of its own makes Principals by [Service.PrincipalOf],

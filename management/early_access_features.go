@@ -14,7 +14,11 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // An EarlyAccessView is an early access feature as the API shows it (management.md
@@ -32,15 +36,15 @@ type EarlyAccessView struct {
 
 // An EarlyAccessPatch makes or changes an early access feature.
 type EarlyAccessPatch struct {
-	Name             Optional[string]          `json:"name"`
-	Description      Optional[string]          `json:"description"`
-	Stage            Optional[string]          `json:"stage"`
-	DocumentationURL Optional[string]          `json:"documentation_url"`
-	Payload          Optional[json.RawMessage] `json:"payload"`
+	Name             optional.Value[string]          `json:"name"`
+	Description      optional.Value[string]          `json:"description"`
+	Stage            optional.Value[string]          `json:"stage"`
+	DocumentationURL optional.Value[string]          `json:"documentation_url"`
+	Payload          optional.Value[json.RawMessage] `json:"payload"`
 
 	// FlagID is the flag of a new feature. Without it a flag is made, whose
 	// key is made of the name.
-	FlagID Optional[int64] `json:"feature_flag_id"`
+	FlagID optional.Value[int64] `json:"feature_flag_id"`
 }
 
 // The stages of early access features. At those of release persons can enrol.
@@ -59,15 +63,15 @@ const (
 
 // earlyAccessFields is the table of an early access feature. The patch is nil for a
 // table that is only logged.
-func earlyAccessFields(f *EarlyAccessFeature, patch *EarlyAccessPatch) fields {
+func earlyAccessFields(f *EarlyAccessFeature, patch *EarlyAccessPatch) field.Table {
 	patch = cmp.Or(patch, new(EarlyAccessPatch))
-	return fields{
-		plainField("name", &patch.Name, &f.Name, upTo(checkTitle, mostEarlyAccessName)),
-		plainField("description", &patch.Description, &f.Description, upTo(checkString, mostText)),
-		plainField("stage", &patch.Stage, &f.Stage, oneOf(earlyAccessStages)),
-		plainField("documentation_url", &patch.DocumentationURL, &f.DocumentationURL, checkDocumentation),
-		plainField("payload", &patch.Payload, &f.Payload, checkObjectOrNull),
-		checkedField("feature_flag_id", &patch.FlagID, checkInteger),
+	return field.Table{
+		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.Title, mostEarlyAccessName)),
+		field.Plain("description", &patch.Description, &f.Description, check.UpTo(check.String, check.MaxText)),
+		field.Plain("stage", &patch.Stage, &f.Stage, check.OneOf(earlyAccessStages)),
+		field.Plain("documentation_url", &patch.DocumentationURL, &f.DocumentationURL, checkDocumentation),
+		field.Plain("payload", &patch.Payload, &f.Payload, checkObjectOrNull),
+		field.Checked("feature_flag_id", &patch.FlagID, check.Integer),
 	}
 }
 
@@ -80,11 +84,11 @@ func (patch *EarlyAccessPatch) validate(f *EarlyAccessFeature, create bool) erro
 	case create && !patch.Stage.Set:
 		return invalid("stage", "required", "This field is required.")
 	}
-	return earlyAccessFields(f, patch).check()
+	return judgeError(earlyAccessFields(f, patch).Check())
 }
 
-func checkDocumentation(attr string, o *Optional[string]) error {
-	if err := checkString(attr, o, mostDocumentation); err != nil || o.Value == "" {
+func checkDocumentation(attr string, o *optional.Value[string]) error {
+	if err := check.String(attr, o, mostDocumentation); err != nil || o.Value == "" {
 		return err
 	}
 	if u, err := url.Parse(o.Value); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -93,12 +97,12 @@ func checkDocumentation(attr string, o *Optional[string]) error {
 	return nil
 }
 
-func checkObjectOrNull(attr string, o *Optional[json.RawMessage]) error {
-	if err := checkDocumentOrNull(attr, o, mostDocument); err != nil || !o.Set || o.Null {
+func checkObjectOrNull(attr string, o *optional.Value[json.RawMessage]) error {
+	if err := check.DocumentOrNull(attr, o, check.MaxDocument); err != nil || !o.Set || o.Null {
 		return err
 	}
-	if _, ok := jsonObject(o.Value); !ok {
-		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(o.Value))
+	if _, ok := rawjson.Object(o.Value); !ok {
+		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(o.Value))
 	}
 	return nil
 }
@@ -132,7 +136,7 @@ func (w *work) earlyAccessView(ctx context.Context, f *EarlyAccessFeature) (*Ear
 	}
 	return &EarlyAccessView{
 		ID: f.ID, Flag: minimalFlag(flag), Name: f.Name, Description: f.Description, Stage: f.Stage, DocumentationURL: f.DocumentationURL,
-		Payload: orJSON(f.Payload, "{}"), CreatedAt: f.Created,
+		Payload: rawjson.Or(f.Payload, "{}"), CreatedAt: f.Created,
 	}, nil
 }
 
@@ -150,7 +154,7 @@ func (s *Service) EarlyAccessFeature(ctx context.Context, p *Principal, ref, id 
 }
 
 func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*EarlyAccessFeature, error) {
-	id, err := parseID(ref)
+	id, err := check.ParseID(ref)
 	if err != nil {
 		return nil, errNotFound
 	}
@@ -168,7 +172,7 @@ func (s *Service) CreateEarlyAccessFeature(ctx context.Context, p *Principal, re
 		if err := patch.validate(f, true); err != nil {
 			return err
 		}
-		earlyAccessFields(f, &patch).apply()
+		earlyAccessFields(f, &patch).Apply()
 		flag, err := w.earlyAccessFlag(ctx, f, &patch)
 		if err != nil {
 			return err
@@ -234,7 +238,7 @@ func (w *work) newEarlyAccessFlag(ctx context.Context, f *EarlyAccessFeature) (*
 		return nil, err
 	}
 	filters := judge.WithEnrollment(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`), isReleased(f))
-	patch := &FlagPatch{Key: Of(key), Name: Of("Feature flag for early access feature " + f.Name), Filters: Of(filters)}
+	patch := &FlagPatch{Key: optional.Of(key), Name: optional.Of("Feature flag for early access feature " + f.Name), Filters: optional.Of(filters)}
 	return w.createFlag(ctx, patch)
 }
 
@@ -270,7 +274,7 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 			return err
 		}
 		before := *f
-		earlyAccessFields(f, &patch).apply()
+		earlyAccessFields(f, &patch).Apply()
 		flag, err := w.store.Flag(ctx, f.Project, f.Flag)
 		if err != nil {
 			return storeError(err)
@@ -280,7 +284,7 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 				return err
 			}
 		}
-		if changes := differences("EarlyAccessFeature", earlyAccessFields(&before, nil), earlyAccessFields(f, nil)); len(changes) > 0 {
+		if changes := field.Differences("EarlyAccessFeature", earlyAccessFields(&before, nil), earlyAccessFields(f, nil)); len(changes) > 0 {
 			if err := w.store.UpdateEarlyAccessFeature(ctx, f); err != nil {
 				return storeError(err)
 			}
@@ -318,6 +322,6 @@ func (s *Service) DeleteEarlyAccessFeature(ctx context.Context, p *Principal, re
 	})
 }
 
-func (w *work) logEarlyAccess(ctx context.Context, f *EarlyAccessFeature, activity string, changes []fieldChange) error {
-	return w.addProjectActivity(ctx, f.Project, activity, "EarlyAccessFeature", f.ID.String(), detail{f.Name, append([]fieldChange{}, changes...)})
+func (w *work) logEarlyAccess(ctx context.Context, f *EarlyAccessFeature, activity string, changes []field.Change) error {
+	return w.addProjectActivity(ctx, f.Project, activity, "EarlyAccessFeature", f.ID.String(), field.Detail{Name: f.Name, Changes: append([]field.Change{}, changes...)})
 }

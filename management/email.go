@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 const (
@@ -74,7 +77,7 @@ func codeContext(t *EmailToken) string { return "email-code:" + hex.EncodeToStri
 // An EmailRequest asks for the message that verifies an address (management.md
 // §6.2).
 type EmailRequest struct {
-	UUID Optional[string] `json:"uuid"`
+	UUID optional.Value[string] `json:"uuid"`
 }
 
 // RequestEmailVerification sends a message to verify the address of a user, if there is
@@ -84,10 +87,10 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	if !s.MailAvailable() {
 		return invalid("", "email_not_available", "Email is not available: no mail server is configured.")
 	}
-	if err := checkRequired("uuid", &r.UUID); err != nil {
+	if err := judgeError(check.Required("uuid", &r.UUID)); err != nil {
 		return err
 	}
-	id, err := parseID(r.UUID.Value)
+	id, err := check.ParseID(r.UUID.Value)
 	if err != nil {
 		return nil // no user has it, and that is no secret
 	}
@@ -129,9 +132,9 @@ func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 // An EmailProof is what a user has read in a message that verifies an address: the token
 // of the link, or the code (management.md §6.4).
 type EmailProof struct {
-	UUID  Optional[string] `json:"uuid"`
-	Token Optional[string] `json:"token"`
-	Code  Optional[string] `json:"code"`
+	UUID  optional.Value[string] `json:"uuid"`
+	Token optional.Value[string] `json:"token"`
+	Code  optional.Value[string] `json:"code"`
 }
 
 var (
@@ -149,7 +152,7 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 	if byCode {
 		wrong = errEmailCode
 	}
-	err := cmp.Or(checkText("uuid", &proof.UUID), checkText("token", &proof.Token), checkText("code", &proof.Code))
+	err := judgeError(cmp.Or(check.Text("uuid", &proof.UUID), check.Text("token", &proof.Token), check.Text("code", &proof.Code)))
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +169,7 @@ func (s *Service) VerifyEmail(ctx context.Context, client netip.Addr, proof Emai
 			return "", err
 		}
 	}
-	id, err := parseID(proof.UUID.Value)
+	id, err := check.ParseID(proof.UUID.Value)
 	if err != nil {
 		return "", wrong
 	}

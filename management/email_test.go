@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 var (
@@ -75,7 +76,7 @@ func TestEmailWithoutMailer(t *testing.T) {
 	faults := make(chan string, len(principals))
 	for _, p := range principals {
 		go func() {
-			_, err := w.UpdateUser(context.Background(), p, "@me", management.UserPatch{Email: management.Of("one@example.com")})
+			_, err := w.UpdateUser(context.Background(), p, "@me", management.UserPatch{Email: optional.Of("one@example.com")})
 			faults <- fault(err)
 		}()
 	}
@@ -101,7 +102,7 @@ func TestEmailChange(t *testing.T) {
 		t.Errorf("stored %+v", stored)
 	}
 
-	echo, err := w.VerifyEmail(t.Context(), client, management.EmailProof{UUID: management.Of(w.ada.UUID.String()), Token: management.Of(token)})
+	echo, err := w.VerifyEmail(t.Context(), client, management.EmailProof{UUID: optional.Of(w.ada.UUID.String()), Token: optional.Of(token)})
 	checkFault(t, "VerifyEmail", err, "")
 	if echo != token {
 		t.Errorf("VerifyEmail = %q, want %q", echo, token) // §6.4
@@ -263,7 +264,7 @@ func TestVerifyByCode(t *testing.T) {
 		w := newWorld(t, byCode)
 		m := w.changeEmail(w.ada, "new@example.com")
 		w.clock.advance(10*time.Minute - time.Microsecond)
-		echo, err := w.VerifyEmail(t.Context(), client, management.EmailProof{UUID: management.Of(w.ada.UUID.String()), Code: management.Of(codeIn(m))})
+		echo, err := w.VerifyEmail(t.Context(), client, management.EmailProof{UUID: optional.Of(w.ada.UUID.String()), Code: optional.Of(codeIn(m))})
 		checkFault(t, "VerifyEmail", err, "")
 		if echo != "" {
 			t.Errorf("VerifyEmail = %q, want no token", echo)
@@ -325,7 +326,7 @@ func TestEmailTaken(t *testing.T) {
 	var proofs []management.EmailProof
 	for _, u := range users {
 		token := tokenIn(t, w.changeEmail(u, "one@example.com"))
-		proofs = append(proofs, management.EmailProof{UUID: management.Of(u.UUID.String()), Token: management.Of(token)})
+		proofs = append(proofs, management.EmailProof{UUID: optional.Of(u.UUID.String()), Token: optional.Of(token)})
 	}
 	type result struct {
 		user  *management.User
@@ -425,10 +426,10 @@ func TestVerificationMailsAreThrottled(t *testing.T) {
 		checkFault(t, "RequestEmailVerification of no UUID", w.request("ada"), "")
 	}
 	for range 6 {
-		err := w.RequestEmailVerification(t.Context(), w.as(w.ada), management.EmailRequest{UUID: management.Of(w.ada.UUID.String())})
+		err := w.RequestEmailVerification(t.Context(), w.as(w.ada), management.EmailRequest{UUID: optional.Of(w.ada.UUID.String())})
 		checkFault(t, "RequestEmailVerification by Ada", err, "")
 	}
-	err := w.RequestEmailVerification(t.Context(), w.as(w.ada), management.EmailRequest{UUID: management.Of(w.ben.UUID.String())})
+	err := w.RequestEmailVerification(t.Context(), w.as(w.ada), management.EmailRequest{UUID: optional.Of(w.ben.UUID.String())})
 	checkFault(t, "RequestEmailVerification by Ada", err, "throttled throttled")
 	checkFault(t, "RequestEmailVerification for Ben", w.request(w.ben.UUID.String()), "")
 	w.clock.advance(4 * time.Hour)
@@ -446,7 +447,7 @@ func TestProofsAreThrottled(t *testing.T) {
 		if client != "" {
 			from = netip.MustParseAddr(client)
 		}
-		_, err := w.VerifyEmail(t.Context(), from, management.EmailProof{UUID: management.Of(id), Token: management.Of(token)})
+		_, err := w.VerifyEmail(t.Context(), from, management.EmailProof{UUID: optional.Of(id), Token: optional.Of(token)})
 		return fault(err)
 	}
 	const (
@@ -493,7 +494,7 @@ func TestGuessesAtOnce(t *testing.T) {
 	for range cap(faults) {
 		go func() {
 			_, err := w.VerifyEmail(context.Background(), client, management.EmailProof{
-				UUID: management.Of(w.ada.UUID.String()), Code: management.Of(otherCode(m)),
+				UUID: optional.Of(w.ada.UUID.String()), Code: optional.Of(otherCode(m)),
 			})
 			faults <- fault(err)
 		}()

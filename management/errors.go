@@ -3,10 +3,10 @@ package management
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -140,7 +140,7 @@ func isRefusal(err error) bool {
 
 // missingObject is the same for what does not exist and what belongs to others.
 func missingObject(attr, id string) error {
-	return invalid(attr, "does_not_exist", "Object with id=%s does not exist.", excerpt(id))
+	return invalid(attr, "does_not_exist", "Object with id=%s does not exist.", check.Excerpt(id))
 }
 
 // errNoData is the answer of a Service without Config.Data.
@@ -152,6 +152,3 @@ var errNoEvents = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "This
 var errProperties = invalid("value", "max_length", "The properties would have more than %d bytes together.", persons.MaxProperties)
 
 var errWrongPassword = invalid("current_password", "incorrect_password", "Your current password is incorrect.")
-
-// excerpt returns as much of a value as an answer quotes.
-func excerpt(value string) string { return strings.ToValidUTF8(value[:min(len(value), 50)], "") }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
@@ -53,13 +54,13 @@ func ExampleService() {
 	if err != nil {
 		panic(err)
 	}
-	user, err := service.UpdateUser(ctx, p, "@me", management.UserPatch{FirstName: management.Of("Ada")})
+	user, err := service.UpdateUser(ctx, p, "@me", management.UserPatch{FirstName: optional.Of("Ada")})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(user.FirstName, user.Email, user.Organization.Name)
 
-	_, err = service.UpdateUser(ctx, p, "@me", management.UserPatch{ThemeMode: management.Of("neon")})
+	_, err = service.UpdateUser(ctx, p, "@me", management.UserPatch{ThemeMode: optional.Of("neon")})
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		fmt.Println(e.Attr, e.Code, e.Detail)
 	}

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A FlagAction changes one thing of a flag.
@@ -25,13 +29,13 @@ func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string,
 	patch := FlagPatch{IfVersion: version}
 	switch action {
 	case EnableFlag:
-		patch.Active = Of(true)
+		patch.Active = optional.Of(true)
 	case DisableFlag:
-		patch.Active = Of(false)
+		patch.Active = optional.Of(false)
 	case ArchiveFlag:
-		patch.Active, patch.Archived = Of(false), Of(true)
+		patch.Active, patch.Archived = optional.Of(false), optional.Of(true)
 	case UnarchiveFlag:
-		patch.Archived = Of(false)
+		patch.Archived = optional.Of(false)
 	default:
 		return nil, errNotFound
 	}
@@ -43,7 +47,7 @@ const mostBulk = 1000
 
 // A FlagSelection names flags by their IDs.
 type FlagSelection struct {
-	IDs Optional[json.RawMessage] `json:"ids"`
+	IDs optional.Value[json.RawMessage] `json:"ids"`
 }
 
 // ids returns the IDs, and what is none.
@@ -51,17 +55,17 @@ func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
 	if !q.IDs.Set {
 		return nil, nil, invalid("ids", "required", "This field is required.")
 	}
-	raw, err := decodeList[json.RawMessage]("ids", &q.IDs)
+	raw, err := check.DecodeList[json.RawMessage]("ids", &q.IDs)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, judgeError(err)
 	}
 	if len(raw) > mostBulk {
 		return nil, nil, invalid("ids", "max_length", "Ensure this field has no more than %d elements.", mostBulk)
 	}
 	for _, one := range raw {
-		id, err := strconv.ParseInt(scalarText(one), 10, 64)
+		id, err := strconv.ParseInt(rawjson.Text(one), 10, 64)
 		if err != nil {
-			wrong = append(wrong, excerpt(string(one)))
+			wrong = append(wrong, check.Excerpt(string(one)))
 			continue
 		}
 		ids = append(ids, id)
@@ -147,7 +151,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 		if err != nil {
 			return nil, err
 		}
-		_, err = s.UpdateFlag(ctx, p, ref, strconv.FormatInt(id, 10), FlagPatch{Deleted: Of(true)})
+		_, err = s.UpdateFlag(ctx, p, ref, strconv.FormatInt(id, 10), FlagPatch{Deleted: optional.Of(true)})
 		e, refused := errors.AsType[*Error](err)
 		switch {
 		case err == nil:

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // management.md §13.1: enable, disable, archive, unarchive.
@@ -156,7 +157,7 @@ func TestListActivity(t *testing.T) {
 	}
 	w.cohort(w.web, `{"name":"List","is_static":true}`)
 	w.flag(w.app, `{"key":"elsewhere","filters":`+everybody+`}`)
-	must(w.UpdateProject(t.Context(), w.as(w.ada), ref(w.web), management.ProjectPatch{Timezone: management.Of("Europe/Zurich")}))(t)
+	must(w.UpdateProject(t.Context(), w.as(w.ada), ref(w.web), management.ProjectPatch{Timezone: optional.Of("Europe/Zurich")}))(t)
 	for _, tt := range []struct {
 		q    management.ActivityQuery
 		want string
@@ -194,7 +195,7 @@ func TestListActivity(t *testing.T) {
 func TestActivityForm(t *testing.T) {
 	w := newWorld(t)
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
-	must(w.UpdateFlag(t.Context(), w.as(w.cyd), ref(w.web), id, management.FlagPatch{Name: management.Of("N")}))(t)
+	must(w.UpdateFlag(t.Context(), w.as(w.cyd), ref(w.web), id, management.FlagPatch{Name: optional.Of("N")}))(t)
 	a := must(w.store.Flag(t.Context(), w.web.ID, 1))(t)
 	w.ok(w.store.AddActivity(t.Context(), &management.Activity{
 		ID: w.acme.ID, Project: &a.Project, System: true, Activity: "updated", Scope: "FeatureFlag", ItemID: "1", Created: w.clock.Now().Add(1e9),

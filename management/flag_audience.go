@@ -9,6 +9,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -17,11 +19,11 @@ import (
 type BlastRadiusQuery struct {
 	// Condition is a condition set of evaluation.md §1.4, of which only the
 	// properties count.
-	Condition Optional[json.RawMessage] `json:"condition"`
+	Condition optional.Value[json.RawMessage] `json:"condition"`
 
 	// GroupTypeIndex is the type of the groups that it is about. Not set:
 	// persons.
-	GroupTypeIndex Optional[int] `json:"group_type_index"`
+	GroupTypeIndex optional.Value[int] `json:"group_type_index"`
 }
 
 // A BlastRadius is how many persons or groups a condition set would admit.
@@ -80,13 +82,13 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (json.RawMessage, error) 
 	if !q.Condition.Set || q.Condition.Null {
 		return nil, invalid("condition", "required", "This field is required.")
 	}
-	condition, ok := jsonObject(q.Condition.Value)
+	condition, ok := rawjson.Object(q.Condition.Value)
 	if !ok {
-		return nil, invalid("condition", "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(q.Condition.Value))
+		return nil, invalid("condition", "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(q.Condition.Value))
 	}
-	document := map[string]any{"groups": []any{map[string]any{"properties": orNull(condition["properties"])}}}
+	document := map[string]any{"groups": []any{map[string]any{"properties": rawjson.OrNull(condition["properties"])}}}
 	switch index := &q.GroupTypeIndex; {
-	case index.raw != nil:
+	case index.Undecoded() != nil:
 		return nil, invalid("group_type_index", "invalid_input", "A valid integer is required.")
 	case index.Set && !index.Null:
 		if set.groupTypes[index.Value] == "" {
@@ -94,7 +96,7 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (json.RawMessage, error) 
 		}
 		document["aggregation_group_type_index"] = index.Value
 	}
-	filters, err := judge.Filters(mustJSON(document), judge.Subject{Key: audienceKey, Create: true}, set.world())
+	filters, err := judge.Filters(rawjson.Must(document), judge.Subject{Key: audienceKey, Create: true}, set.world())
 	if err = judgeError(err); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok {
 			e.Attr, e.Detail = "condition", strings.TrimPrefix(e.Detail, "groups/0/")
@@ -161,7 +163,7 @@ func (s *Service) eachGroup(ctx context.Context, project int64, snapshot *flags.
 		for i := range list {
 			in.Reset(snapshot, "", runtime.Filter{}, now)
 			in.SetKeys([]string{audienceKey})
-			if err := errors.Join(in.Group(name, mustJSON(list[i].Key)), in.SetGroup(name, list[i].Properties)); err != nil {
+			if err := errors.Join(in.Group(name, rawjson.Must(list[i].Key)), in.SetGroup(name, list[i].Properties)); err != nil {
 				return err
 			}
 			visit(in.Evaluate())

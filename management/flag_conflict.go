@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // settleConflict returns an error if a change was made for another version of a
@@ -19,22 +21,22 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	if !patch.Version.Set || patch.Version.Null || patch.Version.Value == f.Version {
 		return nil
 	}
-	original, ok := jsonObject(patch.Original.Value)
+	original, ok := rawjson.Object(patch.Original.Value)
 	if !ok {
 		return conflict("%s Send original_flag as well, so that changes of other fields can be told apart.", versionDetail(f))
 	}
 	masked, readable := flagFields(f, redactedFilters(f), patch), flagFields(f, s.openPayloads(f), patch)
 	var clashes []string
 	for i, row := range masked {
-		if !row.logged || !row.sent.isSet() {
+		if !row.Logged || !row.Sent.IsSet() {
 			continue
 		}
-		switch before, known := original[row.attr]; {
+		switch before, known := original[row.Attr]; {
 		case !known:
-		case sameJSON(before, row.sent.sentJSON()):
-			row.sent.leaveOut()
-		case !sameJSON(before, row.valueJSON()) && !sameJSON(before, readable[i].valueJSON()):
-			clashes = append(clashes, row.attr)
+		case sameJSON(before, row.Sent.JSON()):
+			row.Sent.LeaveOut()
+		case !sameJSON(before, row.ValueJSON()) && !sameJSON(before, readable[i].ValueJSON()):
+			clashes = append(clashes, row.Attr)
 		}
 	}
 	if len(clashes) > 0 {
@@ -44,7 +46,7 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 }
 
 func versionDetail(f *FeatureFlag) string {
-	return "The feature flag was changed by somebody else in the meantime; its version is " + string(mustJSON(f.Version)) + "."
+	return "The feature flag was changed by somebody else in the meantime; its version is " + string(rawjson.Must(f.Version)) + "."
 }
 
 // sameJSON reports whether two values of a field are the same to who has written
@@ -53,7 +55,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return absentJSON(a) && absentJSON(b) || reflect.DeepEqual(writtenValue(a), writtenValue(b))
 }
 
-func absentJSON(raw json.RawMessage) bool { return emptyJSON(raw) || string(raw) == "false" }
+func absentJSON(raw json.RawMessage) bool { return rawjson.Empty(raw) || string(raw) == "false" }
 
 // writtenValue returns a value as somebody has written it, with numbers as they are.
 func writtenValue(raw json.RawMessage) any {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // management.md §13.6: what becomes of a change that was made for version 1 of a
@@ -106,7 +107,7 @@ func TestFlagPrecondition(t *testing.T) {
 	w := newWorld(t)
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	change := func(version int, name string) error {
-		return second(w.UpdateFlag(t.Context(), w.as(w.ada), ref(w.web), id, management.FlagPatch{Name: management.Of(name), IfVersion: &version}))
+		return second(w.UpdateFlag(t.Context(), w.as(w.ada), ref(w.web), id, management.FlagPatch{Name: optional.Of(name), IfVersion: &version}))
 	}
 	checkFault(t, "version 1 of 1", change(1, "a"), "")
 	checkFault(t, "version 1 of 2", change(1, "b"), "precondition precondition_failed")

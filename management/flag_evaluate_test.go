@@ -479,7 +479,7 @@ func TestBlastRadius(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "management: condition: properties/0/value: must be a number") {
 		t.Errorf("%v, want it to say where the fault is", err)
 	}
-	_, err = newWorld(t).BlastRadius(t.Context(), w.as(w.ada), ref(w.web), management.BlastRadiusQuery{Condition: optional(map[string]any{})})
+	_, err = newWorld(t).BlastRadius(t.Context(), w.as(w.ada), ref(w.web), management.BlastRadiusQuery{Condition: anyJSON(map[string]any{})})
 	checkFault(t, "BlastRadius without persons", err, "not found not_available")
 }
 

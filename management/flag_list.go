@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -109,7 +110,7 @@ func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]FeatureFlag, err
 
 // flagSelector returns what tells whether a query selects a flag.
 func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
-	if err := checkSearch(q.Search); err != nil {
+	if err := judgeError(check.Search(q.Search)); err != nil {
 		return nil, err
 	}
 	authors, err := idList("created_by_id", q.CreatedBy)
@@ -129,7 +130,7 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 		return nil, err
 	}
 	if !slices.Contains([]string{"", "boolean", "multivariant", "experiment", "remote_config"}, q.Type) {
-		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", excerpt(q.Type))
+		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", check.Excerpt(q.Type))
 	}
 	found := textFinder(q.Search)
 	archived := cmp.Or(q.Archived, new(false))
@@ -188,7 +189,7 @@ func flagOrder(name string) (func(a, b FeatureFlag) int, error) {
 	case name == "":
 		by = func(*FeatureFlag, *FeatureFlag) int { return 0 }
 	case by == nil:
-		return nil, invalid("order", "invalid_choice", "%q is not a valid choice.", excerpt(name))
+		return nil, invalid("order", "invalid_choice", "%q is not a valid choice.", check.Excerpt(name))
 	}
 	return func(a, b FeatureFlag) int {
 		c := by(&a, &b)

@@ -8,33 +8,37 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A FlagPatch makes or changes a flag (management.md §13.3). What is not set
 // stays, of filters each member by itself.
 type FlagPatch struct {
-	Key               Optional[string]          `json:"key"`
-	Name              Optional[string]          `json:"name"`
-	Filters           Optional[json.RawMessage] `json:"filters"`
-	Active            Optional[bool]            `json:"active"`
-	Deleted           Optional[bool]            `json:"deleted"`
-	Archived          Optional[bool]            `json:"archived"`
-	Continuity        Optional[bool]            `json:"ensure_experience_continuity"`
-	Runtime           Optional[string]          `json:"evaluation_runtime"`
-	Bucketing         Optional[string]          `json:"bucketing_identifier"`
-	BucketingHash     Optional[string]          `json:"bucketing_hash"`
-	Contexts          Optional[json.RawMessage] `json:"evaluation_contexts"`
-	OldContexts       Optional[json.RawMessage] `json:"evaluation_tags"` // older name
-	Tags              Optional[json.RawMessage] `json:"tags"`
-	RemoteConfig      Optional[bool]            `json:"is_remote_configuration"`
-	EncryptedPayloads Optional[bool]            `json:"has_encrypted_payloads"`
-	CreationContext   Optional[string]          `json:"creation_context"`
+	Key               optional.Value[string]          `json:"key"`
+	Name              optional.Value[string]          `json:"name"`
+	Filters           optional.Value[json.RawMessage] `json:"filters"`
+	Active            optional.Value[bool]            `json:"active"`
+	Deleted           optional.Value[bool]            `json:"deleted"`
+	Archived          optional.Value[bool]            `json:"archived"`
+	Continuity        optional.Value[bool]            `json:"ensure_experience_continuity"`
+	Runtime           optional.Value[string]          `json:"evaluation_runtime"`
+	Bucketing         optional.Value[string]          `json:"bucketing_identifier"`
+	BucketingHash     optional.Value[string]          `json:"bucketing_hash"`
+	Contexts          optional.Value[json.RawMessage] `json:"evaluation_contexts"`
+	OldContexts       optional.Value[json.RawMessage] `json:"evaluation_tags"` // older name
+	Tags              optional.Value[json.RawMessage] `json:"tags"`
+	RemoteConfig      optional.Value[bool]            `json:"is_remote_configuration"`
+	EncryptedPayloads optional.Value[bool]            `json:"has_encrypted_payloads"`
+	CreationContext   optional.Value[string]          `json:"creation_context"`
 
 	// Version is that of the flag which the change was made for, and Original
 	// what it was then: see [Service.UpdateFlag].
-	Version  Optional[int]             `json:"version"`
-	Original Optional[json.RawMessage] `json:"original_flag"`
+	Version  optional.Value[int]             `json:"version"`
+	Original optional.Value[json.RawMessage] `json:"original_flag"`
 
 	// IfVersion refuses the change unless the flag has this version. Nil: any.
 	IfVersion *int `json:"-"`
@@ -61,31 +65,31 @@ var (
 // only logged.
 //
 // Filters are judged with other flags and cohorts: see [Service.applyFilters].
-func flagFields(f *FeatureFlag, filters json.RawMessage, patch *FlagPatch) fields {
+func flagFields(f *FeatureFlag, filters json.RawMessage, patch *FlagPatch) field.Table {
 	patch = cmp.Or(patch, new(FlagPatch))
-	contexts := func(attr string, o *Optional[json.RawMessage]) ([]string, error) {
-		return readNames(attr, o, mostContexts, strings.ToLower)
+	contexts := func(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
+		return check.ReadNames(attr, o, mostContexts, strings.ToLower)
 	}
-	tags := func(attr string, o *Optional[json.RawMessage]) ([]string, error) {
-		return readNames(attr, o, mostTags, strings.Clone)
+	tags := func(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
+		return check.ReadNames(attr, o, mostTags, strings.Clone)
 	}
-	return fields{
-		plainField("key", &patch.Key, &f.Key, checkFlagKey),
-		plainField("name", &patch.Name, &f.Name, upTo(checkString, mostFlagName)),
-		checkedField("filters", &patch.Filters, requiredIf(f.ID == 0, notNull[json.RawMessage])).loggedAs(filters),
-		plainField("active", &patch.Active, &f.Active, checkBool),
-		plainField("deleted", &patch.Deleted, &f.Deleted, checkBool),
-		plainField("archived", &patch.Archived, &f.Archived, checkBool),
-		nullableField("ensure_experience_continuity", &patch.Continuity, &f.Continuity, checkBoolOrNull).loggedAs(f.continues()),
-		defaultField("evaluation_runtime", &patch.Runtime, &f.Runtime, "all", oneOfOrNull(flagRuntimes)),
-		defaultField("bucketing_identifier", &patch.Bucketing, &f.Bucketing, "distinct_id", oneOfOrNull(flagBucketings)),
-		defaultField("bucketing_hash", &patch.BucketingHash, &f.BucketingHash, "", oneOfOrNull(flagHashes)),
-		listField("evaluation_contexts", &patch.Contexts, &f.Contexts, contexts),
-		listField("tags", &patch.Tags, &f.Tags, tags),
-		plainField("is_remote_configuration", &patch.RemoteConfig, &f.RemoteConfig, checkBoolOrNull),
-		plainField("has_encrypted_payloads", &patch.EncryptedPayloads, &f.EncryptedPayloads, checkBoolOrNull),
-		checkedField("creation_context", &patch.CreationContext, oneOfOrNull(creationContexts)),
-		checkedField("version", &patch.Version, checkInteger),
+	return field.Table{
+		field.Plain("key", &patch.Key, &f.Key, checkFlagKey),
+		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.String, mostFlagName)),
+		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(filters),
+		field.Plain("active", &patch.Active, &f.Active, check.Bool),
+		field.Plain("deleted", &patch.Deleted, &f.Deleted, check.Bool),
+		field.Plain("archived", &patch.Archived, &f.Archived, check.Bool),
+		field.Nullable("ensure_experience_continuity", &patch.Continuity, &f.Continuity, check.BoolOrNull).LoggedAs(f.continues()),
+		field.Default("evaluation_runtime", &patch.Runtime, &f.Runtime, "all", check.OneOfOrNull(flagRuntimes)),
+		field.Default("bucketing_identifier", &patch.Bucketing, &f.Bucketing, "distinct_id", check.OneOfOrNull(flagBucketings)),
+		field.Default("bucketing_hash", &patch.BucketingHash, &f.BucketingHash, "", check.OneOfOrNull(flagHashes)),
+		field.List("evaluation_contexts", &patch.Contexts, &f.Contexts, contexts),
+		field.List("tags", &patch.Tags, &f.Tags, tags),
+		field.Plain("is_remote_configuration", &patch.RemoteConfig, &f.RemoteConfig, check.BoolOrNull),
+		field.Plain("has_encrypted_payloads", &patch.EncryptedPayloads, &f.EncryptedPayloads, check.BoolOrNull),
+		field.Checked("creation_context", &patch.CreationContext, check.OneOfOrNull(creationContexts)),
+		field.Checked("version", &patch.Version, check.Integer),
 	}
 }
 
@@ -101,15 +105,15 @@ func (patch *FlagPatch) validate(f *FeatureFlag) error {
 	if !patch.Contexts.Set {
 		patch.Contexts = patch.OldContexts
 	}
-	return flagFields(f, nil, patch).check()
+	return judgeError(flagFields(f, nil, patch).Check())
 }
 
-func checkFlagKey(attr string, o *Optional[string]) error {
-	if err := checkTitle(attr, o, mostFlagKey); err != nil || !o.Set {
+func checkFlagKey(attr string, o *optional.Value[string]) error {
+	if err := check.Title(attr, o, mostFlagKey); err != nil || !o.Set {
 		return err
 	}
 	if !flagKeyForm.MatchString(o.Value) {
-		return invalid(attr, "invalid_key", "Only letters, numbers, hyphens (-) and underscores (_) are allowed, not %q.", excerpt(o.Value))
+		return invalid(attr, "invalid_key", "Only letters, numbers, hyphens (-) and underscores (_) are allowed, not %q.", check.Excerpt(o.Value))
 	}
 	return nil
 }
@@ -133,7 +137,7 @@ func (w *work) applyFlag(ctx context.Context, f *FeatureFlag, patch *FlagPatch) 
 // applyIn is applyFlag for a change that deletes nothing.
 func (s *Service) applyIn(world *judge.World, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
-	flagFields(f, nil, patch).apply()
+	flagFields(f, nil, patch).Apply()
 	switch {
 	case f.Archived && f.Active:
 		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
@@ -158,7 +162,7 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *
 	if f.EncryptedPayloads && s.box == nil {
 		return invalid("has_encrypted_payloads", "invalid_input", "Payloads cannot be encrypted: the server has no secret key.")
 	}
-	filters := orJSON(s.openPayloads(before), "{}")
+	filters := rawjson.Or(s.openPayloads(before), "{}")
 	var err error
 	if before.EncryptedPayloads && !f.EncryptedPayloads {
 		if filters, err = withdrawPayloads(before, patch); err != nil {

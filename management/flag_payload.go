@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // redaction is what is shown of an encrypted payload to who may not read it: JSON,
@@ -105,10 +107,10 @@ func (s *Service) settlePayloads(f, before *FeatureFlag, filters json.RawMessage
 func (s *Service) payloadBefore(f, before *FeatureFlag, key string) (string, error) {
 	payload, ok := judge.Payload(before.Filters, key)
 	if !f.EncryptedPayloads || !before.EncryptedPayloads || !ok {
-		return "", invalid("filters", "invalid_input", "payloads/%s: must be the payload, not the mark that stands for an encrypted one", excerpt(key))
+		return "", invalid("filters", "invalid_input", "payloads/%s: must be the payload, not the mark that stands for an encrypted one", check.Excerpt(key))
 	}
 	if payload, ok = s.openPayload(before, payload); !ok {
-		return "", invalid("filters", "invalid_input", "payloads/%s: must be sent anew, since the secret key of the one that is stored is missing", excerpt(key))
+		return "", invalid("filters", "invalid_input", "payloads/%s: must be sent anew, since the secret key of the one that is stored is missing", check.Excerpt(key))
 	}
 	return payload, nil
 }
@@ -121,7 +123,7 @@ func withdrawPayloads(before *FeatureFlag, patch *FlagPatch) (json.RawMessage, e
 		secret = true
 		return payload
 	})
-	sent, _ := jsonObject(patch.Filters.Value)
+	sent, _ := rawjson.Object(patch.Filters.Value)
 	if _, ok := sent["payloads"]; secret && !ok {
 		return nil, invalid("has_encrypted_payloads", "invalid_input", "Encrypted payloads do not become readable: send others with the change, or null for none.")
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -17,11 +19,11 @@ type PreviewPatch struct {
 	FlagPatch
 
 	// ID is the flag that would change. Without it, it would be made.
-	ID Optional[int64] `json:"id"`
+	ID optional.Value[int64] `json:"id"`
 
 	// Limit is for how many of the newest distinct IDs flags are evaluated,
 	// 1 to 10,000. Not set: 1,000.
-	Limit Optional[int] `json:"limit"`
+	Limit optional.Value[int] `json:"limit"`
 }
 
 const (
@@ -111,7 +113,7 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 func (patch *PreviewPatch) limit() (int, error) {
 	o := &patch.Limit
 	switch {
-	case o.raw != nil:
+	case o.Undecoded() != nil:
 		return 0, invalid("limit", "invalid_input", "A valid integer is required.")
 	case !o.Set, o.Null:
 		return usualPreview, nil
@@ -128,7 +130,7 @@ func (patch *PreviewPatch) limit() (int, error) {
 func (w *work) changedFlag(ctx context.Context, patch *PreviewPatch) (before, after *FeatureFlag, err error) {
 	f := w.newFlag()
 	switch id := &patch.ID; {
-	case id.raw != nil:
+	case id.Undecoded() != nil:
 		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
 	case id.Set && !id.Null:
 		f, err = w.store.Flag(ctx, w.at.Project.ID, id.Value)
@@ -275,4 +277,4 @@ func (c *comparison) preview() *FlagPreview {
 }
 
 // valueText tells values apart, whatever their type.
-func valueText(v any) string { return string(mustJSON(v)) }
+func valueText(v any) string { return string(rawjson.Must(v)) }

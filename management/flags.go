@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 )
 
 // flagByRef returns the flag of a project that a path names, of any kind, deleted
@@ -181,8 +183,8 @@ func (w *work) unlinkFlag(ctx context.Context, f *FeatureFlag) error {
 		if err := w.store.UpdateSurvey(ctx, survey); err != nil {
 			return storeError(err)
 		}
-		change := fieldChange{"Survey", "linked_flag_id", f.ID, nil, "deleted"}
-		if err := w.addProjectActivity(ctx, f.Project, "updated", "Survey", survey.ID.String(), detail{survey.Name, []fieldChange{change}}); err != nil {
+		change := field.Change{Type: "Survey", Field: "linked_flag_id", Before: f.ID, After: nil, Action: "deleted"}
+		if err := w.addProjectActivity(ctx, f.Project, "updated", "Survey", survey.ID.String(), field.Detail{Name: survey.Name, Changes: []field.Change{change}}); err != nil {
 			return err
 		}
 	}
@@ -191,18 +193,18 @@ func (w *work) unlinkFlag(ctx context.Context, f *FeatureFlag) error {
 
 // flagChanges returns what has changed of a flag. Of payloads that are secret, or
 // become so, only that they have.
-func (s *Service) flagChanges(before, after *FeatureFlag) []fieldChange {
+func (s *Service) flagChanges(before, after *FeatureFlag) []field.Change {
 	if !before.EncryptedPayloads && !after.EncryptedPayloads {
-		return differences("FeatureFlag", flagFields(before, before.Filters, nil), flagFields(after, after.Filters, nil))
+		return field.Differences("FeatureFlag", flagFields(before, before.Filters, nil), flagFields(after, after.Filters, nil))
 	}
-	changes := differences("FeatureFlag", flagFields(before, withoutPayloads(before.Filters), nil), flagFields(after, withoutPayloads(after.Filters), nil))
+	changes := field.Differences("FeatureFlag", flagFields(before, withoutPayloads(before.Filters), nil), flagFields(after, withoutPayloads(after.Filters), nil))
 	if !bytes.Equal(s.openPayloads(before), s.openPayloads(after)) &&
-		!slices.ContainsFunc(changes, func(c fieldChange) bool { return c.Field == "filters" }) {
-		changes = append(changes, fieldChange{"FeatureFlag", "payloads", nil, nil, "changed"})
+		!slices.ContainsFunc(changes, func(c field.Change) bool { return c.Field == "filters" }) {
+		changes = append(changes, field.Change{Type: "FeatureFlag", Field: "payloads", Before: nil, After: nil, Action: "changed"})
 	}
 	return changes
 }
 
-func (w *work) logFlag(ctx context.Context, f *FeatureFlag, activity string, changes []fieldChange) error {
-	return w.addProjectActivity(ctx, f.Project, activity, "FeatureFlag", strconv.FormatInt(f.ID, 10), detail{f.Key, append([]fieldChange{}, changes...)})
+func (w *work) logFlag(ctx context.Context, f *FeatureFlag, activity string, changes []field.Change) error {
+	return w.addProjectActivity(ctx, f.Project, activity, "FeatureFlag", strconv.FormatInt(f.ID, 10), field.Detail{Name: f.Key, Changes: append([]field.Change{}, changes...)})
 }

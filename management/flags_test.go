@@ -15,6 +15,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // owner returns who owns a project.
@@ -296,7 +297,7 @@ func TestFlagPatch(t *testing.T) {
 func TestFlagAuthors(t *testing.T) {
 	w := newWorld(t, func(c *management.Config) { c.Delete = management.DeleteCascade })
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
-	v := must(w.UpdateFlag(t.Context(), w.as(w.cyd), ref(w.web), id, management.FlagPatch{Name: management.Of("N")}))(t)
+	v := must(w.UpdateFlag(t.Context(), w.as(w.cyd), ref(w.web), id, management.FlagPatch{Name: optional.Of("N")}))(t)
 	if v.CreatedBy.Email != w.ada.Email || v.LastModifiedBy.Email != w.cyd.Email {
 		t.Errorf("created by %s, modified by %s", v.CreatedBy.Email, v.LastModifiedBy.Email)
 	}
@@ -520,11 +521,11 @@ func TestConcurrentFlagChanges(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			_, err := w.UpdateFlag(t.Context(), w.as(w.ada), ref(w.web), id, management.FlagPatch{Name: management.Of(strconv.Itoa(i))})
+			_, err := w.UpdateFlag(t.Context(), w.as(w.ada), ref(w.web), id, management.FlagPatch{Name: optional.Of(strconv.Itoa(i))})
 			if err != nil {
 				t.Errorf("UpdateFlag = %v", err)
 			}
-			_, err = w.CreateFlag(t.Context(), w.as(w.ada), ref(w.web), management.FlagPatch{Key: management.Of("new"), Filters: management.Of(json.RawMessage(everybody))})
+			_, err = w.CreateFlag(t.Context(), w.as(w.ada), ref(w.web), management.FlagPatch{Key: optional.Of("new"), Filters: optional.Of(json.RawMessage(everybody))})
 			created <- err
 		})
 	}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // A GroupTypeView is a group type as the API shows it.
@@ -24,7 +27,7 @@ type GroupView struct {
 }
 
 func groupView(g *Group) *GroupView {
-	return &GroupView{GroupTypeIndex: g.TypeIndex, GroupKey: g.Key, GroupProperties: orJSON(g.Properties, "{}"), CreatedAt: g.Created}
+	return &GroupView{GroupTypeIndex: g.TypeIndex, GroupKey: g.Key, GroupProperties: rawjson.Or(g.Properties, "{}"), CreatedAt: g.Created}
 }
 
 // GroupTypes returns the group types of a project by ascending index. It needs
@@ -119,10 +122,10 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 
 // logGroup logs what happens to a group. The ID of a group in the log is its type and
 // key.
-func (w *work) logGroup(ctx context.Context, g *Group, activity string, changes []fieldChange) error {
+func (w *work) logGroup(ctx context.Context, g *Group, activity string, changes []field.Change) error {
 	return w.addActivity(ctx, Activity{
 		Project: &w.at.Project.ID, Organization: &w.at.Project.Organization, Activity: activity, Scope: "Group", ItemID: strconv.Itoa(g.TypeIndex) + "/" + g.Key,
-	}, detail{g.Key, append([]fieldChange{}, changes...)})
+	}, field.Detail{Name: g.Key, Changes: append([]field.Change{}, changes...)})
 }
 
 // DeleteGroup deletes a group with its properties. Its type and the events about it

@@ -6,23 +6,17 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 )
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-
-// parseID reads a UUID in its usual form; uuid.Parse knows others.
-func parseID(text string) (uuid.UUID, error) {
-	if len(text) != len(uuid.Nil.String()) {
-		return uuid.Nil, errNotFound
-	}
-	return uuid.Parse(text)
-}
 
 // parseIDs returns the IDs of a comma list, without what is none.
 func parseIDs(list []string) []uuid.UUID {
 	ids := []uuid.UUID{}
 	for _, text := range list {
-		if id, err := parseID(text); err == nil {
+		if id, err := check.ParseID(text); err == nil {
 			ids = append(ids, id)
 		}
 	}

@@ -13,8 +13,11 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/parity"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // An ImportReport tells what an import has made, and what it could not.
@@ -153,7 +156,7 @@ func readImport(document []byte) (*importFile, error) {
 	for index, name := range whole.GroupTypes {
 		i, err := strconv.Atoi(index)
 		if err != nil || i < 0 {
-			return nil, invalid("group_type_mapping", "invalid_input", "The index %q is no number.", excerpt(index))
+			return nil, invalid("group_type_mapping", "invalid_input", "The index %q is no number.", check.Excerpt(index))
 		}
 		file.groupTypes[i] = name
 	}
@@ -170,10 +173,10 @@ func readImport(document []byte) (*importFile, error) {
 	}
 	if len(cohorts) > 0 && cohorts[0] == '{' {
 		if page, err := listElements(cohorts); err == nil {
-			cohorts = mustJSON(page)
+			cohorts = rawjson.Must(page)
 		}
 	}
-	body := mustJSON(map[string]any{"flags": list, "cohorts": orJSON(cohorts, "{}"), "group_type_mapping": file.groupTypes})
+	body := rawjson.Must(map[string]any{"flags": list, "cohorts": rawjson.Or(cohorts, "{}"), "group_type_mapping": file.groupTypes})
 	if file.definitions, err = flags.Decode(bytes.NewReader(body)); err != nil {
 		return nil, invalid("", "invalid_input", "The definitions cannot be read: %s.", err)
 	}
@@ -183,7 +186,7 @@ func readImport(document []byte) (*importFile, error) {
 // listElements returns those of a list, or of a page of one.
 func listElements(raw json.RawMessage) ([]json.RawMessage, error) {
 	var list []json.RawMessage
-	if err := json.Unmarshal(orJSON(raw, "[]"), &list); err == nil {
+	if err := json.Unmarshal(rawjson.Or(raw, "[]"), &list); err == nil {
 		return list, nil
 	}
 	var page struct {
@@ -211,23 +214,23 @@ func readCohorts(raw json.RawMessage) ([]importedCohort, error) {
 		}
 		return cohorts, nil
 	}
-	trees, ok := jsonObject(raw)
+	trees, ok := rawjson.Object(raw)
 	if !ok {
 		return nil, invalid("cohorts", "invalid_input", "Want a list of cohorts, or an object of them by ID.")
 	}
 	for _, text := range slices.Sorted(maps.Keys(trees)) {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, invalid("cohorts", "invalid_input", "The ID %q is no number.", excerpt(text))
+			return nil, invalid("cohorts", "invalid_input", "The ID %q is no number.", check.Excerpt(text))
 		}
 		c := importedCohort{ID: id, Name: "Imported cohort " + text}
-		if record, ok := jsonObject(trees[text]); ok && record["is_static"] != nil {
+		if record, ok := rawjson.Object(trees[text]); ok && record["is_static"] != nil {
 			if err := json.Unmarshal(trees[text], &c); err != nil {
 				return nil, invalid("cohorts", "invalid_input", "Cohort %d cannot be read: %s.", id, err)
 			}
 			c.ID = id
 		} else {
-			c.Filters = mustJSON(map[string]any{"properties": trees[text]})
+			c.Filters = rawjson.Must(map[string]any{"properties": trees[text]})
 		}
 		cohorts = append(cohorts, c)
 	}
@@ -388,10 +391,10 @@ func (i *importer) importFlags(ctx context.Context) error {
 
 func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.RawMessage, world *judge.World) error {
 	patch := FlagPatch{
-		Key: Of(f.Key), Name: Of(f.Name), Filters: Of(mapped), Active: Of(f.Active), Archived: Of(f.Archived),
-		Continuity: Of(f.Continuity != nil && *f.Continuity && !f.Remotely), Runtime: Of(f.Runtime), Bucketing: Of(f.Bucketing),
-		BucketingHash: Of(f.BucketingHash), Contexts: Of(mustJSON(append(append([]string{}, f.Contexts...), f.OldContexts...))),
-		Tags: Of(mustJSON(append([]string{}, f.Tags...))), RemoteConfig: Of(f.RemoteConfig),
+		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Filters: optional.Of(mapped), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
+		Continuity: optional.Of(f.Continuity != nil && *f.Continuity && !f.Remotely), Runtime: optional.Of(f.Runtime), Bucketing: optional.Of(f.Bucketing),
+		BucketingHash: optional.Of(f.BucketingHash), Contexts: optional.Of(rawjson.Must(append(append([]string{}, f.Contexts...), f.OldContexts...))),
+		Tags: optional.Of(rawjson.Must(append([]string{}, f.Tags...))), RemoteConfig: optional.Of(f.RemoteConfig),
 	}
 	made := i.newFlag()
 	made.HasExperiment, made.BucketingHash = f.experiment(), ""
@@ -424,14 +427,14 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.
 // has: flags by key, cohorts and group types by their numbers here. What was not
 // imported gets a number that nothing has.
 func (i *importer) mapped(filters json.RawMessage) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(orJSON(filters, "{}")))
+	d := json.NewDecoder(bytes.NewReader(rawjson.Or(filters, "{}")))
 	d.UseNumber()
 	var v any
 	if d.Decode(&v) != nil {
 		return filters
 	}
 	i.mapValue(v)
-	return mustJSON(v)
+	return rawjson.Must(v)
 }
 
 func (i *importer) mapValue(v any) {

@@ -9,6 +9,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // Limits of personal API keys.
@@ -48,10 +53,10 @@ func keyView(k *PersonalKey, value string) *KeyView {
 
 // A KeyPatch makes or changes a personal API key.
 type KeyPatch struct {
-	Label         Optional[string]          `json:"label"`
-	Scopes        Optional[json.RawMessage] `json:"scopes"`
-	Projects      Optional[json.RawMessage] `json:"scoped_teams"`
-	Organizations Optional[json.RawMessage] `json:"scoped_organizations"`
+	Label         optional.Value[string]          `json:"label"`
+	Scopes        optional.Value[json.RawMessage] `json:"scopes"`
+	Projects      optional.Value[json.RawMessage] `json:"scoped_teams"`
+	Organizations optional.Value[json.RawMessage] `json:"scoped_organizations"`
 }
 
 // keyMaster returns an error unless a Principal may do everything: a restricted key that
@@ -133,14 +138,14 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, patch KeyPatch) (
 // machine of the server: it checks no rights, and the limit on keys does not apply.
 // Without scopes the key has all. The error is ErrNotFound if no user has the address.
 func (s *Service) IssueKey(ctx context.Context, email, label string, scopes ...Scope) (*KeyView, error) {
-	u, err := s.c.Store.UserByEmail(ctx, normalEmail(email))
+	u, err := s.c.Store.UserByEmail(ctx, check.NormalEmail(email))
 	if err != nil {
 		return nil, storeError(err)
 	}
 	if len(scopes) == 0 {
 		scopes = []Scope{"*"}
 	}
-	return s.makeKey(ctx, &Principal{User: u}, KeyPatch{Label: Of(label), Scopes: Of(mustJSON(scopes))}, math.MaxInt)
+	return s.makeKey(ctx, &Principal{User: u}, KeyPatch{Label: optional.Of(label), Scopes: optional.Of(rawjson.Must(scopes))}, math.MaxInt)
 }
 
 func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, most int) (*KeyView, error) {
@@ -177,20 +182,20 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 
 // keyFields is the table of the fields of a personal API key. The patch is nil if the
 // table is only for the log.
-func keyFields(k *PersonalKey, patch *KeyPatch) fields {
+func keyFields(k *PersonalKey, patch *KeyPatch) field.Table {
 	patch = cmp.Or(patch, new(KeyPatch))
-	organizations := listField("scoped_organizations", &patch.Organizations, &k.Organizations, readOrganizations)
-	return fields{
-		plainField("label", &patch.Label, &k.Label, checkLabel),
-		listField("scopes", &patch.Scopes, &k.Scopes, readScopes),
-		organizations.unlogged(), // checked before the projects, logged after them
-		listField("scoped_teams", &patch.Projects, &k.Projects, readProjects),
-		loggedField("scoped_organizations", k.Organizations),
+	organizations := field.List("scoped_organizations", &patch.Organizations, &k.Organizations, readOrganizations)
+	return field.Table{
+		field.Plain("label", &patch.Label, &k.Label, checkLabel),
+		field.List("scopes", &patch.Scopes, &k.Scopes, readScopes),
+		organizations.Unlogged(), // checked before the projects, logged after them
+		field.List("scoped_teams", &patch.Projects, &k.Projects, readProjects),
+		field.Logged("scoped_organizations", k.Organizations),
 	}
 }
 
-func checkLabel(attr string, o *Optional[string]) error {
-	if err := checkString(attr, o, mostLabel); err != nil || !o.Set {
+func checkLabel(attr string, o *optional.Value[string]) error {
+	if err := check.String(attr, o, mostLabel); err != nil || !o.Set {
 		return err
 	}
 	if o.Value == "" {
@@ -199,17 +204,17 @@ func checkLabel(attr string, o *Optional[string]) error {
 	return nil
 }
 
-func readScopes(attr string, o *Optional[json.RawMessage]) ([]string, error) {
-	if err := notNull(attr, o); err != nil {
+func readScopes(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
+	if err := check.NotNull(attr, o); err != nil {
 		return nil, err
 	}
-	scopes, err := decodeList[string](attr, o)
+	scopes, err := check.DecodeList[string](attr, o)
 	if err != nil {
 		return nil, err
 	}
 	for _, scope := range scopes {
 		if !Scope(scope).Valid() {
-			return nil, invalid(attr, "invalid_input", "Invalid scope: %s", excerpt(scope))
+			return nil, invalid(attr, "invalid_input", "Invalid scope: %s", check.Excerpt(scope))
 		}
 	}
 	if len(scopes) == 0 {
@@ -218,19 +223,19 @@ func readScopes(attr string, o *Optional[json.RawMessage]) ([]string, error) {
 	return uniqueValues(scopes), nil
 }
 
-func readProjects(attr string, o *Optional[json.RawMessage]) ([]int64, error) {
-	projects, err := decodeList[int64](attr, o)
+func readProjects(attr string, o *optional.Value[json.RawMessage]) ([]int64, error) {
+	projects, err := check.DecodeList[int64](attr, o)
 	return uniqueValues(projects), err
 }
 
-func readOrganizations(attr string, o *Optional[json.RawMessage]) ([]uuid.UUID, error) {
-	texts, err := decodeList[string](attr, o)
+func readOrganizations(attr string, o *optional.Value[json.RawMessage]) ([]uuid.UUID, error) {
+	texts, err := check.DecodeList[string](attr, o)
 	if err != nil {
 		return nil, err
 	}
 	var ids []uuid.UUID
 	for _, text := range texts {
-		id, err := parseID(text)
+		id, err := check.ParseID(text)
 		if err != nil {
 			return nil, invalid(attr, "invalid_input", "Must be a valid UUID.")
 		}
@@ -243,10 +248,10 @@ func readOrganizations(attr string, o *Optional[json.RawMessage]) ([]uuid.UUID, 
 // of each organization and have access to each project that the patch names.
 func (w *work) applyKey(ctx context.Context, u *User, k *PersonalKey, patch KeyPatch) error {
 	table := keyFields(k, &patch)
-	if err := table.check(); err != nil {
+	if err := judgeError(table.Check()); err != nil {
 		return err
 	}
-	table.apply()
+	table.Apply()
 	memberships, err := w.store.MembershipsOf(ctx, []int64{u.ID})
 	if err != nil {
 		return err
@@ -305,7 +310,7 @@ func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch 
 		if err := w.store.UpdateKey(ctx, k); err != nil {
 			return err
 		}
-		changes := differences("PersonalAPIKey", keyFields(&before, nil), keyFields(k, nil))
+		changes := field.Differences("PersonalAPIKey", keyFields(&before, nil), keyFields(k, nil))
 		if len(changes) == 0 {
 			return nil
 		}
@@ -354,8 +359,19 @@ func (s *Service) DeleteKey(ctx context.Context, p *Principal, id string) error 
 	return nil
 }
 
-func (w *work) logKey(ctx context.Context, k *PersonalKey, activity string, changes []fieldChange) error {
+func (w *work) logKey(ctx context.Context, k *PersonalKey, activity string, changes []field.Change) error {
 	return w.addActivity(ctx, Activity{
 		Organization: w.by.User.CurrentOrganization, Activity: activity, Scope: "PersonalAPIKey", ItemID: k.ID,
-	}, detail{k.Label, append([]fieldChange{}, changes...)})
+	}, field.Detail{Name: k.Label, Changes: append([]field.Change{}, changes...)})
+}
+
+// uniqueValues removes what comes twice.
+func uniqueValues[T comparable](values []T) []T {
+	var once []T
+	for _, v := range values {
+		if !slices.Contains(once, v) {
+			once = append(once, v)
+		}
+	}
+	return once
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // newKey makes a key as the API does.
@@ -121,7 +122,7 @@ func TestMostKeys(t *testing.T) {
 	faults := make(chan string, 15)
 	for range cap(faults) {
 		go func() {
-			_, err := w.CreateKey(context.Background(), p, management.KeyPatch{Label: management.Of("x"), Scopes: optional([]string{"*"})})
+			_, err := w.CreateKey(context.Background(), p, management.KeyPatch{Label: optional.Of("x"), Scopes: anyJSON([]string{"*"})})
 			faults <- fault(err)
 		}()
 	}
@@ -192,7 +193,7 @@ func TestKeysOfOthers(t *testing.T) {
 		for _, id := range []string{foreign, "unknown", "", "@current"} {
 			_, err := w.Key(t.Context(), p, id)
 			checkFault(t, "Key "+id, err, "not found not_found")
-			_, err = w.UpdateKey(t.Context(), p, id, management.KeyPatch{Label: management.Of("mine")})
+			_, err = w.UpdateKey(t.Context(), p, id, management.KeyPatch{Label: optional.Of("mine")})
 			checkFault(t, "UpdateKey "+id, err, "not found not_found")
 			_, err = w.RollKey(t.Context(), p, id)
 			checkFault(t, "RollKey "+id, err, "not found not_found")
@@ -224,7 +225,7 @@ func TestKeysCannotEscalate(t *testing.T) {
 			}
 		}
 		for _, id := range []string{own, "@current", victim, "unknown"} {
-			_, err := w.UpdateKey(t.Context(), p, id, management.KeyPatch{Scopes: optional([]string{"*"}), Projects: optional([]int64{})})
+			_, err := w.UpdateKey(t.Context(), p, id, management.KeyPatch{Scopes: anyJSON([]string{"*"}), Projects: anyJSON([]int64{})})
 			checkFault(t, "UpdateKey "+name, err, refused)
 			_, err = w.RollKey(t.Context(), p, id)
 			checkFault(t, "RollKey "+name, err, refused)

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/golden")
@@ -53,7 +54,7 @@ func TestMailTexts(t *testing.T) {
 	rolled := must(w.RollKey(ctx, p, key.ID))(t)
 	w.ok(w.DeleteKey(ctx, p, key.ID))
 	must(w.patch(w.as(w.sam), w.ada.UUID.String(), `{"is_staff":true}`))(t)
-	must(w.AddMember(ctx, p, w.acme.ID.String(), management.MemberPatch{Email: management.Of("fay@example.com")}))(t)
+	must(w.AddMember(ctx, p, w.acme.ID.String(), management.MemberPatch{Email: optional.Of("fay@example.com")}))(t)
 	code := codeIn(waiting[0])
 	waiting = append(waiting, w.mails()...)
 
@@ -303,7 +304,7 @@ func TestMailOverflows(t *testing.T) {
 	w := newWorld(t)
 	p := w.as(w.sam)
 	for i := range 1001 {
-		must(w.UpdateUser(t.Context(), p, w.ada.UUID.String(), management.UserPatch{IsStaff: management.Of(i%2 == 0)}))(t)
+		must(w.UpdateUser(t.Context(), p, w.ada.UUID.String(), management.UserPatch{IsStaff: optional.Of(i%2 == 0)}))(t)
 	}
 	for range 1001 {
 		w.ok(w.request(uuid.NewString()))

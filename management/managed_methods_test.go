@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // everybody are filters that let everybody have a flag.
@@ -28,7 +29,7 @@ func managedMethods() []method {
 		for p := range c.store.AllPersons(c.t.Context(), c.world.web.ID) {
 			id = p.ID.String()
 		}
-		return management.CohortPersons{IDs: optional([]string{id}), ID: management.Of(id)}
+		return management.CohortPersons{IDs: anyJSON([]string{id}), ID: optional.Of(id)}
 	}
 	return []method{
 		{
@@ -76,7 +77,7 @@ func managedMethods() []method {
 		{
 			name: "UpdateFlag to delete it", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag deleted by ada in nothing"},
 			call: func(c *callable) error {
-				return second(c.UpdateFlag(c.ctx, c.p, c.web, c.id, management.FlagPatch{Deleted: management.Of(true)}))
+				return second(c.UpdateFlag(c.ctx, c.p, c.web, c.id, management.FlagPatch{Deleted: optional.Of(true)}))
 			},
 		},
 		{
@@ -116,7 +117,7 @@ func managedMethods() []method {
 		{
 			name: "BlastRadius", scope: "feature_flag:read", kind: ofProject, first: static,
 			call: func(c *callable) error {
-				return second(c.BlastRadius(c.ctx, c.p, c.web, management.BlastRadiusQuery{Condition: optional(map[string]any{})}))
+				return second(c.BlastRadius(c.ctx, c.p, c.web, management.BlastRadiusQuery{Condition: anyJSON(map[string]any{})}))
 			},
 		},
 
@@ -147,13 +148,13 @@ func managedMethods() []method {
 		{
 			name: "UpdateCohort", scope: "cohort:write", kind: ofProject, first: dynamic, log: []string{"Cohort updated by ada in nothing"},
 			call: func(c *callable) error {
-				return second(c.UpdateCohort(c.ctx, c.p, c.web, c.id, management.CohortPatch{Name: management.Of("Paying")}))
+				return second(c.UpdateCohort(c.ctx, c.p, c.web, c.id, management.CohortPatch{Name: optional.Of("Paying")}))
 			},
 		},
 		{
 			name: "UpdateCohort to delete it", scope: "cohort:write", kind: ofProject, first: dynamic, log: []string{"Cohort deleted by ada in nothing"},
 			call: func(c *callable) error {
-				return second(c.UpdateCohort(c.ctx, c.p, c.web, c.id, management.CohortPatch{Deleted: management.Of(true)}))
+				return second(c.UpdateCohort(c.ctx, c.p, c.web, c.id, management.CohortPatch{Deleted: optional.Of(true)}))
 			},
 		},
 		{
@@ -192,7 +193,7 @@ func managedMethods() []method {
 			name: "UpdateEarlyAccessFeature", scope: "early_access_feature:write", kind: ofProject, first: feature,
 			log: []string{"EarlyAccessFeature updated by ada in nothing", "FeatureFlag updated by ada in nothing"},
 			call: func(c *callable) error {
-				return second(c.UpdateEarlyAccessFeature(c.ctx, c.p, c.web, c.id, management.EarlyAccessPatch{Stage: management.Of("draft")}))
+				return second(c.UpdateEarlyAccessFeature(c.ctx, c.p, c.web, c.id, management.EarlyAccessPatch{Stage: optional.Of("draft")}))
 			},
 		},
 		{
@@ -232,7 +233,7 @@ func selection(ids ...string) management.FlagSelection {
 	for _, id := range ids {
 		list = append(list, json.RawMessage(id))
 	}
-	return management.FlagSelection{IDs: optional(list)}
+	return management.FlagSelection{IDs: anyJSON(list)}
 }
 
 // listed iterates over distinct IDs.

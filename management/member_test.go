@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 func (w *world) addMember(by *management.User, body string) (*management.MemberView, error) {
@@ -152,11 +153,11 @@ func TestLastOwner(t *testing.T) {
 	acme := w.acme.ID.String()
 	before := w.state()
 	checkFault(t, "leave", w.RemoveMember(t.Context(), w.as(w.ada), acme, "@me"), "invalid invalid_input")
-	_, err := w.UpdateMember(t.Context(), w.as(w.ada), acme, "@me", management.MemberPatch{Level: management.Of(management.LevelAdmin)})
+	_, err := w.UpdateMember(t.Context(), w.as(w.ada), acme, "@me", management.MemberPatch{Level: optional.Of(management.LevelAdmin)})
 	checkFault(t, "be an administrator", err, "invalid invalid_input")
 	w.checkUnchanged("the last owner", before)
 
-	_, err = w.UpdateMember(t.Context(), w.as(w.ada), acme, w.ben.UUID.String(), management.MemberPatch{Level: management.Of(management.LevelOwner)})
+	_, err = w.UpdateMember(t.Context(), w.as(w.ada), acme, w.ben.UUID.String(), management.MemberPatch{Level: optional.Of(management.LevelOwner)})
 	checkFault(t, "hand over", err, "")
 	checkFault(t, "leave", w.RemoveMember(t.Context(), w.as(w.ada), acme, "@me"), "")
 	checkFault(t, "leave the last owner", w.RemoveMember(t.Context(), w.as(w.ben), acme, "@me"), "invalid invalid_input")

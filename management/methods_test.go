@@ -15,6 +15,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A method is a call of a method of Service that succeeds, by Ada.
@@ -90,14 +91,14 @@ func methods() []method {
 			name: "UpdateUser", scope: "user:write", kind: ofUser, log: []string{"User updated by ada in Acme"},
 			call: func(c *callable) error {
 				return second(c.UpdateUser(c.ctx, c.p, "@me", management.UserPatch{
-					FirstName: management.Of("Adele"), SetCurrentTeam: optional(c.app.ID), NotificationSettings: optional(map[string]bool{"plugin_disabled": false}),
+					FirstName: optional.Of("Adele"), SetCurrentTeam: anyJSON(c.app.ID), NotificationSettings: anyJSON(map[string]bool{"plugin_disabled": false}),
 				}))
 			},
 		},
 		{
 			name: "UpdateUser with an address", scope: "user:write", kind: ofUser, step: withProof, log: []string{"User updated by ada in Acme"},
 			call: func(c *callable) error {
-				return second(c.UpdateUser(c.ctx, c.p, "@me", management.UserPatch{Email: management.Of("ada@elsewhere.example.com")}))
+				return second(c.UpdateUser(c.ctx, c.p, "@me", management.UserPatch{Email: optional.Of("ada@elsewhere.example.com")}))
 			},
 		},
 		{
@@ -106,7 +107,7 @@ func methods() []method {
 			once: "invalid incorrect_password current_password",
 			call: func(c *callable) error {
 				return second(c.UpdateUser(c.ctx, c.p, "@me", management.UserPatch{
-					Password: management.Of("another-Horse-42-battery"), CurrentPassword: management.Of(staple),
+					Password: optional.Of("another-Horse-42-battery"), CurrentPassword: optional.Of(staple),
 				}))
 			},
 		},
@@ -117,7 +118,7 @@ func methods() []method {
 				c.put(c.ada)
 			},
 			call: func(c *callable) error {
-				return second(c.UpdateUser(c.ctx, c.p, c.sam.UUID.String(), management.UserPatch{IsStaff: management.Of(false)}))
+				return second(c.UpdateUser(c.ctx, c.p, c.sam.UUID.String(), management.UserPatch{IsStaff: optional.Of(false)}))
 			},
 		},
 		{
@@ -133,7 +134,7 @@ func methods() []method {
 		{
 			name: "SetScene", scope: "user:write", kind: ofUser, log: []string{"User updated by ada in Acme"},
 			call: func(c *callable) error {
-				return second(c.SetScene(c.ctx, c.p, "@me", management.ScenePatch{Scene: management.Of("Person"), Dashboard: optional(42)}))
+				return second(c.SetScene(c.ctx, c.p, "@me", management.ScenePatch{Scene: optional.Of("Person"), Dashboard: anyJSON(42)}))
 			},
 		},
 		{
@@ -193,15 +194,15 @@ func methods() []method {
 			name: "CreateKey", scope: "*", kind: ofKeys, step: withProof, log: []string{"PersonalAPIKey created by ada in Acme"},
 			call: func(c *callable) error {
 				return second(c.CreateKey(c.ctx, c.p, management.KeyPatch{
-					Label: management.Of("ci"), Scopes: optional([]string{"user:read"}),
-					Projects: optional([]int64{c.world.web.ID}), Organizations: optional([]string{c.acme}),
+					Label: optional.Of("ci"), Scopes: anyJSON([]string{"user:read"}),
+					Projects: anyJSON([]int64{c.world.web.ID}), Organizations: anyJSON([]string{c.acme}),
 				}))
 			},
 		},
 		{
 			name: "UpdateKey", scope: "*", kind: ofKeys, step: withProof, log: []string{"PersonalAPIKey updated by ada in Acme"},
 			call: func(c *callable) error {
-				return second(c.UpdateKey(c.ctx, c.p, c.key, management.KeyPatch{Label: management.Of("renamed")}))
+				return second(c.UpdateKey(c.ctx, c.p, c.key, management.KeyPatch{Label: optional.Of("renamed")}))
 			},
 		},
 		{
@@ -223,13 +224,13 @@ func methods() []method {
 		{
 			name: "CreateOrganization", scope: "organization:write", kind: ofOrganization, log: []string{"Organization created by ada in New"},
 			call: func(c *callable) error {
-				return second(c.CreateOrganization(c.ctx, c.p, management.OrganizationPatch{Name: management.Of("New")}))
+				return second(c.CreateOrganization(c.ctx, c.p, management.OrganizationPatch{Name: optional.Of("New")}))
 			},
 		},
 		{
 			name: "UpdateOrganization", scope: "organization:write", kind: ofOrganization, log: []string{"Organization updated by ada in Acme Ltd"},
 			call: func(c *callable) error {
-				return second(c.UpdateOrganization(c.ctx, c.p, c.acme, management.OrganizationPatch{Name: management.Of("Acme Ltd")}))
+				return second(c.UpdateOrganization(c.ctx, c.p, c.acme, management.OrganizationPatch{Name: optional.Of("Acme Ltd")}))
 			},
 		},
 		{
@@ -244,20 +245,20 @@ func methods() []method {
 			name: "AddMember", scope: "organization_member:write", kind: ofOrganization, once: "conflict conflict",
 			log: []string{"OrganizationMembership created by ada in Acme"},
 			call: func(c *callable) error {
-				return second(c.AddMember(c.ctx, c.p, c.acme, management.MemberPatch{Email: management.Of(c.eve.Email)}))
+				return second(c.AddMember(c.ctx, c.p, c.acme, management.MemberPatch{Email: optional.Of(c.eve.Email)}))
 			},
 		},
 		{
 			name: "AddMember who has no account", scope: "organization_member:write", kind: ofOrganization, once: "conflict conflict",
 			log: []string{"OrganizationMembership created by ada in Acme", "User created by ada in nothing"},
 			call: func(c *callable) error {
-				return second(c.AddMember(c.ctx, c.p, c.acme, management.MemberPatch{Email: management.Of("fay@example.com")}))
+				return second(c.AddMember(c.ctx, c.p, c.acme, management.MemberPatch{Email: optional.Of("fay@example.com")}))
 			},
 		},
 		{
 			name: "UpdateMember", scope: "organization_member:write", kind: ofOrganization, log: []string{"OrganizationMembership updated by ada in Acme"},
 			call: func(c *callable) error {
-				return second(c.UpdateMember(c.ctx, c.p, c.acme, c.cyd.UUID.String(), management.MemberPatch{Level: management.Of(management.LevelAdmin)}))
+				return second(c.UpdateMember(c.ctx, c.p, c.acme, c.cyd.UUID.String(), management.MemberPatch{Level: optional.Of(management.LevelAdmin)}))
 			},
 		},
 		{
@@ -276,7 +277,7 @@ func methods() []method {
 		{
 			name: "CreateProject", scope: "project:write", kind: ofOrganization, log: []string{"Project created by ada in Acme"},
 			call: func(c *callable) error {
-				return second(c.CreateProject(c.ctx, c.p, c.acme, management.ProjectPatch{Name: management.Of("New")}))
+				return second(c.CreateProject(c.ctx, c.p, c.acme, management.ProjectPatch{Name: optional.Of("New")}))
 			},
 		},
 		{
@@ -286,7 +287,7 @@ func methods() []method {
 				c.put(c.ada)
 			},
 			call: func(c *callable) error {
-				return second(c.CreateProject(c.ctx, c.p, c.acme, management.ProjectPatch{Name: management.Of("New")}))
+				return second(c.CreateProject(c.ctx, c.p, c.acme, management.ProjectPatch{Name: optional.Of("New")}))
 			},
 		},
 		{
@@ -300,7 +301,7 @@ func methods() []method {
 		{
 			name: "UpdateProject", scope: "project:write", kind: ofProject, log: []string{"Project updated by ada in Acme"},
 			call: func(c *callable) error {
-				return second(c.UpdateProject(c.ctx, c.p, c.web, management.ProjectPatch{Timezone: management.Of("Europe/Zurich")}))
+				return second(c.UpdateProject(c.ctx, c.p, c.web, management.ProjectPatch{Timezone: optional.Of("Europe/Zurich")}))
 			},
 		},
 		{
@@ -357,19 +358,19 @@ func methods() []method {
 			first: func(c *callable) {
 				pending(c)
 				c.mails()
-				c.ok(c.RequestEmailVerification(c.t.Context(), nil, management.EmailRequest{UUID: management.Of(c.ada.UUID.String())}))
+				c.ok(c.RequestEmailVerification(c.t.Context(), nil, management.EmailRequest{UUID: optional.Of(c.ada.UUID.String())}))
 				c.token = tokenIn(c.t, c.mails()[0])
 			},
 			call: func(c *callable) error {
 				return second(c.VerifyEmail(c.ctx, netip.MustParseAddr("192.0.2.1"), management.EmailProof{
-					UUID: management.Of(c.ada.UUID.String()), Token: management.Of(c.token),
+					UUID: optional.Of(c.ada.UUID.String()), Token: optional.Of(c.token),
 				}))
 			},
 		},
 		{
 			name: "RequestEmailVerification",
 			call: func(c *callable) error {
-				return c.RequestEmailVerification(c.ctx, nil, management.EmailRequest{UUID: management.Of(c.ada.UUID.String())})
+				return c.RequestEmailVerification(c.ctx, nil, management.EmailRequest{UUID: optional.Of(c.ada.UUID.String())})
 			},
 		},
 	})
@@ -414,15 +415,15 @@ func (w *world) enrol(u *management.User) string {
 }
 
 // tokenFor is for ConfirmTwoFactor.
-func tokenFor(v any) management.TwoFactorPatch { return management.TwoFactorPatch{Token: optional(v)} }
+func tokenFor(v any) management.TwoFactorPatch { return management.TwoFactorPatch{Token: anyJSON(v)} }
 
 // optional returns a field that may hold any JSON.
-func optional(v any) management.Optional[json.RawMessage] {
+func anyJSON(v any) optional.Value[json.RawMessage] {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}
-	return management.Of(json.RawMessage(b))
+	return optional.Of(json.RawMessage(b))
 }
 
 // code returns what an authenticator shows, some steps from now.

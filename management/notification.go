@@ -6,6 +6,10 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A NotificationKind is what a notification setting holds.
@@ -61,7 +65,7 @@ func notificationKeys(own []NotificationKey) (map[string]NotificationKey, error)
 		if _, twice := m[k.Name]; twice || k.Name == "" {
 			return nil, fmt.Errorf("management: Config.NotificationKeys: name %q is empty or taken", k.Name)
 		}
-		if err := k.check(orJSON(k.Default, "{}")); err != nil && k.Default != nil || k.Kind < NotifyBool || k.Kind > NotifyBoolMaps {
+		if err := k.check(rawjson.Or(k.Default, "{}")); err != nil && k.Default != nil || k.Kind < NotifyBool || k.Kind > NotifyBoolMaps {
 			return nil, fmt.Errorf("management: Config.NotificationKeys: %s has a kind that does not exist or a default that is not of its kind", k.Name)
 		}
 		m[k.Name] = k
@@ -74,18 +78,18 @@ func (k *NotificationKey) check(raw json.RawMessage) error {
 	const attr = "notification_settings"
 	switch k.Kind {
 	case NotifyBool:
-		if !isBool(raw) {
+		if !rawjson.IsBool(raw) {
 			return invalid(attr, "invalid_input", "%s must be true or false.", k.Name)
 		}
 	case NotifyFraction:
 		var f float64
-		if kindOf(raw) == "str" || json.Unmarshal(raw, &f) != nil || string(raw) == "null" || f < 0 || f > 1 {
+		if rawjson.Kind(raw) == "str" || json.Unmarshal(raw, &f) != nil || string(raw) == "null" || f < 0 || f > 1 {
 			return invalid(attr, "invalid_input", "%s must be a number from 0 to 1.", k.Name)
 		}
 	case NotifyBools:
 		return k.checkBools(raw)
 	case NotifyBoolMaps:
-		m, ok := jsonObject(raw)
+		m, ok := rawjson.Object(raw)
 		if !ok || len(m) > mostNotifications {
 			return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, mostNotifications)
 		}
@@ -100,12 +104,12 @@ func (k *NotificationKey) check(raw json.RawMessage) error {
 
 func (k *NotificationKey) checkBools(raw json.RawMessage) error {
 	const attr = "notification_settings"
-	m, ok := jsonObject(raw)
+	m, ok := rawjson.Object(raw)
 	if !ok || len(m) > mostNotifications {
 		return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, mostNotifications)
 	}
 	for name, value := range m {
-		if !isBool(value) {
+		if !rawjson.IsBool(value) {
 			return invalid(attr, "invalid_input", "The values in %s must be true or false.", k.Name)
 		}
 		if k.keys != nil && !k.keys.MatchString(name) {
@@ -116,52 +120,52 @@ func (k *NotificationKey) checkBools(raw json.RawMessage) error {
 }
 
 // checkNotifications checks a change of some of the settings.
-func (s *Service) checkNotifications(attr string, o *Optional[json.RawMessage]) error {
-	if err := notNull(attr, o); err != nil || !o.Set {
+func (s *Service) checkNotifications(attr string, o *optional.Value[json.RawMessage]) error {
+	if err := check.NotNull(attr, o); err != nil || !o.Set {
 		return err
 	}
-	m, ok := jsonObject(o.Value)
+	m, ok := rawjson.Object(o.Value)
 	if !ok {
-		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", kindOf(o.Value))
+		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(o.Value))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		k, ok := s.notifications[name]
 		if !ok {
-			return invalid(attr, "invalid_input", "There is no notification setting %q.", excerpt(name))
+			return invalid(attr, "invalid_input", "There is no notification setting %q.", check.Excerpt(name))
 		}
 		if err := k.check(m[name]); err != nil {
 			return err
 		}
 	}
-	return checkDocument(attr, o, mostDocument)
+	return check.Document(attr, o, check.MaxDocument)
 }
 
 // mergeNotifications merges a change into the stored settings: objects entry by entry,
 // all other values as a whole.
 func mergeNotifications(stored, change json.RawMessage) json.RawMessage {
-	changes, ok := jsonObject(change)
+	changes, ok := rawjson.Object(change)
 	if !ok {
 		return change
 	}
-	m, ok := jsonObject(stored)
+	m, ok := rawjson.Object(stored)
 	if !ok {
 		m = make(map[string]json.RawMessage)
 	}
 	for name, value := range changes {
 		m[name] = mergeNotifications(m[name], value)
 	}
-	return mustJSON(m)
+	return rawjson.Must(m)
 }
 
 // notificationSettings returns the stored settings over the defaults.
 func (s *Service) notificationSettings(stored json.RawMessage) json.RawMessage {
-	values, _ := jsonObject(stored)
+	values, _ := rawjson.Object(stored)
 	b := []byte{'{'}
 	add := func(name string, value json.RawMessage) {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, mustJSON(name)...), ':'), value...)
+		b = append(append(append(b, rawjson.Must(name)...), ':'), value...)
 	}
 	for _, k := range slices.Concat(knownNotifications, s.c.NotificationKeys) {
 		switch value, ok := values[k.Name]; {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // An OrganizationSummary is an element of User.organizations.
@@ -63,14 +65,14 @@ func (s *Service) organizationView(o *Organization, level *int, members int, pro
 	v := &OrganizationView{
 		ID: o.ID, Name: o.Name, Slug: o.Slug, LogoMediaID: o.LogoMediaID, CreatedAt: o.Created, UpdatedAt: o.Updated,
 		MembershipLevel: level, PluginsAccessLevel: o.PluginsAccessLevel, Teams: []*TeamView{}, Projects: []ProjectSummary{},
-		AvailableFeatures: orNull(o.AvailableFeatures), MemberJoinEmail: o.MemberJoinEmail, CustomerID: o.CustomerID,
+		AvailableFeatures: rawjson.OrNull(o.AvailableFeatures), MemberJoinEmail: o.MemberJoinEmail, CustomerID: o.CustomerID,
 		Enforce2FA: o.Enforce2FA, MembersCanInvite: o.MembersCanInvite, MembersCanUse: o.MembersCanUseKeys,
 		PublicSharing: o.PublicSharing, AIApproved: o.AIProcessingApproved, ExperimentStatsMethod: o.ExperimentStatsMethod,
 		DefaultAnonymizeIPs: o.AnonymizeIPs, DefaultRoleID: o.DefaultRoleID, IsActive: o.Active, NotActiveReason: o.NotActiveReason,
 	}
-	count, metadata := mustJSON(members), json.RawMessage(`{"instance_tag":"none"}`)
+	count, metadata := rawjson.Must(members), json.RawMessage(`{"instance_tag":"none"}`)
 	if !s.c.NativeTypes {
-		count, metadata = mustJSON(string(count)), mustJSON(string(metadata))
+		count, metadata = rawjson.Must(string(count)), rawjson.Must(string(metadata))
 	}
 	v.MemberCount, v.Metadata = count, metadata
 	for i := range projects {
@@ -106,7 +108,7 @@ type TeamView struct {
 func teamView(p *Project) *TeamView {
 	return &TeamView{
 		ID: p.ID, UUID: p.UUID, Organization: p.Organization, ProjectID: p.ID, APIToken: p.APIKey, Name: p.Name,
-		CompletedSnippetOnboard: p.SnippetOnboarding, HasCompletedOnboardingFor: orNull(p.Onboarding), IngestedEvent: p.IngestedEvent,
+		CompletedSnippetOnboard: p.SnippetOnboarding, HasCompletedOnboardingFor: rawjson.OrNull(p.Onboarding), IngestedEvent: p.IngestedEvent,
 		IsDemo: p.Demo, Timezone: p.Timezone, AccessControl: p.AccessControl,
 	}
 }

@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 const (
@@ -18,33 +22,33 @@ const (
 
 // An OrganizationPatch makes or changes an organization.
 type OrganizationPatch struct {
-	Name                  Optional[string] `json:"name"`
-	MemberJoinEmail       Optional[bool]   `json:"is_member_join_email_enabled"`
-	Enforce2FA            Optional[bool]   `json:"enforce_2fa"`
-	MembersCanInvite      Optional[bool]   `json:"members_can_invite"`
-	MembersCanUseKeys     Optional[bool]   `json:"members_can_use_personal_api_keys"`
-	PublicSharing         Optional[bool]   `json:"allow_publicly_shared_resources"`
-	AIApproved            Optional[bool]   `json:"is_ai_data_processing_approved"`
-	ExperimentStatsMethod Optional[string] `json:"default_experiment_stats_method"`
-	DefaultAnonymizeIPs   Optional[bool]   `json:"default_anonymize_ips"`
+	Name                  optional.Value[string] `json:"name"`
+	MemberJoinEmail       optional.Value[bool]   `json:"is_member_join_email_enabled"`
+	Enforce2FA            optional.Value[bool]   `json:"enforce_2fa"`
+	MembersCanInvite      optional.Value[bool]   `json:"members_can_invite"`
+	MembersCanUseKeys     optional.Value[bool]   `json:"members_can_use_personal_api_keys"`
+	PublicSharing         optional.Value[bool]   `json:"allow_publicly_shared_resources"`
+	AIApproved            optional.Value[bool]   `json:"is_ai_data_processing_approved"`
+	ExperimentStatsMethod optional.Value[string] `json:"default_experiment_stats_method"`
+	DefaultAnonymizeIPs   optional.Value[bool]   `json:"default_anonymize_ips"`
 }
 
 var statsMethods = []string{"bayesian", "frequentist"}
 
 // organizationFields is the table of the fields of an organization. The patch is nil if
 // the table is only for the log.
-func organizationFields(o *Organization, patch *OrganizationPatch) fields {
+func organizationFields(o *Organization, patch *OrganizationPatch) field.Table {
 	patch = cmp.Or(patch, new(OrganizationPatch))
-	return fields{
-		plainField("name", &patch.Name, &o.Name, upTo(checkTitle, mostOrganizationName)),
-		plainField("is_member_join_email_enabled", &patch.MemberJoinEmail, &o.MemberJoinEmail, checkBool),
-		nullableField("enforce_2fa", &patch.Enforce2FA, &o.Enforce2FA, checkBoolOrNull),
-		nullableField("members_can_invite", &patch.MembersCanInvite, &o.MembersCanInvite, checkBoolOrNull),
-		plainField("members_can_use_personal_api_keys", &patch.MembersCanUseKeys, &o.MembersCanUseKeys, checkBool),
-		plainField("allow_publicly_shared_resources", &patch.PublicSharing, &o.PublicSharing, checkBool),
-		nullableField("is_ai_data_processing_approved", &patch.AIApproved, &o.AIProcessingApproved, checkBoolOrNull),
-		nullableField("default_experiment_stats_method", &patch.ExperimentStatsMethod, &o.ExperimentStatsMethod, oneOfOrNull(statsMethods)),
-		plainField("default_anonymize_ips", &patch.DefaultAnonymizeIPs, &o.AnonymizeIPs, checkBool),
+	return field.Table{
+		field.Plain("name", &patch.Name, &o.Name, check.UpTo(check.Title, mostOrganizationName)),
+		field.Plain("is_member_join_email_enabled", &patch.MemberJoinEmail, &o.MemberJoinEmail, check.Bool),
+		field.Nullable("enforce_2fa", &patch.Enforce2FA, &o.Enforce2FA, check.BoolOrNull),
+		field.Nullable("members_can_invite", &patch.MembersCanInvite, &o.MembersCanInvite, check.BoolOrNull),
+		field.Plain("members_can_use_personal_api_keys", &patch.MembersCanUseKeys, &o.MembersCanUseKeys, check.Bool),
+		field.Plain("allow_publicly_shared_resources", &patch.PublicSharing, &o.PublicSharing, check.Bool),
+		field.Nullable("is_ai_data_processing_approved", &patch.AIApproved, &o.AIProcessingApproved, check.BoolOrNull),
+		field.Nullable("default_experiment_stats_method", &patch.ExperimentStatsMethod, &o.ExperimentStatsMethod, check.OneOfOrNull(statsMethods)),
+		field.Plain("default_anonymize_ips", &patch.DefaultAnonymizeIPs, &o.AnonymizeIPs, check.Bool),
 	}
 }
 
@@ -54,10 +58,10 @@ func (patch *OrganizationPatch) apply(o *Organization, create bool) error {
 		return invalid("name", "required", "This field is required.")
 	}
 	table := organizationFields(o, patch)
-	if err := table.check(); err != nil {
+	if err := judgeError(table.Check()); err != nil {
 		return err
 	}
-	table.apply()
+	table.Apply()
 	return nil
 }
 
@@ -181,7 +185,7 @@ func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref stri
 		if err := w.store.UpdateOrganization(ctx, o); err != nil {
 			return storeError(err)
 		}
-		changes := differences("Organization", organizationFields(&before, nil), organizationFields(o, nil))
+		changes := field.Differences("Organization", organizationFields(&before, nil), organizationFields(o, nil))
 		if len(changes) > 0 {
 			if err := w.logOrganization(ctx, o.ID, "updated", changes); err != nil {
 				return err
@@ -233,10 +237,10 @@ type UserBasics struct {
 
 // A MemberPatch adds or changes a member.
 type MemberPatch struct {
-	Email     Optional[string] `json:"email"` // only to add a member
-	FirstName Optional[string] `json:"first_name"`
-	LastName  Optional[string] `json:"last_name"`
-	Level     Optional[int]    `json:"level"`
+	Email     optional.Value[string] `json:"email"` // only to add a member
+	FirstName optional.Value[string] `json:"first_name"`
+	LastName  optional.Value[string] `json:"last_name"`
+	Level     optional.Value[int]    `json:"level"`
 }
 
 // level checks the new level of a member. Callers cannot give a higher level than their
@@ -244,7 +248,7 @@ type MemberPatch struct {
 func (patch *MemberPatch) level(own, otherwise int) (int, error) {
 	o := &patch.Level
 	switch {
-	case o.raw != nil:
+	case o.Undecoded() != nil:
 		return 0, invalid("level", "invalid_input", "A valid integer is required.")
 	case o.Null:
 		return 0, invalid("level", "null", "This field may not be null.")
@@ -321,10 +325,10 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		if own < LevelAdmin && (o.MembersCanInvite == nil || !*o.MembersCanInvite) {
 			return errForbidden
 		}
-		err := cmp.Or(
-			checkRequired("email", &patch.Email), checkEmail("email", &patch.Email),
-			checkName("first_name", &patch.FirstName), checkName("last_name", &patch.LastName),
-		)
+		err := judgeError(cmp.Or(
+			check.Required("email", &patch.Email), check.Email("email", &patch.Email),
+			check.Name("first_name", &patch.FirstName), check.Name("last_name", &patch.LastName),
+		))
 		if err != nil {
 			return err
 		}
@@ -386,15 +390,15 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 }
 
 // logMember logs a change of a membership.
-func (w *work) logMember(ctx context.Context, m *Membership, u *User, activity string, changes []fieldChange) error {
+func (w *work) logMember(ctx context.Context, m *Membership, u *User, activity string, changes []field.Change) error {
 	return w.addActivity(ctx, Activity{
 		Organization: &m.Organization, Activity: activity, Scope: "OrganizationMembership", ItemID: m.ID.String(),
-	}, detail{u.Email, append([]fieldChange{}, changes...)})
+	}, field.Detail{Name: u.Email, Changes: append([]field.Change{}, changes...)})
 }
 
 // memberOf returns the member that a path names by the UUID of the user.
 func (w *work) memberOf(ctx context.Context, o *Organization, ref string) (*Membership, *User, error) {
-	id, err := parseID(ref)
+	id, err := check.ParseID(ref)
 	if ref == "@me" {
 		id, err = w.by.User.UUID, nil
 	}
@@ -444,12 +448,12 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 			if err := w.keepOwner(ctx, m, "An organization needs an owner."); err != nil {
 				return err
 			}
-			change := fieldChange{"OrganizationMembership", "level", m.Level, level, "changed"}
+			change := field.Change{Type: "OrganizationMembership", Field: "level", Before: m.Level, After: level, Action: "changed"}
 			m.Level, m.Updated = level, s.now()
 			if err := w.store.UpdateMembership(ctx, m); err != nil {
 				return storeError(err)
 			}
-			if err := w.logMember(ctx, m, u, "updated", []fieldChange{change}); err != nil {
+			if err := w.logMember(ctx, m, u, "updated", []field.Change{change}); err != nil {
 				return err
 			}
 		}
@@ -488,14 +492,14 @@ func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user stri
 	})
 }
 
-func (w *work) logOrganization(ctx context.Context, id uuid.UUID, activity string, changes []fieldChange) error {
+func (w *work) logOrganization(ctx context.Context, id uuid.UUID, activity string, changes []field.Change) error {
 	o, err := w.store.Organization(ctx, id)
 	if err != nil {
 		return storeError(err)
 	}
 	return w.addActivity(ctx, Activity{
 		Organization: &id, Activity: activity, Scope: "Organization", ItemID: id.String(),
-	}, detail{o.Name, append([]fieldChange{}, changes...)})
+	}, field.Detail{Name: o.Name, Changes: append([]field.Change{}, changes...)})
 }
 
 func countOwners(members []Membership) int {

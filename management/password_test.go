@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 const goodPassword = "purple-Walrus-71-teapot"
@@ -177,7 +178,7 @@ func TestPasswordRace(t *testing.T) {
 	for i, p := range principals {
 		go func() {
 			_, err := w.UpdateUser(context.Background(), p, "@me", management.UserPatch{
-				CurrentPassword: management.Of(staple), Password: management.Of(fmt.Sprint(goodPassword, i)),
+				CurrentPassword: optional.Of(staple), Password: optional.Of(fmt.Sprint(goodPassword, i)),
 			})
 			faults <- fault(err)
 		}()

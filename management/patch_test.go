@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // chars returns a string of n characters.
@@ -261,18 +262,18 @@ func TestPatchReportsFirst(t *testing.T) {
 // database takes it.
 func TestPatchOfBytes(t *testing.T) {
 	w := newWorld(t)
-	raw := management.Of(json.RawMessage("{\"a\":\"\xff\"}"))
+	raw := optional.Of(json.RawMessage("{\"a\":\"\xff\"}"))
 	for _, tt := range []struct {
 		want  string
 		patch management.UserPatch
 	}{
-		{"invalid invalid_input first_name", management.UserPatch{FirstName: management.Of("a\xff")}},
-		{"invalid invalid_input email", management.UserPatch{Email: management.Of("a\xff@b.example")}},
-		{"invalid invalid_input password", management.UserPatch{Password: management.Of("\xff" + goodPassword)}},
-		{"invalid invalid_choice theme_mode", management.UserPatch{ThemeMode: management.Of("\xff")}},
+		{"invalid invalid_input first_name", management.UserPatch{FirstName: optional.Of("a\xff")}},
+		{"invalid invalid_input email", management.UserPatch{Email: optional.Of("a\xff@b.example")}},
+		{"invalid invalid_input password", management.UserPatch{Password: optional.Of("\xff" + goodPassword)}},
+		{"invalid invalid_choice theme_mode", management.UserPatch{ThemeMode: optional.Of("\xff")}},
 		{"invalid invalid_input events_column_config", management.UserPatch{EventsColumnConfig: raw}},
 		{"invalid invalid_input hedgehog_config", management.UserPatch{HedgehogConfig: raw}},
-		{"invalid invalid_input hedgehog_config", management.UserPatch{HedgehogConfig: management.Of(json.RawMessage("{"))}},
+		{"invalid invalid_input hedgehog_config", management.UserPatch{HedgehogConfig: optional.Of(json.RawMessage("{"))}},
 		{"invalid invalid_input notification_settings", management.UserPatch{NotificationSettings: raw}},
 		{"invalid does_not_exist set_current_team", management.UserPatch{SetCurrentTeam: raw}},
 	} {

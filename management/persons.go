@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // A PersonView is a person as the API shows it.
@@ -28,7 +32,7 @@ var personNames = []string{"email", "Email", "name", "Name", "username", "Userna
 
 func personView(p *Person) *PersonView {
 	v := &PersonView{
-		ID: p.ID, UUID: p.ID, DistinctIDs: append([]string{}, p.DistinctIDs...), Properties: orJSON(p.Properties, "{}"),
+		ID: p.ID, UUID: p.ID, DistinctIDs: append([]string{}, p.DistinctIDs...), Properties: rawjson.Or(p.Properties, "{}"),
 		CreatedAt: p.Created, IsIdentified: p.Identified,
 	}
 	slices.SortStableFunc(v.DistinctIDs, func(a, b string) int {
@@ -40,9 +44,9 @@ func personView(p *Person) *PersonView {
 		}
 		return -1
 	})
-	properties, _ := jsonObject(p.Properties)
+	properties, _ := rawjson.Object(p.Properties)
 	for _, name := range personNames {
-		if json.Unmarshal(orJSON(properties[name], `""`), &v.Name) == nil && v.Name != "" {
+		if json.Unmarshal(rawjson.Or(properties[name], `""`), &v.Name) == nil && v.Name != "" {
 			return v
 		}
 	}
@@ -112,7 +116,7 @@ func (w *work) checkList(ctx context.Context, cohort int64) error {
 // findPerson returns the person that a path names by UUID or by a distinct ID. The UUID
 // is tried first.
 func (w *work) findPerson(ctx context.Context, id string) (*Person, error) {
-	if u, err := parseID(id); err == nil {
+	if u, err := check.ParseID(id); err == nil {
 		person, err := w.c.Data.Person(ctx, w.at.Project.ID, u)
 		if !errors.Is(err, ErrNotFound) {
 			return person, err
@@ -181,10 +185,10 @@ func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activit
 
 // logPerson logs what happens to a person. The entry has nothing that identifies the
 // person.
-func (w *work) logPerson(ctx context.Context, id uuid.UUID, activity string, changes []fieldChange) error {
+func (w *work) logPerson(ctx context.Context, id uuid.UUID, activity string, changes []field.Change) error {
 	return w.addActivity(ctx, Activity{
 		Project: &w.at.Project.ID, Organization: &w.at.Project.Organization, Activity: activity, Scope: "Person", ItemID: id.String(),
-	}, detail{id.String(), append([]fieldChange{}, changes...)})
+	}, field.Detail{Name: id.String(), Changes: append([]field.Change{}, changes...)})
 }
 
 // DeletePerson deletes a person with all that is kept about it except events. If
@@ -200,9 +204,9 @@ func (s *Service) DeletePerson(ctx context.Context, p *Principal, ref, id string
 	if err != nil {
 		return err
 	}
-	var changes []fieldChange
+	var changes []field.Change
 	if deleteEvents {
-		changes = append(changes, fieldChange{"Person", "events", nil, nil, "deleted"})
+		changes = append(changes, field.Change{Type: "Person", Field: "events", Before: nil, After: nil, Action: "deleted"})
 	}
 	if err := w.logPerson(ctx, person.ID, "deleted", changes); err != nil {
 		return err

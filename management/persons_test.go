@@ -14,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // persons returns the persons of a project, newest first.
@@ -46,11 +47,11 @@ func (w *world) seize() {
 }
 
 func setProperty(key, value string) management.PropertyPatch {
-	return management.PropertyPatch{Key: management.Of(key), Value: management.Of(json.RawMessage(value))}
+	return management.PropertyPatch{Key: optional.Of(key), Value: optional.Of(json.RawMessage(value))}
 }
 
 func unsetProperty(key string) management.PropertyRemoval {
-	return management.PropertyRemoval{Unset: management.Of(key)}
+	return management.PropertyRemoval{Unset: optional.Of(key)}
 }
 
 // capturedMethods are the methods about what was captured.

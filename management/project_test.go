@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 func (w *world) newProject(body string) (*management.ProjectView, error) {
@@ -68,8 +69,8 @@ func TestCreateProject(t *testing.T) {
 // The first project of an organization becomes the current one of who makes it.
 func TestFirstProject(t *testing.T) {
 	w := newWorld(t)
-	o := must(w.CreateOrganization(t.Context(), w.as(w.eve), management.OrganizationPatch{Name: management.Of("New")}))(t)
-	must(w.CreateProject(t.Context(), w.as(w.eve), o.ID.String(), management.ProjectPatch{Name: management.Of("First")}))(t)
+	o := must(w.CreateOrganization(t.Context(), w.as(w.eve), management.OrganizationPatch{Name: optional.Of("New")}))(t)
+	must(w.CreateProject(t.Context(), w.as(w.eve), o.ID.String(), management.ProjectPatch{Name: optional.Of("First")}))(t)
 	if u := w.now(w.eve); u.CurrentOrganization == nil || *u.CurrentOrganization != o.ID || u.CurrentProject == nil {
 		t.Errorf("current %v, %v", u.CurrentOrganization, u.CurrentProject)
 	}
@@ -81,7 +82,7 @@ func TestFirstProject(t *testing.T) {
 func TestTimezones(t *testing.T) {
 	w := newWorld(t)
 	for _, tz := range []string{"UTC", "Europe/Zurich", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "Asia/Kolkata"} {
-		view, err := w.UpdateProject(t.Context(), w.as(w.ada), "1", management.ProjectPatch{Timezone: management.Of(tz)})
+		view, err := w.UpdateProject(t.Context(), w.as(w.ada), "1", management.ProjectPatch{Timezone: optional.Of(tz)})
 		if err != nil || view.Timezone != tz {
 			t.Errorf("UpdateProject to %s = %v", tz, err)
 		}
@@ -91,7 +92,7 @@ func TestTimezones(t *testing.T) {
 		"/etc/localtime": "invalid_choice", "Europe/": "invalid_choice", "Europe": "invalid_choice", "zone.tab": "invalid_choice",
 		"": "blank", "UTC\n+1": "invalid_control_char", strings.Repeat("x", 65): "max_length",
 	} {
-		_, err := w.UpdateProject(t.Context(), w.as(w.ada), "1", management.ProjectPatch{Timezone: management.Of(tz)})
+		_, err := w.UpdateProject(t.Context(), w.as(w.ada), "1", management.ProjectPatch{Timezone: optional.Of(tz)})
 		checkFault(t, fmt.Sprintf("UpdateProject to %q", tz), err, "invalid "+want+" timezone")
 	}
 }
@@ -155,7 +156,7 @@ func TestUpdateProject(t *testing.T) {
 	}
 	w.clock.advance(time.Hour)
 	before := w.state()
-	_, err = w.UpdateProject(t.Context(), w.as(w.ben), "1", management.ProjectPatch{Name: management.Of(" Website ")})
+	_, err = w.UpdateProject(t.Context(), w.as(w.ben), "1", management.ProjectPatch{Name: optional.Of(" Website ")})
 	checkFault(t, "UpdateProject without a change", err, "")
 	w.checkUnchanged("UpdateProject", before)
 }
@@ -214,7 +215,7 @@ func TestSecretTokens(t *testing.T) {
 // A project that is deleted is nobody's current one any more.
 func TestDeleteProject(t *testing.T) {
 	w := newWorld(t)
-	must(w.SetScene(t.Context(), w.as(w.cyd), "@me", management.ScenePatch{Scene: management.Of("x"), Dashboard: optional(1)}))(t)
+	must(w.SetScene(t.Context(), w.as(w.cyd), "@me", management.ScenePatch{Scene: optional.Of("x"), Dashboard: anyJSON(1)}))(t)
 	w.ok(w.DeleteProject(t.Context(), w.as(w.ben), "@current"))
 	for _, u := range []*management.User{w.ada, w.ben, w.cyd} {
 		if got := current(w.view(u)); got != "Acme App" {

@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A ProjectView is a project as the API shows it: a Team, and what operators need.
@@ -33,21 +37,21 @@ func projectView(p *Project) *ProjectView {
 
 // A ProjectPatch makes or changes a project.
 type ProjectPatch struct {
-	Name              Optional[string] `json:"name"`
-	Timezone          Optional[string] `json:"timezone"`
-	AnonymizeIPs      Optional[bool]   `json:"anonymize_ips"`
-	SnippetOnboarding Optional[bool]   `json:"completed_snippet_onboarding"`
+	Name              optional.Value[string] `json:"name"`
+	Timezone          optional.Value[string] `json:"timezone"`
+	AnonymizeIPs      optional.Value[bool]   `json:"anonymize_ips"`
+	SnippetOnboarding optional.Value[bool]   `json:"completed_snippet_onboarding"`
 }
 
 // projectFields is the table of the fields of a project. The patch is nil if the table is
 // only for the log.
-func projectFields(p *Project, patch *ProjectPatch) fields {
+func projectFields(p *Project, patch *ProjectPatch) field.Table {
 	patch = cmp.Or(patch, new(ProjectPatch))
-	return fields{
-		plainField("name", &patch.Name, &p.Name, upTo(checkTitle, mostProjectName)),
-		plainField("timezone", &patch.Timezone, &p.Timezone, checkTimezone),
-		plainField("anonymize_ips", &patch.AnonymizeIPs, &p.AnonymizeIPs, checkBool),
-		plainField("completed_snippet_onboarding", &patch.SnippetOnboarding, &p.SnippetOnboarding, checkBool),
+	return field.Table{
+		field.Plain("name", &patch.Name, &p.Name, check.UpTo(check.Title, mostProjectName)),
+		field.Plain("timezone", &patch.Timezone, &p.Timezone, checkTimezone),
+		field.Plain("anonymize_ips", &patch.AnonymizeIPs, &p.AnonymizeIPs, check.Bool),
+		field.Plain("completed_snippet_onboarding", &patch.SnippetOnboarding, &p.SnippetOnboarding, check.Bool),
 	}
 }
 
@@ -57,15 +61,15 @@ func (patch *ProjectPatch) apply(p *Project, create bool) error {
 		return invalid("name", "required", "This field is required.")
 	}
 	table := projectFields(p, patch)
-	if err := table.check(); err != nil {
+	if err := judgeError(table.Check()); err != nil {
 		return err
 	}
-	table.apply()
+	table.Apply()
 	return nil
 }
 
-func checkTimezone(attr string, o *Optional[string]) error {
-	if err := checkTitle(attr, o, 64); err != nil || !o.Set {
+func checkTimezone(attr string, o *optional.Value[string]) error {
+	if err := check.Title(attr, o, 64); err != nil || !o.Set {
 		return err
 	}
 	if _, err := time.LoadLocation(o.Value); err != nil || o.Value == "Local" || !timezoneName.MatchString(o.Value) {
@@ -153,10 +157,10 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 	return view, nil
 }
 
-func (w *work) logProject(ctx context.Context, project *Project, activity string, changes []fieldChange) error {
+func (w *work) logProject(ctx context.Context, project *Project, activity string, changes []field.Change) error {
 	return w.addActivity(ctx, Activity{
 		Project: &project.ID, Organization: &project.Organization, Activity: activity, Scope: "Project", ItemID: strconv.FormatInt(project.ID, 10),
-	}, detail{project.Name, append([]fieldChange{}, changes...)})
+	}, field.Detail{Name: project.Name, Changes: append([]field.Change{}, changes...)})
 }
 
 // changeProject changes a project as f does. It needs scope project:write and the
@@ -184,7 +188,7 @@ func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f
 }
 
 // saveProject stores a project that has changed.
-func (w *work) saveProject(ctx context.Context, changes []fieldChange) error {
+func (w *work) saveProject(ctx context.Context, changes []field.Change) error {
 	w.at.Project.Updated = w.now()
 	if err := w.store.UpdateProject(ctx, w.at.Project); err != nil {
 		return storeError(err)
@@ -199,7 +203,7 @@ func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, p
 		if err := patch.apply(project, false); err != nil {
 			return err
 		}
-		changes := differences("Project", projectFields(&before, nil), projectFields(project, nil))
+		changes := field.Differences("Project", projectFields(&before, nil), projectFields(project, nil))
 		if len(changes) == 0 {
 			return nil
 		}
@@ -210,10 +214,10 @@ func (s *Service) UpdateProject(ctx context.Context, p *Principal, ref string, p
 // ResetToken gives a project a new API key. The old key becomes invalid.
 func (s *Service) ResetToken(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
 	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
-		change := fieldChange{"Project", "api_token", project.APIKey, "", "changed"}
+		change := field.Change{Type: "Project", Field: "api_token", Before: project.APIKey, After: "", Action: "changed"}
 		project.APIKey = NewProjectKey()
 		change.After = project.APIKey
-		return w.saveProject(ctx, []fieldChange{change})
+		return w.saveProject(ctx, []field.Change{change})
 	})
 }
 
@@ -223,7 +227,7 @@ func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref strin
 	secret := NewSecretKey()
 	view, err := s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
 		project.SecretHash, project.SecretPrevHash = HashKey(secret), project.SecretHash
-		return w.saveProject(ctx, []fieldChange{{"Project", "secret_api_token", nil, nil, "changed"}})
+		return w.saveProject(ctx, []field.Change{{Type: "Project", Field: "secret_api_token", Before: nil, After: nil, Action: "changed"}})
 	})
 	if err != nil {
 		return nil, err
@@ -236,7 +240,7 @@ func (s *Service) RotateSecretToken(ctx context.Context, p *Principal, ref strin
 func (s *Service) DeleteSecretTokenBackup(ctx context.Context, p *Principal, ref string) (*ProjectView, error) {
 	return s.changeProject(ctx, p, ref, func(w *work, project *Project) error {
 		project.SecretPrevHash = ""
-		return w.saveProject(ctx, []fieldChange{{"Project", "secret_api_token_backup", nil, nil, "deleted"}})
+		return w.saveProject(ctx, []field.Change{{Type: "Project", Field: "secret_api_token_backup", Before: nil, After: nil, Action: "deleted"}})
 	})
 }
 

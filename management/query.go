@@ -6,18 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 )
-
-// mostSearch is how long the text of a search may be, in characters.
-const mostSearch = 200
-
-func checkSearch(text string) error {
-	if utf8.RuneCountInString(text) > mostSearch {
-		return invalid("search", "max_length", "Ensure this field has no more than %d characters.", mostSearch)
-	}
-	return nil
-}
 
 // countParameter reads a number of a query.
 func countParameter(attr, text string, least, most, otherwise int) (int, error) {
@@ -70,7 +61,7 @@ func idList(attr, text string) ([]int64, error) {
 		}
 		id, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
-			return nil, invalid(attr, "invalid_input", "Expected IDs of users, not %q.", excerpt(part))
+			return nil, invalid(attr, "invalid_input", "Expected IDs of users, not %q.", check.Excerpt(part))
 		}
 		ids = append(ids, id)
 	}
@@ -118,7 +109,7 @@ func timeBound(name, text string) (*time.Time, error) {
 			return new(t.UTC()), nil
 		}
 	}
-	return nil, invalid("", "invalid_input", "%s is %q: want an ISO 8601 date or time, such as 2026-03-01T12:00:00Z.", name, excerpt(text))
+	return nil, invalid("", "invalid_input", "%s is %q: want an ISO 8601 date or time, such as 2026-03-01T12:00:00Z.", name, check.Excerpt(text))
 }
 
 // textFinder returns a function that reports whether a text contains the search,

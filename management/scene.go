@@ -4,12 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A ScenePatch chooses a dashboard for a place (management.md §7.2).
 type ScenePatch struct {
-	Scene     Optional[string]          `json:"scene"`
-	Dashboard Optional[json.RawMessage] `json:"dashboard"` // a number or its text; null clears the choice
+	Scene     optional.Value[string]          `json:"scene"`
+	Dashboard optional.Value[json.RawMessage] `json:"dashboard"` // a number or its text; null clears the choice
 }
 
 const (
@@ -30,7 +35,7 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 	if !patch.Dashboard.Set || !patch.Scene.Set || patch.Scene.Null {
 		return nil, invalid("", "invalid_input", "scene and dashboard are required.")
 	}
-	if err := checkString("scene", &patch.Scene, mostScene); err != nil {
+	if err := judgeError(check.String("scene", &patch.Scene, mostScene)); err != nil {
 		return nil, err
 	}
 	if patch.Scene.Value == "" {
@@ -41,7 +46,7 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 	}
 	scene := Scene{User: u.ID, Project: *u.CurrentProject, Scene: patch.Scene.Value}
 	if !patch.Dashboard.Null {
-		if scene.Dashboard, err = strconv.ParseInt(scalarText(patch.Dashboard.Value), 10, 64); err != nil {
+		if scene.Dashboard, err = strconv.ParseInt(rawjson.Text(patch.Dashboard.Value), 10, 64); err != nil {
 			return nil, invalid("dashboard", "incorrect_type", "A valid integer is required.")
 		}
 		exists, err := s.c.DashboardExists(ctx, scene.Project, scene.Dashboard)
@@ -66,11 +71,11 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 		if err != nil {
 			return err
 		}
-		change := fieldChange{"User", "scene_personalisation", nil, SceneView{scene.Scene, scene.Dashboard}, "changed"}
+		change := field.Change{Type: "User", Field: "scene_personalisation", Before: nil, After: SceneView{scene.Scene, scene.Dashboard}, Action: "changed"}
 		if patch.Dashboard.Null {
 			change.After = nil
 		}
-		if err := w.addUserActivity(ctx, u, "updated", detail{u.Email, []fieldChange{change}}); err != nil {
+		if err := w.addUserActivity(ctx, u, "updated", field.Detail{Name: u.Email, Changes: []field.Change{change}}); err != nil {
 			return err
 		}
 		view, err = w.showUser(ctx, u)
@@ -89,7 +94,7 @@ func (s *Service) Hedgehog(ctx context.Context, p *Principal, ref string) (json.
 	if err != nil {
 		return nil, err
 	}
-	return orJSON(u.HedgehogConfig, "{}"), nil
+	return rawjson.Or(u.HedgehogConfig, "{}"), nil
 }
 
 // SetHedgehog replaces the hedgehog_config of a user and returns what is stored.
@@ -101,15 +106,15 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 	if _, err := s.begin(p).userByRef(ctx, ref); err != nil {
 		return nil, err
 	}
-	o := Optional[json.RawMessage]{Set: true}
-	if kind := kindOf(doc); kind == "NoneType" {
+	o := optional.Value[json.RawMessage]{Set: true}
+	if kind := rawjson.Kind(doc); kind == "NoneType" {
 		o.Null = true
-	} else if _, ok := jsonObject(doc); !ok {
+	} else if _, ok := rawjson.Object(doc); !ok {
 		return nil, invalid("", "invalid_input", "Invalid data. Expected a dictionary, but got %s.", kind)
 	} else {
 		o.Value = doc
 	}
-	if err := checkDocumentOrNull("", &o, mostHedgehog); err != nil {
+	if err := judgeError(check.DocumentOrNull("", &o, mostHedgehog)); err != nil {
 		return nil, err
 	}
 	err := s.atomic(ctx, p, func(w *work) error {
@@ -127,5 +132,5 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 	if err != nil {
 		return nil, err
 	}
-	return orJSON(o.Value, "{}"), nil
+	return rawjson.Or(o.Value, "{}"), nil
 }

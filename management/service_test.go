@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
@@ -49,7 +50,7 @@ func TestDefaults(t *testing.T) {
 	w := newWorld(t)
 	s := must(management.New(management.Config{Store: w.store}))(t)
 	p := must(s.PrincipalOf(t.Context(), w.ada.UUID))(t)
-	if _, err := s.CreateProject(t.Context(), p, "@current", management.ProjectPatch{Name: management.Of("x")}); err != nil {
+	if _, err := s.CreateProject(t.Context(), p, "@current", management.ProjectPatch{Name: optional.Of("x")}); err != nil {
 		t.Errorf("CreateProject = %v", err)
 	}
 	if s.MailAvailable() {

@@ -5,6 +5,10 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // CreateUser makes an account, for host applications and programs on the machine of the
@@ -16,8 +20,8 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 	}
 	u.Joined = s.now()
 	if n.Password != "" {
-		password := Of(n.Password)
-		if err := checkPasswordText("password", &password); err != nil {
+		password := optional.Of(n.Password)
+		if err := judgeError(check.PasswordText("password", &password)); err != nil {
 			return nil, err
 		}
 		if err := s.passwords.Check(n.Password, u.Email, u.FirstName, u.LastName); err != nil {
@@ -31,7 +35,7 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 		if err := w.store.CreateUser(ctx, u); err != nil {
 			return err
 		}
-		return w.addActivity(ctx, Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, detail{u.Email, []fieldChange{}})
+		return w.addActivity(ctx, Activity{Activity: "created", Scope: "User", ItemID: u.UUID.String()}, field.Detail{Name: u.Email, Changes: []field.Change{}})
 	})
 	if errors.Is(err, ErrConflict) {
 		return nil, &Error{Kind: ErrConflict, Code: "unique", Attr: "email", Detail: errEmailTaken.Detail}
@@ -48,7 +52,7 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 // ErrForbidden with code too_many_failed_attempts. [Service.NeedsSecondFactor] says
 // whether the user must present a second factor, too.
 func (s *Service) SignIn(ctx context.Context, email, password string) (*User, error) {
-	email = normalEmail(email)
+	email = check.NormalEmail(email)
 	if err := s.throttle(ctx, "sign-in:"+HashKey(email), signIns); err != nil {
 		if e, ok := errors.AsType[*Error](err); ok {
 			return nil, &Error{Kind: ErrForbidden, Code: "too_many_failed_attempts", Detail: e.Detail, RetryAfter: e.RetryAfter}

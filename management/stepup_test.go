@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 func mutations(m management.Mutations) func(*management.Config) {
@@ -108,7 +109,7 @@ func TestProofs(t *testing.T) {
 			}
 			p := w.key(w.ada)
 			p.Proof = tt.proof(w, secret)
-			_, err := w.CreateKey(t.Context(), p, management.KeyPatch{Label: management.Of("ci"), Scopes: optional([]string{"*"})})
+			_, err := w.CreateKey(t.Context(), p, management.KeyPatch{Label: optional.Of("ci"), Scopes: anyJSON([]string{"*"})})
 			checkFault(t, "CreateKey", err, tt.want)
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -33,10 +34,10 @@ func readRequest(document []byte) (*wire.Request, error) {
 // requestFor is readRequest for a person and groups, a JSON object or "".
 func requestFor(distinctID, groups string) (*wire.Request, error) {
 	groups = cmp.Or(groups, "{}")
-	if _, ok := jsonObject(json.RawMessage(groups)); !ok {
+	if _, ok := rawjson.Object(json.RawMessage(groups)); !ok {
 		return nil, invalid("groups", "invalid_input", "Must be an object.")
 	}
-	return readRequest(mustJSON(map[string]any{"distinct_id": distinctID, "groups": json.RawMessage(groups)}))
+	return readRequest(rawjson.Must(map[string]any{"distinct_id": distinctID, "groups": json.RawMessage(groups)}))
 }
 
 // evaluateRequest fills in with a request and with what is stored about its subject, and

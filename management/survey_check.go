@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
@@ -47,7 +48,7 @@ func (c *surveyChange) checkLinkedFlag(ctx context.Context) error {
 		return err
 	}
 	if variant != "" && variant != "any" && !slices.Contains(judge.Variants(f.Filters), variant) {
-		return invalid("", "invalid_input", "conditions.linkedFlagVariant is %q, which is no variant of the feature flag %s.", excerpt(variant), f.Key)
+		return invalid("", "invalid_input", "conditions.linkedFlagVariant is %q, which is no variant of the feature flag %s.", check.Excerpt(variant), f.Key)
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func (c *surveyChange) checkInsight() error {
 // transaction, since the host application is asked.
 func (s *Service) findInsight(ctx context.Context, p *Principal, ref string, patch *SurveyPatch) error {
 	id := &patch.LinkedInsightID
-	if !id.Set || id.Null || id.raw != nil || s.c.InsightExists == nil {
+	if !id.Set || id.Null || id.Undecoded() != nil || s.c.InsightExists == nil {
 		return nil
 	}
 	w, err := s.beginAt(ctx, p, ref, patch.scopes()...)

@@ -11,12 +11,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A SurveyCopy says to which projects a survey is copied.
 type SurveyCopy struct {
-	Projects Optional[json.RawMessage] `json:"target_team_ids"`
+	Projects optional.Value[json.RawMessage] `json:"target_team_ids"`
 }
 
 // SurveyCopies are the surveys that CopySurvey has made.
@@ -41,12 +43,12 @@ func (q *SurveyCopy) projects() ([]int64, error) {
 	if !q.Projects.Set {
 		return nil, invalid(attr, "required", "This field is required.")
 	}
-	if err := notNull(attr, &q.Projects); err != nil {
+	if err := judgeError(check.NotNull(attr, &q.Projects)); err != nil {
 		return nil, err
 	}
-	ids, err := decodeList[int64](attr, &q.Projects)
+	ids, err := check.DecodeList[int64](attr, &q.Projects)
 	if err != nil {
-		return nil, err
+		return nil, judgeError(err)
 	}
 	if len(ids) == 0 || len(ids) > mostCopies {
 		return nil, invalid(attr, "invalid_input", "Ensure this field has from 1 to %d elements.", mostCopies)

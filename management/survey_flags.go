@@ -9,6 +9,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
@@ -22,9 +23,9 @@ type targeting struct {
 	Filters json.RawMessage
 }
 
-func (t targeting) fields() fields {
-	return fields{
-		loggedField("targeting_flag_id", t.ID), loggedField("targeting_flag", t.Deleted), loggedField("targeting_flag_filters", t.Filters),
+func (t targeting) fields() field.Table {
+	return field.Table{
+		field.Logged("targeting_flag_id", t.ID), field.Logged("targeting_flag", t.Deleted), field.Logged("targeting_flag_filters", t.Filters),
 	}
 }
 
@@ -41,7 +42,7 @@ func targetingOf(f *FeatureFlag) targeting {
 // target gives the survey the targeting flag that the change asks for, and returns
 // what is to be logged about it. A flag that was made for the survey goes when the
 // survey does without it; an ordinary one stays as it is.
-func (c *surveyChange) target(ctx context.Context) ([]fieldChange, error) {
+func (c *surveyChange) target(ctx context.Context) ([]field.Change, error) {
 	var current *FeatureFlag
 	if c.v.TargetingFlag != nil {
 		var err error
@@ -66,7 +67,7 @@ func (c *surveyChange) target(ctx context.Context) ([]fieldChange, error) {
 	if c.v.TargetingFlag = nil; next != nil {
 		c.v.TargetingFlag = &next.ID
 	}
-	return differences("Survey", before.fields(), targetingOf(next).fields()), nil
+	return field.Differences("Survey", before.fields(), targetingOf(next).fields()), nil
 }
 
 // nextTarget returns the targeting flag that the change asks for, nil for none.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // surveyFlags returns what is stored of the flags that were made for surveys of
@@ -339,5 +340,5 @@ func copyTo(projects ...*management.Project) management.SurveyCopy {
 	for _, p := range projects {
 		ids = append(ids, p.ID)
 	}
-	return management.SurveyCopy{Projects: management.Of(json.RawMessage(strings.ReplaceAll(fmt.Sprint(ids), " ", ",")))}
+	return management.SurveyCopy{Projects: optional.Of(json.RawMessage(strings.ReplaceAll(fmt.Sprint(ids), " ", ",")))}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // Whatever is sent, a survey is made and changed or it is said what is wrong; what
@@ -36,10 +37,10 @@ func FuzzSurveyPatch(f *testing.F) {
 		w := newWorld(t)
 		w.storeFlag(w.web, "first", byPlan)
 		if !create.Name.Set {
-			create.Name = management.Of("Survey")
+			create.Name = optional.Of("Survey")
 		}
 		if !create.Type.Set {
-			create.Type = management.Of("popover")
+			create.Type = optional.Of("popover")
 		}
 		check := func(call string, view *management.SurveyView, err error) bool {
 			t.Helper()

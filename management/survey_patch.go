@@ -7,39 +7,43 @@ import (
 	"math"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A SurveyPatch makes or changes a survey (management.md §9.1). What is not set
 // stays.
 type SurveyPatch struct {
-	Name                 Optional[string]          `json:"name"`
-	Description          Optional[string]          `json:"description"`
-	Type                 Optional[string]          `json:"type"`
-	Schedule             Optional[string]          `json:"schedule"`
-	LinkedFlagID         Optional[int64]           `json:"linked_flag_id"`
-	LinkedInsightID      Optional[int64]           `json:"linked_insight_id"`
-	TargetingFlagID      Optional[int64]           `json:"targeting_flag_id"`
-	TargetingFlagFilters Optional[json.RawMessage] `json:"targeting_flag_filters"`
-	RemoveTargetingFlag  Optional[bool]            `json:"remove_targeting_flag"`
-	Questions            Optional[json.RawMessage] `json:"questions"`
-	Conditions           Optional[json.RawMessage] `json:"conditions"`
-	Appearance           Optional[json.RawMessage] `json:"appearance"`
-	StartDate            Optional[string]          `json:"start_date"`
-	EndDate              Optional[string]          `json:"end_date"`
-	Archived             Optional[bool]            `json:"archived"`
-	ResponsesLimit       Optional[int]             `json:"responses_limit"`
-	IterationCount       Optional[int]             `json:"iteration_count"`
-	IterationDays        Optional[int]             `json:"iteration_frequency_days"`
-	SamplingStart        Optional[string]          `json:"response_sampling_start_date"`
-	SamplingType         Optional[string]          `json:"response_sampling_interval_type"`
-	SamplingInterval     Optional[int]             `json:"response_sampling_interval"`
-	SamplingLimit        Optional[int]             `json:"response_sampling_limit"`
-	PartialResponses     Optional[bool]            `json:"enable_partial_responses"`
-	IframeEmbedding      Optional[bool]            `json:"enable_iframe_embedding"`
-	BaseLanguage         Optional[string]          `json:"base_language"`
-	Translations         Optional[json.RawMessage] `json:"translations"`
-	FormContent          Optional[json.RawMessage] `json:"form_content"`
+	Name                 optional.Value[string]          `json:"name"`
+	Description          optional.Value[string]          `json:"description"`
+	Type                 optional.Value[string]          `json:"type"`
+	Schedule             optional.Value[string]          `json:"schedule"`
+	LinkedFlagID         optional.Value[int64]           `json:"linked_flag_id"`
+	LinkedInsightID      optional.Value[int64]           `json:"linked_insight_id"`
+	TargetingFlagID      optional.Value[int64]           `json:"targeting_flag_id"`
+	TargetingFlagFilters optional.Value[json.RawMessage] `json:"targeting_flag_filters"`
+	RemoveTargetingFlag  optional.Value[bool]            `json:"remove_targeting_flag"`
+	Questions            optional.Value[json.RawMessage] `json:"questions"`
+	Conditions           optional.Value[json.RawMessage] `json:"conditions"`
+	Appearance           optional.Value[json.RawMessage] `json:"appearance"`
+	StartDate            optional.Value[string]          `json:"start_date"`
+	EndDate              optional.Value[string]          `json:"end_date"`
+	Archived             optional.Value[bool]            `json:"archived"`
+	ResponsesLimit       optional.Value[int]             `json:"responses_limit"`
+	IterationCount       optional.Value[int]             `json:"iteration_count"`
+	IterationDays        optional.Value[int]             `json:"iteration_frequency_days"`
+	SamplingStart        optional.Value[string]          `json:"response_sampling_start_date"`
+	SamplingType         optional.Value[string]          `json:"response_sampling_interval_type"`
+	SamplingInterval     optional.Value[int]             `json:"response_sampling_interval"`
+	SamplingLimit        optional.Value[int]             `json:"response_sampling_limit"`
+	PartialResponses     optional.Value[bool]            `json:"enable_partial_responses"`
+	IframeEmbedding      optional.Value[bool]            `json:"enable_iframe_embedding"`
+	BaseLanguage         optional.Value[string]          `json:"base_language"`
+	Translations         optional.Value[json.RawMessage] `json:"translations"`
+	FormContent          optional.Value[json.RawMessage] `json:"form_content"`
 
 	insightExists bool // the one that the survey is to be linked to
 }
@@ -82,64 +86,64 @@ var (
 //
 // What follows from other fields is only logged; the flags of a survey are logged as
 // [targeting] says.
-func (s *Service) surveyFields(v *Survey, patch *SurveyPatch) fields {
+func (s *Service) surveyFields(v *Survey, patch *SurveyPatch) field.Table {
 	patch = cmp.Or(patch, new(SurveyPatch))
-	return fields{
-		plainField("name", &patch.Name, &v.Name, requiredIf(v.Name == "", upTo(checkTitle, mostSurveyName))),
-		plainField("description", &patch.Description, &v.Description, upTo(checkString, mostText)),
-		plainField("type", &patch.Type, &v.Type, requiredIf(v.Type == "", oneOf(surveyTypes))),
-		nullableField("schedule", &patch.Schedule, &v.Schedule, checkSchedule),
-		nullableField("linked_flag_id", &patch.LinkedFlagID, &v.LinkedFlag, checkInteger),
-		nullableField("linked_insight_id", &patch.LinkedInsightID, &v.LinkedInsight, checkInteger),
-		checkedField("targeting_flag_id", &patch.TargetingFlagID, checkInteger),
-		checkedField("remove_targeting_flag", &patch.RemoveTargetingFlag, checkBoolOrNull),
-		plainField("questions", &patch.Questions, &v.Questions, checkContent(survey.Questions)),
-		plainField("conditions", &patch.Conditions, &v.Conditions, checkContent(survey.Conditions)),
-		plainField("appearance", &patch.Appearance, &v.Appearance, checkContent(survey.Appearance)),
-		timeField("start_date", &patch.StartDate, &v.Start, nil),
-		timeField("end_date", &patch.EndDate, &v.End, nil),
-		plainField("archived", &patch.Archived, &v.Archived, checkBool),
-		nullableField("responses_limit", &patch.ResponsesLimit, &v.ResponsesLimit, between(0, math.MaxInt32)),
-		nullableField("iteration_count", &patch.IterationCount, &v.IterationCount, between(0, mostIterations)),
-		nullableField("iteration_frequency_days", &patch.IterationDays, &v.IterationDays, between(0, mostIterationDays)),
-		loggedField("iteration_start_dates", v.IterationStarts),
-		loggedField("current_iteration", v.CurrentIteration),
-		loggedField("current_iteration_start_date", v.IterationStart),
-		timeField("response_sampling_start_date", &patch.SamplingStart, &v.SamplingStart, v.checkSamplingStart(s.now())),
-		nullableField("response_sampling_interval_type", &patch.SamplingType, &v.SamplingType, emptyIsNull(oneOfOrNull(samplingIntervals))),
-		nullableField("response_sampling_interval", &patch.SamplingInterval, &v.SamplingInterval, between(1, mostSampling)),
-		nullableField("response_sampling_limit", &patch.SamplingLimit, &v.SamplingLimit, between(0, math.MaxInt32)),
-		loggedField("response_sampling_daily_limits", v.samplingDailyText()),
-		nullableField("enable_partial_responses", &patch.PartialResponses, &v.PartialResponses, checkBoolOrNull),
-		nullableField("enable_iframe_embedding", &patch.IframeEmbedding, &v.IframeEmbedding, checkBoolOrNull),
-		defaultField("base_language", &patch.BaseLanguage, &v.BaseLanguage, "en", checkLanguage),
-		plainField("translations", &patch.Translations, &v.Translations, patch.checkTranslations(v)),
-		plainField("form_content", &patch.FormContent, &v.FormContent, checkContent(survey.FormContent)),
+	return field.Table{
+		field.Plain("name", &patch.Name, &v.Name, check.RequiredIf(v.Name == "", check.UpTo(check.Title, mostSurveyName))),
+		field.Plain("description", &patch.Description, &v.Description, check.UpTo(check.String, check.MaxText)),
+		field.Plain("type", &patch.Type, &v.Type, check.RequiredIf(v.Type == "", check.OneOf(surveyTypes))),
+		field.Nullable("schedule", &patch.Schedule, &v.Schedule, checkSchedule),
+		field.Nullable("linked_flag_id", &patch.LinkedFlagID, &v.LinkedFlag, check.Integer),
+		field.Nullable("linked_insight_id", &patch.LinkedInsightID, &v.LinkedInsight, check.Integer),
+		field.Checked("targeting_flag_id", &patch.TargetingFlagID, check.Integer),
+		field.Checked("remove_targeting_flag", &patch.RemoveTargetingFlag, check.BoolOrNull),
+		field.Plain("questions", &patch.Questions, &v.Questions, checkContent(survey.Questions)),
+		field.Plain("conditions", &patch.Conditions, &v.Conditions, checkContent(survey.Conditions)),
+		field.Plain("appearance", &patch.Appearance, &v.Appearance, checkContent(survey.Appearance)),
+		field.Time("start_date", &patch.StartDate, &v.Start, nil),
+		field.Time("end_date", &patch.EndDate, &v.End, nil),
+		field.Plain("archived", &patch.Archived, &v.Archived, check.Bool),
+		field.Nullable("responses_limit", &patch.ResponsesLimit, &v.ResponsesLimit, check.Between(0, math.MaxInt32)),
+		field.Nullable("iteration_count", &patch.IterationCount, &v.IterationCount, check.Between(0, mostIterations)),
+		field.Nullable("iteration_frequency_days", &patch.IterationDays, &v.IterationDays, check.Between(0, mostIterationDays)),
+		field.Logged("iteration_start_dates", v.IterationStarts),
+		field.Logged("current_iteration", v.CurrentIteration),
+		field.Logged("current_iteration_start_date", v.IterationStart),
+		field.Time("response_sampling_start_date", &patch.SamplingStart, &v.SamplingStart, v.checkSamplingStart(s.now())),
+		field.Nullable("response_sampling_interval_type", &patch.SamplingType, &v.SamplingType, check.EmptyIsNull(check.OneOfOrNull(samplingIntervals))),
+		field.Nullable("response_sampling_interval", &patch.SamplingInterval, &v.SamplingInterval, check.Between(1, mostSampling)),
+		field.Nullable("response_sampling_limit", &patch.SamplingLimit, &v.SamplingLimit, check.Between(0, math.MaxInt32)),
+		field.Logged("response_sampling_daily_limits", v.samplingDailyText()),
+		field.Nullable("enable_partial_responses", &patch.PartialResponses, &v.PartialResponses, check.BoolOrNull),
+		field.Nullable("enable_iframe_embedding", &patch.IframeEmbedding, &v.IframeEmbedding, check.BoolOrNull),
+		field.Default("base_language", &patch.BaseLanguage, &v.BaseLanguage, "en", checkLanguage),
+		field.Plain("translations", &patch.Translations, &v.Translations, patch.checkTranslations(v)),
+		field.Plain("form_content", &patch.FormContent, &v.FormContent, checkContent(survey.FormContent)),
 	}
 }
 
 // checkSchedule is checkChoice with the code that the public system has here.
-func checkSchedule(attr string, o *Optional[string]) error {
+func checkSchedule(attr string, o *optional.Value[string]) error {
 	if o.Null {
 		return nil
 	}
-	err := oneOf(surveySchedules)(attr, o)
-	if e, ok := errors.AsType[*Error](err); ok {
+	err := check.OneOf(surveySchedules)(attr, o)
+	if e, ok := errors.AsType[*judge.Error](err); ok {
 		e.Code = "invalid_input"
 	}
 	return err
 }
 
-func checkLanguage(attr string, o *Optional[string]) error {
-	if err := checkString(attr, o, mostLanguage); err != nil || o.Value == "" {
+func checkLanguage(attr string, o *optional.Value[string]) error {
+	if err := check.String(attr, o, mostLanguage); err != nil || o.Value == "" {
 		return err
 	}
 	return judgeError(survey.CheckLanguage(o.Value))
 }
 
 // checkContent is the checker of JSON, or null, that another package judges.
-func checkContent(judge func(json.RawMessage) (json.RawMessage, error)) checker[json.RawMessage] {
-	return func(_ string, o *Optional[json.RawMessage]) error {
+func checkContent(judge func(json.RawMessage) (json.RawMessage, error)) check.Func[json.RawMessage] {
+	return func(_ string, o *optional.Value[json.RawMessage]) error {
 		if !o.Set || o.Null {
 			return nil
 		}
@@ -155,14 +159,14 @@ func checkContent(judge func(json.RawMessage) (json.RawMessage, error)) checker[
 // checkTranslations is the checker of translations, which belong to questions: those
 // of the patch, which has been checked so far, or of the survey. The translations of
 // the survey must fit to new questions, too.
-func (patch *SurveyPatch) checkTranslations(v *Survey) checker[json.RawMessage] {
-	return func(attr string, o *Optional[json.RawMessage]) error {
+func (patch *SurveyPatch) checkTranslations(v *Survey) check.Func[json.RawMessage] {
+	return func(attr string, o *optional.Value[json.RawMessage]) error {
 		questions := v.Questions
 		if patch.Questions.Set {
 			questions = patch.Questions.Value
 		}
 		if !o.Set && patch.Questions.Set && v.Translations != nil {
-			o = new(Of(v.Translations))
+			o = new(optional.Of(v.Translations))
 		}
 		return checkContent(func(raw json.RawMessage) (json.RawMessage, error) {
 			return survey.Translations(raw, questions)

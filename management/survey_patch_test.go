@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // field returns a member of a view as JSON.
@@ -238,7 +239,7 @@ func TestSurveySentBack(t *testing.T) {
 	w.clock.advance(3 * aDay)
 	before, entries := w.surveyState(), len(w.activities())
 	patch := decode[management.SurveyPatch](t, encode(t, view))
-	patch.TargetingFlagID, patch.TargetingFlagFilters = management.Of(view.TargetingFlag.ID), management.Of(view.TargetingFlag.Filters)
+	patch.TargetingFlagID, patch.TargetingFlagFilters = optional.Of(view.TargetingFlag.ID), optional.Of(view.TargetingFlag.Filters)
 	again := must(w.UpdateSurvey(t.Context(), w.as(w.ada), refOf(w.web), view.ID.String(), patch))(t)
 	if diff := cmp.Diff(view, again); diff != "" {
 		t.Errorf("sent back (-before +after)\n%s", diff)
@@ -309,7 +310,7 @@ func TestExternalSurvey(t *testing.T) {
 			want = ""
 		}
 		created := decode[management.SurveyPatch](t, tt.body)
-		created.Name, created.Type = management.Of("S"+tt.body), management.Of("external_survey")
+		created.Name, created.Type = optional.Of("S"+tt.body), optional.Of("external_survey")
 		view, err := w.CreateSurvey(t.Context(), w.as(w.ada), refOf(w.web), created)
 		checkFault(t, "CreateSurvey of an external survey with "+tt.body, err, want)
 		if view != nil {
@@ -343,7 +344,7 @@ func TestLinkedInsight(t *testing.T) {
 	view := w.survey(`{}`)
 	_, err := w.tryChange(view.ID, `{"linked_insight_id":8}`)
 	checkFault(t, "another insight", err, "invalid invalid_input")
-	_, err = w.UpdateSurvey(t.Context(), w.as(w.dov), refOf(w.web), view.ID.String(), management.SurveyPatch{LinkedInsightID: management.Of[int64](7)})
+	_, err = w.UpdateSurvey(t.Context(), w.as(w.dov), refOf(w.web), view.ID.String(), management.SurveyPatch{LinkedInsightID: optional.Of[int64](7)})
 	checkFault(t, "an insight of others", err, "forbidden permission_denied")
 	fails = true
 	if _, err = w.tryChange(view.ID, `{"linked_insight_id":7}`); fault(err) != "failure: broken" {

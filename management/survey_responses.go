@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
@@ -279,7 +281,7 @@ func (s *Service) archiveResponse(ctx context.Context, p *Principal, ref, id, re
 		if err != nil {
 			return err
 		}
-		event, err := parseID(response)
+		event, err := check.ParseID(response)
 		if err != nil {
 			return invalid("response_uuid", "invalid_input", "Invalid UUID format")
 		}
@@ -297,7 +299,7 @@ func (s *Service) archiveResponse(ctx context.Context, p *Principal, ref, id, re
 		if err := w.forgetStored(ctx, v); err != nil {
 			return err
 		}
-		return w.addProjectActivity(ctx, v.Project, activity, "Survey", v.ID.String(), detail{"Response " + event.String(), []fieldChange{}})
+		return w.addProjectActivity(ctx, v.Project, activity, "Survey", v.ID.String(), field.Detail{Name: "Response " + event.String(), Changes: []field.Change{}})
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
@@ -55,7 +56,7 @@ func planSampling(v *Survey) error {
 	}
 	limits, err := survey.NewDailyLimits(*v.SamplingStart, orZero(v.SamplingInterval), *v.SamplingType, orZero(v.SamplingLimit))
 	if err == nil && limits != nil {
-		v.SamplingDaily = mustJSON([]survey.DailyLimit(limits))
+		v.SamplingDaily = rawjson.Must([]survey.DailyLimit(limits))
 	}
 	return judgeError(err)
 }

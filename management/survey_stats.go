@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
@@ -314,7 +315,7 @@ func answerTexts(raw json.RawMessage) []string {
 		if string(v) == "null" {
 			continue
 		}
-		if text := scalarText(v); text != "" {
+		if text := rawjson.Text(v); text != "" {
 			list = append(list, text)
 		}
 	}

@@ -11,7 +11,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/summary"
 )
 
@@ -25,7 +28,7 @@ type SummaryQuery struct {
 
 // A SummaryRefresh says whether what was said before may be said again.
 type SummaryRefresh struct {
-	Force Optional[bool] `json:"force_refresh"`
+	Force optional.Value[bool] `json:"force_refresh"`
 }
 
 // A SurveySummary says what answers say (management.md §11.5).
@@ -82,7 +85,7 @@ func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id 
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBoolOrNull("force_refresh", &q.Refresh.Force); err != nil {
+	if err := judgeError(check.BoolOrNull("force_refresh", &q.Refresh.Force)); err != nil {
 		return nil, err
 	}
 	question, err := questionOf(v, q)
@@ -117,7 +120,7 @@ func (s *Service) SummarizeResponses(ctx context.Context, p *Principal, ref, id 
 	return &made, s.keepSummary(ctx, v, func(current *Survey) {
 		known := summariesOf(current)
 		known[question.ID] = keptSummary{made, all}
-		current.Summaries = mustJSON(known)
+		current.Summaries = rawjson.Must(known)
 	})
 }
 
@@ -129,7 +132,7 @@ func summaryOutdated(before, now int) bool {
 
 func summariesOf(v *Survey) map[string]keptSummary {
 	known := make(map[string]keptSummary)
-	_ = json.Unmarshal(orJSON(v.Summaries, "{}"), &known) // what cannot be read is made anew
+	_ = json.Unmarshal(rawjson.Or(v.Summaries, "{}"), &known) // what cannot be read is made anew
 	return known
 }
 
@@ -226,7 +229,7 @@ func (s *Service) SurveyHeadline(ctx context.Context, p *Principal, ref, id stri
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBoolOrNull("force_refresh", &q.Force); err != nil {
+	if err := judgeError(check.BoolOrNull("force_refresh", &q.Force)); err != nil {
 		return nil, err
 	}
 	total, err := s.countSummarized(ctx, v)

@@ -13,19 +13,20 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/summary"
 )
 
 func (w *world) summarize(id uuid.UUID, question string, force bool) (*management.SurveySummary, error) {
 	w.t.Helper()
 	return w.SummarizeResponses(w.t.Context(), w.as(w.ada), refOf(w.web), id.String(), management.SummaryQuery{
-		QuestionID: question, Refresh: management.SummaryRefresh{Force: management.Of(force)},
+		QuestionID: question, Refresh: management.SummaryRefresh{Force: optional.Of(force)},
 	})
 }
 
 func (w *world) headline(id uuid.UUID, force bool) (*management.SurveyHeadline, error) {
 	w.t.Helper()
-	return w.SurveyHeadline(w.t.Context(), w.as(w.ada), refOf(w.web), id.String(), management.SummaryRefresh{Force: management.Of(force)})
+	return w.SurveyHeadline(w.t.Context(), w.as(w.ada), refOf(w.web), id.String(), management.SummaryRefresh{Force: optional.Of(force)})
 }
 
 const fourQuestions = `"questions":[

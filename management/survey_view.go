@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
@@ -133,7 +134,7 @@ func surveyView(v *Survey, users map[int64]*User, flags map[int64]*FeatureFlag) 
 		ID: v.ID, Name: v.Name, Description: v.Description, Type: v.Type, Schedule: v.Schedule,
 		LinkedFlag: minimal(v.LinkedFlag), LinkedFlagID: v.LinkedFlag, LinkedInsightID: v.LinkedInsight,
 		TargetingFlag: minimal(v.TargetingFlag), InternalTargetingFlag: minimal(v.InternalFlag),
-		Questions: orNull(v.Questions), Conditions: orNull(v.Conditions), Appearance: orNull(v.Appearance),
+		Questions: rawjson.OrNull(v.Questions), Conditions: rawjson.OrNull(v.Conditions), Appearance: rawjson.OrNull(v.Appearance),
 		CreatedAt: v.Created, CreatedBy: basicUser(users, v.CreatedBy), StartDate: v.Start, EndDate: v.End, Archived: v.Archived,
 		ResponsesLimit: v.ResponsesLimit,
 		FlagKeys: []SurveyFlagKey{
@@ -145,7 +146,7 @@ func surveyView(v *Survey, users map[int64]*User, flags map[int64]*FeatureFlag) 
 		SamplingStart: v.SamplingStart, SamplingType: v.SamplingType, SamplingInterval: v.SamplingInterval, SamplingLimit: v.SamplingLimit,
 		SamplingDaily:    v.samplingDailyText(),
 		PartialResponses: v.PartialResponses, IframeEmbedding: v.IframeEmbedding,
-		BaseLanguage: v.BaseLanguage, Translations: orNull(v.Translations), FormContent: orNull(v.FormContent), UserAccessLevel: "editor",
+		BaseLanguage: v.BaseLanguage, Translations: rawjson.OrNull(v.Translations), FormContent: rawjson.OrNull(v.FormContent), UserAccessLevel: "editor",
 	}
 }
 
@@ -183,8 +184,8 @@ func PublicSurvey(v *Survey, keys map[int64]string) (json.RawMessage, error) {
 		Translations     json.RawMessage `json:"translations,omitempty"`
 	}{
 		ID: v.ID, Name: v.Name, Type: v.Type, LinkedFlagKey: key(v.LinkedFlag), TargetingFlagKey: key(v.TargetingFlag),
-		InternalFlagKey: key(v.InternalFlag), FlagKeys: samplingKey(key(v.SamplingFlag)), Questions: orJSON(v.Questions, "[]"),
-		Conditions: orNull(survey.PublicConditions(v.Conditions)), Appearance: orNull(v.Appearance), StartDate: v.Start, EndDate: v.End,
+		InternalFlagKey: key(v.InternalFlag), FlagKeys: samplingKey(key(v.SamplingFlag)), Questions: rawjson.Or(v.Questions, "[]"),
+		Conditions: rawjson.OrNull(survey.PublicConditions(v.Conditions)), Appearance: rawjson.OrNull(v.Appearance), StartDate: v.Start, EndDate: v.End,
 		CurrentIteration: v.CurrentIteration, IterationStart: v.IterationStart, Schedule: v.Schedule,
 		PartialResponses: v.PartialResponses != nil && *v.PartialResponses, BaseLanguage: v.BaseLanguage,
 		Translations: survey.PublicTranslations(v.Translations),

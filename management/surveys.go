@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 )
 
 // ListSurveys returns a page of the surveys of a project, newest first. It needs
@@ -13,7 +16,7 @@ func (s *Service) ListSurveys(ctx context.Context, p *Principal, ref string, f S
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSearch(f.Search); err != nil {
+	if err := judgeError(check.Search(f.Search)); err != nil {
 		return nil, err
 	}
 	list, total, err := w.store.FindSurveys(ctx, w.at.Project.ID, f, limit, offset)
@@ -29,7 +32,7 @@ func (s *Service) ListSurveys(ctx context.Context, p *Principal, ref string, f S
 
 // surveyByRef returns the survey that a path names.
 func (w *work) surveyByRef(ctx context.Context, ref string) (*Survey, error) {
-	id, err := parseID(ref)
+	id, err := check.ParseID(ref)
 	if err != nil {
 		return nil, errNotFound
 	}
@@ -85,7 +88,7 @@ func (s *Service) CreateSurvey(ctx context.Context, p *Principal, ref string, pa
 	var view *SurveyView
 	err := s.atomicAt(ctx, p, ref, patch.scopes(), func(w *work) error {
 		v, patch := w.newSurvey(), patch
-		if err := w.surveyFields(v, &patch).check(); err != nil {
+		if err := judgeError(w.surveyFields(v, &patch).Check()); err != nil {
 			return err
 		}
 		c := surveyChange{w, &patch, *v, v}
@@ -119,9 +122,9 @@ func (s *Service) UpdateSurvey(ctx context.Context, p *Principal, ref, id string
 	if err := s.findInsight(ctx, p, ref, &patch); err != nil {
 		return nil, err
 	}
-	return s.changeSurvey(ctx, p, ref, id, "updated", patch.scopes(), func(c *surveyChange) ([]fieldChange, error) {
+	return s.changeSurvey(ctx, p, ref, id, "updated", patch.scopes(), func(c *surveyChange) ([]field.Change, error) {
 		patch := patch
-		if err := c.surveyFields(c.v, &patch).check(); err != nil {
+		if err := judgeError(c.surveyFields(c.v, &patch).Check()); err != nil {
 			return nil, err
 		}
 		c.patch = &patch
@@ -131,7 +134,7 @@ func (s *Service) UpdateSurvey(ctx context.Context, p *Principal, ref, id string
 
 // changeSurvey changes a survey as f does, which returns what is to be logged
 // besides the survey's own fields.
-func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activity string, scopes []Scope, f func(*surveyChange) ([]fieldChange, error)) (*SurveyView, error) {
+func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activity string, scopes []Scope, f func(*surveyChange) ([]field.Change, error)) (*SurveyView, error) {
 	var view *SurveyView
 	err := s.atomicAt(ctx, p, ref, scopes, func(w *work) error {
 		v, err := w.surveyByRef(ctx, id)
@@ -154,32 +157,32 @@ func (s *Service) changeSurvey(ctx context.Context, p *Principal, ref, id, activ
 
 // saveSurvey stores and logs a survey if it, or more that is to be logged, has
 // changed, and reports whether that is so.
-func (w *work) saveSurvey(ctx context.Context, before, v *Survey, activity string, more []fieldChange) (bool, error) {
+func (w *work) saveSurvey(ctx context.Context, before, v *Survey, activity string, more []field.Change) (bool, error) {
 	was, is := w.surveyFields(before, nil), w.surveyFields(v, nil)
 	sameFlags := equalPointers(before.TargetingFlag, v.TargetingFlag) && equalPointers(before.InternalFlag, v.InternalFlag) &&
 		equalPointers(before.SamplingFlag, v.SamplingFlag)
-	if sameFlags && sameValues(was, is) && len(more) == 0 {
+	if sameFlags && field.Same(was, is) && len(more) == 0 {
 		return false, nil
 	}
 	v.Updated = w.now()
 	if !bytes.Equal(before.Questions, v.Questions) {
 		v.forgetSummaries()
 	}
-	changes := append(differences("Survey", was, is), more...)
+	changes := append(field.Differences("Survey", was, is), more...)
 	if err := surveyStoreError(w.store.UpdateSurvey(ctx, v)); err != nil || len(changes) == 0 {
 		return true, err
 	}
 	return true, w.logSurvey(ctx, v, activity, changes)
 }
 
-func (w *work) logSurvey(ctx context.Context, v *Survey, activity string, changes []fieldChange) error {
-	return w.addProjectActivity(ctx, v.Project, activity, "Survey", v.ID.String(), detail{v.Name, append([]fieldChange{}, changes...)})
+func (w *work) logSurvey(ctx context.Context, v *Survey, activity string, changes []field.Change) error {
+	return w.addProjectActivity(ctx, v.Project, activity, "Survey", v.ID.String(), field.Detail{Name: v.Name, Changes: append([]field.Change{}, changes...)})
 }
 
 // apply changes the survey, which the caller stores, and its flags. It returns what
 // is to be logged about flags.
-func (c *surveyChange) apply(ctx context.Context) ([]fieldChange, error) {
-	c.surveyFields(c.v, c.patch).apply()
+func (c *surveyChange) apply(ctx context.Context) ([]field.Change, error) {
+	c.surveyFields(c.v, c.patch).Apply()
 	if err := c.check(ctx); err != nil {
 		return nil, err
 	}
@@ -221,7 +224,7 @@ func (s *Service) StopSurvey(ctx context.Context, p *Principal, ref, id string) 
 }
 
 func (s *Service) actOnSurvey(ctx context.Context, p *Principal, ref, id, activity string, f func(v *Survey, now time.Time) error) (*SurveyView, error) {
-	return s.changeSurvey(ctx, p, ref, id, activity, []Scope{"survey:write"}, func(c *surveyChange) ([]fieldChange, error) {
+	return s.changeSurvey(ctx, p, ref, id, activity, []Scope{"survey:write"}, func(c *surveyChange) ([]field.Change, error) {
 		if c.v.Archived {
 			return nil, invalid("", "invalid_input", "The survey is archived.")
 		}

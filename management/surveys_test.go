@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 func refOf(p *management.Project) string { return strconv.FormatInt(p.ID, 10) }
@@ -35,10 +36,10 @@ func (w *world) trySurvey(body string) (*management.SurveyView, error) {
 	w.t.Helper()
 	patch := decode[management.SurveyPatch](w.t, body)
 	if !patch.Name.Set {
-		patch.Name = management.Of("Survey " + uuid.NewString())
+		patch.Name = optional.Of("Survey " + uuid.NewString())
 	}
 	if !patch.Type.Set {
-		patch.Type = management.Of("popover")
+		patch.Type = optional.Of("popover")
 	}
 	return w.CreateSurvey(w.t.Context(), w.as(w.ada), refOf(w.web), patch)
 }
@@ -359,13 +360,13 @@ func (w *world) callsOfSurveys(u *management.User, ref, id, response string) map
 	return map[string]func() error{
 		"Survey": func() error { return second(w.Survey(ctx, p, ref, id)) },
 		"UpdateSurvey": func() error {
-			return second(w.UpdateSurvey(ctx, p, ref, id, management.SurveyPatch{Name: management.Of("x")}))
+			return second(w.UpdateSurvey(ctx, p, ref, id, management.SurveyPatch{Name: optional.Of("x")}))
 		},
 		"LaunchSurvey": func() error { return second(w.LaunchSurvey(ctx, p, ref, id)) },
 		"StopSurvey":   func() error { return second(w.StopSurvey(ctx, p, ref, id)) },
 		"DeleteSurvey": func() error { return w.DeleteSurvey(ctx, p, ref, id) },
 		"CopySurvey": func() error {
-			return second(w.CopySurvey(ctx, p, ref, id, management.SurveyCopy{Projects: optional([]int64{w.web.ID})}))
+			return second(w.CopySurvey(ctx, p, ref, id, management.SurveyCopy{Projects: anyJSON([]int64{w.web.ID})}))
 		},
 		"ArchiveResponse":   func() error { return w.ArchiveResponse(ctx, p, ref, id, uuid.NewString()) },
 		"UnarchiveResponse": func() error { return w.UnarchiveResponse(ctx, p, ref, id, response) },

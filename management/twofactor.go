@@ -17,6 +17,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/totp"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // The parameters of authenticators (management.md §5.1). All apps support these.
@@ -41,7 +44,7 @@ type TwoFactorSetup struct {
 
 // A TwoFactorPatch confirms an authenticator.
 type TwoFactorPatch struct {
-	Token Optional[json.RawMessage] `json:"token"` // a string or a number
+	Token optional.Value[json.RawMessage] `json:"token"` // a string or a number
 }
 
 // A TwoFactorStatus is the two-factor status of a user (management.md §5.4).
@@ -118,7 +121,7 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 	if !patch.Token.Set || patch.Token.Null {
 		return invalid("token", "required", "This field is required.")
 	}
-	code, isCode := codeDigits(scalarText(patch.Token.Value))
+	code, isCode := codeDigits(rawjson.Text(patch.Token.Value))
 	var refused error // kept apart: the transaction still stores the attempt
 	var mail Message
 	err := s.atomic(ctx, p, func(w *work) error {

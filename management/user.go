@@ -7,6 +7,11 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A UserQuery selects users for [Service.ListUsers].
@@ -24,7 +29,7 @@ func (s *Service) ListUsers(ctx context.Context, p *Principal, q UserQuery, limi
 	}
 	f := UserFilter{Staff: q.Staff}
 	if q.Email != "" {
-		f.Email = new(normalEmail(q.Email))
+		f.Email = new(check.NormalEmail(q.Email))
 	}
 	if !p.User.Staff {
 		f.ID = &p.User.ID
@@ -159,7 +164,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		}
 		return w.store.AddActivity(ctx, &Activity{
 			ID: newID(), Organization: organization, User: actor, Activity: "deleted", Scope: "User", ItemID: u.UUID.String(),
-			Detail: mustJSON(detail{u.Email, []fieldChange{}}), Created: s.now(),
+			Detail: rawjson.Must(field.Detail{Name: u.Email, Changes: []field.Change{}}), Created: s.now(),
 		})
 	})
 	if err == nil && projects {
@@ -213,8 +218,8 @@ type NewUser struct {
 
 // newUser returns an account that is not stored yet. It has no password.
 func newUser(n NewUser) (*User, error) {
-	email, first, last := Of(n.Email), Of(n.FirstName), Of(n.LastName)
-	err := cmp.Or(checkName("first_name", &first), checkName("last_name", &last), checkEmail("email", &email))
+	email, first, last := optional.Of(n.Email), optional.Of(n.FirstName), optional.Of(n.LastName)
+	err := judgeError(cmp.Or(check.Name("first_name", &first), check.Name("last_name", &last), check.Email("email", &email)))
 	if err != nil {
 		return nil, err
 	}
@@ -234,15 +239,15 @@ func nameOf(u *User) string {
 
 // logUser logs what has changed of a user.
 func (w *work) logUser(ctx context.Context, before, after *User) error {
-	d := detail{after.Email, differences("User", w.userFields(before, nil), w.userFields(after, nil))}
+	d := field.Detail{Name: after.Email, Changes: field.Differences("User", w.userFields(before, nil), w.userFields(after, nil))}
 	if before.PasswordHash != after.PasswordHash {
-		d.Changes = append(d.Changes, fieldChange{"User", "password", nil, nil, "changed"})
+		d.Changes = append(d.Changes, field.Change{Type: "User", Field: "password", Before: nil, After: nil, Action: "changed"})
 	}
 	if !equalPointers(before.CurrentOrganization, after.CurrentOrganization) {
-		d.Changes = append(d.Changes, fieldChange{"User", "current_organization", before.CurrentOrganization, after.CurrentOrganization, "changed"})
+		d.Changes = append(d.Changes, field.Change{Type: "User", Field: "current_organization", Before: before.CurrentOrganization, After: after.CurrentOrganization, Action: "changed"})
 	}
 	if !equalPointers(before.CurrentProject, after.CurrentProject) {
-		d.Changes = append(d.Changes, fieldChange{"User", "current_team", before.CurrentProject, after.CurrentProject, "changed"})
+		d.Changes = append(d.Changes, field.Change{Type: "User", Field: "current_team", Before: before.CurrentProject, After: after.CurrentProject, Action: "changed"})
 	}
 	if len(d.Changes) == 0 {
 		return nil
@@ -250,7 +255,7 @@ func (w *work) logUser(ctx context.Context, before, after *User) error {
 	return w.addUserActivity(ctx, after, "updated", d)
 }
 
-func (w *work) addUserActivity(ctx context.Context, u *User, activity string, d detail) error {
+func (w *work) addUserActivity(ctx context.Context, u *User, activity string, d field.Detail) error {
 	return w.addActivity(ctx, Activity{
 		Organization: u.CurrentOrganization, Activity: activity, Scope: "User", ItemID: u.UUID.String(),
 	}, d)
@@ -258,5 +263,9 @@ func (w *work) addUserActivity(ctx context.Context, u *User, activity string, d 
 
 // logSecurity logs an activity of a user that changes no field.
 func (w *work) logSecurity(ctx context.Context, u *User, activity string) error {
-	return w.addUserActivity(ctx, u, activity, detail{u.Email, []fieldChange{}})
+	return w.addUserActivity(ctx, u, activity, field.Detail{Name: u.Email, Changes: []field.Change{}})
+}
+
+func equalPointers[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

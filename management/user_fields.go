@@ -3,31 +3,35 @@ package management
 import (
 	"cmp"
 	"encoding/json"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // A UserPatch is a change of a user, as in the body of PATCH /api/users/<uuid>/
 // (management.md §4.1). A field that is not set stays as it is.
 type UserPatch struct {
-	FirstName              Optional[string]          `json:"first_name"`
-	LastName               Optional[string]          `json:"last_name"`
-	Email                  Optional[string]          `json:"email"`
-	NotificationSettings   Optional[json.RawMessage] `json:"notification_settings"`
-	AnonymizeData          Optional[bool]            `json:"anonymize_data"`
-	AllowImpersonation     Optional[bool]            `json:"allow_impersonation"`
-	ToolbarMode            Optional[string]          `json:"toolbar_mode"`
-	IsStaff                Optional[bool]            `json:"is_staff"`
-	SetCurrentOrganization Optional[json.RawMessage] `json:"set_current_organization"`
-	SetCurrentTeam         Optional[json.RawMessage] `json:"set_current_team"`
-	Password               Optional[string]          `json:"password"`
-	CurrentPassword        Optional[string]          `json:"current_password"`
-	EventsColumnConfig     Optional[json.RawMessage] `json:"events_column_config"`
-	HasSeenProductIntroFor Optional[json.RawMessage] `json:"has_seen_product_intro_for"`
-	ThemeMode              Optional[string]          `json:"theme_mode"`
-	HedgehogConfig         Optional[json.RawMessage] `json:"hedgehog_config"`
-	AllowSidebar           Optional[bool]            `json:"allow_sidebar_suggestions"`
-	ShortcutPosition       Optional[string]          `json:"shortcut_position"`
-	RoleAtOrganization     Optional[string]          `json:"role_at_organization"`
-	PasskeysEnabledFor2FA  Optional[bool]            `json:"passkeys_enabled_for_2fa"`
+	FirstName              optional.Value[string]          `json:"first_name"`
+	LastName               optional.Value[string]          `json:"last_name"`
+	Email                  optional.Value[string]          `json:"email"`
+	NotificationSettings   optional.Value[json.RawMessage] `json:"notification_settings"`
+	AnonymizeData          optional.Value[bool]            `json:"anonymize_data"`
+	AllowImpersonation     optional.Value[bool]            `json:"allow_impersonation"`
+	ToolbarMode            optional.Value[string]          `json:"toolbar_mode"`
+	IsStaff                optional.Value[bool]            `json:"is_staff"`
+	SetCurrentOrganization optional.Value[json.RawMessage] `json:"set_current_organization"`
+	SetCurrentTeam         optional.Value[json.RawMessage] `json:"set_current_team"`
+	Password               optional.Value[string]          `json:"password"`
+	CurrentPassword        optional.Value[string]          `json:"current_password"`
+	EventsColumnConfig     optional.Value[json.RawMessage] `json:"events_column_config"`
+	HasSeenProductIntroFor optional.Value[json.RawMessage] `json:"has_seen_product_intro_for"`
+	ThemeMode              optional.Value[string]          `json:"theme_mode"`
+	HedgehogConfig         optional.Value[json.RawMessage] `json:"hedgehog_config"`
+	AllowSidebar           optional.Value[bool]            `json:"allow_sidebar_suggestions"`
+	ShortcutPosition       optional.Value[string]          `json:"shortcut_position"`
+	RoleAtOrganization     optional.Value[string]          `json:"role_at_organization"`
+	PasskeysEnabledFor2FA  optional.Value[bool]            `json:"passkeys_enabled_for_2fa"`
 }
 
 // The values that enumerated fields may have.
@@ -43,38 +47,38 @@ var (
 //
 // The new values of the address, the settings, the staff mark, the current organization
 // and project, and the password depend on more than the patch: see [userChange.apply].
-func (s *Service) userFields(u *User, patch *UserPatch) fields {
+func (s *Service) userFields(u *User, patch *UserPatch) field.Table {
 	patch = cmp.Or(patch, new(UserPatch))
-	document := upTo(checkDocumentOrNull, mostDocument)
-	return fields{
-		plainField("first_name", &patch.FirstName, &u.FirstName, checkName),
-		plainField("last_name", &patch.LastName, &u.LastName, checkName),
-		checkedField("email", &patch.Email, checkEmail).loggedAs(u.Email),
-		loggedField("pending_email", u.pendingEmail()),
-		loggedField("is_email_verified", u.EmailVerified),
-		checkedField("notification_settings", &patch.NotificationSettings, s.checkNotifications).loggedAs(s.notificationSettings(u.Notifications)),
-		nullableField("anonymize_data", &patch.AnonymizeData, &u.AnonymizeData, checkBoolOrNull),
-		nullableField("allow_impersonation", &patch.AllowImpersonation, &u.AllowImpersonation, checkBoolOrNull),
-		nullableField("toolbar_mode", &patch.ToolbarMode, &u.ToolbarMode, oneOfOrNull(toolbarModes)),
-		checkedField("is_staff", &patch.IsStaff, checkBool).loggedAs(u.Staff),
-		checkedField("set_current_organization", &patch.SetCurrentOrganization, notNull),
-		checkedField("set_current_team", &patch.SetCurrentTeam, notNull),
-		checkedField("password", &patch.Password, checkPasswordText),
-		checkedField("current_password", &patch.CurrentPassword, checkPasswordText),
-		plainField("events_column_config", &patch.EventsColumnConfig, &u.EventsColumnConfig, upTo(checkDocument, mostDocument)).loggedAs(u.columnConfig()),
-		plainField("has_seen_product_intro_for", &patch.HasSeenProductIntroFor, &u.SeenProductIntroFor, document),
-		nullableField("theme_mode", &patch.ThemeMode, &u.ThemeMode, oneOfOrNull(themeModes)),
-		plainField("hedgehog_config", &patch.HedgehogConfig, &u.HedgehogConfig, document),
-		nullableField("allow_sidebar_suggestions", &patch.AllowSidebar, &u.SidebarSuggestions, checkBoolOrNull),
-		nullableField("shortcut_position", &patch.ShortcutPosition, &u.ShortcutPosition, oneOfOrNull(shortcutPositions)).loggedAs(u.shortcutPosition()),
-		nullableField("role_at_organization", &patch.RoleAtOrganization, &u.Role, oneOf(rolesAtWork)),
-		nullableField("passkeys_enabled_for_2fa", &patch.PasskeysEnabledFor2FA, &u.PasskeysFor2FA, checkNoPasskeys),
+	document := check.UpTo(check.DocumentOrNull, check.MaxDocument)
+	return field.Table{
+		field.Plain("first_name", &patch.FirstName, &u.FirstName, check.Name),
+		field.Plain("last_name", &patch.LastName, &u.LastName, check.Name),
+		field.Checked("email", &patch.Email, check.Email).LoggedAs(u.Email),
+		field.Logged("pending_email", u.pendingEmail()),
+		field.Logged("is_email_verified", u.EmailVerified),
+		field.Checked("notification_settings", &patch.NotificationSettings, s.checkNotifications).LoggedAs(s.notificationSettings(u.Notifications)),
+		field.Nullable("anonymize_data", &patch.AnonymizeData, &u.AnonymizeData, check.BoolOrNull),
+		field.Nullable("allow_impersonation", &patch.AllowImpersonation, &u.AllowImpersonation, check.BoolOrNull),
+		field.Nullable("toolbar_mode", &patch.ToolbarMode, &u.ToolbarMode, check.OneOfOrNull(toolbarModes)),
+		field.Checked("is_staff", &patch.IsStaff, check.Bool).LoggedAs(u.Staff),
+		field.Checked("set_current_organization", &patch.SetCurrentOrganization, check.NotNull),
+		field.Checked("set_current_team", &patch.SetCurrentTeam, check.NotNull),
+		field.Checked("password", &patch.Password, check.PasswordText),
+		field.Checked("current_password", &patch.CurrentPassword, check.PasswordText),
+		field.Plain("events_column_config", &patch.EventsColumnConfig, &u.EventsColumnConfig, check.UpTo(check.Document, check.MaxDocument)).LoggedAs(u.columnConfig()),
+		field.Plain("has_seen_product_intro_for", &patch.HasSeenProductIntroFor, &u.SeenProductIntroFor, document),
+		field.Nullable("theme_mode", &patch.ThemeMode, &u.ThemeMode, check.OneOfOrNull(themeModes)),
+		field.Plain("hedgehog_config", &patch.HedgehogConfig, &u.HedgehogConfig, document),
+		field.Nullable("allow_sidebar_suggestions", &patch.AllowSidebar, &u.SidebarSuggestions, check.BoolOrNull),
+		field.Nullable("shortcut_position", &patch.ShortcutPosition, &u.ShortcutPosition, check.OneOfOrNull(shortcutPositions)).LoggedAs(u.shortcutPosition()),
+		field.Nullable("role_at_organization", &patch.RoleAtOrganization, &u.Role, check.OneOf(rolesAtWork)),
+		field.Nullable("passkeys_enabled_for_2fa", &patch.PasskeysEnabledFor2FA, &u.PasskeysFor2FA, checkNoPasskeys),
 	}
 }
 
 // checkNoPasskeys refuses to turn passkeys on, because Flagstaff has none.
-func checkNoPasskeys(attr string, o *Optional[bool]) error {
-	if err := checkBoolOrNull(attr, o); err != nil {
+func checkNoPasskeys(attr string, o *optional.Value[bool]) error {
+	if err := check.BoolOrNull(attr, o); err != nil {
 		return err
 	}
 	if o.Value {

@@ -7,6 +7,9 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // UpdateUser changes a user (management.md §4.3 to §4.6). It needs scope user:write. To
@@ -84,7 +87,7 @@ func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, pat
 			return "", "", err
 		}
 	}
-	if err := s.userFields(u, patch).check(); err != nil {
+	if err := judgeError(s.userFields(u, patch).Check()); err != nil {
 		return "", "", err
 	}
 	if patch.Password.Set {
@@ -115,10 +118,10 @@ type userChange struct {
 func (c *userChange) apply(ctx context.Context, u *User) error {
 	patch := c.patch
 	table := c.userFields(u, patch)
-	if err := table.check(); err != nil {
+	if err := judgeError(table.Check()); err != nil {
 		return err
 	}
-	table.apply()
+	table.Apply()
 	if patch.Email.Set && patch.Email.Value != u.Email {
 		if err := c.changeEmail(ctx, u); err != nil {
 			return err
@@ -126,8 +129,8 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 	}
 	if patch.NotificationSettings.Set {
 		u.Notifications = mergeNotifications(u.Notifications, patch.NotificationSettings.Value)
-		if len(u.Notifications) > mostDocument {
-			return invalid("notification_settings", "invalid_input", "Ensure all settings together have no more than %d bytes.", mostDocument)
+		if len(u.Notifications) > check.MaxDocument {
+			return invalid("notification_settings", "invalid_input", "Ensure all settings together have no more than %d bytes.", check.MaxDocument)
 		}
 	}
 	if patch.IsStaff.Set && patch.IsStaff.Value != u.Staff {
@@ -165,15 +168,15 @@ func (c *userChange) switchTo(ctx context.Context, u *User) error {
 	}
 	var organization *uuid.UUID
 	if o := &c.patch.SetCurrentOrganization; o.Set {
-		text := scalarText(o.Value)
-		id, err := parseID(text)
+		text := rawjson.Text(o.Value)
+		id, err := check.ParseID(text)
 		if err != nil || !member(id) {
 			return missingObject("set_current_organization", text)
 		}
 		organization = &id
 	}
 	if o := &c.patch.SetCurrentTeam; o.Set {
-		text := scalarText(o.Value)
+		text := rawjson.Text(o.Value)
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return missingObject("set_current_team", text)
@@ -274,3 +277,5 @@ func (c *userChange) changePassword(ctx context.Context, u *User) error {
 	}
 	return nil
 }
+
+var errEmailTaken = invalid("email", "unique", "There is already an account with this email address.")

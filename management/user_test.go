@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // management.md §1.6: who may name whom.
@@ -58,7 +59,7 @@ func TestTarget(t *testing.T) {
 				checkFault(t, "TwoFactorStatus by "+who.FirstName, err, want)
 				if want != "" {
 					checkFault(t, "DeleteUser by "+who.FirstName, w.DeleteUser(t.Context(), p, tt.ref), want)
-					_, err = w.SetScene(t.Context(), p, tt.ref, management.ScenePatch{Scene: management.Of("x"), Dashboard: optional(1)})
+					_, err = w.SetScene(t.Context(), p, tt.ref, management.ScenePatch{Scene: optional.Of("x"), Dashboard: anyJSON(1)})
 					checkFault(t, "SetScene by "+who.FirstName, err, want)
 				}
 
@@ -180,7 +181,7 @@ func TestUserView(t *testing.T) {
 	_, err := w.patch(w.as(w.ada), "@me", `{"last_name":"Okafor","theme_mode":"system","has_seen_product_intro_for":{"feature_flags":true},`+
 		`"anonymize_data":false,"role_at_organization":"engineering","email":"okafor@example.com"}`)
 	checkFault(t, "UpdateUser", err, "")
-	_, err = w.SetScene(t.Context(), w.as(w.ada), "@me", management.ScenePatch{Scene: management.Of("Person"), Dashboard: optional(42)})
+	_, err = w.SetScene(t.Context(), w.as(w.ada), "@me", management.ScenePatch{Scene: optional.Of("Person"), Dashboard: anyJSON(42)})
 	checkFault(t, "SetScene", err, "")
 	w.enrol(w.ada)
 
@@ -281,7 +282,7 @@ func TestLastStaffRace(t *testing.T) {
 	faults := make(chan string, 2)
 	for p, other := range map[*management.Principal]*management.User{sam: w.ada, ada: w.sam} {
 		go func() {
-			_, err := w.UpdateUser(context.Background(), p, other.UUID.String(), management.UserPatch{IsStaff: management.Of(false)})
+			_, err := w.UpdateUser(context.Background(), p, other.UUID.String(), management.UserPatch{IsStaff: optional.Of(false)})
 			faults <- fault(err)
 		}()
 	}
@@ -401,7 +402,7 @@ func TestDefaultDashboards(t *testing.T) {
 	for dashboard, want := range map[int64]string{
 		1: "", 1<<31 - 1: "", 0: "invalid does_not_exist dashboard", -1: "invalid does_not_exist dashboard", 1 << 31: "invalid does_not_exist dashboard",
 	} {
-		_, err := w.SetScene(t.Context(), w.as(w.ada), "@me", management.ScenePatch{Scene: management.Of("x"), Dashboard: optional(dashboard)})
+		_, err := w.SetScene(t.Context(), w.as(w.ada), "@me", management.ScenePatch{Scene: optional.Of("x"), Dashboard: anyJSON(dashboard)})
 		checkFault(t, fmt.Sprint("SetScene with ", dashboard), err, want)
 	}
 }
@@ -445,7 +446,7 @@ func TestDeleteUser(t *testing.T) {
 			_, err := w.patch(w.as(u), "@me", `{"email":"new@example.com"}`)
 			checkFault(t, "UpdateUser", err, "")
 			if u.CurrentProject != nil {
-				must(w.SetScene(t.Context(), w.as(u), "@me", management.ScenePatch{Scene: management.Of("x"), Dashboard: optional(1)}))(t)
+				must(w.SetScene(t.Context(), w.as(u), "@me", management.ScenePatch{Scene: optional.Of("x"), Dashboard: anyJSON(1)}))(t)
 			}
 			value := *must(w.IssueKey(t.Context(), u.Email, "first"))(t).Value
 			p := must(w.Authenticate(t.Context(), value, management.InHeader))(t)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // A UserView is a user as the API shows it (management.md §8.1).
@@ -178,8 +180,8 @@ func (s *Service) userView(u *User) *UserView {
 		AnonymizeData: u.AnonymizeData, AllowImpersonation: u.AllowImpersonation, ToolbarMode: u.ToolbarMode,
 		HasPassword: u.hasPassword(), ID: u.ID, IsStaff: u.Staff, Organizations: []OrganizationSummary{},
 		EventsColumnConfig:     u.columnConfig(),
-		HasSeenProductIntroFor: orNull(u.SeenProductIntroFor), ScenePersonalisation: []SceneView{}, ThemeMode: u.ThemeMode,
-		HedgehogConfig: orNull(u.HedgehogConfig), AllowSidebarSuggestions: u.SidebarSuggestions,
+		HasSeenProductIntroFor: rawjson.OrNull(u.SeenProductIntroFor), ScenePersonalisation: []SceneView{}, ThemeMode: u.ThemeMode,
+		HedgehogConfig: rawjson.OrNull(u.HedgehogConfig), AllowSidebarSuggestions: u.SidebarSuggestions,
 		ShortcutPosition: u.shortcutPosition(), RoleAtOrganization: u.Role, PasskeysEnabledFor2FA: u.PasskeysFor2FA,
 	}
 	return v

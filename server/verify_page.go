@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // verifyRoutes is where links in mails lead to, unless the host application has a
@@ -56,7 +57,7 @@ func (s *Server) verifyPage(x *exchange) error {
 		return err
 	}
 	_, err := s.config.Management.VerifyEmail(a.context(), a.client(), management.EmailProof{
-		UUID: management.Of(a.segment("user")), Token: management.Of(a.segment("token")),
+		UUID: optional.Of(a.segment("user")), Token: optional.Of(a.segment("token")),
 	})
 	e, refused := errors.AsType[*management.Error](err)
 	switch {

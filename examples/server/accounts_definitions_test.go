@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // definitionRows are about what clients fetch that evaluate by themselves (wire.md
@@ -153,10 +154,10 @@ func foreignDefinitions(t *testing.T, s *site) {
 	refused := map[string]string{
 		"a personal key of others": other.key, "a secret key of others": *other.project.SecretToken,
 		"a key for another project": s.restrict(t, v.account, management.KeyPatch{
-			Projects: management.Of(json.RawMessage(fmt.Sprintf("[%d]", elsewhere.project.ID))),
+			Projects: optional.Of(json.RawMessage(fmt.Sprintf("[%d]", elsewhere.project.ID))),
 		}),
 		"a key for another organization": s.restrict(t, v.account, management.KeyPatch{
-			Organizations: management.Of(json.RawMessage(`["` + elsewhere.organization.ID.String() + `"]`)),
+			Organizations: optional.Of(json.RawMessage(`["` + elsewhere.organization.ID.String() + `"]`)),
 		}),
 		"a key of staff": s.staff(t).key,
 	}

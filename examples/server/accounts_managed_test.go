@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // managedOperations are those of what a project has, at all of its addresses. What
@@ -252,15 +253,15 @@ const unknownNumber, unknownUUID = "99999999", "00000000-0000-7000-8000-00000000
 
 var collections = map[string]collection{
 	"early_access_feature": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
-		patch := management.EarlyAccessPatch{Name: management.Of(name), Stage: management.Of("alpha")}
+		patch := management.EarlyAccessPatch{Name: optional.Of(name), Stage: optional.Of("alpha")}
 		return makeIn(t, s, a, patch, (*management.Service).CreateEarlyAccessFeature).ID.String()
 	}},
 	"feature_flags": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {
-		patch := management.FlagPatch{Key: management.Of(name), Filters: management.Of(json.RawMessage(`{"groups":[{}]}`))}
+		patch := management.FlagPatch{Key: optional.Of(name), Filters: optional.Of(json.RawMessage(`{"groups":[{}]}`))}
 		return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateFlag).ID)
 	}},
 	"cohorts": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {
-		patch := management.CohortPatch{Name: management.Of(name), Static: management.Of(true)}
+		patch := management.CohortPatch{Name: optional.Of(name), Static: optional.Of(true)}
 		return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateCohort).ID)
 	}},
 	"persons": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
@@ -279,7 +280,7 @@ var collections = map[string]collection{
 		return p.ID.String()
 	}},
 	"surveys": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
-		patch := management.SurveyPatch{Name: management.Of(name), Type: management.Of("popover")}
+		patch := management.SurveyPatch{Name: optional.Of(name), Type: optional.Of("popover")}
 		return makeIn(t, s, a, patch, (*management.Service).CreateSurvey).ID.String()
 	}},
 }

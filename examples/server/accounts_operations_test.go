@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // An operation is a method of a path of the management API.
@@ -468,7 +469,7 @@ func foreignThings(t *testing.T, s *site) {
 		return func() string { return s.restrict(t, a, patch) }
 	}
 	inOrganization := func(a *account) management.KeyPatch {
-		return management.KeyPatch{Organizations: management.Of(json.RawMessage(`["` + a.organization.ID.String() + `"]`))}
+		return management.KeyPatch{Organizations: optional.Of(json.RawMessage(`["` + a.organization.ID.String() + `"]`))}
 	}
 	callers := []struct {
 		what   string
@@ -486,7 +487,7 @@ func foreignThings(t *testing.T, s *site) {
 		{"a key for another organization", restrict(v.account, inOrganization(elsewhere)), s.of(t, elsewhere, elsewhere.key), users, true, v.foreign.organization},
 		{"a key of another user for their organization", restrict(other, inOrganization(other)), s.of(t, other, other.key), nil, true, ""},
 		{"a key for another project", restrict(v.account, management.KeyPatch{
-			Projects: management.Of(json.RawMessage(fmt.Sprintf("[%d]", elsewhere.project.ID))),
+			Projects: optional.Of(json.RawMessage(fmt.Sprintf("[%d]", elsewhere.project.ID))),
 		}), s.of(t, elsewhere, elsewhere.key), users, true, ""},
 	}
 	before := s.state(t, v.account)
@@ -657,7 +658,7 @@ func foreignLists(t *testing.T, s *site) {
 	other, elsewhere := s.account(t), s.account(t)
 	s.join(t, v.account, elsewhere)
 	restricted := s.restrict(t, v.account, management.KeyPatch{
-		Organizations: management.Of(json.RawMessage(`["` + elsewhere.organization.ID.String() + `"]`)),
+		Organizations: optional.Of(json.RawMessage(`["` + elsewhere.organization.ID.String() + `"]`)),
 	})
 	queries := []string{
 		"", "?limit=1000", "?is_staff=false", "?email=" + v.Email, "?uuid=" + v.foreign.user, "?user=" + v.foreign.user, "?id=1",

@@ -27,6 +27,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // The tests of these files ask the program for what management.md says about
@@ -204,11 +205,11 @@ func (d *deployment) accountOf(t *testing.T, n management.NewUser) *account {
 	t.Helper()
 	a := d.user(t, n)
 	p := &management.Principal{User: a.User}
-	organization, err := d.service.CreateOrganization(t.Context(), p, management.OrganizationPatch{Name: management.Of("Organization of " + a.FirstName)})
+	organization, err := d.service.CreateOrganization(t.Context(), p, management.OrganizationPatch{Name: optional.Of("Organization of " + a.FirstName)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := d.service.CreateProject(t.Context(), p, organization.ID.String(), management.ProjectPatch{Name: management.Of("Project of " + a.FirstName)})
+	project, err := d.service.CreateProject(t.Context(), p, organization.ID.String(), management.ProjectPatch{Name: optional.Of("Project of " + a.FirstName)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +243,7 @@ func (d *deployment) member(t *testing.T, of *account, level int) *account {
 	a := d.user(t, management.NewUser{})
 	p := &management.Principal{User: of.User}
 	_, err := d.service.AddMember(t.Context(), p, of.organization.ID.String(), management.MemberPatch{
-		Email: management.Of(a.Email), Level: management.Of(level),
+		Email: optional.Of(a.Email), Level: optional.Of(level),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +265,7 @@ func (d *deployment) issue(t *testing.T, a *account, scopes ...management.Scope)
 // restrict makes a key for everything, but only in some places.
 func (d *deployment) restrict(t *testing.T, a *account, patch management.KeyPatch) string {
 	t.Helper()
-	patch.Label, patch.Scopes = management.Of("restricted"), management.Of(json.RawMessage(`["*"]`))
+	patch.Label, patch.Scopes = optional.Of("restricted"), optional.Of(json.RawMessage(`["*"]`))
 	key, err := d.service.CreateKey(t.Context(), &management.Principal{User: a.User}, patch)
 	if err != nil {
 		t.Fatal(err)

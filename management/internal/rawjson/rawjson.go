@@ -1,12 +1,12 @@
-package management
+package rawjson
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// mustJSON encodes what always can be.
-func mustJSON(v any) json.RawMessage {
+// Must encodes a value that always can be encoded.
+func Must(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -14,17 +14,19 @@ func mustJSON(v any) json.RawMessage {
 	return b
 }
 
-func orNull(raw json.RawMessage) json.RawMessage { return orJSON(raw, "null") }
+// OrNull returns JSON, and null in place of nothing.
+func OrNull(raw json.RawMessage) json.RawMessage { return Or(raw, "null") }
 
-func orJSON(raw json.RawMessage, otherwise string) json.RawMessage {
+// Or returns JSON, and a default in place of nothing.
+func Or(raw json.RawMessage, otherwise string) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage(otherwise)
 	}
 	return raw
 }
 
-// kindOf names the type of a JSON value as the public system's messages do.
-func kindOf(raw []byte) string {
+// Kind names the type of a JSON value as the public system's messages do.
+func Kind(raw []byte) string {
 	switch raw = bytes.TrimSpace(raw); {
 	case len(raw) == 0:
 		return "NoneType"
@@ -44,15 +46,15 @@ func kindOf(raw []byte) string {
 	return "int"
 }
 
-// jsonObject decodes a JSON object by one level.
-func jsonObject(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+// Object decodes a JSON object by one level.
+func Object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	err := json.Unmarshal(raw, &m)
 	return m, err == nil && m != nil
 }
 
-// scalarText returns the text of a JSON string or number.
-func scalarText(raw json.RawMessage) string {
+// Text returns the text of a JSON string or number.
+func Text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s
@@ -60,7 +62,8 @@ func scalarText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-func emptyJSON(raw json.RawMessage) bool {
+// Empty reports whether JSON is nothing, null, or an empty text, list or object.
+func Empty(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "[]", "{}":
 		return true
@@ -68,7 +71,8 @@ func emptyJSON(raw json.RawMessage) bool {
 	return false
 }
 
-func isBool(raw json.RawMessage) bool {
+// IsBool reports whether JSON is true or false.
+func IsBool(raw json.RawMessage) bool {
 	text := string(bytes.TrimSpace(raw))
 	return text == "true" || text == "false"
 }

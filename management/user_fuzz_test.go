@@ -6,51 +6,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-func TestOptional(t *testing.T) {
-	type fields struct {
-		S management.Optional[string]
-		B management.Optional[bool]
-		N management.Optional[int]
-		R management.Optional[json.RawMessage]
-	}
-	raw := func(s string) management.Optional[json.RawMessage] { return management.Of(json.RawMessage(s)) }
-	for _, tt := range []struct {
-		body string
-		want fields
-	}{
-		{`{}`, fields{}},
-		{`{"S":"x","B":true,"N":7,"R":{"a": 1}}`, fields{management.Of("x"), management.Of(true), management.Of(7), raw(`{"a": 1}`)}},
-		{`{"S":"","B":false,"N":0,"R":[]}`, fields{management.Of(""), management.Of(false), management.Of(0), raw(`[]`)}},
-		{`{"S":null,"B":null,"N":null,"R":null}`, fields{
-			management.Optional[string]{Set: true, Null: true},
-			management.Optional[bool]{Set: true, Null: true},
-			management.Optional[int]{Set: true, Null: true},
-			management.Optional[json.RawMessage]{Set: true, Null: true},
-		}},
-		{`{"S":1,"S":null,"S":"last"}`, fields{S: management.Of("last")}},
-		{`{"N":1,"N":"wrong","N":2}`, fields{N: management.Of(2)}},
-		{`{"R":"x"}`, fields{R: raw(`"x"`)}},
-	} {
-		var got fields
-		if err := json.Unmarshal([]byte(tt.body), &got); err != nil {
-			t.Errorf("decode %s: %v", tt.body, err)
-		}
-		ignore := cmpopts.IgnoreUnexported(
-			management.Optional[string]{}, management.Optional[bool]{}, management.Optional[int]{}, management.Optional[json.RawMessage]{})
-		if diff := cmp.Diff(tt.want, got, ignore); diff != "" {
-			t.Errorf("decode %s (-want +got)\n%s", tt.body, diff)
-		}
-	}
-}
-
 // A document that was decoded does not change with the memory that it came from.
-func TestOptionalKeepsNothing(t *testing.T) {
+func TestPatchKeepsNothing(t *testing.T) {
 	body := []byte(`{"hedgehog_config":{"color":"green"},"first_name":["x"]}`)
 	var patch management.UserPatch
 	if err := json.Unmarshal(body, &patch); err != nil {
