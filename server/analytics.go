@@ -60,7 +60,7 @@ func (s *Server) analytics(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	x.body.maxBody, x.body.maxDecoded = min(s.config.MaxCaptureBody, 10<<20), s.config.MaxCaptureDecoded
+	x.body.maxBody, x.body.maxDecoded = min(s.config.Capture.MaxBody, 10<<20), s.config.Capture.MaxDecoded
 	if err := x.body.read(x.r); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *Server) analytics(x *exchange) error {
 		s.metrics.events.WithLabelValues("discarded").Add(float64(n))
 	}
 	if len(b.Events) > 0 {
-		if s.config.EventQuota != nil && !s.config.EventQuota.Take(p.Organization, len(b.Events)) {
+		if s.config.Capture.Quota != nil && !s.config.Capture.Quota.Take(p.Organization, len(b.Events)) {
 			s.metrics.events.WithLabelValues("over_quota").Add(float64(len(b.Events)))
 			return errEventQuota
 		}

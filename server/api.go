@@ -117,7 +117,7 @@ func (s *Server) setAPIHeaders(x *exchange) {
 	s.setAPICORS(h, x.r.Header)
 }
 
-func (a *apiRequest) service() *management.Service { return a.s.config.Management }
+func (a *apiRequest) service() *management.Service { return a.s.config.Management.Service }
 
 func (a *apiRequest) context() context.Context { return a.x.r.Context() }
 

@@ -11,7 +11,7 @@ import (
 
 // ManagementLimit limits requests to the management API. The zero value has the
 // limits of management.md §1.7 and §2.6; a negative number is no limit. They come
-// back evenly, as [Limit] has it. Principals of [Config.AuthFunc] that have no key
+// back evenly, as [Limit] has it. Principals of [ManagementConfig.AuthFunc] that have no key
 // are not limited.
 type ManagementLimit struct {
 	// PerMinute and PerHour are how many requests a personal API key may make.
@@ -85,8 +85,8 @@ func (a *apiRequest) authenticate() error {
 
 // identify asks the host application first, and looks for a key then.
 func (a *apiRequest) identify() (*management.Principal, error) {
-	if a.s.config.AuthFunc != nil {
-		p, err := a.s.config.AuthFunc(a.x.r)
+	if a.s.config.Management.AuthFunc != nil {
+		p, err := a.s.config.Management.AuthFunc(a.x.r)
 		if err != nil {
 			return nil, fmt.Errorf("authenticate: %w", err)
 		}
@@ -130,7 +130,7 @@ func (a *apiRequest) key() (string, management.Credential, error) {
 	switch {
 	case ok:
 		return key, management.InHeader, nil
-	case !a.s.config.AllowKeyInBody:
+	case !a.s.config.Management.AllowKeyInBody:
 		return "", management.InHeader, nil
 	}
 	if !a.m.document && !a.m.stream { // a document is stored with all that is in it
@@ -178,7 +178,7 @@ func newOrigins(list []string) (*http.CrossOriginProtection, error) {
 	protection := http.NewCrossOriginProtection()
 	for _, origin := range list {
 		if err := protection.AddTrustedOrigin(origin); err != nil {
-			return nil, fmt.Errorf("server: Config.ManagementOrigins: %w; want scheme://host or scheme://host:port", err)
+			return nil, fmt.Errorf("server: Config.Management.Origins: %w; want scheme://host or scheme://host:port", err)
 		}
 	}
 	return protection, nil

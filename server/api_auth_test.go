@@ -14,7 +14,7 @@ import (
 
 func TestAPIAuthentication(t *testing.T) {
 	closed := newAPI(t, apiSetup{})
-	open := newAPI(t, apiSetup{server: func(c *server.Config) { c.AllowKeyInBody = true }})
+	open := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.AllowKeyInBody = true }})
 	const (
 		me      = "/api/users/@me/"
 		inQuery = me + "?personal_api_key=" + bobKey
@@ -81,7 +81,7 @@ func TestAPIAuthentication(t *testing.T) {
 
 // TestAPIKeyInDocument: a body that is stored as it is must not hold a key.
 func TestAPIKeyInDocument(t *testing.T) {
-	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.AllowKeyInBody = true }})
+	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.AllowKeyInBody = true }})
 	const target = "/api/users/@me/hedgehog_config"
 	a.fails(api("PATCH", target, `{"personal_api_key":"`+adaKey+`"}`, "Authorization", ""), 401, "not_authenticated")
 	a.ok(api("PATCH", target+"?personal_api_key="+adaKey, `{"a":1}`, "Authorization", ""))
@@ -105,14 +105,14 @@ func TestAPIHostAuthentication(t *testing.T) {
 	var answer *management.Principal
 	var failure error
 	a := newAPI(t, apiSetup{server: func(c *server.Config) {
-		c.AuthFunc = func(r *http.Request) (*management.Principal, error) {
+		c.Management.AuthFunc = func(r *http.Request) (*management.Principal, error) {
 			if r.Header.Get("Cookie") == "" {
 				return nil, nil
 			}
 			return answer, failure
 		}
-		c.ManagementOrigins = []string{"https://app.example"}
-		c.ManagementLimit.PerMinute = 3
+		c.Management.Origins = []string{"https://app.example"}
+		c.Management.Limit.PerMinute = 3
 	}})
 	const me = "/api/users/@me"
 	var err error
@@ -221,9 +221,9 @@ func TestAPICORS(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := newAPI(t, apiSetup{server: func(c *server.Config) {
-				c.ManagementOrigins = tt.origins
+				c.Management.Origins = tt.origins
 				if tt.cookies {
-					c.AuthFunc = func(*http.Request) (*management.Principal, error) { return nil, nil }
+					c.Management.AuthFunc = func(*http.Request) (*management.Principal, error) { return nil, nil }
 				}
 			}})
 			for _, c := range []call{

@@ -37,7 +37,7 @@ func (a *apiRequest) readBody() error {
 		a.document = emptyBody
 		return nil
 	}
-	x.body.maxBody = a.s.config.MaxManagementBody
+	x.body.maxBody = a.s.config.Management.MaxBody
 	if err := x.body.read(x.r); err != nil {
 		return err
 	}

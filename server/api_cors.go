@@ -14,17 +14,17 @@ var (
 
 // setAPICORS sets the CORS headers of an answer.
 func (s *Server) setAPICORS(h, request http.Header) {
-	if len(s.config.ManagementOrigins) == 0 {
+	if len(s.config.Management.Origins) == 0 {
 		return
 	}
 	h["Vary"] = varyOrigin
 	origin := request["Origin"]
-	if len(origin) != 1 || !slices.Contains(s.config.ManagementOrigins, origin[0]) {
+	if len(origin) != 1 || !slices.Contains(s.config.Management.Origins, origin[0]) {
 		return
 	}
 	h["Access-Control-Allow-Origin"] = origin[:1:1]
 	h["Access-Control-Expose-Headers"] = apiCORSExposed
-	if s.config.AuthFunc != nil { // the host may know its users by cookies
+	if s.config.Management.AuthFunc != nil { // the host may know its users by cookies
 		h["Access-Control-Allow-Credentials"] = corsTrue
 	}
 }

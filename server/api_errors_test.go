@@ -20,7 +20,7 @@ func TestAPISecrets(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(t, apiSetup{server: func(c *server.Config) {
 		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		c.AllowKeyInBody = true
+		c.Management.AllowKeyInBody = true
 	}})
 	failing := newAPI(t, apiSetup{
 		management: func(c *management.Config) { c.Store = brokenStore{c.Store, errors.New("store is down")} },

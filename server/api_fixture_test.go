@@ -70,7 +70,7 @@ func newAPI(t testing.TB, setup apiSetup) *apiServer {
 		t.Fatal(err)
 	}
 	a.Server = newServer(t, func(c *server.Config) {
-		c.Management = a.service
+		c.Management.Service = a.service
 		if setup.server != nil {
 			setup.server(c)
 		}

@@ -23,9 +23,9 @@ func TestAPIGolden(t *testing.T) {
 		keyBody = `{"label":"ci","scopes":["user:read","survey:write"]}`
 	)
 	origin := []string{"Origin", "https://app.example"}
-	origins := apiSetup{server: func(c *server.Config) { c.ManagementOrigins = []string{"https://app.example"} }}
-	inBody := apiSetup{server: func(c *server.Config) { c.AllowKeyInBody = true }}
-	small := apiSetup{server: func(c *server.Config) { c.MaxManagementBody = 2000 }}
+	origins := apiSetup{server: func(c *server.Config) { c.Management.Origins = []string{"https://app.example"} }}
+	inBody := apiSetup{server: func(c *server.Config) { c.Management.AllowKeyInBody = true }}
+	small := apiSetup{server: func(c *server.Config) { c.Management.MaxBody = 2000 }}
 	withFailure := func(err error) apiSetup {
 		return apiSetup{management: func(c *management.Config) { c.Store = brokenStore{c.Store, err} }}
 	}
@@ -120,11 +120,11 @@ func TestAPIGolden(t *testing.T) {
 		{name: "definitions-error-method", setup: defined(nil), call: api("POST", definitionsPath, "{}")},
 		{name: "definitions-error-quota", setup: defined(func(c *server.Config) { c.Quota = &fakeQuota{left: map[string]int{}} }), call: api("GET", definitionsPath, "")},
 		{
-			name: "definitions-error-throttled", setup: defined(func(c *server.Config) { c.ManagementLimit.Definitions = 1 }),
+			name: "definitions-error-throttled", setup: defined(func(c *server.Config) { c.Management.Limit.Definitions = 1 }),
 			before: twice(api("GET", definitionsPath, "")), call: api("GET", definitionsPath, ""),
 		},
 		{
-			name: "definitions-error-throttled-strangers", setup: defined(func(c *server.Config) { c.ManagementLimit.Strangers = 1 }),
+			name: "definitions-error-throttled-strangers", setup: defined(func(c *server.Config) { c.Management.Limit.Strangers = 1 }),
 			before: twice(api("GET", definitionsPath, "").with("phs_wrong")), call: api("GET", definitionsPath, ""),
 		},
 		{name: "definitions-error-not-ready", call: api("GET", definitionsPath, "")},
@@ -152,16 +152,16 @@ func TestAPIGolden(t *testing.T) {
 		{name: "error-field", call: api("PATCH", me, `{"theme_mode":"neon"}`)},
 		{name: "error-whole", call: api("POST", me+"two_factor_backup_codes/", "")},
 		{name: "error-conflict", call: api("DELETE", me, "")},
-		{name: "error-throttled", setup: apiSetup{server: func(c *server.Config) { c.ManagementLimit.PerMinute = 1 }}, before: twice(api("GET", me, "")), call: api("GET", me, "")},
+		{name: "error-throttled", setup: apiSetup{server: func(c *server.Config) { c.Management.Limit.PerMinute = 1 }}, before: twice(api("GET", me, "")), call: api("GET", me, "")},
 		{name: "error-throttled-attempts", before: attempts, call: api("PATCH", me, `{"current_password":"wrong"}`)},
-		{name: "error-throttled-strangers", setup: apiSetup{server: func(c *server.Config) { c.ManagementLimit.Strangers = 1 }}, before: twice(api("GET", me, "").with("phx_wrong")), call: api("GET", me, "")},
+		{name: "error-throttled-strangers", setup: apiSetup{server: func(c *server.Config) { c.Management.Limit.Strangers = 1 }}, before: twice(api("GET", me, "").with("phx_wrong")), call: api("GET", me, "")},
 		{name: "error-too-large", setup: small, call: api("PATCH", me, padded(2001))},
 		{name: "error-content-type", call: api("PATCH", me, "first_name=Ada", "Content-Type", "application/x-www-form-urlencoded")},
 		{name: "error-compression", call: api("PATCH", me, `{}`, "Content-Encoding", "gzip")},
 		{name: "error-unavailable", setup: withFailure(fmt.Errorf("%w: connection refused", capture.ErrUnavailable)), call: api("GET", me, "")},
 		{name: "error-failure", setup: withFailure(errors.New("no such table: keys")), call: api("GET", me, "")},
 		{name: "error-panic", setup: apiSetup{server: func(c *server.Config) {
-			c.AuthFunc = func(*http.Request) (*management.Principal, error) { panic("with the secret hunter2") }
+			c.Management.AuthFunc = func(*http.Request) (*management.Principal, error) { panic("with the secret hunter2") }
 		}}, call: api("GET", me, "")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

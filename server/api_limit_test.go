@@ -36,7 +36,7 @@ func TestAPILimit(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := newAPI(t, apiSetup{server: func(c *server.Config) { c.ManagementLimit = tt.limit }})
+				a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.Limit = tt.limit }})
 				one := api("GET", "/api/users/@me/hedgehog_config", "")
 				for i := range tt.allowed {
 					if resp := one.do(a); resp.StatusCode != 200 {
@@ -72,7 +72,7 @@ func TestAPILimit(t *testing.T) {
 		})
 	}
 	t.Run("none", func(t *testing.T) {
-		a := newAPI(t, apiSetup{server: func(c *server.Config) { c.ManagementLimit = server.ManagementLimit{-1, -1, -1, -1} }})
+		a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.Limit = server.ManagementLimit{-1, -1, -1, -1} }})
 		for range 5000 {
 			a.ok(api("GET", "/api/users/@me/hedgehog_config", ""))
 		}
@@ -143,7 +143,7 @@ func TestAPIStrangers(t *testing.T) {
 // TestAPIStrangersWithoutAddress: whoever comes over a Unix socket does not lock
 // out all others.
 func TestAPIStrangersWithoutAddress(t *testing.T) {
-	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.ManagementLimit.Strangers = 1 }})
+	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.Limit.Strangers = 1 }})
 	c := api("GET", "/api/users/@me", "")
 	c.remote = "@"
 	for range 3 {

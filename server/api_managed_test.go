@@ -211,7 +211,7 @@ func TestFlagQueries(t *testing.T) {
 
 // TestManagedPages: lists with limit and offset (management.md §3.1).
 func TestManagedPages(t *testing.T) {
-	a := newManaged(t, func(c *server.Config) { c.AppURL = "https://app.example/ph/" })
+	a := newManaged(t, func(c *server.Config) { c.Management.AppURL = "https://app.example/ph/" })
 	for i := range 4 {
 		a.ok(api("POST", flagsPath, strings.Replace(flagBody, "new-checkout", fmt.Sprint("flag-", i), 1)))
 		a.ok(api("POST", cohortsPath, fmt.Sprintf(`{"name":"Cohort %d","is_static":true}`, i)))
@@ -252,7 +252,7 @@ func newActivity(t *testing.T, change func(*server.Config)) (a *apiServer, flag 
 // TestActivityPages: lists with page and limit, and the way to the others
 // (management.md §3.2).
 func TestActivityPages(t *testing.T) {
-	a, flag := newActivity(t, func(c *server.Config) { c.AppURL = "https://app.example" })
+	a, flag := newActivity(t, func(c *server.Config) { c.Management.AppURL = "https://app.example" })
 	const first, more = 10, 25
 	for _, path := range append(activityLists, flag+"/activity") {
 		for _, tt := range []struct {
@@ -306,7 +306,7 @@ func TestActivityPages(t *testing.T) {
 // TestActivityLimit: a page has 100 entries at most, and links say so (management.md
 // §3.2).
 func TestActivityLimit(t *testing.T) {
-	a, flag := newActivity(t, func(c *server.Config) { c.AppURL = "https://app.example" })
+	a, flag := newActivity(t, func(c *server.Config) { c.Management.AppURL = "https://app.example" })
 	for i := range 100 {
 		a.ok(api("PATCH", flag, fmt.Sprintf(`{"name":"again %d"}`, i)))
 	}
@@ -350,7 +350,7 @@ func TestActivityLinks(t *testing.T) {
 	}
 	const path = "/api/projects/1/activity_log"
 	a, _ := newActivity(t, func(c *server.Config) {
-		c.AllowKeyInBody = true
+		c.Management.AllowKeyInBody = true
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 	})
 	if got := next(a, api("GET", path, "", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "app.example")); got != "https://app.example"+path+"?limit=10&page=2" {

@@ -79,8 +79,8 @@ func (a *apiRequest) pageURL(limit, offset int) string {
 // address returns the URL of a request as its client sees it, without the query.
 // Proxies must be listed to be believed (management.md §15.2).
 func (s *Server) address(r *http.Request) string {
-	if s.config.AppURL != "" {
-		return s.config.AppURL + r.URL.EscapedPath()
+	if s.config.Management.AppURL != "" {
+		return s.config.Management.AppURL + r.URL.EscapedPath()
 	}
 	scheme, host := "http", r.Host
 	if r.TLS != nil {
@@ -118,7 +118,7 @@ func checkAppURL(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("server: Config.AppURL is no http or https URL without query and fragment")
+		return errors.New("server: Config.Management.AppURL is no http or https URL without query and fragment")
 	}
 	return nil
 }

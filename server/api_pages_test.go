@@ -14,7 +14,7 @@ import (
 
 // TestAPIPages has the rules of management.md §3.1, on a list of 230.
 func TestAPIPages(t *testing.T) {
-	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.AppURL = "https://app.example/" }})
+	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.AppURL = "https://app.example/" }})
 	for i := range 227 { // besides three
 		u := &management.User{UUID: [16]byte{15: byte(i), 14: 1}, DistinctID: fmt.Sprint(i), Active: true, Email: fmt.Sprintf("u%d@x.example", i)}
 		if err := a.store.CreateUser(t.Context(), u); err != nil {
@@ -127,7 +127,7 @@ func TestAPIAddress(t *testing.T) {
 		{name: "below a prefix", change: func(r *http.Request) { r.RequestURI = "/prefix/api/users?limit=1" }, want: "http://example.com/prefix/api/users"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := newAPI(t, apiSetup{server: func(c *server.Config) { c.AppURL, c.TrustedProxies = tt.appURL, tt.proxies }})
+			a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.AppURL, c.TrustedProxies = tt.appURL, tt.proxies }})
 			c := api("GET", "/api/users?limit=1", "").with(stellaKey)
 			maps.Copy(c.header, tt.header)
 			var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -57,7 +57,7 @@ var apiMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTI
 // methods and no others, and is closed to strangers unless it is meant for them.
 func TestAPIRoutes(t *testing.T) {
 	a := newAPI(t, apiSetup{server: func(c *server.Config) {
-		c.ManagementLimit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1}
+		c.Management.Limit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1}
 	}})
 	for _, tt := range apiEndpoints {
 		allowed := strings.Fields(tt.methods)
@@ -193,7 +193,7 @@ func TestAPIProjectsOfOrganizations(t *testing.T) {
 // management.md §2.5.
 func TestAPIOrder(t *testing.T) {
 	const me = "/api/users/@me"
-	limited := apiSetup{server: func(c *server.Config) { c.ManagementLimit.PerMinute = 1 }}
+	limited := apiSetup{server: func(c *server.Config) { c.Management.Limit.PerMinute = 1 }}
 	for _, tt := range []struct {
 		name   string
 		setup  apiSetup

@@ -40,10 +40,10 @@ func (a *apiRequest) uploadedIDs() (iter.Seq2[string, error], error) {
 	default:
 		return nil, &management.Error{Kind: errContentType, Code: "unsupported_media_type", Detail: "Unsupported media type, want text/csv or application/json."}
 	}
-	if r.ContentLength > a.s.config.MaxUpload {
-		return nil, uploadTooLarge(a.s.config.MaxUpload)
+	if r.ContentLength > a.s.config.Management.MaxUpload {
+		return nil, uploadTooLarge(a.s.config.Management.MaxUpload)
 	}
-	return decode(http.MaxBytesReader(a.x.w, r.Body, a.s.config.MaxUpload)), nil
+	return decode(http.MaxBytesReader(a.x.w, r.Body, a.s.config.Management.MaxUpload)), nil
 }
 
 // mostElement is how many bytes an element of a list may have: a row of a table

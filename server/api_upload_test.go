@@ -434,12 +434,12 @@ func TestUpload(t *testing.T) {
 		{name: "not JSON", call: upload("application/json", `["a",hunter2]`), status: 400, code: "invalid_input", detail: "Before that 1 were stored.", added: []string{"a"}},
 		{name: "object", call: upload("application/json", `{"hunter2":1}`), status: 400, code: "invalid_input", detail: "want a list"},
 
-		{name: "largest", change: func(c *server.Config) { c.MaxUpload = 4 }, call: upload("text/csv", "a\nb\n"), status: 200, added: []string{"a", "b"}},
+		{name: "largest", change: func(c *server.Config) { c.Management.MaxUpload = 4 }, call: upload("text/csv", "a\nb\n"), status: 200, added: []string{"a", "b"}},
 		{
-			name: "too large", change: func(c *server.Config) { c.MaxUpload = 4 }, call: upload("text/csv", "a\nb\nc\n"), status: 413,
+			name: "too large", change: func(c *server.Config) { c.Management.MaxUpload = 4 }, call: upload("text/csv", "a\nb\nc\n"), status: 413,
 			code: "request_too_large", detail: "The body has more than 4 bytes.",
 		},
-		{name: "MaxManagementBody is for others", change: func(c *server.Config) { c.MaxManagementBody = 1 }, call: upload("text/csv", "a\nb\n"), status: 200, added: []string{"a", "b"}},
+		{name: "MaxManagementBody is for others", change: func(c *server.Config) { c.Management.MaxBody = 1 }, call: upload("text/csv", "a\nb\n"), status: 200, added: []string{"a", "b"}},
 
 		{name: "stranger", call: upload("text/csv", "a", "Authorization", ""), status: 401, code: "not_authenticated"},
 		{name: "wrong key", call: upload("text/csv", "a").with("phx_wrong"), status: 401, code: "authentication_failed"},
@@ -451,11 +451,11 @@ func TestUpload(t *testing.T) {
 
 		{name: "key in the query", call: api("POST", uploadPath+"?personal_api_key="+adaKey, "a", "Content-Type", "text/csv", "Authorization", ""), status: 401, code: "not_authenticated"},
 		{
-			name: "key in the query, allowed", change: func(c *server.Config) { c.AllowKeyInBody = true },
+			name: "key in the query, allowed", change: func(c *server.Config) { c.Management.AllowKeyInBody = true },
 			call: api("POST", uploadPath+"?personal_api_key="+adaKey, "a", "Content-Type", "text/csv", "Authorization", ""), status: 200, added: []string{"a"},
 		},
 		{
-			name: "key in the body", change: func(c *server.Config) { c.AllowKeyInBody = true },
+			name: "key in the body", change: func(c *server.Config) { c.Management.AllowKeyInBody = true },
 			call:   api("POST", uploadPath, `{"personal_api_key":"`+adaKey+`","distinct_ids":["a"]}`, "Authorization", ""),
 			status: 401, code: "not_authenticated",
 		},
@@ -477,7 +477,7 @@ func TestUpload(t *testing.T) {
 // TestUploadWithoutLength: a body that does not say how long it is is refused when
 // it has become too long.
 func TestUploadWithoutLength(t *testing.T) {
-	a, data := newUploads(t, func(c *server.Config) { c.MaxUpload = 8 })
+	a, data := newUploads(t, func(c *server.Config) { c.Management.MaxUpload = 8 })
 	for body, want := range map[string]int{"abc\ndef\n": 200, "abc\ndef\nghi\n": 413} {
 		r := upload("text/csv", body).request()
 		r.ContentLength = -1

@@ -282,11 +282,11 @@ const serverBody = `{"api_key":"phc_demo","batch":[{"type":"capture","uuid":"01a
 	`"properties":{"$lib":"posthog-go","$lib_version":"1.23.1","$geoip_disable":true,"$is_server":true,"total":12.5,"items":["a","b"],` +
 	`"$groups":{"company":"acme"}}}]}`
 
-// noCapture is a Capture that forgets.
-type noCapture struct{}
+// noCollector is a Collector that forgets.
+type noCollector struct{}
 
-func (noCapture) Accept(context.Context, ...capture.Event) error { return nil }
-func (noCapture) Waiting() int                                   { return 0 }
+func (noCollector) Accept(context.Context, ...capture.Event) error { return nil }
+func (noCollector) Waiting() int                                   { return 0 }
 
 var captureCalls = []struct {
 	name string
@@ -305,7 +305,7 @@ func TestCaptureAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	s := newServer(t, func(c *server.Config) { c.Capture = noCapture{} })
+	s := newServer(t, func(c *server.Config) { c.Capture.Collector = noCollector{} })
 	for _, tt := range captureCalls {
 		p := newReplay(s, tt.call)
 		if n := testing.AllocsPerRun(100, p.send); n > tt.most {
@@ -316,7 +316,7 @@ func TestCaptureAllocations(t *testing.T) {
 
 // BenchmarkCapture is one request with one event without a network.
 func BenchmarkCapture(b *testing.B) {
-	s := newServer(b, func(c *server.Config) { c.Capture = noCapture{} })
+	s := newServer(b, func(c *server.Config) { c.Capture.Collector = noCollector{} })
 	for _, tt := range captureCalls {
 		b.Run(tt.name, func(b *testing.B) {
 			p := newReplay(s, tt.call)
@@ -330,7 +330,7 @@ func BenchmarkCapture(b *testing.B) {
 
 // thousandFlags is a server whose definitions are 1,000 flags.
 func thousandFlags(t testing.TB) *definitionsServer {
-	d := newDefinitions(t, func(c *server.Config) { c.ManagementLimit.Definitions = -1 })
+	d := newDefinitions(t, func(c *server.Config) { c.Management.Limit.Definitions = -1 })
 	var b strings.Builder
 	b.WriteString(`{"flags":[`)
 	for i := range 1000 {

@@ -285,9 +285,9 @@ func TestLargest(t *testing.T) {
 }
 
 // fuzzServer has small limits.
-func fuzzServer(f *testing.F) (*server.Server, *fakeCapture) {
+func fuzzServer(f *testing.F) (*server.Server, *fakeCollector) {
 	s, fake := newCapture(f, func(c *server.Config) {
-		c.MaxCaptureBody, c.MaxCaptureDecoded, c.MaxBodyMemory = 64<<10, fuzzDecoded, 128<<20
+		c.Capture.MaxBody, c.Capture.MaxDecoded, c.MaxBodyMemory = 64<<10, fuzzDecoded, 128<<20
 		c.Geo = fakeGeo{properties: map[string]string{"$geoip_country_code": "AT", "$geoip_city_name": "Graz"}}
 	})
 	fake.accept = func(_ context.Context, list []capture.Event) error {

@@ -35,7 +35,7 @@ func (s *Server) capture(x *exchange, e events) error {
 	if err := s.limiters.byIP.take(x.w.Header(), network(ip), x.start); err != nil {
 		return err
 	}
-	x.body.maxBody, x.body.maxDecoded = s.config.MaxCaptureBody, s.config.MaxCaptureDecoded
+	x.body.maxBody, x.body.maxDecoded = s.config.Capture.MaxBody, s.config.Capture.MaxDecoded
 	if e.recordings {
 		x.body.maxBody += 5 << 20
 	}
@@ -67,7 +67,7 @@ func (s *Server) capture(x *exchange, e events) error {
 	case e.recordings:
 		discarded += len(b.Events)
 	case len(b.Events) == 0:
-	case s.config.EventQuota != nil && !s.config.EventQuota.Take(p.Organization, len(b.Events)):
+	case s.config.Capture.Quota != nil && !s.config.Capture.Quota.Take(p.Organization, len(b.Events)):
 		s.metrics.events.WithLabelValues("over_quota").Add(float64(len(b.Events)))
 	default:
 		if err := s.accept(x, p, b.Events); err != nil {
@@ -100,9 +100,9 @@ func (s *Server) accept(x *exchange, p *Project, list []capture.Event) error {
 	for i := range list {
 		list[i].Project = p.ID
 	}
-	ctx, cancel := context.WithTimeout(x.r.Context(), s.config.CaptureTimeout)
+	ctx, cancel := context.WithTimeout(x.r.Context(), s.config.Capture.Timeout)
 	defer cancel()
-	err := s.config.Capture.Accept(ctx, list...)
+	err := s.config.Capture.Collector.Accept(ctx, list...)
 	if err == nil {
 		s.metrics.events.WithLabelValues("stored").Add(float64(len(list)))
 		return nil

@@ -27,11 +27,11 @@ import (
 )
 
 // newCapture returns a Server that takes events, and where they go.
-func newCapture(t testing.TB, change func(*server.Config)) (*server.Server, *fakeCapture) {
+func newCapture(t testing.TB, change func(*server.Config)) (*server.Server, *fakeCollector) {
 	t.Helper()
-	f := new(fakeCapture)
+	f := new(fakeCollector)
 	s := newServer(t, func(c *server.Config) {
-		c.Capture = f
+		c.Capture.Collector = f
 		if change != nil {
 			change(c)
 		}
@@ -56,7 +56,7 @@ func seenOf(events []capture.Event) []seen {
 
 // captured sends a call that must be answered as successful captures are, and
 // returns the events.
-func captured(t testing.TB, s http.Handler, f *fakeCapture, c call) []capture.Event {
+func captured(t testing.TB, s http.Handler, f *fakeCollector, c call) []capture.Event {
 	t.Helper()
 	resp := c.do(s)
 	if body := text(t, resp); resp.StatusCode != 200 || body != `{"status":1}` || resp.Header.Get("Content-Type") != "application/json" {
@@ -631,7 +631,7 @@ func TestAcceptErrors(t *testing.T) {
 // and one that goes away nothing.
 func TestCaptureTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, f := newCapture(t, func(c *server.Config) { c.CaptureTimeout = 3 * time.Second })
+		s, f := newCapture(t, func(c *server.Config) { c.Capture.Timeout = 3 * time.Second })
 		f.accept = func(ctx context.Context, _ []capture.Event) error {
 			<-ctx.Done()
 			return ctx.Err()
@@ -688,7 +688,7 @@ func TestCapturePanic(t *testing.T) {
 }
 
 func TestEventQuota(t *testing.T) {
-	s, f := newCapture(t, func(c *server.Config) { c.EventQuota = &fakeQuota{left: map[string]int{"acme": 2}} })
+	s, f := newCapture(t, func(c *server.Config) { c.Capture.Quota = &fakeQuota{left: map[string]int{"acme": 2}} })
 	if got := captured(t, s, f, call{target: "/e", body: "[" + event + "," + event + "]"}); len(got) != 2 {
 		t.Errorf("%d events, want 2", len(got))
 	}
@@ -702,7 +702,7 @@ func TestEventQuota(t *testing.T) {
 }
 
 func TestCaptureMetrics(t *testing.T) {
-	s, f := newCapture(t, func(c *server.Config) { c.EventQuota = &fakeQuota{left: map[string]int{"acme": 4}} })
+	s, f := newCapture(t, func(c *server.Config) { c.Capture.Quota = &fakeQuota{left: map[string]int{"acme": 4}} })
 	f.waiting = 17
 	captured(t, s, f, call{target: "/e", body: "[" + event + "," + event + "]"})
 	f.accept = func(context.Context, []capture.Event) error { return capture.ErrFull }

@@ -122,7 +122,7 @@ func TestPublishedSwapUnderLoad(t *testing.T) {
 	projects.Set("phc_acme", generation(1))
 	a := newAPI(t, apiSetup{server: func(c *server.Config) {
 		c.Projects = projects
-		c.ManagementLimit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1, Definitions: -1}
+		c.Management.Limit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1, Definitions: -1}
 	}})
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -66,7 +66,7 @@ func (a *apiRequest) definitionsAccess() (*management.DefinitionsAccess, error) 
 	key, ok := bearer(a.x.r.Header.Get("Authorization"))
 	if !ok {
 		key = ""
-		if a.s.config.AllowKeyInBody {
+		if a.s.config.Management.AllowKeyInBody {
 			key = a.param("personal_api_key")
 		}
 	}

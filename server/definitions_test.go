@@ -394,7 +394,7 @@ func TestDefinitionsAccess(t *testing.T) {
 // TestDefinitionsKeyInQuery: keys come from the query only if that is allowed.
 func TestDefinitionsKeyInQuery(t *testing.T) {
 	closed := newDefinitions(t, nil)
-	open := newDefinitions(t, func(c *server.Config) { c.AllowKeyInBody = true })
+	open := newDefinitions(t, func(c *server.Config) { c.Management.AllowKeyInBody = true })
 	for _, key := range []string{adaKey, acmeSecret} {
 		c := api("GET", definitionsPath+"?personal_api_key="+key, "", "Authorization", "")
 		closed.fails(c, 401, "not_authenticated")
@@ -431,20 +431,22 @@ func TestDefinitionsErrors(t *testing.T) {
 			body: `{"type":"quota_limited","code":"payment_required","detail":"You have exceeded your feature flag request quota","attr":null}`,
 		},
 		{
-			name: "limit", change: func(c *server.Config) { c.ManagementLimit = one }, twice: true, call: api("GET", definitionsPath, ""), status: 429,
+			name: "limit", change: func(c *server.Config) { c.Management.Limit = one }, twice: true, call: api("GET", definitionsPath, ""), status: 429,
 			body:  `{"type":"throttled_error","code":"throttled","detail":"Request was throttled. Expected available in 60 seconds.","attr":null}`,
 			retry: "60",
 		},
 		{
-			name: "limit before quota", change: func(c *server.Config) { c.ManagementLimit, c.Quota = one, &fakeQuota{left: map[string]int{"acme": 10}} }, twice: true,
+			name: "limit before quota", change: func(c *server.Config) {
+				c.Management.Limit, c.Quota = one, &fakeQuota{left: map[string]int{"acme": 10}}
+			}, twice: true,
 			call: api("GET", definitionsPath, ""), status: 429, retry: "60",
 		},
 		{
-			name: "key before limit", change: func(c *server.Config) { c.ManagementLimit = one }, twice: true, call: api("GET", definitionsPath, "").with("phx_wrong"),
+			name: "key before limit", change: func(c *server.Config) { c.Management.Limit = one }, twice: true, call: api("GET", definitionsPath, "").with("phx_wrong"),
 			status: 401,
 		},
 		{
-			name: "scope before limit", change: func(c *server.Config) { c.ManagementLimit = one }, twice: true, call: api("GET", definitionsPath, "").with(readerKey),
+			name: "scope before limit", change: func(c *server.Config) { c.Management.Limit = one }, twice: true, call: api("GET", definitionsPath, "").with(readerKey),
 			status: 403,
 		},
 		{name: "method before key", call: api("POST", definitionsPath, "", "Authorization", ""), status: 405},
@@ -604,7 +606,7 @@ func TestDefinitionsLimit(t *testing.T) {
 // listed: there is a secret in the request.
 func TestDefinitionsOrigins(t *testing.T) {
 	const listed = "https://app.example"
-	a := newDefinitions(t, func(c *server.Config) { c.ManagementOrigins = []string{listed} })
+	a := newDefinitions(t, func(c *server.Config) { c.Management.Origins = []string{listed} })
 	for origin, want := range map[string]string{listed: listed, "https://evil.example": "", "": ""} {
 		for _, c := range []call{
 			api("GET", definitionsPath, "", "Origin", origin),

@@ -494,7 +494,7 @@ func TestDeliveryMetrics(t *testing.T) {
 // TestDeliveryWithManagement: these routes are below /api/ and still for
 // everybody.
 func TestDeliveryWithManagement(t *testing.T) {
-	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.ManagementOrigins = []string{"https://b.example"} }})
+	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.Origins = []string{"https://b.example"} }})
 	for _, path := range []string{"/api/surveys/", "/api/early_access_features"} {
 		for origin, want := range map[string]string{"": "*", "https://a.example": "https://a.example"} {
 			resp := call{method: "GET", target: path + "?token=phc_demo", header: map[string]string{"Origin": origin}}.do(a)

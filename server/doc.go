@@ -1,6 +1,6 @@
 // Package server answers the API over net/http: it evaluates flags, delivers what
-// clients need besides, takes events if it is given somebody who stores them, and
-// manages accounts and projects if it is given a [management.Service].
+// else clients need, takes events if it has a [Collector], and manages accounts and
+// projects if it has a [management.Service].
 //
 //	projects := new(server.Registry)
 //	projects.Set("phc_demo", &server.Project{ID: 1, Name: "Demo", Flags: &evaluator})
@@ -8,12 +8,12 @@
 //	http.ListenAndServe("127.0.0.1:8000", s)
 //
 // A [Server] is an [http.Handler]: it opens no port, starts no goroutine and keeps
-// nothing beyond its requests. Timeouts are those of the [http.Server] around it;
-// it may be mounted below a prefix with [http.StripPrefix].
+// nothing beyond its requests. The [http.Server] around it sets timeouts.
+// [http.StripPrefix] mounts it below a prefix.
 //
 // # Routes
 //
-// Each is served with and without a trailing slash and never redirected.
+// Each route is served with and without a trailing slash and never redirects.
 //
 //	POST      /flags                  the API
 //	POST      /decide                 its older name, with older response forms
@@ -24,12 +24,13 @@
 //	GET       /healthz /readyz        for operators
 //	GET       /metrics                for operators
 //
-// Those of OpenFeature's remote evaluation protocol exist if [Config.OFREP] is true:
+// The routes of OpenFeature's remote evaluation protocol exist if [Config.OFREP] is
+// true:
 //
 //	POST      /ofrep/v1/evaluate/flags        all flags
 //	POST      /ofrep/v1/evaluate/flags/{key}  one flag
 //
-// Those for events exist if there is a [Config.Capture]:
+// The routes for events exist if there is a [CaptureConfig.Collector]:
 //
 //	POST GET  /i/v0/e /batch          events: one, an array, or a batch
 //	POST      /i/v0/ai/batch          the same
@@ -39,152 +40,155 @@
 //	POST      /i/v1/analytics/events  events, with a result for each
 //	GET       / /_liveness /_readiness
 //
-// Those of the management API, below /api/, exist if there is a
-// [Config.Management]; api_routes.go, api_managed.go, api_flags.go, api_cohorts.go
-// and api_surveys.go list them. Then there are also definitions:
+// The routes of the management API, below /api/, exist if there is a
+// [ManagementConfig.Service]; api_routes.go, api_managed.go, api_flags.go,
+// api_cohorts.go and api_surveys.go list them. Then there are also definitions:
 //
 //	GET       /flags/definitions
 //	GET       /api/feature_flag/local_evaluation                         an older name
 //	GET       /api/projects/{project}/feature_flags/local_evaluation     the same
 //	GET       /api/projects/{project}/feature_flags/{id}/remote_config   a payload
 //
-// If it can send mail, there is also the page that links in mails lead to:
+// If the Service can send mail, there is also the page to which links in mails
+// lead:
 //
 //	GET POST  /verify_email/{user}/{token}
 //
 // # What a request costs
 //
 // Flags are evaluated from the project's current [flags.Snapshot], without I/O.
-// The stores of a [Config] are asked only when a flag that the request may see
-// looks at something that the request does not carry. If a store fails, the
-// answer is computed without its data and says so in errorsWhileComputingFlags.
+// [Config.Store] is asked only when a flag that the request may see looks at
+// something that the request does not carry. If the store fails, the answer is
+// computed without its data and says so in errorsWhileComputingFlags.
 //
 // # Published
 //
-// What clients fetch besides values is rendered when it changes, not when it is
-// asked for: a program turns a [Publication] into a [Published] and gives it to a
-// [Project]. Package catalog does so for projects of a management store. A Project
-// without Published has its ClientConfig to offer, and no surveys or early access
-// features.
+// What clients fetch besides values is rendered when it changes, not for each
+// request: a program turns a [Publication] into a [Published] and gives it to a
+// [Project]. Package catalog does this for the projects of a management store. A
+// Project without Published offers its ClientConfig, but no surveys and no early
+// access features.
 //
-// All of it has an entity tag that is a hash of the body alone, so that it is the
-// same in every process and after a restart, and clients that name it in
-// If-None-Match get 304: as it is, without W/, without quotes, among others, or as
+// Each answer has an entity tag, which is a hash of the body alone. So the tag is
+// the same in every process and after a restart. A client that names it in
+// If-None-Match gets 304: as it is, without W/, without quotes, among others, or as
 // an asterisk.
 //
 // # Delivery
 //
-// Surveys, early access features and client configuration are for everybody who
-// knows a project's API key: answers have CORS headers, and may be kept, by whoever
-// is on the way too, for one minute and configuration for five. The key comes in
-// the path, or as token in the query, or else in the body of POST, which may be
-// encoded in all ways that /flags takes.
+// Surveys, early access features and client configuration are for everybody with
+// the project's API key. The answers have CORS headers. The client, and caches
+// between client and server, may keep surveys and early access features for one
+// minute and configuration for five. The key comes in the path, or as token in the
+// query, or else in the body of POST, which may be encoded in all ways that /flags
+// accepts.
 //
 // Client configuration has the list of surveys where mobile clients look for it,
-// below /array/; with config=true and in /decide it has a boolean in its place. As
-// a script it is safe in a page, whatever surveys say.
+// below /array/. With config=true and in /decide, a boolean is in its place. As a
+// script, it is safe in a page, whatever surveys say.
 //
 // # Definitions
 //
-// Definitions, for clients that evaluate by themselves, are not for everybody: they
-// need the project's secret key, or a personal API key with scope
-// feature_flag:read, as Authorization: Bearer. The project is the one in the path,
-// or of the query's token, or of the header X-PostHog-Project-Api-Key, or the
-// key's own. /flags/definitions always has cohorts; the older names put them into
-// the flags' filters unless the query has send_cohorts.
+// Definitions are for clients that evaluate by themselves. They need the project's
+// secret key, or a personal API key with scope feature_flag:read, as Authorization:
+// Bearer. The project is the one in the path, or of the query's token, or of the
+// header X-PostHog-Project-Api-Key, or the key's own. /flags/definitions always has
+// cohorts; the older names put them into the flags' filters unless the query has
+// send_cohorts.
 //
-// Clients react strongly to errors: they drop all flags after 402, and some after
-// 401. So these two mean what they say, the [Config.Quota] is used up, which each
-// request takes ten from, or the key is wrong; as long as nothing is published, or
-// a store does not answer, it is 503.
+// Clients react strongly to errors: they drop all flags after 402, and some clients
+// after 401. So 402 means only that the [Config.Quota] is used up, from which each
+// request takes ten, and 401 means only that the key is wrong. As long as nothing is
+// published, or a store does not answer, the status is 503.
 //
 // # OpenFeature
 //
-// The remote evaluation protocol takes a project's API key, or a key that opens its
-// definitions, as Authorization: Bearer or X-API-Key. Evaluation is that of /flags,
-// with what is stored, the client's place, rate limits and the [Config.Quota], of
-// which each request takes one. Whoever has a secret key is a server; otherwise the
-// User-Agent decides, and where it says nothing one flag is for a server and all
-// flags are for a client. When the quota is used up the answer is 429, since the
-// protocol has no other word for it, and clients pause for a minute.
+// The remote evaluation protocol accepts a project's API key, or a key that opens
+// its definitions, as Authorization: Bearer or X-API-Key. It evaluates as /flags
+// does, with stored data, the client's place, rate limits and the [Config.Quota],
+// from which each request takes one. A client with a secret key is a server.
+// Otherwise the User-Agent decides; where it says nothing, one flag is for a server,
+// and all flags are for a client. When the quota is used up, the answer is 429,
+// because the protocol has no other word for it, and clients pause for a minute.
 //
-// All flags come with an entity tag, which is a hash of the keys, values, reasons and
-// metadata in the answer. Clients that name it get 304 exactly if these are the same,
-// whatever they were computed from; the quota counts such requests, too. Inactive
-// flags are in the answer with reason DISABLED, and flags that cannot be computed as
-// errors of their own. If a store fails, metadata has errorsWhileComputingFlags. There
-// are no event streams, so that the parameters flagConfigEtag and
-// flagConfigLastModified of their clients mean nothing.
+// All flags come with an entity tag, which is a hash of the keys, values, reasons
+// and metadata in the answer. A client that names it gets 304 exactly if these are
+// the same, whatever they were computed from; the quota counts this request, too.
+// Inactive flags are in the answer with reason DISABLED. A flag that cannot be
+// computed is in it as an error of its own. If a store fails, the metadata has
+// errorsWhileComputingFlags. There are no event streams, so clients' parameters
+// flagConfigEtag and flagConfigLastModified have no effect.
 //
 // # Events
 //
-// What a body is counts more than what is said about it: JSON, gzip and base64 are
-// recognised, forms and lz64 too if they are declared, and deflate, br and zstd
-// need a header. Package capture reads the events; a request with one that cannot
-// be read is refused as a whole. On the way events get the client's address as
-// $ip, unless the project is anonymous, its place from [Config.Geo], and browser,
-// system and device of its User-Agent; never over properties that the event has,
-// and $geoip_disable is heeded. All else that events mean for persons and groups
-// is up to who stores them.
+// The server looks at a body rather than at what headers say about it: it
+// recognises JSON, gzip and base64, and forms and lz64 if they are declared;
+// deflate, br and zstd need a header. Package capture reads the events. If one event
+// of a request cannot be read, the request is refused as a whole. The server adds to
+// events the client's address as $ip, unless the project is anonymous, the place
+// from [Config.Geo], and browser, system and device of the User-Agent. It never
+// replaces properties of an event, and respects $geoip_disable. What else events
+// mean for persons and groups is the store's task.
 //
-// A client hears of success when [Capture] has its events for good, and is told to
-// send them again when that fails or takes longer than [Config.CaptureTimeout].
-// Events beyond the [Config.EventQuota] are dropped, which only the newest route
-// says.
+// A client gets a success when the Collector has stored its events durably. It is
+// told to send them again when that fails or takes longer than
+// [CaptureConfig.Timeout]. Events beyond the [CaptureConfig.Quota] are dropped; only
+// the newest route says so.
 //
 // # The management API
 //
-// Users, their keys and two-factor authentication, organizations, members and
-// projects are managed below /api/, and what projects serve: flags, cohorts, early
-// access features and surveys. The [management.Service] decides who may do what
-// and which values are allowed; this package finds out who asks, with which body,
-// and writes what the Service answers.
+// Below /api/, clients manage users, their keys and two-factor authentication,
+// organizations, members and projects, and what projects serve: flags, cohorts,
+// early access features and surveys. The [management.Service] decides what a user
+// may do and which values are allowed. This package finds out which user sends a
+// request and with which body, and writes what the Service answers.
 //
-// Who asks is known from a personal API key, as Authorization: Bearer phx_…, or
-// from the host application, whose [Config.AuthFunc] is asked first. Checks come
-// in the order of management.md §2.5: who asks, how often, with which method, with
-// which body; then the Service's. Bodies are JSON objects of at most
-// [Config.MaxManagementBody] bytes, in UTF-8, neither compressed nor nested deeper
-// than 64 levels; no body is an empty object. Members that the API does not know
-// are ignored.
+// The user is known from a personal API key, as Authorization: Bearer phx_…, or from
+// the host application, whose [ManagementConfig.AuthFunc] is asked first. Checks come
+// in the order of management.md §2.5: user, rate, method, body; then the checks of
+// the Service. Bodies are JSON objects of at most [ManagementConfig.MaxBody] bytes,
+// in UTF-8, not compressed and not nested deeper than 64 levels. No body is an empty
+// object. Members that the API does not know are ignored.
 //
-// Members of static cohorts are uploaded as CSV or JSON of up to [Config.MaxUpload]
-// bytes. Such a list is stored while it arrives and may have any number of elements
-// of up to 256 KiB; after an error, those before it are members.
+// Members of static cohorts are uploaded as CSV or JSON of up to
+// [ManagementConfig.MaxUpload] bytes. The list is stored while it arrives and may
+// have any number of elements of up to 256 KiB. After an error, the elements before
+// it are members.
 //
-// Unlike public routes, those for who has a key or a session believe only proxies
-// that are listed, are limited unless [Config.ManagementLimit] says otherwise, and
-// are closed to pages of other origins unless [Config.ManagementOrigins] lists
+// Routes that need a key or a session differ from public ones: they believe only
+// listed proxies, are limited unless [ManagementConfig.Limit] says otherwise, and
+// are closed to pages of other origins unless [ManagementConfig.Origins] lists
 // them.
 //
 // # Limits and errors
 //
-// An answer that cannot be finished is cut off, so that nobody takes it for
+// An answer that cannot be finished is cut off, so that no client takes it for
 // whole.
 //
 // Bodies are limited before and after decompression, and read into memory that
-// requests reuse. What bodies and their events take beyond 1 MiB is charged to
-// [Config.MaxBodyMemory] until the request ends, windows of decompressors
-// included; when it is used up the answer is 503. In all, one request allocates
-// at most 64 times MaxCaptureDecoded and 32 MiB, which tests hold it to.
+// requests reuse. The memory that bodies and their events take beyond 1 MiB, windows
+// of decompressors included, is charged to [Config.MaxBodyMemory] until the request
+// ends; when it is used up, the answer is 503. In all, one request allocates at most
+// 64 times the MaxDecoded of events and 32 MiB; tests hold it to this.
 //
-// errors.go has the one table of what each error of /flags answers; routes for
+// errors.go has the one table of what each error of /flags answers. Routes for
 // events have theirs in capture.go and analytics.go, OpenFeature's protocol in
-// ofrep.go, and the management API in api_errors.go. Logs, and answers of public routes, never contain API keys,
-// properties, or parts of a body, but for the name and type of an event's field
-// that is wrong and for a number or UUID in its place; a panic is logged with the
-// type of its value and answered with status 500.
+// ofrep.go, and the management API in api_errors.go. Logs and answers of public
+// routes never contain API keys, properties, or parts of a body, except the name and
+// type of an event's field that is wrong, and a number or UUID in its place. A panic
+// is logged with the type of its value and answered with status 500.
 //
 // # Where things are
 //
-// routes.go has the table of routes, flags.go is POST /flags from body to answer,
-// ofrep.go is OpenFeature's protocol, published.go renders what delivery.go and
-// definitions.go send, capture.go and analytics.go are the routes for events, body.go
-// and decompress.go decode what clients send, stores.go has the interfaces to stored
-// data. Files of the management API begin with api: api.go is the way of a
-// request, api_routes.go the table of the routes of accounts, api_operations.go what
-// they do, api_managed.go and those it names the same for what projects serve, and
-// api_upload.go reads lists.
-// The rules are those of api.md, evaluation.md §8 to §11 and §14, wire.md §1, §2,
-// §4, §5 and §7, and management.md §0 to §13, in docs/spec; comments cite them.
+// config.go has what a server is given, and routes.go the table of routes. flags.go
+// is POST /flags from body to answer, and ofrep.go OpenFeature's protocol.
+// published.go renders what delivery.go and definitions.go send. capture.go and
+// analytics.go are the routes for events. body.go and decompress.go decode what
+// clients send. Files of the management API begin with api: api.go is the way of a
+// request, api_routes.go the table of the routes of accounts, and api_operations.go
+// what they do; api_managed.go, and the files that it names, are the same for what
+// projects serve; api_upload.go reads lists.
+//
+// The rules are in api.md, evaluation.md §8 to §11 and §14, wire.md §1, §2, §4, §5
+// and §7, and management.md §0 to §13, in docs/spec; comments cite them.
 package server

@@ -119,7 +119,7 @@ func Example_capture() {
 
 	projects := new(server.Registry)
 	projects.Set("phc_demo", &server.Project{ID: 1, Name: "Demo"})
-	s, err := server.New(server.Config{Projects: projects, Capture: collector})
+	s, err := server.New(server.Config{Projects: projects, Capture: server.CaptureConfig{Collector: collector}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func Example_management() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s, err := server.New(server.Config{Projects: new(server.Registry), Management: service})
+	s, err := server.New(server.Config{Projects: new(server.Registry), Management: server.ManagementConfig{Service: service}})
 	if err != nil {
 		log.Fatal(err)
 	}

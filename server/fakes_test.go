@@ -120,15 +120,15 @@ func (f *fakeQuota) Take(organization string, n int) bool {
 	return f.left[organization] >= 0
 }
 
-// fakeCapture is a Capture that keeps what it is given.
-type fakeCapture struct {
+// fakeCollector is a Collector that keeps what it is given.
+type fakeCollector struct {
 	mu      sync.Mutex
 	events  []capture.Event
 	accept  func(ctx context.Context, events []capture.Event) error // nil: all is stored
 	waiting int
 }
 
-func (f *fakeCapture) Accept(ctx context.Context, events ...capture.Event) error {
+func (f *fakeCollector) Accept(ctx context.Context, events ...capture.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.events = append(f.events, events...)
@@ -138,10 +138,10 @@ func (f *fakeCapture) Accept(ctx context.Context, events ...capture.Event) error
 	return f.accept(ctx, events)
 }
 
-func (f *fakeCapture) Waiting() int { return f.waiting }
+func (f *fakeCollector) Waiting() int { return f.waiting }
 
 // take returns the events of the requests since the last take.
-func (f *fakeCapture) take() []capture.Event {
+func (f *fakeCollector) take() []capture.Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := f.events

@@ -76,7 +76,7 @@ func TestGolden(t *testing.T) {
 	// Of the routes for events.
 	const one = `{"api_key":"phc_demo","event":"e","distinct_id":"user-1"}`
 	capturing := func(err error) http.Handler {
-		s, f := newCapture(t, func(c *server.Config) { c.MaxCaptureBody = 2000 })
+		s, f := newCapture(t, func(c *server.Config) { c.Capture.MaxBody = 2000 })
 		f.accept = func(context.Context, []capture.Event) error { return err }
 		return s
 	}
@@ -88,7 +88,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal(resp.Status)
 	}
 	captureBroken, _ := newCapture(t, func(c *server.Config) { c.Projects = brokenProjects{} })
-	withoutQuota, _ := newCapture(t, func(c *server.Config) { c.EventQuota = &fakeQuota{left: map[string]int{}} })
+	withoutQuota, _ := newCapture(t, func(c *server.Config) { c.Capture.Quota = &fakeQuota{left: map[string]int{}} })
 	events := func(body string) call { return call{target: "/e/", header: browser, body: body} }
 
 	for _, tt := range []struct {

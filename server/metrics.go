@@ -78,7 +78,7 @@ func newMetrics(c Config) (*metrics, error) {
 		add(rt)
 	}
 	add(&unknownRoute)
-	if c.Management != nil {
+	if c.Management.Service != nil {
 		add(&unknownAPIRoute)
 	}
 
@@ -88,11 +88,11 @@ func newMetrics(c Config) (*metrics, error) {
 	if p, ok := c.Projects.(enumerable); ok {
 		r.MustRegister(definitions{p})
 	}
-	if c.Capture != nil {
+	if c.Capture.Collector != nil {
 		r.MustRegister(m.events, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "flagstaff_events_waiting",
 			Help: "Events that were taken and are not stored yet.",
-		}, func() float64 { return float64(c.Capture.Waiting()) }))
+		}, func() float64 { return float64(c.Capture.Collector.Waiting()) }))
 	}
 	for _, more := range c.Metrics {
 		if err := r.Register(more); err != nil {

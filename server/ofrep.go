@@ -138,7 +138,7 @@ func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) 
 	if key == "" {
 		return nil, false, errNoAPIKey
 	}
-	if s.config.Management != nil && management.IsSecret(key) {
+	if s.config.Management.Service != nil && management.IsSecret(key) {
 		a := &apiRequest{s: s, x: x}
 		access, err := a.opened(key)
 		if err != nil {

@@ -380,7 +380,7 @@ func TestOFREPRuntime(t *testing.T) {
 // TestOFREPStrangers: wrong secret keys are not tried forever.
 func TestOFREPStrangers(t *testing.T) {
 	a := newAPI(t, apiSetup{server: func(c *server.Config) {
-		c.OFREP, c.ManagementLimit = true, server.ManagementLimit{Strangers: 2}
+		c.OFREP, c.Management.Limit = true, server.ManagementLimit{Strangers: 2}
 	}})
 	for n, want := range []int{401, 401, 429} {
 		if resp := ofrep("flag-bool", ofrepUser, "Authorization", fmt.Sprint("Bearer phs_", n)).do(a); resp.StatusCode != want {

@@ -95,12 +95,12 @@ func routesOf(c Config) []*route {
 			list = append(list, &ofrepRoutes[i])
 		}
 	}
-	if c.Capture != nil {
+	if c.Capture.Collector != nil {
 		for i := range captureRoutes {
 			list = append(list, &captureRoutes[i])
 		}
 	}
-	if c.Management != nil {
+	if c.Management.Service != nil {
 		for i := range apiRoutes {
 			list = append(list, &apiRoutes[i])
 		}
@@ -110,7 +110,7 @@ func routesOf(c Config) []*route {
 		for i := range definitionRoutes {
 			list = append(list, &definitionRoutes[i])
 		}
-		if c.Management.MailAvailable() {
+		if c.Management.Service.MailAvailable() {
 			list = append(list, &verifyRoutes[0])
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Server) newMux() *http.ServeMux {
 			handle(path+"/{$}", rt)
 		}
 	}
-	if s.config.Management != nil {
+	if s.config.Management.Service != nil {
 		handle("/api", &unknownAPIRoute)
 		handle("/api/", &unknownAPIRoute)
 	}

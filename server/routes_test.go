@@ -179,8 +179,8 @@ func (r tableRow) call(key string) call {
 
 func newRouteServer(t *testing.T) *apiServer {
 	return newAPI(t, apiSetup{server: func(c *server.Config) {
-		c.Capture, c.OFREP = noCapture{}, true
-		c.ManagementLimit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1, Definitions: -1}
+		c.Capture.Collector, c.OFREP = noCollector{}, true
+		c.Management.Limit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1, Definitions: -1}
 	}})
 }
 

@@ -175,13 +175,13 @@ func TestNewErrors(t *testing.T) {
 		{"burst without rate", server.Config{Projects: projects, RateLimit: server.RateLimit{Project: server.Limit{Burst: 1}}}},
 		{"negative rate", server.Config{Projects: projects, RateLimit: server.RateLimit{Project: server.Limit{PerSecond: -1, Burst: 1}}}},
 		{"invalid proxy", server.Config{Projects: projects, TrustedProxies: make([]netip.Prefix, 1)}},
-		{"negative MaxManagementBody", server.Config{Projects: projects, MaxManagementBody: -1}},
-		{"negative MaxUpload", server.Config{Projects: projects, MaxUpload: -1}},
-		{"origin with path", server.Config{Projects: projects, ManagementOrigins: []string{"https://app.example/"}}},
-		{"any origin", server.Config{Projects: projects, ManagementOrigins: []string{"*"}}},
-		{"AppURL without scheme", server.Config{Projects: projects, AppURL: "app.example"}},
-		{"AppURL of a script", server.Config{Projects: projects, AppURL: "javascript://app.example"}},
-		{"AppURL with query", server.Config{Projects: projects, AppURL: "https://app.example/?a=1"}},
+		{"negative Management.MaxBody", server.Config{Projects: projects, Management: server.ManagementConfig{MaxBody: -1}}},
+		{"negative Management.MaxUpload", server.Config{Projects: projects, Management: server.ManagementConfig{MaxUpload: -1}}},
+		{"origin with path", server.Config{Projects: projects, Management: server.ManagementConfig{Origins: []string{"https://app.example/"}}}},
+		{"any origin", server.Config{Projects: projects, Management: server.ManagementConfig{Origins: []string{"*"}}}},
+		{"AppURL without scheme", server.Config{Projects: projects, Management: server.ManagementConfig{AppURL: "app.example"}}},
+		{"AppURL of a script", server.Config{Projects: projects, Management: server.ManagementConfig{AppURL: "javascript://app.example"}}},
+		{"AppURL with query", server.Config{Projects: projects, Management: server.ManagementConfig{AppURL: "https://app.example/?a=1"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if s, err := server.New(tt.config); err == nil || s != nil {

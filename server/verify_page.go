@@ -56,7 +56,7 @@ func (s *Server) verifyPage(x *exchange) error {
 	if err := s.apiLimiters.strangers.spend(a.client(), x.start); err != nil {
 		return err
 	}
-	_, err := s.config.Management.VerifyEmail(a.context(), a.client(), management.EmailProof{
+	_, err := s.config.Management.Service.VerifyEmail(a.context(), a.client(), management.EmailProof{
 		UUID: optional.Of(a.segment("user")), Token: optional.Of(a.segment("token")),
 	})
 	e, refused := errors.AsType[*management.Error](err)

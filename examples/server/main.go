@@ -159,15 +159,30 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
+	flagQuota, err := startQuota(background, &wg, store, "feature_flags", s.quota, log)
+	if err != nil {
+		return err
+	}
+	eventQuota, err := startQuota(background, &wg, store, "events", s.eventQuota, log)
+	if err != nil {
+		return err
+	}
 	config := server.Config{
-		Projects:       &registry,
-		Store:          store,
-		Capture:        collector,
-		OFREP:          true,
-		Products:       s.products,
+		Projects:   &registry,
+		Store:      store,
+		Quota:      flagQuota,
+		OFREP:      true,
+		Products:   s.products,
+		MaxBody:    int64(s.maxBody),
+		MaxDecoded: 2 * int64(s.maxBody),
+		Capture:    server.CaptureConfig{Collector: collector, Quota: eventQuota},
+		Management: server.ManagementConfig{
+			Service:        service,
+			AllowKeyInBody: s.allowKeyInBody,
+			Origins:        s.managementOrigin,
+			AppURL:         s.appURL,
+		},
 		TrustedProxies: s.proxies(),
-		MaxBody:        int64(s.maxBody),
-		MaxDecoded:     2 * int64(s.maxBody),
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
 		Ready:          events.ready(store.Ready),
 		Metrics:        events.metrics(),
@@ -182,25 +197,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		wg.Go(func() { _ = resolver.Watch(background, 0) }) // returns nil when stopped
 		config.Geo = resolver
 	}
-	for _, q := range []struct {
-		resource string
-		allowed  allowance
-		use      *server.Quota
-	}{
-		{"feature_flags", s.quota, &config.Quota},
-		{"events", s.eventQuota, &config.EventQuota},
-	} {
-		counter, err := startQuota(background, &wg, store, q.resource, q.allowed, log)
-		if err != nil {
-			return err
-		}
-		*q.use = counter
-	}
 	wg.Go(func() { _ = service.Run(background) }) // returns nil when stopped
-	config.Management = service
-	config.AppURL = s.appURL
-	config.AllowKeyInBody = s.allowKeyInBody
-	config.ManagementOrigins = s.managementOrigin
 	handler, err := server.New(config)
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func startBench(b *testing.B, db management.Storage, definitions string) string 
 	var registry server.Registry
 	registry.Set("phc_bench", &server.Project{ID: 1, Flags: evaluator})
 	handler, err := server.New(server.Config{
-		Projects: &registry, Store: db, Capture: collector, Log: slog.New(slog.DiscardHandler),
+		Projects: &registry, Store: db, Capture: server.CaptureConfig{Collector: collector}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)
