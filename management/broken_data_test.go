@@ -2,7 +2,6 @@ package management_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -238,7 +237,7 @@ func TestFailedFlags(t *testing.T) {
 	w.capture(w.web, "x", "u1", `{}`)
 	w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	f := must(w.store.Flag(ctx, w.web.ID, 1))(t)
-	f.Filters = json.RawMessage(inCohort("99"))
+	f.Filters = filtersOf(inCohort("99"))
 	w.ok(w.store.UpdateFlag(ctx, f))
 	v := must(w.explain("1", `{"distinct_id":"u1"}`))(t)
 	if v.Value != nil || !v.Result.Failed || v.Result.Reason.Code != "dependency_not_found_cohort" {
@@ -255,26 +254,34 @@ func TestFailedFlags(t *testing.T) {
 	}
 
 	// A circle, and a payload that nobody can have encrypted.
-	f.Filters = json.RawMessage(dependsOn("1"))
+	f.Filters = filtersOf(dependsOn("1"))
 	w.ok(w.store.UpdateFlag(ctx, f))
 	if r := must(w.EvaluationReasons(ctx, p, web, "u1", ""))(t)["k"]; r.Value != false || r.Evaluation.Reason != "not_evaluated" {
 		t.Errorf("EvaluationReasons of a circle = %+v", r)
 	}
-	f.Filters, f.RemoteConfig, f.EncryptedPayloads = json.RawMessage(`{"groups":[{}],"payloads":{"true":"sealed:!"}}`), true, true
+	f.Filters, f.RemoteConfig, f.EncryptedPayloads = filtersOf(`{"groups":[{}],"payloads":{"true":"sealed:!"}}`), true, true
 	w.ok(w.store.UpdateFlag(ctx, f))
 	if got := payload(t, must(w.Flag(ctx, w.key(w.ada), web, "1"))(t)); got != masked {
 		t.Errorf("the payload is %q", got)
 	}
-	f.Filters = json.RawMessage(`{`)
+	f.Filters, f.RemoteConfig, f.EncryptedPayloads = filtersOf(`{`), false, false
 	w.ok(w.store.UpdateFlag(ctx, f))
-	for name, err := range map[string]error{
-		"ExplainFlag":       second(w.explain("1", `{"distinct_id":"u1"}`)),
-		"EvaluationReasons": second(w.EvaluationReasons(ctx, p, web, "u1", "")),
-		"PreviewFlag":       second(w.PreviewFlag(ctx, p, web, decode[management.PreviewPatch](t, `{"key":"new","filters":`+everybody+`}`))),
-	} {
-		if got := fault(err); !strings.HasPrefix(got, "failure: ") {
-			t.Errorf("%s of what is no JSON: %s, want a failure", name, got)
-		}
+	v = must(w.explain("1", `{"distinct_id":"u1"}`))(t)
+	if v.Value != nil || !v.Result.Failed || v.Result.Reason.Code != "flag_data_parsing_error" {
+		t.Errorf("ExplainFlag of what is no JSON = %v, %+v", v.Value, v.Result)
+	}
+	if r := must(w.EvaluationReasons(ctx, p, web, "u1", ""))(t)["k"]; r.Value != false || r.Evaluation.Reason != "flag_data_parsing_error" {
+		t.Errorf("EvaluationReasons of what is no JSON = %+v", r)
+	}
+	// Others are not hurt, and it stays as it is until condition sets are sent.
+	must(w.PreviewFlag(ctx, p, web, decode[management.PreviewPatch](t, `{"key":"new","filters":`+everybody+`}`)))(t)
+	if v := must(w.changeFlag("1", `{"name":"N"}`))(t); string(v.Filters) != "{}" || filtersText(t, w.storedFlag(new(int64(1)))) != "{" {
+		t.Errorf("what is no JSON is shown as %s, and stored as %s", v.Filters, filtersText(t, w.storedFlag(new(int64(1)))))
+	}
+	_, err := w.changeFlag("1", `{"key":"other"}`)
+	checkFault(t, "a change of what is no JSON", err, "invalid invalid_input filters")
+	if v := must(w.changeFlag("1", `{"filters":`+everybody+`}`))(t); filtersText(t, w.storedFlag(new(int64(1)))) != string(v.Filters) {
+		t.Errorf("stored are %s, shown %s", filtersText(t, w.storedFlag(new(int64(1)))), v.Filters)
 	}
 }
 

@@ -1,27 +1,30 @@
 package management
 
 import (
-	"encoding/json"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // A Cohort is a set of persons (management.md §13.10): a list if it is static,
-// otherwise those who have the properties that Filters say.
+// otherwise the persons who meet the Criteria.
 type Cohort struct {
 	ID          int64 // given by the store
 	Project     int64
 	Name        string
 	Description string
 
-	// Filters is {"properties": …} with a tree of evaluation.md §5.1, or nil.
-	Filters json.RawMessage
+	// Criteria is the tree that tells who is a member (evaluation.md §5.1), or
+	// nil. It was judged. Copies of a Cohort share it, so it is replaced and not
+	// changed.
+	Criteria *flags.CohortNode
 
 	Static  bool
 	Deleted bool
 
 	// Count is how many persons were members when that was last counted, nil
 	// if that is not known; Calculated is when that was, nil if it was not since
-	// Filters have changed.
+	// Criteria have changed.
 	Count      *int
 	Calculated *time.Time
 

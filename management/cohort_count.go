@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -136,7 +135,7 @@ func (s *Service) countProject(ctx context.Context, list []Cohort) error {
 func (s *Service) storeCount(ctx context.Context, counted *Cohort, count *int, at time.Time) error {
 	return s.atomic(ctx, nil, func(w *work) error {
 		c, err := w.store.Cohort(ctx, counted.Project, counted.ID)
-		if errors.Is(err, ErrNotFound) || err == nil && (c.Deleted || !bytes.Equal(c.Filters, counted.Filters)) {
+		if errors.Is(err, ErrNotFound) || err == nil && (c.Deleted || !sameCriteria(c.Criteria, counted.Criteria)) {
 			return nil
 		}
 		if err != nil {
@@ -168,10 +167,9 @@ func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*membership
 		if list[i].Static {
 			continue
 		}
-		id := strconv.FormatInt(list[i].ID, 10)
-		key := "members of cohort " + id
-		filters, err := judge.Filters([]byte(`{"groups":[{"properties":[{"key":"id","type":"cohort","value":`+id+`}]}]}`), judge.Subject{Key: key, Create: true}, world)
-		if err != nil {
+		key := "members of cohort " + strconv.FormatInt(list[i].ID, 10)
+		filters := judge.InCohort(list[i].ID)
+		if err := judge.Judge(&filters, judge.Subject{Key: key, Create: true}, world); err != nil {
 			if judgeError(err) == err {
 				return nil, err
 			}

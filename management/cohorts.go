@@ -63,7 +63,7 @@ func (w *work) cohortViews(ctx context.Context, list []Cohort) ([]*CohortView, e
 			failures = 1
 		}
 		views[i] = &CohortView{
-			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: rawjson.Or(c.Filters, "{}"),
+			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: criteriaJSON(c.Criteria),
 			Query: rawjson.OrNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && w.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
 			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
@@ -99,7 +99,7 @@ func cohortFields(c *Cohort, patch *CohortPatch) field.Table {
 	return field.Table{
 		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, mostCohortName)),
 		field.Plain("description", &patch.Description, &c.Description, check.UpTo(check.String, check.MaxText)),
-		field.Logged("filters", c.Filters),
+		field.Logged("filters", loggedCriteria{c.Criteria}),
 		field.Checked("is_static", &patch.Static, check.Bool).LoggedAs(c.Static),
 		field.Plain("deleted", &patch.Deleted, &c.Deleted, check.Bool),
 		field.Checked("query", &patch.Query, checkNoQuery),
@@ -144,22 +144,26 @@ func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 		}
 		raw = optional.Of(converted)
 	}
+	tree := c.Criteria
 	switch {
 	case c.Static:
 		return checkNoCriteria(raw.Value)
 	case !raw.Set && revived:
-		raw = optional.Of(c.Filters)
 	case !raw.Set && c.ID != 0:
 		return nil
 	case !raw.Set || raw.Null:
 		return invalid("filters", "required", "This field is required, unless the cohort is static.")
+	default:
+		var err error
+		if tree, err = judge.ReadCohort(raw.Value); err != nil {
+			return judgeError(err)
+		}
 	}
-	filters, err := judge.CohortFilters(raw.Value, c.ID, world)
-	if err != nil {
+	if err := judge.JudgeCohort(tree, c.ID, world); err != nil {
 		return judgeError(err)
 	}
-	if string(filters) != string(c.Filters) {
-		c.Filters, c.Count, c.Calculated = filters, nil, nil
+	if !sameCriteria(tree, c.Criteria) {
+		c.Criteria, c.Count, c.Calculated = tree, nil, nil
 	}
 	return nil
 }
@@ -293,15 +297,15 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		if err := patch.validate(c); err != nil {
 			return err
 		}
-		world, err := w.definitionWorld(ctx)
+		set, err := w.definitionSet(ctx)
 		if err != nil {
 			return err
 		}
-		before := *c
+		before, world := *c, set.world()
 		if err := patch.apply(c, world); err != nil {
 			return err
 		}
-		if err := checkCohortUnused(&before, c, world); err != nil {
+		if err := checkCohortUnused(&before, c, set, world); err != nil {
 			return err
 		}
 		changes := field.Differences("Cohort", cohortFields(&before, nil), cohortFields(c, nil))
@@ -328,7 +332,7 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 }
 
 // checkCohortUnused returns an error if a cohort that is to be deleted is used.
-func checkCohortUnused(before, c *Cohort, world *judge.World) error {
+func checkCohortUnused(before, c *Cohort, set *definitionSet, world *judge.World) error {
 	if !c.Deleted || before.Deleted {
 		return nil
 	}
@@ -337,7 +341,8 @@ func checkCohortUnused(before, c *Cohort, world *judge.World) error {
 	case len(users) > 0:
 		return invalid("", "invalid_input", "The cohort cannot be deleted: active flags use it: %s.", keysOf(users))
 	case len(cohorts) > 0:
-		return invalid("", "invalid_input", "The cohort cannot be deleted: the cohort %q refers to it.", cohorts[0].Name)
+		n := slices.IndexFunc(set.cohorts, func(user Cohort) bool { return user.ID == cohorts[0] })
+		return invalid("", "invalid_input", "The cohort cannot be deleted: the cohort %q refers to it.", set.cohorts[n].Name)
 	}
 	return nil
 }

@@ -1,65 +1,36 @@
 package management
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
+	"maps"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // Definitions returns what evaluation needs of a project: its flags that are not
-// deleted, of every kind, its cohorts and its group types. An error means that
-// something is stored which no Service has written.
-func Definitions(list []FeatureFlag, cohorts []Cohort, groupTypes map[int]string) (*flags.Definitions, error) {
-	document := struct {
-		Flags      []flagDefinition   `json:"flags"`
-		GroupTypes map[int]string     `json:"group_type_mapping"`
-		Cohorts    []cohortDefinition `json:"cohorts"`
-	}{make([]flagDefinition, len(list)), groupTypes, make([]cohortDefinition, len(cohorts))}
+// deleted, of every kind, its cohorts and its group types. Without groupTypes it is
+// not known which group types there are. A flag with filters that cannot be
+// understood fails, and does not hurt the others. The result shares filters and trees
+// with the flags and cohorts.
+func Definitions(list []FeatureFlag, cohorts []Cohort, groupTypes map[int]string) *flags.Definitions {
+	d := &flags.Definitions{
+		Flags: make([]flags.Flag, len(list)), Cohorts: make(map[int64]flags.Cohort, len(cohorts)), GroupTypes: maps.Clone(groupTypes),
+	}
 	for i := range list {
-		document.Flags[i] = definitionOf(&list[i])
+		f := &list[i]
+		d.Flags[i] = flags.Flag{
+			ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active && !f.Archived, Version: f.Version, Filters: f.Filters,
+			EnsureExperienceContinuity: f.continues(), BucketingIdentifier: f.Bucketing, BucketingHash: f.BucketingHash,
+			EvaluationRuntime: f.Runtime, EvaluationContexts: f.Contexts, IsRemoteConfiguration: f.RemoteConfig,
+			HasEncryptedPayloads: f.EncryptedPayloads,
+		}
+		if !f.HasExperiment {
+			d.Flags[i].HasExperiment = new(false)
+		}
 	}
 	for i := range cohorts {
-		c := &cohorts[i]
-		document.Cohorts[i] = cohortDefinition{ID: c.ID, Filters: c.Filters, Static: c.Static, Deleted: c.Deleted}
+		if c := &cohorts[i]; !c.Deleted {
+			d.Cohorts[c.ID] = flags.Cohort{Stored: c.Static, Properties: c.Criteria}
+		}
 	}
-	b, err := json.Marshal(document)
-	if err != nil {
-		return nil, fmt.Errorf("management: definitions: %w", err)
-	}
-	return flags.Decode(bytes.NewReader(b))
-}
-
-// A flagDefinition is a flag as flags.Decode reads it.
-type flagDefinition struct {
-	ID                int64           `json:"id"`
-	Key               string          `json:"key"`
-	Name              string          `json:"name"`
-	Active            bool            `json:"active"`
-	Version           int             `json:"version"`
-	Filters           json.RawMessage `json:"filters,omitempty"`
-	Continuity        *bool           `json:"ensure_experience_continuity"`
-	Bucketing         string          `json:"bucketing_identifier,omitempty"`
-	BucketingHash     string          `json:"bucketing_hash,omitempty"`
-	Runtime           string          `json:"evaluation_runtime,omitempty"`
-	Contexts          []string        `json:"evaluation_contexts"`
-	RemoteConfig      bool            `json:"is_remote_configuration"`
-	EncryptedPayloads bool            `json:"has_encrypted_payloads"`
-	HasExperiment     bool            `json:"has_experiment"`
-}
-
-func definitionOf(f *FeatureFlag) flagDefinition {
-	return flagDefinition{
-		ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active && !f.Archived, Version: f.Version, Filters: f.Filters, Continuity: f.Continuity,
-		Bucketing: f.Bucketing, BucketingHash: f.BucketingHash, Runtime: f.Runtime, Contexts: f.Contexts,
-		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, HasExperiment: f.HasExperiment,
-	}
-}
-
-type cohortDefinition struct {
-	ID      int64           `json:"id"`
-	Filters json.RawMessage `json:"filters,omitempty"`
-	Static  bool            `json:"is_static"`
-	Deleted bool            `json:"deleted"`
+	return d
 }

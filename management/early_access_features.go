@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
@@ -212,9 +213,9 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *EarlyAccessFeature, patch
 	switch {
 	case err != nil || flag.Deleted || flag.Kind != FlagOrdinary:
 		return nil, invalid("", "invalid_input", "There is no feature flag with the ID %d.", patch.FlagID.Value)
-	case judge.GroupBased(flag.Filters):
+	case judge.GroupBased(&flag.Filters):
 		return nil, invalid("", "invalid_input", "Group-based feature flags are not supported for early access features.")
-	case len(judge.Variants(flag.Filters)) > 0:
+	case len(judge.Variants(&flag.Filters)) > 0:
 		return nil, invalid("", "invalid_input", "Multivariate feature flags are not supported for early access features.")
 	}
 	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
@@ -237,8 +238,8 @@ func (w *work) newEarlyAccessFlag(ctx context.Context, f *EarlyAccessFeature) (*
 	case !errors.Is(err, ErrNotFound):
 		return nil, err
 	}
-	filters := judge.WithEnrollment(json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":0}]}`), isReleased(f))
-	patch := &FlagPatch{Key: optional.Of(key), Name: optional.Of("Feature flag for early access feature " + f.Name), Filters: optional.Of(filters)}
+	filters := withEnrollment(flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(0.0)}}}, isReleased(f))
+	patch := &FlagPatch{Key: optional.Of(key), Name: optional.Of("Feature flag for early access feature " + f.Name), Filters: optional.Of(filtersJSON(&filters))}
 	return w.createFlag(ctx, patch)
 }
 
@@ -257,7 +258,7 @@ func keyOf(name string) string {
 // markEnrollment lets persons enrol in a flag, or lets them no more.
 func (w *work) markEnrollment(ctx context.Context, flag *FeatureFlag, on bool) error {
 	before := *flag
-	flag.Filters = judge.WithEnrollment(flag.Filters, on)
+	flag.Filters = withEnrollment(flag.Filters, on)
 	return w.saveFlag(ctx, &before, flag)
 }
 

@@ -1,8 +1,9 @@
 package management
 
 import (
-	"encoding/json"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // A FlagKind says what a feature flag is for. All but FlagOrdinary belong to
@@ -17,8 +18,8 @@ const (
 	FlagSurveySampling
 )
 
-// A FeatureFlag is a flag as it is managed (management.md §13.3). What decides its
-// value is in Filters; package flags evaluates it.
+// A FeatureFlag is a flag as it is managed (management.md §13.3). Package flags
+// evaluates it.
 type FeatureFlag struct {
 	ID      int64 // given by the store
 	Project int64
@@ -26,9 +27,11 @@ type FeatureFlag struct {
 	Key     string // unique among those of the project that are not deleted
 	Name    string
 
-	// Filters is a JSON object of evaluation.md §1.3, checked and in its
-	// normal form. Other flags are in it by their IDs.
-	Filters json.RawMessage
+	// Filters decides the flag's value. It was judged, and names other flags by
+	// their IDs. Copies of a FeatureFlag share it, so it is replaced and not
+	// changed. What a store holds and nobody can understand is kept, and has an
+	// error: see [flags.Filters.Err].
+	Filters flags.Filters
 
 	Active   bool
 	Deleted  bool

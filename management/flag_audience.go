@@ -52,8 +52,9 @@ func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q B
 		return nil, err
 	}
 	list := []FeatureFlag{audienceFlag(-1, audienceKey, filters)}
-	if ids, _, _ := judge.References(filters); len(ids) > 0 {
+	for range filters.Targets() {
 		list = append(list, set.flags...)
+		break
 	}
 	snapshot, err := set.compile(list)
 	if err != nil {
@@ -78,39 +79,41 @@ func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q B
 }
 
 // filters returns the filters of a flag for those whom the condition set admits.
-func (q *BlastRadiusQuery) filters(set *definitionSet) (json.RawMessage, error) {
+func (q *BlastRadiusQuery) filters(set *definitionSet) (flags.Filters, error) {
+	var filters flags.Filters
 	if !q.Condition.Set || q.Condition.Null {
-		return nil, invalid("condition", "required", "This field is required.")
+		return filters, invalid("condition", "required", "This field is required.")
 	}
 	condition, ok := rawjson.Object(q.Condition.Value)
 	if !ok {
-		return nil, invalid("condition", "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(q.Condition.Value))
+		return filters, invalid("condition", "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(q.Condition.Value))
 	}
-	document := map[string]any{"groups": []any{map[string]any{"properties": rawjson.OrNull(condition["properties"])}}}
 	switch index := &q.GroupTypeIndex; {
 	case index.Undecoded() != nil:
-		return nil, invalid("group_type_index", "invalid_input", "A valid integer is required.")
+		return filters, invalid("group_type_index", "invalid_input", "A valid integer is required.")
 	case index.Set && !index.Null:
 		if set.groupTypes[index.Value] == "" {
-			return nil, invalid("group_type_index", "does_not_exist", "There is no group type with the index %d.", index.Value)
+			return filters, invalid("group_type_index", "does_not_exist", "There is no group type with the index %d.", index.Value)
 		}
-		document["aggregation_group_type_index"] = index.Value
+		filters.AggregationGroupTypeIndex = flags.ByGroup(index.Value)
 	}
-	filters, err := judge.Filters(rawjson.Must(document), judge.Subject{Key: audienceKey, Create: true}, set.world())
-	if err = judgeError(err); err != nil {
-		if e, ok := errors.AsType[*Error](err); ok {
-			e.Attr, e.Detail = "condition", strings.TrimPrefix(e.Detail, "groups/0/")
-		}
-		return nil, err
+	document := map[string]any{"groups": []any{map[string]any{"properties": rawjson.OrNull(condition["properties"])}}}
+	err := judge.Read(rawjson.Must(document), audienceKey, &filters)
+	if err == nil {
+		err = judge.Judge(&filters, judge.Subject{Key: audienceKey, Create: true}, set.world())
 	}
-	return filters, nil
+	err = judgeError(err)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Attr, e.Detail = "condition", strings.TrimPrefix(e.Detail, "groups/0/")
+	}
+	return filters, err
 }
 
 // audienceKey is a key that no stored flag can have.
 const audienceKey = "the audience"
 
 // audienceFlag returns a flag that exists only to evaluate filters.
-func audienceFlag(id int64, key string, filters json.RawMessage) FeatureFlag {
+func audienceFlag(id int64, key string, filters flags.Filters) FeatureFlag {
 	return FeatureFlag{ID: id, Key: key, Active: true, Filters: filters}
 }
 

@@ -53,7 +53,7 @@ func FuzzFlagPatch(f *testing.F) {
 		if diff := cmp.Diff(v, again); err != nil || diff != "" {
 			t.Fatalf("CreateFlag(%s), and what it shows sent back: %v (-want +got)\n%s", body, err, diff)
 		}
-		d := must(management.Definitions(must(w.store.Flags(t.Context(), w.web.ID))(t), must(w.store.Cohorts(t.Context(), w.web.ID))(t), nil))(t)
+		d := management.Definitions(must(w.store.Flags(t.Context(), w.web.ID))(t), must(w.store.Cohorts(t.Context(), w.web.ID))(t), nil)
 		s := must(flags.Compile(d, flags.CompileOptions{}))(t)
 		for _, problem := range s.Problems() {
 			if problem.Severity >= flags.Error {

@@ -162,7 +162,10 @@ func flagType(f *FeatureFlag) string {
 	case f.HasExperiment:
 		return "experiment"
 	}
-	return judge.Type(f.Filters)
+	if len(judge.Variants(&f.Filters)) > 0 {
+		return "multivariant"
+	}
+	return "boolean"
 }
 
 // flagOrders are the fields that lists of flags can be sorted by.

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
@@ -65,7 +65,7 @@ var (
 // only logged.
 //
 // Filters are judged with other flags and cohorts: see [Service.applyFilters].
-func flagFields(f *FeatureFlag, filters json.RawMessage, patch *FlagPatch) field.Table {
+func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.Table {
 	patch = cmp.Or(patch, new(FlagPatch))
 	contexts := func(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
 		return check.ReadNames(attr, o, mostContexts, strings.ToLower)
@@ -76,7 +76,7 @@ func flagFields(f *FeatureFlag, filters json.RawMessage, patch *FlagPatch) field
 	return field.Table{
 		field.Plain("key", &patch.Key, &f.Key, checkFlagKey),
 		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.String, mostFlagName)),
-		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(filters),
+		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(loggedFilters{&filters}),
 		field.Plain("active", &patch.Active, &f.Active, check.Bool),
 		field.Plain("deleted", &patch.Deleted, &f.Deleted, check.Bool),
 		field.Plain("archived", &patch.Archived, &f.Archived, check.Bool),
@@ -105,7 +105,7 @@ func (patch *FlagPatch) validate(f *FeatureFlag) error {
 	if !patch.Contexts.Set {
 		patch.Contexts = patch.OldContexts
 	}
-	return judgeError(flagFields(f, nil, patch).Check())
+	return judgeError(flagFields(f, f.Filters, patch).Check())
 }
 
 func checkFlagKey(attr string, o *optional.Value[string]) error {
@@ -137,7 +137,16 @@ func (w *work) applyFlag(ctx context.Context, f *FeatureFlag, patch *FlagPatch) 
 // applyIn is applyFlag for a change that deletes nothing.
 func (s *Service) applyIn(world *judge.World, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
-	flagFields(f, nil, patch).Apply()
+	if err := applyFields(f, patch, world); err != nil {
+		return err
+	}
+	return s.applyFilters(f, &before, patch, world)
+}
+
+// applyFields changes a flag but for its filters.
+func applyFields(f *FeatureFlag, patch *FlagPatch, world *judge.World) error {
+	before := *f
+	flagFields(f, f.Filters, patch).Apply()
 	switch {
 	case f.Archived && f.Active:
 		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
@@ -146,10 +155,7 @@ func (s *Service) applyIn(world *judge.World, f *FeatureFlag, patch *FlagPatch) 
 	case f.Bucketing == "device_id" && f.continues():
 		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
 	}
-	if err := checkActivation(&before, f, patch, world); err != nil {
-		return err
-	}
-	return s.applyFilters(f, &before, patch, world)
+	return checkActivation(&before, f, patch, world)
 }
 
 // applyFilters changes what decides a flag. What a flag refers to can have gone
@@ -162,20 +168,21 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *
 	if f.EncryptedPayloads && s.box == nil {
 		return invalid("has_encrypted_payloads", "invalid_input", "Payloads cannot be encrypted: the server has no secret key.")
 	}
-	filters := rawjson.Or(s.openPayloads(before), "{}")
+	filters := s.openPayloads(before)
 	var err error
 	if before.EncryptedPayloads && !f.EncryptedPayloads {
 		if filters, err = withdrawPayloads(before, patch); err != nil {
 			return err
 		}
 	}
+	filters = filters.Clone()
 	if patch.Filters.Set {
-		if filters, err = judge.Merge(filters, patch.Filters.Value); err != nil {
+		if err := judge.Read(patch.Filters.Value, f.Key, &filters); err != nil {
 			return judgeError(err)
 		}
 	}
 	subject := judge.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
-	if filters, err = judge.Filters(filters, subject, world); err != nil {
+	if err := judge.Judge(&filters, subject, world); err != nil {
 		return judgeError(err)
 	}
 	f.Filters, err = s.settlePayloads(f, before, filters)
@@ -188,11 +195,11 @@ func checkActivation(before, f *FeatureFlag, patch *FlagPatch, world *judge.Worl
 	switch {
 	case f.ID == 0:
 	case before.inForce() && !f.inForce() && !f.Deleted:
-		if users := judge.Dependents(world, judge.Flag{ID: f.ID, Key: before.Key}); len(users) > 0 {
+		if users := judge.Dependents(world, f.ID, before.Key); len(users) > 0 {
 			return invalid("", "invalid_input", "The flag cannot be disabled: other active flags depend on it: %s.", keysOf(users))
 		}
 	case f.inForce() && !before.inForce() && !patch.Filters.Set: // filters that were sent are judged
-		for _, other := range judge.Dependencies(world, f.Filters) {
+		for _, other := range judge.Dependencies(world, &f.Filters) {
 			if !other.Active {
 				return invalid("", "invalid_input", "The flag cannot be enabled: it depends on the disabled flag %s.", other.Key)
 			}
@@ -202,7 +209,7 @@ func checkActivation(before, f *FeatureFlag, patch *FlagPatch, world *judge.Worl
 }
 
 // keysOf lists the keys of the first few of some flags.
-func keysOf(list []judge.Flag) string {
+func keysOf(list []*flags.Flag) string {
 	const most = 5
 	var keys []string
 	for i, f := range list {
@@ -237,7 +244,7 @@ func (w *work) checkUnused(ctx context.Context, f *FeatureFlag, world *judge.Wor
 			return invalid("", "invalid_input", "The flag cannot be deleted: it targets the survey %q.", v.Name)
 		}
 	}
-	if users := judge.Dependents(world, judge.Flag{ID: f.ID, Key: f.Key}); len(users) > 0 {
+	if users := judge.Dependents(world, f.ID, f.Key); len(users) > 0 {
 		return invalid("", "invalid_input", "The flag cannot be deleted: other active flags depend on it: %s.", keysOf(users))
 	}
 	return nil

@@ -3,36 +3,40 @@ package management
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
-// redaction is what is shown of an encrypted payload to who may not read it: JSON,
-// as all payloads are.
+// redaction is what is shown of an encrypted payload to a user that may not read it:
+// JSON, as all payloads are.
 const redaction = `"********* (encrypted)"`
 
-// mapPayloads returns filters with f of each payload.
-func mapPayloads(filters json.RawMessage, f func(key, payload string) string) json.RawMessage {
-	for _, key := range uniqueValues(append(judge.Variants(filters), "true")) {
-		if payload, ok := judge.Payload(filters, key); ok {
-			filters = judge.WithPayload(filters, key, f(key, payload))
+// mapPayloads returns filters with other payloads, which change returns for those
+// there are. It calls change in the order of the keys.
+func mapPayloads(f flags.Filters, change func(key, payload string) string) flags.Filters {
+	payloads := f
+	f.Payloads = nil
+	for _, key := range slices.Sorted(maps.Keys(payloads.Payloads)) {
+		if payload, ok := payloads.Payload(key); ok {
+			f.SetPayload(key, change(key, payload))
 		}
 	}
-	return filters
+	return f
 }
 
 // withoutPayloads returns filters that tell of payloads only that they are there.
-func withoutPayloads(filters json.RawMessage) json.RawMessage {
-	return mapPayloads(filters, func(_, _ string) string { return redaction })
+func withoutPayloads(f flags.Filters) flags.Filters {
+	return mapPayloads(f, func(_, _ string) string { return redaction })
 }
 
 // redactedFilters returns the filters of a flag without what is encrypted.
-func redactedFilters(f *FeatureFlag) json.RawMessage {
+func redactedFilters(f *FeatureFlag) flags.Filters {
 	if !f.EncryptedPayloads {
 		return f.Filters
 	}
@@ -53,7 +57,7 @@ func (s *Service) sealPayload(f *FeatureFlag, payload string) string {
 
 // openPayloads returns the filters of a flag with its payloads readable, but for
 // those whose secret key is missing.
-func (s *Service) openPayloads(f *FeatureFlag) json.RawMessage {
+func (s *Service) openPayloads(f *FeatureFlag) flags.Filters {
 	if !f.EncryptedPayloads {
 		return f.Filters
 	}
@@ -84,7 +88,7 @@ func (s *Service) openPayload(f *FeatureFlag, payload string) (string, bool) {
 // settlePayloads returns filters that somebody has sent, and that were judged, as
 // they are stored: what came back as it was shown is what it was before, and all is
 // encrypted if the flag wants that.
-func (s *Service) settlePayloads(f, before *FeatureFlag, filters json.RawMessage) (json.RawMessage, error) {
+func (s *Service) settlePayloads(f, before *FeatureFlag, filters flags.Filters) (flags.Filters, error) {
 	var refused error
 	filters = mapPayloads(filters, func(key, payload string) string {
 		if payload == redaction {
@@ -105,7 +109,7 @@ func (s *Service) settlePayloads(f, before *FeatureFlag, filters json.RawMessage
 // payloadBefore returns the encrypted payload that a redaction stands for in a flag
 // that goes on to encrypt its payloads.
 func (s *Service) payloadBefore(f, before *FeatureFlag, key string) (string, error) {
-	payload, ok := judge.Payload(before.Filters, key)
+	payload, ok := before.Filters.Payload(key)
 	if !f.EncryptedPayloads || !before.EncryptedPayloads || !ok {
 		return "", invalid("filters", "invalid_input", "payloads/%s: must be the payload, not the mark that stands for an encrypted one", check.Excerpt(key))
 	}
@@ -116,16 +120,13 @@ func (s *Service) payloadBefore(f, before *FeatureFlag, key string) (string, err
 }
 
 // withdrawPayloads returns the stored filters of a flag whose payloads shall be
-// encrypted no more. Who may not read them must not come to read them so.
-func withdrawPayloads(before *FeatureFlag, patch *FlagPatch) (json.RawMessage, error) {
-	secret := false
-	mapPayloads(before.Filters, func(_, payload string) string {
-		secret = true
-		return payload
-	})
+// encrypted no more. A user that may not read them must not come to read them so.
+func withdrawPayloads(before *FeatureFlag, patch *FlagPatch) (flags.Filters, error) {
+	f := before.Filters
 	sent, _ := rawjson.Object(patch.Filters.Value)
-	if _, ok := sent["payloads"]; secret && !ok {
-		return nil, invalid("has_encrypted_payloads", "invalid_input", "Encrypted payloads do not become readable: send others with the change, or null for none.")
+	if _, ok := sent["payloads"]; len(f.Payloads) > 0 && !ok {
+		return f, invalid("has_encrypted_payloads", "invalid_input", "Encrypted payloads do not become readable: send others with the change, or null for none.")
 	}
-	return judge.Merge(before.Filters, json.RawMessage(`{"payloads":null}`))
+	f.Payloads = nil
+	return f, nil
 }

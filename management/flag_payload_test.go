@@ -95,7 +95,7 @@ func TestEncryptedPayloads(t *testing.T) {
 		note(a)
 	}
 	for _, f := range w.state().Flags {
-		note(string(f.Filters))
+		note(filtersText(t, &f))
 	}
 	told.WriteString(w.log.String())
 	if text := told.String(); strings.Contains(text, "s3cr3t") {

@@ -212,8 +212,8 @@ func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison,
 func dependentFlags(world *judge.World, f *FeatureFlag) []string {
 	var keys []string
 	seen := map[int64]bool{f.ID: true}
-	for queue := []judge.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
-		for _, user := range judge.Dependents(world, queue[0]) {
+	for queue := []*flags.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
+		for _, user := range judge.Dependents(world, queue[0].ID, queue[0].Key) {
 			if !seen[user.ID] {
 				seen[user.ID] = true
 				keys = append(keys, user.Key)

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"strconv"
-
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // RemoteConfig returns the payload of a remote configuration flag, which a path
-// names by its ID or key, for who may read definitions (wire.md §5.4): the text of
+// names by its ID or key, for a caller that may read definitions (wire.md §5.4): the text of
 // JSON. Encrypted payloads are opened for personal API keys. The error is
 // ErrNotFound if there is no such flag, or no payload.
 func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, flag string) (string, error) {
@@ -23,7 +21,7 @@ func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, f
 	if f.Deleted || !f.RemoteConfig {
 		return "", errNotFound
 	}
-	payload, ok := judge.Payload(f.Filters, "true")
+	payload, ok := f.Filters.Payload("true")
 	if !ok {
 		return "", errNotFound
 	}

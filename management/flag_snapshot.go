@@ -56,28 +56,12 @@ func (w *work) definitionWorld(ctx context.Context) (*judge.World, error) {
 }
 
 func (d *definitionSet) world() *judge.World {
-	known := judge.Project{
-		Flags: make([]judge.Flag, len(d.flags)), Cohorts: make([]judge.Cohort, len(d.cohorts)),
-		GroupTypes: d.groupTypes, TimeZone: d.zone,
-	}
-	for i := range d.flags {
-		f := &d.flags[i]
-		known.Flags[i] = judge.Flag{ID: f.ID, Key: f.Key, Active: f.Active, Filters: f.Filters}
-	}
-	for i := range d.cohorts {
-		c := &d.cohorts[i]
-		known.Cohorts[i] = judge.Cohort{ID: c.ID, Name: c.Name, Static: c.Static, Filters: c.Filters}
-	}
-	return judge.NewWorld(known)
+	return judge.NewWorld(Definitions(d.flags, d.cohorts, d.groupTypes), d.zone)
 }
 
 // compile returns flags as they are served.
 func (d *definitionSet) compile(list []FeatureFlag) (*flags.Snapshot, error) {
-	definitions, err := Definitions(list, d.cohorts, d.groupTypes)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := flags.Compile(definitions, flags.CompileOptions{TimeZone: d.zone})
+	snapshot, err := flags.Compile(Definitions(list, d.cohorts, d.groupTypes), flags.CompileOptions{TimeZone: d.zone})
 	if err != nil {
 		return nil, fmt.Errorf("management: definitions: %w", err)
 	}

@@ -32,7 +32,7 @@ func flagStatus(f *FeatureFlag, now time.Time) (status, reason string) {
 		return flagInactive, "Flag is disabled"
 	case f.LastCalled != nil && old(*f.LastCalled):
 		return flagStale, "Flag has not been called for 30 days"
-	case !f.RemoteConfig && old(f.Updated) && judge.FullyRolledOut(f.Filters):
+	case !f.RemoteConfig && old(f.Updated) && judge.FullyRolledOut(&f.Filters):
 		return flagStale, "Flag is rolled out to everyone and has not been changed for 30 days"
 	}
 	return flagActive, "Flag is in use"

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // A FlagView is a flag as the API shows it (management.md §13.4).
@@ -69,7 +67,7 @@ type MinimalFlag struct {
 
 func minimalFlag(f *FeatureFlag) *MinimalFlag {
 	return &MinimalFlag{
-		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: redactedFilters(f), Deleted: f.Deleted, Active: f.Active,
+		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: filtersJSON(new(redactedFilters(f))), Deleted: f.Deleted, Active: f.Active,
 		Continuity: f.continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
 		Contexts: append([]string{}, f.Contexts...),
 	}
@@ -140,7 +138,7 @@ func (w *work) flagView(f *FeatureFlag, world *flagWorld) *FlagView {
 	status, _ := flagStatus(f, w.now())
 	return &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
-		Filters: judge.WithCohortNames(filters, func(id int64) string { return world.cohorts[id] }),
+		Filters: filtersJSON(new(withCohortNames(filters, world.cohorts))),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
 		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.continues(),

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strconv"
@@ -143,7 +142,7 @@ func (w *work) updateFlag(ctx context.Context, f *FeatureFlag, patch *FlagPatch)
 func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 	changes := w.flagChanges(before, f)
 	if len(changes) == 0 {
-		if bytes.Equal(before.Filters, f.Filters) {
+		if sameFilters(&before.Filters, &f.Filters) {
 			return nil
 		}
 		return flagStoreError(w.store.UpdateFlag(ctx, f))
@@ -198,7 +197,8 @@ func (s *Service) flagChanges(before, after *FeatureFlag) []field.Change {
 		return field.Differences("FeatureFlag", flagFields(before, before.Filters, nil), flagFields(after, after.Filters, nil))
 	}
 	changes := field.Differences("FeatureFlag", flagFields(before, withoutPayloads(before.Filters), nil), flagFields(after, withoutPayloads(after.Filters), nil))
-	if !bytes.Equal(s.openPayloads(before), s.openPayloads(after)) &&
+	was, is := s.openPayloads(before), s.openPayloads(after)
+	if !sameFilters(&was, &is) &&
 		!slices.ContainsFunc(changes, func(c field.Change) bool { return c.Field == "filters" }) {
 		changes = append(changes, field.Change{Type: "FeatureFlag", Field: "payloads", Before: nil, After: nil, Action: "changed"})
 	}

@@ -457,7 +457,7 @@ func TestSurveyFlags(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	f := &management.FeatureFlag{
-		Project: w.web.ID, Kind: management.FlagSurveyInternal, Key: "survey-targeting-x-custom", Active: true, Version: 1, Filters: json.RawMessage(everybody),
+		Project: w.web.ID, Kind: management.FlagSurveyInternal, Key: "survey-targeting-x-custom", Active: true, Version: 1, Filters: filtersOf(everybody),
 		Runtime: "all", Bucketing: "distinct_id", Created: begin, Updated: begin,
 	}
 	w.ok(w.store.CreateFlag(ctx, f))

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/parity"
@@ -47,7 +49,6 @@ type importer struct {
 	groupTypes map[int]string // of the project
 	groups     map[int]int    // indexes of the file to those of the project
 	cohorts    map[int64]int64
-	keys       map[int64]string // of the flags of the file
 }
 
 // Import makes the flags and cohorts of a file in a project: definitions as the
@@ -80,7 +81,7 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte) (*
 		w.at = &ProjectAccess{Project: p}
 		i := &importer{
 			work: w, file: file, report: new(ImportReport), groupTypes: known,
-			groups: make(map[int]int), cohorts: make(map[int64]int64), keys: make(map[int64]string),
+			groups: make(map[int]int), cohorts: make(map[int64]int64),
 		}
 		report = i.report
 		return i.run(ctx)
@@ -95,19 +96,21 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte) (*
 // An importFile is a file that was read.
 type importFile struct {
 	definitions *flags.Definitions
+	index       *flags.Index // of the definitions
 	flags       []importedFlag
 	cohorts     []importedCohort
 	groupTypes  map[int]string
 }
 
+// An importedFlag is a flag of a file: its definition, and what only a file says.
 type importedFlag struct {
-	flagDefinition
-	Deleted     bool     `json:"deleted"`
-	Archived    bool     `json:"archived"`
-	Tags        []string `json:"tags"`
-	OldContexts []string `json:"evaluation_tags"`
-	Remotely    bool     `json:"evaluate_remotely"`
+	*flags.Flag `json:"-"` // nil if it has no key, or is deleted
 
+	Key           string            `json:"key"`
+	Deleted       bool              `json:"deleted"`
+	Filters       json.RawMessage   `json:"filters"`
+	Archived      bool              `json:"archived"`
+	Tags          []string          `json:"tags"`
 	HasExperiment *bool             `json:"has_experiment"`
 	ExperimentSet []json.RawMessage `json:"experiment_set"` // of the management API
 }
@@ -179,6 +182,11 @@ func readImport(document []byte) (*importFile, error) {
 	body := rawjson.Must(map[string]any{"flags": list, "cohorts": rawjson.Or(cohorts, "{}"), "group_type_mapping": file.groupTypes})
 	if file.definitions, err = flags.Decode(bytes.NewReader(body)); err != nil {
 		return nil, invalid("", "invalid_input", "The definitions cannot be read: %s.", err)
+	}
+	file.index = flags.NewIndex(file.definitions.Flags)
+	for n := range file.flags {
+		f := &file.flags[n]
+		f.Flag = file.index.Find(flags.FlagReference{Name: f.Key, IsKey: true})
 	}
 	return file, nil
 }
@@ -258,9 +266,6 @@ func (i *importer) run(ctx context.Context) error {
 			i.report.Notes = append(i.report.Notes, fmt.Sprintf("The project has no room for the group type %q.", name))
 		}
 	}
-	for _, f := range i.file.flags {
-		i.keys[f.ID] = f.Key
-	}
 	if err := i.importCohorts(ctx); err != nil {
 		return err
 	}
@@ -281,33 +286,50 @@ func (i *importer) leave(what string, err error) {
 // importCohorts makes cohorts, those first that others refer to.
 func (i *importer) importCohorts(ctx context.Context) error {
 	waiting := slices.DeleteFunc(slices.Clone(i.file.cohorts), func(c importedCohort) bool { return c.Deleted })
-	for len(waiting) > 0 {
-		world, err := i.definitionWorld(ctx)
-		if err != nil {
-			return err
-		}
-		var later []importedCohort
-		before := len(waiting)
-		for _, c := range waiting {
-			refers := func(other importedCohort) bool {
-				return other.ID != c.ID && slices.Contains(judge.CohortReferences(c.filters()), other.ID)
+	numbers := make(map[int64]int)
+	for n := range waiting {
+		numbers[waiting[n].ID] = n
+	}
+	needs := func(n int) iter.Seq[int] {
+		return func(yield func(int) bool) {
+			for id := range i.file.definitions.Cohorts[waiting[n].ID].Properties.CohortIDs() {
+				if other, ok := numbers[id]; ok && id != waiting[n].ID && !yield(other) {
+					return
+				}
 			}
-			if slices.ContainsFunc(waiting, refers) {
-				later = append(later, c)
-				continue
-			}
-			if err := i.importCohort(ctx, &c, world); err != nil {
-				return err
-			}
-		}
-		if waiting = later; len(waiting) == before {
-			for _, c := range waiting {
-				i.leave("cohort "+c.Name, errors.New("its cohorts refer to each other in a circle"))
-			}
-			return nil
 		}
 	}
-	return nil
+	circular, err := i.inStages(ctx, len(waiting), needs, func(n int, world *judge.World) error {
+		return i.importCohort(ctx, &waiting[n], world)
+	})
+	for _, n := range circular {
+		i.leave("cohort "+waiting[n].Name, errors.New("its cohorts refer to each other in a circle"))
+	}
+	return err
+}
+
+// inStages calls make for the numbers below count, those first that others need, with
+// what there is after the ones before. It returns those that need each other in a
+// circle, and those that need such a one.
+func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter.Seq[int], make func(int, *judge.World) error) (circular []int, err error) {
+	lists := [][]int{}
+	for n := range count {
+		lists = append(lists, uniqueValues(slices.Collect(needs(n))))
+	}
+	stages, circular := graph.Stages(lists)
+	for _, stage := range stages {
+		world, err := i.definitionWorld(ctx)
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(stage) // as in the file
+		for _, n := range stage {
+			if err := make(n, world); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return circular, nil
 }
 
 func (c *importedCohort) filters() json.RawMessage {
@@ -329,13 +351,18 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 		made.Count, made.Calculated = new(0), &made.Created
 		i.report.Notes = append(i.report.Notes, fmt.Sprintf("The static cohort %q has no members yet: send them to its members endpoint.", name))
 	} else {
-		mapped := i.mapped(c.filters())
-		filters, err := judge.CohortFilters(mapped, 0, world)
+		tree, err := judge.ReadCohort(rawjson.Or(c.filters(), "{}"))
+		if err == nil {
+			for leaf := range tree.Leaves() {
+				i.translate(leaf)
+			}
+			err = judge.JudgeCohort(tree, 0, world)
+		}
 		if err != nil {
 			i.leave("cohort "+name, judgeError(err))
 			return nil
 		}
-		made.Filters = filters
+		made.Criteria = tree
 	}
 	if err := i.store.CreateCohort(ctx, made); err != nil {
 		return storeError(err)
@@ -348,64 +375,45 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 // importFlags makes flags, those first that others depend on.
 func (i *importer) importFlags(ctx context.Context) error {
 	var waiting []importedFlag
+	numbers := make(map[*flags.Flag]int)
 	for _, f := range i.file.flags {
 		switch {
 		case f.Deleted:
-		case f.EncryptedPayloads:
+		case f.Flag == nil:
+			i.leave("flag "+f.Key, errors.New("it has no key"))
+		case f.HasEncryptedPayloads:
 			i.leave("flag "+f.Key, errors.New("its payloads are encrypted: make it again by hand"))
 		default:
+			numbers[f.Flag] = len(waiting)
 			waiting = append(waiting, f)
 		}
 	}
-	for len(waiting) > 0 {
-		world, err := i.definitionWorld(ctx)
-		if err != nil {
-			return err
-		}
-		pending := make(map[string]bool, len(waiting))
-		for _, f := range waiting {
-			pending[f.Key] = true
-		}
-		var later []importedFlag
-		before := len(waiting)
-		for _, f := range waiting {
-			mapped := i.mapped(f.Filters)
-			_, keys, _ := judge.References(mapped)
-			if slices.ContainsFunc(keys, func(key string) bool { return key != f.Key && pending[key] }) {
-				later = append(later, f)
-				continue
+	needs := func(n int) iter.Seq[int] {
+		return func(yield func(int) bool) {
+			list, _ := i.file.index.Dependencies(&waiting[n].Flag.Filters)
+			for _, f := range list {
+				if other, ok := numbers[f]; ok && f != waiting[n].Flag && !yield(other) {
+					return
+				}
 			}
-			if err := i.importFlag(ctx, &f, mapped, world); err != nil {
-				return err
-			}
-		}
-		if waiting = later; len(waiting) == before {
-			for _, f := range waiting {
-				i.leave("flag "+f.Key, errors.New("its flags depend on each other in a circle"))
-			}
-			return nil
 		}
 	}
-	return nil
+	circular, err := i.inStages(ctx, len(waiting), needs, func(n int, world *judge.World) error {
+		return i.importFlag(ctx, &waiting[n], world)
+	})
+	for _, n := range circular {
+		i.leave("flag "+waiting[n].Key, errors.New("its flags depend on each other in a circle"))
+	}
+	return err
 }
 
-func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.RawMessage, world *judge.World) error {
-	patch := FlagPatch{
-		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Filters: optional.Of(mapped), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
-		Continuity: optional.Of(f.Continuity != nil && *f.Continuity && !f.Remotely), Runtime: optional.Of(f.Runtime), Bucketing: optional.Of(f.Bucketing),
-		BucketingHash: optional.Of(f.BucketingHash), Contexts: optional.Of(rawjson.Must(append(append([]string{}, f.Contexts...), f.OldContexts...))),
-		Tags: optional.Of(rawjson.Must(append([]string{}, f.Tags...))), RemoteConfig: optional.Of(f.RemoteConfig),
-	}
+func (i *importer) importFlag(ctx context.Context, f *importedFlag, world *judge.World) error {
 	made := i.newFlag()
 	made.HasExperiment, made.BucketingHash = f.experiment(), ""
 	if f.Version > 0 {
 		made.Version = f.Version
 	}
-	err := patch.validate(made)
-	if err == nil {
-		err = i.applyIn(world, made, &patch)
-	}
-	if err != nil {
+	if err := i.fill(made, f, world); err != nil {
 		if _, ok := errors.AsType[*Error](err); !ok {
 			return err
 		}
@@ -423,66 +431,74 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, mapped json.
 	return i.logFlag(ctx, made, "created", nil)
 }
 
-// mapped returns filters, of a flag or a cohort, that refer to what the project
-// has: flags by key, cohorts and group types by their numbers here. What was not
-// imported gets a number that nothing has.
-func (i *importer) mapped(filters json.RawMessage) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(rawjson.Or(filters, "{}")))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return filters
+// fill gives a new flag what a file says of it.
+func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) error {
+	patch := FlagPatch{
+		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Filters: optional.Of(rawjson.Or(f.Filters, "{}")), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
+		Continuity: optional.Of(f.EnsureExperienceContinuity), Runtime: optional.Of(f.EvaluationRuntime), Bucketing: optional.Of(f.BucketingIdentifier),
+		BucketingHash: optional.Of(f.Flag.BucketingHash), Contexts: optional.Of(rawjson.Must(append([]string{}, f.EvaluationContexts...))),
+		Tags: optional.Of(rawjson.Must(append([]string{}, f.Tags...))), RemoteConfig: optional.Of(f.IsRemoteConfiguration),
 	}
-	i.mapValue(v)
-	return rawjson.Must(v)
-}
-
-func (i *importer) mapValue(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, one := range v {
-			i.mapValue(one)
-		}
-	case map[string]any:
-		for _, name := range []string{"aggregation_group_type_index", "group_type_index"} {
-			if n, ok := v[name].(json.Number); ok {
-				v[name] = i.groupIndex(n)
-			}
-		}
-		switch v["type"] {
-		case "cohort":
-			v["value"] = i.cohortID(v["value"])
-		case "flag":
-			if _, byKey := v["dependency_chain"]; !byKey {
-				if id, err := strconv.ParseInt(fmt.Sprint(v["key"]), 10, 64); err == nil && i.keys[id] != "" {
-					v["key"] = i.keys[id]
-				}
-			}
-		}
-		for _, name := range []string{"groups", "properties", "values", "super_groups"} {
-			i.mapValue(v[name])
-		}
+	if err := patch.validate(made); err != nil {
+		return err
 	}
-}
-
-func (i *importer) groupIndex(n json.Number) json.Number {
-	if index, err := strconv.Atoi(n.String()); err == nil {
-		if own, ok := i.groups[index]; ok {
-			return json.Number(strconv.Itoa(own))
-		}
+	if err := applyFields(made, &patch, world); err != nil {
+		return err
 	}
-	return "99" // which no project has
-}
-
-func (i *importer) cohortID(v any) any {
-	id, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
+	err := judge.Read(patch.Filters.Value, f.Key, &made.Filters)
+	if err == nil {
+		i.translateFilters(&made.Filters)
+		err = judge.Judge(&made.Filters, judge.Subject{Key: f.Key, Create: true, RemoteConfig: made.RemoteConfig}, world)
+	}
 	if err != nil {
-		return v
+		return judgeError(err)
 	}
-	if own, ok := i.cohorts[id]; ok {
-		return json.Number(strconv.FormatInt(own, 10))
+	if err := f.Err(); err != nil {
+		return invalid("", "invalid_input", "%s", err)
 	}
-	return json.Number("0")
+	return nil
+}
+
+// translateFilters makes filters refer to what the project has: flags by key, cohorts
+// and group types by their numbers here. What was not imported gets a number that
+// nothing has.
+func (i *importer) translateFilters(f *flags.Filters) {
+	f.AggregationGroupTypeIndex = i.aggregation(f.AggregationGroupTypeIndex)
+	for n := range f.Groups {
+		f.Groups[n].AggregationGroupTypeIndex = i.aggregation(f.Groups[n].AggregationGroupTypeIndex)
+	}
+	for _, filter := range f.All() {
+		i.translate(filter)
+	}
+}
+
+// translate is translateFilters for one filter, or the leaf of a cohort's tree.
+func (i *importer) translate(f *flags.Filter) {
+	if f.GroupTypeIndex != nil {
+		f.GroupTypeIndex = new(i.groupIndex(*f.GroupTypeIndex))
+	}
+	if id, ok := f.CohortID(); ok {
+		f.Value = strconv.AppendInt(nil, i.cohorts[id], 10)
+	}
+	if r, ok := f.Target(); ok {
+		if target := i.file.index.Find(r); target != nil {
+			f.Key, f.DependencyChain = target.Key, new([]string) // which says that it is a key
+		}
+	}
+}
+
+func (i *importer) aggregation(a flags.Aggregation) flags.Aggregation {
+	if index, ok := a.Index(); ok {
+		return flags.ByGroup(i.groupIndex(index))
+	}
+	return a
+}
+
+func (i *importer) groupIndex(index int) int {
+	if own, ok := i.groups[index]; ok {
+		return own
+	}
+	return 99 // which no project has
 }
 
 // prove evaluates the flags that were made, and those of the file, for random
@@ -496,15 +512,11 @@ func (i *importer) prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := Definitions(list, cohorts, i.groupTypes)
-	if err != nil {
-		return err
-	}
 	before, err := flags.Compile(i.file.definitions, flags.CompileOptions{})
 	if err != nil {
 		return invalid("", "invalid_input", "The definitions of the file cannot be compiled: %s.", err)
 	}
-	after, err := flags.Compile(made, flags.CompileOptions{})
+	after, err := flags.Compile(Definitions(list, cohorts, i.groupTypes), flags.CompileOptions{})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -232,7 +233,7 @@ func TestListPersons(t *testing.T) {
 	}
 	cohorts := []management.Cohort{
 		{Project: w.web.ID, Static: true, Created: begin},
-		{Project: w.web.ID, Created: begin, Filters: json.RawMessage(`{"properties":{"type":"OR","values":[]}}`)},
+		{Project: w.web.ID, Created: begin, Criteria: &flags.CohortNode{Type: "OR"}},
 		{Project: w.web.ID, Static: true, Deleted: true, Created: begin},
 		{Project: w.shop.ID, Static: true, Created: begin},
 	}

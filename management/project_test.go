@@ -276,7 +276,7 @@ func TestOnChange(t *testing.T) {
 		was, is := served(before), served(after)
 		var want []int64
 		for _, project := range []int64{0, c.world.web.ID, c.app.ID, c.shop.ID} {
-			if (want == nil || want[0] != 0) && !cmp.Equal(was[project], is[project]) {
+			if (want == nil || want[0] != 0) && !cmp.Equal(was[project], is[project], same) {
 				want = append(want, project)
 			}
 		}
@@ -284,7 +284,7 @@ func TestOnChange(t *testing.T) {
 			t.Errorf("%s calls OnChange for projects (-want +got)\n%s", m.name, diff)
 		}
 		for _, s := range seen {
-			if diff := cmp.Diff(after, s); diff != "" {
+			if diff := cmp.Diff(after, s, same); diff != "" {
 				t.Errorf("%s: seen in OnChange (-want +got)\n%s", m.name, diff)
 			}
 		}

@@ -102,7 +102,7 @@ func TestSurveyActivityOfSchedule(t *testing.T) {
 	if err := w.KeepSurveys(t.Context()); !errors.Is(err, errBroken) {
 		t.Errorf("KeepSurveys without an activity log = %v", err)
 	}
-	if diff := cmp.Diff(before, w.surveyState()); diff != "" {
+	if diff := cmp.Diff(before, w.surveyState(), same); diff != "" {
 		t.Errorf("it has changed something (-before +after)\n%s", diff)
 	}
 	broken = false

@@ -47,7 +47,7 @@ func (c *surveyChange) checkLinkedFlag(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if variant != "" && variant != "any" && !slices.Contains(judge.Variants(f.Filters), variant) {
+	if variant != "" && variant != "any" && !slices.Contains(judge.Variants(&f.Filters), variant) {
 		return invalid("", "invalid_input", "conditions.linkedFlagVariant is %q, which is no variant of the feature flag %s.", check.Excerpt(variant), f.Key)
 	}
 	return nil

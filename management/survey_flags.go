@@ -1,14 +1,13 @@
 package management
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"strconv"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
@@ -19,13 +18,13 @@ import (
 // gone, and ID that of an ordinary flag.
 type targeting struct {
 	ID      *int64
-	Deleted json.RawMessage
-	Filters json.RawMessage
+	Deleted *flags.Filters
+	Filters *flags.Filters
 }
 
 func (t targeting) fields() field.Table {
 	return field.Table{
-		field.Logged("targeting_flag_id", t.ID), field.Logged("targeting_flag", t.Deleted), field.Logged("targeting_flag_filters", t.Filters),
+		field.Logged("targeting_flag_id", t.ID), field.Logged("targeting_flag", loggedFilters{t.Deleted}), field.Logged("targeting_flag_filters", loggedFilters{t.Filters}),
 	}
 }
 
@@ -36,7 +35,7 @@ func targetingOf(f *FeatureFlag) targeting {
 	case f.Kind == FlagOrdinary:
 		return targeting{ID: &f.ID}
 	}
-	return targeting{Filters: f.Filters}
+	return targeting{Filters: new(f.Filters)}
 }
 
 // target gives the survey the targeting flag that the change asks for, and returns
@@ -95,7 +94,11 @@ func (c *surveyChange) ownTarget(ctx context.Context, current *FeatureFlag) (*Fe
 	if err != nil {
 		return nil, err
 	}
-	filters, err := judge.Filters(c.patch.TargetingFlagFilters.Value, judge.Subject{ID: f.ID, Key: f.Key, Create: true}, world)
+	var filters flags.Filters
+	err = judge.Read(c.patch.TargetingFlagFilters.Value, f.Key, &filters)
+	if err == nil {
+		err = judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key, Create: true}, world)
+	}
 	if err != nil {
 		err = judgeError(err)
 		if e, ok := errors.AsType[*Error](err); ok {
@@ -174,7 +177,7 @@ func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (c
 	switch {
 	case rollout != nil:
 		filters = survey.SamplingFilters(*rollout)
-	case filters == nil:
+	case f.ID == 0:
 		filters = survey.SamplingFilters(100)
 	}
 	changed, err = w.putSurveyFlag(ctx, v, f, filters)
@@ -202,9 +205,9 @@ func (w *work) newSurveyFlag(v *Survey, kind FlagKind, suffix string) *FeatureFl
 
 // putSurveyFlag stores a flag of a survey with filters, and reports whether that
 // changes anything.
-func (w *work) putSurveyFlag(ctx context.Context, v *Survey, f *FeatureFlag, filters json.RawMessage) (changed bool, err error) {
+func (w *work) putSurveyFlag(ctx context.Context, v *Survey, f *FeatureFlag, filters flags.Filters) (changed bool, err error) {
 	name, on := "Targeting flag for survey "+v.Name, runsNow(v)
-	if f.ID != 0 && f.Name == name && f.Active == on && bytes.Equal(f.Filters, filters) {
+	if f.ID != 0 && f.Name == name && f.Active == on && sameFilters(&f.Filters, &filters) {
 		return false, nil
 	}
 	f.Name, f.Active, f.Filters, f.Updated = name, on, filters, w.now()

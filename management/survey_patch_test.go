@@ -202,7 +202,7 @@ func TestSurveyFieldsRefuse(t *testing.T) {
 			if tt.detail != "" && !strings.HasSuffix(fmt.Sprint(err), ": "+tt.detail) {
 				t.Errorf("%s: %v, want %s", tt.body, err, tt.detail)
 			}
-			if diff := cmp.Diff(before, w.surveyState()); diff != "" || len(entries) != len(w.activities()) {
+			if diff := cmp.Diff(before, w.surveyState(), same); diff != "" || len(entries) != len(w.activities()) {
 				t.Errorf("what was refused has changed something (-before +after)\n%s", diff)
 			}
 		})
@@ -244,7 +244,7 @@ func TestSurveySentBack(t *testing.T) {
 	if diff := cmp.Diff(view, again); diff != "" {
 		t.Errorf("sent back (-before +after)\n%s", diff)
 	}
-	if diff := cmp.Diff(before, w.surveyState()); diff != "" || len(w.activities()) != entries {
+	if diff := cmp.Diff(before, w.surveyState(), same); diff != "" || len(w.activities()) != entries {
 		t.Errorf("stored (-before +after)\n%s", diff)
 	}
 }

@@ -82,7 +82,7 @@ func (w *world) storedFlag(id *int64) *management.FeatureFlag {
 func (w *world) storeFlag(p *management.Project, key, filters string) *management.FeatureFlag {
 	w.t.Helper()
 	f := &management.FeatureFlag{
-		Project: p.ID, Key: key, Filters: json.RawMessage(filters), Active: true, Version: 1, Runtime: "all", Bucketing: "distinct_id",
+		Project: p.ID, Key: key, Filters: filtersOf(filters), Active: true, Version: 1, Runtime: "all", Bucketing: "distinct_id",
 		Created: begin, Updated: begin,
 	}
 	w.ok(w.store.CreateFlag(w.t.Context(), f))
@@ -240,7 +240,7 @@ func TestSurveyNames(t *testing.T) {
 	checkFault(t, "CreateSurvey with a name that is taken", err, "invalid unique")
 	_, err = w.tryChange(second.ID, `{"name":"NPS","archived":true}`)
 	checkFault(t, "UpdateSurvey with a name that is taken", err, "invalid unique")
-	if diff := cmp.Diff(before, w.surveyState()); diff != "" {
+	if diff := cmp.Diff(before, w.surveyState(), same); diff != "" {
 		t.Errorf("what was refused has changed something (-before +after)\n%s", diff)
 	}
 	w.survey(`{"name":"nps"}`)
@@ -284,7 +284,7 @@ func TestLaunchAndStop(t *testing.T) {
 				t.Errorf("activities: %+v, want %t", log, tt.log)
 			}
 			if tt.want != "" || !tt.log {
-				if diff := cmp.Diff(before, w.surveyState()); diff != "" {
+				if diff := cmp.Diff(before, w.surveyState(), same); diff != "" {
 					t.Errorf("it has changed something (-before +after)\n%s", diff)
 				}
 			}
@@ -317,7 +317,7 @@ func TestDeleteSurvey(t *testing.T) {
 	before.Archived = map[uuid.UUID][]uuid.UUID{
 		kept.ID: must(w.ArchivedResponses(t.Context(), w.as(w.ada), refOf(w.web), kept.ID.String()))(t),
 	}
-	if diff := cmp.Diff(before, w.surveyState()); diff != "" || len(before.Archived[kept.ID]) != 2 {
+	if diff := cmp.Diff(before, w.surveyState(), same); diff != "" || len(before.Archived[kept.ID]) != 2 {
 		t.Errorf("what is left (-want +got)\n%s", diff)
 	}
 }
@@ -349,7 +349,7 @@ func TestSurveysOfOtherProjects(t *testing.T) {
 			checkFault(t, name+" of survey "+wrong, call(), "not found not_found")
 		}
 	}
-	if diff := cmp.Diff(before, w.surveyState()); diff != "" {
+	if diff := cmp.Diff(before, w.surveyState(), same); diff != "" {
 		t.Errorf("something has changed (-before +after)\n%s", diff)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
@@ -108,6 +109,35 @@ func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
 
 // withData is for newWorld: there are persons.
 func withData(c *management.Config) { c.Data = c.Store.(management.DataStore) }
+
+// filtersOf reads the filters of a flag as a store does.
+func filtersOf(raw string) flags.Filters {
+	f, _ := flags.DecodeFilters([]byte(raw), "") // what cannot be understood is kept
+	return f
+}
+
+// filtersText returns the filters of a flag as they are stored.
+func filtersText(t testing.TB, f *management.FeatureFlag) string {
+	t.Helper()
+	return string(must(flags.AppendFilters(nil, &f.Filters))(t))
+}
+
+// same compares filters and trees by their normal form.
+var same = cmp.Options{
+	cmp.Comparer(func(a, b flags.Filters) bool {
+		return normal(flags.AppendFilters(nil, &a)) == normal(flags.AppendFilters(nil, &b))
+	}),
+	cmp.Comparer(func(a, b *flags.CohortNode) bool {
+		return normal(flags.AppendCohort(nil, a)) == normal(flags.AppendCohort(nil, b))
+	}),
+}
+
+func normal(b []byte, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
 
 // another returns a Service over the same store with another configuration, as
 // after a restart.
@@ -410,7 +440,7 @@ func idsUpTo(last int64) []int64 {
 // checkUnchanged checks that what is stored is as it was.
 func (w *world) checkUnchanged(call string, before *state) {
 	w.t.Helper()
-	if diff := cmp.Diff(before, w.state()); diff != "" {
+	if diff := cmp.Diff(before, w.state(), same); diff != "" {
 		w.t.Errorf("%s has changed the store (-before +after)\n%s", call, diff)
 	}
 }

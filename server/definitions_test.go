@@ -100,8 +100,12 @@ func (d *definitionsServer) publish(p *server.Published) {
 // remoteFlag stores a remote configuration flag.
 func (a *apiServer) remoteFlag(key, filters string) {
 	a.t.Helper()
-	err := a.store.CreateFlag(context.Background(), &management.FeatureFlag{
-		Project: 1, Key: key, Active: true, Version: 1, RemoteConfig: true, Filters: json.RawMessage(filters),
+	decoded, err := flags.DecodeFilters([]byte(filters), key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	err = a.store.CreateFlag(context.Background(), &management.FeatureFlag{
+		Project: 1, Key: key, Active: true, Version: 1, RemoteConfig: true, Filters: decoded,
 	})
 	if err != nil {
 		a.t.Fatal(err)

@@ -85,7 +85,8 @@ func (w *world) put(f *management.FeatureFlag, key, filters string) *management.
 	if f == nil {
 		f = &management.FeatureFlag{Project: w.project.ID, Active: true, Version: 1}
 	}
-	f.Key, f.Filters = key, json.RawMessage(filters)
+	f.Key = key
+	f.Filters, _ = flags.DecodeFilters([]byte(filters), key) // what cannot be understood is stored as it is
 	if f.ID == 0 {
 		w.ok(w.store.CreateFlag(w.t.Context(), f))
 	} else {
@@ -209,11 +210,18 @@ func TestFailures(t *testing.T) {
 	w.ok(w.Refresh(t.Context()))
 	w.want(w.project.APIKey, map[string]bool{"a": false})
 
-	// A project that cannot be decoded does not hold up the others.
+	// A flag that cannot be decoded does not hold up the others of its project.
+	broken := w.put(nil, "b", `{"groups`)
+	w.ok(w.Refresh(t.Context()))
+	w.want(w.project.APIKey, map[string]bool{"a": false, "b": false})
+
 	other := *w.project
 	other.ID, other.UUID, other.APIKey, other.SecretHash = 0, management.NewProject(&management.Organization{}, "").UUID, "phc_other", ""
 	w.ok(w.store.CreateProject(t.Context(), &other))
-	broken := w.put(nil, "b", `{"groups`)
+
+	// A project with documents that cannot be encoded does not hold up the others.
+	feature := &management.EarlyAccessFeature{ID: other.UUID, Project: w.project.ID, Flag: f.ID, Stage: "beta", Payload: json.RawMessage("{")}
+	w.ok(w.store.CreateEarlyAccessFeature(t.Context(), feature))
 	own := w.project
 	w.project = &other
 	w.put(nil, "c", everyone)
@@ -221,8 +229,9 @@ func TestFailures(t *testing.T) {
 		t.Errorf("Refresh = %v, want an error about project 1", err)
 	}
 	w.want("phc_other", map[string]bool{"c": true})
-	w.want(own.APIKey, map[string]bool{"a": false})
+	w.want(own.APIKey, map[string]bool{"a": false, "b": false})
 	w.project = own
+	w.ok(w.store.DeleteEarlyAccessFeature(t.Context(), own.ID, feature.ID))
 	w.put(broken, "b", everyone)
 	w.ok(w.Refresh(t.Context()))
 	w.want(own.APIKey, map[string]bool{"a": false, "b": true})
@@ -340,7 +349,7 @@ func TestConcurrentChanges(t *testing.T) {
 	for i := range 4 {
 		writers.Go(func() {
 			for n := range each {
-				f := &management.FeatureFlag{Project: w.project.ID, Active: true, Key: string(rune('a'+i)) + string(rune('a'+n)), Filters: json.RawMessage(everyone)}
+				f := &management.FeatureFlag{Project: w.project.ID, Active: true, Key: string(rune('a'+i)) + string(rune('a'+n)), Filters: flags.Filters{Groups: []flags.Condition{{}}}}
 				if err := w.store.CreateFlag(ctx, f); err != nil {
 					t.Error(err)
 				}

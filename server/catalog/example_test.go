@@ -2,7 +2,6 @@ package catalog_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -32,7 +31,7 @@ func Example() {
 	}
 	err = store.CreateFlag(ctx, &management.FeatureFlag{
 		Project: first.Project.ID, Key: "new-checkout", Active: true,
-		Filters: json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":100}]}`),
+		Filters: flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(100.0)}}},
 	})
 	if err != nil {
 		panic(err)

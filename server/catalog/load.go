@@ -22,9 +22,7 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 	if p.pinned != nil {
 		definitions = p.pinned.last.Load()
 	} else {
-		if definitions, err = management.Definitions(stored.flags, stored.cohorts, stored.groupTypes); err != nil {
-			return err
-		}
+		definitions = management.Definitions(stored.flags, stored.cohorts, stored.groupTypes)
 		if err := c.compile(ctx, p, definitions); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
@@ -177,8 +178,10 @@ func addFlags(b *testing.B, db management.Storage, project int64, n int) {
 		created := made.Add(time.Duration(i) * time.Second)
 		return s.CreateFlag(b.Context(), &management.FeatureFlag{
 			Project: project, Key: fmt.Sprintf("feature-%05d", i), Name: "New checkout", Active: i%3 > 0, Version: 1,
-			Filters: fmt.Appendf(nil, `{"groups":[{"properties":[{"key":"plan","type":"person","operator":"exact","value":["pro","enterprise-%d"]},`+
-				`{"key":"age","type":"person","operator":"gt","value":%d}],"rollout_percentage":50}]}`, i, i%90),
+			Filters: flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(50.0), Properties: []flags.Filter{
+				{Key: "plan", Type: "person", Operator: "exact", Value: fmt.Appendf(nil, `["pro","enterprise-%d"]`, i)},
+				{Key: "age", Type: "person", Operator: "gt", Value: fmt.Appendf(nil, "%d", i%90)},
+			}}}},
 			Runtime: "all", Bucketing: "distinct_id", Tags: []string{"checkout"}, Contexts: []string{"main-app"},
 			Created: created, Updated: created,
 		})

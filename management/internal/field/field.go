@@ -3,6 +3,7 @@ package field
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
@@ -127,7 +128,13 @@ func Time(attr string, o *optional.Value[string], dst **time.Time, judge func(ti
 // Logged returns a row for an attribute that no patch has.
 func Logged(attr string, value any) Row { return Row{Attr: attr}.LoggedAs(value) }
 
-// LoggedAs returns the row with a value for the activity log.
+// A Model is a value with a form of its own in the activity log. Nil stands for null.
+type Model interface {
+	JSON() json.RawMessage
+}
+
+// LoggedAs returns the row with a value for the activity log: a Model, JSON, or what
+// encoding/json encodes. Values are compared before they are encoded.
 func (f Row) LoggedAs(value any) Row {
 	f.Logged, f.value = true, value
 	return f
@@ -141,8 +148,11 @@ func (f Row) Unlogged() Row {
 
 // ValueJSON returns the value of the thing.
 func (f *Row) ValueJSON() json.RawMessage {
-	if raw, ok := f.value.(json.RawMessage); ok {
-		return rawjson.OrNull(raw)
+	switch v := f.value.(type) {
+	case json.RawMessage:
+		return rawjson.OrNull(v)
+	case Model:
+		return rawjson.OrNull(v.JSON())
 	}
 	return rawjson.Must(f.value)
 }
@@ -178,7 +188,7 @@ func (list Table) Apply() {
 func Differences(scope string, before, after Table) []Change {
 	list := []Change{}
 	for i := range before {
-		if !before[i].Logged {
+		if !before[i].Logged || reflect.DeepEqual(before[i].value, after[i].value) {
 			continue
 		}
 		was, is := before[i].ValueJSON(), after[i].ValueJSON()

@@ -4,22 +4,23 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
 // largeProject has 10,000 flags of a common size, of which each hundredth depends on
 // the one before it, and 1000 cohorts.
-func largeProject() judge.Project {
+func largeProject() storedProject {
 	const typical = `{"groups":[{"properties":[{"key":"email","value":"@acme.example","operator":"icontains","type":"person"},{"key":"plan","value":["pro","team"],"operator":"exact","type":"person"}%s],"rollout_percentage":50},` +
 		`{"properties":[{"key":"country","value":["AT","DE","CH"],"operator":"exact","type":"person"},{"key":"id","value":%d,"type":"cohort"}],"rollout_percentage":100}],` +
 		`"multivariate":{"variants":[{"key":"control","rollout_percentage":50},{"key":"test","rollout_percentage":50}]},"payloads":{"test":"{\"color\":\"blue\",\"limit\":10}"}}`
-	var p judge.Project
+	var p storedProject
 	for i := range 10_000 {
 		depends := ""
 		if i%100 == 0 && i > 0 {
 			depends = fmt.Sprintf(`,{"key":"%d","value":true,"operator":"flag_evaluates_to","type":"flag"}`, 1+i-100)
 		}
-		p.Flags = append(p.Flags, judge.Flag{
+		p.Flags = append(p.Flags, storedFlag{
 			ID: int64(1 + i), Key: fmt.Sprintf("flag-%d", i), Active: true, Filters: fmt.Appendf(nil, typical, depends, 1+i%1000),
 		})
 	}
@@ -28,18 +29,21 @@ func largeProject() judge.Project {
 		if i%10 != 9 {
 			nested = fmt.Sprintf(`,{"key":"id","value":%d,"type":"cohort","negation":true}`, 2+i)
 		}
-		p.Cohorts = append(p.Cohorts, judge.Cohort{
-			ID: int64(1 + i), Name: fmt.Sprintf("Cohort %d", i), Filters: []byte(tree(`{"key":"email","value":"@acme.example","operator":"regex","type":"person"}` + nested)),
+		p.Cohorts = append(p.Cohorts, storedCohort{
+			ID: int64(1 + i), Filters: []byte(tree(`{"key":"email","value":"@acme.example","operator":"regex","type":"person"}` + nested)),
 		})
 	}
 	return p
 }
 
 func BenchmarkNewWorld(b *testing.B) {
-	p := largeProject()
+	d := &flags.Definitions{}
+	for _, f := range largeProject().Flags {
+		d.Flags = append(d.Flags, flags.Flag{ID: f.ID, Key: f.Key, Active: f.Active, Filters: *stored(f.Filters)})
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		judge.NewWorld(p)
+		judge.NewWorld(d, nil)
 	}
 }
 
@@ -47,10 +51,10 @@ func BenchmarkNewWorld(b *testing.B) {
 // others, and one at the end of a chain of a hundred.
 func BenchmarkFilters(b *testing.B) {
 	p := largeProject()
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	for _, bb := range []struct {
 		name string
-		flag judge.Flag
+		flag storedFlag
 	}{
 		{"alone", p.Flags[9999]},
 		{"chain", p.Flags[9900]},
@@ -59,7 +63,7 @@ func BenchmarkFilters(b *testing.B) {
 			b.SetBytes(int64(len(bb.flag.Filters)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := judge.Filters(bb.flag.Filters, judge.Subject{ID: bb.flag.ID, Key: bb.flag.Key}, w); err != nil {
+				if _, err := readAndJudge(bb.flag.Filters, judge.Subject{ID: bb.flag.ID, Key: bb.flag.Key}, w); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -70,10 +74,10 @@ func BenchmarkFilters(b *testing.B) {
 // BenchmarkDependents searches 10,000 flags.
 func BenchmarkDependents(b *testing.B) {
 	p := largeProject()
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	b.ReportAllocs()
 	for b.Loop() {
-		if got := judge.Dependents(w, p.Flags[0]); len(got) != 1 {
+		if got := judge.Dependents(w, p.Flags[0].ID, p.Flags[0].Key); len(got) != 1 {
 			b.Fatal(len(got))
 		}
 	}
@@ -81,7 +85,7 @@ func BenchmarkDependents(b *testing.B) {
 
 // BenchmarkCohortUsers searches 10,000 flags and 1000 cohorts.
 func BenchmarkCohortUsers(b *testing.B) {
-	w := judge.NewWorld(largeProject())
+	w := worldOf(largeProject())
 	b.ReportAllocs()
 	for b.Loop() {
 		if flags, cohorts := judge.CohortUsers(w, 10); len(flags) != 100 || len(cohorts) != 9 {

@@ -1,73 +1,42 @@
 package judge
 
 import (
-	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// CohortFilters checks the filters of a cohort, {"properties": …} with a tree, by
-// the rules of management.md §13.10, and returns them as they are to be stored. To
-// do so again changes nothing. The id is 0 for a cohort that is being created.
-//
-// A cohort that active flags use may not get behavioral criteria, which they could
-// not evaluate.
-//
-// Errors are of type *[Error], or failures of the engine.
-func CohortFilters(raw json.RawMessage, id int64, w *World) (json.RawMessage, error) {
-	out, err := normalizeCohort(raw, id, w)
-	return out, about("filters", err)
+// ReadCohort reads the filters that a client sent for a cohort, {"properties": …} with
+// a tree (management.md §13.10). Each value has the right type, form and range
+// afterwards; the rest is for [JudgeCohort] to say. Errors are of type *[Error].
+func ReadCohort(raw []byte) (*flags.CohortNode, error) {
+	tree, err := readCohort(raw)
+	return tree, about("filters", err)
 }
 
-func normalizeCohort(raw json.RawMessage, id int64, w *World) (json.RawMessage, error) {
-	o, err := parse(raw, w.project.MaxBytes)
+func readCohort(raw []byte) (*flags.CohortNode, error) {
+	o, err := parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	root, err := readRoot(o.values["properties"])
-	if err == nil {
-		err = w.checkTree(root, id)
+	v := o.values["properties"]
+	if root := membersOf(v); listOf(root) == "" {
+		return nil, within("properties", unfit(v, wantedTree))
 	}
+	n, err := readNode(v)
 	if err != nil {
 		return nil, within("properties", err)
 	}
-	out, err := root.append([]byte(`{"properties":`))
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, '}')
-	if len(out) > w.project.MaxBytes {
-		return nil, tooLarge(len(out), w.project.MaxBytes)
-	}
-	if err := w.lintCohort(root, out, id); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return &n, nil
 }
 
-// A node is a node of a cohort's tree (evaluation.md §5.1).
-type node struct {
-	kind   string // AND or OR; "" for a leaf
-	values []node
-
-	leaf       property
-	behavioral json.RawMessage // instead of leaf
-}
-
-func readRoot(v jsonscan.Value) (*node, error) {
-	if o := membersOf(v); listOf(o) == "" {
-		return nil, unfit(v, "an object with a type, AND or OR, and a list of values")
-	}
-	n, err := readNode(v)
-	return &n, err
-}
+const wantedTree = "an object with a type, AND or OR, and a list of values"
 
 // listOf returns the name of the member with the nodes in a node, "" for a leaf.
 func listOf(o object) string {
@@ -79,9 +48,9 @@ func listOf(o object) string {
 	return ""
 }
 
-func readNode(v jsonscan.Value) (node, error) {
+func readNode(v jsonscan.Value) (flags.CohortNode, error) {
 	if v.Kind() != jsonscan.Object {
-		return node{}, unfit(v, "an object")
+		return flags.CohortNode{}, unfit(v, "an object")
 	}
 	o := membersOf(v)
 	name := listOf(o)
@@ -91,7 +60,7 @@ func readNode(v jsonscan.Value) (node, error) {
 	case "values":
 		kind, err := readNodeType(o.values["type"])
 		if err != nil {
-			return node{}, within("type", err)
+			return flags.CohortNode{}, within("type", err)
 		}
 		return readGroupNode(kind, name, o.values[name])
 	}
@@ -100,88 +69,112 @@ func readNode(v jsonscan.Value) (node, error) {
 
 func readNodeType(v jsonscan.Value) (string, error) {
 	name, _ := str(v)
+	anyOf, known := (&flags.CohortNode{Type: name}).AnyOf()
 	switch {
-	case strings.EqualFold(name, "AND"), strings.EqualFold(name, "property"):
-		return "AND", nil
-	case strings.EqualFold(name, "OR"):
+	case !known:
+		return "", unfit(v, "AND or OR")
+	case anyOf:
 		return "OR", nil
 	}
-	return "", unfit(v, "AND or OR")
+	return "AND", nil
 }
 
-func readGroupNode(kind, member string, values jsonscan.Value) (node, error) {
-	n := node{kind: kind}
+func readGroupNode(kind, member string, values jsonscan.Value) (flags.CohortNode, error) {
+	n := flags.CohortNode{Type: kind}
 	if values.Kind() != jsonscan.Array {
 		return n, within(member, unfit(values, "a list of criteria"))
 	}
 	for a := values.Array(); a.Next(); {
 		child, err := readNode(a.Value())
 		if err != nil {
-			return n, within(member, within(len(n.values), err))
+			return n, within(member, within(len(n.Values), err))
 		}
-		n.values = append(n.values, child)
+		n.Values = append(n.Values, child)
 	}
 	return n, nil
 }
 
-func readLeaf(o object) (node, error) {
-	var n node
-	var err error
+func readLeaf(o object) (flags.CohortNode, error) {
 	if name, _ := str(o.values["type"]); name == "behavioral" {
-		n.behavioral, err = readBehavioral(o)
-		return n, err
+		return readBehavioral(o)
 	}
-	n.leaf, err = readProperty(o, leafTypes)
-	return n, err
+	leaf, err := readProperty(o, leafTypes)
+	return flags.CohortNode{Leaf: &leaf}, err
 }
 
 // readBehavioral reads a criterion on what somebody did. Flags cannot use it, so it
 // is kept as it is, but for what the engine looks at.
-func readBehavioral(o object) (json.RawMessage, error) {
+func readBehavioral(o object) (n flags.CohortNode, err error) {
 	key, err := readKey(o.values["key"])
 	if err != nil {
-		return nil, within("key", err)
+		return n, within("key", err)
 	}
 	o.set("key", text.AppendQuoted(nil, key))
 	if _, err := optionalText(o.values["operator"]); err != nil {
-		return nil, within("operator", err)
+		return n, within("operator", err)
 	}
 	if _, err := optionalBool(o.values["negation"]); err != nil {
-		return nil, within("negation", err)
+		return n, within("negation", err)
 	}
-	return appendValue(nil, o.append(nil))
+	criterion, err := appendValue(nil, o.append(nil))
+	if err != nil {
+		return n, err
+	}
+	err = n.UnmarshalJSON(criterion)
+	return n, err
 }
 
-// append writes a tree.
-func (n *node) append(dst []byte) ([]byte, error) {
-	switch {
-	case n.behavioral != nil:
-		return append(dst, n.behavioral...), nil
-	case n.kind == "":
-		leaf, err := encode(n.leaf)
-		return append(dst, leaf...), err
-	}
-	dst = fmt.Appendf(dst, `{"type":%q,"values":[`, n.kind)
-	for i := range n.values {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		var err error
-		if dst, err = n.values[i].append(dst); err != nil {
-			return dst, err
-		}
-	}
-	return append(dst, "]}"...), nil
+// JudgeCohort judges the tree of a cohort by the rules of management.md §13.10. The
+// id is 0 for a cohort that is being created.
+//
+// A cohort that active flags use may not get behavioral criteria, which they could
+// not evaluate.
+//
+// Errors are of type *[Error], or failures of the engine.
+func JudgeCohort(tree *flags.CohortNode, id int64, w *World) error {
+	return about("filters", w.judgeCohort(tree, id))
 }
 
-// leaves calls do with each leaf of a tree until there is an error, which it tells
-// where that leaf is.
-func (n *node) leaves(do func(*node) error) error {
-	if n.kind == "" {
-		return do(n)
+func (w *World) judgeCohort(tree *flags.CohortNode, id int64) error {
+	if fault := unreadableTree(tree); fault != nil {
+		return engineFault(fault)
 	}
-	for i := range n.values {
-		if err := n.values[i].leaves(do); err != nil {
+	if tree == nil || tree.Leaf != nil {
+		return within("properties", unfit(nil, wantedTree))
+	}
+	if err := w.checkTree(tree, id); err != nil {
+		return within("properties", err)
+	}
+	out, err := flags.AppendCohort(nil, tree)
+	if err != nil {
+		return err
+	}
+	if err := checkSize(len(out)); err != nil {
+		return err
+	}
+	return w.lintCohort(tree, id)
+}
+
+// unreadableTree returns why a tree, or one of its leaves, cannot be understood, or
+// nil.
+func unreadableTree(tree *flags.CohortNode) *flags.DefinitionError {
+	fault, _ := (&flags.Cohort{Properties: tree}).Err().(*flags.DefinitionError)
+	for leaf := range tree.Leaves() {
+		if fault == nil {
+			fault, _ = leaf.Err().(*flags.DefinitionError)
+		}
+	}
+	return fault
+}
+
+// eachLeaf calls check for each leaf of a tree until there is an error, to which it
+// adds where that leaf is.
+func eachLeaf(n *flags.CohortNode, check func(*flags.CohortNode) error) error {
+	if n.Leaf != nil {
+		return check(n)
+	}
+	for i := range n.Values {
+		if err := eachLeaf(&n.Values[i], check); err != nil {
 			return within("values", within(i, err))
 		}
 	}
@@ -189,19 +182,20 @@ func (n *node) leaves(do func(*node) error) error {
 }
 
 // checkTree checks the cohorts that a tree refers to.
-func (w *World) checkTree(root *node, id int64) error {
+func (w *World) checkTree(tree *flags.CohortNode, id int64) error {
 	behavioral := false
 	seen := make(map[int64]bool)
-	err := root.leaves(func(leaf *node) error {
-		switch {
-		case leaf.behavioral != nil:
+	err := eachLeaf(tree, func(n *flags.CohortNode) error {
+		if n.Leaf.Kind() == flags.UnknownFilter {
 			behavioral = true
-		case leaf.leaf.Type == "cohort":
-			met, err := w.checkCohort(leaf.leaf.id, id, seen)
-			behavioral = behavioral || met
-			return within("value", err)
 		}
-		return nil
+		used, ok := n.Leaf.CohortID()
+		if !ok {
+			return nil
+		}
+		met, err := w.checkCohort(used, id, seen)
+		behavioral = behavioral || met
+		return within("value", err)
 	})
 	if err != nil || !behavioral || id == 0 {
 		return err
@@ -213,21 +207,19 @@ func (w *World) checkTree(root *node, id int64) error {
 }
 
 // checkCohorts checks the cohorts that filters refer to.
-func (w *World) checkCohorts(f *filters) error {
+func (w *World) checkCohorts(f *flags.Filters) error {
 	seen := make(map[int64]bool)
-	for i := range f.Groups {
-		for j := range f.Groups[i].Properties {
-			p := &f.Groups[i].Properties[j]
-			if p.Type != "cohort" {
-				continue
-			}
-			behavioral, err := w.checkCohort(p.id, 0, seen)
-			if err == nil && behavioral {
-				err = refuseAs(codeBehavioral, "must be a cohort without behavioral criteria, which flags cannot evaluate: %d has some, or uses a cohort that has", p.id)
-			}
-			if err != nil {
-				return place{i, j}.within("value", err)
-			}
+	for at, p := range f.All() {
+		id, ok := p.CohortID()
+		if !ok {
+			continue
+		}
+		behavioral, err := w.checkCohort(id, 0, seen)
+		if err == nil && behavioral {
+			err = refuseAs(codeBehavioral, "must be a cohort without behavioral criteria, which flags cannot evaluate: %d has some, or uses a cohort that has", id)
+		}
+		if err != nil {
+			return withinProperty(at, "value", err)
 		}
 	}
 	return nil
@@ -243,150 +235,94 @@ func (w *World) checkCohort(id, self int64, seen map[int64]bool) (behavioral boo
 	if seen[id] {
 		return false, nil
 	}
-	seen[id] = true
-	before := map[int64]int64{id: 0}
-	for queue := []int64{id}; len(queue) > 0; queue = queue[1:] {
-		c, ok := w.cohort(queue[0])
+	unseen := func(id int64) iter.Seq[int64] {
+		return func(yield func(int64) bool) {
+			for used := range w.cohortsOf(id) {
+				if !seen[used] && !yield(used) {
+					return
+				}
+			}
+		}
+	}
+	for step := range graph.Reach(slices.Values([]int64{id}), unseen) {
+		seen[step.Node] = true
+		c, ok := w.definitions.Cohorts[step.Node]
 		switch {
-		case !ok && queue[0] == id:
+		case !ok && step.Node == id:
 			return false, refuseAs(codeNoCohort, "must be the id of a cohort of the project: there is none with the id %d", id)
 		case !ok:
-			return false, refuseAs(codeNoCohort, "must be the id of a cohort that can be evaluated: %d uses cohort %d, which does not exist", id, queue[0])
-		case c.Static:
+			return false, refuseAs(codeNoCohort, "must be the id of a cohort that can be evaluated: %d uses cohort %d, which does not exist", id, step.Node)
+		case c.Stored:
 			continue
 		}
-		tree := treeOf(c.Filters)
-		behavioral = behavioral || isBehavioral(tree)
-		for next := range cohortsOf(tree) {
-			if next == self && self != 0 {
-				return false, refuse("must not make cohorts use each other in a circle: %s", circleText(before, queue[0], self))
-			}
-			if !seen[next] {
-				seen[next], before[next] = true, queue[0]
-				queue = append(queue, next)
+		behavioral = behavioral || isBehavioral(c.Properties)
+		for used := range w.cohortsOf(step.Node) {
+			if used == self && self != 0 {
+				return false, refuse("must not make cohorts use each other in a circle: %s", circleText(step.Way(), self))
 			}
 		}
 	}
 	return behavioral, nil
 }
 
-// circleText shows how a cohort comes to use itself: before tells what uses each.
-func circleText(before map[int64]int64, last, self int64) string {
-	const most = 10 // in a message
-	ids := []string{strconv.FormatInt(self, 10)}
-	for id := last; id != 0; id = before[id] {
-		if len(ids) == most {
-			ids = append(ids, "…")
-			break
-		}
-		ids = append(ids, strconv.FormatInt(id, 10))
+// circleText shows how a cohort comes to use itself: way has the cohorts between.
+func circleText(way []int64, self int64) string {
+	const most = 9 // of way, in a message
+	end := strconv.FormatInt(self, 10)
+	texts := []string{end}
+	if len(way) > most {
+		texts, way = append(texts, "…"), way[len(way)-most:]
 	}
-	slices.Reverse(ids)
-	return strings.Join(append([]string{strconv.FormatInt(self, 10)}, ids...), " → ")
+	for _, id := range way {
+		texts = append(texts, strconv.FormatInt(id, 10))
+	}
+	return strings.Join(append(texts, end), " → ")
 }
 
-// leavesOf iterates over the leaves of a tree.
-func leavesOf(n *flags.CohortNode) iter.Seq[*flags.Filter] {
-	return func(yield func(*flags.Filter) bool) { eachLeaf(n, yield) }
-}
-
-func eachLeaf(n *flags.CohortNode, yield func(*flags.Filter) bool) bool {
-	switch {
-	case n == nil:
-		return true
-	case n.Leaf != nil:
-		return yield(n.Leaf)
+// cohortsOf iterates over the cohorts that the tree of a cohort refers to. A static
+// cohort has none.
+func (w *World) cohortsOf(id int64) iter.Seq[int64] {
+	c := w.definitions.Cohorts[id]
+	if c.Stored {
+		return func(func(int64) bool) {}
 	}
-	for i := range n.Values {
-		if !eachLeaf(&n.Values[i], yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// cohortsOf iterates over the cohorts that a tree refers to.
-func cohortsOf(tree *flags.CohortNode) iter.Seq[int64] {
-	return func(yield func(int64) bool) {
-		for leaf := range leavesOf(tree) {
-			if leaf.Type != "cohort" {
-				continue
-			}
-			if id, ok := cohortID(leaf.Value); ok && !yield(id) {
-				return
-			}
-		}
-	}
-}
-
-// cohortID reads a stored id: an integer, or the text of one.
-func cohortID(raw json.RawMessage) (int64, bool) {
-	value := jsonscan.Value(raw)
-	if s, ok := str(value); ok {
-		value = jsonscan.Value(s)
-	}
-	return integer(value)
+	return c.Properties.CohortIDs()
 }
 
 // isBehavioral reports whether a tree has leaves that the engine cannot evaluate.
 func isBehavioral(tree *flags.CohortNode) bool {
-	for leaf := range leavesOf(tree) {
-		switch leaf.Type {
-		case "", "person", "person_metadata", "cohort", "group", "flag":
-		default:
+	for leaf := range tree.Leaves() {
+		if leaf.Kind() == flags.UnknownFilter {
 			return true
 		}
 	}
 	return false
 }
 
-// CohortReferences returns the cohorts that the filters of a cohort refer to
-// directly, each once.
-func CohortReferences(filters json.RawMessage) []int64 {
-	if !mentions(filters, `"cohort"`) {
-		return nil
-	}
-	var ids []int64
-	for id := range cohortsOf(treeOf(filters)) {
-		ids = once(ids, id)
-	}
-	return ids
-}
-
-// CohortUsers returns the cohorts that use a cohort, directly or through others,
-// and the active flags that use it or one of these, in the order of the project. It
-// reads all of them.
-func CohortUsers(w *World, id int64) (users []Flag, cohorts []Cohort) {
+// CohortUsers returns the ids of the cohorts that use a cohort, directly or through
+// others, in ascending order, and the active flags that use it or one of these, in
+// the order of the project. It looks at all of them.
+func CohortUsers(w *World, id int64) (users []*flags.Flag, cohorts []int64) {
 	usedBy := make(map[int64][]int64)
-	for i := range w.project.Cohorts {
-		c := &w.project.Cohorts[i]
-		if c.Static {
-			continue
-		}
-		for _, used := range CohortReferences(c.Filters) {
-			usedBy[used] = append(usedBy[used], c.ID)
+	for user := range w.definitions.Cohorts {
+		for used := range w.cohortsOf(user) {
+			usedBy[used] = append(usedBy[used], user)
 		}
 	}
-	reached := map[int64]bool{id: true}
-	for queue := []int64{id}; len(queue) > 0; queue = queue[1:] {
-		for _, user := range usedBy[queue[0]] {
-			if !reached[user] {
-				reached[user] = true
-				queue = append(queue, user)
-			}
+	reached := make(map[int64]bool)
+	for step := range graph.Reach(slices.Values([]int64{id}), func(id int64) iter.Seq[int64] { return slices.Values(usedBy[id]) }) {
+		reached[step.Node] = true
+		if step.Node != id {
+			cohorts = append(cohorts, step.Node)
 		}
 	}
-	for _, c := range w.project.Cohorts {
-		if c.ID != id && reached[c.ID] {
-			cohorts = append(cohorts, c)
-		}
-	}
-	for _, f := range w.project.Flags {
+	slices.Sort(cohorts)
+	for f := range w.index.Flags() {
 		if !f.Active {
 			continue
 		}
-		for p := range propertiesOf(f.Filters, "cohort") {
-			if used, ok := cohortID(p.Value); ok && reached[used] {
+		for used := range f.Filters.CohortIDs() {
+			if reached[used] {
 				users = append(users, f)
 				break
 			}

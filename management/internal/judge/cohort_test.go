@@ -46,11 +46,11 @@ func TestCohortFiltersNormalizes(t *testing.T) {
 		{"behavior by number", tree(`{"type":"behavioral","value":"performed_event","key":7,"event_type":"actions"}`), tree(`{"type":"behavioral","value":"performed_event","key":"7","event_type":"actions"}`)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, err := judge.CohortFilters([]byte(tt.raw), 20, w)
+			out, err := readAndJudgeCohort([]byte(tt.raw), 20, w)
 			if diff := cmp.Diff(tt.want, outcome(out, err)); diff != "" {
 				t.Errorf("CohortFilters (-want +got)\n%s", diff)
 			}
-			again, err := judge.CohortFilters(out, 20, w)
+			again, err := readAndJudgeCohort(out, 20, w)
 			if diff := cmp.Diff(string(out), outcome(again, err)); diff != "" {
 				t.Errorf("once more (-first +second)\n%s", diff)
 			}
@@ -111,7 +111,7 @@ func TestCohortFiltersRefuses(t *testing.T) {
 		{"circle", tree(`{"key":"id","type":"cohort","value":16}`), 10, at + "value: must not make cohorts use each other in a circle: 10 → 16 → 10"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := outcome(judge.CohortFilters([]byte(tt.raw), tt.id, w))
+			got := outcome(readAndJudgeCohort([]byte(tt.raw), tt.id, w))
 			if want, exact := strings.CutPrefix(tt.want, "="); exact {
 				if got != want {
 					t.Errorf("CohortFilters = %s, want %s", got, want)
@@ -130,8 +130,8 @@ func TestCohortFiltersOfUsedCohort(t *testing.T) {
 	const behavior = `{"key":"$pageview","type":"behavioral","value":"performed_event"}`
 	p := project()
 	w := func(active bool) *judge.World {
-		p.Flags = []judge.Flag{{ID: 1, Key: "user", Active: active, Filters: []byte(property(`{"key":"id","type":"cohort","value":16}`))}}
-		return judge.NewWorld(p)
+		p.Flags = []storedFlag{{ID: 1, Key: "user", Active: active, Filters: []byte(property(`{"key":"id","type":"cohort","value":16}`))}}
+		return worldOf(p)
 	}
 	const refused = "filters behavioral_cohort_found properties: must not have behavioral criteria, not even through another cohort, since the flag \"user\" uses the cohort"
 	for _, tt := range []struct {
@@ -151,7 +151,7 @@ func TestCohortFiltersOfUsedCohort(t *testing.T) {
 		{"static is not evaluated", 10, `{"key":"id","value":11,"type":"cohort"}`, true, tree(`{"key":"id","value":11,"type":"cohort"}`)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := outcome(judge.CohortFilters([]byte(tree(tt.leaf)), tt.id, w(tt.active)))
+			got := outcome(readAndJudgeCohort([]byte(tree(tt.leaf)), tt.id, w(tt.active)))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("CohortFilters (-want +got)\n%s", diff)
 			}
@@ -161,22 +161,22 @@ func TestCohortFiltersOfUsedCohort(t *testing.T) {
 
 // The engine follows 64 cohorts.
 func TestCohortFiltersInLongChain(t *testing.T) {
-	var p judge.Project
+	var p storedProject
 	for id := int64(1); id <= 100; id++ {
 		raw := tree(fmt.Sprintf(`{"key":"id","value":%d,"type":"cohort"}`, id+1))
 		if id == 100 {
 			raw = tree(``)
 		}
-		p.Cohorts = append(p.Cohorts, judge.Cohort{ID: id, Filters: []byte(raw)})
+		p.Cohorts = append(p.Cohorts, storedCohort{ID: id, Filters: []byte(raw)})
 	}
-	w := judge.NewWorld(p)
-	if got := outcome(judge.CohortFilters([]byte(tree(`{"key":"id","value":38,"type":"cohort"}`)), 0, w)); got != tree(`{"key":"id","value":38,"type":"cohort"}`) {
+	w := worldOf(p)
+	if got := outcome(readAndJudgeCohort([]byte(tree(`{"key":"id","value":38,"type":"cohort"}`)), 0, w)); got != tree(`{"key":"id","value":38,"type":"cohort"}`) {
 		t.Errorf("64 cohorts: %s", got)
 	}
-	if got := outcome(judge.CohortFilters([]byte(tree(`{"key":"id","value":37,"type":"cohort"}`)), 0, w)); got != "filters invalid_input properties: must be a tree that flags can evaluate: cohort 100: a chain of more than 64 cohorts" {
+	if got := outcome(readAndJudgeCohort([]byte(tree(`{"key":"id","value":37,"type":"cohort"}`)), 0, w)); got != "filters invalid_input properties: must be a tree that flags can evaluate: cohort 100: a chain of more than 64 cohorts" {
 		t.Errorf("65 cohorts: %s", got)
 	}
-	got := outcome(judge.CohortFilters([]byte(tree(`{"key":"id","value":1,"type":"cohort"}`)), 100, w))
+	got := outcome(readAndJudgeCohort([]byte(tree(`{"key":"id","value":1,"type":"cohort"}`)), 100, w))
 	if !strings.HasSuffix(got, "in a circle: 100 → … → 91 → 92 → 93 → 94 → 95 → 96 → 97 → 98 → 99 → 100") {
 		t.Errorf("circle: %s", got)
 	}
@@ -216,7 +216,7 @@ func TestCohortOfGroups(t *testing.T) {
 			if out == nil {
 				return
 			}
-			if diff := cmp.Diff(tt.stored, outcome(judge.CohortFilters(out, 0, w))); diff != "" {
+			if diff := cmp.Diff(tt.stored, outcome(readAndJudgeCohort(out, 0, w))); diff != "" {
 				t.Errorf("CohortFilters (-want +got)\n%s", diff)
 			}
 		})

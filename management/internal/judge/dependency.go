@@ -1,59 +1,54 @@
 package judge
 
 import (
-	"bytes"
-	"encoding/json"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/graph"
 )
 
 // is reports whether a stored flag is the one that filters are for.
-func (s Subject) is(f *Flag) bool { return s.ID != 0 && s.ID == f.ID || s.Key == f.Key }
+func (s Subject) is(f *flags.Flag) bool { return s.ID != 0 && s.ID == f.ID || s.Key == f.Key }
 
 // means reports whether a reference is to the flag that filters are for, which need
 // not be in the project.
-func (w *World) means(r reference, s Subject) bool {
-	if id, ok := r.id(); ok && id == s.ID && id != 0 {
+func (w *World) means(r flags.FlagReference, s Subject) bool {
+	if id, ok := r.ID(); ok && id == s.ID && id != 0 {
 		return true
 	}
-	f, ok := w.flag(r)
-	return ok && s.is(f) || !ok && r.text == s.Key
+	f := w.index.Find(r)
+	return f != nil && s.is(f) || f == nil && r.Name == s.Key
 }
 
-// A place is a property of filters: condition set and number.
-type place struct{ group, property int }
-
-func (at place) within(member string, err error) error {
-	return within("groups", within(at.group, within("properties", within(at.property, within(member, err)))))
+// withinProperty adds to the place that an Error tells where in filters a member of a
+// property is.
+func withinProperty(at flags.Place, member string, err error) error {
+	return within("groups", within(at.Group, within("properties", within(at.Property, within(member, err)))))
 }
 
 // checkDependencies checks the flags that filters refer to, and refers to them by
-// their ids, which renaming does not change.
-func (w *World) checkDependencies(f *filters, s Subject) error {
-	var targets []*Flag
-	places := make(map[*Flag]place) // where each is first
-	for i := range f.Groups {
-		for j := range f.Groups[i].Properties {
-			p := &f.Groups[i].Properties[j]
-			if p.Type != "flag" {
-				continue
-			}
-			target, err := w.dependency(p, s)
-			if err != nil {
-				return place{i, j}.within("key", err)
-			}
-			p.Key = strconv.FormatInt(target.ID, 10)
-			if _, seen := places[target]; !seen {
-				places[target] = place{i, j}
-				targets = append(targets, target)
-			}
+// their ids, which renaming does not change. It returns these flags, each once.
+func (w *World) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Flag, error) {
+	var targets []*flags.Flag
+	places := make(map[*flags.Flag]flags.Place) // where each is first
+	for at, p := range f.All() {
+		r, ok := p.Target()
+		if !ok {
+			continue
+		}
+		target, err := w.dependency(r, s)
+		if err != nil {
+			return nil, withinProperty(at, "key", err)
+		}
+		p.Key, p.DependencyChain = strconv.FormatInt(target.ID, 10), nil
+		if _, seen := places[target]; !seen {
+			places[target] = at
+			targets = append(targets, target)
 		}
 	}
-	f.dependencies = targets
 	if chain := w.circle(targets, s); chain != nil {
 		keys := []string{s.Key}
 		for _, f := range chain {
@@ -64,20 +59,19 @@ func (w *World) checkDependencies(f *filters, s Subject) error {
 			keys = append(keys[:most], "…")
 		}
 		err := refuse("must not make flags depend on each other in a circle: %s", strings.Join(append(keys, s.Key), " → "))
-		return places[chain[0]].within("key", err)
+		return nil, withinProperty(places[chain[0]], "key", err)
 	}
-	return nil
+	return targets, nil
 }
 
 // dependency returns the flag that a property refers to.
-func (w *World) dependency(p *property, s Subject) (*Flag, error) {
-	r := reference{p.Key, p.byKey}
-	target, ok := w.flag(r)
+func (w *World) dependency(r flags.FlagReference, s Subject) (*flags.Flag, error) {
+	target := w.index.Find(r)
 	switch {
 	case w.means(r, s):
-		return nil, refuse("must be the id of another flag: %s is this one", quote(p.Key))
-	case !ok:
-		return nil, refuse("must be the id of a flag of the project: there is none with the id or key %s", quote(p.Key))
+		return nil, refuse("must be the id of another flag: %s is this one", quote(r.Name))
+	case target == nil:
+		return nil, refuse("must be the id of a flag of the project: there is none with the id or key %s", quote(r.Name))
 	case !target.Active:
 		return nil, refuse("must be the id of an active flag: %s is disabled", quote(target.Key))
 	}
@@ -85,126 +79,44 @@ func (w *World) dependency(p *property, s Subject) (*Flag, error) {
 }
 
 // circle returns the flags on the shortest way from a dependency back to the flag
-// that filters are for, or nil. It reads each flag at most once.
-func (w *World) circle(targets []*Flag, s Subject) []*Flag {
-	before := make(map[*Flag]*Flag)
-	for _, f := range targets {
-		before[f] = nil
+// that filters are for, or nil. It looks at each flag at most once.
+func (w *World) circle(targets []*flags.Flag, s Subject) []*flags.Flag {
+	needs := func(f *flags.Flag) iter.Seq[*flags.Flag] {
+		list, _ := w.index.Dependencies(&f.Filters)
+		return slices.Values(list)
 	}
-	for queue := slices.Clone(targets); len(queue) > 0; queue = queue[1:] {
-		for r := range referencesToFlags(queue[0].Filters) {
+	for step := range graph.Reach(slices.Values(targets), needs) {
+		for r := range step.Node.Filters.Targets() {
 			if w.means(r, s) {
-				var chain []*Flag
-				for f := queue[0]; f != nil; f = before[f] {
-					chain = append(chain, f)
-				}
-				slices.Reverse(chain)
-				return chain
-			}
-			next, ok := w.flag(r)
-			if _, seen := before[next]; ok && !seen {
-				before[next] = queue[0]
-				queue = append(queue, next)
+				return step.Way()
 			}
 		}
 	}
 	return nil
 }
 
-// mentions reports whether stored JSON may contain a word; it is much faster than
-// to read it.
-func mentions(raw json.RawMessage, word string) bool {
-	return bytes.Contains(raw, []byte(word)) || bytes.Contains(raw, []byte(`\u`))
-}
-
-// propertiesOf iterates over the properties of stored filters that have a type.
-func propertiesOf(filters json.RawMessage, kind string) iter.Seq[*flags.Filter] {
-	return func(yield func(*flags.Filter) bool) {
-		if !mentions(filters, `"`+kind+`"`) {
-			return
-		}
-		m := modelOf(filters, anyKey)
-		for i := range m.Groups {
-			for j := range m.Groups[i].Properties {
-				if p := &m.Groups[i].Properties[j]; p.Type == kind && !yield(p) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func referencesToFlags(filters json.RawMessage) iter.Seq[reference] {
-	return func(yield func(reference) bool) {
-		for p := range propertiesOf(filters, "flag") {
-			if !yield(referenceOf(p)) {
-				return
-			}
-		}
-	}
-}
-
-// References returns what filters refer to directly, each once: flags by id, or by
-// key where no id is given, and cohorts.
-func References(filters json.RawMessage) (flagIDs []int64, flagKeys []string, cohorts []int64) {
-	for r := range referencesToFlags(filters) {
-		if id, ok := r.id(); ok {
-			flagIDs = once(flagIDs, id)
-		} else {
-			flagKeys = once(flagKeys, r.text)
-		}
-	}
-	for p := range propertiesOf(filters, "cohort") {
-		if id, ok := cohortID(p.Value); ok {
-			cohorts = once(cohorts, id)
-		}
-	}
-	return flagIDs, flagKeys, cohorts
-}
-
-func once[E comparable](list []E, e E) []E {
-	if slices.Contains(list, e) {
-		return list
-	}
-	return append(list, e)
-}
-
 // Dependencies returns the flags that filters refer to directly, disabled ones
 // included, in the order of filters. What does not exist is left out.
-func Dependencies(w *World, filters json.RawMessage) []Flag {
-	var found []*Flag
-	for r := range referencesToFlags(filters) {
-		if f, ok := w.flag(r); ok {
-			found = once(found, f)
-		}
-	}
-	return copies(found)
+func Dependencies(w *World, f *flags.Filters) []*flags.Flag {
+	list, _ := w.index.Dependencies(f)
+	return list
 }
 
-// Dependents returns the active flags whose filters refer directly to a flag, in
-// the order of the project. It reads all flags.
-func Dependents(w *World, flag Flag) []Flag {
-	s := Subject{ID: flag.ID, Key: flag.Key}
-	var found []*Flag
-	for i := range w.project.Flags {
-		f := &w.project.Flags[i]
+// Dependents returns the active flags whose filters refer directly to the flag with
+// an id and a key, in the order of the project. It looks at all flags.
+func Dependents(w *World, id int64, key string) []*flags.Flag {
+	s := Subject{ID: id, Key: key}
+	var found []*flags.Flag
+	for f := range w.index.Flags() {
 		if !f.Active || s.is(f) {
 			continue
 		}
-		for r := range referencesToFlags(f.Filters) {
+		for r := range f.Filters.Targets() {
 			if w.means(r, s) {
 				found = append(found, f)
 				break
 			}
 		}
 	}
-	return copies(found)
-}
-
-func copies[E any](pointers []*E) []E {
-	list := make([]E, 0, len(pointers))
-	for _, p := range pointers {
-		list = append(list, *p)
-	}
-	return list
+	return found
 }

@@ -15,15 +15,15 @@ import (
 
 // project is the project of most tests. The flag under test has the id 1 and the
 // key new.
-func project() judge.Project {
+func project() storedProject {
 	depends := func(key string) json.RawMessage {
 		return fmt.Appendf(nil, `{"groups":[{"properties":[{"key":%q,"type":"flag","operator":"flag_evaluates_to","value":true}]}]}`, key)
 	}
 	tree := func(leaves string) json.RawMessage {
 		return []byte(`{"properties":{"type":"OR","values":[{"type":"AND","values":[` + leaves + `]}]}}`)
 	}
-	return judge.Project{
-		Flags: []judge.Flag{
+	return storedProject{
+		Flags: []storedFlag{
 			{ID: 2, Key: "base", Active: true, Filters: []byte(`{"groups":[{}]}`)},
 			{ID: 3, Key: "off", Filters: []byte(`{"groups":[{}]}`)},
 			{ID: 4, Key: "above", Active: true, Filters: depends("5")},
@@ -33,19 +33,19 @@ func project() judge.Project {
 			{ID: 8, Key: "88", Active: true},
 			{ID: 9, Key: "broken", Active: true, Filters: []byte(`{"groups":`)},
 		},
-		Cohorts: []judge.Cohort{
-			{ID: 10, Name: "Pros", Filters: tree(`{"key":"plan","type":"person","value":"pro"}`)},
-			{ID: 11, Name: "Imported", Static: true, Filters: tree(`{"key":"$pageview","type":"behavioral","value":"performed_event"}`)},
-			{ID: 12, Name: "Active", Filters: tree(`{"key":"$pageview","type":"behavioral","value":"performed_event"}`)},
-			{ID: 13, Name: "Active pros", Filters: tree(`{"key":"id","type":"cohort","value":12},{"key":"id","type":"cohort","value":10}`)},
-			{ID: 14, Name: "Dangling", Filters: tree(`{"key":"id","type":"cohort","value":99}`)},
-			{ID: 15, Name: "Look-around", Filters: tree(`{"key":"a","type":"person","operator":"regex","value":"(?=x)"}`)},
-			{ID: 16, Name: "Unlike", Filters: tree(`{"key":"id","type":"cohort","value":10,"negation":true}`)},
+		Cohorts: []storedCohort{
+			{ID: 10, Filters: tree(`{"key":"plan","type":"person","value":"pro"}`)},
+			{ID: 11, Static: true, Filters: tree(`{"key":"$pageview","type":"behavioral","value":"performed_event"}`)},
+			{ID: 12, Filters: tree(`{"key":"$pageview","type":"behavioral","value":"performed_event"}`)},
+			{ID: 13, Filters: tree(`{"key":"id","type":"cohort","value":12},{"key":"id","type":"cohort","value":10}`)},
+			{ID: 14, Filters: tree(`{"key":"id","type":"cohort","value":99}`)},
+			{ID: 15, Filters: tree(`{"key":"a","type":"person","operator":"regex","value":"(?=x)"}`)},
+			{ID: 16, Filters: tree(`{"key":"id","type":"cohort","value":10,"negation":true}`)},
 		},
 	}
 }
 
-func newWorld() *judge.World { return judge.NewWorld(project()) }
+func newWorld() *judge.World { return worldOf(project()) }
 
 var subject = judge.Subject{ID: 1, Key: "new"}
 
@@ -180,11 +180,11 @@ func TestFiltersNormalizes(t *testing.T) {
 		{"holdout groups of another kind", `{"groups":[{}],"holdout_groups":[{"variant":"x"}]}`, plain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, err := judge.Filters([]byte(tt.raw), subject, w)
+			out, err := readAndJudge([]byte(tt.raw), subject, w)
 			if diff := cmp.Diff(tt.want, outcome(out, err)); diff != "" {
 				t.Errorf("Filters (-want +got)\n%s", diff)
 			}
-			again, err := judge.Filters(out, subject, w)
+			again, err := readAndJudge(out, subject, w)
 			if diff := cmp.Diff(string(out), outcome(again, err)); diff != "" {
 				t.Errorf("once more (-first +second)\n%s", diff)
 			}
@@ -351,7 +351,7 @@ func TestFiltersRefuses(t *testing.T) {
 		{"a long value", property(`{"key":"a","type":"` + strings.Repeat("ä", 1000) + `","value":1}`), at + `type: must be one of person, person_metadata, group, cohort, flag, not "` + strings.Repeat("ä", 39) + "…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := outcome(judge.Filters([]byte(tt.raw), subject, w))
+			got := outcome(readAndJudge([]byte(tt.raw), subject, w))
 			if want, exact := strings.CutPrefix(tt.want, "="); exact {
 				if got != want {
 					t.Errorf("Filters = %s, want %s", got, want)
@@ -380,7 +380,7 @@ func TestFiltersOfNewFlag(t *testing.T) {
 		property(`{"key":"below","type":"flag","operator":"flag_evaluates_to","value":true}`):  property(`{"key":"5","value":true,"operator":"flag_evaluates_to","type":"flag"}`),
 		`{"groups":[{}]}`: `{"groups":[{"properties":[]}]}`,
 	} {
-		if got := outcome(judge.Filters([]byte(raw), created, w)); got != want {
+		if got := outcome(readAndJudge([]byte(raw), created, w)); got != want {
 			t.Errorf("Filters(%s) = %s, want %s", raw, got, want)
 		}
 	}
@@ -393,12 +393,9 @@ func TestRemoteConfig(t *testing.T) {
 		`{}`: `{"groups":[{"properties":[],"rollout_percentage":100}]}`,
 		`{"groups":[{"rollout_percentage":0},{"rollout_percentage":null},{"rollout_percentage":5}]}`: `{"groups":[{"properties":[],"rollout_percentage":100},{"properties":[],"rollout_percentage":100},{"properties":[],"rollout_percentage":5}]}`,
 	} {
-		got := outcome(judge.Filters([]byte(raw), judge.Subject{Key: "new", Create: true, RemoteConfig: true}, w))
+		got := outcome(readAndJudge([]byte(raw), judge.Subject{Key: "new", Create: true, RemoteConfig: true}, w))
 		if got != want {
 			t.Errorf("Filters(%s) = %s, want %s", raw, got, want)
-		}
-		if got := string(judge.RemoteConfig([]byte(raw))); got != want {
-			t.Errorf("RemoteConfig(%s) = %s, want %s", raw, got, want)
 		}
 	}
 }
@@ -406,7 +403,7 @@ func TestRemoteConfig(t *testing.T) {
 func TestFiltersOfKnownGroupTypes(t *testing.T) {
 	p := project()
 	p.GroupTypes = map[int]string{0: "company", 2: "project"}
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	const refused = "aggregation_group_type_index: must be the index of a group type of the project, one of [0 2], not "
 	for raw, want := range map[string]string{
 		`{"aggregation_group_type_index":2,"groups":[{}]}`:                                      `{"groups":[{"properties":[]}],"aggregation_group_type_index":2}`,
@@ -414,7 +411,7 @@ func TestFiltersOfKnownGroupTypes(t *testing.T) {
 		`{"groups":[{"aggregation_group_type_index":0},{"aggregation_group_type_index":3}]}`:    "filters invalid_input groups/1/" + refused + "3",
 		`{"groups":[{"aggregation_group_type_index":0},{"aggregation_group_type_index":null}]}`: `{"groups":[{"properties":[],"aggregation_group_type_index":0},{"properties":[],"aggregation_group_type_index":null}]}`,
 	} {
-		if got := outcome(judge.Filters([]byte(raw), subject, w)); got != want {
+		if got := outcome(readAndJudge([]byte(raw), subject, w)); got != want {
 			t.Errorf("Filters(%s) = %s, want %s", raw, got, want)
 		}
 	}
@@ -427,22 +424,23 @@ func TestFiltersInTimeZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := property(`{"key":"a","value":"2024-03-31 02:30","operator":"is_date_before","type":"person"}`)
-	if got := outcome(judge.Filters([]byte(raw), subject, newWorld())); got != raw {
+	if got := outcome(readAndJudge([]byte(raw), subject, newWorld())); got != raw {
 		t.Errorf("in UTC: %s", got)
 	}
-	w := judge.NewWorld(judge.Project{TimeZone: zone})
-	if got := outcome(judge.Filters([]byte(raw), subject, w)); !strings.HasPrefix(got, "filters invalid_input groups/0/properties/0/value: ") {
+	w := worldOf(storedProject{TimeZone: zone})
+	if got := outcome(readAndJudge([]byte(raw), subject, w)); !strings.HasPrefix(got, "filters invalid_input groups/0/properties/0/value: ") {
 		t.Errorf("in Vienna: %s", got)
 	}
 }
 
 func TestFiltersLimit(t *testing.T) {
-	w := judge.NewWorld(judge.Project{MaxBytes: 100})
-	if got := outcome(judge.Filters([]byte(`{"groups":[]}`+strings.Repeat(" ", 87)), subject, w)); got != `{"groups":[]}` {
-		t.Errorf("100 bytes: %s", got)
+	const most, want = 256 << 10, `{"groups":[]}`
+	w := newWorld()
+	if got := outcome(readAndJudge([]byte(want+strings.Repeat(" ", most-len(want))), subject, w)); got != want {
+		t.Errorf("256 KiB: %s", got)
 	}
-	if got := outcome(judge.Filters([]byte(`{"groups":[]}`+strings.Repeat(" ", 88)), subject, w)); got != "filters invalid_input must have at most 100 bytes, not 101" {
-		t.Errorf("101 bytes: %s", got)
+	if got := outcome(readAndJudge([]byte(want+strings.Repeat(" ", most-len(want)+1)), subject, w)); got != "filters invalid_input must have at most 262144 bytes, not 262145" {
+		t.Errorf("256 KiB and a byte: %s", got)
 	}
 }
 
@@ -450,14 +448,14 @@ func TestFiltersLimit(t *testing.T) {
 // doubts.
 func TestFiltersWithManyDoubts(t *testing.T) {
 	doubtful := strings.TrimSuffix(strings.Repeat(`{"key":"a","value":["true"],"type":"person"},`, 5500), ",")
-	var p judge.Project
+	var p storedProject
 	for id := range int64(2) {
-		p.Cohorts = append(p.Cohorts, judge.Cohort{ID: 1 + id, Filters: []byte(`{"properties":{"type":"OR","values":[` + doubtful + `]}}`)})
+		p.Cohorts = append(p.Cohorts, storedCohort{ID: 1 + id, Filters: []byte(`{"properties":{"type":"OR","values":[` + doubtful + `]}}`)})
 	}
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	raw := `{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]},{"properties":[{"key":"id","type":"cohort","value":2}]}]}`
 	const want = "filters invalid_input must be simpler: the engine finds 10000 doubtful things in it and in the cohorts that it uses, and stops there"
-	if got := outcome(judge.Filters([]byte(raw), subject, w)); got != want {
+	if got := outcome(readAndJudge([]byte(raw), subject, w)); got != want {
 		t.Errorf("Filters = %s, want %s", got, want)
 	}
 }
@@ -465,18 +463,18 @@ func TestFiltersWithManyDoubts(t *testing.T) {
 // A circle of many flags neither takes long nor makes a long message.
 func TestFiltersInLongCircle(t *testing.T) {
 	const n = 10_000
-	var p judge.Project
+	var p storedProject
 	for i := range n {
 		raw := fmt.Sprintf(`{"key":"%d","type":"flag","operator":"flag_evaluates_to","value":true}`, i+1)
-		p.Flags = append(p.Flags, judge.Flag{ID: int64(i), Key: fmt.Sprintf("f%d", i), Active: true, Filters: []byte(property(raw))})
+		p.Flags = append(p.Flags, storedFlag{ID: int64(i), Key: fmt.Sprintf("f%d", i), Active: true, Filters: []byte(property(raw))})
 	}
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	raw := property(`{"key":"1","type":"flag","operator":"flag_evaluates_to","value":true}`)
-	got := outcome(judge.Filters([]byte(raw), judge.Subject{ID: n, Key: "end"}, w))
+	got := outcome(readAndJudge([]byte(raw), judge.Subject{ID: n, Key: "end"}, w))
 	if want := "in a circle: end → f1 → f2 → f3 → f4 → f5 → f6 → f7 → f8 → f9 → … → end"; !strings.HasSuffix(got, want) || len(got) > 300 {
 		t.Errorf("Filters = %s, want …%s", got, want)
 	}
-	if got := outcome(judge.Filters([]byte(raw), judge.Subject{ID: n + 1, Key: "other"}, w)); got != `{"groups":[{"properties":[{"key":"1","value":true,"operator":"flag_evaluates_to","type":"flag"}]}]}` {
+	if got := outcome(readAndJudge([]byte(raw), judge.Subject{ID: n + 1, Key: "other"}, w)); got != `{"groups":[{"properties":[{"key":"1","value":true,"operator":"flag_evaluates_to","type":"flag"}]}]}` {
 		t.Errorf("Filters of another flag = %s", got)
 	}
 }

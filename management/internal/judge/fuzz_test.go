@@ -1,7 +1,6 @@
 package judge_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -29,9 +29,9 @@ func seed(f *testing.F) {
 func FuzzFilters(f *testing.F) {
 	seed(f)
 	p := project()
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		out, err := judge.Filters(raw, subject, w)
+		out, err := readAndJudge(raw, subject, w)
 		if err != nil {
 			if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" || out != nil {
 				t.Fatalf("Filters(%q) = %s, %v; want a fault", raw, out, err)
@@ -39,41 +39,22 @@ func FuzzFilters(f *testing.F) {
 			return
 		}
 		checkAccepted(t, p, w, raw, out)
-		name := func(id int64) string { return "C" }
-		for what, changed := range map[string]json.RawMessage{
-			"names":     judge.WithCohortNames(out, name),
-			"payload":   judge.WithPayload(judge.WithPayload(out, "true", "sealed"), "true", payload(out)),
-			"enrolment": judge.WithEnrollment(judge.WithEnrollment(out, true), false),
-		} {
-			want := out
-			if what == "enrolment" {
-				want = judge.WithEnrollment(out, false)
-			}
-			if got, err := judge.Filters(changed, subject, w); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s: there and back %s becomes %s", what, want, outcome(got, err))
-			}
-		}
 	})
-}
-
-func payload(stored json.RawMessage) string {
-	s, _ := judge.Payload(stored, "true")
-	return s
 }
 
 func FuzzCohortFilters(f *testing.F) {
 	seed(f)
 	p := project()
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		out, err := judge.CohortFilters(raw, 20, w)
+		out, err := readAndJudgeCohort(raw, 20, w)
 		if err == nil {
 			checkCohort(t, p, w, raw, out)
 		} else if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" || out != nil {
 			t.Fatalf("CohortFilters(%q) = %s, %v; want a fault", raw, out, err)
 		}
 		if out, err := judge.CohortOfGroups(raw); err == nil && out != nil {
-			if _, err := judge.CohortFilters(out, 20, w); err != nil {
+			if _, err := readAndJudgeCohort(out, 20, w); err != nil {
 				if _, ok := errors.AsType[*judge.Error](err); !ok {
 					t.Errorf("CohortFilters(CohortOfGroups(%q)): %v; want a fault", raw, err)
 				}
@@ -82,83 +63,98 @@ func FuzzCohortFilters(f *testing.F) {
 	})
 }
 
-// What reads stored filters takes anything.
+// Judge takes anything that is stored.
 func FuzzStored(f *testing.F) {
 	seed(f)
 	f.Add([]byte(strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		w := judge.NewWorld(judge.Project{
-			Flags:   []judge.Flag{{ID: 1, Key: "a", Active: true, Filters: raw}, {ID: 2, Key: "base", Active: true, Filters: raw}},
-			Cohorts: []judge.Cohort{{ID: 10, Filters: raw}, {ID: 12, Filters: raw}},
+		filters := stored(raw)
+		w := worldOf(storedProject{
+			Flags:   []storedFlag{{ID: 1, Key: "a", Active: true, Filters: raw}, {ID: 2, Key: "base", Active: true, Filters: raw}},
+			Cohorts: []storedCohort{{ID: 10, Filters: raw}, {ID: 12, Filters: raw}},
 		})
-		flagIDs, flagKeys, cohorts := judge.References(raw)
-		if len(flagIDs)+len(flagKeys) == 0 && len(judge.Dependencies(w, raw)) > 0 {
-			t.Errorf("%q has dependencies, but no references", raw)
-		}
-		for _, id := range cohorts {
+		for id := range filters.CohortIDs() {
 			if users, _ := judge.CohortUsers(w, id); len(users) != 2 {
 				t.Errorf("%q refers to cohort %d, which is used by %v", raw, id, users)
 			}
 		}
-		for _, f := range judge.Dependencies(w, raw) {
-			if got := judge.Dependents(w, f); len(got) == 0 {
+		for _, f := range judge.Dependencies(w, filters) {
+			if got := judge.Dependents(w, f.ID, f.Key); len(got) == 0 {
 				t.Errorf("%q refers to %s, which has no dependents", raw, f.Key)
 			}
 		}
-		judge.CohortReferences(raw)
-		judge.GroupBased(raw)
-		judge.FullyRolledOut(raw)
-		judge.RemoteConfig(raw)
-		if (len(judge.Variants(raw)) > 0) != (judge.Type(raw) == judge.Multivariant) {
-			t.Errorf("%q is %s with variants %q", raw, judge.Type(raw), judge.Variants(raw))
-		}
+		judge.GroupBased(filters)
+		judge.FullyRolledOut(filters)
+		checkFault(t, "itself", raw, judge.Judge(new(filters.Clone()), judge.Subject{ID: 3, Key: "c"}, w))
+		checkFault(t, "as a tree", raw, judge.JudgeCohort(storedTree(raw), 20, w))
 		for _, other := range []string{
 			property(`{"key":"id","type":"cohort","value":10}`),
 			property(`{"key":"2","type":"flag","operator":"flag_evaluates_to","value":true}`),
 		} {
-			if _, err := judge.Filters([]byte(other), judge.Subject{ID: 3, Key: "c"}, w); err != nil {
-				if _, ok := errors.AsType[*judge.Error](err); !ok {
-					t.Errorf("beside %q: %v; want a fault", raw, err)
-				}
-			}
+			_, err := readAndJudge([]byte(other), judge.Subject{ID: 3, Key: "c"}, w)
+			checkFault(t, "beside it", raw, err)
 		}
 	})
 }
 
-// Merge does what a map does.
-func FuzzMerge(f *testing.F) {
+// checkFault checks that what is wrong with something is a fault.
+func checkFault(t *testing.T, what string, raw []byte, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" {
+		t.Errorf("%q, %s: %v; want a fault", raw, what, err)
+	}
+}
+
+// Read does what a map does with the members of an object, and leaves filters as they
+// were when it refuses a change.
+func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"groups":[],"early_exit":true}`), []byte(`{"early_exit":false}`))
-	f.Add([]byte(`{"a":1,"b":{"c":2},"a":3}`), []byte(`{"\u0061":{"b":2}, "d":[ 1 ]}`))
-	f.Add([]byte(``), []byte(`{}`))
-	f.Add([]byte(`null`), []byte("{\"\xff\":1}"))
-	f.Add([]byte(`[`), []byte(`[]`))
-	f.Fuzz(func(t *testing.T, stored, change []byte) {
-		out, err := judge.Merge(stored, change)
+	f.Add([]byte(`{"payloads":{"true":1},"holdout":{"id":1,"exclusion_percentage":2}}`), []byte(`{"p\u0061yloads":{"true":"2"}, "holdout": null }`))
+	f.Add([]byte(`{"groups":[{}]}`), []byte(`{}`))
+	f.Add([]byte(`{"feature_enrollment":false}`), []byte(`{"super_groups":[{"properties":[{"key":"$feature_enrollment/new"}]}]}`))
+	f.Add([]byte(`{"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}`), []byte(`{"groups":[{"variant":"a"}]}`))
+	f.Add([]byte(`{}`), []byte(`[]`))
+	f.Fuzz(func(t *testing.T, first, change []byte) {
+		var got flags.Filters
+		if judge.Read(first, "new", &got) != nil {
+			return
+		}
+		before := normal(t, &got)
+		if err := judge.Read(change, "new", &got); err != nil {
+			checkFault(t, "read", change, err)
+			if after := normal(t, &got); after != before {
+				t.Errorf("Read(%q) is refused and changes %s to %s", change, before, after)
+			}
+			return
+		}
+		var both, changed map[string]json.RawMessage
+		if err := errors.Join(json.Unmarshal([]byte(before), &both), json.Unmarshal(change, &changed)); err != nil {
+			t.Fatalf("Read(%q) accepts a change that is no object: %v", change, err)
+		}
+		maps.Copy(both, changed)
+		merged, err := json.Marshal(both)
 		if err != nil {
-			if e, ok := errors.AsType[*judge.Error](err); !ok || e.Attr != "filters" || out != nil {
-				t.Fatalf("Merge(%q, %q) = %s, %v; want a fault", stored, change, out, err)
-			}
-			return
+			t.Fatal(err)
 		}
-		var want, got, changes map[string]json.RawMessage
-		if json.Unmarshal(stored, &want) != nil || want == nil {
-			want = make(map[string]json.RawMessage)
+		var want flags.Filters
+		if err := judge.Read(merged, "new", &want); err != nil {
+			t.Fatalf("Read(%q) into %s is accepted, and Read(%s) is not: %v", change, before, merged, err)
 		}
-		if err := json.Unmarshal(change, &changes); err != nil {
-			t.Fatalf("Merge(%q, %q) accepts a change that is no object: %v", stored, change, err)
-		}
-		if len(changes) == 0 {
-			if !bytes.Equal(out, stored) {
-				t.Errorf("Merge(%q, %q) = %q, want no change", stored, change, out)
-			}
-			return
-		}
-		maps.Copy(want, changes)
-		if err := json.Unmarshal(out, &got); err != nil {
-			t.Fatalf("Merge(%q, %q) = %q: %v", stored, change, out, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("Merge(%q, %q) (-want +got)\n%s", stored, change, diff)
+		if diff := cmp.Diff(normal(t, &want), normal(t, &got)); diff != "" {
+			t.Errorf("Read(%q) into %s (-want +got)\n%s", change, before, diff)
 		}
 	})
+}
+
+// normal returns the normal form of filters.
+func normal(t testing.TB, f *flags.Filters) string {
+	t.Helper()
+	b, err := flags.AppendFilters(nil, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

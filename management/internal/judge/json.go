@@ -1,10 +1,7 @@
 package judge
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -13,13 +10,16 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// maxDepth is how deep JSON may be nested (management.md §15.2).
-const maxDepth = 64
+// Limits of the filters of one flag or cohort (management.md §15.2).
+const (
+	maxBytes = 256 << 10 // bytes
+	maxDepth = 64        // levels of nesting of JSON
+)
 
-// parse checks that raw is a JSON object of at most maxBytes.
-func parse(raw []byte, maxBytes int) (object, error) {
-	if len(raw) > maxBytes {
-		return object{}, tooLarge(len(raw), maxBytes)
+// parse checks that raw is a JSON object.
+func parse(raw []byte) (object, error) {
+	if err := checkSize(len(raw)); err != nil {
+		return object{}, err
 	}
 	root, err := jsonscan.Parse(raw, maxDepth)
 	if err != nil {
@@ -34,7 +34,13 @@ func parse(raw []byte, maxBytes int) (object, error) {
 	return membersOf(root), nil
 }
 
-func tooLarge(n, most int) error { return refuse("must have at most %d bytes, not %d", most, n) }
+// checkSize checks the number of bytes of filters, as they are sent or stored.
+func checkSize(n int) error {
+	if n > maxBytes {
+		return refuse("must have at most %d bytes, not %d", maxBytes, n)
+	}
+	return nil
+}
 
 // An object is a decoded JSON object. Of members with the same name the last one
 // counts (management.md §15.1 A24).
@@ -183,16 +189,4 @@ func appendValue(dst []byte, v jsonscan.Value) ([]byte, error) {
 	default:
 		return append(dst, v...), nil
 	}
-}
-
-// encode writes compact JSON. Its strings hold the characters themselves, where
-// json.Marshal would escape some for HTML.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("judge: encode: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -22,7 +22,7 @@ import (
 // compile compiles the project with the flag under test, whose filters are raw. It
 // returns the errors that the engine reports for the flag; s is nil if raw is
 // nothing that the engine reads.
-func compile(t testing.TB, p judge.Project, raw []byte) (s *flags.Snapshot, problems []string) {
+func compile(t testing.TB, p storedProject, raw []byte) (s *flags.Snapshot, problems []string) {
 	t.Helper()
 	type record struct {
 		ID      int64           `json:"id"`
@@ -98,11 +98,15 @@ var (
 
 // checkAccepted reports whether raw could be compared. It checks what Filters returned for raw: the engine has no errors, to
 // normalize again changes nothing, and it means what raw means.
-func checkAccepted(t testing.TB, p judge.Project, w *judge.World, raw, out []byte) (compared bool) {
+func checkAccepted(t testing.TB, p storedProject, w *judge.World, raw, out []byte) (compared bool) {
 	t.Helper()
-	again, err := judge.Filters(out, subject, w)
+	again, err := readAndJudge(out, subject, w)
 	if err != nil || !bytes.Equal(again, out) {
 		t.Errorf("Filters(%s) = %s; once more: %s", raw, out, outcome(again, err))
+	}
+	kept := stored(out)
+	if err := judge.Judge(kept, subject, w); err != nil || normal(t, kept) != string(out) {
+		t.Errorf("Filters(%s) = %s; when it is stored: %v, %s", raw, out, err, normal(t, kept))
 	}
 	after, problems := compile(t, p, out)
 	if after == nil || len(problems) > 0 {
@@ -298,12 +302,12 @@ func TestRandomFilters(t *testing.T) {
 		n = 400
 	}
 	p := project()
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	accepted, compared := 0, 0
 	for i := range n {
 		g := generator{rand.New(rand.NewPCG(1, uint64(i)))}
 		raw := []byte(g.filters())
-		out, err := judge.Filters(raw, subject, w)
+		out, err := readAndJudge(raw, subject, w)
 		if err == nil {
 			accepted++
 			if checkAccepted(t, p, w, raw, out) {
@@ -323,16 +327,23 @@ func TestRandomFilters(t *testing.T) {
 
 // checkCohort checks what CohortFilters returned for raw, as checkAccepted does, by
 // a flag that uses the cohort.
-func checkCohort(t testing.TB, p judge.Project, w *judge.World, raw, out []byte) (compared bool) {
+func checkCohort(t testing.TB, p storedProject, w *judge.World, raw, out []byte) (compared bool) {
 	t.Helper()
 	const id = 20
-	again, err := judge.CohortFilters(out, id, w)
+	again, err := readAndJudgeCohort(out, id, w)
 	if err != nil || !bytes.Equal(again, out) {
 		t.Errorf("CohortFilters(%s) = %s; once more: %s", raw, out, outcome(again, err))
 	}
+	kept := storedTree(out)
+	if err := judge.JudgeCohort(kept, id, w); err != nil {
+		t.Errorf("CohortFilters(%s) = %s; when it is stored: %v", raw, out, err)
+	}
+	if again, err := flags.AppendCohort(nil, kept); err != nil || !bytes.Equal(again, out) {
+		t.Errorf("CohortFilters(%s) = %s; when it is stored: %s, %v", raw, out, again, err)
+	}
 	with := func(filters []byte) (*flags.Snapshot, []string) {
 		p := p
-		p.Cohorts = append(p.Cohorts[:len(p.Cohorts):len(p.Cohorts)], judge.Cohort{ID: id, Filters: filters})
+		p.Cohorts = append(p.Cohorts[:len(p.Cohorts):len(p.Cohorts)], storedCohort{ID: id, Filters: filters})
 		return compile(t, p, []byte(property(`{"key":"id","type":"cohort","value":20}`)))
 	}
 	after, problems := with(out)
@@ -359,12 +370,12 @@ func TestRandomCohorts(t *testing.T) {
 		n = 300
 	}
 	p := project()
-	w := judge.NewWorld(p)
+	w := worldOf(p)
 	accepted, compared := 0, 0
 	for i := range n {
 		g := generator{rand.New(rand.NewPCG(2, uint64(i)))}
 		raw := []byte(g.object("properties", g.node(3)))
-		out, err := judge.CohortFilters(raw, 20, w)
+		out, err := readAndJudgeCohort(raw, 20, w)
 		if err == nil {
 			accepted++
 			if checkCohort(t, p, w, raw, out) {

@@ -1,37 +1,27 @@
 package judge_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
-// management.md §13.2 and §13.9.
-func TestViews(t *testing.T) {
-	const variants = `"multivariate":{"variants":[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]}`
+// management.md §13.9.
+func TestGroupBased(t *testing.T) {
 	for _, tt := range []struct {
-		raw, kind, variants string
-		grouped             bool
+		raw     string
+		grouped bool
 	}{
-		{`{"groups":[{}]}`, "boolean", "", false},
-		{`{"groups":[{}],` + variants + `}`, "multivariant", "a b", false},
-		{`{"groups":[{}],"multivariate":{"variants":[]}}`, "boolean", "", false},
-		{`{"groups":[{}],"aggregation_group_type_index":0}`, "boolean", "", true},
-		{`{"groups":[{},{"aggregation_group_type_index":1}]}`, "boolean", "", true},
-		{`{"groups":[{"aggregation_group_type_index":null}],"aggregation_group_type_index":null}`, "boolean", "", false},
-		{``, "boolean", "", false},
-		{`[]`, "boolean", "", false},
+		{`{"groups":[{}]}`, false},
+		{`{"groups":[{}],"multivariate":{"variants":[]}}`, false},
+		{`{"groups":[{}],"aggregation_group_type_index":0}`, true},
+		{`{"groups":[{},{"aggregation_group_type_index":1}]}`, true},
+		{`{"groups":[{"aggregation_group_type_index":null}],"aggregation_group_type_index":null}`, false},
+		{``, false},
+		{`[]`, false},
 	} {
-		raw := []byte(tt.raw)
-		if got := judge.Type(raw); got != tt.kind {
-			t.Errorf("Type(%s) = %s, want %s", raw, got, tt.kind)
-		}
-		if got := strings.Join(judge.Variants(raw), " "); got != tt.variants {
-			t.Errorf("Variants(%s) = %s, want %s", raw, got, tt.variants)
-		}
-		if got := judge.GroupBased(raw); got != tt.grouped {
-			t.Errorf("GroupBased(%s) = %v, want %v", raw, got, tt.grouped)
+		if got := judge.GroupBased(stored([]byte(tt.raw))); got != tt.grouped {
+			t.Errorf("GroupBased(%s) = %v, want %v", tt.raw, got, tt.grouped)
 		}
 	}
 }
@@ -71,7 +61,7 @@ func TestFullyRolledOut(t *testing.T) {
 		`{"groups":[{"aggregation_group_type_index":0},{"aggregation_group_type_index":null}]}`:              true,
 		`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":0}]}}`:                   false,
 	} {
-		if got := judge.FullyRolledOut([]byte(raw)); got != want {
+		if got := judge.FullyRolledOut(stored([]byte(raw))); got != want {
 			t.Errorf("FullyRolledOut(%s) = %v, want %v", raw, got, want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -27,6 +28,20 @@ var same = cmp.Options{
 		func(a, b json.RawMessage) bool { return len(a) > 0 && len(b) > 0 },
 		cmp.Comparer(func(a, b json.RawMessage) bool { return cmp.Equal(document(a), document(b)) }),
 	),
+	cmp.Comparer(func(a, b flags.Filters) bool {
+		return encoded(flags.AppendFilters(nil, &a)) == encoded(flags.AppendFilters(nil, &b))
+	}),
+	cmp.Comparer(func(a, b *flags.CohortNode) bool {
+		return (a == nil) == (b == nil) && encoded(flags.AppendCohort(nil, a)) == encoded(flags.AppendCohort(nil, b))
+	}),
+}
+
+// encoded returns what was encoded, or why it was not.
+func encoded(b []byte, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
 }
 
 // document decodes a JSON document, without loss.

@@ -116,7 +116,7 @@ func testCohortCounts(t *testing.T, s *suite) {
 	must(t, err)
 	want := *made[0]
 	want.Count, want.Calculated = new(7), new(s.now.Add(2*time.Hour))
-	if diff := cmp.Diff(&want, got); diff != "" {
+	if diff := cmp.Diff(&want, got, same); diff != "" {
 		t.Errorf("Cohort (-want +got)\n%s", diff)
 	}
 	wantError(t, "SetCohortCount of another project", management.ErrNotFound, s.SetCohortCount(ctx, p.ID+1, made[0].ID, new(1), s.now))

@@ -1,12 +1,19 @@
 package storetest
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 )
+
+// criteriaOf reads the filters of a cohort, of which what cannot be understood is
+// kept.
+func criteriaOf(raw string) *flags.CohortNode {
+	tree, _ := flags.DecodeCohort([]byte(raw), 1)
+	return tree
+}
 
 func testCohortRecords(t *testing.T, s *suite) {
 	ctx := t.Context()
@@ -14,12 +21,13 @@ func testCohortRecords(t *testing.T, s *suite) {
 	p, q := s.project(t, o), s.project(t, o)
 	ann := s.user(t, "ann")
 	full := management.Cohort{
-		Project: p.ID, Name: "Zoë 💥", Description: "it's \"quoted\" \\ ; --", Filters: json.RawMessage(`{"properties":{"type":"OR","values":[1.50]}}`),
+		Project: p.ID, Name: "Zoë 💥", Description: "it's \"quoted\" \\ ; --", Criteria: criteriaOf(`{"properties":{"type":"OR","values":[{"key":"\u0000","type":"person","value":[1.50,12345678901234567890]}]}}`),
 		Static: true, Deleted: true, Count: new(1<<31 - 1), Calculated: new(s.now.Add(time.Hour)), CreatedBy: &ann.ID, Created: s.now.Add(-time.Hour),
 	}
 	wantAllSet(t, full, "ID")
 	bare, other := management.Cohort{Project: p.ID, Created: s.now}, management.Cohort{Project: q.ID, Created: s.now}
-	all := []*management.Cohort{&full, &bare, &other}
+	unreadable := management.Cohort{Project: p.ID, Criteria: criteriaOf(`{"properties":{"type":"OR","values":[1.50]}}`), Created: s.now}
+	all := []*management.Cohort{&full, &bare, &other, &unreadable}
 	for _, c := range all {
 		given := *c
 		must(t, s.CreateCohort(ctx, &given))

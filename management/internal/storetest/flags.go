@@ -1,11 +1,11 @@
 package storetest
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -17,6 +17,12 @@ func (s *suite) flag(t *testing.T, p *management.Project, key string) *managemen
 	return f
 }
 
+// filtersOf reads the filters of a flag, of which what cannot be understood is kept.
+func filtersOf(raw string) flags.Filters {
+	f, _ := flags.DecodeFilters([]byte(raw), "")
+	return f
+}
+
 func testFlags(t *testing.T, s *suite) {
 	ctx := t.Context()
 	o := s.organization(t, "acme")
@@ -24,7 +30,7 @@ func testFlags(t *testing.T, s *suite) {
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	full := management.FeatureFlag{
 		Project: p.ID, Kind: management.FlagSurveySampling, Key: strings.Repeat("k", 400), Name: "it's \"quoted\" \\ ; -- 💥",
-		Filters: json.RawMessage(`{"groups":[{"rollout_percentage":12.50,"properties":[{"key":"\u0000","value":12345678901234567890}]}]}`),
+		Filters: filtersOf(`{"groups":[{"rollout_percentage":12.50,"properties":[{"key":"\u0000","value":12345678901234567890}]}]}`),
 		Active:  true, Deleted: true, Archived: true, Version: 7, Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
 		RemoteConfig: true, EncryptedPayloads: true, HasExperiment: true, Contexts: []string{"main app", "é"}, Tags: []string{"b", "a", ""},
 		CreatedBy: &ann.ID, ModifiedBy: &bob.ID, Created: s.now.Add(time.Hour), Updated: s.now.Add(time.Microsecond),
@@ -32,7 +38,8 @@ func testFlags(t *testing.T, s *suite) {
 	wantAllSet(t, full, "ID", "LastCalled")
 	bare := management.FeatureFlag{Project: p.ID, Key: "bare", Created: s.now, Updated: s.now}
 	other := management.FeatureFlag{Project: q.ID, Key: "bare", Created: s.now, Updated: s.now} // a key is one of its project
-	all := []*management.FeatureFlag{&full, &bare, &other}
+	unreadable := management.FeatureFlag{Project: p.ID, Key: "unreadable", Filters: filtersOf(`{"groups": [7]}`), Created: s.now, Updated: s.now}
+	all := []*management.FeatureFlag{&full, &bare, &other, &unreadable}
 	for _, f := range all {
 		given := *f
 		given.LastCalled = &s.now // which is not for the caller to say

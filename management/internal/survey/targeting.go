@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
@@ -15,43 +16,34 @@ const lastSeen = "$last_seen_survey_date"
 // people who have answered or dismissed it, or who have seen any survey within
 // a number of days (management.md §9.6). The key is the id of the survey, or
 // <id>/<iteration>.
-func InternalFilters(key string, waitDays int) json.RawMessage {
-	base := []json.RawMessage{isNotSet("$survey_dismissed/" + key), isNotSet("$survey_responded/" + key)}
+func InternalFilters(key string, waitDays int) flags.Filters {
+	undismissed, unanswered := isNotSet("$survey_dismissed/"+key), isNotSet("$survey_responded/"+key)
 	if waitDays <= 0 {
-		return filters(group(100, base...))
+		return flags.Filters{Groups: []flags.Condition{share(100, undismissed, unanswered)}}
 	}
-	long := property(lastSeen, strconv.Itoa(waitDays)+"d", "is_date_before")
-	return filters(
-		group(100, base[0], base[1], isNotSet(lastSeen)),
-		group(100, base[0], base[1], long),
-	)
+	long := person(lastSeen, strconv.Itoa(waitDays)+"d", "is_date_before")
+	return flags.Filters{Groups: []flags.Condition{
+		share(100, undismissed, unanswered, isNotSet(lastSeen)),
+		share(100, undismissed, unanswered, long),
+	}}
 }
 
 // SamplingFilters returns the filters of the flag that selects a share of all
 // people (management.md §9.6, §9.9).
-func SamplingFilters(percentage float64) json.RawMessage { return filters(group(percentage)) }
-
-func filters(groups ...json.RawMessage) json.RawMessage {
-	return object{{"groups", appendList(nil, groups)}}.append(nil)
+func SamplingFilters(percentage float64) flags.Filters {
+	return flags.Filters{Groups: []flags.Condition{share(percentage)}}
 }
 
-func group(percentage float64, properties ...json.RawMessage) json.RawMessage {
-	return object{
-		{"variant", json.RawMessage(`""`)},
-		{"rollout_percentage", strconv.AppendFloat(nil, percentage, 'f', -1, 64)},
-		{"properties", appendList(nil, properties)},
-	}.append(nil)
+// share returns a condition set for a share of the people who have some properties.
+// It pins no variant, in the way in which the public system says so.
+func share(percentage float64, properties ...flags.Filter) flags.Condition {
+	return flags.Condition{Properties: properties, RolloutPercentage: &percentage, Variant: new("")}
 }
 
-func isNotSet(key string) json.RawMessage { return property(key, "is_not_set", "is_not_set") }
+func isNotSet(key string) flags.Filter { return person(key, "is_not_set", "is_not_set") }
 
-func property(key, value, operator string) json.RawMessage {
-	return object{
-		{"key", text.AppendQuoted(nil, key)},
-		{"value", text.AppendQuoted(nil, value)},
-		{"operator", text.AppendQuoted(nil, operator)},
-		{"type", json.RawMessage(`"person"`)},
-	}.append(nil)
+func person(key, value, operator string) flags.Filter {
+	return flags.Filter{Key: key, Value: text.AppendQuoted(nil, value), Operator: operator, Type: "person"}
 }
 
 // TargetsEveryone reports whether filters have a group that matches everyone: a

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/survey"
 )
 
@@ -33,7 +34,7 @@ func TestInternalFilters(t *testing.T) {
 				`{"key":"$survey_responded/a/2","value":"is_not_set","operator":"is_not_set","type":"person"}]}]}`,
 		},
 	} {
-		if diff := cmp.Diff(tt.want, string(survey.InternalFilters(tt.key, tt.days))); diff != "" {
+		if diff := cmp.Diff(value(t, tt.want), value(t, survey.InternalFilters(tt.key, tt.days))); diff != "" {
 			t.Errorf("InternalFilters(%q, %d) (-want +got)\n%s", tt.key, tt.days, diff)
 		}
 	}
@@ -45,8 +46,8 @@ func TestSamplingFilters(t *testing.T) {
 		14.29: `{"groups":[{"variant":"","rollout_percentage":14.29,"properties":[]}]}`,
 		0:     `{"groups":[{"variant":"","rollout_percentage":0,"properties":[]}]}`,
 	} {
-		if got := string(survey.SamplingFilters(percentage)); got != want {
-			t.Errorf("SamplingFilters(%v) = %s, want %s", percentage, got, want)
+		if diff := cmp.Diff(value(t, want), value(t, survey.SamplingFilters(percentage))); diff != "" {
+			t.Errorf("SamplingFilters(%v) (-want +got)\n%s", percentage, diff)
 		}
 	}
 }
@@ -77,12 +78,34 @@ func TestTargetsEveryone(t *testing.T) {
 			t.Errorf("TargetsEveryone(%s) = %v, want %v", filters, got, want)
 		}
 	}
-	for name, filters := range map[string]json.RawMessage{
+	for name, filters := range map[string]flags.Filters{
 		"internal": survey.InternalFilters("a", 14),
 		"sampling": survey.SamplingFilters(50),
 	} {
-		if survey.TargetsEveryone(filters) {
+		if survey.TargetsEveryone(encoded(t, filters)) {
 			t.Errorf("TargetsEveryone of %s filters", name)
 		}
 	}
+}
+
+// encoded returns JSON, or what is encoded as JSON.
+func encoded(t *testing.T, v any) json.RawMessage {
+	t.Helper()
+	if text, ok := v.(string); ok {
+		return json.RawMessage(text)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// value returns what JSON says, whatever the order of members.
+func value(t *testing.T, v any) (out any) {
+	t.Helper()
+	if err := json.Unmarshal(encoded(t, v), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -16,7 +16,7 @@ var cohorts = newTable(table[management.Cohort]{
 			{"project_id", &c.Project},
 			{"name", &c.Name},
 			{"description", &c.Description},
-			{"filters", document{&c.Filters}},
+			{"filters", criteria{&c.Criteria, &c.ID}},
 			{"is_static", &c.Static},
 			{"deleted", &c.Deleted},
 			{"count", &c.Count},

@@ -8,7 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-var flags = newTable(table[management.FeatureFlag]{
+var featureFlags = newTable(table[management.FeatureFlag]{
 	name: "feature_flag", noun: "a flag", key: 2, serial: true,
 	keeps: "last_called_at", // set by Write, which does not wait for transactions that change flags
 	fields: func(d *Dialect, f *management.FeatureFlag) []field {
@@ -18,7 +18,7 @@ var flags = newTable(table[management.FeatureFlag]{
 			{"internal_kind", &f.Kind},
 			{"key", &f.Key},
 			{"name", &f.Name},
-			{"filters", document{&f.Filters}},
+			{"filters", filters{&f.Filters, &f.Key}},
 			{"active", &f.Active},
 			{"deleted", &f.Deleted},
 			{"archived", &f.Archived},
@@ -43,15 +43,15 @@ var flags = newTable(table[management.FeatureFlag]{
 
 // Flag implements [management.FlagStore], as do the methods below.
 func (a *accounts) Flag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
-	return flags.one(ctx, a, "WHERE id = ? AND project_id = ?", id, project)
+	return featureFlags.one(ctx, a, "WHERE id = ? AND project_id = ?", id, project)
 }
 
 func (a *accounts) FlagByKey(ctx context.Context, project int64, key string) (*management.FeatureFlag, error) {
-	return flags.one(ctx, a, "WHERE project_id = ? AND key = ? AND deleted = false", project, key)
+	return featureFlags.one(ctx, a, "WHERE project_id = ? AND key = ? AND deleted = false", project, key)
 }
 
 func (a *accounts) Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
-	return flags.list(ctx, a, "WHERE project_id = ? AND deleted = false ORDER BY id", project)
+	return featureFlags.list(ctx, a, "WHERE project_id = ? AND deleted = false ORDER BY id", project)
 }
 
 func (a *accounts) FindFlags(ctx context.Context, project int64, f management.FlagFilter, limit, offset int) ([]management.FeatureFlag, int, error) {
@@ -64,7 +64,7 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f management.Fl
 	}
 	const listed, order = " AND deleted = false AND internal_kind = 0", " ORDER BY created_at DESC, id DESC"
 	if f.Key != "" { // few: the flags of one key in several spellings
-		list, err := flags.list(ctx, a, where+listed+" AND lower(key) = ?"+order, append(args, strings.ToLower(f.Key))...)
+		list, err := featureFlags.list(ctx, a, where+listed+" AND lower(key) = ?"+order, append(args, strings.ToLower(f.Key))...)
 		return page(list, limit, offset), len(list), err
 	}
 	total, err := a.count(ctx, "SELECT coalesce(sum(flags), 0) FROM flag_count "+where, args...)
@@ -74,7 +74,7 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f management.Fl
 	if offset >= total {
 		return nil, total, nil
 	}
-	list, err := flags.list(ctx, a, where+listed+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	list, err := featureFlags.list(ctx, a, where+listed+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
 	return list, total, err
 }
 
@@ -82,7 +82,7 @@ func (a *accounts) CreateFlag(ctx context.Context, f *management.FeatureFlag) er
 	row := *f
 	row.LastCalled = nil
 	err := a.alter(ctx, f.Project, func(a *accounts) error {
-		if err := flags.insert(ctx, a, &row); err != nil {
+		if err := featureFlags.insert(ctx, a, &row); err != nil {
 			return err
 		}
 		return a.countFlag(ctx, &row, 1)
@@ -99,7 +99,7 @@ func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) er
 		if err != nil {
 			return err
 		}
-		if err := flags.update(ctx, a, f); err != nil {
+		if err := featureFlags.update(ctx, a, f); err != nil {
 			return err
 		}
 		if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {
@@ -120,7 +120,7 @@ func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
 		if err != nil {
 			return err
 		}
-		if err := flags.removeOne(ctx, a, "id = ? AND project_id = ?", id, project); err != nil {
+		if err := featureFlags.removeOne(ctx, a, "id = ? AND project_id = ?", id, project); err != nil {
 			return err
 		}
 		return a.countFlag(ctx, before, -1)

@@ -7,34 +7,10 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// readLegacy takes over super_groups and holdout_groups where they say what
-// feature_enrollment and holdout say now, as the loader does (evaluation.md §3.3
-// and §13.3). Otherwise they have no effect, and are dropped.
-func (f *filters) readLegacy(o object, key string) error {
-	old := object{values: make(map[string]jsonscan.Value)}
-	for _, name := range []string{"super_groups", "holdout_groups"} {
-		if present(o.values[name]) {
-			old.set(name, o.values[name])
-		}
-	}
-	if len(old.names) == 0 {
-		return nil
-	}
-	m := modelOf(old.append(nil), key)
-	if f.FeatureEnrollment == nil {
-		f.FeatureEnrollment = m.FeatureEnrollment
-	}
-	if f.Holdout == nil && m.Holdout != nil {
-		f.Holdout = m.Holdout
-		f.Holdout.ExclusionPercentage = min(max(f.Holdout.ExclusionPercentage, 0), 100)
-	}
-	return nil
-}
-
-// CohortOfGroups returns the filters that the field groups of old cohorts means, for
-// [CohortFilters] to judge: groups are alternatives, and of each all properties must
-// match. Groups on events and actions match nobody (evaluation.md §5.6). The result
-// is nil if there are no groups. An *[Error] is about the field groups.
+// CohortOfGroups returns the filters that the field groups of an old cohort stands
+// for, which [ReadCohort] reads: groups are alternatives, and all properties of one
+// group must match. Groups on events and actions match nobody (evaluation.md §5.6).
+// The result is nil if there are no groups. An *[Error] is about the field groups.
 func CohortOfGroups(groups json.RawMessage) (json.RawMessage, error) {
 	out, err := convertGroups(groups)
 	return out, about("groups", err)
@@ -56,13 +32,19 @@ func convertGroups(raw json.RawMessage) (json.RawMessage, error) {
 	if len(groups) == 0 {
 		return nil, nil
 	}
-	return encode(map[string]oldNode{"properties": {"OR", groups}})
+	return append(appendNode([]byte(`{"properties":`), "OR", groups), '}'), nil
 }
 
-// An oldNode is a node of the tree that groups become.
-type oldNode struct {
-	Type   string            `json:"type"`
-	Values []json.RawMessage `json:"values"`
+// appendNode appends a node of the tree that groups become.
+func appendNode(dst []byte, kind string, values []json.RawMessage) json.RawMessage {
+	dst = append(append(append(dst, `{"type":"`...), kind...), `","values":[`...)
+	for i, v := range values {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, v...)
+	}
+	return append(dst, "]}"...)
 }
 
 func convertGroup(v jsonscan.Value) (json.RawMessage, error) {
@@ -71,9 +53,9 @@ func convertGroup(v jsonscan.Value) (json.RawMessage, error) {
 	}
 	o := membersOf(v)
 	if present(o.values["event_id"]) || present(o.values["action_id"]) {
-		return encode(oldNode{"OR", []json.RawMessage{}})
+		return appendNode(nil, "OR", nil), nil
 	}
-	list := []json.RawMessage{}
+	var list []json.RawMessage
 	switch v := o.values["properties"]; v.Kind() {
 	case jsonscan.Array:
 		for a := v.Array(); a.Next(); {
@@ -98,5 +80,5 @@ func convertGroup(v jsonscan.Value) (json.RawMessage, error) {
 	default:
 		return nil, within("properties", unfit(v, "a list or an object"))
 	}
-	return encode(oldNode{"AND", list})
+	return appendNode(nil, "AND", list), nil
 }

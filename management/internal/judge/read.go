@@ -1,0 +1,314 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// Limits of the filters of one flag, besides their size.
+const (
+	maxGroups     = 1000 // condition sets
+	maxProperties = 1000 // properties of one condition set
+	maxVariants   = 500  // variants
+	maxVariantKey = 400  // bytes
+)
+
+// Read reads filters that a client sent for the flag with a key. The members that
+// were sent replace those of f, null removes one, and the others stay
+// (management.md §13.3). After an error, which is an [*Error], f is as it was.
+//
+// Each value has the right type, form and range afterwards. Whether they fit
+// together and mean something in a project is for [Judge] to say.
+//
+// Filters that cannot be understood stay as they are, for Judge to refuse, unless
+// condition sets were sent: then nothing is left of them.
+func Read(raw []byte, key string, f *flags.Filters) error {
+	return about("filters", readFilters(raw, key, f))
+}
+
+// filterMembers are the members of filters in the order in which they are read.
+var filterMembers = []struct {
+	name string
+	read func(*flags.Filters, jsonscan.Value) error
+}{
+	{"version", readVersion},
+	{"multivariate", readMultivariate},
+	{"aggregation_group_type_index", readAggregation},
+	{"groups", readGroups},
+	{"payloads", readPayloads},
+	{"early_exit", func(f *flags.Filters, v jsonscan.Value) (err error) { f.EarlyExit, err = optionalBool(v); return }},
+	{"feature_enrollment", func(f *flags.Filters, v jsonscan.Value) (err error) {
+		f.FeatureEnrollment, err = optionalBool(v)
+		return
+	}},
+	{"holdout", readHoldout},
+}
+
+func readFilters(raw []byte, key string, f *flags.Filters) error {
+	o, err := parse(raw)
+	if err != nil {
+		return err
+	}
+	out := *f
+	if _, sent := o.values["groups"]; sent && unreadable(f) != nil {
+		out = flags.Filters{}
+	}
+	for _, member := range filterMembers {
+		if v, sent := o.values[member.name]; sent {
+			if err := member.read(&out, v); err != nil {
+				return within(member.name, err)
+			}
+		}
+	}
+	readLegacy(&out, o, key)
+	*f = out
+	return nil
+}
+
+func readVersion(f *flags.Filters, v jsonscan.Value) error {
+	if present(v) {
+		return errVersion()
+	}
+	f.Version = 0
+	return nil
+}
+
+func errVersion() error { return refuseAs(codeVersion, "is reserved and cannot be set") }
+
+func readAggregation(f *flags.Filters, v jsonscan.Value) error {
+	index, err := readGroupType(v)
+	if f.AggregationGroupTypeIndex = flags.Inherited; index != nil {
+		f.AggregationGroupTypeIndex = flags.ByGroup(*index)
+	}
+	return err
+}
+
+func readGroups(f *flags.Filters, v jsonscan.Value) error {
+	if v.Kind() != jsonscan.Array {
+		return unfit(v, "a list of condition sets")
+	}
+	f.Groups = nil
+	for a := v.Array(); a.Next(); {
+		i := len(f.Groups)
+		if i == maxGroups {
+			return refuse("must have at most %d condition sets", maxGroups)
+		}
+		g, err := readGroup(a.Value())
+		if err != nil {
+			return within(i, err)
+		}
+		f.Groups = append(f.Groups, g)
+	}
+	return nil
+}
+
+func readGroup(v jsonscan.Value) (flags.Condition, error) {
+	var g flags.Condition
+	if v.Kind() != jsonscan.Object {
+		return g, unfit(v, "an object")
+	}
+	o := membersOf(v)
+	var err error
+	if g.Properties, err = readProperties(o.values["properties"]); err != nil {
+		return g, within("properties", err)
+	}
+	if v := o.values["rollout_percentage"]; present(v) {
+		n, err := percentage(v)
+		if err != nil {
+			return g, within("rollout_percentage", err)
+		}
+		g.RolloutPercentage = &n
+	}
+	if g.Variant, err = optionalText(o.values["variant"]); err != nil {
+		return g, within("variant", err)
+	}
+	const aggregation = "aggregation_group_type_index"
+	if v, ok := o.values[aggregation]; ok {
+		index, err := readGroupType(v)
+		if err != nil {
+			return g, within(aggregation, err)
+		}
+		if g.AggregationGroupTypeIndex = flags.ByPerson; index != nil {
+			g.AggregationGroupTypeIndex = flags.ByGroup(*index)
+		}
+	}
+	if g.Description, err = displayed(o.values["description"]); err != nil {
+		return g, within("description", err)
+	}
+	g.SortKey, err = displayed(o.values["sort_key"])
+	return g, within("sort_key", err)
+}
+
+// displayed reads a member that only people look at. Any type is allowed
+// (evaluation.md §1.4), but nobody writes anything but text.
+func displayed(v jsonscan.Value) (string, error) {
+	if v.Kind() != jsonscan.String {
+		return "", nil
+	}
+	return plainText(v, "text")
+}
+
+func readProperties(v jsonscan.Value) ([]flags.Filter, error) {
+	if !present(v) {
+		return nil, nil
+	}
+	if v.Kind() != jsonscan.Array {
+		return nil, unfit(v, "a list of properties")
+	}
+	var list []flags.Filter
+	for a := v.Array(); a.Next(); {
+		i := len(list)
+		if i == maxProperties {
+			return nil, refuse("must have at most %d properties", maxProperties)
+		}
+		if a.Value().Kind() != jsonscan.Object {
+			return nil, within(i, unfit(a.Value(), "an object"))
+		}
+		p, err := readProperty(membersOf(a.Value()), flagTypes)
+		if err != nil {
+			return nil, within(i, err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+var variantKey = regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`)
+
+func readMultivariate(f *flags.Filters, v jsonscan.Value) error {
+	f.Multivariate = nil
+	if !present(v) {
+		return nil
+	}
+	if v.Kind() != jsonscan.Object {
+		return unfit(v, "an object with a list of variants")
+	}
+	list, err := readVariants(membersOf(v).values["variants"])
+	f.Multivariate = &flags.Multivariate{Variants: list}
+	return within("variants", err)
+}
+
+func readVariants(v jsonscan.Value) ([]flags.Variant, error) {
+	var list []flags.Variant
+	for a := v.Array(); a.Next(); {
+		i := len(list)
+		if i == maxVariants {
+			return nil, refuse("must have at most %d variants", maxVariants)
+		}
+		x, err := readVariant(a.Value())
+		if err != nil {
+			return nil, within(i, err)
+		}
+		list = append(list, x)
+	}
+	if len(list) == 0 {
+		return nil, unfit(v, "a list of at least one variant")
+	}
+	return list, nil
+}
+
+func readVariant(v jsonscan.Value) (flags.Variant, error) {
+	var x flags.Variant
+	if v.Kind() != jsonscan.Object {
+		return x, unfit(v, "an object")
+	}
+	o := membersOf(v)
+	key, ok := str(o.values["key"])
+	if !ok || len(key) > maxVariantKey || !variantKey.MatchString(key) {
+		return x, within("key", unfit(o.values["key"], "1 to 400 letters, digits, underscores, dots, slashes and hyphens"))
+	}
+	x.Key = key
+	var err error
+	if x.Name, err = optionalText(o.values["name"]); err != nil {
+		return x, within("name", err)
+	}
+	x.RolloutPercentage, err = percentage(o.values["rollout_percentage"])
+	return x, within("rollout_percentage", err)
+}
+
+// readPayloads reads payloads as the texts that SDKs expect. Null is none, as the
+// engine sees it.
+func readPayloads(f *flags.Filters, v jsonscan.Value) error {
+	f.Payloads = nil
+	if !present(v) {
+		return nil
+	}
+	if v.Kind() != jsonscan.Object {
+		return unfit(v, "an object")
+	}
+	o := membersOf(v)
+	for _, key := range slices.Sorted(maps.Keys(o.values)) {
+		if !present(o.values[key]) {
+			continue
+		}
+		payload, err := readPayload(o.values[key])
+		if err != nil {
+			return within(shorten(key), err)
+		}
+		f.SetPayload(key, payload)
+	}
+	return nil
+}
+
+// readPayload returns a payload's JSON as text. What it contains is in no error: it
+// may be secret.
+func readPayload(v jsonscan.Value) (string, error) {
+	if s, ok := str(v); ok {
+		return s, nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, bytes.ToValidUTF8(v, []byte("\uFFFD"))); err != nil {
+		return "", refuse("must be JSON")
+	}
+	return b.String(), nil
+}
+
+func readHoldout(f *flags.Filters, v jsonscan.Value) error {
+	f.Holdout = nil
+	if !present(v) {
+		return nil
+	}
+	if v.Kind() != jsonscan.Object {
+		return unfit(v, "an object with id and exclusion_percentage")
+	}
+	o := membersOf(v)
+	id, ok := integer(o.values["id"])
+	if !ok {
+		return within("id", unfit(o.values["id"], "an integer"))
+	}
+	share, err := percentage(o.values["exclusion_percentage"])
+	if err != nil {
+		return within("exclusion_percentage", err)
+	}
+	f.Holdout = &flags.Holdout{ID: id, ExclusionPercentage: share}
+	return nil
+}
+
+// readLegacy takes over super_groups and holdout_groups where they say what
+// feature_enrollment and holdout say now, as the loader does (evaluation.md §3.3
+// and §13.3). Otherwise they have no effect, and are dropped.
+func readLegacy(f *flags.Filters, o object, key string) {
+	old := object{values: make(map[string]jsonscan.Value)}
+	for _, name := range []string{"super_groups", "holdout_groups"} {
+		if present(o.values[name]) {
+			old.set(name, o.values[name])
+		}
+	}
+	if len(old.names) == 0 {
+		return
+	}
+	m, _ := flags.DecodeFilters(old.append(nil), key) // what means nothing is dropped
+	if f.FeatureEnrollment == nil {
+		f.FeatureEnrollment = m.FeatureEnrollment
+	}
+	if f.Holdout == nil && m.Holdout != nil {
+		f.Holdout = m.Holdout
+		f.Holdout.ExclusionPercentage = min(max(f.Holdout.ExclusionPercentage, 0), 100)
+	}
+}
