@@ -100,7 +100,7 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 	if len(list) == 0 {
 		return refuse("empty_batch", "The batch holds no event.")
 	}
-	if _, ok := parseTime(string(text(created))); !ok {
+	if _, ok := parseTime(string(textOf(created))); !ok {
 		return refuse("invalid_batch", "The field created_at must be a time such as 2026-01-02T15:04:05.999Z.")
 	}
 	seen := make(map[uuid.UUID]bool, len(list))
@@ -179,7 +179,7 @@ func (e *analyticsEvent) read(v jsonscan.Value) error {
 		case "event":
 			e.rawEvent.event = value
 		case "uuid":
-			e.id = string(text(value))
+			e.id = string(textOf(value))
 			if value.Kind() != jsonscan.String {
 				e.id = "no string"
 			}
@@ -206,7 +206,7 @@ func (e *analyticsEvent) read(v jsonscan.Value) error {
 
 // event makes an Event, or says why it is dropped.
 func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, details string) {
-	event.Name = string(text(e.rawEvent.event))
+	event.Name = string(textOf(e.rawEvent.event))
 	switch {
 	case blank(event.Name):
 		return event, "missing_event_name"
@@ -227,7 +227,7 @@ func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, detai
 	if e.badProperties {
 		return event, "malformed_event_properties"
 	}
-	stated, ok := parseTime(string(text(e.timestamp)))
+	stated, ok := parseTime(string(textOf(e.timestamp)))
 	if !ok {
 		return event, "invalid_event_timestamp"
 	}

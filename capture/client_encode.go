@@ -211,8 +211,8 @@ func appendJSON(dst []byte, s string) []byte {
 
 // clientText makes text fit for an event: valid UTF-8, and what text.Identifier
 // makes of it.
-func clientText(s string, most int) string {
-	return plaintext.Identifier(strings.ToValidUTF8(s, "\uFFFD"), most)
+func clientText(s string, limit int) string {
+	return plaintext.Identifier(strings.ToValidUTF8(s, "\uFFFD"), limit)
 }
 
 // uuids makes random UUIDs with as few calls of the system as possible.

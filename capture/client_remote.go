@@ -145,12 +145,12 @@ func (d *remoteDestination) redact(err error) error {
 
 // firstLine returns the beginning of the first line of an answer.
 func (d *remoteDestination) firstLine(text []byte) string {
-	const most = 200
+	const maxLine = 200 // characters
 	s := strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), d.key, "…")
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	n := 0
 	return strings.Map(func(r rune) rune {
-		if n++; n > most || !unicode.IsPrint(r) {
+		if n++; n > maxLine || !unicode.IsPrint(r) {
 			return -1
 		}
 		return r

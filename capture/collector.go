@@ -204,8 +204,8 @@ func (c *Collector) write(ctx context.Context, groups []*group, buffer []Event) 
 			first += len(g.events)
 		}
 	}
-	const most = 10_000 // of what a single huge request left behind
-	if cap(buffer) > most {
+	const maxKept = 10_000 // events; a single huge request needs more
+	if cap(buffer) > maxKept {
 		return nil
 	}
 	clear(buffer)

@@ -74,11 +74,11 @@ func describe(v jsonscan.Value) string {
 
 // clip shortens a value for an error.
 func clip(value []byte) string {
-	const most = 60
-	if len(value) <= most {
+	const maxValue = 60 // bytes
+	if len(value) <= maxValue {
 		return string(value)
 	}
-	n := most
+	n := maxValue
 	for n > 0 && !utf8.RuneStart(value[n]) {
 		n--
 	}

@@ -27,8 +27,8 @@ func IllegalID(id string) bool {
 			return true
 		}
 	}
-	const longest = len("not_authenticated")
-	return len(id) <= longest && (illegalExact[id] || illegalFolded[strings.ToLower(id)])
+	const maxIllegal = len("not_authenticated")
+	return len(id) <= maxIllegal && (illegalExact[id] || illegalFolded[strings.ToLower(id)])
 }
 
 // shared are IDs that are no mistake and still nobody's (wire.md §2.9).

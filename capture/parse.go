@@ -154,7 +154,7 @@ func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 	v := jsonscan.Value(bytes.TrimLeft(body, " \t\r\n"))
 	switch v.Kind() {
 	case jsonscan.Array:
-		return list(v, false)
+		return eventsOf(v, false)
 	case jsonscan.Object:
 	default:
 		if _, err := jsonscan.Parse(body, jsonscan.MaxDepth); err != nil {
@@ -188,12 +188,12 @@ func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 		return nil, unparsable("%v", err)
 	}
 	if batch.Kind() == jsonscan.Array {
-		if t, ok := parseTime(string(text(sentAt))); ok && t != outOfRange {
+		if t, ok := parseTime(string(textOf(sentAt))); ok && t != outOfRange {
 			b.clock.sentAt = t
 		}
 		b.Historical, _ = historical.Bool()
 		b.APIKey = string(firstOf(keys[:]))
-		return list(batch, keys[0] == nil && keys[1] == nil)
+		return eventsOf(batch, keys[0] == nil && keys[1] == nil)
 	}
 	var e rawEvent
 	if err := e.read(v); err != nil {
@@ -202,9 +202,9 @@ func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 	return []rawEvent{e}, nil
 }
 
-// list reads an array of events. bare says that it is that of a batch without an
+// eventsOf reads an array of events. bare says that it is that of a batch without an
 // API key, whose events then must have one each.
-func list(v jsonscan.Value, bare bool) ([]rawEvent, error) {
+func eventsOf(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 	var list []rawEvent
 	a := v.Array()
 	for a.Next() {
@@ -345,7 +345,7 @@ func (k *knownProperties) read(properties jsonscan.Value) {
 		switch n := o.Name(); string(n) {
 		case "token":
 			// Not all events that have a property of this name mean it so.
-			k.key = text(value)
+			k.key = textOf(value)
 		case "distinct_id":
 			if value.Kind() != jsonscan.Null {
 				k.id = value
@@ -464,7 +464,7 @@ func checkKey(key string) error {
 func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	event.Name = "$identify" // what /engage means without a name
 	if e.event != nil {
-		event.Name = plaintext.Identifier(string(text(e.event)), MaxName)
+		event.Name = plaintext.Identifier(string(textOf(e.event)), MaxName)
 	}
 	if event.Name == "" {
 		return event, false, errName
@@ -480,7 +480,7 @@ func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	if event.Time, err = b.time(e); err != nil {
 		return event, false, err
 	}
-	if s := text(e.uuid); len(s) > 0 {
+	if s := textOf(e.uuid); len(s) > 0 {
 		if event.UUID, err = parseUUIDBytes(s); err != nil {
 			return event, false, unparsable("field \"uuid\" must be a UUID or empty, not %s", clip(e.uuid))
 		}
@@ -503,7 +503,7 @@ func (b *Batch) time(e *rawEvent) (time.Time, error) {
 		}
 		return b.clock.before(offset), nil
 	}
-	t, _ := parseTime(string(text(e.timestamp)))
+	t, _ := parseTime(string(textOf(e.timestamp)))
 	return b.clock.at(t, e.known.exact), nil
 }
 
@@ -578,16 +578,16 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 // events share. Events of one request are stored together, so that no event
 // keeps the memory of others alive for long.
 func (b *Batch) allocate(size int) []byte {
-	const most = 64 << 10
+	const maxPiece = 64 << 10 // bytes
 	if len(b.memory) < size {
-		b.memory = make([]byte, max(size, min(size*b.left, most)))
+		b.memory = make([]byte, max(size, min(size*b.left, maxPiece)))
 	}
 	return b.memory[:0]
 }
 
-// text returns the text of a string, nil for anything else. It may share the
+// textOf returns the text of a string, nil for anything else. It may share the
 // memory of v.
-func text(v jsonscan.Value) []byte {
+func textOf(v jsonscan.Value) []byte {
 	if s, ok := v.Plain(); ok {
 		return s
 	}
@@ -612,7 +612,7 @@ func stringOf(field string, v jsonscan.Value) (jsonscan.Value, error) {
 // keyText returns the text of an API key, nil if v is null.
 func keyText(field string, v jsonscan.Value) ([]byte, error) {
 	v, err := stringOf(field, v)
-	return text(v), err
+	return textOf(v), err
 }
 
 // objectOf returns v if it is an object and nil if it is null.
@@ -635,7 +635,7 @@ func distinctID(v jsonscan.Value) string { return plaintext.Identifier(string(id
 func idText(v jsonscan.Value) []byte {
 	switch v.Kind() {
 	case jsonscan.String:
-		return text(v)
+		return textOf(v)
 	case jsonscan.Invalid, jsonscan.Null:
 		return nil
 	case jsonscan.Number:

@@ -75,8 +75,8 @@ func inRange(t time.Time) time.Time {
 	return t
 }
 
-// mostAhead is how far in the future an event may be.
-const mostAhead = 23 * time.Hour
+// maxAhead is how far in the future an event may be.
+const maxAhead = 23 * time.Hour
 
 // A clock computes the times of the events of one request (wire.md §2.6).
 type clock struct {
@@ -101,14 +101,14 @@ func (c clock) at(stated time.Time, exact bool) time.Time {
 
 // before returns the time that lies offset milliseconds before arrival.
 func (c clock) before(offset float64) time.Time {
-	const most = 10_000 * 366 * 24 * 60 * 60 * 1000 // ten thousand years
-	return c.past(time.UnixMicro(c.now.UnixMicro() - int64(max(-most, min(offset, most)))*1000))
+	const maxOffset = 10_000 * 366 * 24 * 60 * 60 * 1000 // milliseconds, ten thousand years
+	return c.past(time.UnixMicro(c.now.UnixMicro() - int64(max(-maxOffset, min(offset, maxOffset)))*1000))
 }
 
 // past returns t as it is stored, now if it is too far in the future.
 func (c clock) past(t time.Time) time.Time {
 	t = inRange(t)
-	if t.Sub(c.now) > mostAhead {
+	if t.Sub(c.now) > maxAhead {
 		return c.now
 	}
 	return t

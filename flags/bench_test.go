@@ -54,7 +54,7 @@ var conditionsRequest = &flags.Request{
 const hashedText = "new-checkout.0190f5a0-7c1e-7b7e-9d3a-0242ac120002"
 
 func BenchmarkE1(b *testing.B) {
-	e := evaluator(b, one(`{"groups":[{}]}`))
+	e := evaluator(b, withFilters(`{"groups":[{}]}`))
 	r := &flags.Request{DistinctID: "user-1"}
 	b.Run("flagstaff", func(b *testing.B) {
 		b.ReportAllocs()

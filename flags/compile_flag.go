@@ -13,7 +13,7 @@ func (c *compiler) compileFlag(i int32) {
 	f, m := &c.s.flags[i], c.model[i]
 	c.flag, c.read, c.plainTail = m, c.read[:0], span{}
 
-	c.s.longestPrefix = max(c.s.longestPrefix, len(f.prefix))
+	c.s.maxPrefix = max(c.s.maxPrefix, len(f.prefix))
 	f.id, f.version = m.ID, m.Version
 	f.hasExperiment = m.HasExperiment == nil || *m.HasExperiment
 	f.encrypted = m.HasEncryptedPayloads

@@ -41,7 +41,7 @@ type Snapshot struct {
 	idSlot, createdSlot, deviceSlot, anonymousSlot int32
 
 	continuityFlags []string // keys
-	longestPrefix   int      // of compiledFlag.prefix
+	maxPrefix       int      // of compiledFlag.prefix
 	cyclic          bool     // some flag is on a dependency cycle
 
 	// Sets of flags, without dormant ones: those that each runtime.Kind may see,

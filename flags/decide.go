@@ -381,7 +381,7 @@ func (in *Input) bucket(f *compiledFlag, subject, salt string) float64 {
 	if subject == "" {
 		return 0
 	}
-	front := in.snap.longestPrefix
+	front := in.snap.maxPrefix
 	// To compare the addresses is nearly always enough to know the subject
 	// again, since texts do not change within a request.
 	if !in.hashed || unsafe.StringData(in.subjectInHash) != unsafe.StringData(subject) || len(in.subjectInHash) != len(subject) {

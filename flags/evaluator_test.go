@@ -649,7 +649,7 @@ func TestProperties(t *testing.T) {
 	rollouts := []float64{0, 1, 10, 33.3, 50, 75, 99.9, 100}
 	var set []*flags.Snapshot
 	for _, pct := range rollouts {
-		set = append(set, compiled(t, one(fmt.Sprintf(`{"groups":[{"rollout_percentage":%v}]%s}`, pct, variants))))
+		set = append(set, compiled(t, withFilters(fmt.Sprintf(`{"groups":[{"rollout_percentage":%v}]%s}`, pct, variants))))
 	}
 	for i := range 500 {
 		r := &flags.Request{DistinctID: fmt.Sprintf("subject-%d", i)}

@@ -13,13 +13,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// one wraps the filters of a single active flag into a document.
-func one(filters string) string {
+// withFilters wraps the filters of a single active flag into a document.
+func withFilters(filters string) string {
 	return `{"flags":[{"id":1,"key":"f","active":true,"filters":` + filters + `}],"group_type_mapping":{"0":"company"}}`
 }
 
 func property(filter string) string {
-	return one(`{"groups":[{"properties":[` + filter + `]}]}`)
+	return withFilters(`{"groups":[{"properties":[` + filter + `]}]}`)
 }
 
 func compiled(t testing.TB, document string) *flags.Snapshot {
@@ -64,21 +64,21 @@ func TestProblems(t *testing.T) {
 		{"duplicate key", `{"flags":[{"id":1,"key":"f","active":true},{"id":2,"key":"f","active":true}]}`, flags.Error, "f", "", "another flag has the same key", flags.ReasonNoGroupType},
 		{"flag without a key", `{"flags":[{"id":1,"active":true},{"id":2,"key":"f","active":true}]}`, flags.Error, "", "/flags/0/key", "must be a string that is not empty", flags.ReasonNoGroupType},
 		{"flag that is no object", `{"flags":[7,{"id":2,"key":"f","active":true}]}`, flags.Error, "", "/flags/0", "a number, want an object", flags.ReasonNoGroupType},
-		{"groups of the wrong type", one(`{"groups":"all"}`), flags.Error, "f", "/filters/groups", `a string, want an array: "all"`, flags.ErrorFlagData},
-		{"filters of the wrong type", one(`[]`), flags.Error, "f", "/filters", "an array, want an object", flags.ErrorFlagData},
-		{"rollout of the wrong type", one(`{"groups":[{"rollout_percentage":"50"}]}`), flags.Error, "f", "/filters/groups/0/rollout_percentage", `a string, want a number: "50"`, flags.ErrorFlagData},
-		{"unknown language", one(`{"version":2,"rules":[]}`), flags.Error, "f", "/filters/version", "unknown configuration language: 2", flags.ErrorFlagData},
-		{"too many condition sets", one(`{"groups":[` + strings.Repeat("{},", 10_000) + `{}]}`), flags.Error, "f", "/filters/groups", "more than 10000 condition sets", flags.ErrorFlagData},
-		{"variant without a key", one(`{"multivariate":{"variants":[{"rollout_percentage":100}]}}`), flags.Error, "f", "/filters/multivariate/variants/0/key", "must be a string", flags.ErrorFlagData},
+		{"groups of the wrong type", withFilters(`{"groups":"all"}`), flags.Error, "f", "/filters/groups", `a string, want an array: "all"`, flags.ErrorFlagData},
+		{"filters of the wrong type", withFilters(`[]`), flags.Error, "f", "/filters", "an array, want an object", flags.ErrorFlagData},
+		{"rollout of the wrong type", withFilters(`{"groups":[{"rollout_percentage":"50"}]}`), flags.Error, "f", "/filters/groups/0/rollout_percentage", `a string, want a number: "50"`, flags.ErrorFlagData},
+		{"unknown language", withFilters(`{"version":2,"rules":[]}`), flags.Error, "f", "/filters/version", "unknown configuration language: 2", flags.ErrorFlagData},
+		{"too many condition sets", withFilters(`{"groups":[` + strings.Repeat("{},", 10_000) + `{}]}`), flags.Error, "f", "/filters/groups", "more than 10000 condition sets", flags.ErrorFlagData},
+		{"variant without a key", withFilters(`{"multivariate":{"variants":[{"rollout_percentage":100}]}}`), flags.Error, "f", "/filters/multivariate/variants/0/key", "must be a string", flags.ErrorFlagData},
 		{"unknown hash", `{"flags":[{"id":1,"key":"f","active":true,"bucketing_hash":"md5"}]}`, flags.Error, "f", "/bucketing_hash", `unknown bucketing hash, sha1 is used: "md5"`, flags.ReasonNoGroupType},
 		{"unknown hash of the document", `{"flags":[],"bucketing_hash":"md5"}`, flags.Error, "", "/bucketing_hash", `unknown bucketing hash`, ""},
 
-		{"shares below 100", one(`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":10}]}}`), flags.Warning, "f", "/filters/multivariate/variants", "sum to 10", ""},
-		{"unreachable variant", one(`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100},{"key":"b","rollout_percentage":5}]}}`), flags.Warning, "f", "/filters/multivariate/variants/1", "unreachable", ""},
-		{"duplicate variant", one(`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":50},{"key":"a","rollout_percentage":50}]}}`), flags.Warning, "f", "/filters/multivariate/variants/1/key", "same key", ""},
-		{"unreachable condition set", one(`{"groups":[{},{"rollout_percentage":5}]}`), flags.Warning, "f", "/filters/groups/1", "condition set 0 matches everyone", flags.ReasonConditionMatch},
-		{"unreachable after early exit", one(`{"early_exit":true,"groups":[{"rollout_percentage":5},{}]}`), flags.Warning, "f", "/filters/groups/1", "exits early at condition set 0", ""},
-		{"unknown pin", one(`{"groups":[{"variant":"x"}]}`), flags.Warning, "f", "/filters/groups/0/variant", `pinned variant does not exist; a variant is drawn instead: "x"`, flags.ReasonConditionMatch},
+		{"shares below 100", withFilters(`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":10}]}}`), flags.Warning, "f", "/filters/multivariate/variants", "sum to 10", ""},
+		{"unreachable variant", withFilters(`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100},{"key":"b","rollout_percentage":5}]}}`), flags.Warning, "f", "/filters/multivariate/variants/1", "unreachable", ""},
+		{"duplicate variant", withFilters(`{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":50},{"key":"a","rollout_percentage":50}]}}`), flags.Warning, "f", "/filters/multivariate/variants/1/key", "same key", ""},
+		{"unreachable condition set", withFilters(`{"groups":[{},{"rollout_percentage":5}]}`), flags.Warning, "f", "/filters/groups/1", "condition set 0 matches everyone", flags.ReasonConditionMatch},
+		{"unreachable after early exit", withFilters(`{"early_exit":true,"groups":[{"rollout_percentage":5},{}]}`), flags.Warning, "f", "/filters/groups/1", "exits early at condition set 0", ""},
+		{"unknown pin", withFilters(`{"groups":[{"variant":"x"}]}`), flags.Warning, "f", "/filters/groups/0/variant", `pinned variant does not exist; a variant is drawn instead: "x"`, flags.ReasonConditionMatch},
 		{"negation", property(`{"key":"a","type":"person","operator":"is_set","value":1,"negation":true}`), flags.Warning, "f", "/filters/groups/0/properties/0/negation", "ignored here", ""},
 		{"number for a date", property(`{"key":"a","type":"person","operator":"is_date_after","value":5}`), flags.Warning, "f", "/filters/groups/0/properties/0/value", "can never match", ""},
 		{"text for a number", property(`{"key":"a","type":"person","operator":"gt","value":"x"}`), flags.Warning, "f", "/filters/groups/0/properties/0/value", "wrong value for operator gt", ""},
@@ -89,16 +89,16 @@ func TestProblems(t *testing.T) {
 		{"property operator on a cohort", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","operator":"exact","value":1}]}]}}],"cohorts":{"1":{"type":"AND","values":[]}}}`, flags.Warning, "f", "/filters/groups/0/properties/0/operator", "not for cohorts", flags.ReasonNoConditionMatch},
 		{"no type", property(`{"key":"a","value":1}`), flags.Warning, "f", "/filters/groups/0/properties/0/type", "has no type", ""},
 		{"list of booleans", property(`{"key":"a","type":"person","value":["true","false"]}`), flags.Warning, "f", "/filters/groups/0/properties/0/value", "truthiness, not membership", ""},
-		{"unknown group type", one(`{"aggregation_group_type_index":3,"groups":[{}]}`), flags.Warning, "f", "/filters/aggregation_group_type_index", "group type does not exist", flags.ReasonNoGroupType},
+		{"unknown group type", withFilters(`{"aggregation_group_type_index":3,"groups":[{}]}`), flags.Warning, "f", "/filters/aggregation_group_type_index", "group type does not exist", flags.ReasonNoGroupType},
 		{"group filter without group", property(`{"key":"a","type":"group","value":1}`), flags.Warning, "f", "/filters/groups/0/properties/0", "reads no known group", ""},
-		{"payload of no value", one(`{"groups":[{}],"payloads":{"nope":"1"}}`), flags.Warning, "f", "/filters/payloads/nope", "never has this value", ""},
-		{"no condition sets", one(`{"groups":[]}`), flags.Warning, "f", "/filters/groups", "never matches", flags.ReasonNoGroupType},
+		{"payload of no value", withFilters(`{"groups":[{}],"payloads":{"nope":"1"}}`), flags.Warning, "f", "/filters/payloads/nope", "never has this value", ""},
+		{"no condition sets", withFilters(`{"groups":[]}`), flags.Warning, "f", "/filters/groups", "never matches", flags.ReasonNoGroupType},
 		{"unknown runtime", `{"flags":[{"id":1,"key":"f","active":true,"evaluation_runtime":"edge"}]}`, flags.Warning, "f", "/evaluation_runtime", `counts as all: "edge"`, ""},
-		{"incomplete holdout", one(`{"groups":[{}],"holdout":{"id":1}}`), flags.Warning, "f", "/filters/holdout", "needs an id and an exclusion_percentage", ""},
+		{"incomplete holdout", withFilters(`{"groups":[{}],"holdout":{"id":1}}`), flags.Warning, "f", "/filters/holdout", "needs an id and an exclusion_percentage", ""},
 		{"no id", `{"flags":[{"key":"f","active":true}]}`, flags.Warning, "f", "/id", "no id", ""},
 
-		{"legacy holdout", one(`{"groups":[{}],"holdout_groups":[{"properties":[],"rollout_percentage":100,"variant":"holdout-7"}]}`), flags.Note, "f", "/filters/holdout_groups", "converted", flags.ReasonHoldout},
-		{"legacy early access", one(`{"groups":[{}],"super_groups":[{"properties":[{"key":"$feature_enrollment/f","type":"person","operator":"exact","value":["true"]}],"rollout_percentage":100}]}`), flags.Note, "f", "/filters/super_groups", "converted", flags.ReasonConditionMatch},
+		{"legacy holdout", withFilters(`{"groups":[{}],"holdout_groups":[{"properties":[],"rollout_percentage":100,"variant":"holdout-7"}]}`), flags.Note, "f", "/filters/holdout_groups", "converted", flags.ReasonHoldout},
+		{"legacy early access", withFilters(`{"groups":[{}],"super_groups":[{"properties":[{"key":"$feature_enrollment/f","type":"person","operator":"exact","value":["true"]}],"rollout_percentage":100}]}`), flags.Note, "f", "/filters/super_groups", "converted", flags.ReasonConditionMatch},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := compiled(t, tt.document)
@@ -131,7 +131,7 @@ func TestProblems(t *testing.T) {
 }
 
 func TestProblemsOfSoundDefinitions(t *testing.T) {
-	s := compiled(t, one(`{"groups":[{"properties":[{"key":"plan","type":"person","operator":"exact","value":["pro","team"]}],"rollout_percentage":33.3,"variant":null},
+	s := compiled(t, withFilters(`{"groups":[{"properties":[{"key":"plan","type":"person","operator":"exact","value":["pro","team"]}],"rollout_percentage":33.3,"variant":null},
 		{"rollout_percentage":50}],"multivariate":{"variants":[{"key":"a","rollout_percentage":33.33},{"key":"b","rollout_percentage":33.33},{"key":"c","rollout_percentage":33.34}]},
 		"payloads":{"a":"{\"x\":1}"},"holdout":{"id":1,"exclusion_percentage":10}}`))
 	for _, p := range s.Problems() {
@@ -148,7 +148,7 @@ func TestStrict(t *testing.T) {
 	if e, ok := errors.AsType[*flags.DefinitionError](err); !ok || e.Flag != "f" {
 		t.Errorf("strict Compile = %v, want a DefinitionError of flag f", err)
 	}
-	d, _ = flags.Decode(strings.NewReader(one(`{"groups":[]}`)))
+	d, _ = flags.Decode(strings.NewReader(withFilters(`{"groups":[]}`)))
 	if _, err = flags.Compile(d, flags.CompileOptions{Strict: true}); err != nil {
 		t.Errorf("strict Compile of a definition with warnings = %v, want nil", err)
 	}
@@ -169,7 +169,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"deep nesting", `{"flags":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, "not valid JSON", false},
 		{"100 MB", `{"flags":[],"x":"` + strings.Repeat("x", 100<<20) + `"}`, "more than 67108864 bytes", true},
 		{"too many flags", `{"flags":[` + strings.Repeat(`{"key":"f"},`, 100_000) + `{"key":"f"}]}`, "more than 100000 flags", true},
-		{"too many filters", one(`{"groups":[{"properties":[` + strings.Repeat("{},", 2_000_000) + `{}]}]}`), "more than 2000000 elements", true},
+		{"too many filters", withFilters(`{"groups":[{"properties":[` + strings.Repeat("{},", 2_000_000) + `{}]}]}`), "more than 2000000 elements", true},
 		{"a huge list", property(`{"key":"a","type":"person","operator":"exact","value":[` + strings.Repeat("1,", 30<<20) + `1]}`), "more than 2000000 elements", true},
 		{"too many condition sets", `{"flags":[` + strings.Repeat(`{"key":"f","filters":{"groups":[`+strings.Repeat("{},", 9_998)+`{}]}},`, 201) + `{}]}`, "more than 2000000 elements", true},
 	} {
@@ -196,7 +196,7 @@ func TestDecodeReportsReadErrors(t *testing.T) {
 }
 
 func TestCompileLimitsRenderedSize(t *testing.T) {
-	d, err := flags.Decode(strings.NewReader(one(`{"groups":[{}],"payloads":{"true":"` + strings.Repeat("x", 5000) + `"}}`)))
+	d, err := flags.Decode(strings.NewReader(withFilters(`{"groups":[{}],"payloads":{"true":"` + strings.Repeat("x", 5000) + `"}}`)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,18 +110,18 @@ func (g guardedMatcher) MatchString(s string) (matched bool) {
 // regexpCost estimates, from above, how many instructions an expression compiles to
 // and how many elements its character classes have.
 func regexpCost(re *syntax.Regexp) (instructions, elements int) {
-	const most = 1 << 30
+	const maxCount = 1 << 30
 	instructions, elements = 1+len(re.Rune), len(re.Rune)
 	if re.Op == syntax.OpCharClass {
 		instructions = 1
 	}
 	for _, sub := range re.Sub {
 		i, e := regexpCost(sub)
-		instructions, elements = min(instructions+i, most), min(elements+e, most)
+		instructions, elements = min(instructions+i, maxCount), min(elements+e, maxCount)
 	}
 	if re.Op == syntax.OpRepeat {
 		n := max(re.Max, re.Min+1)
-		instructions = min(instructions*(n+1), most)
+		instructions = min(instructions*(n+1), maxCount)
 	}
 	return instructions + 1, elements
 }

@@ -90,9 +90,9 @@ func (d Detector) Detect(s Signals) Kind {
 // cutSDK cuts "-<sdk>" from the end of s and returns what was before it, and
 // the kind of the SDK. The kind is Unknown if s does not end with one.
 func cutSDK(s string) (before string, kind Kind) {
-	const longest = len("flutter") // of the names as far as there is no hyphen
+	const maxProduct = len("flutter") // of the names as far as there is no hyphen
 	start := len(s)
-	for start > 0 && len(s)-start <= longest && 'a' <= s[start-1] && s[start-1] <= 'z' {
+	for start > 0 && len(s)-start <= maxProduct && 'a' <= s[start-1] && s[start-1] <= 'z' {
 		start--
 	}
 	if start == 0 || s[start-1] != '-' {

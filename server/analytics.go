@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// What the headers of /i/v1/analytics/events can lack.
+// Faults of the headers of /i/v1/analytics/events.
 var (
 	errNoAuthorization = errors.New("server: no bearer token")
 	errNoHeaders       = errors.New("server: a required header is missing")
@@ -25,7 +25,7 @@ var (
 	errEventQuota      = errors.New("server: event quota exceeded")
 )
 
-// A headerError names the header.
+// A headerError names the header that is wrong.
 type headerError struct {
 	kind   error
 	header string
@@ -35,8 +35,7 @@ type headerError struct {
 func (e *headerError) Error() string { return e.kind.Error() + ": " + e.header }
 func (e *headerError) Unwrap() error { return e.kind }
 
-// analytics answers /i/v1/analytics/events. The order of its checks is that of
-// wire.md §2.9.
+// analytics answers /i/v1/analytics/events. It checks in the order of wire.md §2.9.
 func (s *Server) analytics(x *exchange) error {
 	ip := s.clientIP(x.r)
 	if err := s.limiters.byIP.take(x.w.Header(), network(ip), x.start); err != nil {
@@ -53,7 +52,7 @@ func (s *Server) analytics(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if len(key) > mostKey {
+	if len(key) > maxKey {
 		return ErrUnknownProject
 	}
 	p, err := s.captureProject(x, key)
@@ -104,7 +103,7 @@ func (s *Server) analytics(x *exchange) error {
 	return x.respond(http.StatusOK, typeJSON, x.out)
 }
 
-// notStored changes the results of the events that an error is about.
+// notStored changes the results of the events that the error of a Collector names.
 func notStored(b *capture.AnalyticsBatch, err error) {
 	e, some := errors.AsType[*unstorableError](err)
 	bad := make(map[int]bool)
@@ -131,7 +130,8 @@ func appendResults(dst []byte, results []capture.Result) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		// All of it is plain: a UUID, and words of our own.
+		// Nothing needs escapes: a UUID, and texts from tables of this package and
+		// of package capture.
 		dst = append(append(append(dst, '"'), r.UUID...), `":{"result":"`...)
 		dst = append(append(dst, r.Result...), '"')
 		if r.Details != "" {
@@ -142,8 +142,8 @@ func appendResults(dst []byte, results []capture.Result) []byte {
 	return append(dst, "}}"...)
 }
 
-// mostLibrary is how long PostHog-Sdk-Info may be, in bytes: a name and a version.
-const mostLibrary = 200
+// maxLibrary is the length of PostHog-Sdk-Info in bytes: a name and a version.
+const maxLibrary = 200
 
 // bearer returns the token of an Authorization header.
 func bearer(header string) (string, bool) {
@@ -176,9 +176,9 @@ func (s *Server) analyticsHeaders(x *exchange, ip netip.Addr) (request capture.A
 	if err != nil {
 		return request, "", &headerError{errHeaderValue, "PostHog-Request-Timestamp", "a time in RFC 3339"}
 	}
-	// Each event gets a copy of it.
-	if len(h.Get("PostHog-Sdk-Info")) > mostLibrary {
-		return request, "", &headerError{errHeaderValue, "PostHog-Sdk-Info", "at most " + strconv.Itoa(mostLibrary) + " bytes"}
+	// Each event gets a copy of the header, so it is short.
+	if len(h.Get("PostHog-Sdk-Info")) > maxLibrary {
+		return request, "", &headerError{errHeaderValue, "PostHog-Sdk-Info", "at most " + strconv.Itoa(maxLibrary) + " bytes"}
 	}
 	request.Library, request.LibraryVersion, _ = strings.Cut(h.Get("PostHog-Sdk-Info"), "/")
 	request.Now, request.SentAt = x.start, sent
@@ -194,7 +194,7 @@ type analyticsAnswer struct {
 	text   string
 }
 
-// analyticsAnswers is the table of wire.md §2.9.
+// analyticsAnswers is the table of errors of wire.md §2.9.
 var analyticsAnswers = []analyticsAnswer{
 	{errMethod, http.StatusMethodNotAllowed, "method_not_allowed", "Only POST is allowed."},
 	{errNoAuthorization, http.StatusUnauthorized, "missing_authorization", "Send the project API key as Authorization: Bearer KEY."},
@@ -238,7 +238,7 @@ func newAnalyticsFailure(status int, tag, text string) failure {
 		Description string `json:"error_description"`
 		URI         string `json:"error_uri"`
 	}{tag, text, "https://posthog.com/docs/api"})
-	if err != nil { // three strings always can be encoded
+	if err != nil { // cannot be: three strings
 		return failure{http.StatusInternalServerError, `{"error":"internal_error"}`}
 	}
 	return failure{status, string(body)}

@@ -12,36 +12,38 @@ import (
 )
 
 // An apiRequest is a request to the management API while it is answered. The
-// management.Service decides who may do what; here is only what HTTP adds.
+// management.Service decides what is allowed; this package adds only what concerns
+// HTTP.
 type apiRequest struct {
 	s *Server
 	x *exchange
 	m *methods // of the path
 
-	// principal is who asks. Nil: a stranger, on a route that is open to them.
+	// principal is the user of the request. Nil: the client has shown no key, on an
+	// open route.
 	principal *management.Principal
 	presented bool // a key, right or wrong
 
-	document jsonscan.Value // the body, nil before readBody
+	document jsonscan.Value // the body; nil before readBody
 	members  members        // of document, if it is an object
 }
 
 // An operation answers one method of a path.
 type operation func(*apiRequest) error
 
-// methods are what a path of the management API can do. Nil operations do not
-// exist.
+// methods are the operations on a path of the management API. A nil operation does
+// not exist.
 type methods struct {
 	get, post, patch, delete operation
 
-	open     bool      // to strangers
+	open     bool      // to clients without a key
 	document bool      // a body need not be an object
 	stream   bool      // the operation reads the body itself
 	before   operation // checks what all methods have in common
 }
 
-// of returns the operation for a method of HTTP, nil if there is none.
-func (m *methods) of(method string) operation {
+// operationFor returns the operation for a method of HTTP, nil if there is none.
+func (m *methods) operationFor(method string) operation {
 	switch method {
 	case http.MethodGet, http.MethodHead: // net/http leaves the body of the answer out
 		return m.get
@@ -59,16 +61,15 @@ func (m *methods) of(method string) operation {
 func (m *methods) allow() string {
 	var list []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete, http.MethodHead} {
-		if m.of(method) != nil {
+		if m.operationFor(method) != nil {
 			list = append(list, method)
 		}
 	}
 	return strings.Join(append(list, http.MethodOptions), ", ")
 }
 
-// api answers a request. The order of its checks is that of management.md §2.5:
-// who asks, how often, with which method, with which body. What follows is up to
-// the Service.
+// api answers a request. It checks in the order of management.md §2.5: user, rate,
+// method, body. The Service checks the rest.
 func (s *Server) api(x *exchange, m *methods) error {
 	s.setAPIHeaders(x)
 	if x.r.Method == http.MethodOptions {
@@ -78,7 +79,7 @@ func (s *Server) api(x *exchange, m *methods) error {
 	if err := a.authenticate(); err != nil {
 		return err
 	}
-	answer := m.of(x.r.Method)
+	answer := m.operationFor(x.r.Method)
 	if answer == nil {
 		x.w.Header()["Allow"] = []string{m.allow()}
 		return errMethod
@@ -102,8 +103,9 @@ func (s *Server) api(x *exchange, m *methods) error {
 	return answer(a)
 }
 
-// The values of headers that all answers of the management API have: they are
-// about accounts, and nobody else may keep them or take them for a page.
+// The values of the headers that all answers of the management API have. The
+// answers are about accounts, so no cache may keep them, and no browser may take
+// them for a page.
 var (
 	noStore = []string{"no-store"}
 	noSniff = []string{"nosniff"}
@@ -121,11 +123,12 @@ func (a *apiRequest) service() *management.Service { return a.s.config.Managemen
 
 func (a *apiRequest) context() context.Context { return a.x.r.Context() }
 
-// segment returns what stands in a path for a wildcard of its pattern, decoded.
+// segment returns the decoded part of a path that a wildcard of its pattern
+// matches.
 func (a *apiRequest) segment(name string) string { return storable(a.x.r.PathValue(name)) }
 
-// param returns a parameter of the query, the last one of that name, as the
-// public system has it.
+// param returns the last value of a parameter of the query, which is the one that
+// counts in PostHog.
 func (a *apiRequest) param(name string) string {
 	last := ""
 	for value := range valuesOf(a.x.r.URL.RawQuery, name) {
@@ -134,8 +137,8 @@ func (a *apiRequest) param(name string) string {
 	return storable(last)
 }
 
-// valuesOf iterates over the values of a parameter of a query. They are those of
-// [url.ParseQuery], which makes a map of all parameters.
+// valuesOf iterates over the values of a parameter of a query. They are the same as
+// with [url.ParseQuery], which makes a map of all parameters.
 func valuesOf(query, name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for pair := range strings.SplitSeq(query, "&") {
@@ -154,9 +157,9 @@ func valuesOf(query, name string) iter.Seq[string] {
 	}
 }
 
-// storable returns a text that every store can look for: databases refuse NUL and
-// broken UTF-8, which percent-encoding can bring. It then equals nothing that is
-// stored.
+// storable returns a text that every store can look for. Databases refuse NUL and
+// broken UTF-8, which percent-encoding can produce; storable changes such a text to
+// one that equals nothing in a store.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -10,27 +10,28 @@ import (
 )
 
 // ManagementLimit limits requests to the management API. The zero value has the
-// limits of management.md §1.7 and §2.6; a negative number is no limit. They come
-// back evenly, as [Limit] has it. Principals of [ManagementConfig.AuthFunc] that have no key
-// are not limited.
+// limits of management.md §1.7 and §2.6; a negative number is no limit. Tokens come
+// back evenly, as with [Limit]. Principals of [ManagementConfig.AuthFunc] that have
+// no key are not limited.
 type ManagementLimit struct {
 	// PerMinute and PerHour are how many requests a personal API key may make.
 	// Zero: 480 and 4800.
 	PerMinute int
 	PerHour   int
 
-	// Strangers is how many requests a minute a client address may make with
-	// wrong keys, or without one where none is needed; of IPv6 each network of
-	// 64 bits. Beyond it right keys are not looked at either. Zero: 60.
+	// Strangers is how many requests a client address may make in a minute with
+	// wrong keys, or without a key where none is needed. Beyond it, right keys are
+	// refused as well. In IPv6, a network of 64 bits counts as one address. Zero:
+	// 60.
 	Strangers int
 
-	// Definitions is how many requests a minute a project may have for
-	// definitions and for the payloads of remote configuration, with whatever
-	// keys. Zero: 600.
+	// Definitions is how many requests for definitions and for payloads of remote
+	// configuration a project may get in a minute, with all keys together. Zero:
+	// 600.
 	Definitions int
 }
 
-// apiLimiters are the buckets of the management API; nil ones do not limit.
+// apiLimiters are the buckets of the management API. A nil bucket does not limit.
 type apiLimiters struct {
 	burst, sustained *limiter[string] // by the ID of a key
 	strangers        *limiter[netip.Addr]
@@ -55,8 +56,8 @@ func newAPILimiters(l ManagementLimit) (apiLimiters, error) {
 	return apiLimiters{burst, sustained, strangers, definitions}, errors.Join(errBurst, errSustained, errStrangers, errDefinitions)
 }
 
-// authenticate finds out who asks, and counts the request. On open routes
-// strangers are let in, and wrong keys are as good as none.
+// authenticate finds the user of the request, and counts the request. On open
+// routes a client needs no key, and a wrong key counts as none.
 func (a *apiRequest) authenticate() error {
 	p, err := a.identify()
 	if errors.Is(err, management.ErrUnauthenticated) {
@@ -83,7 +84,7 @@ func (a *apiRequest) authenticate() error {
 	return a.s.apiLimiters.sustained.spend(p.Key.ID, a.x.start)
 }
 
-// identify asks the host application first, and looks for a key then.
+// identify asks the host application first, and then looks for a key.
 func (a *apiRequest) identify() (*management.Principal, error) {
 	if a.s.config.Management.AuthFunc != nil {
 		p, err := a.s.config.Management.AuthFunc(a.x.r)
@@ -100,8 +101,8 @@ func (a *apiRequest) identify() (*management.Principal, error) {
 		return nil, err
 	}
 	if a.presented = key != ""; a.presented {
-		// Only wrong keys take from the bucket, so that any number of requests
-		// with right ones may be under way at once.
+		// Only wrong keys take tokens, so that any number of requests with right
+		// keys can be under way at once.
 		limiter, client := a.strangers()
 		if err := limiter.check(client, a.x.start); err != nil {
 			return nil, err
@@ -111,8 +112,8 @@ func (a *apiRequest) identify() (*management.Principal, error) {
 }
 
 // sameSite returns an error if a page of another origin made a browser send the
-// request. Browsers add cookies, by which host applications know their users, to
-// such requests as well; keys they do not know.
+// request. Browsers add cookies to such a request as well, by which the host
+// application may recognise the user. They do not add keys.
 func (a *apiRequest) sameSite() error {
 	if err := a.s.origins.Check(a.x.r); err != nil {
 		return &management.Error{
@@ -123,8 +124,8 @@ func (a *apiRequest) sameSite() error {
 	return nil
 }
 
-// key returns the personal API key of a request, "" if there is none, and where
-// it was (management.md §1.1).
+// key returns the personal API key of a request, "" if there is none, and where it
+// was (management.md §1.1).
 func (a *apiRequest) key() (string, management.Credential, error) {
 	key, ok := bearer(a.x.r.Header.Get("Authorization"))
 	switch {
@@ -144,16 +145,17 @@ func (a *apiRequest) key() (string, management.Credential, error) {
 	return a.param("personal_api_key"), management.InQuery, nil
 }
 
-// prove hands over what shows that not just somebody with a key asks
-// (management.md §1.8).
+// prove hands the Service the evidence that the request comes from the user and not
+// only from a program that has a key (management.md §1.8).
 func (a *apiRequest) prove() {
 	if a.principal != nil {
 		a.principal.Proof = management.Proof{Password: a.members.password, Code: a.x.r.Header.Get("X-2FA-Token")}
 	}
 }
 
-// strangers returns what limits strangers, and for whom they are counted. Those of
-// a Unix socket have no address and no limit: they would all be one.
+// strangers returns the bucket that limits clients without a right key, and the
+// network of this client. Clients of a Unix socket have no address; they are not
+// limited, because all would share one bucket.
 func (a *apiRequest) strangers() (*limiter[netip.Addr], netip.Addr) {
 	client := a.client()
 	if !client.IsValid() {
@@ -162,9 +164,9 @@ func (a *apiRequest) strangers() (*limiter[netip.Addr], netip.Addr) {
 	return a.s.apiLimiters.strangers, client
 }
 
-// client returns the network that attempts are counted for. Unlike for public
-// routes, proxies must be listed to be believed (management.md §15.2): whoever
-// could choose an address had any number of attempts.
+// client returns the network for which attempts are counted. Unlike on public
+// routes, a proxy must be listed to be believed (management.md §15.2): a client
+// that could choose its address would have any number of attempts.
 func (a *apiRequest) client() netip.Addr {
 	if a.s.config.TrustedProxies == nil {
 		return network(parseIP(a.x.r.RemoteAddr))
@@ -172,8 +174,8 @@ func (a *apiRequest) client() netip.Addr {
 	return network(a.s.clientIP(a.x.r))
 }
 
-// newOrigins returns what tells apart who may use the host's sessions, or an
-// error if one of the origins is none.
+// newOrigins returns the check of the origins that may use sessions of the host
+// application, or an error if one of the list is no origin.
 func newOrigins(list []string) (*http.CrossOriginProtection, error) {
 	protection := http.NewCrossOriginProtection()
 	for _, origin := range list {

@@ -14,17 +14,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// mostDepth is how deep the values of a body may be nested (management.md §15.2).
-const mostDepth = 64
+// maxDepth is how many levels deep the values of a body may be nested
+// (management.md §15.2).
+const maxDepth = 64
 
-// members are what is needed of the members of a body beside the operation.
+// members are the members of a body that are needed before the operation.
 type members struct {
 	password string // current_password
 	key      string // personal_api_key
-	foreign  bool   // there are members that the API cannot have
+	foreign  bool   // there are members with names that the API never has
 }
 
-// emptyBody stands for a body that is not there.
+// emptyBody stands for a missing body.
 var emptyBody = jsonscan.Value("{}")
 
 // readBody reads the body and checks that it is JSON. It does so once.
@@ -48,13 +49,13 @@ func (a *apiRequest) readBody() error {
 	if err := checkMediaType(x.r.Header); err != nil {
 		return err
 	}
-	document, err := jsonscan.Parse(x.body.raw, mostDepth)
+	document, err := jsonscan.Parse(x.body.raw, maxDepth)
 	if err != nil {
 		at := len(x.body.raw)
 		if e, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
 			at = e.Offset
 		}
-		return parseError("this is no JSON, or nested deeper than %d levels, at byte %d", mostDepth, at)
+		return parseError("this is no JSON, or nested deeper than %d levels, at byte %d", maxDepth, at)
 	}
 	if !utf8.Valid(document) {
 		return parseError("the text is not UTF-8")
@@ -64,15 +65,15 @@ func (a *apiRequest) readBody() error {
 	return nil
 }
 
-// parseError says why a body cannot be read, without a word of it: there may be
-// secrets.
+// parseError says why a body cannot be read. It quotes nothing of the body, which
+// may have secrets.
 func parseError(format string, args ...any) error {
 	return &management.Error{Kind: errMalformed, Code: "parse_error", Detail: "JSON parse error - " + fmt.Sprintf(format, args...)}
 }
 
-// checkMediaType returns errContentType unless a body is declared to be JSON as it
-// is, or not declared at all. Forms are not taken, in which other sites could make
-// browsers send what they want.
+// checkMediaType returns errContentType unless the body is declared as plain JSON,
+// or not declared at all. Forms are refused, because pages of other sites could
+// make browsers send them.
 func checkMediaType(h http.Header) error {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return errCompression
@@ -85,8 +86,8 @@ func checkMediaType(h http.Header) error {
 	return nil
 }
 
-// membersOf looks at the members of an object. Of several of one name the last
-// counts (management.md §15.1 A24). Other values have none.
+// membersOf looks at the members of an object. If several have one name, the last
+// one counts (management.md §15.1 A24). Values that are no objects have no members.
 func membersOf(document jsonscan.Value) (m members) {
 	text := func(v jsonscan.Value) string {
 		s, _ := v.AppendString(nil)
@@ -106,7 +107,7 @@ func membersOf(document jsonscan.Value) (m members) {
 	return m
 }
 
-// ownName reports whether the API may have a member with a name: all of them are
+// ownName reports whether the API may have a member with a name. All its names are
 // lower-case words, some after a $.
 func ownName(key []byte) bool {
 	for _, c := range key {
@@ -128,7 +129,7 @@ func (a *apiRequest) requireObject() error {
 	}
 }
 
-// typeName names the type of a value as the public system does.
+// typeName names the type of a value with PostHog's words.
 func typeName(v jsonscan.Value) string {
 	switch v.Kind() {
 	case jsonscan.Object:
@@ -148,20 +149,20 @@ func typeName(v jsonscan.Value) string {
 	return "NoneType"
 }
 
-// decode decodes the body, which is an object, into a change.
+// decode decodes the body, which is an object, into a patch.
 func (a *apiRequest) decode(patch any) error {
 	document := []byte(a.document)
 	if a.members.foreign {
 		document = ownMembers(a.document)
 	}
-	if err := json.Unmarshal(document, patch); err != nil { // cannot be: changes judge values themselves
+	if err := json.Unmarshal(document, patch); err != nil { // cannot be: patches decode any value
 		return parseError("the members cannot be decoded")
 	}
 	return nil
 }
 
-// ownMembers returns an object without the members that the API cannot have. They
-// are ignored anyhow, but encoding/json would take IS_STAFF for is_staff.
+// ownMembers returns an object without the members whose names the API never has.
+// They are ignored anyhow, but encoding/json would take IS_STAFF for is_staff.
 func ownMembers(document jsonscan.Value) []byte {
 	b := []byte{'{'}
 	o := document.Object()
@@ -179,8 +180,8 @@ func ownMembers(document jsonscan.Value) []byte {
 	return append(b, '}')
 }
 
-// encode writes a value as compact JSON. HTML is not escaped: nobody takes these
-// answers for a page.
+// encode writes a value as compact JSON. It does not escape HTML, because no
+// browser takes these answers for a page.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

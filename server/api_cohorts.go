@@ -7,7 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// cohortRoutes are those of cohorts (management.md §13.10).
+// cohortRoutes are the routes of cohorts (management.md §13.10).
 var cohortRoutes = []route{
 	projectRoute("/cohorts", methods{get: listCohorts, post: createOf((*service).CreateCohort)}),
 	projectRoute("/cohorts/{id}", methods{get: readOf((*service).Cohort), patch: changeOf((*service).UpdateCohort)}),
@@ -30,7 +30,8 @@ func onCohort(f func(*service, context.Context, *principal, string, string, mana
 	})
 }
 
-// addMembers adds the distinct IDs of a body to a static cohort while it arrives.
+// addMembers adds the distinct IDs of a body to a static cohort while the body
+// arrives.
 func addMembers(a *apiRequest) error {
 	ids, err := a.uploadedIDs()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The values of CORS headers of the management API. Other origins may use it only
-// if they are listed (management.md §15.2).
+// The values of CORS headers of the management API. Pages of other origins may use
+// it only if the origin is listed (management.md §15.2).
 var (
 	apiCORSHeaders = []string{"Authorization, Content-Type, X-2FA-Token, X-Request-Id"}
 	apiCORSExposed = []string{"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id"}
@@ -29,7 +29,7 @@ func (s *Server) setAPICORS(h, request http.Header) {
 	}
 }
 
-// apiOptions answers OPTIONS, to preflights and to everybody else. It needs no
+// apiOptions answers OPTIONS, whether it is a preflight or not. It needs no
 // authentication.
 func (s *Server) apiOptions(x *exchange, allow string) error {
 	h := x.w.Header()

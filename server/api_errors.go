@@ -17,13 +17,14 @@ type apiAnswer struct {
 	status int
 	typ    string
 
-	// Of errors that are no management.Error, which has its own.
+	// code and detail are for errors other than management.Error, which has its
+	// own.
 	code, detail string
 }
 
-// apiAnswers is the one table of errors of the management API (management.md
-// §2.2). The first entry that the error is counts; the last is for all others.
-// The type of conflicts is one of the public system's oddities.
+// apiAnswers is the one table of errors of the management API (management.md §2.2).
+// The first entry that matches the error counts; the last one matches all errors.
+// The type of conflicts is one of PostHog's oddities.
 var apiAnswers = []apiAnswer{
 	{management.ErrInvalid, http.StatusBadRequest, "validation_error", "", ""},
 	{management.ErrUnauthenticated, http.StatusUnauthorized, "authentication_error", "", ""},
@@ -70,8 +71,8 @@ func apiFailure(x *exchange, err error) failure {
 	case http.StatusUnauthorized:
 		h["Www-Authenticate"] = []string{"Bearer"}
 	case http.StatusMethodNotAllowed:
-		const longest = 20 // names of methods that exist are shorter
-		e.Detail = `Method "` + x.r.Method[:min(len(x.r.Method), longest)] + `" not allowed.`
+		const maxMethod = 20 // bytes; the names of all existing methods are shorter
+		e.Detail = `Method "` + x.r.Method[:min(len(x.r.Method), maxMethod)] + `" not allowed.`
 	case http.StatusTooManyRequests:
 		if limit, ok := errors.AsType[*rateLimitError](err); ok {
 			h["Ratelimit-Limit"] = []string{strconv.Itoa(limit.burst)}
@@ -87,9 +88,9 @@ func apiFailure(x *exchange, err error) failure {
 	return failure{a.status, envelope(a.typ, &e)}
 }
 
-// apiAnswerTo finds the table entry for an error. Kinds of a management.Error
-// count only if they come in one: stores return the same errors, and what the
-// Service lets through is a failure.
+// apiAnswerTo finds the table entry for an error. If known is false, the kinds of a
+// management.Error do not match: stores return the same errors, and one that the
+// Service passes on is a failure.
 func apiAnswerTo(err error, known bool) *apiAnswer {
 	for i := range apiAnswers {
 		if a := &apiAnswers[i]; a.err == nil || errors.Is(err, a.err) && (known || a.code != "") {
@@ -99,7 +100,7 @@ func apiAnswerTo(err error, known bool) *apiAnswer {
 	panic("unreachable")
 }
 
-// envelope writes an error as management.md §2.1 has it.
+// envelope writes an error in the form of management.md §2.1.
 func envelope(typ string, e *management.Error) string {
 	v := struct {
 		Type   string  `json:"type"`
@@ -117,7 +118,7 @@ func envelope(typ string, e *management.Error) string {
 	return string(body)
 }
 
-// throttledDetail is what management.md §2.3 has for a limit.
+// throttledDetail is the text of management.md §2.3 for a limit.
 func throttledDetail(wait int) string {
 	unit := " seconds."
 	if wait == 1 {
@@ -126,5 +127,5 @@ func throttledDetail(wait int) string {
 	return "Request was throttled. Expected available in " + strconv.Itoa(wait) + unit
 }
 
-// seconds rounds up.
+// seconds rounds a duration up to whole seconds.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

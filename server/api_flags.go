@@ -9,8 +9,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// flagRoutes are those of feature flags (management.md §13.1). Definitions are in
-// definitions.go.
+// flagRoutes are the routes of feature flags (management.md §13.1). definitions.go
+// has the routes of definitions.
 var flagRoutes = []route{
 	projectRoute("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
 	projectRoute("/feature_flags/activity", methods{get: listActivity("FeatureFlag")}),
@@ -54,14 +54,14 @@ func matchingFlags(a *apiRequest) error {
 	}{ids}, err)
 }
 
-// updateFlag changes a flag, if it has the version that If-Match asks for
+// updateFlag changes a flag, if the flag has the version that If-Match names
 // (management.md §13.6).
 var updateFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.FlagPatch) (*management.FlagView, error) {
 	patch.IfVersion = a.ifVersion()
 	return a.service().UpdateFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
 })
 
-// ifVersion returns the version that If-Match asks for, nil if it asks for none.
+// ifVersion returns the version that If-Match names, nil if there is none.
 func (a *apiRequest) ifVersion() *int {
 	match := a.x.r.Header.Get("If-Match")
 	if match == "" || match == "*" {
@@ -69,7 +69,7 @@ func (a *apiRequest) ifVersion() *int {
 	}
 	version, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(match, "W/"), `"`))
 	if err != nil {
-		version = -1 // which no flag has
+		version = -1 // no flag has it
 	}
 	return &version
 }
@@ -81,10 +81,10 @@ func actOnFlag(action management.FlagAction) operation {
 	}
 }
 
-// explainFlag tells how a flag comes to its value for the subject of a body, which
-// is one of POST /flags.
+// explainFlag tells how a flag gets its value for a subject. The body is one of
+// POST /flags.
 func explainFlag(a *apiRequest) error {
-	document := bytes.Clone(a.document) // its memory is that of the next request
+	document := bytes.Clone(a.document) // the next request reuses its memory
 	v, err := a.service().ExplainFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), document)
 	return a.answer(http.StatusOK, v, err)
 }

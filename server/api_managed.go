@@ -10,8 +10,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// managedRoutes are those of what a project serves: flags, cohorts, early access
-// features, surveys, persons and groups.
+// managedRoutes are the routes of what a project serves: flags, cohorts, early
+// access features, surveys, persons and groups.
 var managedRoutes = slices.Concat([]route{
 	projectRoute("/activity_log", methods{get: listActivity("")}),
 
@@ -23,8 +23,8 @@ var managedRoutes = slices.Concat([]route{
 	}),
 }, flagRoutes, cohortRoutes, surveyRoutes, personRoutes)
 
-// The functions that follow are read, change, create, remove and list for what
-// belongs to the project that a path names, and has an ID there.
+// The functions that follow are read, change, create, remove and listPage for things
+// that belong to the project in the path, and have an ID there.
 
 func readOf[T any](f func(*service, context.Context, *principal, string, string) (T, error)) operation {
 	return func(a *apiRequest) error {
@@ -45,7 +45,7 @@ func createOf[P, T any](f func(*service, context.Context, *principal, string, P)
 	})
 }
 
-// askIn is createOf for what is not kept.
+// askIn is createOf for a question, which stores nothing.
 func askIn[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) operation {
 	return changeWith(http.StatusOK, func(a *apiRequest, patch P) (T, error) {
 		return f(a.service(), a.context(), a.principal, a.segment("project"), patch)
@@ -66,8 +66,8 @@ func listOf[T any](f func(s *service, ctx context.Context, p *principal, project
 	}
 }
 
-// truth reads a parameter that is true, false or, as all else, not given
-// (management.md §3.3).
+// truth reads a parameter that is true or false. It returns nil for all other
+// values (management.md §3.3).
 func (a *apiRequest) truth(name string) *bool {
 	switch a.param(name) {
 	case "true", "True", "1":
@@ -78,8 +78,8 @@ func (a *apiRequest) truth(name string) *bool {
 	return nil
 }
 
-// listActivity answers with a page of the activity log, of the thing that the path
-// names if it names one (management.md §3.2, §11.7).
+// listActivity answers with a page of the activity log: about one thing if the path
+// names one (management.md §3.2, §11.7).
 func listActivity(scope string) operation {
 	return func(a *apiRequest) error {
 		q := management.ActivityQuery{Scope: scope, ItemID: a.segment("id"), Page: a.pageNumber("page", 1), Limit: a.pageNumber("limit", 10)}
@@ -87,7 +87,7 @@ func listActivity(scope string) operation {
 		if err != nil {
 			return err
 		}
-		limit := min(q.Limit, mostActivity)
+		limit := min(q.Limit, maxActivity)
 		body := activityAnswer{Results: append([]management.ActivityView{}, page.Items...), Total: page.Total}
 		if q.Page > 1 {
 			body.Previous = new(a.activityURL(q.Page-1, limit))
@@ -99,10 +99,11 @@ func listActivity(scope string) operation {
 	}
 }
 
-// mostActivity is how many entries a page has at most.
-const mostActivity = 100
+// maxActivity is how many entries a page has at most.
+const maxActivity = 100
 
-// pageNumber reads a parameter that counts from 1; 0 is none.
+// pageNumber reads a parameter that counts from 1. Zero and what is no number count
+// as missing.
 func (a *apiRequest) pageNumber(name string, otherwise int) int {
 	text := a.param(name)
 	if text == "" {
@@ -112,7 +113,7 @@ func (a *apiRequest) pageNumber(name string, otherwise int) int {
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
-	return min(n, mostOffset)
+	return min(n, maxOffset)
 }
 
 type activityAnswer struct {

@@ -15,11 +15,11 @@ type (
 	principal = management.Principal
 )
 
-// Most operations are a method of the Service and nothing else: read, change,
-// create, remove and list make them of it. name is the wildcard of the path that
-// says what the method is about.
+// Most operations only call a method of the Service: read, change, create, remove
+// and listPage make an operation of a method. name is the wildcard of the path that
+// names the thing.
 
-// read answers with what a method returns, whether it changes something or not.
+// read answers with the result of a method.
 func read[T any](name string, f func(*service, context.Context, *principal, string) (T, error)) operation {
 	return func(a *apiRequest) error {
 		v, err := f(a.service(), a.context(), a.principal, a.segment(name))
@@ -27,30 +27,30 @@ func read[T any](name string, f func(*service, context.Context, *principal, stri
 	}
 }
 
-// change decodes the body for a method, and answers with what it returns.
+// change decodes the body for a method, and answers with its result.
 func change[P, T any](name string, f func(*service, context.Context, *principal, string, P) (T, error)) operation {
 	return changeWith(http.StatusOK, func(a *apiRequest, patch P) (T, error) {
 		return f(a.service(), a.context(), a.principal, a.segment(name), patch)
 	})
 }
 
-// create is change for what did not exist before.
+// create is change for a new thing: its status is 201.
 func create[P, T any](f func(*service, context.Context, *principal, P) (T, error)) operation {
 	return changeWith(http.StatusCreated, func(a *apiRequest, patch P) (T, error) {
 		return f(a.service(), a.context(), a.principal, patch)
 	})
 }
 
-// createIn is create for what belongs to an organization: the one that the path
-// names, or else the current one.
+// createIn is create for what belongs to an organization: the one in the path, or
+// else the current one.
 func createIn[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) operation {
 	return changeWith(http.StatusCreated, func(a *apiRequest, patch P) (T, error) {
 		return f(a.service(), a.context(), a.principal, cmp.Or(a.segment("organization"), "@current"), patch)
 	})
 }
 
-// changeWith is what the functions above and below have in common: it decodes the
-// body, and answers with what f returns.
+// changeWith is the common part of change and create: it decodes the body, and
+// answers with the result of f.
 func changeWith[P, T any](status int, f func(*apiRequest, P) (T, error)) operation {
 	return func(a *apiRequest) error {
 		var patch P
@@ -69,8 +69,8 @@ func remove(name string, f func(*service, context.Context, *principal, string) e
 	}
 }
 
-// list answers with a page.
-func list[T any](f func(s *service, ctx context.Context, p *principal, limit, offset int) (*management.Page[T], error)) operation {
+// listPage answers with a page of a list.
+func listPage[T any](f func(s *service, ctx context.Context, p *principal, limit, offset int) (*management.Page[T], error)) operation {
 	return func(a *apiRequest) error {
 		limit, offset := a.window()
 		page, err := f(a.service(), a.context(), a.principal, limit, offset)
@@ -78,8 +78,7 @@ func list[T any](f func(s *service, ctx context.Context, p *principal, limit, of
 	}
 }
 
-// listIn is list for what belongs to the organization that the path names, or else
-// to any.
+// listIn is listPage for what belongs to the organization in the path, or else to any.
 func listIn[T any](f func(s *service, ctx context.Context, p *principal, organization string, limit, offset int) (*management.Page[T], error)) operation {
 	return func(a *apiRequest) error {
 		limit, offset := a.window()
@@ -88,7 +87,7 @@ func listIn[T any](f func(s *service, ctx context.Context, p *principal, organiz
 	}
 }
 
-// succeeded is the answer of methods that return nothing else.
+// succeeded is the answer of methods that return nothing.
 type succeeded struct {
 	Success bool   `json:"success"`
 	Token   string `json:"token,omitempty"` // of verifyEmail
@@ -108,10 +107,10 @@ func listUsers(a *apiRequest) error {
 	return answerPage(a, page, err)
 }
 
-// setHedgehog replaces the hedgehog_config of a user with the body, whatever it is
-// (management.md §7.1).
+// setHedgehog replaces the hedgehog_config of a user by the body, which may be any
+// JSON (management.md §7.1).
 func setHedgehog(a *apiRequest) error {
-	document := bytes.Clone(a.document) // its memory is that of the next request
+	document := bytes.Clone(a.document) // the next request reuses its memory
 	v, err := a.service().SetHedgehog(a.context(), a.principal, a.segment("user"), document)
 	return a.answer(http.StatusOK, v, err)
 }
@@ -146,7 +145,7 @@ var verifyEmail = changeWith(http.StatusOK, func(a *apiRequest, proof management
 	return succeeded{true, token}, err
 })
 
-// listKeys answers with all keys of a user: there are few.
+// listKeys answers with all keys of a user. There are few, so there are no pages.
 func listKeys(a *apiRequest) error {
 	keys, err := a.service().Keys(a.context(), a.principal)
 	return a.answer(http.StatusOK, keys, err)
@@ -160,8 +159,8 @@ func removeMember(a *apiRequest) error {
 	return a.done(a.service().RemoveMember(a.context(), a.principal, a.segment("organization"), a.segment("user")))
 }
 
-// inItsOrganization returns an error if a path names a project and an organization
-// to which it does not belong.
+// inItsOrganization returns an error if a path names an organization and a project
+// of another one.
 func inItsOrganization(a *apiRequest) error {
 	organization := a.segment("organization")
 	if organization == "" {

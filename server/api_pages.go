@@ -11,34 +11,34 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// How many things a list has on a page (management.md §3.1), and how far it goes:
-// sums of the two must fit into 32 bits.
+// The sizes of pages of lists, in entries (management.md §3.1), and the last
+// offset: the sum of size and offset must fit into 32 bits.
 const (
-	usualPage  = 100
-	mostPage   = 1000
-	mostOffset = math.MaxInt32 - mostPage
+	usualPage = 100
+	maxPage   = 1000
+	maxOffset = math.MaxInt32 - maxPage
 )
 
-// window returns the part of a list that a query asks for. What cannot be
-// understood counts as missing.
+// window returns the part of a list that a query asks for. A parameter that is no
+// number counts as missing.
 func (a *apiRequest) window() (limit, offset int) {
 	limit, offset = number(a.param("limit")), number(a.param("offset"))
 	if limit <= 0 {
 		limit = usualPage
 	}
-	return min(limit, mostPage), max(0, min(offset, mostOffset))
+	return min(limit, maxPage), max(0, min(offset, maxOffset))
 }
 
 // number reads a number of a query, 0 if it is none.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
-	if err != nil && !errors.Is(err, strconv.ErrRange) { // of what is out of range, n is the nearest
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range, n is the nearest number
 		return 0
 	}
 	return n
 }
 
-// A listAnswer is a page of a list with the way to the others.
+// A listAnswer is a page of a list with links to the next and the previous one.
 type listAnswer[T any] struct {
 	Count    int     `json:"count"`
 	Next     *string `json:"next"`
@@ -62,8 +62,8 @@ func answerPage[T any](a *apiRequest, page *management.Page[T], err error) error
 	return a.answer(http.StatusOK, list, nil)
 }
 
-// pageURL returns the URL of another page. The first has no offset. A key in the
-// query does not come back (management.md §15.2): who sent it has it.
+// pageURL returns the URL of another page. The first page has no offset. A key in
+// the query is left out (management.md §15.2), because the client has it.
 func (a *apiRequest) pageURL(limit, offset int) string {
 	query := a.x.r.URL.Query()
 	query.Del("personal_api_key")
@@ -76,8 +76,8 @@ func (a *apiRequest) pageURL(limit, offset int) string {
 	return a.s.address(a.x.r) + "?" + query.Encode() // sorted by name
 }
 
-// address returns the URL of a request as its client sees it, without the query.
-// Proxies must be listed to be believed (management.md §15.2).
+// address returns the URL of a request as its client sees it, without the query. A
+// proxy must be listed to be believed (management.md §15.2).
 func (s *Server) address(r *http.Request) string {
 	if s.config.Management.AppURL != "" {
 		return s.config.Management.AppURL + r.URL.EscapedPath()
@@ -94,7 +94,7 @@ func (s *Server) address(r *http.Request) string {
 			host = name
 		}
 	}
-	// The URL has lost the prefix below which the server may be mounted.
+	// r.URL lacks the prefix below which the server may be mounted.
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	if !strings.HasPrefix(path, "/") {
 		path = r.URL.EscapedPath()
@@ -105,13 +105,13 @@ func (s *Server) address(r *http.Request) string {
 	return scheme + "://" + host + path
 }
 
-// forwarded returns what the proxy next to the client says.
+// forwarded returns what the proxy next to the client says in a header.
 func forwarded(h http.Header, name string) string {
 	first, _, _ := strings.Cut(h.Get(name), ",")
 	return strings.ToLower(strings.TrimSpace(first))
 }
 
-// checkAppURL returns an error unless the address is one that pages can be below.
+// checkAppURL returns an error unless pages can be below an address.
 func checkAppURL(s string) error {
 	if s == "" {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// personRoutes are those of what events have made: persons and groups, for support
-// and for those who want to know or to delete what is kept about them.
+// personRoutes are the routes of what events have made: persons and groups. They
+// serve support, and persons who ask what is stored about them or want it deleted.
 var personRoutes = []route{
 	projectRoute("/persons", methods{get: listPersons}),
 	projectRoute("/persons/{id}", methods{get: readOf((*service).GetPerson), delete: deletePerson}),
@@ -38,8 +38,8 @@ func listPersons(a *apiRequest) error {
 	return answerPage(a, page, err)
 }
 
-// deletePerson deletes a person. Events that are to be deleted too are deleted
-// later, which the status says.
+// deletePerson deletes a person. If its events are to be deleted as well, they are
+// deleted later, which the status says.
 func deletePerson(a *apiRequest) error {
 	events := a.asked("delete_events")
 	err := a.service().DeletePerson(a.context(), a.principal, a.segment("project"), a.segment("id"), events)
@@ -49,8 +49,8 @@ func deletePerson(a *apiRequest) error {
 	return a.done(err)
 }
 
-// group reads the parameters that name a group, for who may use a scope: others
-// are told that first (management.md §2.5).
+// group reads the parameters that name a group. A user without the scope gets only
+// that error (management.md §2.5).
 func (a *apiRequest) group(scope management.Scope) (typeIndex int, key string, err error) {
 	if _, err := a.service().Access(a.context(), a.principal, a.segment("project"), scope); err != nil {
 		return 0, "", err

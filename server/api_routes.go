@@ -1,7 +1,7 @@
 package server
 
-// apiRoutes are those of a server that has a management.Service. Literal segments
-// come before wildcards whatever the order, as ServeMux has it.
+// apiRoutes are the routes of a server that has a management.Service. Literal
+// segments win over wildcards, in whatever order they stand here (see ServeMux).
 var apiRoutes = []route{
 	apiRoute("/api/users", methods{get: listUsers}),
 	apiRoute("/api/users/cancel_email_change_request", methods{patch: cancelEmailChange}),
@@ -26,7 +26,7 @@ var apiRoutes = []route{
 	}),
 	apiRoute("/api/personal_api_keys/{key}/roll", methods{post: read("key", (*service).RollKey)}),
 
-	apiRoute("/api/organizations", methods{get: list((*service).ListOrganizations), post: create((*service).CreateOrganization)}),
+	apiRoute("/api/organizations", methods{get: listPage((*service).ListOrganizations), post: create((*service).CreateOrganization)}),
 	apiRoute("/api/organizations/{organization}", methods{
 		get:    read("organization", (*service).GetOrganization),
 		patch:  change("organization", (*service).UpdateOrganization),
@@ -58,9 +58,8 @@ func apiRoute(path string, m methods) route {
 	return route{path: path, failure: apiFailure, every: func(s *Server, x *exchange) error { return s.api(x, &m) }}
 }
 
-// projectRoute is for what belongs to one project, which has three addresses.
-// Environments are what the public system's newer clients call projects
-// (management.md §1.5).
+// projectRoute is a route for what belongs to one project. It has three addresses:
+// the newer clients of PostHog call projects environments (management.md §1.5).
 func projectRoute(path string, m methods) route {
 	m.before = inItsOrganization
 	rt := apiRoute("/api/projects/{project}"+path, m)
@@ -68,5 +67,5 @@ func projectRoute(path string, m methods) route {
 	return rt
 }
 
-// both are for actions that clients send with either method.
+// both is for actions that clients send with either method.
 func both(action operation) methods { return methods{post: action, patch: action} }

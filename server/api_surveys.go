@@ -10,7 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// surveyRoutes are those of surveys (api.md §3.3; management.md §9.11, §11).
+// surveyRoutes are the routes of surveys (api.md §3.3; management.md §9.11, §11).
 var surveyRoutes = []route{
 	projectRoute("/surveys", methods{get: listSurveys, post: createOf((*service).CreateSurvey)}),
 	projectRoute("/surveys/activity", methods{get: listActivity("Survey")}),
@@ -34,10 +34,10 @@ var surveyRoutes = []route{
 }
 
 // listSurveys answers with the surveys that a query selects (management.md §9.11).
-// IDs that are none select nothing.
+// A text that is no ID selects nothing.
 func listSurveys(a *apiRequest) error {
 	filter := management.SurveyFilter{Archived: a.truth("archived"), Type: a.param("type"), Search: a.param("search")}
-	if ids := a.list("ids"); len(ids) > 0 {
+	if ids := a.listParam("ids"); len(ids) > 0 {
 		filter.IDs = []uuid.UUID{}
 		for _, text := range ids {
 			if id, err := uuid.Parse(text); err == nil {
@@ -50,8 +50,9 @@ func listSurveys(a *apiRequest) error {
 	return answerPage(a, page, err)
 }
 
-// list reads a parameter that is a list with commas. Empty elements do not count.
-func (a *apiRequest) list(name string) []string {
+// listParam reads a parameter that is a list with commas. Empty elements do not
+// count.
+func (a *apiRequest) listParam(name string) []string {
 	var list []string
 	for text := range strings.SplitSeq(a.param(name), ",") {
 		if text = strings.TrimSpace(text); text != "" {
@@ -61,8 +62,7 @@ func (a *apiRequest) list(name string) []string {
 	return list
 }
 
-// asked reads a parameter that is true or, as all else, false (management.md §15.1
-// A20).
+// asked reports whether a parameter is true (management.md §15.1 A20).
 func (a *apiRequest) asked(name string) bool { return strings.EqualFold(a.param(name), "true") }
 
 func (a *apiRequest) statsQuery() management.StatsQuery {
@@ -82,7 +82,7 @@ func projectSurveyStats(a *apiRequest) error {
 }
 
 func countResponses(a *apiRequest) error {
-	v, err := a.service().CountSurveyResponses(a.context(), a.principal, a.segment("project"), a.list("survey_ids"), a.asked("exclude_archived"))
+	v, err := a.service().CountSurveyResponses(a.context(), a.principal, a.segment("project"), a.listParam("survey_ids"), a.asked("exclude_archived"))
 	return a.answer(http.StatusOK, v, err)
 }
 
@@ -121,8 +121,8 @@ func surveyResponses(a *apiRequest) error {
 	}
 }
 
-// A responseWriter writes an answer of any length. Its header goes with the first
-// byte, so that errors before that are answered as usual.
+// A responseWriter writes an answer of any length. It sends its header with the
+// first byte, so that an error before that is answered as usual.
 type responseWriter struct {
 	x    *exchange
 	head func(http.Header)

@@ -22,9 +22,9 @@ import (
 )
 
 // uploadedIDs returns the distinct IDs of a body, which is CSV, or JSON: a list, or
-// an object with the list distinct_ids. It is read while they are iterated over,
-// and never more of it is in memory than one element, so that it may be much
-// larger than other bodies. What is wrong with it comes last.
+// an object with the list distinct_ids. The body is read during the iteration, one
+// element at a time, so that it may be much larger than other bodies. An error is
+// the last thing that it yields.
 func (a *apiRequest) uploadedIDs() (iter.Seq2[string, error], error) {
 	r := a.x.r
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -46,22 +46,22 @@ func (a *apiRequest) uploadedIDs() (iter.Seq2[string, error], error) {
 	return decode(http.MaxBytesReader(a.x.w, r.Body, a.s.config.Management.MaxUpload)), nil
 }
 
-// mostElement is how many bytes an element of a list may have: a row of a table
-// with all its cells, or a value. It bounds the memory that an upload takes.
-const mostElement = 256 << 10
+// maxElement is how many bytes an element of a list may have: a row of a table with
+// all its cells, or a value. It bounds the memory that an upload takes.
+const maxElement = 256 << 10
 
 // An upload reads a body element by element.
 type upload struct {
 	body io.Reader
-	left int // how much may be read before the next element
+	left int // bytes that may be read before the next element
 }
 
-var errElement = fmt.Errorf("server: more than %d bytes in one element", mostElement)
+var errElement = fmt.Errorf("server: more than %d bytes in one element", maxElement)
 
-// openUpload returns a reader of a body without the byte order mark that it may
+// openUpload returns a reader of a body, behind the byte order mark that it may
 // begin with.
 func openUpload(body io.Reader) (*upload, *bufio.Reader) {
-	u := &upload{body, mostElement}
+	u := &upload{body, maxElement}
 	r := bufio.NewReader(u)
 	if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
 		r.Discard(len(mark))
@@ -70,7 +70,7 @@ func openUpload(body io.Reader) (*upload, *bufio.Reader) {
 }
 
 // next makes room for another element.
-func (u *upload) next() { u.left = mostElement }
+func (u *upload) next() { u.left = maxElement }
 
 // Read implements [io.Reader].
 func (u *upload) Read(b []byte) (int, error) {
@@ -85,8 +85,8 @@ func (u *upload) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// idsOfCSV iterates over the column distinct_id, or the first one if no column is
-// called so in the first row. Blank cells do not count.
+// idsOfCSV iterates over the column distinct_id, or over the first column if none
+// has that name in the first row. Blank cells do not count.
 func idsOfCSV(body io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		u, in := openUpload(body)
@@ -137,7 +137,7 @@ func headColumn(row []string) int {
 	})
 }
 
-// csvError says why there is no row behind the one in a line.
+// csvError says why the row after a line cannot be read.
 func csvError(err error, line int) error {
 	if told := bodyError(err); told != nil {
 		return told
@@ -145,7 +145,7 @@ func csvError(err error, line int) error {
 	if e, ok := errors.AsType[*csv.ParseError](err); ok {
 		return uploadError("line %d is no CSV: %v", e.Line, e.Err)
 	}
-	return uploadError("the row after line %d has more than %d bytes", line, mostElement)
+	return uploadError("the row after line %d has more than %d bytes", line, maxElement)
 }
 
 // idsOfJSON iterates over a list of strings and numbers. Blank strings do not
@@ -185,7 +185,7 @@ func idsOfJSON(body io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// appendID appends the distinct ID that a JSON value is, as capturing has it.
+// appendID appends a JSON value as the distinct ID that capturing makes of it.
 func appendID(dst []byte, v json.RawMessage) (_ []byte, ok bool) {
 	switch value := jsonscan.Value(v); value.Kind() {
 	case jsonscan.String:
@@ -201,7 +201,7 @@ type jsonList struct {
 	u      *upload
 	d      *json.Decoder
 	object bool
-	read   int // elements
+	read   int // number of elements
 }
 
 var (
@@ -232,16 +232,16 @@ func (l *jsonList) more() bool {
 	return l.d.More()
 }
 
-// end reads the bracket that comes when there is no more.
+// end reads the bracket at the end of a list or an object.
 func (l *jsonList) end(bracket json.Delim) error {
 	t, err := l.d.Token()
 	if err == nil && t != bracket {
-		return errElement // because of which More has seen nothing
+		return errElement // it ended the input for More
 	}
 	return err
 }
 
-// close reads what is behind the last element.
+// close reads what is after the last element.
 func (l *jsonList) close() error {
 	if err := l.end(']'); err != nil {
 		return err
@@ -290,7 +290,7 @@ func (l *jsonList) error(err error) error {
 	case err == errNoList, err == errTwoLists, err == errTrailing:
 		return uploadError("%v", err)
 	case errors.Is(err, errElement):
-		return uploadError("there are more than %d bytes at element %d", mostElement, l.read+1)
+		return uploadError("there are more than %d bytes at element %d", maxElement, l.read+1)
 	}
 	return uploadError("the JSON is broken or cut off at element %d", l.read+1)
 }
@@ -298,7 +298,7 @@ func (l *jsonList) error(err error) error {
 // uploadedID returns a copy of a distinct ID as capturing stores it.
 func uploadedID(id string) string { return strings.Clone(text.Identifier(id, capture.MaxID)) }
 
-// bodyError returns what is wrong with a body, whatever is in it, or nil.
+// bodyError returns what is wrong with a body as a whole, or nil.
 func bodyError(err error) error {
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return uploadTooLarge(e.Limit)
@@ -313,7 +313,7 @@ func uploadTooLarge(limit int64) error {
 	return &management.Error{Kind: errTooLarge, Code: "request_too_large", Detail: fmt.Sprintf("The body has more than %d bytes.", limit)}
 }
 
-// uploadError says what is wrong with a list, without a word of it.
+// uploadError says what is wrong with a list. It quotes nothing of it.
 func uploadError(format string, args ...any) error {
 	return &management.Error{
 		Kind: management.ErrInvalid, Code: "invalid_input", Detail: "The list cannot be read: " + fmt.Sprintf(format, args...) + ".",

@@ -79,7 +79,7 @@ func inPieces(t *testing.T, decode func(io.Reader) iter.Seq2[string, error], tt 
 // TestUploadCSV: the column distinct_id, or else the first (management.md §13.10).
 func TestUploadCSV(t *testing.T) {
 	long := strings.Repeat("é", 250)
-	tooMuch := fmt.Sprintf("the row after line %d has more than %d bytes", 1, server.MostElement)
+	tooMuch := fmt.Sprintf("the row after line %d has more than %d bytes", 1, server.MaxElement)
 	for _, tt := range []uploadCase{
 		{name: "empty"},
 		{name: "newlines", body: "\n\r\n\n"},
@@ -121,11 +121,11 @@ func TestUploadCSV(t *testing.T) {
 		{name: "Latin-1 in another column", body: "a,M\xfcller\n", want: []string{"a"}},
 		{name: "UTF-16", body: "\xff\xfea\x00\n\x00", err: "line 1 is not UTF-8"},
 
-		{name: "largest row", body: "a\nb," + strings.Repeat("x", server.MostElement-3) + "\nc\n", want: []string{"a", "b", "c"}},
-		{name: "huge cell", body: "a\nb," + strings.Repeat("x", 2*server.MostElement) + "\nc\n", want: []string{"a"}, err: tooMuch},
-		{name: "huge quoted cell", body: "a\n\"" + strings.Repeat("x\n", server.MostElement) + "\"\nc\n", want: []string{"a"}, err: tooMuch},
-		{name: "many cells", body: "a\nb" + strings.Repeat(",", 2*server.MostElement), want: []string{"a"}, err: tooMuch},
-		{name: "many rows", body: strings.Repeat("a,b,c\n", server.MostElement/2), want: slices.Repeat([]string{"a"}, server.MostElement/2)},
+		{name: "largest row", body: "a\nb," + strings.Repeat("x", server.MaxElement-3) + "\nc\n", want: []string{"a", "b", "c"}},
+		{name: "huge cell", body: "a\nb," + strings.Repeat("x", 2*server.MaxElement) + "\nc\n", want: []string{"a"}, err: tooMuch},
+		{name: "huge quoted cell", body: "a\n\"" + strings.Repeat("x\n", server.MaxElement) + "\"\nc\n", want: []string{"a"}, err: tooMuch},
+		{name: "many cells", body: "a\nb" + strings.Repeat(",", 2*server.MaxElement), want: []string{"a"}, err: tooMuch},
+		{name: "many rows", body: strings.Repeat("a,b,c\n", server.MaxElement/2), want: slices.Repeat([]string{"a"}, server.MaxElement/2)},
 	} {
 		t.Run(tt.name, func(t *testing.T) { inPieces(t, server.IDsOfCSV, tt) })
 	}
@@ -184,15 +184,15 @@ func TestUploadJSON(t *testing.T) {
 		{name: "lines of JSON", body: "\"a\"\n\"b\"", err: want},
 		{name: "CSV", body: "distinct_id\na\n", err: "the JSON is broken or cut off at element 1"},
 
-		{name: "huge element", body: `["a","` + strings.Repeat("x", 2*server.MostElement) + `"]`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MostElement)},
-		{name: "huge number", body: `[` + strings.Repeat("1", 2*server.MostElement) + `]`, err: fmt.Sprintf("there are more than %d bytes at element 1", server.MostElement)},
-		{name: "huge member", body: `{"x":"` + strings.Repeat("x", 2*server.MostElement) + `"}`, err: fmt.Sprintf("there are more than %d bytes at element 1", server.MostElement)},
-		{name: "huge space", body: `["a",` + strings.Repeat(" ", 2*server.MostElement) + `"b"]`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MostElement)},
-		{name: "huge space, but not all of it at once", body: `["a",` + strings.Repeat(" ", server.MostElement*3/2) + `"b"]`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MostElement)},
-		{name: "the same between members", body: `{"distinct_ids":["a"],` + strings.Repeat(" ", server.MostElement*3/2) + `"b":1}`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MostElement)},
-		{name: "largest element", body: `["a","` + strings.Repeat("x", server.MostElement-3) + `","b"]`, want: []string{"a", strings.Repeat("x", 200), "b"}},
-		{name: "largest spaces", body: `["a",` + strings.Repeat(" ", server.MostElement-10) + `"b"` + strings.Repeat(" ", server.MostElement-10) + `]` + strings.Repeat(" ", server.MostElement-10), want: []string{"a", "b"}},
-		{name: "many elements", body: `["a"` + strings.Repeat(`,"a"`, server.MostElement/2) + `]`, want: slices.Repeat([]string{"a"}, server.MostElement/2+1)},
+		{name: "huge element", body: `["a","` + strings.Repeat("x", 2*server.MaxElement) + `"]`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MaxElement)},
+		{name: "huge number", body: `[` + strings.Repeat("1", 2*server.MaxElement) + `]`, err: fmt.Sprintf("there are more than %d bytes at element 1", server.MaxElement)},
+		{name: "huge member", body: `{"x":"` + strings.Repeat("x", 2*server.MaxElement) + `"}`, err: fmt.Sprintf("there are more than %d bytes at element 1", server.MaxElement)},
+		{name: "huge space", body: `["a",` + strings.Repeat(" ", 2*server.MaxElement) + `"b"]`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MaxElement)},
+		{name: "huge space, but not all of it at once", body: `["a",` + strings.Repeat(" ", server.MaxElement*3/2) + `"b"]`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MaxElement)},
+		{name: "the same between members", body: `{"distinct_ids":["a"],` + strings.Repeat(" ", server.MaxElement*3/2) + `"b":1}`, want: []string{"a"}, err: fmt.Sprintf("there are more than %d bytes at element 2", server.MaxElement)},
+		{name: "largest element", body: `["a","` + strings.Repeat("x", server.MaxElement-3) + `","b"]`, want: []string{"a", strings.Repeat("x", 200), "b"}},
+		{name: "largest spaces", body: `["a",` + strings.Repeat(" ", server.MaxElement-10) + `"b"` + strings.Repeat(" ", server.MaxElement-10) + `]` + strings.Repeat(" ", server.MaxElement-10), want: []string{"a", "b"}},
+		{name: "many elements", body: `["a"` + strings.Repeat(`,"a"`, server.MaxElement/2) + `]`, want: slices.Repeat([]string{"a"}, server.MaxElement/2+1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) { inPieces(t, server.IDsOfJSON, tt) })
 	}

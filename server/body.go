@@ -17,15 +17,15 @@ import (
 )
 
 // A body reads and decodes the bodies of requests. SDKs compress and wrap them in
-// many ways and do not always say how, so what a body looks like counts more
-// than what it is declared to be (evaluation.md §8.3, wire.md §0.2).
+// many ways and do not always declare it, so a body looks at what it reads rather
+// than at declarations (evaluation.md §8.3, wire.md §0.2).
 //
-// Each stage has a buffer of its own: the parsed request refers to the last one
-// that was needed.
+// Each stage has a buffer of its own, because the parsed request refers to the last
+// one that was needed.
 type body struct {
 	maxBody, maxDecoded int64
 	budget              *budget
-	charged             int64 // to the budget
+	charged             int64 // bytes, to the budget
 
 	raw      []byte // as it arrived
 	inflated []byte // gunzipped
@@ -89,7 +89,7 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 		return parseJSON(payload, req)
 	}
 	switch encoding {
-	case encodedLZ64: // before base64, for which it may pass by accident
+	case encodedLZ64: // before base64: it may look like base64 by accident
 		if payload, err = b.decodeLZ64(payload); err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func (b *body) parseContext(r *http.Request, req *wire.Request) error {
 	return malformed(req.ParseContext(payload))
 }
 
-// looksLikeJSON reports whether a payload begins as an object does, which neither
-// a form nor any encoding can.
+// looksLikeJSON reports whether a payload begins like an object. Neither a form nor
+// any encoding can.
 func looksLikeJSON(payload []byte) bool {
 	trimmed := bytes.TrimLeft(payload, " \t\r\n")
 	return len(trimmed) > 0 && trimmed[0] == '{'
@@ -152,8 +152,8 @@ func malformed(err error) error {
 	return nil
 }
 
-// isForm reports whether a Content-Type is that of a form. The error is
-// errContentType for what is neither that nor JSON nor text nor missing.
+// isForm reports whether a Content-Type declares a form. The error is
+// errContentType unless the type declares a form, JSON or text, or is missing.
 func isForm(contentType string) (bool, error) {
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	switch mediaType = strings.TrimSpace(mediaType); {
@@ -198,11 +198,11 @@ func (b *body) read(r *http.Request) error {
 	if r.Body == nil {
 		return nil
 	}
-	// The length is only a promise, so more memory is given as bytes arrive.
+	// The length is only a promise, so memory grows as bytes arrive.
 	b.raw = slices.Grow(b.raw, int(min(max(r.ContentLength, 0), 32<<10)+1))
 	var err error
 	if b.raw, err = b.readAll(b.raw, r.Body, b.maxBody); err != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errBusy) {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok { // of a handler around us
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok { // from a handler around this one
 			return errTooLarge
 		}
 		return fmt.Errorf("%w: %w", errInterrupted, err)
@@ -211,13 +211,13 @@ func (b *body) read(r *http.Request) error {
 }
 
 // readAll reads all of r into the memory of dst, which is empty. The error is
-// errTooLarge if there are more than most bytes, and errBusy if other requests
+// errTooLarge if there are more than limit bytes, and errBusy if other requests
 // have the memory.
-func (b *body) readAll(dst []byte, r io.Reader, most int64) ([]byte, error) {
+func (b *body) readAll(dst []byte, r io.Reader, limit int64) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {
-			// Doubling bounds what is charged to twice the last buffer.
-			n := max(512, min(2*int64(len(dst)), most+1))
+			// Doubling bounds the charged memory to twice the last buffer.
+			n := max(512, min(2*int64(len(dst)), limit+1))
 			if err := b.charge(n); err != nil {
 				return dst, err
 			}
@@ -225,7 +225,7 @@ func (b *body) readAll(dst []byte, r io.Reader, most int64) ([]byte, error) {
 		}
 		n, err := r.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
-		if int64(len(dst)) > most {
+		if int64(len(dst)) > limit {
 			return dst, errTooLarge
 		}
 		if err == io.EOF {
@@ -237,16 +237,16 @@ func (b *body) readAll(dst []byte, r io.Reader, most int64) ([]byte, error) {
 	}
 }
 
-// A budget bounds the memory that large bodies take, of all requests together.
-// Small ones, nearly all, are not counted.
+// A budget bounds the memory that the large bodies of all requests take together.
+// Small bodies, which are nearly all, are not counted.
 type budget struct{ left atomic.Int64 }
 
-// uncounted is how long a buffer may be before it is charged to the budget.
+// uncounted is how many bytes a buffer may have before it is charged to the budget.
 const uncounted = 1 << 20
 
-// charge takes n bytes for a new buffer, until the end of the request: nobody
-// knows when the garbage collector takes a buffer that it outgrew. The error is
-// errBusy if they are not there.
+// charge takes n bytes for a new buffer, until the end of the request: it is
+// unknown when the garbage collector frees the buffer before it. The error is
+// errBusy if the budget has fewer.
 func (b *body) charge(n int64) error {
 	if n < uncounted || b.budget == nil {
 		return nil
@@ -259,8 +259,8 @@ func (b *body) charge(n int64) error {
 	return nil
 }
 
-// room returns the memory of buffer without what is in it, or new memory if it
-// has none for n bytes. The error is errBusy if other requests have it.
+// room returns the memory of buffer without its content, or new memory if it has
+// fewer than n bytes. The error is errBusy if other requests have the memory.
 func (b *body) room(buffer []byte, n int) ([]byte, error) {
 	if n <= cap(buffer) {
 		return buffer[:0], nil
@@ -339,15 +339,15 @@ func (b *body) decodeLZ64(payload []byte) ([]byte, error) {
 	return b.plain, nil
 }
 
-// lz64Memory returns how many bytes decoding n bytes of lz64 takes at most, if
-// the limit of the output is most.
-func lz64Memory(n, most int64) int64 {
-	// A code has as many bits as it takes to count those before it: the first
+// lz64Memory returns how many bytes decoding n bytes of lz64 takes at most, if the
+// output is limited to limit bytes.
+func lz64Memory(n, limit int64) int64 {
+	// A code has as many bits as are needed to count the codes before it: the first
 	// 4096 have at most 12, the others more, and a byte of input has 6. Code k
-	// repeats at most k units of text, each up to 3 bytes, and 1.5 times the
-	// limit is decoded before it strikes. Buffers that grow are there twice.
+	// repeats at most k units of text, each up to 3 bytes, and decoding stops only
+	// after 1.5 times the limit. A buffer that grows exists twice for a moment.
 	codes := min(n, n/2+4096) + 16
-	return 2*min(3*codes*codes/2, most+most/2) + 2*8*codes
+	return 2*min(3*codes*codes/2, limit+limit/2) + 2*8*codes
 }
 
 // unescape decodes percent-encoding into b.text. s may be b.text.
@@ -358,8 +358,7 @@ func (b *body) unescape(s []byte) (err error) {
 	return err
 }
 
-// decodeBase64 takes off percent-encoding and white space, and does not mind
-// wrong padding.
+// decodeBase64 removes percent-encoding and white space, and accepts wrong padding.
 func (b *body) decodeBase64(payload []byte) ([]byte, error) {
 	if err := b.unescape(payload); err != nil {
 		return nil, err

@@ -34,10 +34,10 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// mostAllocated is how many bytes one request may allocate in all, for a limit of
+// maxAllocated is how many bytes one request may allocate in all, for a limit of
 // decoded bodies: events cost more memory than their JSON, and windows and tables
 // of decompressors have their own sizes (16 MiB for brotli).
-func mostAllocated(maxDecoded int64) int64 { return 64*maxDecoded + 32<<20 }
+func maxAllocated(maxDecoded int64) int64 { return 64*maxDecoded + 32<<20 }
 
 // A bomb is a request that is larger than it looks.
 type bomb struct {
@@ -316,7 +316,7 @@ func fuzzSend(t *testing.T, s *server.Server, c call, query string) *http.Respon
 	if w.Code >= 500 || w.Code < 200 {
 		t.Fatalf("status %d %s", w.Code, w.Body)
 	}
-	if n > mostAllocated(fuzzDecoded) {
+	if n > maxAllocated(fuzzDecoded) {
 		t.Fatalf("%d bytes allocated for %d, status %d", n, len(c.body), w.Code)
 	}
 	if left := s.BudgetLeft(); left != 128<<20 {

@@ -22,14 +22,14 @@ import (
 
 // events is what makes one route for events differ from another.
 type events struct {
-	legacy     bool // one more layer of base64 is taken off
+	legacy     bool // one more layer of base64 is removed
 	engage     bool // person updates may have no event name
 	recordings bool // everything is discarded
 }
 
 var answerStatus1 = []byte(`{"status":1}`)
 
-// capture answers the routes of wire.md §2.1 but the newest.
+// capture answers the routes of wire.md §2.1, except the newest one.
 func (s *Server) capture(x *exchange, e events) error {
 	ip := s.clientIP(x.r)
 	if err := s.limiters.byIP.take(x.w.Header(), network(ip), x.start); err != nil {
@@ -114,7 +114,7 @@ func (s *Server) accept(x *exchange, p *Project, list []capture.Event) error {
 	}
 	s.metrics.events.WithLabelValues("failed").Add(float64(len(list)))
 	if x.r.Context().Err() != nil {
-		return err // nobody listens any more
+		return err // the client has gone
 	}
 	return fmt.Errorf("%w: store events: %w", errBackend, err)
 }
@@ -122,7 +122,7 @@ func (s *Server) accept(x *exchange, p *Project, list []capture.Event) error {
 // errUnstorable says that some events can never be stored.
 var errUnstorable = errors.New("server: event cannot be stored")
 
-// An unstorableError is an errUnstorable that knows which events.
+// An unstorableError is an errUnstorable that has the events.
 type unstorableError struct {
 	faults []*capture.EventError
 	err    error
@@ -131,24 +131,24 @@ type unstorableError struct {
 func (e *unstorableError) Error() string   { return errUnstorable.Error() + ": " + e.err.Error() }
 func (e *unstorableError) Unwrap() []error { return []error{errUnstorable, e.err} }
 
-// eventMemory returns about how many bytes the events of a payload take, besides
-// the payload: their properties are copied, and each event has its own fields and
-// the properties that are added to it.
+// eventMemory returns about how many bytes the events of a payload take in addition
+// to the payload: their properties are copied, and each event has its own fields
+// and the properties that are added to it.
 func eventMemory(payload []byte) int64 {
-	const perEvent = 1500 // as measured, with a place and a browser
+	const perEvent = 1500 // bytes, as measured with a place and a browser
 	n := min(bytes.Count(payload, []byte{'{'}), capture.MaxEvents)
 	return int64(len(payload) + n*perEvent)
 }
 
-// mostAgents is how many User-Agents are remembered with their properties.
-const mostAgents = 4096
+// maxAgents is how many User-Agents are remembered with their properties.
+const maxAgents = 4096
 
 // agentOf returns a function that returns the properties of the User-Agent.
 func (s *Server) agentOf(x *exchange) func() []capture.Property {
 	return func() []capture.Property {
 		ua := x.r.UserAgent()
-		const longest = 512 // of those that are worth remembering
-		if ua == "" || len(ua) > longest || !utf8.ValidString(ua) {
+		const maxAgent = 512 // bytes; longer ones are rare and have nothing to tell
+		if ua == "" || len(ua) > maxAgent || !utf8.ValidString(ua) {
 			return nil
 		}
 		if list, ok := s.agents.Get(ua); ok {
@@ -176,7 +176,7 @@ func (s *Server) agentOf(x *exchange) func() []capture.Property {
 }
 
 // placeOf returns a function that returns the properties of an address, or nil if
-// there is nothing to ask or nobody.
+// there is no address or no Geo.
 func (s *Server) placeOf(addr netip.Addr) func() []capture.Property {
 	if s.config.Geo == nil || !addr.IsValid() {
 		return nil
@@ -192,7 +192,7 @@ func (s *Server) placeOf(addr netip.Addr) func() []capture.Property {
 
 func quote(s string) string {
 	b, err := json.Marshal(s)
-	if err != nil { // strings always can be encoded
+	if err != nil { // cannot be: a string
 		return `""`
 	}
 	return string(b)
@@ -226,8 +226,8 @@ func parseCaptureQuery(r *http.Request) (q captureQuery) {
 	return q
 }
 
-// queryValue returns the value of a parameter whose value was known before: of
-// several the first counts.
+// queryValue returns the value of a parameter that had a known value before. The
+// first value counts.
 func queryValue(known, value string) string {
 	if known != "" || strings.IndexByte(value, '%') < 0 && strings.IndexByte(value, '+') < 0 {
 		return cmp.Or(known, value)
@@ -273,7 +273,7 @@ func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, e
 			return nil, err
 		}
 		if payload = b.text; looksLikeEvents(payload) {
-			// It was not encoded further: a plus sign was a blank.
+			// It was not encoded further, so a plus sign was a blank.
 			payload = appendUnescaped(b.text[:0], withBlanks(data))
 		} else {
 			withPluses(payload)
@@ -308,7 +308,7 @@ func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, e
 			payload, err = b.inflate(payload)
 		case hint == "br" && !utf8.Valid(payload): // even if it begins as JSON does
 			payload, err = b.decompress(hint, payload)
-		case looksLikeEvents(payload): // the hint was about a proxy's work
+		case looksLikeEvents(payload): // a proxy has undone what the hint is about
 		case hint == "gzip" || hint == "gzip-js":
 			err = fmt.Errorf("%w: not gzip", errMalformed)
 		case hint == "deflate" || hint == "br" || hint == "zstd":
@@ -330,13 +330,14 @@ func isHint(s string) bool {
 	return false
 }
 
-// looksLikeEvents reports whether a payload begins as JSON with events does.
+// looksLikeEvents reports whether a payload begins like JSON with events.
 func looksLikeEvents(payload []byte) bool {
 	trimmed := bytes.TrimLeft(payload, " \t\r\n")
 	return len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[')
 }
 
-// withPluses turns blanks, which somebody made of the plus signs of base64, back.
+// withPluses turns blanks back into the plus signs of base64 that decoding a form
+// made blanks.
 func withPluses(text []byte) []byte {
 	for i, c := range text {
 		if c == ' ' {
@@ -357,7 +358,7 @@ func withBlanks(text []byte) []byte {
 }
 
 // strictBase64 decodes text that is nothing but base64 with its padding into the
-// memory of buffer. Other text it returns as it is.
+// memory of buffer. It returns other text unchanged.
 func (b *body) strictBase64(buffer, text []byte) (newBuffer, decoded []byte, err error) {
 	if !isBase64(text) {
 		return buffer, text, nil
@@ -373,8 +374,8 @@ func (b *body) strictBase64(buffer, text []byte) (newBuffer, decoded []byte, err
 	return decoded, decoded, nil
 }
 
-// isBase64 reports whether text has the length and the alphabet of base64. It
-// costs no memory, and of most bodies it looks at one byte.
+// isBase64 reports whether text has the length and the alphabet of base64. It needs
+// no memory, and sees only the first byte of most bodies.
 func isBase64(text []byte) bool {
 	if len(text) == 0 || len(text)%4 != 0 {
 		return false
@@ -389,13 +390,13 @@ func isBase64(text []byte) bool {
 	return true
 }
 
-// What can be wrong with a body before it is JSON.
+// Faults of a body before it is JSON.
 var (
 	errNoPayload = errors.New("server: no payload")
 	errNoForm    = errors.New("server: a form without data")
 )
 
-// captureFailure answers for errors of the routes for events: one line of text
+// captureFailure answers for errors of the routes for events, with one line of text
 // (wire.md §2.4).
 func captureFailure(x *exchange, err error) failure {
 	if e, ok := errors.AsType[*capture.RequestError](err); ok {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A ClientConfig is the configuration that clients get beside their flags. The
+// A ClientConfig is the configuration that clients get besides their flags. The
 // zero value is for a project that uses flags and nothing else.
 type ClientConfig struct {
 	// The members of a JSON object, rendered once: for /flags and for /decide.
@@ -15,7 +15,7 @@ type ClientConfig struct {
 }
 
 // NewClientConfig returns the configuration with the given members of the top
-// level, which replace those of the zero ClientConfig or come after them. The
+// level. They replace members of the zero ClientConfig or come after them. The
 // error is about a value that is no JSON, or a name that answers need for
 // themselves.
 func NewClientConfig(members map[string]any) (ClientConfig, error) {
@@ -41,8 +41,8 @@ var answerMembers = []string{
 	"requestId", "evaluatedAt", "minimalFlagCalledEvents", "token",
 }
 
-// What supportedCompression says (evaluation.md §11.3). Everywhere all of it is
-// accepted.
+// The values of supportedCompression (evaluation.md §11.3). All routes accept all
+// of it.
 const (
 	compressionOfFlags  = `["gzip","lz64"]`
 	compressionOfDecide = `["gzip","gzip-js","lz64","base64"]`

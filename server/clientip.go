@@ -8,10 +8,10 @@ import (
 
 // clientIP returns the address that a request comes from: the first entry of
 // X-Forwarded-For, or else of a header that is literally called
-// HTTP_X_FORWARDED_FOR, if the peer may be believed, otherwise the peer's own. An
-// entry that is no address makes it the peer's, not the next entry's
-// (evaluation.md §10). The address is not valid if the peer's
-// cannot be understood either.
+// HTTP_X_FORWARDED_FOR, if the peer is trusted, otherwise the peer's own. If the
+// entry is no address, the result is the peer's address and not the next entry
+// (evaluation.md §10). The address is not valid if the peer's cannot be understood
+// either.
 func (s *Server) clientIP(r *http.Request) netip.Addr {
 	peer := parseIP(r.RemoteAddr)
 	if s.trusts(peer) {
@@ -30,7 +30,7 @@ func (s *Server) clientIP(r *http.Request) netip.Addr {
 	return peer
 }
 
-// trusts reports whether what a peer says about the client is believed.
+// trusts reports whether the server believes what a peer says about the client.
 func (s *Server) trusts(peer netip.Addr) bool {
 	if s.config.TrustedProxies == nil {
 		return true
@@ -44,7 +44,7 @@ func (s *Server) trusts(peer netip.Addr) bool {
 }
 
 // parseIP reads an address with or without a port, an IPv6 address also in
-// brackets. IPv4 in IPv6 becomes IPv4, zones are dropped.
+// brackets. IPv4 in IPv6 becomes IPv4; zones are dropped.
 func parseIP(s string) netip.Addr {
 	if strings.Count(s, ":") == 1 { // IPv4 with a port, as net/http has it; errors cost memory
 		withPort, _ := netip.ParseAddrPort(s)

@@ -2,9 +2,9 @@ package server
 
 import "net/http"
 
-// The values of CORS headers (wire.md §2.10), shared by all answers. Origins are
-// mirrored rather than allowed by a wildcard, since with credentials browsers
-// take that for a name. Nothing here depends on cookies, so that every origin
+// The values of CORS headers (wire.md §2.10), shared by all answers. An origin is
+// mirrored rather than allowed by a wildcard, because with credentials browsers
+// take the wildcard for a name. Nothing here depends on cookies, so every origin
 // may ask.
 var (
 	corsAny     = []string{"*"}

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// decompress undoes the encodings that few clients use. Gzip has inflate.
+// decompress undoes the encodings that few clients use. inflate does gzip.
 func (b *body) decompress(encoding string, payload []byte) ([]byte, error) {
 	b.source.Reset(payload)
 	var r io.Reader
@@ -44,14 +44,14 @@ func (b *body) decompress(encoding string, payload []byte) ([]byte, error) {
 	switch {
 	case err == nil, errors.Is(err, errTooLarge), errors.Is(err, errBusy):
 		return b.inflated, err
-	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded): // the window's size
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded): // about the size of the window
 		return nil, errTooLarge
 	}
 	return nil, fmt.Errorf("%w: %w", errMalformed, err)
 }
 
 // brotliWindow returns the size of the window that a stream asks for (RFC 7932
-// §9.1), which is at most 16 MiB.
+// §9.1), in bytes, at most 16 MiB.
 func brotliWindow(stream []byte) int64 {
 	if len(stream) == 0 {
 		return 0
@@ -67,9 +67,9 @@ func brotliWindow(stream []byte) int64 {
 	return 1 << 17
 }
 
-// zstdWindow returns how large the windows of a body may be: what its first frame
-// asks for, not more than RFC 8878 §3.1.1.1.2 wants decoders to support, and what
-// is not counted anyway if that is more.
+// zstdWindow returns how many bytes the windows of a body may have: what its first
+// frame asks for, but at most what RFC 8878 §3.1.1.1.2 wants decoders to support,
+// and at least what is not counted anyway.
 func zstdWindow(body []byte) int64 {
 	var h zstd.Header
 	if h.Decode(body) != nil {
@@ -78,17 +78,17 @@ func zstdWindow(body []byte) int64 {
 	window := h.WindowSize
 	switch {
 	case h.Skippable: // another frame follows
-		window = mostZstdWindow
+		window = maxZstdWindow
 	case h.SingleSegment:
 		window = h.FrameContentSize
 	}
-	return int64(max(uncounted-1, min(window, mostZstdWindow)))
+	return int64(max(uncounted-1, min(window, maxZstdWindow)))
 }
 
-const mostZstdWindow = 8 << 20
+const maxZstdWindow = 8 << 20
 
-// analyticsBody reads and decodes a body of /i/v1/analytics/events, whose
-// encoding is what the header says.
+// analyticsBody reads and decodes a body of /i/v1/analytics/events. Its encoding is
+// the one in the header.
 func (b *body) analyticsBody(encoding string) ([]byte, error) {
 	switch encoding {
 	case "", "identity":

@@ -11,7 +11,7 @@ import (
 
 // definitionRoutes are for clients that evaluate by themselves (wire.md §5,
 // evaluation.md §14): the current path, the older ones, which leave cohorts out
-// unless they are asked for, and the payloads of remote configuration.
+// unless the client asks for them, and the payloads of remote configuration.
 var definitionRoutes = []route{
 	secretRoute("/flags/definitions", (*apiRequest).definitionsWithCohorts),
 	secretRoute("/api/feature_flag/local_evaluation", (*apiRequest).localEvaluation),
@@ -21,8 +21,8 @@ var definitionRoutes = []route{
 		"/api/environments/{project}/feature_flags/{id}/remote_config"),
 }
 
-// secretRoute is for who has a project's secret key, or a personal API key with
-// scope feature_flag:read.
+// secretRoute is a route that needs a project's secret key, or a personal API key
+// with scope feature_flag:read.
 func secretRoute(path string, answer func(*apiRequest, *management.DefinitionsAccess) error, aliases ...string) route {
 	return route{
 		path: path, aliases: aliases, conditional: true, failure: definitionsFailure,
@@ -37,7 +37,7 @@ var (
 	errQuota   = errors.New("server: quota exceeded")
 )
 
-// secret answers a request of a secretRoute.
+// secret answers a request to a secretRoute.
 func (s *Server) secret(x *exchange, answer func(*apiRequest, *management.DefinitionsAccess) error) error {
 	h := x.w.Header()
 	h["X-Content-Type-Options"] = noSniff
@@ -61,7 +61,7 @@ func (s *Server) secret(x *exchange, answer func(*apiRequest, *management.Defini
 	return answer(a, access)
 }
 
-// definitionsAccess finds out who asks, and for which project.
+// definitionsAccess finds the user and the project of a request.
 func (a *apiRequest) definitionsAccess() (*management.DefinitionsAccess, error) {
 	key, ok := bearer(a.x.r.Header.Get("Authorization"))
 	if !ok {
@@ -73,8 +73,8 @@ func (a *apiRequest) definitionsAccess() (*management.DefinitionsAccess, error) 
 	return a.opened(key)
 }
 
-// opened returns the project that a secret key opens. Attempts with wrong ones are
-// counted.
+// opened returns the project that a secret key opens. It counts attempts with wrong
+// keys.
 func (a *apiRequest) opened(key string) (*management.DefinitionsAccess, error) {
 	limiter, client := a.strangers()
 	if key != "" {
@@ -93,8 +93,8 @@ func (a *apiRequest) opened(key string) (*management.DefinitionsAccess, error) {
 	return access, fromBackend(err)
 }
 
-// fromBackend makes errors of the store such that clients come back: they would
-// drop their definitions for others (wire.md §0.12, §5.3).
+// fromBackend makes an error of the store one after which clients come back: after
+// others they would drop their definitions (wire.md §0.12, §5.3).
 func fromBackend(err error) error {
 	if _, told := errors.AsType[*management.Error](err); err == nil || told {
 		return err
@@ -103,15 +103,15 @@ func fromBackend(err error) error {
 }
 
 // definitionsCost is how many requests for flags a request for definitions counts
-// as (evaluation.md §14), whether they have changed or not.
+// as (evaluation.md §14), whether the definitions have changed or not.
 const definitionsCost = 10
 
 func (a *apiRequest) definitionsWithCohorts(access *management.DefinitionsAccess) error {
 	return a.definitions(access, true)
 }
 
-// localEvaluation is definitions by an older name. The parameter send_cohorts
-// counts however it is written, unless it says no.
+// localEvaluation answers with definitions by an older name. The parameter
+// send_cohorts counts with any value but a negative one.
 func (a *apiRequest) localEvaluation(access *management.DefinitionsAccess) error {
 	cohorts := false
 	for value := range valuesOf(a.x.r.URL.RawQuery, "send_cohorts") {
@@ -125,7 +125,7 @@ func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts b
 	s, x := a.s, a.x
 	p, err := s.config.Projects.Project(x.r.Context(), access.Project.APIKey)
 	switch {
-	case errors.Is(err, ErrUnknownProject): // made a moment ago
+	case errors.Is(err, ErrUnknownProject): // the project was made a moment ago
 		return errNotReady
 	case err != nil:
 		return fmt.Errorf("%w: find project: %w", errBackend, err)
@@ -149,7 +149,7 @@ func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts b
 }
 
 // remoteConfig answers with the payload of a flag, which is the text of JSON
-// (wire.md §5.4). Flags without one are not found: SDKs take that for no payload.
+// (wire.md §5.4). A flag without one is not found: SDKs take 404 for no payload.
 func (a *apiRequest) remoteConfig(access *management.DefinitionsAccess) error {
 	payload, err := a.service().RemoteConfig(a.context(), access, a.segment("id"))
 	if err != nil {
@@ -159,8 +159,8 @@ func (a *apiRequest) remoteConfig(access *management.DefinitionsAccess) error {
 	return a.answer(http.StatusOK, payload, nil)
 }
 
-// definitionsFailure is apiFailure where not all answers have the headers of the
-// management API.
+// definitionsFailure is apiFailure on routes where not all answers have the headers
+// of the management API.
 func definitionsFailure(x *exchange, err error) failure {
 	h := x.w.Header()
 	h["Cache-Control"] = noStore

@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// deliveryRoutes are what browsers and mobile clients fetch besides flags
-// (wire.md §4).
+// deliveryRoutes are what browsers and mobile clients fetch besides flags (wire.md
+// §4).
 var deliveryRoutes = []route{
 	{
 		path: "/api/surveys", method: http.MethodGet, also: http.MethodPost, allow: allowDelivery, public: true, conditional: true,
@@ -48,7 +48,7 @@ func deliveryFailure(x *exchange, err error) failure {
 	return flagsFailure(x, err)
 }
 
-// surveys answers with the surveys of a project; clients decide which to show.
+// surveys answers with the surveys of a project. The client decides which to show.
 func (s *Server) surveys(x *exchange) error {
 	p, err := s.deliverTo(x)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) projectOf(x *exchange, key string) (*Project, error) {
 }
 
 // arrayConfig answers with the client configuration as JSON, and arrayScript as a
-// script that leaves it where posthog-js looks for it.
+// script that puts it where posthog-js looks for it.
 func (s *Server) arrayConfig(x *exchange) error {
 	p, key, err := s.arrayProject(x)
 	if err != nil {
@@ -125,10 +125,10 @@ func (s *Server) arrayScript(x *exchange) error {
 	return x.respondDocument(typeJavaScript, p.script(key))
 }
 
-// keyForm is what the API key in a path looks like.
+// keyForm matches the API key in a path.
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
-// arrayProject returns the project that a path names, and its API key there.
+// arrayProject returns the project in a path, and its API key there.
 func (s *Server) arrayProject(x *exchange) (*Project, string, error) {
 	h := x.w.Header()
 	h["X-Content-Type-Options"] = noSniff

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// What handlers return. A handler that has more to say wraps one of these; the
-// cause is for the log, clients see the table below.
+// The errors that handlers return. A handler with more to say wraps one of them.
+// The cause is for the log; clients see the table below.
 var (
 	errNotFound    = errors.New("server: no such route")
 	errMethod      = errors.New("server: method not allowed")
@@ -38,7 +38,7 @@ type answer struct {
 }
 
 // answers is the one table of errors (evaluation.md §11.5). The first entry that
-// the error is counts; the last is for all others.
+// matches the error counts; the last one matches all errors.
 var answers = []answer{
 	{errNotFound, http.StatusNotFound, jsonError("invalid_request", "not_found", "Endpoint not found.")},
 	{errMethod, http.StatusMethodNotAllowed, jsonError("invalid_request", "method_not_allowed", "Method not allowed.")},
@@ -67,7 +67,7 @@ var answers = []answer{
 	{nil, http.StatusInternalServerError, "Internal server error. Request id: "}, // the id follows
 }
 
-// undecodable is the start of what clients are told about bodies.
+// undecodable begins the texts about bodies.
 const undecodable = "Failed to decode request: "
 
 func jsonError(kind, code, detail string) string {
@@ -87,10 +87,10 @@ func answerTo(err error) *answer {
 // fail answers for an error.
 func (s *Server) fail(rt *route, x *exchange, err error) {
 	if x.status != 0 {
-		if x.r.Context().Err() == nil { // otherwise it is the client who left
+		if x.r.Context().Err() == nil { // otherwise the client has left
 			s.config.Log.Error("failed while the answer was written", "request_id", x.requestID(), "route", rt.path, "error", err)
 		}
-		panic(http.ErrAbortHandler) // the answer is cut off: let the client see that
+		panic(http.ErrAbortHandler) // so that the client sees that the answer is cut off
 	}
 	f := rt.failed(x, err)
 	if f.status >= http.StatusInternalServerError && !errors.Is(err, errPanic) {
@@ -128,7 +128,7 @@ func (rt *route) failed(x *exchange, err error) failure {
 	return flagsFailure(x, err)
 }
 
-// flagsFailure answers for errors as answers has them.
+// flagsFailure answers for errors by the table answers.
 func flagsFailure(x *exchange, err error) failure {
 	a := answerTo(err)
 	if a.err == nil {
@@ -137,8 +137,8 @@ func flagsFailure(x *exchange, err error) failure {
 	return failure{a.status, a.body}
 }
 
-// panicText describes the value of a panic. Errors of the Go runtime quote no
-// data; of others only the type is told.
+// panicText describes the value of a panic. Errors of the Go runtime quote no data;
+// of any other value it tells only the type.
 func panicText(v any) string {
 	if err, ok := v.(runtime.Error); ok {
 		return err.Error()

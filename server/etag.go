@@ -8,8 +8,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 )
 
-// A document is a body with the headers that depend on nothing else. Its entity
-// tag is the same in every process.
+// A document is a body with the headers that depend on nothing else. Its entity tag
+// is the same in every process.
 type document struct {
 	body         []byte
 	etag, length []string // values of headers, shared by all answers
@@ -19,9 +19,9 @@ func newDocument(body []byte) document {
 	return document{body, []string{wire.DefinitionsETag(body)}, []string{strconv.Itoa(len(body))}}
 }
 
-// respondDocument answers with a document, or with 304 if the client has it. Any
-// headers but those of the document itself are set before. Conditions are heeded
-// where they ask for nothing to be sent again, which POST does not do.
+// respondDocument answers with a document, or with 304 if the client has it.
+// Headers other than the document's are set before. If-None-Match counts only for
+// methods that fetch: not for POST.
 func (x *exchange) respondDocument(contentType []string, d document) error {
 	h := x.w.Header()
 	h["Etag"] = d.etag
@@ -38,8 +38,8 @@ func (x *exchange) respondDocument(contentType []string, d document) error {
 }
 
 // hasETag reports whether a header If-None-Match names an entity tag, which is a
-// weak one. Tags without W/, and without quotes, are those that clients are known
-// to make of it (wire.md §5.1, evaluation.md §14).
+// weak one. Clients are known to send tags without W/ and without quotes (wire.md
+// §5.1, evaluation.md §14).
 func hasETag(header []string, etag string) bool {
 	for _, list := range header {
 		for tag := range strings.SplitSeq(list, ",") {

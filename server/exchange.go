@@ -21,7 +21,7 @@ type exchange struct {
 	start time.Time
 
 	status int    // of the answer, 0 before there is one
-	id     string // "" before requestID was asked for
+	id     string // "" before the first call of requestID
 
 	query wire.Query
 	body  body
@@ -56,9 +56,9 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// finish ends an exchange, also after a panic. The process survives those, and
-// the client is told; of the panic's value only the type is logged, since it may
-// quote a request.
+// finish ends an exchange, also after a panic. The process survives the panic, and
+// the client gets an error. Only the type of the panic's value is logged, because
+// the value may quote a request.
 func (s *Server) finish(rt *route, x *exchange) {
 	v := recover()
 	if v != nil && v != http.ErrAbortHandler {
@@ -67,7 +67,7 @@ func (s *Server) finish(rt *route, x *exchange) {
 			s.fail(rt, x, errPanic)
 			v = nil
 		} else {
-			v = http.ErrAbortHandler // the answer is cut off: let the client see that
+			v = http.ErrAbortHandler // so that the client sees that the answer is cut off
 		}
 	}
 	s.metrics.inFlight.Dec()
@@ -77,17 +77,17 @@ func (s *Server) finish(rt *route, x *exchange) {
 		panic(v)
 	}
 	x.w, x.r, x.id, x.key[0] = nil, nil, "", ""
-	if x.status != http.StatusInternalServerError && x.body.size() <= mostPooledBody && cap(x.out)+x.filler.Memory() <= mostPooled {
+	if x.status != http.StatusInternalServerError && x.body.size() <= maxPooledBody && cap(x.out)+x.filler.Memory() <= maxPooled {
 		s.exchanges.Put(x)
 	}
 }
 
-// How much memory an exchange may keep for the next request: for bodies, whose
-// size strangers choose, some hundred times what SDKs send, and otherwise the
-// answer of ten thousand flags. After a larger request it is given back.
+// How many bytes of memory an exchange may keep for the next request: for bodies,
+// whose size clients choose, some hundred times what SDKs send, and otherwise the
+// answer of ten thousand flags. After a larger request the memory is freed.
 const (
-	mostPooledBody = 256 << 10
-	mostPooled     = 8 << 20
+	maxPooledBody = 256 << 10
+	maxPooled     = 8 << 20
 )
 
 // requestID returns the id of the request: its X-Request-Id if that is a UUID,
@@ -103,14 +103,14 @@ func (x *exchange) requestID() string {
 	return x.id
 }
 
-// Values of the header Content-Type. They are shared by all answers.
+// Values of the header Content-Type, shared by all answers.
 var (
 	typeJSON = []string{"application/json"}
 	typeText = []string{"text/plain; charset=utf-8"}
 )
 
-// respond writes the whole answer. It always returns nil: when the client does
-// not listen any more there is nothing left to do.
+// respond writes the whole answer. It always returns nil: if the client has gone,
+// nothing is left to do.
 func (x *exchange) respond(status int, contentType []string, body []byte) error {
 	h := x.w.Header()
 	if status != http.StatusNoContent {

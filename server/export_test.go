@@ -22,5 +22,5 @@ var (
 	IDsOfJSON = idsOfJSON
 )
 
-// MostElement is how many bytes an element of an upload may have.
-const MostElement = mostElement
+// MaxElement is how many bytes an element of an upload may have.
+const MaxElement = maxElement

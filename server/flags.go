@@ -15,7 +15,7 @@ func (s *Server) flags(x *exchange) error {
 	return s.evaluate(x, wire.FlagsForm(x.query.Version), false)
 }
 
-// decide answers POST /decide, the older name: its answers have older forms and
+// decide answers POST /decide, the older name. Its answers have older forms and
 // include the client configuration unless the query says otherwise.
 func (s *Server) decide(x *exchange) error {
 	x.query.Parse(x.r.URL.RawQuery)
@@ -27,7 +27,7 @@ func (s *Server) decide(x *exchange) error {
 
 var quotaLimited = []string{"feature_flags"}
 
-// evaluate answers either. The order of its checks is that of evaluation.md
+// evaluate answers /flags and /decide. It checks in the order of evaluation.md
 // §11.5.
 func (s *Server) evaluate(x *exchange, form wire.Form, decide bool) error {
 	if err := s.takeIP(x); err != nil {
@@ -98,9 +98,9 @@ func (s *Server) appendFlags(x *exchange, form wire.Form, p *Project, e wire.Env
 	return nil
 }
 
-// fill prepares x.in for an evaluation: with the request, and with what is stored
-// and can matter. It reports false if something stored could not be read. kind is
-// what the headers say about the runtime.
+// fill prepares x.in for an evaluation: with the request, and with the stored data
+// that can matter. It reports false if some stored data could not be read. kind is
+// the runtime according to the headers.
 func (s *Server) fill(x *exchange, p *Project, snapshot *flags.Snapshot, kind runtime.Kind) (complete bool, err error) {
 	if err := x.req.Fill(&x.in, snapshot, kind, x.start); err != nil {
 		return false, malformed(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// metrics are what /metrics tells, on a registry of their own.
+// metrics are what /metrics shows, on a registry of their own.
 type metrics struct {
 	handler   http.Handler
 	requests  *prometheus.CounterVec
@@ -26,7 +26,7 @@ type metrics struct {
 	routes    map[*route]routeMetrics
 }
 
-// routeMetrics are those that every request touches.
+// routeMetrics are the metrics that every request changes.
 type routeMetrics struct {
 	ok        prometheus.Counter // requests with status 200
 	unchanged prometheus.Counter // with status 304; nil unless the route is conditional
@@ -123,13 +123,13 @@ func (s *Server) serveMetrics(x *exchange) error {
 	return nil
 }
 
-// enumerable are Projects that can tell what they hold.
+// enumerable are Projects that can list what they hold.
 type enumerable interface {
 	All() iter.Seq[*Project]
 }
 
-// definitions collects what is known about the definitions of projects, when
-// somebody asks.
+// definitions is a collector that looks at the definitions of projects for each
+// scrape.
 type definitions struct{ projects enumerable }
 
 var (
@@ -158,7 +158,7 @@ func (definitions) Describe(ch chan<- *prometheus.Desc) {
 func (d definitions) Collect(ch chan<- prometheus.Metric) {
 	seen := make(map[int64]bool)
 	for p := range d.projects.All() {
-		if seen[p.ID] { // two of one id would spoil all metrics
+		if seen[p.ID] { // two metrics with one id would be an error for all
 			continue
 		}
 		seen[p.ID] = true

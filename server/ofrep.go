@@ -13,9 +13,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
-// ofrepRoutes are OpenFeature's remote evaluation protocol (wire.md §7): of one
-// flag for servers, and of all flags for who evaluates for one person, such as a
-// browser.
+// ofrepRoutes are OpenFeature's remote evaluation protocol (wire.md §7). A server
+// asks for one flag; a client that evaluates for one person, such as a browser,
+// asks for all flags.
 var ofrepRoutes = []route{
 	{
 		path: "/ofrep/v1/evaluate/flags/{key}", method: http.MethodPost, allow: allowPost, public: true,
@@ -58,10 +58,10 @@ func (s *Server) ofrepFlag(x *exchange) error {
 
 // ofrepFlags evaluates all flags, for a client unless the User-Agent is a server's.
 //
-// The entity tag is a hash of the values themselves, not of what they are computed
-// from: stored properties, dates and the client's place change them, too. To
-// evaluate costs less than to find out whether any of these has changed, so that a
-// client that has the answer is spared its body.
+// The entity tag is a hash of the values themselves. A hash of the definitions
+// would not do, because stored properties, dates and the client's place change the
+// values, too. A request with a tag is evaluated like any other, which costs less
+// than to find out whether any of these has changed; only the body is saved.
 func (s *Server) ofrepFlags(x *exchange) error {
 	p, snapshot, kind, err := s.ofrepRequest(x, runtime.Client)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *Server) ofrepFlags(x *exchange) error {
 	return x.respond(http.StatusOK, typeJSON, x.out)
 }
 
-// ofrepRequest reads a request, up to what is the same for one flag and for all.
-// otherwise is who asks if the User-Agent does not say.
+// ofrepRequest reads a request: what the routes for one flag and for all flags have
+// in common. otherwise is the runtime if the User-Agent does not tell.
 func (s *Server) ofrepRequest(x *exchange, otherwise runtime.Kind) (*Project, *flags.Snapshot, runtime.Kind, error) {
 	x.w.Header()["Access-Control-Expose-Headers"] = ofrepExposed
 	p, secret, err := s.ofrepProject(x)
@@ -112,8 +112,8 @@ func (s *Server) ofrepRequest(x *exchange, otherwise runtime.Kind) (*Project, *f
 	if secret {
 		return p, snapshot, runtime.Server, nil
 	}
-	// Only the User-Agent counts: what else browsers send, fetch of Node.js sends
-	// as well.
+	// Only the User-Agent counts: the other headers of browsers are also sent by
+	// fetch of Node.js.
 	kind := s.detector.Detect(runtime.Signals{UserAgent: x.r.UserAgent()})
 	if kind == runtime.Unknown {
 		kind = otherwise
@@ -121,12 +121,12 @@ func (s *Server) ofrepRequest(x *exchange, otherwise runtime.Kind) (*Project, *f
 	return p, snapshot, kind, nil
 }
 
-// ofrepQuotaPause is how many seconds clients pause when the quota is used up. It
-// is not known when there is more of it.
+// ofrepQuotaPause is how many seconds clients pause when the quota is used up. The
+// server does not know when the quota is renewed.
 const ofrepQuotaPause = 60
 
-// ofrepProject finds out whose flags are asked for, and whether the key is a
-// secret one: those that open definitions do.
+// ofrepProject finds the project whose flags are asked for, and reports whether the
+// key is a secret one, as definitions need it.
 func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) {
 	if err := s.takeIP(x); err != nil {
 		return nil, false, err
@@ -150,7 +150,7 @@ func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) 
 		return nil, false, err
 	}
 	p, err = s.projectOf(x, key)
-	if secret && errors.Is(err, ErrUnknownProject) { // made a moment ago
+	if secret && errors.Is(err, ErrUnknownProject) { // the project was made a moment ago
 		err = errNotReady
 	}
 	return p, secret, err
@@ -165,7 +165,7 @@ type ofrepAnswer struct {
 }
 
 // ofrepAnswers is the one table of errors of the protocol (wire.md §7.1). The first
-// entry that the error is counts; the last is for all others.
+// entry that matches the error counts; the last one matches all errors.
 var ofrepAnswers = []ofrepAnswer{
 	{flags.ErrUnknownFlag, http.StatusNotFound, wire.CodeFlagNotFound, "There is no such flag."},
 	{flags.ErrFiltered, http.StatusNotFound, wire.CodeFlagNotFound, "There is no such flag."},
@@ -194,7 +194,7 @@ func ofrepFailure(x *exchange, err error) failure {
 	key := x.r.PathValue("key")
 	if e, ok := errors.AsType[*management.Error](err); ok { // about a secret key
 		status := apiFailure(x, err).status
-		if status == http.StatusNotFound { // the project: of flags 404 would say it
+		if status == http.StatusNotFound { // 404 would say that the flag is missing, and the project is
 			status = http.StatusForbidden
 		}
 		return failure{status, string(wire.AppendFailure(nil, "", "", e.Detail))}

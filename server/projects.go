@@ -18,37 +18,36 @@ var ErrUnknownProject = errors.New("server: unknown project API key")
 // Projects finds projects. It must be safe for concurrent use.
 //
 // If it also has a method All() iter.Seq[*Project], as [Registry] does, metrics
-// tell about the definitions of each project.
+// show the definitions of each project.
 type Projects interface {
 	// Project returns the project with an API key, or an error that is
-	// ErrUnknownProject. With any other error clients are told to come back
-	// later; it is logged, so it should not quote the key. The key's memory is
-	// reused after the call: keep a copy, if anything. The Project must not be
-	// changed once it was returned.
+	// ErrUnknownProject. After any other error clients are told to come back later;
+	// the error is logged, so it should not quote the key. The key's memory is
+	// reused after the call, so an implementation that keeps the key must copy it.
+	// The Project must not change after it was returned.
 	Project(ctx context.Context, apiKey string) (*Project, error)
 }
 
-// A Project is whose flags are evaluated.
+// A Project is one whose flags are evaluated.
 type Project struct {
 	ID   int64
 	Name string
 
-	// Organization is who pays: quotas are counted by it.
+	// Organization is the organization whose quotas count the project's requests.
 	Organization string
 
 	// Flags holds the current definitions. While it holds none, answers have
 	// no flags and errorsWhileComputingFlags is true.
 	Flags *flags.Evaluator
 
-	// AnonymizeIPs says that the events of the project do not keep the
-	// client's address.
+	// AnonymizeIPs removes the client's address from the events of the project.
 	AnonymizeIPs bool
 
-	// ClientConfig is what clients are told with config=true.
+	// ClientConfig is the configuration that clients get with config=true.
 	ClientConfig ClientConfig
 
-	// Published is what else clients can fetch. Nil: the ClientConfig, no
-	// surveys and no early access features, and definitions are not ready.
+	// Published is what else clients can fetch. Nil: the ClientConfig, no surveys
+	// and no early access features, and definitions are not ready.
 	Published *Published
 
 	// Checked returns when the definitions were last known to be current. It
@@ -68,8 +67,8 @@ func (p *Project) snapshot() *flags.Snapshot {
 }
 
 // A Registry is a set of projects in memory, by API key. The zero value is empty
-// and ready. All methods are safe for concurrent use. Look-ups never wait;
-// changes copy the set, so that many at once are better made with Replace.
+// and ready. All methods are safe for concurrent use. Look-ups never wait. A change
+// copies the set, so make many changes at once with Replace.
 type Registry struct {
 	mu      sync.Mutex // held to change current
 	current atomic.Pointer[map[string]*Project]
@@ -90,7 +89,7 @@ func (r *Registry) Set(apiKey string, p *Project) {
 	r.change(func(m map[string]*Project) { m[apiKey] = p })
 }
 
-// Delete takes an API key away. Requests under way are answered.
+// Delete removes an API key. Requests under way are still answered.
 func (r *Registry) Delete(apiKey string) {
 	r.change(func(m map[string]*Project) { delete(m, apiKey) })
 }

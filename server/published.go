@@ -17,54 +17,54 @@ import (
 // flags.
 type Publication struct {
 	Project int64
-	APIKey  string // by which clients usually ask
+	APIKey  string // with which clients usually ask
 
 	// Definitions are for clients that evaluate by themselves. They must not
 	// be changed. Nil: there are none yet.
 	Definitions *flags.Definitions
 
-	// Hide reports which flags are left out of them. Nil: none.
+	// Hide reports which flags the definitions leave out. Nil: none.
 	Hide func(*flags.Flag) bool
 
-	// Surveys are those that are not archived, as management.md §12 has them,
-	// and SurveyConfig is their common appearance; nil: none, and null.
+	// Surveys are the surveys that are not archived, in the form of management.md
+	// §12. SurveyConfig is their common appearance. Nil: there are no surveys, and
+	// the appearance is null.
 	Surveys      []json.RawMessage
 	SurveyConfig json.RawMessage
 
-	// EarlyAccess are the early access features. Clients get those at the
-	// stages that they ask for, or at beta.
+	// EarlyAccess are the early access features. A client gets the features at the
+	// stages that it asks for, or at beta.
 	EarlyAccess []EarlyAccessFeature
 
-	// Members are client configuration, as [NewClientConfig] takes them. They
-	// replace surveys and survey_config, which follow from the fields above.
+	// Members are client configuration, as in [NewClientConfig]. They replace
+	// surveys and survey_config, which follow from the fields above.
 	Members map[string]any
 }
 
-// An EarlyAccessFeature is something that persons can enrol in, as wire.md §4.4
-// has it.
+// An EarlyAccessFeature is a feature in which persons can enrol, in the form of
+// wire.md §4.4.
 type EarlyAccessFeature struct {
 	Stage string
 	JSON  json.RawMessage
 }
 
-// Published is a [Publication] as it is sent: rendered once, whoever asks how
-// often. It is safe for concurrent use.
+// Published is a rendered [Publication], which any number of requests can fetch. It
+// is safe for concurrent use.
 type Published struct {
 	definitions, inlined func() (document, error) // nil: there are none
 	surveys              document
 	earlyAccess          []EarlyAccessFeature
-	beta                 document // those of earlyAccess at that stage
+	beta                 document // the features of earlyAccess at that stage
 	client               ClientConfig
 
-	// members are those of config, but for the token.
+	// members are the members of config except the token.
 	members        []byte
 	apiKey         string
-	config, script document // for who asks with apiKey
+	config, script document // with apiKey as the token
 }
 
-// Publish renders a Publication. Definitions are rendered when somebody asks for
-// them first. The error is about JSON that is none, or a member that is not
-// configuration.
+// Publish renders a Publication. Definitions are rendered by the first request for
+// them. The error is about invalid JSON, or a member that is not configuration.
 func Publish(p Publication) (*Published, error) {
 	out := &Published{apiKey: p.APIKey}
 	if p.Definitions != nil {
@@ -100,7 +100,7 @@ func renderDefinitions(p Publication, inline bool) func() (document, error) {
 	})
 }
 
-// appendList appends a JSON array. The error says which of the things is no JSON.
+// appendList appends a JSON array. The error names the element that is no JSON.
 func appendList(dst []byte, thing string, list []json.RawMessage) ([]byte, error) {
 	dst = append(dst, '[')
 	for i, v := range list {
@@ -154,8 +154,8 @@ func (out *Published) appendEarlyAccess(dst []byte, wanted func(stage string) bo
 }
 
 // renderConfig renders what clients get with config=true, where surveys are a
-// boolean, and what browsers and mobile clients fetch before all else, where they
-// are a list, or false (wire.md §0.11, §4.1).
+// boolean, and what browsers and mobile clients fetch first, where surveys are a
+// list, or false (wire.md §0.11, §4.1).
 func (out *Published) renderConfig(p Publication, surveys, config []byte) error {
 	members := map[string]any{"surveys": len(p.Surveys) > 0}
 	if p.SurveyConfig != nil {
@@ -179,17 +179,17 @@ func (out *Published) renderConfig(p Publication, surveys, config []byte) error 
 	return nil
 }
 
-// appendConfig appends the client configuration for who asks with an API key,
-// made of its other members.
+// appendConfig appends the client configuration with an API key as the token, and
+// with its other members.
 func appendConfig(dst, members []byte, apiKey string) []byte {
 	dst = append(append(dst, '{'), members...)
 	dst = append(dst, `,"token":`...)
 	return append(text.AppendQuoted(dst, apiKey), '}')
 }
 
-// appendScript appends the script that leaves the client configuration where
-// posthog-js looks for it. What a page must not take for markup, or for the end of
-// a line, is escaped.
+// appendScript appends the script that puts the client configuration where
+// posthog-js looks for it. It escapes what a page could take for markup, or for the
+// end of a line.
 func appendScript(dst, config []byte) []byte {
 	script := bytes.NewBuffer(dst)
 	script.WriteString("(function(c){var all=window._POSTHOG_REMOTE_CONFIG=window._POSTHOG_REMOTE_CONFIG||{};all[c.token]={config:c,siteApps:[]}})(")
@@ -201,13 +201,13 @@ func appendScript(dst, config []byte) []byte {
 // Client returns the configuration for [Project.ClientConfig].
 func (out *Published) Client() ClientConfig { return out.client }
 
-// What projects without Published have.
+// The documents of projects without Published.
 var (
 	noSurveys  = surveysDocument([]byte("[]"), []byte("null"))
 	noFeatures = newDocument(new(Published).appendEarlyAccess(nil, nil))
 )
 
-// surveys returns those of a project.
+// surveys returns the surveys of a project.
 func (p *Project) surveys() document {
 	if p.Published == nil {
 		return noSurveys
@@ -226,8 +226,8 @@ func (p *Project) earlyAccess(stages []string) document {
 	return newDocument(p.Published.appendEarlyAccess(nil, func(stage string) bool { return slices.Contains(stages, stage) }))
 }
 
-// config returns the client configuration for who asks with an API key, of which
-// a project may have several.
+// config returns the client configuration for a client that asks with an API key,
+// of which a project may have several.
 func (p *Project) config(apiKey string) document {
 	switch {
 	case p.Published == nil:

@@ -12,17 +12,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// RateLimit limits requests by token buckets. The zero value does not limit.
-// Public services use bursts of 625 and 1250, and 10 and 50 per second
-// (evaluation.md §11.6).
+// RateLimit limits requests by token buckets. The zero value does not limit. Public
+// services use bursts of 625 and 1250, and 10 and 50 per second (evaluation.md
+// §11.6).
 type RateLimit struct {
-	// Project is for each API key. It counts requests for flags and with
-	// events.
+	// Project limits requests for flags and with events by API key.
 	Project Limit
 
-	// IP is for each client address; of IPv6 each network of 64 bits. It counts
-	// what clients fetch besides as well: configuration, surveys and early
-	// access features.
+	// IP limits the same requests by client address, and also requests for
+	// configuration, surveys and early access features. In IPv6, a network of 64
+	// bits counts as one address.
 	IP Limit
 }
 
@@ -35,7 +34,7 @@ type Limit struct {
 	Burst int
 }
 
-// limiters are the buckets of a Server; nil ones do not limit.
+// limiters are the buckets of a Server. A nil bucket does not limit.
 type limiters struct {
 	byKey *limiter[string]
 	byIP  *limiter[netip.Addr]
@@ -47,8 +46,8 @@ func newLimiters(l RateLimit) (limiters, error) {
 	return limiters{byKey, byIP}, errors.Join(errKey, errIP)
 }
 
-// A limiter has a bucket per key. It remembers a bounded number of them and
-// forgets those first that were not used for longest; a forgotten one is full
+// A limiter has a bucket per key. It remembers a bounded number of keys and forgets
+// the ones that were not used for longest. The bucket of a forgotten key is full
 // again.
 type limiter[K comparable] struct {
 	limit   Limit
@@ -56,8 +55,8 @@ type limiter[K comparable] struct {
 	buckets *lru.Cache[K, *rate.Limiter]
 }
 
-// mostBuckets is how many keys a limiter remembers, about 20 MB of them.
-const mostBuckets = 1 << 16
+// maxBuckets is how many keys a limiter remembers, about 20 MB of them.
+const maxBuckets = 1 << 16
 
 func newLimiter[K comparable](l Limit, keep func(K) K) (*limiter[K], error) {
 	if l == (Limit{}) {
@@ -66,24 +65,24 @@ func newLimiter[K comparable](l Limit, keep func(K) K) (*limiter[K], error) {
 	if !(l.PerSecond > 0) || math.IsInf(l.PerSecond, 0) || l.Burst < 1 {
 		return nil, errors.New("server: Config.RateLimit: a limit needs a positive rate and a positive burst")
 	}
-	buckets, err := lru.New[K, *rate.Limiter](mostBuckets)
+	buckets, err := lru.New[K, *rate.Limiter](maxBuckets)
 	if err != nil {
 		return nil, err
 	}
 	return &limiter[K]{l, keep, buckets}, nil
 }
 
-// limited returns what of an API key a rate limit is about. Strangers send keys as
-// long as bodies, and the limiter would keep them.
-func limited(key string) string { return key[:min(len(key), mostKey)] }
+// limited returns the part of an API key that a rate limit is about. Clients may
+// send keys as long as bodies, and the limiter would keep them.
+func limited(key string) string { return key[:min(len(key), maxKey)] }
 
-// mostKey is how long an API key may be, in bytes (wire.md §2.4).
-const mostKey = 64
+// maxKey is how long an API key may be, in bytes (wire.md §2.4).
+const maxKey = 64
 
 // A rateLimitError is an errRateLimited that says when to come back.
 type rateLimitError struct {
 	retryAfter int // seconds
-	burst      int // of the limit
+	burst      int // Burst of the Limit
 }
 
 func (e *rateLimitError) Error() string { return errRateLimited.Error() }
@@ -121,7 +120,7 @@ func (s *Server) takeIP(x *exchange) error {
 	return s.limiters.byIP.take(x.w.Header(), network(s.clientIP(x.r)), x.start)
 }
 
-// check returns what spend would, and takes nothing.
+// check returns what spend would return, and takes nothing.
 func (l *limiter[K]) check(key K, now time.Time) error {
 	if l == nil {
 		return nil
@@ -147,8 +146,8 @@ func (l *limiter[K]) exceeded() error {
 	return &rateLimitError{int(min(math.Ceil(1/l.limit.PerSecond), 3600)), l.limit.Burst}
 }
 
-// network returns what of an address a rate limit is about: those who have one
-// IPv6 address usually have the 2^64 around it as well.
+// network returns the part of an address that a rate limit is about: a client with
+// one IPv6 address usually has the 2^64 addresses around it as well.
 func network(a netip.Addr) netip.Addr {
 	if a.Is6() {
 		if p, err := a.Prefix(64); err == nil {

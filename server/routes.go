@@ -5,12 +5,12 @@ import "net/http"
 // A route is one path and what answers it.
 type route struct {
 	path   string
-	method string // the one that handle is for
-	also   string // another one, or ""
+	method string // that handle answers
+	also   string // another method, or ""
 	allow  string // header Allow
 
-	// public routes are for clients of other origins: they answer preflights,
-	// and every answer has CORS headers.
+	// public routes are for clients of other origins: they answer preflights, and
+	// every answer has CORS headers.
 	public bool
 
 	// conditional routes answer 304 to most requests (respondDocument).
@@ -18,12 +18,12 @@ type route struct {
 
 	handle func(*Server, *exchange) error
 
-	// every answers all methods, in place of the fields above. Routes of the
-	// management API are such, and may have aliases: other paths to the same.
+	// every answers all methods, in place of the fields above. It is set in routes
+	// of the management API, which may also have aliases: other paths to the same.
 	every   func(*Server, *exchange) error
 	aliases []string
 
-	// failure writes errors in the route's own form; nil: as answers does.
+	// failure writes errors in the route's own form. Nil: by the table answers.
 	failure func(*exchange, error) failure
 }
 
@@ -38,7 +38,7 @@ var routes = []route{
 	{path: "/metrics", method: http.MethodGet, allow: allowGet, handle: (*Server).serveMetrics},
 }
 
-// captureRoutes are those of a server that takes events (wire.md §2.1).
+// captureRoutes are the routes of a server that takes events (wire.md §2.1).
 var captureRoutes = []route{
 	captureRoute("/i/v0/e", events{}),
 	captureRoute("/batch", events{}),
@@ -65,7 +65,7 @@ func captureRoute(path string, e events) route {
 	}
 }
 
-// postOnly takes GET away.
+// postOnly removes GET from a route.
 func postOnly(rt route) route {
 	rt.also, rt.allow = "", allowPost
 	return rt
@@ -79,7 +79,7 @@ const (
 // unknownRoute answers all other paths.
 var unknownRoute = route{path: "other", public: true}
 
-// routes returns those of the tables that this server has.
+// routes returns the routes that this server has.
 func (s *Server) routes() []*route { return routesOf(s.config) }
 
 func routesOf(c Config) []*route {

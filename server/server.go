@@ -50,7 +50,7 @@ func New(c Config) (*Server, error) {
 	if err := checkAppURL(c.Management.AppURL); err != nil {
 		return nil, err
 	}
-	agents, err := lru.New[string, []capture.Property](mostAgents)
+	agents, err := lru.New[string, []capture.Property](maxAgents)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// verifyRoutes is where links in mails lead to, unless the host application has a
-// page of its own: its address is that of the link, and it wants a click, since
-// programs that look for viruses in mails follow links as well.
+// verifyRoutes is the page to which links in mails lead, unless the host
+// application has one of its own. The page asks for a click, because programs that
+// look for viruses in mails follow links as well.
 var verifyRoutes = []route{{path: "/verify_email/{user}/{token}", every: (*Server).verifyPage}}
 
 const (
@@ -37,7 +37,7 @@ var (
 	noReferrer = []string{"no-referrer"} // the address has a secret
 )
 
-// verifyPage asks for the click, and takes it (management.md §6.4).
+// verifyPage asks for the click, and acts on it (management.md §6.4).
 func (s *Server) verifyPage(x *exchange) error {
 	h := x.w.Header()
 	h["Cache-Control"] = noStore

@@ -59,7 +59,7 @@ func (b *batch) setAside(ctx context.Context, it *item) error {
 		Header: nats.Header{
 			jetstream.MsgIDHeader:          {id},
 			jetstream.ExpectedStreamHeader: {s.asideName()},
-			headerReason:                   {line(it.reason)},
+			headerReason:                   {oneLine(it.reason)},
 			headerSubject:                  {it.Subject()},
 			headerSequence:                 {strconv.FormatUint(it.sequence, 10)},
 			headerPublished:                {it.at.UTC().Format(time.RFC3339Nano)},
@@ -72,16 +72,16 @@ func (b *batch) setAside(ctx context.Context, it *item) error {
 		return fmt.Errorf("set aside: %w", err)
 	}
 	b.Consumer.setAside.Add(1)
-	b.log.ErrorContext(ctx, "an event cannot be stored and was set aside", "subject", it.Subject(), "sequence", it.sequence, "reason", line(it.reason))
+	b.log.ErrorContext(ctx, "an event cannot be stored and was set aside", "subject", it.Subject(), "sequence", it.sequence, "reason", oneLine(it.reason))
 	return nil
 }
 
-// line makes an error one line that fits in a header.
-func line(err error) string {
-	const most = 300
+// oneLine makes an error one line that fits in a header.
+func oneLine(err error) string {
+	const maxLine = 300 // bytes
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	if len(text) > most {
-		text = text[:most]
+	if len(text) > maxLine {
+		text = text[:maxLine]
 	}
 	return strings.ToValidUTF8(text, "")
 }

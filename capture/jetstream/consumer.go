@@ -174,8 +174,8 @@ func whileConnected(ctx context.Context, conn *nats.Conn) (context.Context, func
 	}
 }
 
-// because returns why ctx has ended, if that is what an error is about.
-func because(ctx context.Context, err error) error {
+// causeOf returns why ctx has ended, if that is what an error is about.
+func causeOf(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return context.Cause(ctx)
 	}

@@ -49,8 +49,8 @@ var _ source.Source = (*Definitions)(nil)
 
 var keyRule = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
-// mostDefinitions is how large a document may be once it is decompressed.
-const mostDefinitions = 256 << 20
+// maxDefinitions is how large a document may be once it is decompressed.
+const maxDefinitions = 256 << 20
 
 // OpenDefinitions returns the document of the config's key. It creates the bucket
 // unless it exists; the document may be missing yet.
@@ -104,7 +104,7 @@ func (d *Definitions) Put(ctx context.Context, document []byte) (version string,
 	case errors.Is(err, nats.ErrMaxPayload):
 		return "", fmt.Errorf("jetstream: definitions have %d bytes when compressed, more than NATS takes at once: %d; raise max_payload", value.Len(), d.conn.MaxPayload())
 	case err != nil:
-		return "", d.fail(because(ctx, err))
+		return "", d.fail(causeOf(ctx, err))
 	}
 	return formatRevision(revision), nil
 }
@@ -120,7 +120,7 @@ func (d *Definitions) Load(ctx context.Context, have string) (*flags.Definitions
 		return nil, "", fmt.Errorf("jetstream: bucket %q has no definitions under %q yet", d.bucket.Bucket(), d.key)
 	}
 	if err != nil {
-		return nil, "", d.fail(because(ctx, err))
+		return nil, "", d.fail(causeOf(ctx, err))
 	}
 	version := formatRevision(entry.Revision())
 	if version == have {
@@ -130,9 +130,9 @@ func (d *Definitions) Load(ctx context.Context, have string) (*flags.Definitions
 	if err != nil {
 		return nil, "", d.foreign(err)
 	}
-	document, err := io.ReadAll(io.LimitReader(z, mostDefinitions+1))
-	if err == nil && len(document) > mostDefinitions {
-		err = fmt.Errorf("more than %d bytes", mostDefinitions)
+	document, err := io.ReadAll(io.LimitReader(z, maxDefinitions+1))
+	if err == nil && len(document) > maxDefinitions {
+		err = fmt.Errorf("more than %d bytes", maxDefinitions)
 	}
 	if err != nil {
 		return nil, "", d.foreign(err)

@@ -50,8 +50,8 @@ func appendEvent(dst []byte, e *capture.Event) []byte {
 	return append(dst, e.Properties...)
 }
 
-// mostDepth is how deep properties may be nested; capturing accepts less.
-const mostDepth = 10_000
+// maxDepth is how deep properties may be nested; capturing accepts less.
+const maxDepth = 10_000
 
 // decodeEvent is the reverse of appendEvent. The event refers to b. Whatever it
 // accepts fulfils what capture.Event promises to stores.
@@ -96,7 +96,7 @@ func decodeEvent(b []byte) (capture.Event, error) {
 		e.Properties = nil
 		return e, nil
 	}
-	v, err := jsonscan.Parse(e.Properties, mostDepth)
+	v, err := jsonscan.Parse(e.Properties, maxDepth)
 	if err != nil || v.Kind() != jsonscan.Object {
 		return e, errors.New("properties are no JSON object")
 	}

@@ -58,13 +58,13 @@ func (s *Stream) Write(ctx context.Context, events []capture.Event) error {
 // nothing is known of any. buffer is memory, which it returns for the next time.
 func (s *Stream) publish(ctx context.Context, events []capture.Event, first int, buffer []byte) (_ []byte, faults []error, err error) {
 	futures := make([]jetstream.PubAckFuture, len(events))
-	most := int(s.c.Conn.MaxPayload()) - headroom
+	maxMessage := int(s.c.Conn.MaxPayload()) - headroom
 	var room [24]byte
 	for i := range events {
 		e := &events[i]
 		buffer = appendEvent(buffer[:0], e)
-		if len(buffer) > most {
-			faults = append(faults, &capture.EventError{Index: first + i, Err: fmt.Errorf("jetstream: event has %d bytes, want at most %d, which is what NATS takes at once", len(buffer), most)})
+		if len(buffer) > maxMessage {
+			faults = append(faults, &capture.EventError{Index: first + i, Err: fmt.Errorf("jetstream: event has %d bytes, want at most %d, which is what NATS takes at once", len(buffer), maxMessage)})
 			continue
 		}
 		m := &nats.Msg{Subject: s.subject(e), Data: buffer, Header: nats.Header{

@@ -319,7 +319,7 @@ func (s *Stream) Ready(ctx context.Context) error {
 	ctx, stop := whileConnected(ctx, s.c.Conn)
 	defer stop()
 	if _, err := s.js.Stream(ctx, s.c.Name); err != nil {
-		return unavailable(because(ctx, err))
+		return unavailable(causeOf(ctx, err))
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func (s *Stream) Waiting(ctx context.Context) (uint64, error) {
 	for p := range s.partitions {
 		consumer, err := s.js.Consumer(ctx, s.c.Name, consumerName(p))
 		if err != nil {
-			return 0, unavailable(because(ctx, err))
+			return 0, unavailable(causeOf(ctx, err))
 		}
 		info := consumer.CachedInfo()
 		n += info.NumPending + uint64(info.NumAckPending)

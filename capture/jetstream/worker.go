@@ -57,8 +57,8 @@ type delivered interface {
 
 // run works until ctx ends. It returns an error only if the connection is closed.
 func (w *worker) run(ctx context.Context) error {
-	const shortest, longest = 50 * time.Millisecond, time.Second
-	failure, pause := "", shortest
+	const minPause, maxPause = 50 * time.Millisecond, time.Second
+	failure, pause := "", minPause
 	for {
 		switch err := awaitConnection(ctx, w.stream.c.Conn); {
 		case ctx.Err() != nil:
@@ -72,7 +72,7 @@ func (w *worker) run(ctx context.Context) error {
 			return nil
 		}
 		if time.Since(begin) > w.lease.lasts {
-			failure, pause = "", shortest // it went well for a while
+			failure, pause = "", minPause // it went well for a while
 		}
 		if text := err.Error(); text != failure {
 			failure = text
@@ -81,7 +81,7 @@ func (w *worker) run(ctx context.Context) error {
 		if sleep(ctx, jitter(pause)) != nil {
 			return nil
 		}
-		pause = min(2*pause, longest)
+		pause = min(2*pause, maxPause)
 	}
 }
 
@@ -210,8 +210,8 @@ func (w *worker) fetch(ctx context.Context, wait time.Duration) ([]message, erro
 	if err == nil && len(hand) > 0 && w.c.MaxBatch > 1 {
 		// A batch that the server must end because of its bytes has at least
 		// one message only if that fits.
-		most := max(w.c.MaxBytes, int(w.stream.c.Conn.MaxPayload())+mostEnvelope)
-		hand, err = w.pull(hand, w.c.MaxBatch-1, jetstream.FetchMaxWait(batchWait), jetstream.FetchMaxBytes(most))
+		bytes := max(w.c.MaxBytes, int(w.stream.c.Conn.MaxPayload())+maxEnvelope)
+		hand, err = w.pull(hand, w.c.MaxBatch-1, jetstream.FetchMaxWait(batchWait), jetstream.FetchMaxBytes(bytes))
 	}
 	switch {
 	case context.Cause(ctx) != nil:
@@ -226,9 +226,9 @@ func (w *worker) fetch(ctx context.Context, wait time.Duration) ([]message, erro
 	return hand, nil
 }
 
-// mostEnvelope is what comes to a message with its subject and headers of the
+// maxEnvelope is what comes to a message with its subject and headers of the
 // stream.
-const mostEnvelope = 4 << 10
+const maxEnvelope = 4 << 10
 
 // pull asks for up to n messages and appends what comes.
 func (w *worker) pull(hand []message, n int, options ...jetstream.FetchOpt) ([]message, error) {

@@ -163,7 +163,7 @@ func (e *effect) link(target string, source jsonscan.Value) {
 }
 
 func (e *effect) identifyGroup(groupType, groupKey, set jsonscan.Value) {
-	name, ok := typeName(text(groupType))
+	name, ok := typeName(textOf(groupType))
 	key := identifierOf(groupKey, MaxGroupKey)
 	if !ok || key == "" {
 		return
@@ -240,7 +240,7 @@ func names(v jsonscan.Value) []string {
 	case jsonscan.Array:
 		for a := v.Array(); a.Next(); {
 			if a.Value().Kind() == jsonscan.String {
-				list = append(list, text(a.Value()))
+				list = append(list, textOf(a.Value()))
 			}
 		}
 	case jsonscan.Object:
@@ -257,10 +257,10 @@ func identifierOf(v jsonscan.Value, n int) string {
 	if v.Kind() == jsonscan.Number {
 		return plaintext.Identifier(string(plaintext.AppendNumber(nil, v)), n)
 	}
-	return plaintext.Identifier(text(v), n)
+	return plaintext.Identifier(textOf(v), n)
 }
 
-func text(v jsonscan.Value) string {
+func textOf(v jsonscan.Value) string {
 	b, _ := v.AppendString(nil)
 	return string(b)
 }

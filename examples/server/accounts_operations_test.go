@@ -500,7 +500,7 @@ func foreignThings(t *testing.T, s *site) {
 			key := c.issue()
 			defer func() { s.revoke(t, key) }()
 			for i, o := range s.operations() {
-				if i%mostPerKey == 0 {
+				if i%maxPerKey == 0 {
 					key = next(key)
 				}
 				if !strings.Contains(o.call, "{") || c.but != nil && c.but(&o) {
@@ -541,9 +541,9 @@ func foreignThings(t *testing.T, s *site) {
 	}
 }
 
-// mostPerKey is how many operations can be done eight times each before a key has
+// maxPerKey is how many operations can be done eight times each before a key has
 // made too many requests (management.md §2.6).
-const mostPerKey = 60
+const maxPerKey = 60
 
 // revoke deletes a key.
 func (s *site) revoke(t *testing.T, key string) {

@@ -111,7 +111,7 @@ func (m *Main) compare(ctx context.Context, args []string) (above string, err er
 		return "", err
 	}
 	defer file.Close()
-	subjects := subjectReader{ctx: ctx, now: now, name: set.Arg(2), lines: bufio.NewReaderSize(file, mostSubject)}
+	subjects := subjectReader{ctx: ctx, now: now, name: set.Arg(2), lines: bufio.NewReaderSize(file, maxSubject)}
 	report := flags.Diff(before, after, subjects.all())
 	if subjects.err != nil {
 		return "", subjects.err
@@ -149,8 +149,8 @@ func (m *Main) snapshot(path string, open func(string) (io.ReadCloser, error)) (
 	return snapshot, nil
 }
 
-// mostSubject is the longest accepted line of subjects, in bytes.
-const mostSubject = 1 << 20
+// maxSubject is the longest accepted line of subjects, in bytes.
+const maxSubject = 1 << 20
 
 // A subjectReader reads subjects, one per line.
 type subjectReader struct {
@@ -166,7 +166,7 @@ func (s *subjectReader) all() iter.Seq[*flags.Request] {
 		for number := 1; ; number++ {
 			line, err := s.lines.ReadSlice('\n')
 			if err == bufio.ErrBufferFull {
-				err = fmt.Errorf("the line is longer than %d bytes", mostSubject)
+				err = fmt.Errorf("the line is longer than %d bytes", maxSubject)
 			}
 			if err != nil && err != io.EOF {
 				s.err = fmt.Errorf("%s:%d: %w", s.name, number, err)

@@ -73,7 +73,7 @@ func TestDiff(t *testing.T) {
 		{"no subjects", []string{old, wider, file("empty", " \n\n")}, "", 2, "", "has no subjects"},
 		{"no subject", []string{old, wider, file("odd", "ada\n{\"distinct_id\":")}, "", 2, "", "odd:2: "},
 		{"nobody", []string{old, wider, file("nobody", `{"person_properties":{}}`)}, "", 2, "", "nobody:1: the subject has no distinct_id"},
-		{"long line", []string{old, wider, file("long", strings.Repeat("x", mostSubject+1))}, "", 2, "", "long:1: the line is longer than 1048576 bytes"},
+		{"long line", []string{old, wider, file("long", strings.Repeat("x", maxSubject+1))}, "", 2, "", "long:1: the line is longer than 1048576 bytes"},
 		{"standard input twice", []string{old, "-", "-"}, definitionsWith("pro", 0), 2, "", "standard input can be read only once"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

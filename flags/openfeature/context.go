@@ -28,8 +28,9 @@ type invalidContext struct{ name, want string }
 
 func (e *invalidContext) Error() string { return e.name + " must be " + e.want }
 
-// fill makes a request of an evaluation context. Properties are not copied unless a flag looks
-// at one that has the name of a reserved member.
+// fill makes a request of an evaluation context. Its members are the properties of the
+// person; they are copied without the reserved ones only if a flag looks at a property
+// with a reserved name.
 func (p *Provider) fill(r *flags.Request, flat of.FlattenedContext, s *flags.Snapshot) *invalidContext {
 	r.DistinctID, r.Filter, r.PersonProperties = p.options.DefaultID, p.options.Filter, flat
 	shadowed := false
@@ -42,7 +43,7 @@ func (p *Provider) fill(r *flags.Request, flat of.FlattenedContext, s *flags.Sna
 		if v == nil {
 			continue
 		}
-		if err := set(r, name, v); err != nil {
+		if err := setMember(r, name, v); err != nil {
 			return err
 		}
 	}
@@ -55,8 +56,8 @@ func (p *Provider) fill(r *flags.Request, flat of.FlattenedContext, s *flags.Sna
 	return nil
 }
 
-// set sets what a reserved member says.
-func set(r *flags.Request, name string, v any) *invalidContext {
+// setMember sets the field of a request that a reserved member is about.
+func setMember(r *flags.Request, name string, v any) *invalidContext {
 	switch name {
 	case of.TargetingKey:
 		id, ok := v.(string)

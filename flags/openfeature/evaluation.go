@@ -166,9 +166,9 @@ func intOf(r flags.Result) (int64, string) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n, ""
 	}
-	const most = 1 << 53 // above it, float64 has gaps
+	const maxInteger = 1 << 53 // above it, float64 has gaps
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > most {
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > maxInteger {
 		return 0, "has a value that is not an integer"
 	}
 	return int64(f), ""

@@ -136,9 +136,9 @@ func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 	}
 }
 
-// mostEvents is how many events may wait. If there are more, which happens only
+// maxEvents is how many events may wait. If there are more, which happens only
 // while nobody listens, the oldest are dropped.
-const mostEvents = 16
+const maxEvents = 16
 
 // EventChannel returns the channel from which the SDK reads events.
 func (p *Provider) EventChannel() <-chan of.Event { return p.events }

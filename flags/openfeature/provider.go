@@ -88,7 +88,7 @@ func NewProvider(e *flags.Evaluator, o Options) *Provider {
 	}
 	o.Name = cmp.Or(o.Name, "flagstaff")
 	o.InitTimeout = cmp.Or(o.InitTimeout, 10*time.Second)
-	p := &Provider{evaluator: e, options: o, events: make(chan of.Event, mostEvents), changed: make(chan struct{})}
+	p := &Provider{evaluator: e, options: o, events: make(chan of.Event, maxEvents), changed: make(chan struct{})}
 	if o.Source != nil {
 		c := o.Loader
 		c.OnSwap = func(old, current *flags.Snapshot) {

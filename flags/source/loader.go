@@ -287,10 +287,10 @@ func originOf(s Source) string {
 func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status) {
 	problems := status.Problems
 	l.config.Log.InfoContext(ctx, "flag definitions loaded", "flags", s.Len(), "problems", len(problems), "version", status.Version, "origin", status.Origin)
-	const most = 20
+	const maxLogged = 20 // problems
 	for i, p := range problems {
-		if i == most {
-			l.config.Log.WarnContext(ctx, "more problems in flag definitions", "count", len(problems)-most)
+		if i == maxLogged {
+			l.config.Log.WarnContext(ctx, "more problems in flag definitions", "count", len(problems)-maxLogged)
 			return
 		}
 		level := slog.LevelInfo

@@ -257,7 +257,7 @@ func (r *Request) decode() error {
 				return &FieldError{names[n], "an object of objects"}
 			}
 		}
-		if count > mostGroups {
+		if count > maxGroups {
 			return &FieldError{names[n], "an object of at most 1024 objects"}
 		}
 	}
@@ -341,8 +341,8 @@ func (r *Request) bool(n int) (bool, error) {
 // How many entries lists may have, far beyond what flags and group types make
 // sense of. Each costs more memory than it has bytes in a body.
 const (
-	mostStrings = 1 << 16
-	mostGroups  = 1 << 10
+	maxStrings = 1 << 16
+	maxGroups  = 1 << 10
 )
 
 func (r *Request) strings(list []string, n int) ([]string, error) {
@@ -351,7 +351,7 @@ func (r *Request) strings(list []string, n int) ([]string, error) {
 		if a.Value().Kind() != jsonscan.String {
 			return list, &FieldError{names[n], "an array of strings"}
 		}
-		if len(list) == mostStrings {
+		if len(list) == maxStrings {
 			return list, &FieldError{names[n], "an array of at most 65536 strings"}
 		}
 		list = append(list, r.decoded(a.Value()))
@@ -392,12 +392,12 @@ func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 // cut shortens an id as evaluation.md §2.4 wants it: bytes are tested,
 // characters are kept.
 func cut(id string) string {
-	const most = 200
-	if len(id) <= most {
+	const maxID = 200
+	if len(id) <= maxID {
 		return id
 	}
 	for i, n := 0, 0; i < len(id); n++ {
-		if n == most {
+		if n == maxID {
 			return id[:i]
 		}
 		_, size := utf8.DecodeRuneInString(id[i:])

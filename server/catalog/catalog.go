@@ -230,11 +230,11 @@ func (c *Catalog) Run(ctx context.Context) error {
 
 // watch wakes Run when the store reports a change.
 func (c *Catalog) watch(ctx context.Context, wake chan<- struct{}) {
-	const shortest, longest = 50 * time.Millisecond, time.Second
-	pause, failing := shortest, false
+	const minPause, maxPause = 50 * time.Millisecond, time.Second
+	pause, failing := minPause, false
 	for {
 		err := c.c.Store.Watch(ctx, func() {
-			pause, failing = shortest, false
+			pause, failing = minPause, false
 			select {
 			case wake <- struct{}{}:
 			default: // Run is about to look anyway
@@ -254,6 +254,6 @@ func (c *Catalog) watch(ctx context.Context, wake chan<- struct{}) {
 			timer.Stop()
 			return
 		}
-		pause = min(2*pause, longest)
+		pause = min(2*pause, maxPause)
 	}
 }

@@ -18,7 +18,7 @@ type groupID struct{ typ, key string }
 // group.
 func (w *World) identifyGroup(properties map[string]any) {
 	name, isString := properties["$group_type"].(string)
-	key, usable := text(properties["$group_key"])
+	key, usable := textOf(properties["$group_key"])
 	if !isString || !usable || key == "" {
 		return
 	}
@@ -45,7 +45,7 @@ func (w *World) nameGroups(raw json.RawMessage) {
 		return
 	}
 	for _, m := range written {
-		if key, usable := text(decode(m.raw)); usable && key != "" {
+		if key, usable := textOf(decode(m.raw)); usable && key != "" {
 			w.groupType(m.name)
 		}
 	}

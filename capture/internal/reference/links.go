@@ -19,7 +19,7 @@ func (w *World) link(e Event, properties map[string]any) {
 	default:
 		return
 	}
-	source, ok := text(named)
+	source, ok := textOf(named)
 	if !ok {
 		return
 	}

@@ -61,9 +61,9 @@ func object(v any) map[string]any {
 	return map[string]any{}
 }
 
-// text returns a string, or a number as /flags writes it: integers as they are,
+// textOf returns a string, or a number as /flags writes it: integers as they are,
 // others with the fewest digits and a fraction. Nothing else is a text.
-func text(v any) (string, bool) {
+func textOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
