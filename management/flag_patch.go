@@ -118,12 +118,10 @@ func checkFlagKey(attr string, o *optional.Value[string]) error {
 	return nil
 }
 
-// applyFlag changes a flag, which the caller stores. Its ID is 0 if it is new.
-func (w *work) applyFlag(ctx context.Context, f *FeatureFlag, patch *FlagPatch) error {
-	world, err := w.definitionWorld(ctx)
-	if err != nil {
-		return err
-	}
+// applyFlag changes a flag of a project, which the caller stores. Its ID is 0 if it
+// is new.
+func (w *work) applyFlag(ctx context.Context, set *definitionSet, f *FeatureFlag, patch *FlagPatch) error {
+	world := set.world()
 	before := *f
 	if err := w.applyIn(world, f, patch); err != nil {
 		return err

@@ -90,7 +90,7 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	if err != nil {
 		return nil, err
 	}
-	before, after, err := w.changedFlag(ctx, &patch)
+	before, after, err := w.changedFlag(ctx, set, &patch)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (patch *PreviewPatch) limit() (int, error) {
 
 // changedFlag returns a flag before a change and after it. A new flag is nil
 // before, and a deleted one after.
-func (w *work) changedFlag(ctx context.Context, patch *PreviewPatch) (before, after *FeatureFlag, err error) {
+func (w *work) changedFlag(ctx context.Context, set *definitionSet, patch *PreviewPatch) (before, after *FeatureFlag, err error) {
 	f := w.newFlag()
 	switch id := &patch.ID; {
 	case id.Undecoded() != nil:
@@ -155,7 +155,7 @@ func (w *work) changedFlag(ctx context.Context, patch *PreviewPatch) (before, af
 			return nil, nil, err
 		}
 	}
-	if err := w.applyFlag(ctx, f, &patch.FlagPatch); err != nil || f.Deleted {
+	if err := w.applyFlag(ctx, set, f, &patch.FlagPatch); err != nil || f.Deleted {
 		return before, nil, err
 	}
 	switch other, err := w.store.FlagByKey(ctx, w.at.Project.ID, f.Key); {

@@ -22,6 +22,17 @@ func (w *work) flagByRef(ctx context.Context, ref string) (*FeatureFlag, error) 
 	return f, nil
 }
 
+// flagOf is flagByRef for a caller that has read the flags of the project, so that it
+// does not read one of them twice.
+func (w *work) flagOf(ctx context.Context, set *definitionSet, ref string) (*FeatureFlag, error) {
+	id, err := strconv.ParseInt(ref, 10, 64)
+	n := slices.IndexFunc(set.flags, func(f FeatureFlag) bool { return f.ID == id })
+	if err != nil || n < 0 {
+		return w.flagByRef(ctx, ref)
+	}
+	return new(set.flags[n]), nil
+}
+
 // Flag returns a flag of a project by ID, also if it is deleted. It needs scope
 // feature_flag:read.
 func (s *Service) Flag(ctx context.Context, p *Principal, ref, flag string) (*FlagView, error) {
@@ -65,9 +76,13 @@ func (s *Service) CreateFlag(ctx context.Context, p *Principal, ref string, patc
 
 // createFlag stores a new flag and logs it.
 func (w *work) createFlag(ctx context.Context, patch *FlagPatch) (*FeatureFlag, error) {
+	set, err := w.definitionSet(ctx)
+	if err != nil {
+		return nil, err
+	}
 	f := w.newFlag()
 	f.HasExperiment = patch.CreationContext.Value == "experiments"
-	if err := w.applyFlag(ctx, f, patch); err != nil {
+	if err := w.applyFlag(ctx, set, f, patch); err != nil {
 		return nil, err
 	}
 	if err := w.store.CreateFlag(ctx, f); err != nil {
@@ -105,7 +120,11 @@ var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; 
 func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string, patch FlagPatch) (*FlagView, error) {
 	var view *FlagView
 	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
-		f, err := w.flagByRef(ctx, flag)
+		set, err := w.definitionSet(ctx)
+		if err != nil {
+			return err
+		}
+		f, err := w.flagOf(ctx, set, flag)
 		if err != nil {
 			return err
 		}
@@ -116,7 +135,7 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 		if err := patch.validate(f); err != nil {
 			return err
 		}
-		if err := w.updateFlag(ctx, f, &patch); err != nil {
+		if err := w.updateFlag(ctx, set, f, &patch); err != nil {
 			return err
 		}
 		view, err = w.showFlag(ctx, f)
@@ -126,12 +145,12 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 }
 
 // updateFlag changes a flag, stores it and logs that.
-func (w *work) updateFlag(ctx context.Context, f *FeatureFlag, patch *FlagPatch) error {
+func (w *work) updateFlag(ctx context.Context, set *definitionSet, f *FeatureFlag, patch *FlagPatch) error {
 	before := *f
 	if err := w.settleConflict(f, patch); err != nil {
 		return err
 	}
-	if err := w.applyFlag(ctx, f, patch); err != nil {
+	if err := w.applyFlag(ctx, set, f, patch); err != nil {
 		return err
 	}
 	return w.saveFlag(ctx, &before, f)

@@ -3,6 +3,7 @@ package jsonscan
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync/atomic"
 )
 
 // The functions of this file work on (text, index) and return the index behind
@@ -13,11 +14,24 @@ import (
 // walked, the walked one included.
 const MaxDepth = 1000
 
+// watcher is what [Watch] was given, nil outside of tests.
+var watcher atomic.Pointer[func([]byte)]
+
+// Watch has f called with each text that [Parse] is given until stop is called. It is
+// for tests that count how often something is parsed. Only one f is called at a time.
+func Watch(f func(text []byte)) (stop func()) {
+	watcher.Store(&f)
+	return func() { watcher.Store(nil) }
+}
+
 // Parse checks that b holds one JSON value, surrounded by nothing but optional
 // white space, and returns that value without the white space. Objects and
 // arrays may be nested maxDepth deep: with zero or less only scalars are
 // accepted. The error is a [*SyntaxError]. The result shares the memory of b.
 func Parse(b []byte, maxDepth int) (Value, error) {
+	if f := watcher.Load(); f != nil {
+		(*f)(b)
+	}
 	start := space(b, 0)
 	end, f := skip(b, start, max(maxDepth, 0))
 	if f != none {

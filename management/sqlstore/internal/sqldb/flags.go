@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -95,7 +96,7 @@ func (a *accounts) CreateFlag(ctx context.Context, f *management.FeatureFlag) er
 
 func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) error {
 	return a.alter(ctx, f.Project, func(a *accounts) error {
-		before, err := a.Flag(ctx, f.Project, f.ID)
+		before, err := a.countedFlag(ctx, f.Project, f.ID)
 		if err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) er
 // and remove it from surveys.
 func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
 	return a.alter(ctx, project, func(a *accounts) error {
-		before, err := a.Flag(ctx, project, id)
+		before, err := a.countedFlag(ctx, project, id)
 		if err != nil {
 			return err
 		}
@@ -125,6 +126,22 @@ func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
 		}
 		return a.countFlag(ctx, before, -1)
 	})
+}
+
+// countedFlag returns what decides whether FindFlags lists a flag.
+func (a *accounts) countedFlag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
+	var f *management.FeatureFlag
+	err := a.read(ctx, "SELECT internal_kind, active, archived, deleted FROM feature_flag WHERE id = ? AND project_id = ?", []any{id, project}, func(r *sql.Rows) error {
+		f = &management.FeatureFlag{ID: id, Project: project}
+		return r.Scan(&f.Kind, &f.Active, &f.Archived, &f.Deleted)
+	})
+	if err == nil && f == nil {
+		err = management.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a flag: %w", err)
+	}
+	return f, nil
 }
 
 // countFlag counts a flag among those that FindFlags lists, or no longer.
