@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/geoip"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 )
 
 // TestOpenRefuses: an error names the path and says what is wrong.
@@ -106,10 +107,7 @@ func TestTruncated(t *testing.T) {
 // TestDamaged changes each byte of two files to several values. A changed file
 // that is not refused must be harmless.
 func TestDamaged(t *testing.T) {
-	step := 1
-	if raceEnabled {
-		step = 13 // there are no races to find
-	}
+	step := fulltest.Count(13, 1)
 	for _, content := range [][]byte{testContent(t), small(4, 28)} {
 		for i := 0; i < len(content); i += step {
 			was := content[i]

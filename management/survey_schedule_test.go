@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -710,7 +711,7 @@ func TestKeepSurveysTogether(t *testing.T) {
 // holds, the schedule is the same as without pauses, and looking twice is like
 // looking once.
 func TestKeepSurveysAtRandom(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(fulltest.Count(8, 40)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			w := newWorld(t)

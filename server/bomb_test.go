@@ -22,6 +22,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -140,8 +141,9 @@ var bombs = sync.OnceValue(func() []bomb {
 // skipLarge skips tests of single large requests where they only take time.
 func skipLarge(t *testing.T) {
 	t.Helper()
-	if raceEnabled || testing.Short() {
-		t.Skip("one large request after the other: slow, and without races")
+	fulltest.Only(t)
+	if raceEnabled {
+		t.Skip("one large request after the other: without races")
 	}
 }
 
@@ -177,9 +179,7 @@ func TestBombs(t *testing.T) {
 // TestBombsAtOnce: many bombs at once do not take much more memory than they may,
 // and afterwards a large request finds all of it.
 func TestBombsAtOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes hundreds of megabytes")
-	}
+	fulltest.Only(t) // takes hundreds of megabytes
 	const atOnce, maxBodyMemory = 64, 192 << 20
 	s, f := newCapture(t, func(c *server.Config) { c.MaxBodyMemory = maxBodyMemory })
 	f.accept = func(context.Context, []capture.Event) error {

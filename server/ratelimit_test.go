@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -91,9 +92,7 @@ func TestRateLimitIPv6(t *testing.T) {
 // TestRateLimitMemory: keys that strangers make up do not fill the memory, and
 // the one in use is not forgotten.
 func TestRateLimitMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sends many requests")
-	}
+	fulltest.Only(t)
 	s := newServer(t, func(c *server.Config) { c.RateLimit.Project = server.Limit{PerSecond: 0.001, Burst: 3} })
 	call{body: simple}.ok(t, s)
 	call{body: simple}.ok(t, s)

@@ -15,6 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/internal/reference"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 )
 
 // A world does the minimum that a store has to do with Changes.
@@ -176,10 +177,7 @@ func TestRandomHistories(t *testing.T) {
 	if err != nil {
 		first = rand.Uint64() >> 1
 	}
-	histories := uint64(300)
-	if testing.Short() {
-		histories = 30
-	}
+	histories := uint64(fulltest.Count(60, 300))
 	for seed := first; seed < first+histories; seed++ {
 		compare(t, seed, 60)
 	}

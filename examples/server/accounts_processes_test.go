@@ -19,7 +19,7 @@ func TestTwoServers(t *testing.T) {
 		}
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			d := deploy(t, k.prepare(t).open(t))
+			d := deploy(t, k.open(t))
 			one, other := d.start(t), d.start(t)
 			t.Run("keys", func(t *testing.T) { testKeysOfTwo(t, one, other) })
 			t.Run("accounts", func(t *testing.T) { testAccountsOfTwo(t, one, other) })

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -88,7 +87,6 @@ func TestConformance(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			k := k.prepare(t)
 			s := k.open(t)
 			s.url, _, _ = s.launch(t)
 			for _, r := range checklist {
@@ -124,21 +122,10 @@ type system struct {
 // A kind of store.
 type kind struct {
 	name string
-
-	// prepare returns the kind with what its stores need.
-	prepare func(*testing.T) kind
-
 	open func(*testing.T) *system
 }
 
-var kinds = []kind{
-	{"memory", func(*testing.T) kind { return kind{open: openMemory} }, nil},
-	{"SQLite", func(*testing.T) kind { return kind{open: openSQLiteFile} }, nil},
-	{"PostgreSQL", func(t *testing.T) kind {
-		server := postgrestest.Open(t)
-		return kind{open: func(t *testing.T) *system { return openPostgres(t, server) }}
-	}, nil},
-}
+var kinds = []kind{{"memory", openMemory}, {"SQLite", openSQLiteFile}, {"PostgreSQL", openPostgres}}
 
 // brokenStore is a store in memory that fails when it is told to.
 type brokenStore struct {
@@ -177,32 +164,13 @@ func openSQLiteFile(t *testing.T) *system {
 	return openSQL(t, db, path, "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
 }
 
-// openPostgres makes another database on the server of one.
-func openPostgres(t *testing.T, server string) *system {
-	u, err := url.Parse(server)
+func openPostgres(t *testing.T) *system {
+	url := postgrestest.Open(t)
+	db, err := postgres.Open(t.Context(), url, uncached)
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := strings.TrimPrefix(u.Path, "/") + "_" + strings.ReplaceAll(uuid.NewString()[:8], "-", "")
-	admin, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, err := admin.ExecContext(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)")
-		if err := errors.Join(err, admin.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	u.Path = "/" + name
-	db, err := postgres.Open(t.Context(), u.String(), uncached)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return openSQL(t, db, u.String(), "pgx", u.String())
+	return openSQL(t, db, url, "pgx", url)
 }
 
 func openSQL(t *testing.T, db management.Storage, store, driver, dsn string) *system {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FLAGSTAFF_TEST_SERVER") != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	os.Exit(postgrestest.Main(m))
 }
 
 // A victim is a server in a process of its own.
@@ -258,7 +259,7 @@ func TestKilledServer(t *testing.T) {
 			v := startVictim(t, store)
 			l := newLoad(v.url)
 			l.senders(t, 16)
-			for range 4 {
+			for range fulltest.Count(1, 4) {
 				l.await(t, 400)
 				v.kill()
 				v = startVictim(t, store)
@@ -282,7 +283,7 @@ func TestKilledServer(t *testing.T) {
 func TestShutdownUnderLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stopped.db")
 	var l *load
-	for range 3 {
+	for range fulltest.Count(2, 3) {
 		url, _, stopServer := start(t, nil, "-store", path, "-project-key", "phc_durable", "-addr", "127.0.0.1:0")
 		if l == nil {
 			l = newLoad(url)
@@ -310,7 +311,7 @@ func TestRestartedDatabase(t *testing.T) {
 	url, _, stopServer := start(t, nil, "-store", database.URL, "-project-key", "phc_durable", "-addr", "127.0.0.1:0")
 	l := newLoad(url)
 	l.senders(t, 16)
-	for range 3 {
+	for range fulltest.Count(1, 3) {
 		l.await(t, 400)
 		database.Stop(t)
 		database.Run(t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 )
@@ -332,13 +333,13 @@ func TestPropagation(t *testing.T) {
 	w.see(t, "a new project", "absent", w.flag("none", nil))
 	w.reader = other
 
-	w.changeFlag(t, 100)
+	w.changeFlag(t, fulltest.Count(20, 100))
 	w.report(t)
 
 	key := newName()
 	w.call(t, "POST /feature_flags/", members("key", key, "filters", variant("kept")))
 	w.see(t, "a new flag", "kept", w.flag(key, nil))
-	const restarts = 2
+	restarts := fulltest.Count(1, 2)
 	for range restarts {
 		database.Stop(t)
 		for _, s := range []*site{one, other} {
@@ -360,7 +361,7 @@ func TestPropagation(t *testing.T) {
 		database.Run(t)
 		w.again = true // connections of before may be found broken one by one
 		w.took = nil
-		w.changeFlag(t, 100/restarts)
+		w.changeFlag(t, fulltest.Count(20, 100)/restarts)
 		w.report(t)
 	}
 	w.changeEverything(t)

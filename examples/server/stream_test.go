@@ -366,6 +366,7 @@ func TestStreamReplay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = consumer.Run(ctx) })
+	eventually(t, "that the event is set aside", func() bool { return consumer.Stats().SetAside == 1 })
 	drained(t, stream)
 	cancel()
 	wg.Wait()

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,6 +29,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/server"
 )
+
+func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
 // persons is the number of persons that the benchmarks create.
 var persons = 100_000

@@ -8,6 +8,7 @@ import (
 	_ "time/tzdata" // the zones must not depend on the machine
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 )
 
 // now is the time of the examples in evaluation.md.
@@ -427,7 +428,7 @@ func TestMonths(t *testing.T) {
 // month.
 func TestMonthsStepping(t *testing.T) {
 	spans := []string{"0m", "1m", "2m", "3m", "11m", "12m", "13m", "24m", "25m", "37m", "1y", "2y", "3y", "50m", "9y", "1199m"}
-	if !testing.Short() {
+	if fulltest.Enabled() {
 		spans = append(spans, "999y")
 	}
 	vienna := load(t, "Europe/Vienna")

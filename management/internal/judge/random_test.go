@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
@@ -297,10 +298,7 @@ func (g generator) node(depth int) string {
 
 // What Filters accepts compiles without errors, and means what was sent.
 func TestRandomFilters(t *testing.T) {
-	n := 4000
-	if testing.Short() {
-		n = 400
-	}
+	n := fulltest.Count(400, 4000)
 	p := project()
 	w := worldOf(p)
 	accepted, compared := 0, 0
@@ -365,10 +363,7 @@ func checkCohort(t testing.TB, p storedProject, w *judge.World, raw, out []byte)
 }
 
 func TestRandomCohorts(t *testing.T) {
-	n := 3000
-	if testing.Short() {
-		n = 300
-	}
+	n := fulltest.Count(300, 3000)
 	p := project()
 	w := worldOf(p)
 	accepted, compared := 0, 0

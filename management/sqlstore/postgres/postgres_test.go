@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -9,6 +10,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 )
+
+func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
 func open(t *testing.T, url string) management.Storage {
 	t.Helper()
@@ -25,8 +28,6 @@ func open(t *testing.T, url string) management.Storage {
 }
 
 func TestContract(t *testing.T) {
-	server := postgrestest.Start(t)
-	t.Setenv("FLAGSTAFF_TEST_POSTGRES", server.URL)
 	storetest.Run(t, func(t *testing.T) (management.Storage, func(*testing.T) management.Storage) {
 		url := postgrestest.Open(t)
 		return open(t, url), func(t *testing.T) management.Storage { return open(t, url) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
+
+func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
 // A database is an empty SQLite or PostgreSQL database.
 type database struct {

@@ -15,44 +15,130 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 )
 
-// Open returns the connection URL of an empty database, which is dropped when
-// the test ends.
+// shared is what the tests of a package have in common.
+var shared struct {
+	mu       sync.Mutex
+	main     bool    // Main runs the tests
+	url      string  // of the server; "" until a test needs it
+	server   *Server // nil if the environment names the server
+	template string  // the database that Open copies; "" until a test needs it
+}
+
+// Main runs the tests of a package and returns the exit code for [os.Exit]. Then it
+// removes what the tests have shared.
+func Main(m *testing.M) int {
+	shared.main = true
+	code := m.Run()
+	if err := unshare(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
+}
+
+func unshare() error {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.server != nil {
+		return shared.server.remove()
+	}
+	if shared.template != "" {
+		return administer(context.Background(), shared.url, "DROP DATABASE "+shared.template)
+	}
+	return nil
+}
+
+// Open returns the connection URL of an empty store, a database whose schema is up
+// to date. It is dropped when the test ends. It is the copy of a template: to bring
+// the schema of a new database up to date takes longer.
 func Open(tb testing.TB) string {
 	tb.Helper()
-	server := os.Getenv("FLAGSTAFF_TEST_POSTGRES")
-	if server == "" {
-		server = Start(tb).URL
+	server := serverURL(tb)
+	name := "flagstaff_" + strings.ToLower(rand.Text())
+	if err := administer(tb.Context(), server, "CREATE DATABASE "+name+" TEMPLATE "+template(tb, server)); err != nil {
+		tb.Fatal(err)
 	}
+	tb.Cleanup(func() {
+		if err := administer(context.Background(), server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			tb.Error(err)
+		}
+	})
+	return database(tb, server, name)
+}
+
+// database returns the connection URL of a database on a server.
+func database(tb testing.TB, server, name string) string {
+	tb.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
 		tb.Fatal("FLAGSTAFF_TEST_POSTGRES must be a URL such as postgres://user@host/postgres")
 	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func administer(ctx context.Context, server, statement string) error {
 	db, err := sql.Open("pgx", server)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, statement)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
+// serverURL returns the URL of the server for all tests.
+func serverURL(tb testing.TB) string {
+	tb.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	switch {
+	case !shared.main:
+		tb.Fatal("postgrestest: the package needs a TestMain that calls Main")
+	case shared.url != "":
+	case os.Getenv("FLAGSTAFF_TEST_POSTGRES") != "":
+		shared.url = os.Getenv("FLAGSTAFF_TEST_POSTGRES")
+	default:
+		shared.server = newServer(tb)
+		shared.url = shared.server.URL
+	}
+	return shared.url
+}
+
+// template returns the name of the database that Open copies.
+func template(tb testing.TB, server string) string {
+	tb.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.template != "" {
+		return shared.template
+	}
+	name := "flagstaff_template_" + strings.ToLower(rand.Text())
+	if err := administer(tb.Context(), server, "CREATE DATABASE "+name); err != nil {
+		tb.Fatal(err)
+	}
+	shared.template = name
+	db, err := postgres.Open(tb.Context(), database(tb, server, name), sqlstore.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	name := "flagstaff_" + strings.ToLower(rand.Text())
-	exec := func(ctx context.Context, statement string) {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			tb.Errorf("%s: %v", statement, err)
-		}
+	if err := db.Close(); err != nil {
+		tb.Fatal(err)
 	}
-	exec(tb.Context(), "CREATE DATABASE "+name)
-	tb.Cleanup(func() {
-		exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)")
-		if err := db.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	u.Path = "/" + name
-	return u.String()
+	return name
 }
 
 // A Server is a private PostgreSQL server.
@@ -69,6 +155,18 @@ type Server struct {
 // Start starts a private server that lives until the test ends.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
+	s := newServer(tb)
+	tb.Cleanup(func() {
+		if err := s.remove(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// newServer starts a private server that lives until it is removed.
+func newServer(tb testing.TB) *Server {
+	tb.Helper()
 	bin, err := installed()
 	if err != nil {
 		if os.Getenv("CI") != "" {
@@ -80,11 +178,12 @@ func Start(tb testing.TB) *Server {
 	if s.dir, err = os.MkdirTemp("", "flagstaff-pg-"); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		if err := os.RemoveAll(s.dir); err != nil {
-			tb.Error(err)
+	started := false
+	defer func() {
+		if !started {
+			_ = s.remove() // the test has failed already
 		}
-	})
+	}()
 	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
 		if s.credential, err = credential("postgres"); err != nil {
 			tb.Fatal(err)
@@ -93,20 +192,27 @@ func Start(tb testing.TB) *Server {
 			tb.Fatal(err)
 		}
 	}
-	initdb := s.command("initdb", "-D", filepath.Join(s.dir, "data"), "-U", "flagstaff", "-A", "trust", "-E", "UTF8", "--no-locale")
+	initdb := s.command("initdb", "-D", filepath.Join(s.dir, "data"), "-U", "flagstaff", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, out)
 	}
 	s.URL = "postgres://flagstaff@/postgres?host=" + url.QueryEscape(s.dir)
 	s.Run(tb)
-	tb.Cleanup(func() { s.Stop(tb) })
+	started = true
 	return s
+}
+
+// remove ends the server and deletes its data.
+func (s *Server) remove() error {
+	return errors.Join(s.stop(), os.RemoveAll(s.dir))
 }
 
 // Run starts the server again after Stop, and returns when the server answers.
 func (s *Server) Run(tb testing.TB) {
 	tb.Helper()
-	s.cmd = s.command("postgres", "-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses=")
+	// The machine does not lose its power, so nothing has to reach the disk.
+	s.cmd = s.command("postgres", "-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses=",
+		"-c", "max_connections=300", "-c", "fsync=off", "-c", "full_page_writes=off")
 	s.log.Reset()
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
@@ -143,14 +249,22 @@ func (s *Server) Run(tb testing.TB) {
 // a crash would.
 func (s *Server) Stop(tb testing.TB) {
 	tb.Helper()
-	if s.cmd == nil {
-		return
+	if err := s.stop(); err != nil {
+		tb.Error(err)
 	}
-	if err := s.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		tb.Errorf("stop PostgreSQL: %v", err)
+}
+
+func (s *Server) stop() error {
+	if s.cmd == nil {
+		return nil
+	}
+	err := s.cmd.Process.Signal(os.Interrupt)
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop PostgreSQL: %w", err)
 	}
 	<-s.exited
 	s.cmd = nil
+	return nil
 }
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
