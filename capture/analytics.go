@@ -44,18 +44,18 @@ type AnalyticsBatch struct {
 }
 
 // An AnalyticsRequest is what the headers of a request to /i/v1/analytics/events
-// say, besides what a Request holds: SentAt is PostHog-Request-Timestamp.
+// say, besides the Request: SentAt is PostHog-Request-Timestamp.
 type AnalyticsRequest struct {
 	Request
 
-	// Library and LibraryVersion are those of PostHog-Sdk-Info.
+	// Library and LibraryVersion are the parts of PostHog-Sdk-Info.
 	Library        string
 	LibraryVersion string
 }
 
-// Parse reads the events of a request to /i/v1/analytics/events (wire.md §2.9).
-// If the error, an [*AnalyticsError], is nil, there is a Result for each event,
-// and those that can be stored are in Events. Project is left zero in them.
+// Parse reads the events of a request to /i/v1/analytics/events (wire.md §2.9). If
+// the error, an [*AnalyticsError], is nil, there is a Result for each event, and
+// Events has the ones that can be stored. Their Project is zero.
 func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 	*b = AnalyticsBatch{Events: b.Events[:0], Results: b.Results[:0]}
 	r.Now = r.Now.UTC().Truncate(time.Microsecond)
@@ -242,7 +242,8 @@ func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, detai
 	return event, ""
 }
 
-// more returns the properties that this route has elsewhere.
+// more returns the properties that other routes have among the properties, and this
+// one elsewhere.
 func (e *analyticsEvent) more(library []Property) (more []Property, exact, ok bool) {
 	add := func(present bool, name string, v jsonscan.Value) {
 		if !present && v != nil {

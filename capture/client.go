@@ -15,26 +15,26 @@ import (
 
 // ClientConfig configures a [Client]. Exactly one of Sink and URL is required.
 type ClientConfig struct {
-	// Sink takes the events in this process, as those of Project.
+	// Sink takes the events in this process, as events of Project.
 	Sink    Sink
 	Project int64
 
-	// URL is a server that speaks PostHog's capture protocol, without the
-	// path /batch/ to which events are posted; APIKey is the project's.
+	// URL is a server that speaks PostHog's capture protocol, without the path
+	// /batch/ to which events are posted. APIKey is the project's.
 	URL    string
 	APIKey string
 
-	// HTTP sends to URL. Redirects are not followed unless it has a
-	// CheckRedirect. Nil: a client of our own that gives up after 10 s.
+	// HTTP sends to URL. It does not follow redirects unless it has a
+	// CheckRedirect. Nil: an own client, which gives up after 10 s.
 	HTTP *http.Client
 
-	// MaxQueue is how many events and exposures may wait, including those
-	// that are being sent; more are dropped. The memory for it, about 160
-	// bytes each, is taken at once. Zero: 10,000.
+	// MaxQueue is how many events and exposures may wait, including the ones that
+	// are being sent; more are dropped. The memory, about 160 bytes for each, is
+	// allocated at once. Zero: 10,000.
 	MaxQueue int
 
-	// MaxQueueBytes is how many bytes of encoded properties may wait. Events
-	// that would exceed it are dropped. Zero: 32 MiB.
+	// MaxQueueBytes is how many bytes of encoded properties may wait. Events beyond
+	// it are dropped. Zero: 32 MiB.
 	MaxQueueBytes int64
 
 	// MaxBatch is how many events are sent at once, as long as their JSON is
@@ -45,30 +45,29 @@ type ClientConfig struct {
 	// 1 s.
 	MaxDelay time.Duration
 
-	// MaxRetries is how often sending a batch is repeated after a failure
-	// that may pass: network errors and the answers 408, 429 and 5xx, or any
-	// error of Sink but [*EventError]. Then the batch is dropped. Zero: 10,
-	// which is two to three minutes; negative: none.
+	// MaxRetries is how often sending a batch is repeated after a failure that may
+	// pass: network errors and the answers 408, 429 and 5xx, or any error of Sink
+	// except [*EventError]. After them the batch is dropped. Zero: 10, which takes
+	// two to three minutes; negative: none.
 	MaxRetries int
 
-	// RetryDelay is the time before the first retry. It doubles with each
-	// one up to 30 s, of which a random part of at most half is taken off. A
-	// server that asks for more time with Retry-After gets it, up to 30 s.
-	// Zero: 500 ms.
+	// RetryDelay is the time before the first retry. It doubles with each retry, up
+	// to 30 s, and a random part of at most half is subtracted. A server that asks
+	// for more time with Retry-After gets it, up to 30 s. Zero: 500 ms.
 	RetryDelay time.Duration
 
-	// MaxExposures is about how many exposures are remembered so as not to
-	// report them again. The memory for it, 9 bytes each, is taken at once.
-	// Zero: 65,536; negative: none, each one is reported.
+	// MaxExposures is about how many exposures are remembered so that they are not
+	// reported again. The memory, 9 bytes for each, is allocated at once. Zero:
+	// 65,536; negative: none, and every exposure is reported.
 	MaxExposures int
 
-	// GeoIP lets the server derive the location of persons from the address
-	// of this process. Usually that is wrong, so events say $geoip_disable.
+	// GeoIP lets the server derive the location of persons from the address of this
+	// process. Usually that is wrong, so by default events say $geoip_disable.
 	GeoIP bool
 
-	// OnError is told what was lost, by a [*LostError]. It is called by the
-	// goroutine that sends, which waits for it, so it must not call Flush or
-	// Close. Nil: nobody is told; Stats counts.
+	// OnError is called with a [*LostError] for what was lost. The sending
+	// goroutine calls it and waits for it, so it must not call Flush or Close. Nil:
+	// losses are only counted in Stats.
 	OnError func(error)
 }
 
@@ -99,7 +98,7 @@ func (c *ClientConfig) check() error {
 	case c.Sink != nil:
 		return nil
 	}
-	// Neither may show up in an error: they may hold secrets.
+	// Neither may be in an error, because they may hold secrets.
 	if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
 		u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("capture: ClientConfig.URL must be an absolute http or https URL without a query")
@@ -110,31 +109,31 @@ func (c *ClientConfig) check() error {
 	return nil
 }
 
-// A Client reports events and exposures of a program that evaluates flags
-// itself. It never makes its caller wait: what it takes is sent in the
-// background, in batches, and what it cannot keep is dropped and counted. Events
-// are sent in their order, one batch at a time. It is safe for concurrent use.
+// A Client reports events and exposures of a program that evaluates flags itself.
+// It never makes its caller wait: it sends what it takes in the background, in
+// batches, and drops and counts what it cannot keep. It sends events in their
+// order, one batch at a time. It is safe for concurrent use.
 //
-// An event keeps its UUID and time when it is sent again, so it does no harm if
-// the receiver had it already (wire.md §2.7).
+// An event keeps its UUID and time when it is sent again, so it does no harm if the
+// receiver has it already (wire.md §2.7).
 type Client struct {
 	c     ClientConfig
 	queue *clientQueue
-	seen  *seenTable // nil: remembers none
+	seen  *seenTable // nil: none is remembered
 	bytes atomic.Int64
 
 	delivered, retries                atomic.Uint64
 	full, invalid, refused, abandoned atomic.Uint64
 
-	lost     atomic.Uint64 // events after they were queued
-	lostOpen uint64        // of these, those lost before Close
+	lost     atomic.Uint64 // events that were lost in the queue
+	lostOpen uint64        // the part of lost from before Close
 	closing  sync.Once
 	stopped  chan struct{} // closed when the sender has returned
 	abandon  context.CancelCauseFunc
 
-	flush    atomic.Uint64 // the position up to which nothing waits for others
+	flush    atomic.Uint64 // up to this position, no event waits for a full batch
 	mu       sync.Mutex
-	progress chan struct{} // closed and removed when queue.done moves; nil if nobody waits
+	progress chan struct{} // closed and removed when queue.done moves; nil if no call waits
 }
 
 // NewClient returns a Client and starts the goroutine that sends; Close stops
@@ -158,9 +157,9 @@ func NewClient(c ClientConfig) (*Client, error) {
 	return client, nil
 }
 
-// Flush waits until everything that was taken before is delivered or given up.
-// It does not wait for other events to fill a batch. If ctx ends first it
-// returns why.
+// Flush waits until everything that was taken before is delivered or given up. It
+// does not wait for other events to fill a batch. If ctx ends first, it returns the
+// reason.
 func (c *Client) Flush(ctx context.Context) error {
 	end, _ := c.queue.end()
 	for {
@@ -193,10 +192,10 @@ func (c *Client) moved() <-chan struct{} {
 	return c.progress
 }
 
-// Close takes no more events, sends those that wait, retries included, until
-// ctx ends, and waits for its goroutine; so a Sink has to heed its context. The
-// error is a [*LostError] if events were lost from then on. Closing again does
-// the same.
+// Close takes no more events. It sends the waiting ones, retries included, until
+// ctx ends, and waits for its goroutine, so a Sink has to respect its context. The
+// error is a [*LostError] if events were lost from then on. A second Close does the
+// same.
 func (c *Client) Close(ctx context.Context) error {
 	c.closing.Do(func() {
 		c.lostOpen = c.lost.Load()
@@ -242,23 +241,24 @@ func (c *Client) advance(pos uint64, bytes int64) {
 	}
 }
 
-// ClientStats are counts since the start of a [Client]. Each event that was
-// handed to it is in one of them.
+// ClientStats are counts since the start of a [Client]. Each event that the Client
+// was given is in one of them.
 type ClientStats struct {
-	Queued    int    // wait or are being sent
+	Queued    int    // waiting or being sent
 	Delivered uint64 // to the Sink or the server
 	Repeated  uint64 // exposures that were reported before
 
 	DroppedFull      uint64 // dropped because too many waited, or after Close
-	DroppedInvalid   uint64 // dropped because they are none that can be sent
-	DroppedRefused   uint64 // dropped because of the answer or the error to them
+	DroppedInvalid   uint64 // dropped because they cannot be sent
+	DroppedRefused   uint64 // dropped because the receiver refused them
 	DroppedAbandoned uint64 // dropped because retries or the time for Close were used up
 
 	Retries uint64 // attempts to send a batch after the first
 }
 
-// Stats returns the counts. They are not from one moment while the Client works.
-// It looks at all memory of exposures: do not call it all the time.
+// Stats returns the counts. While the Client works, they are not all from one
+// moment. Stats looks at all memory of exposures, so it should not be called all
+// the time.
 func (c *Client) Stats() ClientStats {
 	s := ClientStats{
 		Queued:           c.queue.waiting(),

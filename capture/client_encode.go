@@ -14,8 +14,8 @@ import (
 	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// An encoder turns items into events. Their properties lie one after the other
-// in one buffer, which is used again for the next batch.
+// An encoder turns items into events. The properties of all events of a batch are
+// in one buffer, which is reused for the next batch.
 type encoder struct {
 	project int64
 
@@ -51,7 +51,7 @@ func (e *encoder) reset() {
 }
 
 // event makes an event of an item. Its properties stay in the buffer until place
-// puts them in.
+// sets them.
 func (e *encoder) event(i *clientItem, now time.Time) (Event, error) {
 	event := Event{
 		Project:    e.project,
@@ -80,8 +80,8 @@ func (e *encoder) event(i *clientItem, now time.Time) (Event, error) {
 	return event, nil
 }
 
-// place gives the events of a batch their properties. The buffer does not move
-// any more.
+// place gives the events of a batch their properties. The buffer does not move any
+// more.
 func (e *encoder) place(batch []Event) {
 	start := 0
 	for i := range batch {
@@ -91,7 +91,7 @@ func (e *encoder) place(batch []Event) {
 	}
 }
 
-// properties appends a copy of an object with the members that it lacks.
+// properties appends a copy of an object with the added members that it lacks.
 func (e *encoder) properties(object []byte) error {
 	var has uint // by index in added
 	empty := true
@@ -209,16 +209,16 @@ func appendJSON(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// clientText makes text fit for an event: valid UTF-8, and what text.Identifier
-// makes of it.
+// clientText makes text fit for an event: valid UTF-8, and then as text.Identifier
+// returns it.
 func clientText(s string, limit int) string {
 	return plaintext.Identifier(strings.ToValidUTF8(s, "\uFFFD"), limit)
 }
 
-// uuids makes random UUIDs with as few calls of the system as possible.
+// uuids makes random UUIDs with as few system calls as possible.
 type uuids struct {
 	random [1024]byte
-	fresh  int // how many bytes at the end of random were not used
+	fresh  int // how many bytes at the end of random are unused
 }
 
 // next returns what NewUUID does.

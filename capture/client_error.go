@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// ErrQueueFull is returned for an event that was dropped because too many,
-	// or too large ones, wait already.
+	// ErrQueueFull is returned for an event that was dropped because too many
+	// events, or too large ones, wait already.
 	ErrQueueFull = errors.New("capture: the client's queue is full")
 
 	// ErrClientClosed is returned for an event that comes after Close.
@@ -16,9 +16,9 @@ var (
 
 // A FieldError says which field of an event cannot be sent, and why.
 type FieldError struct {
-	Field   string // as the Go field is called, "Name" for example
-	Value   string // what it is, shortened; "" if that says nothing
-	Allowed string // what it may be
+	Field   string // the name of the Go field, such as "Name"
+	Value   string // the value, shortened; "" if it says nothing
+	Allowed string // the allowed values
 	Err     error  // may be nil
 }
 
@@ -36,14 +36,14 @@ func (e *FieldError) Error() string {
 
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// A LostError counts events that were accepted, or exposures that were
-// reported, and will not be delivered.
+// A LostError counts events that were accepted, or exposures that were reported,
+// and will not be delivered.
 type LostError struct {
 	Count int
 
-	// Err is why: ErrQueueFull, a *FieldError, an *EventError, a
-	// *ResponseError, the error of the last attempt, or why the context of
-	// Close ended.
+	// Err is the reason: ErrQueueFull, a *FieldError, an *EventError, a
+	// *ResponseError, the error of the last attempt, or why the context of Close
+	// ended.
 	Err error
 }
 

@@ -14,8 +14,8 @@ type ClientEvent struct {
 	Name       string // not empty
 	DistinctID string // the person; not blank
 
-	// Properties are encoded before Capture returns. They win over those that
-	// the Client adds.
+	// Properties are encoded before Capture returns. They win over the properties
+	// that the Client adds.
 	Properties map[string]any
 
 	// Groups maps group type names to group keys, for the property $groups.
@@ -24,26 +24,26 @@ type ClientEvent struct {
 	// Time is when it happened. Zero: now.
 	Time time.Time
 
-	// UUID tells the event from others like it. Zero: a new one.
+	// UUID distinguishes the event from others like it. Zero: a new one.
 	UUID uuid.UUID
 }
 
-// An Exposure is that a person was shown a value of a flag.
+// An Exposure says that a person was shown a value of a flag.
 //
-// Its strings are kept until it is sent; parts of large texts keep those in
-// memory.
+// Its strings are kept until it is sent. A string that is part of a large text
+// keeps that text in memory.
 type Exposure struct {
 	DistinctID string
 	Flag       string // the key
 
-	// Variant is the variant's key, or what Evaluator.Variant of package flags
-	// returned: "true" and "false" are the boolean values. If it is empty, the
-	// value is Enabled.
+	// Variant is the variant's key, or the result of Evaluator.Variant of package
+	// flags: "true" and "false" are the boolean values. If it is empty, the value
+	// is Enabled.
 	Variant string
 	Enabled bool
 
-	// ID, Version and Reason are what is known about the flag and why it has
-	// this value. They are left out if zero.
+	// ID, Version and Reason are what is known about the flag, and why it has this
+	// value. Zero values are left out.
 	ID      int64
 	Version int
 	Reason  string
@@ -70,10 +70,10 @@ func flagValue(variant string, enabled bool) (string, bool) {
 	return variant, true
 }
 
-// FlagProperties adds to an event's properties the one that says which value of
-// a flag the person had, $feature/<key>, so that the event can be broken down by
-// it (api.md §6). The value is given as in [Exposure]. The result is dst, or a
-// new map if that is nil.
+// FlagProperties adds the property $feature/<key> to an event's properties. It says
+// which value of a flag the person had, so that the event can be broken down by it
+// (api.md §6). The value is given as in [Exposure]. The result is dst, or a new map
+// if dst is nil.
 func FlagProperties(dst map[string]any, key, variant string, enabled bool) map[string]any {
 	if dst == nil {
 		dst = make(map[string]any)
@@ -110,10 +110,10 @@ func (c *Client) Capture(e ClientEvent) error {
 	return c.enqueue(e.Name, e.DistinctID, properties, e.Time, e.UUID)
 }
 
-// CaptureJSON takes an event whose properties are a JSON object already, or
-// empty. They must not change any more. It never blocks. The error is
-// ErrQueueFull, ErrClientClosed or a [*FieldError]; an object that turns out to
-// be none is dropped later, and OnError is told.
+// CaptureJSON takes an event whose properties are a JSON object already, or empty.
+// They must not change any more. It never blocks. The error is ErrQueueFull,
+// ErrClientClosed or a [*FieldError]. Properties that turn out to be no object are
+// dropped later, and OnError is called.
 func (c *Client) CaptureJSON(name, distinctID string, properties json.RawMessage) error {
 	if err := checkEvent(name, distinctID); err != nil {
 		return c.reject(err)
@@ -172,9 +172,9 @@ func (c *Client) enqueue(name, distinctID string, properties []byte, at time.Tim
 }
 
 // Exposed reports an exposure by an event $feature_flag_called, once for each
-// person, flag and value as long as it is remembered (see MaxExposures). It never
-// blocks and does not allocate. One that finds the queue full is not remembered,
-// so that it is reported next time.
+// person, flag and value as long as the exposure is remembered (see MaxExposures).
+// It never blocks and does not allocate. If the queue is full, the exposure is not
+// remembered, so that it is reported next time.
 func (c *Client) Exposed(e Exposure) {
 	variant, enabled := e.value()
 	var h uint64

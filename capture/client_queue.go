@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A clientItem is what waits: an event, or an exposure that becomes one.
+// A clientItem is a waiting event, or a waiting exposure that becomes one.
 type clientItem struct {
 	exposure bool
 	enabled  bool
@@ -24,8 +24,8 @@ type clientItem struct {
 	micros     int64 // since 1970
 }
 
-// A clientSlot holds the item of the positions p ≡ its index modulo the number
-// of slots. It is published for position p when ready is p+1.
+// A clientSlot holds the item of the positions p ≡ its index modulo the number of
+// slots. It is published for position p when ready is p+1.
 type clientSlot struct {
 	ready atomic.Uint64
 	item  clientItem
@@ -36,28 +36,28 @@ const (
 	queueNever  = math.MaxUint64
 )
 
-// A clientQueue is a ring of slots with any number of producers and one
-// consumer. A producer takes the next position by moving tail, fills the slot
-// and publishes it. The consumer reads published slots in order, empties them,
-// and moves done past them when it is through with what they held. A position
-// is only given out while it is less than the number of slots ahead of done;
-// so its slot is empty, and moving done is what hands the slot back.
+// A clientQueue is a ring of slots with any number of producers and one consumer. A
+// producer takes the next position by moving tail, fills the slot and publishes it.
+// The consumer reads published slots in order, empties them, and moves done past
+// them when it has dealt with their items. A position is given out only while it is
+// less than the number of slots ahead of done; so its slot is empty, and moving
+// done returns the slot.
 //
-// Nobody waits for anybody else except the consumer for a producer that was
-// interrupted between taking and publishing.
+// The consumer may have to wait for a producer that was interrupted between taking
+// and publishing. Nothing else waits.
 type clientQueue struct {
 	slots []clientSlot
-	wake  chan struct{} // one place; a stale signal does no harm
+	wake  chan struct{} // has room for one signal; a stale one does no harm
 
 	_ [64]byte
-	// tail is the next position to give out, with queueClosed added when no
-	// more are.
+	// tail is the next position to give out. queueClosed is added when no more
+	// positions are given out.
 	tail atomic.Uint64
 	_    [64]byte
 	done atomic.Uint64
 	_    [64]byte
 	// wakeAt is the position up to which slots have to be published for the
-	// consumer to be woken; queueNever when it is awake.
+	// consumer to be woken; queueNever while it is awake.
 	wakeAt atomic.Uint64
 	_      [64]byte
 }
@@ -70,15 +70,15 @@ func newClientQueue(size int) *clientQueue {
 
 func (q *clientQueue) slot(pos uint64) *clientSlot { return &q.slots[pos%uint64(len(q.slots))] }
 
-// reserve gives out a position. The caller fills the slot's item, which is
-// zero, and must publish it.
+// reserve gives out a position. The caller fills the slot's item, which is zero,
+// and must publish it.
 func (q *clientQueue) reserve() (pos uint64, s *clientSlot, err error) {
 	for {
 		pos = q.tail.Load()
 		if pos&queueClosed != 0 {
 			return 0, nil, ErrClientClosed
 		}
-		// Done may have passed an old tail: hence the sign.
+		// done may have passed an old tail, so the difference has a sign.
 		if int64(pos-q.done.Load()) >= int64(len(q.slots)) {
 			return 0, nil, ErrQueueFull
 		}
@@ -122,8 +122,8 @@ func (q *clientQueue) waiting() int {
 	return int(end - done)
 }
 
-// at returns the item at pos for the consumer, or nil if it is not published.
-func (q *clientQueue) at(pos uint64) *clientItem {
+// itemAt returns the item at pos for the consumer, or nil if it is not published.
+func (q *clientQueue) itemAt(pos uint64) *clientItem {
 	s := q.slot(pos)
 	if s.ready.Load() != pos+1 {
 		return nil

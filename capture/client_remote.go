@@ -20,7 +20,7 @@ type remoteDestination struct {
 	url, key  string
 	userAgent string
 	http      *http.Client
-	own       bool // http is ours
+	own       bool // http was made by the Client
 
 	body bytes.Buffer
 	zip  *gzip.Writer
@@ -45,8 +45,8 @@ func newRemoteDestination(c *ClientConfig) *remoteDestination {
 		d.own = true
 	}
 	if client.CheckRedirect == nil {
-		// A client that follows 301 or 302 forgets the body, and what
-		// answers 200 then has not got the events.
+		// A client that follows 301 or 302 drops the body, and an answer 200 then
+		// does not mean that the events arrived.
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	d.http = &client
@@ -60,13 +60,13 @@ func (d *remoteDestination) close() {
 }
 
 func (d *remoteDestination) deliver(ctx context.Context, events []Event) verdict {
-	// The body is made for each attempt: sent_at tells the server what to
-	// make of the times of the events (wire.md §2.6).
+	// The body is made for each attempt, because sent_at tells the server how to
+	// correct the times of the events (wire.md §2.6).
 	if err := d.encode(events, time.Now()); err != nil {
 		return verdict{err: err}
 	}
-	// The transport may read a body after it has answered, so that the buffer
-	// cannot be used again.
+	// The transport may still read a body after it has returned an answer, so the
+	// buffer cannot be reused.
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(bytes.Clone(d.body.Bytes())))
 	if err != nil {
 		return verdict{err: d.redact(err)}
@@ -79,7 +79,7 @@ func (d *remoteDestination) deliver(ctx context.Context, events []Event) verdict
 		return verdict{err: d.redact(err), retry: true}
 	}
 	defer answer.Body.Close()
-	// What is left unread costs the connection, which is no harm.
+	// An unread rest costs only the connection.
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
 	status := answer.StatusCode
 	if status >= 200 && status < 300 {
@@ -131,8 +131,8 @@ func (d *remoteDestination) encode(events []Event, now time.Time) error {
 	return d.zip.Close()
 }
 
-// redact takes what may hold a secret out of an error of the http package: the
-// URL, and the key.
+// redact removes what may hold a secret from an error of package http: the URL, and
+// the key.
 func (d *remoteDestination) redact(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -157,8 +157,8 @@ func (d *remoteDestination) firstLine(text []byte) string {
 	}, s)
 }
 
-// retryAfter reads a Retry-After header: seconds or a date. Zero if there is
-// none that can be read.
+// retryAfter reads a Retry-After header: seconds or a date. It returns zero for
+// anything else.
 func retryAfter(s string, now time.Time) time.Duration {
 	if s == "" {
 		return 0

@@ -10,9 +10,9 @@ import (
 // fill a cache line.
 const seenWays = 7
 
-// A seenSet remembers seenWays hashes. Zero is an empty place. The state holds,
-// in its lowest three bits, the place that is overwritten next once all are
-// taken, and above them how often an exposure was found here.
+// A seenSet remembers seenWays hashes. Zero is an empty place. The lowest three
+// bits of the state are the place that is overwritten next once all are taken. The
+// bits above count how often an exposure was found here.
 type seenSet struct {
 	hash  [seenWays]atomic.Uint64
 	state atomic.Uint64
@@ -23,14 +23,14 @@ const (
 	seenFound = 8 // one in the count of a state
 )
 
-// A seenTable remembers about as many hashes as it was made for. It is made of
-// small sets, in each of which the oldest hash makes way for a new one, so it
-// may forget some earlier than others. Nobody waits in it: whoever comes second
-// to a place looks again.
+// A seenTable remembers about as many hashes as it was made for. It consists of
+// small sets, in each of which a new hash replaces the oldest, so it may forget
+// some hashes earlier than others. It never waits: a goroutine that finds a place
+// taken looks again.
 //
-// Two goroutines that add the same hash try the same place, and only one gets
-// it. Two that add different ones to a full set may overwrite one another; the
-// one that is lost is forgotten early.
+// If two goroutines add the same hash, they try the same place, and only one gets
+// it. If two add different hashes to a full set, one may overwrite the other, which
+// is then forgotten early.
 type seenTable struct {
 	sets []seenSet
 	seed [3]maphash.Seed
@@ -44,8 +44,8 @@ func newSeenTable(size int) *seenTable {
 	return t
 }
 
-// key hashes an exposure. Hashes are 64 bits of keyed hashes: that two
-// exposures share one is too improbable to matter, even if somebody tries.
+// key hashes an exposure. It is a keyed hash of 64 bits: it is too improbable to
+// matter that two exposures share one, even if a user tries.
 func (t *seenTable) key(distinctID, flag, variant string, enabled bool) uint64 {
 	a := maphash.String(t.seed[0], distinctID)
 	b := maphash.String(t.seed[1], flag)
@@ -55,7 +55,7 @@ func (t *seenTable) key(distinctID, flag, variant string, enabled bool) uint64 {
 	} else if enabled {
 		v = 0xc2b2ae3d27d4eb4f
 	}
-	// Each is random by itself; the multiplications keep equal ones apart.
+	// Each hash is random by itself; the multiplications keep equal ones apart.
 	h := a ^ bits.RotateLeft64(b*0xff51afd7ed558ccd, 23) ^ bits.RotateLeft64(v*0xc4ceb9fe1a85ec53, 41)
 	if h == 0 {
 		return 1
@@ -68,7 +68,7 @@ func (t *seenTable) set(h uint64) *seenSet {
 	return &t.sets[i]
 }
 
-// add remembers h and reports whether it was not there. If it was, it counts.
+// add remembers h and reports whether it was new. If it was not, it counts.
 func (t *seenTable) add(h uint64) bool {
 	s := t.set(h)
 	for {
@@ -101,7 +101,7 @@ func (t *seenTable) add(h uint64) bool {
 	}
 }
 
-// advance moves the place that is overwritten next on, if it still is place.
+// advance moves the place that is overwritten next, if it is still place.
 func (s *seenSet) advance(place uint64) {
 	for {
 		state := s.state.Load()

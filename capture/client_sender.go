@@ -16,14 +16,14 @@ type destination interface {
 	close()
 }
 
-// A verdict is what became of a batch. The zero verdict: it was delivered.
+// A verdict is what became of a batch. The zero verdict says that it was delivered.
 type verdict struct {
-	err   error         // nil: all were delivered but for those in faults
-	retry bool          // err may pass
+	err   error         // nil: all were delivered, except faults
+	retry bool          // the failure may pass
 	after time.Duration // the time before the retry, at least
-	halve bool          // err is that there is too much at once
+	halve bool          // the batch is too large
 
-	faults []*EventError // events that never can be delivered
+	faults []*EventError // events that can never be delivered
 }
 
 // A sender is the part of a Client that belongs to its goroutine.
@@ -36,7 +36,7 @@ type sender struct {
 	batch []Event
 	timer *time.Timer
 
-	fullReported uint64 // of those that the client counts
+	fullReported uint64 // how many of the client's DroppedFull were reported
 	fullAt       time.Time
 }
 
@@ -52,8 +52,8 @@ func newSender(c *Client) *sender {
 	return s
 }
 
-// run sends until the client is closed and nothing is left. When ctx ends it
-// gives up what is left.
+// run sends until the client is closed and nothing is left. When ctx ends, it gives
+// up what is left.
 func (s *sender) run(ctx context.Context) {
 	defer s.to.close()
 	for s.wait() {
@@ -67,20 +67,20 @@ func (s *sender) run(ctx context.Context) {
 	s.reportFull(0)
 }
 
-// wait returns true when there is a batch to send: enough for one, or something
-// that waited long enough or is asked for. It returns false when nothing is left
+// wait returns true when there is a batch to send: one is full, or an event has
+// waited long enough, or Flush asks for it. It returns false when nothing is left
 // and the client is closed.
 func (s *sender) wait() bool {
 	defer s.timer.Stop()
 	wakeAt := s.head + 1
 	for ticking, overdue := false, false; ; {
-		// Whoever publishes after this wakes us; what was published before
-		// is seen below.
+		// A producer that publishes after this wakes the sender. Events that were
+		// published before are seen below.
 		s.queue.wakeAt.Store(wakeAt)
 		end, closed := s.queue.end()
 		n := end - s.head
 		due := overdue || closed || n >= uint64(s.c.MaxBatch) || s.flush.Load() > s.head
-		if due && n > 0 && s.queue.at(s.head) != nil || closed && n == 0 {
+		if due && n > 0 && s.queue.itemAt(s.head) != nil || closed && n == 0 {
 			s.queue.wakeAt.Store(queueNever)
 			return n > 0
 		}
@@ -104,14 +104,14 @@ func (s *sender) wait() bool {
 	}
 }
 
-// collect makes a batch of items that are ready, at least one, and returns how
-// many it took and the size of their properties.
+// collect makes a batch of items that are ready, at least one, and returns how many
+// it took and the size of their properties.
 func (s *sender) collect() (items uint64, bytes int64) {
 	s.batch = s.batch[:0]
 	s.reset()
 	now := time.Now()
 	for items < uint64(s.c.MaxBatch) {
-		item := s.queue.at(s.head + items)
+		item := s.queue.itemAt(s.head + items)
 		if item == nil || items > 0 && s.size()+len(item.properties) > maxRequestBytes {
 			break
 		}

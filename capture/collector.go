@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// ErrFull says that too many events wait to be written. The client should
-	// come back later.
+	// ErrFull says that too many events wait to be written. The client should come
+	// back later.
 	ErrFull = errors.New("capture: too many events wait to be written")
 
 	// ErrClosed says that the Collector has stopped.
@@ -20,36 +20,36 @@ var (
 
 // CollectorConfig configures a [Collector]. Only Sink is required.
 type CollectorConfig struct {
-	// Sink takes the events.
+	// Sink stores the events.
 	Sink Sink
 
 	// MaxBatch is how many events are written at once, unless a single Accept
 	// has more. Zero: 1,000.
 	MaxBatch int
 
-	// MaxEvents and MaxBytes bound what may wait: events, and the bytes of
-	// their properties. Zero: 50,000 and 128 MiB.
+	// MaxEvents and MaxBytes bound the waiting events: their number, and the bytes
+	// of their properties. Zero: 50,000 and 128 MiB.
 	MaxEvents int
 	MaxBytes  int64
 
 	// WriteTimeout is how long a Write may take. Zero: 30 s.
 	WriteTimeout time.Duration
 
-	// OnWrite is told about each Write, for metrics: how many events, how long
-	// it took, and how it ended. Nil: nobody is told. It must not block.
+	// OnWrite gets for each Write, for metrics, how many events it had, how long it
+	// took, and how it ended. It must not block. Nil: it is not called.
 	OnWrite func(events int, d time.Duration, err error)
 }
 
 // A Collector gathers events of many requests and writes them together, so that
-// durable answers are affordable: while one batch is being committed, the next
-// one forms. It is safe for concurrent use.
+// durable answers are affordable: while one batch is being committed, the next one
+// forms. It is safe for concurrent use.
 //
-// Accept works while Run does; Run must be called once.
+// Accept works while Run does. Run must be called once.
 type Collector struct {
 	c CollectorConfig
 
 	mu      sync.Mutex
-	groups  []*group // that wait, in order of arrival
+	groups  []*group // waiting, in order of arrival
 	events  int      // in groups and being written
 	bytes   int64
 	closed  bool
@@ -78,11 +78,11 @@ func NewCollector(c CollectorConfig) (*Collector, error) {
 	return &Collector{c: c, arrived: make(chan struct{}, 1)}, nil
 }
 
-// Accept returns nil when all events are durable. The error is ErrFull or
-// ErrClosed if they were not taken, ctx.Err() if ctx ended first: the events may
-// be written all the same, which is harmless if the client sends them again
-// with the same UUIDs. It joins [*EventError]s if only some cannot be stored, and
-// is the Sink's otherwise.
+// Accept returns nil when all events are durable. The error is ErrFull or ErrClosed
+// if the Collector has not taken the events, and ctx.Err() if ctx ended first: then
+// the events may be written all the same, which is harmless if the client sends
+// them again with the same UUIDs. It joins [*EventError]s if only some cannot be
+// stored, and otherwise is the error of the Sink.
 //
 // The events belong to the Collector from now on, also after an error.
 func (c *Collector) Accept(ctx context.Context, events ...Event) error {
@@ -111,8 +111,8 @@ func (c *Collector) enqueue(g *group) error {
 	case c.closed:
 		return ErrClosed
 	case c.events+len(g.events) > c.c.MaxEvents, c.bytes+g.bytes > c.c.MaxBytes:
-		// A group that is larger than the queue could never be taken; alone
-		// it may.
+		// A group that is larger than the queue could never be taken. It may be,
+		// alone.
 		if c.events > 0 {
 			return ErrFull
 		}
@@ -134,14 +134,14 @@ func (c *Collector) Waiting() int {
 	return c.events
 }
 
-// Run writes until ctx ends. Then it refuses new events, writes those that it
+// Run writes until ctx ends. Then it refuses new events, writes the events that it
 // has taken, and returns nil.
 func (c *Collector) Run(ctx context.Context) error {
 	writing := context.WithoutCancel(ctx)
 	var batch []Event
 	for {
 		closing := ctx.Err() != nil
-		groups := c.take(closing)
+		groups := c.takeGroups(closing)
 		switch {
 		case len(groups) > 0:
 			batch = c.write(writing, groups, batch)
@@ -157,9 +157,9 @@ func (c *Collector) Run(ctx context.Context) error {
 	}
 }
 
-// take takes the groups of one batch off the queue. If it is to close the
-// Collector, no more arrive.
-func (c *Collector) take(closing bool) []*group {
+// takeGroups takes the groups of one batch off the queue. If closing is true, Accept
+// takes no more events.
+func (c *Collector) takeGroups(closing bool) []*group {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = closing
@@ -175,8 +175,8 @@ func (c *Collector) take(closing bool) []*group {
 	return groups
 }
 
-// write writes groups and tells those who wait for them. buffer is memory for
-// the batch, which write returns for the next time.
+// write writes groups and tells their callers. buffer is memory for the batch;
+// write returns it for the next time.
 func (c *Collector) write(ctx context.Context, groups []*group, buffer []Event) []Event {
 	batch := groups[0].events
 	if len(groups) > 1 {
@@ -189,7 +189,7 @@ func (c *Collector) write(ctx context.Context, groups []*group, buffer []Event) 
 	err := c.sink(ctx, batch)
 	faults, only := Faults(err, len(batch))
 	if !only && len(groups) > 1 && !transient(err) {
-		// One of them may be to blame: its neighbours must not suffer.
+		// One of them may be at fault, and the others must not suffer from it.
 		for _, g := range groups {
 			if !transient(err) {
 				err = c.sink(ctx, g.events)
@@ -212,7 +212,7 @@ func (c *Collector) write(ctx context.Context, groups []*group, buffer []Event) 
 	return buffer[:0]
 }
 
-// sink calls the Sink. A panic of it is an error like any other.
+// sink calls the Sink. A panic of the Sink is an error like any other.
 func (c *Collector) sink(ctx context.Context, batch []Event) (err error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.c.WriteTimeout)
@@ -236,8 +236,8 @@ func (c *Collector) finish(g *group, err error) {
 	g.done <- err
 }
 
-// ErrUnavailable says that the store itself does not work at the moment. Sinks
-// wrap it, so that nobody blames single events.
+// ErrUnavailable says that the store itself does not work at the moment. Sinks wrap
+// it, so that no single event is blamed.
 var ErrUnavailable = errors.New("capture: store is not available")
 
 func transient(err error) bool {

@@ -10,8 +10,8 @@ import (
 
 // The kinds of [RequestError].
 var (
-	// ErrMalformed: the request will never be understood, nothing of it is
-	// stored.
+	// ErrMalformed: no server will ever understand the request, and nothing of it
+	// is stored.
 	ErrMalformed = errors.New("capture: malformed request")
 
 	// ErrUnauthorized: the request has no usable API key.
@@ -53,13 +53,13 @@ func unparsable(format string, args ...any) error {
 	return &RequestError{ErrMalformed, "failed to parse request: " + fmt.Sprintf(format, args...)}
 }
 
-// wrongField refuses a request for one field.
+// wrongField refuses a request because of one field.
 func wrongField(name string, value jsonscan.Value, want string) error {
 	return unparsable("field %q must be %s, not %s", name, want, describe(value))
 }
 
-// describe says what a value is. It does not quote texts, nor what may hold
-// them: the API key may be in there.
+// describe says what a value is. It quotes neither strings nor arrays and objects,
+// because the API key may be in them.
 func describe(v jsonscan.Value) string {
 	switch v.Kind() {
 	case jsonscan.String:

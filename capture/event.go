@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// An Event is something that happened, as it is stored. It holds everything
-// that its effect on persons and groups depends on, so that a Sink may apply it
-// at once or pass it on.
+// An Event is something that happened, in the form in which it is stored. It holds
+// everything on which its effect on persons and groups depends, so a Sink may apply
+// the event at once or pass it on.
 type Event struct {
 	Project    int64
 	UUID       uuid.UUID
@@ -18,8 +18,8 @@ type Event struct {
 	Time       time.Time // when it happened, in UTC with microseconds
 	Received   time.Time // when it arrived, in UTC with microseconds
 
-	// Properties is a JSON object without white space around it. Person
-	// updates are its members $set, $set_once and $unset.
+	// Properties is a JSON object without white space around it. Its members $set,
+	// $set_once and $unset are person updates.
 	Properties json.RawMessage
 
 	// NoPerson says that the event is stored without any effect on persons and

@@ -2,8 +2,8 @@ package capture
 
 import "strings"
 
-// illegalFolded are distinct IDs that many clients send by mistake, in lower
-// case; illegalExact those that only count as written (wire.md §3.4).
+// illegalFolded are distinct IDs that many clients send by mistake, in lower case.
+// The IDs in illegalExact are mistakes only with these capitals (wire.md §3.4).
 var (
 	illegalFolded = map[string]bool{
 		"anonymous": true, "guest": true, "distinctid": true, "distinct_id": true, "id": true,
@@ -14,9 +14,8 @@ var (
 	}
 )
 
-// IllegalID reports whether a distinct ID is one that says nothing about who it
-// is, so that it must never be linked with another: many persons would become
-// one (wire.md §3.4).
+// IllegalID reports whether a distinct ID identifies nobody, so that it must never
+// be linked with another ID: many persons would become one (wire.md §3.4).
 func IllegalID(id string) bool {
 	if blank(id) {
 		return true
@@ -31,12 +30,12 @@ func IllegalID(id string) bool {
 	return len(id) <= maxIllegal && (illegalExact[id] || illegalFolded[strings.ToLower(id)])
 }
 
-// shared are IDs that are no mistake and still nobody's (wire.md §2.9).
+// shared are IDs that are no mistake and still identify nobody (wire.md §2.9).
 var shared = map[string]bool{
 	"system": true, "user": true, "backend": true, "server": true, "anonymous-user": true, "anonymous_user": true,
 	"00000000-0000-0000-0000-000000000000": true,
 }
 
-// nobody reports whether events of a distinct ID are stored without a person on
-// the newer route.
+// nobody reports whether the newer route stores events of a distinct ID without a
+// person.
 func nobody(id string) bool { return IllegalID(id) || shared[strings.ToLower(id)] }

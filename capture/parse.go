@@ -16,7 +16,7 @@ import (
 	plaintext "github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// Limits of what one request may hold.
+// Limits of one request.
 const (
 	// MaxEvents is how many events one request may have.
 	MaxEvents = 20_000
@@ -24,14 +24,14 @@ const (
 	// MaxID is how many characters of a distinct ID count (wire.md §2.4).
 	MaxID = 200
 
-	// MaxName is how many characters an event name has; the rest is cut off.
+	// MaxName is how many characters an event name may have; the rest is cut off.
 	MaxName = 200
 
 	// maxKey is how long an API key may be, in bytes.
 	maxKey = 64
 )
 
-// A Property is a name and a value in JSON. The name is written as it is, so it
+// A Property is a name and a value in JSON. The name is written unchanged, so it
 // must not need escapes.
 type Property struct {
 	Name  string
@@ -45,15 +45,15 @@ type Request struct {
 	SentAt time.Time // the query's "_", see [SentAt]; zero: not said
 	Engage bool      // it came by the route /engage
 
-	// IP is the client's address, for the property $ip. The zero Addr: it is
-	// not added.
+	// IP is the client's address, for the property $ip. The zero Addr: the property
+	// is not added.
 	IP netip.Addr
 
-	// Agent tells the properties that the User-Agent gives ($browser, $os, …),
-	// Geo those of the client's address. Each is called at most once, and only
-	// for events that do not bring properties of that sort themselves. What
-	// they return is copied into each such event, so it should be short. Nil:
-	// there are none.
+	// Agent returns the properties that the User-Agent gives ($browser, $os, …),
+	// and Geo the properties that the client's address gives. Each is called at
+	// most once, and only for events that do not bring properties of that kind
+	// themselves. The result is copied into each of these events, so it should be
+	// short. Nil: there are none.
 	Agent func() []Property
 	Geo   func() []Property
 }
@@ -63,11 +63,10 @@ type Batch struct {
 	APIKey string
 	Events []Event
 
-	// Historical says that the events are an import of old ones
-	// (wire.md §2.5).
+	// Historical says that the events are an import of old ones (wire.md §2.5).
 	Historical bool
 
-	// Dropped is how many events were understood and are not in Events, since
+	// Dropped is how many events were understood and are not in Events, because
 	// they are never stored: recordings and $performance_event.
 	Dropped int
 
@@ -77,13 +76,13 @@ type Batch struct {
 	agent lazy
 	geo   lazy
 
-	left   int        // events that were not made yet
+	left   int        // events that are still to be made
 	memory []byte     // for properties
 	added  []Property // used again for each event
 
-	// ipAt is where the properties of the last event have the member $ip that
-	// was added, 0 if they have none. ipsAt has the same for each of Events,
-	// but is empty if Request.IP is.
+	// ipAt is where the member $ip that was added stands in the properties of the
+	// last event, 0 if none was added. ipsAt has the same for each of Events; it is
+	// empty if Request.IP is not set.
 	ipAt  int
 	ipsAt []int
 }
@@ -101,13 +100,12 @@ func (l *lazy) get(ask func() []Property) []Property {
 	return l.list
 }
 
-// Parse reads the events of a capture request: JSON in any of the shapes of
-// wire.md §2.3. All events are read or none; the error is then a
-// [*RequestError]. Project is left zero in the events. Nothing refers to body
-// afterwards.
+// Parse reads the events of a capture request: JSON in any of the shapes of wire.md
+// §2.3. It reads all events or none; then the error is a [*RequestError]. Project
+// is zero in the events. Nothing refers to body afterwards.
 //
-// Parse uses the memory of Events again. Who has given them away, to a
-// [Collector] for example, sets Events to nil first.
+// Parse reuses the memory of Events. A caller who has given the events away, for
+// example to a [Collector], sets Events to nil first.
 func (b *Batch) Parse(body []byte, r Request) error {
 	*b = Batch{r: r, Events: b.Events[:0]}
 	r.Now = r.Now.UTC().Truncate(time.Microsecond)
@@ -127,8 +125,8 @@ func (b *Batch) Parse(body []byte, r Request) error {
 	return nil
 }
 
-// Anonymize takes the client's address out of Events again, where Parse has added
-// it. The project that wants no addresses is often known only by what was read.
+// Anonymize removes the client's address from Events, where Parse has added it. A
+// project that wants no addresses is often found only by what Parse has read.
 func (b *Batch) Anonymize() {
 	for i, at := range b.ipsAt[:min(len(b.ipsAt), len(b.Events))] {
 		if at == 0 {
@@ -147,9 +145,9 @@ func (b *Batch) Anonymize() {
 	b.ipsAt = nil
 }
 
-// shape finds out which shape a body has and returns its events. Of a batch it
-// takes over what the envelope says. The walk over the outermost value checks
-// the whole body, so that this need not be done before.
+// shape finds out which shape a body has and returns its events. It takes over what
+// the envelope of a batch says. The walk over the outermost value checks the whole
+// body, so nothing needs to do so before.
 func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 	v := jsonscan.Value(bytes.TrimLeft(body, " \t\r\n"))
 	switch v.Kind() {
@@ -202,8 +200,8 @@ func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 	return []rawEvent{e}, nil
 }
 
-// eventsOf reads an array of events. bare says that it is that of a batch without an
-// API key, whose events then must have one each.
+// eventsOf reads an array of events. If bare is true, it is the array of a batch
+// without an API key, and each event must have one.
 func eventsOf(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 	var list []rawEvent
 	a := v.Array()
@@ -232,8 +230,8 @@ func eventsOf(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 	return list, nil
 }
 
-// guess says how many events a batch holds if all are as large as the first one,
-// as they are about in most batches.
+// guess says how many events a batch holds if all are as large as the first one, as
+// they are about in most batches.
 func guess(batch, first jsonscan.Value) int { return min(MaxEvents, len(batch)/(len(first)+1)+1) }
 
 // A rawEvent is an event as it was sent. It refers to the body.
@@ -252,7 +250,7 @@ type rawEvent struct {
 	known knownProperties
 }
 
-// knownProperties are those that capturing looks at.
+// knownProperties are the properties at which capturing looks.
 type knownProperties struct {
 	nonEmpty bool // there are some
 
@@ -344,7 +342,8 @@ func (k *knownProperties) read(properties jsonscan.Value) {
 		value := o.Value()
 		switch n := o.Name(); string(n) {
 		case "token":
-			// Not all events that have a property of this name mean it so.
+			// Events of other kinds have a property of this name with another
+			// meaning.
 			k.key = textOf(value)
 		case "distinct_id":
 			if value.Kind() != jsonscan.Null {
@@ -382,8 +381,8 @@ func (k *knownProperties) read(properties jsonscan.Value) {
 	}
 }
 
-// read makes Events of what was sent. The order of its checks is that of
-// wire.md §2.4: keys, then events.
+// read makes Events of what was sent. It checks in the order of wire.md §2.4: keys,
+// then events.
 func (b *Batch) read(list []rawEvent) error {
 	if len(list) == 1 && list[0].event == nil && (!b.r.Engage || !list[0].engage) {
 		return errShape
@@ -459,8 +458,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// event makes an Event. keep is false for those that are accepted and not
-// stored.
+// event makes an Event. keep is false if the event is accepted and not stored.
 func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	event.Name = "$identify" // what /engage means without a name
 	if e.event != nil {
@@ -494,7 +492,7 @@ func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	return event, true, nil
 }
 
-// time is when an event happened.
+// time returns when an event happened.
 func (b *Batch) time(e *rawEvent) (time.Time, error) {
 	if e.offset != nil && e.offset.Kind() != jsonscan.Null {
 		offset, ok := e.offset.Float()
@@ -507,9 +505,9 @@ func (b *Batch) time(e *rawEvent) (time.Time, error) {
 	return b.clock.at(t, e.known.exact), nil
 }
 
-// properties writes an event's properties with what the request adds, and with
-// its person updates, of which those at the top level win as a whole. more are
-// added as they are.
+// properties writes an event's properties, with what the request adds, and with the
+// event's person updates. Person updates at the top level replace those among the
+// properties as a whole. more is added unchanged.
 func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 	k := &e.known
 	added, ip := append(b.added[:0], more...), -1
@@ -574,9 +572,9 @@ func (b *Batch) properties(e *rawEvent, more []Property) json.RawMessage {
 	return dst[:len(dst):len(dst)]
 }
 
-// allocate returns memory for size bytes, what is free of a piece that several
-// events share. Events of one request are stored together, so that no event
-// keeps the memory of others alive for long.
+// allocate returns memory for size bytes: the free part of a piece that several
+// events share. Events of one request are stored together, so no event keeps the
+// memory of others alive for long.
 func (b *Batch) allocate(size int) []byte {
 	const maxPiece = 64 << 10 // bytes
 	if len(b.memory) < size {
@@ -626,12 +624,12 @@ func objectOf(field string, v jsonscan.Value) (jsonscan.Value, error) {
 	return nil, wrongField(field, v, "an object")
 }
 
-// distinctID returns a distinct ID without NUL and not longer than it may be.
-// It is "" without one.
+// distinctID returns a distinct ID without NUL, cut to its limit. It is "" without
+// one.
 func distinctID(v jsonscan.Value) string { return plaintext.Identifier(string(idText(v)), MaxID) }
 
-// idText returns a distinct ID as text: a string's text, numbers as /flags writes
-// them, of other values their JSON. It may share the memory of v.
+// idText returns a distinct ID as text: the text of a string, a number as /flags
+// writes it, and of any other value its JSON. It may share the memory of v.
 func idText(v jsonscan.Value) []byte {
 	switch v.Kind() {
 	case jsonscan.String:
@@ -678,7 +676,7 @@ func NewUUID(t time.Time) uuid.UUID {
 // quote returns s as JSON.
 func quote(s string) string {
 	b, err := json.Marshal(s)
-	if err != nil { // strings always can be encoded
+	if err != nil { // cannot be: a string
 		return `""`
 	}
 	return string(b)

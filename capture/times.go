@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// layouts are the accepted forms of times, once a blank was made a T. Fractions
-// of seconds need no layout of their own.
+// layouts are the accepted forms of times, after a T has replaced a blank.
+// Fractions of seconds need no layout of their own.
 var layouts = [...]string{
 	time.RFC3339,
 	"2006-01-02T15:04:05Z0700",
@@ -17,14 +17,13 @@ var layouts = [...]string{
 	time.DateOnly,
 }
 
-// outOfRange stands for times that have no four-digit year. It stays one when
-// the clock of a client is corrected.
+// outOfRange stands for times that have no four-digit year. It stays out of range
+// when the clock of a client is corrected.
 var outOfRange = time.Date(100_000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // parseTime reads a time as SDKs write it: RFC 3339 with any number of fraction
-// digits, a blank instead of the T, any form of the zone or none, which means
-// UTC, or only a date (wire.md §2.6). A year below 0 or above 9999 is
-// outOfRange.
+// digits, a blank instead of the T, any form of the zone or none, which means UTC,
+// or only a date (wire.md §2.6). A year below 0 or above 9999 gives outOfRange.
 func parseTime(s string) (time.Time, bool) {
 	s = strings.TrimSpace(s)
 	const date = len("2006-01-02")
@@ -56,17 +55,17 @@ func oddYear(s string) bool {
 		digits = s[1:]
 	}
 	year, rest, _ := strings.Cut(digits, "-")
-	if !number(year) || len(rest) < len("01-02") || !number(rest[:2]) || rest[2] != '-' || !number(rest[3:5]) {
+	if !digitsOnly(year) || len(rest) < len("01-02") || !digitsOnly(rest[:2]) || rest[2] != '-' || !digitsOnly(rest[3:5]) {
 		return false
 	}
 	return len(year) > 4 || negative && len(year) == 4
 }
 
-// number reports whether s consists of digits.
-func number(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+// digitsOnly reports whether s consists of digits.
+func digitsOnly(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// inRange makes t what is stored: UTC with microseconds, with a year that all
-// stores know. Other years become 1970-01-01.
+// inRange makes t a time that stores accept: UTC with microseconds, and a year that
+// all stores know. Other years become 1970-01-01.
 func inRange(t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Microsecond)
 	if y := t.Year(); y < 0 || y > 9999 {
@@ -84,16 +83,16 @@ type clock struct {
 	sentAt time.Time // of sending, on the client's; zero if unknown
 }
 
-// at returns when an event happened. stated is its timestamp; exact says that it
-// was not set by the clock that sentAt is from. The zero Time, which programs
-// write that have none, counts as no timestamp.
+// at returns when an event happened. stated is its timestamp; exact says that the
+// timestamp is not from the clock of sentAt. The zero Time, which programs without
+// a time write, counts as no timestamp.
 func (c clock) at(stated time.Time, exact bool) time.Time {
 	if stated.IsZero() {
 		return c.now
 	}
 	t := stated
 	if !c.sentAt.IsZero() && !exact {
-		// A Duration is too short for what clients may say.
+		// A Duration is too short for what clients may send.
 		t = time.Unix(t.Unix()+c.now.Unix()-c.sentAt.Unix(), int64(t.Nanosecond()+c.now.Nanosecond()-c.sentAt.Nanosecond()))
 	}
 	return c.past(t)
@@ -105,7 +104,8 @@ func (c clock) before(offset float64) time.Time {
 	return c.past(time.UnixMicro(c.now.UnixMicro() - int64(max(-maxOffset, min(offset, maxOffset)))*1000))
 }
 
-// past returns t as it is stored, now if it is too far in the future.
+// past returns t in the form in which it is stored, or now if t is too far in the
+// future.
 func (c clock) past(t time.Time) time.Time {
 	t = inRange(t)
 	if t.Sub(c.now) > maxAhead {
@@ -114,7 +114,7 @@ func (c clock) past(t time.Time) time.Time {
 	return t
 }
 
-// believable is the first time that a client can have sent something.
+// believable is the first time at which a client can have sent something.
 var believable = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // SentAt returns the time that a client gives in milliseconds, as in the query
