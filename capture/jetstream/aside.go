@@ -15,7 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// The headers of what is set aside.
+// The headers of messages that are set aside.
 const (
 	headerReason    = "Flagstaff-Reason"    // one line of text
 	headerSubject   = "Flagstaff-Subject"   // that it had
@@ -26,18 +26,18 @@ const (
 
 // An Aside is a message that could not be stored and was set aside.
 type Aside struct {
-	Sequence uint64    // among those that were set aside
-	Time     time.Time // when it was
+	Sequence uint64    // in the stream of what is set aside
+	Time     time.Time // when it was set aside
 
 	Reason    string    // why, in one line
-	Subject   string    // that the message had
-	Original  uint64    // sequence that it had in the stream
-	Published time.Time // when it was
-	Delivered int       // how often it was
+	Subject   string    // of the message
+	Original  uint64    // sequence in the stream of events
+	Published time.Time // when it was published
+	Delivered int       // how often it was delivered
 	Data      []byte    // of the message
 }
 
-// Event returns the event, or an error if this is none that can be decoded. It
+// Event returns the event, or an error if the message cannot be decoded. The event
 // refers to Data.
 func (a *Aside) Event() (capture.Event, error) {
 	e, err := decodeEvent(a.Data)
@@ -50,8 +50,8 @@ func (a *Aside) Event() (capture.Event, error) {
 // setAside copies a message to the stream of what is set aside.
 func (b *batch) setAside(ctx context.Context, it *item) error {
 	s := b.stream
-	// A message that was copied and not acknowledged comes again; it is told by
-	// its ID.
+	// A message that was copied and not acknowledged comes again. The stream
+	// recognises its ID.
 	id := strconv.FormatUint(it.sequence, 10) + "-" + strconv.FormatInt(it.at.UnixNano(), 10)
 	m := &nats.Msg{
 		Subject: s.asideName() + "." + strings.TrimPrefix(it.Subject(), s.c.Name+".events."),
@@ -87,7 +87,7 @@ func oneLine(err error) string {
 }
 
 // SetAside iterates over what was set aside, the oldest first. An error ends it.
-// What is set aside meanwhile may be missing.
+// Messages that are set aside meanwhile may be missing.
 func (s *Stream) SetAside(ctx context.Context) iter.Seq2[Aside, error] {
 	return func(yield func(Aside, error) bool) {
 		stream, err := s.js.Stream(ctx, s.asideName())
@@ -112,8 +112,8 @@ func (s *Stream) SetAside(ctx context.Context) iter.Seq2[Aside, error] {
 	}
 }
 
-// newAside reads what setAside wrote. What somebody else has published there has
-// no headers; it is listed all the same.
+// newAside reads what setAside wrote. A message of another publisher has no
+// headers; it is listed all the same.
 func newAside(m *jetstream.RawStreamMsg) Aside {
 	a := Aside{Sequence: m.Sequence, Time: m.Time, Data: m.Data, Reason: m.Header.Get(headerReason), Subject: m.Header.Get(headerSubject)}
 	a.Original, _ = strconv.ParseUint(m.Header.Get(headerSequence), 10, 64)
@@ -147,7 +147,8 @@ func (s *Stream) Discard(ctx context.Context, a Aside) error {
 		return unavailable(err)
 	}
 	if err := stream.DeleteMsg(ctx, a.Sequence); err != nil {
-		// The error is the same whether it is gone already or cannot be deleted.
+		// The error is the same whether the message is gone already or cannot be
+		// deleted.
 		if _, missing := stream.GetMsg(ctx, a.Sequence); errors.Is(missing, jetstream.ErrMsgNotFound) {
 			return nil
 		}

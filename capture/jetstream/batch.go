@@ -10,15 +10,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// A batch is what a worker has in hand and writes together.
+// A batch is the messages that a worker has in hand and writes together.
 type batch struct {
 	*worker
 	left []item // to be written
 	bad  []item // to be set aside
 
-	// outliers says that the sink has failed for some events, without saying
-	// that they are to blame, and stored others at the same time. Before that, a
-	// sink that fails for all is taken for one that does not work.
+	// outliers says that the sink has failed for some events, without saying that
+	// they are at fault, and stored others at the same time. Before that, a sink
+	// that fails for all counts as one that does not work.
 	outliers bool
 }
 
@@ -27,11 +27,11 @@ type item struct {
 	message
 	event    capture.Event
 	refusals int   // how often the sink has refused it
-	reason   error // why it did, or why it cannot be decoded
+	reason   error // why the sink did, or why the message cannot be decoded
 }
 
 // store returns nil when all events in hand are stored or set aside, and an error
-// if ctx ended before. What is left then is given back.
+// if ctx ended before. It gives back what is left then.
 func (w *worker) store(ctx context.Context, hand []message) error {
 	if len(hand) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (b *batch) giveBack() {
 }
 
 // pass writes some of what is left and sets aside what is bad. It reports whether
-// the sink has refused events. After an error nothing is known of any event.
+// the sink has refused events. After an error nothing is known about any event.
 func (b *batch) pass(ctx context.Context) (refusals bool, err error) {
 	if n := min(len(b.left), b.c.MaxBatch); n > 0 {
 		refused, err := b.write(ctx, b.left[:n])
@@ -102,8 +102,8 @@ func (b *batch) pass(ctx context.Context) (refusals bool, err error) {
 	return refusals, nil
 }
 
-// settle acknowledges those of the first n that are left and were not refused. Of
-// what was refused, by index, some is tried again and some is bad.
+// settle acknowledges the stored ones of the first n messages that are left. Of the
+// refused ones, by index, some are tried again and some are bad.
 func (b *batch) settle(ctx context.Context, n int, refused map[int]error) {
 	var stored []message
 	var again []item
@@ -126,13 +126,13 @@ func (b *batch) settle(ctx context.Context, n int, refused map[int]error) {
 	b.acknowledge(ctx, stored)
 }
 
-// write writes events and returns those that the sink refuses, by index.
+// write writes events and returns the ones that the sink refuses, by index.
 func (b *batch) write(ctx context.Context, items []item) (refused map[int]error, err error) {
 	events := make([]capture.Event, len(items))
 	for i := range items {
 		events[i] = items[i].event
 	}
-	// What was begun is finished, also when the program ends.
+	// A Write that has begun is finished, also when the program ends.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.c.WriteTimeout)
 	defer cancel()
 	defer func() {
@@ -155,8 +155,8 @@ func (b *batch) write(ctx context.Context, items []item) (refused map[int]error,
 	return refused, nil
 }
 
-// writeEach writes events one by one, after an error that does not say who is to
-// blame.
+// writeEach writes events one by one, after an error that does not say which event
+// is at fault.
 func (b *batch) writeEach(ctx context.Context, items []item) (refused map[int]error, err error) {
 	refused = make(map[int]error)
 	var last error
@@ -189,7 +189,7 @@ func transient(err error) bool {
 	return errors.Is(err, capture.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// heartbeats keeps messages in hand until ctx ends or the function is called
+// heartbeats keeps messages in hand until ctx ends or the caller calls the function
 // that it returns.
 func (w *worker) heartbeats(ctx context.Context, hand []message) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)

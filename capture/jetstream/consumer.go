@@ -22,12 +22,12 @@ type ConsumerConfig struct {
 	// Sink stores the events. It must be idempotent, as all Sinks are.
 	Sink capture.Sink
 
-	// MaxBatch is how many events are written at once; more than
-	// Config.MaxPending never are. Zero: 1,000.
+	// MaxBatch is how many events are written at once, at most Config.MaxPending.
+	// Zero: 1,000.
 	MaxBatch int
 
-	// MaxBytes bounds the events of a batch, but for the first of them. Zero:
-	// 16 MiB.
+	// MaxBytes bounds the bytes of a batch, unless its first event alone has more.
+	// Zero: 16 MiB.
 	MaxBytes int
 
 	// WriteTimeout is how long a Write may take. Zero: 30 s.
@@ -41,8 +41,7 @@ type ConsumerConfig struct {
 	// Zero: 10 s.
 	MaxBackoff time.Duration
 
-	// Log is told of failures when they begin, and of what is set aside. Nil: no
-	// log.
+	// Log receives failures when they begin, and what is set aside. Nil: no log.
 	Log *slog.Logger
 }
 
@@ -73,8 +72,8 @@ type Stats struct {
 	SetAside    uint64 // messages that were set aside
 	Failures    uint64 // writes that failed, if only for some events
 
-	// Partitions is how many the Consumer has now; the others are another
-	// machine's, or waiting for somebody.
+	// Partitions is how many partitions the Consumer has now. Other machines have
+	// the others, or these wait to be taken.
 	Partitions int
 }
 
@@ -107,8 +106,8 @@ func (c *Consumer) Stats() Stats {
 }
 
 // Run passes events on until ctx ends. Then it finishes the batch that is being
-// written, gives back what else it has, and returns nil. It must be called once.
-// It returns an error only if somebody closes the connection.
+// written, gives back the other messages, and returns nil. It must be called once.
+// It returns an error only if the connection is closed.
 func (c *Consumer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -132,7 +131,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
-// awaitConnection returns when there is one.
+// awaitConnection returns when there is a connection.
 func awaitConnection(ctx context.Context, conn *nats.Conn) error {
 	changed := conn.StatusChanged(nats.CONNECTED, nats.CLOSED)
 	defer conn.RemoveStatusListener(changed)
@@ -174,7 +173,7 @@ func whileConnected(ctx context.Context, conn *nats.Conn) (context.Context, func
 	}
 }
 
-// causeOf returns why ctx has ended, if that is what an error is about.
+// causeOf returns why ctx has ended, if an error is about that.
 func causeOf(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return context.Cause(ctx)
@@ -182,7 +181,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// sleep returns nil after d, or before that the error of ctx.
+// sleep returns nil after d, or the error of ctx if ctx ends before.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -21,24 +21,23 @@ import (
 
 // DefinitionsConfig configures [Definitions]. Only Conn is required.
 type DefinitionsConfig struct {
-	// Conn is the connection to NATS. It stays the caller's.
+	// Conn is the connection to NATS. The caller closes it.
 	Conn *nats.Conn
 
 	// Bucket is the name of the key-value bucket. Zero: "flagstaff-definitions".
 	Bucket string
 
-	// Key is where in the bucket the document is, one for each project or
+	// Key is the key of the document in the bucket, one for each project or
 	// environment. Zero: "default".
 	Key string
 
-	// Replicas is on how many servers of a cluster a bucket is that does not
-	// exist yet. Zero: 1.
+	// Replicas is on how many servers of a cluster a new bucket is. It does not
+	// change an existing one. Zero: 1.
 	Replicas int
 }
 
-// Definitions is a definitions document (see [flags.Decode]) in a key-value
-// bucket, which many processes follow. It is a [source.Source] and safe for
-// concurrent use.
+// Definitions is a definitions document (see [flags.Decode]) in a key-value bucket,
+// which many processes follow. It is a [source.Source] and safe for concurrent use.
 type Definitions struct {
 	key    string
 	bucket jetstream.KeyValue
@@ -49,11 +48,11 @@ var _ source.Source = (*Definitions)(nil)
 
 var keyRule = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
-// maxDefinitions is how large a document may be once it is decompressed.
+// maxDefinitions is how many bytes a document may have after decompression.
 const maxDefinitions = 256 << 20
 
 // OpenDefinitions returns the document of the config's key. It creates the bucket
-// unless it exists; the document may be missing yet.
+// unless it exists. The document may be missing yet.
 func OpenDefinitions(ctx context.Context, c DefinitionsConfig) (*Definitions, error) {
 	c.Bucket, c.Key = cmp.Or(c.Bucket, "flagstaff-definitions"), cmp.Or(c.Key, "default")
 	switch {
@@ -73,7 +72,7 @@ func OpenDefinitions(ctx context.Context, c DefinitionsConfig) (*Definitions, er
 	bucket, err := openBucket(ctx, js, jetstream.KeyValueConfig{
 		Bucket:      c.Bucket,
 		Description: "Definitions of flags",
-		History:     5, // for who has to see what was changed
+		History:     5, // so that an operator can see what was changed
 		Replicas:    cmp.Or(c.Replicas, 1),
 	})
 	if err != nil {
@@ -82,9 +81,9 @@ func OpenDefinitions(ctx context.Context, c DefinitionsConfig) (*Definitions, er
 	return &Definitions{key: c.Key, bucket: bucket, conn: c.Conn}, nil
 }
 
-// Put replaces the document and returns its version, as Load does. A document
-// that cannot be decoded is refused; problems of single flags are for those who
-// load it, as with any other source.
+// Put replaces the document and returns its version, as Load does. It refuses a
+// document that cannot be decoded. Problems of single flags are reported where the
+// document is loaded, as with any other source.
 func (d *Definitions) Put(ctx context.Context, document []byte) (version string, err error) {
 	if _, err := flags.Decode(bytes.NewReader(document)); err != nil {
 		return "", fmt.Errorf("jetstream: definitions: %w", err)
@@ -153,10 +152,10 @@ func (d *Definitions) fail(err error) error {
 	return fmt.Errorf("jetstream: definitions in bucket %q under %q: %w", d.bucket.Bucket(), d.key, err)
 }
 
-// Watch calls changed when it has begun to watch, and then soon after each
-// change, until ctx ends; it returns nil then. While the connection is lost it
-// hears nothing; when it is back, it calls changed as well. Calls do not overlap.
-// It ends with an error if it cannot begin, or if somebody closes the connection.
+// Watch calls changed when it has begun to watch, and then soon after each change,
+// until ctx ends; then it returns nil. It hears nothing while the connection is
+// lost, and calls changed when the connection is back. Calls do not overlap. It
+// returns an error if it cannot begin, or if the connection is closed.
 func (d *Definitions) Watch(ctx context.Context, changed func()) error {
 	for begun := false; ; {
 		err := awaitConnection(ctx, d.conn)
@@ -179,7 +178,7 @@ func (d *Definitions) Watch(ctx context.Context, changed func()) error {
 	}
 }
 
-// watchPause is what passes between attempts to watch.
+// watchPause is the time between attempts to watch.
 const watchPause = 100 * time.Millisecond
 
 // watch is Watch for one connection.

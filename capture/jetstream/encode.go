@@ -50,11 +50,12 @@ func appendEvent(dst []byte, e *capture.Event) []byte {
 	return append(dst, e.Properties...)
 }
 
-// maxDepth is how deep properties may be nested; capturing accepts less.
+// maxDepth is how many levels deep properties may be nested; capturing accepts
+// less.
 const maxDepth = 10_000
 
-// decodeEvent is the reverse of appendEvent. The event refers to b. Whatever it
-// accepts fulfils what capture.Event promises to stores.
+// decodeEvent is the reverse of appendEvent. The event refers to b. Each event that
+// it accepts fulfils what capture.Event promises to stores.
 func decodeEvent(b []byte) (capture.Event, error) {
 	var e capture.Event
 	if len(b) == 0 {
@@ -119,8 +120,8 @@ func (d *decoder) varint() int64 {
 	return v
 }
 
-// skip passes over a varint of n bytes, as encoding/binary counts them. One that
-// could be shorter ends in a byte 0.
+// skip passes over a varint of n bytes, as encoding/binary counts them. A varint
+// that could be shorter ends in a byte 0.
 func (d *decoder) skip(n int) {
 	if n <= 0 || n > 1 && d.rest[n-1] == 0 {
 		d.broken, d.rest = true, nil

@@ -9,8 +9,8 @@ import (
 )
 
 // A lease is the right to store the events of a partition, for as long as it is
-// renewed. It keeps machines from getting in each other's way; that order is
-// kept does not depend on it (see worker).
+// renewed. It keeps machines from disturbing each other; the order of events does
+// not depend on it (see worker).
 type lease struct {
 	bucket   jetstream.KeyValue
 	key      string
@@ -32,12 +32,12 @@ func (l *lease) acquire(ctx context.Context) (until time.Time, err error) {
 	}
 }
 
-// try takes the lease unless another owner has it. It is certainly held until
-// the time that it returns.
+// try takes the lease unless another owner has it. The lease is certainly held
+// until the returned time.
 func (l *lease) try(ctx context.Context) (until time.Time, held bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.lasts/2)
 	defer cancel()
-	until = l.from(time.Now())
+	until = l.heldUntil(time.Now())
 	l.revision, err = l.bucket.Create(ctx, l.key, []byte(l.owner))
 	if !errors.Is(err, jetstream.ErrKeyExists) {
 		return until, err == nil, err
@@ -49,17 +49,16 @@ func (l *lease) try(ctx context.Context) (until time.Time, held bool, err error)
 	case err != nil || string(entry.Value()) != l.owner:
 		return until, false, err
 	}
-	// Ours, from before the connection was lost.
+	// The lease is this owner's, from before the connection was lost.
 	l.revision, err = l.bucket.Update(ctx, l.key, []byte(l.owner), entry.Revision())
 	return until, err == nil, err
 }
 
-// from returns until when a lease is certainly held that was taken or renewed
-// after a time. The rest is for clocks that do not run alike.
-func (l *lease) from(t time.Time) time.Time { return t.Add(l.lasts * 3 / 4) }
+// heldUntil returns until when a lease is certainly held that was taken or renewed
+// at t. The rest of its time allows for clocks that differ.
+func (l *lease) heldUntil(t time.Time) time.Time { return t.Add(l.lasts * 3 / 4) }
 
-// keep renews the lease until ctx ends, or returns before it may be somebody
-// else's.
+// keep renews the lease until ctx ends, or returns before another owner may get it.
 func (l *lease) keep(ctx context.Context, until time.Time) {
 	for {
 		if sleep(ctx, min(l.lasts/4, time.Until(until))) != nil {
@@ -74,7 +73,7 @@ func (l *lease) keep(ctx context.Context, until time.Time) {
 		cancel()
 		switch {
 		case err == nil:
-			l.revision, until = revision, l.from(start)
+			l.revision, until = revision, l.heldUntil(start)
 		case errors.Is(err, jetstream.ErrKeyRevisionMismatch):
 			return
 		}

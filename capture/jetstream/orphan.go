@@ -7,11 +7,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// An orphan is a message that is in the stream although it was acknowledged: a
-// server that was killed may have forgotten that it had deleted it, and never
-// delivers it again. Nor does it deliver one that got the number of such a
-// message because the stream had lost some. So orphans are stored as if they had
-// been delivered; to the sink they are not new as a rule.
+// An orphan is a message that is in the stream although it was acknowledged: after
+// a crash, a server may have forgotten that it had deleted the message, and it
+// never delivers it again. Nor does it deliver a message that got the number of
+// another one because the stream had lost some. So orphans are stored as if they
+// had been delivered; usually they are not new to the sink.
 type orphan struct {
 	*jetstream.RawStreamMsg
 	stream jetstream.Stream
@@ -28,14 +28,14 @@ func (o orphan) Ack() error { return o.DoubleAck(context.Background()) }
 // DoubleAck deletes the message.
 func (o orphan) DoubleAck(ctx context.Context) error { return o.stream.DeleteMsg(ctx, o.Sequence) }
 
-// Nak does nothing: nobody else can have it.
+// Nak does nothing: nobody else can have the message.
 func (o orphan) Nak() error { return nil }
 
-// InProgress does nothing, as Nak.
+// InProgress does nothing, like Nak.
 func (o orphan) InProgress() error { return nil }
 
-// storeOrphans stores the orphans of the partition. Hand is what was delivered
-// and has to stay in hand meanwhile; after an error it is given back.
+// storeOrphans stores the orphans of the partition. hand is what was delivered and
+// has to stay in hand meanwhile; after an error it is given back.
 func (w *worker) storeOrphans(ctx context.Context, hand []message) error {
 	defer w.heartbeats(ctx, hand)()
 	err := w.findOrphans(ctx)

@@ -11,25 +11,25 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// A single message that is tried again would come after those that were sent
-// behind it. The client repeats all of them.
+// If the client repeated a single message, it would come after the ones that were
+// sent behind it. Clients of capturing repeat all of them.
 var once = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
 
-// headroom is what the headers of a message take at most, also if it is set
-// aside.
+// headroom is how many bytes the headers of a message take at most, also after it
+// is set aside.
 const headroom = 1 << 10
 
-// Write implements [capture.Sink]. It returns nil when the stream has
-// acknowledged all events. An event that is larger than NATS or the stream takes
-// is a [*capture.EventError]; any other failure, a full stream included, is a
+// Write implements [capture.Sink]. It returns nil when the stream has acknowledged
+// all events. An event that is too large for NATS or the stream is a
+// [*capture.EventError]. Any other failure, a full stream included, is a
 // [capture.ErrUnavailable] or the error of ctx.
 func (s *Stream) Write(ctx context.Context, events []capture.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
 	if !s.c.Conn.IsConnected() {
-		// The client would keep the events until it is connected again, while
-		// somebody waits.
+		// Without a connection, NATS would keep the events until there is one,
+		// while the caller waits.
 		return unavailable(nats.ErrDisconnected)
 	}
 	select {
@@ -53,9 +53,9 @@ func (s *Stream) Write(ctx context.Context, events []capture.Event) error {
 	return errors.Join(faults...)
 }
 
-// publish writes events that fit in a window and waits for all acknowledgements.
-// It returns what is wrong with single events, counted from first, or else why
-// nothing is known of any. buffer is memory, which it returns for the next time.
+// publish writes events that fit in a window and waits for all acknowledgements. It
+// returns the faults of single events, counted from first, or else why nothing is
+// known about any event. buffer is memory, which it returns for the next time.
 func (s *Stream) publish(ctx context.Context, events []capture.Event, first int, buffer []byte) (_ []byte, faults []error, err error) {
 	futures := make([]jetstream.PubAckFuture, len(events))
 	maxMessage := int(s.c.Conn.MaxPayload()) - headroom
@@ -71,8 +71,8 @@ func (s *Stream) publish(ctx context.Context, events []capture.Event, first int,
 			jetstream.MsgIDHeader:          {string(appendMessageID(room[:0], e))},
 			jetstream.ExpectedStreamHeader: {s.c.Name},
 		}}
-		// What is published was copied when this returns, and is never sent
-		// again, so the buffer can be used for the next.
+		// PublishMsgAsync has copied the message when it returns, and never sends
+		// it again, so the buffer can be reused for the next one.
 		if futures[i], err = s.js.PublishMsgAsync(m, once...); err != nil {
 			return buffer, nil, unavailable(err)
 		}

@@ -17,52 +17,51 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// Config configures a [Stream]. Only Conn is required. Partitions and what
-// follows it say how Open creates what does not exist; of what exists it changes
-// nothing.
+// Config configures a [Stream]. Only Conn is required. Partitions and the fields
+// after it configure what Open creates; Open changes nothing that exists.
 type Config struct {
-	// Conn is the connection to NATS. It stays the caller's, who closes it last.
-	// It should try to reconnect for ever (nats.MaxReconnects(-1)).
+	// Conn is the connection to NATS. The caller closes it, last of all. It should
+	// try to reconnect for ever (nats.MaxReconnects(-1)).
 	Conn *nats.Conn
 
-	// Name is the name of the stream, and what all other names begin with. Zero:
+	// Name is the name of the stream, and the beginning of all other names. Zero:
 	// "flagstaff".
 	Name string
 
-	// Partitions is how many parts of the stream can be consumed at the same
-	// time, at most 256. The events of one distinct ID are all in one. Zero: 1,
-	// which keeps the order of all events; see the package's documentation.
+	// Partitions is how many parts of the stream can be consumed at the same time,
+	// at most 256. All events of one distinct ID are in one part. Zero: 1, which
+	// keeps the order of all events; see the package's documentation.
 	Partitions int
 
-	// Replicas is on how many servers of a cluster an event is before it counts
-	// as written. Zero: 1.
+	// Replicas is on how many servers of a cluster an event is before it counts as
+	// written. Zero: 1.
 	Replicas int
 
-	// MaxBytes bounds the stream. When it is full new events are refused, and
-	// clients are told to come back. Zero: what the account may have.
+	// MaxBytes bounds the stream. When it is full, it refuses new events, and
+	// clients are told to come back. Zero: the limit of the account.
 	MaxBytes int64
 
 	// DuplicateWindow is for how long the stream recognises an event that is
-	// written again. Later the sink behind the Consumer does. Zero: 2 min.
+	// written again. After it, the sink behind the Consumer does. Zero: 2 min.
 	DuplicateWindow time.Duration
 
-	// AckWait is how long events stay with a Consumer that gives no sign of
-	// life. Zero: 10 s.
+	// AckWait is how long events stay with a Consumer that gives no sign of life.
+	// Zero: 10 s.
 	AckWait time.Duration
 
 	// MaxPending is how many events of a partition may be with a Consumer. Zero:
 	// 1,000.
 	MaxPending int
 
-	// Lease is after what time a Consumer that gives no sign of life loses its
+	// Lease is the time after which a Consumer that gives no sign of life loses its
 	// partitions. Zero: 5 s.
 	Lease time.Duration
 
-	// Log is told of settings that exist and differ. Nil: no log.
+	// Log receives settings that exist and differ. Nil: no log.
 	Log *slog.Logger
 }
 
-// nameRule is what streams, buckets and subjects may all be called.
+// nameRule matches names that streams, buckets and subjects may all have.
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (c Config) withDefaults() (Config, error) {
@@ -93,29 +92,29 @@ type Stream struct {
 	c          Config
 	js         jetstream.JetStream
 	leases     jetstream.KeyValue
-	lease      time.Duration // how long one lasts
+	lease      time.Duration // how long a lease lasts
 	partitions int
 
-	publishing chan struct{} // holds a token for each window that is being published
+	publishing chan struct{} // has a token for each window that is being published
 }
 
 var _ capture.Sink = (*Stream)(nil)
 
 const (
 	// window is how many events of one Write are on their way at a time, and
-	// windows how many Writes may have one.
+	// windows is how many Writes may have a window.
 	window  = 1024
 	windows = 8
 
-	// ackTimeout is when the client forgets an event that was never
+	// ackTimeout is after what time the client forgets an event that was never
 	// acknowledged. Contexts end long before.
 	ackTimeout = time.Minute
 )
 
-// Open returns the stream of the config's name, and creates what it needs and
-// does not exist: the stream, a second one for what is set aside, durable
-// consumers and a bucket of leases. Several processes may do so at once. An error
-// says if what exists could lose events.
+// Open returns the stream of the config's name, and creates what is missing: the
+// stream, a second one for what is set aside, durable consumers and a bucket of
+// leases. Several processes may do so at once. It returns an error if what exists
+// could lose events.
 func Open(ctx context.Context, c Config) (*Stream, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -139,8 +138,8 @@ func (s *Stream) openEvents(ctx context.Context) error {
 	want := jetstream.StreamConfig{
 		Name:        s.c.Name,
 		Description: "Events until they are stored",
-		// A stream that forgets what nobody has consumed, or what is old, would
-		// lose what was acknowledged.
+		// A stream that forgets what no consumer has taken, or what is old, would
+		// lose acknowledged events.
 		Retention:  jetstream.WorkQueuePolicy,
 		Discard:    jetstream.DiscardNew,
 		Storage:    jetstream.FileStorage,
@@ -185,12 +184,12 @@ func (s *Stream) openAside(ctx context.Context) error {
 	return err
 }
 
-// ensure creates a stream unless it exists, and returns how it is configured.
+// ensure creates a stream unless it exists, and returns its configuration.
 func (s *Stream) ensure(ctx context.Context, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := s.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = s.js.CreateStream(ctx, want)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // since a moment ago
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created a moment ago
 			stream, err = s.js.Stream(ctx, want.Name)
 		}
 	}
@@ -201,7 +200,7 @@ func (s *Stream) ensure(ctx context.Context, want jetstream.StreamConfig) (jetst
 	return got, checkStream(got, want)
 }
 
-// hint is what an operator may not know.
+// hint adds what an operator may not know.
 func hint(err error) string {
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
@@ -210,7 +209,7 @@ func hint(err error) string {
 	return ""
 }
 
-// checkStream returns an error if a stream could lose what was acknowledged.
+// checkStream returns an error if a stream could lose acknowledged events.
 func checkStream(got, want jetstream.StreamConfig) error {
 	var faults []string
 	fault := func(bad bool, format string, args ...any) {
@@ -232,7 +231,7 @@ func checkStream(got, want jetstream.StreamConfig) error {
 	return fmt.Errorf("jetstream: stream %q exists and could lose events: %s; change it, delete it or choose another name", want.Name, strings.Join(faults, ", "))
 }
 
-// keeps logs that something that exists is not as the config has it.
+// keeps logs that something exists with other settings than the config's.
 func (s *Stream) keeps(ctx context.Context, what string, got, want any) {
 	if got == want || want == 0 || want == int64(0) || want == time.Duration(0) {
 		return
@@ -255,7 +254,7 @@ func (s *Stream) openConsumers(ctx context.Context) error {
 		consumer, err := s.js.Consumer(ctx, s.c.Name, want.Durable)
 		if errors.Is(err, jetstream.ErrConsumerNotFound) {
 			consumer, err = s.js.CreateConsumer(ctx, s.c.Name, want)
-			if errors.Is(err, jetstream.ErrConsumerExists) { // since a moment ago
+			if errors.Is(err, jetstream.ErrConsumerExists) { // created a moment ago
 				consumer, err = s.js.Consumer(ctx, s.c.Name, want.Durable)
 			}
 		}
@@ -303,7 +302,7 @@ func openBucket(ctx context.Context, js jetstream.JetStream, c jetstream.KeyValu
 	bucket, err := js.KeyValue(ctx, c.Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		bucket, err = js.CreateKeyValue(ctx, c)
-		if errors.Is(err, jetstream.ErrBucketExists) { // since a moment ago
+		if errors.Is(err, jetstream.ErrBucketExists) { // created a moment ago
 			bucket, err = js.KeyValue(ctx, c.Bucket)
 		}
 	}
@@ -313,7 +312,7 @@ func openBucket(ctx context.Context, js jetstream.JetStream, c jetstream.KeyValu
 	return bucket, nil
 }
 
-// Ready returns nil if the stream takes events, as far as one can tell without
+// Ready returns nil if the stream takes events, as far as can be told without
 // writing any.
 func (s *Stream) Ready(ctx context.Context) error {
 	ctx, stop := whileConnected(ctx, s.c.Conn)
@@ -329,7 +328,8 @@ func (s *Stream) Ready(ctx context.Context) error {
 func (s *Stream) Waiting(ctx context.Context) (uint64, error) {
 	ctx, stop := whileConnected(ctx, s.c.Conn)
 	defer stop()
-	// Not what is in the stream, for that may have orphans.
+	// The number of messages in the stream would be wrong, because it may have
+	// orphans.
 	var n uint64
 	for p := range s.partitions {
 		consumer, err := s.js.Consumer(ctx, s.c.Name, consumerName(p))
@@ -349,10 +349,11 @@ func unavailable(err error) error {
 
 func consumerName(partition int) string { return "writer-" + strconv.Itoa(partition) }
 
-// asideName is the stream of what was set aside, and what its subjects begin with.
+// asideName is the name of the stream of what was set aside, and the beginning of
+// its subjects.
 func (s *Stream) asideName() string { return s.c.Name + "-aside" }
 
-// partitionSubject is what the subjects of a partition match.
+// partitionSubject matches the subjects of a partition.
 func (s *Stream) partitionSubject(partition int) string {
 	return s.c.Name + ".events." + strconv.Itoa(partition) + ".*"
 }

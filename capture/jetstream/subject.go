@@ -33,9 +33,9 @@ func partition(e *capture.Event, n int) int {
 	return int(h.Sum64() % uint64(n))
 }
 
-// appendMessageID appends what makes an event one of a kind: its project, UTC
-// date, name, distinct ID and UUID (wire.md §2.7). An ID of less would make the
-// stream drop events that stores keep.
+// appendMessageID appends what identifies an event: its project, UTC date, name,
+// distinct ID and UUID (wire.md §2.7). With less, the stream would drop events that
+// stores keep.
 func appendMessageID(dst []byte, e *capture.Event) []byte {
 	var room [512]byte
 	b := append(room[:0], e.UUID[:]...)

@@ -15,16 +15,15 @@ import (
 
 // A worker stores the events of one partition, in their order.
 //
-// It writes an event only when all earlier ones of the partition were written.
-// A durable consumer hands out messages in order but to whoever asks, so that is
-// the case if nobody else has any that are not acknowledged. A worker makes sure
-// of it when it begins (gather). From then on the consumer's own numbers tell: it
-// counts deliveries, so if the next number is not the last plus one, somebody
-// else has got messages, and the worker begins anew.
+// It writes an event only when all earlier ones of the partition were written. A
+// durable consumer delivers messages in order, but to any client that asks. So the
+// worker first makes sure that no other client has messages that are not
+// acknowledged (gather). From then on the consumer's own numbers tell: it counts
+// deliveries, so if the next number is not the last plus one, another client has
+// got messages, and the worker begins anew.
 //
-// A machine that was frozen may wake up and write a batch after somebody else
-// has written the same events and later ones. To the sink its events are not new
-// then.
+// A machine that was frozen may wake up and write a batch after another machine has
+// written the same events and later ones. Then its events are not new to the sink.
 type worker struct {
 	*Consumer
 	partition int
@@ -33,19 +32,19 @@ type worker struct {
 	consumer  jetstream.Consumer
 
 	last  uint64 // number of the last delivery
-	floor uint64 // all up to this sequence were acknowledged when the worker began
+	floor uint64 // all messages up to this sequence were acknowledged when the worker began
 }
 
 // A message is one that was delivered and not acknowledged.
 type message struct {
 	delivered
 	sequence uint64 // in the stream
-	delivery uint64 // as the consumer counts
+	delivery uint64 // as the consumer counts deliveries
 	attempts uint64
 	at       time.Time // when it was published
 }
 
-// A delivered is what a message needs of [jetstream.Msg].
+// A delivered is the part of [jetstream.Msg] that a message needs.
 type delivered interface {
 	Subject() string
 	Data() []byte
@@ -85,7 +84,7 @@ func (w *worker) run(ctx context.Context) error {
 	}
 }
 
-// lead waits for the lease and works for as long as it is held.
+// lead waits for the lease and works for as long as the lease is held.
 func (w *worker) lead(ctx context.Context) error {
 	until, err := w.lease.acquire(ctx)
 	if err != nil {
@@ -93,7 +92,7 @@ func (w *worker) lead(ctx context.Context) error {
 	}
 	work, stop := context.WithCancelCause(ctx)
 	kept := make(chan struct{})
-	// It is renewed until what is in hand is given back.
+	// The lease is renewed until what is in hand is given back.
 	renewing, release := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(kept)
@@ -117,8 +116,8 @@ func (w *worker) lead(ctx context.Context) error {
 
 var errLeaseLost = errors.New("the lease was lost")
 
-// work stores batches until ctx ends or something fails. Nothing is in hand when
-// it returns.
+// work stores batches until ctx ends or something fails. Nothing is in hand when it
+// returns.
 func (w *worker) work(ctx context.Context) (err error) {
 	w.consumer, err = w.stream.js.Consumer(ctx, w.stream.c.Name, consumerName(w.partition))
 	if err != nil {
@@ -134,7 +133,7 @@ func (w *worker) work(ctx context.Context) (err error) {
 			break
 		}
 		if w.stream.c.Conn.Stats().Reconnects != connection {
-			return nats.ErrDisconnected // the server may not be what it was
+			return nats.ErrDisconnected // the server may have forgotten deliveries
 		}
 		if hand, err = w.fetch(ctx, idleWait); err == nil && !w.follows(hand) {
 			hand, err = w.gather(ctx, hand)
@@ -154,9 +153,9 @@ func (w *worker) follows(hand []message) bool {
 	return true
 }
 
-// gather takes all that was delivered and is not acknowledged, and puts it in
-// order. Hand is what the worker has of it. What others have comes when they
-// give it back, or when their time is over.
+// gather takes all messages that were delivered and are not acknowledged, and puts
+// them in order. hand is the part of them that the worker has. What others have
+// comes when they give it back, or when their time is over.
 func (w *worker) gather(ctx context.Context, hand []message) (_ []message, err error) {
 	defer func() {
 		if err != nil {
@@ -175,7 +174,7 @@ func (w *worker) gather(ctx context.Context, hand []message) (_ []message, err e
 			w.last, w.floor = info.Delivered.Consumer, info.AckFloor.Stream
 			return hand, nil
 		case n < len(hand):
-			// Some were taken for lost and are somebody else's now.
+			// Some messages were taken for lost, and others have them now.
 			giveBack(hand)
 			hand = nil
 		}
@@ -191,8 +190,8 @@ func (w *worker) gather(ctx context.Context, hand []message) (_ []message, err e
 }
 
 const (
-	// idleWait is how long the server is asked to wait for a message, gatherWait
-	// the same while others have some.
+	// idleWait is how long the server is asked to wait for a message, and
+	// gatherWait the same while others have some.
 	idleWait   = 5 * time.Second
 	gatherWait = 250 * time.Millisecond
 
@@ -200,7 +199,7 @@ const (
 	batchWait = 2 * time.Millisecond
 )
 
-// fetch returns the next messages; none if none came in time.
+// fetch returns the next messages, or none if none came in time.
 func (w *worker) fetch(ctx context.Context, wait time.Duration) ([]message, error) {
 	ctx, stop := whileConnected(ctx, w.stream.c.Conn)
 	defer stop()
@@ -208,8 +207,8 @@ func (w *worker) fetch(ctx context.Context, wait time.Duration) ([]message, erro
 	defer cancel()
 	hand, err := w.pull(nil, 1, jetstream.FetchContext(waiting))
 	if err == nil && len(hand) > 0 && w.c.MaxBatch > 1 {
-		// A batch that the server must end because of its bytes has at least
-		// one message only if that fits.
+		// If the server must end a batch because of its bytes, the batch has at
+		// least one message only if that fits.
 		bytes := max(w.c.MaxBytes, int(w.stream.c.Conn.MaxPayload())+maxEnvelope)
 		hand, err = w.pull(hand, w.c.MaxBatch-1, jetstream.FetchMaxWait(batchWait), jetstream.FetchMaxBytes(bytes))
 	}
@@ -226,8 +225,8 @@ func (w *worker) fetch(ctx context.Context, wait time.Duration) ([]message, erro
 	return hand, nil
 }
 
-// maxEnvelope is what comes to a message with its subject and headers of the
-// stream.
+// maxEnvelope is how many bytes the subject and the headers of the stream add to a
+// message.
 const maxEnvelope = 4 << 10
 
 // pull asks for up to n messages and appends what comes.
@@ -250,8 +249,8 @@ func (w *worker) pull(hand []message, n int, options ...jetstream.FetchOpt) ([]m
 	return hand, batch.Error()
 }
 
-// acknowledge tells the server that messages need not come again. If it does not
-// hear, they do, and the sink knows them.
+// acknowledge tells the server that messages need not come again. If the server
+// does not hear it, they come again, and the sink knows them.
 func (w *worker) acknowledge(ctx context.Context, list []message) {
 	if len(list) == 0 {
 		return
@@ -279,9 +278,9 @@ func giveBack(hand []message) {
 	}
 }
 
-// inProgress keeps messages from being delivered to somebody else.
+// inProgress keeps messages from being delivered to another client.
 func inProgress(hand []message) {
 	for _, m := range hand {
-		_ = m.InProgress() // otherwise they are, and the sink knows them
+		_ = m.InProgress() // otherwise they come again, and the sink knows them
 	}
 }
