@@ -18,7 +18,7 @@ import (
 // analyticsUUID returns the uuid of the event with number i.
 func analyticsUUID(i int) string { return fmt.Sprintf("01a1fb72-4826-7af7-a165-3e5ec48e%04x", i) }
 
-// analyticsEvent is the event with number i. Members replace those of the same
+// analyticsEvent is the event with number i. Members replace members of the same
 // name that come before: {"event":"e"} says nothing of its own.
 func analyticsEvent(i int, members string) string {
 	all := fmt.Sprintf(`"event":"e","uuid":%q,"distinct_id":"u","timestamp":"2026-11-21T12:00:00Z"`, analyticsUUID(i))

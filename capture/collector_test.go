@@ -221,7 +221,7 @@ func TestCollectorIsBounded(t *testing.T) {
 	}
 }
 
-// TestCollectorFaults says who learns of which error. The groups of all tests
+// TestCollectorFaults says which requests get which error. The groups of all tests
 // are {a b}, {c}, {d e f}; they are one batch.
 func TestCollectorFaults(t *testing.T) {
 	bad := errors.New("bad event")
@@ -349,7 +349,7 @@ func TestCollectorWriteTimeout(t *testing.T) {
 		stop := run(t, c)
 		start := time.Now()
 		<-sink.entered
-		for _, result := range results { // nobody is tried alone
+		for _, result := range results { // no event is tried alone
 			if err := <-result; !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Accept = %v, want DeadlineExceeded", err)
 			}

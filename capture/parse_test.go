@@ -143,7 +143,7 @@ func TestParse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.key == "" {
-				// Fields are checked as they come, also those that do not count.
+				// Fields are checked as they come, also fields that do not count.
 				if err := new(capture.Batch).Parse([]byte(tt.body), capture.Request{Now: arrival}); !errors.Is(err, capture.ErrMalformed) {
 					t.Errorf("error %v, want ErrMalformed", err)
 				}

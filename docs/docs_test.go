@@ -162,8 +162,7 @@ func TestCitationsIn(t *testing.T) {
 }
 
 // problem says what is wrong with a citation, "" if nothing is. One that names no
-// document must be in one of those that candidates name, or in any if there are
-// none.
+// document must be in one that candidates name, or in any if there are none.
 func (c citation) problem(documents map[string]document, candidates []string) string {
 	if c.Document != "" {
 		candidates = []string{c.Document}
@@ -338,9 +337,9 @@ func files(t *testing.T) []string {
 	return list
 }
 
-// TestCitations holds every citation of the specification to a section that
-// exists. A section without a document is in the one that the same comment names
-// before it, else in those that the package's doc.go names, else in any.
+// TestCitations holds every citation of the specification to a section that exists.
+// A section without a document is in the one that the same comment names before it,
+// else in one that the package's doc.go names, else in any.
 func TestCitations(t *testing.T) {
 	documents := specification(t)
 	checked := 0

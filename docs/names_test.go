@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestNames holds CONTRIBUTING.md's rule that no two names of a package differ
-// only by a capital: types, functions, constants and variables, but for main.
-// Module management is not held to it: there surveyView makes a SurveyView.
+// TestNames holds CONTRIBUTING.md's rule that no two names of a package differ only
+// by a capital: types, functions, constants and variables, except main. Module
+// management is not held to it: there surveyView makes a SurveyView.
 func TestNames(t *testing.T) {
 	found := make(map[string]string) // by folder and name in lower case
 	for _, file := range files(t) {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Which flags one request evaluates (evaluation.md §3.1), and in which order:
-// that of the program, where each flag comes after those that it depends on.
+// Which flags one request evaluates (evaluation.md §3.1), and in which order: the
+// order of the program, where each flag comes after the flags that it depends on.
 
 var inputs = sync.Pool{New: func() any { return new(Input) }}
 
@@ -81,7 +81,7 @@ func (in *Input) decideWithDependencies(i int32) decision {
 }
 
 // decideAll evaluates every admitted flag into in.decisions. It returns how many
-// have a result, those that a cycle omits not counted, and whether any failed.
+// have a result, without the flags that a cycle omits, and whether any failed.
 func (in *Input) decideAll() (n int, partial bool) {
 	in.nextRun()
 	s := in.snap
@@ -125,8 +125,8 @@ func (in *Input) admittedFlags() flagSet {
 	return set
 }
 
-// keyedFlags returns the set of flags that SetKeys named, and of those that they
-// depend on.
+// keyedFlags returns the set of flags that SetKeys named, and of the flags that
+// they depend on.
 func (in *Input) keyedFlags() flagSet {
 	clear(in.mask)
 	last := int32(-1)

@@ -44,10 +44,10 @@ func (in *Input) Flag(key string) (Result, error) {
 	return s.resultOrDisabled(i, in.decideWithDependencies(i)), nil
 }
 
-// Flags evaluates all flags that the request may see and iterates over what
-// Flag answers for each, in the order of the definitions. Unlike Evaluate it has
-// inactive flags and those that a dependency cycle removes. Flags that others
-// depend on come with those that SetKeys named. It does not allocate. The Input
+// Flags evaluates all flags that the request may see and iterates over what Flag
+// answers for each, in the order of the definitions. Unlike Evaluate it has
+// inactive flags and flags that a dependency cycle removes. Flags that others
+// depend on come with the flags that SetKeys named. It does not allocate. The Input
 // must not be used before the iteration ends.
 func (in *Input) Flags() iter.Seq[Result] {
 	return func(yield func(Result) bool) {

@@ -2,14 +2,14 @@ package flags
 
 import "slices"
 
-// Changed returns the keys of the flags whose answers may differ from those of an
-// older Snapshot: flags whose definition or dependencies have changed, and flags
-// that only one of the two has. They come in the order of the definitions; flags
-// that are gone come last. A change outside of flags, such as of a cohort, changes
-// all flags. Old may be nil: then all flags have changed.
+// Changed returns the keys of the flags whose answers may differ from the answers
+// of an older Snapshot: flags whose definition or dependencies have changed, and
+// flags that only one of the two has. They come in the order of the definitions;
+// flags that are gone come last. A change outside of flags, such as of a cohort,
+// changes all flags. Old may be nil: then all flags have changed.
 func (s *Snapshot) Changed(old *Snapshot) []string {
 	changed := make([]bool, len(s.flags))
-	for i := range s.flags { // each comes after those that it depends on
+	for i := range s.flags { // each comes after the flags that it depends on
 		f := &s.flags[i]
 		changed[i] = old == nil || s.common != old.common || !s.sameFlag(f, old) ||
 			slices.ContainsFunc(f.direct, func(d int32) bool { return changed[d] })

@@ -15,7 +15,7 @@ import (
 // concurrent use and do no I/O. Equal definitions and equal requests give equal
 // answers on every machine.
 type Snapshot struct {
-	flags []compiledFlag   // in program order: each after those that it depends on
+	flags []compiledFlag   // in program order: each after the flags that it depends on
 	order []int32          // places in flags, in the order of the document
 	index map[string]int32 // places in flags, by key
 
@@ -44,8 +44,8 @@ type Snapshot struct {
 	maxPrefix       int      // of compiledFlag.prefix
 	cyclic          bool     // some flag is on a dependency cycle
 
-	// Sets of flags, without dormant ones: those that each runtime.Kind may see,
-	// those without evaluation contexts, and those for surveys.
+	// Sets of flags, without dormant ones: the flags that each runtime.Kind may
+	// see, those without evaluation contexts, and those for surveys.
 	admits   [4]flagSet
 	needed   [4]neededSet // what the flags in admits look at
 	untagged flagSet

@@ -59,14 +59,14 @@ func Decode(r io.Reader) (*Definitions, error) {
 }
 
 // DecodeFilters reads the filters of one flag (evaluation.md §1.3), as they are
-// stored or sent, just as [Decode] reads those of a document. key is that of the
-// flag, which the legacy form super_groups names; "" if that is not known.
+// stored or sent, just as [Decode] reads the filters of a document. key is the key
+// of the flag, which the legacy form super_groups names; "" if that is not known.
 //
 // The error is the first *[DefinitionError] of the filters as a whole or of one of
 // their condition sets' filters, its path below the flag. The filters come with it
 // all the same: a flag that has them fails, or fails where it reaches the filter,
 // and the others of a project do not. That there is none does not mean that the
-// filters make sense, which is for [Compile] and those who store filters to say.
+// filters make sense, which [Compile] and packages that store filters decide.
 // Filters with an error keep raw, which [AppendFilters] writes in place of them.
 //
 // The result shares the memory of raw, which must not change any more.
@@ -792,7 +792,8 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 				hasKey = v.Kind() == jsonscan.String
 				d.str(&w.Key, p, v)
 			case "name":
-				if w.Name = nil; v.Kind() == jsonscan.String {
+				w.Name = nil
+				if v.Kind() == jsonscan.String {
 					w.Name = new(d.text(v))
 				}
 			case "rollout_percentage":

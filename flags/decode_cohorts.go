@@ -120,7 +120,7 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 }
 
 // DecodeCohort reads the filters of a cohort as they are stored, {"properties": …}
-// with a tree of evaluation.md §5.1, just as [Decode] does. id is that of the
+// with a tree of evaluation.md §5.1, just as [Decode] does. id is the id of the
 // cohort, for the paths of errors. The tree is nil if there are no criteria, so
 // that nobody is a member.
 //

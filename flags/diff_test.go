@@ -523,7 +523,7 @@ func compareDiff(t *testing.T, seed uint64) (changed int) {
 	return d.Changed
 }
 
-// edit makes a change that somebody might make, or none.
+// edit makes a change that a user might make, or none.
 func edit(f *flags.Flag, rnd *rand.Rand) {
 	groups := f.Filters.Groups
 	switch rnd.IntN(7) {

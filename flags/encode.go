@@ -14,7 +14,7 @@ import (
 
 // Definitions marshal to the document that Decode reads. Filters and trees of
 // cohorts have a normal form, in which they are also stored: compact, with members
-// in a fixed order. What is not set is left out, but for an aggregation of persons
+// in a fixed order. What is not set is left out, except an aggregation of persons
 // in a condition set, where null says something, and the lists of condition sets
 // and of filters. The value of a filter keeps its kind and, if it is a number, the
 // digits; of several members with one name only the last is kept. A payload keeps
@@ -263,8 +263,8 @@ func (e *encoder) variant(v *Variant) {
 	e.raw(`}`)
 }
 
-// payloads writes those that are not null: a string as a string, and anything else
-// without white space between its tokens.
+// payloads writes the payloads that are not null: a string as a string, and
+// anything else without white space between its tokens.
 func (e *encoder) payloads(payloads map[string]json.RawMessage) {
 	opened := false
 	for _, key := range slices.Sorted(maps.Keys(payloads)) {

@@ -42,8 +42,8 @@ func FuzzDecode(f *testing.F) {
 		in := new(flags.Input)
 		in.Reset(s, "user-1", runtime.Filter{}, now)
 		if in.PersonJSON(person) != nil {
-			// The walker is as strict as encoding/json, but for what follows
-			// the value.
+			// The walker is as strict as encoding/json, except for what follows the
+			// value.
 			in.Reset(s, "user-1", runtime.Filter{}, now)
 			properties = nil
 		}

@@ -66,12 +66,11 @@ const (
 	OperandFlagValue
 )
 
-// operatorTable has the operators in the order of evaluation.md §4.2, those that
-// belong together next to each other. Everything that knows operators reads it:
-// Compile, the documents of package wire, and whoever judges filters that
-// somebody sends. in, not_in and flag_evaluates_to never match on a property, so
-// they are opNever here, and are handled where cohort and flag filters are
-// compiled.
+// operatorTable has the operators in the order of evaluation.md §4.2, with related
+// operators next to each other. Everything that knows operators reads it: Compile,
+// the documents of package wire, and judges of filters that a user sends. in,
+// not_in and flag_evaluates_to never match on a property, so they are opNever here,
+// and are handled where cohort and flag filters are compiled.
 var operatorTable = []Operator{
 	{Name: "exact", For: PropertyFilter, op: opText},
 	{Name: "is_not", For: PropertyFilter, op: opText, negated: true, missing: true},

@@ -37,7 +37,7 @@ type property struct {
 	how    goNumber // the kind of a number that came as a Go value; raw is nil
 
 	textual string         // str(P) of evaluation.md §4.1
-	num     float64        // a number; that of a Go value even before haveNumber
+	num     float64        // a number; the number of a Go value even before haveNumber
 	raw     jsonscan.Value // the JSON, or nil if it came as a Go value
 	bits    uint64         // a Go integer
 

@@ -66,7 +66,7 @@ type Place struct {
 }
 
 // All iterates over the filters of all condition sets, in their order. The filters
-// are those of f and not copies.
+// are the filters of f and not copies.
 func (f *Filters) All() iter.Seq2[Place, *Filter] {
 	return func(yield func(Place, *Filter) bool) {
 		for i := range f.Groups {
@@ -228,10 +228,10 @@ func (x *Index) Dependencies(f *Filters) (list []*Flag, complete bool) {
 }
 
 // Chain returns the flags that have to be evaluated for a flag of the index, each
-// after those that it depends on, and the flag itself last (evaluation.md §7.1).
-// The order depends on nothing but the keys of the flags. ok is false if the flag
-// cannot be evaluated: the flags form a circle, or one of them depends on a flag
-// that does not exist.
+// after the flags that it depends on, and the flag itself last (evaluation.md
+// §7.1). The order depends on nothing but the keys of the flags. ok is false if the
+// flag cannot be evaluated: the flags form a circle, or one of them depends on a
+// flag that does not exist.
 func (x *Index) Chain(f *Flag) (chain []*Flag, ok bool) {
 	c := x.chains()
 	n, known := c.numbers[f]

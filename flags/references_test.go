@@ -225,7 +225,7 @@ func TestChain(t *testing.T) {
 		change(newFlag(11, "encrypted", "nope"), func(f *flags.Flag) { f.HasEncryptedPayloads = true }),
 		change(newFlag(12, "version-2", "nope"), func(f *flags.Flag) { f.Filters.Version = 2 }),
 		newFlag(13, "on-the-inactive", "inactive", "encrypted", "version-2"),
-		// The order within a stage is that of what comes last before it.
+		// The order within a stage is the order of what comes last before it.
 		newFlag(14, "s1", "x2"), newFlag(15, "s2", "x1"), newFlag(16, "x1"), newFlag(17, "x2"), newFlag(18, "t", "s1", "s2"),
 	}
 	for _, tt := range []struct {

@@ -168,7 +168,8 @@ func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 	}
 	f.Version++
 	f.Updated = w.now()
-	if f.ModifiedBy = nil; w.by != nil {
+	f.ModifiedBy = nil
+	if w.by != nil {
 		f.ModifiedBy = &w.by.User.ID
 	}
 	if f.Deleted && !before.Deleted {

@@ -437,7 +437,8 @@ func TestAuthenticate(t *testing.T) {
 func TestLastUsed(t *testing.T) {
 	touched, fails := 0, false
 	w := newWorld(t, alter(&altered{touchKey: func(s management.Store, ctx context.Context, id string, at time.Time) error {
-		if touched++; fails {
+		touched++
+		if fails {
 			return errBroken
 		}
 		return s.TouchKey(ctx, id, at)

@@ -63,7 +63,8 @@ func (c *surveyChange) target(ctx context.Context) ([]field.Change, error) {
 		}
 		before.Deleted, before.Filters = before.Filters, nil
 	}
-	if c.v.TargetingFlag = nil; next != nil {
+	c.v.TargetingFlag = nil
+	if next != nil {
 		c.v.TargetingFlag = &next.ID
 	}
 	return field.Differences("Survey", before.fields(), targetingOf(next).fields()), nil

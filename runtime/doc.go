@@ -1,4 +1,4 @@
-// Package runtime tells who asks for flags, a client or a server, and which
+// Package runtime tells whether a client or a server asks for flags, and which
 // flags may be seen there.
 //
 // A server that receives a request detects its [Kind] and hides the flags that
@@ -40,6 +40,6 @@
 // All functions are pure and total: there is no error at request time. All
 // values are safe for concurrent use.
 //
-// The name is that of a package of the standard library. A file that needs both
+// A package of the standard library has the same name. A file that needs both
 // imports this one as ffruntime.
 package runtime

@@ -6,8 +6,8 @@ import "strings"
 type Kind uint8
 
 const (
-	// All sees every flag: runtimes are not filtered. It is what an in-process
-	// caller gets who says nothing, and what a request gets that asks for it.
+	// All sees every flag: runtimes are not filtered. An evaluation in the process
+	// that names no kind gets it, and a request that asks for it.
 	All Kind = iota
 
 	// Unknown sees only flags without a requirement: nothing told a client

@@ -25,7 +25,7 @@ func TestAPIAuthentication(t *testing.T) {
 		header string
 		target string
 		body   string
-		closed string // code, or who it is, unless keys may be in bodies
+		closed string // code, or the user, unless keys may be in bodies
 		open   string // and if they may
 	}{
 		{"nothing", "", me, "", "not_authenticated", "not_authenticated"},
@@ -87,7 +87,8 @@ func TestAPIKeyInDocument(t *testing.T) {
 	a.ok(api("PATCH", target+"?personal_api_key="+adaKey, `{"a":1}`, "Authorization", ""))
 }
 
-// TestAPIOpenRoutes: strangers may use them, and a wrong key is as good as none.
+// TestAPIOpenRoutes: clients without a key may use them, and a wrong key counts as
+// none.
 func TestAPIOpenRoutes(t *testing.T) {
 	for _, key := range []string{"", "phx_wrong", adaKey} {
 		a := newAPI(t, apiSetup{})
@@ -174,7 +175,7 @@ func TestAPIHostAuthentication(t *testing.T) {
 	a.fails(cookie("GET"), 403, "two_factor_setup_required")
 }
 
-// TestAPIProof: what shows that it is the user reaches the Service.
+// TestAPIProof: evidence that the request comes from the user reaches the Service.
 func TestAPIProof(t *testing.T) {
 	a := newAPI(t, apiSetup{management: func(c *management.Config) { c.Mutations = management.MutationsStepUp }})
 	if _, err := a.service.CreateUser(t.Context(), management.NewUser{Email: "cy@acme.example", Password: "correct horse battery staple"}); err != nil {

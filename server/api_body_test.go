@@ -101,8 +101,8 @@ func TestAPIBodies(t *testing.T) {
 	a.ok(api("GET", me, "{", "Content-Type", "text/plain"))
 }
 
-// TestAPIMembers: names of members are told apart by case, and of several of one
-// name the last counts.
+// TestAPIMembers: names of members differ by case, and the last of several members
+// with one name counts.
 func TestAPIMembers(t *testing.T) {
 	a := newAPI(t, apiSetup{})
 	for _, tt := range []struct{ body, want string }{
@@ -158,7 +158,7 @@ func FuzzManagementBody(f *testing.F) {
 	})
 }
 
-// TestAPIBodyIsNotKept: the memory of a body is that of the next request.
+// TestAPIBodyIsNotKept: the next request reuses the memory of a body.
 func TestAPIBodyIsNotKept(t *testing.T) {
 	a := newAPI(t, apiSetup{})
 	want := `{"a":"` + strings.Repeat("1", 100) + `"}`

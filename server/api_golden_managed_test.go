@@ -23,7 +23,7 @@ const (
 )
 
 // A managedSite is an apiServer whose project has one thing of each kind, persons,
-// a group, and responses to its survey. The fields are paths of these.
+// a group, and responses to its survey. The fields are their paths.
 type managedSite struct {
 	*apiServer
 	flag, dynamic, static, early, survey, person string

@@ -59,7 +59,7 @@ func TestAPILimit(t *testing.T) {
 						t.Errorf("%s: %q, want %q", name, got, want)
 					}
 				}
-				// Another key of the same user, and one of somebody else.
+				// Another key of the same user, and a key of another user.
 				a.ok(one.with(readerKey))
 				a.ok(one.with(bobKey))
 				time.Sleep(tt.every)
@@ -82,8 +82,8 @@ func TestAPILimit(t *testing.T) {
 	})
 }
 
-// TestAPIStrangers: after 60 wrong keys a minute an address is not listened to,
-// whatever it has (management.md §1.7).
+// TestAPIStrangers: after 60 wrong keys in a minute, an address gets no answer even
+// with a right key (management.md §1.7).
 func TestAPIStrangers(t *testing.T) {
 	const me = "/api/users/@me"
 	wrong := api("GET", me, "").with("phx_wrong")
@@ -140,8 +140,8 @@ func TestAPIStrangers(t *testing.T) {
 	}
 }
 
-// TestAPIStrangersWithoutAddress: whoever comes over a Unix socket does not lock
-// out all others.
+// TestAPIStrangersWithoutAddress: a client of a Unix socket does not lock out all
+// others.
 func TestAPIStrangersWithoutAddress(t *testing.T) {
 	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.Limit.Strangers = 1 }})
 	c := api("GET", "/api/users/@me", "")
@@ -151,7 +151,7 @@ func TestAPIStrangersWithoutAddress(t *testing.T) {
 	}
 }
 
-// TestAPIOpenRoutesLimit: what strangers may do at all, they may do 60 times a
+// TestAPIOpenRoutesLimit: clients without a key may use open routes 60 times a
 // minute.
 func TestAPIOpenRoutesLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -53,8 +53,8 @@ func (a *apiServer) one(path string) string {
 	return path + fmt.Sprint(list[len(list)-1].(map[string]any)["id"])
 }
 
-// TestManagedStatuses: what is made answers 201, what is removed 204, and flags and
-// cohorts cannot be removed (management.md §13.1, §13.9, §13.10).
+// TestManagedStatuses: creating answers 201, removing 204, and flags and cohorts
+// cannot be removed (management.md §13.1, §13.9, §13.10).
 func TestManagedStatuses(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -117,7 +117,7 @@ func TestManagedStatuses(t *testing.T) {
 	}
 }
 
-// TestManagedActions: what is neither kept nor a list.
+// TestManagedActions: operations that neither store nor list anything.
 func TestManagedActions(t *testing.T) {
 	a := newManaged(t, nil)
 	one := a.one(flagsPath)
@@ -178,7 +178,7 @@ func TestFlagIfMatch(t *testing.T) {
 	a.fails(api("PATCH", a.one(flagsPath), `{"name":"Mine","version":0,"original_flag":{"name":"Old"}}`), 409, "conflict")
 }
 
-// TestFlagQueries: each parameter selects by what it is called after.
+// TestFlagQueries: each parameter selects by the field of its name.
 func TestFlagQueries(t *testing.T) {
 	a := newManaged(t, nil)
 	a.ok(api("POST", flagsPath, `{"key":"Old-Search","active":false,"name":"findme","evaluation_runtime":"server","tags":["blue"],"evaluation_contexts":["shop"],`+
@@ -249,7 +249,7 @@ func newActivity(t *testing.T, change func(*server.Config)) (a *apiServer, flag 
 	return a, flag
 }
 
-// TestActivityPages: lists with page and limit, and the way to the others
+// TestActivityPages: lists with page and limit, and links to the other pages
 // (management.md §3.2).
 func TestActivityPages(t *testing.T) {
 	a, flag := newActivity(t, func(c *server.Config) { c.Management.AppURL = "https://app.example" })
@@ -406,8 +406,8 @@ func (m *manyResponses) SurveyResponses(context.Context, management.SurveyQuery)
 	}
 }
 
-// TestResponsesAsCSV: a table that cannot be finished is cut off, so that nobody
-// takes it for whole; before it has begun, errors are told as always.
+// TestResponsesAsCSV: a table that cannot be finished is cut off, so that no client
+// takes it for whole; an error before its first byte is answered as usual.
 func TestResponsesAsCSV(t *testing.T) {
 	data := new(manyResponses)
 	a := newAPI(t, apiSetup{management: func(c *management.Config) {

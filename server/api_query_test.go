@@ -8,7 +8,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// FuzzValuesOf: the values of a parameter are those that net/url finds.
+// FuzzValuesOf: the values of a parameter are the values that net/url finds.
 func FuzzValuesOf(f *testing.F) {
 	for _, query := range []string{
 		"", "a", "a=", "a=1", "a=1&a=2&b=3", "a=%zz&a=2", "%61=1", "a=1;2&a=3", "a;b=1", "&&a=1&", "=1&a==1", "a=x+y%20z", "%=1&a=%", "a=%00", "a=%ff",

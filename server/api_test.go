@@ -189,7 +189,7 @@ func TestAPIProjectsOfOrganizations(t *testing.T) {
 	}
 }
 
-// TestAPIOrder: a request with several faults is told of the first in the order of
+// TestAPIOrder: a request with several faults gets the first one in the order of
 // management.md §2.5.
 func TestAPIOrder(t *testing.T) {
 	const me = "/api/users/@me"

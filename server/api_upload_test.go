@@ -41,7 +41,7 @@ func collect(ids iter.Seq2[string, error]) (list []string, err error) {
 	return list, err
 }
 
-// An uploadCase is a body, the distinct IDs in it, and what it is told in the end.
+// An uploadCase is a body, the distinct IDs in it, and the error at its end.
 type uploadCase struct {
 	name, body string
 	want       []string
@@ -198,7 +198,7 @@ func TestUploadJSON(t *testing.T) {
 	}
 }
 
-// TestUploadStops: who has enough of a list is not told more of it.
+// TestUploadStops: a caller that has enough of a list gets no more of it.
 func TestUploadStops(t *testing.T) {
 	for name, ids := range map[string]iter.Seq2[string, error]{
 		"CSV": server.IDsOfCSV(strings.NewReader("a\nb\n\"")), "JSON": server.IDsOfJSON(strings.NewReader(`["a","b",`)),
@@ -379,7 +379,7 @@ func (m *members) take() []string {
 }
 
 // newUploads returns an apiServer with a static cohort, number 1, and one that is
-// none.
+// not static.
 func newUploads(t *testing.T, change func(*server.Config)) (*apiServer, *members) {
 	t.Helper()
 	data := new(members)
@@ -405,7 +405,7 @@ func upload(contentType, body string, header ...string) call {
 	return api("POST", uploadPath, body, append([]string{"Content-Type", contentType}, header...)...)
 }
 
-// TestUpload: what a list of members is told.
+// TestUpload: answers to lists of members.
 func TestUpload(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -492,7 +492,7 @@ func TestUploadWithoutLength(t *testing.T) {
 	}
 }
 
-// TestUploadBackend: failures of the store are not told as faults of the list.
+// TestUploadBackend: failures of the store are not reported as faults of the list.
 func TestUploadBackend(t *testing.T) {
 	a, data := newUploads(t, nil)
 	data.err = errors.New("no such table: hunter2")
@@ -504,8 +504,8 @@ func TestUploadBackend(t *testing.T) {
 	a.fails(upload("text/csv", "a\n"), 408, "request_timeout")
 }
 
-// TestUploadInterrupted: of a list that does not arrive in full, nothing is known
-// to be wrong.
+// TestUploadInterrupted: a list that does not arrive in full is not blamed for a
+// fault.
 func TestUploadInterrupted(t *testing.T) {
 	a, _ := newUploads(t, nil)
 	for contentType, body := range map[string]string{"text/csv": "a\nb\n", "application/json": `["a","b"`} {

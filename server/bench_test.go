@@ -351,7 +351,7 @@ type documentCall struct {
 	name string
 	h    http.Handler
 	call call
-	most float64 // allocations, besides those of the Service
+	most float64 // allocations, besides the allocations of the Service
 }
 
 func documentCalls(t testing.TB) []documentCall {
@@ -386,7 +386,7 @@ func TestDocumentAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	for _, tt := range documentCalls(t) {
-		service := 0.0 // to find out who asks
+		service := 0.0 // to find the user
 		if d, ok := tt.h.(*definitionsServer); ok {
 			key := strings.TrimPrefix(tt.call.header["Authorization"], "Bearer ")
 			service = testing.AllocsPerRun(100, func() { d.service.DefinitionsAccess(t.Context(), key, "", "phc_acme") })

@@ -156,7 +156,8 @@ func malformed(err error) error {
 // errContentType unless the type declares a form, JSON or text, or is missing.
 func isForm(contentType string) (bool, error) {
 	mediaType, _, _ := strings.Cut(contentType, ";")
-	switch mediaType = strings.TrimSpace(mediaType); {
+	mediaType = strings.TrimSpace(mediaType)
+	switch {
 	case mediaType == "", strings.EqualFold(mediaType, "application/json"), strings.EqualFold(mediaType, "text/plain"):
 		return false, nil
 	case strings.EqualFold(mediaType, "application/x-www-form-urlencoded"):

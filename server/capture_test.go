@@ -65,7 +65,8 @@ func captured(t testing.TB, s http.Handler, f *fakeCollector, c call) []capture.
 	return f.take()
 }
 
-// captureTargets are the routes of wire.md §2.1 for events, with what is special.
+// captureTargets are the routes of wire.md §2.1 for events, with what is special
+// about each.
 var captureTargets = []struct {
 	path        string
 	legacy, get bool
@@ -564,8 +565,8 @@ func TestTrustEverybody(t *testing.T) {
 	}
 }
 
-// TestAcceptErrors: what clients hear when events are not stored, on the old
-// routes and on the new one.
+// TestAcceptErrors: answers when events are not stored, on the old routes and on
+// the new one.
 func TestAcceptErrors(t *testing.T) {
 	const retry = `"result":"retry","details":"not_persisted"`
 	const drop = `"result":"drop","details":"malformed_event_properties"`
@@ -627,8 +628,8 @@ func TestAcceptErrors(t *testing.T) {
 	}
 }
 
-// TestCaptureTimeout: a store that does not answer costs clients CaptureTimeout,
-// and one that goes away nothing.
+// TestCaptureTimeout: a store that does not answer costs clients the Timeout; a
+// client that goes away waits no longer.
 func TestCaptureTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, f := newCapture(t, func(c *server.Config) { c.Capture.Timeout = 3 * time.Second })
@@ -662,7 +663,7 @@ type recorder struct {
 func newRecorder() *recorder               { return &recorder{discard: discard{make(http.Header)}} }
 func (r *recorder) WriteHeader(status int) { r.status = status }
 
-// TestCapturePanic: clients learn nothing of a panic but the request's id.
+// TestCapturePanic: a panic shows clients only the request's id.
 func TestCapturePanic(t *testing.T) {
 	var log bytes.Buffer
 	s, f := newCapture(t, func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -760,8 +761,8 @@ func TestCaptureRateLimit(t *testing.T) {
 	}
 }
 
-// TestAnalyticsChecks: of several faults the first in the order of wire.md §2.9
-// is told.
+// TestAnalyticsChecks: a request with several faults gets the first one in the
+// order of wire.md §2.9.
 func TestAnalyticsChecks(t *testing.T) {
 	s, f := newCapture(t, nil)
 	good := v1Body(uuid1)
@@ -854,8 +855,8 @@ func TestAnalyticsResults(t *testing.T) {
 	}
 }
 
-// TestCaptureProjects: projects are found by the key of the body, and failures to
-// find them are ours.
+// TestCaptureProjects: projects are found by the key of the body, and a failure to
+// find one is the server's.
 func TestCaptureProjects(t *testing.T) {
 	s, f := newCapture(t, func(c *server.Config) { c.Projects = brokenProjects{} })
 	for key, want := range map[string]int{"slow": 503, "gone": 503, "down": 503, "panic": 500} {

@@ -99,7 +99,7 @@ func TestSwapUnderLoad(t *testing.T) {
 }
 
 // TestPublishedSwapUnderLoad: while what is published changes, every answer is of
-// one generation, and its entity tag is that of its body.
+// one generation, and its entity tag belongs to its body.
 func TestPublishedSwapUnderLoad(t *testing.T) {
 	// In generation n there are n flags, surveys and features, each named n.
 	const most = 8
@@ -130,7 +130,7 @@ func TestPublishedSwapUnderLoad(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
-			projects.Set("phc_acme", generation(n%most+1)) // rendered by those who ask first
+			projects.Set("phc_acme", generation(n%most+1)) // rendered by the first requests
 			runtime.Gosched()
 		}
 	})

@@ -607,7 +607,7 @@ func TestDefinitionsLimit(t *testing.T) {
 }
 
 // TestDefinitionsOrigins: pages may have definitions only if their origin is
-// listed: there is a secret in the request.
+// listed, because requests have a secret.
 func TestDefinitionsOrigins(t *testing.T) {
 	const listed = "https://app.example"
 	a := newDefinitions(t, func(c *server.Config) { c.Management.Origins = []string{listed} })

@@ -403,14 +403,14 @@ func TestDeliveryOfHosts(t *testing.T) {
 			}
 		}
 	}
-	// Without a Service nobody knows who may have definitions.
+	// Without a Service the right to fetch definitions is unknown.
 	if resp := get(definitionsPath).do(s); resp.StatusCode != 404 {
 		t.Errorf("definitions: %d", resp.StatusCode)
 	}
 }
 
-// TestDeliveryOfSeveralKeys: who asks with another key of the project finds its
-// configuration under that key.
+// TestDeliveryOfSeveralKeys: a client that asks with another key of the project
+// finds its configuration under that key.
 func TestDeliveryOfSeveralKeys(t *testing.T) {
 	s := newDelivery(t, delivered(), nil)
 	want := fetch(t, s, "/array/phc_demo/config")
@@ -422,7 +422,7 @@ func TestDeliveryOfSeveralKeys(t *testing.T) {
 	}
 }
 
-// TestDeliveryErrors: faults of the server are told as those of flags are.
+// TestDeliveryErrors: faults of the server are told as on the routes for flags.
 func TestDeliveryErrors(t *testing.T) {
 	broken := newServer(t, func(c *server.Config) { c.Projects = brokenProjects{} })
 	for key, want := range map[string]int{"down": 503, "slow": 504, "gone": 408, "panic": 500, "index": 500} {
@@ -437,8 +437,8 @@ func TestDeliveryErrors(t *testing.T) {
 	}
 }
 
-// TestDeliveryLimit: the limit of an address counts these routes too, that of a
-// project does not.
+// TestDeliveryLimit: the limit of an address counts these routes too, the limit of
+// a project does not.
 func TestDeliveryLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newDelivery(t, delivered(), func(c *server.Config) { c.RateLimit.IP = server.Limit{PerSecond: 1, Burst: 4} })
@@ -505,7 +505,7 @@ func TestDeliveryWithManagement(t *testing.T) {
 	}
 }
 
-// TestPublishErrors: what is no JSON is told when it is published, not to clients.
+// TestPublishErrors: invalid JSON is an error of Publish, which clients never see.
 func TestPublishErrors(t *testing.T) {
 	bad := json.RawMessage(`{"name":"hunter2`)
 	for name, p := range map[string]server.Publication{

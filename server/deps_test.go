@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDependencies keeps storage, streams and mail out: whoever wires a server
-// chooses them.
+// TestDependencies keeps storage, streams and mail out: a program that wires a
+// server chooses them.
 func TestDependencies(t *testing.T) {
 	const why = "adapters are wired by programs; server sees them through its interfaces"
 	list := func(args ...string) string {

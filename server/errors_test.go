@@ -32,10 +32,10 @@ func (brokenProjects) Project(_ context.Context, apiKey string) (*server.Project
 	return nil, errors.New("connection refused")
 }
 
-// TestErrorOrder: a request with several faults is told of the first in the
-// order of evaluation.md §11.5.
+// TestErrorOrder: a request with several faults gets the first one in the order of
+// evaluation.md §11.5.
 func TestErrorOrder(t *testing.T) {
-	// Each step has all faults but those of the steps before it.
+	// Each step has all faults except the faults of the steps before it.
 	full := server.Limit{PerSecond: 0.001, Burst: 1}
 	open := func(*server.Config) {}
 	byIP := func(c *server.Config) { c.RateLimit.IP = full }
@@ -152,7 +152,7 @@ func TestAbort(t *testing.T) {
 	call{method: "GET", target: "/readyz"}.do(s)
 }
 
-// TestPanicAfterAnswer: an answer that is broken off must look so.
+// TestPanicAfterAnswer: a client can see that an answer was broken off.
 func TestPanicAfterAnswer(t *testing.T) {
 	s := newServer(t, nil)
 	defer func() {
@@ -168,7 +168,8 @@ type panickingWriter struct{ http.ResponseWriter }
 
 func (panickingWriter) Write([]byte) (int, error) { panic("broken") }
 
-// TestSecrets: whatever is wrong with a request, neither answer nor log quote it.
+// TestSecrets: whatever is wrong with a request, neither the answer nor the log
+// quotes it.
 func TestSecrets(t *testing.T) {
 	var log bytes.Buffer
 	failing := errors.New("store is down")

@@ -105,9 +105,8 @@ func (printer) Write(_ context.Context, events []capture.Event) error {
 	return nil
 }
 
-// A server takes events if it has somebody to give them to. Clients are answered
-// when their events are durable; the Collector writes those of many requests
-// together.
+// A server takes events if it has a Collector. Clients are answered when their
+// events are durable; the Collector writes the events of many requests together.
 func Example_capture() {
 	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: printer{}}) // usually a database
 	if err != nil {

@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 	}
 	broken := newServer(t, func(c *server.Config) { c.Projects, c.OFREP = brokenProjects{}, true })
 
-	// Of what is delivered.
+	// Requests for what is delivered.
 	page := map[string]string{"Origin": "https://app.example", "User-Agent": "Mozilla/5.0", "Content-Type": ""}
 	fetch := func(target string) call { return call{method: "GET", target: target, header: page} }
 	unchanged := func(target string) call {
@@ -73,7 +73,7 @@ func TestGolden(t *testing.T) {
 		return c
 	}
 
-	// Of the routes for events.
+	// Requests to the routes for events.
 	const one = `{"api_key":"phc_demo","event":"e","distinct_id":"user-1"}`
 	capturing := func(err error) http.Handler {
 		s, f := newCapture(t, func(c *server.Config) { c.Capture.MaxBody = 2000 })
@@ -258,7 +258,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// golden compares a pair with the one that is kept.
+// golden compares a pair with the golden file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name+".txt")

@@ -45,7 +45,7 @@ type evaluation struct {
 	Flags                   []evaluation
 }
 
-// of returns the evaluation of a flag among those of a bulk answer.
+// of returns the evaluation of a flag in a bulk answer.
 func (e evaluation) of(key string) evaluation {
 	for _, f := range e.Flags {
 		if f.Key == key {
@@ -160,8 +160,8 @@ func TestOFREPChecklist(t *testing.T) {
 	})
 }
 
-// TestOFREPBothForms: one flag alone and the same flag among all are the same, but
-// for who they take the client to be.
+// TestOFREPBothForms: one flag alone and the same flag among all are the same,
+// except that one takes the client for a server and the other does not.
 func TestOFREPBothForms(t *testing.T) {
 	s := newOFREP(t, nil)
 	body := `{"context":{"targetingKey":"user-1","plan":"pro","groups":{"company":"acme"},"groupProperties":{"company":{"tier":"enterprise"}},"evaluation_contexts":["checkout"]}}`
@@ -282,7 +282,7 @@ func TestOFREPValues(t *testing.T) {
 }
 
 // TestOFREPContext: members of the context that are no person properties, and
-// those that have the wrong type (wire.md §7.2).
+// members that have the wrong type (wire.md §7.2).
 func TestOFREPContext(t *testing.T) {
 	s := newOFREP(t, nil)
 	for body, field := range map[string]string{
@@ -327,8 +327,8 @@ func TestOFREPContext(t *testing.T) {
 	}
 }
 
-// TestOFREPRuntime: who asks follows from the headers, else from the endpoint, and
-// secret keys are for servers (wire.md §7.2).
+// TestOFREPRuntime: the runtime follows from the headers, else from the endpoint,
+// and secret keys are for servers (wire.md §7.2).
 func TestOFREPRuntime(t *testing.T) {
 	a := newAPI(t, apiSetup{server: func(c *server.Config) {
 		c.OFREP = true
@@ -377,7 +377,7 @@ func TestOFREPRuntime(t *testing.T) {
 	ofrepAnswer(t, a.Server, ofrep("flag-bool", ofrepUser, "Authorization", "Bearer "+otherSecret), 503)
 }
 
-// TestOFREPStrangers: wrong secret keys are not tried forever.
+// TestOFREPStrangers: attempts with wrong secret keys are limited.
 func TestOFREPStrangers(t *testing.T) {
 	a := newAPI(t, apiSetup{server: func(c *server.Config) {
 		c.OFREP, c.Management.Limit = true, server.ManagementLimit{Strangers: 2}
@@ -486,7 +486,8 @@ func TestOFREPEntityTag(t *testing.T) {
 	}
 }
 
-// TestOFREPLimits: quota and rate limits count these requests as those for /flags.
+// TestOFREPLimits: quota and rate limits count these requests like requests for
+// /flags.
 func TestOFREPLimits(t *testing.T) {
 	q := &fakeQuota{left: map[string]int{"acme": 2}}
 	s := newOFREP(t, func(c *server.Config) { c.Quota = q })
@@ -548,7 +549,7 @@ func TestOFREPMetrics(t *testing.T) {
 }
 
 // TestOFREPBrowser: pages of other origins may send the headers of the protocol,
-// and read those of its answers.
+// and read the headers of its answers.
 func TestOFREPBrowser(t *testing.T) {
 	s := newOFREP(t, nil)
 	const origin = "https://app.example"

@@ -18,7 +18,7 @@ func TestRateLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		limit server.RateLimit
-		other call // of somebody else
+		other call // of another client
 	}{
 		{
 			"per address",

@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// Who may use a route, besides a scope, or several with plus signs.
+// The right to use a route, besides a scope, or several with plus signs.
 const (
 	forAll   = "all"   // public: pages of any origin, too
 	forHosts = "hosts" // operators, who keep strangers out by other means
@@ -20,8 +20,8 @@ const (
 	everyKey = "*"     // only keys that may do everything
 )
 
-// routeTable says for each path that a server answers who may use it, by method. A
-// new route must be added here.
+// routeTable says for each path that a server answers which clients may use it, by
+// method. A new route must be added here.
 var routeTable = map[string]string{
 	"/": "GET hosts", "/_liveness": "GET hosts", "/_readiness": "GET hosts", "/healthz": "GET hosts", "/readyz": "GET hosts", "/metrics": "GET hosts",
 
@@ -133,14 +133,14 @@ var segments = strings.NewReplacer(
 	"{user}", "@me", "{key}", "id-of-"+readerKey, "{organization}", "@current", "{project}", "1", "{id}", "1", "{response}", "1", "{token}", "x",
 )
 
-// A tableRow is a path with a method and who may use it.
+// A tableRow is a path with a method and the right to use it.
 type tableRow struct{ pattern, path, method, who string }
 
 // keyed reports whether a key of the management API is needed.
 func (r tableRow) keyed() bool { return r.who == everyKey || strings.Contains(r.who, ":") }
 
 // tableRows are all that a server answers, with the aliases of its routes. It fails
-// for paths that the table does not have, and for those that the server does not
+// for paths that the table does not have, and for paths that the server does not
 // have.
 func tableRows(t *testing.T, s *server.Server) []tableRow {
 	t.Helper()
@@ -219,8 +219,8 @@ func TestRouteTable(t *testing.T) {
 	}
 }
 
-// TestRouteStrangers: who has no key, a wrong one, or one of another kind, gets
-// nothing from a route that is not open.
+// TestRouteStrangers: a client without a key, with a wrong one, or with one of
+// another kind, gets nothing from a route that is not open.
 func TestRouteStrangers(t *testing.T) {
 	a := newRouteServer(t)
 	for _, r := range tableRows(t, a.Server) {
@@ -287,7 +287,7 @@ func TestRouteScopes(t *testing.T) {
 	}
 }
 
-// TestRouteProjects: what belongs to a project is closed to those who are not in
+// TestRouteProjects: what belongs to a project is closed to users who are not in
 // it, to keys for other projects, and to paths by which it does not belong there
 // (management.md §1.5, §15.2).
 func TestRouteProjects(t *testing.T) {

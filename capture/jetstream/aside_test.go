@@ -153,8 +153,8 @@ func TestOutliers(t *testing.T) {
 	}
 }
 
-// TestForeignAside: what somebody else has published there is listed and cannot
-// be replayed.
+// TestForeignAside: a message of another publisher there is listed and cannot be
+// replayed.
 func TestForeignAside(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, startServer(t).url())

@@ -217,7 +217,7 @@ type sinkFunc func(context.Context, []capture.Event) error
 
 func (f sinkFunc) Write(ctx context.Context, list []capture.Event) error { return f(ctx, list) }
 
-// TestIntruder: somebody without a lease takes messages of the consumer and lets
+// TestIntruder: a client without a lease takes messages of the consumer and lets
 // them go. Order is kept.
 func TestIntruder(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func (c *caller) get(t *testing.T, call string, header ...string) *answer {
 	return c.fetch(t, call, "", header...)
 }
 
-// fetch sends a request whose answer may be kept by who has asked.
+// fetch sends a request whose answer the client may keep.
 func (c *caller) fetch(t *testing.T, call, body string, header ...string) *answer {
 	t.Helper()
 	r, err := c.send(t.Context(), call, body, header...)
@@ -190,7 +190,8 @@ func foreignDefinitions(t *testing.T, s *site) {
 		}
 		s.with(key).get(t, defined("GET /api/projects/{project}/feature_flags/{id}/remote_config/", other, own)).ok2xx(t)
 	}
-	// Of what the path and the query name, the path counts for who may read both.
+	// Of what the path and the query name, the path counts for a user who may read
+	// both.
 	both := "GET " + fmt.Sprintf("/api/projects/%d/feature_flags/local_evaluation/?token=%s", elsewhere.project.ID, v.project.APIToken)
 	if r := s.as(v.account).get(t, both); r.status != http.StatusOK || strings.Contains(r.body, fmt.Sprintf(`"team_id":%d,`, v.project.ID)) {
 		t.Errorf("%s = %d %s, want the flags of the path's project", both, r.status, r.body)

@@ -216,7 +216,7 @@ var emailErrorRows = []accountRow{
 		for range 6 {
 			s.stranger().call(t, "POST /api/users/request_email_verification/", members("uuid", a.UUID)).ok(t)
 		}
-		// It does not matter who asks.
+		// The caller does not matter.
 		s.stranger().call(t, "POST /api/users/request_email_verification/", members("uuid", a.UUID)).fails(t, 429, "throttled", "")
 		s.stranger().call(t, "POST /api/users/request_email_verification/", members("uuid", strings.ToUpper(a.UUID.String()))).fails(t, 429, "throttled", "")
 	}},

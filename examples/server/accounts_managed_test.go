@@ -15,8 +15,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// managedOperations are those of what a project has, at all of its addresses. What
-// they are about is made by collections.
+// managedOperations are the operations on what a project has, at all of its
+// addresses. What they are about is made by collections.
 func managedOperations() []operation {
 	var list []operation
 	for i, address := range projectAddresses {
@@ -111,7 +111,7 @@ var managedRows = []accountRow{
 	{"managed 4", "is what /flags answers at once", servedAtOnce},
 }
 
-// surveyScopes: who may not change flags does not do so through surveys
+// surveyScopes: a user who may not change flags cannot do so through surveys
 // (management.md §1.4).
 func surveyScopes(t *testing.T, s *site) {
 	a := s.account(t)
@@ -243,7 +243,7 @@ func foreignItems(t *testing.T, s *site) {
 	}
 }
 
-// A collection is what {id} is of: the segment of a path below that of the project.
+// A collection is what {id} is of: the segment of a path below the project's.
 type collection struct {
 	unknown string // an ID that nothing has
 	make    func(t *testing.T, s *site, a *account, name string) (id string)

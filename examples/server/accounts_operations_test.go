@@ -20,13 +20,13 @@ import (
 // An operation is a method of a path of the management API.
 type operation struct {
 	call  string           // method and pattern, as the server has it
-	scope management.Scope // that it needs; "" of those that are open to everybody, "*" where a key must not be limited
+	scope management.Scope // that it needs; "" if it is open to everybody, "*" where a key must not be limited
 	also  management.Scope // another one that it needs, or ""
 	query string           // that it succeeds with, or ""
 	body  string           // that it succeeds with; {id} and {new} stand for what they do in references
 	want  int              // status then
 
-	// self says that nobody may do it for somebody else, staff neither
+	// self says that nobody may do it for another user, not even staff
 	// (management.md §5.2).
 	self bool
 
@@ -40,8 +40,8 @@ type operation struct {
 	prepare func(*testing.T, *site, *account) string
 }
 
-// operations returns those that are tried on a store. Other addresses of the same
-// things are none of its business, so that one store is enough for them.
+// operations returns the operations that are tried on a store. Other addresses of
+// the same things are none of its business, so that one store is enough for them.
 func (s *site) operations() []operation {
 	if s.given != nil {
 		return operations
@@ -105,11 +105,12 @@ var operations = slices.Concat([]operation{
 	{call: "POST /api/projects", scope: "project:write", body: `{"name":"Another"}`, want: 201},
 }, projectOperations(""), projectOperations("/reset_token"), projectOperations("/rotate_secret_token"), projectOperations("/delete_secret_token_backup"), managedOperations())
 
-// projectAddresses are those of one project. The first is the one that the server
-// counts under.
+// projectAddresses are the addresses of one project. The first is the one that the
+// server counts under.
 var projectAddresses = []string{"/api/projects/{project}", "/api/environments/{project}", "/api/organizations/{organization}/projects/{project}"}
 
-// projectOperations are those of a path below a project, which has three addresses.
+// projectOperations are the operations of a path below a project, which has three
+// addresses.
 func projectOperations(below string) []operation {
 	var list []operation
 	for _, address := range projectAddresses {
@@ -149,7 +150,7 @@ type references struct {
 	response                         string
 }
 
-// nowhere refers to things that do not exist, but for the caller.
+// nowhere refers to things that do not exist, except the caller.
 var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID}
 
 // fill returns the call for things.
@@ -196,7 +197,7 @@ func (o *operation) attempt(t *testing.T, s *site, a *account, key string) *answ
 	return c.call(t, o.fill(r), body)
 }
 
-// scopes returns those that an operation needs.
+// scopes returns the scopes that an operation needs.
 func (o *operation) scopes() []management.Scope {
 	if o.also != "" {
 		return []management.Scope{o.scope, o.also}
@@ -635,7 +636,7 @@ func foreignBodies(t *testing.T, s *site) {
 			t.Errorf("%s: %s\nif it does not exist: %s", tt.call, bodies[0], bodies[1])
 		}
 	}
-	// What names somebody else is ignored.
+	// What names another user is ignored.
 	for call, body := range map[string]string{
 		"PATCH /api/users/@me/":                                          members("id", v.ID, "uuid", v.UUID, "email", "own-"+other.Email),
 		"POST /api/users/@me/scene_personalisation/":                     members("scene", "Person", "dashboard", 42, "user", v.ID, "team", v.project.ID),

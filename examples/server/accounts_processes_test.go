@@ -9,9 +9,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// TestTwoServers runs two servers on one database. What is done through one of
-// them counts for the other: at once where it is about who may do what, and soon
-// where /flags is served from memory.
+// TestTwoServers runs two servers on one database. What is done through one of them
+// counts for the other: at once where it is about permissions, and soon where
+// /flags is served from memory.
 func TestTwoServers(t *testing.T) {
 	for _, k := range kinds {
 		if k.name == "memory" { // which is nobody else's
@@ -26,7 +26,7 @@ func TestTwoServers(t *testing.T) {
 			t.Run("limits", func(t *testing.T) { testLimitsOfTwo(t, one, other) })
 			t.Run("projects", func(t *testing.T) { testProjectsOfTwo(t, one, other) })
 			t.Run("what projects have", func(t *testing.T) {
-				// The promise of a second is that of PostgreSQL, in propagation_test.go.
+				// The promise of a second is PostgreSQL's, in propagation_test.go.
 				w := &watcher{account: one.account(t), writer: one, reader: other, bound: patience}
 				w.changeEverything(t)
 				w.report(t)

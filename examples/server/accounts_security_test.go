@@ -156,7 +156,7 @@ var securityRows = []accountRow{
 		// The first that is found counts: header, body, query.
 		own.with("phx_wrong").patch(t, members("personal_api_key", a.key)).fails(t, 401, "authentication_failed", "")
 		own.stranger().call(t, "PATCH /api/users/@me/?personal_api_key="+a.key, `{"personal_api_key":"phx_wrong"}`).fails(t, 401, "authentication_failed", "")
-		// Links to other pages are for those who have the key already.
+		// Links to other pages are for clients that have the key already.
 		next := own.stranger().call(t, "GET /api/users/?offset=1&personal_api_key="+own.staff(t).key, "")
 		if strings.Contains(next.body, "phx_") {
 			t.Errorf("a link has the key: %s", next.body)
@@ -259,8 +259,8 @@ func keysAreShownOnce(t *testing.T, s *site) {
 	me.call(t, "GET "+path, "").fails(t, 401, "authentication_failed", "")
 }
 
-// limitsOnGuessing are those of management.md §2.6 and §1.7. Others of them are
-// case 14 and row 6 of §6.2.
+// limitsOnGuessing are the limits of management.md §2.6 and §1.7. Others of them
+// are case 14 and row 6 of §6.2.
 func limitsOnGuessing(t *testing.T, s *site) {
 	t.Run("of tokens, by address", func(t *testing.T) {
 		c := s.stranger()
@@ -577,7 +577,7 @@ func proxiesAreListed(t *testing.T, s *site) {
 	if got := previous(named, forged...); got != "https://flags.example.com"+page {
 		t.Errorf("-app-url does not count: %v", got)
 	}
-	// Whoever could choose an address had any number of attempts.
+	// A client that could choose its address would have any number of attempts.
 	for range 6 {
 		none.verify(t, members("uuid", uuid.New(), "token", "some-token")).fails(t, 400, "invalid_token", "token")
 	}
@@ -617,8 +617,8 @@ func panicsAreSurvived(t *testing.T, _ *site) {
 	s.as(s.account(t)).me(t)
 }
 
-// stepUp is -account-mutations stepup: who has a password or an authenticator has
-// to show it, and may show either.
+// stepUp is -account-mutations stepup: a user with a password or an authenticator
+// has to show it, and may show either.
 func stepUp(t *testing.T, s *site) {
 	own := s.deployment.start(t, "-account-mutations", "stepup")
 	const refused = "sensitive_action_required_reauth"

@@ -16,10 +16,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// A shape says what members an object has, all of them, and of which type:
-// integer, boolean, string, uuid, time, object, list or any, with a question mark
-// if it may be null; or the shape of an object, or a list with that of its
-// elements.
+// A shape says what members an object has, all of them, and of which type: integer,
+// boolean, string, uuid, time, object, list or any, with a question mark if it may
+// be null; or the shape of an object, or a list with the shape of its elements.
 type shape map[string]any
 
 // The shapes of api.md §2, with what management.md §8 knows about null.

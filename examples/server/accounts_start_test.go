@@ -29,7 +29,7 @@ func emptyStore(t *testing.T, store string) *deployment {
 	return d
 }
 
-// emptyStores are those that last.
+// emptyStores are the stores that last.
 var emptyStores = map[string]func(t *testing.T) string{
 	"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "first.db") },
 	"PostgreSQL": func(t *testing.T) string { return postgrestest.Open(t) },
@@ -253,8 +253,8 @@ func TestSecretKeyFile(t *testing.T) {
 	check(s, device.code(t))
 }
 
-// TestNoSecretKey: servers that share a database need a key that somebody brings
-// there (management.md §14).
+// TestNoSecretKey: servers that share a database need a key that the operator
+// brings there (management.md §14).
 func TestNoSecretKey(t *testing.T) {
 	t.Parallel()
 	d := emptyStore(t, postgrestest.Open(t))

@@ -358,7 +358,7 @@ func block(total, persons int, first, last string, onlyPersons, onlyTotal int) m
 	}
 }
 
-// zeroStats are those of nothing.
+// zeroStats are the statistics of no events.
 func zeroStats() map[string]any {
 	return map[string]any{
 		"survey shown": block(0, 0, "", "", 0, 0), "survey dismissed": block(0, 0, "", "", 0, 0), "survey sent": block(0, 0, "", "", 0, 0),
@@ -575,7 +575,7 @@ func htmlInSurveys(t *testing.T, s *site) {
 	}
 }
 
-// regularExpressions are those of RE2, and no longer than 1000.
+// regularExpressions are in the syntax of RE2, and no longer than 1000.
 func regularExpressions(t *testing.T, s *site) {
 	p := s.surveys(t)
 	for pattern, status := range map[string]int{
@@ -700,7 +700,7 @@ func listOfResponses(t *testing.T, s *site) {
 	}
 }
 
-// summariesOfAnswers are those of management.md §11.5 and §11.6.
+// summariesOfAnswers are the summaries of management.md §11.5 and §11.6.
 func summariesOfAnswers(t *testing.T, s *site) {
 	p := s.surveys(t)
 	id := p.create(t, "NPS")

@@ -35,12 +35,12 @@ import (
 // accounts and what their projects have, over HTTP and on each of its stores:
 //
 //	accounts_cases_test.go        the cases of §15.3 that are about users
-//	accounts_surveys_test.go      those that are about surveys, and §9 to §11
+//	accounts_surveys_test.go      the ones about surveys, and §9 to §11
 //	accounts_errors_test.go       the tables of §2.3, §4.8, §5.3, §6.2, §6.4 and §7.2
 //	accounts_shapes_test.go       what a user consists of
 //	accounts_operations_test.go   every operation, its scope, and things of others
 //	accounts_managed_test.go      the operations of flags, cohorts, surveys and so on
-//	accounts_definitions_test.go  definitions of flags, and who may fetch them
+//	accounts_definitions_test.go  definitions of flags, and the right to fetch them
 //	accounts_security_test.go     the rules of §15.2
 //	accounts_races_test.go        several at once
 //	accounts_projects_test.go     projects and what their keys open
@@ -608,7 +608,7 @@ func (s *site) verify(t *testing.T, proof string) *answer {
 }
 
 // A watch remembers what a deployment's servers have said, and which secrets
-// occurred meanwhile: those that tests send, and those that answers show.
+// occurred meanwhile: secrets that tests send, and secrets that answers show.
 type watch struct {
 	mu      sync.Mutex
 	answers []*answer

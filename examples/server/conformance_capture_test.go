@@ -372,7 +372,7 @@ func oddTimestamps(t *testing.T, c *client) {
 	}
 	for i, tt := range []struct {
 		timestamp string
-		want      time.Time // zero: that of arrival
+		want      time.Time // zero: the time of arrival
 	}{
 		{"2026-01-02", at("2026-01-02T00:00:00Z")},
 		{"2026-01-02T03:04:05+03", at("2026-01-02T00:04:05Z")},
@@ -417,7 +417,7 @@ func preflight(path, headers string) func(*testing.T, *client) {
 	}
 }
 
-// requestID is that of requests to /i/v1/analytics/events.
+// requestID is the ID of requests to /i/v1/analytics/events.
 const requestID = "01a1fb72-4952-7af7-a165-3e5ec48ee45e"
 
 func analyticsBatch(events ...string) string {
@@ -486,7 +486,7 @@ func checkAnalyticsRefused(t *testing.T, r response, status int, tag string) {
 }
 
 // refusesAnalytics returns a test that nothing of a request is stored. An empty
-// body: that of a good event.
+// body: the body of a good event.
 func refusesAnalytics(status int, tag, body string, header ...string) func(*testing.T, *client) {
 	return func(t *testing.T, c *client) {
 		t.Helper()

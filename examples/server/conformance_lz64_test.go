@@ -8,7 +8,7 @@ import (
 )
 
 // An lz64Writer writes what lz-string's compressToBase64 could (wire.md §8). It
-// keeps no dictionary, only count of it, as those who read have one.
+// keeps no dictionary, only its length, because the reader has one.
 type lz64Writer struct {
 	text  strings.Builder
 	bits  uint64

@@ -152,7 +152,7 @@ var personRows = []row{
 		c.want(t, "flag-both", true, "a", `"person_properties":{"x":2}`)
 	}},
 	{"P23", "early access", func(t *testing.T, c *client) {
-		id := "0" // of somebody who does not have the feature anyway
+		id := "0" // of a person who does not have the feature anyway
 		for n := 0; flags.Bucket("beta-feature", c.id(id)) <= 0.7; n++ {
 			id = fmt.Sprint(n)
 		}
@@ -385,7 +385,7 @@ func places(t *testing.T, c *client) {
 		}
 	}
 
-	// The latest event says where somebody is, unless it does not want to.
+	// The latest event says where a person is, unless it is told not to.
 	c.event(t, "e", "a", `"properties":{"$geoip_disable":true}`, tokyo...)
 	c.want(t, "flag-country", true, "a")
 	c.event(t, "e", "a", "", tokyo...)

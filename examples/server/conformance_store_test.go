@@ -353,7 +353,7 @@ func manyIdentify(t *testing.T, c *client) {
 	}
 }
 
-// failingStore takes a table away, of those that a batch writes first and last.
+// failingStore removes a table: one that a batch writes first, or last.
 func failingStore(t *testing.T, c *client) {
 	for i, table := range []string{"event", "person_distinct_id", "group_entry"} {
 		c := &client{c.system, fmt.Sprintf("%s-%d", c.row, i)}

@@ -316,7 +316,7 @@ func (c *client) do(t *testing.T, r request) response {
 		if h.Header.Del(r.header[i]); r.header[i+1] != "" {
 			h.Header[http.CanonicalHeaderKey(r.header[i])] = []string{c.text(r.header[i+1])}
 		} else if r.header[i] == "User-Agent" {
-			h.Header["User-Agent"] = nil // or else there is that of net/http
+			h.Header["User-Agent"] = nil // or else net/http sets its own
 		}
 	}
 	w, err := plainClient.Do(h)
@@ -449,7 +449,7 @@ func (c *client) of(t *testing.T, id string) []capture.Event {
 	return slices.DeleteFunc(c.stored(t, 1), func(e capture.Event) bool { return e.DistinctID != c.id(id) })
 }
 
-// properties returns those of an event.
+// properties returns the properties of an event.
 func properties(t *testing.T, e capture.Event) map[string]any {
 	t.Helper()
 	var m map[string]any

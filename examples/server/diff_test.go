@@ -21,7 +21,7 @@ func definitionsWith(plan string, percentage int) string {
 		{"properties":[],"rollout_percentage":%d}]}}]}`, plan, percentage)
 }
 
-// TestDiff: the exit code is for a job, the report for who reads its output.
+// TestDiff: the exit code is for a job, the report for a reader of its output.
 func TestDiff(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {

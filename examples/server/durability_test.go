@@ -66,7 +66,7 @@ func (v *victim) kill() {
 // with 200 is sent again with the same UUIDs.
 type load struct {
 	url   atomic.Pointer[string]
-	acked chan struct{} // one for each acknowledged request, if somebody listens
+	acked chan struct{} // one for each acknowledged request, if a test listens
 	stop  func()        // ends the senders and waits for them
 
 	mu     sync.Mutex

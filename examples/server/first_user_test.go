@@ -12,7 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestFirstUser goes the way of somebody who tries the program out: from an empty
+// TestFirstUser goes the way of a user who tries the program out: from an empty
 // file to a survey that was answered, with requests as curl sends them. Between any
 // two steps the server is restarted, and nothing is lost.
 func TestFirstUser(t *testing.T) {
@@ -36,7 +36,7 @@ func TestFirstUser(t *testing.T) {
 		}
 		return r.ok(t)
 	}
-	// flags returns the values of all flags for somebody.
+	// flags returns the values of all flags for a person.
 	flags := func(distinctID string) map[string]any {
 		t.Helper()
 		return values(do("", "POST /flags?v=2", members("api_key", token, "distinct_id", distinctID)))
@@ -82,7 +82,7 @@ func TestFirstUser(t *testing.T) {
 	definitions := do(secret, "GET /flags/definitions?token="+token, "")
 	check("the key of a defined flag", "new-checkout", definitions["flags"].([]any)[0].(map[string]any)["key"])
 
-	// A survey for those who have the flag.
+	// A survey for persons who have the flag.
 	survey := do(key, "POST"+project+"surveys/", members(
 		"name", "Checkout", "type", "popover", "linked_flag_id", flag["id"],
 		"questions", []any{map[string]any{"type": "rating", "question": "How was it?", "display": "number", "scale": 5}},

@@ -53,7 +53,7 @@ type Options struct {
 	Hooks []of.Hook
 }
 
-// A Reporter takes events. Its methods must not block, as those of
+// A Reporter takes events. Its methods must not block, like the methods of
 // [*capture.Client] do not.
 type Reporter interface {
 	Capture(capture.ClientEvent) error

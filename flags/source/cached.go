@@ -23,13 +23,13 @@ import (
 // inner source replaces them. If the inner source confirms kept definitions
 // (ErrNotModified), they need not be sent again.
 //
-// A document is kept if [flags.Decode] reads it. It need not compile: a Loader
-// with Strict may refuse kept definitions just as it may refuse those of the
-// inner source. The file has a checksum and the Identity of the inner source. A
-// file that was damaged, cut short or written for another source is ignored,
-// and replaced by the next definitions. Only its owner can read the file,
-// because definitions can be confidential; it contains no keys. Processes with
-// the same inner source may share it.
+// A document is kept if [flags.Decode] reads it. It need not compile: a Loader with
+// Strict may refuse kept definitions just as it may refuse definitions of the inner
+// source. The file has a checksum and the Identity of the inner source. A file that
+// was damaged, cut short or written for another source is ignored, and replaced by
+// the next definitions. Only its owner can read the file, because definitions can
+// be confidential; it contains no keys. Processes with the same inner source may
+// share it.
 type Cached struct {
 	// Source is the inner source, usually a Remote.
 	Source DocumentSource

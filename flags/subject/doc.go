@@ -1,7 +1,7 @@
-// Package subject adds to a request for flags what is known about its subject: the
+// Package subject adds stored data about its subject to a request for flags: the
 // stored properties of a person and of groups, when the person was created, the
-// static cohorts that the person is in, the hash keys of experience continuity,
-// and the place of the client.
+// static cohorts that the person is in, the hash keys of experience continuity, and
+// the place of the client.
 //
 // A [Filler] reads only what can change the answer, as [flags.Input.Needs] tells:
 //

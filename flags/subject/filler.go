@@ -32,7 +32,7 @@ type Request struct {
 	ContinuityFlags []string
 }
 
-// A Failure is something stored that could not be read.
+// A Failure is stored data that could not be read.
 type Failure struct {
 	What string // "person", "group", "cohorts" or "overrides"
 	Err  error
@@ -41,7 +41,7 @@ type Failure struct {
 // A Filler adds what is known about subjects to Inputs. It reuses its memory, to
 // which the Inputs refer until its next Fill, so it must not be used concurrently.
 type Filler struct {
-	// Store has what is stored. Nil: nothing is.
+	// Store has the stored data. Nil: nothing is stored.
 	Store Store
 
 	// Locator has the places of addresses. Nil: there are none.

@@ -18,8 +18,8 @@ const unreadableGroup = `{"type":"OR","values":[` + unreadable + `]}`
 // for a property without a name and ask the server.
 const nobody = `{"key":"","value":null,"type":"group"}`
 
-// cohorts writes the cohorts that flags of the document refer to, and those that
-// these refer to.
+// cohorts writes the cohorts that flags of the document refer to, and the cohorts
+// that these refer to.
 func (w *document) cohorts() {
 	first := true
 	for _, id := range w.reachable() {
@@ -75,8 +75,8 @@ func (w *document) reachable() []int64 {
 	return ids
 }
 
-// cohortsIn iterates over the cohorts that the leaves of a cohort name, of those
-// that node writes as such.
+// cohortsIn iterates over the cohorts that leaves of a cohort name, if node writes
+// the leaf as such.
 func (w *document) cohortsIn(id int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		c := w.d.Cohorts[id]

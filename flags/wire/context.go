@@ -9,10 +9,10 @@ import (
 )
 
 // ParseContext reads a body of OpenFeature's remote evaluation protocol: an object
-// with the member context, an evaluation context (wire.md §7.1, §7.2). Of that,
+// with the member context, an evaluation context (wire.md §7.1, §7.2). Its member
 // targetingKey is the DistinctID, and groups, groupProperties, $device_id,
-// evaluation_contexts and $geoip_disable are what their names say; all else are
-// person properties. An empty targetingKey is none.
+// evaluation_contexts and $geoip_disable are what their names say; all other
+// members are person properties. An empty targetingKey counts as missing.
 //
 // Errors, and what the Request refers to, are as with Parse. There is never an
 // APIKey. JSON must not have NaN and Infinity.

@@ -34,8 +34,8 @@ type DefinitionsOptions struct {
 	// cohort filters stay, for which SDKs ask the server.
 	InlineCohorts bool
 
-	// Hide says which flags are not sent, such as those that only surveys use.
-	// Nil: none.
+	// Hide says which flags are not sent, such as flags that only surveys use. Nil:
+	// none.
 	Hide func(*flags.Flag) bool
 }
 
@@ -43,9 +43,9 @@ type DefinitionsOptions struct {
 // (wire.md §5.2). Equal definitions give equal bytes, whatever order their flags
 // have.
 //
-// Flags are ordered by key. Left out are those that are deleted, hidden, without
-// a key, or have encrypted payloads, and of several with one key all but the
-// first. Flag dependencies have the key of their target and a dependency_chain:
+// Flags are ordered by key. The document leaves out flags that are deleted, hidden,
+// without a key, or have encrypted payloads, and of several with one key all but
+// the first. Flag dependencies have the key of their target and a dependency_chain:
 // the flags to evaluate in their order, the target last. It is empty, so that SDKs
 // ask the server, if there is a cycle, or if a flag of the chain does not exist or
 // is left out. Cohorts are sent if a flag needs them and they are not stored.
@@ -57,9 +57,9 @@ type DefinitionsOptions struct {
 // undoes it for Decode. A flag that was not understood has filters of version -1,
 // a configuration language that does not exist: it fails wherever it is evaluated.
 //
-// Decode makes of the document flags that evaluate as those of d, except where
-// they need what is left out. Payloads come out as the text of their JSON, which
-// is the form that SDKs expect.
+// Decode makes of the document flags that evaluate like the flags of d, except
+// where they need what is left out. Payloads come out as the text of their JSON,
+// which is the form that SDKs expect.
 //
 // The error is not nil if d is nil, or if the document has more than the 64 MiB
 // that Decode reads (flags.ErrTooLarge). dst is then returned as it was.
@@ -102,7 +102,7 @@ type document struct {
 	branches map[int64][][]flags.Filter    // of cohorts, see split
 }
 
-// full says that there is no point in going on.
+// full reports whether the document is too large already.
 func (w *document) full() bool { return len(w.dst) > w.limit }
 
 func (w *document) raw(s string)    { w.dst = append(w.dst, s...) }
@@ -146,8 +146,8 @@ func (w *document) number(x float64) {
 }
 
 // value writes the value of a filter in the compact form of package text, which
-// means the same to every operator and has no escapes or bytes that a strict
-// parser refuses. What is no JSON is null.
+// means the same to every operator and has no escapes or bytes that a strict parser
+// refuses. It writes null for a value that is no JSON.
 func (w *document) value(v json.RawMessage) {
 	out, ok := text.AppendJSON(w.dst, v)
 	if !ok {

@@ -273,9 +273,8 @@ func simplify(n *flags.CohortNode) {
 	n.Values = kept
 }
 
-// TestInlinedCohorts: where all cohort filters of a flag, and of those that it
-// depends on, were inlined, nothing has changed but the numbers of condition
-// sets.
+// TestInlinedCohorts: where all cohort filters of a flag, and of the flags that it
+// depends on, were inlined, nothing has changed but the numbers of condition sets.
 func TestInlinedCohorts(t *testing.T) {
 	split := 0
 	seeds(t, 800, func(seed uint64) (n int) {

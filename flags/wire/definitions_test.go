@@ -207,7 +207,7 @@ func TestDefinitionsEmpty(t *testing.T) {
 }
 
 // TestDefinitionsFlags: which flags are sent (evaluation.md §14, management.md
-// §13.8), in an order that does not depend on that of the definitions.
+// §13.8), in an order that does not depend on the order of the definitions.
 func TestDefinitionsFlags(t *testing.T) {
 	d := decode(t, `{"flags":[
 		{"id":1,"key":"z","active":true},
@@ -640,7 +640,7 @@ func TestInliningKnowsOperators(t *testing.T) {
 	}
 }
 
-// TestInliningCountsPerFlag: 50 condition sets are those of the whole flag.
+// TestInliningCountsPerFlag: 50 condition sets are the limit of the whole flag.
 func TestInliningCountsPerFlag(t *testing.T) {
 	condition := `{"properties":[{"key":"id","type":"cohort","value":1}]},`
 	_, back := rewrite(t, decode(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[`+strings.TrimSuffix(strings.Repeat(condition, 10), ",")+`]}}],

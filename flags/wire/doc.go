@@ -1,4 +1,4 @@
-// Package wire reads the requests of POST /flags and writes its responses, those of
+// Package wire reads the requests of POST /flags and writes the responses, also in
 // OpenFeature's remote evaluation protocol, and the definitions that SDKs poll, for
 // any server: net/http, a function service, a test.
 //
@@ -18,12 +18,12 @@
 //
 // # Requests
 //
-// A body is JSON with the members of api.md §4.2 and their
-// aliases (evaluation.md §8.1). Of several spellings of one field the first of
-// that table counts, of duplicate members the last, and null is the same as
-// absent. Unknown members are ignored. Where JSON is not accepted as it stands,
-// bare NaN and Infinity are read as null (evaluation.md §8.3). Decompression,
-// base64 and forms are the server's.
+// A body is JSON with the members of api.md §4.2 and their aliases (evaluation.md
+// §8.1). If a field has several spellings, the first of that table counts; the last
+// of duplicate members counts, and null is the same as absent. Unknown members are
+// ignored. Where JSON is not accepted as it stands, bare NaN and Infinity are read
+// as null (evaluation.md §8.3). Decompression, base64 and forms are the server's
+// task.
 //
 // # Responses
 //

@@ -32,7 +32,7 @@ func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, ok boo
 
 // AppendEvaluations evaluates the flags that the request may see and appends the
 // answer of OpenFeature's remote evaluation protocol for all of them. Among them
-// are inactive flags, and those that could not be computed, as failures. List is
+// are inactive flags, and flags that could not be computed, as failures. List is
 // the part of it that depends on nothing but the flags and their values: of the
 // Envelope, RequestID, EvaluatedAt and Partial are behind it. n is how many flags
 // there are.
@@ -76,8 +76,8 @@ func appendUncomputed(dst []byte, r *flags.Result) []byte {
 	return AppendFailure(dst, r.Key, CodeGeneral, r.Reason.Code+": "+r.Reason.Description)
 }
 
-// AppendFailure appends the answer of OpenFeature's remote evaluation protocol to
-// what failed. The key is left out if it is empty, and so is the code.
+// AppendFailure appends the answer of OpenFeature's remote evaluation protocol to a
+// request that failed. An empty key or code is left out.
 func AppendFailure(dst []byte, key, code, details string) []byte {
 	dst = append(dst, '{')
 	if key != "" {

@@ -64,11 +64,11 @@ type groupEntry struct {
 	properties jsonscan.Value
 }
 
-// collectGroups sets entries to the members of GroupProperties, of duplicates to
-// the last: otherwise the properties of the earlier ones would shine through.
+// collectGroups sets entries to the members of GroupProperties. It takes the last
+// one of duplicates, and nothing of the others.
 func (r *Request) collectGroups() error {
-	// Projects have five group types. A body with many members wants to waste
-	// our time, so then a map is worth its allocations.
+	// Projects have five group types. A body with many more is an attack on the
+	// server's time, so a map is worth its allocations.
 	const many = 16
 	var index map[string]int
 	r.entries = r.entries[:0]

@@ -28,7 +28,7 @@ const (
 	EnabledKeys
 )
 
-// FlagsForm returns the form that /flags answers a version of [Query] with. No
+// FlagsForm returns the form in which /flags answers a version of [Query]. No
 // version is version 2 (evaluation.md §8.2), and so are versions from 3 on.
 func FlagsForm(version int) Form {
 	if version == 1 {
@@ -37,7 +37,7 @@ func FlagsForm(version int) Form {
 	return V2
 }
 
-// DecideForm returns the form that /decide answers a version of [Query] with.
+// DecideForm returns the form in which /decide answers a version of [Query].
 func DecideForm(version int) Form {
 	switch version {
 	case 0, 1:
@@ -53,7 +53,7 @@ func DecideForm(version int) Form {
 
 // AppendLegacy is AppendResponse for the other forms, and for V2. It is made for
 // compatibility, not for speed. A flag's value is its variant, or whether it is
-// enabled; that of a failed flag is false.
+// enabled; the value of a failed flag is false.
 func AppendLegacy(dst []byte, form Form, s *flags.Snapshot, in *flags.Input, e Envelope) ([]byte, flags.Outcome) {
 	if form == V2 {
 		return AppendResponse(dst, s, in, e)
@@ -67,7 +67,7 @@ func AppendLegacy(dst []byte, form Form, s *flags.Snapshot, in *flags.Input, e E
 	return e.append(appendValues(dst, form, results), out.Partial, nil), out
 }
 
-// noResults are the results where nothing was evaluated.
+// noResults are the results if nothing was evaluated.
 var noResults iter.Seq2[string, flags.Result] = func(func(string, flags.Result) bool) {}
 
 // AppendEmpty appends a response without flags that is no failure: the request

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Query is the query of POST /flags (evaluation.md §8.2). Of a repeated
-// parameter the first counts; unknown ones are ignored.
+// A Query is the query of POST /flags (evaluation.md §8.2). The first value of a
+// repeated parameter counts; unknown parameters are ignored.
 type Query struct {
 	// Version is the response version that v, or else version, asks for: 1 for
 	// what is not a number, 0 if neither is given.
@@ -99,8 +99,8 @@ func unescape(s string) (string, bool) {
 	return s, err == nil
 }
 
-// number returns the number that s is, 1 if it is none. Beyond the versions that
-// exist, exact values do not matter.
+// number returns s as a number, 1 if it is none. Beyond the versions that exist,
+// exact values do not matter.
 func number(s string) int {
 	if s == "" {
 		return 1

@@ -65,8 +65,8 @@ type Request struct {
 	Runtime    runtime.Kind
 	HasRuntime bool
 
-	// DisableFlags asks for an answer without flags. GeoIPDisable forbids to
-	// look the client's address up.
+	// DisableFlags asks for an answer without flags. GeoIPDisable forbids looking
+	// up the client's address.
 	DisableFlags bool
 	GeoIPDisable bool
 
@@ -79,8 +79,8 @@ type Request struct {
 	entries []groupEntry
 }
 
-// The spellings of the fields, those of one field together and in the order in
-// which they count.
+// The spellings of the fields. Spellings of one field stand together, in the order
+// in which they count.
 const (
 	token = iota
 	apiKey
@@ -209,8 +209,8 @@ func (r *Request) reset() {
 	*r = Request{text: r.text[:0], fixed: r.fixed, rest: r.rest[:0], tags: r.tags[:0], keys: r.keys[:0], entries: r.entries[:0]}
 }
 
-// notObject tells JSON that is no object from what is no JSON. err is what walking
-// over the object came to.
+// notObject distinguishes JSON that is no object from what is no JSON. err is the
+// error of the walk over the object.
 func notObject(body []byte, err error) error {
 	if v, errAny := jsonscan.Parse(body, jsonscan.MaxDepth); errAny == nil && v.Kind() != jsonscan.Object {
 		return &FieldError{Want: "an object"}
@@ -338,8 +338,8 @@ func (r *Request) bool(n int) (bool, error) {
 	return b, nil
 }
 
-// How many entries lists may have, far beyond what flags and group types make
-// sense of. Each costs more memory than it has bytes in a body.
+// How many entries lists may have, far more than there are flags and group types.
+// An entry takes more memory than it has bytes in a body.
 const (
 	maxStrings = 1 << 16
 	maxGroups  = 1 << 10

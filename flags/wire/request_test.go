@@ -398,7 +398,7 @@ func reference(b []byte) (fields, bool) {
 	objectInto(first("person_properties", "$properties"), &w.Person)
 	objectInto(first("group_properties", "$group_properties"), &w.GroupProperties)
 	if v := first("group_properties", "$group_properties"); v != nil {
-		// Every member counts, also those that a duplicate overrides.
+		// Every member counts, also a member that a duplicate overrides.
 		for _, kind := range memberKinds(v) {
 			ok = ok && (kind == '{' || kind == 'n')
 		}

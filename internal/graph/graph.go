@@ -76,8 +76,8 @@ type Step[N comparable] struct {
 	from *Step[N] // nil at the start
 }
 
-// Way returns the nodes on the shortest way to the node of the step, from the
-// node at which it starts to that of the step.
+// Way returns the nodes on the shortest way from a start to the node of the step,
+// both included.
 func (s *Step[N]) Way() []N {
 	var way []N
 	for ; s != nil; s = s.from {
@@ -87,9 +87,9 @@ func (s *Step[N]) Way() []N {
 	return way
 }
 
-// Reach iterates over some nodes and all that they reach, each once, those first
-// to which the way is shortest. next returns the nodes that a node leads to; it is
-// called when the loop goes on after that node.
+// Reach iterates over some nodes and all that they reach, each once and the nearest
+// first. next returns the nodes that a node leads to; it is called when the loop
+// goes on after that node.
 func Reach[N comparable](start iter.Seq[N], next func(N) iter.Seq[N]) iter.Seq[*Step[N]] {
 	return func(yield func(*Step[N]) bool) {
 		seen := make(map[N]bool)

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// The functions of this file work on (text, index) and return the index behind
-// what they read, and a fault. With a fault the index is that of the byte at
-// fault. They neither allocate nor keep anything.
+// The functions of this file work on (text, index) and return the index behind what
+// they read, and a fault. With a fault the index is the index of the byte at fault.
+// They neither allocate nor keep anything.
 
 // MaxDepth is how many objects and arrays may be nested in a text that is
 // walked, the walked one included.

@@ -10,7 +10,7 @@ import (
 // A Kind says what a value is.
 type Kind uint8
 
-// The kinds of values. Invalid, the zero Kind, is that of bytes that begin no
+// The kinds of values. Invalid, the zero Kind, is the kind of bytes that begin no
 // value.
 const (
 	Invalid Kind = iota

@@ -167,8 +167,8 @@ func (o *Members) NameIn(buf *[]byte) []byte {
 	return (*buf)[start:len(*buf):len(*buf)]
 }
 
-// RawName returns the current member's name as it stands between the quotes, nil
-// if there is no current member, for those who copy it into JSON. It shares the
+// RawName returns the current member's name as it stands between the quotes, nil if
+// there is no current member, for a caller that copies it into JSON. It shares the
 // memory of the input. To compare names use Name: "a" may be written "\u0061".
 func (o *Members) RawName() []byte {
 	if o.w.end == 0 {

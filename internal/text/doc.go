@@ -27,11 +27,11 @@
 //
 // # Sources
 //
-// The rules are those of evaluation.md §4.1, §4.4, §4.5 and §4.7. In cases that
-// these do not cover, texts and numbers follow Rust and its serde_json, as in
-// PostHog's flag service.
+// The rules are in evaluation.md §4.1, §4.4, §4.5 and §4.7. In cases that these do
+// not cover, texts and numbers follow Rust and its serde_json, as in PostHog's flag
+// service.
 //
-// Functions that append return the extended buffer, as the built-in append
-// does; the buffer must not overlap the input. All functions are pure and take
-// time linear in the length of the input, but for the sorting of members.
+// Functions that append return the extended buffer, as the built-in append does;
+// the buffer must not overlap the input. All functions are pure and take time
+// linear in the length of the input, except for the sorting of members.
 package text

@@ -5,10 +5,10 @@
 //	a := useragent.Parse(r.UserAgent())
 //	properties["$browser"] = a.Browser
 //
-// Names are those that the browser SDK reports for the same browser ("Microsoft
-// Edge", "Mobile Safari", "Mac OS X"), so that conditions on these properties
-// match whoever set them. Agents that name no browser or device, such as those
-// of server SDKs and of tools, give the zero [Agent].
+// Names are the names that the browser SDK reports for the same browser ("Microsoft
+// Edge", "Mobile Safari", "Mac OS X"), so that conditions on these properties match
+// whichever side has set them. Agents that name no browser or device, such as the
+// agents of server SDKs and of tools, give the zero [Agent].
 //
 // A User-Agent is what the sender says it is: nothing here is fit for a
 // decision about access. What kind of runtime a request comes from is another

@@ -84,9 +84,9 @@ func isCrawler(ua string) bool {
 	return false
 }
 
-// browsers lists tokens in the order in which they decide: most browsers also
-// carry the tokens of those that they descend from. The version stands behind
-// the token.
+// browsers lists tokens in the order in which they decide: most browsers also carry
+// the tokens of the browsers that they descend from. The version stands behind the
+// token.
 var browsers = []struct{ token, name string }{
 	{"Opera Mini/", "Opera Mini"},
 	{"OPR/", "Opera"},

@@ -148,9 +148,9 @@ func (c *Catalog) readProjects(ctx context.Context) error {
 	return nil
 }
 
-// register puts the known projects into the Registry, including those that
-// could never be loaded: their clients then learn that flags are missing, not
-// that the key is wrong.
+// register puts the known projects into the Registry, including projects that could
+// never be loaded: their clients then learn that flags are missing, not that the
+// key is wrong.
 func (c *Catalog) register() {
 	byKey := make(map[string]*server.Project, len(c.projects))
 	for id, p := range c.projects {

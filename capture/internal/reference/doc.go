@@ -7,8 +7,8 @@
 // code with what it judges, decodes each event into maps, and keeps everything
 // in memory. Nothing but tests may import it.
 //
-// The rules are those of the wire document, sections 2.8 and 3.1 to 3.6; the
-// files follow its parts:
+// The rules come from the wire document, sections 2.8 and 3.1 to 3.6; the files
+// follow its parts:
 //
 //   - world.go: the order of things inside one event, and the results
 //   - links.go: which ids become one person (3.3, 3.4)

@@ -40,8 +40,8 @@ var (
 		"$exception", "$$heatmap", "$Identify", "survey shown",
 	}
 
-	// Ids that any era uses, as JSON; those of an era are in id. Upper case,
-	// blanks and quotes decide whether some are legal.
+	// Ids that any era uses, as JSON; id has the ids of one era. Upper case, blanks
+	// and quotes decide whether some are legal.
 	commonIDs = []string{
 		`"undefined"`, `"Guest"`, `"'Email'"`, `"\"null\""`, `"0"`, `"[object Object]"`, `"TRUE"`,
 		`"NONE"`, `"Null"`, `"nan"`, `" undefined"`, `"'guest\""`, `"user@example.com"`, `"ünï 💥"`, `"7"`, `"7.0"`,

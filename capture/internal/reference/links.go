@@ -56,7 +56,7 @@ func (w *World) link(e Event, properties map[string]any) {
 }
 
 // merge gives to everything that from has, and forgets from. Where both have a
-// property, that of to stays.
+// property, the value of to stays.
 func (w *World) merge(from, to *personState) {
 	for name, v := range from.properties {
 		if _, has := to.properties[name]; !has {

@@ -73,7 +73,7 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// number covers the numbers that Generate makes, not those of any size.
+// number covers the numbers that Generate makes, not all sizes.
 func number(literal string) string {
 	if literal != "-0" && !strings.ContainsAny(literal, ".eE") {
 		return literal

@@ -49,7 +49,7 @@ type Person struct {
 type Group struct {
 	Type       string
 	Key        string
-	Properties string // like those of a Person
+	Properties string // as in a Person
 }
 
 // Apply does what e does. It panics if the properties are not a JSON object.

@@ -194,8 +194,8 @@ func (f *fixture) groupType(name string) int {
 func (f *fixture) key(name string) string { return f.prefix + "-" + name }
 func (f *fixture) id(name string) string  { return f.prefix + "." + name }
 
-// serverKeys lists the flags of the whole project that servers may see, but for
-// the flags that belong to surveys.
+// serverKeys lists the flags of the whole project that servers may see, except the
+// flags that belong to surveys.
 func (f *fixture) serverKeys() []string {
 	_, text := f.try(f.t, "GET", "/flags/definitions?token="+f.projectKey, nil)
 	var document struct {

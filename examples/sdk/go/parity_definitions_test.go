@@ -152,8 +152,8 @@ func (d *document) needs(of *definition, s *subject) []*definition {
 	return list
 }
 
-// A generator makes flags that resemble those of a real project. Most of their
-// filters are ones that every evaluator understands.
+// A generator makes flags like the flags of a real project. Most of their filters
+// are ones that every evaluator understands.
 type generator struct {
 	*rand.Rand
 	*document

@@ -305,7 +305,7 @@ func boolish(v any) bool {
 	return false
 }
 
-// differences are those that evaluation.md states for the Go SDK.
+// differences are the differences that evaluation.md states for the Go SDK.
 var differences = []difference{
 	{"2.1", "a flag that hashes with xxHash64 is for the server", byFlag(func(f *definition, _ *subject) bool { return f.Hash != "" })},
 	{"2.4", "the SDK hashes IDs of more than 200 bytes in full", byFlag(func(_ *definition, s *subject) bool { return len(s.id) > 200 })},

@@ -27,7 +27,7 @@ var patterns = []string{
 	`"(?=.*a)b"`, `"(a)\\1"`, `"a++"`,
 }
 
-// words are values of ordinary text properties: some equal but for case, some
+// words are values of ordinary text properties: some equal except for case, some
 // prefixes of others, and some the text of another type.
 var words = []string{
 	`"pro"`, `"Pro"`, `"PRO"`, `"pr"`, `"free"`, `"a"`, `"A"`, `"B"`, `"b"`, `""`, `" pro"`, `"pro "`, `"professional"`,

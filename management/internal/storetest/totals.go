@@ -24,7 +24,8 @@ func testTotals(t *testing.T, s *suite) {
 			active := make(map[int64]bool)
 			staff, others := 0, 0
 			for _, u := range users {
-				switch active[u.ID] = u.Active; {
+				active[u.ID] = u.Active
+				switch {
 				case u.Active && u.Staff:
 					staff++
 				case u.Active:

@@ -133,7 +133,8 @@ func TestPurgeEventsInParts(t *testing.T) {
 		list := make([]capture.Event, 0, events)
 		for i := range events {
 			e := event("page", fmt.Sprint("u", i%4), `{"$process_person_profile":false}`)
-			if e.Project = 1; i%8 >= 4 {
+			e.Project = 1
+			if i%8 >= 4 {
 				e.Project = 2
 			}
 			list = append(list, e)
