@@ -132,7 +132,7 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 		case event.Name == "$snapshot" || event.Name == "$snapshot_items":
 		default:
 			result.Event = len(b.Events)
-			if nobody(event.DistinctID) {
+			if isNobody(event.DistinctID) {
 				event.NoPerson = true
 				result.Result, result.Details = "warning", "person_processing_disabled"
 			}

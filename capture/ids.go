@@ -36,6 +36,6 @@ var shared = map[string]bool{
 	"00000000-0000-0000-0000-000000000000": true,
 }
 
-// nobody reports whether the newer route stores events of a distinct ID without a
+// isNobody reports whether the newer route stores events of a distinct ID without a
 // person.
-func nobody(id string) bool { return IllegalID(id) || shared[strings.ToLower(id)] }
+func isNobody(id string) bool { return IllegalID(id) || shared[strings.ToLower(id)] }

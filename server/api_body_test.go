@@ -149,7 +149,7 @@ func FuzzManagementBody(f *testing.F) {
 		resp := c.do(a)
 		runtime.ReadMemStats(&after)
 		if resp.StatusCode >= 500 {
-			t.Errorf("%s %s = %d %s", c.method, c.target, resp.StatusCode, text(t, resp))
+			t.Errorf("%s %s = %d %s", c.method, c.target, resp.StatusCode, bodyText(t, resp))
 		}
 		// Hashing a password takes 19 MiB.
 		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(32<<20+64*len(body)); got > most {
@@ -166,7 +166,7 @@ func TestAPIBodyIsNotKept(t *testing.T) {
 	for range 10 {
 		a.ok(api("PATCH", "/api/users/@me/", `{"x":"`+strings.Repeat("2", 100)+`"}`))
 	}
-	if diff := cmp.Diff(want, text(t, api("GET", "/api/users/@me/hedgehog_config", "").do(a))); diff != "" {
+	if diff := cmp.Diff(want, bodyText(t, api("GET", "/api/users/@me/hedgehog_config", "").do(a))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -42,7 +42,7 @@ func TestAPISecrets(t *testing.T) {
 		api("DELETE", "/api/users/@me", "", "X-2FA-Token", "hunter2"),
 	} {
 		for _, h := range []http.Handler{a, failing} {
-			if body := text(t, c.do(h)); strings.Contains(body, secret) {
+			if body := bodyText(t, c.do(h)); strings.Contains(body, secret) {
 				t.Errorf("%s %s: %s", c.method, c.target, body)
 			}
 		}
@@ -76,7 +76,7 @@ func TestAPIFailures(t *testing.T) {
 				server:     func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) },
 			})
 			resp := api("GET", "/api/users/@me/", "").do(a)
-			if body := text(t, resp); resp.StatusCode != tt.status || strings.Contains(body, "refused") {
+			if body := bodyText(t, resp); resp.StatusCode != tt.status || strings.Contains(body, "refused") {
 				t.Errorf("%d %s, want %d", resp.StatusCode, body, tt.status)
 			}
 			if got := strings.Contains(log.String(), requestID) && strings.Contains(log.String(), "/api/users/{user}"); got != tt.logged {

@@ -172,7 +172,7 @@ func (c call) with(key string) call {
 func (a *apiServer) ok(c call) map[string]any {
 	a.t.Helper()
 	resp := c.do(a)
-	body := text(a.t, resp)
+	body := bodyText(a.t, resp)
 	if resp.StatusCode >= 300 {
 		a.t.Fatalf("%s %s = %d %s", c.method, c.target, resp.StatusCode, body)
 	}
@@ -195,7 +195,7 @@ type apiError struct {
 func (a *apiServer) fails(c call, status int, code string) (apiError, http.Header) {
 	a.t.Helper()
 	resp := c.do(a)
-	body := text(a.t, resp)
+	body := bodyText(a.t, resp)
 	var e apiError
 	if err := json.Unmarshal([]byte(body), &e); err != nil {
 		a.t.Errorf("%s %s: %v\n%s", c.method, c.target, err, body)

@@ -78,38 +78,38 @@ func TestManagedGolden(t *testing.T) {
 		before []func(*managedSite) call
 		call   func(*managedSite) call
 	}{
-		{name: "flags", call: to("GET", flagsPath+"?active=true&search=checkout", "")},
-		{name: "flags-activity", call: to("GET", flagsPath+"activity/?limit=1", "")},
-		{name: "flags-bulk-delete", call: to("POST", flagsPath+"bulk_delete/", `{"ids":[1,99]}`)},
-		{name: "flags-bulk-keys", call: to("POST", flagsPath+"bulk_keys/", `{"ids":[1,99]}`)},
-		{name: "flags-matching", call: to("GET", flagsPath+"matching_ids/?tags=%5B%22shop%22%5D", "")},
-		{name: "flags-mine", call: to("GET", flagsPath+"my_flags/", "")},
-		{name: "flags-preview", call: to("POST", flagsPath+"preview/", `{"key":"new-checkout","filters":{"groups":[{"rollout_percentage":0}]}}`)},
-		{name: "flags-radius", call: to("POST", flagsPath+"user_blast_radius/", `{"condition":{"properties":[{"key":"plan","type":"person","operator":"exact","value":"pro"}],"rollout_percentage":50}}`)},
-		{name: "flags-reasons", call: to("GET", flagsPath+"evaluation_reasons/?distinct_id=ada", "")},
-		{name: "flag", call: on(flagOf, "GET", "", "")},
-		{name: "flag-create", call: to("POST", flagsPath, `{"key":"dark-mode","filters":{"groups":[{"rollout_percentage":25}]}}`)},
-		{name: "flag-create-error", call: to("POST", flagsPath, `{"key":"dark-mode","filters":{"groups":[{"properties":[{"key":"age","type":"person","operator":"almost","value":1}]}]}}`)},
-		{name: "flag-create-taken", call: to("POST", flagsPath, flagBody)},
-		{name: "flag-patch", call: on(flagOf, "PATCH", "", `{"active":false,"version":1}`)},
-		{name: "flag-patch-stale", call: on(flagOf, "PATCH", "", `{"active":false}`, "If-Match", `"7"`)},
-		{name: "flag-patch-conflict", before: calls(on(flagOf, "PATCH", "", `{"name":"Checkout"}`)), call: on(flagOf, "PATCH", "", `{"name":"Basket","version":1,"original_flag":{"name":"New checkout"}}`)},
-		{name: "flag-activity", before: calls(on(flagOf, "PATCH", "", `{"active":false}`)), call: on(flagOf, "GET", "activity/", "")},
-		{name: "flag-status", call: on(flagOf, "GET", "status/", "")},
-		{name: "flag-explain", call: on(flagOf, "POST", "explain/", `{"distinct_id":"ada"}`)},
-		{name: "flag-disable", call: on(flagOf, "POST", "disable/", "")},
-		{name: "flag-enable", call: on(flagOf, "POST", "enable/", "")},
-		{name: "flag-archive", call: on(flagOf, "POST", "archive/", "")},
-		{name: "flag-unarchive", call: on(flagOf, "POST", "unarchive/", "")},
+		{name: "flags", call: requestTo("GET", flagsPath+"?active=true&search=checkout", "")},
+		{name: "flags-activity", call: requestTo("GET", flagsPath+"activity/?limit=1", "")},
+		{name: "flags-bulk-delete", call: requestTo("POST", flagsPath+"bulk_delete/", `{"ids":[1,99]}`)},
+		{name: "flags-bulk-keys", call: requestTo("POST", flagsPath+"bulk_keys/", `{"ids":[1,99]}`)},
+		{name: "flags-matching", call: requestTo("GET", flagsPath+"matching_ids/?tags=%5B%22shop%22%5D", "")},
+		{name: "flags-mine", call: requestTo("GET", flagsPath+"my_flags/", "")},
+		{name: "flags-preview", call: requestTo("POST", flagsPath+"preview/", `{"key":"new-checkout","filters":{"groups":[{"rollout_percentage":0}]}}`)},
+		{name: "flags-radius", call: requestTo("POST", flagsPath+"user_blast_radius/", `{"condition":{"properties":[{"key":"plan","type":"person","operator":"exact","value":"pro"}],"rollout_percentage":50}}`)},
+		{name: "flags-reasons", call: requestTo("GET", flagsPath+"evaluation_reasons/?distinct_id=ada", "")},
+		{name: "flag", call: requestOn(flagOf, "GET", "", "")},
+		{name: "flag-create", call: requestTo("POST", flagsPath, `{"key":"dark-mode","filters":{"groups":[{"rollout_percentage":25}]}}`)},
+		{name: "flag-create-error", call: requestTo("POST", flagsPath, `{"key":"dark-mode","filters":{"groups":[{"properties":[{"key":"age","type":"person","operator":"almost","value":1}]}]}}`)},
+		{name: "flag-create-taken", call: requestTo("POST", flagsPath, flagBody)},
+		{name: "flag-patch", call: requestOn(flagOf, "PATCH", "", `{"active":false,"version":1}`)},
+		{name: "flag-patch-stale", call: requestOn(flagOf, "PATCH", "", `{"active":false}`, "If-Match", `"7"`)},
+		{name: "flag-patch-conflict", before: calls(requestOn(flagOf, "PATCH", "", `{"name":"Checkout"}`)), call: requestOn(flagOf, "PATCH", "", `{"name":"Basket","version":1,"original_flag":{"name":"New checkout"}}`)},
+		{name: "flag-activity", before: calls(requestOn(flagOf, "PATCH", "", `{"active":false}`)), call: requestOn(flagOf, "GET", "activity/", "")},
+		{name: "flag-status", call: requestOn(flagOf, "GET", "status/", "")},
+		{name: "flag-explain", call: requestOn(flagOf, "POST", "explain/", `{"distinct_id":"ada"}`)},
+		{name: "flag-disable", call: requestOn(flagOf, "POST", "disable/", "")},
+		{name: "flag-enable", call: requestOn(flagOf, "POST", "enable/", "")},
+		{name: "flag-archive", call: requestOn(flagOf, "POST", "archive/", "")},
+		{name: "flag-unarchive", call: requestOn(flagOf, "POST", "unarchive/", "")},
 
-		{name: "cohorts", call: to("GET", cohortsPath+"?search=pro", "")},
-		{name: "cohort", call: on(dynamicOf, "GET", "", "")},
-		{name: "cohort-create", call: to("POST", cohortsPath, `{"name":"Beta","filters":{"properties":{"type":"AND","values":[{"key":"email","type":"person","operator":"icontains","value":"@acme.example"}]}}}`)},
-		{name: "cohort-create-error", call: to("POST", cohortsPath, `{"name":"Beta","filters":{"properties":{"type":"NOR","values":[]}}}`)},
-		{name: "cohort-patch", call: on(dynamicOf, "PATCH", "", `{"description":"Who pays"}`)},
-		{name: "cohort-members", call: on(staticOf, "POST", "members/", "distinct_id\nada\nbob\nada\n", csv...)},
-		{name: "cohort-members-error", call: on(dynamicOf, "POST", "members/", "ada\n", csv...)},
-		{name: "cohort-persons", before: calls(on(staticOf, "POST", "members/", "ada\n", csv...)), call: on(staticOf, "GET", "persons/", "")},
+		{name: "cohorts", call: requestTo("GET", cohortsPath+"?search=pro", "")},
+		{name: "cohort", call: requestOn(dynamicOf, "GET", "", "")},
+		{name: "cohort-create", call: requestTo("POST", cohortsPath, `{"name":"Beta","filters":{"properties":{"type":"AND","values":[{"key":"email","type":"person","operator":"icontains","value":"@acme.example"}]}}}`)},
+		{name: "cohort-create-error", call: requestTo("POST", cohortsPath, `{"name":"Beta","filters":{"properties":{"type":"NOR","values":[]}}}`)},
+		{name: "cohort-patch", call: requestOn(dynamicOf, "PATCH", "", `{"description":"Who pays"}`)},
+		{name: "cohort-members", call: requestOn(staticOf, "POST", "members/", "distinct_id\nada\nbob\nada\n", csv...)},
+		{name: "cohort-members-error", call: requestOn(dynamicOf, "POST", "members/", "ada\n", csv...)},
+		{name: "cohort-persons", before: calls(requestOn(staticOf, "POST", "members/", "ada\n", csv...)), call: requestOn(staticOf, "GET", "persons/", "")},
 		{name: "cohort-add", call: func(a *managedSite) call {
 			return api("PATCH", a.static+"add_persons_to_static_cohort/", `{"person_ids":["`+a.personID()+`"]}`)
 		}},
@@ -118,60 +118,60 @@ func TestManagedGolden(t *testing.T) {
 			return api("PATCH", a.static+"remove_person_from_static_cohort/", `{"person_id":"`+a.personID()+`"}`)
 		}},
 
-		{name: "early-access-features", call: to("GET", earlyPath, "")},
-		{name: "early-access-feature", call: on(earlyOf, "GET", "", "")},
-		{name: "early-access-feature-create", call: to("POST", earlyPath, `{"name":"Dark mode","stage":"alpha","description":"Easier on the eyes"}`)},
-		{name: "early-access-feature-create-error", call: to("POST", earlyPath, `{"name":"Dark mode","stage":"soon"}`)},
-		{name: "early-access-feature-patch", call: on(earlyOf, "PATCH", "", `{"stage":"general-availability"}`)},
-		{name: "early-access-feature-delete", call: on(earlyOf, "DELETE", "", "")},
+		{name: "early-access-features", call: requestTo("GET", earlyPath, "")},
+		{name: "early-access-feature", call: requestOn(earlyOf, "GET", "", "")},
+		{name: "early-access-feature-create", call: requestTo("POST", earlyPath, `{"name":"Dark mode","stage":"alpha","description":"Easier on the eyes"}`)},
+		{name: "early-access-feature-create-error", call: requestTo("POST", earlyPath, `{"name":"Dark mode","stage":"soon"}`)},
+		{name: "early-access-feature-patch", call: requestOn(earlyOf, "PATCH", "", `{"stage":"general-availability"}`)},
+		{name: "early-access-feature-delete", call: requestOn(earlyOf, "DELETE", "", "")},
 
-		{name: "surveys", call: to("GET", surveysPath+"?search=nps", "")},
-		{name: "surveys-activity", call: to("GET", surveysPath+"activity/", "")},
-		{name: "surveys-labels", call: to("GET", surveysPath+"question_labels/", "")},
-		{name: "surveys-responses-count", call: to("GET", surveysPath+"responses_count/", "")},
-		{name: "surveys-stats", call: to("GET", surveysPath+"stats/", "")},
-		{name: "survey", call: on(surveyOf, "GET", "", "")},
-		{name: "survey-create", call: to("POST", surveysPath, `{"name":"Why <b>us</b>?","type":"api","questions":[{"type":"single_choice","question":"How did you find us?","choices":["Search","A friend"]}],`+
+		{name: "surveys", call: requestTo("GET", surveysPath+"?search=nps", "")},
+		{name: "surveys-activity", call: requestTo("GET", surveysPath+"activity/", "")},
+		{name: "surveys-labels", call: requestTo("GET", surveysPath+"question_labels/", "")},
+		{name: "surveys-responses-count", call: requestTo("GET", surveysPath+"responses_count/", "")},
+		{name: "surveys-stats", call: requestTo("GET", surveysPath+"stats/", "")},
+		{name: "survey", call: requestOn(surveyOf, "GET", "", "")},
+		{name: "survey-create", call: requestTo("POST", surveysPath, `{"name":"Why <b>us</b>?","type":"api","questions":[{"type":"single_choice","question":"How did you find us?","choices":["Search","A friend"]}],`+
 			`"targeting_flag_filters":{"groups":[{"properties":[{"key":"plan","type":"person","operator":"exact","value":"pro"}],"rollout_percentage":100}]}}`)},
-		{name: "survey-create-error", call: to("POST", surveysPath, `{"name":"Why?","type":"popover","questions":[{"type":"single_choice","question":"How did you find us?"}]}`)},
-		{name: "survey-patch", call: on(surveyOf, "PATCH", "", `{"description":"Each quarter","responses_limit":100}`)},
-		{name: "survey-delete", call: on(surveyOf, "DELETE", "", "")},
-		{name: "survey-activity", before: calls(on(surveyOf, "POST", "stop/", "")), call: on(surveyOf, "GET", "activity/", "")},
-		{name: "survey-launch-error", before: calls(on(surveyOf, "POST", "stop/", "")), call: on(surveyOf, "POST", "launch/", "")},
+		{name: "survey-create-error", call: requestTo("POST", surveysPath, `{"name":"Why?","type":"popover","questions":[{"type":"single_choice","question":"How did you find us?"}]}`)},
+		{name: "survey-patch", call: requestOn(surveyOf, "PATCH", "", `{"description":"Each quarter","responses_limit":100}`)},
+		{name: "survey-delete", call: requestOn(surveyOf, "DELETE", "", "")},
+		{name: "survey-activity", before: calls(requestOn(surveyOf, "POST", "stop/", "")), call: requestOn(surveyOf, "GET", "activity/", "")},
+		{name: "survey-launch-error", before: calls(requestOn(surveyOf, "POST", "stop/", "")), call: requestOn(surveyOf, "POST", "launch/", "")},
 		{name: "survey-launch", call: func(a *managedSite) call {
 			created := a.ok(api("POST", surveysPath, `{"name":"Why?","type":"popover","questions":[{"id":"q-open","type":"open","question":"Why?"}]}`))
 			return api("POST", surveysPath+created["id"].(string)+"/launch/", "")
 		}},
-		{name: "survey-stop", call: on(surveyOf, "POST", "stop/", "")},
-		{name: "survey-stats", call: on(surveyOf, "GET", "stats/?include_per_question_stats=true", "")},
-		{name: "survey-stats-error", call: on(surveyOf, "GET", "stats/?date_from=yesterday", "")},
-		{name: "survey-responses", call: on(surveyOf, "GET", "responses/?limit=1", "")},
-		{name: "survey-responses-csv", call: on(surveyOf, "GET", "responses/?format=csv", "")},
-		{name: "survey-response-archive", call: on(surveyOf, "POST", "responses/"+response+"/archive/", "")},
-		{name: "survey-response-unarchive", call: on(surveyOf, "POST", "responses/"+response+"/unarchive/", "")},
-		{name: "survey-responses-archived", before: calls(on(surveyOf, "POST", "responses/"+response+"/archive/", "")), call: on(surveyOf, "GET", "archived-response-uuids/", "")},
-		{name: "survey-summary", before: calls(approve), call: on(surveyOf, "POST", "summarize_responses/?question_id=q-open", "")},
-		{name: "survey-headline", before: calls(approve), call: on(surveyOf, "POST", "summary_headline/", "")},
-		{name: "survey-summary-error", call: on(surveyOf, "POST", "summarize_responses/?question_id=q-open", "")},
-		{name: "survey-copy", call: on(surveyOf, "POST", "duplicate_to_projects/", `{"target_team_ids":[1]}`)},
+		{name: "survey-stop", call: requestOn(surveyOf, "POST", "stop/", "")},
+		{name: "survey-stats", call: requestOn(surveyOf, "GET", "stats/?include_per_question_stats=true", "")},
+		{name: "survey-stats-error", call: requestOn(surveyOf, "GET", "stats/?date_from=yesterday", "")},
+		{name: "survey-responses", call: requestOn(surveyOf, "GET", "responses/?limit=1", "")},
+		{name: "survey-responses-csv", call: requestOn(surveyOf, "GET", "responses/?format=csv", "")},
+		{name: "survey-response-archive", call: requestOn(surveyOf, "POST", "responses/"+response+"/archive/", "")},
+		{name: "survey-response-unarchive", call: requestOn(surveyOf, "POST", "responses/"+response+"/unarchive/", "")},
+		{name: "survey-responses-archived", before: calls(requestOn(surveyOf, "POST", "responses/"+response+"/archive/", "")), call: requestOn(surveyOf, "GET", "archived-response-uuids/", "")},
+		{name: "survey-summary", before: calls(approve), call: requestOn(surveyOf, "POST", "summarize_responses/?question_id=q-open", "")},
+		{name: "survey-headline", before: calls(approve), call: requestOn(surveyOf, "POST", "summary_headline/", "")},
+		{name: "survey-summary-error", call: requestOn(surveyOf, "POST", "summarize_responses/?question_id=q-open", "")},
+		{name: "survey-copy", call: requestOn(surveyOf, "POST", "duplicate_to_projects/", `{"target_team_ids":[1]}`)},
 
-		{name: "persons", call: to("GET", personsPath+"?search=ada", "")},
-		{name: "person", call: on(personOf, "GET", "", "")},
-		{name: "person-error", call: to("GET", personsPath+"00000000-0000-7000-8000-000000000000/", "")},
-		{name: "person-set", call: on(personOf, "POST", "update_property/", `{"key":"plan","value":"free"}`)},
-		{name: "person-unset", call: on(personOf, "POST", "delete_property/", `{"$unset":"plan"}`)},
-		{name: "person-delete", call: on(personOf, "DELETE", "", "")},
-		{name: "person-delete-events", call: on(personOf, "DELETE", "?delete_events=true", "")},
-		{name: "group-types", call: to("GET", "/api/projects/1/groups_types/", "")},
-		{name: "groups", call: to("GET", groupsPath+"/?group_type_index=0", "")},
-		{name: "groups-error", call: to("GET", groupsPath+"/", "")},
-		{name: "group", call: to("GET", groupsPath+"/find/?group_type_index=0&group_key=acme", "")},
-		{name: "group-set", call: to("POST", groupsPath+"/update_property/?group_type_index=0&group_key=acme", `{"key":"tier","value":"basic"}`)},
-		{name: "group-unset", call: to("POST", groupsPath+"/delete_property/?group_type_index=0&group_key=acme", `{"$unset":"tier"}`)},
-		{name: "group-delete", call: to("DELETE", groupsPath+"/find/?group_type_index=0&group_key=acme", "")},
+		{name: "persons", call: requestTo("GET", personsPath+"?search=ada", "")},
+		{name: "person", call: requestOn(personOf, "GET", "", "")},
+		{name: "person-error", call: requestTo("GET", personsPath+"00000000-0000-7000-8000-000000000000/", "")},
+		{name: "person-set", call: requestOn(personOf, "POST", "update_property/", `{"key":"plan","value":"free"}`)},
+		{name: "person-unset", call: requestOn(personOf, "POST", "delete_property/", `{"$unset":"plan"}`)},
+		{name: "person-delete", call: requestOn(personOf, "DELETE", "", "")},
+		{name: "person-delete-events", call: requestOn(personOf, "DELETE", "?delete_events=true", "")},
+		{name: "group-types", call: requestTo("GET", "/api/projects/1/groups_types/", "")},
+		{name: "groups", call: requestTo("GET", groupsPath+"/?group_type_index=0", "")},
+		{name: "groups-error", call: requestTo("GET", groupsPath+"/", "")},
+		{name: "group", call: requestTo("GET", groupsPath+"/find/?group_type_index=0&group_key=acme", "")},
+		{name: "group-set", call: requestTo("POST", groupsPath+"/update_property/?group_type_index=0&group_key=acme", `{"key":"tier","value":"basic"}`)},
+		{name: "group-unset", call: requestTo("POST", groupsPath+"/delete_property/?group_type_index=0&group_key=acme", `{"$unset":"tier"}`)},
+		{name: "group-delete", call: requestTo("DELETE", groupsPath+"/find/?group_type_index=0&group_key=acme", "")},
 
-		{name: "activity", call: to("GET", "/api/projects/1/activity_log/?limit=2&page=2", "")},
-		{name: "activity-error", call: to("GET", "/api/projects/1/activity_log/?page=0", "")},
+		{name: "activity", call: requestTo("GET", "/api/projects/1/activity_log/?limit=2&page=2", "")},
+		{name: "activity-error", call: requestTo("GET", "/api/projects/1/activity_log/?page=0", "")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := newManagedSite(t)
@@ -195,16 +195,16 @@ func earlyOf(a *managedSite) string   { return a.early }
 func surveyOf(a *managedSite) string  { return a.survey }
 func personOf(a *managedSite) string  { return a.person }
 
-func to(method, target, body string, header ...string) func(*managedSite) call {
+func requestTo(method, target, body string, header ...string) func(*managedSite) call {
 	return func(*managedSite) call { return api(method, target, body, header...) }
 }
 
-// on is to for the path of one thing and what follows it.
-func on(thing func(*managedSite) string, method, path, body string, header ...string) func(*managedSite) call {
+// requestOn is requestTo for the path of one thing and what follows it.
+func requestOn(thing func(*managedSite) string, method, path, body string, header ...string) func(*managedSite) call {
 	return func(a *managedSite) call { return api(method, thing(a)+path, body, header...) }
 }
 
 func calls(list ...func(*managedSite) call) []func(*managedSite) call { return list }
 
 // approve lets answers be handed to Config.Summarizer (management.md §11.5).
-var approve = to("PATCH", "/api/organizations/@current/", `{"is_ai_data_processing_approved":true}`)
+var approve = requestTo("PATCH", "/api/organizations/@current/", `{"is_ai_data_processing_approved":true}`)

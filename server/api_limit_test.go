@@ -14,7 +14,7 @@ import (
 
 func decode(t *testing.T, resp *http.Response, v any) {
 	t.Helper()
-	if body := text(t, resp); json.Unmarshal([]byte(body), v) != nil {
+	if body := bodyText(t, resp); json.Unmarshal([]byte(body), v) != nil {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 }

@@ -73,7 +73,7 @@ func TestManagedStatuses(t *testing.T) {
 			status := func(want int, c call) http.Header {
 				t.Helper()
 				resp := c.do(a)
-				if body := text(t, resp); resp.StatusCode != want || want != 204 && resp.Header.Get("Content-Type") != "application/json" {
+				if body := bodyText(t, resp); resp.StatusCode != want || want != 204 && resp.Header.Get("Content-Type") != "application/json" {
 					t.Errorf("%s %s = %d %s, want %d", c.method, c.target, resp.StatusCode, body, want)
 				}
 				return resp.Header

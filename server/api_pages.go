@@ -22,15 +22,15 @@ const (
 // window returns the part of a list that a query asks for. A parameter that is no
 // number counts as missing.
 func (a *apiRequest) window() (limit, offset int) {
-	limit, offset = number(a.param("limit")), number(a.param("offset"))
+	limit, offset = numberOf(a.param("limit")), numberOf(a.param("offset"))
 	if limit <= 0 {
 		limit = usualPage
 	}
 	return min(limit, maxPage), max(0, min(offset, maxOffset))
 }
 
-// number reads a number of a query, 0 if it is none.
-func number(s string) int {
+// numberOf reads a number of a query, 0 if it is none.
+func numberOf(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range, n is the nearest number
 		return 0

@@ -40,9 +40,9 @@ var apiRoutes = []route{
 	projectRoute("", methods{
 		get: read("project", (*service).GetProject), patch: change("project", (*service).UpdateProject), delete: remove("project", (*service).DeleteProject),
 	}),
-	projectRoute("/reset_token", both(read("project", (*service).ResetToken))),
-	projectRoute("/rotate_secret_token", both(read("project", (*service).RotateSecretToken))),
-	projectRoute("/delete_secret_token_backup", both(read("project", (*service).DeleteSecretTokenBackup))),
+	projectRoute("/reset_token", bothMethods(read("project", (*service).ResetToken))),
+	projectRoute("/rotate_secret_token", bothMethods(read("project", (*service).RotateSecretToken))),
+	projectRoute("/delete_secret_token_backup", bothMethods(read("project", (*service).DeleteSecretTokenBackup))),
 }
 
 // unknownAPIRoute answers all other paths below /api.
@@ -67,5 +67,5 @@ func projectRoute(path string, m methods) route {
 	return rt
 }
 
-// both is for actions that clients send with either method.
-func both(action operation) methods { return methods{post: action, patch: action} }
+// bothMethods is for actions that clients send with either method.
+func bothMethods(action operation) methods { return methods{post: action, patch: action} }

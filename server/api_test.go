@@ -81,7 +81,7 @@ func TestAPIRoutes(t *testing.T) {
 				if resp.StatusCode != want {
 					t.Errorf("%s %s of a stranger = %d, want %d", method, path, resp.StatusCode, want)
 				}
-				if want == 204 && (resp.Header.Get("Allow") != allow || text(t, resp) != "") {
+				if want == 204 && (resp.Header.Get("Allow") != allow || bodyText(t, resp) != "") {
 					t.Errorf("OPTIONS %s: Allow %q, want %q", path, resp.Header.Get("Allow"), allow)
 				}
 				if slices.Contains(allowed, method) || method == "OPTIONS" {
@@ -106,9 +106,9 @@ func TestAPIReads(t *testing.T) {
 		if !strings.HasPrefix(tt.methods, "GET") || strings.Contains(tt.path, "setup") {
 			continue
 		}
-		want := text(t, api("GET", tt.path, "").do(a))
+		want := bodyText(t, api("GET", tt.path, "").do(a))
 		resp := api("GET", tt.path+"/", "").do(a)
-		if got := text(t, resp); got != want || resp.StatusCode != 200 {
+		if got := bodyText(t, resp); got != want || resp.StatusCode != 200 {
 			t.Errorf("GET %s/ = %d %s, want %s", tt.path, resp.StatusCode, got, want)
 		}
 		r := api("HEAD", srv.URL+tt.path, "").request()
@@ -117,7 +117,7 @@ func TestAPIReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := text(t, resp)
+		body := bodyText(t, resp)
 		resp.Body.Close()
 		if resp.StatusCode != 200 || body != "" || resp.ContentLength != int64(len(want)) {
 			t.Errorf("HEAD %s = %d, %d bytes, %q", tt.path, resp.StatusCode, resp.ContentLength, body)
@@ -243,13 +243,13 @@ func TestAPIAnswers(t *testing.T) {
 				uuid.Validate(h.Get("X-Request-Id")) != nil || h.Get("Access-Control-Allow-Origin") != "" || h.Get("Vary") != "" {
 				t.Errorf("%s %s = %d %v", c.method, c.target, resp.StatusCode, h)
 			}
-			body := text(t, resp)
+			body := bodyText(t, resp)
 			if resp.StatusCode != 204 && (h.Get("Content-Type") != "application/json" || strings.ContainsAny(body, "\n\t") || strings.Contains(body, `": `)) {
 				t.Errorf("%s %s: %s %q", c.method, c.target, h.Get("Content-Type"), body)
 			}
 		}
 	}
-	got := text(t, api("PATCH", "/api/users/@me/hedgehog_config", `{ "a": "<&>é\u003c" }`).do(a))
+	got := bodyText(t, api("PATCH", "/api/users/@me/hedgehog_config", `{ "a": "<&>é\u003c" }`).do(a))
 	if want := `{"a":"<&>é\u003c"}`; got != want {
 		t.Errorf("hedgehog_config %s, want %s", got, want)
 	}

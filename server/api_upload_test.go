@@ -561,7 +561,7 @@ func TestUploadOverHTTP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := text(t, resp)
+		got := bodyText(t, resp)
 		resp.Body.Close()
 		if n := len(data.take()); resp.StatusCode != 200 || n != rows {
 			t.Errorf("%d %s, %d added, want %d", resp.StatusCode, got, n, rows)

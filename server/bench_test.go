@@ -65,7 +65,7 @@ func hundredFlags(t testing.TB, hash string) *server.Server {
 func BenchmarkS1(b *testing.B) {
 	const connections, perRound = 32, 3200
 	sha1, xxhash := hundredFlags(b, "sha1"), hundredFlags(b, "xxhash64")
-	static := []byte(text(b, call{body: browserBody}.do(sha1)))
+	static := []byte(bodyText(b, call{body: browserBody}.do(sha1)))
 	floor := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
@@ -260,7 +260,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 	b.Run("floor", func(b *testing.B) {
 		s := hundredFlags(b, "sha1")
-		static := []byte(text(b, call{body: browserBody}.do(s)))
+		static := []byte(bodyText(b, call{body: browserBody}.do(s)))
 		var buf []byte
 		p := newReplay(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			buf = append(buf[:0], static...)

@@ -148,7 +148,7 @@ func TestEncodingErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			resp := call{target: "/flags?v=2&" + tt.query, header: map[string]string{"Content-Type": tt.contentType}, body: tt.body}.do(s)
-			if got := text(t, resp); resp.StatusCode != 400 || got != tt.want {
+			if got := bodyText(t, resp); resp.StatusCode != 400 || got != tt.want {
 				t.Errorf("%d %q, want 400 %q", resp.StatusCode, got, tt.want)
 			}
 			if ct := resp.Header.Get("Content-Type"); ct != "text/plain; charset=utf-8" {
@@ -239,7 +239,7 @@ func TestInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := text(t, resp); resp.StatusCode != http.StatusRequestTimeout || !resp.Close || strings.Contains(body, "phc_demo") {
+	if body := bodyText(t, resp); resp.StatusCode != http.StatusRequestTimeout || !resp.Close || strings.Contains(body, "phc_demo") {
 		t.Errorf("%d %q, close %v", resp.StatusCode, body, resp.Close)
 	}
 }
@@ -260,7 +260,7 @@ func FuzzBody(f *testing.F) {
 			body:   string(body),
 		}
 		resp := c.do(s)
-		got := text(t, resp)
+		got := bodyText(t, resp)
 		switch resp.StatusCode {
 		case 200:
 			if !json.Valid([]byte(got)) {

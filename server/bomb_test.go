@@ -244,7 +244,7 @@ func TestBombsAtOnce(t *testing.T) {
 	}
 	large := `{"api_key":"phc_demo","event":"e","distinct_id":"u","properties":{"x":"` + strings.Repeat("x", 19<<20) + `"}}`
 	if resp := (call{target: "/e", body: large}).do(s); resp.StatusCode != 200 {
-		t.Errorf("a large request: %d %s", resp.StatusCode, text(t, resp))
+		t.Errorf("a large request: %d %s", resp.StatusCode, bodyText(t, resp))
 	}
 }
 
@@ -277,7 +277,7 @@ func TestLargest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f.take()
 			resp := tt.call.do(s)
-			if body := text(t, resp); resp.StatusCode != tt.status {
+			if body := bodyText(t, resp); resp.StatusCode != tt.status {
 				t.Errorf("%d %s, want %d", resp.StatusCode, body, tt.status)
 			}
 		})
@@ -351,7 +351,7 @@ func FuzzCaptureBody(f *testing.F) {
 			c.method = http.MethodGet
 		}
 		resp := fuzzSend(t, s, c, query)
-		got, typ := text(t, resp), resp.Header.Get("Content-Type")
+		got, typ := bodyText(t, resp), resp.Header.Get("Content-Type")
 		switch resp.StatusCode {
 		case 200:
 			if got != `{"status":1}` || typ != "application/json" {
@@ -387,7 +387,7 @@ func FuzzAnalyticsBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, encoding, library, query string) {
 		c := v1(string(body), map[string]string{"Content-Encoding": encoding, "PostHog-Sdk-Info": library, "User-Agent": chrome})
 		resp := fuzzSend(t, s, c, query)
-		got := text(t, resp)
+		got := bodyText(t, resp)
 		var a struct {
 			Results map[string]struct{ Result, Details string }
 			Error   string

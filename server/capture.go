@@ -85,7 +85,7 @@ func (s *Server) capture(x *exchange, e events) error {
 
 // captureProject finds the project of an API key, within the rate limit.
 func (s *Server) captureProject(x *exchange, key string) (*Project, error) {
-	if err := s.limiters.byKey.take(x.w.Header(), limited(key), x.start); err != nil {
+	if err := s.limiters.byKey.take(x.w.Header(), limitedKey(key), x.start); err != nil {
 		return nil, err
 	}
 	p, err := s.config.Projects.Project(x.r.Context(), key)

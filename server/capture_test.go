@@ -59,7 +59,7 @@ func seenOf(events []capture.Event) []seen {
 func captured(t testing.TB, s http.Handler, f *fakeCollector, c call) []capture.Event {
 	t.Helper()
 	resp := c.do(s)
-	if body := text(t, resp); resp.StatusCode != 200 || body != `{"status":1}` || resp.Header.Get("Content-Type") != "application/json" {
+	if body := bodyText(t, resp); resp.StatusCode != 200 || body != `{"status":1}` || resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s: %d %q", c.target, resp.StatusCode, body)
 	}
 	return f.take()
@@ -100,7 +100,7 @@ func TestCaptureRoutes(t *testing.T) {
 				t.Errorf("GET %s: %d, want %d", target, resp.StatusCode, want)
 			}
 			resp = call{method: "PUT", target: target, body: event}.do(s)
-			if body := text(t, resp); resp.StatusCode != 405 || body != "method not allowed" || resp.Header.Get("Allow") == "" {
+			if body := bodyText(t, resp); resp.StatusCode != 405 || body != "method not allowed" || resp.Header.Get("Allow") == "" {
 				t.Errorf("PUT %s: %d %s", target, resp.StatusCode, body)
 			}
 			if resp := (call{method: "OPTIONS", target: target}).do(s); resp.StatusCode != 204 {
@@ -139,7 +139,7 @@ func TestCaptureRoutes(t *testing.T) {
 	})
 	t.Run("beacon", func(t *testing.T) {
 		resp := call{target: "/e/?beacon=1", body: event}.do(s)
-		if body := text(t, resp); resp.StatusCode != 204 || body != "" || len(f.take()) != 1 {
+		if body := bodyText(t, resp); resp.StatusCode != 204 || body != "" || len(f.take()) != 1 {
 			t.Errorf("%d %q", resp.StatusCode, body)
 		}
 		if resp := (call{target: "/e/?beacon=1", body: "{"}).do(s); resp.StatusCode != 400 {
@@ -360,7 +360,7 @@ func TestCaptureEncodings(t *testing.T) {
 				}
 				if tt.want == no || tt.want == legacy && !old {
 					resp := c.do(s)
-					if body := text(t, resp); resp.StatusCode != 400 || len(f.take()) > 0 || strings.Contains(body, "\n") {
+					if body := bodyText(t, resp); resp.StatusCode != 400 || len(f.take()) > 0 || strings.Contains(body, "\n") {
 						t.Errorf("%s: %d %q, want 400", path, resp.StatusCode, body)
 					}
 					continue
@@ -416,7 +416,7 @@ func TestCaptureGET(t *testing.T) {
 	}
 	for _, query := range []string{"", "?data=", "?data=%zz", "?DATA=" + b64} {
 		resp := call{method: "GET", target: "/e/" + query}.do(s)
-		if body := text(t, resp); resp.StatusCode != 400 || body != "request missing data payload" {
+		if body := bodyText(t, resp); resp.StatusCode != 400 || body != "request missing data payload" {
 			t.Errorf("GET /e/%s: %d %s", query, resp.StatusCode, body)
 		}
 	}
@@ -541,7 +541,7 @@ func TestEnrichment(t *testing.T) {
 				return // is required there
 			}
 			if resp := c.do(s); resp.StatusCode != 200 {
-				t.Fatal(resp.StatusCode, text(t, resp))
+				t.Fatal(resp.StatusCode, bodyText(t, resp))
 			}
 			// The library comes before what is added for all.
 			list := f.take()
@@ -596,7 +596,7 @@ func TestAcceptErrors(t *testing.T) {
 			s, f := newCapture(t, func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 			f.accept = func(context.Context, []capture.Event) error { return tt.err }
 			resp := call{target: "/e", body: `[{"token":"phc_demo","event":"a","distinct_id":"u"},{"token":"phc_demo","event":"b","distinct_id":"u"}]`}.do(s)
-			if body := text(t, resp); resp.StatusCode != tt.status || body != tt.text {
+			if body := bodyText(t, resp); resp.StatusCode != tt.status || body != tt.text {
 				t.Errorf("%d %q, want %d %q", resp.StatusCode, body, tt.status, tt.text)
 			}
 			if got := resp.Header.Get("Retry-After"); (got == "1") != (tt.status == 503) {
@@ -608,7 +608,7 @@ func TestAcceptErrors(t *testing.T) {
 
 			resp = v1(v1Body(uuid1, uuid2), nil).do(s)
 			want := fmt.Sprintf(`{"results":{%q:{%s},%q:{%s}}}`, uuid1, tt.first, uuid2, tt.second)
-			if body := text(t, resp); resp.StatusCode != 200 || body != want {
+			if body := bodyText(t, resp); resp.StatusCode != 200 || body != want {
 				t.Errorf("%d %s, want 200 %s", resp.StatusCode, body, want)
 			}
 			if got := resp.Header.Get("Retry-After"); (got == "1") != (tt.first == retry) {
@@ -674,7 +674,7 @@ func TestCapturePanic(t *testing.T) {
 		}
 		c.header["X-Request-Id"] = requestID
 		resp := c.do(s)
-		body := text(t, resp)
+		body := bodyText(t, resp)
 		if resp.StatusCode != 500 || !strings.Contains(body, requestID) || strings.Contains(body, "hunter2") || strings.Contains(body, "panic") {
 			t.Errorf("%s: %d %s", c.target, resp.StatusCode, body)
 		}
@@ -697,7 +697,7 @@ func TestEventQuota(t *testing.T) {
 		t.Errorf("%d events beyond the quota", len(got))
 	}
 	resp := v1(v1Body(uuid1), nil).do(s)
-	if body := text(t, resp); resp.StatusCode != 402 || !strings.Contains(body, "billing_limit_exceeded") || len(f.take()) > 0 {
+	if body := bodyText(t, resp); resp.StatusCode != 402 || !strings.Contains(body, "billing_limit_exceeded") || len(f.take()) > 0 {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
@@ -744,11 +744,11 @@ func TestCaptureRateLimit(t *testing.T) {
 				}
 				f.take()
 				resp := call{target: "/e", body: event}.do(s)
-				if body := text(t, resp); resp.StatusCode != 429 || body != "rate limited" || resp.Header.Get("Retry-After") != "2" {
+				if body := bodyText(t, resp); resp.StatusCode != 429 || body != "rate limited" || resp.Header.Get("Retry-After") != "2" {
 					t.Errorf("%d %s %v", resp.StatusCode, body, resp.Header)
 				}
 				resp = v1(v1Body(uuid1), nil).do(s)
-				if body := text(t, resp); resp.StatusCode != 429 || !strings.Contains(body, `"rate_limited"`) || resp.Header.Get("Retry-After") != "2" {
+				if body := bodyText(t, resp); resp.StatusCode != 429 || !strings.Contains(body, `"rate_limited"`) || resp.Header.Get("Retry-After") != "2" {
 					t.Errorf("%d %s %v", resp.StatusCode, body, resp.Header)
 				}
 				if n := len(f.take()); n > 0 {
@@ -810,7 +810,7 @@ func TestAnalyticsChecks(t *testing.T) {
 				Description string `json:"error_description"`
 				URI         string `json:"error_uri"`
 			}
-			body := text(t, resp)
+			body := bodyText(t, resp)
 			if err := json.Unmarshal([]byte(body), &got); err != nil || resp.Header.Get("Content-Type") != "application/json" {
 				t.Fatalf("%v: %s", err, body)
 			}
@@ -824,7 +824,7 @@ func TestAnalyticsChecks(t *testing.T) {
 	}
 	for encoding, body := range map[string]string{"": good, "identity": good, "gzip": zip(good), "GZIP": zip(good), "deflate": deflated(good), "br": brotliOf(good), "zstd": zstdOf(good)} {
 		resp := v1(body, map[string]string{"Content-Encoding": encoding, "Content-Type": "application/json; charset=utf-8"}).do(s)
-		if got := text(t, resp); resp.StatusCode != 200 || got != `{"results":{"`+uuid1+`":{"result":"ok"}}}` || len(f.take()) != 1 {
+		if got := bodyText(t, resp); resp.StatusCode != 200 || got != `{"results":{"`+uuid1+`":{"result":"ok"}}}` || len(f.take()) != 1 {
 			t.Errorf("%s: %d %s", encoding, resp.StatusCode, got)
 		}
 	}
@@ -847,7 +847,7 @@ func TestAnalyticsResults(t *testing.T) {
 		`"11111111-4826-7af7-a165-3e5ec48ee45e":{"result":"drop","details":"missing_distinct_id"},` +
 		`"22222222-4826-7af7-A165-3e5ec48ee45e":{"result":"drop","details":"malformed_event_properties"},` +
 		`"` + uuid2 + `":{"result":"warning","details":"person_processing_disabled"}}}`
-	if got := text(t, resp); resp.StatusCode != 200 || got != want || resp.Header.Get("Retry-After") != "" {
+	if got := bodyText(t, resp); resp.StatusCode != 200 || got != want || resp.Header.Get("Retry-After") != "" {
 		t.Errorf("%d %s, want %s", resp.StatusCode, got, want)
 	}
 	if got := f.take(); len(got) != 3 || got[0].Project != 7 || !got[2].NoPerson {
@@ -861,11 +861,11 @@ func TestCaptureProjects(t *testing.T) {
 	s, f := newCapture(t, func(c *server.Config) { c.Projects = brokenProjects{} })
 	for key, want := range map[string]int{"slow": 503, "gone": 503, "down": 503, "panic": 500} {
 		resp := call{target: "/e", body: strings.Replace(event, "phc_demo", key, 1)}.do(s)
-		if body := text(t, resp); resp.StatusCode != want || strings.Contains(body, "hunter2") || strings.Contains(body, "refused") {
+		if body := bodyText(t, resp); resp.StatusCode != want || strings.Contains(body, "hunter2") || strings.Contains(body, "refused") {
 			t.Errorf("%s: %d %s, want %d", key, resp.StatusCode, body, want)
 		}
 		resp = v1(v1Body(uuid1), map[string]string{"Authorization": "Bearer " + key}).do(s)
-		if body := text(t, resp); resp.StatusCode != want || strings.Contains(body, "hunter2") || strings.Contains(body, "refused") {
+		if body := bodyText(t, resp); resp.StatusCode != want || strings.Contains(body, "hunter2") || strings.Contains(body, "refused") {
 			t.Errorf("%s: %d %s, want %d", key, resp.StatusCode, body, want)
 		}
 	}

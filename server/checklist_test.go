@@ -29,7 +29,7 @@ func TestChecklist(t *testing.T) {
 	t.Run("F02 envelope", func(t *testing.T) {
 		before := time.Now().UnixMilli()
 		resp := call{body: simple}.do(s)
-		body := text(t, resp)
+		body := bodyText(t, resp)
 		if strings.Contains(body, "quotaLimited") || !strings.Contains(body, `"errorsWhileComputingFlags":false`) {
 			t.Error(body)
 		}
@@ -103,7 +103,7 @@ func TestChecklist(t *testing.T) {
 		}
 	})
 	t.Run("F14 config", func(t *testing.T) {
-		body := text(t, call{target: "/flags?v=2&config=true", body: simple}.do(s))
+		body := bodyText(t, call{target: "/flags?v=2&config=true", body: simple}.do(s))
 		for _, want := range []string{
 			`"config":{"enable_collect_everything":true}`, `"toolbarParams":{}`, `"isAuthenticated":false`, `"supportedCompression":["gzip","lz64"]`,
 		} {
@@ -114,7 +114,7 @@ func TestChecklist(t *testing.T) {
 	})
 	t.Run("F15 no config", func(t *testing.T) {
 		for _, target := range []string{"/flags?v=2", "/flags", "/flags?v=2&config=false", "/flags?v=1"} {
-			body := text(t, call{target: target, body: simple}.do(s))
+			body := bodyText(t, call{target: target, body: simple}.do(s))
 			for _, bad := range []string{`"config"`, `"toolbarParams"`, `"supportedCompression"`, `"sessionRecording"`} {
 				if strings.Contains(body, bad) {
 					t.Errorf("%s answers %s", target, bad)
@@ -227,7 +227,7 @@ func TestChecklist(t *testing.T) {
 			if resp := (call{method: "OPTIONS", target: target}).do(s); resp.StatusCode != http.StatusNoContent {
 				t.Errorf("OPTIONS %s = %d", target, resp.StatusCode)
 			}
-			if resp := (call{method: "HEAD", target: target}).do(s); resp.StatusCode != http.StatusOK || text(t, resp) != "" {
+			if resp := (call{method: "HEAD", target: target}).do(s); resp.StatusCode != http.StatusOK || bodyText(t, resp) != "" {
 				t.Errorf("HEAD %s = %d", target, resp.StatusCode)
 			}
 		}
@@ -305,7 +305,7 @@ func TestQueryOptions(t *testing.T) {
 	})
 	t.Run("decide has config unless told otherwise", func(t *testing.T) {
 		for target, want := range map[string]bool{"/decide": true, "/decide?v=3": true, "/decide?v=3&config=false": false, "/decide/?config=true": true} {
-			if got := strings.Contains(text(t, call{target: target, body: simple}.do(s)), `"supportedCompression":["gzip","gzip-js","lz64","base64"]`); got != want {
+			if got := strings.Contains(bodyText(t, call{target: target, body: simple}.do(s)), `"supportedCompression":["gzip","gzip-js","lz64","base64"]`); got != want {
 				t.Errorf("%s: config %v, want %v", target, got, want)
 			}
 		}

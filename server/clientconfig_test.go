@@ -31,7 +31,7 @@ func TestClientConfig(t *testing.T) {
 	s := newServer(t, func(c *server.Config) { c.Projects = r })
 	for _, target := range []string{"/flags?v=2&config=true", "/decide?v=4", "/decide?v=1"} {
 		var got map[string]any
-		if err := json.Unmarshal([]byte(text(t, call{target: target, body: simple}.do(s))), &got); err != nil {
+		if err := json.Unmarshal([]byte(bodyText(t, call{target: target, body: simple}.do(s))), &got); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]any{

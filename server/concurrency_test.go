@@ -142,7 +142,7 @@ func TestPublishedSwapUnderLoad(t *testing.T) {
 			for i := worker; ctx.Err() == nil; i++ {
 				path := append(definitionPaths, "/api/surveys?token=phc_acme", "/api/early_access_features?token=phc_acme", "/array/phc_acme/config")[i%8]
 				resp := api("GET", path, "", "If-None-Match", have[path]).do(a)
-				body, etag := text(t, resp), resp.Header.Get("Etag")
+				body, etag := bodyText(t, resp), resp.Header.Get("Etag")
 				if resp.StatusCode == 304 {
 					answers[1].Add(1)
 					if etag != have[path] || body != "" {

@@ -56,7 +56,7 @@ func TestPreflight(t *testing.T) {
 			want = "*"
 		}
 		h := resp.Header
-		if resp.StatusCode != 204 || text(t, resp) != "" || h.Get("Access-Control-Allow-Headers") != want ||
+		if resp.StatusCode != 204 || bodyText(t, resp) != "" || h.Get("Access-Control-Allow-Headers") != want ||
 			h.Get("Access-Control-Allow-Methods") != "GET, POST, OPTIONS" || h.Get("Access-Control-Max-Age") != "86400" ||
 			h.Get("Allow") != "POST, OPTIONS, HEAD" {
 			t.Errorf("asked for %q: %d %v", asked, resp.StatusCode, h)
@@ -85,7 +85,7 @@ func TestOperatorsRoutes(t *testing.T) {
 func TestSharedHeaders(t *testing.T) {
 	s := newDelivery(t, delivered(), nil)
 	for range 2 {
-		for _, c := range []call{{body: simple}, get(deliveryPaths[0]), get(deliveryPaths[2]), get(deliveryPaths[3])} {
+		for _, c := range []call{{body: simple}, getCall(deliveryPaths[0]), getCall(deliveryPaths[2]), getCall(deliveryPaths[3])} {
 			c.header = map[string]string{"Origin": "https://a.example"}
 			resp := c.do(s)
 			for name, values := range resp.Header {

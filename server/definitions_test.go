@@ -191,7 +191,7 @@ func TestDefinitionsChecklist(t *testing.T) {
 	t.Run("D04 D05 D06 conditions", func(t *testing.T) {
 		for _, path := range definitionPaths {
 			first := get(path).do(a)
-			body, etag := text(t, first), first.Header.Get("Etag")
+			body, etag := bodyText(t, first), first.Header.Get("Etag")
 			if !strings.HasPrefix(etag, `W/"`) || len(etag) != len(`W/"0123456789abcdef"`) {
 				t.Errorf("%s: ETag %s", path, etag)
 			}
@@ -209,7 +209,7 @@ func TestDefinitionsChecklist(t *testing.T) {
 					if resp.StatusCode != want || h.Get("Etag") != etag || h.Get("Cache-Control") != "private, must-revalidate" {
 						t.Errorf("%s %s with %s = %d %v, want %d", method, path, match, resp.StatusCode, h, want)
 					}
-					if got := text(t, resp); want == 304 && (got != "" || h["Content-Length"] != nil || h["Content-Type"] != nil) || want == 200 && got != body {
+					if got := bodyText(t, resp); want == 304 && (got != "" || h["Content-Length"] != nil || h["Content-Type"] != nil) || want == 200 && got != body {
 						t.Errorf("%s %s with %s: body %.100s, %v", method, path, match, got, h)
 					}
 				}
@@ -283,7 +283,7 @@ func TestDefinitionsChecklist(t *testing.T) {
 		} {
 			for _, key := range []string{adaKey, acmeSecret} {
 				resp := get(path).with(key).do(a)
-				if body := text(t, resp); resp.StatusCode != 200 || body != `"{\"k\":\"v\"}"` || resp.Header.Get("Content-Type") != "application/json" ||
+				if body := bodyText(t, resp); resp.StatusCode != 200 || body != `"{\"k\":\"v\"}"` || resp.Header.Get("Content-Type") != "application/json" ||
 					resp.Header.Get("Cache-Control") != "no-store" {
 					t.Errorf("GET %s = %d %s %v", path, resp.StatusCode, body, resp.Header)
 				}
@@ -302,7 +302,7 @@ func TestDefinitionsChecklist(t *testing.T) {
 				}
 			}
 			resp := api("OPTIONS", path, "", "Authorization", "", "Origin", "https://app.example").do(a)
-			if resp.StatusCode != 204 || text(t, resp) != "" || resp.Header.Get("Allow") != "GET, OPTIONS, HEAD" || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+			if resp.StatusCode != 204 || bodyText(t, resp) != "" || resp.Header.Get("Allow") != "GET, OPTIONS, HEAD" || resp.Header.Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("OPTIONS %s = %d %v", path, resp.StatusCode, resp.Header)
 			}
 		}
@@ -367,7 +367,7 @@ func TestDefinitionsAccess(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a.t = t
 			resp := api("GET", tt.target, "", header, tt.header).with(tt.key).do(a)
-			body := text(t, resp)
+			body := bodyText(t, resp)
 			var e apiError
 			if err := json.Unmarshal([]byte(body), &e); err != nil {
 				t.Fatalf("%v\n%s", err, body)
@@ -474,7 +474,7 @@ func TestDefinitionsErrors(t *testing.T) {
 				a.ok(api("GET", definitionsPath, ""))
 			}
 			resp := tt.call.do(a)
-			body := text(t, resp)
+			body := bodyText(t, resp)
 			h := resp.Header
 			if resp.StatusCode != tt.status || tt.body != "" && body != tt.body || h.Get("Retry-After") != tt.retry {
 				t.Errorf("%d %s, Retry-After %q, want %d %s, %q", resp.StatusCode, body, h.Get("Retry-After"), tt.status, tt.body, tt.retry)
@@ -631,11 +631,11 @@ func TestSealedPayloads(t *testing.T) {
 	a.ok(api("POST", "/api/projects/1/feature_flags/", `{"key":"sealed","is_remote_configuration":true,"has_encrypted_payloads":true,`+
 		`"filters":{"groups":[{"properties":[],"rollout_percentage":100}],"payloads":{"true":"\"hunter2\""}}}`))
 	const path = "/api/projects/@current/feature_flags/sealed/remote_config"
-	if got := text(t, api("GET", path, "").do(a)); got != `"\"hunter2\""` {
+	if got := bodyText(t, api("GET", path, "").do(a)); got != `"\"hunter2\""` {
 		t.Errorf("for a personal key: %s", got)
 	}
 	resp := api("GET", path, "").with(acmeSecret).do(a)
-	if got := text(t, resp); resp.StatusCode != 200 || strings.Contains(got, "hunter2") {
+	if got := bodyText(t, resp); resp.StatusCode != 200 || strings.Contains(got, "hunter2") {
 		t.Errorf("for the secret key: %d %s", resp.StatusCode, got)
 	}
 }
@@ -646,7 +646,7 @@ func TestDefinitionsOverHTTP(t *testing.T) {
 	a := newDefinitions(t, nil)
 	srv := httptest.NewServer(a)
 	defer srv.Close()
-	want := text(t, api("GET", definitionsPath, "").do(a))
+	want := bodyText(t, api("GET", definitionsPath, "").do(a))
 	etag := api("GET", definitionsPath, "").do(a).Header.Get("Etag")
 	for _, tt := range []struct {
 		line, header string
@@ -673,7 +673,7 @@ func TestDefinitionsOverHTTP(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %q, answer %d: %v", tt.line, tt.header, i, err)
 			}
-			if body := text(t, resp); resp.StatusCode != tt.status || body != tt.body || tt.status == 200 && resp.ContentLength != int64(len(want)) {
+			if body := bodyText(t, resp); resp.StatusCode != tt.status || body != tt.body || tt.status == 200 && resp.ContentLength != int64(len(want)) {
 				t.Errorf("%s %q = %d %.100q, %d bytes, want %d", tt.line, tt.header, resp.StatusCode, body, resp.ContentLength, tt.status)
 			}
 		}

@@ -57,13 +57,13 @@ func newDelivery(t testing.TB, p server.Publication, change func(*server.Config)
 	})
 }
 
-func get(target string) call { return call{method: "GET", target: target} }
+func getCall(target string) call { return call{method: "GET", target: target} }
 
 // fetch sends a GET and decodes an answer without error.
 func fetch(t testing.TB, h http.Handler, target string) map[string]any {
 	t.Helper()
-	resp := get(target).do(h)
-	body := text(t, resp)
+	resp := getCall(target).do(h)
+	body := bodyText(t, resp)
 	var v map[string]any
 	if err := json.Unmarshal([]byte(body), &v); err != nil || resp.StatusCode != 200 {
 		t.Fatalf("GET %s = %d %v\n%s", target, resp.StatusCode, err, body)
@@ -105,11 +105,11 @@ func TestDeliveryChecklist(t *testing.T) {
 	})
 	t.Run("A02 script", func(t *testing.T) {
 		for _, slash := range []string{"", "/"} {
-			resp := get("/array/phc_demo/config.js" + slash).do(s)
+			resp := getCall("/array/phc_demo/config.js" + slash).do(s)
 			if resp.Header.Get("Content-Type") != "application/javascript; charset=utf-8" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%v", resp.Header)
 			}
-			script := text(t, resp)
+			script := bodyText(t, resp)
 			if strings.ContainsAny(script, "<>&\u2028\u2029") {
 				t.Errorf("not escaped: %s", script)
 			}
@@ -150,14 +150,14 @@ func TestDeliveryChecklist(t *testing.T) {
 			"phc_nobody": 404, "a%20b": 400, "a%2Fb": 400, "%00": 400, "a.b": 400, "%C3%A9": 400, strings.Repeat("a", 200): 404, strings.Repeat("a", 201): 400,
 		} {
 			for _, name := range []string{"/config", "/config.js", "/config/"} {
-				resp := get("/array/" + key + name).do(s)
+				resp := getCall("/array/" + key + name).do(s)
 				if resp.StatusCode != want || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("Cache-Control") != "" {
 					t.Errorf("%s%s = %d %v, want %d", key, name, resp.StatusCode, resp.Header, want)
 				}
 			}
 		}
 		for _, path := range []string{"/array/config", "/array//config", "/array/phc_demo/", "/array/phc_demo/array.js", "/array/phc_demo/config.json"} {
-			if resp := get(path).do(s); resp.StatusCode != 404 {
+			if resp := getCall(path).do(s); resp.StatusCode != 404 {
 				t.Errorf("%s = %d", path, resp.StatusCode)
 			}
 		}
@@ -177,9 +177,9 @@ func TestDeliveryChecklist(t *testing.T) {
 				"": "missing_api_key", "?token=": "missing_api_key", "?api_key=phc_demo": "missing_api_key", "?token=%zz": "missing_api_key",
 				"?token=phc_nobody": "invalid_api_key", "?token=phc_demo&token=x": "invalid_api_key", "?token=%00": "invalid_api_key", "?token=phx_ada": "invalid_api_key",
 			} {
-				resp := get(path + query).do(s)
+				resp := getCall(path + query).do(s)
 				var e apiError
-				body := text(t, resp)
+				body := bodyText(t, resp)
 				if err := json.Unmarshal([]byte(body), &e); err != nil {
 					t.Fatalf("%v\n%s", err, body)
 				}
@@ -207,7 +207,7 @@ func TestDeliveryChecklist(t *testing.T) {
 		}
 	})
 	t.Run("A12 static files", func(t *testing.T) {
-		resp := get("/static/1.449.2/nothing-here.js").do(s)
+		resp := getCall("/static/1.449.2/nothing-here.js").do(s)
 		if resp.StatusCode != 404 || strings.Contains(resp.Header.Get("Content-Type"), "html") {
 			t.Errorf("%d %v", resp.StatusCode, resp.Header)
 		}
@@ -217,7 +217,7 @@ func TestDeliveryChecklist(t *testing.T) {
 		for _, target := range []string{"/flags?v=2&config=true", "/decide?v=3"} {
 			for h, want := range map[http.Handler]bool{s: true, without: false} {
 				var v map[string]any
-				if err := json.Unmarshal([]byte(text(t, call{target: target, body: simple}.do(h))), &v); err != nil {
+				if err := json.Unmarshal([]byte(bodyText(t, call{target: target, body: simple}.do(h))), &v); err != nil {
 					t.Fatal(err)
 				}
 				if v["surveys"] != want || (v["survey_config"] != nil) != want || v["token"] != nil {
@@ -225,7 +225,7 @@ func TestDeliveryChecklist(t *testing.T) {
 				}
 			}
 			// Nothing else changes for a project without surveys.
-			if got, want := text(t, call{target: target, body: simple}.do(without)), text(t, call{target: target, body: strings.Replace(simple, apiKey, "phc_bare", 1)}.do(without)); undated(got) != undated(want) {
+			if got, want := bodyText(t, call{target: target, body: simple}.do(without)), bodyText(t, call{target: target, body: strings.Replace(simple, apiKey, "phc_bare", 1)}.do(without)); undated(got) != undated(want) {
 				t.Errorf("%s:\n%s\n%s", target, got, want)
 			}
 		}
@@ -260,8 +260,8 @@ func TestDeliveryDocuments(t *testing.T) {
 	seen := make(map[string]string)
 	for _, path := range append(deliveryPaths, "/api/early_access_features?token=phc_demo&stage=concept", "/array/phc_bare/config.js", "/api/surveys?token=phc_bare", "/array/phc_second/config") {
 		kind := path[:strings.Index(path[1:], "/")+1]
-		resp := get(path).do(s)
-		body, etag := text(t, resp), resp.Header.Get("Etag")
+		resp := getCall(path).do(s)
+		body, etag := bodyText(t, resp), resp.Header.Get("Etag")
 		if other := seen[etag]; other != "" {
 			t.Errorf("%s and %s have the same ETag", path, other)
 		}
@@ -269,7 +269,7 @@ func TestDeliveryDocuments(t *testing.T) {
 		check := func(name string, resp *http.Response, status int, want string) {
 			t.Helper()
 			h := resp.Header
-			if got := text(t, resp); resp.StatusCode != status || got != want || h.Get("Etag") != etag || h.Get("Cache-Control") != cache[kind] || h.Get("Vary") != vary[kind] || h.Get("X-Content-Type-Options") != "nosniff" {
+			if got := bodyText(t, resp); resp.StatusCode != status || got != want || h.Get("Etag") != etag || h.Get("Cache-Control") != cache[kind] || h.Get("Vary") != vary[kind] || h.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s %s = %d %.100q %v, want %d", name, path, resp.StatusCode, got, h, status)
 			}
 			if status == 304 && (h["Content-Type"] != nil || h["Content-Length"] != nil) {
@@ -279,8 +279,8 @@ func TestDeliveryDocuments(t *testing.T) {
 		with := func(match, method string) call {
 			return call{method: method, target: path, header: map[string]string{"If-None-Match": match}}
 		}
-		check("GET", get(path).do(s), 200, body)
-		check("GET of another process", get(path).do(replica), 200, body)
+		check("GET", getCall(path).do(s), 200, body)
+		check("GET of another process", getCall(path).do(replica), 200, body)
 		check("same", with(etag, "GET").do(s), 304, "")
 		check("bare", with(strings.Trim(etag[2:], `"`), "GET").do(s), 304, "")
 		check("any", with("*", "HEAD").do(s), 304, "")
@@ -335,7 +335,7 @@ func TestDeliveryTokens(t *testing.T) {
 			{"body of GET", call{method: "GET", target: path, body: body}, 401},
 		} {
 			resp := tt.call.do(s)
-			if got := text(t, resp); resp.StatusCode != tt.want || tt.want == 200 && len(got) < 50 {
+			if got := bodyText(t, resp); resp.StatusCode != tt.want || tt.want == 200 && len(got) < 50 {
 				t.Errorf("%s %s = %d %s, want %d", tt.name, path, resp.StatusCode, got, tt.want)
 			}
 		}
@@ -390,21 +390,21 @@ func TestDeliveryOfHosts(t *testing.T) {
 		if v["token"] != key || v["surveys"] != false || v["hasFeatureFlags"] != true || (v["sessionRecording"] != false) != (key == "phc_configured") {
 			t.Errorf("%s: %v", key, v)
 		}
-		script := text(t, get("/array/"+key+"/config.js").do(s))
+		script := bodyText(t, getCall("/array/"+key+"/config.js").do(s))
 		if diff := cmp.Diff(v, argument(t, script)); diff != "" || strings.Contains(script, "<") {
 			t.Errorf("%s: %s\n%s", key, diff, script)
 		}
 		for target, want := range map[string]string{
 			"/api/surveys/?token=": `{"surveys":[],"survey_config":null}`, "/api/early_access_features/?token=": `{"earlyAccessFeatures":[]}`,
 		} {
-			resp := get(target + key).do(s)
-			if got := text(t, resp); got != want || resp.Header.Get("Etag") == "" {
+			resp := getCall(target + key).do(s)
+			if got := bodyText(t, resp); got != want || resp.Header.Get("Etag") == "" {
 				t.Errorf("%s%s: %s %v", target, key, got, resp.Header)
 			}
 		}
 	}
 	// Without a Service the right to fetch definitions is unknown.
-	if resp := get(definitionsPath).do(s); resp.StatusCode != 404 {
+	if resp := getCall(definitionsPath).do(s); resp.StatusCode != 404 {
 		t.Errorf("definitions: %d", resp.StatusCode)
 	}
 }
@@ -415,7 +415,7 @@ func TestDeliveryOfSeveralKeys(t *testing.T) {
 	s := newDelivery(t, delivered(), nil)
 	want := fetch(t, s, "/array/phc_demo/config")
 	want["token"] = "phc_second"
-	for _, got := range []map[string]any{fetch(t, s, "/array/phc_second/config"), argument(t, text(t, get("/array/phc_second/config.js").do(s)))} {
+	for _, got := range []map[string]any{fetch(t, s, "/array/phc_second/config"), argument(t, bodyText(t, getCall("/array/phc_second/config.js").do(s)))} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
@@ -427,9 +427,9 @@ func TestDeliveryErrors(t *testing.T) {
 	broken := newServer(t, func(c *server.Config) { c.Projects = brokenProjects{} })
 	for key, want := range map[string]int{"down": 503, "slow": 504, "gone": 408, "panic": 500, "index": 500} {
 		for _, path := range []string{"/api/surveys?token=" + key, "/api/early_access_features?token=" + key, "/array/" + key + "/config", "/array/" + key + "/config.js"} {
-			resp := get(path).do(broken)
+			resp := getCall(path).do(broken)
 			h := resp.Header
-			if body := text(t, resp); resp.StatusCode != want || strings.Contains(body, "hunter2") || strings.Contains(body, "refused") || h.Get("Cache-Control") != "" ||
+			if body := bodyText(t, resp); resp.StatusCode != want || strings.Contains(body, "hunter2") || strings.Contains(body, "refused") || h.Get("Cache-Control") != "" ||
 				h.Get("Access-Control-Allow-Origin") != "*" || (h.Get("Retry-After") != "") != (want == 503) {
 				t.Errorf("%s = %d %s %v, want %d", path, resp.StatusCode, body, h, want)
 			}
@@ -443,13 +443,13 @@ func TestDeliveryLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newDelivery(t, delivered(), func(c *server.Config) { c.RateLimit.IP = server.Limit{PerSecond: 1, Burst: 4} })
 		for _, path := range deliveryPaths {
-			if resp := get(path).do(s); resp.StatusCode != 200 {
+			if resp := getCall(path).do(s); resp.StatusCode != 200 {
 				t.Errorf("%s = %d", path, resp.StatusCode)
 			}
 		}
 		for _, path := range deliveryPaths {
-			resp := get(path).do(s)
-			if body := text(t, resp); resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(body, "rate_limit_exceeded") {
+			resp := getCall(path).do(s)
+			if body := bodyText(t, resp); resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(body, "rate_limit_exceeded") {
 				t.Errorf("%s = %d %s", path, resp.StatusCode, body)
 			}
 		}
@@ -464,7 +464,7 @@ func TestDeliveryLimit(t *testing.T) {
 	s := newDelivery(t, delivered(), func(c *server.Config) { c.RateLimit.Project = server.Limit{PerSecond: 0.001, Burst: 1} })
 	for range 3 {
 		for _, path := range deliveryPaths {
-			if resp := get(path).do(s); resp.StatusCode != 200 {
+			if resp := getCall(path).do(s); resp.StatusCode != 200 {
 				t.Errorf("%s = %d", path, resp.StatusCode)
 			}
 		}
@@ -475,7 +475,7 @@ func TestDeliveryLimit(t *testing.T) {
 func TestDeliveryMetrics(t *testing.T) {
 	s := newDelivery(t, delivered(), nil)
 	for _, path := range deliveryPaths {
-		get(path).do(s)
+		getCall(path).do(s)
 		call{method: "GET", target: path, header: map[string]string{"If-None-Match": "*"}}.do(s)
 	}
 	got := scrape(t, s)
@@ -551,7 +551,7 @@ func TestDeliveryOverHTTP(t *testing.T) {
 	srv := httptest.NewServer(newDelivery(t, delivered(), nil))
 	defer srv.Close()
 	for _, path := range deliveryPaths {
-		want := text(t, get(path).do(srv.Config.Handler))
+		want := bodyText(t, getCall(path).do(srv.Config.Handler))
 		for _, tt := range []struct {
 			method, match string
 			status        int
@@ -566,7 +566,7 @@ func TestDeliveryOverHTTP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			body := text(t, resp)
+			body := bodyText(t, resp)
 			resp.Body.Close()
 			if resp.StatusCode != tt.status || body != tt.body || tt.status == 200 && resp.ContentLength != int64(len(want)) {
 				t.Errorf("%s %s = %d, %d bytes, %.100q", tt.method, path, resp.StatusCode, resp.ContentLength, body)

@@ -76,7 +76,7 @@ func TestErrorOrder(t *testing.T) {
 			})
 			call{body: simple}.ok(t, s) // uses up limits and quota
 			resp := tt.call.do(s)
-			if body := text(t, resp); resp.StatusCode != tt.status || !strings.Contains(body, tt.text) {
+			if body := bodyText(t, resp); resp.StatusCode != tt.status || !strings.Contains(body, tt.text) {
 				t.Errorf("%d %s, want %d %s", resp.StatusCode, body, tt.status, tt.text)
 			}
 		})
@@ -90,7 +90,7 @@ func TestBackendErrors(t *testing.T) {
 			c.Projects, c.Log = brokenProjects{}, slog.New(slog.NewTextHandler(&log, nil))
 		})
 		resp := call{header: map[string]string{"X-Request-Id": requestID}, body: `{"token":"` + key + `","distinct_id":"u"}`}.do(s)
-		body := text(t, resp)
+		body := bodyText(t, resp)
 		if resp.StatusCode != status || strings.Contains(body, "refused") {
 			t.Errorf("%s: %d %s, want %d", key, resp.StatusCode, body, status)
 		}
@@ -120,7 +120,7 @@ func TestPanic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := text(t, resp)
+		body := bodyText(t, resp)
 		resp.Body.Close()
 		if resp.StatusCode != 500 || strings.Contains(body, "hunter2") || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%d %s %v", resp.StatusCode, body, resp.Header)
@@ -199,7 +199,7 @@ func TestSecrets(t *testing.T) {
 			{body: `{"token":"hunter2` + strings.Repeat(" ", 5000)},
 		} {
 			resp := c.do(s)
-			if body := text(t, resp); strings.Contains(body, secret) {
+			if body := bodyText(t, resp); strings.Contains(body, secret) {
 				t.Errorf("%+v: %s", c, body)
 			}
 		}

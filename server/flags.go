@@ -35,7 +35,7 @@ func (s *Server) evaluate(x *exchange, form wire.Form, decide bool) error {
 	}
 	err := x.body.parse(x.r, x.query.Compression, &x.req)
 	if x.req.APIKey != "" {
-		if err := s.limiters.byKey.take(x.w.Header(), limited(x.req.APIKey), x.start); err != nil {
+		if err := s.limiters.byKey.take(x.w.Header(), limitedKey(x.req.APIKey), x.start); err != nil {
 			return err
 		}
 	}

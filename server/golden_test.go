@@ -297,7 +297,7 @@ func dump(t *testing.T, r *http.Request, resp *http.Response) string {
 		fmt.Fprintf(&b, "\n%s\n", body)
 	}
 
-	body := []byte(text(t, resp))
+	body := []byte(bodyText(t, resp))
 	if length := resp.Header.Get("Content-Length"); length != "" && length != fmt.Sprint(len(body)) {
 		t.Errorf("Content-Length %s, but %d bytes", length, len(body))
 	}

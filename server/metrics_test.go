@@ -21,7 +21,7 @@ func scrape(t *testing.T, h http.Handler) string {
 	if resp.StatusCode != 200 {
 		t.Fatal(resp.Status)
 	}
-	return text(t, resp)
+	return bodyText(t, resp)
 }
 
 func TestMetrics(t *testing.T) {
@@ -123,7 +123,7 @@ func TestHealth(t *testing.T) {
 	get := func(path string, status int, want string) {
 		t.Helper()
 		resp := call{method: "GET", target: path}.do(s)
-		if body := text(t, resp); resp.StatusCode != status || body != want {
+		if body := bodyText(t, resp); resp.StatusCode != status || body != want {
 			t.Errorf("%s = %d %q, want %d %q", path, resp.StatusCode, body, status, want)
 		}
 	}

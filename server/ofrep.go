@@ -146,7 +146,7 @@ func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) 
 		}
 		key, secret = access.Project.APIKey, true
 	}
-	if err := s.limiters.byKey.take(x.w.Header(), limited(key), x.start); err != nil {
+	if err := s.limiters.byKey.take(x.w.Header(), limitedKey(key), x.start); err != nil {
 		return nil, false, err
 	}
 	p, err = s.projectOf(x, key)

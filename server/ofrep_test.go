@@ -59,7 +59,7 @@ func (e evaluation) of(key string) evaluation {
 func ofrepAnswer(t testing.TB, s *server.Server, c call, status int) evaluation {
 	t.Helper()
 	resp := c.do(s)
-	body := text(t, resp)
+	body := bodyText(t, resp)
 	var e evaluation
 	if err := json.Unmarshal([]byte(body), &e); err != nil {
 		t.Fatalf("%s with %s: %d %q: %v", c.target, c.body, resp.StatusCode, body, err)
@@ -136,11 +136,11 @@ func TestOFREPChecklist(t *testing.T) {
 	t.Run("O07 entity tag", func(t *testing.T) {
 		first := ofrep("", ofrepUser).do(s)
 		etag := first.Header.Get("ETag")
-		if first.StatusCode != 200 || etag == "" || len(text(t, first)) == 0 {
+		if first.StatusCode != 200 || etag == "" || len(bodyText(t, first)) == 0 {
 			t.Fatalf("%d %v", first.StatusCode, first.Header)
 		}
 		second := ofrep("", ofrepUser, "If-None-Match", etag).do(s)
-		if body := text(t, second); second.StatusCode != 304 || body != "" || second.Header.Get("ETag") != etag {
+		if body := bodyText(t, second); second.StatusCode != 304 || body != "" || second.Header.Get("ETag") != etag {
 			t.Errorf("%d %q %v", second.StatusCode, body, second.Header)
 		}
 	})
@@ -360,7 +360,7 @@ func TestOFREPRuntime(t *testing.T) {
 		for _, kind := range []string{"client", "server"} {
 			want := map[bool]int{true: 200, false: 404}[tt.one == kind]
 			if resp := ofrep("flag-"+kind, ofrepUser, header...).do(a); resp.StatusCode != want {
-				t.Errorf("%s: one flag for a %s = %d %s, want %d", tt.name, kind, resp.StatusCode, text(t, resp), want)
+				t.Errorf("%s: one flag for a %s = %d %s, want %d", tt.name, kind, resp.StatusCode, bodyText(t, resp), want)
 			}
 			if got := ofrepAnswer(t, a.Server, ofrep("", ofrepUser, header...), 200).of("flag-"+kind).Value == true; got != (tt.all == kind) {
 				t.Errorf("%s: all flags have that for a %s: %v", tt.name, kind, got)
@@ -525,7 +525,7 @@ func TestOFREPMetrics(t *testing.T) {
 	s := newOFREP(t, func(c *server.Config) { c.Quota = &fakeQuota{left: map[string]int{"acme": 3}} })
 	ofrepAnswer(t, s, ofrep("flag-bool", ofrepUser), 200)
 	all := ofrep("", ofrepUser).do(s)
-	n := strings.Count(text(t, all), `"flagId"`)
+	n := strings.Count(bodyText(t, all), `"flagId"`)
 	ofrep("", ofrepUser, "If-None-Match", all.Header.Get("ETag")).do(s)
 	ofrep("flag-bool", ofrepUser).do(s) // quota
 	ofrep("secret", "{").do(s)
@@ -589,7 +589,7 @@ func FuzzOFREP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, key := range []string{"flag-person", ""} {
 			resp := ofrep(key, string(body)).do(s)
-			answer := text(t, resp)
+			answer := bodyText(t, resp)
 			var e evaluation
 			if err := json.Unmarshal([]byte(answer), &e); err != nil {
 				t.Fatalf("%q: %v in %s", body, err, answer)

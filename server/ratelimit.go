@@ -72,9 +72,9 @@ func newLimiter[K comparable](l Limit, keep func(K) K) (*limiter[K], error) {
 	return &limiter[K]{l, keep, buckets}, nil
 }
 
-// limited returns the part of an API key that a rate limit is about. Clients may
+// limitedKey returns the part of an API key that a rate limit is about. Clients may
 // send keys as long as bodies, and the limiter would keep them.
-func limited(key string) string { return key[:min(len(key), maxKey)] }
+func limitedKey(key string) string { return key[:min(len(key), maxKey)] }
 
 // maxKey is how long an API key may be, in bytes (wire.md §2.4).
 const maxKey = 64

@@ -53,7 +53,7 @@ func TestRateLimit(t *testing.T) {
 					}
 				}
 				resp := one.do(s)
-				body := text(t, resp)
+				body := bodyText(t, resp)
 				if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "2" ||
 					body != `{"type":"validation_error","code":"rate_limit_exceeded","detail":"Rate limit exceeded","attr":null}` {
 					t.Errorf("request 10: %d %s %v", resp.StatusCode, body, resp.Header)

@@ -282,7 +282,7 @@ func TestRouteScopes(t *testing.T) {
 		one := newRouteServer(t) // the route may delete all there is
 		key := one.withScopes(strings.Split(r.who, "+")...)
 		if resp := r.call(key).do(one); resp.StatusCode == 401 || resp.StatusCode == 403 || resp.StatusCode == 405 {
-			t.Errorf("%s %s with %s = %d %s", r.method, r.path, r.who, resp.StatusCode, text(t, resp))
+			t.Errorf("%s %s with %s = %d %s", r.method, r.path, r.who, resp.StatusCode, bodyText(t, resp))
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (c call) do(h http.Handler) *http.Response {
 	return w.Result()
 }
 
-func text(t testing.TB, resp *http.Response) string {
+func bodyText(t testing.TB, resp *http.Response) string {
 	t.Helper()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -140,7 +140,7 @@ type answer struct {
 func (c call) ok(t testing.TB, h http.Handler) answer {
 	t.Helper()
 	resp := c.do(h)
-	body := text(t, resp)
+	body := bodyText(t, resp)
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s with %.200q = %d %s", c.method, c.target, c.body, resp.StatusCode, body)
 	}

@@ -33,7 +33,7 @@ func TestVerifyPage(t *testing.T) {
 
 	for _, method := range []string{"HEAD", "GET", "GET"} {
 		resp := stranger(method, link[1]).do(a)
-		page := text(t, resp)
+		page := bodyText(t, resp)
 		if resp.StatusCode != http.StatusOK || method == "GET" && !strings.Contains(page, `<form method="post">`) {
 			t.Errorf("%s = %d %s", method, resp.StatusCode, page)
 		}
@@ -53,7 +53,7 @@ func TestVerifyPage(t *testing.T) {
 	}
 	for _, want := range []int{http.StatusOK, http.StatusBadRequest} { // a token is good once
 		resp := stranger("POST", link[1]+"/").do(a)
-		if page := text(t, resp); resp.StatusCode != want {
+		if page := bodyText(t, resp); resp.StatusCode != want {
 			t.Errorf("POST = %d %s, want %d", resp.StatusCode, page, want)
 		}
 	}

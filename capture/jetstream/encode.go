@@ -85,7 +85,7 @@ func decodeEvent(b []byte) (capture.Event, error) {
 		return e, errors.New("message is cut off, or its numbers are too large")
 	case e.Name == "":
 		return e, errors.New("event has no name")
-	case !stored(e.Time) || !stored(e.Received):
+	case !storableTime(e.Time) || !storableTime(e.Received):
 		return e, errors.New("event has a time before year 0 or after year 9999")
 	}
 	for _, text := range []string{e.Name, e.DistinctID} {
@@ -105,8 +105,8 @@ func decodeEvent(b []byte) (capture.Event, error) {
 	return e, nil
 }
 
-// stored reports whether stores know the year of a time.
-func stored(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }
+// storableTime reports whether stores know the year of a time.
+func storableTime(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }
 
 // A decoder takes values off the front of an encoding.
 type decoder struct {

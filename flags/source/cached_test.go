@@ -90,8 +90,8 @@ func TestCached(t *testing.T) {
 	}
 	remote.set(document("a"), `W/"1"`, nil)
 	start := time.Now()
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") || l.Status().Origin != "remote" {
-		t.Fatalf("with a network: Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "a") || l.Status().Origin != "remote" {
+		t.Fatalf("with a network: Refresh = %v, flag on: %v, %+v", err, flagOn(e, "a"), l.Status())
 	}
 	fetched := l.Status().Fetched
 	info, err := os.Stat(path)
@@ -105,16 +105,16 @@ func TestCached(t *testing.T) {
 	var told error
 	l = source.NewLoader(e, cached, source.LoaderConfig{OnLoad: func(err error) { told = err }})
 	remote.set("", "", errDown)
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") || !errors.Is(told, errDown) {
-		t.Errorf("a start without a network: Refresh = %v, flag on: %v, OnLoad is told %v", err, on(e, "a"), told)
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "a") || !errors.Is(told, errDown) {
+		t.Errorf("a start without a network: Refresh = %v, flag on: %v, OnLoad is told %v", err, flagOn(e, "a"), told)
 	}
 	status := l.Status()
 	if status.Origin != "cache" || status.Version != `W/"1"` || !errors.Is(status.Err, errDown) || status.Failures != 1 ||
 		!status.Fetched.Equal(fetched) || !status.Checked.Equal(fetched) || status.Loaded.Before(start) {
 		t.Errorf("a start without a network: %+v, want definitions of %v", status, fetched)
 	}
-	if err := l.Refresh(t.Context()); !errors.Is(err, errDown) || !on(e, "a") || l.Status().Failures != 2 || l.Status().Origin != "cache" {
-		t.Errorf("still without a network: Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
+	if err := l.Refresh(t.Context()); !errors.Is(err, errDown) || !flagOn(e, "a") || l.Status().Failures != 2 || l.Status().Origin != "cache" {
+		t.Errorf("still without a network: Refresh = %v, flag on: %v, %+v", err, flagOn(e, "a"), l.Status())
 	}
 	// The status changes when the source confirms the same definitions; others
 	// are swapped in.
@@ -127,15 +127,15 @@ func TestCached(t *testing.T) {
 		t.Errorf("the network is back: %+v", status)
 	}
 	remote.set(document("b"), `W/"2"`, nil)
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "b") || !l.Status().Fetched.After(fetched) {
-		t.Errorf("after a change: Refresh = %v, flag on: %v, %+v", err, on(e, "b"), l.Status())
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "b") || !l.Status().Fetched.After(fetched) {
+		t.Errorf("after a change: Refresh = %v, flag on: %v, %+v", err, flagOn(e, "b"), l.Status())
 	}
 
 	// A start with a network does not download a document that is kept.
 	remote.asked = nil
 	e, l = process(cached)
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "b") || l.Status().Origin != "remote" || l.Status().Err != nil {
-		t.Errorf("a start with what is current: Refresh = %v, flag on: %v, %+v", err, on(e, "b"), l.Status())
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "b") || l.Status().Origin != "remote" || l.Status().Err != nil {
+		t.Errorf("a start with what is current: Refresh = %v, flag on: %v, %+v", err, flagOn(e, "b"), l.Status())
 	}
 	if len(remote.asked) != 1 || remote.asked[0] != `W/"2"` {
 		t.Errorf("a start asks for %q, want the version that was kept", remote.asked)
@@ -143,12 +143,12 @@ func TestCached(t *testing.T) {
 
 	// An answer that is not a document is neither served nor kept.
 	remote.set("<html>", `W/"3"`, nil)
-	if err := l.Refresh(t.Context()); err == nil || !on(e, "b") {
-		t.Errorf("no document: Refresh = %v, flag on: %v", err, on(e, "b"))
+	if err := l.Refresh(t.Context()); err == nil || !flagOn(e, "b") {
+		t.Errorf("no document: Refresh = %v, flag on: %v", err, flagOn(e, "b"))
 	}
 	e, l = process(cached)
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "b") || l.Status().Origin != "cache" || l.Status().Err == nil {
-		t.Errorf("a start while there is no document: Refresh = %v, flag on: %v, %+v", err, on(e, "b"), l.Status())
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "b") || l.Status().Origin != "cache" || l.Status().Err == nil {
+		t.Errorf("a start while there is no document: Refresh = %v, flag on: %v, %+v", err, flagOn(e, "b"), l.Status())
 	}
 
 	// Another project does not get these definitions.
@@ -220,13 +220,13 @@ func TestCachedSlowSource(t *testing.T) {
 				go func() { done <- l.Run(ctx) }()
 				time.Sleep(tt.served)
 				synctest.Wait()
-				if late := tt.served < tt.delay; on(e, "a") != late || on(e, "b") == late {
-					t.Errorf("after %v: cached flag on: %v, fresh flag on: %v", tt.served, on(e, "a"), on(e, "b"))
+				if late := tt.served < tt.delay; flagOn(e, "a") != late || flagOn(e, "b") == late {
+					t.Errorf("after %v: cached flag on: %v, fresh flag on: %v", tt.served, flagOn(e, "a"), flagOn(e, "b"))
 				}
 				time.Sleep(2*time.Second + tt.delay) // one interval, and the time of the answer
 				synctest.Wait()
-				if status := l.Status(); !on(e, "b") || status.Origin != "remote" || status.Err != nil {
-					t.Errorf("in the end: flag on: %v, %+v", on(e, "b"), status)
+				if status := l.Status(); !flagOn(e, "b") || status.Origin != "remote" || status.Err != nil {
+					t.Errorf("in the end: flag on: %v, %+v", flagOn(e, "b"), status)
 				}
 				cancel()
 				<-done
@@ -248,8 +248,8 @@ func TestCachedDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		e, l := process(cached)
-		if err := l.Refresh(ctx); err != nil || !on(e, "a") || !errors.Is(l.Status().Err, context.DeadlineExceeded) {
-			t.Errorf("Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
+		if err := l.Refresh(ctx); err != nil || !flagOn(e, "a") || !errors.Is(l.Status().Err, context.DeadlineExceeded) {
+			t.Errorf("Refresh = %v, flag on: %v, %+v", err, flagOn(e, "a"), l.Status())
 		}
 	})
 }
@@ -325,15 +325,15 @@ func TestCachedCannotWrite(t *testing.T) {
 		Source: remote, Path: filepath.Join(t.TempDir(), "missing", "flags.cache"),
 		Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") || l.Status().Err != nil {
-		t.Errorf("Refresh = %v, flag on: %v, %+v", err, on(e, "a"), l.Status())
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "a") || l.Status().Err != nil {
+		t.Errorf("Refresh = %v, flag on: %v, %+v", err, flagOn(e, "a"), l.Status())
 	}
 	if !strings.Contains(log.String(), "cannot be kept") {
 		t.Errorf("the log says nothing: %s", log.String())
 	}
 	e, l = process(source.Cached{Source: remote, Path: filepath.Join(t.TempDir(), "missing", "flags.cache")})
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") {
-		t.Errorf("without a log: Refresh = %v, flag on: %v", err, on(e, "a"))
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "a") {
+		t.Errorf("without a log: Refresh = %v, flag on: %v", err, flagOn(e, "a"))
 	}
 }
 

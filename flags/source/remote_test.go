@@ -71,8 +71,8 @@ func TestRemote(t *testing.T) {
 			server.noETag = noETag
 			var e flags.Evaluator
 			l := source.NewLoader(&e, server.remote(), source.LoaderConfig{})
-			if err := l.Refresh(t.Context()); err != nil || !on(&e, "a") {
-				t.Fatalf("Refresh = %v, flag on: %v", err, on(&e, "a"))
+			if err := l.Refresh(t.Context()); err != nil || !flagOn(&e, "a") {
+				t.Fatalf("Refresh = %v, flag on: %v", err, flagOn(&e, "a"))
 			}
 			first := e.Snapshot()
 			if status := l.Status(); status.Origin != "remote" || status.Fetched.IsZero() ||
@@ -83,8 +83,8 @@ func TestRemote(t *testing.T) {
 				t.Errorf("Refresh without a change = %v, snapshot stayed: %v", err, e.Snapshot() == first)
 			}
 			server.document = []byte(document("b"))
-			if err := l.Refresh(t.Context()); err != nil || !on(&e, "b") {
-				t.Errorf("Refresh after a change = %v, flag on: %v", err, on(&e, "b"))
+			if err := l.Refresh(t.Context()); err != nil || !flagOn(&e, "b") {
+				t.Errorf("Refresh after a change = %v, flag on: %v", err, flagOn(&e, "b"))
 			}
 
 			want := []string{"", wire.DefinitionsETag([]byte(document("a"))), wire.DefinitionsETag([]byte(document("a")))}
@@ -256,8 +256,8 @@ func TestRemoteFailures(t *testing.T) {
 			if d := tt.after - after; d < 0 || d > 5*time.Second { // a date comes closer until it is read
 				t.Errorf("pause of %v, want %v", after, tt.after)
 			}
-			if !on(&e, "a") || l.Status().Origin != "remote" {
-				t.Errorf("the flag is on: %v; %+v", on(&e, "a"), l.Status())
+			if !flagOn(&e, "a") || l.Status().Origin != "remote" {
+				t.Errorf("the flag is on: %v; %+v", flagOn(&e, "a"), l.Status())
 			}
 		})
 	}
@@ -274,8 +274,8 @@ func TestRemoteBadBodies(t *testing.T) {
 		}
 		server.document = []byte(body)
 		for range 2 { // the second time, the entity tag is still the one of the good document
-			if err := l.Refresh(t.Context()); err == nil || !on(&e, "a") {
-				t.Errorf("body %q: Refresh = %v, flag on: %v", body, err, on(&e, "a"))
+			if err := l.Refresh(t.Context()); err == nil || !flagOn(&e, "a") {
+				t.Errorf("body %q: Refresh = %v, flag on: %v", body, err, flagOn(&e, "a"))
 			}
 		}
 	}
@@ -580,8 +580,8 @@ func TestRetryAfter(t *testing.T) {
 		if pause := time.Duration(asked.Load() - first); pause < 40*time.Second || pause > 41*time.Second {
 			t.Errorf("asked again after %v, want 40 s and at most an interval more", pause)
 		}
-		if err := l.Status().Err; err == nil || err.Error() != "wrapped: throttled" || !on(&e, "a") {
-			t.Errorf("Err = %v, flag on: %v", err, on(&e, "a"))
+		if err := l.Status().Err; err == nil || err.Error() != "wrapped: throttled" || !flagOn(&e, "a") {
+			t.Errorf("Err = %v, flag on: %v", err, flagOn(&e, "a"))
 		}
 		// A Refresh does not wait for the new pause.
 		s.set(func(string) (*flags.Definitions, string, error) { return nil, "", source.ErrNotModified })

@@ -56,14 +56,14 @@ func loader(path string) (*flags.Evaluator, *source.Loader) {
 	return e, source.NewLoader(e, source.File{Path: path}, source.LoaderConfig{})
 }
 
-func on(e *flags.Evaluator, key string) bool { return e.Bool(key, nil, false) }
+func flagOn(e *flags.Evaluator, key string) bool { return e.Bool(key, nil, false) }
 
 func TestStatic(t *testing.T) {
 	var e flags.Evaluator
 	l := source.NewLoader(&e, source.Static{Definitions: definitions(t, "a")}, source.LoaderConfig{})
 	for range 2 {
-		if err := l.Refresh(t.Context()); err != nil || !on(&e, "a") {
-			t.Errorf("Refresh = %v, flag on: %v", err, on(&e, "a"))
+		if err := l.Refresh(t.Context()); err != nil || !flagOn(&e, "a") {
+			t.Errorf("Refresh = %v, flag on: %v", err, flagOn(&e, "a"))
 		}
 	}
 	if err := source.NewLoader(&e, source.Static{}, source.LoaderConfig{}).Refresh(t.Context()); err == nil {
@@ -80,8 +80,8 @@ func TestFile(t *testing.T) {
 		t.Errorf("Refresh without a file = %v, want ErrNotExist", err)
 	}
 	write(t, path, document("a"))
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "a") {
-		t.Fatalf("Refresh = %v, flag on: %v", err, on(e, "a"))
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "a") {
+		t.Fatalf("Refresh = %v, flag on: %v", err, flagOn(e, "a"))
 	}
 	first := e.Snapshot()
 	status := l.Status()
@@ -127,7 +127,7 @@ func TestFile(t *testing.T) {
 			}
 		})
 	}
-	if !on(e, "b") {
+	if !flagOn(e, "b") {
 		t.Error("the new flag is off")
 	}
 }
@@ -155,8 +155,8 @@ func TestFileChangeOfTheSameSize(t *testing.T) {
 	if err := os.Chtimes(path, now, now); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Refresh(t.Context()); err != nil || !on(e, "c") {
-		t.Errorf("Refresh = %v, new flag on: %v", err, on(e, "c"))
+	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "c") {
+		t.Errorf("Refresh = %v, new flag on: %v", err, flagOn(e, "c"))
 	}
 }
 
@@ -174,8 +174,8 @@ func TestFileBehindSymbolicLink(t *testing.T) {
 		if err := os.Rename(temporary, link); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Refresh(t.Context()); err != nil || !on(e, key) {
-			t.Errorf("link to %s: Refresh = %v, flag on: %v", key, err, on(e, key))
+		if err := l.Refresh(t.Context()); err != nil || !flagOn(e, key) {
+			t.Errorf("link to %s: Refresh = %v, flag on: %v", key, err, flagOn(e, key))
 		}
 	}
 }
@@ -226,8 +226,8 @@ func TestRun(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- l.Run(ctx) }()
 		synctest.Wait()
-		if !on(&e, "a") || swaps != 1 {
-			t.Fatalf("after the start: flag on %v, swaps %d", on(&e, "a"), swaps)
+		if !flagOn(&e, "a") || swaps != 1 {
+			t.Fatalf("after the start: flag on %v, swaps %d", flagOn(&e, "a"), swaps)
 		}
 
 		s.set(func(have string) (*flags.Definitions, string, error) {
@@ -238,8 +238,8 @@ func TestRun(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if !on(&e, "b") || l.Status().Version != "2" || swaps != 2 {
-			t.Errorf("one interval after a change: flag on %v, %+v, swaps %d", on(&e, "b"), l.Status(), swaps)
+		if !flagOn(&e, "b") || l.Status().Version != "2" || swaps != 2 {
+			t.Errorf("one interval after a change: flag on %v, %+v, swaps %d", flagOn(&e, "b"), l.Status(), swaps)
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -256,8 +256,8 @@ func TestRun(t *testing.T) {
 		if loads < 7 || loads > 14 {
 			t.Errorf("%d loads in a minute of errors, want about 10", loads)
 		}
-		if status := l.Status(); !on(&e, "b") || status.Failures != loads || status.Err == nil {
-			t.Errorf("after errors: flag on %v, %+v", on(&e, "b"), status)
+		if status := l.Status(); !flagOn(&e, "b") || status.Failures != loads || status.Err == nil {
+			t.Errorf("after errors: flag on %v, %+v", flagOn(&e, "b"), status)
 		}
 		if n := strings.Count(log.String(), "out of reach"); n != 1 {
 			t.Errorf("one error is logged %d times:\n%s", n, log.String())
@@ -272,8 +272,8 @@ func TestRun(t *testing.T) {
 		s.set(func(string) (*flags.Definitions, string, error) { return a, "3", nil })
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if status := l.Status(); !on(&e, "a") || status.Err != nil || status.Failures != 0 {
-			t.Errorf("after recovery: flag on %v, %+v", on(&e, "a"), status)
+		if status := l.Status(); !flagOn(&e, "a") || status.Err != nil || status.Failures != 0 {
+			t.Errorf("after recovery: flag on %v, %+v", flagOn(&e, "a"), status)
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -300,8 +300,8 @@ func TestStrictLoadKeepsTheLastGoodSet(t *testing.T) {
 	if err := l.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Refresh(t.Context()); err == nil || !on(&e, "a") || l.Status().Version != "1" {
-		t.Errorf("a bad set: Refresh = %v, flag on %v, version %s", err, on(&e, "a"), l.Status().Version)
+	if err := l.Refresh(t.Context()); err == nil || !flagOn(&e, "a") || l.Status().Version != "1" {
+		t.Errorf("a bad set: Refresh = %v, flag on %v, version %s", err, flagOn(&e, "a"), l.Status().Version)
 	}
 }
 

@@ -71,7 +71,7 @@ func (q *Query) Parse(raw string) {
 		version = otherVersion
 	}
 	if version.given {
-		q.Version = number(version.value)
+		q.Version = versionOf(version.value)
 	}
 	q.Config, q.HasConfig = config.true(), config.given
 	q.Compression = compression.value
@@ -99,9 +99,9 @@ func unescape(s string) (string, bool) {
 	return s, err == nil
 }
 
-// number returns s as a number, 1 if it is none. Beyond the versions that exist,
+// versionOf returns s as a number, 1 if it is none. Beyond the versions that exist,
 // exact values do not matter.
-func number(s string) int {
+func versionOf(s string) int {
 	if s == "" {
 		return 1
 	}

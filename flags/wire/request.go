@@ -235,7 +235,7 @@ func (r *Request) decode() error {
 		default:
 			return &FieldError{names[n], "a string or a number"}
 		}
-		r.DistinctID, r.HasDistinctID = cut(r.DistinctID), true
+		r.DistinctID, r.HasDistinctID = cutID(r.DistinctID), true
 	}
 	if n := r.first(groups, dollarGroups); n >= 0 {
 		if r.Groups, err = r.object(n); err != nil {
@@ -389,9 +389,9 @@ func (r *Request) numeral(v jsonscan.Value) string {
 // smaller one.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// cut shortens an id as evaluation.md §2.4 wants it: bytes are tested,
+// cutID shortens an id as evaluation.md §2.4 wants it: bytes are tested,
 // characters are kept.
-func cut(id string) string {
+func cutID(id string) string {
 	const maxID = 200
 	if len(id) <= maxID {
 		return id

@@ -96,27 +96,27 @@ func TestGolden(t *testing.T) {
 		name string
 		got  []byte
 	}{
-		{"v2", first(wire.AppendResponse(nil, s, in(s, request), env))},
-		{"v2-config", first(wire.AppendResponse(nil, s, in(s, `{"flag_keys":["flag-bool"]}`), config))},
-		{"v2-keys", first(wire.AppendResponse(nil, s, in(s, `{"flag_keys":["flag-bool"]}`), env))},
-		{"v2-minimal", first(wire.AppendResponse(nil, minimal, in(minimal, `{"flag_keys":["flag-bool"]}`), env))},
-		{"v2-not-ready", first(wire.AppendResponse(nil, nil, nil, config))},
-		{"v2-detailed", first(wire.AppendDetailed(nil, s, in(s, request), env))},
+		{"v2", answerOf(wire.AppendResponse(nil, s, in(s, request), env))},
+		{"v2-config", answerOf(wire.AppendResponse(nil, s, in(s, `{"flag_keys":["flag-bool"]}`), config))},
+		{"v2-keys", answerOf(wire.AppendResponse(nil, s, in(s, `{"flag_keys":["flag-bool"]}`), env))},
+		{"v2-minimal", answerOf(wire.AppendResponse(nil, minimal, in(minimal, `{"flag_keys":["flag-bool"]}`), env))},
+		{"v2-not-ready", answerOf(wire.AppendResponse(nil, nil, nil, config))},
+		{"v2-detailed", answerOf(wire.AppendDetailed(nil, s, in(s, request), env))},
 		{"v2-quota", wire.AppendEmpty(nil, wire.V2, limited)},
 		{"v2-empty-config", wire.AppendEmpty(nil, wire.V2, config)},
-		{"values", first(wire.AppendLegacy(nil, wire.Values, s, in(s, request), env))},
-		{"values-not-ready", first(wire.AppendLegacy(nil, wire.Values, nil, nil, env))},
+		{"values", answerOf(wire.AppendLegacy(nil, wire.Values, s, in(s, request), env))},
+		{"values-not-ready", answerOf(wire.AppendLegacy(nil, wire.Values, nil, nil, env))},
 		{"values-quota", wire.AppendEmpty(nil, wire.Values, limited)},
-		{"enabled-values", first(wire.AppendLegacy(nil, wire.EnabledValues, s, in(s, request), config))},
+		{"enabled-values", answerOf(wire.AppendLegacy(nil, wire.EnabledValues, s, in(s, request), config))},
 		{"enabled-values-quota", wire.AppendEmpty(nil, wire.EnabledValues, limited)},
-		{"enabled-keys", first(wire.AppendLegacy(nil, wire.EnabledKeys, s, in(s, request), env))},
+		{"enabled-keys", answerOf(wire.AppendLegacy(nil, wire.EnabledKeys, s, in(s, request), env))},
 		{"enabled-keys-quota", wire.AppendEmpty(nil, wire.EnabledKeys, limited)},
 	} {
 		t.Run(tt.name, func(t *testing.T) { golden(t, tt.name, tt.got) })
 	}
 }
 
-func first(b []byte, _ flags.Outcome) []byte { return b }
+func answerOf(b []byte, _ flags.Outcome) []byte { return b }
 
 // TestMemberOrder looks at the bytes, which golden files in readable form do
 // not show.

@@ -82,15 +82,15 @@ var floats = []struct {
 	{"halfway and zeros far behind", "9007199254740993." + strings.Repeat("0", 2000), 9007199254740992},
 }
 
-// same compares numbers such that NaN equals itself and -0 differs from 0.
-func same(x, y float64) bool {
+// sameFloat compares numbers such that NaN equals itself and -0 differs from 0.
+func sameFloat(x, y float64) bool {
 	return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y
 }
 
 func TestFloat(t *testing.T) {
 	for _, tt := range floats {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, ok := text.Float(tt.text); !ok || !same(got, tt.want) {
+			if got, ok := text.Float(tt.text); !ok || !sameFloat(got, tt.want) {
 				t.Errorf("Float(%.40q) = %v, %v, want %v", tt.text, got, ok, tt.want)
 			}
 		})
@@ -143,7 +143,7 @@ func FuzzFloat(f *testing.F) {
 		if e := strings.IndexAny(s, "eE"); e >= 0 && len(s)-e > 6 {
 			return // strconv is not exact for such exponents
 		}
-		if !same(got, want) {
+		if !sameFloat(got, want) {
 			t.Fatalf("Float(%q) = %v, want %v", s, got, want)
 		}
 	})
@@ -169,7 +169,7 @@ func FuzzFloatLong(f *testing.F) {
 		if s[0] == '-' && want == 0 {
 			want = math.Copysign(0, -1)
 		}
-		if got, ok := text.Float(s); !ok || !same(got, want) {
+		if got, ok := text.Float(s); !ok || !sameFloat(got, want) {
 			t.Fatalf("Float(%q) = %v, %v, want %v", s, got, ok, want)
 		}
 	})

@@ -21,7 +21,7 @@ func isCalendar(s string) bool {
 
 // parseCalendar reads the forms that begin with YYYY-MM-DD.
 func parseCalendar(s string, zone *time.Location) (time.Time, bool) {
-	w := wall{year: year(s), month: two(s, 5), day: two(s, 8)}
+	w := wall{year: fourDigits(s), month: twoDigits(s, 5), day: twoDigits(s, 8)}
 	s = s[10:]
 	if s == "" { // form 3
 		return w.in(zone)
@@ -30,11 +30,11 @@ func parseCalendar(s string, zone *time.Location) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	separator := s[0]
-	w.hour, w.minute = two(s, 1), two(s, 4)
+	w.hour, w.minute = twoDigits(s, 1), twoDigits(s, 4)
 	s = s[6:]
 	seconds := len(s) >= len(":05") && s[0] == ':'
 	if seconds {
-		w.second = two(s, 1)
+		w.second = twoDigits(s, 1)
 		s = s[3:]
 		if s != "" && s[0] == '.' {
 			var ok bool
@@ -87,11 +87,11 @@ func parseMail(s string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	w := wall{
-		year:   year(s[4:]),
+		year:   fourDigits(s[4:]),
 		month:  1 + indexName("JanFebMarAprMayJunJulAugSepOctNovDec", s[:3]),
-		hour:   two(s, 9),
-		minute: two(s, 12),
-		second: two(s, 15),
+		hour:   twoDigits(s, 9),
+		minute: twoDigits(s, 12),
+		second: twoDigits(s, 15),
 	}
 	switch len(day) {
 	case 1:
@@ -99,7 +99,7 @@ func parseMail(s string) (time.Time, bool) {
 			w.day = int(c)
 		}
 	case 2:
-		w.day = two(day, 0)
+		w.day = twoDigits(day, 0)
 	}
 	switch s = s[len(rest):]; {
 	case s == "GMT" || s == "UTC" || s == "UT":
@@ -124,9 +124,9 @@ func indexName(names, name string) int {
 	return -1
 }
 
-// two returns the number with the two digits at s[i], or -1 if they are not
+// twoDigits returns the number with the two digits at s[i], or -1 if they are not
 // digits.
-func two(s string, i int) int {
+func twoDigits(s string, i int) int {
 	a, b := s[i]-'0', s[i+1]-'0'
 	if a > 9 || b > 9 {
 		return -1
@@ -134,10 +134,10 @@ func two(s string, i int) int {
 	return int(a)*10 + int(b)
 }
 
-// year returns the number with the four digits at the start of s, or a negative
+// fourDigits returns the number with the four digits at the start of s, or a negative
 // number if they are not digits.
-func year(s string) int {
-	high, low := two(s, 0), two(s, 2)
+func fourDigits(s string) int {
+	high, low := twoDigits(s, 0), twoDigits(s, 2)
 	if low < 0 {
 		return -1
 	}
@@ -163,13 +163,13 @@ func parseOffset(s string) (int, bool) {
 	var minutes int
 	switch {
 	case len(s) == len("+0700"):
-		minutes = two(s, 3)
+		minutes = twoDigits(s, 3)
 	case len(s) == len("+07:00") && s[3] == ':':
-		minutes = two(s, 4)
+		minutes = twoDigits(s, 4)
 	default:
 		return 0, false
 	}
-	hours := two(s, 1)
+	hours := twoDigits(s, 1)
 	if uint(hours) > 23 || uint(minutes) > 59 {
 		return 0, false
 	}

@@ -30,14 +30,14 @@ func Parse(s string) (v Version, ok bool) {
 // space stays, and makes the version invalid.
 func trim(s string) string {
 	s = strings.TrimPrefix(s, "v")
-	if s == "" || inside(s[0]) && inside(s[len(s)-1]) {
+	if s == "" || insideText(s[0]) && insideText(s[len(s)-1]) {
 		return s
 	}
 	return strings.TrimSpace(s)
 }
 
-// inside reports whether c is certainly not part of a white space character.
-func inside(c byte) bool { return ' ' < c && c < utf8.RuneSelf }
+// insideText reports whether c is certainly not part of a white space character.
+func insideText(c byte) bool { return ' ' < c && c < utf8.RuneSelf }
 
 // parse sets v to the version s, which is trimmed. If s is not a version, v
 // does not change. The result is a parameter because each function that
