@@ -16,8 +16,8 @@ import (
 )
 
 // caseRows are the cases of management.md §15.3 that are about users. Cases 3, 4
-// and 6 are about everything that there is, in accounts_operations_test.go; those
-// that are about surveys are in accounts_surveys_test.go.
+// and 6, about all operations, are in accounts_operations_test.go, and the cases
+// about surveys in accounts_surveys_test.go.
 var caseRows = []accountRow{
 	{"case 1", "no header", func(t *testing.T, s *site) {
 		for _, o := range s.operations() {
@@ -523,7 +523,7 @@ func lifeOfAuthenticator(t *testing.T, s *site) {
 		t.Errorf("staff see %v", staff)
 	}
 	me.call(t, "GET /api/users/@me/two_factor_start_setup/", "").ok(t)
-	status(true, second...) // what was in force stays so
+	status(true, second...) // the confirmed one stays in force
 	check(me.call(t, "POST /api/users/@me/two_factor_disable/", ""), success)
 	status(false)
 	me.call(t, "POST /api/users/@me/two_factor_validate/", `{"token":"000000"}`).fails(t, 400, "setup_expired", "") // the pending secret is gone, too

@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// definitionRows are about what clients fetch that evaluate by themselves (wire.md
+// definitionRows are about what clients fetch to evaluate by themselves (wire.md
 // §5).
 var definitionRows = []accountRow{
 	{"definitions 1", "are opened by the keys of wire.md §5.5", definitionKeys},
@@ -38,8 +38,8 @@ var definitionRows = []accountRow{
 	}},
 }
 
-// definitionCalls are all ways to ask for what a project serves to SDKs. {token}
-// stands for its API key.
+// definitionCalls are all ways to ask for the documents that a project serves to
+// SDKs. {token} stands for its API key.
 var definitionCalls = []string{
 	"GET /flags/definitions?token={token}",
 	"GET /flags/definitions/?send_cohorts&token={token}",
@@ -59,7 +59,7 @@ func defined(call string, a *account, flag string) string {
 	return strings.NewReplacer("{token}", a.project.APIToken, "{project}", fmt.Sprint(a.project.ID), "{id}", flag).Replace(call)
 }
 
-// get asks for what is no operation.
+// get sends a GET to a path that is not an operation.
 func (c *caller) get(t *testing.T, call string, header ...string) *answer {
 	t.Helper()
 	return c.fetch(t, call, "", header...)
@@ -119,7 +119,7 @@ func definitionKeys(t *testing.T, s *site) {
 				t.Errorf("%s with %s = %d %s, want 200", call, what, r.status, r.body)
 			}
 		}
-		// Nowhere else than in the header.
+		// The key counts only in the header.
 		query := "?"
 		if strings.Contains(call, "?") {
 			query = "&"
@@ -173,7 +173,8 @@ func foreignDefinitions(t *testing.T, s *site) {
 			v.checkSilent(t, r, call+v.foreign.organization) // which its own users may know
 		}
 	}
-	// Without a project they open their own, and there is nothing of others.
+	// Without a project in the request, keys open their own project, and the answer
+	// has nothing of others.
 	for _, key := range []string{other.key, *other.project.SecretToken} {
 		for _, call := range []string{
 			"GET /flags/definitions", "GET /api/feature_flag/local_evaluation/", "GET /api/projects/@current/feature_flags/local_evaluation/",
@@ -190,8 +191,8 @@ func foreignDefinitions(t *testing.T, s *site) {
 		}
 		s.with(key).get(t, defined("GET /api/projects/{project}/feature_flags/{id}/remote_config/", other, own)).ok2xx(t)
 	}
-	// Of what the path and the query name, the path counts for a user who may read
-	// both.
+	// If the path and the query name projects, the path counts for a user who may
+	// read both.
 	both := "GET " + fmt.Sprintf("/api/projects/%d/feature_flags/local_evaluation/?token=%s", elsewhere.project.ID, v.project.APIToken)
 	if r := s.as(v.account).get(t, both); r.status != http.StatusOK || strings.Contains(r.body, fmt.Sprintf(`"team_id":%d,`, v.project.ID)) {
 		t.Errorf("%s = %d %s, want the flags of the path's project", both, r.status, r.body)

@@ -16,8 +16,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// errorRows are the tables of errors of management.md, a row each. What is not
-// here: a dashboard of another project (§7.2), since the program has no
+// errorRows are the tables of errors of management.md, a row each. Two things are
+// missing: a dashboard of another project (§7.2), since the program has no
 // dashboards, and the messages of §2.3 for numbers and times, which only surveys
 // have.
 var errorRows = slices.Concat(userErrorRows, twoFactorErrorRows, emailErrorRows, sceneErrorRows, messageRows)
@@ -132,7 +132,7 @@ var twoFactorErrorRows = []accountRow{
 				t.Errorf("answer %s", r.body)
 			}
 		}
-		// These were five, after which the secret is gone.
+		// After these five attempts the secret is gone.
 		me.call(t, "POST /api/users/@me/two_factor_validate/", members("token", device.code(t))).fails(t, 400, "setup_expired", "")
 	}},
 	{"§5.3 4", "the right token", func(t *testing.T, s *site) {
@@ -151,8 +151,8 @@ var twoFactorErrorRows = []accountRow{
 	}},
 }
 
-// emailErrorRows are §6.2 and §6.4. What must not send a letter runs on a site of
-// its own: whether there is one is certain when that has ended.
+// emailErrorRows are §6.2 and §6.4. A test that must not send a letter runs on a
+// site of its own, because only the end of the site shows that there is none.
 var emailErrorRows = []accountRow{
 	{"§6.2 1", "no uuid", func(t *testing.T, s *site) {
 		for _, body := range []string{`{}`, "", `{"user":"x"}`} {
@@ -364,7 +364,7 @@ var sceneErrorRows = func() []accountRow {
 	}})
 }()
 
-// messageRows are the messages of §2.3, which are compared. Others are not.
+// messageRows are the messages of §2.3. Only these messages are compared.
 var messageRows = func() []accountRow {
 	const me, keys, scene = "PATCH /api/users/@me/", "POST /api/personal_api_keys/", "POST /api/users/@me/scene_personalisation/"
 	var rows []accountRow

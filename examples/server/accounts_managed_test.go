@@ -16,7 +16,7 @@ import (
 )
 
 // managedOperations are the operations on what a project has, at all of its
-// addresses. What they are about is made by collections.
+// addresses. Collections make the things that they are about.
 func managedOperations() []operation {
 	var list []operation
 	for i, address := range projectAddresses {
@@ -137,7 +137,7 @@ func surveyScopes(t *testing.T, s *site) {
 			t.Errorf("%s: detail %q, want %q", call, detail, want)
 		}
 	}
-	// What is not about flags, and to link to one, needs no more.
+	// Changes that are not about flags, and a link to a flag, need no other scope.
 	without.call(t, "PATCH "+path+old+"/", members("name", newName(), "start_date", "2026-01-01T00:00:00Z")).ok(t)
 	without.call(t, "PATCH "+path+plain+"/", members("linked_flag_id", json.Number(flag))).ok(t)
 	without.call(t, "DELETE "+path+plain+"/", "").done(t)
@@ -151,7 +151,7 @@ var proOnly = map[string]any{"groups": []any{map[string]any{"properties": []any{
 }}}}
 
 // foreignReferences names things of others in bodies and queries of one's own
-// project. They are as unknown there as things that do not exist.
+// project. There they are unknown, like things that do not exist.
 func foreignReferences(t *testing.T, s *site) {
 	v, other := s.target(t), s.account(t)
 	s.awaitProject(t, v.account)
@@ -168,7 +168,7 @@ func foreignReferences(t *testing.T, s *site) {
 	cohort := path + "cohorts/" + s.make(t, other, "cohorts") + "/"
 	survey := path + "surveys/" + s.make(t, other, "surveys") + "/"
 	for _, tt := range []struct {
-		call, body       string // ID is the one of others
+		call, body       string // ID stands for the foreign thing
 		foreign, unknown string
 		want             int
 	}{
@@ -210,16 +210,15 @@ func foreignReferences(t *testing.T, s *site) {
 	}
 }
 
-// awaitProject returns when the project of an account is served, which was made
-// without the program.
+// awaitProject returns when the program serves the project of an account, which was
+// made without it.
 func (s *site) awaitProject(t *testing.T, a *account) {
 	t.Helper()
 	w := &watcher{account: a, reader: s, bound: patience}
 	w.see(t, "a new project", "absent", w.flag("none", nil))
 }
 
-// foreignItems asks for everything that there is, of one's own project and of
-// those of others.
+// foreignItems asks for all things of the caller's project and of other projects.
 func foreignItems(t *testing.T, s *site) {
 	v, other := s.target(t), s.account(t)
 	queries := []string{
@@ -243,9 +242,10 @@ func foreignItems(t *testing.T, s *site) {
 	}
 }
 
-// A collection is what {id} is of: the segment of a path below the project's.
+// A collection is the kind of thing that {id} identifies: the segment of a path
+// below the project's.
 type collection struct {
-	unknown string // an ID that nothing has
+	unknown string // an unused ID
 	make    func(t *testing.T, s *site, a *account, name string) (id string)
 }
 
@@ -295,7 +295,7 @@ func makeIn[P, T any](t *testing.T, s *site, a *account, patch P, create func(*m
 	return v
 }
 
-// newName returns a name that nothing has, and that is part of no other.
+// newName returns an unused name that is part of no other.
 func newName() string { return fmt.Sprintf("thing%dx", names.Add(1)) }
 
 // collection returns the collection that an operation is about, "" if it is about
@@ -321,7 +321,7 @@ func (s *site) makeCalled(t *testing.T, a *account, collection, name string) (id
 	return c.make(t, s, a, name)
 }
 
-// unknownIDs returns an ID of each collection that nothing has.
+// unknownIDs returns an unused ID of each collection.
 func unknownIDs() map[string]string {
 	ids := make(map[string]string)
 	for name, c := range collections {

@@ -19,20 +19,20 @@ import (
 
 // An operation is a method of a path of the management API.
 type operation struct {
-	call  string           // method and pattern, as the server has it
-	scope management.Scope // that it needs; "" if it is open to everybody, "*" where a key must not be limited
+	call  string           // method and pattern of the server's route
+	scope management.Scope // that it needs; "" if it is open to everybody, "*" if the key must not be limited
 	also  management.Scope // another one that it needs, or ""
-	query string           // that it succeeds with, or ""
-	body  string           // that it succeeds with; {id} and {new} stand for what they do in references
-	want  int              // status then
+	query string           // with which it succeeds, or ""
+	body  string           // with which it succeeds; {id} and {new} mean what they mean in references
+	want  int              // status of a success
 
 	// self says that nobody may do it for another user, not even staff
 	// (management.md §5.2).
 	self bool
 
-	// managed says that it is about what a project has, and leaves the account
-	// and the project as they are. alias says that it is at another address
-	// than most clients use.
+	// managed says that the operation is about what a project has, and does not
+	// change the account or the project. alias says that most clients use another
+	// address.
 	managed, alias bool
 
 	// prepare makes an account ready and returns another body. Nil: there is
@@ -41,7 +41,7 @@ type operation struct {
 }
 
 // operations returns the operations that are tried on a store. Other addresses of
-// the same things are none of its business, so that one store is enough for them.
+// the same things do not depend on the store, so they are tried on one store only.
 func (s *site) operations() []operation {
 	if s.given != nil {
 		return operations
@@ -49,7 +49,8 @@ func (s *site) operations() []operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(o operation) bool { return o.alias })
 }
 
-// operations are all that the server has: see the row "operations are complete".
+// operations are all operations of the server: see the row "operations are
+// complete".
 var operations = slices.Concat([]operation{
 	{call: "GET /api/users", scope: "user:read", want: 200},
 	{call: "PATCH /api/users/cancel_email_change_request", scope: "user:write", want: 200, prepare: wantAddress},
@@ -105,8 +106,8 @@ var operations = slices.Concat([]operation{
 	{call: "POST /api/projects", scope: "project:write", body: `{"name":"Another"}`, want: 201},
 }, projectOperations(""), projectOperations("/reset_token"), projectOperations("/rotate_secret_token"), projectOperations("/delete_secret_token_backup"), managedOperations())
 
-// projectAddresses are the addresses of one project. The first is the one that the
-// server counts under.
+// projectAddresses are the addresses of one project. The server's metrics use the
+// first one.
 var projectAddresses = []string{"/api/projects/{project}", "/api/environments/{project}", "/api/organizations/{organization}/projects/{project}"}
 
 // projectOperations are the operations of a path below a project, which has three
@@ -143,10 +144,10 @@ func setUp(t *testing.T, s *site, a *account) string {
 	return members("token", device.code(t))
 }
 
-// references are what stands for the wildcards of patterns.
+// references are the values for the wildcards of patterns.
 type references struct {
 	user, key, organization, project string
-	ids                              map[string]string // {id}, by the collection that it is of
+	ids                              map[string]string // {id}, by collection
 	response                         string
 }
 
@@ -206,7 +207,7 @@ func (o *operation) scopes() []management.Scope {
 }
 
 // accounts returns a function that returns an account for each operation: the same
-// one for all that leave it as it is.
+// one for all operations that do not change it.
 func (s *site) accounts(t *testing.T) func(*operation) *account {
 	shared := s.account(t)
 	return func(o *operation) *account {
@@ -218,7 +219,8 @@ func (s *site) accounts(t *testing.T) func(*operation) *account {
 	}
 }
 
-// writeScopes are all that operations ask for, in the form that includes reading.
+// writeScopes are all scopes that operations need, in the form that includes
+// reading.
 var writeScopes = []management.Scope{
 	"user:write", "organization:write", "organization_member:write", "project:write", "activity_log:write", "feature_flag:write",
 	"cohort:write", "early_access_feature:write", "survey:write", "query:write", "person:write", "group:write",
@@ -229,7 +231,7 @@ var operationRows = []accountRow{
 	{"case 3", "a key without the scope", func(t *testing.T, s *site) {
 		a := s.account(t)
 		r := s.of(t, a, a.key)
-		keys := make(map[management.Scope]string) // by what they lack
+		keys := make(map[management.Scope]string) // by the scope that they lack
 		for _, o := range s.operations() {
 			if o.scope == "" {
 				continue
@@ -254,7 +256,7 @@ var operationRows = []accountRow{
 	}},
 	{"case 4", "a key with just the scope", func(t *testing.T, s *site) {
 		account := s.accounts(t)
-		keys := make(map[string]string) // of accounts that are shared, by what they may
+		keys := make(map[string]string) // of shared accounts, by what they may do
 		for _, o := range s.operations() {
 			lists := [][]management.Scope{o.scopes()}
 			if object, read := strings.CutSuffix(string(o.scope), ":read"); read {
@@ -296,7 +298,7 @@ var operationRows = []accountRow{
 				t.Errorf("%s: detail %q", o.call, detail)
 			}
 		}
-		// A key may see itself, whatever it may do else.
+		// A key may see itself, whatever else it may do.
 		c.call(t, "GET /api/personal_api_keys/@current/", "").ok(t)
 		c.call(t, "GET /api/personal_api_keys/"+s.keyID(t, c.key)+"/", "").ok(t)
 	}},
@@ -307,18 +309,18 @@ var operationRows = []accountRow{
 
 var countedRoute = regexp.MustCompile(`flagstaff_http_requests_total\{route="(/api/[^"]*|/flags/definitions)",status="200"\}`)
 
-// What a route is for, as its answers show. Pages of any origin may use what is
-// delivered, and the secret key of a project opens definitions; operations refuse
-// both. So an operation that is missing in the table cannot pass for something
-// else.
+// The purpose of a route, as its answers show it. Pages of any origin may use what
+// is delivered, and the secret key of a project opens definitions; operations
+// refuse both. So an operation that is missing in the table cannot pass for
+// something else.
 const (
 	forPeople  = "operation"
 	forSDKs    = "definitions"
 	forAnybody = "delivery"
 )
 
-// otherRoutes are those below /api that are no operations. Definitions have tests
-// in accounts_definitions_test.go.
+// otherRoutes are the routes below /api that are no operations. Definitions have
+// tests in accounts_definitions_test.go.
 var otherRoutes = map[string]string{
 	"GET /api/surveys":                forAnybody,
 	"POST /api/surveys":               forAnybody,
@@ -331,8 +333,8 @@ var otherRoutes = map[string]string{
 	"GET /api/projects/{project}/feature_flags/{id}/remote_config": forSDKs,
 }
 
-// operationsAreComplete compares the tables with what the program says that it has:
-// its metrics have all routes, and OPTIONS the methods of each.
+// operationsAreComplete compares the tables with the program: its metrics have all
+// routes, and OPTIONS shows the methods of each.
 func operationsAreComplete(t *testing.T, s *site) {
 	a := s.account(t)
 	r := s.of(t, a, a.key)
@@ -367,7 +369,7 @@ func operationsAreComplete(t *testing.T, s *site) {
 	}
 	listed := maps.Clone(otherRoutes)
 	for _, o := range operations {
-		for _, other := range projectAddresses { // which count as the first
+		for _, other := range projectAddresses { // which count as the first one
 			if method, path, _ := strings.Cut(o.call, " "); strings.HasPrefix(path, other) {
 				o.call = method + " " + projectAddresses[0] + strings.TrimPrefix(path, other)
 			}
@@ -389,7 +391,7 @@ func (s *site) opens(t *testing.T, a *account, call string) bool {
 	return r.status/100 == 2
 }
 
-// A target has what others should not get at.
+// A target has what other users must not reach.
 type target struct {
 	*account
 	member  *account // of the organization
@@ -419,8 +421,8 @@ func (s *site) target(t *testing.T) *target {
 	return v
 }
 
-// checkSilent checks that an answer tells nothing about a target but what the
-// request has said.
+// checkSilent checks that an answer tells only what the request has said about a
+// target.
 func (v *target) checkSilent(t *testing.T, r *answer, request string) {
 	t.Helper()
 	for _, text := range v.told {
@@ -432,7 +434,7 @@ func (v *target) checkSilent(t *testing.T, r *answer, request string) {
 
 var lastUse = regexp.MustCompile(`"last_used_at":[^,]*,`)
 
-// state returns all that an account shows.
+// state returns everything that an account shows.
 func (s *site) state(t *testing.T, a *account) []string {
 	t.Helper()
 	var list []string
@@ -444,7 +446,7 @@ func (s *site) state(t *testing.T, a *account) []string {
 		r.ok2xx(t)
 		list = append(list, lastUse.ReplaceAllString(r.body, ""))
 	}
-	// Of what the project has, there is more in the log than here.
+	// The log has more about the project's things than is compared here.
 	r := s.of(t, a, a.key)
 	for _, o := range s.operations() {
 		if o.managed && !o.alias && strings.HasPrefix(o.call, "GET ") && !strings.Contains(o.call, "{id}") && o.want == 200 {
@@ -457,8 +459,8 @@ func (s *site) state(t *testing.T, a *account) []string {
 }
 
 // foreignThings does every operation with things of others (management.md §15.2,
-// rules 5 and 7). It never succeeds, never tells anything about them, and where
-// somebody has nothing to do with them, not even whether they exist.
+// rules 5 and 7). It never succeeds and never tells anything about them; to a user
+// outside of their organization, it does not even tell whether they exist.
 func foreignThings(t *testing.T, s *site) {
 	hiding := s.deployment.start(t, "-hide-foreign-projects")
 	v := s.target(t)
@@ -554,14 +556,14 @@ func (s *site) revoke(t *testing.T, key string) {
 	}
 }
 
-// A pair refers to something of others, and to the same if it did not exist.
+// A pair refers to a thing of another user, and to one that does not exist.
 type pair struct {
 	foreign, unknown references
 	own              bool // the thing is looked for in the caller's project
 }
 
-// mixed returns the ways in which an operation can be about things of others: of
-// several wildcards, some or all.
+// mixed returns the ways in which an operation can be about things of others: some
+// or all of its wildcards refer to them.
 func (v *target) mixed(o *operation, home references) []pair {
 	nothing := nowhere
 	nothing.user = uuid.NewString()
@@ -653,7 +655,7 @@ func foreignBodies(t *testing.T, s *site) {
 	}
 }
 
-// foreignLists asks for everything that there is.
+// foreignLists asks for all lists.
 func foreignLists(t *testing.T, s *site) {
 	v := s.target(t)
 	other, elsewhere := s.account(t), s.account(t)
@@ -673,7 +675,7 @@ func foreignLists(t *testing.T, s *site) {
 			v.checkSilent(t, r, call)
 		}
 	}
-	// A restricted key sees of its user's organizations only what it may.
+	// A restricted key sees only the part of its user's organizations that it may.
 	for _, list := range []string{"organizations", "projects"} {
 		r := s.with(restricted).call(t, "GET /api/"+list+"/", "")
 		if results := r.ok(t)["results"].([]any); len(results) != 1 {

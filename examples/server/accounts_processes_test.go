@@ -9,7 +9,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// TestTwoServers runs two servers on one database. What is done through one of them
+// TestTwoServers runs two servers on one database. A change through one of them
 // counts for the other: at once where it is about permissions, and soon where
 // /flags is served from memory.
 func TestTwoServers(t *testing.T) {
@@ -57,8 +57,8 @@ func testAccountsOfTwo(t *testing.T, one, other *site) {
 	other.as(a).patch(t, members("password", a.password, "current_password", a.password)).fails(t, 400, "incorrect_password", "current_password")
 	other.as(a).patch(t, members("password", a.password, "current_password", fresh)).ok(t)
 
-	// An address is staged here and verified there, by a token that only one of
-	// both has sent; and a second change ends it.
+	// An address is staged here and verified there, with a token that only one of
+	// them has sent. A second change ends the token.
 	one.as(a).patch(t, members("email", "new-"+a.Email)).ok(t)
 	first := one.verification(t, "new-"+a.Email, 1)
 	other.as(a).patch(t, members("email", "newer-"+a.Email)).ok(t)
@@ -84,7 +84,7 @@ func testAccountsOfTwo(t *testing.T, one, other *site) {
 	other.as(member).call(t, "GET "+path, "").fails(t, 404, "not_found", "")
 }
 
-// testLimitsOfTwo guesses at both.
+// testLimitsOfTwo guesses passwords and codes at both servers.
 func testLimitsOfTwo(t *testing.T, one, other *site) {
 	a := one.accountWithPassword(t)
 	sites := []*site{one, other}
@@ -122,7 +122,7 @@ func testProjectsOfTwo(t *testing.T, one, other *site) {
 	soon(created["api_token"].(string), http.StatusOK)
 	key := a.project.APIToken
 	soon(key, http.StatusOK)
-	// Two seconds are the promise; a machine may be busy for once, not thrice.
+	// Two seconds are the promise. A machine may be busy once, but not three times.
 	fastest := time.Hour
 	for range 3 {
 		fresh := one.as(a).call(t, "POST "+path+"reset_token/", "").ok(t)["api_token"].(string)

@@ -11,7 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// projectRows are about projects: what their keys open, and when no more.
+// projectRows are about projects: what their keys open, and until when.
 var projectRows = []accountRow{
 	{"project 1", "has keys that work at once", func(t *testing.T, s *site) {
 		a := s.account(t)
@@ -144,7 +144,7 @@ var projectRows = []accountRow{
 	}},
 }
 
-// projectShape is a Team with what is needed to operate it.
+// projectShape is a Team with what a client needs to use it.
 var projectShape = func() shape {
 	s := shape{
 		"anonymize_ips": "boolean", "created_at": "time", "updated_at": "time", "secret_api_token": "string?",
@@ -166,8 +166,8 @@ func (s *site) capture(t *testing.T, key string, want int) {
 	}
 }
 
-// checkPurged purges what deleted projects have left, which the program does after
-// a while, and checks that nothing of one remains.
+// checkPurged deletes what deleted projects have left, as the program does after a
+// while, and checks that nothing of a project remains.
 func (s *site) checkPurged(t *testing.T, project int64) {
 	t.Helper()
 	for more := true; more; {

@@ -13,8 +13,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// raceRows let several requests come at the same moment (management.md §15.2,
-// rules 9 and 10): exactly one wins, and the others are told so.
+// raceRows send several requests at the same moment (management.md §15.2, rules 9
+// and 10): exactly one wins, and the others get an error.
 var raceRows = []accountRow{
 	{"race 1", "changes to one address", func(t *testing.T, s *site) {
 		own := s.startWithoutMail(t)
@@ -146,8 +146,8 @@ func (s *site) racer(t *testing.T, key, call, body string, header ...string) fun
 	return func() (*answer, error) { return s.with(key).send(t.Context(), call, body, header...) }
 }
 
-// race sends requests at the same moment and returns how often each status and
-// code of an error came. A nil want is compared with nothing.
+// race sends requests at the same moment and returns how often each status and code
+// of an error came. If want is nil, the losers may get any answer.
 func race(t *testing.T, calls []func() (*answer, error), winner string, want map[string]int) map[string]int {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -18,9 +18,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
-// securityRows are the rules of management.md §15.2, and the modes of §1.8. That
-// no secret is told anywhere (rules 1 and 6) is checked for all that is said in
-// these tests, by [watch].
+// securityRows are the rules of management.md §15.2, and the modes of §1.8. [watch]
+// checks in all of these tests that no secret is told anywhere (rules 1 and 6).
 var securityRows = []accountRow{
 	{"rule 1", "keys", keysAreShownOnce},
 	{"rule 3", "long passwords", func(t *testing.T, s *site) {
@@ -28,7 +27,7 @@ var securityRows = []accountRow{
 		long := strings.Repeat("ä9", 64) // 128 characters
 		s.as(a).patch(t, members("password", long+"y", "current_password", a.password)).fails(t, 400, "max_length", "password")
 		s.as(a).patch(t, members("current_password", strings.Repeat("x", 1<<19))).fails(t, 400, "max_length", "current_password")
-		// Those that are long enough count by characters, and are taken as they are.
+		// Passwords are counted by characters, and taken unchanged.
 		phrase := " " + s.password(t) + strings.Repeat("é", 80) + " "
 		s.as(a).patch(t, members("password", phrase, "current_password", a.password)).ok(t)
 		s.as(a).patch(t, members("password", a.password, "current_password", strings.TrimSpace(phrase))).fails(t, 400, "incorrect_password", "current_password")
@@ -153,7 +152,7 @@ var securityRows = []accountRow{
 				}
 			}
 		}
-		// The first that is found counts: header, body, query.
+		// The first key counts: header, body, query.
 		own.with("phx_wrong").patch(t, members("personal_api_key", a.key)).fails(t, 401, "authentication_failed", "")
 		own.stranger().call(t, "PATCH /api/users/@me/?personal_api_key="+a.key, `{"personal_api_key":"phx_wrong"}`).fails(t, 401, "authentication_failed", "")
 		// Links to other pages are for clients that have the key already.
@@ -249,7 +248,7 @@ func keysAreShownOnce(t *testing.T, s *site) {
 		code, attr, _ := strings.Cut(want, " ")
 		s.as(s.user(t, management.NewUser{})).call(t, "POST "+path, body).fails(t, 400, code, attr)
 	}
-	// A key that is not for everything manages no keys, itself neither.
+	// A key that is not for everything manages no keys, not even itself.
 	for _, call := range []string{"GET " + path, "PATCH " + path + "@current/", "DELETE " + path + "@current/", "POST " + path + "@current/roll/", "GET " + path + s.keyID(t, a.key) + "/"} {
 		s.with(fresh).call(t, call, "").fails(t, 403, "permission_denied", "")
 	}
@@ -285,7 +284,7 @@ func limitsOnGuessing(t *testing.T, s *site) {
 		for range 60 {
 			wrong.call(t, "GET /api/users/@me/", "").fails(t, 401, "authentication_failed", "")
 		}
-		// The bucket fills up by one a second, which may be just now.
+		// The bucket gets one token a second, which may be just now.
 		refused := false
 		for n := 0; n < 50 && !refused; n++ {
 			if r := wrong.call(t, "GET /api/users/@me/", ""); r.status == http.StatusTooManyRequests {
@@ -296,7 +295,7 @@ func limitsOnGuessing(t *testing.T, s *site) {
 		if !refused {
 			t.Error("a right key is looked at after any number of wrong ones")
 		}
-		s.as(a).me(t) // from elsewhere
+		s.as(a).me(t) // from another address
 	})
 	t.Run("of codes", func(t *testing.T) {
 		own := s.deployment.start(t, "-account-mutations", "stepup")
@@ -333,7 +332,7 @@ func limitsOnGuessing(t *testing.T, s *site) {
 		for range burst {
 			s.with(key).call(t, "GET /api/users/@me/hedgehog_config/", "").ok(t)
 		}
-		for range 1000 { // eight of them come back each second
+		for range 1000 { // eight tokens come back each second
 			if r := s.with(key).call(t, "GET /api/users/@me/hedgehog_config/", ""); r.status != http.StatusOK {
 				r.fails(t, 429, "throttled", "")
 				if h := r.header; h.Get("RateLimit-Limit") != strconv.Itoa(burst) || h.Get("RateLimit-Remaining") != "0" || h.Get("RateLimit-Reset") != h.Get("Retry-After") {
@@ -347,8 +346,8 @@ func limitsOnGuessing(t *testing.T, s *site) {
 	})
 }
 
-// setFailures makes the codes of an authenticator have been wrong so often in a
-// row, the last one just now.
+// setFailures stores that an authenticator has got so many wrong codes in a row,
+// the last one just now.
 func setFailures(t *testing.T, s *site, a *account, failures int) {
 	t.Helper()
 	device, err := s.store.TOTP(t.Context(), a.ID)
@@ -364,8 +363,8 @@ func setFailures(t *testing.T, s *site, a *account, failures int) {
 	}
 }
 
-// accountsAreLogged does all that the rule lists. There is an entry in the
-// activity log and a mail for each, without secrets.
+// accountsAreLogged does everything that the rule lists. Each has an entry in the
+// activity log and a mail, without secrets.
 func accountsAreLogged(t *testing.T, s *site) {
 	a := s.accountWithPassword(t)
 	me, staff := s.as(a), s.as(s.staff(t))
@@ -420,7 +419,8 @@ func accountsAreLogged(t *testing.T, s *site) {
 		"created", "two_factor_enabled", "backup_codes_replaced", "two_factor_disabled", "updated password", "updated is_staff",
 		"updated pending_email", "updated email pending_email is_email_verified",
 	}
-	// The first project of the account became its current one before.
+	// The log has an earlier entry: the first project of the account became its
+	// current one.
 	got := slices.DeleteFunc(entries("User", a.UUID.String()), func(s string) bool { return strings.HasPrefix(s, "updated current") })
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("entries about the user (-want +got):\n%s", diff)
@@ -445,7 +445,7 @@ func originsAreRefused(t *testing.T, s *site) {
 	const listed, other = "https://app.example.com", "https://evil.example.com"
 	key := s.account(t).key
 	me := s.with(key)
-	// Every answer has the headers that answer.check looks for, whatever it is.
+	// Every answer, also an error, has the headers that answer.check looks for.
 	for call, status := range map[string]int{
 		"GET /api/users/@me/": 200, "GET /api/nowhere": 404, "GET /api": 404, "GET /api//users": 404, "GET /api/users/../users/": 404,
 		"PUT /api/users/": 405, "OPTIONS /api/users/": 204, "HEAD /api/users/": 200, "GET /api/users/@me": 200, "TRACE /api/users/": 405,
@@ -531,7 +531,7 @@ func bodiesAreLimited(t *testing.T, s *site) {
 			r.fails(t, tt.status, tt.code, tt.attr)
 		})
 	}
-	// The last of several counts.
+	// The last of several members counts.
 	user := me.patch(t, `{"first_name":"Eve","first_name":"Ada","anonymize_data":true,"anonymize_data":null,"theme_mode":"neon","theme_mode":"dark"}`).ok(t)
 	if user["first_name"] != "Ada" || user["anonymize_data"] != nil || user["theme_mode"] != "dark" {
 		t.Errorf("user %v", user)
@@ -551,7 +551,7 @@ func bodiesAreLimited(t *testing.T, s *site) {
 	if got := me.me(t)["first_name"]; got != "Ada" {
 		t.Errorf("first_name %v", got)
 	}
-	// What is stored whole keeps its numbers.
+	// A document that is stored as a whole keeps its numbers.
 	const document = `{"n":12345678901234567890,"f":1.10,"e":1e400}`
 	if r := me.patch(t, `{"has_seen_product_intro_for":`+document+`}`); !strings.Contains(r.body, document) {
 		t.Errorf("%s is not as it was sent: %s", document, r.body)
@@ -644,7 +644,7 @@ func stepUp(t *testing.T, s *site) {
 		me.patch(t, members("first_name", "Grace")).ok(t)
 		me.call(t, disable, members("current_password", a.password)).ok(t)
 		me.patch(t, members("email", "new-"+a.Email, "current_password", a.password)).ok(t)
-		// Of the attempts that count, that was the fifth.
+		// That was the fifth attempt that counts.
 		me.call(t, disable, members("current_password", a.password)).fails(t, 429, "throttled", "")
 	})
 	t.Run("an authenticator", func(t *testing.T) {

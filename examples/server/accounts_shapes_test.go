@@ -16,12 +16,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// A shape says what members an object has, all of them, and of which type: integer,
-// boolean, string, uuid, time, object, list or any, with a question mark if it may
-// be null; or the shape of an object, or a list with the shape of its elements.
+// A shape lists all members of an object with their types: integer, boolean,
+// string, uuid, time, object, list or any, with a question mark if it may be null;
+// or the shape of an object, or a list with the shape of its elements.
 type shape map[string]any
 
-// The shapes of api.md §2, with what management.md §8 knows about null.
+// The shapes of api.md §2, with what management.md §8 says about null.
 var (
 	userShape = shape{
 		"id": "integer", "uuid": "uuid", "distinct_id": "string", "date_joined": "time",
@@ -100,7 +100,7 @@ var shapeRows = []accountRow{
 			organization["plugins_access_level"] != 3.0 || organization["default_experiment_stats_method"] != "bayesian" {
 			t.Errorf("team %v, organization %v", team, organization)
 		}
-		// What is null by default, or becomes it.
+		// Members that are null by default, or become null.
 		for _, name := range []string{"anonymize_data", "allow_impersonation", "toolbar_mode", "theme_mode", "allow_sidebar_suggestions", "passkeys_enabled_for_2fa", "has_seen_product_intro_for", "hedgehog_config"} {
 			if got := s.as(a).patch(t, `{"`+name+`":null}`).ok(t)[name]; got != nil {
 				t.Errorf("%s = %v after null", name, got)
@@ -127,7 +127,7 @@ var shapeRows = []accountRow{
 	}},
 }
 
-// everything makes an account in which as little as possible is empty.
+// everything makes an account with as few empty members as possible.
 func everything(t *testing.T, s *site) *account {
 	t.Helper()
 	a := s.accountWithPassword(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// emptyStore returns a deployment whose store nobody has used.
+// emptyStore returns a deployment with an unused store.
 func emptyStore(t *testing.T, store string) *deployment {
 	t.Helper()
 	d := &deployment{system: &system{args: []string{"-store", store}}, watch: new(watch)}
@@ -29,7 +29,7 @@ func emptyStore(t *testing.T, store string) *deployment {
 	return d
 }
 
-// emptyStores are the stores that last.
+// emptyStores are the kinds of stores that outlive a process.
 var emptyStores = map[string]func(t *testing.T) string{
 	"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "first.db") },
 	"PostgreSQL": func(t *testing.T) string { return postgrestest.Open(t) },
@@ -44,7 +44,7 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), log.String()
 }
 
-// TestOwner: the first start tells who owns the store, once.
+// TestOwner: the first start prints the owner of the store, once.
 func TestOwner(t *testing.T) {
 	for name, open := range emptyStores {
 		t.Run(name, func(t *testing.T) {
@@ -126,8 +126,8 @@ func TestOwnerOfOldStore(t *testing.T) {
 			s.with(m[1]).me(t)
 			s.stop()
 
-			// Nobody is ever locked out: without an active user there is another
-			// owner, the same account if it has the address.
+			// The store is never locked: if no user is active, the start makes
+			// another owner, or reactivates the account with the owner's address.
 			u, err := db.UserByEmail(t.Context(), "admin@localhost")
 			if err != nil {
 				t.Fatal(err)
@@ -336,7 +336,7 @@ type mailServer struct {
 
 	mu       sync.Mutex
 	received []string // messages
-	senders  []string // what AUTH PLAIN was told
+	senders  []string // the user names of AUTH PLAIN
 }
 
 func startMailServer(t *testing.T) *mailServer {
@@ -411,8 +411,8 @@ func (s *mailServer) serve(conn net.Conn) {
 	}
 }
 
-// TestSMTP: mail goes out through a server, also what waits when the program is
-// told to end.
+// TestSMTP: mail goes out through a server, also mail that waits when the program
+// is told to end.
 func TestSMTP(t *testing.T) {
 	t.Parallel()
 	server := startMailServer(t)
@@ -425,7 +425,7 @@ func TestSMTP(t *testing.T) {
 	if user["pending_email"] != "ada@example.com" {
 		t.Errorf("user %v", user)
 	}
-	// The mail server is busy, and nobody waits for it but the end of the program.
+	// The mail server is busy, and only the end of the program waits for it.
 	code := make(chan int, 1)
 	go func() { code <- s.stop() }()
 	s.stderr.await(t, "shutting down")
@@ -451,14 +451,14 @@ func TestSMTP(t *testing.T) {
 	}
 }
 
-// TestSMTPFails: what cannot be sent is logged, without what is secret.
+// TestSMTPFails: mail that cannot be sent is logged, without secrets.
 func TestSMTPFails(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // nobody listens there
+	l.Close() // no server listens there
 	const password = "the-password-of-the-mail-server"
 	d := emptyStore(t, filepath.Join(t.TempDir(), "smtp.db"))
 	d.watch.keep(password, "the password of the mail server", "", 0)

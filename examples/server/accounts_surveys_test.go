@@ -15,9 +15,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// surveyRows are the cases of management.md §15.3 that are about surveys, and what
-// else §9 to §11 promise about the operations of api.md §3.3. What they count
-// is captured as SDKs send it.
+// surveyRows are the cases of management.md §15.3 that are about surveys, and the
+// other promises of §9 to §11 about the operations of api.md §3.3. The events that
+// they count are captured as SDKs send them.
 var surveyRows = []accountRow{
 	{"case 26", "two events of one submission", func(t *testing.T, s *site) {
 		p := s.surveys(t)
@@ -86,7 +86,7 @@ var surveyRows = []accountRow{
 		p := s.surveys(t)
 		p.checkProjectStats(t, "", map[string]any{}, [4]float64{})
 		p.checkCounts(t, "", map[string]int{})
-		// One that is archived does not count, nor events of none.
+		// An archived survey does not count, nor do events without a survey.
 		id := p.create(t, "NPS", "archived", true)
 		p.send(t, p.event("survey shown", id, "ada", "10:00:00"), p.event("survey sent", uuid.NewString(), "ada", "10:00:00"))
 		p.checkProjectStats(t, "", map[string]any{}, [4]float64{})
@@ -113,7 +113,7 @@ var surveyRows = []accountRow{
 					t.Errorf("detail %q", detail)
 				}
 			}
-			// The survey is looked for first.
+			// The check of the survey comes first.
 			for _, ref := range []string{uuid.NewString(), "not-a-uuid"} {
 				p.call(t, "POST surveys/"+uuid.NewString()+"/responses/"+ref+"/"+action+"/", "").fails(t, 404, "not_found", "")
 			}
@@ -191,7 +191,8 @@ var surveyRows = []accountRow{
 				p.event("survey sent", id, "ada", "10:01:00"), p.event("survey dismissed", id, "eve", "10:02:00"),
 			)
 		}
-		// Those before the start of a survey count as well, unlike for itself.
+		// Events before the start of a survey count here as well, unlike in the
+		// survey's own statistics.
 		p.send(t, p.eventAt("survey shown", b, "cy", "2024-01-31T10:00:00Z"))
 		stats := map[string]any{
 			"survey shown":     block(7, 4, "", "10:00:02", 2, 3),
@@ -249,7 +250,7 @@ type surveyProject struct {
 	sent  int
 }
 
-// surveys makes a project that is served at once.
+// surveys makes a project, and returns when it is served.
 func (s *site) surveys(t *testing.T) *surveyProject {
 	t.Helper()
 	me := s.as(s.account(t))
@@ -257,14 +258,14 @@ func (s *site) surveys(t *testing.T) *surveyProject {
 	return &surveyProject{s: s, me: me, id: int64(created["id"].(float64)), token: created["api_token"].(string)}
 }
 
-// call asks for something below the project.
+// call sends a request to a path below the project.
 func (p *surveyProject) call(t *testing.T, call, body string) *answer {
 	t.Helper()
 	method, path, _ := strings.Cut(call, " ")
 	return p.me.call(t, fmt.Sprintf("%s /api/projects/%d/%s", method, p.id, path), body)
 }
 
-// succeeds does what answers nothing else.
+// succeeds does an operation whose answer says only that it succeeded.
 func (p *surveyProject) succeeds(t *testing.T, call string) {
 	t.Helper()
 	if r := p.call(t, call, ""); r.status != http.StatusOK || r.body != `{"success":true}` {
@@ -436,7 +437,7 @@ func boundsOfTime(t *testing.T, s *site) {
 			t.Errorf("stats%s has %v responses, want %v", query, got, want)
 		}
 	}
-	// A survey that has ended counts until then.
+	// A survey that has ended counts events until its end.
 	ended := p.call(t, "PATCH surveys/"+id+"/", `{"end_date":"2024-02-03T11:00:00Z"}`).ok(t)
 	stats := p.call(t, "GET surveys/"+id+"/stats/?date_to=2024-02-05", "").ok(t)
 	if got := stats["stats"].(map[string]any)["survey sent"].(map[string]any)["total_count"]; got != 3.0 || stats["end_date"] != ended["end_date"] || stats["end_date"] != "2024-02-03T11:00:00Z" {
@@ -551,8 +552,8 @@ func pagesOfActivity(t *testing.T, s *site) {
 	}
 }
 
-// htmlInSurveys: what people are shown is cleaned when it is written (management.md
-// §9.3), and what is no markup stays as it is.
+// htmlInSurveys: texts that people are shown are cleaned when they are written
+// (management.md §9.3), and text without markup does not change.
 func htmlInSurveys(t *testing.T, s *site) {
 	p := s.surveys(t)
 	const dirty = `<b>Hi</b> & <script>alert(1)</script><a href="javascript:alert(1)" onclick="alert(1)">x</a><iframe src="https://example.com"></iframe>`
@@ -591,8 +592,8 @@ func regularExpressions(t *testing.T, s *site) {
 	}
 }
 
-// answersToQuestions are statistics of each question, by all ways in which SDKs
-// name one (management.md §10.1).
+// answersToQuestions are the statistics of each question, with all names that SDKs
+// give a question (management.md §10.1).
 func answersToQuestions(t *testing.T, s *site) {
 	p := s.surveys(t)
 	id := p.create(t, "NPS")
@@ -630,7 +631,7 @@ func answersToQuestions(t *testing.T, s *site) {
 	}
 }
 
-// listOfResponses is how one learns the UUIDs of responses (management.md §11.8).
+// listOfResponses: the list has the UUIDs of responses (management.md §11.8).
 func listOfResponses(t *testing.T, s *site) {
 	p := s.surveys(t)
 	id := p.create(t, "NPS")

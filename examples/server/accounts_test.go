@@ -61,8 +61,8 @@ var accountRows = slices.Concat(
 	caseRows, errorRows, shapeRows, operationRows, managedRows, definitionRows, surveyRows, securityRows, raceRows, projectRows,
 )
 
-// TestAccountsAreComplete: no case and no rule is left out but the one that HTTP
-// does not show: that hashing is slow (rule 2).
+// TestAccountsAreComplete: no case and no rule is left out, except the one that
+// HTTP does not show: hashing is slow (rule 2).
 func TestAccountsAreComplete(t *testing.T) {
 	covered := make(map[string]int)
 	for _, r := range accountRows {
@@ -94,7 +94,7 @@ func TestAccounts(t *testing.T) {
 			for _, r := range accountRows {
 				t.Run(r.id+" "+r.what, func(t *testing.T) { r.run(t, s) })
 			}
-			// After all that, the metrics are searched for secrets as well.
+			// At the end, the metrics are searched for secrets as well.
 			if _, err := s.stranger().send(t.Context(), "GET /metrics", ""); err != nil {
 				t.Error(err)
 			}
@@ -102,7 +102,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// A deployment is a store for accounts, with what servers on it have in common.
+// A deployment is a store for accounts, with what its servers have in common.
 type deployment struct {
 	*system
 	service *management.Service // makes accounts without HTTP
@@ -174,7 +174,7 @@ func (d *deployment) run(t *testing.T, settings ...string) *site {
 	return s
 }
 
-// names numbers the accounts, so that nothing of one is part of another's.
+// names numbers the accounts, so that no text of one is part of another's.
 var names atomic.Int64
 
 // An account is a user who owns an organization with one project.
@@ -194,7 +194,7 @@ func (d *deployment) accountWithPassword(t *testing.T) *account {
 	return d.accountOf(t, management.NewUser{Password: d.password(t)})
 }
 
-// password returns one that nobody has used.
+// password returns an unused password.
 func (d *deployment) password(t *testing.T) string {
 	t.Helper()
 	p := "pw-" + uuid.NewString()
@@ -285,7 +285,7 @@ func (d *deployment) keyID(t *testing.T, key string) string {
 	return k.ID
 }
 
-// A caller asks a site, from an address that nobody else has.
+// A caller sends requests to a site, from an address of its own.
 type caller struct {
 	site    *site
 	key     string // "": none

@@ -16,8 +16,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// storeRows are the table "Store level". The clock of the program is the real
-// one: what a test needs to know of it is when an event was received.
+// storeRows are the table "Store level". The program uses the real clock; a test
+// learns from it when an event was received.
 var storeRows = []row{
 	{"T01", "the clock of the client is corrected", func(t *testing.T, c *client) {
 		now := time.Now()
@@ -80,7 +80,7 @@ var storeRows = []row{
 		c.capture(t, batch)
 		c.capture(t, batch)
 		c.event(t, "e", "a", setFree)
-		c.capture(t, batch) // and does not undo what happened since
+		c.capture(t, batch) // and does not undo later changes
 		if n := len(c.stored(t, 1)); n != 3 {
 			t.Errorf("%d events are stored, want 3", n)
 		}
@@ -275,8 +275,8 @@ func checkTime(t *testing.T, e capture.Event, want time.Time) {
 	}
 }
 
-// sent sends an event in a batch that says when it was sent, and returns what is
-// stored. A zero stamp: the event has none.
+// sent sends an event in a batch with sent_at, and returns the stored event. If
+// stamp is zero, the event has no timestamp.
 func (c *client) sent(t *testing.T, sent, stamp time.Time, members string) capture.Event {
 	t.Helper()
 	if !stamp.IsZero() {
@@ -289,7 +289,7 @@ func (c *client) sent(t *testing.T, sent, stamp time.Time, members string) captu
 	return c.one(t)
 }
 
-// query does the same with the query's way to say it.
+// query does the same with the parameter of the query.
 func (c *client) query(t *testing.T, sent int64, stamp time.Time) capture.Event {
 	t.Helper()
 	r := c.do(t, request{path: fmt.Sprintf("/e/?_=%d", sent), body: `{"api_key":"KEY","event":"e","distinct_id":"@a",` + stamped(stamp) + `}`})
@@ -337,13 +337,13 @@ func manyIdentify(t *testing.T, c *client) {
 			}
 			got[name] = p["n"]
 		}
-		// Of two persons only one wins what the anonymous one had, since that
-		// is identified then. IDs that are nobody's are attached to it.
+		// Only one of two persons gets what the anonymous person had, because that
+		// person is identified then. IDs without a person are attached to it.
 		u, v := got["u"] == float64(i), got["v"] == float64(i)
 		if got["anon"] != float64(i) || i%2 == 0 && u == v || i%2 == 1 && !(u && v) {
 			t.Errorf("anonymous ID %d: n is %v; want it with anon and with one of u and v if they were persons, else with both", i, got)
 		}
-		// And it is the same person from then on.
+		// The IDs are the same person from then on.
 		c.event(t, "e", fmt.Sprint("anon", i), setPro)
 		c.want(t, "flag-person", u, fmt.Sprint("u", i))
 		c.want(t, "flag-person", v, fmt.Sprint("v", i))
@@ -376,7 +376,7 @@ func failingStore(t *testing.T, c *client) {
 		c.want(t, "flag-person", false, "a")
 		c.want(t, "flag-group", false, "a", company)
 
-		for range 2 { // the client tries again, and once more because it did not hear the answer
+		for range 2 { // the client tries again, and once more because the answer was lost
 			answer := c.do(t, batch)
 			answer.checkAccepted(t)
 			if n := len(c.stored(t, 1)); n != 3 {

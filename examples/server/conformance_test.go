@@ -44,8 +44,8 @@ import (
 //
 // X06–X08 are about routes that this server does not have.
 
-// A row is one of the checklist, or one of our own, which then has a word for
-// its ID.
+// A row is a row of the checklist, or an additional one, which has a word as its
+// ID.
 type row struct {
 	id, what string
 	run      func(*testing.T, *client)
@@ -98,7 +98,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// The API keys of the projects that a system has. Flags are the first one's.
+// The API keys of the projects that a system has. The first project has the flags.
 const (
 	firstKey  = "phc_conformance"
 	secondKey = "phc_second"
@@ -152,7 +152,7 @@ func openMemory(t *testing.T) *system {
 	}
 }
 
-// uncached is for the second connection, through which tests look.
+// uncached is for the second connection, with which tests look into the store.
 var uncached = sqlstore.Options{MaxStale: -1}
 
 func openSQLiteFile(t *testing.T) *system {

@@ -86,7 +86,7 @@ func TestImport(t *testing.T) {
 				}
 			}
 
-			// Nothing is made twice, and it is said what was left out.
+			// Nothing is created twice, and the report says what was left out.
 			code, stdout, stderr = run(file)
 			if code != 1 || strings.Count(stdout, "not imported: ") == 0 || !strings.Contains(stdout, "imported 0 flags") ||
 				!strings.Contains(stderr, "of the file's flags and cohorts were not imported") {

@@ -111,7 +111,7 @@ func values(answer map[string]any) map[string]any {
 	return m
 }
 
-// TestDemo asks the demo for what each of its flags is there to show.
+// TestDemo checks that each flag of the demo shows what it is meant to show.
 func TestDemo(t *testing.T) {
 	url, _, stop := start(t, nil, "-demo", "-addr", "127.0.0.1:0")
 	ask := func(body string, header ...string) map[string]any {

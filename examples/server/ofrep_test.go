@@ -20,10 +20,10 @@ import (
 )
 
 // TestOFREP asks the demo through OpenFeature's own provider for its remote
-// evaluation protocol, and compares with the provider that evaluates in the process.
-// They differ where the protocol cannot say what was asked for: payloads of flags
-// that are no remote configuration, numbers as keys of variants, and the reason
-// DEFAULT.
+// evaluation protocol, and compares with the provider that evaluates in the
+// process. They differ where the protocol cannot express the answer: payloads of
+// flags that are no remote configuration, numbers as keys of variants, and the
+// reason DEFAULT.
 func TestOFREP(t *testing.T) {
 	url, _, _ := start(t, nil, "-addr", "127.0.0.1:0", "-demo")
 	clientOf := func(p of.FeatureProvider) *of.Client {

@@ -20,23 +20,23 @@ import (
 const (
 	atOnce   = 0
 	soon     = time.Second
-	patience = 20 * time.Second // where nothing is promised
+	patience = 20 * time.Second // for changes without a promise
 )
 
-// A watcher looks at one server for what is changed through another, or through
-// the same.
+// A watcher looks at one server for changes that are made through another one, or
+// through the same.
 type watcher struct {
 	account *account
 	writer  *site
 	reader  *site
 	bound   time.Duration
-	again   bool // try again what is answered with 503
+	again   bool // try again after 503
 	took    []time.Duration
 }
 
 // see reads until the reader answers what the writer has changed. It must do so if
-// it is asked later than the bound after the writer has answered; how long an
-// answer takes is not measured, since the machine may be busy.
+// it is asked later than the bound after the writer has answered. The time that an
+// answer takes does not count, because the machine may be busy.
 func (w *watcher) see(t *testing.T, what, want string, read func(context.Context, *site) (string, error)) {
 	t.Helper()
 	for changed, late := time.Now(), false; ; {
@@ -160,7 +160,8 @@ func (w *watcher) changeFlag(t *testing.T, n int) {
 	}
 }
 
-// changeEverything changes whatever decides what clients get, and the project last.
+// changeEverything changes everything on which answers to clients depend, and the
+// project last.
 func (w *watcher) changeEverything(t *testing.T) {
 	t.Helper()
 	for _, change := range []func(*watcher, *testing.T){
@@ -264,8 +265,8 @@ func (w *watcher) changeTimezone(t *testing.T) {
 	w.see(t, "a date in UTC", "false", w.flag(key, evening))
 }
 
-// changeDefinitions: what clients poll has another entity tag, and the same one on
-// both servers.
+// changeDefinitions: the polled document gets another entity tag, which is the same
+// on both servers.
 func (w *watcher) changeDefinitions(t *testing.T) {
 	t.Helper()
 	definitions := func(s *site, etag string) *answer {
@@ -327,7 +328,7 @@ func TestPropagation(t *testing.T) {
 	one, other := d.startWithoutMail(t), d.startWithoutMail(t)
 	a := d.account(t)
 	w := &watcher{account: a, writer: one, reader: other, bound: soon}
-	// It is made without the servers, which both have to see it now.
+	// The project is made without the servers, and both have to see it.
 	w.see(t, "a new project", "absent", w.flag("none", nil))
 	w.reader = one
 	w.see(t, "a new project", "absent", w.flag("none", nil))
@@ -359,7 +360,7 @@ func TestPropagation(t *testing.T) {
 			}
 		}
 		database.Run(t)
-		w.again = true // connections of before may be found broken one by one
+		w.again = true // old connections may be found broken one by one
 		w.took = nil
 		w.changeFlag(t, fulltest.Count(20, 100)/restarts)
 		w.report(t)

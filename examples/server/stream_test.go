@@ -67,7 +67,7 @@ func (b *broker) url() string {
 	return fmt.Sprintf("nats://flagstaff:%s@127.0.0.1:%d", brokerPassword, b.port)
 }
 
-// open returns the stream. What it creates makes servers take over soon.
+// open returns the stream. Its settings make servers take over soon.
 func (b *broker) open() *jetstream.Stream {
 	b.t.Helper()
 	conn, err := nats.Connect(b.url(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
@@ -208,7 +208,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("the log should name the stream and not its password:\n%s", log)
 	}
 
-	// A server that is not there is an error at the start.
+	// A missing NATS server is an error at the start.
 	b.stop()
 	m := Main{Args: []string{"-demo", "-stream", b.url(), "-addr", "127.0.0.1:0"}, Getenv: func(string) string { return "" }, Stdout: io.Discard, Stderr: stderr}
 	if code := m.Run(t.Context()); code != 1 || strings.Contains(stderr.String(), brokerPassword) {
