@@ -17,8 +17,9 @@ const MaxDepth = 1000
 // watcher is what [Watch] was given, nil outside of tests.
 var watcher atomic.Pointer[func([]byte)]
 
-// Watch has f called with each text that [Parse] is given until stop is called. It is
-// for tests that count how often something is parsed. Only one f is called at a time.
+// Watch has f called with each text that [Parse] is given, until stop is called or
+// another function takes its place. It is for tests that count how often something is
+// parsed. Calls of f may be concurrent.
 func Watch(f func(text []byte)) (stop func()) {
 	watcher.Store(&f)
 	return func() { watcher.Store(nil) }

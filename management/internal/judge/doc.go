@@ -1,23 +1,22 @@
-// Package judge judges the filters of flags and the trees of cohorts that
-// somebody sends, and answers what stored ones mean to each other. It is pure: it
-// reads no storage.
+// Package judge judges the filters of flags and the trees of cohorts. It is pure: it
+// reads no storage. What it judges is the model of package flags.
 //
-//	w := judge.NewWorld(judge.Project{Flags: flags, Cohorts: cohorts})
-//	merged, err := judge.Merge(stored, change)
+//	w := judge.NewWorld(definitions, zone)
+//	filters := stored.Clone()
+//	err := judge.Read(sent, key, &filters)
 //	…
-//	filters, err := judge.Filters(merged, judge.Subject{ID: id, Key: key}, w)
+//	err = judge.Judge(&filters, judge.Subject{ID: id, Key: key}, w)
 //
-// [Filters] and [CohortFilters] check and normalize. [Merge], [WithPayload],
-// [WithEnrollment], [WithCohortNames] and [RemoteConfig] change what is stored;
-// [Type], [Variants], [GroupBased], [FullyRolledOut] and [Payload] look at it. What
-// refers to what is told by [References], [Dependencies], [Dependents],
-// [CohortReferences] and [CohortUsers].
+// [Read] and [ReadCohort] read what a client sent, and refuse names, types and forms
+// that package flags would pass over. [Judge] and [JudgeCohort] apply the rules, and
+// bring references into the form in which they are stored. What refers to what is told
+// by [Dependencies], [Dependents] and [CohortUsers]; [Variants], [GroupBased] and
+// [FullyRolledOut] look at filters.
 //
 // # Errors
 //
-// What is refused is an [Error] about the field filters. Its
-// detail begins with where in the filters the fault is, shows the value, and says
-// what is allowed:
+// What is refused is an [Error] about the field filters. Its detail begins with where
+// in the filters the fault is, shows the value, and says what is allowed:
 //
 //	groups/0/rollout_percentage: must be a number from 0 to 100, not "50"
 //
@@ -28,7 +27,8 @@
 //
 // The rules are those of management.md §13.5 and §13.10. After them the linter of
 // package flags has the last word: filters that are accepted compile without
-// problems at the level of errors. Where the rules leave room, this holds:
+// problems at the level of errors. Filters that are stored and cannot be understood
+// are refused, whatever they are. Where the rules leave room, this holds:
 //
 //   - All operators and types of evaluation.md are accepted, also those that
 //     management.md does not list: starts_with, ends_with, between, their opposites,
@@ -44,31 +44,30 @@
 //     not.
 //   - Texts must not contain NUL, which databases refuse, and numbers must fit into
 //     float64.
-//   - At most 256 KiB ([Project].MaxBytes), before and after normalization; 64 levels
-//     of nesting; 1000 condition sets, each with 1000 properties; 500 variants.
+//   - At most 256 KiB, as sent and as stored; 64 levels of nesting; 1000 condition
+//     sets, each with 1000 properties; 500 variants.
 //
 // # How filters are stored
 //
-// As compact JSON whose members have a fixed order, and that means to the engine
-// what was sent. Members that are null are left out, except an
-// aggregation_group_type_index of a condition set, where null means persons. A
-// condition set always has properties. min and max become gte and lte. Numbers as
+// In the normal form of package flags, where they mean to the engine what was sent.
+// Members that are null are left out, except an aggregation_group_type_index of a
+// condition set, where null means persons. min and max become gte and lte. Numbers as
 // keys become text. Payloads become texts that contain JSON. Ids of cohorts become
 // integers. A property of a group gets the group_type_index of its condition set. A
-// dependency is stored by the id of the flag; who sends the flag's key gets its id
-// stored. super_groups and holdout_groups become feature_enrollment and holdout
-// where they mean the same (evaluation.md §3.3, §13.3).
+// dependency is stored by the id of the flag, also if a client sent the flag's key.
+// super_groups and holdout_groups become feature_enrollment and holdout where they
+// mean the same (evaluation.md §3.3, §13.3).
 //
-// Of what the engine does not need, description and sort_key of a condition set are
-// kept, if they are text, and negation, if it is true: it counts in cohorts only.
-// Unknown members are dropped, and so are users_affected, label, cohort_name and
+// The description and the sort_key of a condition set, which the engine does not need,
+// are kept if they are text. A negation is kept if it is true: it counts in cohorts
+// only. Unknown members are dropped, and so are users_affected, label, cohort_name and
 // dependency_chain, which others compute.
 //
 // # Cost
 //
 // To judge filters takes time for the filters, for the cohorts that they reach, and
 // for the dependencies of the flags that they depend on; the size of the project does
-// not matter. [NewWorld] takes a look-up entry for each flag and cohort. [Dependents]
-// and [CohortUsers] search the project, and so does CohortFilters when a cohort has
+// not matter. [NewWorld] takes a look-up entry for each flag. [Dependents] and
+// [CohortUsers] search the project, and so does JudgeCohort when a cohort has
 // behavioral criteria.
 package judge
