@@ -145,7 +145,7 @@ func (s *Service) storeCount(ctx context.Context, counted *Cohort, count *int, a
 	})
 }
 
-// A membership tells who is a member of dynamic cohorts of a project.
+// A membership tells which persons are members of dynamic cohorts of a project.
 type membership struct {
 	project  int64
 	snapshot *flags.Snapshot

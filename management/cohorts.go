@@ -90,14 +90,15 @@ type CohortPatch struct {
 	Deleted     optional.Value[bool]            `json:"deleted"`
 }
 
-const mostCohortName = 400
+// maxCohortName is how long the name of a cohort may be, in characters.
+const maxCohortName = 400
 
 // cohortFields is the table of a cohort. The patch is nil for a table that is only
 // logged.
 func cohortFields(c *Cohort, patch *CohortPatch) field.Table {
 	patch = cmp.Or(patch, new(CohortPatch))
 	return field.Table{
-		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, mostCohortName)),
+		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, maxCohortName)),
 		field.Plain("description", &patch.Description, &c.Description, check.UpTo(check.String, check.MaxText)),
 		field.Logged("filters", loggedCriteria{c.Criteria}),
 		field.Checked("is_static", &patch.Static, check.Bool).LoggedAs(c.Static),

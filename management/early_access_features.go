@@ -48,7 +48,7 @@ type EarlyAccessPatch struct {
 	FlagID optional.Value[int64] `json:"feature_flag_id"`
 }
 
-// The stages of early access features. At those of release persons can enrol.
+// The stages of early access features. In a release stage persons can enrol.
 var (
 	earlyAccessStages = []string{"draft", "concept", "alpha", "beta", "general-availability", "archived"}
 	releaseStages     = []string{"alpha", "beta", "general-availability"}
@@ -58,8 +58,8 @@ var (
 func isReleased(f *EarlyAccessFeature) bool { return slices.Contains(releaseStages, f.Stage) }
 
 const (
-	mostEarlyAccessName = 200
-	mostDocumentation   = 800
+	maxEarlyAccessName = 200 // characters
+	maxDocumentation   = 800 // characters of the address
 )
 
 // earlyAccessFields is the table of an early access feature. The patch is nil for a
@@ -67,7 +67,7 @@ const (
 func earlyAccessFields(f *EarlyAccessFeature, patch *EarlyAccessPatch) field.Table {
 	patch = cmp.Or(patch, new(EarlyAccessPatch))
 	return field.Table{
-		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.Title, mostEarlyAccessName)),
+		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.Title, maxEarlyAccessName)),
 		field.Plain("description", &patch.Description, &f.Description, check.UpTo(check.String, check.MaxText)),
 		field.Plain("stage", &patch.Stage, &f.Stage, check.OneOf(earlyAccessStages)),
 		field.Plain("documentation_url", &patch.DocumentationURL, &f.DocumentationURL, checkDocumentation),
@@ -89,7 +89,7 @@ func (patch *EarlyAccessPatch) validate(f *EarlyAccessFeature, create bool) erro
 }
 
 func checkDocumentation(attr string, o *optional.Value[string]) error {
-	if err := check.String(attr, o, mostDocumentation); err != nil || o.Value == "" {
+	if err := check.String(attr, o, maxDocumentation); err != nil || o.Value == "" {
 		return err
 	}
 	if u, err := url.Parse(o.Value); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -228,8 +228,8 @@ func (w *work) earlyAccessFlag(ctx context.Context, f *EarlyAccessFeature, patch
 	return flag, nil
 }
 
-// newEarlyAccessFlag makes the flag of a feature, which nobody has but those who
-// enrol.
+// newEarlyAccessFlag makes the flag of a feature, which only persons have who
+// enrol in it.
 func (w *work) newEarlyAccessFlag(ctx context.Context, f *EarlyAccessFeature) (*FeatureFlag, error) {
 	key := keyOf(f.Name)
 	switch _, err := w.store.FlagByKey(ctx, w.at.Project.ID, key); {
@@ -252,7 +252,7 @@ var (
 func keyOf(name string) string {
 	plain := strings.ToLower(accents.ReplaceAllString(norm.NFKD.String(name), ""))
 	key := strings.Trim(notInKeys.ReplaceAllString(plain, "-"), "-")
-	return cmp.Or(key[:min(len(key), mostFlagKey)], "early-access-feature")
+	return cmp.Or(key[:min(len(key), maxFlagKey)], "early-access-feature")
 }
 
 // markEnrollment lets persons enrol in a flag, or lets them no more.

@@ -24,7 +24,7 @@ type FeatureFlag struct {
 	ID      int64 // given by the store
 	Project int64
 	Kind    FlagKind
-	Key     string // unique among those of the project that are not deleted
+	Key     string // unique among the flags of the project that are not deleted
 	Name    string
 
 	// Filters decides the flag's value. It was judged, and names other flags by

@@ -42,8 +42,8 @@ func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string,
 	return s.UpdateFlag(ctx, p, ref, flag, patch)
 }
 
-// mostBulk is how many flags one request may be about.
-const mostBulk = 1000
+// maxBulk is how many flags one request may be about.
+const maxBulk = 1000
 
 // A FlagSelection names flags by their IDs.
 type FlagSelection struct {
@@ -59,8 +59,8 @@ func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
 	if err != nil {
 		return nil, nil, judgeError(err)
 	}
-	if len(raw) > mostBulk {
-		return nil, nil, invalid("ids", "max_length", "Ensure this field has no more than %d elements.", mostBulk)
+	if len(raw) > maxBulk {
+		return nil, nil, invalid("ids", "max_length", "Ensure this field has no more than %d elements.", maxBulk)
 	}
 	for _, one := range raw {
 		id, err := strconv.ParseInt(rawjson.Text(one), 10, 64)

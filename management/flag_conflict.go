@@ -11,9 +11,9 @@ import (
 
 // settleConflict returns an error if a change was made for another version of a
 // flag than the one there is, and somebody else has changed the same fields since.
-// From other changes it takes what they leave as it was (management.md §13.6). Of
-// encrypted payloads that who asks cannot read it is not known whether somebody has
-// changed them; the last one counts.
+// From other changes it takes what they leave as it was (management.md §13.6). A user
+// that cannot read encrypted payloads cannot know whether somebody has changed them:
+// the last change counts.
 func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	if patch.IfVersion != nil && *patch.IfVersion != f.Version {
 		return &Error{Kind: ErrPrecondition, Code: "precondition_failed", Detail: versionDetail(f)}
@@ -49,8 +49,8 @@ func versionDetail(f *FeatureFlag) string {
 	return "The feature flag was changed by somebody else in the meantime; its version is " + string(rawjson.Must(f.Version)) + "."
 }
 
-// sameJSON reports whether two values of a field are the same to who has written
-// them: what is empty or false is not there, and names of cohorts are only shown.
+// sameJSON reports whether two values of a field say the same: what is empty or false
+// is not there, and names of cohorts are only shown.
 func sameJSON(a, b json.RawMessage) bool {
 	return absentJSON(a) && absentJSON(b) || reflect.DeepEqual(writtenValue(a), writtenValue(b))
 }

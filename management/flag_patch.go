@@ -35,8 +35,8 @@ type FlagPatch struct {
 	EncryptedPayloads optional.Value[bool]            `json:"has_encrypted_payloads"`
 	CreationContext   optional.Value[string]          `json:"creation_context"`
 
-	// Version is that of the flag which the change was made for, and Original
-	// what it was then: see [Service.UpdateFlag].
+	// Version is the version of the flag for which the change was made, and Original
+	// is what the flag was then: see [Service.UpdateFlag].
 	Version  optional.Value[int]             `json:"version"`
 	Original optional.Value[json.RawMessage] `json:"original_flag"`
 
@@ -46,10 +46,10 @@ type FlagPatch struct {
 
 // Limits of values.
 const (
-	mostFlagKey  = 400
-	mostFlagName = 10_000
-	mostContexts = 50
-	mostTags     = 100
+	maxFlagKey  = 400    // characters
+	maxFlagName = 10_000 // characters
+	maxContexts = 50     // evaluation contexts of one flag
+	maxTags     = 100    // tags of one flag
 )
 
 var (
@@ -68,14 +68,14 @@ var (
 func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.Table {
 	patch = cmp.Or(patch, new(FlagPatch))
 	contexts := func(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
-		return check.ReadNames(attr, o, mostContexts, strings.ToLower)
+		return check.ReadNames(attr, o, maxContexts, strings.ToLower)
 	}
 	tags := func(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
-		return check.ReadNames(attr, o, mostTags, strings.Clone)
+		return check.ReadNames(attr, o, maxTags, strings.Clone)
 	}
 	return field.Table{
 		field.Plain("key", &patch.Key, &f.Key, checkFlagKey),
-		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.String, mostFlagName)),
+		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.String, maxFlagName)),
 		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(loggedFilters{&filters}),
 		field.Plain("active", &patch.Active, &f.Active, check.Bool),
 		field.Plain("deleted", &patch.Deleted, &f.Deleted, check.Bool),
@@ -109,7 +109,7 @@ func (patch *FlagPatch) validate(f *FeatureFlag) error {
 }
 
 func checkFlagKey(attr string, o *optional.Value[string]) error {
-	if err := check.Title(attr, o, mostFlagKey); err != nil || !o.Set {
+	if err := check.Title(attr, o, maxFlagKey); err != nil || !o.Set {
 		return err
 	}
 	if !flagKeyForm.MatchString(o.Value) {
@@ -208,11 +208,11 @@ func checkActivation(before, f *FeatureFlag, patch *FlagPatch, world *judge.Worl
 
 // keysOf lists the keys of the first few of some flags.
 func keysOf(list []*flags.Flag) string {
-	const most = 5
+	const maxListed = 5 // keys
 	var keys []string
 	for i, f := range list {
-		if i == most {
-			keys = append(keys, "and "+strconv.Itoa(len(list)-most)+" more")
+		if i == maxListed {
+			keys = append(keys, "and "+strconv.Itoa(len(list)-maxListed)+" more")
 			break
 		}
 		keys = append(keys, f.Key)

@@ -27,9 +27,9 @@ type PreviewPatch struct {
 }
 
 const (
-	usualPreview = 1000
-	mostPreview  = 10_000
-	mostChanges  = 100 // that are listed one by one
+	defaultPreview = 1000   // distinct IDs
+	maxPreview     = 10_000 // distinct IDs
+	maxChanges     = 100    // distinct IDs that are listed one by one
 )
 
 // A FlagPreview is what a change of a flag would do. Values are false, true or a
@@ -38,7 +38,7 @@ type FlagPreview struct {
 	Subjects int `json:"subjects"` // distinct IDs
 	Changed  int `json:"changed"`  // of them: those for whom the flag would have another value
 
-	// Transitions are from which values to which, those of most distinct IDs
+	// Transitions are from which values to which, the one of the most distinct IDs
 	// first. Changes are the first 100 distinct IDs, the newest first.
 	Transitions []FlagTransition `json:"transitions"`
 	Changes     []ValueChange    `json:"changes"`
@@ -116,11 +116,11 @@ func (patch *PreviewPatch) limit() (int, error) {
 	case o.Undecoded() != nil:
 		return 0, invalid("limit", "invalid_input", "A valid integer is required.")
 	case !o.Set, o.Null:
-		return usualPreview, nil
+		return defaultPreview, nil
 	case o.Value < 1:
 		return 0, invalid("limit", "min_value", "Ensure this value is greater than or equal to 1.")
-	case o.Value > mostPreview:
-		return 0, invalid("limit", "max_value", "Ensure this value is less than or equal to %d.", mostPreview)
+	case o.Value > maxPreview:
+		return 0, invalid("limit", "max_value", "Ensure this value is less than or equal to %d.", maxPreview)
 	}
 	return o.Value, nil
 }
@@ -248,7 +248,7 @@ func (c *comparison) note(distinctID string, before, after *flags.Results) {
 	if from, to := flagValue(before, c.keyBefore), flagValue(after, c.keyAfter); from != to {
 		c.changed++
 		c.transitions[[2]any{from, to}]++
-		if len(c.changes) < mostChanges {
+		if len(c.changes) < maxChanges {
 			c.changes = append(c.changes, ValueChange{distinctID, from, to})
 		}
 	}

@@ -84,14 +84,14 @@ func flagEvaluation(f *FeatureFlag, results *flags.Results) FlagEvaluation {
 	return e
 }
 
-// MyFlag is the value of a flag for who asks.
+// MyFlag is the value of a flag for the caller.
 type MyFlag struct {
 	Flag  *MinimalFlag `json:"feature_flag"`
 	Value any          `json:"value"` // false, true or a variant
 }
 
 // MyFlags returns the values of all flags that people have made, newest first, for
-// the Principal's own distinct ID. Groups and scope are those of
+// the Principal's own distinct ID. Groups and scope are as for
 // [Service.EvaluationReasons].
 func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string) ([]MyFlag, error) {
 	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")

@@ -47,7 +47,7 @@ type importer struct {
 	report *ImportReport
 
 	groupTypes map[int]string // of the project
-	groups     map[int]int    // indexes of the file to those of the project
+	groups     map[int]int    // indexes of the file to indexes of the project
 	cohorts    map[int64]int64
 }
 
@@ -191,7 +191,7 @@ func readImport(document []byte) (*importFile, error) {
 	return file, nil
 }
 
-// listElements returns those of a list, or of a page of one.
+// listElements returns the elements of a list, or of a page of one.
 func listElements(raw json.RawMessage) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(rawjson.Or(raw, "[]"), &list); err == nil {
@@ -501,7 +501,7 @@ func (i *importer) groupIndex(index int) int {
 	return 99 // which no project has
 }
 
-// prove evaluates the flags that were made, and those of the file, for random
+// prove evaluates the flags that were made, and the flags of the file, for random
 // subjects.
 func (i *importer) prove(ctx context.Context) error {
 	list, err := i.store.Flags(ctx, i.at.Project.ID)

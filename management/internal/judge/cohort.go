@@ -267,11 +267,11 @@ func (w *World) checkCohort(id, self int64, seen map[int64]bool) (behavioral boo
 
 // circleText shows how a cohort comes to use itself: way has the cohorts between.
 func circleText(way []int64, self int64) string {
-	const most = 9 // of way, in a message
+	const maxShown = 9 // cohorts of way
 	end := strconv.FormatInt(self, 10)
 	texts := []string{end}
-	if len(way) > most {
-		texts, way = append(texts, "…"), way[len(way)-most:]
+	if len(way) > maxShown {
+		texts, way = append(texts, "…"), way[len(way)-maxShown:]
 	}
 	for _, id := range way {
 		texts = append(texts, strconv.FormatInt(id, 10))

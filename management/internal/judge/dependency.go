@@ -54,9 +54,9 @@ func (w *World) checkDependencies(f *flags.Filters, s Subject) ([]*flags.Flag, e
 		for _, f := range chain {
 			keys = append(keys, f.Key)
 		}
-		const most = 10 // in a message
-		if len(keys) > most {
-			keys = append(keys[:most], "…")
+		const maxShown = 10 // keys
+		if len(keys) > maxShown {
+			keys = append(keys[:maxShown], "…")
 		}
 		err := refuse("must not make flags depend on each other in a circle: %s", strings.Join(append(keys, s.Key), " → "))
 		return nil, withinProperty(places[chain[0]], "key", err)

@@ -25,7 +25,7 @@
 //
 // # What is refused
 //
-// The rules are those of management.md §13.5 and §13.10. After them the linter of
+// The rules are in management.md §13.5 and §13.10. After them the linter of
 // package flags has the last word: filters that are accepted compile without
 // problems at the level of errors. Filters that are stored and cannot be understood
 // are refused, whatever they are. Where the rules leave room, this holds:

@@ -93,12 +93,12 @@ func about(attr string, err error) error {
 
 // shorten returns a value in a length fit for a message.
 func shorten[T ~string | ~[]byte](v T) string {
-	const most = 80
-	s := strings.ToValidUTF8(string(v[:min(len(v), most+utf8.UTFMax)]), "\uFFFD")
-	if len(s) <= most {
+	const maxShown = 80 // bytes
+	s := strings.ToValidUTF8(string(v[:min(len(v), maxShown+utf8.UTFMax)]), "\uFFFD")
+	if len(s) <= maxShown {
 		return s
 	}
-	cut := most
+	cut := maxShown
 	for !utf8.RuneStart(s[cut]) {
 		cut--
 	}

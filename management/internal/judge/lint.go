@@ -116,7 +116,7 @@ func (w *World) addCohorts(t *trial, ids []int64) {
 }
 
 // lint returns the first error of a trial, and the first one of its first flag.
-// Errors of cohorts alone are of those who saved them. What is watched is refused
+// An error that only a cohort has is not the sender's. What is watched is refused
 // under its path without the prefix.
 func (w *World) lint(t *trial, prefix string) (first, own *flags.DefinitionError, err error) {
 	s, err := flags.Compile(&t.definitions, flags.CompileOptions{TimeZone: w.zone})

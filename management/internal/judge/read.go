@@ -20,7 +20,7 @@ const (
 )
 
 // Read reads filters that a client sent for the flag with a key. The members that
-// were sent replace those of f, null removes one, and the others stay
+// were sent replace the members of f, null removes one, and the others stay
 // (management.md §13.3). After an error, which is an [*Error], f is as it was.
 //
 // Each value has the right type, form and range afterwards. Whether they fit
