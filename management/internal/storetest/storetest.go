@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,90 +18,110 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
+// A part is a part of the contract.
+type part struct {
+	name string
+	run  func(*testing.T, *suite)
+}
+
+// alone has what a store promises to one caller.
+var alone = []part{
+	{"readiness", testReady},
+	{"users", testUsers},
+	{"lists of users", testUserList},
+	{"deleted users", testDeleteUser},
+	{"totals of users and members", testTotals},
+	{"scenes", testScenes},
+	{"personal keys", testKeys},
+	{"authenticators", testTOTP},
+	{"pending authenticators", testPendingTOTP},
+	{"backup codes", testBackupCodes},
+	{"e-mail tokens", testEmailTokens},
+	{"organizations", testOrganizations},
+	{"deleted organizations", testDeleteOrganization},
+	{"memberships", testMemberships},
+	{"project records", testProjectRecords},
+	{"deleted projects", testDeleteProject},
+	{"projects know of their events", testIngestedEvent},
+	{"what deleted projects leave behind", testPurgeProjects},
+	{"flags", testFlags},
+	{"lists of flags", testFlagLists},
+	{"when flags were called", testLastCalled},
+	{"cohort records", testCohortRecords},
+	{"early access features", testEarlyAccess},
+	{"surveys", testSurveys},
+	{"lists of surveys", testSurveyLists},
+	{"scheduled surveys", testScheduledSurveys},
+	{"activity", testActivity},
+	{"persons", testPersons},
+	{"merges take everything along", testMerges},
+	{"groups", testGroups},
+	{"projects are apart", testProjects},
+	{"cohorts (evaluation.md §5.4)", testCohorts},
+	{"person records", testPersonRecords},
+	{"pages of persons", testPersonPages},
+	{"deleted persons", testDeletePerson},
+	{"events of deleted persons", testDeleteEvents},
+	{"deleted newest events", testDeleteNewest},
+	{"recent distinct IDs", testRecentDistinctIDs},
+	{"group records", testGroupRecords},
+	{"pages of groups", testGroupPages},
+	{"persons of cohorts", testCohortPersons},
+	{"all persons", testAllPersons},
+	{"counts of cohorts", testCohortCounts},
+	{"surveys (management.md §10.2)", testSurveyRules},
+	{"what is asked of surveys", testSurveyQueries},
+	{"responses of surveys", testSurveyResponses},
+	{"archived responses", testArchivedResponses},
+	{"surveys of deleted projects", testPurgedSurveys},
+	{"surveys of deleted persons", testSurveysOfDeletedPersons},
+}
+
+// shared has what a store promises to several callers, processes and transactions,
+// and what its database takes part in most.
+var shared = []part{
+	{"bootstrap happens once", testBootstrap},
+	{"versions", testVersions},
+	{"watching", testWatch},
+	{"leading", testLead},
+	{"throttling", testThrottle},
+	{"transactions", testAtomic},
+	{"transactions that fail", testAtomicFails},
+	{"failures within transactions", testAtomicGoesOn},
+	{"concurrent transactions", testConcurrentAtomic},
+	{"races have one winner", testRaces},
+	{"events are stored once", testEvents},
+	{"events survive", testReopen},
+	{"large and odd values", testOddValues},
+	{"concurrent identification (T25)", testConcurrentIdentify},
+	{"concurrent merges", testConcurrentMerges},
+	{"overrides (evaluation.md §12)", testOverrides},
+	{"persons change by hand and by events", testPersonUpdates},
+	{"persons are deleted while events arrive", testConcurrentDeletion},
+	{"groups change by hand and by events", testGroupUpdates},
+	{"concurrent responses", testConcurrentSurveys},
+	{"surveys at random", testSurveyHistories},
+	{"usage", testUsage},
+	{"cancellation", testCancellation},
+}
+
 // Run runs the contract. Open returns an empty store; the function that it
 // returns with it opens the same store once more, as another process would, or is
 // nil if that cannot be.
 func Run(t *testing.T, open func(t *testing.T) (s management.Storage, again func(t *testing.T) management.Storage)) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *suite)
-	}{
-		{"readiness", testReady},
-		{"bootstrap happens once", testBootstrap},
-		{"users", testUsers},
-		{"lists of users", testUserList},
-		{"deleted users", testDeleteUser},
-		{"totals of users and members", testTotals},
-		{"scenes", testScenes},
-		{"personal keys", testKeys},
-		{"authenticators", testTOTP},
-		{"pending authenticators", testPendingTOTP},
-		{"backup codes", testBackupCodes},
-		{"e-mail tokens", testEmailTokens},
-		{"organizations", testOrganizations},
-		{"deleted organizations", testDeleteOrganization},
-		{"memberships", testMemberships},
-		{"project records", testProjectRecords},
-		{"deleted projects", testDeleteProject},
-		{"projects know of their events", testIngestedEvent},
-		{"what deleted projects leave behind", testPurgeProjects},
-		{"flags", testFlags},
-		{"lists of flags", testFlagLists},
-		{"when flags were called", testLastCalled},
-		{"cohort records", testCohortRecords},
-		{"early access features", testEarlyAccess},
-		{"surveys", testSurveys},
-		{"lists of surveys", testSurveyLists},
-		{"scheduled surveys", testScheduledSurveys},
-		{"versions", testVersions},
-		{"watching", testWatch},
-		{"leading", testLead},
-		{"activity", testActivity},
-		{"throttling", testThrottle},
-		{"transactions", testAtomic},
-		{"transactions that fail", testAtomicFails},
-		{"failures within transactions", testAtomicGoesOn},
-		{"concurrent transactions", testConcurrentAtomic},
-		{"races have one winner", testRaces},
-		{"events are stored once", testEvents},
-		{"events survive", testReopen},
-		{"persons", testPersons},
-		{"merges take everything along", testMerges},
-		{"groups", testGroups},
-		{"projects are apart", testProjects},
-		{"large and odd values", testOddValues},
-		{"concurrent identification (T25)", testConcurrentIdentify},
-		{"concurrent merges", testConcurrentMerges},
-		{"overrides (evaluation.md §12)", testOverrides},
-		{"cohorts (evaluation.md §5.4)", testCohorts},
-		{"person records", testPersonRecords},
-		{"pages of persons", testPersonPages},
-		{"persons change by hand and by events", testPersonUpdates},
-		{"deleted persons", testDeletePerson},
-		{"events of deleted persons", testDeleteEvents},
-		{"deleted newest events", testDeleteNewest},
-		{"persons are deleted while events arrive", testConcurrentDeletion},
-		{"recent distinct IDs", testRecentDistinctIDs},
-		{"group records", testGroupRecords},
-		{"pages of groups", testGroupPages},
-		{"groups change by hand and by events", testGroupUpdates},
-		{"persons of cohorts", testCohortPersons},
-		{"all persons", testAllPersons},
-		{"counts of cohorts", testCohortCounts},
-		{"surveys (management.md §10.2)", testSurveyRules},
-		{"what is asked of surveys", testSurveyQueries},
-		{"responses of surveys", testSurveyResponses},
-		{"archived responses", testArchivedResponses},
-		{"surveys of deleted projects", testPurgedSurveys},
-		{"concurrent responses", testConcurrentSurveys},
-		{"surveys of deleted persons", testSurveysOfDeletedPersons},
-		{"surveys at random", testSurveyHistories},
-		{"usage", testUsage},
-		{"cancellation", testCancellation},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	run(t, slices.Concat(alone, shared), open)
+}
+
+// RunShared runs the third of the contract in which databases differ most.
+func RunShared(t *testing.T, open func(t *testing.T) (s management.Storage, again func(t *testing.T) management.Storage)) {
+	run(t, shared, open)
+}
+
+func run(t *testing.T, parts []part, open func(t *testing.T) (s management.Storage, again func(t *testing.T) management.Storage)) {
+	for _, p := range parts {
+		t.Run(p.name, func(t *testing.T) {
 			s, again := open(t)
-			test.run(t, &suite{Storage: s, again: again, now: time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.UTC)})
+			p.run(t, &suite{Storage: s, again: again, now: time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.UTC)})
 		})
 	}
 }

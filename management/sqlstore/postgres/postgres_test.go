@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -28,7 +29,11 @@ func open(t *testing.T, url string) management.Storage {
 }
 
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) (management.Storage, func(*testing.T) management.Storage) {
+	run := storetest.RunShared
+	if fulltest.Enabled() {
+		run = storetest.Run
+	}
+	run(t, func(t *testing.T) (management.Storage, func(*testing.T) management.Storage) {
 		url := postgrestest.Open(t)
 		return open(t, url), func(t *testing.T) management.Storage { return open(t, url) }
 	})
