@@ -144,7 +144,8 @@ func (a *accounts) countedFlag(ctx context.Context, project, id int64) (*managem
 	return f, nil
 }
 
-// countFlag counts a flag among those that FindFlags lists, or no longer.
+// countFlag adds n to the number of flags that is stored for FindFlags, if it lists
+// the flag.
 func (a *accounts) countFlag(ctx context.Context, f *management.FeatureFlag, n int) error {
 	if f.Deleted || f.Kind != management.FlagOrdinary {
 		return nil

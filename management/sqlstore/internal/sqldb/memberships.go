@@ -81,8 +81,8 @@ func (a *accounts) DeleteMembership(ctx context.Context, organization uuid.UUID,
 	})
 }
 
-// countMember counts a user as a member of an organization, or no longer, if they
-// are active.
+// countMember adds n to the number of members that is stored for an organization, if
+// the user is active.
 func (a *accounts) countMember(ctx context.Context, organization uuid.UUID, user int64, n int) error {
 	_, err := a.exec(ctx, `UPDATE organization SET member_count = member_count + ?
 		WHERE id = ? AND EXISTS (SELECT 1 FROM user_account WHERE id = ? AND is_active = true)`, n, organization.String(), user)

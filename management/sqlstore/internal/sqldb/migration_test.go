@@ -79,8 +79,8 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestUpgradeCounts opens a store that the second release wrote, which kept no
-// counts, and goes on.
+// TestUpgradeCounts opens a store whose schema has no counts yet, and changes what is
+// counted.
 func TestUpgradeCounts(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
 		ctx := t.Context()

@@ -132,7 +132,8 @@ func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
 	})
 }
 
-// countUser counts a user, also as a member, or no longer, if they are active.
+// countUser adds n to the number of users that are stored, and to the number of
+// members of each of the user's organizations, if the user is active.
 func (a *accounts) countUser(ctx context.Context, u *management.User, n int) error {
 	if !u.Active {
 		return nil
