@@ -73,7 +73,7 @@ func Decode(r io.Reader) (*Definitions, error) {
 func DecodeFilters(raw []byte, key string) (Filters, error) {
 	at := &path{name: "filters"}
 	var f Filters
-	d := decoder{out: new(Definitions)}
+	var d decoder
 	v, err := parseJSON(raw)
 	if err == nil {
 		err = d.filters(&f, key, at, v)
@@ -114,7 +114,7 @@ func parseJSON(raw []byte) (jsonscan.Value, error) {
 // the wrong type as a fault of what is being read and go on, so that the key,
 // runtime and activity of a broken flag are still known.
 type decoder struct {
-	out      *Definitions
+	out      *Definitions // nil if what is read is no document, so that nobody sees notes
 	elements int
 	flag     *Flag             // the flag being read, or nil
 	fault    **DefinitionError // where the first fault of what is being read goes, or nil
@@ -171,7 +171,7 @@ func (d *decoder) count(n int) error {
 }
 
 func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, err error) {
-	if len(d.out.notes) == MaxProblems {
+	if d.out == nil || len(d.out.notes) == MaxProblems {
 		return
 	}
 	e := &DefinitionError{Path: p.String(), Value: shorten(value), Err: err, Hint: hint}

@@ -133,7 +133,7 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 func DecodeCohort(raw []byte, id int64) (*CohortNode, error) {
 	at := &path{up: &path{up: &path{name: "cohorts"}, name: strconv.FormatInt(id, 10)}, name: "filters"}
 	var c Cohort
-	d := decoder{out: new(Definitions), fault: &c.fault}
+	d := decoder{fault: &c.fault}
 	v, err := parseJSON(raw)
 	if err == nil {
 		if v.Kind() != jsonscan.Object {

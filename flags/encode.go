@@ -119,7 +119,7 @@ func (n *CohortNode) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("flags: cohort node: %w", err)
 	}
 	var out CohortNode
-	d := decoder{out: new(Definitions), fault: &out.fault}
+	d := decoder{fault: &out.fault}
 	if err := d.node(&out, nil, v, 0); err != nil {
 		return err
 	}
