@@ -13,7 +13,13 @@ import (
 
 // addActivity adds an entry about something.
 func (w *work) addActivity(ctx context.Context, a Activity, d field.Detail) error {
-	a.ID, a.Created, a.Detail = newID(), w.now(), rawjson.Must(d)
+	a.Detail = rawjson.Must(d)
+	return w.record(ctx, a)
+}
+
+// record is addActivity for an entry that has its detail.
+func (w *work) record(ctx context.Context, a Activity) error {
+	a.ID, a.Created = newID(), w.now()
 	if w.by == nil || w.by.User == nil {
 		a.System = true
 	} else {

@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
 // bootstrapped returns a world over a store, to look at what Bootstrap has made.
-func bootstrapped(t *testing.T, store management.Storage) *world {
+func bootstrapped(t *testing.T, store sqlstore.Storage) *world {
 	t.Helper()
 	s := must(management.New(management.Config{Store: store, SecretKeys: [][]byte{secretKey('a')}}))(t)
 	return &world{Service: s, t: t, store: store}

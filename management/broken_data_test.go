@@ -85,19 +85,19 @@ func (d *brokenData) Persons(ctx context.Context, project int64, f management.Pe
 
 // A brokenTypes is the Store beside a brokenData.
 type brokenTypes struct {
-	management.Store
+	tables
 	data *brokenData
 }
 
 func (s *brokenTypes) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return s.Store.Atomic(ctx, func(store management.Store) error { return f(&brokenTypes{store, s.data}) })
+	return s.tables.Atomic(ctx, func(store management.Store) error { return f(&brokenTypes{store.(tables), s.data}) })
 }
 
 func (s *brokenTypes) GroupTypes(ctx context.Context, project int64) (map[int]string, error) {
 	if err := s.data.in("GroupTypes"); err != nil {
 		return nil, err
 	}
-	return s.Store.GroupTypes(ctx, project)
+	return s.tables.GroupTypes(ctx, project)
 }
 
 func (d *brokenData) Groups(ctx context.Context, project int64, typeIndex int, search string, limit, offset int) ([]management.Group, int, error) {
@@ -148,7 +148,7 @@ func TestDataFailures(t *testing.T) {
 	data := new(brokenData)
 	w := newWorld(t, withData, func(c *management.Config) {
 		data.DataStore = c.Data
-		c.Data, c.Store = data, &brokenTypes{c.Store, data}
+		c.Data, c.Store = data, &brokenTypes{c.Store.(tables), data}
 	})
 	ctx, p, web := t.Context(), w.as(w.ada), ref(w.web)
 	w.capture(w.web, "x", "u1", `{"$set":{"plan":"pro"}}`)
@@ -275,13 +275,13 @@ func TestFailedFlags(t *testing.T) {
 	}
 	// Others are not hurt, and it stays as it is until condition sets are sent.
 	must(w.PreviewFlag(ctx, p, web, decode[management.PreviewPatch](t, `{"key":"new","filters":`+everybody+`}`)))(t)
-	if v := must(w.changeFlag("1", `{"name":"N"}`))(t); string(v.Filters) != "{}" || filtersText(t, w.storedFlag(new(int64(1)))) != "{" {
-		t.Errorf("what is no JSON is shown as %s, and stored as %s", v.Filters, filtersText(t, w.storedFlag(new(int64(1)))))
+	if v := must(w.changeFlag("1", `{"name":"N"}`))(t); string(v.Filters) != "{}" || filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)) != "{" {
+		t.Errorf("what is no JSON is shown as %s, and stored as %s", v.Filters, filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)))
 	}
 	_, err := w.changeFlag("1", `{"key":"other"}`)
 	checkFault(t, "a change of what is no JSON", err, "invalid invalid_input filters")
-	if v := must(w.changeFlag("1", `{"filters":`+everybody+`}`))(t); filtersText(t, w.storedFlag(new(int64(1)))) != string(v.Filters) {
-		t.Errorf("stored are %s, shown %s", filtersText(t, w.storedFlag(new(int64(1)))), v.Filters)
+	if v := must(w.changeFlag("1", `{"filters":`+everybody+`}`))(t); filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)) != string(v.Filters) {
+		t.Errorf("stored are %s, shown %s", filtersText(t, must(w.store.Flag(ctx, w.web.ID, 1))(t)), v.Filters)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 )
 
 // How often it is looked whether cohorts are to be counted, and how long a count
@@ -135,7 +136,7 @@ func (s *Service) countProject(ctx context.Context, list []Cohort) error {
 func (s *Service) storeCount(ctx context.Context, counted *Cohort, count *int, at time.Time) error {
 	return s.atomic(ctx, nil, func(w *work) error {
 		c, err := w.store.Cohort(ctx, counted.Project, counted.ID)
-		if errors.Is(err, ErrNotFound) || err == nil && (c.Deleted || !sameCriteria(c.Criteria, counted.Criteria)) {
+		if errors.Is(err, ErrNotFound) || err == nil && (c.Deleted || !normal.SameCriteria(c.Criteria, counted.Criteria)) {
 			return nil
 		}
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -63,7 +64,7 @@ func (w *work) cohortViews(ctx context.Context, list []Cohort) ([]*CohortView, e
 			failures = 1
 		}
 		views[i] = &CohortView{
-			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: criteriaJSON(c.Criteria),
+			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: normal.Criteria(c.Criteria),
 			Query: rawjson.OrNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && w.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
 			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
@@ -100,7 +101,7 @@ func cohortFields(c *Cohort, patch *CohortPatch) field.Table {
 	return field.Table{
 		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, maxCohortName)),
 		field.Plain("description", &patch.Description, &c.Description, check.UpTo(check.String, check.MaxText)),
-		field.Logged("filters", loggedCriteria{c.Criteria}),
+		field.Logged("filters", normal.LoggedCriteria{CohortNode: c.Criteria}),
 		field.Checked("is_static", &patch.Static, check.Bool).LoggedAs(c.Static),
 		field.Plain("deleted", &patch.Deleted, &c.Deleted, check.Bool),
 		field.Checked("query", &patch.Query, checkNoQuery),
@@ -163,7 +164,7 @@ func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 	if err := judge.JudgeCohort(tree, c.ID, world); err != nil {
 		return judgeError(err)
 	}
-	if !sameCriteria(tree, c.Criteria) {
+	if !normal.SameCriteria(tree, c.Criteria) {
 		c.Criteria, c.Count, c.Calculated = tree, nil, nil
 	}
 	return nil

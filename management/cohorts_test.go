@@ -532,7 +532,7 @@ func TestRunCountsCohorts(t *testing.T) {
 	counted := make(chan struct{}, 1)
 	w := newWorld(t, withData, func(c *management.Config) {
 		c.Leader = c.Store.(management.Leader)
-		c.Store = &countedStore{c.Store, counted}
+		c.Store = &countedStore{c.Store.(tables), counted}
 	})
 	w.capture(w.web, "x", "u", `{"$set":{"plan":"pro"}}`)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -555,16 +555,16 @@ func TestRunCountsCohorts(t *testing.T) {
 
 // A countedStore tells when cohorts are counted.
 type countedStore struct {
-	management.Store
+	tables
 	counted chan struct{}
 }
 
 func (s *countedStore) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return s.Store.Atomic(ctx, func(store management.Store) error { return f(&countedStore{store, s.counted}) })
+	return s.tables.Atomic(ctx, func(store management.Store) error { return f(&countedStore{store.(tables), s.counted}) })
 }
 
 func (s *countedStore) SetCohortCount(ctx context.Context, project, id int64, count *int, at time.Time) error {
-	err := s.Store.SetCohortCount(ctx, project, id, count, at)
+	err := s.tables.SetCohortCount(ctx, project, id, count, at)
 	s.counted <- struct{}{}
 	return err
 }

@@ -7,17 +7,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 )
 
-// A DataStore has captured data: persons, groups, the members of static cohorts,
-// and the events of surveys.
+// A DataStore has captured data: persons, groups, and the members of static cohorts.
 type DataStore interface {
 	subject.Store
 	PersonStore
 	CohortMemberStore
-	SurveyEventStore
 }
 
 // A PersonFilter selects persons. Empty fields select nothing away.
@@ -100,34 +97,4 @@ type CohortMemberStore interface {
 
 	// CountCohort returns how many members a cohort has.
 	CountCohort(ctx context.Context, project, cohort int64) (int, error)
-}
-
-// A SurveyEventStore has the events of surveys in a form that can be counted. The
-// transaction that stores an event fills it.
-//
-// One event of a submission is representative, whatever a query selects: the latest
-// event "survey sent", or if there is none, the latest one that says that the survey
-// was dismissed or abandoned partially completed. The latest event is the one with
-// the greatest time, then UUID, then the one that was stored last.
-type SurveyEventStore interface {
-	// CountSurveyEvents counts the events of all selected surveys together.
-	CountSurveyEvents(ctx context.Context, q SurveyQuery) (*SurveyCounts, error)
-
-	// CountResponses counts the responses of each survey. A survey without
-	// responses is not in the map.
-	CountResponses(ctx context.Context, q SurveyQuery) (map[uuid.UUID]int, error)
-
-	// SurveyResponses iterates over the responses of one survey after the
-	// other, as the query lists the surveys: newest first, and responses of one
-	// time by descending ID. It may leave out answers that are stored meanwhile,
-	// also answers of responses that were there before. An error is the last
-	// thing that it yields.
-	SurveyResponses(ctx context.Context, q SurveyQuery) iter.Seq2[SurveyResponse, error]
-}
-
-// An EventStore keeps captured events, and what they say about surveys.
-type EventStore interface {
-	// WriteEvents does what Write of a [capture.Sink] does. The [SurveyEvents]
-	// of the events are given, so that they are read once.
-	WriteEvents(ctx context.Context, events []capture.Event, surveys []SurveyEvent) error
 }

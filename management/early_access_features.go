@@ -18,6 +18,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -136,7 +137,7 @@ func (w *work) earlyAccessView(ctx context.Context, f *EarlyAccessFeature) (*Ear
 		return nil, storeError(err)
 	}
 	return &EarlyAccessView{
-		ID: f.ID, Flag: minimalFlag(flag), Name: f.Name, Description: f.Description, Stage: f.Stage, DocumentationURL: f.DocumentationURL,
+		ID: f.ID, Flag: flag.Minimal(), Name: f.Name, Description: f.Description, Stage: f.Stage, DocumentationURL: f.DocumentationURL,
 		Payload: rawjson.Or(f.Payload, "{}"), CreatedAt: f.Created,
 	}, nil
 }
@@ -239,7 +240,7 @@ func (w *work) newEarlyAccessFlag(ctx context.Context, f *EarlyAccessFeature) (*
 		return nil, err
 	}
 	filters := withEnrollment(flags.Filters{Groups: []flags.Condition{{RolloutPercentage: new(0.0)}}}, isReleased(f))
-	patch := &FlagPatch{Key: optional.Of(key), Name: optional.Of("Feature flag for early access feature " + f.Name), Filters: optional.Of(filtersJSON(&filters))}
+	patch := &FlagPatch{Key: optional.Of(key), Name: optional.Of("Feature flag for early access feature " + f.Name), Filters: optional.Of(normal.Filters(&filters))}
 	return w.createFlag(ctx, patch)
 }
 

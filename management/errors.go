@@ -126,13 +126,6 @@ func flagStoreError(err error) error {
 	return storeError(err)
 }
 
-func surveyStoreError(err error) error {
-	if errors.Is(err, ErrConflict) {
-		return invalid("", "unique", "There is already a survey with this name.")
-	}
-	return storeError(err)
-}
-
 func isRefusal(err error) bool {
 	_, ok := errors.AsType[*Error](err)
 	return ok
@@ -145,9 +138,6 @@ func missingObject(attr, id string) error {
 
 // errNoData is the answer of a Service without Config.Data.
 var errNoData = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "Persons and groups are not available: nothing is captured here."}
-
-// errNoEvents is the answer to what is about responses if there is no Config.Data.
-var errNoEvents = &Error{Kind: ErrNotFound, Code: "not_available", Detail: "This server keeps no events of surveys."}
 
 var errProperties = invalid("value", "max_length", "The properties would have more than %d bytes together.", persons.MaxProperties)
 

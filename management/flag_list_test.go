@@ -207,7 +207,7 @@ func TestFlagStatus(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			called := &calledStore{}
 			w := newWorld(t, func(c *management.Config) {
-				called.Store = c.Store
+				called.tables = c.Store.(tables)
 				c.Store = called
 			})
 			id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)

@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
@@ -76,7 +77,7 @@ func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.T
 	return field.Table{
 		field.Plain("key", &patch.Key, &f.Key, checkFlagKey),
 		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.String, maxFlagName)),
-		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(loggedFilters{&filters}),
+		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(normal.LoggedFilters{Filters: &filters}),
 		field.Plain("active", &patch.Active, &f.Active, check.Bool),
 		field.Plain("deleted", &patch.Deleted, &f.Deleted, check.Bool),
 		field.Plain("archived", &patch.Archived, &f.Archived, check.Bool),
@@ -232,15 +233,8 @@ func (w *work) checkUnused(ctx context.Context, f *FeatureFlag, world *judge.Wor
 			return invalid("", "invalid_input", "The flag cannot be deleted: the early access feature %q uses it.", features[i].Name)
 		}
 	}
-	surveys, err := w.store.Surveys(ctx, f.Project)
-	if err != nil {
+	if err := w.c.FlagUsers.CheckUnused(ctx, &Work{w}, f); err != nil {
 		return err
-	}
-	for i := range surveys {
-		v := &surveys[i]
-		if v.TargetingFlag != nil && *v.TargetingFlag == f.ID && v.End == nil && !v.Archived {
-			return invalid("", "invalid_input", "The flag cannot be deleted: it targets the survey %q.", v.Name)
-		}
 	}
 	if users := judge.Dependents(world, f.ID, f.Key); len(users) > 0 {
 		return invalid("", "invalid_input", "The flag cannot be deleted: other active flags depend on it: %s.", keysOf(users))

@@ -104,7 +104,7 @@ func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string)
 	}
 	mine := make([]MyFlag, len(list))
 	for i := range list {
-		mine[i] = MyFlag{minimalFlag(&list[i]), cmp.Or(flagValue(results, list[i].Key), any(false))}
+		mine[i] = MyFlag{list[i].Minimal(), cmp.Or(flagValue(results, list[i].Key), any(false))}
 	}
 	return mine, nil
 }

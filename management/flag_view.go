@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 )
 
 // A FlagView is a flag as the API shows it (management.md §13.4).
@@ -43,12 +43,6 @@ type FlagView struct {
 	UsedInReplay        bool            `json:"is_used_in_replay_settings"`
 }
 
-// A FlagUser is something that a flag decides about.
-type FlagUser struct {
-	ID   uuid.UUID `json:"id"`
-	Name string    `json:"name"`
-}
-
 // A MinimalFlag is a flag within something else (management.md §13.4).
 type MinimalFlag struct {
 	ID         int64           `json:"id"`
@@ -65,9 +59,11 @@ type MinimalFlag struct {
 	Contexts   []string        `json:"evaluation_contexts"`
 }
 
-func minimalFlag(f *FeatureFlag) *MinimalFlag {
+// Minimal returns the flag as it is shown within something else, without payloads that are
+// secret.
+func (f *FeatureFlag) Minimal() *MinimalFlag {
 	return &MinimalFlag{
-		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: filtersJSON(new(redactedFilters(f))), Deleted: f.Deleted, Active: f.Active,
+		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: normal.Filters(new(redactedFilters(f))), Deleted: f.Deleted, Active: f.Active,
 		Continuity: f.continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
 		Contexts: append([]string{}, f.Contexts...),
 	}
@@ -98,7 +94,7 @@ func (w *work) flagViews(ctx context.Context, list []FeatureFlag) ([]*FlagView, 
 }
 
 func (w *work) flagWorld(ctx context.Context, list []FeatureFlag) (*flagWorld, error) {
-	world := &flagWorld{cohorts: make(map[int64]string), surveys: make(map[int64][]FlagUser), features: make(map[int64][]FlagUser)}
+	world := &flagWorld{cohorts: make(map[int64]string), features: make(map[int64][]FlagUser)}
 	var ids []*int64
 	for i := range list {
 		ids = append(ids, list[i].CreatedBy, list[i].ModifiedBy)
@@ -114,14 +110,8 @@ func (w *work) flagWorld(ctx context.Context, list []FeatureFlag) (*flagWorld, e
 	for i := range cohorts {
 		world.cohorts[cohorts[i].ID] = cohorts[i].Name
 	}
-	surveys, err := w.store.Surveys(ctx, w.at.Project.ID)
-	if err != nil {
+	if world.surveys, err = w.c.FlagUsers.Linked(ctx, &Work{w}, w.at.Project.ID); err != nil {
 		return nil, err
-	}
-	for i := range surveys {
-		if id := surveys[i].LinkedFlag; id != nil {
-			world.surveys[*id] = append(world.surveys[*id], FlagUser{surveys[i].ID, surveys[i].Name})
-		}
 	}
 	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
 	for i := range features {
@@ -138,7 +128,7 @@ func (w *work) flagView(f *FeatureFlag, world *flagWorld) *FlagView {
 	status, _ := flagStatus(f, w.now())
 	return &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
-		Filters: filtersJSON(new(withCohortNames(filters, world.cohorts))),
+		Filters: normal.Filters(new(withCohortNames(filters, world.cohorts))),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
 		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.continues(),

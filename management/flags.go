@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 )
 
 // flagByRef returns the flag of a project that a path names, of any kind, deleted
@@ -93,7 +95,7 @@ func (w *work) createFlag(ctx context.Context, patch *FlagPatch) (*FeatureFlag, 
 
 // newFlag returns a flag with defaults, made by the Principal.
 func (w *work) newFlag() *FeatureFlag {
-	f := w.defaultFlag(w.at.Project.ID)
+	f := NewFlag(w.at.Project.ID, w.now())
 	f.BucketingHash = w.at.Project.BucketingHash
 	if w.by != nil {
 		f.CreatedBy, f.ModifiedBy = &w.by.User.ID, &w.by.User.ID
@@ -101,11 +103,11 @@ func (w *work) newFlag() *FeatureFlag {
 	return f
 }
 
-// defaultFlag returns a flag with defaults, made by nobody.
-func (s *Service) defaultFlag(project int64) *FeatureFlag {
-	now := s.now()
+// NewFlag returns a flag of a project with defaults, made at a time by nobody.
+func NewFlag(project int64, created time.Time) *FeatureFlag {
 	return &FeatureFlag{
-		Project: project, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id", Created: now, Updated: now,
+		Project: project, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id",
+		Created: created, Updated: created,
 	}
 }
 
@@ -161,7 +163,7 @@ func (w *work) updateFlag(ctx context.Context, set *definitionSet, f *FeatureFla
 func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 	changes := w.flagChanges(before, f)
 	if len(changes) == 0 {
-		if sameFilters(&before.Filters, &f.Filters) {
+		if normal.SameFilters(&before.Filters, &f.Filters) {
 			return nil
 		}
 		return flagStoreError(w.store.UpdateFlag(ctx, f))
@@ -173,7 +175,7 @@ func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 		f.ModifiedBy = &w.by.User.ID
 	}
 	if f.Deleted && !before.Deleted {
-		if err := w.unlinkFlag(ctx, f); err != nil {
+		if err := w.c.FlagUsers.Unlink(ctx, &Work{w}, f); err != nil {
 			return err
 		}
 	}
@@ -186,30 +188,6 @@ func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 	return w.logFlag(ctx, f, "updated", changes)
 }
 
-// unlinkFlag takes a flag that is deleted from the surveys that are linked to it.
-func (w *work) unlinkFlag(ctx context.Context, f *FeatureFlag) error {
-	surveys, err := w.store.Surveys(ctx, f.Project)
-	if err != nil {
-		return err
-	}
-	for i := range surveys {
-		survey := &surveys[i]
-		if survey.LinkedFlag == nil || *survey.LinkedFlag != f.ID {
-			continue
-		}
-		survey.LinkedFlag = nil
-		survey.Updated = w.now()
-		if err := w.store.UpdateSurvey(ctx, survey); err != nil {
-			return storeError(err)
-		}
-		change := field.Change{Type: "Survey", Field: "linked_flag_id", Before: f.ID, After: nil, Action: "deleted"}
-		if err := w.addProjectActivity(ctx, f.Project, "updated", "Survey", survey.ID.String(), field.Detail{Name: survey.Name, Changes: []field.Change{change}}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // flagChanges returns what has changed of a flag. Of payloads that are secret, or
 // become so, only that they have.
 func (s *Service) flagChanges(before, after *FeatureFlag) []field.Change {
@@ -218,7 +196,7 @@ func (s *Service) flagChanges(before, after *FeatureFlag) []field.Change {
 	}
 	changes := field.Differences("FeatureFlag", flagFields(before, withoutPayloads(before.Filters), nil), flagFields(after, withoutPayloads(after.Filters), nil))
 	was, is := s.openPayloads(before), s.openPayloads(after)
-	if !sameFilters(&was, &is) &&
+	if !normal.SameFilters(&was, &is) &&
 		!slices.ContainsFunc(changes, func(c field.Change) bool { return c.Field == "filters" }) {
 		changes = append(changes, field.Change{Type: "FeatureFlag", Field: "payloads", Before: nil, After: nil, Action: "changed"})
 	}

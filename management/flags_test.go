@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // owner returns who owns a project.
@@ -411,17 +412,17 @@ func TestDeletedFlagOfOthers(t *testing.T) {
 	ctx := t.Context()
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	flag := must(strconv.ParseInt(id, 10, 64))(t)
-	survey := func(name string, change func(*management.Survey)) *management.Survey {
-		v := &management.Survey{ID: uuid.Must(uuid.NewV7()), Project: w.web.ID, Name: name, Type: "api", Created: begin, Updated: begin}
+	asked := func(name string, change func(*survey.Survey)) *survey.Survey {
+		v := &survey.Survey{ID: uuid.Must(uuid.NewV7()), Project: w.web.ID, Name: name, Type: "api", Created: begin, Updated: begin}
 		change(v)
 		w.ok(w.store.CreateSurvey(ctx, v))
 		return v
 	}
-	linked := survey("Linked", func(v *management.Survey) { v.LinkedFlag = &flag })
-	survey("Other", func(*management.Survey) {})
-	targeted := survey("Targeted", func(v *management.Survey) { v.TargetingFlag = &flag })
-	survey("Over", func(v *management.Survey) { v.TargetingFlag, v.End = &flag, new(begin) })
-	survey("Archived", func(v *management.Survey) { v.TargetingFlag, v.Archived = &flag, true })
+	linked := asked("Linked", func(v *survey.Survey) { v.LinkedFlag = &flag })
+	asked("Other", func(*survey.Survey) {})
+	targeted := asked("Targeted", func(v *survey.Survey) { v.TargetingFlag = &flag })
+	asked("Over", func(v *survey.Survey) { v.TargetingFlag, v.End = &flag, new(begin) })
+	asked("Archived", func(v *survey.Survey) { v.TargetingFlag, v.Archived = &flag, true })
 	if diff := cmp.Diff([]management.FlagUser{{ID: linked.ID, Name: "Linked"}}, w.seeFlag(id).Surveys); diff != "" {
 		t.Errorf("surveys of the flag (-want +got)\n%s", diff)
 	}

@@ -83,13 +83,13 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte) (*
 			work: w, file: file, report: new(ImportReport), groupTypes: known,
 			groups: make(map[int]int), cohorts: make(map[int64]int64),
 		}
+		w.changed = append(w.changed, project)
 		report = i.report
 		return i.run(ctx)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.c.OnChange(ctx, project)
 	return report, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A method is a call of a method of Service that succeeds, by Ada.
@@ -54,15 +55,16 @@ const (
 // A callable is what a method is called with.
 type callable struct {
 	*world
-	ctx    context.Context
-	p      *management.Principal
-	acme   string // its ID
-	web    string
-	key    string // ID of a key of Ada
-	value  string // of the key
-	secret string // of Ada's authenticator
-	token  string // to verify an address
-	id     string // of what is managed in the project
+	surveys *survey.Service
+	ctx     context.Context
+	p       *management.Principal
+	acme    string // its ID
+	web     string
+	key     string // ID of a key of Ada
+	value   string // of the key
+	secret  string // of Ada's authenticator
+	token   string // to verify an address
+	id      string // of what is managed in the project
 }
 
 func methods() []method {
@@ -389,6 +391,7 @@ func (m *method) callable(t *testing.T, configure ...func(*management.Config)) *
 	c := &callable{world: w, ctx: t.Context(), acme: w.acme.ID.String(), web: strconv.FormatInt(w.web.ID, 10)}
 	issued := must(w.IssueKey(t.Context(), w.ada.Email, "first"))(t)
 	c.key, c.value = issued.ID, *issued.Value
+	c.surveys = must(survey.New(survey.Config{Management: c.Service, Events: c.store, Now: c.clock.Now}))(t)
 	if m.first != nil {
 		m.first(c)
 	}
@@ -440,13 +443,16 @@ func TestMethodsAreAll(t *testing.T) {
 		name, _, _ := strings.Cut(m.name, " ")
 		listed[name] = true
 	}
-	for _, free := range []string{"Run", "MailAvailable", "Import"} {
+	for _, free := range []string{"Run", "MailAvailable", "Import", "Begin", "Atomic", "surveys.Run"} {
 		listed[free] = true
 	}
-	service := reflect.TypeFor[*management.Service]()
-	for method := range service.Methods() {
-		if name := method.Name; !listed[name] {
-			t.Errorf("%s is not in methods()", name)
+	for prefix, service := range map[string]reflect.Type{
+		"": reflect.TypeFor[*management.Service](), "surveys.": reflect.TypeFor[*survey.Service](),
+	} {
+		for method := range service.Methods() {
+			if name := prefix + method.Name; !listed[name] {
+				t.Errorf("%s is not in methods()", name)
+			}
 		}
 	}
 }
@@ -609,7 +615,7 @@ func TestActivityOfMethods(t *testing.T) {
 			}
 			// What is only a step on the way, or that something was used.
 			silent := []string{"User without a current project", "StartTwoFactor", "Authenticate", "VerifySecondFactor", "DefinitionsAccess", "CountCohorts"}
-			silent = append(silent, "SummarizeResponses", "SurveyHeadline")
+			silent = append(silent, "surveys.Summarize", "surveys.Headline")
 			before.Activities = after.Activities
 			if m.sees {
 				before.Persons = after.Persons

@@ -201,16 +201,13 @@ func (s *Service) UpdateOrganization(ctx context.Context, p *Principal, ref stri
 // DeleteOrganization deletes an organization with its projects and everything in them. It
 // needs scope organization:write and the level of an owner.
 func (s *Service) DeleteOrganization(ctx context.Context, p *Principal, ref string) error {
-	err := s.atomicIn(ctx, p, ref, LevelOwner, "organization:write", func(w *work, o *Organization, _ int) error {
+	return s.atomicIn(ctx, p, ref, LevelOwner, "organization:write", func(w *work, o *Organization, _ int) error {
+		w.changed = append(w.changed, 0)
 		if err := w.logOrganization(ctx, o.ID, "deleted", nil); err != nil {
 			return err
 		}
 		return storeError(w.store.DeleteOrganization(ctx, o.ID))
 	})
-	if err == nil {
-		s.c.OnChange(ctx, 0)
-	}
-	return err
 }
 
 // A MemberView is a member of an organization as the API shows it.

@@ -343,27 +343,27 @@ func TestEmailSyntax(t *testing.T) {
 
 // A readCounter notes how a Store is asked for users and memberships.
 type readCounter struct {
-	management.Store
+	tables
 	reads *[]string
 }
 
 func (s readCounter) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return s.Store.Atomic(ctx, func(store management.Store) error { return f(readCounter{store, s.reads}) })
+	return s.tables.Atomic(ctx, func(store management.Store) error { return f(readCounter{store.(tables), s.reads}) })
 }
 
 func (s readCounter) User(ctx context.Context, id int64) (*management.User, error) {
 	*s.reads = append(*s.reads, "User")
-	return s.Store.User(ctx, id)
+	return s.tables.User(ctx, id)
 }
 
 func (s readCounter) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
 	*s.reads = append(*s.reads, "UserByUUID")
-	return s.Store.UserByUUID(ctx, id)
+	return s.tables.UserByUUID(ctx, id)
 }
 
 func (s readCounter) MembershipsOf(ctx context.Context, users []int64) ([]management.Membership, error) {
 	*s.reads = append(*s.reads, "MembershipsOf")
-	return s.Store.MembershipsOf(ctx, users)
+	return s.tables.MembershipsOf(ctx, users)
 }
 
 // A change reads the row of the user once, and memberships only for the answer and
@@ -379,7 +379,7 @@ func TestPatchReads(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var reads []string
-			w := newWorld(t, func(c *management.Config) { c.Store = readCounter{c.Store, &reads} })
+			w := newWorld(t, func(c *management.Config) { c.Store = readCounter{c.Store.(tables), &reads} })
 			var patch management.UserPatch
 			if err := json.Unmarshal([]byte(tt.body), &patch); err != nil {
 				t.Fatal(err)

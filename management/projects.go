@@ -148,12 +148,12 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 				return err
 			}
 		}
+		w.changed = append(w.changed, 0)
 		return w.logProject(ctx, project, "created", nil)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.c.OnChange(ctx, 0)
 	return view, nil
 }
 
@@ -177,13 +177,13 @@ func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f
 		if err := f(w, w.at.Project); err != nil {
 			return err
 		}
+		w.changed = append(w.changed, 0)
 		view = projectView(w.at.Project)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.c.OnChange(ctx, 0)
 	return view, nil
 }
 

@@ -46,9 +46,7 @@ func (s *Service) Run(ctx context.Context) error {
 			s.purgeEachMinute(ctx, "events of deleted persons are not deleted", func() (bool, error) { return data.PurgeEvents(ctx) })
 		})
 	}
-	wg.Go(func() { s.keepSurveys(ctx) })
 	wg.Go(func() { s.keepCohorts(ctx) })
-	wg.Go(func() { s.tellResponses(ctx) })
 	wg.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

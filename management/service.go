@@ -10,11 +10,8 @@ import (
 	"strings"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
 	"github.com/flagstaff-go/flagstaff/management/internal/seal"
-	"github.com/flagstaff-go/flagstaff/management/summary"
 )
 
 // Mutations says how much a personal API key may do to an account: manage its
@@ -104,29 +101,18 @@ type Config struct {
 	NotificationKeys []NotificationKey
 
 	// Data has what was captured. It is the Store, or shares its database. Nil:
-	// nothing was captured, and persons, groups, members of cohorts and responses
-	// to surveys are not available.
+	// nothing was captured, and persons, groups and members of cohorts are not
+	// available.
 	Data DataStore
 
-	// Leader makes sure that of several processes one at a time keeps the
-	// schedules of surveys, and one counts cohorts. Nil: this is the only one.
+	// Leader makes sure that only one of several processes at a time counts cohorts.
+	// Nil: this is the only process.
 	Leader Leader
 
-	// Summarizer puts answers to surveys into words. It is asked only for
-	// organizations that have approved that answers are processed so. Nil:
-	// [summary.Extractive], which tells nobody.
-	Summarizer summary.Summarizer
-
-	// OnSurveyResponse is called with each response to a survey of its project that
-	// [Service.Sink] has stored, one call at a time and at most once for each
-	// event, with the answers of that event alone. A call that fails is logged.
-	// Run makes the calls; when a thousand responses wait for it, more are logged
-	// and forgotten. Nil: nobody is told.
-	OnSurveyResponse func(context.Context, SurveyResponse) error
-
-	// InsightExists tells whether a project has an insight that a survey can
-	// be linked to. Nil: there are none.
-	InsightExists func(ctx context.Context, project, insight int64) (bool, error)
+	// FlagUsers are things of another package that flags decide about. A program that has
+	// surveys needs [survey.FlagUsers]. Nil: flags are used by nothing but early access
+	// features.
+	FlagUsers FlagUsers
 
 	// OnChange is called after something has changed that clients see of a
 	// project, before who changed it is answered; project is 0 if projects
@@ -146,6 +132,9 @@ func (c Config) withDefaults() Config {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.FlagUsers == nil {
+		c.FlagUsers = noFlagUsers{}
 	}
 	if c.OnChange == nil {
 		c.OnChange = func(context.Context, int64) {}
@@ -170,10 +159,6 @@ type Service struct {
 	notifications map[string]NotificationKey
 	mail          *postbox
 
-	answered  chan struct{}       // a response to a survey was stored, or a survey has changed
-	responses chan storedResponse // to tell OnSurveyResponse of
-	told      *lru.Cache[responseKey, struct{}]
-
 	uncounted chan struct{} // a cohort is to be counted
 }
 
@@ -196,13 +181,8 @@ func New(c Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := lru.New[responseKey, struct{}](mostTold)
-	if err != nil {
-		return nil, err
-	}
 	s := &Service{
 		c: c, passwords: password.New(), notifications: notifications, mail: newPostbox(c.Mailer, c.Log),
-		answered: make(chan struct{}, 1), responses: make(chan storedResponse, mostUntold), told: told,
 		uncounted: make(chan struct{}, 1),
 	}
 	if len(c.SecretKeys) > 0 {

@@ -3,12 +3,9 @@ package management
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/flagstaff-go/flagstaff/capture"
 )
 
 var (
@@ -21,30 +18,6 @@ var (
 	// ErrTooLarge says that a thing would become larger than it may be.
 	ErrTooLarge = errors.New("management: too large")
 )
-
-// A Storage is all that a server needs of a store. Functions Open of packages sqlstore/sqlite and
-// sqlstore/postgres return one.
-type Storage interface {
-	capture.Sink
-	EventStore
-	Store
-	DataStore
-	ChangeStore
-	Leader
-	UsageStore
-	ProjectPurger
-
-	// Events iterates over the events of a project in the order of their times;
-	// events of the same time come in the order in which they were stored. An
-	// error is the last thing that it yields.
-	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
-
-	// Ready returns an error if the storage does not answer.
-	Ready(ctx context.Context) error
-
-	// Close ends the Storage, which must not be used any more.
-	Close() error
-}
 
 // A Store keeps what a [Service] is about. It is safe for concurrent use. The
 // values that its methods take and return belong to the caller, except memory
@@ -64,7 +37,6 @@ type Store interface {
 	FlagStore
 	CohortStore
 	EarlyAccessStore
-	SurveyStore
 	ActivityStore
 	ThrottleStore
 
@@ -296,45 +268,6 @@ type EarlyAccessStore interface {
 	CreateEarlyAccessFeature(ctx context.Context, f *EarlyAccessFeature) error
 	UpdateEarlyAccessFeature(ctx context.Context, f *EarlyAccessFeature) error
 	DeleteEarlyAccessFeature(ctx context.Context, project int64, id uuid.UUID) error
-}
-
-// A SurveyFilter selects surveys. Empty fields select nothing away.
-type SurveyFilter struct {
-	Archived *bool
-	Type     string
-	IDs      []uuid.UUID // nil: all
-	Search   string      // part of name or description, whatever its case
-}
-
-// A SurveyStore keeps surveys, and which of their responses are archived.
-type SurveyStore interface {
-	Survey(ctx context.Context, project int64, id uuid.UUID) (*Survey, error)
-
-	// Surveys returns all surveys of a project in order of creation.
-	// FindSurveys returns a page of the surveys that a filter selects, newest
-	// first, and how many it selects.
-	Surveys(ctx context.Context, project int64) ([]Survey, error)
-	FindSurveys(ctx context.Context, project int64, f SurveyFilter, limit, offset int) ([]Survey, int, error)
-
-	// ScheduledSurveys returns the surveys of all projects that have a start and
-	// no end, are not archived, and have a limit of responses, iterations, or
-	// limits by day.
-	ScheduledSurveys(ctx context.Context) ([]Survey, error)
-
-	// CreateSurvey and UpdateSurvey return ErrConflict if the name is taken.
-	CreateSurvey(ctx context.Context, s *Survey) error
-	UpdateSurvey(ctx context.Context, s *Survey) error
-
-	// DeleteSurvey deletes a survey, and forgets which of its responses are
-	// archived.
-	DeleteSurvey(ctx context.Context, project int64, id uuid.UUID) error
-
-	// ArchiveResponse and UnarchiveResponse report whether they have changed
-	// anything. ArchivedResponses returns the responses that are archived, in
-	// the order in which they became so.
-	ArchiveResponse(ctx context.Context, project int64, survey, response uuid.UUID, at time.Time) (bool, error)
-	UnarchiveResponse(ctx context.Context, project int64, survey, response uuid.UUID) (bool, error)
-	ArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) ([]uuid.UUID, error)
 }
 
 // An ActivityFilter selects entries of the activity log. Empty fields select

@@ -133,9 +133,7 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 	if err := s.stepUp(ctx, p); err != nil {
 		return err
 	}
-	var projects bool // whether projects are deleted, too
-	err := s.atomic(ctx, p, func(w *work) error {
-		projects = false
+	return s.atomic(ctx, p, func(w *work) error {
 		u, err := w.userByRef(ctx, ref)
 		if err != nil {
 			return err
@@ -153,7 +151,9 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 			if err != nil {
 				return err
 			}
-			projects = projects || gone
+			if gone {
+				w.changed = append(w.changed, 0)
+			}
 		}
 		if err := w.store.DeleteUser(ctx, u.ID); err != nil {
 			return storeError(err)
@@ -167,10 +167,6 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 			Detail: rawjson.Must(field.Detail{Name: u.Email, Changes: []field.Change{}}), Created: s.now(),
 		})
 	})
-	if err == nil && projects {
-		s.c.OnChange(ctx, 0)
-	}
-	return err
 }
 
 // leaveOrganization ends a membership of a user who is being deleted. It reports whether

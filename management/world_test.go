@@ -22,7 +22,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A world is a Service over a store in memory, with a clock that stands still and
@@ -36,7 +38,7 @@ import (
 type world struct {
 	*management.Service
 	t      testing.TB
-	store  management.Storage
+	store  sqlstore.Storage
 	clock  *clock
 	outbox *outbox
 	log    *notebook
@@ -73,7 +75,7 @@ var begin = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 // first is the cast of the store that all worlds copy.
 var first cast
 
-var worlds = sqlitetest.NewTemplate(func(t testing.TB, db management.Storage) {
+var worlds = sqlitetest.NewTemplate(func(t testing.TB, db sqlstore.Storage) {
 	w := &world{t: t, store: db, clock: &clock{now: begin}}
 	w.acme, w.umbra = w.organization("Acme"), w.organization("Umbra")
 	w.web, w.app, w.shop = w.project(w.acme, "Web"), w.project(w.acme, "App"), w.project(w.umbra, "Shop")
@@ -98,7 +100,7 @@ func newWorld(t testing.TB, configure ...func(*management.Config)) *world {
 	}
 	c := management.Config{
 		Store: w.store, Mailer: w.outbox, AppURL: "https://flags.example.com/", SecretKeys: [][]byte{secretKey('a')},
-		Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		FlagUsers: survey.FlagUsers{}, Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range configure {
 		f(&c)
@@ -146,7 +148,7 @@ func (w *world) another(configure func(*management.Config)) *world {
 	other := *w
 	c := management.Config{
 		Store: w.store, Mailer: w.outbox, SecretKeys: [][]byte{secretKey('a')},
-		Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		FlagUsers: survey.FlagUsers{}, Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}
 	configure(&c)
 	other.Service = must(management.New(c))(w.t)
@@ -366,7 +368,7 @@ type state struct {
 	Flags         []management.FeatureFlag
 	Cohorts       []management.Cohort
 	EarlyAccess   []management.EarlyAccessFeature
-	Surveys       []management.Survey
+	Surveys       []survey.Survey
 	Archived      map[uuid.UUID][]uuid.UUID // responses by survey
 	Persons       []management.Person
 	Groups        []management.Group
@@ -425,7 +427,14 @@ func (w *world) state() *state {
 		s.EarlyAccess = append(s.EarlyAccess, must(w.store.EarlyAccessFeatures(ctx, p.ID))(w.t)...)
 		s.Surveys = append(s.Surveys, must(w.store.Surveys(ctx, p.ID))(w.t)...)
 	}
-	s.Archived = w.archivedResponses(s.Surveys)
+	for _, v := range s.Surveys {
+		if list := must(w.store.ArchivedResponses(ctx, v.Project, v.ID))(w.t); len(list) > 0 {
+			if s.Archived == nil {
+				s.Archived = make(map[uuid.UUID][]uuid.UUID)
+			}
+			s.Archived[v.ID] = list
+		}
+	}
 	return s
 }
 
@@ -511,10 +520,16 @@ func (n *notebook) String() string {
 	return n.b.String()
 }
 
+// tables are what a transaction changes.
+type tables interface {
+	management.Store
+	survey.Store
+}
+
 // An altered store does something else, or something more, in some methods, also
 // in transactions.
 type altered struct {
-	management.Store
+	tables
 	addActivity func(management.Store, context.Context, *management.Activity) error
 	throttle    func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error)
 	touchKey    func(management.Store, context.Context, string, time.Time) error
@@ -523,52 +538,52 @@ type altered struct {
 }
 
 func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return a.Store.Atomic(ctx, func(s management.Store) error {
+	return a.tables.Atomic(ctx, func(s management.Store) error {
 		inner := *a
-		inner.Store = s
+		inner.tables = s.(tables)
 		return f(&inner)
 	})
 }
 
 func (a *altered) AddActivity(ctx context.Context, activity *management.Activity) error {
 	if a.addActivity != nil {
-		return a.addActivity(a.Store, ctx, activity)
+		return a.addActivity(a.tables, ctx, activity)
 	}
-	return a.Store.AddActivity(ctx, activity)
+	return a.tables.AddActivity(ctx, activity)
 }
 
 func (a *altered) Throttle(ctx context.Context, bucket string, l management.Limit, now time.Time) (time.Duration, error) {
 	if a.throttle != nil {
-		return a.throttle(a.Store, ctx, bucket, l, now)
+		return a.throttle(a.tables, ctx, bucket, l, now)
 	}
-	return a.Store.Throttle(ctx, bucket, l, now)
+	return a.tables.Throttle(ctx, bucket, l, now)
 }
 
 func (a *altered) TouchKey(ctx context.Context, id string, at time.Time) error {
 	if a.touchKey != nil {
-		return a.touchKey(a.Store, ctx, id, at)
+		return a.touchKey(a.tables, ctx, id, at)
 	}
-	return a.Store.TouchKey(ctx, id, at)
+	return a.tables.TouchKey(ctx, id, at)
 }
 
 func (a *altered) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
 	if a.userByUUID != nil {
-		return a.userByUUID(a.Store, ctx, id)
+		return a.userByUUID(a.tables, ctx, id)
 	}
-	return a.Store.UserByUUID(ctx, id)
+	return a.tables.UserByUUID(ctx, id)
 }
 
 func (a *altered) User(ctx context.Context, id int64) (*management.User, error) {
 	if a.user != nil {
-		return a.user(a.Store, ctx, id)
+		return a.user(a.tables, ctx, id)
 	}
-	return a.Store.User(ctx, id)
+	return a.tables.User(ctx, id)
 }
 
 // alter is for newWorld.
 func alter(a *altered) func(*management.Config) {
 	return func(c *management.Config) {
-		a.Store = c.Store
+		a.tables = c.Store.(tables)
 		c.Store = a
 	}
 }
@@ -618,12 +633,12 @@ func sortedCopy(list []string) []string {
 
 // A calledStore is one whose flags were called at a time.
 type calledStore struct {
-	management.Store
+	tables
 	at *time.Time
 }
 
 func (s *calledStore) Flag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
-	f, err := s.Store.Flag(ctx, project, id)
+	f, err := s.tables.Flag(ctx, project, id)
 	if err == nil {
 		f.LastCalled = s.at
 	}
@@ -631,7 +646,7 @@ func (s *calledStore) Flag(ctx context.Context, project, id int64) (*management.
 }
 
 func (s *calledStore) Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
-	list, err := s.Store.Flags(ctx, project)
+	list, err := s.tables.Flags(ctx, project)
 	for i := range list {
 		list[i].LastCalled = s.at
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -98,7 +99,7 @@ func TestAPIOpenRoutes(t *testing.T) {
 		}
 		a.fails(api("POST", "/api/users/verify_email", `{"uuid":"`+ada+`","token":"x"}`, "Authorization", "Bearer "+key), 400, "invalid_token")
 	}
-	failing := newAPI(t, apiSetup{management: func(c *management.Config) { c.Store = brokenStore{c.Store, errors.New("down")} }})
+	failing := newAPI(t, apiSetup{management: func(c *management.Config) { c.Store = brokenStore{c.Store.(sqlstore.Storage), errors.New("down")} }})
 	failing.fails(api("POST", "/api/users/verify_email", "{}"), 500, "error")
 }
 

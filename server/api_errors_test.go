@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -23,8 +24,10 @@ func TestAPISecrets(t *testing.T) {
 		c.Management.AllowKeyInBody = true
 	}})
 	failing := newAPI(t, apiSetup{
-		management: func(c *management.Config) { c.Store = brokenStore{c.Store, errors.New("store is down")} },
-		server:     func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) },
+		management: func(c *management.Config) {
+			c.Store = brokenStore{c.Store.(sqlstore.Storage), errors.New("store is down")}
+		},
+		server: func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) },
 	})
 	const secret = "hunter2"
 	for _, c := range []call{
@@ -72,7 +75,7 @@ func TestAPIFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
 			a := newAPI(t, apiSetup{
-				management: func(c *management.Config) { c.Store = brokenStore{c.Store, tt.err} },
+				management: func(c *management.Config) { c.Store = brokenStore{c.Store.(sqlstore.Storage), tt.err} },
 				server:     func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) },
 			})
 			resp := api("GET", "/api/users/@me/", "").do(a)

@@ -16,7 +16,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -42,8 +44,9 @@ var apiTime = time.Date(2026, 2, 3, 9, 15, 42, 118_204_000, time.UTC)
 type apiServer struct {
 	*server.Server
 	t       testing.TB
-	store   management.Storage
+	store   sqlstore.Storage
 	service *management.Service
+	surveys *survey.Service
 	mail    *outbox
 	keys    int // that were made
 }
@@ -51,6 +54,7 @@ type apiServer struct {
 // An apiSetup changes how an apiServer is made.
 type apiSetup struct {
 	management func(*management.Config)
+	surveys    func(*survey.Config)
 	server     func(*server.Config)
 }
 
@@ -60,7 +64,7 @@ func newAPI(t testing.TB, setup apiSetup) *apiServer {
 	a.fill()
 	mc := management.Config{
 		Store: a.store, Mailer: a.mail, AppURL: "https://app.example", SecretKeys: [][]byte{make([]byte, 32)},
-		Now: func() time.Time { return apiTime },
+		FlagUsers: survey.FlagUsers{}, Now: func() time.Time { return apiTime },
 	}
 	if setup.management != nil {
 		setup.management(&mc)
@@ -69,8 +73,16 @@ func newAPI(t testing.TB, setup apiSetup) *apiServer {
 	if a.service, err = management.New(mc); err != nil {
 		t.Fatal(err)
 	}
+	sc := survey.Config{Management: a.service, Now: mc.Now}
+	sc.Events, _ = mc.Data.(survey.EventStore)
+	if setup.surveys != nil {
+		setup.surveys(&sc)
+	}
+	if a.surveys, err = survey.New(sc); err != nil {
+		t.Fatal(err)
+	}
 	a.Server = newServer(t, func(c *server.Config) {
-		c.Management.Service = a.service
+		c.Management.Service, c.Management.Surveys = a.service, a.surveys
 		if setup.server != nil {
 			setup.server(c)
 		}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/summary"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 const (
@@ -31,9 +33,10 @@ type managedSite struct {
 
 func newManagedSite(t *testing.T) *managedSite {
 	t.Helper()
-	a := &managedSite{apiServer: newAPI(t, apiSetup{management: func(c *management.Config) {
-		c.Data, c.Summarizer = c.Store.(management.Storage), summary.Extractive{}
-	}})}
+	a := &managedSite{apiServer: newAPI(t, apiSetup{
+		management: func(c *management.Config) { c.Data = c.Store.(sqlstore.Storage) },
+		surveys:    func(c *survey.Config) { c.Summarizer = summary.Extractive{} },
+	})}
 	create := func(path, body string) string {
 		t.Helper()
 		return path + fmt.Sprint(a.ok(api("POST", path, body))["id"]) + "/"
@@ -55,7 +58,7 @@ func newManagedSite(t *testing.T) *managedSite {
 		}
 	}
 	about := `"$survey_id":"` + strings.TrimPrefix(strings.TrimSuffix(a.survey, "/"), surveysPath) + `"`
-	if err := a.service.Sink(a.store).Write(t.Context(), []capture.Event{
+	if err := a.surveys.Sink(a.store).Write(t.Context(), []capture.Event{
 		event("00000000-0000-7000-8000-0000000000e0", "$identify", "ada", 6, `{"$set":{"email":"ada@acme.example","plan":"pro"}}`),
 		event("00000000-0000-7000-8000-0000000000e4", "$groupidentify", "ada", 6, `{"$group_type":"company","$group_key":"acme","$group_set":{"tier":"enterprise"}}`),
 		event("00000000-0000-7000-8000-0000000000e2", "survey shown", "ada", 7, `{`+about+`}`),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -27,7 +28,7 @@ func TestAPIGolden(t *testing.T) {
 	inBody := apiSetup{server: func(c *server.Config) { c.Management.AllowKeyInBody = true }}
 	small := apiSetup{server: func(c *server.Config) { c.Management.MaxBody = 2000 }}
 	withFailure := func(err error) apiSetup {
-		return apiSetup{management: func(c *management.Config) { c.Store = brokenStore{c.Store, err} }}
+		return apiSetup{management: func(c *management.Config) { c.Store = brokenStore{c.Store.(sqlstore.Storage), err} }}
 	}
 	defined := func(change func(*server.Config)) apiSetup {
 		return apiSetup{server: func(c *server.Config) {
@@ -218,7 +219,7 @@ func attempts(a *apiServer) {
 
 // A brokenStore cannot look up keys.
 type brokenStore struct {
-	management.Store
+	sqlstore.Storage
 	err error
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// managedRoutes are the routes of what a project serves: flags, cohorts, early
-// access features, surveys, persons and groups.
+// managedRoutes are the routes of what a project serves, except surveys: flags, cohorts,
+// early access features, persons and groups.
 var managedRoutes = slices.Concat([]route{
 	projectRoute("/activity_log", methods{get: listActivity("")}),
 
@@ -21,27 +21,35 @@ var managedRoutes = slices.Concat([]route{
 	projectRoute("/early_access_feature/{id}", methods{
 		get: readOf((*service).EarlyAccessFeature), patch: changeOf((*service).UpdateEarlyAccessFeature), delete: removeOf((*service).DeleteEarlyAccessFeature),
 	}),
-}, flagRoutes, cohortRoutes, surveyRoutes, personRoutes)
+}, flagRoutes, cohortRoutes, personRoutes)
+
+// serviceOf returns the Service with the methods that are operations of a route.
+func serviceOf[S any](a *apiRequest) S {
+	if s, ok := any(a.s.config.Management.Service).(S); ok {
+		return s
+	}
+	return any(a.s.config.Management.Surveys).(S)
+}
 
 // The functions that follow are read, change, create, remove and listPage for things
 // that belong to the project in the path, and have an ID there.
 
-func readOf[T any](f func(*service, context.Context, *principal, string, string) (T, error)) operation {
+func readOf[S, T any](f func(S, context.Context, *principal, string, string) (T, error)) operation {
 	return func(a *apiRequest) error {
-		v, err := f(a.service(), a.context(), a.principal, a.segment("project"), a.segment("id"))
+		v, err := f(serviceOf[S](a), a.context(), a.principal, a.segment("project"), a.segment("id"))
 		return a.answer(http.StatusOK, v, err)
 	}
 }
 
-func changeOf[P, T any](f func(*service, context.Context, *principal, string, string, P) (T, error)) operation {
+func changeOf[S, P, T any](f func(S, context.Context, *principal, string, string, P) (T, error)) operation {
 	return changeWith(http.StatusOK, func(a *apiRequest, patch P) (T, error) {
-		return f(a.service(), a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
+		return f(serviceOf[S](a), a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
 	})
 }
 
-func createOf[P, T any](f func(*service, context.Context, *principal, string, P) (T, error)) operation {
+func createOf[S, P, T any](f func(S, context.Context, *principal, string, P) (T, error)) operation {
 	return changeWith(http.StatusCreated, func(a *apiRequest, patch P) (T, error) {
-		return f(a.service(), a.context(), a.principal, a.segment("project"), patch)
+		return f(serviceOf[S](a), a.context(), a.principal, a.segment("project"), patch)
 	})
 }
 
@@ -52,9 +60,9 @@ func askIn[P, T any](f func(*service, context.Context, *principal, string, P) (T
 	})
 }
 
-func removeOf(f func(*service, context.Context, *principal, string, string) error) operation {
+func removeOf[S any](f func(S, context.Context, *principal, string, string) error) operation {
 	return func(a *apiRequest) error {
-		return a.done(f(a.service(), a.context(), a.principal, a.segment("project"), a.segment("id")))
+		return a.done(f(serviceOf[S](a), a.context(), a.principal, a.segment("project"), a.segment("id")))
 	}
 }
 

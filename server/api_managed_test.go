@@ -21,6 +21,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -37,7 +39,7 @@ const (
 // newManaged returns an apiServer that has a flag, a cohort, a feature and persons.
 func newManaged(t *testing.T, change func(*server.Config)) *apiServer {
 	t.Helper()
-	a := newAPI(t, apiSetup{management: func(c *management.Config) { c.Data = c.Store.(management.Storage) }, server: change})
+	a := newAPI(t, apiSetup{management: func(c *management.Config) { c.Data = c.Store.(sqlstore.Storage) }, server: change})
 	a.ok(api("POST", flagsPath, flagBody))
 	a.ok(api("POST", cohortsPath, cohortBody))
 	return a
@@ -388,20 +390,20 @@ func TestActivityLinks(t *testing.T) {
 // manyResponses is a DataStore with a survey that was answered often, until it
 // fails.
 type manyResponses struct {
-	management.Storage
+	sqlstore.Storage
 	n   int
 	err error
 }
 
-func (m *manyResponses) SurveyResponses(context.Context, management.SurveyQuery) iter.Seq2[management.SurveyResponse, error] {
-	return func(yield func(management.SurveyResponse, error) bool) {
+func (m *manyResponses) SurveyResponses(context.Context, survey.Query) iter.Seq2[survey.Response, error] {
+	return func(yield func(survey.Response, error) bool) {
 		for range m.n {
-			if !yield(management.SurveyResponse{ID: uuid.New(), DistinctID: "user", Time: apiTime}, nil) {
+			if !yield(survey.Response{ID: uuid.New(), DistinctID: "user", Time: apiTime}, nil) {
 				return
 			}
 		}
 		if m.err != nil {
-			yield(management.SurveyResponse{}, m.err)
+			yield(survey.Response{}, m.err)
 		}
 	}
 }
@@ -411,10 +413,10 @@ func (m *manyResponses) SurveyResponses(context.Context, management.SurveyQuery)
 func TestResponsesAsCSV(t *testing.T) {
 	data := new(manyResponses)
 	a := newAPI(t, apiSetup{management: func(c *management.Config) {
-		data.Storage = c.Store.(management.Storage)
+		data.Storage = c.Store.(sqlstore.Storage)
 		c.Data = data
 	}})
-	survey := &management.Survey{ID: uuid.New(), Project: 1, Name: "NPS", Type: "popover", Questions: json.RawMessage("[]"), Created: apiTime, Updated: apiTime}
+	survey := &survey.Survey{ID: uuid.New(), Project: 1, Name: "NPS", Type: "popover", Questions: json.RawMessage("[]"), Created: apiTime, Updated: apiTime}
 	if err := a.store.CreateSurvey(t.Context(), survey); err != nil {
 		t.Fatal(err)
 	}

@@ -8,27 +8,30 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
+
+type surveys = survey.Service
 
 // surveyRoutes are the routes of surveys (api.md §3.3; management.md §9.11, §11).
 var surveyRoutes = []route{
-	projectRoute("/surveys", methods{get: listSurveys, post: createOf((*service).CreateSurvey)}),
+	projectRoute("/surveys", methods{get: listSurveys, post: createOf((*surveys).Create)}),
 	projectRoute("/surveys/activity", methods{get: listActivity("Survey")}),
 	projectRoute("/surveys/question_labels", methods{get: questionLabels}),
 	projectRoute("/surveys/responses_count", methods{get: countResponses}),
 	projectRoute("/surveys/stats", methods{get: projectSurveyStats}),
 	projectRoute("/surveys/{id}", methods{
-		get: readOf((*service).Survey), patch: changeOf((*service).UpdateSurvey), delete: removeOf((*service).DeleteSurvey),
+		get: readOf((*surveys).Survey), patch: changeOf((*surveys).Update), delete: removeOf((*surveys).Delete),
 	}),
 	projectRoute("/surveys/{id}/activity", methods{get: listActivity("Survey")}),
-	projectRoute("/surveys/{id}/archived-response-uuids", methods{get: readOf((*service).ArchivedResponses)}),
+	projectRoute("/surveys/{id}/archived-response-uuids", methods{get: readOf((*surveys).ArchivedResponses)}),
 	projectRoute("/surveys/{id}/duplicate_to_projects", methods{post: copySurvey}),
-	projectRoute("/surveys/{id}/launch", methods{post: readOf((*service).LaunchSurvey)}),
-	projectRoute("/surveys/{id}/stop", methods{post: readOf((*service).StopSurvey)}),
+	projectRoute("/surveys/{id}/launch", methods{post: readOf((*surveys).Launch)}),
+	projectRoute("/surveys/{id}/stop", methods{post: readOf((*surveys).Stop)}),
 	projectRoute("/surveys/{id}/stats", methods{get: surveyStats}),
 	projectRoute("/surveys/{id}/responses", methods{get: surveyResponses}),
-	projectRoute("/surveys/{id}/responses/{response}/archive", methods{post: onResponse((*service).ArchiveResponse)}),
-	projectRoute("/surveys/{id}/responses/{response}/unarchive", methods{post: onResponse((*service).UnarchiveResponse)}),
+	projectRoute("/surveys/{id}/responses/{response}/archive", methods{post: onResponse((*surveys).ArchiveResponse)}),
+	projectRoute("/surveys/{id}/responses/{response}/unarchive", methods{post: onResponse((*surveys).UnarchiveResponse)}),
 	projectRoute("/surveys/{id}/summarize_responses", methods{post: summarizeResponses}),
 	projectRoute("/surveys/{id}/summary_headline", methods{post: surveyHeadline}),
 }
@@ -36,7 +39,7 @@ var surveyRoutes = []route{
 // listSurveys answers with the surveys that a query selects (management.md §9.11).
 // A text that is no ID selects nothing.
 func listSurveys(a *apiRequest) error {
-	filter := management.SurveyFilter{Archived: a.truth("archived"), Type: a.param("type"), Search: a.param("search")}
+	filter := survey.Filter{Archived: a.truth("archived"), Type: a.param("type"), Search: a.param("search")}
 	if ids := a.listParam("ids"); len(ids) > 0 {
 		filter.IDs = []uuid.UUID{}
 		for _, text := range ids {
@@ -46,7 +49,7 @@ func listSurveys(a *apiRequest) error {
 		}
 	}
 	limit, offset := a.window()
-	page, err := a.service().ListSurveys(a.context(), a.principal, a.segment("project"), filter, limit, offset)
+	page, err := a.s.config.Management.Surveys.List(a.context(), a.principal, a.segment("project"), filter, limit, offset)
 	return answerPage(a, page, err)
 }
 
@@ -65,57 +68,57 @@ func (a *apiRequest) listParam(name string) []string {
 // asked reports whether a parameter is true (management.md §15.1 A20).
 func (a *apiRequest) asked(name string) bool { return strings.EqualFold(a.param(name), "true") }
 
-func (a *apiRequest) statsQuery() management.StatsQuery {
-	return management.StatsQuery{
+func (a *apiRequest) statsQuery() survey.StatsQuery {
+	return survey.StatsQuery{
 		From: a.param("date_from"), To: a.param("date_to"), ExcludeArchived: a.asked("exclude_archived"), PerQuestion: a.asked("include_per_question_stats"),
 	}
 }
 
 func surveyStats(a *apiRequest) error {
-	v, err := a.service().SurveyStats(a.context(), a.principal, a.segment("project"), a.segment("id"), a.statsQuery())
+	v, err := a.s.config.Management.Surveys.Stats(a.context(), a.principal, a.segment("project"), a.segment("id"), a.statsQuery())
 	return a.answer(http.StatusOK, v, err)
 }
 
 func projectSurveyStats(a *apiRequest) error {
-	v, err := a.service().ProjectSurveyStats(a.context(), a.principal, a.segment("project"), a.statsQuery())
+	v, err := a.s.config.Management.Surveys.ProjectStats(a.context(), a.principal, a.segment("project"), a.statsQuery())
 	return a.answer(http.StatusOK, v, err)
 }
 
 func countResponses(a *apiRequest) error {
-	v, err := a.service().CountSurveyResponses(a.context(), a.principal, a.segment("project"), a.listParam("survey_ids"), a.asked("exclude_archived"))
+	v, err := a.s.config.Management.Surveys.CountResponses(a.context(), a.principal, a.segment("project"), a.listParam("survey_ids"), a.asked("exclude_archived"))
 	return a.answer(http.StatusOK, v, err)
 }
 
 func questionLabels(a *apiRequest) error {
-	labels, err := a.service().QuestionLabels(a.context(), a.principal, a.segment("project"))
+	labels, err := a.s.config.Management.Surveys.QuestionLabels(a.context(), a.principal, a.segment("project"))
 	return a.answer(http.StatusOK, struct {
-		Labels []management.QuestionLabel `json:"labels"`
+		Labels []survey.QuestionLabel `json:"labels"`
 	}{labels}, err)
 }
 
-func onResponse(f func(*service, context.Context, *principal, string, string, string) error) operation {
+func onResponse(f func(*surveys, context.Context, *principal, string, string, string) error) operation {
 	return func(a *apiRequest) error {
-		err := f(a.service(), a.context(), a.principal, a.segment("project"), a.segment("id"), a.segment("response"))
+		err := f(a.s.config.Management.Surveys, a.context(), a.principal, a.segment("project"), a.segment("id"), a.segment("response"))
 		return a.answer(http.StatusOK, succeeded{Success: true}, err)
 	}
 }
 
 // surveyResponses answers with a page of responses, or with all of them as CSV.
 func surveyResponses(a *apiRequest) error {
-	q := management.ResponseQuery{
+	q := survey.ResponseQuery{
 		Since: a.param("since"), Until: a.param("until"), QuestionID: a.param("question_id"), Least: a.param("score_gte"), Most: a.param("score_lte"),
 		ExcludeArchived: a.asked("exclude_archived"), Limit: a.param("limit"), Offset: a.param("offset"),
 	}
 	switch format := a.param("format"); format {
 	case "", "json":
-		page, err := a.service().SurveyResponses(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
+		page, err := a.s.config.Management.Surveys.Responses(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
 		return a.answer(http.StatusOK, page, err)
 	case "csv":
 		w := &responseWriter{x: a.x, head: func(h http.Header) {
 			h["Content-Type"] = []string{"text/csv; charset=utf-8"}
 			h["Content-Disposition"] = []string{`attachment; filename="responses.csv"`}
 		}}
-		return a.service().WriteResponses(a.context(), w, a.principal, a.segment("project"), a.segment("id"), q)
+		return a.s.config.Management.Surveys.WriteResponses(a.context(), w, a.principal, a.segment("project"), a.segment("id"), q)
 	default:
 		return &management.Error{Kind: management.ErrInvalid, Code: "invalid_choice", Attr: "format", Detail: "Want json or csv."}
 	}
@@ -137,20 +140,20 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	return w.x.w.Write(b)
 }
 
-var summarizeResponses = changeWith(http.StatusOK, func(a *apiRequest, refresh management.SummaryRefresh) (any, error) {
-	q := management.SummaryQuery{QuestionID: a.param("question_id"), QuestionIndex: a.param("question_index"), Refresh: refresh}
+var summarizeResponses = changeWith(http.StatusOK, func(a *apiRequest, refresh survey.SummaryRefresh) (any, error) {
+	q := survey.SummaryQuery{QuestionID: a.param("question_id"), QuestionIndex: a.param("question_index"), Refresh: refresh}
 	if q.QuestionID == "" && q.QuestionIndex == "" {
-		return a.service().SurveyHeadline(a.context(), a.principal, a.segment("project"), a.segment("id"), refresh)
+		return a.s.config.Management.Surveys.Headline(a.context(), a.principal, a.segment("project"), a.segment("id"), refresh)
 	}
-	v, err := a.service().SummarizeResponses(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
+	v, err := a.s.config.Management.Surveys.Summarize(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
 	if err == nil && !v.Cached {
 		a.x.w.Header()["Cache-Control"] = []string{"max-age=15"}
 	}
 	return v, err
 })
 
-var surveyHeadline = changeOf((*service).SurveyHeadline)
+var surveyHeadline = changeOf((*surveys).Headline)
 
-var copySurvey = changeWith(http.StatusCreated, func(a *apiRequest, q management.SurveyCopy) (*management.SurveyCopies, error) {
-	return a.service().CopySurvey(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
+var copySurvey = changeWith(http.StatusCreated, func(a *apiRequest, q survey.CopyRequest) (*survey.Copies, error) {
+	return a.s.config.Management.Surveys.Copy(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
 })

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -354,7 +355,7 @@ func FuzzUploadJSON(f *testing.F) {
 
 // members is a DataStore that writes down who is added.
 type members struct {
-	management.Storage
+	sqlstore.Storage
 	mu    sync.Mutex
 	added []string
 	err   error
@@ -385,7 +386,7 @@ func newUploads(t *testing.T, change func(*server.Config)) (*apiServer, *members
 	data := new(members)
 	a := newAPI(t, apiSetup{
 		management: func(c *management.Config) {
-			data.Storage = c.Store.(management.Storage)
+			data.Storage = c.Store.(sqlstore.Storage)
 			c.Data = data
 		},
 		server: change,

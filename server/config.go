@@ -16,6 +16,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // Config configures a [Server]. Only Projects is required.
@@ -111,6 +112,9 @@ type CaptureConfig struct {
 type ManagementConfig struct {
 	// Service answers the requests, and knows which keys open definitions.
 	Service *management.Service
+
+	// Surveys answers the requests about surveys. Nil: their routes do not exist.
+	Surveys *survey.Service
 
 	// AuthFunc recognises users whom the host application has signed in. It is
 	// asked before a personal API key is looked for. Nil and no error means

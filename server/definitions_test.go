@@ -23,6 +23,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -492,7 +493,7 @@ func TestDefinitionsBackend(t *testing.T) {
 	for _, err := range []error{errors.New("no such table: keys"), fmt.Errorf("%w: connection refused", capture.ErrUnavailable), context.DeadlineExceeded} {
 		var log bytes.Buffer
 		a := newAPI(t, apiSetup{
-			management: func(c *management.Config) { c.Store = brokenStore{c.Store, err} },
+			management: func(c *management.Config) { c.Store = brokenStore{c.Store.(sqlstore.Storage), err} },
 			server:     func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) },
 		})
 		for _, path := range append(definitionPaths, "/api/projects/1/feature_flags/x/remote_config") {

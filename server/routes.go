@@ -107,6 +107,11 @@ func routesOf(c Config) []*route {
 		for i := range managedRoutes {
 			list = append(list, &managedRoutes[i])
 		}
+		if c.Management.Surveys != nil {
+			for i := range surveyRoutes {
+				list = append(list, &surveyRoutes[i])
+			}
+		}
 		for i := range definitionRoutes {
 			list = append(list, &definitionRoutes[i])
 		}

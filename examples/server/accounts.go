@@ -16,14 +16,23 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/mail"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-// accounts returns the service behind the management API.
-func (s *settings) accounts(store management.Storage, appURL string, changed func(context.Context, int64), log *slog.Logger) (*management.Service, error) {
+// services are behind the management API.
+type services struct {
+	accounts *management.Service
+	surveys  *survey.Service
+}
+
+// services returns the services behind the management API.
+func (s *settings) services(store sqlstore.Storage, appURL string, changed func(context.Context, int64), log *slog.Logger) (*services, error) {
 	keys, err := s.secretKeys()
 	if err != nil {
 		return nil, err
@@ -39,7 +48,7 @@ func (s *settings) accounts(store management.Storage, appURL string, changed fun
 		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
 		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
-		OnChange: changed, Log: log,
+		FlagUsers: survey.FlagUsers{}, OnChange: changed, Log: log,
 	}
 	switch s.mutations.value {
 	case "stepup":
@@ -50,7 +59,21 @@ func (s *settings) accounts(store management.Storage, appURL string, changed fun
 	if s.deleteUsers.value == "cascade" {
 		c.Delete = management.DeleteCascade
 	}
-	return management.New(c)
+	accounts, err := management.New(c)
+	if err != nil {
+		return nil, err
+	}
+	surveys, err := survey.New(survey.Config{Management: accounts, Events: store, Leader: store, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &services{accounts, surveys}, nil
+}
+
+// run does what the services do besides requests, until ctx ends.
+func (s *services) run(ctx context.Context, wg *sync.WaitGroup) {
+	wg.Go(func() { _ = s.accounts.Run(ctx) }) // returns nil when stopped
+	wg.Go(func() { _ = s.surveys.Run(ctx) })  // returns nil when stopped
 }
 
 // mailer returns the mailer that the settings name, or nil.

@@ -13,6 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // managedOperations are the operations on what a project has, at all of its
@@ -254,15 +255,15 @@ const unknownNumber, unknownUUID = "99999999", "00000000-0000-7000-8000-00000000
 var collections = map[string]collection{
 	"early_access_feature": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
 		patch := management.EarlyAccessPatch{Name: optional.Of(name), Stage: optional.Of("alpha")}
-		return makeIn(t, s, a, patch, (*management.Service).CreateEarlyAccessFeature).ID.String()
+		return makeIn(t, s.service, a, patch, (*management.Service).CreateEarlyAccessFeature).ID.String()
 	}},
 	"feature_flags": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {
 		patch := management.FlagPatch{Key: optional.Of(name), Filters: optional.Of(json.RawMessage(`{"groups":[{}]}`))}
-		return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateFlag).ID)
+		return fmt.Sprint(makeIn(t, s.service, a, patch, (*management.Service).CreateFlag).ID)
 	}},
 	"cohorts": {unknownNumber, func(t *testing.T, s *site, a *account, name string) string {
 		patch := management.CohortPatch{Name: optional.Of(name), Static: optional.Of(true)}
-		return fmt.Sprint(makeIn(t, s, a, patch, (*management.Service).CreateCohort).ID)
+		return fmt.Sprint(makeIn(t, s.service, a, patch, (*management.Service).CreateCohort).ID)
 	}},
 	"persons": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
 		now := time.Now().UTC()
@@ -280,15 +281,15 @@ var collections = map[string]collection{
 		return p.ID.String()
 	}},
 	"surveys": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
-		patch := management.SurveyPatch{Name: optional.Of(name), Type: optional.Of("popover")}
-		return makeIn(t, s, a, patch, (*management.Service).CreateSurvey).ID.String()
+		patch := survey.Patch{Name: optional.Of(name), Type: optional.Of("popover")}
+		return makeIn(t, s.surveyService, a, patch, (*survey.Service).Create).ID.String()
 	}},
 }
 
 // makeIn makes something in the project of an account, without HTTP.
-func makeIn[P, T any](t *testing.T, s *site, a *account, patch P, create func(*management.Service, context.Context, *management.Principal, string, P) (T, error)) T {
+func makeIn[S, P, T any](t *testing.T, service S, a *account, patch P, create func(S, context.Context, *management.Principal, string, P) (T, error)) T {
 	t.Helper()
-	v, err := create(s.service, t.Context(), &management.Principal{User: a.User}, fmt.Sprint(a.project.ID), patch)
+	v, err := create(service, t.Context(), &management.Principal{User: a.User}, fmt.Sprint(a.project.ID), patch)
 	if err != nil {
 		t.Fatal(err)
 	}

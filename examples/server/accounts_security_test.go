@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 )
 
@@ -586,7 +587,7 @@ func proxiesAreListed(t *testing.T, s *site) {
 
 // A trap is a store that panics when it is asked for one key.
 type trap struct {
-	management.Storage
+	sqlstore.Storage
 	hash string
 }
 

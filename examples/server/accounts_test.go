@@ -29,6 +29,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // The tests of these files ask the program for what management.md says about
@@ -105,16 +106,21 @@ func TestAccounts(t *testing.T) {
 // A deployment is a store for accounts, with what its servers have in common.
 type deployment struct {
 	*system
-	service *management.Service // makes accounts without HTTP
-	keyFile string              // with the keys that encrypt
-	watch   *watch
+	service       *management.Service // makes accounts without HTTP
+	surveyService *survey.Service
+	keyFile       string // with the keys that encrypt
+	watch         *watch
 }
 
 // deploy makes a deployment of a system. When the test ends, it must have kept
 // its secrets.
 func deploy(t *testing.T, s *system) *deployment {
 	t.Helper()
-	service, err := management.New(management.Config{Store: s.store})
+	service, err := management.New(management.Config{Store: s.store, FlagUsers: survey.FlagUsers{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	surveys, err := survey.New(survey.Config{Management: service})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +128,7 @@ func deploy(t *testing.T, s *system) *deployment {
 		s.args = []string{"-store", ":memory:"} // which is not opened, as there is one
 	}
 	key := hex.EncodeToString(newSecretKey())
-	d := &deployment{system: s, service: service, keyFile: filepath.Join(t.TempDir(), "keys"), watch: new(watch)}
+	d := &deployment{system: s, service: service, surveyService: surveys, keyFile: filepath.Join(t.TempDir(), "keys"), watch: new(watch)}
 	if err := os.WriteFile(d.keyFile, []byte(key+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

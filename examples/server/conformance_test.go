@@ -30,6 +30,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // The tests of these files are the checklist of wire.md §9 as far as it is about
@@ -106,11 +107,11 @@ const (
 
 // A system is the program on a store.
 type system struct {
-	store management.Storage
+	store sqlstore.Storage
 
 	// given is the store that the program uses, if that must be the same
 	// value. Otherwise it opens what args say.
-	given management.Storage
+	given sqlstore.Storage
 	args  []string
 
 	// spoil makes writing fail until repair is called.
@@ -129,11 +130,11 @@ var kinds = []kind{{"memory", openMemory}, {"SQLite", openSQLiteFile}, {"Postgre
 
 // brokenStore is a store in memory that fails when it is told to.
 type brokenStore struct {
-	management.Storage
+	sqlstore.Storage
 	broken atomic.Bool
 }
 
-func (s *brokenStore) WriteEvents(ctx context.Context, events []capture.Event, surveys []management.SurveyEvent) error {
+func (s *brokenStore) WriteEvents(ctx context.Context, events []capture.Event, surveys []survey.Event) error {
 	if s.broken.Load() {
 		return fmt.Errorf("%w: spoiled by a test", capture.ErrUnavailable)
 	}
@@ -173,7 +174,7 @@ func openPostgres(t *testing.T) *system {
 	return openSQL(t, db, url, "pgx", url)
 }
 
-func openSQL(t *testing.T, db management.Storage, store, driver, dsn string) *system {
+func openSQL(t *testing.T, db sqlstore.Storage, store, driver, dsn string) *system {
 	raw, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +200,7 @@ func openSQL(t *testing.T, db management.Storage, store, driver, dsn string) *sy
 	}
 }
 
-func addProjects(t *testing.T, store management.Storage) {
+func addProjects(t *testing.T, store sqlstore.Storage) {
 	t.Helper()
 	created, err := management.Bootstrap(t.Context(), store, management.First{APIKey: firstKey})
 	if err != nil {

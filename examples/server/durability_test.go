@@ -20,7 +20,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
@@ -179,7 +178,7 @@ func (l *load) failures() map[string]int {
 
 // check compares with what is stored: every acknowledged event is there, nothing
 // twice, and persons are as their last event left them.
-func (l *load) check(t *testing.T, db management.Storage) {
+func (l *load) check(t *testing.T, db sqlstore.Storage) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -244,14 +243,14 @@ func (l *load) senders(t *testing.T, n int) {
 // TestKilledServer kills the server with SIGKILL under load, several times
 // (wire.md §2.4: what was answered 200 is durable).
 func TestKilledServer(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T) (string, func() (management.Storage, error)){
-		"SQLite": func(t *testing.T) (string, func() (management.Storage, error)) {
+	for name, open := range map[string]func(t *testing.T) (string, func() (sqlstore.Storage, error)){
+		"SQLite": func(t *testing.T) (string, func() (sqlstore.Storage, error)) {
 			path := filepath.Join(t.TempDir(), "killed.db")
-			return path, func() (management.Storage, error) { return sqlite.Open(t.Context(), path, sqlstore.Options{}) }
+			return path, func() (sqlstore.Storage, error) { return sqlite.Open(t.Context(), path, sqlstore.Options{}) }
 		},
-		"PostgreSQL": func(t *testing.T) (string, func() (management.Storage, error)) {
+		"PostgreSQL": func(t *testing.T) (string, func() (sqlstore.Storage, error)) {
 			url := postgrestest.Open(t)
-			return url, func() (management.Storage, error) { return postgres.Open(t.Context(), url, sqlstore.Options{}) }
+			return url, func() (sqlstore.Storage, error) { return postgres.Open(t.Context(), url, sqlstore.Options{}) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

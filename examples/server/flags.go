@@ -8,7 +8,8 @@ import (
 	"sync"
 
 	"github.com/flagstaff-go/flagstaff/flags/source"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
@@ -22,7 +23,7 @@ var (
 
 // pinFlags takes the flags of one project from the file of -flags. It follows
 // the file until ctx ends.
-func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store management.Storage, projects *catalog.Catalog) error {
+func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store sqlstore.Storage, projects *catalog.Catalog) error {
 	if s.flagsFile == "" {
 		return nil
 	}
@@ -42,7 +43,7 @@ func (s *settings) pinFlags(ctx context.Context, wg *sync.WaitGroup, store manag
 
 // addDemo creates flags and a survey in the demo's project, unless it has
 // flags.
-func (s *settings) addDemo(ctx context.Context, store management.Storage, service *management.Service) error {
+func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services *services) error {
 	p, err := s.project(ctx, store)
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (s *settings) addDemo(ctx context.Context, store management.Storage, servic
 	if err != nil || len(known) > 0 {
 		return err
 	}
-	if _, err := service.Import(ctx, p.ID, demoFlags); err != nil {
+	if _, err := services.accounts.Import(ctx, p.ID, demoFlags); err != nil {
 		return err
 	}
 	owners, err := store.Members(ctx, p.Organization)
@@ -62,14 +63,14 @@ func (s *settings) addDemo(ctx context.Context, store management.Storage, servic
 	if err != nil {
 		return err
 	}
-	principal, err := service.PrincipalOf(ctx, owner.UUID)
+	principal, err := services.accounts.PrincipalOf(ctx, owner.UUID)
 	if err != nil {
 		return err
 	}
-	var survey management.SurveyPatch
-	if err := json.Unmarshal(demoSurvey, &survey); err != nil {
+	var patch survey.Patch
+	if err := json.Unmarshal(demoSurvey, &patch); err != nil {
 		return err
 	}
-	_, err = service.CreateSurvey(ctx, principal, fmt.Sprint(p.ID), survey)
+	_, err = services.surveys.Create(ctx, principal, fmt.Sprint(p.ID), patch)
 	return err
 }

@@ -19,8 +19,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/geoip"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
@@ -44,7 +44,7 @@ type Main struct {
 
 	// store, if not nil, replaces the store that the settings name, and stays
 	// open. Tests use it to look into the store.
-	store management.Storage
+	store sqlstore.Storage
 }
 
 // Run serves until ctx ends and returns the exit code.
@@ -115,11 +115,11 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	appURL := cmp.Or(s.appURL, "http://"+listener.Addr().String())
-	service, err := s.accounts(store, appURL, projects.Changed, log)
+	services, err := s.services(store, appURL, projects.Changed, log)
 	if err != nil {
 		return err
 	}
-	sink := service.Sink(store)
+	sink := services.surveys.Sink(store)
 	events, err := s.openStream(ctx, sink, log)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	}
 
 	if s.demo && s.flagsFile == "" {
-		if err := s.addDemo(ctx, store, service); err != nil {
+		if err := s.addDemo(ctx, store, services); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,8 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		MaxDecoded: 2 * int64(s.maxBody),
 		Capture:    server.CaptureConfig{Collector: collector, Quota: eventQuota},
 		Management: server.ManagementConfig{
-			Service:        service,
+			Service:        services.accounts,
+			Surveys:        services.surveys,
 			AllowKeyInBody: s.allowKeyInBody,
 			Origins:        s.managementOrigin,
 			AppURL:         s.appURL,
@@ -197,7 +198,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		wg.Go(func() { _ = resolver.Watch(background, 0) }) // returns nil when stopped
 		config.Geo = resolver
 	}
-	wg.Go(func() { _ = service.Run(background) }) // returns nil when stopped
+	services.run(background, &wg)
 	handler, err := server.New(config)
 	if err != nil {
 		return err
@@ -274,7 +275,7 @@ func (m *Main) answer(ctx context.Context, s *settings, log *slog.Logger, listen
 
 // startQuota counts a resource, starting from the counts in the store, until
 // ctx ends.
-func startQuota(ctx context.Context, wg *sync.WaitGroup, store management.Storage, resource string, allowed allowance, log *slog.Logger) (*quota.Quota, error) {
+func startQuota(ctx context.Context, wg *sync.WaitGroup, store sqlstore.Storage, resource string, allowed allowance, log *slog.Logger) (*quota.Quota, error) {
 	q, err := quota.New(quota.Config{Store: store, Resource: resource, Limit: allowed.n, Period: allowed.period, Log: log})
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-func openStore(ctx context.Context, s *settings, log *slog.Logger) (management.Storage, error) {
+func openStore(ctx context.Context, s *settings, log *slog.Logger) (sqlstore.Storage, error) {
 	options := sqlstore.Options{Log: log}
 	if isPostgres(s.store) {
 		return postgres.Open(ctx, s.store, options)
@@ -43,7 +43,7 @@ func (s *settings) storeName() string {
 }
 
 // bootstrap prepares an empty store and prints the keys.
-func (m *Main) bootstrap(ctx context.Context, s *settings, store management.Storage) error {
+func (m *Main) bootstrap(ctx context.Context, s *settings, store sqlstore.Storage) error {
 	first := management.First{APIKey: s.projectKey, Owner: s.adminEmail}
 	if s.demo {
 		first.Organization, first.Project, first.SecretKey, first.PersonalKey = "Demo", "Demo", demoSecret, demoPersonal
@@ -71,7 +71,7 @@ func (m *Main) bootstrap(ctx context.Context, s *settings, store management.Stor
 
 // checkProjectKey makes sure that the store has the project of -project-key.
 // The demo adds its project to any store.
-func checkProjectKey(ctx context.Context, s *settings, store management.Storage) error {
+func checkProjectKey(ctx context.Context, s *settings, store sqlstore.Storage) error {
 	_, err := store.ProjectByKey(ctx, s.projectKey)
 	if !errors.Is(err, management.ErrNotFound) {
 		return err

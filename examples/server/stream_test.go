@@ -19,7 +19,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
@@ -254,8 +253,8 @@ func TestStreamDatabase(t *testing.T) {
 	b := startBroker(t)
 	stream := b.open()
 	path := filepath.Join(t.TempDir(), "closed.db")
-	var opened atomic.Pointer[management.Storage]
-	current := func() management.Storage { return *opened.Load() }
+	var opened atomic.Pointer[sqlstore.Storage]
+	current := func() sqlstore.Storage { return *opened.Load() }
 	open := func() {
 		db, err := sqlite.Open(t.Context(), path, sqlstore.Options{})
 		if err != nil {

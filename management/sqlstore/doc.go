@@ -6,7 +6,7 @@
 //
 //	store, err := sqlite.Open(ctx, "flagstaff.db", sqlstore.Options{})
 //
-// Both return a management.Storage. The methods that this page names are the
+// Both return a [Storage]. The methods that this page names are the
 // Storage's. The schema is created and migrated when the database is opened. A
 // release can always open the stores of earlier releases.
 //

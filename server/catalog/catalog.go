@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -25,7 +26,7 @@ type Store interface {
 	Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error)
 	Cohorts(ctx context.Context, project int64) ([]management.Cohort, error)
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
-	Surveys(ctx context.Context, project int64) ([]management.Survey, error)
+	Surveys(ctx context.Context, project int64) ([]survey.Survey, error)
 	EarlyAccessFeatures(ctx context.Context, project int64) ([]management.EarlyAccessFeature, error)
 }
 

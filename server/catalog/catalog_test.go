@@ -17,14 +17,16 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
 // A store can be made to fail.
 type store struct {
-	management.Storage
+	sqlstore.Storage
 	broken     atomic.Bool
 	unwatched  atomic.Bool
 	watched    chan struct{} // closed when Watch has begun
@@ -282,7 +284,7 @@ func TestPin(t *testing.T) {
 		t.Errorf("Checked = %v, want that of the loader, %v", checked, loader.Status().Checked)
 	}
 	w.put(nil, "other", everyone)
-	survey := &management.Survey{ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Type: "popover", Created: time.Now()}
+	survey := &survey.Survey{ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Type: "popover", Created: time.Now()}
 	w.ok(w.store.CreateSurvey(t.Context(), survey))
 	w.ok(w.Refresh(t.Context()))
 	w.want(w.project.APIKey, map[string]bool{"pinned": true})
@@ -309,7 +311,7 @@ func (w *world) get(path string) string {
 func TestPublished(t *testing.T) {
 	w := newWorld(t)
 	linked := w.put(nil, "linked", everyone)
-	survey := &management.Survey{
+	survey := &survey.Survey{
 		ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Description: "internal note", Type: "popover",
 		Created: time.Now(), LinkedFlag: &linked.ID,
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
@@ -45,7 +46,7 @@ type stored struct {
 	flags       []management.FeatureFlag
 	cohorts     []management.Cohort
 	groupTypes  map[int]string
-	surveys     []management.Survey
+	surveys     []survey.Survey
 	earlyAccess []management.EarlyAccessFeature
 }
 
@@ -122,7 +123,7 @@ func publicationOf(p *project, s *stored) (server.Publication, error) {
 		if s.surveys[i].Archived {
 			continue
 		}
-		survey, err := management.PublicSurvey(&s.surveys[i], keys)
+		survey, err := survey.Public(&s.surveys[i], keys)
 		if err != nil {
 			return out, err
 		}

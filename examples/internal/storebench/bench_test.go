@@ -22,7 +22,6 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
@@ -56,7 +55,7 @@ const knownPerson = `{"$set":{"age":%d}}`
 func now() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // startBench starts a server on a store and returns its address.
-func startBench(b *testing.B, db management.Storage, definitions string) string {
+func startBench(b *testing.B, db sqlstore.Storage, definitions string) string {
 	b.Helper()
 	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: db})
 	if err != nil {
@@ -95,7 +94,7 @@ func startBench(b *testing.B, db management.Storage, definitions string) string 
 	return s.Listener.Addr().String()
 }
 
-func openSQLite(b *testing.B) management.Storage {
+func openSQLite(b *testing.B) sqlstore.Storage {
 	b.Helper()
 	db, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"), sqlstore.Options{})
 	if err != nil {
@@ -105,7 +104,7 @@ func openSQLite(b *testing.B) management.Storage {
 }
 
 // populate creates the persons, as in a service that has run for a while.
-func populate(b *testing.B, db management.Storage, properties string) management.Storage {
+func populate(b *testing.B, db sqlstore.Storage, properties string) sqlstore.Storage {
 	b.Helper()
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for first := 0; first < people(); first += 1000 {
@@ -294,7 +293,7 @@ func BenchmarkC2(b *testing.B) {
 // BenchmarkC3 is C2 on PostgreSQL. Its floor is a COPY of the same rows.
 func BenchmarkC3(b *testing.B) {
 	url := postgrestest.Open(b)
-	open := func(b *testing.B) management.Storage {
+	open := func(b *testing.B) sqlstore.Storage {
 		db, err := postgres.Open(b.Context(), url, sqlstore.Options{})
 		if err != nil {
 			b.Fatal(err)

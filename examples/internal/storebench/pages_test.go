@@ -46,7 +46,7 @@ func openRaw(b *testing.B, driver, dsn string) *sql.DB {
 
 // benchPages measures the pages of one database. The mark precedes its
 // parameters.
-func benchPages(b *testing.B, name string, db management.Storage, err error, raw *sql.DB, mark string) {
+func benchPages(b *testing.B, name string, db sqlstore.Storage, err error, raw *sql.DB, mark string) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
@@ -128,7 +128,7 @@ func benchPage(b *testing.B, name string, floor *sql.Stmt, n int, page func(offs
 // inParts calls add for 0 to n-1 in short transactions. In PostgreSQL, a
 // transaction gets slower the more often it changes the same row, such as a
 // counter.
-func inParts(b *testing.B, db management.Storage, n int, add func(s management.Store, i int) error) {
+func inParts(b *testing.B, db sqlstore.Storage, n int, add func(s management.Store, i int) error) {
 	b.Helper()
 	for first := 0; first < n; first += 100 {
 		err := db.Atomic(b.Context(), func(s management.Store) error {
@@ -147,7 +147,7 @@ func inParts(b *testing.B, db management.Storage, n int, add func(s management.S
 
 // addUsers creates n users, all members of one organization. The first one is
 // its owner and staff.
-func addUsers(b *testing.B, db management.Storage, n int) *management.Created {
+func addUsers(b *testing.B, db sqlstore.Storage, n int) *management.Created {
 	b.Helper()
 	created, err := management.Bootstrap(b.Context(), db, management.First{})
 	if err != nil {
@@ -171,7 +171,7 @@ func addUsers(b *testing.B, db management.Storage, n int) *management.Created {
 }
 
 // addFlags creates n flags of two conditions each.
-func addFlags(b *testing.B, db management.Storage, project int64, n int) {
+func addFlags(b *testing.B, db sqlstore.Storage, project int64, n int) {
 	b.Helper()
 	made := time.Now().UTC().Truncate(time.Microsecond)
 	inParts(b, db, n, func(s management.Store, i int) error {

@@ -10,15 +10,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 var (
-	survey      = uuid.MustParse("019c0a11-2f30-7000-8c4e-1a2b3c4d5e6f")
+	surveyID    = uuid.MustParse("019c0a11-2f30-7000-8c4e-1a2b3c4d5e6f")
 	surveyStart = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 )
 
@@ -26,7 +26,7 @@ var (
 // 600,000 distinct IDs are shown the survey, and a third of them dismiss it.
 // 200,000 events are responses from 166,667 submissions, every fifth of which
 // is sent twice. One in a hundred responses is archived.
-func answerSurvey(b *testing.B, db management.Storage) {
+func answerSurvey(b *testing.B, db sqlstore.Storage) {
 	b.Helper()
 	people := 600_000
 	if testing.Short() {
@@ -38,7 +38,7 @@ func answerSurvey(b *testing.B, db management.Storage) {
 		at := surveyStart.Add(time.Duration(i)*step + after).Truncate(time.Microsecond)
 		batch = append(batch, capture.Event{
 			Project: 1, UUID: capture.NewUUID(at), Name: name, DistinctID: fmt.Sprintf("user-%07d", i), Time: at, Received: at,
-			Properties: fmt.Appendf(nil, `{"$survey_id":"%s"%s}`, survey, properties), NoPerson: true,
+			Properties: fmt.Appendf(nil, `{"$survey_id":"%s"%s}`, surveyID, properties), NoPerson: true,
 		})
 		return batch[len(batch)-1].UUID
 	}
@@ -54,7 +54,7 @@ func answerSurvey(b *testing.B, db management.Storage) {
 			}
 			id := add(i, 2*time.Second, "survey sent", answers+`,"$survey_completed":true,"$survey_response_2":"I like it"`)
 			if i%360 == 4 {
-				if _, err := db.ArchiveResponse(b.Context(), 1, survey, id, surveyStart); err != nil {
+				if _, err := db.ArchiveResponse(b.Context(), 1, surveyID, id, surveyStart); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -99,7 +99,7 @@ func BenchmarkM1(b *testing.B) {
 	})
 }
 
-func countSurvey(b *testing.B, db management.Storage, raw *sql.DB, analyze string, param func(time.Time) any) {
+func countSurvey(b *testing.B, db sqlstore.Storage, raw *sql.DB, analyze string, param func(time.Time) any) {
 	b.Cleanup(func() {
 		if err := raw.Close(); err != nil {
 			b.Error(err)
@@ -115,24 +115,24 @@ func countSurvey(b *testing.B, db management.Storage, raw *sql.DB, analyze strin
 		}
 	}
 	day := func(n int) *time.Time { return new(surveyStart.AddDate(0, 0, n)) }
-	all := management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{survey}}
+	all := survey.Query{Project: 1, Surveys: []uuid.UUID{surveyID}}
 	window, rest, most := all, all, all
 	window.From, window.To = day(10), day(20)
 	rest.ExcludeArchived = true
 	most.From, most.To = day(5), day(25)
 	const count = "SELECT count(*) FROM survey_event e WHERE project_id = 1 AND survey_id = $1"
-	between := []any{survey, param(*window.From), param(*window.To)}
+	between := []any{surveyID, param(*window.From), param(*window.To)}
 	for _, c := range []struct {
 		name  string
-		q     management.SurveyQuery
+		q     survey.Query
 		floor string
 		args  []any
 	}{
-		{"all", all, count, []any{survey}},
+		{"all", all, count, []any{surveyID}},
 		{"window", window, count + " AND ts BETWEEN $2 AND $3", between},
 		{"not archived", rest, count + ` AND NOT EXISTS (SELECT 1 FROM survey_response_archive a
-			WHERE a.project_id = 1 AND a.survey_id = e.survey_id AND a.response_uuid = e.uuid)`, []any{survey}},
-		{"responses", most, count + " AND ts BETWEEN $2 AND $3 AND counts_as = 3", []any{survey, param(*most.From), param(*most.To)}},
+			WHERE a.project_id = 1 AND a.survey_id = e.survey_id AND a.response_uuid = e.uuid)`, []any{surveyID}},
+		{"responses", most, count + " AND ts BETWEEN $2 AND $3 AND counts_as = 3", []any{surveyID, param(*most.From), param(*most.To)}},
 	} {
 		b.Run(c.name+"/floor", func(b *testing.B) {
 			floor, err := raw.PrepareContext(b.Context(), c.floor)
@@ -157,7 +157,7 @@ func countSurvey(b *testing.B, db management.Storage, raw *sql.DB, analyze strin
 					if err != nil {
 						b.Fatal(err)
 					}
-					n = counts[survey]
+					n = counts[surveyID]
 				} else {
 					counts, err := db.CountSurveyEvents(b.Context(), c.q)
 					if err != nil {

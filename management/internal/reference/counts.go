@@ -12,12 +12,12 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A surveyEvent is a captured event about a survey.
 type surveyEvent struct {
-	management.SurveyEvent
+	survey.Event
 	id         uuid.UUID
 	at         time.Time
 	distinctID string
@@ -38,13 +38,13 @@ func (e *surveyEvent) submission() submission { return submission{e.Survey, e.Su
 
 // about returns all events of the surveys of a query, and in the order of their
 // times those that stand for a response.
-func (s *Surveys) about(q *management.SurveyQuery) (all, responses []*surveyEvent) {
+func (s *Surveys) about(q *survey.Query) (all, responses []*surveyEvent) {
 	for i := range s.events {
 		e := &s.events[i]
 		if e.Project != q.Project {
 			continue
 		}
-		about, ok := management.SurveyEventOf(e)
+		about, ok := survey.EventOf(e)
 		if ok && slices.Contains(q.Surveys, about.Survey) {
 			all = append(all, &surveyEvent{about, e.UUID, e.Time, e.DistinctID, s.respondent(e), i})
 		}
@@ -71,7 +71,7 @@ func (s *Surveys) respondent(e *capture.Event) respondent {
 // represents reports whether an event stands for a response rather than another
 // one.
 func (e *surveyEvent) represents(other *surveyEvent) bool {
-	if sent := e.Kind == management.SurveySent; sent != (other.Kind == management.SurveySent) {
+	if sent := e.Kind == survey.Sent; sent != (other.Kind == survey.Sent) {
 		return sent
 	}
 	return byTime(e, other) > 0
@@ -82,23 +82,23 @@ func byTime(a, b *surveyEvent) int {
 }
 
 // selects reports whether a query selects an event of its surveys.
-func (s *Surveys) selects(q *management.SurveyQuery, e *surveyEvent) bool {
+func (s *Surveys) selects(q *survey.Query, e *surveyEvent) bool {
 	return (q.From == nil || !e.at.Before(*q.From)) && (q.To == nil || !e.at.After(*q.To)) &&
 		!(q.ExcludeArchived && slices.Contains(s.archived, archived{q.Project, e.Survey, e.id}))
 }
 
 // Count counts the events of all selected surveys together, as
 // CountSurveyEvents of a [management.SurveyEventStore] does.
-func (s *Surveys) Count(q management.SurveyQuery) *management.SurveyCounts {
-	var c management.SurveyCounts
+func (s *Surveys) Count(q survey.Query) *survey.Counts {
+	var c survey.Counts
 	shown, dismissed, sent := make(respondents), make(respondents), make(respondents)
 	all, responses := s.about(&q)
 	for _, e := range all {
 		switch {
 		case !s.selects(&q, e):
-		case e.Kind == management.SurveyShown:
+		case e.Kind == survey.Shown:
 			shown.count(&c.Shown, e)
-		case e.Kind == management.SurveyDismissed && !e.Partial:
+		case e.Kind == survey.Dismissed && !e.Partial:
 			dismissed.count(&c.Dismissed, e)
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Surveys) Count(q management.SurveyQuery) *management.SurveyCounts {
 // respondents are the respondents of the events that were counted.
 type respondents map[respondent]bool
 
-func (r respondents) count(c *management.SurveyCount, e *surveyEvent) {
+func (r respondents) count(c *survey.Count, e *surveyEvent) {
 	r[e.respondent] = true
 	c.Total, c.Persons = c.Total+1, len(r)
 	if c.First == nil || e.at.Before(*c.First) {
@@ -130,7 +130,7 @@ func (r respondents) count(c *management.SurveyCount, e *surveyEvent) {
 }
 
 // CountResponses counts the responses of each survey that has any.
-func (s *Surveys) CountResponses(q management.SurveyQuery) map[uuid.UUID]int {
+func (s *Surveys) CountResponses(q survey.Query) map[uuid.UUID]int {
 	counts := make(map[uuid.UUID]int)
 	_, responses := s.about(&q)
 	for _, e := range responses {
@@ -143,7 +143,7 @@ func (s *Surveys) CountResponses(q management.SurveyQuery) map[uuid.UUID]int {
 
 // Responses returns the selected responses, of one survey after the other as the
 // query lists them, newest first.
-func (s *Surveys) Responses(q management.SurveyQuery) []management.SurveyResponse {
+func (s *Surveys) Responses(q survey.Query) []survey.Response {
 	all, responses := s.about(&q)
 	slices.SortStableFunc(responses, func(a, b *surveyEvent) int { // in the end they are read backwards
 		return slices.Index(q.Surveys, b.Survey) - slices.Index(q.Surveys, a.Survey)
@@ -154,10 +154,10 @@ func (s *Surveys) Responses(q management.SurveyQuery) []management.SurveyRespons
 			events[e.submission()] = append(events[e.submission()], e)
 		}
 	}
-	var list []management.SurveyResponse
+	var list []survey.Response
 	for _, e := range slices.Backward(responses) {
 		if s.selects(&q, e) {
-			list = append(list, management.SurveyResponse{
+			list = append(list, survey.Response{
 				ID: e.id, Survey: e.Survey, DistinctID: e.distinctID, Time: e.at,
 				Answers: answers(events[e.submission()]), Extra: e.Extra,
 			})
@@ -173,7 +173,7 @@ func answers(events []*surveyEvent) map[string]json.RawMessage {
 	slices.SortFunc(events, byTime)
 	for _, e := range slices.Backward(events) {
 		for _, question := range slices.Sorted(maps.Keys(e.Answers)) {
-			if _, ok := merged[question]; !ok && len(merged) < management.MaxSurveyAnswers {
+			if _, ok := merged[question]; !ok && len(merged) < survey.MaxAnswers {
 				merged[question] = e.Answers[question]
 			}
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // same compares what was stored with what comes back: times in UTC, and
@@ -179,7 +180,7 @@ func (s *suite) furnish(t *testing.T, u *management.User, o *management.Organiza
 	must(t, s.CreateFlag(ctx, &flag))
 	must(t, s.CreateCohort(ctx, &management.Cohort{Project: p.ID, Name: name, CreatedBy: &u.ID, Created: s.now}))
 	must(t, s.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: uuid.New(), Project: p.ID, Flag: flag.ID, Name: name, Created: s.now}))
-	must(t, s.CreateSurvey(ctx, &management.Survey{
+	must(t, s.CreateSurvey(ctx, &survey.Survey{
 		ID: uuid.New(), Project: p.ID, Name: name, LinkedFlag: &flag.ID, CreatedBy: &u.ID, Created: s.now, Updated: s.now,
 	}))
 }
@@ -203,14 +204,14 @@ type world struct {
 	Flags       []management.FeatureFlag
 	Cohorts     []management.Cohort
 	EarlyAccess []management.EarlyAccessFeature
-	Surveys     []management.Survey
+	Surveys     []survey.Survey
 	ActiveUsers int
 	Members     map[uuid.UUID]int
 	FlagTotals  map[int64]int
 }
 
-// survey returns the world of users, as a store shows it.
-func survey(ctx context.Context, s management.Store, users ...int64) (w world, err error) {
+// overview returns the world of users, as a store shows it.
+func overview(ctx context.Context, s management.Store, users ...int64) (w world, err error) {
 	note := func(e error) {
 		if !errors.Is(e, management.ErrNotFound) {
 			err = errors.Join(err, e)
@@ -267,7 +268,7 @@ func (w *world) look(ctx context.Context, s management.Store, project int64) err
 	flags, err1 := s.Flags(ctx, project)
 	cohorts, err2 := s.Cohorts(ctx, project)
 	earlyAccess, err3 := s.EarlyAccessFeatures(ctx, project)
-	surveys, err4 := s.Surveys(ctx, project)
+	surveys, err4 := s.(survey.Store).Surveys(ctx, project)
 	_, total, err5 := s.FindFlags(ctx, project, management.FlagFilter{}, 1, 0)
 	w.Flags, w.Cohorts = append(w.Flags, flags...), append(w.Cohorts, cohorts...)
 	w.EarlyAccess, w.Surveys = append(w.EarlyAccess, earlyAccess...), append(w.Surveys, surveys...)
@@ -280,6 +281,6 @@ func (w *world) forget(project int64) {
 	w.Flags = keep(w.Flags, func(f management.FeatureFlag) bool { return f.Project != project })
 	w.Cohorts = keep(w.Cohorts, func(c management.Cohort) bool { return c.Project != project })
 	w.EarlyAccess = keep(w.EarlyAccess, func(f management.EarlyAccessFeature) bool { return f.Project != project })
-	w.Surveys = keep(w.Surveys, func(v management.Survey) bool { return v.Project != project })
+	w.Surveys = keep(w.Surveys, func(v survey.Survey) bool { return v.Project != project })
 	delete(w.FlagTotals, project)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testActivity(t *testing.T, s *suite) {
@@ -65,7 +66,7 @@ func testActivity(t *testing.T, s *suite) {
 		for _, name := range tt.want {
 			list = append(list, all[strings.IndexRune("lyfsb", name)])
 		}
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			wantPage(t, "Activities: "+tt.name, list, tt.total)(store.Activities(ctx, tt.filter, tt.limit, tt.offset))
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A town is what the tests of transactions change: two organizations with a
@@ -34,19 +36,20 @@ func newTown(t *testing.T, s *suite) *town {
 	c.ann, c.bob = s.user(t, "ann"), s.user(t, "bob")
 	s.furnish(t, c.ann, c.here, c.p)
 	s.furnish(t, c.bob, c.there, c.q)
-	c.before = c.survey(t, s)
+	c.before = c.overview(t, s)
 	return c
 }
 
-func (c *town) survey(t *testing.T, store management.Store) world {
+func (c *town) overview(t *testing.T, store management.Store) world {
 	t.Helper()
-	w, err := survey(t.Context(), store, c.ann.ID, c.bob.ID)
+	w, err := overview(t.Context(), store, c.ann.ID, c.bob.ID)
 	must(t, err)
 	return w
 }
 
 // overturn changes, adds and deletes something of every kind.
 func (c *town) overturn(ctx context.Context, store management.Store) error {
+	surveys := store.(survey.Store)
 	var all error
 	do := func(err error) { all = errors.Join(all, err) }
 	now := c.s.now.Add(time.Hour)
@@ -76,18 +79,18 @@ func (c *town) overturn(ctx context.Context, store management.Store) error {
 	do(store.SetScene(ctx, management.Scene{User: c.ann.ID, Project: c.p.ID, Scene: "Person", Dashboard: 2}))
 	do(store.SetScene(ctx, management.Scene{User: c.ann.ID, Project: c.q.ID, Scene: "Group", Dashboard: 3}))
 	do(store.AddActivity(ctx, &management.Activity{ID: c.inside, User: &c.bob.ID, Activity: "updated", Created: now}))
-	flag, cohort, survey, feature := c.before.Flags[0], c.before.Cohorts[0], c.before.Surveys[0], c.before.EarlyAccess[0]
-	flag.Archived, cohort.Static, survey.Archived, feature.Stage = true, true, true, "beta"
+	flag, cohort, asked, feature := c.before.Flags[0], c.before.Cohorts[0], c.before.Surveys[0], c.before.EarlyAccess[0]
+	flag.Archived, cohort.Static, asked.Archived, feature.Stage = true, true, true, "beta"
 	do(store.UpdateFlag(ctx, &flag))
 	do(store.UpdateCohort(ctx, &cohort))
-	do(store.UpdateSurvey(ctx, &survey))
+	do(surveys.UpdateSurvey(ctx, &asked))
 	do(store.UpdateEarlyAccessFeature(ctx, &feature))
 	fresh := management.FeatureFlag{Project: c.p.ID, Key: "inside", Created: now, Updated: now}
 	do(store.CreateFlag(ctx, &fresh))
 	do(store.CreateCohort(ctx, &management.Cohort{Project: c.p.ID, Created: now}))
-	do(store.CreateSurvey(ctx, &management.Survey{ID: c.inside, Project: c.p.ID, LinkedFlag: &fresh.ID, Created: now, Updated: now}))
+	do(surveys.CreateSurvey(ctx, &survey.Survey{ID: c.inside, Project: c.p.ID, LinkedFlag: &fresh.ID, Created: now, Updated: now}))
 	do(store.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: c.inside, Project: c.p.ID, Flag: fresh.ID, Created: now}))
-	do(store.DeleteSurvey(ctx, c.q.ID, c.before.Surveys[1].ID))
+	do(surveys.DeleteSurvey(ctx, c.q.ID, c.before.Surveys[1].ID))
 	do(store.DeleteFlag(ctx, c.q.ID, c.before.Flags[1].ID))
 	do(store.DeleteUser(ctx, c.bob.ID))
 	return all
@@ -103,7 +106,7 @@ func testAtomic(t *testing.T, s *suite) {
 			return err
 		}
 		var err error
-		inside, err = survey(ctx, store, c.ann.ID, c.bob.ID)
+		inside, err = overview(ctx, store, c.ann.ID, c.bob.ID)
 		return err
 	})
 	must(t, err)
@@ -111,8 +114,8 @@ func testAtomic(t *testing.T, s *suite) {
 		len(inside.Flags) != 2 || len(inside.Cohorts) != 3 || len(inside.Surveys) != 2 || len(inside.EarlyAccess) != 2 || inside.ActiveUsers != 1 {
 		t.Errorf("the transaction saw of itself\n%+v", inside)
 	}
-	for _, store := range []management.Storage{s.Storage, other, s.another(t)} {
-		want(t, "what the transaction saw", inside)(c.survey(t, store), nil)
+	for _, store := range []sqlstore.Storage{s.Storage, other, s.another(t)} {
+		want(t, "what the transaction saw", inside)(c.overview(t, store), nil)
 	}
 
 	// A transaction within one is the same.
@@ -214,15 +217,15 @@ func testAtomicFails(t *testing.T, s *suite) {
 		}},
 	} {
 		wantError(t, tt.name, errStop, tt.run())
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
-			want(t, "what was there before "+tt.name, c.before)(c.survey(t, store), nil)
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
+			want(t, "what was there before "+tt.name, c.before)(c.overview(t, store), nil)
 		}
 		wantErr(t, "a user of "+tt.name, management.ErrNotFound)(s.UserByEmail(ctx, "inside@example.com"))
 		wantErr(t, "a project of "+tt.name, management.ErrNotFound)(s.ProjectByKey(ctx, "phc_inside"))
 	}
 	// It would have worked, and does after all that.
 	must(t, s.Atomic(ctx, func(store management.Store) error { return c.overturn(ctx, store) }))
-	if w := c.survey(t, s.another(t)); cmp.Equal(w, c.before, same) {
+	if w := c.overview(t, s.another(t)); cmp.Equal(w, c.before, same) {
 		t.Error("a transaction has no effect")
 	}
 }
@@ -259,8 +262,8 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 			{"CreateFlag", store.CreateFlag(ctx, &flag), management.ErrConflict},
 			{"UpdateFlag", store.UpdateFlag(ctx, &flag), management.ErrNotFound},
 			{"UpdateEarlyAccessFeature", store.UpdateEarlyAccessFeature(ctx, &feature), management.ErrNotFound},
-			{"CreateSurvey", store.CreateSurvey(ctx, &c.before.Surveys[0]), management.ErrConflict},
-			{"DeleteSurvey", store.DeleteSurvey(ctx, c.p.ID, uuid.New()), management.ErrNotFound},
+			{"CreateSurvey", store.(survey.Store).CreateSurvey(ctx, &c.before.Surveys[0]), management.ErrConflict},
+			{"DeleteSurvey", store.(survey.Store).DeleteSurvey(ctx, c.p.ID, uuid.New()), management.ErrNotFound},
 			{"CreateCohort", store.CreateCohort(ctx, &management.Cohort{Project: 99, Created: s.now}), management.ErrNotFound},
 		} {
 			if !errors.Is(tt.err, tt.want) {
@@ -271,14 +274,14 @@ func testAtomicGoesOn(t *testing.T, s *suite) {
 	})
 	must(t, err)
 	c.before.PendingTOTPs[c.ann.ID] = nil
-	want(t, "what was there, but one thing", c.before)(c.survey(t, s.another(t)), nil)
+	want(t, "what was there, but one thing", c.before)(c.overview(t, s.another(t)), nil)
 }
 
 func testConcurrentAtomic(t *testing.T, s *suite) {
 	ctx := t.Context()
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	must(t, s.SetPendingTOTP(ctx, &management.PendingTOTP{User: ann.ID, Secret: binary, Expires: s.now}))
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const writers, times = 8, 10
 	done := make(chan struct{})
 	var readers, wg sync.WaitGroup
@@ -339,7 +342,7 @@ func testRaces(t *testing.T, s *suite) {
 	ctx := t.Context()
 	o := s.organization(t, "acme")
 	ann := s.user(t, "ann")
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const runners, rounds = 8, 5
 	users := make([]management.User, runners)
 	for i := range users {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // soon is how long the tests wait for what must happen.
@@ -29,7 +31,7 @@ func testVersions(t *testing.T, s *suite) {
 		flag     *management.FeatureFlag
 		cohort   = &management.Cohort{Created: s.now}
 		feature  = &management.EarlyAccessFeature{ID: uuid.New(), Created: s.now}
-		survey   = &management.Survey{ID: uuid.New(), Created: s.now, Updated: s.now}
+		asked    = &survey.Survey{ID: uuid.New(), Created: s.now, Updated: s.now}
 	)
 	const themselves, of, none = 0, 1, -1 // projects themselves, those of p, and nothing
 	grows := func(version int64, name string, f func() error) {
@@ -68,14 +70,14 @@ func testVersions(t *testing.T, s *suite) {
 	grows(themselves, "UpdateProject", func() error { return s.UpdateProject(ctx, p) })
 	grows(of, "CreateFlag", func() error { flag = s.flag(t, p, "beta"); return nil })
 	grows(of, "UpdateFlag", func() error { return s.UpdateFlag(ctx, flag) })
-	cohort.Project, feature.Project, survey.Project = p.ID, p.ID, p.ID
+	cohort.Project, feature.Project, asked.Project = p.ID, p.ID, p.ID
 	feature.Flag = flag.ID
 	grows(of, "CreateCohort", func() error { return s.CreateCohort(ctx, cohort) })
 	grows(of, "UpdateCohort", func() error { return s.UpdateCohort(ctx, cohort) })
 	grows(of, "CreateEarlyAccessFeature", func() error { return s.CreateEarlyAccessFeature(ctx, feature) })
 	grows(of, "UpdateEarlyAccessFeature", func() error { return s.UpdateEarlyAccessFeature(ctx, feature) })
-	grows(of, "CreateSurvey", func() error { return s.CreateSurvey(ctx, survey) })
-	grows(of, "UpdateSurvey", func() error { return s.UpdateSurvey(ctx, survey) })
+	grows(of, "CreateSurvey", func() error { return s.CreateSurvey(ctx, asked) })
+	grows(of, "UpdateSurvey", func() error { return s.UpdateSurvey(ctx, asked) })
 	e := s.event("page", "u", `{}`)
 	e.Project = p.ID
 	grows(none, "an event", func() error { s.write(t, e); return nil })
@@ -88,7 +90,7 @@ func testVersions(t *testing.T, s *suite) {
 	grows(none, "DeleteUser", func() error { return s.DeleteUser(ctx, u.ID) })
 	grows(none, "what fails", func() error {
 		wantError(t, "CreateFlag", management.ErrConflict, s.CreateFlag(ctx, &management.FeatureFlag{Project: p.ID, Key: "beta", Created: s.now, Updated: s.now}))
-		wantError(t, "UpdateSurvey", management.ErrNotFound, s.UpdateSurvey(ctx, &management.Survey{ID: uuid.New(), Project: p.ID, Name: "x", Created: s.now, Updated: s.now}))
+		wantError(t, "UpdateSurvey", management.ErrNotFound, s.UpdateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: p.ID, Name: "x", Created: s.now, Updated: s.now}))
 		wantError(t, "DeleteFlag", management.ErrNotFound, s.DeleteFlag(ctx, p.ID, 99))
 		wantError(t, "DeleteProject", management.ErrNotFound, s.DeleteProject(ctx, 99))
 		wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store management.Store) error {
@@ -105,7 +107,7 @@ func testVersions(t *testing.T, s *suite) {
 		})
 	})
 	grows(of, "DeleteEarlyAccessFeature", func() error { return s.DeleteEarlyAccessFeature(ctx, p.ID, feature.ID) })
-	grows(of, "DeleteSurvey", func() error { return s.DeleteSurvey(ctx, p.ID, survey.ID) })
+	grows(of, "DeleteSurvey", func() error { return s.DeleteSurvey(ctx, p.ID, asked.ID) })
 	grows(of, "DeleteFlag", func() error { return s.DeleteFlag(ctx, p.ID, flag.ID) })
 	grows(themselves, "DeleteProject", func() error { return s.DeleteProject(ctx, p.ID) })
 	grows(themselves, "DeleteOrganization", func() error { return s.DeleteOrganization(ctx, other.ID) })
@@ -122,13 +124,13 @@ func testWatch(t *testing.T, s *suite) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	type watcher struct {
-		store   management.Storage
+		store   sqlstore.Storage
 		changed chan struct{}
 		ended   chan error
 		seen    map[int64]int64
 	}
 	var watchers []*watcher
-	for _, store := range []management.Storage{s.Storage, other} {
+	for _, store := range []sqlstore.Storage{s.Storage, other} {
 		w := &watcher{store: store, changed: make(chan struct{}, 1000), ended: make(chan error, 1)}
 		go func() { w.ended <- store.Watch(watching, func() { w.changed <- struct{}{} }) }()
 		watchers = append(watchers, w)
@@ -155,7 +157,7 @@ func testWatch(t *testing.T, s *suite) {
 		}
 	}
 	see("to begin with")
-	for _, store := range []management.Storage{s.Storage, other} {
+	for _, store := range []sqlstore.Storage{s.Storage, other} {
 		f := &management.FeatureFlag{Project: p.ID, Key: uuid.NewString(), Created: s.now, Updated: s.now}
 		must(t, store.CreateFlag(ctx, f))
 		see("a flag")
@@ -184,7 +186,7 @@ func testWatch(t *testing.T, s *suite) {
 func testLead(t *testing.T, s *suite) {
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	lead := func(store management.Leader, name string, wanted bool) {
 		t.Helper()
 		ran := false

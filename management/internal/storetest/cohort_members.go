@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testCohortPersons(t *testing.T, s *suite) {
@@ -29,7 +30,7 @@ func testCohortPersons(t *testing.T, s *suite) {
 				n++
 			}
 		}
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "CountCohort", n)(store.CountCohort(ctx, 1, 7))
 			list, total, err := store.Persons(ctx, 1, management.PersonFilter{Cohort: 7}, 100, 0)
 			if len(list) != n || total != n || err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // criteriaOf reads the filters of a cohort, of which what cannot be understood is
@@ -39,7 +40,7 @@ func testCohortRecords(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			lists := make(map[int64][]management.Cohort)
 			for _, c := range all {
 				want(t, "Cohort", c)(store.Cohort(ctx, c.Project, c.ID))

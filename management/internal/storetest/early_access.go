@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testEarlyAccess(t *testing.T, s *suite) {
@@ -28,7 +29,7 @@ func testEarlyAccess(t *testing.T, s *suite) {
 	type list = []management.EarlyAccessFeature
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, f := range []*management.EarlyAccessFeature{&full, &newest, &oldest} {
 				want(t, "EarlyAccessFeature", f)(store.EarlyAccessFeature(ctx, p.ID, f.ID))
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testEmailTokens(t *testing.T, s *suite) {
@@ -22,7 +23,7 @@ func testEmailTokens(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "EmailToken", &full)(store.EmailToken(ctx, full.User))
 			want(t, "EmailToken", &bare)(store.EmailToken(ctx, bare.User))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // flag creates an ordinary flag.
@@ -52,7 +53,7 @@ func testFlags(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			lists := make(map[int64][]management.FeatureFlag)
 			for _, f := range all {
 				want(t, "Flag", f)(store.Flag(ctx, f.Project, f.ID))
@@ -175,7 +176,7 @@ func testFlagLists(t *testing.T, s *suite) {
 		for _, name := range list {
 			page = append(page, *flags[name])
 		}
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			wantPage(t, "FindFlags: "+name, page, total)(store.FindFlags(ctx, p.ID, f, limit, offset))
 		}
 	}
@@ -206,7 +207,7 @@ func testFlagLists(t *testing.T, s *suite) {
 
 	totals := func(when string, all, active, archived, both int) {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, tt := range []struct {
 				filter filter
 				want   int

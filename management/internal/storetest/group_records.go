@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // group is an event that sets properties of a group.
@@ -32,7 +33,7 @@ func testGroupRecords(t *testing.T, s *suite) {
 	wantAllSet(t, g, "TypeIndex")
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "GroupTypes", map[int]string{0: "company", 1: "team"})(store.GroupTypes(ctx, 1))
 			want(t, "Group", &g)(store.Group(ctx, 1, 0, "acme"))
 			wantPage(t, "Groups", []management.Group{g}, 1)(store.Groups(ctx, 1, 0, "", 10, 0))
@@ -130,7 +131,7 @@ func testGroupPages(t *testing.T, s *suite) {
 func testGroupUpdates(t *testing.T, s *suite) {
 	ctx := t.Context()
 	s.write(t, s.group("company", "acme", `{}`))
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const writers, times = 4, 15
 	all := make(map[string]any)
 	var wg sync.WaitGroup

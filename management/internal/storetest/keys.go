@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testKeys(t *testing.T, s *suite) {
@@ -27,7 +28,7 @@ func testKeys(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, k := range []*management.PersonalKey{&full, &newest, &oldest, &other} {
 				want(t, "Key", k)(store.Key(ctx, k.ID))
 				want(t, "KeyByHash", k)(store.KeyByHash(ctx, k.Hash))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // testLastCalled checks when events move LastCalled (management.md §13.4).
@@ -61,7 +62,7 @@ func testLastCalled(t *testing.T, s *suite) {
 	} {
 		s.write(t, tt.events...)
 		tt.change()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, f := range []*management.FeatureFlag{beta, other, strange, gone, sampling} {
 				want(t, "Flag after "+tt.name, f)(store.Flag(ctx, f.Project, f.ID))
 			}

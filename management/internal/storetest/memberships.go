@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testMemberships(t *testing.T, s *suite) {
@@ -31,7 +32,7 @@ func testMemberships(t *testing.T, s *suite) {
 	type list = []management.Membership
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, m := range []*management.Membership{bobs, anns, eves, others} {
 				want(t, "Membership", m)(store.Membership(ctx, m.Organization, m.User))
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testOrganizations(t *testing.T, s *suite) {
@@ -31,7 +32,7 @@ func testOrganizations(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, o := range []*management.Organization{&full, &bare, &oldest} {
 				want(t, "Organization", o)(store.Organization(ctx, o.ID))
 			}
@@ -96,7 +97,7 @@ func testDeleteOrganization(t *testing.T, s *suite) {
 	s.furnish(t, bob, kept, p)
 	s.furnish(t, ann, gone, q)
 	must(t, s.SetScene(ctx, management.Scene{User: ann.ID, Project: p.ID, Scene: "kept", Dashboard: 1}))
-	before, err := survey(ctx, s, ann.ID, bob.ID, eve.ID)
+	before, err := overview(ctx, s, ann.ID, bob.ID, eve.ID)
 	must(t, err)
 
 	must(t, s.DeleteOrganization(ctx, gone.ID))
@@ -108,8 +109,8 @@ func testDeleteOrganization(t *testing.T, s *suite) {
 	before.forget(q.ID)
 	before.forget(r.ID)
 	delete(before.Members, gone.ID)
-	for _, store := range []management.Storage{s.Storage, s.another(t)} {
-		after, err := survey(ctx, store, ann.ID, bob.ID, eve.ID)
+	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
+		after, err := overview(ctx, store, ann.ID, bob.ID, eve.ID)
 		want(t, "what is left", before)(after, err)
 		for _, project := range []*management.Project{q, r} {
 			wantErr(t, "Project", management.ErrNotFound)(store.Project(ctx, project.ID))

@@ -14,10 +14,11 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // purgeEvents calls PurgeEvents until there is no more.
-func purgeEvents(t *testing.T, s management.Storage) {
+func purgeEvents(t *testing.T, s sqlstore.Storage) {
 	t.Helper()
 	for range 10_000 {
 		more, err := s.PurgeEvents(t.Context())
@@ -30,7 +31,7 @@ func purgeEvents(t *testing.T, s management.Storage) {
 }
 
 // eventsOf returns how many events of a project each distinct ID has.
-func eventsOf(t *testing.T, s management.Storage, project int64) map[string]int {
+func eventsOf(t *testing.T, s sqlstore.Storage, project int64) map[string]int {
 	t.Helper()
 	n := make(map[string]int)
 	for _, e := range stored(t, s, project) {
@@ -40,7 +41,7 @@ func eventsOf(t *testing.T, s management.Storage, project int64) map[string]int 
 }
 
 // overrides returns what Overrides finds for a distinct ID.
-func overrides(t *testing.T, s management.Storage, project int64, distinctID string) map[string]string {
+func overrides(t *testing.T, s sqlstore.Storage, project int64, distinctID string) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
 	must(t, s.Overrides(t.Context(), project, distinctID, "", nil, func(flag, key string) { found[flag] = key }))
@@ -64,7 +65,7 @@ func testDeletePerson(t *testing.T, s *suite) {
 		}
 	}
 	u := s.whoIs(t, 1, "u")
-	there := func(s management.Storage, project int64, id string, there bool) {
+	there := func(s sqlstore.Storage, project int64, id string, there bool) {
 		t.Helper()
 		properties, err := s.AppendPerson(ctx, nil, project, id)
 		must(t, err)
@@ -81,7 +82,7 @@ func testDeletePerson(t *testing.T, s *suite) {
 			t.Errorf("of %q in project %d is left: %s, cohorts %v, hash keys %v, %v", id, project, properties, cohorts, keys, err)
 		}
 	}
-	check := func(s management.Storage, gone bool) {
+	check := func(s sqlstore.Storage, gone bool) {
 		t.Helper()
 		for _, id := range []string{"u", "a"} {
 			there(s, 1, id, !gone)
@@ -130,7 +131,7 @@ func testDeleteEvents(t *testing.T, s *suite) {
 	}
 	s.write(t, list...)
 	s.write(t, s.event("$identify", "u", `{"$anon_distinct_id":"a"}`))
-	check := func(s management.Storage, all map[string]int) {
+	check := func(s sqlstore.Storage, all map[string]int) {
 		t.Helper()
 		want(t, "events", all)(eventsOf(t, s, 1), nil)
 		want(t, "events of another project", map[string]int{"u": each, "a": each, "v": each, "stays": each})(eventsOf(t, s, 2), nil)
@@ -199,7 +200,7 @@ func testDeleteNewest(t *testing.T, s *suite) {
 // theirs arrive, and their events are purged.
 func testConcurrentDeletion(t *testing.T, s *suite) {
 	ctx := t.Context()
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const writers, times, ids = 4, 40, 3
 	id := func(i int) string { return fmt.Sprint("u", i%ids) }
 	written := make([]map[string]bool, writers)

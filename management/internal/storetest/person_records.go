@@ -15,6 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // value is a property for UpdatePerson and UpdateGroup.
@@ -48,7 +49,7 @@ func testPersonRecords(t *testing.T, s *suite) {
 	other := s.whoIs(t, 2, "u")
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "Person", &person)(store.Person(ctx, 1, person.ID))
 			want(t, "PersonByDistinctID", &person)(store.PersonByDistinctID(ctx, 1, "u"))
 			want(t, "PersonByDistinctID", &person)(store.PersonByDistinctID(ctx, 1, "a"))
@@ -199,7 +200,7 @@ func testPersonUpdates(t *testing.T, s *suite) {
 	ctx := t.Context()
 	s.write(t, s.event("page", "u", `{}`))
 	id := s.whoIs(t, 1, "u").ID
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const writers, times = 4, 15
 	want := make(map[string]any)
 	var wg sync.WaitGroup

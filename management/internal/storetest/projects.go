@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testProjectRecords(t *testing.T, s *suite) {
@@ -35,7 +36,7 @@ func testProjectRecords(t *testing.T, s *suite) {
 	type list = []management.Project
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, p := range []*management.Project{&full, &bare, &third} {
 				want(t, "Project", p)(store.Project(ctx, p.ID))
 				want(t, "ProjectByKey", p)(store.ProjectByKey(ctx, p.APIKey))
@@ -119,7 +120,7 @@ func testDeleteProject(t *testing.T, s *suite) {
 	must(t, s.UpdateUser(ctx, bob))
 	s.furnish(t, ann, o, gone)
 	s.furnish(t, bob, o, p)
-	before, err := survey(ctx, s, ann.ID, bob.ID)
+	before, err := overview(ctx, s, ann.ID, bob.ID)
 	must(t, err)
 
 	must(t, s.DeleteProject(ctx, gone.ID))
@@ -127,8 +128,8 @@ func testDeleteProject(t *testing.T, s *suite) {
 	before.Projects = before.Projects[:1]
 	before.forget(gone.ID)
 	before.Scenes = keep(before.Scenes, func(sc management.Scene) bool { return sc.Project == p.ID })
-	for _, store := range []management.Storage{s.Storage, s.another(t)} {
-		after, err := survey(ctx, store, ann.ID, bob.ID)
+	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
+		after, err := overview(ctx, store, ann.ID, bob.ID)
 		want(t, "what is left", before)(after, err)
 		wantErr(t, "Project that is deleted", management.ErrNotFound)(store.Project(ctx, gone.ID))
 		wantErr(t, "ProjectByKey of one that is deleted", management.ErrNotFound)(store.ProjectByKey(ctx, gone.APIKey))
@@ -147,7 +148,7 @@ func testIngestedEvent(t *testing.T, s *suite) {
 	p, quiet := s.project(t, o), s.project(t, o)
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, project := range []*management.Project{p, quiet} {
 				want(t, "Project", project)(store.Project(ctx, project.ID))
 				want(t, "ProjectByKey", project)(store.ProjectByKey(ctx, project.APIKey))

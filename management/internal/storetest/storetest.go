@@ -16,6 +16,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // A part is a part of the contract.
@@ -108,16 +109,16 @@ var shared = []part{
 // Run runs the contract. Open returns an empty store; the function that it
 // returns with it opens the same store once more, as another process would, or is
 // nil if that cannot be.
-func Run(t *testing.T, open func(t *testing.T) (s management.Storage, again func(t *testing.T) management.Storage)) {
+func Run(t *testing.T, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
 	run(t, slices.Concat(alone, shared), open)
 }
 
 // RunShared runs the third of the contract in which databases differ most.
-func RunShared(t *testing.T, open func(t *testing.T) (s management.Storage, again func(t *testing.T) management.Storage)) {
+func RunShared(t *testing.T, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
 	run(t, shared, open)
 }
 
-func run(t *testing.T, parts []part, open func(t *testing.T) (s management.Storage, again func(t *testing.T) management.Storage)) {
+func run(t *testing.T, parts []part, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {
 			s, again := open(t)
@@ -127,13 +128,13 @@ func run(t *testing.T, parts []part, open func(t *testing.T) (s management.Stora
 }
 
 type suite struct {
-	management.Storage
-	again func(t *testing.T) management.Storage
+	sqlstore.Storage
+	again func(t *testing.T) sqlstore.Storage
 	now   time.Time
 }
 
 // another is the store as another process sees it, or itself.
-func (s *suite) another(t *testing.T) management.Storage {
+func (s *suite) another(t *testing.T) sqlstore.Storage {
 	if s.again == nil {
 		return s.Storage
 	}
@@ -160,7 +161,7 @@ func (s *suite) stored(t *testing.T, project int64) []capture.Event {
 	return stored(t, s.Storage, project)
 }
 
-func stored(t *testing.T, s management.Storage, project int64) []capture.Event {
+func stored(t *testing.T, s sqlstore.Storage, project int64) []capture.Event {
 	t.Helper()
 	var list []capture.Event
 	for e, err := range s.Events(t.Context(), project) {
@@ -173,7 +174,7 @@ func stored(t *testing.T, s management.Storage, project int64) []capture.Event {
 }
 
 // person checks the properties of persons of project 1; "" is nobody.
-func person(t *testing.T, s management.Storage, want map[string]string) {
+func person(t *testing.T, s sqlstore.Storage, want map[string]string) {
 	t.Helper()
 	for id, properties := range want {
 		got, err := s.AppendPerson(t.Context(), []byte("before"), 1, id)
@@ -202,7 +203,7 @@ func testReady(t *testing.T, s *suite) {
 }
 
 func testBootstrap(t *testing.T, s *suite) {
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	var mu sync.Mutex
 	var all []*management.Created
 	var wg sync.WaitGroup
@@ -451,7 +452,7 @@ func testOddValues(t *testing.T, s *suite) {
 func sameJSON(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 func testConcurrentIdentify(t *testing.T, s *suite) {
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	for round := range 10 {
 		anonymous := fmt.Sprintf("anon-%d", round)
 		s.write(t, s.event("page", anonymous, `{"$set":{"from":"anon"}}`))
@@ -486,7 +487,7 @@ func testConcurrentIdentify(t *testing.T, s *suite) {
 
 // testConcurrentMerges lets writers merge many persons into one another.
 func testConcurrentMerges(t *testing.T, s *suite) {
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	const n = 24
 	id := func(i int) string { return fmt.Sprintf("m%d", i) }
 	var batch []capture.Event
@@ -604,7 +605,7 @@ func testCohorts(t *testing.T, s *suite) {
 func testUsage(t *testing.T, s *suite) {
 	ctx := t.Context()
 	var wg sync.WaitGroup
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	for i := range 10 {
 		wg.Go(func() {
 			for range 5 {

@@ -14,8 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/reference"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A surveyStep is an event about a survey. Its UUID is of the number, or new.
@@ -43,7 +44,7 @@ func numbered(n byte) uuid.UUID {
 }
 
 // tally writes counts and responses as a test wants them.
-func tally(c *management.SurveyCounts, responses []management.SurveyResponse) string {
+func tally(c *survey.Counts, responses []survey.Response) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "shown %d by %d, dismissed %d by %d, sent %d by %d, both %d",
 		c.Shown.Total, c.Shown.Persons, c.Dismissed.Total, c.Dismissed.Persons, c.Sent.Total, c.Sent.Persons, c.Both)
@@ -54,9 +55,9 @@ func tally(c *management.SurveyCounts, responses []management.SurveyResponse) st
 	return b.String()
 }
 
-func responses(t *testing.T, s management.Storage, q management.SurveyQuery) []management.SurveyResponse {
+func responses(t *testing.T, s sqlstore.Storage, q survey.Query) []survey.Response {
 	t.Helper()
-	var list []management.SurveyResponse
+	var list []survey.Response
 	for r, err := range s.SurveyResponses(t.Context(), q) {
 		if err != nil {
 			t.Fatalf("SurveyResponses: %v", err)
@@ -67,7 +68,7 @@ func responses(t *testing.T, s management.Storage, q management.SurveyQuery) []m
 }
 
 // wantTally checks what is counted.
-func wantTally(t *testing.T, what string, s management.Storage, q management.SurveyQuery, want string) {
+func wantTally(t *testing.T, what string, s sqlstore.Storage, q survey.Query, want string) {
 	t.Helper()
 	c, err := s.CountSurveyEvents(t.Context(), q)
 	if err != nil {
@@ -232,7 +233,7 @@ func testSurveyRules(t *testing.T, s *suite) {
 						s.write(t, e)
 					}
 				}
-				q := management.SurveyQuery{Project: project, Surveys: []uuid.UUID{id}}
+				q := survey.Query{Project: project, Surveys: []uuid.UUID{id}}
 				wantTally(t, fmt.Sprintf("together %v", together), s, q, tt.want)
 				s.write(t, events...) // again
 				wantTally(t, "written twice", s.another(t), q, tt.want)
@@ -268,20 +269,20 @@ func testSurveyQueries(t *testing.T, s *suite) {
 	const nothing = "shown 0 by 0, dismissed 0 by 0, sent 0 by 0, both 0"
 	for _, tt := range []struct {
 		name string
-		q    management.SurveyQuery
+		q    survey.Query
 		want string
 	}{
-		{"no surveys", management.SurveyQuery{}, nothing},
-		{"a survey without events", management.SurveyQuery{Surveys: []uuid.UUID{c}}, nothing},
-		{"one survey", management.SurveyQuery{Surveys: []uuid.UUID{a}}, "shown 1 by 1, dismissed 1 by 1, sent 1 by 1, both 0; 12 by u {}"},
-		{"two", management.SurveyQuery{Surveys: []uuid.UUID{a, b, a, c}}, "shown 2 by 1, dismissed 1 by 1, sent 3 by 2, both 1; 12 by u {}; 21 by v {}; 9 by v {}"},
-		{"the same ID in another project", management.SurveyQuery{Project: 2, Surveys: []uuid.UUID{a, b}}, "shown 0 by 0, dismissed 0 by 0, sent 1 by 1, both 0; 50 by u {}"},
-		{"bounds are included", management.SurveyQuery{Surveys: []uuid.UUID{a, b}, From: at(5, 0), To: at(20, 0)}, "shown 1 by 1, dismissed 1 by 1, sent 3 by 2, both 1; 12 by u {}; 21 by v {}; 9 by v {}"},
-		{"from", management.SurveyQuery{Surveys: []uuid.UUID{a, b}, From: at(5, time.Microsecond)}, "shown 0 by 0, dismissed 1 by 1, sent 3 by 2, both 1; 12 by u {}; 21 by v {}; 9 by v {}"},
+		{"no surveys", survey.Query{}, nothing},
+		{"a survey without events", survey.Query{Surveys: []uuid.UUID{c}}, nothing},
+		{"one survey", survey.Query{Surveys: []uuid.UUID{a}}, "shown 1 by 1, dismissed 1 by 1, sent 1 by 1, both 0; 12 by u {}"},
+		{"two", survey.Query{Surveys: []uuid.UUID{a, b, a, c}}, "shown 2 by 1, dismissed 1 by 1, sent 3 by 2, both 1; 12 by u {}; 21 by v {}; 9 by v {}"},
+		{"the same ID in another project", survey.Query{Project: 2, Surveys: []uuid.UUID{a, b}}, "shown 0 by 0, dismissed 0 by 0, sent 1 by 1, both 0; 50 by u {}"},
+		{"bounds are included", survey.Query{Surveys: []uuid.UUID{a, b}, From: at(5, 0), To: at(20, 0)}, "shown 1 by 1, dismissed 1 by 1, sent 3 by 2, both 1; 12 by u {}; 21 by v {}; 9 by v {}"},
+		{"from", survey.Query{Surveys: []uuid.UUID{a, b}, From: at(5, time.Microsecond)}, "shown 0 by 0, dismissed 1 by 1, sent 3 by 2, both 1; 12 by u {}; 21 by v {}; 9 by v {}"},
 		// The latest event of a submission stays its representative.
-		{"to", management.SurveyQuery{Surveys: []uuid.UUID{a}, To: at(20, -time.Microsecond)}, "shown 1 by 1, dismissed 0 by 0, sent 0 by 0, both 0"},
-		{"from after to", management.SurveyQuery{Surveys: []uuid.UUID{a}, From: at(20, 0), To: at(0, 0)}, nothing},
-		{"in another zone", management.SurveyQuery{Surveys: []uuid.UUID{a}, From: new(at(20, 0).In(time.FixedZone("", 3600)))}, "shown 0 by 0, dismissed 1 by 1, sent 1 by 1, both 0; 12 by u {}"},
+		{"to", survey.Query{Surveys: []uuid.UUID{a}, To: at(20, -time.Microsecond)}, "shown 1 by 1, dismissed 0 by 0, sent 0 by 0, both 0"},
+		{"from after to", survey.Query{Surveys: []uuid.UUID{a}, From: at(20, 0), To: at(0, 0)}, nothing},
+		{"in another zone", survey.Query{Surveys: []uuid.UUID{a}, From: new(at(20, 0).In(time.FixedZone("", 3600)))}, "shown 0 by 0, dismissed 1 by 1, sent 1 by 1, both 0; 12 by u {}"},
 	} {
 		if tt.q.Project == 0 {
 			tt.q.Project = 1
@@ -289,28 +290,28 @@ func testSurveyQueries(t *testing.T, s *suite) {
 		wantTally(t, tt.name, s, tt.q, tt.want)
 		wantSame(t, tt.name, s, oracle, tt.q)
 	}
-	counts, err := s.CountSurveyEvents(t.Context(), management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{a, b}, From: at(1, 0)})
-	want(t, "CountSurveyEvents", &management.SurveyCounts{
-		Shown:     management.SurveyCount{Total: 1, Persons: 1, First: at(5, 0), Last: at(5, 0)},
-		Dismissed: management.SurveyCount{Total: 1, Persons: 1, First: at(20, 0), Last: at(20, 0)},
-		Sent:      management.SurveyCount{Total: 3, Persons: 2, First: at(20, 0), Last: at(20, 0)},
+	counts, err := s.CountSurveyEvents(t.Context(), survey.Query{Project: 1, Surveys: []uuid.UUID{a, b}, From: at(1, 0)})
+	want(t, "CountSurveyEvents", &survey.Counts{
+		Shown:     survey.Count{Total: 1, Persons: 1, First: at(5, 0), Last: at(5, 0)},
+		Dismissed: survey.Count{Total: 1, Persons: 1, First: at(20, 0), Last: at(20, 0)},
+		Sent:      survey.Count{Total: 3, Persons: 2, First: at(20, 0), Last: at(20, 0)},
 		Both:      1,
 	})(counts, err)
-	counts, err = s.CountSurveyEvents(t.Context(), management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{a, b}, To: at(5, 0)})
-	want(t, "CountSurveyEvents", &management.SurveyCounts{Shown: management.SurveyCount{Total: 2, Persons: 1, First: at(0, 0), Last: at(5, 0)}})(counts, err)
+	counts, err = s.CountSurveyEvents(t.Context(), survey.Query{Project: 1, Surveys: []uuid.UUID{a, b}, To: at(5, 0)})
+	want(t, "CountSurveyEvents", &survey.Counts{Shown: survey.Count{Total: 2, Persons: 1, First: at(0, 0), Last: at(5, 0)}})(counts, err)
 }
 
 // testSurveyResponses is about what responses have.
 func testSurveyResponses(t *testing.T, s *suite) {
 	ctx := t.Context()
 	id := numbered(1)
-	q := management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{id}}
+	q := survey.Query{Project: 1, Surveys: []uuid.UUID{id}}
 	first := s.surveyEvent(id, surveyStep{"survey sent", "Zoë 💥", 0, `"$survey_submission_id":"x","$session_id":"s1","$browser":"Firefox",` +
 		`"$survey_response":"first","$survey_response_q-1":["a\u0000","b",3],"$survey_response_é \"":"\u00fc<&>\u2028"`, 1})
 	second := s.surveyEvent(id, surveyStep{"survey sent", "u", 1, `"$survey_submission_id":"x","$session_id":"s2","$survey_iteration":3,` +
 		`"$survey_completed":true,"$current_url":"https://shop.example/?a=\u0000","$survey_response_q-2":7.50`, 2})
 	s.write(t, first, second)
-	wanted := []management.SurveyResponse{{
+	wanted := []survey.Response{{
 		ID: second.UUID, Survey: id, DistinctID: "u", Time: second.Time,
 		Answers: map[string]json.RawMessage{
 			"0": json.RawMessage(`"first"`), "q-1": json.RawMessage(`["a\u0000","b",3]`), `é "`: json.RawMessage(`"\u00fc<&>\u2028"`), "q-2": json.RawMessage(`7.50`),
@@ -332,8 +333,8 @@ func testSurveyResponses(t *testing.T, s *suite) {
 	}
 	s.write(t, steps...)
 	many := responses(t, s, q)[0]
-	if len(many.Answers) != management.MaxSurveyAnswers || many.Answers["2-59"] == nil || many.Answers["1-39"] == nil || many.Answers["1-40"] != nil {
-		t.Errorf("%d answers, want %d, those of the latest events first: %s", len(many.Answers), management.MaxSurveyAnswers, many.Answers)
+	if len(many.Answers) != survey.MaxAnswers || many.Answers["2-59"] == nil || many.Answers["1-39"] == nil || many.Answers["1-40"] != nil {
+		t.Errorf("%d answers, want %d, those of the latest events first: %s", len(many.Answers), survey.MaxAnswers, many.Answers)
 	}
 
 	// More responses than are read at once.
@@ -347,7 +348,7 @@ func testSurveyResponses(t *testing.T, s *suite) {
 	if len(all) != n+2 {
 		t.Fatalf("%d responses, want %d", len(all), n+2)
 	}
-	if !slices.IsSortedFunc(all, func(a, b management.SurveyResponse) int {
+	if !slices.IsSortedFunc(all, func(a, b survey.Response) int {
 		if c := b.Time.Compare(a.Time); c != 0 {
 			return c
 		}
@@ -389,10 +390,10 @@ func testSurveyResponses(t *testing.T, s *suite) {
 }
 
 // newSurvey creates a survey.
-func (s *suite) newSurvey(t *testing.T, store management.Store, project int64) uuid.UUID {
+func (s *suite) newSurvey(t *testing.T, store survey.Store, project int64) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
-	must(t, store.CreateSurvey(t.Context(), &management.Survey{
+	must(t, store.CreateSurvey(t.Context(), &survey.Survey{
 		ID: id, Project: project, Name: id.String(), Type: "popover", Questions: json.RawMessage("[]"), Created: s.now, Updated: s.now,
 	}))
 	return id
@@ -424,7 +425,7 @@ func testArchivedResponses(t *testing.T, s *suite) {
 		t.Helper()
 		want(t, "UnarchiveResponse", change)(s.UnarchiveResponse(ctx, p.ID, survey, numbered(n)))
 	}
-	q := management.SurveyQuery{Project: p.ID, Surveys: []uuid.UUID{a}}
+	q := survey.Query{Project: p.ID, Surveys: []uuid.UUID{a}}
 	check := func(what, all, rest string) {
 		t.Helper()
 		q.ExcludeArchived = false
@@ -492,7 +493,7 @@ func testPurgedSurveys(t *testing.T, s *suite) {
 		must(t, err)
 	}
 	for project, n := range map[int64]int{gone.ID: 0, kept.ID: 300} {
-		q := management.SurveyQuery{Project: project, Surveys: []uuid.UUID{id}}
+		q := survey.Query{Project: project, Surveys: []uuid.UUID{id}}
 		counts, err := s.CountSurveyEvents(ctx, q)
 		if must(t, err); counts.Sent.Total != n || counts.Sent.Persons != n || len(responses(t, s, q)) != n {
 			t.Errorf("project %d: %+v, want %d responses", project, counts.Sent, n)
@@ -505,8 +506,8 @@ func testPurgedSurveys(t *testing.T, s *suite) {
 func testConcurrentSurveys(t *testing.T, s *suite) {
 	ctx := t.Context()
 	id := numbered(1)
-	q := management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{id}}
-	stores := []management.Storage{s.Storage, s.another(t)}
+	q := survey.Query{Project: 1, Surveys: []uuid.UUID{id}}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	var batches [][]capture.Event
 	for i := range 48 {
 		who, second := fmt.Sprint("u", i%5), i
@@ -549,7 +550,7 @@ func testConcurrentSurveys(t *testing.T, s *suite) {
 }
 
 // wantSame checks that a store answers as the oracle does.
-func wantSame(t *testing.T, what string, s management.Storage, oracle *reference.Surveys, q management.SurveyQuery) {
+func wantSame(t *testing.T, what string, s sqlstore.Storage, oracle *reference.Surveys, q survey.Query) {
 	t.Helper()
 	want(t, what+": CountSurveyEvents", oracle.Count(q))(s.CountSurveyEvents(t.Context(), q))
 	want(t, what+": CountResponses", oracle.CountResponses(q))(s.CountResponses(t.Context(), q))

@@ -12,8 +12,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/reference"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // testSurveyHistories runs random histories through the store and through the
@@ -166,13 +166,13 @@ func (h *surveyHistory) compare(t *testing.T) {
 	t.Helper()
 	for _, project := range h.projects {
 		for _, excluded := range []bool{false, true} {
-			for _, survey := range append(h.surveys[h.projects[0]], h.surveys[h.projects[1]]...) {
-				h.ask(t, management.SurveyQuery{Project: project, Surveys: []uuid.UUID{survey}, ExcludeArchived: excluded})
+			for _, id := range append(h.surveys[h.projects[0]], h.surveys[h.projects[1]]...) {
+				h.ask(t, survey.Query{Project: project, Surveys: []uuid.UUID{id}, ExcludeArchived: excluded})
 			}
 		}
 	}
 	for range 4 {
-		q := management.SurveyQuery{Project: pick(h.r, h.projects), ExcludeArchived: h.r.IntN(2) == 0}
+		q := survey.Query{Project: pick(h.r, h.projects), ExcludeArchived: h.r.IntN(2) == 0}
 		for _, survey := range append(h.surveys[h.projects[0]], h.surveys[h.projects[1]]...) {
 			if h.r.IntN(3) > 0 {
 				q.Surveys = append(q.Surveys, survey)
@@ -188,7 +188,7 @@ func (h *surveyHistory) compare(t *testing.T) {
 	}
 }
 
-func (h *surveyHistory) ask(t *testing.T, q management.SurveyQuery) {
+func (h *surveyHistory) ask(t *testing.T, q survey.Query) {
 	t.Helper()
 	wantSame(t, fmt.Sprintf("%+v", q), h.s, h.oracle, q)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // testSurveysOfDeletedPersons: what persons did with surveys counts on when they are
@@ -13,8 +13,8 @@ import (
 // too; then nothing of it counts from that moment on.
 func testSurveysOfDeletedPersons(t *testing.T, s *suite) {
 	ctx := t.Context()
-	survey := uuid.MustParse("019c0a11-2f30-7000-8c4e-1a2b3c4d5e6f")
-	q := management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{survey}}
+	id := uuid.MustParse("019c0a11-2f30-7000-8c4e-1a2b3c4d5e6f")
+	q := survey.Query{Project: 1, Surveys: []uuid.UUID{id}}
 	for _, step := range []surveyStep{
 		{"survey shown", "a", 1, "", 1},
 		{"survey sent", "a", 2, `"$survey_submission_id":"one","$survey_response_q":"x"`, 2},
@@ -23,7 +23,7 @@ func testSurveysOfDeletedPersons(t *testing.T, s *suite) {
 		{"survey dismissed", "b", 5, "", 5},
 		{"survey sent", "c", 6, `"$survey_submission_id":"two","$survey_response_q":"z"`, 6},
 	} {
-		s.write(t, s.surveyEvent(survey, step))
+		s.write(t, s.surveyEvent(id, step))
 	}
 	s.write(t, s.event("$identify", "u", `{"$anon_distinct_id":"a"}`))
 	wantTally(t, "before", s, q, `shown 2 by 1, dismissed 1 by 1, sent 2 by 2, both 0; 6 by c {"q":"z"}; 2 by a {"q":"x"}`)
@@ -44,6 +44,6 @@ func testSurveysOfDeletedPersons(t *testing.T, s *suite) {
 	}
 	wantTally(t, "after the purge", s, q, want)
 
-	s.write(t, s.surveyEvent(survey, surveyStep{"survey shown", "c", 7, "", 7}))
+	s.write(t, s.surveyEvent(id, surveyStep{"survey shown", "c", 7, "", 7}))
 	wantTally(t, "when c is back", s, q, `shown 3 by 3, dismissed 1 by 1, sent 2 by 2, both 1; 4 by b {"q":"y"}; 2 by a {"q":"x"}`)
 }

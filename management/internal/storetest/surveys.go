@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 func testSurveys(t *testing.T, s *suite) {
@@ -20,7 +22,7 @@ func testSurveys(t *testing.T, s *suite) {
 	linked, targeting, internal, sampling := s.flag(t, p, "linked"), s.flag(t, p, "targeting"), s.flag(t, p, "internal"), s.flag(t, p, "sampling")
 	strange := s.flag(t, q, "strange")
 	at := func(n int) *time.Time { return new(s.now.Add(time.Duration(n) * time.Microsecond)) }
-	full := management.Survey{
+	full := survey.Survey{
 		ID: uuid.New(), Project: p.ID, Name: strings.Repeat("é", 400), Description: "it's \"quoted\" \\ ; --", Type: "popover", Schedule: new("always"),
 		LinkedFlag: &linked.ID, TargetingFlag: &targeting.ID, InternalFlag: &internal.ID, SamplingFlag: &sampling.ID, LinkedInsight: new(int64(1<<53 + 1)),
 		Questions: json.RawMessage(`[{"id":"a","question":"\u0000?","n":1.50}]`), Conditions: json.RawMessage(`{"url":"é"}`),
@@ -32,18 +34,18 @@ func testSurveys(t *testing.T, s *suite) {
 		Summaries: json.RawMessage(`{"a":"x"}`), CreatedBy: &ann.ID, Created: *at(6), Updated: *at(7),
 	}
 	wantAllSet(t, full)
-	bare := management.Survey{ID: uuid.New(), Project: p.ID, Name: "bare", Created: s.now, Updated: s.now}
-	other := management.Survey{ID: uuid.New(), Project: q.ID, Name: "bare", Created: s.now, Updated: s.now} // a name is one of its project
-	for _, v := range []*management.Survey{&full, &bare, &other} {
+	bare := survey.Survey{ID: uuid.New(), Project: p.ID, Name: "bare", Created: s.now, Updated: s.now}
+	other := survey.Survey{ID: uuid.New(), Project: q.ID, Name: "bare", Created: s.now, Updated: s.now} // a name is one of its project
+	for _, v := range []*survey.Survey{&full, &bare, &other} {
 		given := *v
 		must(t, s.CreateSurvey(ctx, &given))
 		given.Name = "the caller's copy"
 	}
-	type list = []management.Survey
+	type list = []survey.Survey
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
-			for _, v := range []*management.Survey{&full, &bare, &other} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
+			for _, v := range []*survey.Survey{&full, &bare, &other} {
 				want(t, "Survey", v)(store.Survey(ctx, v.Project, v.ID))
 			}
 			want(t, "Surveys", list{bare, full})(store.Surveys(ctx, p.ID))
@@ -62,19 +64,19 @@ func testSurveys(t *testing.T, s *suite) {
 	unknown := new(int64(99))
 	for _, tt := range []struct {
 		name string
-		set  func(*management.Survey)
+		set  func(*survey.Survey)
 		want error
 	}{
-		{"name", func(v *management.Survey) { v.Name = full.Name }, management.ErrConflict},
-		{"project", func(v *management.Survey) { v.Project = 99 }, management.ErrNotFound},
-		{"linked flag", func(v *management.Survey) { v.LinkedFlag = unknown }, management.ErrNotFound},
-		{"targeting flag", func(v *management.Survey) { v.TargetingFlag = unknown }, management.ErrNotFound},
-		{"internal flag", func(v *management.Survey) { v.InternalFlag = unknown }, management.ErrNotFound},
-		{"sampling flag", func(v *management.Survey) { v.SamplingFlag = unknown }, management.ErrNotFound},
-		{"flag, which is another project's", func(v *management.Survey) { v.LinkedFlag = &strange.ID }, management.ErrNotFound},
-		{"creator", func(v *management.Survey) { v.CreatedBy = unknown }, management.ErrNotFound},
+		{"name", func(v *survey.Survey) { v.Name = full.Name }, management.ErrConflict},
+		{"project", func(v *survey.Survey) { v.Project = 99 }, management.ErrNotFound},
+		{"linked flag", func(v *survey.Survey) { v.LinkedFlag = unknown }, management.ErrNotFound},
+		{"targeting flag", func(v *survey.Survey) { v.TargetingFlag = unknown }, management.ErrNotFound},
+		{"internal flag", func(v *survey.Survey) { v.InternalFlag = unknown }, management.ErrNotFound},
+		{"sampling flag", func(v *survey.Survey) { v.SamplingFlag = unknown }, management.ErrNotFound},
+		{"flag, which is another project's", func(v *survey.Survey) { v.LinkedFlag = &strange.ID }, management.ErrNotFound},
+		{"creator", func(v *survey.Survey) { v.CreatedBy = unknown }, management.ErrNotFound},
 	} {
-		fresh, changed := management.Survey{ID: uuid.New(), Project: p.ID, Name: "fresh", Created: s.now, Updated: s.now}, bare
+		fresh, changed := survey.Survey{ID: uuid.New(), Project: p.ID, Name: "fresh", Created: s.now, Updated: s.now}, bare
 		tt.set(&fresh)
 		wantError(t, "CreateSurvey with a wrong "+tt.name, tt.want, s.CreateSurvey(ctx, &fresh))
 		changed.Description = "never"
@@ -95,7 +97,7 @@ func testSurveys(t *testing.T, s *suite) {
 
 	// Everything can be taken away, and be set later.
 	before := full
-	full = management.Survey{ID: full.ID, Project: p.ID, Name: "Bare", Created: full.Created, Updated: s.now} // names have their case
+	full = survey.Survey{ID: full.ID, Project: p.ID, Name: "Bare", Created: full.Created, Updated: s.now} // names have their case
 	must(t, s.UpdateSurvey(ctx, &full))
 	before.ID, before.Created = bare.ID, bare.Created // and the name that is free now
 	bare = before
@@ -127,20 +129,20 @@ func testSurveyLists(t *testing.T, s *suite) {
 	ctx := t.Context()
 	o := s.organization(t, "acme")
 	p, q := s.project(t, o), s.project(t, o)
-	surveys := make(map[rune]management.Survey)
-	add := func(name rune, at int, set func(*management.Survey)) {
+	surveys := make(map[rune]survey.Survey)
+	add := func(name rune, at int, set func(*survey.Survey)) {
 		t.Helper()
 		created := s.now.Add(time.Duration(at) * time.Microsecond)
-		v := management.Survey{ID: uuid.New(), Project: p.ID, Name: "Survey " + string(name), Type: "popover", Created: created, Updated: s.now}
+		v := survey.Survey{ID: uuid.New(), Project: p.ID, Name: "Survey " + string(name), Type: "popover", Created: created, Updated: s.now}
 		set(&v)
 		must(t, s.CreateSurvey(ctx, &v))
 		surveys[name] = v
 	}
-	add('b', 3, func(v *management.Survey) { v.Description = "about Zürich" })
-	add('d', 1, func(v *management.Survey) { v.Type = "api" })
-	add('a', 4, func(v *management.Survey) { v.Name = "100 % ZÜRI_CH" })
-	add('c', 2, func(v *management.Survey) { v.Archived, v.Name = true, "ZÜRICH" })
-	add('z', 5, func(v *management.Survey) { v.Project = q.ID })
+	add('b', 3, func(v *survey.Survey) { v.Description = "about Zürich" })
+	add('d', 1, func(v *survey.Survey) { v.Type = "api" })
+	add('a', 4, func(v *survey.Survey) { v.Name = "100 % ZÜRI_CH" })
+	add('c', 2, func(v *survey.Survey) { v.Archived, v.Name = true, "ZÜRICH" })
+	add('z', 5, func(v *survey.Survey) { v.Project = q.ID })
 	ids := func(names string) []uuid.UUID {
 		list := []uuid.UUID{}
 		for _, name := range names {
@@ -148,7 +150,7 @@ func testSurveyLists(t *testing.T, s *suite) {
 		}
 		return list
 	}
-	type filter = management.SurveyFilter
+	type filter = survey.Filter
 	for _, tt := range []struct {
 		name          string
 		filter        filter
@@ -175,15 +177,15 @@ func testSurveyLists(t *testing.T, s *suite) {
 		{"a text that nobody has", filter{Search: `\`}, 10, 0, "", 0},
 		{"all filters", filter{Archived: new(false), Type: "popover", IDs: ids("abcd"), Search: "zürich"}, 10, 0, "b", 1},
 	} {
-		var list []management.Survey
+		var list []survey.Survey
 		for _, name := range tt.want {
 			list = append(list, surveys[name])
 		}
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			wantPage(t, "FindSurveys: "+tt.name, list, tt.total)(store.FindSurveys(ctx, p.ID, tt.filter, tt.limit, tt.offset))
 		}
 	}
-	wantPage(t, "FindSurveys of no project", []management.Survey(nil), 0)(s.FindSurveys(ctx, 99, filter{}, 10, 0))
+	wantPage(t, "FindSurveys of no project", []survey.Survey(nil), 0)(s.FindSurveys(ctx, 99, filter{}, 10, 0))
 }
 
 func testScheduledSurveys(t *testing.T, s *suite) {
@@ -191,24 +193,24 @@ func testScheduledSurveys(t *testing.T, s *suite) {
 	o := s.organization(t, "acme")
 	p, q := s.project(t, o), s.project(t, o)
 	var scheduled []string
-	add := func(name string, due bool, set func(*management.Survey)) {
+	add := func(name string, due bool, set func(*survey.Survey)) {
 		t.Helper()
-		v := management.Survey{ID: uuid.New(), Project: p.ID, Name: name, Start: &s.now, Created: s.now, Updated: s.now}
+		v := survey.Survey{ID: uuid.New(), Project: p.ID, Name: name, Start: &s.now, Created: s.now, Updated: s.now}
 		set(&v)
 		must(t, s.CreateSurvey(ctx, &v))
 		if due {
 			scheduled = append(scheduled, name)
 		}
 	}
-	add("a limit", true, func(v *management.Survey) { v.ResponsesLimit = new(5) })
-	add("iterations", true, func(v *management.Survey) { v.IterationCount = new(5) })
-	add("limits by day", true, func(v *management.Survey) { v.SamplingDaily = json.RawMessage("[]") })
-	add("another project", true, func(v *management.Survey) { v.Project, v.ResponsesLimit = q.ID, new(0) })
-	add("nothing of all that", false, func(*management.Survey) {})
-	add("not started", false, func(v *management.Survey) { v.Start, v.ResponsesLimit = nil, new(5) })
-	add("ended", false, func(v *management.Survey) { v.End, v.ResponsesLimit = &s.now, new(5) })
-	add("archived", false, func(v *management.Survey) { v.Archived, v.ResponsesLimit = true, new(5) })
-	for _, store := range []management.Storage{s.Storage, s.another(t)} {
+	add("a limit", true, func(v *survey.Survey) { v.ResponsesLimit = new(5) })
+	add("iterations", true, func(v *survey.Survey) { v.IterationCount = new(5) })
+	add("limits by day", true, func(v *survey.Survey) { v.SamplingDaily = json.RawMessage("[]") })
+	add("another project", true, func(v *survey.Survey) { v.Project, v.ResponsesLimit = q.ID, new(0) })
+	add("nothing of all that", false, func(*survey.Survey) {})
+	add("not started", false, func(v *survey.Survey) { v.Start, v.ResponsesLimit = nil, new(5) })
+	add("ended", false, func(v *survey.Survey) { v.End, v.ResponsesLimit = &s.now, new(5) })
+	add("archived", false, func(v *survey.Survey) { v.Archived, v.ResponsesLimit = true, new(5) })
+	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 		list, err := store.ScheduledSurveys(ctx)
 		var names []string
 		for _, v := range list {

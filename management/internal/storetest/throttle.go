@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 func testThrottle(t *testing.T, s *suite) {
@@ -41,7 +42,7 @@ func testThrottle(t *testing.T, s *suite) {
 	attempt(other, "a", time.Hour, 12*time.Second)
 
 	var allowed atomic.Int32
-	stores := []management.Storage{s.Storage, s.another(t)}
+	stores := []sqlstore.Storage{s.Storage, s.another(t)}
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {

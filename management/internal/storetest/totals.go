@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // testTotals counts users and members after changes of every kind, and compares
@@ -18,7 +19,7 @@ func testTotals(t *testing.T, s *suite) {
 	var ids []int64
 	check := func(when string) {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			users, err := store.UsersByID(ctx, ids)
 			must(t, err)
 			active := make(map[int64]bool)

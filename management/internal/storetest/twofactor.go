@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // binary is no text in any encoding.
@@ -24,7 +25,7 @@ func testTOTP(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			want(t, "TOTP", &full)(store.TOTP(ctx, full.User))
 			want(t, "TOTP", &bare)(store.TOTP(ctx, bare.User))
 		}
@@ -93,7 +94,7 @@ func testBackupCodes(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for user, list := range of {
 				want(t, "BackupCodes", list)(store.BackupCodes(ctx, user))
 			}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 func testUsers(t *testing.T, s *suite) {
@@ -39,7 +41,7 @@ func testUsers(t *testing.T, s *suite) {
 	}
 	check := func() {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			for _, u := range []*management.User{&full, &bare} {
 				want(t, "User", u)(store.User(ctx, u.ID))
 				want(t, "UserByUUID", u)(store.UserByUUID(ctx, u.UUID))
@@ -178,12 +180,12 @@ func testDeleteUser(t *testing.T, s *suite) {
 	p := s.project(t, o)
 	ann, bob := s.user(t, "ann"), s.user(t, "bob")
 	s.furnish(t, bob, o, p)
-	before, err := survey(ctx, s, ann.ID, bob.ID)
+	before, err := overview(ctx, s, ann.ID, bob.ID)
 	must(t, err)
 	s.furnish(t, ann, o, p)
 	must(t, s.DeleteUser(ctx, ann.ID))
 
-	after, err := survey(ctx, s.another(t), ann.ID, bob.ID)
+	after, err := overview(ctx, s.another(t), ann.ID, bob.ID)
 	must(t, err)
 	var log []management.Activity
 	for _, a := range after.Activities {
@@ -232,7 +234,7 @@ func checkNobodys(t *testing.T, w *world, name string) {
 	})
 	w.Cohorts = keep(w.Cohorts, func(c management.Cohort) bool { return stays(c.Name, c.CreatedBy) })
 	w.EarlyAccess = keep(w.EarlyAccess, func(f management.EarlyAccessFeature) bool { return stays(f.Name) })
-	w.Surveys = keep(w.Surveys, func(v management.Survey) bool { return stays(v.Name, v.CreatedBy) })
+	w.Surveys = keep(w.Surveys, func(v survey.Survey) bool { return stays(v.Name, v.CreatedBy) })
 	if n != 4 {
 		t.Errorf("%d things of %s are left, want 4", n, name)
 	}
@@ -257,7 +259,7 @@ func testScenes(t *testing.T, s *suite) {
 	must(t, s.SetScene(ctx, scenes[0]))
 	check := func(call string, users []int64, list ...management.Scene) {
 		t.Helper()
-		for _, store := range []management.Storage{s.Storage, s.another(t)} {
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
 			got, err := store.Scenes(ctx, users)
 			slices.SortStableFunc(got, func(a, b management.Scene) int { return int(a.User - b.User) })
 			want(t, call, list)(got, err)

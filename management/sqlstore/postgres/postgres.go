@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 )
@@ -23,7 +22,7 @@ import (
 // later, with the default synchronous_commit.
 //
 // Errors do not quote the connection string, which may have a password.
-func Open(ctx context.Context, dsn string, o sqlstore.Options) (management.Storage, error) {
+func Open(ctx context.Context, dsn string, o sqlstore.Options) (sqlstore.Storage, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, errors.New("postgres: the connection string cannot be read; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")

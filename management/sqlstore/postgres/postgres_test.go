@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
@@ -14,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
-func open(t *testing.T, url string) management.Storage {
+func open(t *testing.T, url string) sqlstore.Storage {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), url, sqlstore.Options{})
 	if err != nil {
@@ -33,8 +32,8 @@ func TestContract(t *testing.T) {
 	if fulltest.Enabled() {
 		run = storetest.Run
 	}
-	run(t, func(t *testing.T) (management.Storage, func(*testing.T) management.Storage) {
+	run(t, func(t *testing.T) (sqlstore.Storage, func(*testing.T) sqlstore.Storage) {
 		url := postgrestest.Open(t)
-		return open(t, url), func(t *testing.T) management.Storage { return open(t, url) }
+		return open(t, url), func(t *testing.T) sqlstore.Storage { return open(t, url) }
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 )
@@ -48,7 +49,7 @@ type watcher struct {
 	ended   chan error
 }
 
-func watch(ctx context.Context, db management.Storage) watcher {
+func watch(ctx context.Context, db sqlstore.Storage) watcher {
 	w := watcher{make(chan bool, 1000), make(chan error, 1)}
 	go func() { w.ended <- db.Watch(ctx, func() { w.changed <- true }) }()
 	return w
@@ -79,7 +80,7 @@ func (w watcher) lost(t *testing.T, ctx context.Context) {
 	}
 }
 
-func bootstrap(t *testing.T, db management.Storage) *management.Created {
+func bootstrap(t *testing.T, db sqlstore.Storage) *management.Created {
 	t.Helper()
 	created, err := management.Bootstrap(t.Context(), db, management.First{})
 	if err != nil {
@@ -89,7 +90,7 @@ func bootstrap(t *testing.T, db management.Storage) *management.Created {
 }
 
 // touch increments a version.
-func touch(t *testing.T, db management.Storage, p management.Project) {
+func touch(t *testing.T, db sqlstore.Storage, p management.Project) {
 	t.Helper()
 	if err := db.UpdateProject(t.Context(), &p); err != nil {
 		t.Fatal(err)

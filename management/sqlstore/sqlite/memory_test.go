@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
 func TestContractInMemory(t *testing.T) {
 	fulltest.Only(t)
-	storetest.Run(t, func(t *testing.T) (management.Storage, func(*testing.T) management.Storage) {
+	storetest.Run(t, func(t *testing.T) (sqlstore.Storage, func(*testing.T) sqlstore.Storage) {
 		return open(t, sqlite.Memory), nil
 	})
 }

@@ -12,7 +12,6 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 )
@@ -26,7 +25,7 @@ var memories atomic.Int64
 // Open opens the database in a file. It creates a missing file, with access for
 // its owner only. The path can be [Memory]. The file must be on a local disk:
 // SQLite's locks and its write-ahead log do not work over a network.
-func Open(ctx context.Context, path string, o sqlstore.Options) (management.Storage, error) {
+func Open(ctx context.Context, path string, o sqlstore.Options) (sqlstore.Storage, error) {
 	if path == "" {
 		return nil, errors.New("sqlite: path is empty; want a file name, or " + Memory + " for a database in memory")
 	}

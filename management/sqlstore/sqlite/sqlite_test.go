@@ -4,13 +4,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/storetest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-func open(t *testing.T, path string) management.Storage {
+func open(t *testing.T, path string) sqlstore.Storage {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlstore.Options{})
 	if err != nil {
@@ -25,8 +24,8 @@ func open(t *testing.T, path string) management.Storage {
 }
 
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) (management.Storage, func(*testing.T) management.Storage) {
+	storetest.Run(t, func(t *testing.T) (sqlstore.Storage, func(*testing.T) sqlstore.Storage) {
 		path := filepath.Join(t.TempDir(), "odd #%3F name?.db")
-		return open(t, path), func(t *testing.T) management.Storage { return open(t, path) }
+		return open(t, path), func(t *testing.T) sqlstore.Storage { return open(t, path) }
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
@@ -54,7 +53,7 @@ type DB struct {
 	queries map[string]*sql.Stmt // prepared statements of SQLite
 }
 
-var _ management.Storage = (*DB)(nil)
+var _ sqlstore.Storage = (*DB)(nil)
 
 //go:embed schema
 var schema embed.FS

@@ -17,16 +17,17 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // Write implements [capture.Sink]. If some of the events cannot be stored, the
 // others are stored, in several transactions.
 func (db *DB) Write(ctx context.Context, events []capture.Event) error {
-	return db.WriteEvents(ctx, events, management.SurveyEvents(events))
+	return db.WriteEvents(ctx, events, survey.Events(events))
 }
 
 // WriteEvents implements [management.EventStore].
-func (db *DB) WriteEvents(ctx context.Context, events []capture.Event, surveys []management.SurveyEvent) error {
+func (db *DB) WriteEvents(ctx context.Context, events []capture.Event, surveys []survey.Event) error {
 	return db.writePart(ctx, events, surveyRows(events, surveys), 0)
 }
 
@@ -216,7 +217,7 @@ func (t *tx) markIngested(ctx context.Context, events []capture.Event) error {
 	return nil
 }
 
-// Events implements [management.Storage].
+// Events implements [sqlstore.Storage].
 func (db *DB) Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error] {
 	return func(yield func(capture.Event, error) bool) {
 		rows, err := db.query(ctx, "SELECT uuid, name, distinct_id, ts, received_at, properties FROM event WHERE project_id = ? ORDER BY ts, id", project)

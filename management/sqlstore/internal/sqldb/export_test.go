@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // Schema has the migrations, in schema/sqlite and schema/postgres.
@@ -127,7 +127,7 @@ const (
 type SurveyEntry struct {
 	Survey uuid.UUID
 	Who    uint64
-	Kind   management.SurveyEventKind
+	Kind   survey.EventKind
 	Event  uint64
 	At     int64
 	Summed bool // the chunk has the right times and number of responses

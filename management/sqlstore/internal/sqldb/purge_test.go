@@ -11,6 +11,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // TestPurgeInParts deletes a project with more events and persons than are
@@ -51,7 +52,7 @@ func TestPurgeInParts(t *testing.T) {
 			if err := errors.Join(
 				db.CreateCohort(ctx, &management.Cohort{Project: project, Created: now}),
 				db.CreateEarlyAccessFeature(ctx, &management.EarlyAccessFeature{ID: uuid.New(), Project: project, Flag: flag.ID, Created: now}),
-				db.CreateSurvey(ctx, &management.Survey{ID: uuid.New(), Project: project, LinkedFlag: &flag.ID, Created: now, Updated: now}),
+				db.CreateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: project, LinkedFlag: &flag.ID, Created: now, Updated: now}),
 			); err != nil {
 				t.Fatal(err)
 			}

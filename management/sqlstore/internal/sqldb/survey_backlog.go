@@ -12,7 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // backlogPart is how many events one transaction searches for survey events. An
@@ -74,7 +74,7 @@ func (t *tx) fillSurveyEvents(ctx context.Context) error {
 		}
 	}
 	for part := range slices.Chunk(events, 1000) {
-		err := t.addSurveyEvents(ctx, surveyRows(part, management.SurveyEvents(part)), func(persons.DistinctID) (uuid.UUID, bool) { return uuid.Nil, false })
+		err := t.addSurveyEvents(ctx, surveyRows(part, survey.Events(part)), func(persons.DistinctID) (uuid.UUID, bool) { return uuid.Nil, false })
 		if err != nil {
 			return fmt.Errorf("read stored events: %w", err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // To count a million events, and the persons that they belong to, a database
@@ -53,7 +53,7 @@ func hashNobody(id persons.DistinctID) hash {
 // A chunkEntry is an event that counts.
 type chunkEntry struct {
 	who   hash
-	kind  management.SurveyEventKind // shown, dismissed or sent
+	kind  survey.EventKind // shown, dismissed or sent
 	event hash
 	at    int64 // in microseconds
 }
@@ -62,7 +62,7 @@ type chunkEntry struct {
 func entryAt(b []byte) chunkEntry {
 	who := hash(binary.LittleEndian.Uint64(b))
 	return chunkEntry{
-		who & ^noHash, management.SurveyEventKind(who & noHash),
+		who & ^noHash, survey.EventKind(who & noHash),
 		hash(binary.LittleEndian.Uint64(b[8:])), int64(binary.LittleEndian.Uint64(b[16:])),
 	}
 }
@@ -123,7 +123,7 @@ func (c *chunk) extent() (first, last, responses int64) {
 	for b := c.entries; len(b) > 0; b = b[entrySize:] {
 		e := entryAt(b)
 		first, last = min(first, e.at), max(last, e.at)
-		if e.kind == management.SurveySent {
+		if e.kind == survey.Sent {
 			responses++
 		}
 	}

@@ -9,21 +9,21 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // CountSurveyEvents implements [management.SurveyEventStore].
-func (db *DB) CountSurveyEvents(ctx context.Context, q management.SurveyQuery) (*management.SurveyCounts, error) {
+func (db *DB) CountSurveyEvents(ctx context.Context, q survey.Query) (*survey.Counts, error) {
 	c := counter{q: newChunkQuery(&q), who: newRespondents()}
 	archived, err := db.archivedEvents(ctx, &q)
 	if err != nil {
 		return nil, fmt.Errorf("count survey events: %w", err)
 	}
-	var survey uuid.UUID
+	var id uuid.UUID
 	var entries sql.RawBytes
 	err = db.readChunks(ctx, c.q, "survey_id, entries", nil, func(r *sql.Rows) error {
-		err := r.Scan(&survey, &entries)
-		c.add(entries, archived[survey])
+		err := r.Scan(&id, &entries)
+		c.add(entries, archived[id])
 		return err
 	})
 	if err != nil {
@@ -35,32 +35,32 @@ func (db *DB) CountSurveyEvents(ctx context.Context, q management.SurveyQuery) (
 // CountResponses implements [management.SurveyEventStore]. A chunk has its
 // number of responses; the entries are read only if a query selects some of
 // them.
-func (db *DB) CountResponses(ctx context.Context, q management.SurveyQuery) (map[uuid.UUID]int, error) {
+func (db *DB) CountResponses(ctx context.Context, q survey.Query) (map[uuid.UUID]int, error) {
 	cq := newChunkQuery(&q)
 	archived, err := db.archivedEvents(ctx, &q)
 	if err != nil {
 		return nil, fmt.Errorf("count responses: %w", err)
 	}
 	look := make(slice[string], 0, len(archived)) // all chunks of these surveys must be read
-	for survey := range archived {
-		look = append(look, survey.String())
+	for id := range archived {
+		look = append(look, id.String())
 	}
 	counts := make(map[uuid.UUID]int)
-	var survey uuid.UUID
+	var id uuid.UUID
 	var all int
 	var entries sql.RawBytes
 	const columns = "survey_id, responses, CASE WHEN first_at < ? OR last_at > ? OR survey_id IN (?) THEN entries END"
 	err = db.readChunks(ctx, cq, columns, []any{cq.from, cq.to, look}, func(r *sql.Rows) error {
-		if err := r.Scan(&survey, &all, &entries); err != nil {
+		if err := r.Scan(&id, &all, &entries); err != nil {
 			return err
 		}
 		for b := []byte(entries); len(b) > 0; b = b[entrySize:] {
-			if e := entryAt(b); e.kind == management.SurveySent && !cq.selects(e, archived[survey]) {
+			if e := entryAt(b); e.kind == survey.Sent && !cq.selects(e, archived[id]) {
 				all--
 			}
 		}
 		if all > 0 {
-			counts[survey] += all
+			counts[id] += all
 		}
 		return nil
 	})
@@ -71,19 +71,19 @@ func (db *DB) CountResponses(ctx context.Context, q management.SurveyQuery) (map
 }
 
 // archivedEvents returns, by survey, the hashes of the events to leave out.
-func (db *DB) archivedEvents(ctx context.Context, q *management.SurveyQuery) (map[uuid.UUID]map[hash]bool, error) {
+func (db *DB) archivedEvents(ctx context.Context, q *survey.Query) (map[uuid.UUID]map[hash]bool, error) {
 	if !q.ExcludeArchived || len(q.Surveys) == 0 {
 		return nil, nil
 	}
 	archived := make(map[uuid.UUID]map[hash]bool)
 	err := db.read(ctx, "SELECT survey_id, response_uuid FROM survey_response_archive WHERE project_id = ? AND survey_id IN (?)",
 		[]any{q.Project, idsOf(q.Surveys)}, func(r *sql.Rows) error {
-			var survey, response uuid.UUID
-			err := r.Scan(&survey, &response)
-			if archived[survey] == nil {
-				archived[survey] = make(map[hash]bool)
+			var id, response uuid.UUID
+			err := r.Scan(&id, &response)
+			if archived[id] == nil {
+				archived[id] = make(map[hash]bool)
 			}
-			archived[survey][hashEvent(response)] = true
+			archived[id][hashEvent(response)] = true
 			return err
 		})
 	return archived, err
@@ -96,7 +96,7 @@ type chunkQuery struct {
 	from, to int64
 }
 
-func newChunkQuery(q *management.SurveyQuery) *chunkQuery {
+func newChunkQuery(q *survey.Query) *chunkQuery {
 	micros := func(t *time.Time, unbounded int64) int64 {
 		if t == nil {
 			return unbounded
@@ -133,7 +133,7 @@ func (db *DB) readChunks(ctx context.Context, q *chunkQuery, columns string, arg
 type counter struct {
 	q      *chunkQuery
 	who    *respondents
-	totals [management.SurveySent + 1]struct {
+	totals [survey.Sent + 1]struct {
 		n           int
 		first, last int64
 	}
@@ -156,15 +156,15 @@ func (c *counter) add(entries []byte, archived map[hash]bool) {
 
 // Actions of respondents, as bits that hashes do not have.
 const (
-	hasShown     = 1 << (management.SurveyShown - 1)
-	hasDismissed = 1 << (management.SurveyDismissed - 1)
-	hasSent      = 1 << (management.SurveySent - 1)
+	hasShown     = 1 << (survey.Shown - 1)
+	hasDismissed = 1 << (survey.Dismissed - 1)
+	hasSent      = 1 << (survey.Sent - 1)
 )
 
-func (c *counter) counts() *management.SurveyCounts {
-	var all management.SurveyCounts
-	for kind, count := range map[management.SurveyEventKind]*management.SurveyCount{
-		management.SurveyShown: &all.Shown, management.SurveyDismissed: &all.Dismissed, management.SurveySent: &all.Sent,
+func (c *counter) counts() *survey.Counts {
+	var all survey.Counts
+	for kind, count := range map[survey.EventKind]*survey.Count{
+		survey.Shown: &all.Shown, survey.Dismissed: &all.Dismissed, survey.Sent: &all.Sent,
 	} {
 		t := c.totals[kind]
 		if t.n > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/internal/text"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // A surveyRow is a row of survey_event.
@@ -23,22 +23,22 @@ type surveyRow struct {
 	surveyOf
 	id         int64 // 0 if it is not stored yet
 	uuid       uuid.UUID
-	kind       management.SurveyEventKind
+	kind       survey.EventKind
 	distinctID string
 	at         time.Time
 	submission uuid.UUID // Nil if it is not part of a response
 	answers    *string
 	extra      *string
 
-	countsAs management.SurveyEventKind // 0 if it does not count
-	chunk    *chunk                     // where it counts, unless it was only read
-	chunkID  int64                      // the ID of chunk, if it was read
-	event    int                        // its index among the events to write
+	countsAs survey.EventKind // 0 if it does not count
+	chunk    *chunk           // where it counts, unless it was only read
+	chunkID  int64            // the ID of chunk, if it was read
+	event    int              // its index among the events to write
 }
 
 // surveyRows returns the rows of survey events, except events that can never
 // count.
-func surveyRows(events []capture.Event, surveys []management.SurveyEvent) []surveyRow {
+func surveyRows(events []capture.Event, surveys []survey.Event) []surveyRow {
 	var list []surveyRow
 	for _, about := range surveys {
 		e := &events[about.Index]
@@ -51,7 +51,7 @@ func surveyRows(events []capture.Event, surveys []management.SurveyEvent) []surv
 			row.submission = about.Submission
 			row.answers = jsonObject(about.Answers, func(dst []byte, v json.RawMessage) []byte { return append(dst, v...) })
 			row.extra = jsonObject(about.Extra, text.AppendQuoted)
-		case about.Kind == management.SurveyAbandoned:
+		case about.Kind == survey.Abandoned:
 			continue
 		default:
 			row.countsAs = about.Kind
@@ -92,7 +92,7 @@ func (r *surveyRow) entry(who hash) chunkEntry {
 // represents reports whether an event represents its submission in place of
 // other, which was stored before (management.md §10.2).
 func (r *surveyRow) represents(other *surveyRow) bool {
-	if sent := r.kind == management.SurveySent; sent != (other.kind == management.SurveySent) {
+	if sent := r.kind == survey.Sent; sent != (other.kind == survey.Sent) {
 		return sent
 	}
 	return cmp.Or(r.at.Compare(other.at), bytes.Compare(r.uuid[:], other.uuid[:])) >= 0
@@ -162,7 +162,7 @@ func elect(stored, rows []surveyRow) (over []surveyRow) {
 		}
 	}
 	for _, r := range best {
-		r.countsAs = management.SurveySent
+		r.countsAs = survey.Sent
 	}
 	for i := range stored {
 		if r := &stored[i]; best[submission{r.surveyOf, r.submission}] != r {
@@ -417,7 +417,7 @@ func (t *tx) dropSurveyRows(ctx context.Context, c *chunks, rows []surveyRow) er
 	var heirs []surveyRow
 	for i := range rows {
 		r := &rows[i]
-		if r.countsAs != management.SurveySent {
+		if r.countsAs != survey.Sent {
 			continue
 		}
 		_, err := t.run(ctx, "SELECT "+surveyColumns+` FROM survey_event
@@ -429,7 +429,7 @@ func (t *tx) dropSurveyRows(ctx context.Context, c *chunks, rows []surveyRow) er
 		}
 	}
 	for i := range heirs {
-		heirs[i].countsAs = management.SurveySent
+		heirs[i].countsAs = survey.Sent
 	}
 	who, err := t.respondents(ctx, heirs, func(persons.DistinctID) (uuid.UUID, bool) { return uuid.Nil, false })
 	if err != nil {

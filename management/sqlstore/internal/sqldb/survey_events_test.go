@@ -23,6 +23,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 var (
@@ -37,9 +38,9 @@ func surveyEvent(name string, survey uuid.UUID, distinctID string, second int, p
 	return e
 }
 
-func countSurvey(t *testing.T, db *sqldb.DB, survey uuid.UUID) string {
+func countSurvey(t *testing.T, db *sqldb.DB, id uuid.UUID) string {
 	t.Helper()
-	c, err := db.CountSurveyEvents(t.Context(), management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{survey}})
+	c, err := db.CountSurveyEvents(t.Context(), survey.Query{Project: 1, Surveys: []uuid.UUID{id}})
 	if err != nil {
 		t.Fatalf("CountSurveyEvents: %v", err)
 	}
@@ -51,11 +52,11 @@ func countSurvey(t *testing.T, db *sqldb.DB, survey uuid.UUID) string {
 type surveyRow struct {
 	id, project  int64
 	survey, uuid uuid.UUID
-	kind         management.SurveyEventKind
+	kind         survey.EventKind
 	distinctID   string
 	at           int64
 	submission   uuid.NullUUID
-	countsAs     management.SurveyEventKind
+	countsAs     survey.EventKind
 	chunk        int64
 	person       uuid.NullUUID
 }
@@ -112,11 +113,11 @@ func (d *database) checkSurveys(t *testing.T) {
 		}
 		key := submission{r.project, r.survey, r.submission.UUID}
 		other := best[key]
-		sent := r.kind == management.SurveySent
+		sent := r.kind == survey.Sent
 		switch {
-		case other == nil, sent && other.kind != management.SurveySent:
+		case other == nil, sent && other.kind != survey.Sent:
 			best[key] = r
-		case sent == (other.kind == management.SurveySent):
+		case sent == (other.kind == survey.Sent):
 			if r.at > other.at || r.at == other.at && bytes.Compare(r.uuid[:], other.uuid[:]) >= 0 {
 				best[key] = r
 			}
@@ -133,7 +134,7 @@ func (d *database) checkSurveys(t *testing.T) {
 		if r.submission.Valid {
 			counts = 0
 			if best[submission{r.project, r.survey, r.submission.UUID}] == r {
-				counts = management.SurveySent
+				counts = survey.Sent
 			}
 		}
 		if r.countsAs != counts || (r.chunk != 0) != (counts != 0) {
@@ -219,7 +220,7 @@ func TestForgottenPersons(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("without the person and the events", surveyB, "shown 0 by 0, dismissed 0 by 0, sent 1 by 1, both 0")
-		for r, err := range db.SurveyResponses(ctx, management.SurveyQuery{Project: 1, Surveys: []uuid.UUID{surveyB}}) {
+		for r, err := range db.SurveyResponses(ctx, survey.Query{Project: 1, Surveys: []uuid.UUID{surveyB}}) {
 			if err != nil || r.DistinctID != "dan" || string(r.Answers["1"]) != `"other"` || !r.Time.Equal(now.Add(2*time.Second)) {
 				t.Errorf("the response is %+v, %v", r, err)
 			}
@@ -448,7 +449,7 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // openLogged opens a database as another process would.
-func (d *database) openLogged(ctx context.Context, log *slog.Logger) (management.Storage, error) {
+func (d *database) openLogged(ctx context.Context, log *slog.Logger) (sqlstore.Storage, error) {
 	if d.postgres {
 		return postgres.Open(ctx, d.url, sqlstore.Options{Log: log})
 	}
@@ -489,8 +490,8 @@ func surveyAnswers(t *testing.T, db *sqldb.DB) []any {
 	t.Helper()
 	var list []any
 	for project := range int64(3) {
-		for _, survey := range []uuid.UUID{surveyA, surveyB} {
-			q := management.SurveyQuery{Project: project, Surveys: []uuid.UUID{survey}}
+		for _, id := range []uuid.UUID{surveyA, surveyB} {
+			q := survey.Query{Project: project, Surveys: []uuid.UUID{id}}
 			counts, err := db.CountSurveyEvents(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)
@@ -512,7 +513,7 @@ func TestSurveyQueriesUseIndexes(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
 	write(t, db, surveyEvent("survey sent", surveyA, "u", 0, ``))
-	for _, q := range []management.SurveyQuery{{}, {ExcludeArchived: true}, {From: new(now), To: new(now)}, {From: new(now), To: new(now), ExcludeArchived: true}} {
+	for _, q := range []survey.Query{{}, {ExcludeArchived: true}, {From: new(now), To: new(now)}, {From: new(now), To: new(now), ExcludeArchived: true}} {
 		q.Project, q.Surveys = 1, []uuid.UUID{surveyA, surveyB}
 		if _, err := db.CountSurveyEvents(ctx, q); err != nil {
 			t.Fatal(err)

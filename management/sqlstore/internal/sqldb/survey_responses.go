@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // responsesPerPage is how many responses are read at once. No query is open
@@ -19,18 +19,18 @@ import (
 const responsesPerPage = 200
 
 // SurveyResponses implements [management.SurveyEventStore].
-func (db *DB) SurveyResponses(ctx context.Context, q management.SurveyQuery) iter.Seq2[management.SurveyResponse, error] {
-	return func(yield func(management.SurveyResponse, error) bool) {
+func (db *DB) SurveyResponses(ctx context.Context, q survey.Query) iter.Seq2[survey.Response, error] {
+	return func(yield func(survey.Response, error) bool) {
 		seen := make(map[uuid.UUID]bool)
-		for _, survey := range q.Surveys {
-			if seen[survey] {
+		for _, id := range q.Surveys {
+			if seen[id] {
 				continue
 			}
-			seen[survey] = true
+			seen[id] = true
 			for page := (responsePage{}); ; {
-				more, err := page.next(ctx, db, &q, survey)
+				more, err := page.next(ctx, db, &q, id)
 				if err != nil {
-					yield(management.SurveyResponse{}, fmt.Errorf("read responses: %w", err))
+					yield(survey.Response{}, fmt.Errorf("read responses: %w", err))
 					return
 				}
 				for _, r := range page.list {
@@ -48,13 +48,13 @@ func (db *DB) SurveyResponses(ctx context.Context, q management.SurveyQuery) ite
 
 // A responsePage has some of the responses of a survey.
 type responsePage struct {
-	list []management.SurveyResponse
+	list []survey.Response
 	id   int64 // of the last row
 }
 
 // next reads the responses after the page, and reports whether there may be
 // more.
-func (p *responsePage) next(ctx context.Context, db *DB, q *management.SurveyQuery, survey uuid.UUID) (more bool, err error) {
+func (p *responsePage) next(ctx context.Context, db *DB, q *survey.Query, survey uuid.UUID) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -78,7 +78,7 @@ func (p *responsePage) next(ctx context.Context, db *DB, q *management.SurveyQue
 
 // query returns a query for the next page. It returns one row for each event of
 // a submission, the latest first.
-func (p *responsePage) query(d *Dialect, q *management.SurveyQuery, survey uuid.UUID) (string, []any) {
+func (p *responsePage) query(d *Dialect, q *survey.Query, survey uuid.UUID) (string, []any) {
 	args := []any{q.Project, survey}
 	conditions := ""
 	add := func(condition string, values ...any) {
@@ -111,7 +111,7 @@ func (p *responsePage) query(d *Dialect, q *management.SurveyQuery, survey uuid.
 func (p *responsePage) scan(r *sql.Rows) error {
 	var id int64
 	var extra, answers sql.NullString
-	var s management.SurveyResponse
+	var s survey.Response
 	if err := r.Scan(&id, &s.ID, &s.DistinctID, moment{&s.Time}, &extra, &answers); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (p *responsePage) scan(r *sql.Rows) error {
 	all := p.list[len(p.list)-1].Answers
 	for o := jsonscan.Value(answers.String).Object(); o.Next(); {
 		question := string(o.Name())
-		if _, ok := all[question]; !ok && len(all) < management.MaxSurveyAnswers {
+		if _, ok := all[question]; !ok && len(all) < survey.MaxAnswers {
 			all[question] = json.RawMessage(o.Value())
 		}
 	}

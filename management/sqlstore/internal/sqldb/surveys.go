@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-var surveys = newTable(table[management.Survey]{
+var surveys = newTable(table[survey.Survey]{
 	name: "survey", noun: "a survey", key: 2,
-	fields: func(d *Dialect, s *management.Survey) []field {
+	fields: func(d *Dialect, s *survey.Survey) []field {
 		return []field{
 			{"id", &s.ID},
 			{"project_id", &s.Project},
@@ -61,15 +61,15 @@ var surveys = newTable(table[management.Survey]{
 })
 
 // Survey implements [management.SurveyStore], as do the methods below.
-func (a *accounts) Survey(ctx context.Context, project int64, id uuid.UUID) (*management.Survey, error) {
+func (a *accounts) Survey(ctx context.Context, project int64, id uuid.UUID) (*survey.Survey, error) {
 	return surveys.one(ctx, a, "WHERE id = ? AND project_id = ?", id.String(), project)
 }
 
-func (a *accounts) Surveys(ctx context.Context, project int64) ([]management.Survey, error) {
+func (a *accounts) Surveys(ctx context.Context, project int64) ([]survey.Survey, error) {
 	return surveys.list(ctx, a, "WHERE project_id = ? ORDER BY created_at, id", project)
 }
 
-func (a *accounts) FindSurveys(ctx context.Context, project int64, f management.SurveyFilter, limit, offset int) ([]management.Survey, int, error) {
+func (a *accounts) FindSurveys(ctx context.Context, project int64, f survey.Filter, limit, offset int) ([]survey.Survey, int, error) {
 	where, args := "WHERE project_id = ?", []any{project}
 	if f.Archived != nil {
 		where, args = where+" AND archived = ?", append(args, *f.Archived)
@@ -114,12 +114,12 @@ func (a *accounts) searchSurveys(ctx context.Context, where string, args []any, 
 	return ids, nil
 }
 
-func (a *accounts) ScheduledSurveys(ctx context.Context) ([]management.Survey, error) {
+func (a *accounts) ScheduledSurveys(ctx context.Context) ([]survey.Survey, error) {
 	return surveys.list(ctx, a, `WHERE start_date IS NOT NULL AND end_date IS NULL AND archived = false
 		AND (responses_limit IS NOT NULL OR iteration_count IS NOT NULL OR sampling_daily_limits IS NOT NULL) ORDER BY created_at, id`)
 }
 
-func (a *accounts) CreateSurvey(ctx context.Context, s *management.Survey) error {
+func (a *accounts) CreateSurvey(ctx context.Context, s *survey.Survey) error {
 	return a.alter(ctx, s.Project, func(a *accounts) error {
 		if err := a.needFlags(ctx, s.Project, s.LinkedFlag, s.TargetingFlag, s.InternalFlag, s.SamplingFlag); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (a *accounts) CreateSurvey(ctx context.Context, s *management.Survey) error
 	})
 }
 
-func (a *accounts) UpdateSurvey(ctx context.Context, s *management.Survey) error {
+func (a *accounts) UpdateSurvey(ctx context.Context, s *survey.Survey) error {
 	return a.alter(ctx, s.Project, func(a *accounts) error {
 		if err := a.needFlags(ctx, s.Project, s.LinkedFlag, s.TargetingFlag, s.InternalFlag, s.SamplingFlag); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // TestQueryPlans checks that queries about accounts and managed data use
@@ -99,7 +100,7 @@ func askManaged(t *testing.T, db *sqldb.DB) {
 	if err := db.CreateFlag(ctx, &management.FeatureFlag{Project: project, Key: "beta", Created: now, Updated: now}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.CreateSurvey(ctx, &management.Survey{ID: uuid.New(), Project: project, Created: now, Updated: now}); err != nil {
+	if err := db.CreateSurvey(ctx, &survey.Survey{ID: uuid.New(), Project: project, Created: now, Updated: now}); err != nil {
 		t.Fatal(err)
 	}
 	no := new(false)
@@ -108,7 +109,7 @@ func askManaged(t *testing.T, db *sqldb.DB) {
 			t.Fatalf("FindFlags: %d, %v; want 1, nil", total, err)
 		}
 	}
-	for _, f := range []management.SurveyFilter{{}, {Archived: no}, {Archived: no, IDs: []uuid.UUID{uuid.New()}, Search: "x"}} {
+	for _, f := range []survey.Filter{{}, {Archived: no}, {Archived: no, IDs: []uuid.UUID{uuid.New()}, Search: "x"}} {
 		if _, _, err := db.FindSurveys(ctx, project, f, 100, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -17,22 +17,21 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	flagstaff "github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
 // Open returns an empty store, which is closed when the test ends.
-func Open(tb testing.TB) management.Storage {
+func Open(tb testing.TB) sqlstore.Storage {
 	tb.Helper()
 	return empty.Open(tb)
 }
 
-var empty = NewTemplate(func(testing.TB, management.Storage) {})
+var empty = NewTemplate(func(testing.TB, sqlstore.Storage) {})
 
 // A Template is a store that is filled once and copied for each test.
 type Template struct {
-	fill func(testing.TB, management.Storage)
+	fill func(testing.TB, sqlstore.Storage)
 	uri  string // of the database that is copied; "" before there is one
 
 	// kept keeps the database. It is a connection of the driver rather than a pool
@@ -44,12 +43,12 @@ type Template struct {
 // NewTemplate returns a Template that the first test to use it fills by fill. The
 // rows of the database are copied, and nothing that a store keeps besides, such as
 // caches.
-func NewTemplate(fill func(testing.TB, management.Storage)) *Template {
+func NewTemplate(fill func(testing.TB, sqlstore.Storage)) *Template {
 	return &Template{fill: fill}
 }
 
 // Open returns a copy of the template, which is closed when the test ends.
-func (t *Template) Open(tb testing.TB) management.Storage {
+func (t *Template) Open(tb testing.TB) sqlstore.Storage {
 	tb.Helper()
 	mu.Lock()
 	defer mu.Unlock()
@@ -108,7 +107,7 @@ var (
 // it, while it is still without a schema, is passed to f. If a program opens
 // another store in memory at the same moment, f may be called for that one: so a
 // template with rows is not for tests that run beside others.
-func open(tb testing.TB, f func(connection) error) management.Storage {
+func open(tb testing.TB, f func(connection) error) sqlstore.Storage {
 	tb.Helper()
 	created.Store(&f)
 	defer created.Store(nil)

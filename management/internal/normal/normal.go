@@ -1,0 +1,62 @@
+package normal
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// Filters returns filters in their normal form. What somebody else has stored, and
+// what is no JSON, is shown as no filters.
+func Filters(f *flags.Filters) json.RawMessage {
+	b, err := flags.AppendFilters(nil, f)
+	if err != nil || f.Err() != nil && !json.Valid(b) {
+		return json.RawMessage("{}")
+	}
+	return b
+}
+
+// Criteria returns the filters of a cohort, {"properties": …} with its tree, as
+// Filters does.
+func Criteria(tree *flags.CohortNode) json.RawMessage {
+	b, err := flags.AppendCohort(nil, tree)
+	if err != nil || (&flags.Cohort{Properties: tree}).Err() != nil && !json.Valid(b) {
+		return json.RawMessage("{}")
+	}
+	return b
+}
+
+// LoggedFilters and LoggedCriteria are filters and trees for the activity log. Nil is
+// shown as null.
+type (
+	LoggedFilters  struct{ *flags.Filters }
+	LoggedCriteria struct{ *flags.CohortNode }
+)
+
+// JSON implements field.Model.
+func (f LoggedFilters) JSON() json.RawMessage {
+	if f.Filters == nil {
+		return nil
+	}
+	return Filters(f.Filters)
+}
+
+// JSON implements field.Model.
+func (c LoggedCriteria) JSON() json.RawMessage {
+	if c.CohortNode == nil {
+		return nil
+	}
+	return Criteria(c.CohortNode)
+}
+
+// SameFilters reports whether filters have the same normal form.
+func SameFilters(a, b *flags.Filters) bool {
+	return reflect.DeepEqual(a, b) || bytes.Equal(Filters(a), Filters(b))
+}
+
+// SameCriteria reports whether trees have the same normal form.
+func SameCriteria(a, b *flags.CohortNode) bool {
+	return reflect.DeepEqual(a, b) || bytes.Equal(Criteria(a), Criteria(b))
+}

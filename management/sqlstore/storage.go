@@ -1,0 +1,35 @@
+package sqlstore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
+)
+
+// A Storage is all that a server needs of a store. It is safe for concurrent use.
+type Storage interface {
+	capture.Sink
+	management.Store
+	management.DataStore
+	management.ChangeStore
+	management.Leader
+	management.UsageStore
+	management.ProjectPurger
+	survey.Store
+	survey.EventStore
+	survey.EventWriter
+
+	// Events iterates over the events of a project in the order of their times;
+	// events of the same time come in the order in which they were stored. An
+	// error is the last thing that it yields.
+	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
+
+	// Ready returns an error if the storage does not answer.
+	Ready(ctx context.Context) error
+
+	// Close ends the Storage, which must not be used any more.
+	Close() error
+}

@@ -1,0 +1,139 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
+)
+
+// A surveyChange is a change of a survey within a transaction.
+type change struct {
+	*work
+	patch  *Patch
+	before Survey
+	v      *Survey // as it becomes
+}
+
+// check checks the survey as a whole, in the order of the fields.
+func (c *change) check(ctx context.Context) error {
+	if err := cmp.Or(c.checkLinkedFlag(ctx), c.checkInsight()); err != nil {
+		return err
+	}
+	if err := cmp.Or(c.checkTargeting(ctx), c.checkExternal()); err != nil {
+		return err
+	}
+	return cmp.Or(refusal(rules.CheckShuffle(c.v.Questions, c.v.Appearance)), c.checkIterations(), c.checkSampling())
+}
+
+// checkLinkedFlag also checks the variant that the flag must have (management.md
+// §9.4).
+func (c *change) checkLinkedFlag(ctx context.Context) error {
+	if !c.patch.LinkedFlagID.Set && !c.patch.Conditions.Set {
+		return nil
+	}
+	variant := rules.LinkedVariant(c.v.Conditions)
+	if c.v.LinkedFlag == nil {
+		if variant != "" {
+			return invalid("", "conditions.linkedFlagVariant needs a linked flag.")
+		}
+		return nil
+	}
+	f, err := c.ordinaryFlag(ctx, *c.v.LinkedFlag)
+	if err != nil {
+		return err
+	}
+	if variant != "" && variant != "any" && !slices.Contains(judge.Variants(&f.Filters), variant) {
+		return invalid("", "conditions.linkedFlagVariant is %q, which is no variant of the feature flag %s.", check.Excerpt(variant), f.Key)
+	}
+	return nil
+}
+
+// ordinaryFlag returns a flag that a survey may refer to. Flags that were made for
+// surveys are no such flags: they go when their surveys do.
+func (c *change) ordinaryFlag(ctx context.Context, id int64) (*management.FeatureFlag, error) {
+	f, err := c.Store().Flag(ctx, c.at.Project.ID, id)
+	switch {
+	case errors.Is(err, management.ErrNotFound), err == nil && (f.Deleted || f.Kind != management.FlagOrdinary):
+		return nil, invalid("", "There is no feature flag with the ID %d in this project.", id)
+	}
+	return f, err
+}
+
+// checkInsight refuses insights that findInsight has not found.
+func (c *change) checkInsight() error {
+	if id := &c.patch.LinkedInsightID; id.Set && !id.Null && !c.patch.insightExists {
+		return invalid("", "There is no insight with the ID %d in this project.", id.Value)
+	}
+	return nil
+}
+
+// findInsight looks for the insight that a change links to. It is called before the
+// transaction, since the host application is asked.
+func (s *Service) findInsight(ctx context.Context, p *management.Principal, ref string, patch *Patch) error {
+	id := &patch.LinkedInsightID
+	if !id.Set || id.Null || id.Undecoded() != nil || s.c.InsightExists == nil {
+		return nil
+	}
+	w, err := s.begin(ctx, p, ref, patch.scopes()...)
+	if err != nil {
+		return err
+	}
+	patch.insightExists, err = s.c.InsightExists(ctx, w.at.Project.ID, id.Value)
+	return err
+}
+
+func (c *change) checkTargeting(ctx context.Context) error {
+	id, current := &c.patch.TargetingFlagID, c.before.TargetingFlag
+	if id.Set && !id.Null && (current == nil || *current != id.Value) {
+		if _, err := c.ordinaryFlag(ctx, id.Value); err != nil {
+			return err
+		}
+		if c.patch.filters() {
+			return invalid("", "targeting_flag_id and targeting_flag_filters exclude each other.")
+		}
+	}
+	if c.patch.filters() && rules.TargetsEveryone(c.patch.TargetingFlagFilters.Value) {
+		return invalid("", "targeting_flag_filters would target everyone: give every condition set a filter or a rollout percentage, or leave targeting out.")
+	}
+	return nil
+}
+
+// checkExternal refuses what the page of an external survey cannot fulfil
+// (management.md §9.4).
+func (c *change) checkExternal() error {
+	if c.v.Type != "external_survey" {
+		return nil
+	}
+	id := &c.patch.TargetingFlagID
+	switch {
+	case c.v.LinkedFlag != nil:
+		return invalid("linked_flag_id", "External surveys cannot have a linked flag.")
+	case id.Set && !id.Null:
+		return invalid("targeting_flag_id", "External surveys cannot have a targeting flag.")
+	case c.patch.filters(), c.before.TargetingFlag != nil && !id.Set && !c.patch.RemoveTargetingFlag.Value:
+		return invalid("targeting_flag_filters", "External surveys cannot have targeting.")
+	}
+	return refusal(rules.CheckExternal(c.v.Conditions, c.v.Appearance))
+}
+
+// checkIterations refuses to go back before the iteration that is going on. None
+// at all are always possible.
+func (c *change) checkIterations() error {
+	if count, current := orZero(c.v.IterationCount), orZero(c.before.CurrentIteration); c.patch.IterationCount.Set && count > 0 && count < current {
+		return invalid("", "The survey is in iteration %d already: iteration_count cannot be %d.", current, count)
+	}
+	return nil
+}
+
+func (c *change) checkSampling() error {
+	if orZero(c.v.SamplingLimit) > 0 && (c.v.SamplingStart == nil || c.v.SamplingInterval == nil) {
+		return invalid("response_sampling_start_date", "A limit of response sampling needs response_sampling_start_date and response_sampling_interval.")
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package survey
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// A SurveyQuery selects what was captured about surveys of a project
+// (management.md §10).
+type Query struct {
+	Project int64
+	Surveys []uuid.UUID // none: nothing is selected
+
+	// From and To bound the times of events, both included. Nil: no bound.
+	From, To *time.Time
+
+	// ExcludeArchived leaves out events whose UUIDs are archived as responses
+	// of their survey.
+	ExcludeArchived bool
+}
+
+// A SurveyCount counts events of one kind.
+type Count struct {
+	Total       int
+	Persons     int // distinct ones, as they are now; who is no person counts by distinct ID
+	First, Last *time.Time
+}
+
+// SurveyCounts are what statistics are made of (management.md §11.1).
+type Counts struct {
+	Shown     Count
+	Dismissed Count // but partially completed ones
+	Sent      Count // responses: representative events
+	Both      int   // persons who dismissed and sent
+}
+
+// A SurveyResponse is what a person answered (management.md §10.2).
+type Response struct {
+	ID         uuid.UUID // of the representative event
+	Survey     uuid.UUID
+	DistinctID string
+	Time       time.Time
+
+	// Answers are by question ID, or by index as decimal text if that is how
+	// they were sent: strings, numbers or lists, never null or empty. Of
+	// several events of one submission the latest answer to each question
+	// counts. There are at most [MaxSurveyAnswers].
+	Answers map[string]json.RawMessage
+
+	// Extra are other properties of the representative event, as text, those
+	// that it has: $session_id, $browser, $os, $device_type, $current_url,
+	// $geoip_country_code, $geoip_country_name, $geoip_city_name,
+	// $survey_iteration and $survey_completed.
+	Extra map[string]string
+}

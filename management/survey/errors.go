@@ -1,0 +1,48 @@
+package survey
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+)
+
+// errNoEvents is the answer to questions about responses if there is no Config.Events.
+var errNoEvents = &management.Error{Kind: management.ErrNotFound, Code: "not_available", Detail: "This server keeps no events of surveys."}
+
+var errNotFound = &management.Error{Kind: management.ErrNotFound, Code: "not_found", Detail: "Not found."}
+
+// refuse returns an error about a field, "" for none.
+func refuse(attr, code, format string, args ...any) error {
+	return &management.Error{Kind: management.ErrInvalid, Code: code, Attr: attr, Detail: fmt.Sprintf(format, args...)}
+}
+
+// invalid is refuse with the code of values that have no code of their own.
+func invalid(attr, format string, args ...any) error {
+	return refuse(attr, "invalid_input", format, args...)
+}
+
+// refusal turns an error of the packages that judge values into one of a Service.
+func refusal(err error) error {
+	if e, ok := errors.AsType[*judge.Error](err); ok {
+		return refuse(e.Attr, e.Code, "%s", e.Detail)
+	}
+	return err
+}
+
+// storeError turns ErrNotFound of a Store into the error of a Service.
+func storeError(err error) error {
+	if errors.Is(err, management.ErrNotFound) {
+		return errNotFound
+	}
+	return err
+}
+
+// nameError is storeError for the name of a survey, which must be unique.
+func nameError(err error) error {
+	if errors.Is(err, management.ErrConflict) {
+		return refuse("", "unique", "There is already a survey with this name.")
+	}
+	return storeError(err)
+}

@@ -1,0 +1,54 @@
+package rules
+
+import "encoding/json"
+
+// A Question has the parts of a question that statistics need.
+type Question struct {
+	Index int // from 0
+	ID    string
+	Type  string
+	Text  string
+
+	// Choices are the texts of a choice question. If HasOpenChoice is true, the
+	// last one is the label of a free text.
+	Choices       []string
+	HasOpenChoice bool
+
+	// Scale is the highest rating. NPS says that ratings are from 0 to 10 and
+	// make a net promoter score.
+	Scale int
+	NPS   bool
+}
+
+// Parse reads stored questions. An invalid part of a question stays zero; Index
+// is always the position in the document.
+func Parse(questions json.RawMessage) []Question {
+	list, _ := decodeList(questions)
+	parsed := make([]Question, len(list))
+	for i, v := range list {
+		o, _ := decodeObject(v)
+		parsed[i] = *parseQuestion(o)
+		parsed[i].Index = i
+	}
+	return parsed
+}
+
+func parseQuestion(o object) *Question {
+	q := &Question{
+		ID:   stringOf(o.get("id")),
+		Type: stringOf(o.get("type")),
+		Text: stringOf(o.get("question")),
+	}
+	switch q.Type {
+	case Rating:
+		q.Scale, _ = decodeInteger(o.get("scale"))
+		q.NPS = q.Scale == 10 && string(o.get("isNpsQuestion")) != "false"
+	case SingleChoice, MultipleChoice:
+		choices, _ := decodeList(o.get("choices"))
+		for _, c := range choices {
+			q.Choices = append(q.Choices, stringOf(c))
+		}
+		q.HasOpenChoice = isTrue(o.get("hasOpenChoice"))
+	}
+	return q
+}

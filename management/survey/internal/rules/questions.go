@@ -1,0 +1,244 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/internal/text"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+)
+
+// Limits of questions.
+const (
+	mostQuestions = 100
+	mostChoices   = 100
+	mostID        = 200
+	mostLink      = 2048
+	mostRules     = 20
+)
+
+// Types of questions (management.md §9.3).
+const (
+	Open           = "open"
+	Link           = "link"
+	Rating         = "rating"
+	SingleChoice   = "single_choice"
+	MultipleChoice = "multiple_choice"
+)
+
+var (
+	types  = []string{Open, Link, Rating, SingleChoice, MultipleChoice}
+	scales = []int{2, 3, 5, 7, 10}
+)
+
+// questionChecks are the checks of members that do not depend on other members.
+// A member may belong to another type of question: editors leave it there when
+// the type changes.
+var questionChecks = map[string]check{
+	"id":                     questionID,
+	"question":               shown,
+	"description":            shown,
+	"descriptionContentType": contentType,
+	"buttonText":             shown,
+	"optional":               boolean,
+	"validation":             validation,
+	"link":                   link,
+	"display":                oneOf("number", "emoji"),
+	"lowerBoundLabel":        shown,
+	"upperBoundLabel":        shown,
+	"isNpsQuestion":          boolean,
+	"skipSubmitButton":       boolean,
+	"choices":                listOf(mostChoices, shown),
+	"hasOpenChoice":          boolean,
+	"shuffleOptions":         boolean,
+}
+
+// Questions checks the questions of a survey (management.md §9.3) and returns
+// them in their stored form: with ids, and with cleaned texts.
+func Questions(raw json.RawMessage) (json.RawMessage, error) {
+	top := place{attr: "questions"}
+	doc, err := normal(top.attr, raw)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := decodeList(doc)
+	if !ok || len(list) > mostQuestions {
+		return nil, top.invalid("must be a list of at most %d questions.", mostQuestions)
+	}
+	ids := make(map[string]int)
+	for i, v := range list {
+		p := place{attr: top.attr, owner: fmt.Sprintf("Question %d", i+1)}
+		q, err := checkQuestion(p, v, len(list))
+		if err != nil {
+			return nil, err
+		}
+		id := stringOf(q.get("id"))
+		if other, taken := ids[id]; taken {
+			return nil, p.in("id").invalid("must not be that of question %d.", other+1)
+		}
+		ids[id] = i
+		list[i] = q.append(nil)
+	}
+	return sized(top.attr, appendList(nil, list))
+}
+
+// checkQuestion checks one of n questions.
+func checkQuestion(p place, v json.RawMessage, n int) (object, error) {
+	q, err := p.members(v, questionChecks)
+	if err != nil {
+		return nil, err
+	}
+	kind := stringOf(q.get("type"))
+	if !slices.Contains(types, kind) {
+		return nil, p.in("type").fault("invalid_choice", "must be one of %s.", strings.Join(types, ", "))
+	}
+	if isBlank(q.get("question")) {
+		return nil, p.in("question").invalid("must be a string that is not blank.")
+	}
+	switch kind {
+	case Rating:
+		if scale, ok := decodeInteger(q.get("scale")); !ok || !slices.Contains(scales, scale) {
+			return nil, p.in("scale").invalid("must be one of 2, 3, 5, 7, 10.")
+		}
+	case SingleChoice, MultipleChoice:
+		if err := checkChoices(p.in("choices"), q.get("choices")); err != nil {
+			return nil, err
+		}
+	}
+	parsed := parseQuestion(q)
+	if branching := q.get("branching"); branching != nil {
+		if err := checkBranching(p.in("branching"), branching, parsed, n); err != nil {
+			return nil, err
+		}
+	}
+	if translations := q.get("translations"); translations != nil {
+		checked, err := languages(textsOf(parsed))(p.in("translations"), translations)
+		if err != nil {
+			return nil, err
+		}
+		q = q.set("translations", checked)
+	}
+	if stringOf(q.get("id")) == "" {
+		q = q.set("id", text.AppendQuoted(nil, uuid.Must(uuid.NewV7()).String()))
+	}
+	return q, nil
+}
+
+// questionID checks the id of a question. It accepts UUIDs and any other name
+// that can end the name of a property, which imported surveys have. A number
+// cannot: $survey_response_1 is the answer to the second question
+// (management.md §10.1).
+func questionID(p place, v json.RawMessage) (json.RawMessage, error) {
+	s, ok := decodeString(v)
+	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	digits := s != "" && strings.Trim(s, "0123456789") == ""
+	if !ok || digits || utf8.RuneCountInString(s) > mostID || strings.ContainsFunc(s, odd) {
+		return nil, p.invalid("must be a string of at most %d characters without blanks, such as a UUID, and not a number.", mostID)
+	}
+	return v, nil
+}
+
+func isBlank(v json.RawMessage) bool { return strings.TrimSpace(stringOf(v)) == "" }
+
+func checkChoices(p place, v json.RawMessage) error {
+	choices, ok := decodeList(v)
+	if !ok || len(choices) < 2 {
+		return p.invalid("must be a list of at least 2 strings.")
+	}
+	for i, c := range choices {
+		if isBlank(c) {
+			return p.at(i).invalid("must not be blank.")
+		}
+	}
+	return nil
+}
+
+// link checks the target of a link. It may be empty as long as it is unknown.
+func link(p place, v json.RawMessage) (json.RawMessage, error) {
+	s, ok := decodeString(v)
+	if !ok || s != "" && !isLink(s) {
+		return nil, p.invalid("must be https://… or mailto:user@example.com, with at most %d characters.", mostLink)
+	}
+	return v, nil
+}
+
+func isLink(s string) bool {
+	odd := func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("<>\"`\\", r)
+	}
+	u, err := url.Parse(s)
+	if err != nil || utf8.RuneCountInString(s) > mostLink || strings.ContainsFunc(s, odd) {
+		return false
+	}
+	switch u.Scheme {
+	case "https":
+		return u.Hostname() != ""
+	case "mailto":
+		address, err := mail.ParseAddress(u.Opaque)
+		return err == nil && address.Address == u.Opaque && strings.Contains(afterAt(u.Opaque), ".")
+	}
+	return false
+}
+
+func afterAt(s string) string { return s[strings.LastIndexByte(s, '@')+1:] }
+
+// rule checks a single rule for answers.
+var rule = objectOf(map[string]check{
+	"type":         oneOf("min_length", "max_length", "email"),
+	"errorMessage": shown,
+})
+
+// validation checks all rules for the answers to an open question.
+func validation(p place, v json.RawMessage) (json.RawMessage, error) {
+	checked, err := listOf(mostRules, rule)(p, v)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := decodeList(checked)
+	bounds := make(map[string]int)
+	for i, e := range list {
+		r, _ := decodeObject(e)
+		switch kind := stringOf(r.get("type")); kind {
+		case "":
+			return nil, p.at(i).in("type").invalid("must be one of min_length, max_length, email.")
+		case "min_length", "max_length":
+			value, ok := decodeInteger(r.get("value"))
+			if !ok || value <= 0 {
+				return nil, p.at(i).in("value").invalid("must be an integer from 1 on.")
+			}
+			if _, twice := bounds[kind]; twice {
+				return nil, p.at(i).in("type").invalid("must not be %s twice.", kind)
+			}
+			bounds[kind] = value
+		}
+	}
+	if high, ok := bounds["max_length"]; ok && bounds["min_length"] > high {
+		return nil, p.invalid("must not have a min_length above max_length.")
+	}
+	return checked, nil
+}
+
+// CheckShuffle refuses a random order for questions whose answers decide which
+// question comes next (management.md §9.3). Both documents are in their stored
+// form, or nil.
+func CheckShuffle(questions, appearance json.RawMessage) error {
+	look, _ := decodeObject(appearance)
+	if !isTrue(look.get("shuffleQuestions")) {
+		return nil
+	}
+	list, _ := decodeList(questions)
+	for i, v := range list {
+		if q, _ := decodeObject(v); q.get("branching") != nil {
+			return judge.Invalid("", "appearance.shuffleQuestions must not be true while question %d has branching.", i+1)
+		}
+	}
+	return nil
+}

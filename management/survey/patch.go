@@ -1,0 +1,199 @@
+package survey
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
+)
+
+// A SurveyPatch makes or changes a survey (management.md §9.1). What is not set
+// stays.
+type Patch struct {
+	Name                 optional.Value[string]          `json:"name"`
+	Description          optional.Value[string]          `json:"description"`
+	Type                 optional.Value[string]          `json:"type"`
+	Schedule             optional.Value[string]          `json:"schedule"`
+	LinkedFlagID         optional.Value[int64]           `json:"linked_flag_id"`
+	LinkedInsightID      optional.Value[int64]           `json:"linked_insight_id"`
+	TargetingFlagID      optional.Value[int64]           `json:"targeting_flag_id"`
+	TargetingFlagFilters optional.Value[json.RawMessage] `json:"targeting_flag_filters"`
+	RemoveTargetingFlag  optional.Value[bool]            `json:"remove_targeting_flag"`
+	Questions            optional.Value[json.RawMessage] `json:"questions"`
+	Conditions           optional.Value[json.RawMessage] `json:"conditions"`
+	Appearance           optional.Value[json.RawMessage] `json:"appearance"`
+	StartDate            optional.Value[string]          `json:"start_date"`
+	EndDate              optional.Value[string]          `json:"end_date"`
+	Archived             optional.Value[bool]            `json:"archived"`
+	ResponsesLimit       optional.Value[int]             `json:"responses_limit"`
+	IterationCount       optional.Value[int]             `json:"iteration_count"`
+	IterationDays        optional.Value[int]             `json:"iteration_frequency_days"`
+	SamplingStart        optional.Value[string]          `json:"response_sampling_start_date"`
+	SamplingType         optional.Value[string]          `json:"response_sampling_interval_type"`
+	SamplingInterval     optional.Value[int]             `json:"response_sampling_interval"`
+	SamplingLimit        optional.Value[int]             `json:"response_sampling_limit"`
+	PartialResponses     optional.Value[bool]            `json:"enable_partial_responses"`
+	IframeEmbedding      optional.Value[bool]            `json:"enable_iframe_embedding"`
+	BaseLanguage         optional.Value[string]          `json:"base_language"`
+	Translations         optional.Value[json.RawMessage] `json:"translations"`
+	FormContent          optional.Value[json.RawMessage] `json:"form_content"`
+
+	insightExists bool // the one that the survey is to be linked to
+}
+
+// filters reports whether the survey is to get a targeting flag with filters. To
+// remove targeting comes first.
+func (patch *Patch) filters() bool {
+	return patch.TargetingFlagFilters.Set && !patch.TargetingFlagFilters.Null && !patch.RemoveTargetingFlag.Value
+}
+
+// scopes returns what a change needs: targeting is made of flags.
+func (patch *Patch) scopes() []management.Scope {
+	if patch.TargetingFlagID.Set && !patch.TargetingFlagID.Null || patch.filters() || patch.RemoveTargetingFlag.Value {
+		return []management.Scope{"survey:write", "feature_flag:write"}
+	}
+	return []management.Scope{"survey:write"}
+}
+
+// samples reports whether sampling is to change.
+func (patch *Patch) samples() bool {
+	return patch.SamplingStart.Set || patch.SamplingType.Set || patch.SamplingInterval.Set || patch.SamplingLimit.Set
+}
+
+const (
+	maxName              = 400
+	maxIterations        = 500
+	maxIterationDays     = 365
+	maxSamplingIntervals = 365 // intervals
+	maxLanguage          = 20
+)
+
+var (
+	types             = []string{"popover", "widget", "external_survey", "api"}
+	schedules         = []string{"once", "recurring", "always"}
+	samplingIntervals = []string{"day", "week", "month"}
+)
+
+// surveyFields is the table of a survey. The patch is nil for a table that is only
+// logged. A survey that has no name or no type yet needs one.
+//
+// What follows from other fields is only logged; the flags of a survey are logged as
+// [targeting] says.
+func (s *Service) fields(v *Survey, patch *Patch) field.Table {
+	patch = cmp.Or(patch, new(Patch))
+	return field.Table{
+		field.Plain("name", &patch.Name, &v.Name, check.RequiredIf(v.Name == "", check.UpTo(check.Title, maxName))),
+		field.Plain("description", &patch.Description, &v.Description, check.UpTo(check.String, check.MaxText)),
+		field.Plain("type", &patch.Type, &v.Type, check.RequiredIf(v.Type == "", check.OneOf(types))),
+		field.Nullable("schedule", &patch.Schedule, &v.Schedule, checkSchedule),
+		field.Nullable("linked_flag_id", &patch.LinkedFlagID, &v.LinkedFlag, check.Integer),
+		field.Nullable("linked_insight_id", &patch.LinkedInsightID, &v.LinkedInsight, check.Integer),
+		field.Checked("targeting_flag_id", &patch.TargetingFlagID, check.Integer),
+		field.Checked("remove_targeting_flag", &patch.RemoveTargetingFlag, check.BoolOrNull),
+		field.Plain("questions", &patch.Questions, &v.Questions, checkContent(rules.Questions)),
+		field.Plain("conditions", &patch.Conditions, &v.Conditions, checkContent(rules.Conditions)),
+		field.Plain("appearance", &patch.Appearance, &v.Appearance, checkContent(rules.Appearance)),
+		field.Time("start_date", &patch.StartDate, &v.Start, nil),
+		field.Time("end_date", &patch.EndDate, &v.End, nil),
+		field.Plain("archived", &patch.Archived, &v.Archived, check.Bool),
+		field.Nullable("responses_limit", &patch.ResponsesLimit, &v.ResponsesLimit, check.Between(0, math.MaxInt32)),
+		field.Nullable("iteration_count", &patch.IterationCount, &v.IterationCount, check.Between(0, maxIterations)),
+		field.Nullable("iteration_frequency_days", &patch.IterationDays, &v.IterationDays, check.Between(0, maxIterationDays)),
+		field.Logged("iteration_start_dates", v.IterationStarts),
+		field.Logged("current_iteration", v.CurrentIteration),
+		field.Logged("current_iteration_start_date", v.IterationStart),
+		field.Time("response_sampling_start_date", &patch.SamplingStart, &v.SamplingStart, v.checkSamplingStart(s.now())),
+		field.Nullable("response_sampling_interval_type", &patch.SamplingType, &v.SamplingType, check.EmptyIsNull(check.OneOfOrNull(samplingIntervals))),
+		field.Nullable("response_sampling_interval", &patch.SamplingInterval, &v.SamplingInterval, check.Between(1, maxSamplingIntervals)),
+		field.Nullable("response_sampling_limit", &patch.SamplingLimit, &v.SamplingLimit, check.Between(0, math.MaxInt32)),
+		field.Logged("response_sampling_daily_limits", v.samplingDailyText()),
+		field.Nullable("enable_partial_responses", &patch.PartialResponses, &v.PartialResponses, check.BoolOrNull),
+		field.Nullable("enable_iframe_embedding", &patch.IframeEmbedding, &v.IframeEmbedding, check.BoolOrNull),
+		field.Default("base_language", &patch.BaseLanguage, &v.BaseLanguage, "en", checkLanguage),
+		field.Plain("translations", &patch.Translations, &v.Translations, patch.checkTranslations(v)),
+		field.Plain("form_content", &patch.FormContent, &v.FormContent, checkContent(rules.FormContent)),
+	}
+}
+
+// checkSchedule is checkChoice with the code that the public system has here.
+func checkSchedule(attr string, o *optional.Value[string]) error {
+	if o.Null {
+		return nil
+	}
+	err := check.OneOf(schedules)(attr, o)
+	if e, ok := errors.AsType[*judge.Error](err); ok {
+		e.Code = "invalid_input"
+	}
+	return err
+}
+
+func checkLanguage(attr string, o *optional.Value[string]) error {
+	if err := check.String(attr, o, maxLanguage); err != nil || o.Value == "" {
+		return err
+	}
+	return refusal(rules.CheckLanguage(o.Value))
+}
+
+// checkContent is the checker of JSON, or null, that another package judges.
+func checkContent(judge func(json.RawMessage) (json.RawMessage, error)) check.Func[json.RawMessage] {
+	return func(_ string, o *optional.Value[json.RawMessage]) error {
+		if !o.Set || o.Null {
+			return nil
+		}
+		clean, err := judge(o.Value)
+		if err != nil {
+			return refusal(err)
+		}
+		o.Value = clean
+		return nil
+	}
+}
+
+// checkTranslations is the checker of translations, which belong to questions: those
+// of the patch, which has been checked so far, or of the survey. The translations of
+// the survey must fit to new questions, too.
+func (patch *Patch) checkTranslations(v *Survey) check.Func[json.RawMessage] {
+	return func(attr string, o *optional.Value[json.RawMessage]) error {
+		questions := v.Questions
+		if patch.Questions.Set {
+			questions = patch.Questions.Value
+		}
+		if !o.Set && patch.Questions.Set && v.Translations != nil {
+			o = new(optional.Of(v.Translations))
+		}
+		return checkContent(func(raw json.RawMessage) (json.RawMessage, error) {
+			return rules.Translations(raw, questions)
+		})(attr, o)
+	}
+}
+
+// checkSamplingStart returns what checks when sampling begins. The past is allowed
+// only as what the survey has already, so that a survey can be sent back as it was
+// read.
+func (v *Survey) checkSamplingStart(now time.Time) func(time.Time) error {
+	return func(start time.Time) error {
+		if start.Before(now.Truncate(day)) && (v.SamplingStart == nil || !start.Equal(*v.SamplingStart)) {
+			return invalid("response_sampling_start_date", "Response sampling must begin today or later.")
+		}
+		return nil
+	}
+}
+
+// samplingDailyText returns the limits by day as text of JSON, nil for none.
+func (v *Survey) samplingDailyText() *string {
+	if v.SamplingDaily == nil {
+		return nil
+	}
+	return new(string(v.SamplingDaily))
+}
+
+// orZero returns the number that a pointer points to, and 0 for nil.
+func orZero[T int | int64](n *T) T { return *cmp.Or(n, new(T)) }

@@ -1,0 +1,106 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/summary"
+)
+
+// Config configures a [Service]. Only Management is required.
+type Config struct {
+	// Management has the users, projects and flags. Its Store, and the Stores that
+	// Atomic of its Store passes on, must be a [Store] as well. Its Config.FlagUsers
+	// should be [FlagUsers].
+	Management *management.Service
+
+	// Events has the captured events of surveys. Nil: nothing was captured, and
+	// responses are not available.
+	Events EventStore
+
+	// Leader makes sure that only one of several processes at a time keeps the schedules
+	// of surveys. Nil: this is the only process.
+	Leader management.Leader
+
+	// Summarizer puts answers into words. It is asked only for organizations that have
+	// approved that answers are processed so. Nil: [summary.Extractive], which sends
+	// nothing anywhere.
+	Summarizer summary.Summarizer
+
+	// OnResponse is called with each response to a survey of its project that
+	// [Service.Sink] has stored, one call at a time and at most once for each event, with
+	// the answers of that event alone. A call that fails is logged. Run makes the calls;
+	// when a thousand responses wait for it, more are logged and forgotten. Nil: responses
+	// are only stored.
+	OnResponse func(context.Context, Response) error
+
+	// InsightExists reports whether a project has an insight that a survey can be linked
+	// to. Nil: there are none.
+	InsightExists func(ctx context.Context, project, insight int64) (bool, error)
+
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+
+	// Log receives warnings. Nil discards them.
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// A Service does what the management API offers for surveys, and checks who may do it. Its
+// methods are safe for concurrent use. They return a [*management.Error] for what is not
+// possible, and any other error if storage fails.
+type Service struct {
+	c     Config
+	store Store // outside of transactions
+
+	answered  chan struct{}       // a response was stored, or a survey has changed
+	responses chan storedResponse // of which OnResponse is told
+	told      *lru.Cache[responseKey, struct{}]
+}
+
+// New returns a Service, or an error if the Config makes no sense.
+func New(c Config) (*Service, error) {
+	c = c.withDefaults()
+	if c.Management == nil {
+		return nil, errors.New("survey: Config.Management is missing")
+	}
+	store, err := storeOf(c.Management.Begin(nil))
+	if err != nil {
+		return nil, err
+	}
+	told, err := lru.New[responseKey, struct{}](maxTold)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{
+		c: c, store: store, answered: make(chan struct{}, 1), responses: make(chan storedResponse, maxUntold), told: told,
+	}, nil
+}
+
+// now returns the time as stores keep it.
+func (s *Service) now() time.Time { return s.c.Now().UTC().Truncate(time.Microsecond) }
+
+// Run keeps the schedules of surveys and calls Config.OnResponse, until ctx ends. Then it
+// calls OnResponse for the responses that wait, for at most ten seconds, and returns nil.
+// It must be called once: without it surveys do not end by themselves.
+func (s *Service) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { s.keepSchedules(ctx) })
+	wg.Go(func() { s.tellResponses(ctx) })
+	wg.Wait()
+	return nil
+}

@@ -1,0 +1,149 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+const (
+	maxTold   = 1 << 14 // responses that are remembered, so that nobody is told twice
+	maxUntold = 1 << 10 // responses that wait for OnResponse
+
+	// lastTold is how long Run still tells of responses when it ends.
+	lastTold = 10 * time.Second
+)
+
+// Sink returns a capture.Sink that passes events on to the store, and acts on
+// responses to surveys once they are stored: it tells OnResponse, and looks
+// whether a survey has all the responses it wants.
+func (s *Service) Sink(store EventWriter) capture.Sink { return &sink{s, store} }
+
+type sink struct {
+	s     *Service
+	store EventWriter
+}
+
+// A storedResponse is an event "survey sent". A client may have made up the survey.
+type storedResponse struct {
+	index   int // among the events that were stored together
+	project int64
+	Response
+}
+
+type responseKey struct {
+	project int64
+	event   uuid.UUID
+}
+
+// Write implements [capture.Sink].
+func (k *sink) Write(ctx context.Context, events []capture.Event) error {
+	surveys := Events(events)
+	// The responses are made before the events are stored: afterwards the memory
+	// of the events may have another use.
+	responses := storedResponses(events, surveys)
+	err := k.store.WriteEvents(ctx, events, surveys)
+	if len(responses) == 0 {
+		return err
+	}
+	faults, only := capture.Faults(err, len(events))
+	if !only {
+		return err
+	}
+	refused := make(map[int]bool)
+	for _, f := range faults {
+		refused[f.Index] = true
+	}
+	for _, r := range responses {
+		if !refused[r.index] {
+			k.s.noteResponse(ctx, r)
+		}
+	}
+	return err
+}
+
+// storedResponses returns the responses among survey events. A survey that was
+// dismissed or abandoned partially completed is no response: its answers were sent
+// before.
+func storedResponses(events []capture.Event, surveys []Event) []storedResponse {
+	var list []storedResponse
+	for _, about := range surveys {
+		if about.Kind != Sent {
+			continue
+		}
+		e := &events[about.Index]
+		list = append(list, storedResponse{about.Index, e.Project, Response{
+			ID: e.UUID, Survey: about.Survey, DistinctID: e.DistinctID, Time: e.Time, Answers: about.Answers, Extra: about.Extra,
+		}})
+	}
+	return list
+}
+
+// noteResponse acts on a response that is stored.
+func (s *Service) noteResponse(ctx context.Context, r storedResponse) {
+	s.reschedule()
+	if s.c.OnResponse == nil {
+		return
+	}
+	if known, _ := s.told.ContainsOrAdd(responseKey{r.project, r.ID}, struct{}{}); known {
+		return
+	}
+	select {
+	case s.responses <- r:
+	default:
+		s.c.Log.WarnContext(ctx, "OnResponse is too slow and is not told of a response", "survey", r.Survey, "response", r.ID)
+	}
+}
+
+// tellResponses calls OnResponse until ctx ends, and then for what still
+// waits.
+func (s *Service) tellResponses(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case r := <-s.responses:
+			s.tellResponse(ctx, r)
+		case <-ctx.Done():
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTold)
+	defer cancel()
+	for last.Err() == nil {
+		select {
+		case r := <-s.responses:
+			s.tellResponse(last, r)
+		default:
+			return
+		}
+	}
+	if n := len(s.responses); n > 0 {
+		s.c.Log.ErrorContext(last, "OnResponse is not told of responses before the end", "responses", n)
+	}
+}
+
+func (s *Service) tellResponse(ctx context.Context, r storedResponse) {
+	if err := s.tryResponse(ctx, r); err != nil {
+		s.c.Log.ErrorContext(ctx, "OnResponse failed", "survey", r.Survey, "response", r.ID, "error", err)
+	}
+}
+
+// tryResponse tells of a response if it is one to a survey of its project.
+func (s *Service) tryResponse(ctx context.Context, r storedResponse) (err error) {
+	switch _, err := s.store.Survey(ctx, r.project, r.Survey); {
+	case errors.Is(err, management.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("survey: it panicked: %T", v)
+		}
+	}()
+	return s.c.OnResponse(ctx, r.Response)
+}

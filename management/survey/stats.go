@@ -1,0 +1,324 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
+)
+
+// A StatsQuery is about which events statistics are. Times are as they were sent.
+type StatsQuery struct {
+	From, To        string // ISO 8601, "" for no bound
+	ExcludeArchived bool
+	PerQuestion     bool
+}
+
+// EventStats are what is known of the events of one kind (management.md §11.1).
+type EventStats struct {
+	Total           int        `json:"total_count"`
+	Persons         int        `json:"unique_persons"`
+	First           *time.Time `json:"first_seen"`
+	Last            *time.Time `json:"last_seen"`
+	PersonsOnlySeen int        `json:"unique_persons_only_seen"`
+	TotalOnlySeen   int        `json:"total_count_only_seen"`
+}
+
+// SurveyRates are percentages with two decimals.
+type Rates struct {
+	Response         float64 `json:"response_rate"`
+	Dismissal        float64 `json:"dismissal_rate"`
+	PersonsResponse  float64 `json:"unique_users_response_rate"`
+	PersonsDismissal float64 `json:"unique_users_dismissal_rate"`
+}
+
+// SurveyEventStats are statistics of each kind of event, nil if there is no survey.
+type StatsByKind struct {
+	Shown     *EventStats `json:"survey shown,omitempty"`
+	Dismissed *EventStats `json:"survey dismissed,omitempty"`
+	Sent      *EventStats `json:"survey sent,omitempty"`
+}
+
+// ProjectSurveyStats are statistics of all surveys of a project that are not
+// archived.
+type ProjectStats struct {
+	Stats StatsByKind `json:"stats"`
+	Rates Rates       `json:"rates"`
+}
+
+// SurveyStats are statistics of one survey.
+type Stats struct {
+	ProjectStats
+	SurveyID    uuid.UUID       `json:"survey_id"`
+	StartDate   *time.Time      `json:"start_date"`
+	EndDate     *time.Time      `json:"end_date"`
+	PerQuestion []QuestionStats `json:"per_question_stats,omitzero"` // nil unless asked for
+}
+
+// statsOf turns counts into statistics. Of persons who have dismissed a survey and
+// answered it, those who answered count.
+func statsOf(c *Counts) ProjectStats {
+	block := func(c Count) *EventStats {
+		return &EventStats{Total: c.Total, Persons: c.Persons, First: c.First, Last: c.Last}
+	}
+	shown, dismissed, sent := block(c.Shown), block(c.Dismissed), block(c.Sent)
+	dismissed.Persons = max(0, dismissed.Persons-c.Both)
+	shown.PersonsOnlySeen = max(0, shown.Persons-dismissed.Persons-sent.Persons)
+	shown.TotalOnlySeen = max(0, shown.Total-dismissed.Total-sent.Total)
+	return ProjectStats{
+		Stats: StatsByKind{shown, dismissed, sent},
+		Rates: Rates{
+			Response: percentOf(sent.Total, shown.Total), Dismissal: percentOf(dismissed.Total, shown.Total),
+			PersonsResponse: percentOf(sent.Persons, shown.Persons), PersonsDismissal: percentOf(dismissed.Persons, shown.Persons),
+		},
+	}
+}
+
+// percentOf returns part of whole with two decimals, 0 of nothing. It is rounded by
+// formatting, which rounds as the public system does.
+func percentOf(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return roundHundredths(float64(part) / float64(whole) * 100)
+}
+
+// roundHundredths returns a number with two decimals.
+func roundHundredths(x float64) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'f', 2, 64), 64)
+	return x
+}
+
+// SurveyStats returns statistics of a survey, between its start and its end. It
+// needs scope survey:read.
+func (s *Service) Stats(ctx context.Context, p *management.Principal, ref, id string, q StatsQuery) (*Stats, error) {
+	_, v, err := s.read(ctx, p, ref, id)
+	if err != nil {
+		return nil, err
+	}
+	from, to, err := timeWindow("date_from", q.From, "date_to", q.To)
+	if err != nil {
+		return nil, err
+	}
+	if s.c.Events == nil {
+		return nil, errNoEvents
+	}
+	begin := v.Created
+	if v.Start != nil {
+		begin = *v.Start
+	}
+	if from == nil || from.Before(begin) {
+		from = &begin
+	}
+	if v.End != nil && (to == nil || to.After(*v.End)) {
+		to = v.End
+	}
+	query := Query{Project: v.Project, Surveys: []uuid.UUID{v.ID}, From: from, To: to, ExcludeArchived: q.ExcludeArchived}
+	counts, err := s.c.Events.CountSurveyEvents(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	stats := &Stats{ProjectStats: statsOf(counts), SurveyID: v.ID, StartDate: v.Start, EndDate: v.End}
+	if q.PerQuestion {
+		stats.PerQuestion, err = s.questionStats(ctx, v, query)
+	}
+	return stats, err
+}
+
+// ProjectSurveyStats returns statistics of the surveys of a project together. It
+// needs scope survey:read.
+func (s *Service) ProjectStats(ctx context.Context, p *management.Principal, ref string, q StatsQuery) (*ProjectStats, error) {
+	w, err := s.begin(ctx, p, ref, "survey:read")
+	if err != nil {
+		return nil, err
+	}
+	from, to, err := timeWindow("date_from", q.From, "date_to", q.To)
+	if err != nil {
+		return nil, err
+	}
+	if s.c.Events == nil {
+		return nil, errNoEvents
+	}
+	surveys, err := w.surveys.Surveys(ctx, w.at.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	query := Query{Project: w.at.Project.ID, From: from, To: to}
+	for i := range surveys {
+		if !surveys[i].Archived {
+			query.Surveys = append(query.Surveys, surveys[i].ID)
+		}
+	}
+	if len(query.Surveys) == 0 {
+		return new(ProjectStats), nil
+	}
+	counts, err := s.c.Events.CountSurveyEvents(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return new(statsOf(counts)), nil
+}
+
+// CountSurveyResponses returns how many responses the surveys of a project have
+// since the first of them began; surveys without responses are left out
+// (management.md §11.3). IDs select some, none of them all. It needs scope
+// survey:read.
+func (s *Service) CountResponses(ctx context.Context, p *management.Principal, ref string, ids []string, excludeArchived bool) (map[uuid.UUID]int, error) {
+	w, err := s.begin(ctx, p, ref, "survey:read")
+	if err != nil {
+		return nil, err
+	}
+	if s.c.Events == nil {
+		return nil, errNoEvents
+	}
+	surveys, err := w.surveys.Surveys(ctx, w.at.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	wanted := parseIDs(ids)
+	query := Query{Project: w.at.Project.ID, ExcludeArchived: excludeArchived}
+	for i := range surveys {
+		v := &surveys[i]
+		if v.Start != nil && (query.From == nil || v.Start.Before(*query.From)) {
+			query.From = v.Start
+		}
+		if len(ids) == 0 || slices.Contains(wanted, v.ID) {
+			query.Surveys = append(query.Surveys, v.ID)
+		}
+	}
+	if query.From == nil || len(query.Surveys) == 0 {
+		return map[uuid.UUID]int{}, nil
+	}
+	return s.c.Events.CountResponses(ctx, query)
+}
+
+// QuestionStats are what was answered to one question.
+type QuestionStats struct {
+	ID           string         `json:"question_id"`
+	Index        int            `json:"question_index"`
+	Text         string         `json:"question_text"`
+	Type         string         `json:"question_type"`
+	Responses    int            `json:"response_count"`
+	Distribution map[string]int `json:"distribution"`
+	Average      *float64       `json:"average"`
+}
+
+const (
+	otherAnswers    = "<other>" // free text where there are choices
+	maxDistribution = 200       // distinct values
+)
+
+// questionStats reads all responses that a query selects.
+func (s *Service) questionStats(ctx context.Context, v *Survey, q Query) ([]QuestionStats, error) {
+	questions := rules.Parse(v.Questions)
+	list := make([]QuestionStats, len(questions))
+	for i, question := range questions {
+		list[i] = QuestionStats{ID: question.ID, Index: question.Index, Text: question.Text, Type: question.Type, Distribution: map[string]int{}}
+	}
+	ratings := make([]struct{ sum, count int }, len(questions))
+	for r, err := range s.c.Events.SurveyResponses(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range questions {
+			answers := answersTo(&r, &questions[i])
+			if len(answers) == 0 {
+				continue
+			}
+			list[i].Responses++
+			for _, answer := range answers {
+				list[i].add(answer, &questions[i])
+			}
+			if x, ok := ratingOf(&questions[i], answers[0]); ok {
+				ratings[i].count++
+				ratings[i].sum += x
+			}
+		}
+	}
+	for i := range list {
+		if r := ratings[i]; r.count > 0 {
+			list[i].Average = new(roundHundredths(float64(r.sum) / float64(r.count)))
+		}
+	}
+	return list, nil
+}
+
+// ratingOf returns the value of an answer, if it is on the scale of the question:
+// from 0 to 10, or from 1 on.
+func ratingOf(question *rules.Question, answer string) (int, bool) {
+	least := 1.0
+	if question.Scale == 10 {
+		least = 0
+	}
+	x, err := strconv.ParseFloat(answer, 64)
+	ok := err == nil && question.Type == rules.Rating && x >= least && x <= float64(question.Scale) && x == math.Trunc(x)
+	return int(x), ok
+}
+
+// add counts an answer, unless everybody words theirs as they like.
+func (q *QuestionStats) add(answer string, question *rules.Question) {
+	switch question.Type {
+	case rules.Open, rules.Link:
+		return
+	case rules.SingleChoice, rules.MultipleChoice:
+		if !isChoice(question, answer) {
+			answer = otherAnswers
+		}
+	}
+	if _, known := q.Distribution[answer]; known || len(q.Distribution) < maxDistribution {
+		q.Distribution[answer]++
+	}
+}
+
+// isChoice reports whether an answer is one of those to choose from; the last of
+// them may stand for free text.
+func isChoice(question *rules.Question, answer string) bool {
+	choices := question.Choices
+	if question.HasOpenChoice && len(choices) > 0 {
+		choices = choices[:len(choices)-1]
+	}
+	return slices.Contains(choices, answer)
+}
+
+// answersTo returns what a response answers to a question, as texts: one, but for
+// multiple choices. The answer by the question's ID counts, and the one by its
+// index if there is none; of a multiple choice lists count more than texts
+// (management.md §10.1).
+func answersTo(r *Response, question *rules.Question) []string {
+	byID, byIndex := r.Answers[question.ID], r.Answers[strconv.Itoa(question.Index)]
+	list := answerTexts(byID)
+	if other := answerTexts(byIndex); len(list) == 0 || question.Type == rules.MultipleChoice && byID[0] != '[' && len(other) > 0 {
+		list = other
+	}
+	if question.Type != rules.MultipleChoice && len(list) > 1 {
+		list = list[:1]
+	}
+	return list
+}
+
+// answerTexts returns the texts in an answer. What is empty is none.
+func answerTexts(raw json.RawMessage) []string {
+	many := []json.RawMessage{raw}
+	if len(raw) > 0 && raw[0] == '[' {
+		many = nil
+		_ = json.Unmarshal(raw, &many) // it was read from an event
+	}
+	var list []string
+	for _, v := range many {
+		if string(v) == "null" {
+			continue
+		}
+		if text := rawjson.Text(v); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}

@@ -1,0 +1,289 @@
+package survey
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/summary"
+	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
+)
+
+// A SummaryQuery asks for a summary of the answers to one question, by its ID or
+// its index.
+type SummaryQuery struct {
+	QuestionID    string
+	QuestionIndex string // as it was sent
+	Refresh       SummaryRefresh
+}
+
+// A SummaryRefresh says whether what was said before may be said again.
+type SummaryRefresh struct {
+	Force optional.Value[bool] `json:"force_refresh"`
+}
+
+// A SurveySummary says what answers say (management.md §11.5).
+type Summary struct {
+	Content       string    `json:"content"` // Markdown
+	ResponseCount int       `json:"response_count"`
+	GeneratedAt   time.Time `json:"generated_at"`
+	TraceID       string    `json:"trace_id,omitempty"`
+	Cached        bool      `json:"cached"`
+}
+
+// A SurveyHeadline says in a sentence what responses say (management.md §11.6).
+type Headline struct {
+	Headline string `json:"headline"`
+	Sampled  int    `json:"responses_sampled"`
+	HasMore  bool   `json:"has_more"`
+}
+
+const (
+	maxSummarized = 1000 // responses, the newest
+	maxSampled    = 100
+)
+
+// ErrProcessingNotApproved is the error if answers would be handed to
+// Config.Summarizer, but the organization has not approved that. It is a
+// [management.ErrForbidden].
+var ErrProcessingNotApproved error = &management.Error{
+	Kind: management.ErrForbidden, Code: "permission_denied", Detail: "The organization has not approved that its data is processed by AI.",
+}
+
+// chosenSummarizer returns what puts answers into words. One that the host application
+// has brought needs the organization's consent.
+func (s *Service) chosenSummarizer(o *management.Organization) (summary.Summarizer, error) {
+	if s.c.Summarizer == nil {
+		return summary.Extractive{}, nil
+	}
+	if o.AIProcessingApproved == nil || !*o.AIProcessingApproved {
+		return nil, ErrProcessingNotApproved
+	}
+	return s.c.Summarizer, nil
+}
+
+// A keptSummary is a summary as it is stored with a survey.
+type keptSummary struct {
+	Summary
+	All int `json:"all"` // responses to the survey when it was made
+}
+
+// SummarizeResponses returns a summary of the newest answers to a question of a
+// survey, archived ones left out: the one that was made before, unless that is not
+// wanted, there are a tenth more responses now, or the questions or what is archived
+// have changed since. It needs scope survey:read. The error may be
+// ErrProcessingNotApproved.
+func (s *Service) Summarize(ctx context.Context, p *management.Principal, ref, id string, q SummaryQuery) (*Summary, error) {
+	w, v, err := s.read(ctx, p, ref, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := refusal(check.BoolOrNull("force_refresh", &q.Refresh.Force)); err != nil {
+		return nil, err
+	}
+	question, err := questionOf(v, q)
+	if err != nil {
+		return nil, err
+	}
+	words, err := s.chosenSummarizer(w.at.Organization)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.countSummarized(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if old, ok := summariesOf(v)[question.ID]; ok && !q.Refresh.Force.Value && !summaryOutdated(old.All, all) {
+		old.Cached = true
+		return &old.Summary, nil
+	}
+	answers, err := s.questionAnswers(ctx, v, question)
+	if err != nil {
+		return nil, err
+	}
+	made := Summary{Content: summary.NoAnswers, GeneratedAt: s.now()}
+	if len(answers) == 0 {
+		return &made, nil
+	}
+	out, err := words.Summarize(ctx, summary.Input{Survey: v.Name, Question: wordsQuestion(question), Answers: answers})
+	if err != nil {
+		return nil, err
+	}
+	made.Content, made.ResponseCount, made.TraceID = out.Content, len(answers), uuid.NewString()
+	return &made, s.keepSummary(ctx, v, func(current *Survey) {
+		known := summariesOf(current)
+		known[question.ID] = keptSummary{made, all}
+		current.Summaries = rawjson.Must(known)
+	})
+}
+
+// summaryOutdated reports whether a summary says little any more: there are so many more
+// responses than before, or fewer.
+func summaryOutdated(before, now int) bool {
+	return now < before || now > before && now*10 >= before*11
+}
+
+func summariesOf(v *Survey) map[string]keptSummary {
+	known := make(map[string]keptSummary)
+	_ = json.Unmarshal(rawjson.Or(v.Summaries, "{}"), &known) // what cannot be read is made anew
+	return known
+}
+
+// forgetSummaries is for changes after which summaries are wrong.
+func (v *Survey) forgetSummaries() {
+	v.Headline, v.HeadlineSample, v.HeadlineResponses, v.Summaries = "", 0, 0, nil
+}
+
+// keepSummary stores what was made of responses, unless the survey asks something
+// else now.
+func (s *Service) keepSummary(ctx context.Context, v *Survey, f func(*Survey)) error {
+	err := s.atomic(ctx, nil, func(w *work) error {
+		current, err := w.surveys.Survey(ctx, v.Project, v.ID)
+		if err != nil || !bytes.Equal(current.Questions, v.Questions) {
+			return err
+		}
+		f(current)
+		return w.surveys.UpdateSurvey(ctx, current)
+	})
+	if errors.Is(err, management.ErrNotFound) { // deleted meanwhile
+		return nil
+	}
+	return err
+}
+
+// questionOf returns the question that a query names.
+func questionOf(v *Survey, q SummaryQuery) (*rules.Question, error) {
+	questions := rules.Parse(v.Questions)
+	if q.QuestionID != "" {
+		i := slices.IndexFunc(questions, func(question rules.Question) bool { return question.ID == q.QuestionID })
+		if i < 0 {
+			return nil, invalid("", "The survey has no question with this ID.")
+		}
+		return &questions[i], nil
+	}
+	i, err := strconv.Atoi(q.QuestionIndex)
+	if err != nil || i < 0 || i >= len(questions) {
+		return nil, invalid("", "The survey has no question with this index: it has %d questions.", len(questions))
+	}
+	return &questions[i], nil
+}
+
+// responsesOf returns which responses of a survey are summarised: those from the
+// start of its first day to the end of its last, or of tomorrow (management.md
+// §11.5).
+func (s *Service) responsesOf(v *Survey) Query {
+	from, last := v.Created, s.now().Add(day)
+	if v.Start != nil {
+		from = *v.Start
+	}
+	if v.End != nil {
+		last = *v.End
+	}
+	from, to := from.Truncate(day), last.Truncate(day).Add(day-time.Microsecond)
+	return Query{Project: v.Project, Surveys: []uuid.UUID{v.ID}, From: &from, To: &to, ExcludeArchived: true}
+}
+
+// countSummarized counts the responses that responsesOf selects.
+func (s *Service) countSummarized(ctx context.Context, v *Survey) (int, error) {
+	if s.c.Events == nil {
+		return 0, errNoEvents
+	}
+	counts, err := s.c.Events.CountResponses(ctx, s.responsesOf(v))
+	return counts[v.ID], err
+}
+
+// questionAnswers returns the newest answers to a question.
+func (s *Service) questionAnswers(ctx context.Context, v *Survey, question *rules.Question) (list [][]string, err error) {
+	for r, err := range s.c.Events.SurveyResponses(ctx, s.responsesOf(v)) {
+		if err != nil {
+			return nil, err
+		}
+		if texts := answersTo(&r, question); len(texts) > 0 {
+			list = append(list, texts)
+		}
+		if len(list) == maxSummarized {
+			break
+		}
+	}
+	return list, nil
+}
+
+func wordsQuestion(q *rules.Question) summary.Question {
+	return summary.Question{
+		ID: q.ID, Index: q.Index, Type: q.Type, Text: q.Text, Choices: q.Choices, OpenChoice: q.HasOpenChoice, Scale: q.Scale, NPS: q.NPS,
+	}
+}
+
+// SurveyHeadline returns a sentence about the newest responses of a survey, as
+// SummarizeResponses does about the answers to a question. It needs scope
+// survey:read.
+func (s *Service) Headline(ctx context.Context, p *management.Principal, ref, id string, q SummaryRefresh) (*Headline, error) {
+	w, v, err := s.read(ctx, p, ref, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := refusal(check.BoolOrNull("force_refresh", &q.Force)); err != nil {
+		return nil, err
+	}
+	total, err := s.countSummarized(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if v.Headline != "" && v.HeadlineSample > 0 && !q.Force.Value && !summaryOutdated(v.HeadlineResponses, total) {
+		return &Headline{Headline: v.Headline, Sampled: v.HeadlineSample}, nil
+	}
+	words, err := s.chosenSummarizer(w.at.Organization)
+	if err != nil {
+		return nil, err
+	}
+	questions := slices.DeleteFunc(rules.Parse(v.Questions), func(q rules.Question) bool { return q.Type == rules.Link })
+	switch {
+	case len(questions) == 0:
+		return &Headline{Headline: summary.NoQuestions}, nil
+	case total == 0:
+		return &Headline{Headline: summary.NoResponses}, nil
+	}
+	in, err := s.headlineInput(ctx, v, questions)
+	if err != nil {
+		return nil, err
+	}
+	headline, err := words.Headline(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	out := &Headline{Headline: headline, Sampled: len(in.Responses), HasMore: total > maxSampled}
+	return out, s.keepSummary(ctx, v, func(current *Survey) {
+		current.Headline, current.HeadlineSample, current.HeadlineResponses = headline, out.Sampled, total
+	})
+}
+
+// headlineInput reads the newest responses to questions of a survey.
+func (s *Service) headlineInput(ctx context.Context, v *Survey, questions []rules.Question) (summary.HeadlineInput, error) {
+	in := summary.HeadlineInput{Survey: v.Name}
+	for i := range questions {
+		in.Questions = append(in.Questions, wordsQuestion(&questions[i]))
+	}
+	for r, err := range s.c.Events.SurveyResponses(ctx, s.responsesOf(v)) {
+		if err != nil {
+			return in, err
+		}
+		response := summary.Response{Answers: make([][]string, len(questions))}
+		for i := range questions {
+			response.Answers[i] = answersTo(&r, &questions[i])
+		}
+		if in.Responses = append(in.Responses, response); len(in.Responses) == maxSampled {
+			break
+		}
+	}
+	return in, nil
+}
