@@ -25,9 +25,12 @@
 // authenticators and backup codes are encrypted with Config.SecretKeys; neither is
 // ever in an error, in a log or in the activity log.
 //
-// [Service.Run] sends mail, keeps the schedules of surveys, counts cohorts, and
-// deletes what deleted projects and persons leave behind. Mail waits in memory: a process that
-// is killed loses it, and whoever waits for a message asks for another.
+// [Service.Run] sends mail, counts cohorts, and deletes what deleted projects and persons
+// leave behind. Mail waits in memory: a process that is killed loses it, and the user who
+// waits for a message asks for another.
+//
+// Package survey lies on top of this one. It changes surveys in the units of work of a
+// Service (see [Work]), and flags look back at it by Config.FlagUsers alone.
 //
 // # Flags
 //
@@ -61,38 +64,4 @@
 // makes a store usable: it creates what a first start needs, and an owner where
 // there is no user. Package quota counts usage against limits, package mail sends
 // mail.
-//
-// # Surveys
-//
-// A [Survey] is what it says and when: it is a draft without a start, runs from its
-// start to its end, and can be archived in any state. [PublicSurvey] is what clients
-// get of it; they decide by its flags and conditions whom they ask.
-//
-// Flags are made for a survey (management.md §9.6): one that keeps out who has
-// answered or dismissed it, one for its targeting if that has filters, and one that
-// lets in as many as a day wants. They are on while the survey has started, has no
-// end and is not archived, carry its name, and go with it. An ordinary flag that a
-// survey is linked to or targeted by stays as it is: people have made it, and it may
-// decide about other things.
-//
-// What happens by itself does so in [Service.Run], by [Service.KeepSurveys]: surveys
-// end with the responses that they want or with their last iteration, iterations
-// follow each other, and sampling lets in more persons day by day. What is due is
-// computed from what is stored and from the time, so that it is the same however
-// long nobody has looked; entries of the activity log are by the system. Of several
-// processes one does it at a time, by Config.Leader, and nothing is lost or done
-// twice if two do. It is looked for every ten minutes, and ten seconds after a
-// change, or after a response that [Service.Sink] has passed on.
-//
-// Iterations that begin anew, after the last one has ended and the survey is
-// resumed, count from 1 again (§9.8). Persons have properties by that number: who has
-// answered the first one is not asked in the new first one.
-//
-// Responses are counted and read from the captured events in Config.Data, by the
-// rules of §10.2. Nobody but who sends them says what they are about: those about
-// surveys of other projects do not count. Archived responses stay, and are left out
-// where that is asked for; summaries leave them out always. A summary or a headline
-// is kept with the survey until it is outdated: by a tenth more responses, or fewer,
-// by other questions, or by what is archived since. Without Config.Summarizer package
-// summary makes them, which tells nobody.
 package management

@@ -9,12 +9,10 @@ import (
 // mailers is how many messages are sent at once.
 const mailers = 4
 
-// Run sends mail, keeps the schedules of surveys, tells Config.OnSurveyResponse,
-// counts cohorts and deletes what projects and persons leave behind, until ctx ends. Then it
-// tells of the responses and sends the messages that wait, once each, for at most
-// ten seconds either, and returns nil. It must be called once: without it mail
-// waits, surveys do not end by themselves, cohorts have no count, and data of
-// deleted projects and persons stays.
+// Run sends mail, counts cohorts and deletes what projects and persons leave behind,
+// until ctx ends. Then it sends the messages that wait, once each, for at most ten
+// seconds, and returns nil. It must be called once: without it mail waits, cohorts have
+// no count, and data of deleted projects and persons stays.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range mailers {

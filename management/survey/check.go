@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
-// A surveyChange is a change of a survey within a transaction.
+// A change is a change of a survey within a transaction.
 type change struct {
 	*work
 	patch  *Patch

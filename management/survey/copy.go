@@ -17,25 +17,25 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
-// A SurveyCopy says to which projects a survey is copied.
+// A CopyRequest says to which projects a survey is copied.
 type CopyRequest struct {
 	Projects optional.Value[json.RawMessage] `json:"target_team_ids"`
 }
 
-// SurveyCopies are the surveys that CopySurvey has made.
+// Copies are the surveys that [Service.Copy] has made.
 type Copies struct {
 	Surveys []Copied `json:"created_surveys"`
 	Count   int      `json:"count"`
 }
 
-// A CopiedSurvey is a survey in another project, or a second one in its own.
+// A Copied survey is a survey in another project, or a second one in its own.
 type Copied struct {
 	Project int64     `json:"team_id"`
 	ID      uuid.UUID `json:"survey_id"`
 	Name    string    `json:"name"`
 }
 
-// mostCopies is how many projects one request may name.
+// maxCopies is how many projects one request may name.
 const maxCopies = 100
 
 // projects returns the IDs of the projects, each once.
@@ -58,7 +58,7 @@ func (q *CopyRequest) projects() ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// CopySurvey makes a draft like a survey in each of some projects, or in none if
+// Copy makes a draft like a survey in each of some projects, or in none if
 // one of them cannot be used (management.md §9.11). What belongs to the project or
 // to the time of the survey is left behind: flags and insight, dates, sampling,
 // whether it is archived, responses. Where the name is taken the copy is called so.

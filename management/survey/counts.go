@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A SurveyQuery selects what was captured about surveys of a project
+// A Query selects what was captured about surveys of a project
 // (management.md §10).
 type Query struct {
 	Project int64
@@ -21,14 +21,14 @@ type Query struct {
 	ExcludeArchived bool
 }
 
-// A SurveyCount counts events of one kind.
+// A Count counts events of one kind.
 type Count struct {
 	Total       int
 	Persons     int // distinct ones, as they are now; who is no person counts by distinct ID
 	First, Last *time.Time
 }
 
-// SurveyCounts are what statistics are made of (management.md §11.1).
+// Counts are what statistics are made of (management.md §11.1).
 type Counts struct {
 	Shown     Count
 	Dismissed Count // but partially completed ones
@@ -36,7 +36,7 @@ type Counts struct {
 	Both      int   // persons who dismissed and sent
 }
 
-// A SurveyResponse is what a person answered (management.md §10.2).
+// A Response is what a person answered (management.md §10.2).
 type Response struct {
 	ID         uuid.UUID // of the representative event
 	Survey     uuid.UUID

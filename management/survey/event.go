@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// A SurveyEventKind is what happened to a survey.
+// An EventKind is what happened to a survey.
 type EventKind uint8
 
 // The kinds of survey events (management.md §10.1).
@@ -25,7 +25,7 @@ const (
 	Abandoned
 )
 
-// A SurveyEvent is what a captured event says about a survey. It shares no memory
+// An Event is what a captured event says about a survey. It shares no memory
 // with the event.
 type Event struct {
 	Kind   EventKind
@@ -43,7 +43,7 @@ type Event struct {
 	// of it if it is another text, and without it the UUID of the event.
 	Submission uuid.UUID
 
-	// Answers and Extra are as in a [SurveyResponse], but of this event alone.
+	// Answers and Extra are as in a [Response], but of this event alone.
 	Answers map[string]json.RawMessage
 	Extra   map[string]string
 }
@@ -87,7 +87,7 @@ func kindOf(name string) EventKind {
 	return 0
 }
 
-// SurveyEvents returns what captured events say about surveys, in their order.
+// Events returns what captured events say about surveys, in their order.
 // Events that are about no survey are left out.
 func Events(events []capture.Event) []Event {
 	var list []Event
@@ -100,7 +100,7 @@ func Events(events []capture.Event) []Event {
 	return list
 }
 
-// SurveyEventOf returns what a captured event says about a survey. It reports
+// EventOf returns what a captured event says about a survey. It reports
 // false if the event is about none.
 func EventOf(e *capture.Event) (Event, bool) {
 	kind := kindOf(e.Name)
@@ -134,7 +134,7 @@ func EventOf(e *capture.Event) (Event, bool) {
 	return s, true
 }
 
-// surveyID reads a UUID in its usual form, also one with quotes too many
+// idOf reads a UUID in its usual form, also one with quotes too many
 // (management.md §10.2 rule 1).
 func idOf(v jsonscan.Value) (uuid.UUID, bool) {
 	s := strings.Trim(propertyText(v), `"'`)

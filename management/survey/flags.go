@@ -130,7 +130,7 @@ func interactionKey(v *Survey) string {
 	return v.ID.String() + "/" + strconv.Itoa(max(orZero(v.CurrentIteration), 1))
 }
 
-// syncSurveyFlags makes the flags that were made for a survey what it says
+// syncFlags makes the flags that were made for a survey what it says
 // (management.md §9.6), and reports whether they were not: one that keeps those out
 // who have answered or dismissed it, always; one that lets in as many as are wanted
 // each day, if they are limited; and the one for targeting, if there is one. Rollout
@@ -158,7 +158,7 @@ func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (chan
 	return changed || sampled || targeted, err
 }
 
-// syncSampling is syncSurveyFlags for the flag that limits how many are asked.
+// syncSampling is syncFlags for the flag that limits how many are asked.
 func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (changed bool, err error) {
 	if v.SamplingDaily == nil {
 		if v.SamplingFlag == nil {
@@ -184,7 +184,7 @@ func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (c
 	return changed, err
 }
 
-// surveyFlag returns the flag with an ID, or a new one without.
+// ownFlag returns the flag with an ID, or a new one without.
 func (w *work) ownFlag(ctx context.Context, v *Survey, id *int64, kind management.FlagKind, suffix string) (*management.FeatureFlag, error) {
 	if id == nil {
 		return w.newFlag(v, kind, suffix), nil
@@ -193,7 +193,7 @@ func (w *work) ownFlag(ctx context.Context, v *Survey, id *int64, kind managemen
 	return f, storeError(err)
 }
 
-// newSurveyFlag returns a flag for a survey with a key that nobody guesses.
+// newFlag returns a flag for a survey with a key that nobody guesses.
 func (w *work) newFlag(v *Survey, kind management.FlagKind, suffix string) *management.FeatureFlag {
 	f := management.NewFlag(v.Project, w.now())
 	b := make([]byte, 5)
@@ -202,7 +202,7 @@ func (w *work) newFlag(v *Survey, kind management.FlagKind, suffix string) *mana
 	return f
 }
 
-// putSurveyFlag stores a flag of a survey with filters, and reports whether that
+// putFlag stores a flag of a survey with filters, and reports whether that
 // changes anything.
 func (w *work) putFlag(ctx context.Context, v *Survey, f *management.FeatureFlag, filters flags.Filters) (changed bool, err error) {
 	name, on := "Targeting flag for survey "+v.Name, runsNow(v)

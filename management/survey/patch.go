@@ -15,7 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
-// A SurveyPatch makes or changes a survey (management.md §9.1). What is not set
+// A Patch makes or changes a survey (management.md §9.1). What is not set
 // stays.
 type Patch struct {
 	Name                 optional.Value[string]          `json:"name"`
@@ -82,7 +82,7 @@ var (
 	samplingIntervals = []string{"day", "week", "month"}
 )
 
-// surveyFields is the table of a survey. The patch is nil for a table that is only
+// fields is the table of a survey. The patch is nil for a table that is only
 // logged. A survey that has no name or no type yet needs one.
 //
 // What follows from other fields is only logged; the flags of a survey are logged as

@@ -29,8 +29,8 @@ type ResponseQuery struct {
 }
 
 const (
-	usualResponses = 100
-	maxResponses   = 500
+	defaultResponses = 100
+	maxResponses     = 500
 )
 
 // ResponsePage is a page of responses, newest first.
@@ -72,7 +72,7 @@ type AnswerView struct {
 	Answer        any    `json:"answer"`
 }
 
-// SurveyResponses returns a page of the responses of a survey. It needs scopes
+// Responses returns a page of the responses of a survey. It needs scopes
 // survey:read and query:read.
 func (s *Service) Responses(ctx context.Context, p *management.Principal, ref, id string, q ResponseQuery) (*ResponsePage, error) {
 	questions, responses, err := s.findResponses(ctx, p, ref, id, q)
@@ -80,7 +80,7 @@ func (s *Service) Responses(ctx context.Context, p *management.Principal, ref, i
 		return nil, err
 	}
 	page := &ResponsePage{Results: []ResponseView{}}
-	if page.Limit, err = countParameter("limit", q.Limit, 1, maxResponses, usualResponses); err != nil {
+	if page.Limit, err = countParameter("limit", q.Limit, 1, maxResponses, defaultResponses); err != nil {
 		return nil, err
 	}
 	if page.Offset, err = countParameter("offset", q.Offset, 0, 1<<31-1, 0); err != nil {

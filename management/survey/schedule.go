@@ -68,7 +68,7 @@ const (
 	keepAfter = 10 * time.Second
 )
 
-// keepSurveys ends surveys that have what they want, and moves on those with
+// keepSchedules ends surveys that have what they want, and moves on those with
 // iterations and daily limits, until ctx ends. Of several processes one at a time
 // does.
 func (s *Service) keepSchedules(ctx context.Context) {
@@ -95,7 +95,7 @@ func (s *Service) keepSchedules(ctx context.Context) {
 	}
 }
 
-// rescheduleSurveys lets keepSurveys look at surveys soon.
+// reschedule lets keepSchedules look at surveys soon.
 func (s *Service) reschedule() {
 	select {
 	case s.answered <- struct{}{}:
@@ -103,7 +103,7 @@ func (s *Service) reschedule() {
 	}
 }
 
-// rescheduledSurveys is reschedule after a change, unless that has failed.
+// rescheduled is reschedule after a change, unless that has failed.
 func (s *Service) rescheduled(err error) error {
 	if err == nil {
 		s.reschedule()
@@ -208,7 +208,7 @@ func (s *Service) countSince(ctx context.Context, v *Survey, from time.Time) (*i
 	return new(counts[v.ID]), nil
 }
 
-// advanceSurvey changes a survey as its schedule asks, and returns the percentage of
+// advance changes a survey as its schedule asks, and returns the percentage of
 // persons to let in from now on, nil if that stays.
 func advance(v *Survey, t tally, now time.Time) (rollout *float64, err error) {
 	if v.ResponsesLimit != nil && t.all != nil && *t.all >= *v.ResponsesLimit {

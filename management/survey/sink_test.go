@@ -56,7 +56,7 @@ func withListener(l *listener) func(*config) {
 	}
 }
 
-// storeFunc is a management.EventStore.
+// storeFunc is a survey.EventWriter.
 type storeFunc func(context.Context, []capture.Event) error
 
 func (f storeFunc) WriteEvents(ctx context.Context, events []capture.Event, _ []survey.Event) error {
@@ -293,7 +293,7 @@ func TestSinkTellsAtTheEnd(t *testing.T) {
 	}
 }
 
-// Without OnSurveyResponse responses end surveys all the same.
+// Without OnResponse responses end surveys all the same.
 func TestSinkWithoutListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, withData)

@@ -32,7 +32,7 @@ type EventStats struct {
 	TotalOnlySeen   int        `json:"total_count_only_seen"`
 }
 
-// SurveyRates are percentages with two decimals.
+// Rates are percentages with two decimals.
 type Rates struct {
 	Response         float64 `json:"response_rate"`
 	Dismissal        float64 `json:"dismissal_rate"`
@@ -40,21 +40,21 @@ type Rates struct {
 	PersonsDismissal float64 `json:"unique_users_dismissal_rate"`
 }
 
-// SurveyEventStats are statistics of each kind of event, nil if there is no survey.
+// StatsByKind are statistics of each kind of event, nil if there is no survey.
 type StatsByKind struct {
 	Shown     *EventStats `json:"survey shown,omitempty"`
 	Dismissed *EventStats `json:"survey dismissed,omitempty"`
 	Sent      *EventStats `json:"survey sent,omitempty"`
 }
 
-// ProjectSurveyStats are statistics of all surveys of a project that are not
+// ProjectStats are statistics of all surveys of a project that are not
 // archived.
 type ProjectStats struct {
 	Stats StatsByKind `json:"stats"`
 	Rates Rates       `json:"rates"`
 }
 
-// SurveyStats are statistics of one survey.
+// Stats are statistics of one survey.
 type Stats struct {
 	ProjectStats
 	SurveyID    uuid.UUID       `json:"survey_id"`
@@ -97,7 +97,7 @@ func roundHundredths(x float64) float64 {
 	return x
 }
 
-// SurveyStats returns statistics of a survey, between its start and its end. It
+// Stats returns statistics of a survey, between its start and its end. It
 // needs scope survey:read.
 func (s *Service) Stats(ctx context.Context, p *management.Principal, ref, id string, q StatsQuery) (*Stats, error) {
 	_, v, err := s.read(ctx, p, ref, id)
@@ -133,7 +133,7 @@ func (s *Service) Stats(ctx context.Context, p *management.Principal, ref, id st
 	return stats, err
 }
 
-// ProjectSurveyStats returns statistics of the surveys of a project together. It
+// ProjectStats returns statistics of the surveys of a project together. It
 // needs scope survey:read.
 func (s *Service) ProjectStats(ctx context.Context, p *management.Principal, ref string, q StatsQuery) (*ProjectStats, error) {
 	w, err := s.begin(ctx, p, ref, "survey:read")
@@ -167,7 +167,7 @@ func (s *Service) ProjectStats(ctx context.Context, p *management.Principal, ref
 	return new(statsOf(counts)), nil
 }
 
-// CountSurveyResponses returns how many responses the surveys of a project have
+// CountResponses returns how many responses the surveys of a project have
 // since the first of them began; surveys without responses are left out
 // (management.md §11.3). IDs select some, none of them all. It needs scope
 // survey:read.

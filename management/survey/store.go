@@ -10,7 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// A SurveyFilter selects surveys. Empty fields select nothing away.
+// A Filter selects surveys. Empty fields select nothing away.
 type Filter struct {
 	Archived *bool
 	Type     string
@@ -18,7 +18,7 @@ type Filter struct {
 	Search   string      // part of name or description, whatever its case
 }
 
-// A SurveyStore keeps surveys, and which of their responses are archived.
+// A Store keeps surveys, and which of their responses are archived.
 type Store interface {
 	Survey(ctx context.Context, project int64, id uuid.UUID) (*Survey, error)
 
@@ -37,7 +37,7 @@ type Store interface {
 	CreateSurvey(ctx context.Context, s *Survey) error
 	UpdateSurvey(ctx context.Context, s *Survey) error
 
-	// DeleteSurvey deletes a survey, and forgets which of its responses are
+	// Delete deletes a survey, and forgets which of its responses are
 	// archived.
 	DeleteSurvey(ctx context.Context, project int64, id uuid.UUID) error
 
@@ -49,7 +49,7 @@ type Store interface {
 	ArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) ([]uuid.UUID, error)
 }
 
-// A SurveyEventStore has the events of surveys in a form that can be counted. The
+// An EventStore has the events of surveys in a form that can be counted. The
 // transaction that stores an event fills it.
 //
 // One event of a submission is representative, whatever a query selects: the latest
@@ -72,9 +72,9 @@ type EventStore interface {
 	SurveyResponses(ctx context.Context, q Query) iter.Seq2[Response, error]
 }
 
-// An EventStore keeps captured events, and what they say about surveys.
+// An EventWriter keeps captured events, and what they say about surveys.
 type EventWriter interface {
-	// WriteEvents does what Write of a [capture.Sink] does. The [SurveyEvents]
+	// WriteEvents does what Write of a [capture.Sink] does. The [Events]
 	// of the events are given, so that they are read once.
 	WriteEvents(ctx context.Context, events []capture.Event, surveys []Event) error
 }

@@ -32,7 +32,7 @@ type SummaryRefresh struct {
 	Force optional.Value[bool] `json:"force_refresh"`
 }
 
-// A SurveySummary says what answers say (management.md §11.5).
+// A Summary says what answers say (management.md §11.5).
 type Summary struct {
 	Content       string    `json:"content"` // Markdown
 	ResponseCount int       `json:"response_count"`
@@ -41,7 +41,7 @@ type Summary struct {
 	Cached        bool      `json:"cached"`
 }
 
-// A SurveyHeadline says in a sentence what responses say (management.md §11.6).
+// A Headline says in a sentence what responses say (management.md §11.6).
 type Headline struct {
 	Headline string `json:"headline"`
 	Sampled  int    `json:"responses_sampled"`
@@ -78,7 +78,7 @@ type keptSummary struct {
 	All int `json:"all"` // responses to the survey when it was made
 }
 
-// SummarizeResponses returns a summary of the newest answers to a question of a
+// Summarize returns a summary of the newest answers to a question of a
 // survey, archived ones left out: the one that was made before, unless that is not
 // wanted, there are a tenth more responses now, or the questions or what is archived
 // have changed since. It needs scope survey:read. The error may be
@@ -224,8 +224,8 @@ func wordsQuestion(q *rules.Question) summary.Question {
 	}
 }
 
-// SurveyHeadline returns a sentence about the newest responses of a survey, as
-// SummarizeResponses does about the answers to a question. It needs scope
+// Headline returns a sentence about the newest responses of a survey, as
+// Summarize does about the answers to a question. It needs scope
 // survey:read.
 func (s *Service) Headline(ctx context.Context, p *management.Principal, ref, id string, q SummaryRefresh) (*Headline, error) {
 	w, v, err := s.read(ctx, p, ref, id)

@@ -13,7 +13,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
-// ListSurveys returns a page of the surveys of a project, newest first. It needs
+// List returns a page of the surveys of a project, newest first. It needs
 // scope survey:read.
 func (s *Service) List(ctx context.Context, p *management.Principal, ref string, f Filter, limit, offset int) (*management.Page[*View], error) {
 	w, err := s.begin(ctx, p, ref, "survey:read")
@@ -34,7 +34,7 @@ func (s *Service) List(ctx context.Context, p *management.Principal, ref string,
 	return &management.Page[*View]{Total: total, Items: views}, nil
 }
 
-// surveyByRef returns the survey that a path names.
+// byRef returns the survey that a path names.
 func (w *work) byRef(ctx context.Context, ref string) (*Survey, error) {
 	id, err := check.ParseID(ref)
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *work) byRef(ctx context.Context, ref string) (*Survey, error) {
 	return v, nil
 }
 
-// readSurvey returns a survey for who may read it.
+// read returns a survey for a caller who may read it.
 func (s *Service) read(ctx context.Context, p *management.Principal, ref, id string, scopes ...management.Scope) (*work, *Survey, error) {
 	w, err := s.begin(ctx, p, ref, append([]management.Scope{"survey:read"}, scopes...)...)
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *work) newSurvey() *Survey {
 	}
 }
 
-// CreateSurvey makes a survey. It needs scope survey:write, as all methods that
+// Create makes a survey. It needs scope survey:write, as all methods that
 // change surveys do, and feature_flag:write if the survey gets targeting.
 func (s *Service) Create(ctx context.Context, p *management.Principal, ref string, patch Patch) (*View, error) {
 	if err := s.findInsight(ctx, p, ref, &patch); err != nil {
@@ -109,7 +109,7 @@ func (s *Service) Create(ctx context.Context, p *management.Principal, ref strin
 	return view, s.rescheduled(err)
 }
 
-// addSurvey stores a new survey and logs it.
+// add stores a new survey and logs it.
 func (w *work) add(ctx context.Context, v *Survey) error {
 	if err := nameError(w.surveys.CreateSurvey(ctx, v)); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (w *work) add(ctx context.Context, v *Survey) error {
 	return w.logSurvey(ctx, v, "created", nil)
 }
 
-// UpdateSurvey changes a survey. It needs scope feature_flag:write as well if that
+// Update changes a survey. It needs scope feature_flag:write as well if that
 // changes its targeting.
 //
 // Targeting is a flag that is made for the survey and goes on and off with it, or
@@ -136,7 +136,7 @@ func (s *Service) Update(ctx context.Context, p *management.Principal, ref, id s
 	})
 }
 
-// changeSurvey changes a survey as f does, which returns what is to be logged
+// change changes a survey as f does, which returns what is to be logged
 // besides the survey's own fields.
 func (s *Service) change(ctx context.Context, p *management.Principal, ref, id, activity string, scopes []management.Scope, f func(*change) ([]field.Change, error)) (*View, error) {
 	var view *View
@@ -212,7 +212,7 @@ func (c *change) apply(ctx context.Context) ([]field.Change, error) {
 	return changes, err
 }
 
-// LaunchSurvey begins a survey now, unless it has begun (management.md §9.2).
+// Launch begins a survey now, unless it has begun (management.md §9.2).
 func (s *Service) Launch(ctx context.Context, p *management.Principal, ref, id string) (*View, error) {
 	return s.act(ctx, p, ref, id, "launched", func(v *Survey, now time.Time) error {
 		switch {
@@ -225,7 +225,7 @@ func (s *Service) Launch(ctx context.Context, p *management.Principal, ref, id s
 	})
 }
 
-// StopSurvey ends a survey now, unless it has ended (management.md §9.2).
+// Stop ends a survey now, unless it has ended (management.md §9.2).
 func (s *Service) Stop(ctx context.Context, p *management.Principal, ref, id string) (*View, error) {
 	return s.act(ctx, p, ref, id, "stopped", func(v *Survey, now time.Time) error {
 		if v.End == nil || now.Before(*v.End) {
@@ -249,7 +249,7 @@ func (s *Service) act(ctx context.Context, p *management.Principal, ref, id, act
 	})
 }
 
-// DeleteSurvey deletes a survey with the flags that were made for it. What was
+// Delete deletes a survey with the flags that were made for it. What was
 // captured about it stays, and so does an ordinary flag that it used. It needs
 // scope feature_flag:write as well if the survey has targeting.
 func (s *Service) Delete(ctx context.Context, p *management.Principal, ref, id string) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
-// A SurveyView is a survey as the API shows it (management.md §9.10).
+// A View is a survey as the API shows it (management.md §9.10).
 type View struct {
 	ID                    uuid.UUID               `json:"id"`
 	Name                  string                  `json:"name"`
@@ -55,7 +55,7 @@ type View struct {
 	UserAccessLevel       string                  `json:"user_access_level"`
 }
 
-// A SurveyFlagKey is the key of a flag that a survey uses, null if it uses none.
+// A FlagKey is the key of a flag that a survey uses, null if it uses none.
 type FlagKey struct {
 	Key   string  `json:"key"`
 	Value *string `json:"value"`
@@ -151,7 +151,7 @@ func newView(v *Survey, authors map[int64]*management.UserBasic, flags map[int64
 	}
 }
 
-// PublicSurvey returns a survey as clients get it (management.md §12); keys are
+// Public returns a survey as clients get it (management.md §12); keys are
 // those of the project's flags by ID. Internal notes, owners, limits and summaries
 // are not in it.
 //

@@ -88,7 +88,7 @@ func (s *Surveys) selects(q *survey.Query, e *surveyEvent) bool {
 }
 
 // Count counts the events of all selected surveys together, as
-// CountSurveyEvents of a [management.SurveyEventStore] does.
+// CountSurveyEvents of a [survey.EventStore] does.
 func (s *Surveys) Count(q survey.Query) *survey.Counts {
 	var c survey.Counts
 	shown, dismissed, sent := make(respondents), make(respondents), make(respondents)

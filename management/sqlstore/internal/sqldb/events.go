@@ -26,7 +26,7 @@ func (db *DB) Write(ctx context.Context, events []capture.Event) error {
 	return db.WriteEvents(ctx, events, survey.Events(events))
 }
 
-// WriteEvents implements [management.EventStore].
+// WriteEvents implements [survey.EventWriter].
 func (db *DB) WriteEvents(ctx context.Context, events []capture.Event, surveys []survey.Event) error {
 	return db.writePart(ctx, events, surveyRows(events, surveys), 0)
 }

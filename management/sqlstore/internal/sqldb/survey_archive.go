@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ArchiveResponse implements [management.SurveyStore], as do the methods below.
+// ArchiveResponse implements [survey.Store], as do the methods below.
 func (a *accounts) ArchiveResponse(ctx context.Context, project int64, survey, response uuid.UUID, at time.Time) (bool, error) {
 	n, err := a.exec(ctx, "INSERT INTO survey_response_archive (project_id, survey_id, response_uuid, archived_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		project, survey, a.db.d.id(response), a.db.d.time(at))

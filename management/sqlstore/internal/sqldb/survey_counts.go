@@ -12,7 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-// CountSurveyEvents implements [management.SurveyEventStore].
+// CountSurveyEvents implements [survey.EventStore].
 func (db *DB) CountSurveyEvents(ctx context.Context, q survey.Query) (*survey.Counts, error) {
 	c := counter{q: newChunkQuery(&q), who: newRespondents()}
 	archived, err := db.archivedEvents(ctx, &q)
@@ -32,7 +32,7 @@ func (db *DB) CountSurveyEvents(ctx context.Context, q survey.Query) (*survey.Co
 	return c.counts(), nil
 }
 
-// CountResponses implements [management.SurveyEventStore]. A chunk has its
+// CountResponses implements [survey.EventStore]. A chunk has its
 // number of responses; the entries are read only if a query selects some of
 // them.
 func (db *DB) CountResponses(ctx context.Context, q survey.Query) (map[uuid.UUID]int, error) {
@@ -89,7 +89,7 @@ func (db *DB) archivedEvents(ctx context.Context, q *survey.Query) (map[uuid.UUI
 	return archived, err
 }
 
-// A chunkQuery is a [management.SurveyQuery] with bounds in microseconds.
+// A chunkQuery is a [survey.Query] with bounds in microseconds.
 type chunkQuery struct {
 	project  int64
 	surveys  []uuid.UUID

@@ -18,7 +18,7 @@ import (
 // while the caller handles them.
 const responsesPerPage = 200
 
-// SurveyResponses implements [management.SurveyEventStore].
+// SurveyResponses implements [survey.EventStore].
 func (db *DB) SurveyResponses(ctx context.Context, q survey.Query) iter.Seq2[survey.Response, error] {
 	return func(yield func(survey.Response, error) bool) {
 		seen := make(map[uuid.UUID]bool)

@@ -60,7 +60,7 @@ var surveys = newTable(table[survey.Survey]{
 	},
 })
 
-// Survey implements [management.SurveyStore], as do the methods below.
+// Survey implements [survey.Store], as do the methods below.
 func (a *accounts) Survey(ctx context.Context, project int64, id uuid.UUID) (*survey.Survey, error) {
 	return surveys.one(ctx, a, "WHERE id = ? AND project_id = ?", id.String(), project)
 }
