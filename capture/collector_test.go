@@ -478,7 +478,7 @@ func TestCollectorEndsAtOnce(t *testing.T) {
 // the order of its producer.
 func TestCollectorConcurrently(t *testing.T) {
 	const producers, calls = 16, 200
-	random := rand.New(rand.NewPCG(3, 4)) // only used by Write, of which there is one at a time
+	random := rand.New(rand.NewPCG(3, 4)) // only used by Write, which runs once at a time
 	var stored, broken []string
 	sink := sinkFunc(func(_ context.Context, events []capture.Event) error {
 		switch random.IntN(8) {

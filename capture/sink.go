@@ -10,9 +10,9 @@ type Sink interface {
 	// Write stores events and applies what they say about persons and groups, in
 	// their order. It returns nil only when all of them are durable.
 	//
-	// An event that was stored before counts as stored: of the events with the same
-	// project, UTC date of Time, Name, DistinctID and UUID, only one is kept
-	// (wire.md §2.7). So a Write whose outcome is unknown can be repeated.
+	// An event that was stored before counts as stored: only one event with the
+	// same project, UTC date of Time, Name, DistinctID and UUID is kept (wire.md
+	// §2.7). So a Write whose outcome is unknown can be repeated.
 	//
 	// If the error is, or joins, only [*EventError]s, all other events are durable.
 	// After any other error nothing is known about any event. Write must not keep

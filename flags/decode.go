@@ -277,7 +277,8 @@ func (d *decoder) bool(dst *bool, p *path, v jsonscan.Value) {
 	}
 }
 
-// optionalBool reads true or false; of several members null changes nothing.
+// optionalBool reads true or false. A null changes nothing, also after another
+// member of the same name.
 func (d *decoder) optionalBool(dst **bool, p *path, v jsonscan.Value) {
 	b := false
 	if v.Kind() == jsonscan.Null {

@@ -17,7 +17,7 @@ import (
 // in a fixed order. What is not set is left out, except an aggregation of persons
 // in a condition set, where null says something, and the lists of condition sets
 // and of filters. The value of a filter keeps its kind and, if it is a number, the
-// digits; of several members with one name only the last is kept. A payload keeps
+// digits; only the last of several members with one name is kept. A payload keeps
 // all but white space.
 
 // AppendFilters appends filters in their normal form, which [DecodeFilters] reads.

@@ -22,7 +22,7 @@ type Server struct {
 	budget    budget
 	agents    *lru.Cache[string, []capture.Property] // by User-Agent
 
-	// Of the management API.
+	// For the management API.
 	apiLimiters apiLimiters
 	origins     *http.CrossOriginProtection
 }

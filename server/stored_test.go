@@ -101,7 +101,7 @@ func TestCohorts(t *testing.T) {
 }
 
 func TestOverrides(t *testing.T) {
-	// Of these two, one is on at 50 % and the other is off.
+	// One of these two is on at 50 %, and the other is off.
 	on, off := "u-1", "u-2"
 	f := &fakeOverrides{flag: "flag-continuity", key: on}
 	s := newServer(t, func(c *server.Config) { c.Store = fakeStore{fakeOverrides: f} })

@@ -21,7 +21,7 @@ func (s *Stream) subject(e *capture.Event) string {
 	return string(strconv.AppendInt(b, e.Project, 10))
 }
 
-// partition returns the partition, of n, of all events of a project and distinct
+// partition returns which of n partitions has all events of a project and distinct
 // ID. All processes must agree on it, so it never changes.
 func partition(e *capture.Event, n int) int {
 	if n == 1 {

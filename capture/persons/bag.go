@@ -147,8 +147,7 @@ func (b *bag) update(u *updates) bool {
 }
 
 func (b *bag) apply(u *updates) {
-	// Of several members with one name the last one counts, so the order is
-	// reversed.
+	// The last of several members with one name counts, so the order is reversed.
 	for _, m := range slices.Backward(u.once) {
 		b.putOnce(m)
 	}

@@ -42,9 +42,9 @@ func (w *document) conditions(f *flags.Flag) iter.Seq[*flags.Condition] {
 
 // inline replaces the cohorts of a condition set by their filters, if that is
 // possible for all of them. Cohort filters are evaluated last, and so are the
-// filters that take their place (evaluation.md §3.5). A cohort of several
-// branches, of which there may be one, makes as many condition sets: they share
-// rollout, variant and subject, so one of them matches when the whole did.
+// filters that take their place (evaluation.md §3.5). At most one cohort may have
+// several branches; it makes as many condition sets: they share rollout, variant
+// and subject, so one of them matches when the whole did.
 func (w *document) inline(c *flags.Condition) (sets []flags.Condition, ok bool) {
 	isCohort := func(fl flags.Filter) bool { return fl.Type == "cohort" }
 	if !w.o.InlineCohorts || len(c.Properties) > maxFilters || !slices.ContainsFunc(c.Properties, isCohort) {

@@ -20,10 +20,10 @@
 //
 // # Compact JSON
 //
-// Compact JSON has no white space. The members of an object are sorted by the
-// bytes of their names; of several members with one name, the last counts.
-// Numbers are as AppendNumber writes them. Strings have escapes only for
-// quotes, backslashes and control characters.
+// Compact JSON has no white space. The members of an object are sorted by the bytes
+// of their names; the last of several members with one name counts. Numbers are as
+// AppendNumber writes them. Strings have escapes only for quotes, backslashes and
+// control characters.
 //
 // # Sources
 //
