@@ -42,7 +42,8 @@
 //
 // The routes of the management API, below /api/, exist if there is a
 // [ManagementConfig.Service]; api_routes.go, api_managed.go, api_flags.go,
-// api_cohorts.go and api_surveys.go list them. Then there are also definitions:
+// api_cohorts.go and api_surveys.go list them. The routes of surveys need
+// [ManagementConfig.Surveys] as well. With a Service there are also definitions:
 //
 //	GET       /flags/definitions
 //	GET       /api/feature_flag/local_evaluation                         an older name
@@ -139,9 +140,10 @@
 //
 // Below /api/, clients manage users, their keys and two-factor authentication,
 // organizations, members and projects, and what projects serve: flags, cohorts,
-// early access features and surveys. The [management.Service] decides what a user
-// may do and which values are allowed. This package finds out which user sends a
-// request and with which body, and writes what the Service answers.
+// early access features and surveys. The [management.Service], and for surveys the
+// [survey.Service], decides what a user may do and which values are allowed. This
+// package finds out which user sends a request and with which body, and writes what
+// the Service answers.
 //
 // The user is known from a personal API key, as Authorization: Bearer phx_…, or from
 // the host application, whose [ManagementConfig.AuthFunc] is asked first. Checks come
