@@ -291,7 +291,8 @@ func TestBadSettings(t *testing.T) {
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			out := newOutput()
-			m := Main{Args: tt.args, Getenv: func(k string) string { return tt.env[k] }, Stdout: out, Stderr: out}
+			args := append([]string{"-addr", "127.0.0.1:0"}, tt.args...) // another server may have the default port
+			m := Main{Args: args, Getenv: func(k string) string { return tt.env[k] }, Stdout: out, Stderr: out}
 			if code := m.Run(t.Context()); code != tt.code || !strings.Contains(out.String(), tt.want) {
 				t.Errorf("exit code %d, output %q; want %d and %q", code, out, tt.code, tt.want)
 			}
