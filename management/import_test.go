@@ -126,6 +126,8 @@ func TestImportLeavesOut(t *testing.T) {
 		flag("6", "round", "", on("7")),
 		flag("7", "robin", "", on("6")),
 		flag("8", "sp ace", "", ""),
+		flag("10", "odd", `"version":"x",`, ""),
+		flag("11", "", "", ""),
 		flag("9", "good", "", `{"key":"a","type":"person","operator":"exact","value":"b"}`),
 	}, ",")+`],"cohorts":{}}`))
 	w.ok(err)
@@ -142,6 +144,8 @@ func TestImportLeavesOut(t *testing.T) {
 		"flag round":  "circle",
 		"flag robin":  "circle",
 		"flag sp ace": "letters",
+		"flag odd":    "version",
+		"flag ":       "no key",
 	} {
 		if !strings.Contains(left[what], want) {
 			t.Errorf("%s was left out because %q, want something about %q", what, left[what], want)
