@@ -14,9 +14,9 @@ type Cohort struct {
 	Name        string
 	Description string
 
-	// Criteria is the tree that tells who is a member (evaluation.md §5.1), or
-	// nil. It was judged. Copies of a Cohort share it, so it is replaced and not
-	// changed.
+	// Criteria is the tree that decides which persons are members (evaluation.md
+	// §5.1), or nil. It was judged. Copies of a Cohort share it, so it is replaced
+	// and not changed.
 	Criteria *flags.CohortNode
 
 	Static  bool

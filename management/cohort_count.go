@@ -153,9 +153,9 @@ type membership struct {
 	keys     map[string]int // of flags that members have, to numbers of cohorts
 }
 
-// cohortMembership compiles the dynamic ones of some cohorts of a project. Those that no
-// flag could use, as behavioral ones, are left out: it is not known here who is in
-// them.
+// cohortMembership compiles the dynamic ones of some cohorts of a project. It
+// leaves out cohorts that no flag could use, such as behavioral ones, because their
+// members are unknown here.
 func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*membership, error) {
 	set, err := w.definitionSet(ctx)
 	if err != nil {

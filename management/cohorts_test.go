@@ -14,7 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// Filters of cohorts: those on a plan, and those who did something.
+// Filters of cohorts: persons on a plan, and persons who did something.
 const (
 	pro      = `{"properties":{"type":"AND","values":[{"key":"plan","value":"pro","type":"person"}]}}`
 	behavior = `{"properties":{"type":"AND","values":[{"type":"behavioral","value":"performed_event","key":"$pageview"}]}}`
@@ -266,7 +266,7 @@ func TestAddCohortIDs(t *testing.T) {
 		t.Errorf("members %s", got)
 	}
 
-	// Names are those that capturing knows.
+	// Names are the names that capturing knows.
 	long := strings.Repeat("ü", 200)
 	must(add(listed(long + "more")))(t)
 	if cohorts := must(w.store.AppendCohorts(ctx, nil, w.web.ID, long))(t); len(cohorts) != 1 {

@@ -4,7 +4,7 @@
 //
 // A [Service] does what the management API offers (management.md). Package server
 // puts it behind HTTP; a program that embeds it calls its methods, which take a
-// [Principal], who asks, and check what that may do:
+// [Principal], the caller, and check what it may do:
 //
 //	service, err := management.New(management.Config{Store: store})
 //	…
@@ -34,25 +34,27 @@
 //
 // # Flags
 //
-// A [FeatureFlag] is stored with its filters in a normal form: what somebody sends is
-// judged by the rules of management.md §13.5 and then by the linter of package flags,
-// so that what is stored compiles without errors, and means the same whoever reads
-// it. It is compact JSON without unknown or empty members, in which other flags are
-// referred to by their IDs. Payloads are texts of JSON; those that are to be
-// encrypted are so in storage only, and only [Service.RemoteConfig] and personal API
-// keys read them. A flag that is deleted stays stored, and its key is free. What a
-// flag or a cohort refers to is judged again when it comes back into force.
+// A [FeatureFlag] is stored with its filters in a normal form: what somebody sends
+// is judged by the rules of management.md §13.5 and then by the linter of package
+// flags, so that what is stored compiles without errors, and means the same to each
+// program that reads it. It is compact JSON without unknown or empty members, in
+// which other flags are referred to by their IDs. Payloads are texts of JSON;
+// payloads that are to be encrypted are so in storage only, and only
+// [Service.RemoteConfig] and personal API keys read them. A flag that is deleted
+// stays stored, and its key is free. What a flag or a cohort refers to is judged
+// again when it comes back into force.
 //
 // Nothing is compiled here to be served. [Definitions] turns what is stored of a
-// project into the document that [flags.Compile] takes; whoever serves flags, as
-// package server/catalog does, calls it when it is told of a change: by
+// project into the document that [flags.Compile] takes; a program that serves
+// flags, as package server/catalog does, calls it when it is told of a change: by
 // Config.OnChange, which is called after the commit and before the answer, or from
 // other processes by the [ChangeStore]. So who changes a flag and is answered gets
 // the new value from the next request to that process.
 //
 // [Service.ExplainFlag], [Service.PreviewFlag], [Service.EvaluationReasons] and
-// [Service.BlastRadius] evaluate flags for who manages them: they compile what is
-// stored at that moment, with what Config.Data knows of persons, and change nothing.
+// [Service.BlastRadius] evaluate flags for the users who manage them: they compile
+// what is stored at that moment, with what Config.Data knows of persons, and change
+// nothing.
 //
 // # Stores
 //

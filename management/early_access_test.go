@@ -171,7 +171,7 @@ func TestEarlyAccessKeys(t *testing.T) {
 	}
 }
 
-// Features are listed newest first, and those that do not exist are not found.
+// Features are listed newest first, and a feature that does not exist is not found.
 func TestEarlyAccessList(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"A", "B", "C"} {

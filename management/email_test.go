@@ -30,7 +30,7 @@ func (w *world) changeEmail(u *management.User, email string) management.Message
 	return w.mails()[0]
 }
 
-// verify is VerifyEmail with a member of its body; the address of who asks is not
+// verify is VerifyEmail with a member of its body; the address of the caller is not
 // known.
 func (w *world) verify(u *management.User, member, value string) error {
 	w.t.Helper()
@@ -408,7 +408,7 @@ func TestRequestEmailVerification(t *testing.T) {
 	}
 }
 
-// Six messages a day for each user, whether or not they exist; who is known has
+// Six messages a day for each user, whether or not they exist; a known user has
 // attempts of their own (management.md §2.6).
 func TestVerificationMailsAreThrottled(t *testing.T) {
 	w := newWorld(t)
@@ -508,7 +508,7 @@ func TestGuessesAtOnce(t *testing.T) {
 	}
 }
 
-// Six messages a day to one address, whoever asks for them (management.md §15.2,
+// Six messages a day to one address, for all callers together (management.md §15.2,
 // rule 4).
 func TestAddressesAreSpared(t *testing.T) {
 	w := newWorld(t)

@@ -16,10 +16,10 @@ var (
 	// ErrInvalid says that a value is not allowed.
 	ErrInvalid = errors.New("management: invalid value")
 
-	// ErrUnauthenticated says that it is not known who asks.
+	// ErrUnauthenticated says that the caller is unknown.
 	ErrUnauthenticated = errors.New("management: not authenticated")
 
-	// ErrForbidden says that who asks may not have it.
+	// ErrForbidden says that the caller may not do it.
 	ErrForbidden = errors.New("management: not allowed")
 
 	// ErrPrecondition says that something is not in the state that a change was
@@ -70,7 +70,7 @@ func conflict(format string, args ...any) *Error {
 	return &Error{Kind: ErrConflict, Code: "conflict", Detail: fmt.Sprintf(format, args...)}
 }
 
-// notFound returns an Error about a thing that does not exist, or that who asks
+// notFound returns an Error about a thing that does not exist, or that the caller
 // must not know to exist.
 func notFound(detail string) *Error {
 	return &Error{Kind: ErrNotFound, Code: "not_found", Detail: detail}

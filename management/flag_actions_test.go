@@ -191,7 +191,7 @@ func TestListActivity(t *testing.T) {
 	}
 }
 
-// An entry has the form of management.md §11.7, whoever has made it.
+// An entry has the form of management.md §11.7, for every user.
 func TestActivityForm(t *testing.T) {
 	w := newWorld(t)
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)

@@ -161,7 +161,7 @@ func TestExplainContinuity(t *testing.T) {
 		{`{"distinct_id":"user-1","$anon_distinct_id":"anon-2"}`, "anon-1"}, // what the person has counts
 		{`{"distinct_id":"user-2"}`, "user-2"},
 		{`{"distinct_id":"user-2","$anon_distinct_id":"anon-3"}`, "anon-3"},
-		{`{"distinct_id":"user-2","$anon_distinct_id":"anon-2"}`, "anon-0"}, // of who does not exist the anonymous one's
+		{`{"distinct_id":"user-2","$anon_distinct_id":"anon-2"}`, "anon-0"}, // the anonymous person's, because user-2 does not exist
 		{`{"distinct_id":"user-2","person_properties":{"$anon_distinct_id":"anon-2"}}`, "anon-0"},
 	} {
 		if got := subject(tt.body); got != tt.want {
@@ -343,7 +343,7 @@ func TestPreviewFlag(t *testing.T) {
 	}
 }
 
-// changes are those of distinct IDs, as a preview has them.
+// changes are the changes of distinct IDs, as a preview has them.
 func changes(ids string, from, to any) string {
 	list := []management.ValueChange{}
 	for id := range strings.FieldsSeq(ids) {

@@ -7,7 +7,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// What a secret payload is, and how it is shown to who may not read it.
+// What a secret payload is, and how it is shown to a caller that may not read it.
 const (
 	secretPayload = `{"token":"s3cr3t-value"}`
 	masked        = `"********* (encrypted)"`

@@ -182,8 +182,8 @@ type comparison struct {
 	inBefore, inAfter flags.Input
 }
 
-// newComparison compiles both. Only the flag itself and those that depend on it can
-// have other values.
+// newComparison compiles both. Only the flag itself and the flags that depend on it
+// can have other values.
 func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison, error) {
 	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int)}
 	changed := slices.Clone(set.flags)

@@ -57,12 +57,12 @@ func (w *world) capture(p *management.Project, name, distinctID, properties stri
 	}}))
 }
 
-// when returns filters for those who have a property.
+// when returns filters for persons who have a property.
 func when(key, value string) string {
 	return fmt.Sprintf(`{"groups":[{"properties":[{"key":%q,"value":%q,"type":"person"}]}]}`, key, value)
 }
 
-// dependsOn returns filters for those who have another flag.
+// dependsOn returns filters for persons who have another flag.
 func dependsOn(id string) string {
 	return `{"groups":[{"properties":[{"key":"` + id + `","type":"flag","operator":"flag_evaluates_to","value":true}]}]}`
 }
@@ -294,7 +294,7 @@ func TestFlagPatch(t *testing.T) {
 	}
 }
 
-// Who changes a flag is shown, and a user who is gone is nobody.
+// The user who has changed a flag is shown, and nobody in place of a deleted user.
 func TestFlagAuthors(t *testing.T) {
 	w := newWorld(t, func(c *management.Config) { c.Delete = management.DeleteCascade })
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
@@ -340,7 +340,7 @@ func TestFlagDependencies(t *testing.T) {
 	base := w.flag(w.web, `{"key":"base","filters":`+everybody+`}`)
 	user := w.flag(w.web, `{"key":"user","filters":`+dependsOn("base")+`}`)
 	if got, want := string(w.seeFlag(user).Filters), dependsOn(base); got != want {
-		// The order of members is that of the normal form.
+		// The order of members is the order of the normal form.
 		if diff := cmp.Diff(decode[any](t, want), decode[any](t, got)); diff != "" {
 			t.Errorf("a dependency by key is stored (-want +got)\n%s", diff)
 		}

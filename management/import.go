@@ -308,9 +308,9 @@ func (i *importer) importCohorts(ctx context.Context) error {
 	return err
 }
 
-// inStages calls make for the numbers below count, those first that others need, with
-// what there is after the ones before. It returns those that need each other in a
-// circle, and those that need such a one.
+// inStages calls make for the numbers below count: first for the ones that others
+// need, and with the state after the earlier calls. It returns the numbers that
+// need each other in a circle, and the numbers that need one of these.
 func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter.Seq[int], make func(int, *judge.World) error) (circular []int, err error) {
 	lists := [][]int{}
 	for n := range count {

@@ -153,7 +153,7 @@ func TestMostKeys(t *testing.T) {
 	checkFault(t, "CreateKey with nine keys", err, "")
 }
 
-// Keys come newest first, and nobody sees those of others.
+// Keys come newest first, and nobody sees keys of others.
 func TestListKeys(t *testing.T) {
 	w := newWorld(t)
 	w.key(w.ben)
@@ -303,7 +303,7 @@ func TestRollKey(t *testing.T) {
 	if p, err := w.Authenticate(t.Context(), value, management.InHeader); err != nil || p.Key.ID != made.ID {
 		t.Errorf("Authenticate with the new value = %v, %v", p, err)
 	}
-	// Another key can roll it too, and who has the old value still in hand
+	// Another key can roll it too, and a caller that still has the old value
 	// cannot.
 	if _, err := w.RollKey(t.Context(), w.key(w.ada), made.ID); err != nil {
 		t.Errorf("RollKey by another key = %v", err)

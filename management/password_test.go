@@ -165,8 +165,8 @@ func TestThrottleFails(t *testing.T) {
 	}
 }
 
-// Of two who change a password with the old one at once, one succeeds: whoever
-// knows an old password cannot undo the change.
+// If two callers change a password with the old one at once, one succeeds: the
+// caller that knows an old password cannot undo the change.
 func TestPasswordRace(t *testing.T) {
 	w := newWorld(t)
 	const n = 4

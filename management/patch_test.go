@@ -222,7 +222,7 @@ func TestMessages(t *testing.T) {
 }
 
 // Of several mistakes the first field's is reported, in the order of management.md
-// §4.1 and not in that of the request.
+// §4.1 and not in the order of the request.
 func TestPatchReportsFirst(t *testing.T) {
 	mistakes := []struct{ member, want string }{
 		{`"first_name":null`, "invalid null first_name"},

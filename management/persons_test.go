@@ -129,8 +129,8 @@ func capturedMethods() []method {
 	}
 }
 
-// Where nothing is captured, and in projects of others, there is nothing: who may
-// not ask is told so first.
+// Where nothing is captured, and in projects of others, there is nothing: a caller
+// that may not ask is told so first.
 func TestCapturedElsewhere(t *testing.T) {
 	for _, m := range capturedMethods() {
 		t.Run(m.name, func(t *testing.T) {

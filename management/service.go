@@ -96,8 +96,8 @@ type Config struct {
 	// from 1 to 2³¹−1 exist.
 	DashboardExists func(ctx context.Context, project, dashboard int64) (bool, error)
 
-	// NotificationKeys are settings of the host application, besides those of
-	// management.md §4.6.
+	// NotificationKeys are settings of the host application, besides the settings
+	// of management.md §4.6.
 	NotificationKeys []NotificationKey
 
 	// Data has what was captured. It is the Store, or shares its database. Nil:
@@ -147,7 +147,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// A Service does what the management API offers, and checks who may do it. Its
+// A Service does what the management API offers, and checks permissions. Its
 // methods are safe for concurrent use. They return an [*Error] for what is not
 // possible, and any other error if storage fails.
 //

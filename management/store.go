@@ -63,8 +63,7 @@ type UserStore interface {
 	UserByUUID(ctx context.Context, id uuid.UUID) (*User, error)
 	UserByEmail(ctx context.Context, email string) (*User, error) // in lower case
 
-	// UsersByID returns those of the users that exist, in ascending order of
-	// their IDs.
+	// UsersByID returns the users that exist, in ascending order of their IDs.
 	UsersByID(ctx context.Context, ids []int64) ([]User, error)
 
 	// Users returns a page of the active users that a filter selects, by
@@ -80,7 +79,7 @@ type UserStore interface {
 	// without their user.
 	DeleteUser(ctx context.Context, id int64) error
 
-	// Scenes returns the scenes of users, those of one user in the order in
+	// Scenes returns the scenes of users, the scenes of one user in the order in
 	// which they were added.
 	Scenes(ctx context.Context, users []int64) ([]Scene, error)
 

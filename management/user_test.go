@@ -131,8 +131,8 @@ func TestListUsers(t *testing.T) {
 	}
 }
 
-// membership_level is that of who asks, whoever is shown, so that it says nothing
-// about others (management.md §8.1).
+// membership_level is the caller's, whichever user is shown, so that it says
+// nothing about others (management.md §8.1).
 func TestMembershipLevel(t *testing.T) {
 	w := newWorld(t)
 	levels := func(v *management.UserView) string {

@@ -97,8 +97,8 @@ func (s *Service) Atomic(ctx context.Context, by *Principal, f func(*Work) error
 // Store returns the Store of the Work: the transaction, unless the Work only reads.
 func (w *Work) Store() Store { return w.w.store }
 
-// Enter makes the project that a path names the one that the Work is about, and returns
-// it. The error is that of [Service.Access].
+// Enter makes the project that a path names the one that the Work is about, and
+// returns it. The error is the error of [Service.Access].
 func (w *Work) Enter(ctx context.Context, ref string, scopes ...Scope) (*ProjectAccess, error) {
 	err := w.w.enter(ctx, ref, scopes...)
 	return w.w.at, err

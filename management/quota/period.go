@@ -2,8 +2,8 @@ package quota
 
 import "time"
 
-// A Period is the time that a counter covers before it starts from zero. Days
-// and months are those of the calendar in UTC.
+// A Period is the time that a counter covers before it starts from zero. Days and
+// months are the calendar's in UTC.
 type Period uint8
 
 // The periods. Total never ends: an organization that has used up its limit is

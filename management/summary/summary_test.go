@@ -37,8 +37,8 @@ var (
 	link = summary.Question{ID: "q7", Type: summary.Link, Text: "Read more"}
 )
 
-// each makes one answer of each value.
-func each(values ...string) [][]string {
+// eachAlone makes one answer of each value.
+func eachAlone(values ...string) [][]string {
 	answers := make([][]string, len(values))
 	for i, v := range values {
 		answers[i] = []string{v}
@@ -69,7 +69,7 @@ func section(tb testing.TB, content, heading string) string {
 	return strings.TrimSuffix(rest, "\n")
 }
 
-var feedback = each(
+var feedback = eachAlone(
 	"Better docs, please. I had to read the source to find out how targeting works.",
 	"Love it! The dashboard is fast and easy to use.",
 	"The docs are out of date.",
@@ -93,9 +93,9 @@ func TestGolden(t *testing.T) {
 		question summary.Question
 		answers  [][]string
 	}{
-		{"rating", faces, each("5", "4", "4", "3", "5", "5", "1", "6", "great", "4.0")},
-		{"nps", nps, each("10", "9", "9", "7", "8", "3", "10", "0", "6", "9")},
-		{"single_choice", role, each("Engineering", "Product & design", "Engineering", "Data science", "Data & *statistics*",
+		{"rating", faces, eachAlone("5", "4", "4", "3", "5", "5", "1", "6", "great", "4.0")},
+		{"nps", nps, eachAlone("10", "9", "9", "7", "8", "3", "10", "0", "6", "9")},
+		{"single_choice", role, eachAlone("Engineering", "Product & design", "Engineering", "Data science", "Data & *statistics*",
 			"Engineering", "science teacher", "Data science at a university", "Product & design")},
 		{"multiple_choice", parts, [][]string{{"Flags", "Events"}, {"Flags"}, {"Events", "Flags", "Flags"}, {"Cohorts"}, {"Surveys"}, {"Events"}}},
 		{"open", open, feedback},
@@ -132,7 +132,7 @@ func TestQuestionErrors(t *testing.T) {
 		{"no choices", summary.Question{Type: summary.SingleChoice, OpenChoice: true}, ".Choices: there are none, but its Type is single_choice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := summary.Extractive{}.Summarize(t.Context(), summary.Input{Question: tt.question, Answers: each("x")})
+			_, err := summary.Extractive{}.Summarize(t.Context(), summary.Input{Question: tt.question, Answers: eachAlone("x")})
 			if want := "summary: Question" + tt.want; err == nil || err.Error() != want {
 				t.Errorf("Summarize = %v, want %s", err, want)
 			}
@@ -158,7 +158,7 @@ func TestCanceled(t *testing.T) {
 // Invisible answers count as none, whatever the type of the question.
 func TestNoAnswers(t *testing.T) {
 	for _, q := range []summary.Question{open, nps, role, parts, link} {
-		for _, answers := range [][][]string{nil, {nil}, {{}}, each(""), {{" \t\n", "\u200b\u00a0"}}} {
+		for _, answers := range [][][]string{nil, {nil}, {{}}, eachAlone(""), {{" \t\n", "\u200b\u00a0"}}} {
 			if got := summarize(t, q, answers); got != summary.NoAnswers {
 				t.Errorf("Summarize(%s, %q) = %q, want %q", q.Type, answers, got, summary.NoAnswers)
 			}
@@ -170,7 +170,7 @@ func TestNoAnswers(t *testing.T) {
 func TestHeadings(t *testing.T) {
 	heading := regexp.MustCompile(`(?m)^#.*$`)
 	for _, q := range []summary.Question{open, nps, faces, thumb, role, parts, link} {
-		got := heading.FindAllString(summarize(t, q, each("1", "# Heading", "x\n# Heading")), -1)
+		got := heading.FindAllString(summarize(t, q, eachAlone("1", "# Heading", "x\n# Heading")), -1)
 		if diff := cmp.Diff([]string{"## Overview", "## Themes", "## Quotes"}, got); diff != "" {
 			t.Errorf("headings of %s (-want +got):\n%s", q.Type, diff)
 		}
@@ -185,23 +185,23 @@ func TestRatings(t *testing.T) {
 		answers  [][]string
 		want     []string // of the overview
 	}{
-		{"one", faces, each("4"), []string{"1 answer, average 4.0 of 5, median 4.", "- **4**: 1 (100.0%)", "- **5**: 0 (0.0%)"}},
-		{"median between two", faces, each("4", "1", "5", "3"), []string{"4 answers, average 3.3 of 5, median 3.5."}},
-		{"halves count as one", faces, each("1", "1", "1", "2"), []string{"4 answers, average 1.3 of 5, median 1.", "- **1**: 3 (75.0%)"}},
-		{"numbers that became text", faces, each(" 4 ", "4.0", "4."), []string{"3 answers, average 4.0 of 5, median 4."}},
+		{"one", faces, eachAlone("4"), []string{"1 answer, average 4.0 of 5, median 4.", "- **4**: 1 (100.0%)", "- **5**: 0 (0.0%)"}},
+		{"median between two", faces, eachAlone("4", "1", "5", "3"), []string{"4 answers, average 3.3 of 5, median 3.5."}},
+		{"halves count as one", faces, eachAlone("1", "1", "1", "2"), []string{"4 answers, average 1.3 of 5, median 1.", "- **1**: 3 (75.0%)"}},
+		{"numbers that became text", faces, eachAlone(" 4 ", "4.0", "4."), []string{"3 answers, average 4.0 of 5, median 4."}},
 		{
-			"what the scale does not have", faces, each("5", "0", "6", "-1", "4.5", "4.0.0", "four", "0x4", "1e0", "99999999999999999999", "٤"),
+			"what the scale does not have", faces, eachAlone("5", "0", "6", "-1", "4.5", "4.0.0", "four", "0x4", "1e0", "99999999999999999999", "٤"),
 			[]string{"1 answer, average 5.0 of 5, median 5.", "Left out: 10 values that the scale from 1 to 5 does not have."},
 		},
-		{"nothing else", faces, each("6"), []string{"No answers on the scale.", "Left out: 1 value that the scale from 1 to 5 does not have."}},
-		{"a scale of 10 begins with 0", summary.Question{Type: summary.Rating, Scale: 10}, each("0", "10"), []string{"2 answers, average 5.0 of 10, median 5.", "- **0**: 1 (50.0%)"}},
+		{"nothing else", faces, eachAlone("6"), []string{"No answers on the scale.", "Left out: 1 value that the scale from 1 to 5 does not have."}},
+		{"a scale of 10 begins with 0", summary.Question{Type: summary.Rating, Scale: 10}, eachAlone("0", "10"), []string{"2 answers, average 5.0 of 10, median 5.", "- **0**: 1 (50.0%)"}},
 		{
-			"score of zero", nps, each("0", "6", "7", "8", "9", "10"),
+			"score of zero", nps, eachAlone("0", "6", "7", "8", "9", "10"),
 			[]string{"Net Promoter Score 0: promoters 2 (33.3%), passives 2 (33.3%), detractors 2 (33.3%)."},
 		},
-		{"worst score", nps, each("0", "6"), []string{"Net Promoter Score -100: promoters 0 (0.0%), passives 0 (0.0%), detractors 2 (100.0%)."}},
-		{"score that is rounded", nps, each("9", "9", "1"), []string{"Net Promoter Score 33: promoters 2 (66.7%), passives 0 (0.0%), detractors 1 (33.3%)."}},
-		{"thumbs", thumb, each("1", "1", "2", "3"), []string{"3 answers, average 1.3 of 2, median 1.", "- **1 (thumbs up)**: 2 (66.7%)", "- **2 (thumbs down)**: 1 (33.3%)"}},
+		{"worst score", nps, eachAlone("0", "6"), []string{"Net Promoter Score -100: promoters 0 (0.0%), passives 0 (0.0%), detractors 2 (100.0%)."}},
+		{"score that is rounded", nps, eachAlone("9", "9", "1"), []string{"Net Promoter Score 33: promoters 2 (66.7%), passives 0 (0.0%), detractors 1 (33.3%)."}},
+		{"thumbs", thumb, eachAlone("1", "1", "2", "3"), []string{"3 answers, average 1.3 of 2, median 1.", "- **1 (thumbs up)**: 2 (66.7%)", "- **2 (thumbs down)**: 1 (33.3%)"}},
 		{"the first value is the answer", faces, [][]string{{"", "2", "5"}}, []string{"1 answer, average 2.0 of 5, median 2."}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestRatings(t *testing.T) {
 		})
 	}
 	for _, q := range []summary.Question{faces, {Type: summary.Rating, Scale: 10}, {Type: summary.Rating, Scale: 7, NPS: true}} {
-		if got := summarize(t, q, each("5")); strings.Contains(got, "Net Promoter") {
+		if got := summarize(t, q, eachAlone("5")); strings.Contains(got, "Net Promoter") {
 			t.Errorf("Summarize of Scale %d, NPS %v has a Net Promoter Score:\n%s", q.Scale, q.NPS, got)
 		}
 	}
@@ -243,7 +243,7 @@ func TestChoices(t *testing.T) {
 			"2 answers.\n\n- **Flags**: 1 (50.0%)\n- **Events**: 0 (0.0%)\n- **Surveys**: 0 (0.0%)\n\nNot shown: 2 answers with a value that is none of the choices.",
 		},
 		{
-			"in their own words", role, each("Engineering", "Farming", "Something else"),
+			"in their own words", role, eachAlone("Engineering", "Farming", "Something else"),
 			"3 answers.\n\n- **Something else**: 2 (66.7%)\n- **Engineering**: 1 (33.3%)\n- **Product &amp; design**: 0 (0.0%)\n\n" +
 				"In their own words: 1 answer, median length 7 characters.\n\nTone, by English words and emoji:\n\n" +
 				"- Positive: 0 (0.0%)\n- Neutral: 1 (100.0%)\n- Negative: 0 (0.0%)",
@@ -256,7 +256,7 @@ func TestChoices(t *testing.T) {
 		{
 			"choices are text",
 			summary.Question{Type: summary.SingleChoice, Choices: []string{"**b**\n# c", "b\u202e", "b\u202e", " "}},
-			each("**b**\n# c"),
+			eachAlone("**b**\n# c"),
 			"1 answer.\n\n- **\\*\\*b\\*\\* \\# c**: 1 (100.0%)\n- **(blank)**: 0 (0.0%)\n- **b**: 0 (0.0%)",
 		},
 	} {
@@ -270,7 +270,7 @@ func TestChoices(t *testing.T) {
 
 // The texts of the choices are neither themes nor quotes (management.md §11.5).
 func TestOnlyOwnWords(t *testing.T) {
-	got := summarize(t, role, slices.Concat(times(5, "Engineering"), each("Data science", "Science")))
+	got := summarize(t, role, slices.Concat(times(5, "Engineering"), eachAlone("Data science", "Science")))
 	if want := "- **science**: 2 (100.0%)"; section(t, got, "Themes") != want {
 		t.Errorf("themes = %q, want %q", section(t, got, "Themes"), want)
 	}

@@ -40,9 +40,9 @@ func TestThemes(t *testing.T) {
 		answers [][]string
 		want    []string
 	}{
-		{"one answer is no theme", each("search"), nil},
-		{"two are", each("search", "Search!"), []string{"search 2"}},
-		{"once per answer", each("search search search", "export"), nil},
+		{"one answer is no theme", eachAlone("search"), nil},
+		{"two are", eachAlone("search", "Search!"), []string{"search 2"}},
+		{"once per answer", eachAlone("search search search", "export"), nil},
 		{"5 % of 40", slices.Concat(times(2, "search"), filler(38)), []string{"search 2"}},
 		{"less than 5 % of 41", slices.Concat(times(2, "search"), filler(39)), nil},
 		{"5 % of 60", slices.Concat(times(3, "search"), times(2, "export"), filler(55)), []string{"search 3"}},
@@ -54,41 +54,41 @@ func TestThemes(t *testing.T) {
 		{"a word of a phrase", slices.Concat(times(4, "dark mode"), times(1, "mode")), []string{"dark mode 4"}},
 		{"a word without its phrase", slices.Concat(times(3, "dark mode"), times(2, "mode")), []string{"mode 5", "dark mode 3"}},
 		{"one phrase of three words", times(3, "dark mode switch"), []string{"dark mode 3"}},
-		{"stop words in a phrase", each("Easy to use", "it's easy to use!"), []string{"easy to use 2"}},
-		{"two scripts", each("Easy to use 文档", "文档, easy to use"), []string{"easy to use 2", "文档 2"}},
+		{"stop words in a phrase", eachAlone("Easy to use", "it's easy to use!"), []string{"easy to use 2"}},
+		{"two scripts", eachAlone("Easy to use 文档", "文档, easy to use"), []string{"easy to use 2", "文档 2"}},
 		{"stop words without a phrase", times(3, "it is what it is"), nil},
-		{"no phrase across clauses", each("search. Export", "search, export", "search\nexport", "search (export)"), []string{"export 4", "search 4"}},
-		{"words that need another", each("more integrations", "More integrations!", "more"), []string{"more integrations 2"}},
+		{"no phrase across clauses", eachAlone("search. Export", "search, export", "search\nexport", "search (export)"), []string{"export 4", "search 4"}},
+		{"words that need another", eachAlone("more integrations", "More integrations!", "more"), []string{"more integrations 2"}},
 		{"negations", times(2, "search isn't fast"), []string{"isnt fast 2"}},
-		{"lower case and compatibility", each("ＳＥＡＲＣＨ", "search", "ſearch"), []string{"search 3"}},
-		{"apostrophes", each("the user’s profile", "user's profile", "USERS' profile"), []string{"profile 3", "user profile 2"}},
-		{"elided articles", each("l'interface", "L’interface", "interface"), []string{"interface 3"}},
-		{"apostrophes that are letters", each("комп'ютер", "Комп’ютер"), []string{"компютер 2"}},
-		{"hyphens", each("third-party", "third party", "third_party"), []string{"third party 3"}},
-		{"soft hyphens and variation selectors", each("sea\u00adrch", "search\ufe0f"), []string{"search 2"}},
-		{"composed and decomposed", each("menü", "menu\u0308"), []string{"menü 2"}},
+		{"lower case and compatibility", eachAlone("ＳＥＡＲＣＨ", "search", "ſearch"), []string{"search 3"}},
+		{"apostrophes", eachAlone("the user’s profile", "user's profile", "USERS' profile"), []string{"profile 3", "user profile 2"}},
+		{"elided articles", eachAlone("l'interface", "L’interface", "interface"), []string{"interface 3"}},
+		{"apostrophes that are letters", eachAlone("комп'ютер", "Комп’ютер"), []string{"компютер 2"}},
+		{"hyphens", eachAlone("third-party", "third party", "third_party"), []string{"third party 3"}},
+		{"soft hyphens and variation selectors", eachAlone("sea\u00adrch", "search\ufe0f"), []string{"search 2"}},
+		{"composed and decomposed", eachAlone("menü", "menu\u0308"), []string{"menü 2"}},
 		{"numbers are no words", times(3, "2024 100 1.5 x"), nil},
 		{"numbers in words", times(3, "2fa"), []string{"2fa 3"}},
 		{"addresses", times(2, "https://www.example.com/"), []string{"example 2"}},
 		{"words without end", times(2, strings.Repeat("a", 41)+" search"), []string{"search 2"}},
 		{"long words", times(2, strings.Repeat("a", 40)), []string{strings.Repeat("a", 40) + " 2"}},
-		{"nothing but emoji", each("👍👍", "👍"), nil},
-		{"emoji between", each("search👍", "👍search"), []string{"search 2"}},
-		{"what is not UTF-8", each("search\xff", "\xc3search"), []string{"search 2"}},
+		{"nothing but emoji", eachAlone("👍👍", "👍"), nil},
+		{"emoji between", eachAlone("search👍", "👍search"), []string{"search 2"}},
+		{"what is not UTF-8", eachAlone("search\xff", "\xc3search"), []string{"search 2"}},
 		{"after 1000 characters", times(2, strings.Repeat(" ", 990)+"search exports"), []string{"search exp 2"}},
-		{"Chinese", each("希望有更好的文档", "更好的文档！", "文档太少", "更好的文档和例子", "我要更好的文档"), []string{"更好的文档 4"}},
-		{"one ideograph", each("慢", "慢。", "很慢"), []string{"慢 2"}},
-		{"Japanese", each("検索が遅い", "検索はダメ", "ダークモード希望", "ダークモードが欲しい"), []string{"検索 2", "ダークモード 2"}},
-		{"Korean", each("앱이 느려요", "앱이 좋아요"), []string{"앱이 2"}},
-		{"Arabic", each("التطبيق بطيء", "البحث بطيء", "التطبيق رائع"), []string{"التطبيق 2", "بطيء 2"}},
-		{"Thai", each("ค้นหา ช้า", "ค้นหา"), []string{"ค้นหา 2"}},
-		{"articles of other languages", each("le prix", "le menu", "le bouton", "le texte"), nil},
-		{"articles with a noun", each("le prix", "le menu", "le prix élevé"), []string{"le prix 2"}},
-		{"not in English", each("the icon set of the map", "the icon on a map is too small", "the icon size on maps"), []string{"icon 3", "map 2"}},
-		{"not with the same word after it", each("mehr icon auswahl", "eine icon auswahl", "gute icon auswahl"), []string{"icon auswahl 3"}},
-		{"not at the end of a clause", each("zwei icon dateien", "drei icon ordner", "vier icon"), []string{"icon 3"}},
-		{"not in capitals", each("die API stört", "der API fehlt was", "das API lahmt"), []string{"api 3"}},
-		{"but if everything is", each("DIE API STÖRT", "DER API FEHLT WAS", "DAS API LAHMT"), nil},
+		{"Chinese", eachAlone("希望有更好的文档", "更好的文档！", "文档太少", "更好的文档和例子", "我要更好的文档"), []string{"更好的文档 4"}},
+		{"one ideograph", eachAlone("慢", "慢。", "很慢"), []string{"慢 2"}},
+		{"Japanese", eachAlone("検索が遅い", "検索はダメ", "ダークモード希望", "ダークモードが欲しい"), []string{"検索 2", "ダークモード 2"}},
+		{"Korean", eachAlone("앱이 느려요", "앱이 좋아요"), []string{"앱이 2"}},
+		{"Arabic", eachAlone("التطبيق بطيء", "البحث بطيء", "التطبيق رائع"), []string{"التطبيق 2", "بطيء 2"}},
+		{"Thai", eachAlone("ค้นหา ช้า", "ค้นหา"), []string{"ค้นหา 2"}},
+		{"articles of other languages", eachAlone("le prix", "le menu", "le bouton", "le texte"), nil},
+		{"articles with a noun", eachAlone("le prix", "le menu", "le prix élevé"), []string{"le prix 2"}},
+		{"not in English", eachAlone("the icon set of the map", "the icon on a map is too small", "the icon size on maps"), []string{"icon 3", "map 2"}},
+		{"not with the same word after it", eachAlone("mehr icon auswahl", "eine icon auswahl", "gute icon auswahl"), []string{"icon auswahl 3"}},
+		{"not at the end of a clause", eachAlone("zwei icon dateien", "drei icon ordner", "vier icon"), []string{"icon 3"}},
+		{"not in capitals", eachAlone("die API stört", "der API fehlt was", "das API lahmt"), []string{"api 3"}},
+		{"but if everything is", eachAlone("DIE API STÖRT", "DER API FEHLT WAS", "DAS API LAHMT"), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := summarize(t, open, tt.answers)
@@ -174,7 +174,7 @@ func TestTone(t *testing.T) {
 		{strings.Repeat(" ", 1000) + "love", "neutral"},
 	} {
 		var got string
-		for item := range strings.Lines(section(t, summarize(t, open, each(tt.text)), "Overview")) {
+		for item := range strings.Lines(section(t, summarize(t, open, eachAlone(tt.text)), "Overview")) {
 			if kind, ok := strings.CutSuffix(strings.TrimSpace(item), ": 1 (100.0%)"); ok {
 				got = strings.ToLower(strings.TrimPrefix(kind, "- "))
 			}
@@ -191,11 +191,11 @@ func TestOverviewOfTexts(t *testing.T) {
 		answers [][]string
 		want    string // its first line
 	}{
-		{"one character", each("x"), "1 answer, median length 1 character."},
-		{"between two", each("four", "three"), "2 answers, median length 4.5 characters."},
-		{"characters, not bytes", each("äöü"), "1 answer, median length 3 characters."},
-		{"all of it", each(" " + strings.Repeat("a ", 5000)), "1 answer, median length 9999 characters."},
-		{"no words", each("👍", "!!", "ok"), "3 answers, median length 2 characters, 2 without words."},
+		{"one character", eachAlone("x"), "1 answer, median length 1 character."},
+		{"between two", eachAlone("four", "three"), "2 answers, median length 4.5 characters."},
+		{"characters, not bytes", eachAlone("äöü"), "1 answer, median length 3 characters."},
+		{"all of it", eachAlone(" " + strings.Repeat("a ", 5000)), "1 answer, median length 9999 characters."},
+		{"no words", eachAlone("👍", "!!", "ok"), "3 answers, median length 2 characters, 2 without words."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, _, _ := strings.Cut(section(t, summarize(t, open, tt.answers), "Overview"), "\n")
@@ -246,7 +246,7 @@ func TestQuote(t *testing.T) {
 		{"accents without end", "a" + strings.Repeat("\u0301", 300), "a" + strings.Repeat("\u0301", 198) + "…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := section(t, summarize(t, open, each(tt.text)), "Quotes")
+			got := section(t, summarize(t, open, eachAlone(tt.text)), "Quotes")
 			if want := "- “" + tt.want + "”"; got != want {
 				t.Errorf("the quote of %q is %q, want %q", tt.text, got, want)
 			}
@@ -261,13 +261,13 @@ func TestQuotes(t *testing.T) {
 		answers [][]string
 		want    string
 	}{
-		{"of no theme: the first two", each("one", "two", "three"), "- “one”\n- “two”"},
+		{"of no theme: the first two", eachAlone("one", "two", "three"), "- “one”\n- “two”"},
 		{
-			"those with most themes, then the first", each("slow", "export", "slow", "slow export", "slow search", "search"),
+			"those with most themes, then the first", eachAlone("slow", "export", "slow", "slow export", "slow search", "search"),
 			"**slow**\n\n- “slow export”\n- “slow search”\n\n**export**\n\n- “export”\n\n**search**\n\n- “search”",
 		},
-		{"not the same text twice", each("slow", "slow", "so slow"), "**slow**\n\n- “slow”\n- “so slow”"},
-		{"again, if there is no other", each("export. search", "export. search"), "**export**\n\n- “export. search”\n\n**search**\n\n- “export. search”"},
+		{"not the same text twice", eachAlone("slow", "slow", "so slow"), "**slow**\n\n- “slow”\n- “so slow”"},
+		{"again, if there is no other", eachAlone("export. search", "export. search"), "**export**\n\n- “export. search”\n\n**search**\n\n- “export. search”"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, section(t, summarize(t, open, tt.answers), "Quotes")); diff != "" {
@@ -280,7 +280,7 @@ func TestQuotes(t *testing.T) {
 func TestLongChoice(t *testing.T) {
 	q := summary.Question{Type: summary.SingleChoice, Choices: []string{strings.Repeat("x", 300)}}
 	want := "1 answer.\n\n- **" + strings.Repeat("x", 199) + "…**: 0 (0.0%)"
-	if got, _, _ := strings.Cut(section(t, summarize(t, q, each("y")), "Overview"), "\n\nNot"); got != want {
+	if got, _, _ := strings.Cut(section(t, summarize(t, q, eachAlone("y")), "Overview"), "\n\nNot"); got != want {
 		t.Errorf("overview = %q, want %q", got, want)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // management.md §11.7: the activity log of surveys as it is shown, from the first
-// entry to the last, with those of the system.
+// entry to the last, with the system's.
 func TestSurveyActivity(t *testing.T) {
 	w := newWorld(t)
 	ordinary := w.storeFlag(w.web, "ordinary", byPlan)

@@ -86,7 +86,7 @@ func TestCopySurveyNames(t *testing.T) {
 }
 
 // All projects must be such that a copy can be made in them; if one is not, no copy
-// is made, and projects of others are not told from those that do not exist.
+// is made, and projects of others look like projects that do not exist.
 func TestCopySurveyRefuses(t *testing.T) {
 	w := newWorld(t)
 	id := w.survey(`{}`).ID.String()

@@ -24,7 +24,7 @@ type Query struct {
 // A Count counts events of one kind.
 type Count struct {
 	Total       int
-	Persons     int // distinct ones, as they are now; who is no person counts by distinct ID
+	Persons     int // distinct ones, as they are now; an ID without a person counts by itself
 	First, Last *time.Time
 }
 

@@ -30,7 +30,7 @@ const (
 type Event struct {
 	Kind   EventKind
 	Survey uuid.UUID
-	Index  int // of the event among those that were read together
+	Index  int // of the event among the events that were read together
 
 	// Partial says that some questions were answered before the survey was
 	// dismissed or abandoned.

@@ -16,7 +16,7 @@ import (
 
 // targeting is what is logged of the flag that targets a survey (management.md
 // §11.7): Filters of one that was made for it, Deleted the filters of one that is
-// gone, and ID that of an ordinary flag.
+// gone, and ID the ID of an ordinary flag.
 type targeting struct {
 	ID      *int64
 	Deleted *flags.Filters

@@ -421,8 +421,8 @@ func TestSurveyPatchIsNotChanged(t *testing.T) {
 	}
 }
 
-// Times of a survey are those of the clock with microseconds, and its ID has the
-// time in it.
+// Times of a survey are the clock's with microseconds, and its ID has the time in
+// it.
 func TestSurveyStamps(t *testing.T) {
 	w := newWorld(t)
 	w.clock.advance(1500 * time.Nanosecond)

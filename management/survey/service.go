@@ -60,9 +60,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// A Service does what the management API offers for surveys, and checks who may do it. Its
-// methods are safe for concurrent use. They return a [*management.Error] for what is not
-// possible, and any other error if storage fails.
+// A Service does what the management API offers for surveys, and checks
+// permissions. Its methods are safe for concurrent use. They return a
+// [*management.Error] for what is not possible, and any other error if storage
+// fails.
 type Service struct {
 	c     Config
 	store Store // outside of transactions

@@ -37,7 +37,7 @@ func (l *listener) hear(ctx context.Context, r survey.Response) error {
 	return nil
 }
 
-// take returns who has answered, and forgets it.
+// take returns the persons who have answered, and forgets them.
 func (l *listener) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,8 +116,8 @@ func TestSinkTells(t *testing.T) {
 	})
 }
 
-// The same UUID in two projects is two events: who has seen one cannot keep the
-// other one back.
+// The same UUID in two projects is two events: a client that has seen one cannot
+// keep the other one back.
 func TestSinkTellsByProject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := new(listener)

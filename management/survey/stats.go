@@ -64,7 +64,7 @@ type Stats struct {
 }
 
 // statsOf turns counts into statistics. Of persons who have dismissed a survey and
-// answered it, those who answered count.
+// answered it, the persons who answered count.
 func statsOf(c *Counts) ProjectStats {
 	block := func(c Count) *EventStats {
 		return &EventStats{Total: c.Total, Persons: c.Persons, First: c.First, Last: c.Last}

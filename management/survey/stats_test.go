@@ -87,8 +87,8 @@ func TestSurveyRates(t *testing.T) {
 	}
 }
 
-// management.md §11.1: what counts as seen only is never below 0, and who has
-// dismissed and answered has answered.
+// management.md §11.1: what counts as seen only is never below 0, and a person who
+// has dismissed and answered has answered.
 func TestSurveyOnlySeen(t *testing.T) {
 	w := newWorld(t, withData)
 	id := w.survey(`{"start_date":` + date(0) + `}`).ID
@@ -356,8 +356,8 @@ func TestCountSurveyResponses(t *testing.T) {
 	check("through another project", shop, none)
 }
 
-// Events of another project about a survey are not the survey's: whoever knows its
-// ID can send them there.
+// Events of another project about a survey are not the survey's: a client that
+// knows its ID can send them there.
 func TestSurveyEventsOfOtherProjects(t *testing.T) {
 	w := newWorld(t, withData)
 	id := w.survey(`{"start_date":` + date(0) + `,"questions":[{"id":"q1","type":"open","question":"?"}]}`).ID

@@ -115,7 +115,7 @@ func (w *world) surveyState() *surveyState {
 	return s
 }
 
-// archivedResponses returns those of surveys that have any.
+// archivedResponses returns the archived responses of surveys that have any.
 func (w *world) archivedResponses(surveys []survey.Survey) map[uuid.UUID][]uuid.UUID {
 	w.t.Helper()
 	var archived map[uuid.UUID][]uuid.UUID

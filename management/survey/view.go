@@ -151,9 +151,9 @@ func newView(v *Survey, authors map[int64]*management.UserBasic, flags map[int64
 	}
 }
 
-// Public returns a survey as clients get it (management.md §12); keys are
-// those of the project's flags by ID. Internal notes, owners, limits and summaries
-// are not in it.
+// Public returns a survey as clients get it (management.md §12). keys has the keys
+// of the project's flags by ID. Internal notes, owners, limits and summaries are
+// not in it.
 //
 // A survey that needs a flag which does not exist is shown to nobody: the key is
 // one that no flag can have.

@@ -30,7 +30,7 @@
 // problems at the level of errors. Filters that are stored and cannot be understood
 // are refused, whatever they are. Where the rules leave room, this holds:
 //
-//   - All operators and types of evaluation.md are accepted, also those that
+//   - All operators and types of evaluation.md are accepted, also operators and types that
 //     management.md does not list: starts_with, ends_with, between, their opposites,
 //     and person_metadata.
 //   - Every operator but is_set and is_not_set needs a value; gt, gte, lt, lte,

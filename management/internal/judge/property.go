@@ -22,7 +22,7 @@ var (
 	leafTypes = []string{"person", "person_metadata", "cohort", "behavioral"}
 )
 
-// operatorNames are the operators for properties in messages, those that belong
+// operatorNames are the operators for properties in messages, the ones that belong
 // together next to each other. Package flags has six that management.md §13.5 does
 // not list.
 var operatorNames = func() string {

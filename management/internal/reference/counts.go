@@ -37,7 +37,7 @@ type submission struct{ survey, key uuid.UUID }
 func (e *surveyEvent) submission() submission { return submission{e.Survey, e.Submission} }
 
 // about returns all events of the surveys of a query, and in the order of their
-// times those that stand for a response.
+// times the events that stand for a response.
 func (s *Surveys) about(q *survey.Query) (all, responses []*surveyEvent) {
 	for i := range s.events {
 		e := &s.events[i]

@@ -41,7 +41,7 @@ func testCohortPersons(t *testing.T, s *suite) {
 		want(t, "CountCohort of another cohort", 0)(s.CountCohort(ctx, 1, 8))
 	}
 	check(false, false, 0)
-	for range 2 { // those that are members do not count
+	for range 2 { // persons who are members do not count
 		n, err := s.AddCohortPersons(ctx, 1, 7, []uuid.UUID{u, uuid.New(), foreign, u, v})
 		if n != 2 && n != 0 || err != nil {
 			t.Errorf("AddCohortPersons = %d, %v", n, err)

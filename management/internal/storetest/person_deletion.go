@@ -172,8 +172,8 @@ func testDeleteEvents(t *testing.T, s *suite) {
 	check(s, map[string]int{"u": 1, "a": 1, "v": 2, "stays": each})
 }
 
-// testDeleteNewest deletes the newest events, whose place those that follow may
-// take before the search for the first ones ends.
+// testDeleteNewest deletes the newest events, whose place later events may take
+// before the search for the first ones ends.
 func testDeleteNewest(t *testing.T, s *suite) {
 	ctx := t.Context()
 	gone, kept := s.project(t, s.organization(t, "gone")), s.project(t, s.organization(t, "kept"))

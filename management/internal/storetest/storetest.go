@@ -545,7 +545,7 @@ func testOverrides(t *testing.T, s *suite) {
 	overrides("u", "", map[string]string{"beta": "anon"}, "beta")
 	overrides("u", "anon-2", map[string]string{"beta": "anon", "new": "anon-2"}, "beta", "new") // the first write wins
 
-	// The rows of a merged person move; those that exist win.
+	// The rows of a merged person move; existing rows win.
 	s.write(t, s.event("page", "v", `{}`), s.event("page", "w", `{}`))
 	overrides("v", "a", map[string]string{"beta": "a"}, "beta")
 	overrides("w", "b", map[string]string{"beta": "b", "only-w": "b"}, "beta", "only-w")

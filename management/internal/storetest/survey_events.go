@@ -214,8 +214,8 @@ func testSurveyRules(t *testing.T, s *suite) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, together := range []bool{false, true} {
-				// A project of its own, since that of IDs that were merged is
-				// not as it was.
+				// A project of its own, since the project of merged IDs is not as
+				// it was.
 				project, id := int64(10+2*i), uuid.New()
 				if together {
 					project++
@@ -322,7 +322,7 @@ func testSurveyResponses(t *testing.T, s *suite) {
 		t.Errorf("SurveyResponses (-want +got)\n%s", diff)
 	}
 
-	// More answers than a response can have: those of the latest events.
+	// More answers than a response can have: the answers of the latest events.
 	var steps []capture.Event
 	for i := range 3 {
 		var answers strings.Builder

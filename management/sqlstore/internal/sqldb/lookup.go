@@ -128,10 +128,10 @@ func (db *DB) AppendCohorts(ctx context.Context, dst []int64, project int64, dis
 	return append(dst, cohorts...), nil
 }
 
-// Overrides implements experience continuity (evaluation.md §12). It calls
-// found for each hash key of the person with a distinct ID. If anonymousID is
-// not empty, it is first stored as the hash key for those of flagKeys that have
-// none, for the persons of both IDs.
+// Overrides implements experience continuity (evaluation.md §12). It calls found
+// for each hash key of the person with a distinct ID. If anonymousID is not empty,
+// it is first stored as the hash key of the persons of both IDs, for the flags
+// among flagKeys for which neither has one.
 func (db *DB) Overrides(ctx context.Context, project int64, distinctID, anonymousID string, flagKeys []string, found func(flagKey, hashKey string)) error {
 	person, _, err := db.person(ctx, project, distinctID)
 	if err != nil {

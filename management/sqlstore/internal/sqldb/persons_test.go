@@ -311,7 +311,7 @@ func TestDeletePersonForgets(t *testing.T) {
 	}
 }
 
-// TestPurgeWhenIDsComeAgain deletes the newest events, those of a project,
+// TestPurgeWhenIDsComeAgain deletes the newest events, the events of a project,
 // while a search has passed them. SQLite then gives their IDs to new events.
 func TestPurgeWhenIDsComeAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, d *database) {
