@@ -17,7 +17,7 @@ type change struct {
 	*work
 	patch  *Patch
 	before Survey
-	v      *Survey // as it becomes
+	v      *Survey // the survey after the change
 }
 
 // check checks the survey as a whole, in the order of the fields.
@@ -31,8 +31,8 @@ func (c *change) check(ctx context.Context) error {
 	return cmp.Or(refusal(rules.CheckShuffle(c.v.Questions, c.v.Appearance)), c.checkIterations(), c.checkSampling())
 }
 
-// checkLinkedFlag also checks the variant that the flag must have (management.md
-// §9.4).
+// checkLinkedFlag checks the linked flag, and the variant that the conditions name
+// (management.md §9.4).
 func (c *change) checkLinkedFlag(ctx context.Context) error {
 	if !c.patch.LinkedFlagID.Set && !c.patch.Conditions.Set {
 		return nil
@@ -54,8 +54,8 @@ func (c *change) checkLinkedFlag(ctx context.Context) error {
 	return nil
 }
 
-// ordinaryFlag returns a flag that a survey may refer to. Flags that were made for
-// surveys are no such flags: they go when their surveys do.
+// ordinaryFlag returns a flag that a survey may refer to. It refuses a flag that was made
+// for a survey, because that flag is deleted with its survey.
 func (c *change) ordinaryFlag(ctx context.Context, id int64) (*management.FeatureFlag, error) {
 	f, err := c.Store().Flag(ctx, c.at.Project.ID, id)
 	switch {
@@ -65,7 +65,7 @@ func (c *change) ordinaryFlag(ctx context.Context, id int64) (*management.Featur
 	return f, err
 }
 
-// checkInsight refuses insights that findInsight has not found.
+// checkInsight refuses an insight that findInsight has not found.
 func (c *change) checkInsight() error {
 	if id := &c.patch.LinkedInsightID; id.Set && !id.Null && !c.patch.insightExists {
 		return invalid("", "There is no insight with the ID %d in this project.", id.Value)
@@ -73,8 +73,8 @@ func (c *change) checkInsight() error {
 	return nil
 }
 
-// findInsight looks for the insight that a change links to. It is called before the
-// transaction, since the host application is asked.
+// findInsight asks the host application for the insight that a change links to. It is
+// called before the transaction, which must wait for nothing but the store.
 func (s *Service) findInsight(ctx context.Context, p *management.Principal, ref string, patch *Patch) error {
 	id := &patch.LinkedInsightID
 	if !id.Set || id.Null || id.Undecoded() != nil || s.c.InsightExists == nil {
@@ -104,7 +104,7 @@ func (c *change) checkTargeting(ctx context.Context) error {
 	return nil
 }
 
-// checkExternal refuses what the page of an external survey cannot fulfil
+// checkExternal refuses what the page of an external survey cannot do
 // (management.md §9.4).
 func (c *change) checkExternal() error {
 	if c.v.Type != "external_survey" {
@@ -122,8 +122,8 @@ func (c *change) checkExternal() error {
 	return refusal(rules.CheckExternal(c.v.Conditions, c.v.Appearance))
 }
 
-// checkIterations refuses to go back before the iteration that is going on. None
-// at all are always possible.
+// checkIterations refuses a number of iterations below the current one. Zero, which
+// means no iterations, is always allowed.
 func (c *change) checkIterations() error {
 	if count, current := orZero(c.v.IterationCount), orZero(c.before.CurrentIteration); c.patch.IterationCount.Set && count > 0 && count < current {
 		return invalid("", "The survey is in iteration %d already: iteration_count cannot be %d.", current, count)

@@ -58,10 +58,10 @@ func (q *CopyRequest) projects() ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// Copy makes a draft like a survey in each of some projects, or in none if
-// one of them cannot be used (management.md §9.11). What belongs to the project or
-// to the time of the survey is left behind: flags and insight, dates, sampling,
-// whether it is archived, responses. Where the name is taken the copy is called so.
+// Copy makes a draft like a survey in each of some projects, or in none if the caller
+// cannot use one of them (management.md §9.11). A copy has no flags, insight, dates,
+// sampling and responses, and is not archived. If its name is taken, the name gets a
+// suffix that says that it is a copy. It needs scope survey:write in each project.
 func (s *Service) Copy(ctx context.Context, p *management.Principal, ref, id string, q CopyRequest) (*Copies, error) {
 	var out *Copies
 	err := s.atomic(ctx, p, func(w *work) error {

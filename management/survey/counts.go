@@ -24,16 +24,16 @@ type Query struct {
 // A Count counts events of one kind.
 type Count struct {
 	Total       int
-	Persons     int // distinct ones, as they are now; an ID without a person counts by itself
+	Persons     int // distinct ones, as they are now; a distinct ID without a person counts as one
 	First, Last *time.Time
 }
 
 // Counts are what statistics are made of (management.md §11.1).
 type Counts struct {
 	Shown     Count
-	Dismissed Count // but partially completed ones
+	Dismissed Count // except partially completed ones
 	Sent      Count // responses: representative events
-	Both      int   // persons who dismissed and sent
+	Both      int   // persons with events of both kinds, dismissed and sent
 }
 
 // A Response is what a person answered (management.md §10.2).
@@ -43,14 +43,14 @@ type Response struct {
 	DistinctID string
 	Time       time.Time
 
-	// Answers are by question ID, or by index as decimal text if that is how
-	// they were sent: strings, numbers or lists, never null or empty. Of
-	// several events of one submission the latest answer to each question
-	// counts. There are at most [MaxSurveyAnswers].
+	// Answers are by question ID, or by index as decimal text if they were sent
+	// so: strings, numbers or lists, never null or empty. If several events belong
+	// to one submission, the latest answer to each question counts. There are at
+	// most [MaxAnswers].
 	Answers map[string]json.RawMessage
 
-	// Extra are other properties of the representative event, as text, those
-	// that it has: $session_id, $browser, $os, $device_type, $current_url,
+	// Extra are other properties of the representative event, as text, if it has
+	// them: $session_id, $browser, $os, $device_type, $current_url,
 	// $geoip_country_code, $geoip_country_name, $geoip_city_name,
 	// $survey_iteration and $survey_completed.
 	Extra map[string]string

@@ -56,7 +56,7 @@ func (e *Event) OfResponse() bool {
 
 // Bounds of what is kept of an event. The captured event keeps all of it.
 const (
-	// MaxSurveyAnswers is how many answers a response can have.
+	// MaxAnswers is how many answers a response can have.
 	MaxAnswers = 100
 
 	maxAnswer     = 8 << 10 // bytes
@@ -64,7 +64,7 @@ const (
 	maxExtra      = 1000    // bytes
 )
 
-// surveyExtra are the properties that are kept besides answers.
+// extraProperties are the properties that are kept besides answers.
 var extraProperties = map[string]bool{
 	"$session_id": true, "$browser": true, "$os": true, "$device_type": true, "$current_url": true,
 	"$geoip_country_code": true, "$geoip_country_name": true, "$geoip_city_name": true,
@@ -100,8 +100,8 @@ func Events(events []capture.Event) []Event {
 	return list
 }
 
-// EventOf returns what a captured event says about a survey. It reports
-// false if the event is about none.
+// EventOf returns what a captured event says about a survey. It reports false if the
+// event is about no survey.
 func EventOf(e *capture.Event) (Event, bool) {
 	kind := kindOf(e.Name)
 	if kind == 0 {
@@ -157,7 +157,7 @@ func submissionKey(s string, event uuid.UUID) uuid.UUID {
 	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(s), 8)
 }
 
-// answer notes an answer. Of several to one question the last one counts.
+// answer notes an answer. If there are several to one question, the last one counts.
 func (e *Event) answer(question string, v jsonscan.Value) {
 	if question == "" || len(question) > maxQuestionID {
 		return
@@ -174,8 +174,8 @@ func (e *Event) answer(question string, v jsonscan.Value) {
 	}
 }
 
-// appendAnswer appends a string, a number, or a list of these, unless it is
-// empty. What is too long is cut.
+// appendAnswer appends a string, a number, or a list of these, unless it is empty. It
+// cuts what is too long.
 func appendAnswer(dst []byte, v jsonscan.Value) []byte {
 	switch v.Kind() {
 	case jsonscan.Number:

@@ -14,9 +14,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
-// targeting is what is logged of the flag that targets a survey (management.md
-// §11.7): Filters of one that was made for it, Deleted the filters of one that is
-// gone, and ID the ID of an ordinary flag.
+// targeting is what is logged of the flag that targets a survey (management.md §11.7):
+// the ID of an ordinary flag, the filters of a flag that was made for the survey, or, as
+// Deleted, the filters of such a flag that the change deletes.
 type targeting struct {
 	ID      *int64
 	Deleted *flags.Filters
@@ -121,8 +121,8 @@ func flagsFor(v *Survey) [3]int64 {
 // runsNow reports whether the flags of a survey are on (management.md §9.2).
 func runsNow(v *Survey) bool { return v.Start != nil && v.End == nil && !v.Archived }
 
-// interactionKey is what the properties of persons who have answered or dismissed
-// a survey end with (management.md §9.6).
+// interactionKey returns the end of the names of the properties by which persons are known
+// to have answered or dismissed a survey (management.md §9.6).
 func interactionKey(v *Survey) string {
 	if orZero(v.IterationCount) == 0 {
 		return v.ID.String()
@@ -130,11 +130,12 @@ func interactionKey(v *Survey) string {
 	return v.ID.String() + "/" + strconv.Itoa(max(orZero(v.CurrentIteration), 1))
 }
 
-// syncFlags makes the flags that were made for a survey what it says
-// (management.md §9.6), and reports whether they were not: one that keeps those out
-// who have answered or dismissed it, always; one that lets in as many as are wanted
-// each day, if they are limited; and the one for targeting, if there is one. Rollout
-// is the percentage to let in from now on; nil leaves it.
+// syncFlags brings the flags that were made for a survey into line with it (management.md
+// §9.6), and reports whether that has changed one. A flag that keeps out the persons who
+// have answered or dismissed the survey is always there; a flag that lets in as many
+// persons as a day wants is there if the survey has daily limits; and the survey may have
+// a flag for its targeting. Rollout is the percentage of persons to let in from now on;
+// nil leaves it as it is.
 func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (changed bool, err error) {
 	internal, err := w.ownFlag(ctx, v, v.InternalFlag, management.FlagSurveyInternal, "-custom")
 	if err != nil {
@@ -184,7 +185,7 @@ func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (c
 	return changed, err
 }
 
-// ownFlag returns the flag with an ID, or a new one without.
+// ownFlag returns the flag of a survey with an ID, or a new flag if the ID is nil.
 func (w *work) ownFlag(ctx context.Context, v *Survey, id *int64, kind management.FlagKind, suffix string) (*management.FeatureFlag, error) {
 	if id == nil {
 		return w.newFlag(v, kind, suffix), nil
@@ -193,7 +194,7 @@ func (w *work) ownFlag(ctx context.Context, v *Survey, id *int64, kind managemen
 	return f, storeError(err)
 }
 
-// newFlag returns a flag for a survey with a key that nobody guesses.
+// newFlag returns a flag for a survey with a key that cannot be guessed.
 func (w *work) newFlag(v *Survey, kind management.FlagKind, suffix string) *management.FeatureFlag {
 	f := management.NewFlag(v.Project, w.now())
 	b := make([]byte, 5)

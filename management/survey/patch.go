@@ -15,8 +15,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
-// A Patch makes or changes a survey (management.md §9.1). What is not set
-// stays.
+// A Patch makes or changes a survey (management.md §9.1). A field that is not set stays as
+// it is.
 type Patch struct {
 	Name                 optional.Value[string]          `json:"name"`
 	Description          optional.Value[string]          `json:"description"`
@@ -46,16 +46,16 @@ type Patch struct {
 	Translations         optional.Value[json.RawMessage] `json:"translations"`
 	FormContent          optional.Value[json.RawMessage] `json:"form_content"`
 
-	insightExists bool // the one that the survey is to be linked to
+	insightExists bool // whether there is the insight to link to
 }
 
-// filters reports whether the survey is to get a targeting flag with filters. To
-// remove targeting comes first.
+// filters reports whether the survey is to get a targeting flag with filters. Removing the
+// targeting takes precedence.
 func (patch *Patch) filters() bool {
 	return patch.TargetingFlagFilters.Set && !patch.TargetingFlagFilters.Null && !patch.RemoveTargetingFlag.Value
 }
 
-// scopes returns what a change needs: targeting is made of flags.
+// scopes returns the scopes that a change needs. Targeting is made of flags.
 func (patch *Patch) scopes() []management.Scope {
 	if patch.TargetingFlagID.Set && !patch.TargetingFlagID.Null || patch.filters() || patch.RemoveTargetingFlag.Value {
 		return []management.Scope{"survey:write", "feature_flag:write"}
@@ -68,12 +68,13 @@ func (patch *Patch) samples() bool {
 	return patch.SamplingStart.Set || patch.SamplingType.Set || patch.SamplingInterval.Set || patch.SamplingLimit.Set
 }
 
+// Limits of values.
 const (
-	maxName              = 400
+	maxName              = 400 // characters
 	maxIterations        = 500
 	maxIterationDays     = 365
-	maxSamplingIntervals = 365 // intervals
-	maxLanguage          = 20
+	maxSamplingIntervals = 365
+	maxLanguage          = 20 // characters
 )
 
 var (
@@ -82,11 +83,11 @@ var (
 	samplingIntervals = []string{"day", "week", "month"}
 )
 
-// fields is the table of a survey. The patch is nil for a table that is only
-// logged. A survey that has no name or no type yet needs one.
+// fields is the table of the fields of a survey. The patch is nil if the table is only for
+// the log. A survey that has no name or no type yet needs one.
 //
-// What follows from other fields is only logged; the flags of a survey are logged as
-// [targeting] says.
+// Fields that follow from other fields are only logged. The flags of a survey are logged
+// as [targeting] says.
 func (s *Service) fields(v *Survey, patch *Patch) field.Table {
 	patch = cmp.Or(patch, new(Patch))
 	return field.Table{
@@ -123,7 +124,7 @@ func (s *Service) fields(v *Survey, patch *Patch) field.Table {
 	}
 }
 
-// checkSchedule is checkChoice with the code that the public system has here.
+// checkSchedule is [check.OneOf] with the code that the public system has here.
 func checkSchedule(attr string, o *optional.Value[string]) error {
 	if o.Null {
 		return nil
@@ -142,7 +143,7 @@ func checkLanguage(attr string, o *optional.Value[string]) error {
 	return refusal(rules.CheckLanguage(o.Value))
 }
 
-// checkContent is the checker of JSON, or null, that another package judges.
+// checkContent returns the check of JSON, or null, that package rules judges.
 func checkContent(judge func(json.RawMessage) (json.RawMessage, error)) check.Func[json.RawMessage] {
 	return func(_ string, o *optional.Value[json.RawMessage]) error {
 		if !o.Set || o.Null {
@@ -157,9 +158,9 @@ func checkContent(judge func(json.RawMessage) (json.RawMessage, error)) check.Fu
 	}
 }
 
-// checkTranslations is the checker of translations, which belong to questions: those
-// of the patch, which has been checked so far, or of the survey. The translations of
-// the survey must fit to new questions, too.
+// checkTranslations returns the check of translations. They belong to the questions of the
+// patch, which have been checked before, or else to the questions of the survey. The
+// translations that a survey has must fit new questions, too.
 func (patch *Patch) checkTranslations(v *Survey) check.Func[json.RawMessage] {
 	return func(attr string, o *optional.Value[json.RawMessage]) error {
 		questions := v.Questions
@@ -175,9 +176,9 @@ func (patch *Patch) checkTranslations(v *Survey) check.Func[json.RawMessage] {
 	}
 }
 
-// checkSamplingStart returns what checks when sampling begins. The past is allowed
-// only as what the survey has already, so that a survey can be sent back as it was
-// read.
+// checkSamplingStart returns the check of the time at which sampling begins. A time in the
+// past is allowed only if the survey has it already, so that a client can send a survey
+// back as it was read.
 func (v *Survey) checkSamplingStart(now time.Time) func(time.Time) error {
 	return func(start time.Time) error {
 		if start.Before(now.Truncate(day)) && (v.SamplingStart == nil || !start.Equal(*v.SamplingStart)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 )
 
-// countParameter reads a number of a query.
+// countParameter reads an integer of a query, from least to most.
 func countParameter(attr, text string, least, most, otherwise int) (int, error) {
 	if text == "" {
 		return otherwise, nil
@@ -25,6 +25,7 @@ func countParameter(attr, text string, least, most, otherwise int) (int, error) 
 	return n, nil
 }
 
+// scoreParameter reads a number of a query, nil if it was not sent.
 func scoreParameter(attr, text string) (*float64, error) {
 	if text == "" {
 		return nil, nil
@@ -80,7 +81,7 @@ func timeBound(name, text string) (*time.Time, error) {
 	return nil, invalid("", "%s is %q: want an ISO 8601 date or time, such as 2026-03-01T12:00:00Z.", name, check.Excerpt(text))
 }
 
-// parseIDs returns the IDs of a comma list, without what is none.
+// parseIDs returns the IDs in a list, and leaves out what is no ID.
 func parseIDs(list []string) []uuid.UUID {
 	ids := []uuid.UUID{}
 	for _, text := range list {

@@ -18,8 +18,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
-// A ResponseQuery selects responses of a survey (management.md §11.8). Empty
-// fields select nothing away; what is not a string is as it was sent.
+// A ResponseQuery selects responses of a survey (management.md §11.8). An empty field
+// excludes nothing. Numbers and times are the text that was sent.
 type ResponseQuery struct {
 	Since, Until    string
 	QuestionID      string
@@ -30,7 +30,7 @@ type ResponseQuery struct {
 
 const (
 	defaultResponses = 100
-	maxResponses     = 500
+	maxResponses     = 500 // on a page
 )
 
 // ResponsePage is a page of responses, newest first.
@@ -51,7 +51,7 @@ type ResponseView struct {
 	Extra       ResponseExtra `json:"extra"`
 }
 
-// A ResponseExtra is what else is known of a response.
+// A ResponseExtra is what is known of a response besides its answers. Nil: nothing.
 type ResponseExtra struct {
 	DeviceType  *string `json:"device_type"`
 	Browser     *string `json:"browser"`
@@ -134,7 +134,8 @@ func (s *Service) findResponses(ctx context.Context, p *management.Principal, re
 	}, nil
 }
 
-// selector returns what tells whether the answers of a response are wanted.
+// selector returns a function that reports whether the query selects a response by its
+// answers.
 func (q *ResponseQuery) selector(questions []rules.Question) (func(*Response) bool, error) {
 	least, err := scoreParameter("score_gte", q.Least)
 	if err != nil {
@@ -198,8 +199,8 @@ func newResponseView(r *Response, questions []rules.Question) ResponseView {
 	return v
 }
 
-// extraColumns are what a table has besides answers, by the properties that they
-// come from.
+// extraColumns are the columns of the CSV besides answers, with the properties of events
+// that they show.
 var extraColumns = []struct{ name, property string }{
 	{"session_id", "$session_id"},
 	{"iteration", "$survey_iteration"},
@@ -214,7 +215,7 @@ var extraColumns = []struct{ name, property string }{
 }
 
 // WriteResponses writes all responses of a survey that a query selects as CSV, with
-// a column for each question. Nothing was written if it returns an [*Error]. It
+// a column for each question. Nothing was written if it returns a [*management.Error]. It
 // needs scopes survey:read and query:read.
 func (s *Service) WriteResponses(ctx context.Context, dst io.Writer, p *management.Principal, ref, id string, q ResponseQuery) error {
 	questions, responses, err := s.findResponses(ctx, p, ref, id, q)
@@ -251,8 +252,8 @@ func (s *Service) WriteResponses(ctx context.Context, dst io.Writer, p *manageme
 	return out.Error()
 }
 
-// csvCell returns a text that no spreadsheet takes for a formula. Some look for one
-// behind what cannot be seen, and some take wide signs for the usual ones.
+// csvCell returns a text that no spreadsheet takes for a formula. Some programs skip
+// invisible characters before a formula, and some accept full-width signs for it.
 func csvCell(text string) string {
 	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
 	if first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, unseen)); strings.ContainsRune("=+-@＝＋－＠", first) {
@@ -261,13 +262,13 @@ func csvCell(text string) string {
 	return text
 }
 
-// ArchiveResponse hides a response from statistics that leave archived ones out,
-// and UnarchiveResponse shows it again. Neither looks whether there is such a
-// response (management.md §11.4). They need scope survey:write.
+// ArchiveResponse hides a response from statistics that leave archived ones out. It does
+// not check whether the response exists (management.md §11.4). It needs scope survey:write.
 func (s *Service) ArchiveResponse(ctx context.Context, p *management.Principal, ref, id, response string) error {
 	return s.archiveResponse(ctx, p, ref, id, response, true)
 }
 
+// UnarchiveResponse shows a response again that was archived. It needs scope survey:write.
 func (s *Service) UnarchiveResponse(ctx context.Context, p *management.Principal, ref, id, response string) error {
 	return s.archiveResponse(ctx, p, ref, id, response, false)
 }
@@ -303,7 +304,7 @@ func (s *Service) archiveResponse(ctx context.Context, p *management.Principal, 
 	})
 }
 
-// forgetStored takes away summaries, which may quote a response that is archived.
+// forgetStored removes the stored summaries, which may quote a response that is archived.
 func (w *work) forgetStored(ctx context.Context, v *Survey) error {
 	if v.Headline == "" && v.Summaries == nil {
 		return nil

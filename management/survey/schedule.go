@@ -18,8 +18,8 @@ import (
 const day = 24 * time.Hour
 
 // planIterations plans the iterations of a survey after a change (management.md §9.8).
-// They begin with the survey, or with what was planned before if its start has not
-// changed, and now if they are over and the survey is resumed.
+// The first one begins with the survey, or as it was planned before if the start of the
+// survey has not changed, or now if all are over and the survey is resumed.
 func planIterations(before, v *Survey, now time.Time) {
 	count, days := orZero(v.IterationCount), orZero(v.IterationDays)
 	if count == 0 || days == 0 || v.Start == nil {
@@ -45,7 +45,7 @@ func planIterations(before, v *Survey, now time.Time) {
 	default:
 		n, _ = rules.CurrentIteration(starts, days, now)
 	}
-	n = min(max(n, 1), len(starts)) // 1 while the first one is waited for
+	n = min(max(n, 1), len(starts)) // 1 before the first one begins
 	v.IterationStarts, v.CurrentIteration, v.IterationStart = starts, &n, &starts[n-1]
 }
 
@@ -62,15 +62,13 @@ func planSampling(v *Survey) error {
 	return refusal(err)
 }
 
-// How often surveys are looked at, and how soon after a response or a change.
+// Keep is called every keepEvery, and keepAfter after a response or a change.
 const (
 	keepEvery = 10 * time.Minute
 	keepAfter = 10 * time.Second
 )
 
-// keepSchedules ends surveys that have what they want, and moves on those with
-// iterations and daily limits, until ctx ends. Of several processes one at a time
-// does.
+// keepSchedules calls Keep again and again until ctx ends, in one process at a time.
 func (s *Service) keepSchedules(ctx context.Context) {
 	next := time.Now()
 	for ctx.Err() == nil {
@@ -78,7 +76,7 @@ func (s *Service) keepSchedules(ctx context.Context) {
 		select {
 		case <-timer.C:
 			select {
-			case <-s.answered: // what has happened before is seen now
+			case <-s.answered: // Keep sees what has happened before
 			default:
 			}
 			if err := s.lead(ctx); err != nil && ctx.Err() == nil {
@@ -99,11 +97,11 @@ func (s *Service) keepSchedules(ctx context.Context) {
 func (s *Service) reschedule() {
 	select {
 	case s.answered <- struct{}{}:
-	default: // it will anyhow
+	default: // it will be
 	}
 }
 
-// rescheduled is reschedule after a change, unless that has failed.
+// rescheduled is reschedule after a change that has not failed. It returns the error.
 func (s *Service) rescheduled(err error) error {
 	if err == nil {
 		s.reschedule()
@@ -119,11 +117,11 @@ func (s *Service) lead(ctx context.Context) error {
 	return err
 }
 
-// Keep does once what the schedules of all surveys ask for now: ends those
-// that have as many responses as they want or whose iterations are over, begins
-// the next iteration, and lets in as many persons as the day wants. It is right
-// whenever it is called, and however often, also by several processes at once. One
-// survey that fails does not stop the others. Run calls it.
+// Keep does what the schedules of all surveys ask for now: it ends surveys that have as many
+// responses as they want or whose iterations are over, begins the next iteration, and lets
+// in as many persons as the day wants. It can be called at any time and any number of
+// times, also by several processes at once. A survey that fails does not stop the others.
+// Run calls Keep.
 func (s *Service) Keep(ctx context.Context) error {
 	surveys, err := s.store.ScheduledSurveys(ctx)
 	if err != nil {
@@ -141,9 +139,9 @@ func (s *Service) Keep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// keepSurvey does for one survey what is due. Responses are counted before the
-// transaction, in which nothing must be waited for but the Store; so what was
-// counted may be about another schedule than the one that is found then.
+// keepSurvey does what is due for one survey. It counts responses before the transaction,
+// which must wait for nothing but the store. So the counts may be about another schedule
+// than the one that the transaction finds.
 func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 	now := s.now()
 	t, err := s.countTally(ctx, seen, now)
@@ -175,7 +173,7 @@ func (s *Service) keepSurvey(ctx context.Context, seen *Survey) error {
 	})
 }
 
-// A tally is how many responses there are. Nil: nobody has counted.
+// A tally is how many responses there are. Nil: they were not counted.
 type tally struct {
 	all     *int
 	sampled *int // since the cycle of sampling began
@@ -209,7 +207,7 @@ func (s *Service) countSince(ctx context.Context, v *Survey, from time.Time) (*i
 }
 
 // advance changes a survey as its schedule asks, and returns the percentage of
-// persons to let in from now on, nil if that stays.
+// persons to let in from now on, or nil if the percentage stays.
 func advance(v *Survey, t tally, now time.Time) (rollout *float64, err error) {
 	if v.ResponsesLimit != nil && t.all != nil && *t.all >= *v.ResponsesLimit {
 		v.End, v.ResponsesLimit = &now, nil
@@ -226,9 +224,9 @@ func advance(v *Survey, t tally, now time.Time) (rollout *float64, err error) {
 	return advanceSampling(v, t, now)
 }
 
-// advanceSampling is advance for a survey with limits by day. Once the last day of
-// a cycle has come the next cycle begins on the day after (management.md §9.9), or,
-// if nobody has looked since, when it would have.
+// advanceSampling is advance for a survey with daily limits. When the last day of a cycle
+// has come, the next cycle begins on the day after (management.md §9.9). If Keep was not
+// called since, the cycle is the one that would have begun.
 func advanceSampling(v *Survey, t tally, now time.Time) (rollout *float64, err error) {
 	limits := dailyLimits(v)
 	if len(limits) == 0 {
@@ -236,7 +234,7 @@ func advanceSampling(v *Survey, t tally, now time.Time) (rollout *float64, err e
 	}
 	start := cycleStart(*v.SamplingStart, len(limits), now)
 	if t.sampled == nil || !t.since.Equal(start) {
-		return nil, nil // it has another plan than when responses were counted
+		return nil, nil // the plan has changed since responses were counted
 	}
 	if !start.Equal(*v.SamplingStart) {
 		v.SamplingStart = &start
@@ -259,8 +257,8 @@ func advanceSampling(v *Survey, t tally, now time.Time) (rollout *float64, err e
 	return rollout, err
 }
 
-// cycleStart returns when the cycle of sampling began that a time is in, if cycles
-// follow each other from a start on: at midnight, but for the first. Before the
+// cycleStart returns the begin of the cycle of sampling that a time is in, if cycles follow
+// each other from a start on. All but the first begin at midnight. For a time before the
 // start it is the start.
 func cycleStart(start time.Time, days int, now time.Time) time.Time {
 	first := start.Truncate(day)
@@ -273,7 +271,7 @@ func cycleStart(start time.Time, days int, now time.Time) time.Time {
 // dailyLimits returns the limits by day of a survey, none if there are none.
 func dailyLimits(v *Survey) rules.DailyLimits {
 	var limits rules.DailyLimits
-	if v.SamplingDaily == nil || v.SamplingStart == nil || json.Unmarshal(v.SamplingDaily, &limits) != nil { // made by sample
+	if v.SamplingDaily == nil || v.SamplingStart == nil || json.Unmarshal(v.SamplingDaily, &limits) != nil { // planSampling has made it
 		return nil
 	}
 	return limits

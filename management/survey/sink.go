@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	maxTold   = 1 << 14 // responses that are remembered, so that nobody is told twice
+	maxTold   = 1 << 14 // responses that are remembered, so that OnResponse is not called twice
 	maxUntold = 1 << 10 // responses that wait for OnResponse
 
-	// lastTold is how long Run still tells of responses when it ends.
+	// lastTold is how long Run still calls OnResponse when it ends.
 	lastTold = 10 * time.Second
 )
 
-// Sink returns a capture.Sink that passes events on to the store, and acts on
-// responses to surveys once they are stored: it tells OnResponse, and looks
-// whether a survey has all the responses it wants.
+// Sink returns a capture.Sink that passes events on to the store. When responses to surveys
+// are stored, it lets Run call OnResponse, and end surveys that have all the responses they
+// want.
 func (s *Service) Sink(store EventWriter) capture.Sink { return &sink{s, store} }
 
 type sink struct {
@@ -132,7 +132,7 @@ func (s *Service) tellResponse(ctx context.Context, r storedResponse) {
 	}
 }
 
-// tryResponse tells of a response if it is one to a survey of its project.
+// tryResponse calls OnResponse for a response to a survey of its project.
 func (s *Service) tryResponse(ctx context.Context, r storedResponse) (err error) {
 	switch _, err := s.store.Survey(ctx, r.project, r.Survey); {
 	case errors.Is(err, management.ErrNotFound):

@@ -15,7 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
 )
 
-// A StatsQuery is about which events statistics are. Times are as they were sent.
+// A StatsQuery selects the events that statistics count. Times are the text that was sent.
 type StatsQuery struct {
 	From, To        string // ISO 8601, "" for no bound
 	ExcludeArchived bool
@@ -63,8 +63,8 @@ type Stats struct {
 	PerQuestion []QuestionStats `json:"per_question_stats,omitzero"` // nil unless asked for
 }
 
-// statsOf turns counts into statistics. Of persons who have dismissed a survey and
-// answered it, the persons who answered count.
+// statsOf turns counts into statistics. A person who has dismissed a survey and answered it
+// counts as one who has answered.
 func statsOf(c *Counts) ProjectStats {
 	block := func(c Count) *EventStats {
 		return &EventStats{Total: c.Total, Persons: c.Persons, First: c.First, Last: c.Last}
@@ -167,10 +167,9 @@ func (s *Service) ProjectStats(ctx context.Context, p *management.Principal, ref
 	return new(statsOf(counts)), nil
 }
 
-// CountResponses returns how many responses the surveys of a project have
-// since the first of them began; surveys without responses are left out
-// (management.md §11.3). IDs select some, none of them all. It needs scope
-// survey:read.
+// CountResponses returns how many responses the surveys of a project have since the first of
+// them began (management.md §11.3). A survey without responses is not in the map. The IDs
+// select surveys; without IDs all are counted. It needs scope survey:read.
 func (s *Service) CountResponses(ctx context.Context, p *management.Principal, ref string, ids []string, excludeArchived bool) (map[uuid.UUID]int, error) {
 	w, err := s.begin(ctx, p, ref, "survey:read")
 	if err != nil {
@@ -251,8 +250,8 @@ func (s *Service) questionStats(ctx context.Context, v *Survey, q Query) ([]Ques
 	return list, nil
 }
 
-// ratingOf returns the value of an answer, if it is on the scale of the question:
-// from 0 to 10, or from 1 on.
+// ratingOf returns the value of an answer, if it is on the scale of the question. A scale of
+// ten begins with 0, every other one with 1.
 func ratingOf(question *rules.Question, answer string) (int, bool) {
 	least := 1.0
 	if question.Scale == 10 {
@@ -263,7 +262,7 @@ func ratingOf(question *rules.Question, answer string) (int, bool) {
 	return int(x), ok
 }
 
-// add counts an answer, unless everybody words theirs as they like.
+// add counts an answer, unless the question asks for free text.
 func (q *QuestionStats) add(answer string, question *rules.Question) {
 	switch question.Type {
 	case rules.Open, rules.Link:
@@ -278,8 +277,8 @@ func (q *QuestionStats) add(answer string, question *rules.Question) {
 	}
 }
 
-// isChoice reports whether an answer is one of those to choose from; the last of
-// them may stand for free text.
+// isChoice reports whether an answer is one of the choices. The last choice may stand for
+// free text.
 func isChoice(question *rules.Question, answer string) bool {
 	choices := question.Choices
 	if question.HasOpenChoice && len(choices) > 0 {
@@ -288,9 +287,9 @@ func isChoice(question *rules.Question, answer string) bool {
 	return slices.Contains(choices, answer)
 }
 
-// answersTo returns what a response answers to a question, as texts: one, but for
-// multiple choices. The answer by the question's ID counts, and the one by its
-// index if there is none; of a multiple choice lists count more than texts
+// answersTo returns the answers of a response to a question as texts: several for a multiple
+// choice, at most one otherwise. The answer by the question's ID counts, and without it the
+// answer by its index. For a multiple choice, a list takes precedence over a text
 // (management.md §10.1).
 func answersTo(r *Response, question *rules.Question) []string {
 	byID, byIndex := r.Answers[question.ID], r.Answers[strconv.Itoa(question.Index)]
@@ -304,7 +303,7 @@ func answersTo(r *Response, question *rules.Question) []string {
 	return list
 }
 
-// answerTexts returns the texts in an answer. What is empty is none.
+// answerTexts returns the texts in an answer that are not empty.
 func answerTexts(raw json.RawMessage) []string {
 	many := []json.RawMessage{raw}
 	if len(raw) > 0 && raw[0] == '[' {

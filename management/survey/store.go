@@ -10,15 +10,17 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 )
 
-// A Filter selects surveys. Empty fields select nothing away.
+// A Filter selects surveys. An empty field excludes nothing.
 type Filter struct {
 	Archived *bool
 	Type     string
 	IDs      []uuid.UUID // nil: all
-	Search   string      // part of name or description, whatever its case
+	Search   string      // part of the name or the description, in any case
 }
 
-// A Store keeps surveys, and which of their responses are archived.
+// A Store keeps surveys, and which of their responses are archived. What [management.Store]
+// says of its methods holds for these, too. A Store of surveys is a management.Store as
+// well, and so are the Stores that its Atomic passes on.
 type Store interface {
 	Survey(ctx context.Context, project int64, id uuid.UUID) (*Survey, error)
 
@@ -33,11 +35,11 @@ type Store interface {
 	// limits by day.
 	ScheduledSurveys(ctx context.Context) ([]Survey, error)
 
-	// CreateSurvey and UpdateSurvey return ErrConflict if the name is taken.
+	// CreateSurvey and UpdateSurvey return [management.ErrConflict] if the name is taken.
 	CreateSurvey(ctx context.Context, s *Survey) error
 	UpdateSurvey(ctx context.Context, s *Survey) error
 
-	// Delete deletes a survey, and forgets which of its responses are
+	// DeleteSurvey deletes a survey, and forgets which of its responses are
 	// archived.
 	DeleteSurvey(ctx context.Context, project int64, id uuid.UUID) error
 
@@ -49,8 +51,8 @@ type Store interface {
 	ArchivedResponses(ctx context.Context, project int64, survey uuid.UUID) ([]uuid.UUID, error)
 }
 
-// An EventStore has the events of surveys in a form that can be counted. The
-// transaction that stores an event fills it.
+// An EventStore has the events of surveys in a form that can be counted. It has an event as
+// soon as the event is stored. It is safe for concurrent use.
 //
 // One event of a submission is representative, whatever a query selects: the latest
 // event "survey sent", or if there is none, the latest one that says that the survey
@@ -74,7 +76,7 @@ type EventStore interface {
 
 // An EventWriter keeps captured events, and what they say about surveys.
 type EventWriter interface {
-	// WriteEvents does what Write of a [capture.Sink] does. The [Events]
-	// of the events are given, so that they are read once.
+	// WriteEvents does what Write of a [capture.Sink] does. The caller passes the
+	// [Events] of the events, so that they are read once.
 	WriteEvents(ctx context.Context, events []capture.Event, surveys []Event) error
 }

@@ -27,12 +27,12 @@ type SummaryQuery struct {
 	Refresh       SummaryRefresh
 }
 
-// A SummaryRefresh says whether what was said before may be said again.
+// A SummaryRefresh says whether a summary is made anew although there is one.
 type SummaryRefresh struct {
 	Force optional.Value[bool] `json:"force_refresh"`
 }
 
-// A Summary says what answers say (management.md §11.5).
+// A Summary sums up the answers to a question (management.md §11.5).
 type Summary struct {
 	Content       string    `json:"content"` // Markdown
 	ResponseCount int       `json:"response_count"`
@@ -41,7 +41,7 @@ type Summary struct {
 	Cached        bool      `json:"cached"`
 }
 
-// A Headline says in a sentence what responses say (management.md §11.6).
+// A Headline sums up responses in a sentence (management.md §11.6).
 type Headline struct {
 	Headline string `json:"headline"`
 	Sampled  int    `json:"responses_sampled"`
@@ -49,8 +49,8 @@ type Headline struct {
 }
 
 const (
-	maxSummarized = 1000 // responses, the newest
-	maxSampled    = 100
+	maxSummarized = 1000 // answers of which a summary is made, the newest
+	maxSampled    = 100  // responses of which a headline is made, the newest
 )
 
 // ErrProcessingNotApproved is the error if answers would be handed to
@@ -60,8 +60,8 @@ var ErrProcessingNotApproved error = &management.Error{
 	Kind: management.ErrForbidden, Code: "permission_denied", Detail: "The organization has not approved that its data is processed by AI.",
 }
 
-// chosenSummarizer returns what puts answers into words. One that the host application
-// has brought needs the organization's consent.
+// chosenSummarizer returns the Summarizer to use. The one of Config.Summarizer needs the
+// organization's consent.
 func (s *Service) chosenSummarizer(o *management.Organization) (summary.Summarizer, error) {
 	if s.c.Summarizer == nil {
 		return summary.Extractive{}, nil
@@ -78,11 +78,10 @@ type keptSummary struct {
 	All int `json:"all"` // responses to the survey when it was made
 }
 
-// Summarize returns a summary of the newest answers to a question of a
-// survey, archived ones left out: the one that was made before, unless that is not
-// wanted, there are a tenth more responses now, or the questions or what is archived
-// have changed since. It needs scope survey:read. The error may be
-// ErrProcessingNotApproved.
+// Summarize returns a summary of the newest answers to a question of a survey, without
+// archived ones. It is the summary that was made before, unless the query forces a new one,
+// there are a tenth more responses now, or the questions or the archived responses have
+// changed since. It needs scope survey:read. The error may be ErrProcessingNotApproved.
 func (s *Service) Summarize(ctx context.Context, p *management.Principal, ref, id string, q SummaryQuery) (*Summary, error) {
 	w, v, err := s.read(ctx, p, ref, id)
 	if err != nil {
@@ -127,25 +126,24 @@ func (s *Service) Summarize(ctx context.Context, p *management.Principal, ref, i
 	})
 }
 
-// summaryOutdated reports whether a summary says little any more: there are so many more
-// responses than before, or fewer.
+// summaryOutdated reports whether there are now a tenth more responses than when a summary
+// was made, or fewer.
 func summaryOutdated(before, now int) bool {
 	return now < before || now > before && now*10 >= before*11
 }
 
 func summariesOf(v *Survey) map[string]keptSummary {
 	known := make(map[string]keptSummary)
-	_ = json.Unmarshal(rawjson.Or(v.Summaries, "{}"), &known) // what cannot be read is made anew
+	_ = json.Unmarshal(rawjson.Or(v.Summaries, "{}"), &known) // a summary that cannot be read is made anew
 	return known
 }
 
-// forgetSummaries is for changes after which summaries are wrong.
+// forgetSummaries removes the summaries, after a change that makes them wrong.
 func (v *Survey) forgetSummaries() {
 	v.Headline, v.HeadlineSample, v.HeadlineResponses, v.Summaries = "", 0, 0, nil
 }
 
-// keepSummary stores what was made of responses, unless the survey asks something
-// else now.
+// keepSummary stores a summary, unless the survey has other questions now.
 func (s *Service) keepSummary(ctx context.Context, v *Survey, f func(*Survey)) error {
 	err := s.atomic(ctx, nil, func(w *work) error {
 		current, err := w.surveys.Survey(ctx, v.Project, v.ID)
@@ -178,9 +176,8 @@ func questionOf(v *Survey, q SummaryQuery) (*rules.Question, error) {
 	return &questions[i], nil
 }
 
-// responsesOf returns which responses of a survey are summarised: those from the
-// start of its first day to the end of its last, or of tomorrow (management.md
-// §11.5).
+// responsesOf returns a query for the responses to summarize: from the start of the first
+// day of a survey to the end of its last day, or of tomorrow (management.md §11.5).
 func (s *Service) responsesOf(v *Survey) Query {
 	from, last := v.Created, s.now().Add(day)
 	if v.Start != nil {

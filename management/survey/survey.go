@@ -16,8 +16,8 @@ type Survey struct {
 	Type        string  // popover, widget, external_survey or api
 	Schedule    *string // once, recurring or always
 
-	// Flags of the project that decide who is asked. LinkedFlag is one that people
-	// have made, TargetingFlag can be; the others were made for the survey.
+	// Flags of the project that decide which persons are asked. LinkedFlag is an
+	// ordinary flag, TargetingFlag may be one, and the others were made for the survey.
 	LinkedFlag    *int64
 	TargetingFlag *int64
 	InternalFlag  *int64
@@ -36,13 +36,13 @@ type Survey struct {
 	End      *time.Time
 	Archived bool
 
-	ResponsesLimit *int // the survey ends when it has as many
+	ResponsesLimit *int // the survey ends when it has this many
 
 	IterationCount   *int
 	IterationDays    *int // iteration_frequency_days
 	IterationStarts  []time.Time
 	CurrentIteration *int
-	IterationStart   *time.Time // of the current one
+	IterationStart   *time.Time // of the current iteration
 
 	SamplingStart    *time.Time
 	SamplingType     *string // day, week or month
@@ -53,9 +53,9 @@ type Survey struct {
 	PartialResponses *bool
 	IframeEmbedding  *bool
 
-	// What summaries have said (management.md §11.5, §11.6): the headline, of
-	// how many answers it was made and how many there were then; and a JSON
-	// object of summaries by question ID.
+	// The last summaries (management.md §11.5, §11.6): the headline, the number of
+	// responses from which it was made, and the number of responses that there were
+	// then; and a JSON object of summaries by question ID.
 	Headline          string
 	HeadlineSample    int
 	HeadlineResponses int

@@ -117,11 +117,11 @@ func (w *work) add(ctx context.Context, v *Survey) error {
 	return w.logSurvey(ctx, v, "created", nil)
 }
 
-// Update changes a survey. It needs scope feature_flag:write as well if that
-// changes its targeting.
+// Update changes a survey. It needs scope feature_flag:write as well if the patch changes
+// the targeting.
 //
-// Targeting is a flag that is made for the survey and goes on and off with it, or
-// an ordinary one that people have made, which stays as it is.
+// The targeting of a survey is a flag that is made for it, which goes on and off with the
+// survey, or an ordinary flag, which stays as it is.
 func (s *Service) Update(ctx context.Context, p *management.Principal, ref, id string, patch Patch) (*View, error) {
 	if err := s.findInsight(ctx, p, ref, &patch); err != nil {
 		return nil, err
@@ -136,8 +136,8 @@ func (s *Service) Update(ctx context.Context, p *management.Principal, ref, id s
 	})
 }
 
-// change changes a survey as f does, which returns what is to be logged
-// besides the survey's own fields.
+// change changes a survey by f, which returns what is to be logged besides the survey's own
+// fields.
 func (s *Service) change(ctx context.Context, p *management.Principal, ref, id, activity string, scopes []management.Scope, f func(*change) ([]field.Change, error)) (*View, error) {
 	var view *View
 	err := s.atomicAt(ctx, p, ref, scopes, func(w *work) error {
@@ -191,8 +191,8 @@ func logEntry(ctx context.Context, w *management.Work, v *Survey, activity, name
 	})
 }
 
-// apply changes the survey, which the caller stores, and its flags. It returns what
-// is to be logged about flags.
+// apply changes the survey, which the caller stores, and its flags. It returns what is to be
+// logged about flags.
 func (c *change) apply(ctx context.Context) ([]field.Change, error) {
 	c.fields(c.v, c.patch).Apply()
 	if err := c.check(ctx); err != nil {
@@ -249,9 +249,9 @@ func (s *Service) act(ctx context.Context, p *management.Principal, ref, id, act
 	})
 }
 
-// Delete deletes a survey with the flags that were made for it. What was
-// captured about it stays, and so does an ordinary flag that it used. It needs
-// scope feature_flag:write as well if the survey has targeting.
+// Delete deletes a survey with the flags that were made for it. Captured events stay, and so
+// does an ordinary flag that the survey used. It needs scope feature_flag:write as well if
+// the survey has targeting.
 func (s *Service) Delete(ctx context.Context, p *management.Principal, ref, id string) error {
 	return s.atomicAt(ctx, p, ref, []management.Scope{"survey:write"}, func(w *work) error {
 		v, err := w.byRef(ctx, id)

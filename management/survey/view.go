@@ -46,7 +46,7 @@ type View struct {
 	SamplingType          *string                 `json:"response_sampling_interval_type"`
 	SamplingInterval      *int                    `json:"response_sampling_interval"`
 	SamplingLimit         *int                    `json:"response_sampling_limit"`
-	SamplingDaily         *string                 `json:"response_sampling_daily_limits"` // JSON as text (§15.1 A17)
+	SamplingDaily         *string                 `json:"response_sampling_daily_limits"` // JSON as text (management.md §15.1 A17)
 	PartialResponses      *bool                   `json:"enable_partial_responses"`
 	IframeEmbedding       *bool                   `json:"enable_iframe_embedding"`
 	BaseLanguage          string                  `json:"base_language"`
@@ -85,11 +85,11 @@ func (w *work) views(ctx context.Context, list []Survey) ([]*View, error) {
 	return views, nil
 }
 
-// flagsOf returns the flags of surveys of one project by their IDs. Those
-// that are deleted for good meanwhile are left out.
+// flagsOf returns the flags of surveys of one project by their IDs. It leaves out flags that
+// were deleted for good meanwhile.
 func (w *work) flagsOf(ctx context.Context, list []Survey) (map[int64]*management.FeatureFlag, error) {
 	flags := make(map[int64]*management.FeatureFlag)
-	const few = 5 // surveys, for which it does not pay to read all flags
+	const few = 5 // surveys, whose flags are cheaper to read one by one
 	if len(list) > few {
 		all, err := w.Store().Flags(ctx, w.at.Project.ID)
 		if err != nil {
@@ -151,12 +151,11 @@ func newView(v *Survey, authors map[int64]*management.UserBasic, flags map[int64
 	}
 }
 
-// Public returns a survey as clients get it (management.md §12). keys has the keys
-// of the project's flags by ID. Internal notes, owners, limits and summaries are
-// not in it.
+// Public returns a survey as clients get it (management.md §12), without internal notes,
+// owner, limits and summaries. Keys has the keys of the project's flags by ID.
 //
-// A survey that needs a flag which does not exist is shown to nobody: the key is
-// one that no flag can have.
+// A survey that needs a flag that does not exist is shown to no person, because it gets a
+// key that no flag can have.
 func Public(v *Survey, keys map[int64]string) (json.RawMessage, error) {
 	key := func(id *int64) string {
 		if id == nil {
@@ -193,8 +192,8 @@ func Public(v *Survey, keys map[int64]string) (json.RawMessage, error) {
 	})
 }
 
-// samplingKey is how clients learn of the flag that samples responses: as one of
-// the flags that must all be on.
+// samplingKey returns the member by which clients learn of the flag that samples responses:
+// a list of flags that must all be on.
 func samplingKey(key string) []FlagKey {
 	if key == "" {
 		return nil

@@ -29,7 +29,7 @@ var appearanceChecks = func() map[string]check {
 			"left", "center", "right", "next_to_trigger"),
 		"tabPosition":             oneOf("top", "left", "right", "bottom"),
 		"widgetType":              oneOf("button", "tab", "selector"),
-		"widgetSelector":          plain(mostPlain),
+		"widgetSelector":          plain(maxPlain),
 		"surveyPopupDelaySeconds": notNegative,
 	})
 	for _, name := range []string{

@@ -13,11 +13,11 @@ import (
 
 // Limits of values. Lengths are in characters.
 const (
-	mostText    = 10_000
-	mostPlain   = 4000 // for addresses and selectors
-	mostCSS     = 500
-	mostPattern = 1000 // bytes of a regular expression (management.md §15.2, 15)
-	mostEntries = 200  // for lists and objects without another limit
+	maxText    = 10_000
+	maxPlain   = 4000 // for addresses and selectors
+	maxCSS     = 500
+	maxPattern = 1000 // bytes of a regular expression (management.md §15.2, 15)
+	maxEntries = 200  // for lists and objects without another limit
 )
 
 // A check judges a value and returns the value to store in its place. It is not
@@ -60,8 +60,8 @@ func objectOf(checks map[string]check) check {
 func mapOf(judge check) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		o, ok := decodeObject(v)
-		if !ok || len(o) > mostEntries {
-			return nil, p.invalid("must be an object with at most %d members.", mostEntries)
+		if !ok || len(o) > maxEntries {
+			return nil, p.invalid("must be an object with at most %d members.", maxEntries)
 		}
 		for i, m := range o {
 			checked, err := judge(p.in(excerpt(m.name)), m.value)
@@ -99,16 +99,16 @@ func shown(p place, v json.RawMessage) (json.RawMessage, error) {
 	if !ok {
 		return nil, p.invalid("must be a string.")
 	}
-	if utf8.RuneCountInString(s) > mostText {
-		return nil, p.invalid("must have no more than %d characters.", mostText)
+	if utf8.RuneCountInString(s) > maxText {
+		return nil, p.invalid("must have no more than %d characters.", maxText)
 	}
 	clean := Clean(s)
 	if clean == s {
 		return v, nil
 	}
 	// The cleaned text can be longer, because it has escapes.
-	if utf8.RuneCountInString(clean) > mostText {
-		return nil, p.invalid("must have no more than %d characters, with & as &amp; in HTML.", mostText)
+	if utf8.RuneCountInString(clean) > maxText {
+		return nil, p.invalid("must have no more than %d characters, with & as &amp; in HTML.", maxText)
 	}
 	return text.AppendQuoted(nil, clean), nil
 }
@@ -135,8 +135,8 @@ func css(p place, v json.RawMessage) (json.RawMessage, error) {
 	switch s, ok := decodeString(v); {
 	case !ok:
 		return nil, p.invalid("must be a string.")
-	case utf8.RuneCountInString(s) > mostCSS:
-		return nil, p.invalid("must have no more than %d characters.", mostCSS)
+	case utf8.RuneCountInString(s) > maxCSS:
+		return nil, p.invalid("must have no more than %d characters.", maxCSS)
 	case strings.ContainsAny(s, ";{}<>") || strings.Contains(s, "/*"):
 		return nil, p.invalid("must be one value of CSS, without any of ; { } < > /*.")
 	}
@@ -192,8 +192,8 @@ func integer(low, high int) check {
 // engines, so only the syntax of RE2 is allowed, which all of them understand.
 func checkPattern(p place, v json.RawMessage) error {
 	s := stringOf(v)
-	if len(s) > mostPattern {
-		return p.invalid("must have no more than %d bytes as a regular expression.", mostPattern)
+	if len(s) > maxPattern {
+		return p.invalid("must have no more than %d bytes as a regular expression.", maxPattern)
 	}
 	if _, err := regexp.Compile(s); err != nil {
 		return p.invalid("must be a regular expression in the syntax of RE2.")

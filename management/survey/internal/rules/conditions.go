@@ -8,30 +8,30 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
-// mostWaitDays is the largest number that filters accept in a relative date
+// maxWaitDays is the largest number that filters accept in a relative date
 // (evaluation.md §4.9).
-const mostWaitDays = 9999
+const maxWaitDays = 9999
 
 // matchTypes are the ways to compare addresses, devices and properties
 // (management.md §9.4).
 var matchTypes = []string{"exact", "is_not", "icontains", "not_icontains", "regex", "not_regex"}
 
 var conditionChecks = map[string]check{
-	"url":                        plain(mostPlain),
+	"url":                        plain(maxPlain),
 	"urlMatchType":               oneOf(matchTypes...),
-	"selector":                   plain(mostPlain),
-	"seenSurveyWaitPeriodInDays": integer(0, mostWaitDays),
+	"selector":                   plain(maxPlain),
+	"seenSurveyWaitPeriodInDays": integer(0, maxWaitDays),
 	"events":                     triggers,
 	"cancelEvents":               triggers,
-	"actions":                    objectOf(map[string]check{"values": listOf(mostEntries, objectOf(nil))}),
-	"deviceTypes":                listOf(mostEntries, plain(mostPlain)),
+	"actions":                    objectOf(map[string]check{"values": listOf(maxEntries, objectOf(nil))}),
+	"deviceTypes":                listOf(maxEntries, plain(maxPlain)),
 	"deviceTypesMatchType":       oneOf(matchTypes...),
-	"linkedFlagVariant":          plain(mostPlain),
+	"linkedFlagVariant":          plain(maxPlain),
 }
 
 // triggers checks the events that show or cancel a survey.
 var triggers = objectOf(map[string]check{
-	"values":             listOf(mostEntries, event),
+	"values":             listOf(maxEntries, event),
 	"repeatedActivation": boolean,
 })
 
@@ -79,7 +79,7 @@ func checkPatterns(p place, v json.RawMessage) error {
 // event checks an event that shows or cancels a survey.
 func event(p place, v json.RawMessage) (json.RawMessage, error) {
 	e, err := p.members(v, map[string]check{
-		"name":            plain(mostPlain),
+		"name":            plain(maxPlain),
 		"propertyFilters": mapOf(propertyFilter),
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func event(p place, v json.RawMessage) (json.RawMessage, error) {
 // propertyFilter checks a condition on a property of an event.
 func propertyFilter(p place, v json.RawMessage) (json.RawMessage, error) {
 	f, err := p.members(v, map[string]check{
-		"values":   listOf(mostEntries, scalar),
+		"values":   listOf(maxEntries, scalar),
 		"operator": oneOf(append(slices.Clone(matchTypes), "gt", "lt")...),
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func scalar(p place, v json.RawMessage) (json.RawMessage, error) {
 	case jsonscan.Number, jsonscan.True, jsonscan.False:
 		return v, nil
 	}
-	return plain(mostPlain)(p, v)
+	return plain(maxPlain)(p, v)
 }
 
 // LinkedVariant returns the variant of the linked flag that stored conditions

@@ -1,10 +1,10 @@
-// Package survey has the rules for the content and the schedule of surveys,
+// Package rules has the rules for the content and the schedule of surveys,
 // without storage and without clocks.
 //
 // A document comes from a client and is checked by the function with the name
 // of its field:
 //
-//	questions, err := survey.Questions(raw)
+//	questions, err := rules.Questions(raw)
 //	if e, ok := errors.AsType[*judge.Error](err); ok {
 //		// e.Attr is "questions", e.Detail begins with "Question 2: scale …"
 //	}

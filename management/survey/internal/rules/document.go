@@ -15,17 +15,17 @@ import (
 
 // Limits of a document (management.md §15.2, 13).
 const (
-	mostDocument = 256 << 10 // bytes
-	mostDepth    = 64
+	maxDocument = 256 << 10 // bytes
+	maxDepth    = 64
 )
 
 // normal returns a JSON document in the form in which documents are stored:
 // compact, with members in the order of the input and each name once, numbers
 // as written, and strings without unnecessary escapes.
 func normal(attr string, raw json.RawMessage) (json.RawMessage, error) {
-	v, err := jsonscan.Parse(raw, mostDepth)
+	v, err := jsonscan.Parse(raw, maxDepth)
 	if err != nil || !utf8.Valid(v) {
-		return nil, judge.Invalid(attr, "Value must be valid JSON, nested no more than %d levels deep.", mostDepth)
+		return nil, judge.Invalid(attr, "Value must be valid JSON, nested no more than %d levels deep.", maxDepth)
 	}
 	doc := appendNormal(make([]byte, 0, len(v)), v)
 	// Databases refuse null characters in JSON, and only attacks contain them.
@@ -37,8 +37,8 @@ func normal(attr string, raw json.RawMessage) (json.RawMessage, error) {
 
 // sized returns a document unless it is too large.
 func sized(attr string, doc json.RawMessage) (json.RawMessage, error) {
-	if len(doc) > mostDocument {
-		return nil, judge.Invalid(attr, "Ensure this value has no more than %d bytes.", mostDocument)
+	if len(doc) > maxDocument {
+		return nil, judge.Invalid(attr, "Ensure this value has no more than %d bytes.", maxDocument)
 	}
 	return doc, nil
 }

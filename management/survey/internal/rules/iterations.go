@@ -2,11 +2,11 @@ package rules
 
 import "time"
 
-// mostIterations is the limit of management.md §9.1.
-const mostIterations = 500
+// maxIterations is the limit of management.md §9.1.
+const maxIterations = 500
 
-// mostYear is the last year that RFC 3339 can write.
-const mostYear = 9999
+// maxYear is the last year that RFC 3339 can write.
+const maxYear = 9999
 
 // Days in UTC always have 24 hours.
 const day = 24 * time.Hour
@@ -19,9 +19,9 @@ func IterationStarts(start time.Time, count, days int) []time.Time {
 		return nil
 	}
 	var starts []time.Time
-	for i := range min(count, mostIterations) {
+	for i := range min(count, maxIterations) {
 		next := start.UTC().AddDate(0, 0, i*days)
-		if next.Year() > mostYear {
+		if next.Year() > maxYear {
 			break
 		}
 		starts = append(starts, next)

@@ -18,11 +18,11 @@ import (
 
 // Limits of questions.
 const (
-	mostQuestions = 100
-	mostChoices   = 100
-	mostID        = 200
-	mostLink      = 2048
-	mostRules     = 20
+	maxQuestions = 100
+	maxChoices   = 100
+	maxID        = 200
+	maxLink      = 2048
+	maxRules     = 20
 )
 
 // Types of questions (management.md §9.3).
@@ -56,7 +56,7 @@ var questionChecks = map[string]check{
 	"upperBoundLabel":        shown,
 	"isNpsQuestion":          boolean,
 	"skipSubmitButton":       boolean,
-	"choices":                listOf(mostChoices, shown),
+	"choices":                listOf(maxChoices, shown),
 	"hasOpenChoice":          boolean,
 	"shuffleOptions":         boolean,
 }
@@ -70,8 +70,8 @@ func Questions(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	list, ok := decodeList(doc)
-	if !ok || len(list) > mostQuestions {
-		return nil, top.invalid("must be a list of at most %d questions.", mostQuestions)
+	if !ok || len(list) > maxQuestions {
+		return nil, top.invalid("must be a list of at most %d questions.", maxQuestions)
 	}
 	ids := make(map[string]int)
 	for i, v := range list {
@@ -140,8 +140,8 @@ func questionID(p place, v json.RawMessage) (json.RawMessage, error) {
 	s, ok := decodeString(v)
 	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	digits := s != "" && strings.Trim(s, "0123456789") == ""
-	if !ok || digits || utf8.RuneCountInString(s) > mostID || strings.ContainsFunc(s, odd) {
-		return nil, p.invalid("must be a string of at most %d characters without blanks, such as a UUID, and not a number.", mostID)
+	if !ok || digits || utf8.RuneCountInString(s) > maxID || strings.ContainsFunc(s, odd) {
+		return nil, p.invalid("must be a string of at most %d characters without blanks, such as a UUID, and not a number.", maxID)
 	}
 	return v, nil
 }
@@ -165,7 +165,7 @@ func checkChoices(p place, v json.RawMessage) error {
 func link(p place, v json.RawMessage) (json.RawMessage, error) {
 	s, ok := decodeString(v)
 	if !ok || s != "" && !isLink(s) {
-		return nil, p.invalid("must be https://… or mailto:user@example.com, with at most %d characters.", mostLink)
+		return nil, p.invalid("must be https://… or mailto:user@example.com, with at most %d characters.", maxLink)
 	}
 	return v, nil
 }
@@ -175,7 +175,7 @@ func isLink(s string) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("<>\"`\\", r)
 	}
 	u, err := url.Parse(s)
-	if err != nil || utf8.RuneCountInString(s) > mostLink || strings.ContainsFunc(s, odd) {
+	if err != nil || utf8.RuneCountInString(s) > maxLink || strings.ContainsFunc(s, odd) {
 		return false
 	}
 	switch u.Scheme {
@@ -198,7 +198,7 @@ var rule = objectOf(map[string]check{
 
 // validation checks all rules for the answers to an open question.
 func validation(p place, v json.RawMessage) (json.RawMessage, error) {
-	checked, err := listOf(mostRules, rule)(p, v)
+	checked, err := listOf(maxRules, rule)(p, v)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
-// mostSamplingDays is five years.
-const mostSamplingDays = 5 * 366
+// maxSamplingDays is five years.
+const maxSamplingDays = 5 * 366
 
 // A DailyLimit has the number of responses that a survey should have by the end
 // of a day, and the share of people who are asked until then (management.md
@@ -37,11 +37,11 @@ func NewDailyLimits(start time.Time, interval int, intervalType string, limit in
 	if !ok {
 		return nil, judge.New("response_sampling_interval_type", "invalid_choice", "%q is not a valid choice.", excerpt(intervalType))
 	}
-	if interval > mostSamplingDays/unit {
-		return nil, judge.Invalid("response_sampling_interval", "Ensure this value is no more than %d days.", mostSamplingDays)
+	if interval > maxSamplingDays/unit {
+		return nil, judge.Invalid("response_sampling_interval", "Ensure this value is no more than %d days.", maxSamplingDays)
 	}
-	if start.UTC().AddDate(0, 0, interval*unit).Year() > mostYear {
-		return nil, judge.Invalid("response_sampling_start_date", "Ensure that the sampling ends before the year %d.", mostYear)
+	if start.UTC().AddDate(0, 0, interval*unit).Year() > maxYear {
+		return nil, judge.Invalid("response_sampling_start_date", "Ensure that the sampling ends before the year %d.", maxYear)
 	}
 	limits := make(DailyLimits, interval*unit)
 	each, rest := limit/len(limits), limit%len(limits)

@@ -10,19 +10,19 @@ import (
 
 // Limits of languages and names (management.md §9.1).
 const (
-	mostLanguage = 20
-	mostName     = 400
+	maxLanguage = 20
+	maxName     = 400
 )
 
 // languageTag matches the form of BCP 47, without its registry.
 var languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$`)
 
-func isLanguage(s string) bool { return len(s) <= mostLanguage && languageTag.MatchString(s) }
+func isLanguage(s string) bool { return len(s) <= maxLanguage && languageTag.MatchString(s) }
 
 // CheckLanguage checks the language in which a survey is written.
 func CheckLanguage(language string) error {
 	if !isLanguage(language) {
-		return judge.Invalid("base_language", "Must be a language tag of at most %d characters, such as en or pt-BR.", mostLanguage)
+		return judge.Invalid("base_language", "Must be a language tag of at most %d characters, such as en or pt-BR.", maxLanguage)
 	}
 	return nil
 }
@@ -32,12 +32,12 @@ func CheckLanguage(language string) error {
 func languages(judge check) check {
 	return func(p place, v json.RawMessage) (json.RawMessage, error) {
 		o, ok := decodeObject(v)
-		if !ok || len(o) > mostEntries {
-			return nil, p.invalid("must be an object with at most %d languages.", mostEntries)
+		if !ok || len(o) > maxEntries {
+			return nil, p.invalid("must be an object with at most %d languages.", maxEntries)
 		}
 		for i, m := range o {
 			if !isLanguage(m.name) {
-				return nil, p.invalid("must have language tags of at most %d characters as names, such as en or pt-BR, not %q.", mostLanguage, excerpt(m.name))
+				return nil, p.invalid("must have language tags of at most %d characters as names, such as en or pt-BR, not %q.", maxLanguage, excerpt(m.name))
 			}
 			if isNull(m.value) {
 				continue
@@ -62,8 +62,8 @@ var questionTextChecks = map[string]check{
 	"lowerBoundLabel":        shown,
 	"upperBoundLabel":        shown,
 	"link":                   link,
-	"choices":                listOf(mostChoices, shown),
-	"validation":             listOf(mostRules, rule),
+	"choices":                listOf(maxChoices, shown),
+	"validation":             listOf(maxRules, rule),
 }
 
 // textsOf returns a check of the translation of a question.
@@ -93,7 +93,7 @@ func Translations(raw, questions json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	checks := maps.Clone(shownInAppearance)
-	checks["name"] = plain(mostName)
+	checks["name"] = plain(maxName)
 	checks["questions"] = func(p place, v json.RawMessage) (json.RawMessage, error) {
 		return checkAllQuestionTexts(p, v, Parse(questions))
 	}
