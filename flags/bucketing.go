@@ -58,10 +58,11 @@ func (k hashKind) bucket(text []byte) float64 {
 
 // Bucket returns where a subject falls in a flag's rollout, in [0, 1], with the
 // default hash: a condition set with rollout percentage p admits the subject if
-// Bucket <= p/100. An empty subject is 0. See evaluation.md §2.
+// Bucket <= p/100. An empty subject is 0, and of a longer subject the first 200
+// characters count, as in every evaluation. See evaluation.md §2.
 func Bucket(flagKey, subject string) float64 {
 	if subject == "" {
 		return 0
 	}
-	return kindSHA1.bucket([]byte(flagKey + "." + subject))
+	return kindSHA1.bucket([]byte(flagKey + "." + cutDistinctID(subject)))
 }

@@ -44,8 +44,8 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 	defer func() { c.flag = outer }()
 	at := &path{up: &path{name: "cohorts"}, name: strconv.FormatInt(id, 10)}
 
-	if depth == maxCohortDepth {
-		c.problem(Error, at, nil, "flags that need the cohort fail", "a chain of more than %d cohorts", maxCohortDepth)
+	if depth == maxCohortChain {
+		c.problem(Error, at, nil, "flags that need the cohort fail", "a chain of more than %d cohorts", maxCohortChain)
 		b.code = failCohortData
 		return b, b.code
 	}
@@ -66,6 +66,9 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 			b.code = failCohortData
 		} else if b.code = c.compilePatterns(src.Properties, at, b); b.code == 0 {
 			compiled.root, b.code = c.compileNode(src.Properties, at, b, depth)
+			if compiled.root.isEmpty() {
+				compiled.root.kind = nodeNever // not everybody (evaluation.md §5.3)
+			}
 		}
 	}
 	if b.code != 0 {
@@ -107,8 +110,8 @@ func checkTree(n *CohortNode, depth int) error {
 	if _, ok := n.AnyOf(); !ok {
 		return fmt.Errorf("unknown node type %q, want AND or OR", n.Type)
 	}
-	if depth == maxCohortDepth {
-		return fmt.Errorf("nested more than %d levels deep", maxCohortDepth)
+	if depth == MaxTreeGroups {
+		return errTreeDepth
 	}
 	for i := range n.Values {
 		if err := checkTree(&n.Values[i], depth+1); err != nil {

@@ -211,6 +211,11 @@ type compiledNode struct {
 	nodes   []compiledNode
 }
 
+// isEmpty reports whether a node is a group of nothing.
+func (n *compiledNode) isEmpty() bool {
+	return (n.kind == nodeAll || n.kind == nodeAny) && len(n.nodes) == 0
+}
+
 // A nodeType says how a node combines its nodes, or what leaf it is.
 type nodeType uint8
 

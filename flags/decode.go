@@ -528,7 +528,12 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 			return err
 		}
 	}
-	return d.filters(&f.Filters, f.Key, &path{name: "filters"}, filters)
+	at = &path{name: "filters"}
+	if filters.Kind() == jsonscan.Null {
+		// Only filters that are absent are those of a flag without any.
+		d.wrong(at, filters, kindNames[jsonscan.Object])
+	}
+	return d.filters(&f.Filters, f.Key, at, filters)
 }
 
 // filters reads the filters of the flag with a key. Their faults are their own.
@@ -570,7 +575,9 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 		case "version":
 			p.name = "version"
 			var n int64
-			if d.integer(&n, p, v) {
+			if v.Kind() == jsonscan.Null {
+				d.wrong(p, v, "an integer")
+			} else if d.integer(&n, p, v) {
 				f.Version = int(min(max(n, -1), 1<<30))
 			}
 		}
@@ -743,6 +750,10 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 			}
 		}
 	}
+	if name, ok := olderOperators[f.Operator]; ok {
+		d.note(Note, &path{up: at, name: "operator"}, quote(f.Operator), fmt.Sprintf("replace it by %q", name), errors.New("the legacy operator was converted"))
+		f.Operator = name
+	}
 	switch k := key.Kind(); {
 	case k == jsonscan.String:
 		f.Key = d.word(key)
@@ -757,6 +768,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	}
 	return nil
 }
+
+// olderOperators are the operators that have another name now (evaluation.md §4.2).
+var olderOperators = map[string]string{"min": "gte", "max": "lte"}
 
 func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 	var variants jsonscan.Value

@@ -9,9 +9,13 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
-// maxCohortDepth bounds the nesting of one cohort's tree, and the length of a
-// chain of cohorts.
-const maxCohortDepth = 64
+const (
+	// MaxTreeGroups is how many groups may be nested in a cohort's tree.
+	MaxTreeGroups = 66
+
+	// maxCohortChain is how many cohorts a chain of references may have.
+	maxCohortChain = 64
+)
 
 // cohorts reads the document's cohorts: an object from id to property group, or
 // an array of full records (evaluation.md §5.1).
@@ -101,14 +105,15 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 	if deleted {
 		return nil
 	}
-	root := v
+	root, given := v, false
 	if record {
+		given = filters.Kind() == jsonscan.Object
 		if root = treeOf(filters); root != nil {
 			at = &path{up: &path{up: at, name: "filters"}, name: "properties"}
 		}
 	}
 	if !c.Stored {
-		if err := d.cohortRoot(&c, at, root, legacy); err != nil {
+		if err := d.cohortRoot(&c, at, root, given, legacy); err != nil {
 			return err
 		}
 	}
@@ -139,7 +144,7 @@ func DecodeCohort(raw []byte, id int64) (*CohortNode, error) {
 		if v.Kind() != jsonscan.Object {
 			d.wrong(at, v, "an object")
 		}
-		err = d.cohortRoot(&c, &path{up: at, name: "properties"}, treeOf(v), nil)
+		err = d.cohortRoot(&c, &path{up: at, name: "properties"}, treeOf(v), false, nil)
 	}
 	if err != nil {
 		c = Cohort{fault: &DefinitionError{Path: at.String(), Err: err}}
@@ -170,7 +175,10 @@ func treeOf(filters jsonscan.Value) (tree jsonscan.Value) {
 	return tree
 }
 
-func (d *decoder) cohortRoot(c *Cohort, at *path, root, legacy jsonscan.Value) error {
+// cohortRoot reads the tree of a cohort, or else its legacy groups. given reports
+// whether it is a record with filters, which must not be empty then
+// (evaluation.md §5.5).
+func (d *decoder) cohortRoot(c *Cohort, at *path, root jsonscan.Value, given bool, legacy jsonscan.Value) error {
 	if root.Kind() == jsonscan.Object && !emptyObject(root) {
 		c.Properties = new(CohortNode)
 		outer := d.fault
@@ -184,11 +192,20 @@ func (d *decoder) cohortRoot(c *Cohort, at *path, root, legacy jsonscan.Value) e
 		d.wrong(at, root, "an object")
 		return nil
 	}
-	if legacy.Kind() == jsonscan.Array {
+	if a := legacy.Array(); a.Next() {
 		return d.legacyGroups(c, &path{up: at, name: "groups"}, legacy)
 	}
-	return nil // no usable filters: nobody is a member
+	if given {
+		d.fail(at, root, errNoCriteria)
+	}
+	return nil // neither filters nor groups: nobody is a member
 }
+
+// errNoCriteria says that the filters of a cohort are empty.
+var errNoCriteria = errors.New("the cohort has filters without a tree of criteria")
+
+// errTreeDepth says that a cohort's tree is nested too deeply.
+var errTreeDepth = fmt.Errorf("more than %d groups within each other", MaxTreeGroups)
 
 func emptyObject(v jsonscan.Value) bool {
 	o := v.Object()
@@ -203,10 +220,6 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 	}
 	if v.Kind() != jsonscan.Object {
 		d.wrong(at, v, "an object")
-		return nil
-	}
-	if depth == maxCohortDepth {
-		d.fail(at, nil, fmt.Errorf("nested more than %d levels deep", maxCohortDepth))
 		return nil
 	}
 	var values, kind, key, and, or jsonscan.Value
@@ -242,6 +255,10 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		}
 		return nil
 	}
+	if depth == MaxTreeGroups {
+		d.fail(at, nil, errTreeDepth)
+		return nil
+	}
 	if values.Kind() != jsonscan.Array {
 		d.wrong(at, values, "an array")
 		return nil
@@ -257,66 +274,117 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 }
 
 // legacyGroups converts the field "groups" of old records: groups are ORed, the
-// properties inside one are ANDed (evaluation.md §5.6).
+// properties inside one are ANDed. A group that defines nothing is nobody
+// (evaluation.md §5.6).
 func (d *decoder) legacyGroups(c *Cohort, at *path, v jsonscan.Value) error {
-	root := &CohortNode{Type: "OR"}
+	c.Properties = &CohortNode{Type: "OR"}
 	a := v.Array()
 	for i := 0; a.Next(); i++ {
-		at := &path{up: at, n: i}
 		if err := d.count(1); err != nil {
 			return err
 		}
-		if a.Value().Kind() != jsonscan.Object {
-			d.wrong(at, a.Value(), "an object")
-			continue
+		group, err := d.legacyGroup(&path{up: at, n: i}, a.Value())
+		if err != nil {
+			return err
 		}
-		var properties jsonscan.Value
-		behavioral := false
-		for o := a.Value().Object(); o.Next(); {
-			switch string(o.Name()) {
-			case "properties":
-				properties = o.Value()
-			case "event_id", "action_id":
-				behavioral = behavioral || o.Value().Kind() != jsonscan.Null
-			}
-		}
-		group := CohortNode{Type: "AND"}
-		at = &path{up: at, name: "properties"}
-		switch {
-		case behavioral:
-			group.Type = "OR" // nobody
-		case properties.Kind() == jsonscan.Array:
-			a := properties.Array()
-			for i := 0; a.Next(); i++ {
-				leaf := new(Filter)
-				at := &path{up: at, n: i}
-				if a.Value().Kind() != jsonscan.Object {
-					d.wrong(at, a.Value(), "an object")
-					continue
-				}
-				if err := errors.Join(d.count(1), d.decodeFilter(leaf, at, a.Value())); err != nil {
-					return err
-				}
-				if leaf.Type == "event" {
-					leaf.Type = "person"
-				}
-				group.Values = append(group.Values, CohortNode{Leaf: leaf})
-			}
-		case properties.Kind() == jsonscan.Object:
-			for o := properties.Object(); o.Next(); {
-				if err := d.count(1); err != nil {
-					return err
-				}
-				group.Values = append(group.Values, CohortNode{Leaf: &Filter{
-					Key: string(o.Name()), Value: []byte(o.Value()), Type: "person",
-				}})
-			}
-		}
-		root.Values = append(root.Values, group)
+		c.Properties.Values = append(c.Properties.Values, group)
 	}
-	if len(root.Values) > 0 {
-		c.Properties = root
-		d.note(Note, at, nil, "replace it by filters", errors.New("the legacy groups of a cohort were converted"))
-	}
+	d.note(Note, at, nil, "replace it by filters", errors.New("the legacy groups of a cohort were converted"))
 	return nil
+}
+
+func (d *decoder) legacyGroup(at *path, v jsonscan.Value) (CohortNode, error) {
+	var properties, values jsonscan.Value
+	event := false
+	for o := v.Object(); o.Next(); {
+		switch string(o.Name()) {
+		case "properties":
+			properties = o.Value()
+		case "values":
+			values = o.Value()
+		case "event_id", "action_id":
+			event = event || o.Value().Kind() != jsonscan.Null
+		}
+	}
+	var group CohortNode
+	var err error
+	switch {
+	case values.Kind() == jsonscan.Array && properties == nil:
+		err = d.node(&group, at, v, 1)
+	case isTree(properties):
+		err = d.node(&group, &path{up: at, name: "properties"}, properties, 1)
+	default:
+		group, err = d.legacyProperties(&path{up: at, name: "properties"}, properties)
+	}
+	if err != nil || checkTree(&group, 1) != nil {
+		return group, err // the whole cohort is malformed
+	}
+	some := false
+	for range group.Leaves() {
+		some = true
+	}
+	switch {
+	case event && some:
+		d.note(Warning, at, v, "use filters, and a static cohort for what events say", errors.New("the group's event is left out: its properties alone decide"))
+	case event:
+		d.note(Warning, at, v, "use a static cohort", errors.New("the group is nobody: flags cannot tell who has sent an event"))
+	case !some:
+		d.note(Error, at, v, "give it properties, or remove it", errors.New("the group defines nothing and is nobody"))
+	}
+	if !some {
+		return CohortNode{Type: "OR"}, nil
+	}
+	return group, nil
+}
+
+// isTree reports whether the properties of a legacy group are a tree, and not an
+// object of values by names.
+func isTree(properties jsonscan.Value) bool {
+	hasType, hasValues := false, false
+	for o := properties.Object(); o.Next(); {
+		switch string(o.Name()) {
+		case "type":
+			hasType = o.Value().Kind() == jsonscan.String
+		case "values":
+			hasValues = o.Value().Kind() == jsonscan.Array
+		}
+	}
+	return hasType && hasValues
+}
+
+// legacyProperties reads the properties of a legacy group: a list of filters, or an
+// object of the values that properties must have.
+func (d *decoder) legacyProperties(at *path, v jsonscan.Value) (CohortNode, error) {
+	all := CohortNode{Type: "AND"}
+	switch v.Kind() {
+	case jsonscan.Array:
+		a := v.Array()
+		for i := 0; a.Next(); i++ {
+			leaf, at := new(Filter), &path{up: at, n: i}
+			if a.Value().Kind() != jsonscan.Object {
+				d.wrong(at, a.Value(), "an object")
+				continue
+			}
+			if err := errors.Join(d.count(1), d.decodeFilter(leaf, at, a.Value())); err != nil {
+				return all, err
+			}
+			if leaf.Type == "event" {
+				leaf.Type = "person"
+			}
+			all.Values = append(all.Values, CohortNode{Leaf: leaf})
+		}
+	case jsonscan.Object:
+		for o := v.Object(); o.Next(); {
+			if err := d.count(1); err != nil {
+				return all, err
+			}
+			all.Values = append(all.Values, CohortNode{Leaf: &Filter{
+				Key: string(o.Name()), Value: []byte(o.Value()), Type: "person",
+			}})
+		}
+	case jsonscan.Null, jsonscan.Invalid:
+	default:
+		d.wrong(at, v, "an array or an object")
+	}
+	return all, nil
 }

@@ -46,7 +46,7 @@ func TestNormalForm(t *testing.T) {
 		{"empty condition set", ` { "groups" : [ { } ] } `, plain},
 		{
 			"nulls", `{"groups":[{"properties":null,"rollout_percentage":null,"variant":null,"description":null}],"multivariate":null,"payloads":{"true":null},
-			"holdout":null,"early_exit":null,"feature_enrollment":null,"aggregation_group_type_index":null,"version":null}`, plain,
+			"holdout":null,"early_exit":null,"feature_enrollment":null,"aggregation_group_type_index":null}`, plain,
 		},
 		{"unknown members", `{"x":1,"groups":[{"y":2,"users_affected":3}]}`, plain},
 		{
@@ -297,7 +297,7 @@ func TestDecodeCohortErrors(t *testing.T) {
 		{"values", `{"properties":{"type":"AND","values":{}}}`, `definitions at /cohorts/7/filters/properties/values: wrong type: an object, want an array: {}`},
 		{"a node", `{"properties":{"OR":[{"type":"AND","values":[1]}]}}`, `definitions at /cohorts/7/filters/properties/OR/0/values/0: wrong type: a number, want an object: 1`},
 		{"a leaf", `{"properties":{"type":"AND","values":[{"key":"a","negation":1}]}}`, `definitions at /cohorts/7/filters/properties/values/0/negation: wrong type: a number, want true or false: 1`},
-		{"too deep", `{"properties":` + strings.Repeat(`{"type":"OR","values":[`, 65) + strings.Repeat(`]}`, 65) + `}`, `definitions at /cohorts/7/filters/properties` + strings.Repeat(`/values/0`, 64) + `: nested more than 64 levels deep`},
+		{"too deep", `{"properties":` + strings.Repeat(`{"type":"OR","values":[`, 67) + strings.Repeat(`]}`, 67) + `}`, `definitions at /cohorts/7/filters/properties` + strings.Repeat(`/values/0`, 66) + `/values: more than 66 groups within each other`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tree, err := flags.DecodeCohort([]byte(tt.raw), 7)

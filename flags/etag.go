@@ -182,7 +182,7 @@ func (h *contentHash) node(n *CohortNode, depth int) {
 	}
 	h.text(n.Type)
 	h.number(int64(len(n.Values)))
-	if depth > maxCohortDepth {
+	if depth > MaxTreeGroups {
 		return
 	}
 	for i := range n.Values {

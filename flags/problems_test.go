@@ -57,7 +57,7 @@ func TestProblems(t *testing.T) {
 		{"cohort id of the wrong type", property(`{"key":"id","type":"cohort","value":{}}`), flags.Error, "f", "/filters/groups/0/properties/0/value", "must be an integer", flags.ErrorCohortData},
 		{"cohort cycle", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","value":1}]}]}}],"cohorts":{"1":{"type":"AND","values":[{"key":"id","type":"cohort","value":1}]}}}`, flags.Error, "f", "/filters/groups/0/properties/0/value", "refers to itself", flags.ErrorCohortCycle},
 		{"malformed cohort", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","value":1}]}]}}],"cohorts":{"1":{"type":"XOR","values":[]}}}`, flags.Error, "", "/cohorts/1", `unknown node type "XOR"`, flags.ErrorCohortData},
-		{"deep cohort", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","value":1}]}]}}],"cohorts":{"1":` + strings.Repeat(`{"type":"AND","values":[`, 80) + strings.Repeat(`]}`, 80) + `}}`, flags.Error, "", "/cohorts/1" + strings.Repeat("/values/0", 64), "nested more than 64 levels", flags.ErrorCohortData},
+		{"deep cohort", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"type":"cohort","value":1}]}]}}],"cohorts":{"1":` + strings.Repeat(`{"type":"AND","values":[`, 80) + strings.Repeat(`]}`, 80) + `}}`, flags.Error, "", "/cohorts/1" + strings.Repeat("/values/0", 66)+"/values", "more than 66 groups", flags.ErrorCohortData},
 		{"self dependency", property(`{"key":"f","type":"flag","operator":"flag_evaluates_to","value":true}`), flags.Error, "f", "", "dependency cycle: f → f", ""},
 		{"dependency on nothing", property(`{"key":"g","type":"flag","operator":"flag_evaluates_to","value":true}`), flags.Error, "f", "/filters/groups/0/properties/0/key", "does not exist", flags.ReasonMissingFlag},
 		{"dependency on an inactive flag", `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"g","type":"flag","operator":"flag_evaluates_to","value":false}]}]}},{"id":2,"key":"g"}]}`, flags.Warning, "f", "/filters/groups/0/properties/0/key", `"g" is inactive`, flags.ReasonConditionMatch},
@@ -222,7 +222,7 @@ func TestCohortChains(t *testing.T) {
 			leaf := fmt.Sprintf(`{"key":"id","type":"cohort","value":%d}`, i+1)
 			fmt.Fprintf(&b, `"%d":{"type":"AND","values":[%s]},`, i, strings.Join(strings.Split(strings.Repeat(leaf+"|", width-1)+leaf, "|"), ","))
 		}
-		fmt.Fprintf(&b, `"%d":{"type":"AND","values":[]}}}`, n)
+		fmt.Fprintf(&b, `"%d":{"type":"AND","values":[{"key":"x","operator":"is_not_set"}]}}}`, n)
 		return b.String()
 	}
 	r, err := compiled(t, chain(60, 10)).Flag("f", &flags.Request{DistinctID: "u"})

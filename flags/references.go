@@ -103,7 +103,7 @@ func (f *Filters) CohortIDs() iter.Seq[int64] {
 
 // Leaves iterates over the leaves of a tree, in their order. What makes the tree
 // malformed has none: a group of a type that does not exist, and what is nested
-// deeper than 64 levels. Nil has none either.
+// deeper than [MaxTreeGroups]. Nil has none either.
 func (n *CohortNode) Leaves() iter.Seq[*Filter] {
 	return func(yield func(*Filter) bool) { n.eachLeaf(0, yield) }
 }
@@ -115,7 +115,7 @@ func (n *CohortNode) eachLeaf(depth int, yield func(*Filter) bool) bool {
 	if n.Leaf != nil {
 		return yield(n.Leaf)
 	}
-	if _, known := n.AnyOf(); !known || depth == maxCohortDepth {
+	if _, known := n.AnyOf(); !known || depth == MaxTreeGroups {
 		return true
 	}
 	for i := range n.Values {

@@ -121,15 +121,15 @@ func TestReferences(t *testing.T) {
 	}
 
 	deep := leaf(cohort(1))
-	for range 64 {
+	for range flags.MaxTreeGroups {
 		deep = flags.CohortNode{Type: "AND", Values: []flags.CohortNode{deep}}
 	}
 	if n := len(slices.Collect(deep.Leaves())); n != 1 {
-		t.Errorf("64 levels above a leaf: %d leaves, want 1", n)
+		t.Errorf("66 groups above a leaf: %d leaves, want 1", n)
 	}
 	deep = flags.CohortNode{Type: "AND", Values: []flags.CohortNode{deep}}
 	if n := len(slices.Collect(deep.Leaves())); n != 0 {
-		t.Errorf("65 levels above a leaf: %d leaves, want none", n)
+		t.Errorf("67 groups above a leaf: %d leaves, want none", n)
 	}
 }
 

@@ -8,9 +8,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 )
 
-// maxTree is how deep a cohort's tree may be; a deeper one cannot be compiled.
-const maxTree = 64
-
 // unreadableGroup makes a cohort malformed.
 const unreadableGroup = `{"type":"OR","values":[` + unreadable + `]}`
 
@@ -92,15 +89,16 @@ func (w *document) cohortsIn(id int64) iter.Seq[int64] {
 }
 
 // node writes a node of a tree. SDKs take the first child of a group for what all
-// of them are, so leaves beside groups are written as groups. An empty OR is
-// everyone for SDKs but nobody for the server (evaluation.md §5.3).
+// of them are, so leaves beside groups are written as groups. An empty group is
+// everyone for SDKs, but nobody for the server if it is the root or an OR
+// (evaluation.md §5.3).
 func (w *document) node(n *flags.CohortNode, depth int) {
 	if n.Leaf != nil {
 		w.leaf(n.Leaf)
 		return
 	}
 	anyOf, known := n.AnyOf()
-	if !known || depth >= maxTree || w.full() {
+	if !known || depth >= flags.MaxTreeGroups || w.full() {
 		w.raw(unreadableGroup)
 		return
 	}
@@ -109,7 +107,7 @@ func (w *document) node(n *flags.CohortNode, depth int) {
 	} else {
 		w.raw(`{"type":"AND","values":[`)
 	}
-	if len(n.Values) == 0 && anyOf {
+	if len(n.Values) == 0 && (anyOf || depth == 0) {
 		w.raw(nobody)
 	}
 	mixed := slices.ContainsFunc(n.Values, func(child flags.CohortNode) bool { return child.Leaf == nil })

@@ -90,7 +90,8 @@ func (w *document) membership(fl *flags.Filter) [][]flags.Filter {
 		return branches
 	}
 	c := w.d.Cohorts[id]
-	if !c.Stored && c.Err() == nil && c.Properties != nil {
+	// An empty root is nobody, which no filter says.
+	if !c.Stored && c.Err() == nil && c.Properties != nil && (c.Properties.Leaf != nil || len(c.Properties.Values) > 0) {
 		w.branches[id] = split(c.Properties, 0)
 	}
 	return w.branches[id]
@@ -106,7 +107,7 @@ func split(n *flags.CohortNode, depth int) [][]flags.Filter {
 		return [][]flags.Filter{{*n.Leaf}}
 	}
 	anyOf, known := n.AnyOf()
-	if !known || depth >= maxTree {
+	if !known || depth >= flags.MaxTreeGroups {
 		return nil
 	}
 	if len(n.Values) == 1 {

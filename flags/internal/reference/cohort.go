@@ -68,6 +68,8 @@ func decodeRecord(raw json.RawMessage) *cohort {
 		c.root, c.broken = decodeTree(properties)
 	case len(in.array("groups")) > 0:
 		c.root, c.broken = decodeLegacyGroups(in.array("groups"))
+	case in.has("filters"):
+		c.broken = fmt.Errorf("%w: filters without a tree", errShape) // §5.5
 	}
 	if c.broken == nil {
 		c.broken = in.problem
@@ -156,35 +158,57 @@ func decodeLeaf(raw json.RawMessage) (*node, error) {
 func decodeLegacyGroups(groups []json.RawMessage) (*node, error) {
 	root := &node{any: true}
 	for _, raw := range groups {
-		in := decodeFields(raw)
-		if in.problem != nil || isNull(raw) {
-			return nil, fmt.Errorf("%w: group %s", errShape, raw)
+		child, err := decodeLegacyGroup(raw)
+		if err != nil {
+			return nil, err
 		}
-		if in.has("event_id") || in.has("action_id") {
-			root.children = append(root.children, &node{any: true}) // never matches
-			continue
+		if len(child.leaves()) == 0 {
+			child = &node{any: true} // §5.6: a group that defines nothing is nobody
 		}
-		all := &node{}
-		if properties, isMap := decodeValue(in.members["properties"]).(map[string]any); isMap {
-			for _, k := range slices.Sorted(maps.Keys(properties)) {
-				leaf := &filter{kind: typePerson, key: k, operator: "exact", value: properties[k]}
-				all.children = append(all.children, &node{leaf: leaf})
-			}
-		} else {
-			for _, element := range in.array("properties") {
-				child, err := decodeLegacyLeaf(element)
-				if err != nil {
-					return nil, err
-				}
-				all.children = append(all.children, child)
-			}
-			if in.problem != nil {
-				return nil, in.problem
-			}
-		}
-		root.children = append(root.children, all)
+		root.children = append(root.children, child)
 	}
 	return root, nil
+}
+
+func decodeLegacyGroup(raw json.RawMessage) (*node, error) {
+	nobody := &node{any: true}
+	group, isObject := decodeValue(raw).(map[string]any)
+	if !isObject {
+		return nobody, nil
+	}
+	in := decodeFields(raw)
+	properties, given := in.members["properties"]
+	if _, isTree := group["values"].([]any); isTree && !given {
+		return decodeNode(raw)
+	}
+	switch value := decodeValue(properties).(type) {
+	case nil:
+		return nobody, nil
+	case map[string]any:
+		_, hasType := value["type"].(string)
+		_, hasValues := value["values"].([]any)
+		if hasType && hasValues {
+			return decodeNode(properties)
+		}
+		all := &node{}
+		for _, k := range slices.Sorted(maps.Keys(value)) {
+			leaf := &filter{kind: typePerson, key: k, operator: "exact", value: value[k]}
+			all.children = append(all.children, &node{leaf: leaf})
+		}
+		return all, nil
+	case []any:
+		all := &node{}
+		for _, element := range in.array("properties") {
+			child, err := decodeLegacyLeaf(element)
+			if err != nil {
+				return nil, err
+			}
+			all.children = append(all.children, child)
+		}
+		return all, nil
+	default:
+		return nil, fmt.Errorf("%w: properties %s", errShape, properties)
+	}
 }
 
 // decodeLegacyLeaf reads a leaf in which the type "event" means person.
@@ -278,7 +302,10 @@ func (e *evaluation) member(id int64) bool {
 	if c.stored {
 		return slices.Contains(e.request.Cohorts, id)
 	}
-	return c.root != nil && e.matchNode(c.root)
+	if c.root == nil || c.root.leaf == nil && len(c.root.children) == 0 {
+		return false // §5.3: a tree of nothing is nobody
+	}
+	return e.matchNode(c.root)
 }
 
 // matchNode implements §5.3: an empty AND is true, an empty OR is false.

@@ -139,6 +139,11 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 		f.contexts = in.texts("evaluation_tags")
 	}
 	filters := in.object("filters")
+	_, given := in.members["filters"]
+	_, hasVersion := filters.members["version"]
+	if given && !in.has("filters") || hasVersion && !filters.has("version") {
+		f.malformed = true // §1.7: null is not a value of these two
+	}
 	f.decodeFilters(filters)
 	f.convertLegacy(filters)
 	f.malformed = f.malformed || in.problem != nil || filters.problem != nil

@@ -31,6 +31,9 @@ var propertyOperators = []string{
 // never match.
 var otherOperators = []string{"in", "not_in", "flag_evaluates_to"}
 
+// olderOperators have another name now (§4.2).
+var olderOperators = map[string]string{"min": "gte", "max": "lte"}
+
 func knownOperator(name string) bool {
 	return slices.Contains(propertyOperators, name) || slices.Contains(otherOperators, name)
 }
@@ -87,6 +90,9 @@ func decodeFilter(raw json.RawMessage) (filter, error) {
 	}
 	if in.has("operator") {
 		f.operator, _ = decodeValue(in.members["operator"]).(string)
+	}
+	if name, ok := olderOperators[f.operator]; ok {
+		f.operator = name
 	}
 	f.problem = f.findProblem()
 	return f, in.problem

@@ -261,7 +261,7 @@ func (g *Generator) filtersJSON(i int, plain, device bool) string {
 			`[{"rollout_percentage":50,"variant":"control"}]`, `[]`, `null`))
 	}
 	if special(6) {
-		members = append(members, "version", pick(g, "2", "2", "1", "0", "null", "3"))
+		members = append(members, "version", pick(g, "2", "2", "1", "1", "0", "null", "3"))
 	}
 	return object(members...)
 }

@@ -76,7 +76,7 @@ var themes = []theme{
 		},
 		words,
 	},
-	{[]string{"n", "n", "x", "age"}, []string{"gt", "gte", "lt", "lte", "between", "between", "not_between", "exact", "is_not", "icontains"}, numbers},
+	{[]string{"n", "n", "x", "age"}, []string{"gt", "gte", "lt", "lte", "min", "max", "between", "between", "not_between", "exact", "is_not", "icontains"}, numbers},
 	{[]string{"d", "d", "x"}, []string{"is_date_exact", "is_date_before", "is_date_before", "is_date_after", "is_date_after"}, dates},
 	{
 		[]string{"v", "v", "x"},
@@ -190,7 +190,7 @@ func (g *Generator) filterValue(t theme, operator string) string {
 		return pick(g, patterns...)
 	case "semver_wildcard":
 		return pick(g, wildcards...)
-	case "gt", "gte", "lt", "lte":
+	case "gt", "gte", "lt", "lte", "min", "max":
 		if g.chance(80) {
 			return pick(g, `0`, `1`, `1.0`, `1.5`, `5`, `5.0`, `100`, `1e3`, `-5`, `"5"`, `"1e3"`, `1e16`, `0.00001`)
 		}
@@ -380,6 +380,14 @@ func (g *Generator) legacyGroups() string {
 		switch {
 		case g.chance(15):
 			list = append(list, pick(g, `{"event_id":"$pageview","days":7}`, `{"action_id":5,"properties":[]}`))
+		case g.chance(15):
+			list = append(list, pick(g, `{}`, `{"name":"all"}`, `{"properties":[]}`, `{"properties":{}}`, `{"properties":null}`, `{"property":[]}`,
+				`7`, `null`, `{"properties":{"type":"OR","values":[]}}`, `{"properties":{"type":"AND","values":[{"type":"OR","values":[]}]}}`))
+		case g.chance(15):
+			value := pick(g, words[:13]...)
+			g.compared = append(g.compared, comparedValue{kind: typePerson, property: "plan", value: value})
+			tree := object("type", pick(g, `"OR"`, `"AND"`, `"property"`, `"NO"`), "values", array(object("key", `"plan"`, "value", value, "type", `"person"`)))
+			list = append(list, pick(g, tree, object("properties", tree), object("event_id", `"$pageview"`, "properties", tree)))
 		case g.chance(40):
 			value := pick(g, words[:13]...)
 			g.compared = append(g.compared, comparedValue{kind: typePerson, property: "plan", value: value})

@@ -49,7 +49,7 @@ func TestCohorts(t *testing.T) {
 	const plain = "No matching condition set"
 	const cohorts = `[
 		{"id":1,"filters":{"properties":{}}},
-		{"id":2,"filters":{"properties":{"type":"AND","values":[]}}},
+		{"id":2,"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[]}]}}},
 		{"id":3,"deleted":true,"filters":{"properties":{"type":"AND","values":[]}}},
 		{"id":4},
 		{"id":5,"is_static":true},
@@ -72,13 +72,38 @@ func TestCohorts(t *testing.T) {
 		{"id":21,"filters":{"properties":{"type":"AND","values":[{"key":"id","type":"cohort","value":2,"operator":"not_in","negation":true}]}}},
 		{"id":22,"filters":{"properties":{"type":"AND","values":[{"key":"id","type":"cohort","value":2,"operator":"exact"}]}}},
 		{"id":23,"groups":[{"event_id":"e","properties":[]},{"properties":[{"key":"plan","type":"event","value":"pro"}]}]},
-		{"id":24,"groups":[]}]`
+		{"id":24,"groups":[]},
+		{"id":25,"filters":{"properties":{"type":"AND","values":[]}}},
+		{"id":26,"filters":{}},
+		{"id":27,"filters":null},
+		{"id":28,"filters":{},"groups":[{"properties":{"plan":"pro"}}]},
+		{"id":31,"groups":[{}]},
+		{"id":32,"groups":[{"name":"all"},{"properties":[]},{"properties":{}},{"properties":null},{"property":[{"key":"plan","value":"pro"}]},7,null]},
+		{"id":33,"groups":[{"properties":{"type":"OR","values":[{"key":"plan","type":"person","value":"pro"}]}}]},
+		{"id":34,"groups":[{"type":"OR","values":[{"key":"plan","type":"person","value":"pro"}]}]},
+		{"id":35,"groups":[{"properties":{"type":"AND","values":[]}}]},
+		{"id":36,"groups":[{"properties":{"type":"AND","values":[{"type":"AND","values":[]}]}}]},
+		{"id":37,"groups":[{"event_id":"e","properties":[{"key":"plan","value":"pro"}]}]},
+		{"id":38,"groups":[{"properties":{"type":"XOR","values":[]}}]}]`
 	for _, tt := range []struct {
 		filters     string // values of cohort filters, or whole filters
 		code        string
 		description string
 	}{
-		{`1`, "no_condition_match", plain},
+		{`1`, "cohort_filters_parsing_error", ""}, // §5.5: filters without a tree
+		{`26`, "cohort_filters_parsing_error", ""},
+		{`27`, "no_condition_match", plain},
+		{`28`, "condition_match", ""},
+		{`25`, "no_condition_match", plain}, // §5.3: a tree of nothing
+		// §5.6: a group that defines nothing is nobody.
+		{`31`, "no_condition_match", plain},
+		{`32`, "no_condition_match", plain},
+		{`33`, "condition_match", ""},
+		{`34`, "condition_match", ""},
+		{`35`, "no_condition_match", plain},
+		{`36`, "no_condition_match", plain},
+		{`37`, "condition_match", ""},
+		{`38`, "cohort_filters_parsing_error", ""},
 		{`2`, "condition_match", "Matched condition set 1"},
 		{`"2"`, "condition_match", "Matched condition set 1"},
 		{`2.0`, "cohort_filters_parsing_error", "Failed to parse cohort filters"},
@@ -106,8 +131,8 @@ func TestCohorts(t *testing.T) {
 		{`23`, "condition_match", ""},
 		{`24`, "no_condition_match", plain},
 		// §5.5: all cohorts are resolved before the first one is evaluated.
-		{`1,999`, "dependency_not_found_cohort", ""},
-		{`1,"x"`, "cohort_filters_parsing_error", ""},
+		{`4,999`, "dependency_not_found_cohort", ""},
+		{`4,"x"`, "cohort_filters_parsing_error", ""},
 		{`999,"x"`, "dependency_not_found_cohort", ""},
 	} {
 		var filters strings.Builder
