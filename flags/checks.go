@@ -73,6 +73,10 @@ func (in *Input) compareProperty(c *check, p *property) verdict {
 	switch c.op {
 	case opSet:
 		result = true
+	case opUseless:
+		return no
+	case opNoEngine:
+		return broken
 	case opText:
 		result = in.lower(p) == c.text
 	case opTexts:

@@ -137,11 +137,16 @@ type filterBuild struct {
 	filter *Filter
 }
 
-// neverMatches returns the check of a filter whose value suits no property, and
-// reports what the operator wants.
-func (p *filterBuild) neverMatches(want string) (uint32, failCode) {
-	p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "want "+want, "the filter can never match: wrong value for operator %s", p.name)
-	return p.neverCheck(p.slot, p.name, p.filter), 0
+// useless returns the check of a filter whose value suits no property that is set,
+// and reports what the operator wants. A property that is not set is looked at
+// before the value (evaluation.md §4.3).
+func (p *filterBuild) useless(want string) (uint32, failCode) {
+	effect := "the filter can never match"
+	if p.spec.missing {
+		effect = "the filter matches only where the property is not set"
+	}
+	p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "want "+want, "%s: wrong value for operator %s", effect, p.name)
+	return p.addOperatorCheck(opUseless, func() check { return check{} })
 }
 
 // addOperatorCheck returns the number of the filter's check.
@@ -182,20 +187,20 @@ func (p *filterBuild) compileOperator() (uint32, failCode) {
 	case opGT, opGTE, opLT, opLTE:
 		n, ok := comparable64(p.value)
 		if !ok {
-			return p.neverMatches("a number")
+			return p.useless("a number")
 		}
 		return p.addOperatorCheck(p.spec.op, func() check { return check{num: n} })
 	case opBetween:
 		low, high, ok := betweenBounds(p.value)
 		if !ok {
-			return p.neverMatches("two numbers [min, max]")
+			return p.useless("two numbers [min, max]")
 		}
 		return p.addOperatorCheck(opBetween, func() check { return check{num: low, more: &compiledOperand{high: high}} })
 	case opDateExact, opDateBefore, opDateAfter:
 		s, _ := text.Str(p.value)
 		d, ok := reldate.Parse(s, p.s.zone)
 		if p.value.Kind() != jsonscan.String || !ok {
-			return p.neverMatches(`a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`)
+			return p.useless(`a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`)
 		}
 		return p.addOperatorCheck(p.spec.op, func() check {
 			o := &compiledOperand{date: d}
@@ -289,11 +294,13 @@ func (p *filterBuild) compileRegex() (uint32, failCode) {
 	at := &path{up: p.at, name: "value"}
 	m, err := p.regexps.compilePattern(source, p.o.Regexp)
 	if errors.Is(err, errRegexUnsupported) {
-		return p.failCheck(failFlagData, at, p.value, "flags that reach the filter fail; rewrite the pattern, or plug an engine in with CompileOptions.Regexp", "%w", err), failFlagData
+		p.problem(Error, at, p.value, "flags that reach the filter fail; rewrite the pattern, or plug an engine in with CompileOptions.Regexp", "%w", err)
+		id, _ := p.addOperatorCheck(opNoEngine, func() check { return check{fail: failFlagData} })
+		return id, failFlagData
 	}
 	if err != nil {
-		p.problem(Error, at, p.value, "the filter never matches; correct the pattern", "%w", err)
-		return p.neverCheck(p.slot, p.name, p.filter), 0
+		p.problem(Error, at, p.value, "the filter matches no property that is set; correct the pattern", "%w", err)
+		return p.addOperatorCheck(opUseless, func() check { return check{} })
 	}
 	return p.addOperatorCheck(opRegex, func() check { return check{more: &compiledOperand{matcher: m}} })
 }
@@ -313,7 +320,7 @@ func (p *filterBuild) compileVersion() (uint32, failCode) {
 		o.version, ok = semver.Parse(s)
 	}
 	if !ok {
-		return p.neverMatches("a version such as 1.2.3")
+		return p.useless("a version such as 1.2.3")
 	}
 	return p.addOperatorCheck(p.spec.op, func() check { return check{more: &o} })
 }

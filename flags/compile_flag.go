@@ -86,7 +86,7 @@ func (c *compiler) canFail(f *compiledFlag) bool {
 	}
 	for i := range f.conditions {
 		for _, id := range f.conditions[i].checks {
-			if op := c.s.checks[id].op; op == opFail || op == opFlag {
+			if op := c.s.checks[id].op; op == opFail || op == opNoEngine || op == opFlag {
 				return true
 			}
 		}

@@ -165,6 +165,8 @@ const (
 	opSemverLT
 	opSemverLTE
 	opSemverRange
+	opUseless  // a value that matches no property that is set, negated or not
+	opNoEngine // a pattern that fails the flag with check.fail if the property is set
 )
 
 // A check is what a filter is compiled to. Equal filters of all flags are one
@@ -173,7 +175,7 @@ type check struct {
 	op      op
 	negated bool
 	missing bool     // the result when the property is not set
-	fail    failCode // of opFail
+	fail    failCode // of opFail and opNoEngine
 	slot    int32    // of the property; for opCohort a cohort, for opFlag a flag
 	truthy  bool
 	num     float64

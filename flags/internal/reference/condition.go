@@ -95,7 +95,8 @@ func (e *evaluation) checkFilters(f *flag, c condition) verdict {
 		}
 	}
 	for _, property := range propertyFilters {
-		if property.problem != "" {
+		_, present := e.lookUp(property, f.conditionAggregation(c))
+		if property.problem != "" && (present || property.problem != problemRegex) {
 			return verdict{failure: codeFlagData}
 		}
 		if !e.matchProperty(property, f.conditionAggregation(c)) {
@@ -127,10 +128,16 @@ func (e *evaluation) checkFilters(f *flag, c condition) verdict {
 	return v
 }
 
-// matchProperty looks the property up and compares it. The aggregation of the
+// matchProperty looks the property up and compares it.
+func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
+	value, present := e.lookUp(f, aggregation)
+	return e.compare.match(f.operator, f.value, value, present)
+}
+
+// lookUp returns the property that a filter compares. The aggregation of the
 // condition is used by group filters that name no group type. Leaves of cohorts
 // have no aggregation.
-func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
+func (e *evaluation) lookUp(f filter, aggregation *int64) (value any, present bool) {
 	var properties map[string]any
 	switch f.kind {
 	case typePerson:
@@ -148,8 +155,8 @@ func (e *evaluation) matchProperty(f filter, aggregation *int64) bool {
 		}
 	}
 	key, _ := f.key.(string)
-	value, present := properties[key]
-	return e.compare.match(f.operator, f.value, value, present)
+	value, present = properties[key]
+	return value, present
 }
 
 // matchDependency compares the value of another flag (§7). If the other flag

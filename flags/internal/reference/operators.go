@@ -51,29 +51,29 @@ func (c comparison) match(operator string, f, p any, present bool) bool {
 	case "not_icontains_multi":
 		return !present || !containsAny(f, p)
 
-	// §4.6: an invalid pattern is false for both.
+	// §4.6: with a property, an invalid pattern is false for both.
 	case "regex":
 		re, support := compileRegex(valueText(f))
 		return support == regexSupported && present && re.MatchString(valueText(p))
 	case "not_regex":
 		re, support := compileRegex(valueText(f))
-		return support == regexSupported && (!present || !re.MatchString(valueText(p)))
+		return !present || support == regexSupported && !re.MatchString(valueText(p))
 
 	case "gt", "gte", "lt", "lte":
 		return present && compareNumbers(operator, p, f)
 
-	// §4.8: unusable bounds are false for both.
+	// §4.8: with a property, unusable bounds are false for both.
 	case "between":
 		low, high, ok := rangeBounds(f)
 		x, isNumber := numeric(p)
 		return ok && present && isNumber && low <= x && x <= high
 	case "not_between":
 		low, high, ok := rangeBounds(f)
-		if !ok || !present {
-			return ok
+		if !present {
+			return true
 		}
 		x, isNumber := numeric(p)
-		return isNumber && (x < low || x > high) // NaN is neither inside nor outside
+		return ok && isNumber && (x < low || x > high) // NaN is neither inside nor outside
 
 	case "is_date_exact", "is_date_before", "is_date_after":
 		return present && c.compareDates(operator, f, p)
