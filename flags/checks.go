@@ -127,7 +127,9 @@ func (in *Input) compareProperty(c *check, p *property) verdict {
 		}
 		at := c.more.at
 		if c.more.date.Relative() {
-			at = c.more.date.At(in.now, in.snap.zone)
+			if at, ok = c.more.date.At(in.now, in.snap.zone); !ok {
+				return no
+			}
 		}
 		switch c.op {
 		case opDateExact:

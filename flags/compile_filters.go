@@ -205,7 +205,7 @@ func (p *filterBuild) compileOperator() (uint32, failCode) {
 		return p.addOperatorCheck(p.spec.op, func() check {
 			o := &compiledOperand{date: d}
 			if !d.Relative() {
-				o.at = d.At(time.Time{}, p.s.zone)
+				o.at, _ = d.At(time.Time{}, p.s.zone)
 			}
 			return check{more: o}
 		})

@@ -79,7 +79,7 @@ func (c comparison) parseDate(s string) (time.Time, bool) {
 		if err != nil || n >= 10000 {
 			return time.Time{}, false
 		}
-		return c.relative(n, m[2]), true
+		return c.relative(n, m[2])
 	}
 	// 2. RFC 3339.
 	if m := rfc3339Form.FindStringSubmatch(s); m != nil {
@@ -124,22 +124,24 @@ func (c comparison) parseDate(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// relative goes n units back from now (§4.9).
-func (c comparison) relative(n int, unit string) time.Time {
-	if unit == "h" {
-		return c.now.Add(-time.Duration(n) * time.Hour)
-	}
+// relative goes n units back from now, on the wall clock of the project's zone
+// (§4.9).
+func (c comparison) relative(n int, unit string) (time.Time, bool) {
 	now := c.now.In(c.zone)
 	year, month, day := now.Date()
+	hour := now.Hour()
 	switch unit {
+	case "h":
+		hour -= n // time.Date normalizes it
 	case "d":
 		day -= n // time.Date normalizes it
 	case "w":
 		day -= 7 * n
-	case "m", "y":
-		if unit == "y" {
-			n *= 12
+	case "y":
+		if year -= n; month == time.February {
+			day = min(day, daysIn(year, month))
 		}
+	case "m":
 		for range n {
 			month--
 			if month == 0 {
@@ -148,7 +150,7 @@ func (c comparison) relative(n int, unit string) time.Time {
 			day = min(day, daysIn(year, month)) // clamped at each step, and not restored
 		}
 	}
-	return time.Date(year, month, day, now.Hour(), now.Minute(), now.Second(), now.Nanosecond(), c.zone)
+	return wallTime(time.Date(year, month, day, hour, now.Minute(), now.Second(), now.Nanosecond(), time.UTC)).in(c.zone)
 }
 
 func daysIn(year int, month time.Month) int {

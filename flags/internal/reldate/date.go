@@ -32,42 +32,38 @@ func Parse(s string, zone *time.Location) (Date, bool) {
 // Relative reports whether d depends on now.
 func (d Date) Relative() bool { return d.unit != 0 }
 
-// At returns the instant of d. For a relative date, it goes back from now on
-// the wall clock of the zone; nil is UTC (evaluation.md §4.9). If this leads to
-// a wall time that occurs twice or not at all, the result follows time.Date.
-// The location of the result is unspecified.
-func (d Date) At(now time.Time, zone *time.Location) time.Time {
-	switch d.unit {
-	case 0:
-		return d.instant
-	case 'h':
-		return now.Round(0).Add(-time.Duration(d.count) * time.Hour)
+// At returns the instant of d. A relative date is taken off the wall clock of the
+// zone; nil is UTC (evaluation.md §4.9). If this leads to a wall time that occurs
+// twice, the result is the earlier instant; if the wall time does not occur, there is
+// none and At reports false. The location of the result is unspecified.
+func (d Date) At(now time.Time, zone *time.Location) (time.Time, bool) {
+	if d.unit == 0 {
+		return d.instant, true
 	}
-	if zone == nil || zone == time.UTC {
-		// All days in UTC have the same length.
-		const day = 24 * time.Hour
-		switch d.unit {
-		case 'd':
-			return now.Round(0).Add(-time.Duration(d.count) * day)
-		case 'w':
-			return now.Round(0).Add(-time.Duration(d.count) * 7 * day)
-		}
+	if zone == nil {
 		zone = time.UTC
 	}
-	now = now.In(zone)
+	now = now.Round(0).In(zone)
 	year, month, day := now.Date()
+	hour, minute, second := now.Clock()
+	const hours = 24 * time.Hour
+	back := time.Duration(0)
 	switch d.unit {
+	case 'h':
+		back = time.Duration(d.count) * time.Hour
 	case 'd':
-		day -= d.count
+		back = time.Duration(d.count) * hours
 	case 'w':
-		day -= 7 * d.count
+		back = time.Duration(d.count) * 7 * hours
 	case 'm':
 		year, month, day = monthsBefore(d.count, year, month, day)
 	case 'y':
-		year, month, day = monthsBefore(12*d.count, year, month, day)
+		year -= d.count
+		day = min(day, daysIn(year, month))
 	}
-	hour, minute, second := now.Clock()
-	return time.Date(year, month, day, hour, minute, second, now.Nanosecond(), zone)
+	// What a clock in the zone shows, as if the zone were UTC.
+	shown := time.Date(year, month, day, hour, minute, second, now.Nanosecond(), time.UTC).Add(-back)
+	return firstShown(shown, zone)
 }
 
 // monthsBefore goes back n months, one by one. If a month is too short, the day
@@ -125,7 +121,7 @@ func Property(s string, now time.Time, zone *time.Location) (time.Time, bool) {
 		return FromSeconds(x)
 	}
 	if d, ok := parseSpan(s); ok {
-		return d.At(now, zone), true
+		return d.At(now, zone)
 	}
 	return parseMail(s)
 }

@@ -5,7 +5,7 @@
 // request:
 //
 //	d, ok := reldate.Parse("-7d", zone)
-//	bound := d.At(now, zone)
+//	bound, ok := d.At(now, zone)
 //
 // The value of a property becomes an instant directly: [Property] reads a text,
 // and [FromSeconds] a number. The two instants are then compared by the methods
@@ -39,11 +39,11 @@
 //
 // # Spans
 //
-// Spans go into the past, whatever their sign. An hour is an hour, but days,
-// weeks, months and years move the wall clock of the zone. Months move one by
-// one. If a month does not have the day, its last day replaces the day from
-// there on: two months before 31 March is 28 January, or 29 January in a leap
-// year. A year is twelve months.
+// Spans go into the past, whatever their sign. All units are taken off the wall clock
+// of the zone, hours too, and the result is a wall time as above. Months move one by
+// one. If a month does not have the day, its last day replaces the day from there on:
+// two months before 31 March is 28 January, or 29 January in a leap year. Years keep
+// the month and the day, but 29 February becomes 28 February.
 //
 // This package does not allocate. All functions are pure, and their time is
 // linear in the length of the text. All values are safe for concurrent use.

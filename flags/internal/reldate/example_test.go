@@ -12,7 +12,7 @@ func Example() {
 
 	// created_at is_date_after "-7d"
 	week, _ := reldate.Parse("-7d", time.UTC)
-	bound := week.At(now, time.UTC)
+	bound, _ := week.At(now, time.UTC)
 	fmt.Println(week.Relative(), bound)
 
 	for _, s := range []string{"2026-11-14", "1794571201", "2026-11-13T14:00:00+02:00"} {

@@ -208,8 +208,17 @@ func (w *wall) at(offset int) (time.Time, bool) {
 // false if there is none.
 func (w *wall) in(zone *time.Location) (time.Time, bool) {
 	t, ok := w.at(0)
-	if !ok || zone == nil || zone == time.UTC {
+	if !ok || zone == nil {
 		return t, ok
+	}
+	return firstShown(t, zone)
+}
+
+// firstShown returns the first instant at which clocks in the zone show what clocks
+// in UTC show at t. It reports false if there is none.
+func firstShown(t time.Time, zone *time.Location) (time.Time, bool) {
+	if zone == time.UTC {
+		return t, true
 	}
 	// Around t, the zone has periods with one offset each, mostly a single one.
 	// All offsets are smaller than margin, so the instant is less than margin

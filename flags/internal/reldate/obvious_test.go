@@ -59,7 +59,7 @@ func obviousDate(s string, now time.Time, zone *time.Location) (time.Time, bool)
 		if !ok || n.Cmp(big.NewInt(10_000)) >= 0 {
 			return time.Time{}, false
 		}
-		return obviousRelative(int(n.Int64()), m[2], now, zone), true
+		return obviousRelative(int(n.Int64()), m[2], now, zone)
 	}
 	switch {
 	case rfc3339.MatchString(s):
@@ -102,32 +102,42 @@ func search(s string, zone *time.Location) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	const format = "2006-01-02 15:04:05.999999999"
+	return searchWall(wall, zone)
+}
+
+// searchWall returns the first instant at which clocks in the zone show what clocks
+// in UTC show at wall.
+func searchWall(wall time.Time, zone *time.Location) (time.Time, bool) {
 	for offset := 24 * 60; offset > -24*60; offset-- {
 		t := wall.Add(-time.Duration(offset) * time.Minute)
-		if t.In(zone).Format(format) == wall.Format(format) {
+		if _, actual := t.In(zone).Zone(); actual == offset*60 {
 			return t, true
 		}
 	}
 	return time.Time{}, false
 }
 
-func obviousRelative(n int, unit string, now time.Time, zone *time.Location) time.Time {
+func obviousRelative(n int, unit string, now time.Time, zone *time.Location) (time.Time, bool) {
 	local := now.In(zone)
 	year, month, day := local.Date()
+	shown := time.Date(year, month, day, local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
 	switch unit {
 	case "h":
-		return now.Add(time.Duration(-n) * time.Hour)
+		shown = shown.Add(time.Duration(-n) * time.Hour)
 	case "d":
-		day -= n
+		shown = shown.AddDate(0, 0, -n)
 	case "w":
-		day -= 7 * n
+		shown = shown.AddDate(0, 0, -7*n)
 	case "y":
-		return stepMonths(12*n, local)
+		before := shown.AddDate(-n, 0, 0)
+		if before.Day() != day { // 29 February became 1 March
+			before = before.AddDate(0, 0, -1)
+		}
+		shown = before
 	case "m":
-		return stepMonths(n, local)
+		shown = stepMonths(n, shown)
 	}
-	return time.Date(year, month, day, local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), zone)
+	return searchWall(shown, zone)
 }
 
 // stepMonths goes back month by month.
