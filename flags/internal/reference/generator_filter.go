@@ -59,7 +59,8 @@ var versions = []string{
 	`"3.08.5"`, `"3.8.5"`, `"3.10"`, `"3.9"`, `"1.2.3.4"`, `" 1.2.3 "`, `"v 1.2.3"`, `"banana"`, `""`, `"18446744073709551616"`, `"1..2"`,
 }
 
-var wildcards = []string{`"*"`, `"1.*"`, `"1.2.*"`, `"1.*.*"`, `"1.*.3"`, `"*.1"`, `"3.08.*"`, `"1.2.3"`, `"0.2"`, `"v1.*"`, `"1.2.3.*"`, `"*.*.*"`}
+var wildcards = []string{`"*"`, `"1.*"`, `"1.2.*"`, `"1.*.*"`, `"1.*.3"`, `"*.1"`, `"3.08.*"`, `"1.2.3"`, `"0.2"`, `"v1.*"`, `"1.2.3.*"`, `"*.*.*"`,
+	`"x"`, `"1.X"`, `"1.2.x"`, `"0"`, `"0.0"`, `">=1.2.3"`, `">1"`, `"<=1.2"`, `"=1.2.3"`, `"1.2.3, <2"`, `"1, <2"`, `">=1.2.3-rc.1,<1.3"`, `"~1.2, ^1"`, `"1,"`}
 
 // strays are values of all JSON types, for implausible cases.
 var strays = []string{
@@ -188,8 +189,10 @@ func (g *Generator) filterValue(t theme, operator string) string {
 		return pick(g, "", `null`, quote(operator), `"pro"`)
 	case "regex", "not_regex":
 		return pick(g, patterns...)
-	case "semver_wildcard":
-		return pick(g, wildcards...)
+	case "semver_wildcard", "semver_tilde", "semver_caret":
+		if operator == "semver_wildcard" || g.chance(40) {
+			return pick(g, wildcards...)
+		}
 	case "gt", "gte", "lt", "lte", "min", "max":
 		if g.chance(80) {
 			return pick(g, `0`, `1`, `1.0`, `1.5`, `5`, `5.0`, `100`, `1e3`, `-5`, `"5"`, `"1e3"`, `1e16`, `0.00001`)

@@ -407,7 +407,15 @@ func TestVersions(t *testing.T) {
 		{"caret", "0", "0.0.0", true},
 		{"caret", "0", "0.1.0", false},
 		{"wildcard", "*", "9.9.9", true},
-		{"wildcard", "*.*", "9.9.9", true},
+		{"wildcard", "*.*", "9.9.9", false},
+		{"wildcard", "x", "9.9.9", true},
+		{"wildcard", "0", "0.9.0", true},
+		{"wildcard", ">=1.2, <2", "1.9.0", true},
+		{"wildcard", ">=1.2, <2", "2.0.0", false},
+		{"tilde", "1.2.x", "1.2.9", true},
+		{"tilde", "1.*", "1.0.0", false},
+		{"tilde", "1, <2", "1.7.0", true},
+		{"caret", ">=1.2.3", "1.2.3", false},
 		{"wildcard", "*", "9.9.9-rc.1", false},
 		{"wildcard", "1.*", "1.9.0-beta", false},
 		{"wildcard", "1.*.*", "1.9.0", true},
@@ -419,7 +427,7 @@ func TestVersions(t *testing.T) {
 		{"wildcard", "*.1", "1.1.0", false},
 		{"wildcard", "1.2.3.*", "1.2.3", false},
 		{"wildcard", "1.2.3", "1.3.0", true}, // the range is the one of semver_caret
-		{"wildcard", "1.x", "1.3.0", false},
+		{"wildcard", "1.x", "1.3.0", true},
 	} {
 		if got := matches(t, 1, "semver_"+tt.operator, `"`+tt.value+`"`, `"`+tt.property+`"`); got != tt.want {
 			t.Errorf("semver_%s %s on %s = %v, want %v", tt.operator, tt.value, tt.property, got, tt.want)

@@ -57,8 +57,16 @@ func compareVersions(operator, f, p string) bool {
 	if !ok {
 		return false // also for semver_neq
 	}
-	if operator == "semver_wildcard" && strings.Contains(f, "*") {
-		return have.inWildcard(trimVersion(f))
+	switch operator {
+	case "semver_tilde":
+		return have.inList("~" + padVersion(trimVersion(f)))
+	case "semver_caret":
+		return have.inList("^" + padVersion(trimVersion(f)))
+	case "semver_wildcard":
+		if onlyStar.MatchString(trimVersion(f)) {
+			return len(have.pre) == 0
+		}
+		return have.inList(trimVersion(f))
 	}
 	want, ok := parseVersion(f)
 	if !ok {
@@ -76,49 +84,100 @@ func compareVersions(operator, f, p string) bool {
 		return order >= 0
 	case "semver_lt":
 		return order < 0
-	case "semver_lte":
-		return order <= 0
-	}
-
-	// Ranges ignore build metadata.
-	if have.precedence(want) < 0 {
-		return false
-	}
-	if len(have.pre) > 0 && (len(want.pre) == 0 || have.release() != want.release()) {
-		return false
-	}
-	switch {
-	case operator == "semver_tilde":
-		return have.major == want.major && have.minor == want.minor
-	// semver_caret, and semver_wildcard without a star
-	case want.major > 0:
-		return have.major == want.major
-	case want.minor > 0:
-		return have.major == 0 && have.minor == want.minor
 	default:
-		return have.release() == want.release()
+		return order <= 0
 	}
 }
 
-// inWildcard accepts a release that agrees with all components before the first
-// star.
-func (v semanticVersion) inWildcard(pattern string) bool {
-	components := strings.Split(pattern, ".")
-	if len(v.pre) > 0 || len(components) > 3 {
-		return false
+// onlyStar is a range of all releases.
+var onlyStar = regexp.MustCompile(`^[*xX] *$`)
+
+// padVersion adds components that are missing before a pre-release or build.
+func padVersion(s string) string {
+	end := strings.IndexAny(s+"-", "-+")
+	for strings.Count(s[:end], ".") < 2 {
+		s, end = s[:end]+".0"+s[end:], end+len(".0")
 	}
-	have, star := v.release(), false
-	for i, component := range components {
-		if component == "*" {
-			star = true
-			continue
-		}
-		n, err := strconv.ParseUint(component, 10, 64)
-		if star || !isDigits(component) || err != nil || n != have[i] {
+	return s
+}
+
+// comparatorForm is one element of the list that a range is (§4.10): a sign, and
+// components of which the last ones may be stars.
+var comparatorForm = regexp.MustCompile(`^(=|>=|>|<=|<|~|\^|) *([0-9]+)(?:\.(?:([0-9]+)|[*xX]))?(?:\.(?:([0-9]+)|[*xX]))?` +
+	`((?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)$`)
+
+// inList reports whether all comparators of a list accept v. A pre-release must be
+// named: one of them has a pre-release of the same release.
+func (v semanticVersion) inList(list string) bool {
+	elements := strings.Split(list, ",")
+	named := len(v.pre) == 0
+	for _, element := range elements {
+		accepted, bound, ok := v.accepted(strings.Trim(element, " "))
+		if !ok || !accepted || len(elements) > 32 {
 			return false
 		}
+		named = named || len(bound.pre) > 0 && bound.release() == v.release()
 	}
-	return true
+	return named
+}
+
+// accepted reports whether a comparator accepts v, and returns its version. It is
+// not ok if the comparator is malformed.
+func (v semanticVersion) accepted(comparator string) (accepted bool, bound semanticVersion, ok bool) {
+	m := comparatorForm.FindStringSubmatch(comparator)
+	if m == nil {
+		return false, bound, false
+	}
+	sign, given := m[1], 1
+	star := strings.ContainsAny(strings.TrimLeft(comparator[:len(comparator)-len(m[5])], "=<>~^ "), "*xX")
+	if m[3] != "" {
+		given = 2
+	}
+	if m[4] != "" {
+		if given == 1 {
+			return false, bound, false // a number behind a star
+		}
+		given = 3
+	}
+	if given < 3 && m[5] != "" {
+		return false, bound, false
+	}
+	bound, ok = parseVersion(strings.Join([]string{m[2], cmp.Or(m[3], "0"), cmp.Or(m[4], "0")}, ".") + m[5])
+	if !ok {
+		return false, bound, false
+	}
+	have, want := v.release(), bound.release()
+	order, same := 0, 0 // same is the number of leading components that are equal
+	for same < given && have[same] == want[same] {
+		same++
+	}
+	if same < given {
+		order = cmp.Compare(have[same], want[same])
+	} else if given == 3 {
+		order = v.precedence(bound)
+	}
+	// equal is what = means: with fewer than three components, releases only.
+	equal := order == 0 && (given == 3 || len(v.pre) == 0)
+	switch {
+	case sign == "=" || sign == "" && star:
+		return equal, bound, true
+	case sign == ">":
+		return order > 0, bound, true
+	case sign == ">=":
+		return order > 0 || equal, bound, true
+	case sign == "<":
+		return order < 0, bound, true
+	case sign == "<=":
+		return order < 0 || equal, bound, true
+	case sign == "~":
+		return equal || order > 0 && same >= 2, bound, true
+	}
+	// ^ keeps all components up to the first that is not 0.
+	fixed := 1
+	for fixed < given && want[fixed-1] == 0 {
+		fixed++
+	}
+	return order == 0 || order > 0 && same >= fixed, bound, true
 }
 
 func (v semanticVersion) release() [3]uint64 { return [3]uint64{v.major, v.minor, v.patch} }

@@ -27,13 +27,15 @@
 //	Wildcard  *       every release
 //	Wildcard  1.*     every release of major 1
 //	Wildcard  1.2.*   every release of minor 1.2
-//	Wildcard  1.2.3   as Caret
+//	Wildcard  1.2.3   as Caret; 0 is every release of major 0, and not 0.0.0
+//	Wildcard  x, 1.X  as with stars
+//	Wildcard  >=1.2, <2  a list, of which all must hold; also behind Tilde and Caret
 //
 // A pre-release is in a range only if the range was given with a pre-release of
 // the same major, minor and patch: ~1.2.3-beta.1 contains 1.2.3-beta.2, but not
 // 1.2.4-beta.1.
 //
-// This package does not allocate. A [Version] shares the memory of the text
+// Only ranges allocate, when they are parsed. A [Version] shares the memory of the text
 // that it was parsed from. All functions are pure, and all values are safe for
 // concurrent use.
 package semver

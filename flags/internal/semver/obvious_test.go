@@ -114,78 +114,137 @@ func obviousIdentifiers(a, b string) int {
 	return cmp.Or(x.Cmp(y), len(a)-len(b))
 }
 
-// An obviousRange has a lower bound and the components of an upper bound, which
-// is not in the range. Nil means no upper bound.
-type obviousRange struct {
-	from  obvious
-	below *[3]*big.Int
+// An obviousRange is a list of conditions, all of which must hold.
+type obviousRange []obviousComparator
+
+type obviousComparator struct {
+	op    string
+	given int // components
+	bound obvious
 }
 
+var comparatorShape = regexp.MustCompile(`^(=|>=|>|<=|<|~|\^|) *([0-9]+)(?:\.([0-9]+|[*xX])(?:\.([0-9]+|[*xX])` +
+	`(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)?)?$`)
+
 func (r obviousRange) contains(v obvious) bool {
-	if len(v.pre) > 0 && (len(r.from.pre) == 0 || v.compareCore(r.from) != 0) {
-		return false
+	given := len(v.pre) == 0
+	for _, c := range r {
+		if !c.contains(v) {
+			return false
+		}
+		given = given || len(c.bound.pre) > 0 && v.compareCore(c.bound) == 0
 	}
-	if v.compareRelease(r.from) < 0 {
-		return false
+	return given
+}
+
+func (c obviousComparator) contains(v obvious) bool {
+	// With fewer than three components they stand for all versions that begin so.
+	if c.given < 3 {
+		inside := v.compareCore(c.bound) >= 0 && v.compareCore(obvious{core: bump(c.bound.core, c.given)}) < 0
+		release := len(v.pre) == 0
+		switch c.op {
+		case "=", "*":
+			return inside && release
+		case ">":
+			return !inside && v.compareCore(c.bound) > 0
+		case ">=":
+			return inside && release || !inside && v.compareCore(c.bound) > 0
+		case "<":
+			return v.compareCore(c.bound) < 0
+		case "<=":
+			return inside && release || v.compareCore(c.bound) < 0
+		case "~":
+			return inside && release
+		}
+		if c.bound.core[0].Sign() == 0 || c.given == 1 {
+			return inside
+		}
+		return v.compareCore(c.bound) >= 0 && v.compareCore(obvious{core: bump(c.bound.core, 1)}) < 0
 	}
-	return r.below == nil || v.compareCore(obvious{core: *r.below}) < 0
+	order := v.compareRelease(c.bound)
+	switch c.op {
+	case "=":
+		return order == 0
+	case ">":
+		return order > 0
+	case ">=":
+		return order >= 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case "~":
+		return order >= 0 && v.compareCore(obvious{core: bump(c.bound.core, 2)}) < 0
+	}
+	n := 1
+	for n < 3 && c.bound.core[n-1].Sign() == 0 {
+		n++
+	}
+	return order >= 0 && v.compareCore(obvious{core: bump(c.bound.core, n)}) < 0
 }
 
 // bump returns the lowest version after all versions that share the first n
 // components with v.
-func bump(v [3]*big.Int, n int) *[3]*big.Int {
-	if n == 0 {
-		return nil
-	}
+func bump(v [3]*big.Int, n int) [3]*big.Int {
 	zero := big.NewInt(0)
 	next := [3]*big.Int{zero, zero, zero}
 	copy(next[:], v[:n])
 	next[n-1] = new(big.Int).Add(v[n-1], big.NewInt(1))
-	return &next
+	return next
 }
 
-func obviousTilde(s string) (obviousRange, bool) {
-	v, ok := obviousParse(s)
-	if !ok {
-		return obviousRange{}, false
-	}
-	return obviousRange{v, bump(v.core, 2)}, true
-}
+func obviousTilde(s string) (obviousRange, bool) { return obviousList("~" + obviousPadded(s)) }
+func obviousCaret(s string) (obviousRange, bool) { return obviousList("^" + obviousPadded(s)) }
 
-func obviousCaret(s string) (obviousRange, bool) {
-	v, ok := obviousParse(s)
-	if !ok {
-		return obviousRange{}, false
+func obviousPadded(s string) string {
+	m := regexp.MustCompile(`(?s)^([^-+]*)(.*)$`).FindStringSubmatch(obviousTrim(s))
+	for strings.Count(m[1], ".") < 2 {
+		m[1] += ".0"
 	}
-	n := 1
-	for n < 3 && v.core[n-1].Sign() == 0 {
-		n++
-	}
-	return obviousRange{v, bump(v.core, n)}, true
+	return m[1] + m[2]
 }
-
-var stars = regexp.MustCompile(`^(?:(\d+)(?:\.(\d+))?)?(?:\.?\*)(?:\.\*)*$`)
 
 func obviousWildcard(s string) (obviousRange, bool) {
-	if !strings.Contains(s, "*") {
-		return obviousCaret(s)
-	}
 	s = obviousTrim(s)
-	components := strings.Split(s, ".")
-	m := stars.FindStringSubmatch(s)
-	if m == nil || len(components) > 3 || strings.HasPrefix(s, ".") {
-		return obviousRange{}, false
+	if regexp.MustCompile(`^[*xX] *$`).MatchString(s) {
+		return nil, true
 	}
-	fixed := strings.Count("."+strings.TrimRight(s, ".*"), ".")
-	if components[0] == "*" {
-		fixed = 0
+	return obviousList(s)
+}
+
+func obviousList(s string) (obviousRange, bool) {
+	var r obviousRange
+	for i, part := range strings.Split(s, ",") {
+		m := comparatorShape.FindStringSubmatch(strings.Trim(part, " "))
+		if m == nil || i == 32 {
+			return nil, false
+		}
+		c := obviousComparator{op: m[1]}
+		numbers := []string{"0", "0", "0"}
+		stars := false
+		for i, text := range m[2:5] {
+			switch {
+			case text == "":
+			case strings.Contains("*xX", text):
+				stars = true
+			case stars:
+				return nil, false
+			default:
+				numbers[i] = text
+				c.given++
+			}
+		}
+		if stars && c.op == "" {
+			c.op = "*"
+		}
+		if c.given < 3 && m[5]+m[6] != "" {
+			return nil, false
+		}
+		var ok bool
+		if c.bound, ok = obviousParse(strings.Join(numbers, ".") + m[5]); !ok {
+			return nil, false
+		}
+		r = append(r, c)
 	}
-	if fixed < len(components) && components[fixed] != "*" {
-		return obviousRange{}, false // such as 1*
-	}
-	v, ok := obviousParse(strings.Join(append(components[:fixed:fixed], "0", "0", "0")[:3], "."))
-	if !ok {
-		return obviousRange{}, false
-	}
-	return obviousRange{v, bump(v.core, fixed)}, true
+	return r, true
 }

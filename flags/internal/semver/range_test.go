@@ -1,6 +1,7 @@
 package semver_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
@@ -41,8 +42,7 @@ var ranges = []struct {
 	{"star", "wildcard", "*", "0.0.0", true},
 	{"star, greatest", "wildcard", "*", "18446744073709551615.18446744073709551615.18446744073709551615", true},
 	{"star, pre-release", "wildcard", "*", "1.0.0-rc.1", false},
-	{"two stars", "wildcard", "*.*", "7.1.0", true},
-	{"three stars", "wildcard", "*.*.*", "7.1.0", true},
+	{"two stars", "wildcard", "*.*", "7.1.0", false},
 	{"star for minor", "wildcard", "1.*", "1.99.0", true},
 	{"star for minor, other major", "wildcard", "1.*", "2.0.0", false},
 	{"star for minor, major before", "wildcard", "1.*", "0.9.0", false},
@@ -55,6 +55,27 @@ var ranges = []struct {
 	{"no star, below", "wildcard", "1.2.3", "1.2.2", false},
 	{"no star, next major", "wildcard", "1.2.3", "2.0.0", false},
 	{"no star, below 1", "wildcard", "0.2", "0.3.0", false},
+	{"no star, only major", "wildcard", "0", "0.9.0", true},
+	{"no star, 0.0", "wildcard", "0.0", "0.0.7", true},
+	{"a letter", "wildcard", "x", "7.1.0", true},
+	{"a letter for minor", "wildcard", "1.x", "1.9.0", true},
+	{"a letter for patch", "wildcard", "1.2.X", "1.3.0", false},
+	{"at least", "wildcard", ">=1.2.3", "7.0.0", true},
+	{"above a minor", "wildcard", ">1.2", "1.2.9", false},
+	{"above a minor, the next", "wildcard", ">1.2", "1.3.0", true},
+	{"up to a minor", "wildcard", "<=1.2", "1.2.9", true},
+	{"below a major", "wildcard", "<2", "1.99.0", true},
+	{"exactly a minor", "wildcard", "=1.2", "1.2.9", true},
+	{"a list", "wildcard", "1.2.3, <1.5", "1.4.9", true},
+	{"a list, outside", "wildcard", "1.2.3, <1.5", "1.5.0", false},
+	{"a list with a pre-release", "wildcard", ">=1.2.3-a, <2", "1.2.3-b", true},
+	{"a list under tilde", "tilde", "1.2.3, <1.2.5", "1.2.4", true},
+	{"a list under tilde, outside", "tilde", "1.2.3, <1.2.5", "1.2.5", false},
+	{"a list under tilde that is padded", "tilde", "1, <2", "1.7.0", true},
+	{"a star under tilde", "tilde", "1.2.*", "1.2.9", true},
+	{"a star under caret", "caret", "1.2.*", "1.9.0", true},
+	{"a star for minor under tilde", "tilde", "1.*", "1.0.0", false},
+	{"a sign under caret", "caret", ">=1.2.3", "1.2.3", false},
 	{"no star, pre-release", "wildcard", "1.2.3-a", "1.2.3-b", true},
 	// Pre-releases.
 	{"a pre-release in its own range", "tilde", "1.2.3-beta.1", "1.2.3-beta.2", true},
@@ -119,8 +140,17 @@ var wildcards = []struct {
 	want bool
 }{
 	{"*", true},
-	{"*.*", true},
-	{"*.*.*", true},
+	{"x", true},
+	{"X ", true},
+	{"1.x", true},
+	{"1.X.*", true},
+	{">=1.2.3", true},
+	{"> 1.2", true},
+	{"=1", true},
+	{"~1.2,^1", true},
+	{"1.2.3, <2", true},
+	{"1.2.3-a , <2 ", true},
+	{strings.Repeat("1,", 31) + "1", true},
 	{"1.*", true},
 	{"1.*.*", true},
 	{"1.2.*", true},
@@ -133,6 +163,15 @@ var wildcards = []struct {
 	{"1.2.3-rc.1+b", true},
 
 	{"", false},
+	{"*.*", false},
+	{"*, 1", false},
+	{"1, *", false},
+	{"1,", false},
+	{",1", false},
+	{"1.*.*.*", false},
+	{"=>1", false},
+	{"~>1", false},
+	{strings.Repeat("1,", 32) + "1", false},
 	{"1.*.3", false},
 	{"*.2", false},
 	{"*.2.3", false},
@@ -176,9 +215,10 @@ func TestWildcard(t *testing.T) {
 }
 
 func TestZeroRange(t *testing.T) {
-	want, _ := semver.Wildcard("*")
-	if got := (semver.Range{}); got != want {
-		t.Errorf("Range{} = %v, want that of *, %v", got, want)
+	release, _ := semver.Parse("7.1")
+	pre, _ := semver.Parse("7.1.0-a")
+	if r := (semver.Range{}); !r.Contains(release) || r.Contains(pre) {
+		t.Error("Range{} is not every release")
 	}
 }
 
