@@ -59,7 +59,7 @@ func TestOperands(t *testing.T) {
 		{"number", flags.OperandNumber, []string{`1`, `-1.5e3`, `"1e3"`, `"inf"`}, []string{`null`, `"x"`, `true`, `[1]`}},
 		{"range", flags.OperandRange, []string{`[1,2]`, `["1",2.5]`, `[1,1]`}, []string{`null`, `[2,1]`, `[1]`, `[1,2,3]`, `"1,2"`, `["a","b"]`}},
 		{"date", flags.OperandDate, []string{`"2024-06-01"`, `"-7d"`, `"2024-06-01T12:00:00Z"`}, []string{`null`, `"soon"`, `20240601`}},
-		{"version", flags.OperandVersion, []string{`"1.2.3"`}, []string{`null`, `"x"`, `"1.2.3.4.5-"`}},
+		{"version", flags.OperandVersion, []string{`"1.2.3"`}, []string{`null`, `"y"`, `"1.2.3.4.5-"`}},
 		{"pattern", flags.OperandPattern, []string{`"^a+$"`, `""`}, []string{`null`, `"("`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
