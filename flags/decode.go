@@ -24,9 +24,12 @@ const (
 
 // Decode reads a definitions document: JSON of evaluation.md §1.1, in the form
 // of the definitions endpoint, of the server's cache or, for its flags, of the
-// management API. Unknown members are ignored, of duplicate members the last
-// one counts, and legacy forms (super_groups, holdout_groups, old cohorts) are
-// converted, which [Snapshot.Problems] reports as notes.
+// management API. Of duplicate members the last one counts, and legacy forms
+// (super_groups, holdout_groups, old cohorts) are converted, which
+// [Snapshot.Problems] reports as notes. An unknown member is a note, too, unless its
+// name stands for a member that is missing, such as "rollout" in a condition set
+// without "rollout_percentage": then the flag cannot be understood
+// (evaluation.md §1.8).
 //
 // A flag that cannot be understood does not hurt the others: it is kept, and
 // fails with flag_data_parsing_error when it is evaluated. The error is not nil
@@ -120,6 +123,7 @@ type decoder struct {
 	fault    **DefinitionError // where the first fault of what is being read goes, or nil
 	faults   int
 	buf      []byte // scratch for strings with escapes
+	noted    map[memberKey]bool
 }
 
 // errManyFaults stands for every fault after the first thousands.
@@ -361,6 +365,7 @@ func (d *decoder) strings(dst *[]string, p *path, v jsonscan.Value) error {
 
 func (d *decoder) document(root jsonscan.Value) error {
 	var flagList, cohorts jsonscan.Value
+	odd := false
 	for o := root.Object(); o.Next(); {
 		v := o.Value()
 		switch string(o.Name()) {
@@ -385,7 +390,12 @@ func (d *decoder) document(root jsonscan.Value) error {
 			} else if v.Kind() != jsonscan.Null {
 				d.note(Error, &path{name: "bucketing_hash"}, v, hintHash, fmt.Errorf("%w: %s, want a string", errType, kindName(v)))
 			}
+		default:
+			odd = odd || !documentShape.known[string(o.Name())]
 		}
+	}
+	if odd {
+		d.checkMembers(documentShape, nil, root)
 	}
 	if flagList.Kind() != jsonscan.Array {
 		return fmt.Errorf("flags: definitions must have an array \"flags\", not %s", kindName(flagList))
@@ -441,7 +451,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	defer func() { d.flag, d.fault = nil, nil }()
 
 	var filters, contexts, tags, key jsonscan.Value
-	var hasID, remote bool
+	var hasID, remote, odd bool
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{}
 		switch string(o.Name()) {
@@ -500,7 +510,17 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 			if !b {
 				f.HasExperiment = &b
 			}
+		case "rollout_percentage":
+			if v.Kind() != jsonscan.Null {
+				p.name = "rollout_percentage"
+				d.noteMember(flagShape, p, v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
+			}
+		default:
+			odd = odd || !flagShape.known[string(o.Name())]
 		}
+	}
+	if odd {
+		d.checkMembers(flagShape, nil, v)
 	}
 
 	if key.Kind() != jsonscan.String || len(key) == len(`""`) {
@@ -533,7 +553,14 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		// Only filters that are absent are those of a flag without any.
 		d.wrong(at, filters, kindNames[jsonscan.Object])
 	}
-	return d.filters(&f.Filters, f.Key, at, filters)
+	if err := d.filters(&f.Filters, f.Key, at, filters); err != nil {
+		return err
+	}
+	if fault := f.unreadable(); fault != nil && !f.evaluated() && errors.Is(fault.Err, errUnknownMember) {
+		// Compile reports what active flags suffer from, but this may be why one is not.
+		d.out.notes = append(d.out.notes, Problem{Error, &DefinitionError{f.Key, fault.Path, fault.Value, fault.Err, "the flag is inactive or encrypted"}})
+	}
+	return nil
 }
 
 // filters reads the filters of the flag with a key. Their faults are their own.
@@ -546,7 +573,7 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 		return nil
 	}
 	var groups, multivariate, payloads, holdout, superGroups, holdoutGroups jsonscan.Value
-	var hasEnrollment bool
+	var hasEnrollment, odd bool
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{up: at}
 		switch string(o.Name()) {
@@ -580,7 +607,12 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 			} else if d.integer(&n, p, v) {
 				f.Version = int(min(max(n, -1), 1<<30))
 			}
+		default:
+			odd = odd || !filtersShape.known[string(o.Name())]
 		}
+	}
+	if odd && (f.Version == 0 || f.Version == 1) {
+		d.checkMembers(filtersShape, at, v)
 	}
 	if err := d.conditions(f, &path{up: at, name: "groups"}, groups); err != nil {
 		return err
@@ -634,6 +666,7 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 		}
 		f.Groups = append(f.Groups, Condition{})
 		c := &f.Groups[len(f.Groups)-1]
+		odd := false
 		for o := a.Value().Object(); o.Next(); {
 			v, p := o.Value(), &path{up: at}
 			switch string(o.Name()) {
@@ -664,7 +697,12 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 				c.Description = d.shown(v)
 			case "sort_key":
 				c.SortKey = d.shown(v)
+			default:
+				odd = odd || !conditionShape.known[string(o.Name())]
 			}
+		}
+		if odd {
+			d.checkMembers(conditionShape, at, a.Value())
 		}
 	}
 	return nil
@@ -708,6 +746,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	defer func() { d.fault = outer }()
 
 	var key jsonscan.Value
+	odd := false
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{up: at}
 		switch string(o.Name()) {
@@ -748,7 +787,14 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 				}
 				f.DependencyChain = &chain
 			}
+		default:
+			odd = odd || !filterShape.known[string(o.Name())]
 		}
+	}
+	if odd && f.Kind() != UnknownFilter {
+		d.fault = outer // what has the filter cannot be understood
+		d.checkMembers(filterShape, at, v)
+		d.fault = &f.fault
 	}
 	if name, ok := olderOperators[f.Operator]; ok {
 		d.note(Note, &path{up: at, name: "operator"}, quote(f.Operator), fmt.Sprintf("replace it by %q", name), errors.New("the legacy operator was converted"))
@@ -777,10 +823,16 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 	if !d.is(jsonscan.Object, at, v) {
 		return nil
 	}
+	odd := false
 	for o := v.Object(); o.Next(); {
 		if string(o.Name()) == "variants" {
 			variants = o.Value()
+		} else {
+			odd = true
 		}
+	}
+	if odd {
+		d.checkMembers(multivariateShape, at, v)
 	}
 	at = &path{up: at, name: "variants"}
 	if !d.is(jsonscan.Array, at, variants) {
@@ -798,7 +850,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 			continue
 		}
 		var w Variant
-		hasKey := false
+		hasKey, odd := false, false
 		for o := a.Value().Object(); o.Next(); {
 			v, p := o.Value(), &path{up: at}
 			switch string(o.Name()) {
@@ -814,7 +866,12 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 			case "rollout_percentage":
 				p.name = "rollout_percentage"
 				d.float(&w.RolloutPercentage, p, v)
+			default:
+				odd = odd || !variantShape.known[string(o.Name())]
 			}
+		}
+		if odd {
+			d.checkMembers(variantShape, at, a.Value())
 		}
 		if !hasKey {
 			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
@@ -844,14 +901,19 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 		return
 	}
 	var h Holdout
-	var hasID, hasPct bool
+	var hasID, hasPct, odd bool
 	for o := v.Object(); o.Next(); {
 		switch string(o.Name()) {
 		case "id":
 			hasID = d.integer(&h.ID, &path{up: at, name: "id"}, o.Value())
 		case "exclusion_percentage":
 			hasPct = d.float(&h.ExclusionPercentage, &path{up: at, name: "exclusion_percentage"}, o.Value())
+		default:
+			odd = odd || !holdoutShape.known[string(o.Name())]
 		}
+	}
+	if odd {
+		d.checkMembers(holdoutShape, at, v)
 	}
 	if hasID && hasPct {
 		f.Holdout = &h

@@ -74,7 +74,7 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 		d.wrong(at, v, "an object")
 	}
 	var filters, legacy jsonscan.Value
-	record, deleted := false, false
+	record, deleted, odd := false, false, false
 	for o := v.Object(); o.Next(); {
 		v, p := o.Value(), &path{up: at}
 		switch string(o.Name()) {
@@ -100,10 +100,15 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 					c.Stored, c.Behavioral = true, true
 				}
 			}
+		default:
+			odd = odd || !cohortShape.known[string(o.Name())]
 		}
 	}
 	if deleted {
 		return nil
+	}
+	if record && odd {
+		d.checkMembers(cohortShape, at, v)
 	}
 	root, given := v, false
 	if record {
@@ -207,6 +212,16 @@ var errNoCriteria = errors.New("the cohort has filters without a tree of criteri
 // errTreeDepth says that a cohort's tree is nested too deeply.
 var errTreeDepth = fmt.Errorf("more than %d groups within each other", MaxTreeGroups)
 
+// isGroupType reports whether a node says that it is a group.
+func isGroupType(d *decoder, kind jsonscan.Value) bool {
+	if kind.Kind() != jsonscan.String {
+		return false
+	}
+	n := CohortNode{Type: d.text(kind)}
+	_, known := n.AnyOf()
+	return known
+}
+
 func emptyObject(v jsonscan.Value) bool {
 	o := v.Object()
 	return !o.Next()
@@ -223,6 +238,7 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		return nil
 	}
 	var values, kind, key, and, or jsonscan.Value
+	odd := false
 	for o := v.Object(); o.Next(); {
 		switch string(o.Name()) {
 		case "values":
@@ -235,7 +251,12 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 			and = o.Value()
 		case "OR":
 			or = o.Value()
+		default:
+			odd = odd || !nodeShape.known[string(o.Name())]
 		}
+	}
+	if odd && key == nil && isGroupType(d, kind) {
+		d.checkMembers(nodeShape, at, v)
 	}
 	switch {
 	case values != nil:

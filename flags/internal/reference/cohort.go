@@ -74,6 +74,9 @@ func decodeRecord(raw json.RawMessage) *cohort {
 	if c.broken == nil {
 		c.broken = in.problem
 	}
+	if _, isRecord := in.members["filters"]; isRecord && c.broken == nil {
+		c.broken = cohortWords.check(in) // §1.8
+	}
 	return c
 }
 
@@ -100,6 +103,14 @@ func decodeNode(raw json.RawMessage) (*node, error) {
 		return nil, fmt.Errorf("%w: node %s", errShape, raw)
 	}
 	kind, values := "", in.members["values"]
+	switch declared, _ := decodeValue(in.members["type"]).(string); strings.ToUpper(declared) {
+	case "AND", "OR", "PROPERTY":
+		if _, isLeaf := in.members["key"]; !isLeaf {
+			if err := nodeWords.check(in); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for _, old := range []string{"AND", "OR"} { // very old exports have {"AND":[…]}
 		if len(in.members) == 1 && in.has(old) {
 			kind, values = old, in.members[old]

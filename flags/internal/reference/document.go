@@ -146,6 +146,9 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 	}
 	f.decodeFilters(filters)
 	f.convertLegacy(filters)
+	if flagWords.check(in) != nil {
+		f.malformed = true
+	}
 	f.malformed = f.malformed || in.problem != nil || filters.problem != nil
 	return f
 }
@@ -154,6 +157,11 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 func (f *flag) decodeFilters(in *fields) {
 	if version := in.number("version"); version != nil && *version != 0 && *version != 1 {
 		f.malformed = true // §1.3
+	}
+	for _, err := range []error{
+		filtersWords.check(in), multivariateWords.checkObject(in.members["multivariate"]), holdoutWords.checkObject(in.members["holdout"]),
+	} {
+		f.malformed = f.malformed || err != nil // §1.8
 	}
 	f.aggregation = in.integer("aggregation_group_type_index")
 	f.earlyExit = in.boolean("early_exit", false)
@@ -167,6 +175,7 @@ func (f *flag) decodeFilters(in *fields) {
 	multivariate := in.object("multivariate")
 	for _, raw := range multivariate.array("variants") {
 		v := decodeFields(raw)
+		f.malformed = f.malformed || variantWords.check(v) != nil
 		key, share := v.text("key"), v.number("rollout_percentage")
 		if v.problem != nil || key == nil {
 			f.malformed = true
@@ -190,8 +199,8 @@ func (f *flag) decodeFilters(in *fields) {
 func (f *flag) decodeCondition(raw json.RawMessage) condition {
 	in := decodeFields(raw)
 	c := condition{rollout: 100, pin: in.text("variant")}
-	if isNull(raw) {
-		f.malformed = true // the element is not an object
+	if isNull(raw) || conditionWords.check(in) != nil {
+		f.malformed = true // the element is not an object, or §1.8
 	}
 	if rollout := in.number("rollout_percentage"); rollout != nil {
 		c.rollout = *rollout

@@ -95,6 +95,9 @@ func decodeFilter(raw json.RawMessage) (filter, error) {
 		f.operator = name
 	}
 	f.problem = f.findProblem()
+	if f.problem != problemType && in.problem == nil {
+		in.problem = filterWords.check(in)
+	}
 	return f, in.problem
 }
 

@@ -187,7 +187,7 @@ func (g *Generator) flagJSON(i int) string {
 	if filters := g.filtersJSON(i, plain, device); filters != "" {
 		members = append(members, "filters", filters)
 	}
-	return object(members...)
+	return object(g.strayMember(members, 2)...)
 }
 
 func (g *Generator) tagList() string {
@@ -263,7 +263,7 @@ func (g *Generator) filtersJSON(i int, plain, device bool) string {
 	if special(6) {
 		members = append(members, "version", pick(g, "2", "2", "1", "1", "0", "null", "3"))
 	}
-	return object(members...)
+	return object(g.strayMember(members, 2)...)
 }
 
 // payloadsJSON writes payloads for true, false, holdouts and variants, in all
@@ -296,7 +296,7 @@ func (g *Generator) variantsJSON(keys []string) string {
 		if g.chance(20) {
 			members = append(members, "name", pick(g, `null`, `"name"`))
 		}
-		list = append(list, object(members...))
+		list = append(list, object(g.strayMember(members, 1)...))
 		// Nothing forbids the same key twice, although it makes no sense.
 		if i == 0 && g.chance(2) {
 			list = append(list, object("key", g.text(key), "rollout_percentage", "30"))
@@ -352,7 +352,18 @@ func (g *Generator) conditionJSON(i int, plain, device bool) string {
 	if g.chance(10) {
 		members = append(members, "sort_key", `"b"`, "description", `null`, "users_affected", "5")
 	}
-	return object(members...)
+	return object(g.strayMember(members, 3)...)
+}
+
+// strayMember sometimes adds a member that no object has (§1.8).
+func (g *Generator) strayMember(members []string, percent int) []string {
+	if !g.chance(percent) {
+		return members
+	}
+	name := pick(g, "rollout", "rolloutPercentage", "Rollout-Percentage", "rollout_percntage", "percent", "property", "Properties", "propertis", "varient", "enabled",
+		"grops", "multivariant", "operater", "op", "negated", "valeu", "typ", "payload", "filter", "conditions", "exclusion", "weight", "verison", "actve",
+		"future_member", "x", "unknown", "keys", "evaluation_runtimes", "dates")
+	return append(members, name, pick(g, `10`, `10`, `null`, `[]`, `"x"`, `true`, `{}`))
 }
 
 func (g *Generator) rolloutMember(members []string, device bool) []string {

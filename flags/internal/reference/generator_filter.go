@@ -59,8 +59,10 @@ var versions = []string{
 	`"3.08.5"`, `"3.8.5"`, `"3.10"`, `"3.9"`, `"1.2.3.4"`, `" 1.2.3 "`, `"v 1.2.3"`, `"banana"`, `""`, `"18446744073709551616"`, `"1..2"`,
 }
 
-var wildcards = []string{`"*"`, `"1.*"`, `"1.2.*"`, `"1.*.*"`, `"1.*.3"`, `"*.1"`, `"3.08.*"`, `"1.2.3"`, `"0.2"`, `"v1.*"`, `"1.2.3.*"`, `"*.*.*"`,
-	`"x"`, `"1.X"`, `"1.2.x"`, `"0"`, `"0.0"`, `">=1.2.3"`, `">1"`, `"<=1.2"`, `"=1.2.3"`, `"1.2.3, <2"`, `"1, <2"`, `">=1.2.3-rc.1,<1.3"`, `"~1.2, ^1"`, `"1,"`}
+var wildcards = []string{
+	`"*"`, `"1.*"`, `"1.2.*"`, `"1.*.*"`, `"1.*.3"`, `"*.1"`, `"3.08.*"`, `"1.2.3"`, `"0.2"`, `"v1.*"`, `"1.2.3.*"`, `"*.*.*"`,
+	`"x"`, `"1.X"`, `"1.2.x"`, `"0"`, `"0.0"`, `">=1.2.3"`, `">1"`, `"<=1.2"`, `"=1.2.3"`, `"1.2.3, <2"`, `"1, <2"`, `">=1.2.3-rc.1,<1.3"`, `"~1.2, ^1"`, `"1,"`,
+}
 
 // strays are values of all JSON types, for implausible cases.
 var strays = []string{
@@ -176,7 +178,7 @@ func (g *Generator) propertyFilter(kind string) string {
 		members = append(members, "negation", pick(g, "true", "false", "null"))
 	}
 	g.compared = append(g.compared, comparedValue{kind: kind, property: property, groupType: groupType, value: value})
-	return object(members...)
+	return object(g.strayMember(members, 1)...)
 }
 
 // filterValue chooses the value of a filter, or "" for no value.

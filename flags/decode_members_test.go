@@ -1,0 +1,160 @@
+package flags_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// complete has each member that evaluation.md §1.1 to §1.6 and §5.1 describe, in
+// objects that are complete without each other's help.
+const complete = `{
+	"property_matching_version": 2, "minimal_flag_called_events": false, "bucketing_hash": "sha1",
+	"group_type_mapping": {"0": "company"},
+	"cohorts": [{"id": 1, "deleted": false, "is_static": false, "cohort_type": null,
+		"filters": {"properties": {"type": "AND", "values": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro", "negation": false}]}}}],
+	"flags": [{
+		"id": 1, "key": "f", "name": "", "active": true, "deleted": false, "version": 1,
+		"ensure_experience_continuity": false, "bucketing_identifier": "distinct_id", "bucketing_hash": "sha1",
+		"evaluation_runtime": "all", "evaluation_contexts": [], "is_remote_configuration": false, "has_encrypted_payloads": false, "has_experiment": true,
+		"filters": {
+			"version": 1, "aggregation_group_type_index": null, "early_exit": false, "feature_enrollment": false,
+			"multivariate": {"variants": [{"key": "a", "name": "A", "rollout_percentage": 100}]},
+			"payloads": {"a": "1"}, "holdout": {"id": 4, "exclusion_percentage": 0},
+			"groups": [{"rollout_percentage": 0, "variant": "a", "aggregation_group_type_index": null,
+				"properties": [{"key": "company", "type": "group", "operator": "exact", "value": "x", "group_type_index": 0, "negation": false},
+					{"key": "id", "type": "cohort", "value": 1, "operator": "in"}]}]}}]}`
+
+// misspellings returns wrong spellings of a name.
+func misspellings(name string) map[string]string {
+	camel := ""
+	for i, word := range strings.Split(name, "_") {
+		if i > 0 {
+			word = strings.ToUpper(word[:1]) + word[1:]
+		}
+		camel += word
+	}
+	all := map[string]string{"capitals": strings.ToUpper(name), "kebab": strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", "-")}
+	if camel != name {
+		all["camel"] = camel
+	}
+	if len(name) > 3 {
+		all["one less"] = name[:2] + name[3:]
+		all["one more"] = name + "x"
+		all["another"] = name[:1] + "q" + name[2:]
+		all["swapped"] = name[:1] + name[2:3] + name[1:2] + name[3:]
+	}
+	for how, wrong := range all {
+		if wrong == name || len(strings.ReplaceAll(wrong, "_", "")) <= 3 && len(name) > 3 {
+			delete(all, how)
+		}
+	}
+	return all
+}
+
+// TestMisspelt: a member with a wrong name is never passed over in silence
+// (evaluation.md §1.8).
+func TestMisspelt(t *testing.T) {
+	if s := compiled(t, complete); len(s.Problems()) > 0 {
+		t.Fatalf("the complete document has problems: %v", s.Problems())
+	}
+	decoder := json.NewDecoder(strings.NewReader(complete))
+	names := 0
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			break
+		}
+		name, ok := token.(string)
+		at := int(decoder.InputOffset())
+		if !ok || !strings.HasPrefix(strings.TrimLeft(complete[at:], " "), ":") || name == "0" || name == "a" {
+			continue // a value, or a name that the project chooses
+		}
+		// A cohort of a map may have any tree; "properties" there is no member of §1.
+		names++
+		for how, wrong := range misspellings(name) {
+			document := complete[:at-len(name)-1] + wrong + complete[at-1:]
+			d, err := flags.Decode(strings.NewReader(document))
+			if err != nil {
+				continue // the document is refused
+			}
+			if s := compile(t, d); !hasError(s) {
+				t.Errorf("%s as %q (%s): no error: %v", name, wrong, how, s.Problems())
+			}
+		}
+	}
+	if names < 40 {
+		t.Errorf("%d names were misspelt, want those of the whole document", names)
+	}
+}
+
+func hasError(s *flags.Snapshot) bool {
+	for _, p := range s.Problems() {
+		if p.Severity == flags.Error {
+			return true
+		}
+	}
+	return false
+}
+
+// TestUnknownMembers: what an unknown member of an object means.
+func TestUnknownMembers(t *testing.T) {
+	flag := func(members string) string {
+		return `{"flags":[{"id":1,"key":"f","active":true,` + members + `}]}`
+	}
+	condition := func(members string) string { return flag(`"filters":{"groups":[{` + members + `}]}`) }
+	for _, tt := range []struct {
+		name, document string
+		severity       flags.Severity // of the only problem
+		path, text     string
+		on             bool
+	}{
+		{"rollout", condition(`"rollout":10`), flags.Error, "/filters/groups/0/rollout", "unknown member, write rollout_percentage: 10; the flag fails", false},
+		{"camel case", condition(`"rolloutPercentage":10`), flags.Error, "/filters/groups/0/rolloutPercentage", "write rollout_percentage", false},
+		{"property", condition(`"property":[{"key":"a","value":1}]`), flags.Error, "/filters/groups/0/property", "write properties", false},
+		{"beside the right one", condition(`"rollout":10,"rollout_percentage":100`), flags.Note, "/filters/groups/0/rollout", "ignored", true},
+		{"null", condition(`"aggregationGroupTypeIndex":null`), flags.Error, "/filters/groups/0/aggregationGroupTypeIndex", "write aggregation_group_type_index", false},
+		{"a new member", condition(`"rollout_percentage":100,"schedule":{"at":1}`), flags.Note, "/filters/groups/0/schedule", "ignored", true},
+		{"three letters", condition(`"pct":10`), flags.Note, "/filters/groups/0/pct", "ignored", true},
+		{"enabled", flag(`"enabled":false,"filters":{"groups":[{}]}`), flags.Error, "/enabled", "write active", false},
+		{"rollout of the flag", flag(`"rollout":10,"filters":{"groups":[{}]}`), flags.Error, "/rollout", "write filters.groups[0].rollout_percentage", false},
+		{"rollout percentage of the flag", flag(`"rollout_percentage":10,"filters":{"groups":[{}]}`), flags.Note, "/rollout_percentage", "did you mean filters.groups[0].rollout_percentage?", true},
+		{"rollout percentage of the flag, null", flag(`"rollout_percentage":null,"filters":{"groups":[{}]}`), 0, "", "", true},
+		{"rollout percentage of all condition sets", flag(`"filters":{"groups":[{}],"rollout_percentage":10}`), flags.Error, "/filters/rollout_percentage", "write groups[0].rollout_percentage", false},
+		{"contexts", flag(`"environments":["docs"],"filters":{"groups":[{}]}`), flags.Error, "/environments", "write evaluation_contexts", false},
+		{"of the public system", flag(`"team_id":1,"is_simple_flag":true,"filters":{"groups":[{"users_affected":3,"sort_key":"a"}]}`), 0, "", "", true},
+		{"an operator", condition(`"properties":[{"key":"distinct_id","type":"person","value":"u","op":"is_not"}]`), flags.Error, "/filters/groups/0/properties/0/op", "write operator", false},
+		{"another language", flag(`"filters":{"version":2,"rules":[]}`), flags.Error, "/filters/version", "unknown configuration language", false},
+		{"the document", `{"group_types":{"0":"a"},"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{}]}}]}`, flags.Error, "/group_types", "write group_type_mapping", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := compiled(t, tt.document)
+			problems := s.Problems()
+			switch {
+			case tt.path == "" && len(problems) > 0:
+				t.Errorf("problems: %v, want none", problems)
+			case tt.path != "" && (len(problems) != 1 || problems[0].Severity != tt.severity || problems[0].Path != tt.path || !strings.Contains(problems[0].Error(), tt.text)):
+				t.Errorf("problems: %v, want one %v at %s: %s", problems, tt.severity, tt.path, tt.text)
+			}
+			r, err := s.Flag("f", &flags.Request{DistinctID: "u"})
+			if err != nil || r.Enabled != tt.on {
+				t.Errorf("Flag = %+v, %v; want %v", r, err, tt.on)
+			}
+		})
+	}
+}
+
+// TestUnknownMembersOnce: a new member in every flag is one note.
+func TestUnknownMembersOnce(t *testing.T) {
+	var list []string
+	for i := range 500 {
+		list = append(list, fmt.Sprintf(`{"id":%d,"key":"f%d","filters":{"groups":[{"schedule":1}]},"owner":"x"}`, i+1, i))
+	}
+	s := compiled(t, `{"flags":[`+strings.Join(list, ",")+`]}`)
+	if n := len(s.Problems()); n != 2 {
+		t.Errorf("%d problems, want one for each of the two names: %v", n, s.Problems()[:min(n, 5)])
+	}
+}
