@@ -399,7 +399,7 @@ func TestDynamicMembers(t *testing.T) {
 		{`{"properties":{"type":"AND","values":[{"key":"plan","type":"person","value":"pro","negation":true},{"key":"id","type":"cohort","value":` + static + `,"negation":true}]}}`, "u3 u5 u7"},
 		{`{"properties":{"type":"AND","values":[{"key":"distinct_id","type":"person","value":"u5"}]}}`, "u5"},
 		{`{"properties":{"type":"AND","values":[{"key":"created_at","type":"person_metadata","operator":"is_date_before","value":"2026-03-04T05:06:07.0025Z"}]}}`, "u0 u1"},
-		{`{"properties":{"type":"AND","values":[]}}`, "u0 u1 u2 u3 u4 u5 u6 u7 u8"},
+		{`{"properties":{"type":"OR","values":[{"type":"AND","values":[]}]}}`, "u0 u1 u2 u3 u4 u5 u6 u7 u8"},
 		{`{"properties":{"type":"OR","values":[]}}`, ""},
 	} {
 		id := w.cohort(w.web, `{"name":"Dynamic","filters":`+tt.filters+`}`)
@@ -483,7 +483,7 @@ func TestCountCohorts(t *testing.T) {
 	count()
 	check("within the hour", "Pro 3, User 3, Behavior unknown, List 1, Gone to be counted, Foreign 1")
 	must(w.changeCohort(dynamic, `{"description":"what changes nobody"}`))(t)
-	must(w.changeCohort(user, `{"filters":{"properties":{"type":"AND","values":[]}}}`))(t)
+	must(w.changeCohort(user, `{"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[]}]}}}`))(t)
 	check("changed", "Pro 3, User to be counted, Behavior unknown, List 1, Gone to be counted, Foreign 1")
 	count()
 	check("counted because of the change", "Pro 3, User 6, Behavior unknown, List 1, Gone to be counted, Foreign 1")
@@ -504,7 +504,7 @@ func TestCountCohorts(t *testing.T) {
 func TestCountOfWhatChanges(t *testing.T) {
 	var w *world
 	var id string
-	change := func() { must(w.changeCohort(id, `{"filters":{"properties":{"type":"AND","values":[]}}}`))(t) }
+	change := func() { must(w.changeCohort(id, `{"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[]}]}}}`))(t) }
 	w = newWorld(t, withData, func(c *management.Config) {
 		c.Data = &countingData{DataStore: c.Data, before: func() {
 			if change != nil {
