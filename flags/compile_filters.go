@@ -361,7 +361,10 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant's key", "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
 	}
-	if target.state == dormant {
+	switch {
+	case target.unreadable:
+		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "correct that flag or remove the filter", "flag %q is inactive and cannot be understood, so this flag fails", target.key)
+	case target.state == dormant:
 		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key)
 	}
 	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}

@@ -56,7 +56,7 @@ func (c *compiler) orderFlags() {
 		f := &c.s.flags[n]
 		switch {
 		case !x.flags[i].evaluated():
-			f.state = dormant
+			f.state, f.unreadable = dormant, x.flags[i].unusable() != nil
 		case n >= sorted:
 			f.state = cyclic
 		case x.flags[i].unusable() != nil:

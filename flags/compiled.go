@@ -85,6 +85,7 @@ type compiledFlag struct {
 	byDevice     bool // the device ID is the subject
 	earlyExit    bool
 	quickKnows   bool   // decideQuickly may know it
+	unreadable   bool   // dormant, and an error for the flags that depend on it
 	otherSubject bool   // a person's subject may be another than the distinct ID
 	prefix       string // key and dot, with which every hashed text starts
 	variants     []variantBound

@@ -315,6 +315,8 @@ func (in *Input) matchDependency(c *check) verdict {
 		if in.snap.values[value].failed {
 			return provisional
 		}
+	} else if target.unreadable {
+		return provisional
 	}
 	return verdictOf(c.more.accepts[value-target.offValue])
 }
@@ -323,6 +325,9 @@ func (in *Input) matchDependency(c *check) verdict {
 // on.
 func (in *Input) failureOf(id uint32) failCode {
 	target := in.snap.checks[id].slot
+	if in.snap.flags[target].unreadable {
+		return failFlagData
+	}
 	return failCode(in.decisions[target].reason-reasonFailed0) + 1
 }
 

@@ -194,10 +194,12 @@ func (in *Input) traceDependency(i int32) DependencyTrace {
 	s := in.snap
 	t := DependencyTrace{Key: s.flags[i].key, Value: "false"}
 	if in.ran[i] != in.run {
-		switch s.flags[i].state {
-		case dormant:
+		switch f := &s.flags[i]; {
+		case f.unreadable:
+			t.Note = "inactive, and cannot be understood"
+		case f.state == dormant:
 			t.Note = "inactive"
-		case cyclic:
+		case f.state == cyclic:
 			t.Note = "on a dependency cycle"
 		default:
 			t.Note = "hidden by the request's filter"

@@ -167,20 +167,26 @@ func (e *evaluation) matchDependency(dependency filter) (matches bool, failed st
 	if !usable || dependency.operator != "flag_evaluates_to" {
 		return false, ""
 	}
-	if !slices.Contains(e.included, target) {
+	// §7.2: nobody can say what an inactive flag that is broken would be.
+	code := codeFlagData
+	switch unknown := target.malformed && (!target.active || target.encrypted); {
+	case unknown:
+	case !slices.Contains(e.included, target):
 		return evaluatesTo(dependency.value, false, nil), "" // a target that was filtered out is false (§7.2)
-	}
-	result := e.result(target)
-	if !result.Failed {
-		var variant *string
-		if result.HasVariant {
-			variant = &result.Variant
+	default:
+		result := e.result(target)
+		if !result.Failed {
+			var variant *string
+			if result.HasVariant {
+				variant = &result.Variant
+			}
+			return evaluatesTo(dependency.value, result.Enabled, variant), ""
 		}
-		return evaluatesTo(dependency.value, result.Enabled, variant), ""
+		code = result.Code
 	}
 	switch dependency.value.(type) {
 	case bool, string:
-		return false, result.Code
+		return false, code
 	default:
 		return false, ""
 	}
