@@ -30,7 +30,7 @@
 // waits for a message asks for another.
 //
 // Package survey lies on top of this one. It changes surveys in the units of work of a
-// Service (see [Work]), and flags look back at it by Config.FlagUsers alone.
+// Service (see [UnitOfWork]), and flags look back at it by Config.FlagUsers alone.
 //
 // # Flags
 //

@@ -233,7 +233,7 @@ func (w *work) checkUnused(ctx context.Context, f *FeatureFlag, world *judge.Wor
 			return invalid("", "invalid_input", "The flag cannot be deleted: the early access feature %q uses it.", features[i].Name)
 		}
 	}
-	if err := w.c.FlagUsers.CheckUnused(ctx, &Work{w}, f); err != nil {
+	if err := w.c.FlagUsers.CheckUnused(ctx, &UnitOfWork{w}, f); err != nil {
 		return err
 	}
 	if users := judge.Dependents(world, f.ID, f.Key); len(users) > 0 {

@@ -15,28 +15,28 @@ type FlagUser struct {
 // FlagUsers are the things of another package that flags decide about: package survey has
 // the surveys. A Service asks for them when it shows flags, and before it deletes one. The
 // methods are part of the unit of work that the Service does; they must change nothing
-// outside of the Work.
+// outside of the unit of work.
 type FlagUsers interface {
 	// Linked returns the things that are linked to flags of a project, by the IDs of the
 	// flags.
-	Linked(ctx context.Context, w *Work, project int64) (map[int64][]FlagUser, error)
+	Linked(ctx context.Context, w *UnitOfWork, project int64) (map[int64][]FlagUser, error)
 
 	// CheckUnused returns an [*Error] that names the thing if one needs a flag, so that
 	// the flag cannot be deleted.
-	CheckUnused(ctx context.Context, w *Work, f *FeatureFlag) error
+	CheckUnused(ctx context.Context, w *UnitOfWork, f *FeatureFlag) error
 
 	// Unlink takes a flag that is deleted from the things that are linked to it, and logs
 	// that.
-	Unlink(ctx context.Context, w *Work, f *FeatureFlag) error
+	Unlink(ctx context.Context, w *UnitOfWork, f *FeatureFlag) error
 }
 
 // noFlagUsers are the FlagUsers of a Service that is not told of any.
 type noFlagUsers struct{}
 
-func (noFlagUsers) Linked(context.Context, *Work, int64) (map[int64][]FlagUser, error) {
+func (noFlagUsers) Linked(context.Context, *UnitOfWork, int64) (map[int64][]FlagUser, error) {
 	return nil, nil
 }
 
-func (noFlagUsers) CheckUnused(context.Context, *Work, *FeatureFlag) error { return nil }
+func (noFlagUsers) CheckUnused(context.Context, *UnitOfWork, *FeatureFlag) error { return nil }
 
-func (noFlagUsers) Unlink(context.Context, *Work, *FeatureFlag) error { return nil }
+func (noFlagUsers) Unlink(context.Context, *UnitOfWork, *FeatureFlag) error { return nil }

@@ -110,7 +110,7 @@ func (w *work) flagWorld(ctx context.Context, list []FeatureFlag) (*flagWorld, e
 	for i := range cohorts {
 		world.cohorts[cohorts[i].ID] = cohorts[i].Name
 	}
-	if world.surveys, err = w.c.FlagUsers.Linked(ctx, &Work{w}, w.at.Project.ID); err != nil {
+	if world.surveys, err = w.c.FlagUsers.Linked(ctx, &UnitOfWork{w}, w.at.Project.ID); err != nil {
 		return nil, err
 	}
 	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)

@@ -175,7 +175,7 @@ func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 		f.ModifiedBy = &w.by.User.ID
 	}
 	if f.Deleted && !before.Deleted {
-		if err := w.c.FlagUsers.Unlink(ctx, &Work{w}, f); err != nil {
+		if err := w.c.FlagUsers.Unlink(ctx, &UnitOfWork{w}, f); err != nil {
 			return err
 		}
 	}

@@ -78,41 +78,41 @@ func (s *Service) atomicIn(ctx context.Context, by *Principal, ref string, need 
 	})
 }
 
-// A Work is a unit of work of a package that lies on top of this one, such as package
-// survey: it checks the access of the caller, and what it changes, it changes in one
-// transaction with the flags, cohorts and activity log of this package. A Work is not
-// safe for concurrent use.
-type Work struct{ w *work }
+// A UnitOfWork lets a package that lies on top of this one, such as package survey, work as
+// a Service does: it checks the access of the caller, and what the package changes is
+// committed together with the flags and the entries of the activity log that belong to the
+// change. A UnitOfWork is not safe for concurrent use.
+type UnitOfWork struct{ w *work }
 
-// Begin begins a Work that only reads, outside of a transaction. The Principal is the
-// caller.
-func (s *Service) Begin(by *Principal) *Work { return &Work{s.begin(by)} }
+// Begin begins a unit of work that only reads, outside of a transaction. The Principal is
+// the caller.
+func (s *Service) Begin(by *Principal) *UnitOfWork { return &UnitOfWork{s.begin(by)} }
 
 // Atomic runs f in a transaction, as [Store.Atomic] does: f may run more than once. The
 // Principal is nil if the system itself does the work.
-func (s *Service) Atomic(ctx context.Context, by *Principal, f func(*Work) error) error {
-	return s.atomic(ctx, by, func(w *work) error { return f(&Work{w}) })
+func (s *Service) Atomic(ctx context.Context, by *Principal, f func(*UnitOfWork) error) error {
+	return s.atomic(ctx, by, func(w *work) error { return f(&UnitOfWork{w}) })
 }
 
-// Store returns the Store of the Work: the transaction, unless the Work only reads.
-func (w *Work) Store() Store { return w.w.store }
+// Store returns the Store of the unit of work: the transaction, unless it only reads.
+func (w *UnitOfWork) Store() Store { return w.w.store }
 
-// Enter makes the project that a path names the one that the Work is about, and
+// Enter makes the project that a path names the one that the unit of work is about, and
 // returns it. The error is the error of [Service.Access].
-func (w *Work) Enter(ctx context.Context, ref string, scopes ...Scope) (*ProjectAccess, error) {
+func (w *UnitOfWork) Enter(ctx context.Context, ref string, scopes ...Scope) (*ProjectAccess, error) {
 	err := w.w.enter(ctx, ref, scopes...)
 	return w.w.at, err
 }
 
 // Changed lets Config.OnChange be called for a project after the commit.
-func (w *Work) Changed(project int64) { w.w.changed = append(w.w.changed, project) }
+func (w *UnitOfWork) Changed(project int64) { w.w.changed = append(w.w.changed, project) }
 
 // Log adds an entry to the activity log. It sets ID, Created, User and System.
-func (w *Work) Log(ctx context.Context, a Activity) error { return w.w.record(ctx, a) }
+func (w *UnitOfWork) Log(ctx context.Context, a Activity) error { return w.w.record(ctx, a) }
 
 // Authors returns the users with the given IDs as authors, by ID. IDs may be nil. Users
 // that were deleted are left out.
-func (w *Work) Authors(ctx context.Context, ids ...*int64) (map[int64]*UserBasic, error) {
+func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*UserBasic, error) {
 	users, err := w.w.authors(ctx, ids...)
 	if err != nil {
 		return nil, err
@@ -125,9 +125,9 @@ func (w *Work) Authors(ctx context.Context, ids ...*int64) (map[int64]*UserBasic
 }
 
 // JudgeFilters returns filters that a client has sent for a flag of the project that the
-// Work has entered, in the form in which they are stored. The error is an [*Error] if the
+// unit of work has entered, in the form in which they are stored. The error is an [*Error] if the
 // flag may not have them (management.md §13.5).
-func (w *Work) JudgeFilters(ctx context.Context, f *FeatureFlag, sent json.RawMessage) (filters flags.Filters, err error) {
+func (w *UnitOfWork) JudgeFilters(ctx context.Context, f *FeatureFlag, sent json.RawMessage) (filters flags.Filters, err error) {
 	world, err := w.w.definitionWorld(ctx)
 	if err != nil {
 		return filters, err

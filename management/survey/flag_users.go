@@ -15,7 +15,7 @@ var _ management.FlagUsers = FlagUsers{}
 
 // Linked returns the surveys that are linked to flags of a project, by the IDs of the
 // flags.
-func (FlagUsers) Linked(ctx context.Context, w *management.Work, project int64) (map[int64][]management.FlagUser, error) {
+func (FlagUsers) Linked(ctx context.Context, w *management.UnitOfWork, project int64) (map[int64][]management.FlagUser, error) {
 	surveys, err := surveysOf(ctx, w, project)
 	linked := make(map[int64][]management.FlagUser)
 	for i := range surveys {
@@ -28,7 +28,7 @@ func (FlagUsers) Linked(ctx context.Context, w *management.Work, project int64) 
 
 // CheckUnused returns a [*management.Error] if a flag targets a survey that has not ended
 // and is not archived.
-func (FlagUsers) CheckUnused(ctx context.Context, w *management.Work, f *management.FeatureFlag) error {
+func (FlagUsers) CheckUnused(ctx context.Context, w *management.UnitOfWork, f *management.FeatureFlag) error {
 	surveys, err := surveysOf(ctx, w, f.Project)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (FlagUsers) CheckUnused(ctx context.Context, w *management.Work, f *managem
 }
 
 // Unlink takes a flag that is deleted from the surveys that are linked to it.
-func (FlagUsers) Unlink(ctx context.Context, w *management.Work, f *management.FeatureFlag) error {
+func (FlagUsers) Unlink(ctx context.Context, w *management.UnitOfWork, f *management.FeatureFlag) error {
 	store, err := storeOf(w)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (FlagUsers) Unlink(ctx context.Context, w *management.Work, f *management.F
 	return nil
 }
 
-func surveysOf(ctx context.Context, w *management.Work, project int64) ([]Survey, error) {
+func surveysOf(ctx context.Context, w *management.UnitOfWork, project int64) ([]Survey, error) {
 	store, err := storeOf(w)
 	if err != nil {
 		return nil, err

@@ -300,7 +300,7 @@ func (s *Service) archiveResponse(ctx context.Context, p *management.Principal, 
 		if err := w.forgetStored(ctx, v); err != nil {
 			return err
 		}
-		return logEntry(ctx, w.Work, v, activity, "Response "+event.String(), nil)
+		return logEntry(ctx, w.UnitOfWork, v, activity, "Response "+event.String(), nil)
 	})
 }
 

@@ -179,12 +179,12 @@ func (w *work) save(ctx context.Context, before, v *Survey, activity string, mor
 
 // logSurvey adds an entry about a survey to the activity log.
 func (w *work) logSurvey(ctx context.Context, v *Survey, activity string, changes []field.Change) error {
-	return logEntry(ctx, w.Work, v, activity, v.Name, changes)
+	return logEntry(ctx, w.UnitOfWork, v, activity, v.Name, changes)
 }
 
 // logEntry adds an entry about a survey to the activity log under a name, which is not
 // always the survey's.
-func logEntry(ctx context.Context, w *management.Work, v *Survey, activity, name string, changes []field.Change) error {
+func logEntry(ctx context.Context, w *management.UnitOfWork, v *Survey, activity, name string, changes []field.Change) error {
 	return w.Log(ctx, management.Activity{
 		Project: &v.Project, Activity: activity, Scope: "Survey", ItemID: v.ID.String(),
 		Detail: rawjson.Must(field.Detail{Name: name, Changes: append([]field.Change{}, changes...)}),

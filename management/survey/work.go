@@ -7,18 +7,18 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// A work is a unit of work about surveys: a [management.Work] with the surveys of its
+// A work is a unit of work about surveys: a [management.UnitOfWork] with the surveys of its
 // Store, in the same transaction.
 type work struct {
 	*Service
-	*management.Work
+	*management.UnitOfWork
 	surveys Store
 	by      *management.Principal     // nil: the system itself
 	at      *management.ProjectAccess // the project that the work is about; nil before it has entered one
 }
 
-// storeOf returns the surveys of the Store of a Work.
-func storeOf(w *management.Work) (Store, error) {
+// storeOf returns the surveys of the Store of a UnitOfWork.
+func storeOf(w *management.UnitOfWork) (Store, error) {
 	store, ok := w.Store().(Store)
 	if !ok {
 		return nil, errors.New("survey: the Store of Config.Management, or its transaction, has no surveys")
@@ -36,14 +36,14 @@ func (s *Service) begin(ctx context.Context, by *management.Principal, ref strin
 	return w, w.enter(ctx, ref, scopes...)
 }
 
-func (s *Service) workOn(w *management.Work, by *management.Principal) (*work, error) {
+func (s *Service) workOn(w *management.UnitOfWork, by *management.Principal) (*work, error) {
 	store, err := storeOf(w)
-	return &work{Service: s, Work: w, surveys: store, by: by}, err
+	return &work{Service: s, UnitOfWork: w, surveys: store, by: by}, err
 }
 
 // atomic runs f in a transaction. The function may run more than once.
 func (s *Service) atomic(ctx context.Context, by *management.Principal, f func(*work) error) error {
-	return s.c.Management.Atomic(ctx, by, func(m *management.Work) error {
+	return s.c.Management.Atomic(ctx, by, func(m *management.UnitOfWork) error {
 		w, err := s.workOn(m, by)
 		if err != nil {
 			return err

@@ -50,7 +50,7 @@ var questionChecks = map[string]check{
 	"buttonText":             shown,
 	"optional":               boolean,
 	"validation":             validation,
-	"link":                   link,
+	"link":                   checkTarget,
 	"display":                oneOf("number", "emoji"),
 	"lowerBoundLabel":        shown,
 	"upperBoundLabel":        shown,
@@ -161,8 +161,8 @@ func checkChoices(p place, v json.RawMessage) error {
 	return nil
 }
 
-// link checks the target of a link. It may be empty as long as it is unknown.
-func link(p place, v json.RawMessage) (json.RawMessage, error) {
+// checkTarget checks the target of a link. It may be empty as long as it is unknown.
+func checkTarget(p place, v json.RawMessage) (json.RawMessage, error) {
 	s, ok := decodeString(v)
 	if !ok || s != "" && !isLink(s) {
 		return nil, p.invalid("must be https://… or mailto:user@example.com, with at most %d characters.", maxLink)

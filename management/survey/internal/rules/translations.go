@@ -61,7 +61,7 @@ var questionTextChecks = map[string]check{
 	"buttonText":             shown,
 	"lowerBoundLabel":        shown,
 	"upperBoundLabel":        shown,
-	"link":                   link,
+	"link":                   checkTarget,
 	"choices":                listOf(maxChoices, shown),
 	"validation":             listOf(maxRules, rule),
 }
