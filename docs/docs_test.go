@@ -401,7 +401,8 @@ var (
 // missingPath says which file a document names that does not exist, "" if there is
 // none. A link is relative to the document. What is quoted counts as a path if it
 // begins with a folder of the repository, or is the name of a Go file or of a
-// document, which may be in any folder.
+// document, which may be in any folder. A path may end with a name that its package
+// declares.
 func missingPath(folder, text string, exists func(string) bool, named map[string]bool) string {
 	for _, m := range link.FindAllStringSubmatch(text, -1) {
 		target, _, _ := strings.Cut(m[1], "#")
@@ -417,7 +418,7 @@ func missingPath(folder, text string, exists func(string) bool, named map[string
 		first, _, deep := strings.Cut(name, "/")
 		switch {
 		case !pathForm.MatchString(name):
-		case deep && exists(first) && !exists(name), !deep && !named[name]:
+		case deep && exists(first) && !exists(name) && !exists(strings.TrimSuffix(name, path.Ext(name))), !deep && !named[name]:
 			return m[1]
 		}
 	}
@@ -433,6 +434,8 @@ func TestMissingPath(t *testing.T) {
 		{"[a page](https://example.com/x) and [a place](#x)", ""},
 		{"`/flags/other`, `other/run.go`, `flags/{key}`, `go test ./flags/x`, `flags.json`, `POST /flags`", ""},
 		{"[rules](wire.md)", "wire.md"},
+		{"`docs/spec.maxPages`", ""},
+		{"`docs/rules.maxPages`", "docs/rules.maxPages"},
 		{"`flags/walk.go`", "flags/walk.go"},
 		{"`walk.go`", "walk.go"},
 		{"`docs/spec/decide.md`", "docs/spec/decide.md"},

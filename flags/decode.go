@@ -12,10 +12,12 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
 
-// Limits of a definitions document. They are far above what a project has and
+// MaxDocument is how many bytes a definitions document may have.
+const MaxDocument = 64 << 20
+
+// Other limits of a definitions document. They are far above what a project has and
 // low enough that a hostile document costs bounded memory and time.
 const (
-	maxDocument   = 64 << 20  // bytes
 	maxDepth      = 200       // nesting of JSON
 	maxFlags      = 100_000   // flags
 	maxElements   = 2_000_000 // flags, conditions, filters, elements of lists, variants, payloads, contexts and cohort nodes together
@@ -40,12 +42,12 @@ const (
 // The result shares memory with one copy of the document.
 func Decode(r io.Reader) (*Definitions, error) {
 	var buf bytes.Buffer
-	n, err := buf.ReadFrom(io.LimitReader(r, maxDocument+1))
+	n, err := buf.ReadFrom(io.LimitReader(r, MaxDocument+1))
 	if err != nil {
 		return nil, fmt.Errorf("flags: read definitions: %w", err)
 	}
-	if n > maxDocument {
-		return nil, fmt.Errorf("%w: the document has more than %d bytes", ErrTooLarge, maxDocument)
+	if n > MaxDocument {
+		return nil, fmt.Errorf("%w: the document has more than %d bytes", ErrTooLarge, MaxDocument)
 	}
 	root, err := jsonscan.Parse(buf.Bytes(), maxDepth)
 	if err != nil {
@@ -103,8 +105,8 @@ func DecodeFilters(raw []byte, key string) (Filters, error) {
 
 // parseJSON checks JSON within the limits of a document.
 func parseJSON(raw []byte) (jsonscan.Value, error) {
-	if len(raw) > maxDocument {
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxDocument)
+	if len(raw) > MaxDocument {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxDocument)
 	}
 	v, err := jsonscan.Parse(raw, maxDepth)
 	if err != nil {

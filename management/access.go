@@ -274,9 +274,8 @@ func (s *Service) projectRef(ctx context.Context, apiKey string) (string, error)
 
 // projectBySecret returns the project with a secret key.
 func (s *Service) projectBySecret(ctx context.Context, key string) (*Project, error) {
-	const longest = 100
 	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "Secret API token is invalid."}
-	if len(key) > longest {
+	if len(key) > maxKeyLength {
 		return nil, wrong
 	}
 	p, err := s.c.Store.ProjectBySecret(ctx, HashKey(key))

@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
+// MaxActivities is how many entries a page of the activity log has.
+const MaxActivities = 100
+
 // An ActivityQuery selects entries of a project's activity log.
 type ActivityQuery struct {
 	Scope  string // the kind of thing that entries are about, such as Survey; "": any
@@ -64,15 +67,14 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 	if err != nil {
 		return nil, err
 	}
-	const mostLimit = 100
 	switch {
 	case q.Page < 1:
 		return nil, invalid("page", "invalid_input", "A valid page number is required.")
 	case q.Limit < 1:
 		return nil, invalid("limit", "invalid_input", "A valid page size is required.")
 	}
-	limit := min(q.Limit, mostLimit)
-	page := min(q.Page, math.MaxInt32/mostLimit)
+	limit := min(q.Limit, MaxActivities)
+	page := min(q.Page, math.MaxInt32/MaxActivities)
 	list, total, err := w.store.Activities(ctx, ActivityFilter{Project: &w.at.Project.ID, Scope: q.Scope, ItemID: q.ItemID}, limit, (page-1)*limit)
 	if err != nil {
 		return nil, err

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	linkLife  = 24 * time.Hour
-	codeLife  = 10 * time.Minute
-	mostGuess = 5 // of a code
+	linkLife = 24 * time.Hour
+	codeLife = 10 * time.Minute
+	maxGuess = 5 // of a code
 )
 
 // newEmailToken makes the token that proves the pending address of a user, or else the
@@ -219,7 +219,7 @@ func (w *work) checkEmailCode(ctx context.Context, t *EmailToken, code string) (
 	if t.CodeHash == nil || !w.now().Before(t.Created.Add(codeLife)) {
 		return errEmailCode, nil
 	}
-	if t.Attempts >= mostGuess {
+	if t.Attempts >= maxGuess {
 		return invalid("code", "too_many_attempts", "There were too many attempts. Ask for another message."), nil
 	}
 	t.Attempts++

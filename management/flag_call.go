@@ -61,10 +61,6 @@ func FlagCalls(events []capture.Event) []FlagCall {
 	return list
 }
 
-// longestFlagKey is how long keys of flags are at most (management.md §13.3), in
-// bytes.
-const longestFlagKey = 400
-
 // calledFlag returns the key of the flag that an event is about (wire.md §2.8).
 // It reports false if no flag can have it.
 func calledFlag(e *capture.Event) (key string, ok bool) {
@@ -75,5 +71,5 @@ func calledFlag(e *capture.Event) (key string, ok bool) {
 		}
 	}
 	key = string(text)
-	return key, key != "" && len(key) <= longestFlagKey && !strings.ContainsRune(key, 0)
+	return key, key != "" && len(key) <= maxFlagKey && !strings.ContainsRune(key, 0)
 }

@@ -18,8 +18,8 @@ import (
 
 // Limits of personal API keys.
 const (
-	mostKeys  = 10 // of a user
-	mostLabel = 40
+	maxKeys  = 10 // of a user
+	maxLabel = 40
 )
 
 // A KeyView is a personal API key as the API shows it (management.md §1.3).
@@ -131,7 +131,7 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, patch KeyPatch) (
 	if !patch.Scopes.Set {
 		return nil, invalid("scopes", "required", "This field is required.")
 	}
-	return s.makeKey(ctx, p, patch, mostKeys)
+	return s.makeKey(ctx, p, patch, maxKeys)
 }
 
 // IssueKey makes a key for the user with an e-mail address. It is for programs on the
@@ -195,7 +195,7 @@ func keyFields(k *PersonalKey, patch *KeyPatch) field.Table {
 }
 
 func checkLabel(attr string, o *optional.Value[string]) error {
-	if err := check.String(attr, o, mostLabel); err != nil || !o.Set {
+	if err := check.String(attr, o, maxLabel); err != nil || !o.Set {
 		return err
 	}
 	if o.Value == "" {

@@ -13,6 +13,10 @@ const (
 	personalPrefix   = "phx_"
 )
 
+// maxKeyLength bounds the keys that are looked up, in bytes; those that are made here
+// are shorter.
+const maxKeyLength = 100
+
 // NewProjectKey returns a new project API key.
 func NewProjectKey() string { return projectKeyPrefix + randomToken(32) }
 

@@ -54,14 +54,14 @@ type postbox struct {
 }
 
 const (
-	mostMail  = 1000             // that may wait
+	maxMail   = 1000             // that may wait
 	mailTries = 4                // with mailPause, twice as long each time, between them
 	mailPause = 2 * time.Second  //
 	mailTime  = 30 * time.Second // for a try
 )
 
 func newPostbox(m Mailer, log *slog.Logger) *postbox {
-	return &postbox{mailer: m, log: log, waiting: make(chan Message, mostMail), wanted: make(chan uuid.UUID, mostMail)}
+	return &postbox{mailer: m, log: log, waiting: make(chan Message, maxMail), wanted: make(chan uuid.UUID, maxMail)}
 }
 
 // send sends a message later. If too many messages wait, it drops the message; the user

@@ -55,8 +55,8 @@ var knownNotifications = []NotificationKey{
 	{Name: "realtime_notifications_disabled", Kind: NotifyBoolMaps},
 }
 
-// mostNotifications is how many entries an object may have.
-const mostNotifications = 1000
+// maxNotifications is how many entries an object may have.
+const maxNotifications = 1000
 
 // notificationKeys returns all settings by name.
 func notificationKeys(own []NotificationKey) (map[string]NotificationKey, error) {
@@ -90,8 +90,8 @@ func (k *NotificationKey) check(raw json.RawMessage) error {
 		return k.checkBools(raw)
 	case NotifyBoolMaps:
 		m, ok := rawjson.Object(raw)
-		if !ok || len(m) > mostNotifications {
-			return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, mostNotifications)
+		if !ok || len(m) > maxNotifications {
+			return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, maxNotifications)
 		}
 		for _, inner := range m {
 			if err := k.checkBools(inner); err != nil {
@@ -105,8 +105,8 @@ func (k *NotificationKey) check(raw json.RawMessage) error {
 func (k *NotificationKey) checkBools(raw json.RawMessage) error {
 	const attr = "notification_settings"
 	m, ok := rawjson.Object(raw)
-	if !ok || len(m) > mostNotifications {
-		return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, mostNotifications)
+	if !ok || len(m) > maxNotifications {
+		return invalid(attr, "invalid_input", "%s must be an object with at most %d entries.", k.Name, maxNotifications)
 	}
 	for name, value := range m {
 		if !rawjson.IsBool(value) {

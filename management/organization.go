@@ -50,14 +50,14 @@ func NewOrganization(name string) *Organization {
 
 var notSlug = regexp.MustCompile(`[^a-z0-9_]+`)
 
-// mostSlug is how long slugs are at most, in characters.
-const mostSlug = 48
+// maxSlug is how long slugs are at most, in characters.
+const maxSlug = 48
 
 // slugOf makes a slug from a name: in lower case, with a hyphen for each run of
 // characters that slugs cannot have.
 func slugOf(name string) string {
 	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
-	slug = strings.TrimRight(slug[:min(len(slug), mostSlug)], "-")
+	slug = strings.TrimRight(slug[:min(len(slug), maxSlug)], "-")
 	if slug == "" {
 		return "organization"
 	}
@@ -68,7 +68,7 @@ func slugOf(name string) string {
 // four random characters at its end make it unique.
 func otherSlug(name string) string {
 	slug := slugOf(name)
-	return slug[:min(len(slug), mostSlug-5)] + "-" + strings.ToLower(randomToken(3))[:4]
+	return slug[:min(len(slug), maxSlug-5)] + "-" + strings.ToLower(randomToken(3))[:4]
 }
 
 // A Project has flags, events and persons of its own (management.md §8.2). Make

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	mostOrganizationName = 64
-	mostProjectName      = 200
-	mostReason           = 200
+	maxOrganizationName = 64
+	maxProjectName      = 200
+	maxReason           = 200
 )
 
 // An OrganizationPatch makes or changes an organization.
@@ -40,7 +40,7 @@ var statsMethods = []string{"bayesian", "frequentist"}
 func organizationFields(o *Organization, patch *OrganizationPatch) field.Table {
 	patch = cmp.Or(patch, new(OrganizationPatch))
 	return field.Table{
-		field.Plain("name", &patch.Name, &o.Name, check.UpTo(check.Title, mostOrganizationName)),
+		field.Plain("name", &patch.Name, &o.Name, check.UpTo(check.Title, maxOrganizationName)),
 		field.Plain("is_member_join_email_enabled", &patch.MemberJoinEmail, &o.MemberJoinEmail, check.Bool),
 		field.Nullable("enforce_2fa", &patch.Enforce2FA, &o.Enforce2FA, check.BoolOrNull),
 		field.Nullable("members_can_invite", &patch.MembersCanInvite, &o.MembersCanInvite, check.BoolOrNull),

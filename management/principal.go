@@ -52,8 +52,7 @@ func (s *Service) Authenticate(ctx context.Context, key string, from Credential)
 		return nil, errNotAuthenticated
 	}
 	wrong := &Error{Kind: ErrUnauthenticated, Code: "authentication_failed", Detail: "The personal API key in " + string(from) + " is not valid."}
-	const longest = 100
-	if !strings.HasPrefix(key, personalPrefix) || len(key) > longest {
+	if !strings.HasPrefix(key, personalPrefix) || len(key) > maxKeyLength {
 		return nil, wrong
 	}
 	hash := HashKey(key)

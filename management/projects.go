@@ -48,7 +48,7 @@ type ProjectPatch struct {
 func projectFields(p *Project, patch *ProjectPatch) field.Table {
 	patch = cmp.Or(patch, new(ProjectPatch))
 	return field.Table{
-		field.Plain("name", &patch.Name, &p.Name, check.UpTo(check.Title, mostProjectName)),
+		field.Plain("name", &patch.Name, &p.Name, check.UpTo(check.Title, maxProjectName)),
 		field.Plain("timezone", &patch.Timezone, &p.Timezone, checkTimezone),
 		field.Plain("anonymize_ips", &patch.AnonymizeIPs, &p.AnonymizeIPs, check.Bool),
 		field.Plain("completed_snippet_onboarding", &patch.SnippetOnboarding, &p.SnippetOnboarding, check.Bool),

@@ -22,8 +22,8 @@ type PropertyRemoval struct {
 	Unset optional.Value[string] `json:"$unset"`
 }
 
-// mostPropertyName is how many characters the name of a property may have.
-const mostPropertyName = 400
+// maxPropertyName is how many characters the name of a property may have.
+const maxPropertyName = 400
 
 // A propertyEdit is a change of one property.
 type propertyEdit struct {
@@ -63,7 +63,7 @@ func checkProperty(attr string, o *optional.Value[string]) error {
 	if o.Value == "" {
 		return invalid(attr, "blank", "This field may not be blank.")
 	}
-	return check.Length(attr, o.Value, mostPropertyName)
+	return check.Length(attr, o.Value, maxPropertyName)
 }
 
 // foresee returns the entry of the activity log for the change, without values: of is

@@ -18,8 +18,8 @@ type ScenePatch struct {
 }
 
 const (
-	mostScene    = 200
-	mostHedgehog = 16 << 10 // bytes
+	maxScene    = 200
+	maxHedgehog = 16 << 10 // bytes
 )
 
 // SetScene chooses the dashboard of a place in the user's current project. It
@@ -35,7 +35,7 @@ func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch 
 	if !patch.Dashboard.Set || !patch.Scene.Set || patch.Scene.Null {
 		return nil, invalid("", "invalid_input", "scene and dashboard are required.")
 	}
-	if err := judgeError(check.String("scene", &patch.Scene, mostScene)); err != nil {
+	if err := judgeError(check.String("scene", &patch.Scene, maxScene)); err != nil {
 		return nil, err
 	}
 	if patch.Scene.Value == "" {
@@ -114,7 +114,7 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 	} else {
 		o.Value = doc
 	}
-	if err := judgeError(check.DocumentOrNull("", &o, mostHedgehog)); err != nil {
+	if err := judgeError(check.DocumentOrNull("", &o, maxHedgehog)); err != nil {
 		return nil, err
 	}
 	err := s.atomic(ctx, p, func(w *work) error {

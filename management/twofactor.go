@@ -29,7 +29,7 @@ const (
 	totpSecret   = 20 // bytes
 	totpLife     = 10 * time.Minute
 	totpAttempts = 5
-	mostDrift    = 10 // steps that a clock may be wrong
+	maxDrift     = 10 // steps that a clock may be wrong
 	backupCodes  = 10
 )
 
@@ -385,7 +385,7 @@ func (s *Service) VerifySecondFactor(ctx context.Context, user uuid.UUID, code s
 				if s.box.Outdated(device.Secret) { // so that old keys can go
 					device.Secret = s.box.Seal([]byte(secret), totpContext(u.ID))
 				}
-				device.Drift = max(-mostDrift, min(int(step-now.Unix()/totpStep), mostDrift))
+				device.Drift = max(-maxDrift, min(int(step-now.Unix()/totpStep), maxDrift))
 			}
 		} else if text := backupText(code); text != "" {
 			for _, mac := range s.storedMACs([]byte(text), backupContext(u.ID)) {

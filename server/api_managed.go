@@ -95,7 +95,7 @@ func listActivity(scope string) operation {
 		if err != nil {
 			return err
 		}
-		limit := min(q.Limit, maxActivity)
+		limit := min(q.Limit, management.MaxActivities)
 		body := activityAnswer{Results: append([]management.ActivityView{}, page.Items...), Total: page.Total}
 		if q.Page > 1 {
 			body.Previous = new(a.activityURL(q.Page-1, limit))
@@ -106,9 +106,6 @@ func listActivity(scope string) operation {
 		return a.answer(http.StatusOK, body, nil)
 	}
 }
-
-// maxActivity is how many entries a page has at most.
-const maxActivity = 100
 
 // pageNumber reads a parameter that counts from 1. Zero and what is no number count
 // as missing.

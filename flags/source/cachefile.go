@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // The file of a Cached has two lines and the document:
@@ -23,7 +25,7 @@ import (
 const cacheMagic = "flagstaff definitions 1 "
 
 // maxCacheFile leaves room for the two lines before the largest document.
-const maxCacheFile = maxDocument + 1<<20
+const maxCacheFile = flags.MaxDocument + 1<<20
 
 var (
 	errForeign = errors.New("the definitions in it are of another source")

@@ -71,7 +71,6 @@ const (
 	remoteTimeout  = 30 * time.Second
 	quotaPause     = 5 * time.Minute
 	userAgent      = "flagstaff-go (+https://github.com/flagstaff-go/flagstaff)"
-	maxDocument    = 64 << 20 // the limit of flags.Decode
 	maxRedirects   = 10
 )
 
@@ -215,7 +214,7 @@ func (r Remote) redact(err error) error {
 }
 
 func (r Remote) read(response *http.Response) ([]byte, error) {
-	limit := int64(maxDocument)
+	limit := int64(flags.MaxDocument)
 	if r.MaxBytes > 0 {
 		limit = min(r.MaxBytes, limit)
 	}

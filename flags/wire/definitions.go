@@ -18,9 +18,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
-// maxDocument is how many bytes flags.Decode reads.
-const maxDocument = 64 << 20
-
 // DefinitionsOptions configure [AppendDefinitions].
 type DefinitionsOptions struct {
 	// Project is the team_id of each flag.
@@ -68,7 +65,7 @@ func AppendDefinitions(dst []byte, d *flags.Definitions, o DefinitionsOptions) (
 		return dst, errors.New("wire: AppendDefinitions: definitions are nil")
 	}
 	w := document{
-		dst: dst, limit: len(dst) + maxDocument,
+		dst: dst, limit: len(dst) + flags.MaxDocument,
 		d: d, o: o, index: flags.NewIndex(d.Flags),
 		sent: make(map[*flags.Flag]bool), chains: make(map[*flags.Flag][]*flags.Flag),
 		branches: make(map[int64][][]flags.Filter),
@@ -78,7 +75,7 @@ func AppendDefinitions(dst []byte, d *flags.Definitions, o DefinitionsOptions) (
 	}
 	w.write()
 	if w.full() {
-		return dst, fmt.Errorf("%w: the document has more than %d bytes", flags.ErrTooLarge, maxDocument)
+		return dst, fmt.Errorf("%w: the document has more than %d bytes", flags.ErrTooLarge, flags.MaxDocument)
 	}
 	return w.dst, nil
 }

@@ -90,7 +90,7 @@ func label(text string, most int) string { return cmp.Or(line(text, most), "(bla
 func (p *page) addChoices(t *tally) {
 	items := make([]string, len(t.choices))
 	for i, c := range t.choices {
-		items[i] = "**" + escape(label(c.text, mostLabel)) + "**: " + share(c.answers, t.answers)
+		items[i] = "**" + escape(label(c.text, maxLabel)) + "**: " + share(c.answers, t.answers)
 	}
 	p.overview = append(p.overview, count(t.answers, "answer")+".", bulletList(items))
 	if t.strange > 0 {

@@ -9,8 +9,8 @@ import (
 // A headline has up to 20 words: up to 14 about a rating or a choice, of which
 // 8 may be the text of the choice, and up to 6 about a theme.
 const (
-	mostChoiceWords = 8
-	mostChoiceRunes = 80
+	maxChoiceWords = 8
+	maxChoiceRunes = 80
 )
 
 // Headline reports the result of the first rating or choice that has answers,
@@ -128,9 +128,9 @@ func topic(q *Question, answers [][]string) string {
 
 // shorten returns the first words of the text of a choice.
 func shorten(s string) string {
-	s = label(s, mostChoiceRunes)
-	if words := strings.Fields(s); len(words) > mostChoiceWords {
-		return strings.Join(words[:mostChoiceWords], " ") + "…"
+	s = label(s, maxChoiceRunes)
+	if words := strings.Fields(s); len(words) > maxChoiceWords {
+		return strings.Join(words[:maxChoiceWords], " ") + "…"
 	}
 	return s
 }

@@ -42,8 +42,8 @@ var emoji = func() map[rune]int {
 	return tones
 }()
 
-// mostBefore is how many words before a word can change its tone.
-const mostBefore = 3
+// maxBefore is how many words before a word can change its tone.
+const maxBefore = 3
 
 // After one of the wishes, praise is only hoped for. "Like" is a verb only
 // after one of the speakers.
@@ -61,7 +61,7 @@ func (t *texts) tone(clauses []clause) (sum int) {
 		}
 		for i, id := range c.units {
 			word := t.units[id].text
-			before := c.units[max(i-mostBefore, 0):i]
+			before := c.units[max(i-maxBefore, 0):i]
 			switch {
 			case word == "like" && !t.anyOf(before, speakers): // as in "feels like"
 			case word != "recommend" && praise[word] && t.anyOf(before, wishes): // as in "would be nice"

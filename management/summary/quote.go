@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	mostQuotes = 2   // for each theme
-	mostQuote  = 200 // characters
-	mostLabel  = 200 // of the text of a choice
+	maxQuotes = 2   // for each theme
+	maxQuote  = 200 // characters
+	maxLabel  = 200 // of the text of a choice
 )
 
 // quotes returns a block of quotes for each theme. If there are no themes, it
@@ -49,10 +49,10 @@ func (t *texts) quote(theme theme, speaks func(i int) int, used map[string]bool)
 	var quotes []string
 	var again string
 	for _, i := range order {
-		if len(quotes) == mostQuotes {
+		if len(quotes) == maxQuotes {
 			break
 		}
-		q := "“" + escape(line(t.all[i].raw, mostQuote)) + "”"
+		q := "“" + escape(line(t.all[i].raw, maxQuote)) + "”"
 		switch {
 		case !used[q]:
 			used[q] = true

@@ -80,9 +80,9 @@ func (u *unit) isSpelled() bool {
 // These limits tell words without a meaning of their own in languages for which
 // there is no list.
 const (
-	mostFunction  = 5 // letters of a word without a meaning of its own
-	leastFunction = 3 // answers that contain it
-	leastEnglish  = 4 // texts are English if one word in so many is in a list
+	maxFunction = 5 // letters of a word without a meaning of its own
+	minFunction = 3 // answers that contain it
+	minEnglish  = 4 // texts are English if one word in so many is in a list
 )
 
 // classify classifies the words of texts that are not English. A short word
@@ -103,12 +103,12 @@ func (t *texts) classify(answers func(unit int) int) {
 			}
 		}
 	}
-	if english*leastEnglish >= words {
+	if english*minEnglish >= words {
 		return
 	}
 	for i := range t.units {
 		u := &t.units[i]
-		if u.class == content && !u.valued && u.varied && u.isSpelled() && answers(i) >= leastFunction && utf8.RuneCountInString(u.text) <= mostFunction {
+		if u.class == content && !u.valued && u.varied && u.isSpelled() && answers(i) >= minFunction && utf8.RuneCountInString(u.text) <= maxFunction {
 			u.class = weak
 		}
 	}

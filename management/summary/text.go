@@ -11,9 +11,9 @@ import (
 
 // Limits of what is read.
 const (
-	mostRead = 1000 // characters of an answer
-	mostWord = 40   // characters of a word; longer ones are ignored
-	mostSkip = 2    // stop words between the two words of a theme, like "ease of use"
+	maxRead = 1000 // characters of an answer
+	maxWord = 40   // characters of a word; longer ones are ignored
+	maxSkip = 2    // stop words between the two words of a theme, like "ease of use"
 )
 
 // texts are answers in respondents' own words.
@@ -150,7 +150,7 @@ func (r *reader) read(raw string) {
 func normalize(s string) []rune {
 	n := 0
 	for i := range s {
-		if n++; n > mostRead {
+		if n++; n > maxRead {
 			s = s[:i]
 			break
 		}
@@ -162,10 +162,10 @@ func normalize(s string) []rune {
 	// A single character can become eighteen, so the length is checked again.
 	var iter norm.Iter
 	var runes []rune
-	for iter.InitString(norm.NFKC, s); !iter.Done() && len(runes) < mostRead; {
+	for iter.InitString(norm.NFKC, s); !iter.Done() && len(runes) < maxRead; {
 		runes = append(runes, []rune(string(iter.Next()))...)
 	}
-	return runes[:min(len(runes), mostRead)]
+	return runes[:min(len(runes), maxRead)]
 }
 
 // isIdeograph reports whether a character has a meaning of its own and is
@@ -198,7 +198,7 @@ func (r *reader) endWord() {
 	switch {
 	case r.letters == 0:
 		return
-	case r.letters > mostWord:
+	case r.letters > maxWord:
 		r.endClause()
 	default:
 		id := r.texts.id(r.word, false)

@@ -10,9 +10,9 @@ import (
 
 // Limits of the search for themes.
 const (
-	mostThemes     = 5
-	mostCandidates = 50 // terms that are examined for overlaps
-	mostRun        = 6  // ideographs in a theme
+	maxThemes     = 5
+	maxCandidates = 50 // terms that are examined for overlaps
+	maxRun        = 6  // ideographs in a theme
 )
 
 // nearly reports whether a is at least four fifths of b.
@@ -107,7 +107,7 @@ func (c *counter) pairs(clause []int32, f func(i, j int)) {
 		if c.units[id].class == stop {
 			continue
 		}
-		if i >= 0 && j-i-1 <= mostSkip && (c.units[clause[i]].class == content || c.units[id].class == content) {
+		if i >= 0 && j-i-1 <= maxSkip && (c.units[clause[i]].class == content || c.units[id].class == content) {
 			f(i, j)
 		}
 		i = j
@@ -129,7 +129,7 @@ func (c *counter) countPairs() {
 	}
 }
 
-// countRuns counts runs of two ideographs, then of three, up to mostRun.
+// countRuns counts runs of two ideographs, then of three, up to maxRun.
 func (c *counter) countRuns() {
 	type run struct {
 		text  int
@@ -144,7 +144,7 @@ func (c *counter) countRuns() {
 			}
 		}
 	}
-	for size := 2; size <= mostRun; size++ {
+	for size := 2; size <= maxRun; size++ {
 		for _, r := range runs {
 			for i := range len(r.units) - size + 1 {
 				a, b := r.terms[i], r.terms[i+1]
@@ -196,7 +196,7 @@ func (c *counter) candidates() []theme {
 		s, t := c.terms[a.term], c.terms[b.term]
 		return cmp.Or(cmp.Compare(t.answers, s.answers), cmp.Compare(t.size, s.size), cmp.Compare(a.text, b.text))
 	})
-	found = found[:min(len(found), mostCandidates)]
+	found = found[:min(len(found), maxCandidates)]
 	c.find(found)
 	return found
 }
@@ -260,7 +260,7 @@ func (c *counter) find(themes []theme) {
 func (c *counter) choose(candidates []theme) []theme {
 	var chosen []theme
 	for _, t := range candidates {
-		if len(chosen) == mostThemes {
+		if len(chosen) == maxThemes {
 			break
 		}
 		if !slices.ContainsFunc(chosen, func(other theme) bool { return c.areSame(t, other) }) {

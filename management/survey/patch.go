@@ -71,10 +71,8 @@ func (patch *Patch) samples() bool {
 // Limits of values.
 const (
 	maxName              = 400 // characters
-	maxIterations        = 500
 	maxIterationDays     = 365
 	maxSamplingIntervals = 365
-	maxLanguage          = 20 // characters
 )
 
 var (
@@ -106,7 +104,7 @@ func (s *Service) fields(v *Survey, patch *Patch) field.Table {
 		field.Time("end_date", &patch.EndDate, &v.End, nil),
 		field.Plain("archived", &patch.Archived, &v.Archived, check.Bool),
 		field.Nullable("responses_limit", &patch.ResponsesLimit, &v.ResponsesLimit, check.Between(0, math.MaxInt32)),
-		field.Nullable("iteration_count", &patch.IterationCount, &v.IterationCount, check.Between(0, maxIterations)),
+		field.Nullable("iteration_count", &patch.IterationCount, &v.IterationCount, check.Between(0, rules.MaxIterations)),
 		field.Nullable("iteration_frequency_days", &patch.IterationDays, &v.IterationDays, check.Between(0, maxIterationDays)),
 		field.Logged("iteration_start_dates", v.IterationStarts),
 		field.Logged("current_iteration", v.CurrentIteration),
@@ -137,7 +135,7 @@ func checkSchedule(attr string, o *optional.Value[string]) error {
 }
 
 func checkLanguage(attr string, o *optional.Value[string]) error {
-	if err := check.String(attr, o, maxLanguage); err != nil || o.Value == "" {
+	if err := check.String(attr, o, rules.MaxLanguage); err != nil || o.Value == "" {
 		return err
 	}
 	return refusal(rules.CheckLanguage(o.Value))

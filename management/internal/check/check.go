@@ -325,18 +325,20 @@ func DocumentOrNull(attr string, o *optional.Value[json.RawMessage], most int) e
 	return nil
 }
 
+// maxElements is how many elements a list has that a client sent.
+const maxElements = 1000
+
 // DecodeList decodes a list. Null is an empty one.
 func DecodeList[T any](attr string, o *optional.Value[json.RawMessage]) ([]T, error) {
 	if o.Null {
 		return nil, nil
 	}
-	const most = 1000
 	var values []T
 	if kind := rawjson.Kind(o.Value); kind != "list" {
 		return nil, judge.New(attr, "not_a_list", "Expected a list of items but got type %q.", kind)
 	}
-	if json.Unmarshal(o.Value, &values) != nil || len(values) > most {
-		return nil, judge.New(attr, "invalid_input", "One of the items has the wrong type, or there are more than %d.", most)
+	if json.Unmarshal(o.Value, &values) != nil || len(values) > maxElements {
+		return nil, judge.New(attr, "invalid_input", "One of the items has the wrong type, or there are more than %d.", maxElements)
 	}
 	return values, nil
 }

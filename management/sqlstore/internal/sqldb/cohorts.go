@@ -19,13 +19,13 @@ func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, disti
 	})
 }
 
-// mostMembers is how many members of a cohort are added or removed in one
+// maxMembers is how many members of a cohort are added or removed in one
 // transaction. No other process can write during the transaction.
-const mostMembers = 10_000
+const maxMembers = 10_000
 
 // inParts calls f for parts of a list and returns the sum of its results.
 func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
-	for part := range slices.Chunk(list, mostMembers) {
+	for part := range slices.Chunk(list, maxMembers) {
 		n, err := f(part)
 		sum += n
 		if err != nil {

@@ -228,6 +228,9 @@ func (t *tx) insert(ctx context.Context, table string, columns []column, tail st
 	return affected, nil
 }
 
+// maxValues is how many values a query names in SQLite.
+const maxValues = 250
+
 // in runs a query for all values. The query has IN (?) for `column = ANY
 // (values)`; arguments for its other parameters come before.
 func (t *tx) in(ctx context.Context, query string, before []any, values list, scan func(*sql.Rows) error) error {
@@ -239,17 +242,16 @@ func (t *tx) in(ctx context.Context, query string, before []any, values list, sc
 		_, err := t.run(ctx, query, append(before, values.array()), scan)
 		return err
 	}
-	const most = 250
 	n := values.len()
-	for first := 0; first < n; first += most {
-		last := min(first+most, n)
+	for first := 0; first < n; first += maxValues {
+		last := min(first+maxValues, n)
 		// There are few sizes, so that few statements are kept. The last value
 		// fills the rest.
 		size := 1
 		for size < last-first {
 			size *= 2
 		}
-		size = min(size, most)
+		size = min(size, maxValues)
 		args := append(make([]any, 0, len(before)+size), before...)
 		for i := range size {
 			args = append(args, values.at(min(first+i, last-1)))

@@ -18,7 +18,7 @@ import (
 var Schema = schema
 
 // MostPurged is how many rows of a table PurgeProjects deletes at once.
-const MostPurged = mostPurged
+const MostPurged = maxPurged
 
 // Queries returns the queries that were made on SQLite outside of transactions.
 func (db *DB) Queries() []string {
@@ -100,7 +100,7 @@ func (c Cache) Size() (entries int, bytes, counted int64) {
 func After(prefix string) string { return after(prefix) }
 
 // MostSearched is how many events a call of PurgeEvents searches.
-const MostSearched = mostSearched
+const MostSearched = maxSearched
 
 // Turns are turns of projects.
 type Turns struct{ t turns }
@@ -119,7 +119,7 @@ func (t *Turns) Known() int {
 // MostEntries is the largest number of entries in a chunk, and BacklogPart the
 // number of events in a part of the backlog.
 const (
-	MostEntries = mostEntries
+	MostEntries = maxEntries
 	BacklogPart = backlogPart
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// mostFlagCalls is how many flags flagCalls remembers. Clients can name flags
+// maxFlagCalls is how many flags flagCalls remembers. Clients can name flags
 // that do not exist.
-const mostFlagCalls = 1 << 14
+const maxFlagCalls = 1 << 14
 
 // flagCalls remembers the last call of each flag that this process has stored,
 // so that almost no event about a flag costs a statement.
@@ -27,7 +27,7 @@ type flagName struct {
 }
 
 func newFlagCalls() flagCalls {
-	known, _ := simplelru.NewLRU[flagName, time.Time](mostFlagCalls, nil) // fails only for sizes below 1
+	known, _ := simplelru.NewLRU[flagName, time.Time](maxFlagCalls, nil) // fails only for sizes below 1
 	return flagCalls{known: known}
 }
 

@@ -82,9 +82,9 @@ func (c *caches) forget(project int64, id uuid.UUID, distinctIDs []string) {
 	c.member.drop(id)
 }
 
-// mostSearched is how many events a call of PurgeEvents searches. On SQLite,
+// maxSearched is how many events a call of PurgeEvents searches. On SQLite,
 // the search does not keep other processes from writing.
-const mostSearched = 10_000
+const maxSearched = 10_000
 
 // A search looks for events of deleted persons, for all persons that are queued
 // when it begins. Its number distinguishes it from a search that another
@@ -163,22 +163,22 @@ func (db *DB) beginSearch(ctx context.Context) (*search, error) {
 func (db *DB) search(ctx context.Context, s *search) (found slice[int64], end int64, err error) {
 	looked := 0
 	err = db.read(ctx, "SELECT coalesce(max(id), 0), count(*) FROM (SELECT id FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?) AS part",
-		[]any{s.searched, s.last, mostSearched}, func(r *sql.Rows) error { return r.Scan(&end, &looked) })
+		[]any{s.searched, s.last, maxSearched}, func(r *sql.Rows) error { return r.Scan(&end, &looked) })
 	if err != nil {
 		return nil, 0, err
 	}
-	if looked < mostSearched {
+	if looked < maxSearched {
 		end = s.last
 	}
 	err = db.read(ctx, "SELECT id FROM event WHERE id > ? AND id <= ? AND "+sought+" ORDER BY id LIMIT ?",
-		[]any{s.searched, end, s.number, mostPurged}, func(r *sql.Rows) error {
+		[]any{s.searched, end, s.number, maxPurged}, func(r *sql.Rows) error {
 			var id int64
 			err := r.Scan(&id)
 			found = append(found, id)
 			return err
 		})
-	if len(found) == mostPurged {
-		end = found[mostPurged-1]
+	if len(found) == maxPurged {
+		end = found[maxPurged-1]
 	}
 	return found, end, err
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// mostPurged is how many rows, or distinct IDs with their data, a transaction
+// maxPurged is how many rows, or distinct IDs with their data, a transaction
 // of PurgeProjects deletes at most. On SQLite, other writers wait for it.
-const mostPurged = 5000
+const maxPurged = 5000
 
 // A leftover is a table with data of deleted projects: the key by which its
 // rows are deleted, and the order in which an index of each database has them.
@@ -71,7 +71,7 @@ func (db *DB) purge(ctx context.Context, project int64) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		more = more || n == mostPurged
+		more = more || n == maxPurged
 	}
 	if more {
 		return true, nil
@@ -90,7 +90,7 @@ func (t *tx) purgeRows(ctx context.Context, project int64, l leftover) (int64, e
 		some = l.table + " WHERE project_id = ? ORDER BY " + l.postgresOrder + " LIMIT ?"
 		query = "DELETE FROM " + l.table + " WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + "))"
 	}
-	n, err := t.exec(ctx, query, project, mostPurged)
+	n, err := t.exec(ctx, query, project, maxPurged)
 	if err != nil || l.table != "event" {
 		return n, err
 	}
@@ -106,7 +106,7 @@ func (t *tx) purgePersons(ctx context.Context, project int64) (int64, error) {
 		person     uuid.UUID
 	}
 	var links []link
-	n, err := t.run(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? ORDER BY distinct_id LIMIT ?", []any{project, mostPurged}, func(r *sql.Rows) error {
+	n, err := t.run(ctx, "SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? ORDER BY distinct_id LIMIT ?", []any{project, maxPurged}, func(r *sql.Rows) error {
 		var l link
 		err := r.Scan(&l.distinctID, &l.person)
 		links = append(links, l)

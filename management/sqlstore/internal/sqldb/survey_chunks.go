@@ -17,14 +17,14 @@ import (
 // To count a million events, and the persons that they belong to, a database
 // would have to read a million rows and sort or hash them, which takes about
 // ten times as long as counting them. So the events that count are stored a
-// second time, in chunks of mostEntries. An entry has the kind of the event,
+// second time, in chunks of maxEntries. An entry has the kind of the event,
 // its time, a hash of the person, and a hash of the event's UUID. A chunk is
 // read in a microsecond or two, and is changed like a row when persons merge or
 // when another event becomes the representative of its submission.
 
 const (
-	mostEntries = 128
-	entrySize   = 24
+	maxEntries = 128
+	entrySize  = 24
 )
 
 // A hash has 61 bits of a longer hash; its three lowest bits are 0. Among ten
@@ -181,7 +181,7 @@ func (c *chunks) add(ctx context.Context, s surveyOf, e chunkEntry) (*chunk, err
 	if err != nil {
 		return nil, err
 	}
-	if k == nil || len(k.entries) >= mostEntries*entrySize {
+	if k == nil || len(k.entries) >= maxEntries*entrySize {
 		k = &chunk{surveyOf: s, entries: make([]byte, 0, entrySize)}
 		c.all = append(c.all, k)
 		c.newest[s] = k

@@ -207,9 +207,9 @@ func (w *writer) atomic(ctx context.Context, db *DB, f func(*tx) error) (err err
 	return nil
 }
 
-// mostStatements is how many prepared statements are kept. There are a few
+// maxStatements is how many prepared statements are kept. There are a few
 // dozen, most of them in as many sizes as rowsPerStatement allows.
-const mostStatements = 1000
+const maxStatements = 1000
 
 func (w *writer) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s := w.prepared[query]; s != nil {
@@ -219,7 +219,7 @@ func (w *writer) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(w.prepared) >= mostStatements {
+	if len(w.prepared) >= maxStatements {
 		for query, s := range w.prepared {
 			_ = s.Close()
 			delete(w.prepared, query)

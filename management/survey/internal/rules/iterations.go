@@ -2,8 +2,8 @@ package rules
 
 import "time"
 
-// maxIterations is the limit of management.md §9.1.
-const maxIterations = 500
+// MaxIterations is how many iterations a survey has (management.md §9.1).
+const MaxIterations = 500
 
 // maxYear is the last year that RFC 3339 can write.
 const maxYear = 9999
@@ -19,7 +19,7 @@ func IterationStarts(start time.Time, count, days int) []time.Time {
 		return nil
 	}
 	var starts []time.Time
-	for i := range min(count, maxIterations) {
+	for i := range min(count, MaxIterations) {
 		next := start.UTC().AddDate(0, 0, i*days)
 		if next.Year() > maxYear {
 			break

@@ -10,19 +10,19 @@ import (
 
 // Limits of languages and names (management.md §9.1).
 const (
-	maxLanguage = 20
+	MaxLanguage = 20 // characters of a language tag
 	maxName     = 400
 )
 
 // languageTag matches the form of BCP 47, without its registry.
 var languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$`)
 
-func isLanguage(s string) bool { return len(s) <= maxLanguage && languageTag.MatchString(s) }
+func isLanguage(s string) bool { return len(s) <= MaxLanguage && languageTag.MatchString(s) }
 
 // CheckLanguage checks the language in which a survey is written.
 func CheckLanguage(language string) error {
 	if !isLanguage(language) {
-		return judge.Invalid("base_language", "Must be a language tag of at most %d characters, such as en or pt-BR.", maxLanguage)
+		return judge.Invalid("base_language", "Must be a language tag of at most %d characters, such as en or pt-BR.", MaxLanguage)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func languages(judge check) check {
 		}
 		for i, m := range o {
 			if !isLanguage(m.name) {
-				return nil, p.invalid("must have language tags of at most %d characters as names, such as en or pt-BR, not %q.", maxLanguage, excerpt(m.name))
+				return nil, p.invalid("must have language tags of at most %d characters as names, such as en or pt-BR, not %q.", MaxLanguage, excerpt(m.name))
 			}
 			if isNull(m.value) {
 				continue
