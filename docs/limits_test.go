@@ -90,8 +90,8 @@ func limitConstants(t *testing.T) map[string]constant.Value {
 	}
 	found := make(map[string]constant.Value)
 	for folder, parsed := range folders {
-		// Only constants matter, and those of other packages are units of time and
-		// bounds of integers; all other imports fail, and their errors are ignored.
+		// Only constants matter, and they use of other packages what imported has; all
+		// other imports fail, and their errors are ignored.
 		config := types.Config{Importer: imported, Error: func(error) {}, IgnoreFuncBodies: true}
 		pkg, _ := config.Check(folder, set, parsed, nil)
 		for _, name := range pkg.Scope().Names() {

@@ -552,7 +552,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 	}
 	at = &path{name: "filters"}
 	if filters.Kind() == jsonscan.Null {
-		// Only filters that are absent are those of a flag without any.
+		// A flag has no filters only if the member is absent.
 		d.wrong(at, filters, kindNames[jsonscan.Object])
 	}
 	if err := d.filters(&f.Filters, f.Key, at, filters); err != nil {

@@ -16,9 +16,8 @@ type shape struct {
 	known map[string]bool // all names
 	read  []string        // the members that Decode reads
 
-	// means has other names of members that the object lacks, instead those of
-	// members that count although the object has them, or that belong to another
-	// object. Names are folded.
+	// means has other names of members that the object lacks. instead has names that
+	// break the object even if the right member is there. Names are folded.
 	means, instead map[string]string
 }
 
@@ -175,7 +174,7 @@ func (s *shape) meant(name string, object jsonscan.Value) string {
 	return ""
 }
 
-// maxMemberName bounds the names that are compared with those of members, in bytes.
+// maxMemberName bounds the names that are compared with members, in bytes.
 const maxMemberName = 64
 
 // foldMember returns a name without what spellings differ in.

@@ -504,7 +504,9 @@ func TestCountCohorts(t *testing.T) {
 func TestCountOfWhatChanges(t *testing.T) {
 	var w *world
 	var id string
-	change := func() { must(w.changeCohort(id, `{"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[]}]}}}`))(t) }
+	change := func() {
+		must(w.changeCohort(id, `{"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[]}]}}}`))(t)
+	}
 	w = newWorld(t, withData, func(c *management.Config) {
 		c.Data = &countingData{DataStore: c.Data, before: func() {
 			if change != nil {

@@ -32,7 +32,7 @@ var (
 
 // An Error is what a [Service] answers to requests that it cannot or does not
 // want to fulfil. All other errors are failures of the storage or of mail. An
-// Error holds no secrets and can be shown to who asked.
+// Error holds no secrets and can be shown to the caller.
 type Error struct {
 	Kind error // ErrNotFound, ErrConflict, or one of those above
 

@@ -66,7 +66,7 @@ func TestCreateProject(t *testing.T) {
 	checkFault(t, "CreateProject with the longest name", err, "")
 }
 
-// The first project of an organization becomes the current one of who makes it.
+// The first project of an organization becomes the current one of the user who makes it.
 func TestFirstProject(t *testing.T) {
 	w := newWorld(t)
 	o := must(w.CreateOrganization(t.Context(), w.as(w.eve), management.OrganizationPatch{Name: optional.Of("New")}))(t)

@@ -385,7 +385,7 @@ func TestScenes(t *testing.T) { // management.md §7.2
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.shown)
 		}
 	}
-	// All rows are shown, also those of other projects.
+	// All rows are shown, also rows of other projects.
 	_, err := w.patch(w.as(w.ada), "@me", `{"set_current_team":2}`)
 	checkFault(t, "UpdateUser", err, "")
 	view, err := w.SetScene(t.Context(), w.as(w.ada), "@me", decode[management.ScenePatch](t, `{"scene":"Group","dashboard":201}`))

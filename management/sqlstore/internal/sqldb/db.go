@@ -55,7 +55,7 @@ type DB struct {
 
 var _ sqlstore.Storage = (*DB)(nil)
 
-//go:embed schema
+//go:embed schema/*/*.sql
 var schema embed.FS
 
 // New returns a DB over two connection pools of one database, and migrates its
