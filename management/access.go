@@ -133,7 +133,7 @@ func (w *work) organizationByRef(ctx context.Context, ref string, need int, scop
 		return nil, 0, err
 	}
 	if m.Level < need {
-		return nil, 0, errForbidden
+		return nil, 0, plainForbidden
 	}
 	return o, m.Level, nil
 }
@@ -168,9 +168,9 @@ func (w *work) userByRef(ctx context.Context, ref string) (*User, error) {
 		switch {
 		case err == nil && id == w.by.User.UUID:
 		case !w.by.User.Staff:
-			return nil, errForbidden
+			return nil, plainForbidden
 		case err != nil:
-			return nil, errNotFound
+			return nil, plainNotFound
 		}
 	}
 	u, err := w.store.UserByUUID(ctx, id)
@@ -178,7 +178,7 @@ func (w *work) userByRef(ctx context.Context, ref string) (*User, error) {
 		return nil, storeError(err)
 	}
 	if !u.Active {
-		return nil, errNotFound
+		return nil, plainNotFound
 	}
 	return u, nil
 }
@@ -187,7 +187,7 @@ func (w *work) userByRef(ctx context.Context, ref string) (*User, error) {
 func (w *work) ownUser(ctx context.Context, ref string) (*User, error) {
 	u, err := w.userByRef(ctx, ref)
 	if err == nil && u.ID != w.by.User.ID {
-		return nil, errForbidden
+		return nil, plainForbidden
 	}
 	return u, err
 }
@@ -196,7 +196,7 @@ func (w *work) ownUser(ctx context.Context, ref string) (*User, error) {
 func (w *work) activeUser(ctx context.Context) (*User, error) {
 	u, err := w.store.User(ctx, w.by.User.ID)
 	if errors.Is(err, ErrNotFound) || err == nil && !u.Active {
-		return nil, errNotFound
+		return nil, plainNotFound
 	}
 	return u, err
 }

@@ -81,7 +81,7 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 	}
 	switch {
 	case total == 0 && q.ItemID != "":
-		return nil, errNotFound // every thing that ever existed has an entry
+		return nil, plainNotFound // every thing that ever existed has an entry
 	case len(list) == 0 && q.Page > 1:
 		return nil, notFound("Invalid page.")
 	}

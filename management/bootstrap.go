@@ -39,7 +39,7 @@ type Created struct {
 // If several processes start on one store at once, one of them creates and the others
 // get nil.
 func Bootstrap(ctx context.Context, s Store, f First) (*Created, error) {
-	owner, err := newUser(NewUser{Email: cmp.Or(f.Owner, "admin@localhost"), Staff: true})
+	owner, err := blankUser(NewUser{Email: cmp.Or(f.Owner, "admin@localhost"), Staff: true})
 	if err != nil {
 		return nil, fmt.Errorf("owner %q: %w", f.Owner, err)
 	}

@@ -146,8 +146,8 @@ func (s *Service) storeCount(ctx context.Context, counted *Cohort, count *int, a
 	})
 }
 
-// A membership tells which persons are members of dynamic cohorts of a project.
-type membership struct {
+// A memberFinder tells which persons are members of dynamic cohorts of a project.
+type memberFinder struct {
 	project  int64
 	snapshot *flags.Snapshot
 	keys     map[string]int // of flags that members have, to numbers of cohorts
@@ -156,12 +156,12 @@ type membership struct {
 // cohortMembership compiles the dynamic ones of some cohorts of a project. It
 // leaves out cohorts that no flag could use, such as behavioral ones, because their
 // members are unknown here.
-func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*membership, error) {
+func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*memberFinder, error) {
 	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &membership{project: w.at.Project.ID, keys: make(map[string]int)}
+	m := &memberFinder{project: w.at.Project.ID, keys: make(map[string]int)}
 	var members []FeatureFlag
 	world := set.world()
 	for i := range list {
@@ -185,7 +185,7 @@ func (w *work) cohortMembership(ctx context.Context, list []Cohort) (*membership
 
 // eachMember calls visit for each person and each cohort, by its number, that it is
 // a member of.
-func (s *Service) eachMember(ctx context.Context, m *membership, visit func(p *Person, cohort int)) error {
+func (s *Service) eachMember(ctx context.Context, m *memberFinder, visit func(p *Person, cohort int)) error {
 	var keys []string
 	for key := range m.keys {
 		keys = append(keys, key)

@@ -23,7 +23,7 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 	}
 	switch {
 	case c.Deleted:
-		return nil, errNotFound
+		return nil, plainNotFound
 	case s.c.Data == nil:
 		return nil, errNoData
 	case c.Static:
@@ -31,13 +31,13 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 		if err != nil {
 			return nil, err
 		}
-		return &Page[*PersonView]{total, personViews(list)}, nil
+		return &Page[*PersonView]{total, showPersons(list)}, nil
 	}
 	page, err := w.dynamicMembers(ctx, c, limit, offset)
 	if err != nil {
 		return nil, err
 	}
-	return &Page[*PersonView]{page.Total, personViews(page.Items)}, nil
+	return &Page[*PersonView]{page.Total, showPersons(page.Items)}, nil
 }
 
 func (w *work) dynamicMembers(ctx context.Context, c *Cohort, limit, offset int) (*Page[Person], error) {

@@ -229,7 +229,7 @@ func (s *Service) ListCohorts(ctx context.Context, p *Principal, ref string, q C
 func (w *work) cohortByRef(ctx context.Context, ref string) (*Cohort, error) {
 	id, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil {
-		return nil, errNotFound
+		return nil, plainNotFound
 	}
 	c, err := w.store.Cohort(ctx, w.at.Project.ID, id)
 	if err != nil {
@@ -365,7 +365,7 @@ func (s *Service) staticCohort(ctx context.Context, p *Principal, ref, cohort st
 	}
 	switch {
 	case c.Deleted:
-		return nil, errNotFound
+		return nil, plainNotFound
 	case !c.Static:
 		return nil, invalid("", "invalid_input", "The cohort is not static: its members follow from its filters.")
 	case s.c.Data == nil:

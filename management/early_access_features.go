@@ -158,7 +158,7 @@ func (s *Service) EarlyAccessFeature(ctx context.Context, p *Principal, ref, id 
 func (w *work) earlyAccessByRef(ctx context.Context, ref string) (*EarlyAccessFeature, error) {
 	id, err := check.ParseID(ref)
 	if err != nil {
-		return nil, errNotFound
+		return nil, plainNotFound
 	}
 	f, err := w.store.EarlyAccessFeature(ctx, w.at.Project.ID, id)
 	return f, storeError(err)

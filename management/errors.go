@@ -77,8 +77,8 @@ func notFound(detail string) *Error {
 }
 
 var (
-	errNotFound  = notFound("Not found.")
-	errForbidden = forbidden("You do not have permission to perform this action.")
+	plainNotFound  = notFound("Not found.")
+	plainForbidden = forbidden("You do not have permission to perform this action.")
 )
 
 // throttledError returns an Error about a limit that was reached.
@@ -98,7 +98,7 @@ func throttledError(wait time.Duration) *Error {
 // storeError turns ErrNotFound of a Store into what a Service answers.
 func storeError(err error) error {
 	if errors.Is(err, ErrNotFound) {
-		return errNotFound
+		return plainNotFound
 	}
 	return err
 }

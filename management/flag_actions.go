@@ -37,7 +37,7 @@ func (s *Service) ActOnFlag(ctx context.Context, p *Principal, ref, flag string,
 	case UnarchiveFlag:
 		patch.Archived = optional.Of(false)
 	default:
-		return nil, errNotFound
+		return nil, plainNotFound
 	}
 	return s.UpdateFlag(ctx, p, ref, flag, patch)
 }
@@ -145,7 +145,7 @@ func (s *Service) DeleteFlags(ctx context.Context, p *Principal, ref string, q F
 	for _, id := range uniqueValues(ids) {
 		f, err := w.store.Flag(ctx, w.at.Project.ID, id)
 		if errors.Is(err, ErrNotFound) {
-			out.Errors = append(out.Errors, UndeletedFlag{ID: id, Reason: errNotFound.Detail})
+			out.Errors = append(out.Errors, UndeletedFlag{ID: id, Reason: plainNotFound.Detail})
 			continue
 		}
 		if err != nil {

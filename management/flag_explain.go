@@ -97,7 +97,7 @@ func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag strin
 		return nil, err
 	}
 	if f.Deleted {
-		return nil, errNotFound
+		return nil, plainNotFound
 	}
 	r, err := readRequest(document)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Service) ExplainFlag(ctx context.Context, p *Principal, ref, flag strin
 	}
 	t, err := in.Explain(f.Key)
 	if err != nil {
-		return nil, errNotFound // deleted just now
+		return nil, plainNotFound // deleted just now
 	}
 	return explanationOf(t), nil
 }

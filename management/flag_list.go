@@ -139,7 +139,7 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 		return slices.ContainsFunc(of, func(name string) bool { return slices.Contains(names, name) })
 	}
 	stale := func(f *FeatureFlag) bool {
-		status, _ := flagStatus(f, now)
+		status, _ := statusOf(f, now)
 		return status == flagStale
 	}
 	return func(f *FeatureFlag) bool {

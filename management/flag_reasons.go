@@ -38,7 +38,7 @@ func (s *Service) EvaluationReasons(ctx context.Context, p *Principal, ref, dist
 	}
 	reasons := make(map[string]FlagEvaluation, len(list))
 	for i := range list {
-		reasons[list[i].Key] = flagEvaluation(&list[i], results)
+		reasons[list[i].Key] = evaluationOf(&list[i], results)
 	}
 	return reasons, nil
 }
@@ -67,7 +67,7 @@ func (w *work) evaluateFor(ctx context.Context, distinctID, groups string) ([]Fe
 	return list, results, nil
 }
 
-func flagEvaluation(f *FeatureFlag, results *flags.Results) FlagEvaluation {
+func evaluationOf(f *FeatureFlag, results *flags.Results) FlagEvaluation {
 	r, ok := results.Get(f.Key)
 	switch {
 	case !f.inForce():

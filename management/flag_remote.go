@@ -19,11 +19,11 @@ func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, f
 		return "", storeError(err)
 	}
 	if f.Deleted || !f.RemoteConfig {
-		return "", errNotFound
+		return "", plainNotFound
 	}
 	payload, ok := f.Filters.Payload("true")
 	if !ok {
-		return "", errNotFound
+		return "", plainNotFound
 	}
 	if !f.EncryptedPayloads {
 		return payload, nil
@@ -34,7 +34,7 @@ func (s *Service) RemoteConfig(ctx context.Context, access *DefinitionsAccess, f
 	plain, ok := s.openPayload(f, payload)
 	if !ok {
 		s.c.Log.ErrorContext(ctx, "an encrypted payload cannot be opened: its secret key is missing", "project", f.Project, "flag", f.ID)
-		return "", errNotFound
+		return "", plainNotFound
 	}
 	return plain, nil
 }

@@ -22,8 +22,8 @@ const (
 // configuration is for everybody.
 const staleAfter = 30 * 24 * time.Hour
 
-// flagStatus returns the state of a flag, and why it is in it.
-func flagStatus(f *FeatureFlag, now time.Time) (status, reason string) {
+// statusOf returns the state of a flag, and why it is in it.
+func statusOf(f *FeatureFlag, now time.Time) (status, reason string) {
 	old := func(t time.Time) bool { return now.Sub(t) >= staleAfter }
 	switch {
 	case f.Deleted:
@@ -57,6 +57,6 @@ func (s *Service) FlagStatus(ctx context.Context, p *Principal, ref, flag string
 	if f.Archived && !f.Deleted {
 		return &FlagStatus{"archived", "Flag has been archived"}, nil
 	}
-	status, reason := flagStatus(f, s.now())
+	status, reason := statusOf(f, s.now())
 	return &FlagStatus{strings.ToLower(status), reason}, nil
 }

@@ -125,7 +125,7 @@ func (w *work) flagView(f *FeatureFlag, world *flagWorld) *FlagView {
 	if w.by.Key != nil { // only keys read secrets (management.md §13.3)
 		filters = w.openPayloads(f)
 	}
-	status, _ := flagStatus(f, w.now())
+	status, _ := statusOf(f, w.now())
 	return &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
 		Filters: normal.Filters(new(withCohortNames(filters, world.cohorts))),

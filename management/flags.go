@@ -15,7 +15,7 @@ import (
 func (w *work) flagByRef(ctx context.Context, ref string) (*FeatureFlag, error) {
 	id, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil {
-		return nil, errNotFound
+		return nil, plainNotFound
 	}
 	f, err := w.store.Flag(ctx, w.at.Project.ID, id)
 	if err != nil {

@@ -26,7 +26,7 @@ type GroupView struct {
 	CreatedAt       time.Time       `json:"created_at"`
 }
 
-func groupView(g *Group) *GroupView {
+func showGroup(g *Group) *GroupView {
 	return &GroupView{GroupTypeIndex: g.TypeIndex, GroupKey: g.Key, GroupProperties: rawjson.Or(g.Properties, "{}"), CreatedAt: g.Created}
 }
 
@@ -61,7 +61,7 @@ func (s *Service) ListGroups(ctx context.Context, p *Principal, ref string, type
 	}
 	page := &Page[*GroupView]{total, []*GroupView{}}
 	for i := range list {
-		page.Items = append(page.Items, groupView(&list[i]))
+		page.Items = append(page.Items, showGroup(&list[i]))
 	}
 	return page, nil
 }
@@ -76,7 +76,7 @@ func (s *Service) FindGroup(ctx context.Context, p *Principal, ref string, typeI
 	if err != nil {
 		return nil, storeError(err)
 	}
-	return groupView(g), nil
+	return showGroup(g), nil
 }
 
 // UpdateGroupProperty sets a property of a group. It needs scope group:write. The entry
@@ -117,7 +117,7 @@ func (s *Service) editGroup(ctx context.Context, p *Principal, ref string, typeI
 			return nil, dataError(err)
 		}
 	}
-	return groupView(g), nil
+	return showGroup(g), nil
 }
 
 // logGroup logs what happens to a group. The ID of a group in the log is its type and

@@ -37,7 +37,7 @@ type KeyView struct {
 	Organizations []uuid.UUID `json:"scoped_organizations"`
 }
 
-func keyView(k *PersonalKey, value string) *KeyView {
+func showKey(k *PersonalKey, value string) *KeyView {
 	v := &KeyView{
 		ID: k.ID, Label: k.Label, Mask: k.Mask, Created: k.Created, LastUsed: k.LastUsed, LastRolled: k.LastRolled, User: k.User,
 		Scopes: k.Scopes, Projects: append([]int64{}, k.Projects...), Organizations: append([]uuid.UUID{}, k.Organizations...),
@@ -79,7 +79,7 @@ func (s *Service) Keys(ctx context.Context, p *Principal) ([]*KeyView, error) {
 	}
 	views := make([]*KeyView, len(keys))
 	for i := range keys {
-		views[i] = keyView(&keys[i], "")
+		views[i] = showKey(&keys[i], "")
 	}
 	return views, nil
 }
@@ -88,7 +88,7 @@ func (s *Service) Keys(ctx context.Context, p *Principal) ([]*KeyView, error) {
 func (w *work) ownKey(ctx context.Context, id string) (*PersonalKey, error) {
 	if id == "@current" {
 		if w.by.Key == nil {
-			return nil, errNotFound
+			return nil, plainNotFound
 		}
 		id = w.by.Key.ID
 	}
@@ -97,7 +97,7 @@ func (w *work) ownKey(ctx context.Context, id string) (*PersonalKey, error) {
 		return nil, storeError(err)
 	}
 	if k.User != w.by.User.ID {
-		return nil, errNotFound
+		return nil, plainNotFound
 	}
 	return k, nil
 }
@@ -114,7 +114,7 @@ func (s *Service) Key(ctx context.Context, p *Principal, id string) (*KeyView, e
 	if err != nil {
 		return nil, err
 	}
-	return keyView(k, ""), nil
+	return showKey(k, ""), nil
 }
 
 // CreateKey makes a key for the Principal's user. Only the answer has its value.
@@ -177,7 +177,7 @@ func (s *Service) makeKey(ctx context.Context, p *Principal, patch KeyPatch, mos
 		return nil, err
 	}
 	s.mail.send(mail)
-	return keyView(k, value), nil
+	return showKey(k, value), nil
 }
 
 // keyFields is the table of the fields of a personal API key. The patch is nil if the
@@ -319,7 +319,7 @@ func (s *Service) UpdateKey(ctx context.Context, p *Principal, id string, patch 
 	if err != nil {
 		return nil, err
 	}
-	return keyView(k, ""), nil
+	return showKey(k, ""), nil
 }
 
 // RollKey gives a key a new value. The old value becomes invalid. If several callers roll
@@ -341,7 +341,7 @@ func (s *Service) RollKey(ctx context.Context, p *Principal, id string) (*KeyVie
 		return nil, err
 	}
 	s.mail.send(s.accountMail(p.User, KindKeyRolled, "It is called “"+k.Label+"” and now begins and ends with "+k.Mask+"."))
-	return keyView(k, value), nil
+	return showKey(k, value), nil
 }
 
 // DeleteKey deletes a key, also the one that was presented.

@@ -81,7 +81,7 @@ func (s *Service) organizationView(o *Organization, level *int, members int, pro
 			continue
 		}
 		if level != nil {
-			v.Teams = append(v.Teams, teamView(p))
+			v.Teams = append(v.Teams, showTeam(p))
 		}
 		v.Projects = append(v.Projects, ProjectSummary{p.ID, p.Organization, p.Name})
 	}
@@ -105,7 +105,7 @@ type TeamView struct {
 	AccessControl             bool            `json:"access_control"`
 }
 
-func teamView(p *Project) *TeamView {
+func showTeam(p *Project) *TeamView {
 	return &TeamView{
 		ID: p.ID, UUID: p.UUID, Organization: p.Organization, ProjectID: p.ID, APIToken: p.APIKey, Name: p.Name,
 		CompletedSnippetOnboard: p.SnippetOnboarding, HasCompletedOnboardingFor: rawjson.OrNull(p.Onboarding), IngestedEvent: p.IngestedEvent,

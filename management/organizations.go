@@ -320,7 +320,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 	var mail Message
 	err := s.atomicIn(ctx, p, ref, LevelMember, "organization_member:write", func(w *work, o *Organization, own int) error {
 		if own < LevelAdmin && (o.MembersCanInvite == nil || !*o.MembersCanInvite) {
-			return errForbidden
+			return plainForbidden
 		}
 		err := judgeError(cmp.Or(
 			check.Required("email", &patch.Email), check.Email("email", &patch.Email),
@@ -336,7 +336,7 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		u, err := w.store.UserByEmail(ctx, patch.Email.Value)
 		switch {
 		case errors.Is(err, ErrNotFound):
-			if u, err = newUser(NewUser{Email: patch.Email.Value, FirstName: patch.FirstName.Value, LastName: patch.LastName.Value}); err != nil {
+			if u, err = blankUser(NewUser{Email: patch.Email.Value, FirstName: patch.FirstName.Value, LastName: patch.LastName.Value}); err != nil {
 				return err
 			}
 			u.Joined = s.now()
@@ -400,7 +400,7 @@ func (w *work) memberOf(ctx context.Context, o *Organization, ref string) (*Memb
 		id, err = w.by.User.UUID, nil
 	}
 	if err != nil {
-		return nil, nil, errNotFound
+		return nil, nil, plainNotFound
 	}
 	u, err := w.store.UserByUUID(ctx, id)
 	if err != nil {
@@ -465,7 +465,7 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 }
 
 // RemoveMember ends a membership. Members can end their own; an administrator can end the
-// membership of a member whose level is not higher. It needs scope
+// memberFinder of a member whose level is not higher. It needs scope
 // organization_member:write.
 func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user string) error {
 	return s.atomicIn(ctx, p, ref, LevelMember, "organization_member:write", func(w *work, o *Organization, own int) error {
@@ -474,7 +474,7 @@ func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user stri
 			return err
 		}
 		if u.ID != p.User.ID && (own < LevelAdmin || m.Level > own) {
-			return errForbidden
+			return plainForbidden
 		}
 		if err := w.keepOwner(ctx, m, "Cannot leave the organization as its owner."); err != nil {
 			return err

@@ -30,7 +30,7 @@ type PersonView struct {
 // text that is not empty is the name.
 var personNames = []string{"email", "Email", "name", "Name", "username", "Username", "UserName"}
 
-func personView(p *Person) *PersonView {
+func showPerson(p *Person) *PersonView {
 	v := &PersonView{
 		ID: p.ID, UUID: p.ID, DistinctIDs: append([]string{}, p.DistinctIDs...), Properties: rawjson.Or(p.Properties, "{}"),
 		CreatedAt: p.Created, IsIdentified: p.Identified,
@@ -90,13 +90,13 @@ func (s *Service) ListPersons(ctx context.Context, p *Principal, ref string, q P
 	if err != nil {
 		return nil, err
 	}
-	return &Page[*PersonView]{total, personViews(list)}, nil
+	return &Page[*PersonView]{total, showPersons(list)}, nil
 }
 
-func personViews(list []Person) []*PersonView {
+func showPersons(list []Person) []*PersonView {
 	views := make([]*PersonView, len(list))
 	for i := range list {
-		views[i] = personView(&list[i])
+		views[i] = showPerson(&list[i])
 	}
 	return views
 }
@@ -137,7 +137,7 @@ func (s *Service) GetPerson(ctx context.Context, p *Principal, ref, id string) (
 	if err != nil {
 		return nil, err
 	}
-	return personView(person), nil
+	return showPerson(person), nil
 }
 
 // UpdatePersonProperty sets a property of a person. It needs scope person:write.
@@ -180,7 +180,7 @@ func (s *Service) editPerson(ctx context.Context, p *Principal, ref, id, activit
 			return nil, dataError(err)
 		}
 	}
-	return personView(person), nil
+	return showPerson(person), nil
 }
 
 // logPerson logs what happens to a person. The entry has nothing that identifies the

@@ -28,9 +28,9 @@ type ProjectView struct {
 	HasSecretTokenBackup bool `json:"has_secret_api_token_backup"`
 }
 
-func projectView(p *Project) *ProjectView {
+func showProject(p *Project) *ProjectView {
 	return &ProjectView{
-		TeamView: *teamView(p), AnonymizeIPs: p.AnonymizeIPs, CreatedAt: p.Created, UpdatedAt: p.Updated,
+		TeamView: *showTeam(p), AnonymizeIPs: p.AnonymizeIPs, CreatedAt: p.Created, UpdatedAt: p.Updated,
 		HasSecretToken: p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
 	}
 }
@@ -108,7 +108,7 @@ func (s *Service) ListProjects(ctx context.Context, p *Principal, ref string, li
 	}
 	page := &Page[*ProjectView]{len(all), []*ProjectView{}}
 	for _, project := range pageOf(all, limit, offset) {
-		page.Items = append(page.Items, projectView(&project))
+		page.Items = append(page.Items, showProject(&project))
 	}
 	return page, nil
 }
@@ -119,7 +119,7 @@ func (s *Service) GetProject(ctx context.Context, p *Principal, ref string) (*Pr
 	if err != nil {
 		return nil, err
 	}
-	return projectView(w.at.Project), nil
+	return showProject(w.at.Project), nil
 }
 
 // CreateProject makes a project in an organization. The answer has its keys; the secret
@@ -137,7 +137,7 @@ func (s *Service) CreateProject(ctx context.Context, p *Principal, ref string, p
 		if err := w.store.CreateProject(ctx, project); err != nil {
 			return storeError(err)
 		}
-		view = projectView(project)
+		view = showProject(project)
 		view.SecretToken = &secret
 		u, err := w.activeUser(ctx)
 		if err != nil {
@@ -172,13 +172,13 @@ func (s *Service) changeProject(ctx context.Context, p *Principal, ref string, f
 			return err
 		}
 		if w.at.Level < LevelAdmin {
-			return errForbidden
+			return plainForbidden
 		}
 		if err := f(w, w.at.Project); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, 0)
-		view = projectView(w.at.Project)
+		view = showProject(w.at.Project)
 		return nil
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // CreateUser makes an account, for host applications and programs on the machine of the
 // server. The error is ErrConflict if another account has the address.
 func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
-	u, err := newUser(n)
+	u, err := blankUser(n)
 	if err != nil {
 		return nil, err
 	}

@@ -212,8 +212,8 @@ type NewUser struct {
 	Staff     bool
 }
 
-// newUser returns an account that is not stored yet. It has no password.
-func newUser(n NewUser) (*User, error) {
+// blankUser returns an account that is not stored yet. It has no password.
+func blankUser(n NewUser) (*User, error) {
 	email, first, last := optional.Of(n.Email), optional.Of(n.FirstName), optional.Of(n.LastName)
 	err := judgeError(cmp.Or(check.Name("first_name", &first), check.Name("last_name", &last), check.Email("email", &email)))
 	if err != nil {

@@ -34,7 +34,7 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 			return err
 		}
 		if patch.IsStaff.Set && !p.User.Staff {
-			return errForbidden
+			return plainForbidden
 		}
 		before := *user
 		if err := c.apply(ctx, user); err != nil {
@@ -80,7 +80,7 @@ func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, pat
 		}
 	}
 	if patch.IsStaff.Set && !p.User.Staff {
-		return "", "", errForbidden
+		return "", "", plainForbidden
 	}
 	if patch.Email.Set || patch.Password.Set {
 		if err := s.stepUp(ctx, p); err != nil {

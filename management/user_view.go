@@ -164,7 +164,7 @@ func (w *work) userViews(ctx context.Context, users []User) ([]*UserView, error)
 		}
 		if u.CurrentProject != nil {
 			if project := byID[*u.CurrentProject]; project != nil {
-				v.Team = teamView(project)
+				v.Team = showTeam(project)
 			}
 		}
 		views[i] = v

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A rating is the distribution of the answers to a rating question.
-type rating struct {
+// A ratingSummary is the distribution of the answers to a rating question.
+type ratingSummary struct {
 	question *Question
 	values   []int // the answers on the scale, in no order
 	counts   []int // indexed by value; entries below the lowest value are 0
@@ -28,8 +28,8 @@ func (q *Question) lowest() int {
 // hasThumbs reports whether the scale is thumbs up (1) and thumbs down (2).
 func (q *Question) hasThumbs() bool { return q.Scale == 2 }
 
-func rate(q *Question, answers [][]string) *rating {
-	r := &rating{question: q, counts: make([]int, q.Scale+1)}
+func rate(q *Question, answers [][]string) *ratingSummary {
+	r := &ratingSummary{question: q, counts: make([]int, q.Scale+1)}
 	for _, values := range answers {
 		v, ok := whole(values[0])
 		if !ok || v < q.lowest() || v > q.Scale {
@@ -51,10 +51,10 @@ func whole(s string) (int, bool) {
 }
 
 // average returns the mean of the values, with one decimal.
-func (r *rating) average() string { return tenths(r.sum, len(r.values)) }
+func (r *ratingSummary) average() string { return tenths(r.sum, len(r.values)) }
 
 // name returns the text by which a page calls a value.
-func (r *rating) name(v int) string {
+func (r *ratingSummary) name(v int) string {
 	if r.question.hasThumbs() {
 		return [...]string{1: "1 (thumbs up)", 2: "2 (thumbs down)"}[v]
 	}
@@ -63,7 +63,7 @@ func (r *rating) name(v int) string {
 
 // addRatings adds the distribution of the ratings (management.md §11.5, item
 // 1).
-func (p *page) addRatings(r *rating) {
+func (p *page) addRatings(r *ratingSummary) {
 	q, n := r.question, len(r.values)
 	if n == 0 {
 		p.overview = append(p.overview, "No answers on the scale.")
@@ -88,7 +88,7 @@ func (p *page) addRatings(r *rating) {
 }
 
 // promoters describes the Net Promoter Score.
-func (r *rating) promoters() string {
+func (r *ratingSummary) promoters() string {
 	n, promoters, passives := len(r.values), r.counts[9]+r.counts[10], r.counts[7]+r.counts[8]
 	detractors := n - promoters - passives
 	score := int(math.Round(100 * float64(promoters-detractors) / float64(n)))

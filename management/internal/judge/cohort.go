@@ -16,11 +16,11 @@ import (
 // a tree (management.md §13.10). Each value has the right type, form and range
 // afterwards; the rest is for [JudgeCohort] to say. Errors are of type *[Error].
 func ReadCohort(raw []byte) (*flags.CohortNode, error) {
-	tree, err := readCohort(raw)
+	tree, err := readTree(raw)
 	return tree, about("filters", err)
 }
 
-func readCohort(raw []byte) (*flags.CohortNode, error) {
+func readTree(raw []byte) (*flags.CohortNode, error) {
 	o, err := parse(raw)
 	if err != nil {
 		return nil, err

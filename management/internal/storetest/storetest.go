@@ -110,15 +110,15 @@ var shared = []part{
 // returns with it opens the same store once more, as another process would, or is
 // nil if that cannot be.
 func Run(t *testing.T, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
-	run(t, slices.Concat(alone, shared), open)
+	runParts(t, slices.Concat(alone, shared), open)
 }
 
 // RunShared runs the third of the contract in which databases differ most.
 func RunShared(t *testing.T, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
-	run(t, shared, open)
+	runParts(t, shared, open)
 }
 
-func run(t *testing.T, parts []part, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
+func runParts(t *testing.T, parts []part, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {
 			s, again := open(t)

@@ -55,7 +55,7 @@ func (t *Template) Open(tb testing.TB) sqlstore.Storage {
 	if t.uri == "" {
 		t.make(tb)
 	}
-	return open(tb, func(c connection) error {
+	return openWith(tb, func(c connection) error {
 		restore, err := c.NewRestore(t.uri)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func (t *Template) Open(tb testing.TB) sqlstore.Storage {
 func (t *Template) make(tb testing.TB) {
 	tb.Helper()
 	var filled connection
-	db := open(tb, func(c connection) error {
+	db := openWith(tb, func(c connection) error {
 		filled = c
 		return nil
 	})
@@ -103,11 +103,11 @@ var (
 	created atomic.Pointer[func(connection) error]
 )
 
-// open opens a new store in memory, until the test ends. The first connection to
+// openWith opens a new store in memory, until the test ends. The first connection to
 // it, while it is still without a schema, is passed to f. If a program opens
 // another store in memory at the same moment, f may be called for that one: so a
 // template with rows is not for tests that run beside others.
-func open(tb testing.TB, f func(connection) error) sqlstore.Storage {
+func openWith(tb testing.TB, f func(connection) error) sqlstore.Storage {
 	tb.Helper()
 	created.Store(&f)
 	defer created.Store(nil)
