@@ -172,7 +172,7 @@ var cases = []parityCase{
 	{row: 131, key: "case-128", subject: subject{id: "user-1", person: object{"region": "USA", "other": "thing", "nation": "UK"}}, ours: "true", theirs: "true"},
 	{row: 132, flags: []*definition{flagFor("case-132", 100, inCohort(999, "in"))}, subject: subject{id: "user-1"}, ours: "failed", theirs: inconclusive},
 	{row: 134, flags: []*definition{flagFor("case-134", 100, inCohort(134, "in"))}, cohorts: map[string]node{"134": {"OR", []any{leaf("plan", "pro", false), inCohort(999, "in")}}}, subject: subject{id: "user-1", person: object{"plan": "pro"}}, ours: "failed", theirs: "true"},
-	{row: 136, flags: []*definition{flagFor("case-136", 100, inCohort(136, "in"))}, cohorts: map[string]node{"136": {"AND", []any{}}}, subject: subject{id: "user-1"}, ours: "true", theirs: "true"},
+	{row: 136, flags: []*definition{flagFor("case-136", 100, inCohort(136, "in"))}, cohorts: map[string]node{"136": {"AND", []any{}}}, subject: subject{id: "user-1"}, ours: "false", theirs: "false"},
 	{row: 137, flags: []*definition{flagFor("case-137", 100, inCohort(137, "in"))}, cohorts: map[string]node{"137": {"OR", []any{}}}, subject: subject{id: "user-1"}, ours: "false", theirs: inconclusive},
 	{row: 138, flags: []*definition{flagFor("case-138", 100, inCohort(138, "exact"))}, cohorts: map[string]node{"138": {"AND", []any{leaf("plan", "pro", false)}}}, subject: subject{id: "user-1", person: object{"plan": "pro"}}, ours: "false", theirs: "true"},
 	{row: 139, flags: []*definition{flagFor("case-139", 100, inCohort(138, "not_in"))}, subject: subject{id: "user-1", person: object{"plan": "pro"}}, ours: "false", theirs: "true"},
