@@ -1,0 +1,69 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+)
+
+// A UnitOfWork lets a package that lies on top of this one, such as package survey, work as
+// a Service does: it checks the access of the caller, and what the package changes is
+// committed together with the flags and the entries of the activity log that belong to the
+// change. A UnitOfWork is not safe for concurrent use.
+type UnitOfWork struct{ w *work }
+
+// Begin begins a unit of work that only reads, outside of a transaction. The Principal is
+// the caller.
+func (s *Service) Begin(by *Principal) *UnitOfWork { return &UnitOfWork{s.begin(by)} }
+
+// Atomic runs f in a transaction, as [Store.Atomic] does: f may run more than once. The
+// Principal is nil if the system itself does the work.
+func (s *Service) Atomic(ctx context.Context, by *Principal, f func(*UnitOfWork) error) error {
+	return s.atomic(ctx, by, func(w *work) error { return f(&UnitOfWork{w}) })
+}
+
+// Store returns the Store of the unit of work: the transaction, unless it only reads.
+func (w *UnitOfWork) Store() Store { return w.w.store }
+
+// Enter makes the project that a path names the one that the unit of work is about, and
+// returns it. The error is the error of [Service.Access].
+func (w *UnitOfWork) Enter(ctx context.Context, ref string, scopes ...Scope) (*ProjectAccess, error) {
+	err := w.w.enter(ctx, ref, scopes...)
+	return w.w.at, err
+}
+
+// Changed lets Config.OnChange be called for a project after the commit.
+func (w *UnitOfWork) Changed(project int64) { w.w.changed = append(w.w.changed, project) }
+
+// Log adds an entry to the activity log. It sets ID, Created, User and System.
+func (w *UnitOfWork) Log(ctx context.Context, a Activity) error { return w.w.record(ctx, a) }
+
+// Authors returns the users with the given IDs as authors, by ID. IDs may be nil. Users
+// that were deleted are left out.
+func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*UserBasic, error) {
+	users, err := w.w.authors(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	authors := make(map[int64]*UserBasic, len(users))
+	for id := range users {
+		authors[id] = basicUser(users, &id)
+	}
+	return authors, nil
+}
+
+// JudgeFilters returns filters that a client has sent for a flag of the project that the
+// unit of work has entered, in the form in which they are stored. The error is an [*Error] if the
+// flag may not have them (management.md §13.5).
+func (w *UnitOfWork) JudgeFilters(ctx context.Context, f *FeatureFlag, sent json.RawMessage) (filters flags.Filters, err error) {
+	world, err := w.w.definitionWorld(ctx)
+	if err != nil {
+		return filters, err
+	}
+	if err = judge.Read(sent, f.Key, &filters); err == nil {
+		err = judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key, Create: true}, world)
+	}
+	return filters, judgeError(err)
+}
