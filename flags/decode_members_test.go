@@ -30,13 +30,11 @@ const complete = `{
 
 // misspellings returns wrong spellings of a name.
 func misspellings(name string) map[string]string {
-	camel := ""
-	for i, word := range strings.Split(name, "_") {
-		if i > 0 {
-			word = strings.ToUpper(word[:1]) + word[1:]
-		}
-		camel += word
+	words := strings.Split(name, "_")
+	for i, word := range words[1:] {
+		words[1+i] = strings.ToUpper(word[:1]) + word[1:]
 	}
+	camel := strings.Join(words, "")
 	all := map[string]string{"capitals": strings.ToUpper(name), "kebab": strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", "-")}
 	if camel != name {
 		all["camel"] = camel
