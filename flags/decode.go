@@ -515,7 +515,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		case "rollout_percentage":
 			if v.Kind() != jsonscan.Null {
 				p.name = "rollout_percentage"
-				d.noteMember(flagShape, p, v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
+				d.noteMember(flagShape, "rollout_percentage", p, v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
 			}
 		default:
 			odd = odd || !flagShape.known[string(o.Name())]

@@ -116,7 +116,7 @@ func (d *decoder) checkMembers(s *shape, at *path, v jsonscan.Value) {
 		p.name = name
 		switch meant := s.meant(name, v); {
 		case meant == "":
-			d.noteMember(s, p, o.Value(), "it is ignored here, and wherever else it is", errUnknownMember)
+			d.noteMember(s, name, p, o.Value(), "it is ignored here, and wherever else it is", errUnknownMember)
 		case d.fault == nil:
 			d.note(Error, p, o.Value(), "write "+meant, errUnknownMember)
 		default:
@@ -129,9 +129,10 @@ func (d *decoder) checkMembers(s *shape, at *path, v jsonscan.Value) {
 var errUnknownMember = errors.New("unknown member")
 
 // noteMember notes a member that means nothing, once in a document for each name: the
-// public system may have a new one in every flag.
-func (d *decoder) noteMember(s *shape, p *path, v jsonscan.Value, hint string, err error) {
-	key := memberKey{s, p.name}
+// public system may have a new one in every flag. The map must not take the name from p,
+// see [path.append].
+func (d *decoder) noteMember(s *shape, name string, p *path, v jsonscan.Value, hint string, err error) {
+	key := memberKey{s, name}
 	if len(d.noted) >= maxNotedMembers || d.noted[key] {
 		return
 	}

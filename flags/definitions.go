@@ -173,6 +173,9 @@ func (f *Filters) SetPayload(key, payload string) {
 
 // payloadText returns a payload as text, see [Filters.Payload].
 func payloadText(payload []byte) (string, bool) {
+	if len(payload) == 0 {
+		return "", false
+	}
 	v, err := jsonscan.Parse(payload, jsonscan.MaxDepth)
 	if err != nil || v.Kind() == jsonscan.Null {
 		return "", false
