@@ -24,7 +24,7 @@ func releaseInput(in *Input) {
 // decideFlag evaluates a single flag, and what it depends on, for a Go caller.
 func (s *Snapshot) decideFlag(i int32, r *Request) decision {
 	f := &s.flags[i]
-	if f.state == dormant || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags) {
+	if f.state == dormant || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags, f.tagMatch) {
 		return decision{value: valueHidden}
 	}
 	if f.fixed.value != valueHidden {
@@ -71,7 +71,7 @@ func (in *Input) decideWithDependencies(i int32) decision {
 		for ; word != 0; word &= word - 1 {
 			j := int32(w<<6 + bits.TrailingZeros64(word))
 			t := &s.flags[j]
-			if j != i && (t.state == dormant || in.SurveysOnly && !t.survey || !in.filter.Admits(t.requirement, t.tags)) {
+			if j != i && (t.state == dormant || in.SurveysOnly && !t.survey || !in.filter.Admits(t.requirement, t.tags, t.tagMatch)) {
 				continue
 			}
 			in.decisions[j], in.ran[j] = in.decide(t), in.run
@@ -109,11 +109,7 @@ func (in *Input) admittedFlags() flagSet {
 	copy(set, s.admits[in.filter.Kind])
 	if len(in.filter.Tags) > 0 {
 		copy(in.mask, s.untagged)
-		for _, tag := range in.filter.Tags {
-			for _, i := range s.tagged[tag] {
-				in.mask.add(i)
-			}
-		}
+		s.addAdmitted(in.mask, in.filter.Tags, in.namedTags)
 		set.retain(in.mask)
 	}
 	if in.SurveysOnly {

@@ -70,7 +70,7 @@ func (in *Input) Flags() iter.Seq[Result] {
 
 // maySee reports whether the Input's filter admits a flag that results may show.
 func (in *Input) maySee(f *compiledFlag) bool {
-	return !f.encrypted && in.filter.Admits(f.requirement, f.tags)
+	return !f.encrypted && in.filter.Admits(f.requirement, f.tags, f.tagMatch)
 }
 
 // An Outcome sums up what AppendFlags wrote.

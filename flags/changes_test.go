@@ -28,6 +28,7 @@ func TestChanged(t *testing.T) {
 		{"inactive", `"key":"middle","active":true`, `"key":"middle","active":false`, []string{"last", "middle"}},
 		{"a dependency is gone", `"id":1,"key":"first"`, `"deleted":true,"id":1,"key":"first"`, []string{"last", "middle", "first"}},
 		{"a deleted flag comes back", `,"deleted":true`, ``, []string{"gone"}},
+		{"a match mode", `"key":"alone"`, `"evaluation_contexts_match_mode":"all","key":"alone"`, []string{"alone"}},
 		{"a new name", `"key":"alone"`, `"key":"other"`, []string{"other", "alone"}},
 		{"a cohort", `"pro"`, `"team"`, all},
 		{"the rules of matching", `"cohorts"`, `"property_matching_version":2,"cohorts"`, all},

@@ -16,8 +16,8 @@ type CompileOptions struct {
 	TimeZone *time.Location
 
 	// Regexp compiles the patterns of regex filters, as they are written. An error
-	// is a Problem, and the filter never matches. Nil means package regexp, with
-	// Unicode \d, \w and \s, which knows neither look-around nor back-references
+	// is a Problem, and the filter never matches. Nil means package regexp, to which
+	// patterns are translated, and which knows neither look-around nor back-references
 	// (evaluation.md §4.6).
 	Regexp func(pattern string) (Matcher, error)
 
@@ -48,10 +48,10 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 		checkOf:  make(map[checkKey]uint32),
 		cohortOf: make(map[int64]*cohortBuild),
 		s: &Snapshot{
-			index:  make(map[string]int32, len(d.Flags)),
-			zone:   o.TimeZone,
-			tagged: make(map[string][]int32),
-			idSlot: -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1,
+			index:      make(map[string]int32, len(d.Flags)),
+			zone:       o.TimeZone,
+			tagNumbers: make(map[string]int32),
+			idSlot:     -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1,
 			groupIndex:    make(map[string]int32),
 			storedCohorts: make(map[int64]int32),
 			minimal:       d.MinimalFlagCalledEvents,

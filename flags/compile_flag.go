@@ -23,6 +23,7 @@ func (c *compiler) compileFlag(i int32) {
 	for _, tag := range m.EvaluationContexts {
 		f.tags = append(f.tags, strings.Clone(tag))
 	}
+	f.tagMatch, _ = runtime.ParseTagMatch(m.EvaluationContextsMatchMode)
 	f.continuity, f.enrollment, f.holdoutValue = -1, -1, -1
 	f.fixed.value = valueHidden
 	f.offValue = c.addValue(f, value{}, nil)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/graph"
+	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
 // orderFlags finds the flags that exist, their dependencies, and an order in which
@@ -122,6 +123,12 @@ func (f *Flag) unusable() *DefinitionError {
 		return &DefinitionError{
 			Path: "/filters/version", Value: strconv.Itoa(v), Err: errors.New("unknown configuration language"),
 			Hint: "only version 1, condition sets, is supported",
+		}
+	}
+	if _, ok := runtime.ParseTagMatch(f.EvaluationContextsMatchMode); !ok {
+		return &DefinitionError{
+			Path: "/evaluation_contexts_match_mode", Value: shorten(quote(f.EvaluationContextsMatchMode)), Err: errors.New("unknown match mode"),
+			Hint: `use "any" or "all"`,
 		}
 	}
 	return nil

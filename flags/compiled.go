@@ -50,7 +50,12 @@ type Snapshot struct {
 	needed   [4]neededSet // what the flags in admits look at
 	untagged flagSet
 	surveys  flagSet
-	tagged   map[string][]int32 // by evaluation context
+
+	// The evaluation contexts that flags have, by number: the flags that need one of
+	// their contexts, and the numbers that each of the other flags needs.
+	tagNumbers map[string]int32
+	tagged     [][]int32
+	allTagged  []allTagged
 
 	problems []Problem
 	etag     string
@@ -100,6 +105,7 @@ type compiledFlag struct {
 	needs       []int32 // slots that it looks at
 	requirement runtime.Requirement
 	tags        []string
+	tagMatch    runtime.TagMatch
 
 	survey       bool
 	encrypted    bool
@@ -259,6 +265,12 @@ type edges struct{ head, tail span }
 
 // A span is a piece of Snapshot.arena.
 type span struct{ off, len uint32 }
+
+// An allTagged is a flag that needs all of its evaluation contexts.
+type allTagged struct {
+	flag int32
+	tags []int32 // numbers
+}
 
 // A flagSet is a set of flags by program order, 64 per word. All sets of a
 // Snapshot and of the Inputs bound to it have one length.

@@ -232,7 +232,7 @@ func (d *decoder) text(v jsonscan.Value) string {
 // saves most of the small allocations.
 var words = func() map[string]string {
 	m := make(map[string]string)
-	for _, w := range []string{"person", "person_metadata", "group", "cohort", "flag", "id", "AND", "OR", "property", "true", "all", "client", "server", "sha1", "xxhash64"} {
+	for _, w := range []string{"person", "person_metadata", "group", "cohort", "flag", "id", "AND", "OR", "property", "true", "any", "all", "client", "server", "sha1", "xxhash64"} {
 		m[w] = w
 	}
 	for name := range operatorOf {
@@ -499,6 +499,9 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 			contexts = v
 		case "evaluation_tags":
 			tags = v
+		case "evaluation_contexts_match_mode":
+			p.name = "evaluation_contexts_match_mode"
+			d.str(&f.EvaluationContextsMatchMode, p, v)
 		case "is_remote_configuration":
 			p.name = "is_remote_configuration"
 			d.bool(&f.IsRemoteConfiguration, p, v)

@@ -54,15 +54,15 @@ var (
 
 	flagShape = newShape(
 		"id key name active deleted version filters ensure_experience_continuity evaluate_remotely bucketing_identifier bucketing_hash "+
-			"evaluation_runtime evaluation_contexts evaluation_tags is_remote_configuration has_encrypted_payloads has_experiment",
+			"evaluation_runtime evaluation_contexts evaluation_tags evaluation_contexts_match_mode is_remote_configuration has_encrypted_payloads has_experiment",
 		"team_id team project_id uuid description created_by created_at updated_at last_modified_by archived is_simple_flag rollout_percentage experiment_set "+
 			"experiment_set_metadata surveys features can_edit tags usage_dashboard analytics_dashboards has_enriched_analytics user_access_level "+
 			"creation_context status last_called_at is_used_in_replay_settings performed_rollback rollback_conditions "+
-			"evaluation_contexts_match_mode original_flag deleted_at _create_in_folder _should_create_usage_dashboard",
+			"original_flag deleted_at _create_in_folder _should_create_usage_dashboard",
 		"filters filter conditions conditionsets rules groups targeting",
 		"ensure_experience_continuity continuity experiencecontinuity",
 		"evaluation_runtime runtime evaluationenvironment",
-		"evaluation_contexts contexts environments evaluationenvironments",
+		"evaluation_contexts contexts environments evaluationenvironments", "evaluation_contexts_match_mode contextsmatchmode matchmode",
 		"bucketing_identifier bucketing bucketby", "bucketing_hash hash",
 		"is_remote_configuration remoteconfig remoteconfiguration isremoteconfig",
 		"has_encrypted_payloads encrypted encryptedpayloads", "deleted isdeleted").

@@ -19,7 +19,7 @@ const complete = `{
 	"flags": [{
 		"id": 1, "key": "f", "name": "", "active": true, "deleted": false, "version": 1,
 		"ensure_experience_continuity": false, "bucketing_identifier": "distinct_id", "bucketing_hash": "sha1",
-		"evaluation_runtime": "all", "evaluation_contexts": [], "is_remote_configuration": false, "has_encrypted_payloads": false, "has_experiment": true,
+		"evaluation_runtime": "all", "evaluation_contexts": [], "evaluation_contexts_match_mode": "any", "is_remote_configuration": false, "has_encrypted_payloads": false, "has_experiment": true,
 		"filters": {
 			"version": 1, "aggregation_group_type_index": null, "early_exit": false, "feature_enrollment": false,
 			"multivariate": {"variants": [{"key": "a", "name": "A", "rollout_percentage": 100}]},

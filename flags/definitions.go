@@ -71,6 +71,11 @@ type Flag struct {
 	// EvaluationContexts are the flag's evaluation tags; none: unrestricted.
 	EvaluationContexts []string `json:"evaluation_contexts,omitempty"`
 
+	// EvaluationContextsMatchMode says how many of them a request with contexts must
+	// have: "" or "any" one of them, "all" every one (evaluation.md §9.2). A flag with
+	// another text fails.
+	EvaluationContextsMatchMode string `json:"evaluation_contexts_match_mode,omitempty"`
+
 	IsRemoteConfiguration bool `json:"is_remote_configuration,omitempty"`
 
 	// HasEncryptedPayloads keeps the flag out of every evaluation.
@@ -88,8 +93,9 @@ type Flag struct {
 func (f *Flag) Err() error { return asError(f.unreadable()) }
 
 // Unusable returns why the flag fails, or counts as one that fails, whatever the
-// request is: what [Flag.Err] returns, or a version of its Filters that does not
-// exist. It is nil if the condition sets can be evaluated.
+// request is: what [Flag.Err] returns, or a version of its Filters or an
+// EvaluationContextsMatchMode that does not exist. It is nil if the condition sets can
+// be evaluated.
 func (f *Flag) Unusable() error { return asError(f.unusable()) }
 
 // unreadable returns the first fault of the flag and its filters, or nil.

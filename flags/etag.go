@@ -42,7 +42,7 @@ func (h *contentHash) common(d *Definitions, o CompileOptions) {
 	if o.TimeZone != nil {
 		zone = o.TimeZone.String()
 	}
-	h.text("2") // version of this encoding
+	h.text("3") // version of this encoding
 	h.text(zone)
 	h.flag(o.Regexp != nil)
 	h.number(int64(d.PropertyMatchingVersion))
@@ -111,6 +111,7 @@ func (h *contentHash) definition(f *Flag) {
 	for _, t := range f.EvaluationContexts {
 		h.text(t)
 	}
+	h.text(f.EvaluationContextsMatchMode)
 	h.flag(f.IsRemoteConfiguration)
 	h.flag(f.HasEncryptedPayloads)
 	h.flag(f.HasExperiment == nil || *f.HasExperiment)

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
@@ -60,6 +61,47 @@ func (s *Snapshot) addCyclicDependencies(set flagSet) {
 	}
 }
 
+// addTagged numbers the evaluation contexts of flag i.
+func (s *Snapshot) addTagged(i int32, f *compiledFlag) {
+	numbers := make([]int32, len(f.tags))
+	for n, tag := range f.tags {
+		number, ok := s.tagNumbers[tag]
+		if !ok {
+			number = int32(len(s.tagged))
+			s.tagNumbers[tag] = number
+			s.tagged = append(s.tagged, nil)
+		}
+		if numbers[n] = number; f.tagMatch == runtime.AnyTag {
+			s.tagged[number] = append(s.tagged[number], i)
+		}
+	}
+	if f.tagMatch == runtime.AllTags {
+		s.allTagged = append(s.allTagged, allTagged{i, numbers})
+	}
+}
+
+// addAdmitted adds the flags that the evaluation contexts of a request admit. It needs
+// room for the numbers of all contexts. Its time does not depend on how often the
+// request names one.
+func (s *Snapshot) addAdmitted(set flagSet, tags []string, named []uint64) {
+	clear(named)
+	for _, tag := range tags {
+		n, ok := s.tagNumbers[tag]
+		if !ok || named[n>>6]&(1<<(n&63)) != 0 {
+			continue
+		}
+		named[n>>6] |= 1 << (n & 63)
+		for _, i := range s.tagged[n] {
+			set.add(i)
+		}
+	}
+	for _, f := range s.allTagged {
+		if !slices.ContainsFunc(f.tags, func(n int32) bool { return named[n>>6]&(1<<(n&63)) == 0 }) {
+			set.add(f.flag)
+		}
+	}
+}
+
 // buildFlagSets fills the Snapshot's sets of flags by what a request may see.
 func (c *compiler) buildFlagSets() {
 	s := c.s
@@ -84,9 +126,8 @@ func (c *compiler) buildFlagSets() {
 		}
 		if len(f.tags) == 0 {
 			s.untagged.add(i)
-		}
-		for _, tag := range f.tags {
-			s.tagged[tag] = append(s.tagged[tag], i)
+		} else {
+			s.addTagged(i, f)
 		}
 		if f.survey {
 			s.surveys.add(i)

@@ -67,6 +67,7 @@ type Input struct {
 	ran       []uint32
 
 	admitted, mask flagSet
+	namedTags      []uint64 // numbers of evaluation contexts, 64 per word
 	neededGroups   []string
 
 	buf           []byte // decoded and folded texts of this request
@@ -126,6 +127,7 @@ func (in *Input) bindTo(s *Snapshot, distinctID string, f runtime.Filter, now ti
 		in.ran = resized(in.ran, len(s.flags))
 		in.admitted = resized(in.admitted, len(s.untagged))
 		in.mask = resized(in.mask, len(s.untagged))
+		in.namedTags = resized(in.namedTags, (len(s.tagged)+63)/64)
 	}
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
 	in.id, in.filter, in.now = cutDistinctID(distinctID), f, now

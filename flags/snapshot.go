@@ -42,8 +42,8 @@ func (s *Snapshot) whyHidden(i int32, r *Request) error {
 		return nil
 	case !f.requirement.Admits(r.Filter.Kind):
 		return fmt.Errorf("%w: flag %q is for runtime %v, the request is %v", ErrFiltered, f.key, f.requirement, r.Filter.Kind)
-	case !r.Filter.Admits(f.requirement, f.tags):
-		return fmt.Errorf("%w: flag %q has evaluation contexts %q, the request %q", ErrFiltered, f.key, f.tags, r.Filter.Tags)
+	case !r.Filter.Admits(f.requirement, f.tags, f.tagMatch):
+		return fmt.Errorf("%w: flag %q needs %v of the evaluation contexts %q, the request has %q", ErrFiltered, f.key, f.tagMatch, f.tags, r.Filter.Tags)
 	}
 	return nil
 }

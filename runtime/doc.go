@@ -6,7 +6,7 @@
 //
 //	kind := runtime.Detector{}.Detect(runtime.SignalsOf(r.Header))
 //	filter := runtime.Filter{Kind: kind, Tags: contexts}
-//	if filter.Admits(flag.Requirement, flag.Tags) { … }
+//	if filter.Admits(flag.Requirement, flag.Tags, runtime.AnyTag) { … }
 //
 // A Go program that evaluates flags for itself needs none of this: the zero
 // [Filter] hides nothing.
@@ -23,7 +23,8 @@
 //
 // The evaluation contexts, here called tags, are the second filter (api.md §4.3,
 // rule 1; evaluation.md §9.2): a request with tags sees the flags that have one
-// of them, and the flags without tags. A flag must pass both (rule 3).
+// of them, and the flags without tags; a flag can ask for all of its tags instead.
+// A flag must pass both (rule 3).
 //
 // How the kind is detected, the first answer counts:
 //

@@ -16,9 +16,9 @@ func Example() {
 	filter := runtime.Filter{Kind: kind, Tags: []string{"checkout"}}
 
 	fmt.Println(kind)
-	fmt.Println(filter.Admits(runtime.ServerOnly, nil))
-	fmt.Println(filter.Admits(runtime.ClientOnly, nil))
-	fmt.Println(filter.Admits(runtime.ServerOnly, []string{"landing page"}))
+	fmt.Println(filter.Admits(runtime.ServerOnly, nil, runtime.AnyTag))
+	fmt.Println(filter.Admits(runtime.ClientOnly, nil, runtime.AnyTag))
+	fmt.Println(filter.Admits(runtime.ServerOnly, []string{"landing page"}, runtime.AnyTag))
 	// Output:
 	// server
 	// true

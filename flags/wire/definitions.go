@@ -231,6 +231,10 @@ func (w *document) flag(f *flags.Flag) {
 	}
 	w.raw(`,"evaluation_contexts":`)
 	w.texts(f.EvaluationContexts)
+	if m := f.EvaluationContextsMatchMode; m != "" && m != runtime.AnyTag.String() {
+		w.raw(`,"evaluation_contexts_match_mode":`)
+		w.text(m)
+	}
 	if xx {
 		w.raw(`,"bucketing_hash":"` + flags.HashXX64 + `"`)
 	}

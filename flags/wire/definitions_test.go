@@ -64,6 +64,7 @@ type (
 		EvaluationRuntime   string      `json:"evaluation_runtime"`
 		BucketingIdentifier string      `json:"bucketing_identifier"`
 		EvaluationContexts  []string    `json:"evaluation_contexts"`
+		MatchMode           string      `json:"evaluation_contexts_match_mode"`
 		BucketingHash       string      `json:"bucketing_hash"`
 		EvaluateRemotely    bool        `json:"evaluate_remotely"`
 	}
@@ -248,6 +249,8 @@ func TestDefinitionsMembers(t *testing.T) {
 			"flag", `"name":"N","active":true,"version":3,"has_experiment":false,"evaluation_runtime":"SERVER","bucketing_identifier":"device_id","evaluation_contexts":["a","b"],"ensure_experience_continuity":true`,
 			`"deleted":false,"active":true,"ensure_experience_continuity":true,"has_experiment":false,"version":3,"evaluation_runtime":"server","bucketing_identifier":"device_id","evaluation_contexts":["a","b"]}`,
 		},
+		{"all contexts", `"evaluation_contexts":["a"],"evaluation_contexts_match_mode":"all"`, `"evaluation_contexts":["a"],"evaluation_contexts_match_mode":"all"}`},
+		{"any context", `"evaluation_contexts":["a"],"evaluation_contexts_match_mode":"any"`, `"evaluation_contexts":["a"]}`},
 		{"unknown words", `"evaluation_runtime":"edge","bucketing_identifier":"session"`, `"evaluation_runtime":"all","bucketing_identifier":"distinct_id"`},
 
 		{"condition set", `"filters":{"groups":[{}]}`, `"groups":[{"properties":[],"rollout_percentage":null,"variant":null}]`},
@@ -842,7 +845,7 @@ func FuzzDefinitionsMadeInGo(f *testing.F) {
 			GroupTypes: map[int]string{int(n): s}, PropertyMatchingVersion: int(n), BucketingHash: s,
 			Cohorts: map[int64]flags.Cohort{n: {Properties: &flags.CohortNode{Type: "or", Values: nodes}}, n + 1: {Properties: &nodes[0]}},
 			Flags: []flags.Flag{{
-				ID: n, Key: s, Name: s, Active: true, Version: int(n), BucketingIdentifier: s, BucketingHash: s, EvaluationRuntime: s, EvaluationContexts: []string{s},
+				ID: n, Key: s, Name: s, Active: true, Version: int(n), BucketingIdentifier: s, BucketingHash: s, EvaluationRuntime: s, EvaluationContexts: []string{s}, EvaluationContextsMatchMode: s,
 				Filters: flags.Filters{
 					Groups:                    []flags.Condition{{Properties: typed, RolloutPercentage: &x, Variant: &s, AggregationGroupTypeIndex: flags.Aggregation(n)}},
 					Multivariate:              &flags.Multivariate{Variants: []flags.Variant{{Key: s, Name: &s, RolloutPercentage: x}}},

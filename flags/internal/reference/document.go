@@ -3,6 +3,7 @@ package reference
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,6 +27,7 @@ type flag struct {
 	encrypted  bool
 	runtime    string   // evaluation_runtime
 	contexts   []string // evaluation_contexts, else evaluation_tags
+	matchAll   bool     // evaluation_contexts_match_mode
 	bucketing  string   // bucketing_identifier
 	continuity bool     // ensure_experience_continuity
 	hash       string   // bucketing_hash of the flag, else of the document
@@ -137,6 +139,11 @@ func decodeFlag(raw json.RawMessage, defaultHash string) *flag {
 		f.contexts = in.texts("evaluation_contexts")
 	} else {
 		f.contexts = in.texts("evaluation_tags")
+	}
+	mode := in.text("evaluation_contexts_match_mode")
+	f.matchAll = mode != nil && *mode == "all"
+	if mode != nil && !slices.Contains([]string{"any", "all", ""}, *mode) {
+		f.malformed = true // §1.7
 	}
 	filters := in.object("filters")
 	_, given := in.members["filters"]

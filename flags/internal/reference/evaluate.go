@@ -153,7 +153,13 @@ func inContexts(f *flag, tags []string) bool {
 	if len(tags) == 0 || len(f.contexts) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(tags, func(tag string) bool { return slices.Contains(f.contexts, tag) })
+	met := 0
+	for _, wanted := range f.contexts {
+		if slices.Contains(tags, wanted) {
+			met++
+		}
+	}
+	return met == len(f.contexts) || met > 0 && !f.matchAll
 }
 
 // result evaluates a flag once per request (§7.2).

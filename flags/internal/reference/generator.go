@@ -172,6 +172,9 @@ func (g *Generator) flagJSON(i int) string {
 	if special(10) {
 		members = append(members, "evaluation_tags", g.tagList())
 	}
+	if special(10) {
+		members = append(members, "evaluation_contexts_match_mode", pick(g, `"all"`, `"all"`, `"all"`, `"any"`, `null`, `""`, `"ALL"`))
+	}
 	device := special(20)
 	if device {
 		members = append(members, "bucketing_identifier", `"device_id"`)

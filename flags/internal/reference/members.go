@@ -22,13 +22,14 @@ func split(text string) []string { return strings.Fields(text) }
 
 var (
 	flagWords = vocabulary{
-		read: split("id key name active deleted version filters ensure_experience_continuity evaluate_remotely bucketing_identifier bucketing_hash evaluation_runtime evaluation_contexts evaluation_tags is_remote_configuration has_encrypted_payloads has_experiment"),
+		read: split("id key name active deleted version filters ensure_experience_continuity evaluate_remotely bucketing_identifier bucketing_hash evaluation_runtime evaluation_contexts evaluation_tags evaluation_contexts_match_mode is_remote_configuration has_encrypted_payloads has_experiment"),
 		kept: split("team_id is_simple_flag rollout_percentage created_by created_at tags status surveys"),
 		synonyms: map[string]string{
 			"filter": "filters", "conditions": "filters", "conditionsets": "filters", "rules": "filters", "groups": "filters", "targeting": "filters",
 			"continuity": "ensure_experience_continuity", "experiencecontinuity": "ensure_experience_continuity",
 			"runtime": "evaluation_runtime", "evaluationenvironment": "evaluation_runtime",
 			"contexts": "evaluation_contexts", "environments": "evaluation_contexts", "evaluationenvironments": "evaluation_contexts",
+			"contextsmatchmode": "evaluation_contexts_match_mode", "matchmode": "evaluation_contexts_match_mode",
 			"bucketing": "bucketing_identifier", "bucketby": "bucketing_identifier", "hash": "bucketing_hash",
 			"remoteconfig": "is_remote_configuration", "remoteconfiguration": "is_remote_configuration", "isremoteconfig": "is_remote_configuration",
 			"encrypted": "has_encrypted_payloads", "encryptedpayloads": "has_encrypted_payloads", "isdeleted": "deleted",

@@ -280,6 +280,11 @@ func TestContexts(t *testing.T) {
 		{`"evaluation_tags":["docs"],"evaluation_contexts":["app"]`, []string{"app"}, true},
 		{`"evaluation_tags":["docs"],"evaluation_contexts":[]`, []string{"app"}, true},
 		{`"evaluation_tags":["docs"],"evaluation_contexts":null`, []string{"app"}, false},
+		{`"evaluation_contexts":["docs","app"],"evaluation_contexts_match_mode":"any"`, []string{"app"}, true},
+		{`"evaluation_contexts":["docs","app"],"evaluation_contexts_match_mode":"all"`, []string{"app"}, false},
+		{`"evaluation_contexts":["docs","app"],"evaluation_contexts_match_mode":"all"`, []string{"app", "x", "docs"}, true},
+		{`"evaluation_contexts":["docs","app"],"evaluation_contexts_match_mode":"all"`, nil, true},
+		{`"evaluation_tags":["docs","app"],"evaluation_contexts_match_mode":"all"`, []string{"docs"}, false},
 	} {
 		document := `{"flags":[{"key":"k","active":true,` + tt.member + `,"filters":{"groups":[{}]}}]}`
 		if _, got := evaluate(t, document, &reference.Request{Tags: tt.tags})["k"]; got != tt.want {
