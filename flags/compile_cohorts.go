@@ -15,7 +15,7 @@ func cohortFailure(c failCode) string {
 	case failCohortCycle:
 		return "it refers to itself"
 	case failFlagData:
-		return "it has a pattern that needs look-around or back-references"
+		return "it has a pattern that is not supported"
 	default:
 		return "its tree cannot be understood"
 	}

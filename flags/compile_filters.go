@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags/internal/pattern"
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -293,7 +294,7 @@ func (p *filterBuild) compileRegex() (uint32, failCode) {
 	source, _ := text.Str(p.value)
 	at := &path{up: p.at, name: "value"}
 	m, err := p.regexps.compilePattern(source, p.o.Regexp)
-	if errors.Is(err, errRegexUnsupported) {
+	if errors.Is(err, pattern.ErrUnsupported) {
 		p.problem(Error, at, p.value, "flags that reach the filter fail; rewrite the pattern, or plug an engine in with CompileOptions.Regexp", "%w", err)
 		id, _ := p.addOperatorCheck(opNoEngine, func() check { return check{fail: failFlagData} })
 		return id, failFlagData

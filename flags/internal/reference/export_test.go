@@ -41,10 +41,3 @@ func ValueText(value string) string { return valueText(decodeValue([]byte(value)
 
 // Lower implements lower of §4.4.
 func Lower(s string) string { return lower(s) }
-
-// RegexSupport returns the treatment of a pattern: "supported", "invalid" or
-// "unsupported".
-func RegexSupport(pattern string) string {
-	_, support := compileRegex(pattern)
-	return map[regexSupport]string{regexSupported: "supported", regexInvalid: "invalid", regexUnsupported: "unsupported"}[support]
-}

@@ -162,7 +162,7 @@ func TestRegexSupport(t *testing.T) {
 		`[^]a++]`:        "supported",
 		`[[:alpha:]a++]`: "supported",
 		`\(?=a`:          "supported",
-		`\Q(?=\E`:        "supported",
+		`\Q(?=\E`:        "invalid",
 		`\\1`:            "supported",
 		`\+++`:           "unsupported", // a literal plus, possessive
 		`\x{10}+`:        "supported",
@@ -174,12 +174,36 @@ func TestRegexSupport(t *testing.T) {
 		`++`:             "invalid",
 		`(`:              "invalid",
 		`[a`:             "invalid",
-		`a**`:            "invalid",
-		`a{1001}`:        "invalid",
+		`a**`:            "unsupported",
+		`a{2}{3}`:        "unsupported",
+		`a{1001}`:        "unsupported",
+		`a{,3}`:          "unsupported",
+		`a{ 3}`:          "unsupported",
+		`a{03}`:          "supported",
+		`a{3`:            "supported",
+		`{3}`:            "invalid",
+		`\b{start}`:      "unsupported",
+		`\<a`:            "unsupported",
+		`[\<]`:           "invalid",
+		`[\b]`:           "invalid",
+		`(?R)`:           "unsupported",
+		`(?-u)`:          "unsupported",
+		`(?ii)a`:         "invalid",
+		`(?i-)a`:         "invalid",
+		`(?)a`:           "invalid",
+		`[\w-a]`:         "invalid",
+		`[a-z&&[^b]]`:    "supported",
+		`\p{Nonsense}`:   "unsupported",
+		`\u{e9}\u00e9`:   "supported",
+		`\u{110000}`:     "invalid",
+		`\y`:             "invalid",
+		`\é`:             "invalid",
+		`(?P<a>)(?P<a>)`: "invalid",
+		`)`:              "invalid",
 		`[\1]`:           "invalid",
-		`(?P=x)`:         "invalid",
-		`(?x)a`:          "invalid",
-		`\Z`:             "invalid",
+		`(?P=x)`:         "unsupported",
+		`(?x)a`:          "supported",
+		`\Z`:             "unsupported",
 		`[b-a]`:          "invalid",
 		`[a-\w]`:         "invalid",
 		`a\`:             "invalid",
@@ -200,8 +224,8 @@ func TestRegexSupport(t *testing.T) {
 		`(a)++`:          "unsupported",
 		`[a]++`:          "unsupported",
 	} {
-		if got := reference.RegexSupport(pattern); got != want {
-			t.Errorf("RegexSupport(%s) = %s, want %s", pattern, got, want)
+		if _, got := reference.MatchPattern(pattern, ""); got != want {
+			t.Errorf("MatchPattern(%s) = %s, want %s", pattern, got, want)
 		}
 	}
 }

@@ -46,7 +46,7 @@ var wantedOperands = map[flags.Operand]string{
 	flags.OperandRange:   "a list of two numbers, the smaller one first",
 	flags.OperandDate:    `the text of a date such as "2024-06-01" or "2024-06-01T12:00:00Z", or of a span before now such as "-7d" with the unit h, d, w, m or y`,
 	flags.OperandVersion: `the text of a version such as "1.2.3"; for semver_wildcard also "1.*"`,
-	flags.OperandPattern: fmt.Sprintf("a regular expression in RE2 syntax, without look-around and back-references, of at most %d bytes", maxPattern),
+	flags.OperandPattern: fmt.Sprintf("a regular expression without look-around and back-references, of at most %d bytes", maxPattern),
 }
 
 // readProperty reads a property, an element of a condition set's properties or a
