@@ -44,6 +44,17 @@ func formOf(f *Flag) form {
 	return out
 }
 
+// drawsVariant reports whether the bucket decides which variant a subject gets: not
+// if one variant has it all.
+func (f *compiledFlag) drawsVariant() bool {
+	for i := range f.variants {
+		if below := f.variants[i].below; below > 0 {
+			return below < 1
+		}
+	}
+	return len(f.variants) > 0
+}
+
 // basis returns the Basis of a flag's value, by its reason.
 func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
 	switch {
@@ -64,7 +75,7 @@ func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
 	switch c := &f.conditions[s.reasons[reason].ConditionIndex]; {
 	case c.pinned >= 0:
 		return BasisTargeting
-	case len(f.variants) > 0:
+	case f.drawsVariant():
 		return BasisRollout
 	case len(c.checks) > 0:
 		return BasisTargeting

@@ -2,6 +2,7 @@ package flags_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ const bases = `{"flags":[
 	{"id":3,"key":"targeted-share","active":true,"filters":{"groups":[{"properties":[{"key":"plan","type":"person","operator":"is_set"}],"rollout_percentage":100}, {"rollout_percentage":0}]}},
 	{"id":4,"key":"share","active":true,"filters":{"groups":[{"rollout_percentage":99.999}]}},
 	{"id":5,"key":"nobody","active":true,"filters":{"groups":[{"rollout_percentage":0}]}},
-	{"id":6,"key":"drawn","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}},
+	{"id":6,"key":"drawn","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":99.9},{"key":"b","rollout_percentage":0.1}]}}},
 	{"id":7,"key":"pinned","active":true,"filters":{"groups":[{"variant":"a"}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}},
 	{"id":8,"key":"held-out","active":true,"filters":{"groups":[{}],"holdout":{"id":1,"exclusion_percentage":100}}},
 	{"id":9,"key":"enrolled","active":true,"filters":{"groups":[{"rollout_percentage":0}],"feature_enrollment":true}},
@@ -29,6 +30,36 @@ const bases = `{"flags":[
 	{"id":14,"key":"cycle","active":true,"filters":{"groups":[{"properties":[{"key":"14","type":"flag","operator":"flag_evaluates_to","value":true}]}]}},
 	{"id":15,"key":"empty","active":true,"filters":{"groups":[]}}
 ]}`
+
+// TestRuling61SingleVariant: one variant that has all of the share is what everybody
+// gets (wire.md §7.2).
+func TestRuling61SingleVariant(t *testing.T) {
+	pro := &flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro"}}
+	for _, tt := range []struct {
+		shares    []string
+		condition string
+		want      flags.Basis
+	}{
+		{[]string{"100"}, `{}`, flags.BasisEveryone},
+		{[]string{"100", "0"}, `{}`, flags.BasisEveryone},
+		{[]string{"0", "100"}, `{}`, flags.BasisEveryone},
+		{[]string{"99.9"}, `{}`, flags.BasisRollout},
+		{[]string{"99.9", "0.1"}, `{}`, flags.BasisRollout},
+		{[]string{"0"}, `{}`, flags.BasisRollout},
+		{[]string{"100"}, `{"rollout_percentage":99.9}`, flags.BasisRollout},
+		{[]string{"100"}, `{"properties":[{"key":"plan","type":"person","value":"pro"}]}`, flags.BasisTargeting},
+		{[]string{"100"}, `{"variant":"v0"}`, flags.BasisTargeting},
+	} {
+		variants := ""
+		for i, share := range tt.shares {
+			variants += fmt.Sprintf(`,{"key":"v%d","rollout_percentage":%s}`, i, share)
+		}
+		s := compileText(t, `{"flags":[{"id":1,"key":"k","active":true,"filters":{"groups":[`+tt.condition+`],"multivariate":{"variants":[`+variants[1:]+`]}}}]}`)
+		if r, err := s.Flag("k", pro); err != nil || r.Basis() != tt.want || !r.Enabled {
+			t.Errorf("shares %v, condition set %s: basis %d, enabled %v, %v; want %d", tt.shares, tt.condition, r.Basis(), r.Enabled, err, tt.want)
+		}
+	}
+}
 
 func TestBasis(t *testing.T) {
 	s := compileText(t, bases)

@@ -12,7 +12,8 @@ type CompileOptions struct {
 	// Strict makes Compile return an error if any Problem is of level Error.
 	Strict bool
 
-	// TimeZone is the zone of dates that have none. Nil means UTC.
+	// TimeZone is the zone of dates that have none. Nil means the zone that the
+	// definitions name, or UTC.
 	TimeZone *time.Location
 
 	// Regexp compiles the patterns of regex filters, as they are written. An error
@@ -49,7 +50,6 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 		cohortOf: make(map[int64]*cohortBuild),
 		s: &Snapshot{
 			index:      make(map[string]int32, len(d.Flags)),
-			zone:       o.TimeZone,
 			tagNumbers: make(map[string]int32),
 			idSlot:     -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1,
 			groupIndex:    make(map[string]int32),
@@ -61,9 +61,6 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 		c.maxBytes = defaultMaxBytes
 	}
 	c.maxBytes = min(c.maxBytes, maxRenderedBytes)
-	if c.s.zone == nil {
-		c.s.zone = time.UTC
-	}
 	if err := recoverPanic(func() { kindSHA1.bucket(nil) }); err != nil {
 		return nil, errors.New("flags: Compile: SHA-1 is not available in FIPS 140-only mode, and the rules of bucketing need it")
 	}
@@ -87,6 +84,7 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 // compile fills the Snapshot. The only error is ErrTooLarge.
 func (c *compiler) compile() error {
 	c.problems = append(c.problems, c.d.notes[:min(len(c.d.notes), MaxProblems)]...)
+	c.findZone()
 	if c.d.BucketingHash != "" {
 		if _, ok := parseHash(c.d.BucketingHash); !ok {
 			c.problem(Error, &path{name: "bucketing_hash"}, quote(c.d.BucketingHash), hintHash, "unknown bucketing hash, sha1 is used")
@@ -114,6 +112,7 @@ func (c *compiler) compile() error {
 	c.lintGroupTypes()
 	c.buildNameTables()
 	c.buildFlagSets()
+	c.findRemote()
 	c.s.arena = slices.Clone(c.arena)
 	c.s.values = slices.Clone(c.s.values)
 	c.s.edges = slices.Clone(c.s.edges)
@@ -123,6 +122,24 @@ func (c *compiler) compile() error {
 	c.s.problems = c.problems
 	c.hashContent()
 	return nil
+}
+
+const hintZone = `want the name of a zone, such as "Europe/Berlin"; dates without a zone are in UTC`
+
+// findZone settles the zone of dates that have none.
+func (c *compiler) findZone() {
+	zone := c.o.TimeZone
+	if name := c.d.TimeZone; zone == nil && name != "" {
+		var err error
+		if zone, err = time.LoadLocation(name); err != nil || name == "Local" {
+			zone = nil
+			c.problem(Error, &path{name: "timezone"}, quote(name), hintZone, "unknown time zone")
+		}
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	c.o.TimeZone, c.s.zone = zone, zone
 }
 
 // packSlices moves the small slices of all flags next to each other, in the order

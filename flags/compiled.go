@@ -43,6 +43,7 @@ type Snapshot struct {
 	continuityFlags []string // keys
 	maxPrefix       int      // of compiledFlag.prefix
 	cyclic          bool     // some flag is on a dependency cycle
+	someRemote      bool     // some flag is remote
 
 	// Sets of flags, without dormant ones: the flags that each runtime.Kind may
 	// see, those without evaluation contexts, and those for surveys.
@@ -112,6 +113,7 @@ type compiledFlag struct {
 	form         form
 	readsCohorts bool // stored cohorts
 	readsHash    bool // a stored hash key can change the decision
+	remote       bool // it looks at something that only a server knows, see NeedsOf
 
 	id            int64
 	version       int

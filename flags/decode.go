@@ -366,7 +366,7 @@ func (d *decoder) strings(dst *[]string, p *path, v jsonscan.Value) error {
 }
 
 func (d *decoder) document(root jsonscan.Value) error {
-	var flagList, cohorts jsonscan.Value
+	var flagList, cohorts, static jsonscan.Value
 	odd := false
 	for o := root.Object(); o.Next(); {
 		v := o.Value()
@@ -375,6 +375,17 @@ func (d *decoder) document(root jsonscan.Value) error {
 			flagList = v
 		case "cohorts":
 			cohorts = v
+		case "static_cohorts":
+			static = v
+		case "timezone":
+			at := &path{name: "timezone"}
+			switch v.Kind() {
+			case jsonscan.String:
+				d.out.TimeZone = d.text(v)
+			case jsonscan.Null:
+			default:
+				d.note(Error, at, v, hintZone, fmt.Errorf("%w: %s, want a string", errType, kindName(v)))
+			}
 		case "group_type_mapping":
 			d.groupTypes(&path{name: "group_type_mapping"}, v)
 		case "property_matching_version":
@@ -421,7 +432,10 @@ func (d *decoder) document(root jsonscan.Value) error {
 			return err
 		}
 	}
-	return d.cohorts(cohorts)
+	if err := d.cohorts(cohorts); err != nil {
+		return err
+	}
+	return d.staticCohorts(static)
 }
 
 func (d *decoder) groupTypes(p *path, v jsonscan.Value) {

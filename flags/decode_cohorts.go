@@ -60,6 +60,41 @@ func (d *decoder) cohorts(v jsonscan.Value) error {
 	return nil
 }
 
+// staticCohorts reads the ids of the cohorts whose members are a list
+// (evaluation.md §5.4). One that has a tree as well is a list all the same: nobody
+// is a member then whom the list does not have.
+func (d *decoder) staticCohorts(v jsonscan.Value) error {
+	at := &path{name: "static_cohorts"}
+	if v.Kind() == jsonscan.Null || v.Kind() == jsonscan.Invalid {
+		return nil
+	}
+	if v.Kind() != jsonscan.Array {
+		d.note(Error, at, v, "flags that need one of them fail", fmt.Errorf("%w: %s, want an array of ids", errType, kindName(v)))
+		return nil
+	}
+	a := v.Array()
+	for i := 0; a.Next(); i++ {
+		if err := d.count(1); err != nil {
+			return err
+		}
+		id, err := strconv.ParseInt(string(a.Value()), 10, 64)
+		if err != nil {
+			d.note(Error, &path{up: at, n: i}, a.Value(), "the cohort is left out", errors.New("a cohort's id must be an integer"))
+			continue
+		}
+		if c, ok := d.out.Cohorts[id]; ok && !c.Stored {
+			d.note(Warning, &path{up: at, n: i}, a.Value(), "the tree is not read; remove the id here or in cohorts", errors.New("the cohort is among cohorts, too"))
+		} else if ok {
+			continue
+		}
+		if d.out.Cohorts == nil {
+			d.out.Cohorts = make(map[int64]Cohort)
+		}
+		d.out.Cohorts[id] = Cohort{Stored: true}
+	}
+	return nil
+}
+
 // cohort reads one cohort: a property group, or a full record.
 func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 	if err := d.count(1); err != nil {

@@ -48,9 +48,9 @@ func (s *shape) insteadOf(what string, names ...string) *shape {
 
 var (
 	documentShape = newShape(
-		"flags cohorts group_type_mapping property_matching_version minimal_flag_called_events bucketing_hash",
-		"count next previous results static_cohorts evaluation_metadata",
-		"cohorts cohort", "group_type_mapping grouptypes groups", "property_matching_version matchingversion")
+		"flags cohorts static_cohorts group_type_mapping property_matching_version timezone minimal_flag_called_events bucketing_hash",
+		"count next previous results evaluation_metadata",
+		"cohorts cohort", "group_type_mapping grouptypes groups", "property_matching_version matchingversion", "timezone zone tz")
 
 	flagShape = newShape(
 		"id key name active deleted version filters ensure_experience_continuity evaluate_remotely bucketing_identifier bucketing_hash "+

@@ -29,6 +29,11 @@ type Definitions struct {
 	// (evaluation.md §4.4). 2 selects version 2, anything else version 1.
 	PropertyMatchingVersion int `json:"property_matching_version,omitempty"`
 
+	// TimeZone is the name of the zone of dates that have none, such as
+	// "Europe/Berlin" (evaluation.md §4.9). Empty means UTC. A zone in the
+	// CompileOptions comes first.
+	TimeZone string `json:"timezone,omitempty"`
+
 	// MinimalFlagCalledEvents is passed on to clients; it changes no value.
 	MinimalFlagCalledEvents bool `json:"minimal_flag_called_events,omitempty"`
 

@@ -38,12 +38,8 @@ func (c *compiler) hashContent() {
 
 // common hashes what is not of one flag.
 func (h *contentHash) common(d *Definitions, o CompileOptions) {
-	zone := "UTC"
-	if o.TimeZone != nil {
-		zone = o.TimeZone.String()
-	}
 	h.text("3") // version of this encoding
-	h.text(zone)
+	h.text(o.TimeZone.String())
 	h.flag(o.Regexp != nil)
 	h.number(int64(d.PropertyMatchingVersion))
 	h.flag(d.MinimalFlagCalledEvents)

@@ -3,6 +3,7 @@ package flags
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 )
 
@@ -31,6 +32,11 @@ func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
 	i, ok := s.index[key]
 	if !ok {
 		return fallback
+	}
+	if r.hasAnswers() {
+		if answer, ok := s.answer(i, r); ok {
+			return answer.Enabled
+		}
 	}
 	f := &s.flags[i]
 	var d decision
@@ -61,6 +67,14 @@ func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
 	i, ok := s.index[key]
 	if !ok {
 		return fallback
+	}
+	if r.hasAnswers() {
+		if answer, ok := s.answer(i, r); ok {
+			if answer.hasVariant {
+				return answer.Variant
+			}
+			return strconv.FormatBool(answer.Enabled)
+		}
 	}
 	d := s.decideFlag(i, r)
 	switch {
@@ -93,11 +107,21 @@ func (e *Evaluator) Payload(key string, r *Request, v any) error {
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
-	d := s.decideFlag(i, r)
-	if d.value < 0 || s.values[d.value].text == "" {
+	payload, answered := "", false
+	if r.hasAnswers() {
+		var answer Result
+		answer, answered = s.answer(i, r)
+		payload = answer.Metadata.Payload
+	}
+	if !answered {
+		if d := s.decideFlag(i, r); d.value >= 0 {
+			payload = s.values[d.value].text
+		}
+	}
+	if payload == "" {
 		return fmt.Errorf("%w: flag %q", ErrNoPayload, key)
 	}
-	if err := json.Unmarshal([]byte(s.values[d.value].text), v); err != nil {
+	if err := json.Unmarshal([]byte(payload), v); err != nil {
 		return fmt.Errorf("flags: payload of flag %q: %w", key, err)
 	}
 	return nil

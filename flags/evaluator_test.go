@@ -579,6 +579,7 @@ func TestExplainString(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `checkout = "test" (Matched condition set 2)
+  needs what only the server knows: stored properties of the person (seats)
   depends on base = true
   holdout: "user-1" falls at 0.178056, threshold 0.100000: out
   condition set 0, by person: no_condition_match

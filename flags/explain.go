@@ -20,6 +20,11 @@ type Trace struct {
 	// Result of a hidden flag is what a flag that depends on it sees.
 	Hidden string
 
+	// Lacks is what the flag looks at, itself or through flags that it depends on,
+	// that only a server knows and the request does not carry. [Snapshot.Explain]
+	// sets it; an Input has what its server knows.
+	Lacks StoredNeeds
+
 	// Dependencies are the values of the flags that this one depends on.
 	Dependencies []DependencyTrace
 
@@ -124,7 +129,19 @@ func (s *Snapshot) Explain(key string, r *Request) (*Trace, error) {
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
 	t, err := in.Explain(key)
+	if err == nil && t.Hidden == "" {
+		t.Lacks = s.storedNeeds(s.index[key], in)
+	}
 	releaseInput(in)
+	if err == nil && t.Hidden == "" && r.hasAnswers() {
+		result, answered := s.answer(s.index[key], r)
+		switch {
+		case answered:
+			t.Result, t.Why = result, "the server has answered; what evaluation comes to here does not count"
+		case !t.Lacks.IsZero():
+			t.Unconfirmed = true
+		}
+	}
 	return t, err
 }
 
@@ -370,10 +387,11 @@ func (t *Trace) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Result       Result            `json:"result"`
 		Hidden       string            `json:"hidden,omitempty"`
+		Lacks        StoredNeeds       `json:"lacks,omitzero"`
 		Dependencies []DependencyTrace `json:"dependencies,omitempty"`
 		Enrollment   *FilterTrace      `json:"enrollment,omitempty"`
 		Holdout      *BucketTrace      `json:"holdout,omitempty"`
 		Conditions   []ConditionTrace  `json:"conditions,omitempty"`
 		Why          string            `json:"why"`
-	}{t.Result, t.Hidden, t.Dependencies, t.Enrollment, t.Holdout, t.Conditions, t.Why})
+	}{t.Result, t.Hidden, t.Lacks, t.Dependencies, t.Enrollment, t.Holdout, t.Conditions, t.Why})
 }

@@ -50,6 +50,12 @@ func (t *Trace) String() string {
 	if t.Hidden != "" {
 		line(1, "hidden: %s", t.Hidden)
 	}
+	if !t.Lacks.IsZero() {
+		line(1, "needs what only the server knows: %s", t.Lacks)
+	}
+	if t.Unconfirmed {
+		line(1, "unconfirmed: the server was asked and has not answered for this flag")
+	}
 	for _, d := range t.Dependencies {
 		line(1, "depends on %s = %s%s", d.Key, d.Value, inParentheses(d.Note))
 	}

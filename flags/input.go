@@ -48,6 +48,7 @@ type Input struct {
 	groupProperties  map[string]map[string]any
 	requestGroups    map[string]string
 	requestOverrides map[string]string
+	hasCohorts       bool // the Request says of which stored cohorts the person is a member
 
 	// An entry of these counts as empty unless its gen (of members: its value)
 	// is the Input's gen, which counts requests. So Reset need not clear them.
@@ -132,7 +133,7 @@ func (in *Input) bindTo(s *Snapshot, distinctID string, f runtime.Filter, now ti
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
 	in.id, in.filter, in.now = cutDistinctID(distinctID), f, now
 	in.keys, in.someKeys = nil, false
-	in.lazy, in.trace, in.hashed, in.failOverrides = false, nil, false, false
+	in.lazy, in.trace, in.hashed, in.failOverrides, in.hasCohorts = false, nil, false, false, false
 	in.buf = in.buf[:0]
 }
 

@@ -41,11 +41,19 @@ type Request struct {
 	AnonymousID string
 	DeviceID    string
 
-	// Overrides are the stored hash keys of experience continuity by flag key.
+	// Overrides are the stored hash keys of experience continuity by flag key. Nil
+	// means that they are not known; evaluation takes it for none.
 	Overrides map[string]string
 
-	// Cohorts are the stored (static) cohorts of which the person is a member.
+	// Cohorts are the stored (static) cohorts of which the person is a member. Nil
+	// means that they are not known; evaluation takes it for none.
 	Cohorts []int64
+
+	// Answers are what a server has answered for this request, see
+	// [Snapshot.Lacking]. They count in place of what evaluation would come to. A
+	// flag that the server should have answered for, and has not, is evaluated and
+	// marked as [Result.Unconfirmed]. Nil means that no server was asked.
+	Answers *Answers
 
 	// Filter hides flags by runtime and evaluation contexts. The zero value
 	// hides none.
@@ -75,6 +83,7 @@ func (in *Input) fromRequest(s *Snapshot, r *Request) {
 	in.requestGroups, in.requestOverrides = r.Groups, r.Overrides
 	in.AnonymousID, in.DeviceID = r.AnonymousID, r.DeviceID
 	in.keys, in.someKeys = r.Keys, r.Keys != nil
+	in.hasCohorts = r.Cohorts != nil
 	if len(s.storedCohorts) > 0 {
 		for _, id := range r.Cohorts {
 			in.SetCohort(id)

@@ -42,6 +42,10 @@ type Result struct {
 	// Reason's code tells why. Clients keep the value that they had before.
 	Failed bool
 
+	// Unconfirmed says that a server was asked, see [Request.Answers], and has not
+	// answered for this flag, whose value may depend on what only the server knows.
+	Unconfirmed bool
+
 	Reason   Reason
 	Metadata Metadata
 
@@ -153,6 +157,8 @@ type Results struct {
 	snap      *Snapshot
 	decisions []decision // by program order; a value below 0 is no result
 	n         int        // how many of them have a result
+
+	answers map[int32]Result // that take the place of decisions; nil: none
 }
 
 // Len returns the number of results.
@@ -165,7 +171,15 @@ func (r *Results) Get(key string) (_ Result, ok bool) {
 	if !ok || r.decisions[i].value < 0 {
 		return Result{}, false
 	}
-	return r.snap.result(i, r.decisions[i]), true
+	return r.result(i), true
+}
+
+// result returns the result of flag i, which has one.
+func (r *Results) result(i int32) Result {
+	if answer, ok := r.answers[i]; ok {
+		return answer
+	}
+	return r.snap.result(i, r.decisions[i])
 }
 
 // All iterates over the results by flag key, in the order of the definitions.
@@ -175,7 +189,7 @@ func (r *Results) All() iter.Seq2[string, Result] {
 			if r.decisions[i].value < 0 {
 				continue
 			}
-			if !yield(r.snap.flags[i].key, r.snap.result(i, r.decisions[i])) {
+			if !yield(r.snap.flags[i].key, r.result(i)) {
 				return
 			}
 		}

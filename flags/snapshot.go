@@ -12,6 +12,9 @@ func (s *Snapshot) Evaluate(r *Request) *Results {
 	in.fromRequest(s, r)
 	results := in.Evaluate()
 	releaseInput(in)
+	if r.hasAnswers() {
+		results.addAnswers(r)
+	}
 	return results
 }
 
@@ -28,7 +31,15 @@ func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
 	if err := s.whyHidden(i, r); err != nil {
 		return Result{}, err
 	}
-	return s.resultOrDisabled(i, s.decideFlag(i, r)), nil
+	if !r.hasAnswers() {
+		return s.resultOrDisabled(i, s.decideFlag(i, r)), nil
+	}
+	if result, ok := s.answer(i, r); ok {
+		return result, nil
+	}
+	result := s.resultOrDisabled(i, s.decideFlag(i, r))
+	result.Unconfirmed = s.lacksFor(i, r)
+	return result, nil
 }
 
 // whyHidden says why a request may not see a flag. It is nil for an inactive

@@ -48,9 +48,12 @@ func (s *Server) ofrepFlag(x *exchange) error {
 		return err
 	}
 	s.metrics.evaluated.Inc()
-	status, ok := http.StatusOK, false
-	x.out, ok = wire.AppendEvaluation(x.out[:0], &r, wire.Envelope{RequestID: x.requestID(), Partial: !complete})
-	if !ok {
+	status, code := http.StatusOK, ""
+	x.out, code = wire.AppendEvaluation(x.out[:0], &r, wire.Envelope{RequestID: x.requestID(), Partial: !complete})
+	switch code {
+	case wire.CodeTypeMismatch:
+		status = http.StatusBadRequest
+	case wire.CodeGeneral:
 		status = http.StatusInternalServerError
 	}
 	return x.respond(status, typeJSON, x.out)

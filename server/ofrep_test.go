@@ -199,10 +199,15 @@ func TestOFREPBothForms(t *testing.T) {
 	}
 }
 
-// TestOFREPValues is the table of wire.md §7.2, for what the test project lacks.
-func TestOFREPValues(t *testing.T) {
+// TestRuling61OFREPValues is the table of wire.md §7.2, for what the test project
+// lacks.
+func TestRuling61OFREPValues(t *testing.T) {
 	d := decodeDefinitions(t, `{"flags":[
-		{"id":1,"key":"drawn","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}},
+		{"id":1,"key":"drawn","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":99.9},{"key":"b","rollout_percentage":0.1}]}}},
+		{"id":19,"key":"single","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}},
+		{"id":20,"key":"config-list","active":true,"is_remote_configuration":true,"filters":{"groups":[{}],"payloads":{"true":"[1,2]"}}},
+		{"id":21,"key":"config-list-off","active":true,"is_remote_configuration":true,"filters":{"groups":[{"rollout_percentage":0}],"payloads":{"true":"[1,2]"}}},
+		{"id":22,"key":"config-variant","active":true,"is_remote_configuration":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"7"}}},
 		{"id":2,"key":"variants-off","active":true,"filters":{"groups":[{"rollout_percentage":0}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}},
 		{"id":3,"key":"variants-inactive","active":false,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}},
 		{"id":4,"key":"held-out","active":true,"filters":{"groups":[{}],"holdout":{"id":7,"exclusion_percentage":100}}},
@@ -242,6 +247,10 @@ func TestOFREPValues(t *testing.T) {
 		reason  string
 	}{
 		{"drawn", 200, "a", "a", "SPLIT"},
+		{"single", 200, "a", "a", "STATIC"},
+		{"config-list", 400, nil, "", ""},
+		{"config-list-off", 200, nil, "", "UNKNOWN"},
+		{"config-variant", 200, 7.0, "", "STATIC"},
 		{"variants-off", 200, nil, "", "UNKNOWN"},
 		{"variants-inactive", 200, nil, "", "DISABLED"},
 		{"held-out", 200, "holdout-7", "holdout-7", "SPLIT"},
@@ -264,7 +273,7 @@ func TestOFREPValues(t *testing.T) {
 		if diff := cmp.Diff(tt.value, e.Value); diff != "" || e.Variant != tt.variant || e.Reason != tt.reason {
 			t.Errorf("%s: %+v, want %+v", tt.key, e, tt)
 		}
-		code := map[int]string{200: "", 404: "FLAG_NOT_FOUND", 500: "GENERAL"}[tt.status]
+		code := map[int]string{200: "", 400: "TYPE_MISMATCH", 404: "FLAG_NOT_FOUND", 500: "GENERAL"}[tt.status]
 		if e.ErrorCode != code || code != "" && e.ErrorDetails == "" {
 			t.Errorf("%s: error %q %q, want %q", tt.key, e.ErrorCode, e.ErrorDetails, code)
 		}

@@ -21,11 +21,17 @@
 //
 // A boolean value says whether the flag is on, with or without a variant. A
 // string is the key of the variant, and a number is that key read as a number.
-// An object is the payload, which must be an object or a list. A flag for
-// remote configuration has its payload as its value, for all types. A flag that
-// is off has the boolean false, and the default for other types. A value of
-// another type gives TYPE_MISMATCH, and a flag that cannot be evaluated
-// GENERAL.
+// An object is the payload, which must be an object or a list. A flag that is off
+// has the boolean false, and the default for other types.
+//
+// A flag for remote configuration has its payload as its value: a boolean, a string
+// or text that is no JSON, a number, an object or a list. It has the default while
+// it is off or has no payload. A value of another type gives TYPE_MISMATCH, and a
+// flag that cannot be evaluated GENERAL.
+//
+// A flag that depends on what only the server knows has the server's value if the
+// Source is a source.Remote with Ask, or if [Options.Ask] is set. If the server does
+// not answer, the flag is evaluated, and its metadata has unconfirmed: true.
 //
 // Reasons are TARGETING_MATCH, SPLIT if a rollout or the choice of a variant
 // decided, STATIC for a value that everyone gets, DEFAULT for flags that are

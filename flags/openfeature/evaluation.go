@@ -15,42 +15,52 @@ import (
 
 // BooleanEvaluation reports whether a flag is on, with or without a variant. A
 // flag that is off is false, whatever the default.
-func (p *Provider) BooleanEvaluation(_ context.Context, flag string, fallback bool, flat of.FlattenedContext) of.BoolResolutionDetail {
-	return evaluate(p, flag, fallback, false, flat, boolOf)
+func (p *Provider) BooleanEvaluation(ctx context.Context, flag string, fallback bool, flat of.FlattenedContext) of.BoolResolutionDetail {
+	return evaluate(ctx, p, flag, fallback, false, flat, boolOf)
 }
 
 // StringEvaluation returns the key of a flag's variant.
-func (p *Provider) StringEvaluation(_ context.Context, flag, fallback string, flat of.FlattenedContext) of.StringResolutionDetail {
-	return evaluate(p, flag, fallback, fallback, flat, stringOf)
+func (p *Provider) StringEvaluation(ctx context.Context, flag, fallback string, flat of.FlattenedContext) of.StringResolutionDetail {
+	return evaluate(ctx, p, flag, fallback, fallback, flat, stringOf)
 }
 
 // FloatEvaluation returns the key of a flag's variant, read as a number.
-func (p *Provider) FloatEvaluation(_ context.Context, flag string, fallback float64, flat of.FlattenedContext) of.FloatResolutionDetail {
-	return evaluate(p, flag, fallback, fallback, flat, floatOf)
+func (p *Provider) FloatEvaluation(ctx context.Context, flag string, fallback float64, flat of.FlattenedContext) of.FloatResolutionDetail {
+	return evaluate(ctx, p, flag, fallback, fallback, flat, floatOf)
 }
 
 // IntEvaluation returns the key of a flag's variant, read as an integer.
-func (p *Provider) IntEvaluation(_ context.Context, flag string, fallback int64, flat of.FlattenedContext) of.IntResolutionDetail {
-	return evaluate(p, flag, fallback, fallback, flat, intOf)
+func (p *Provider) IntEvaluation(ctx context.Context, flag string, fallback int64, flat of.FlattenedContext) of.IntResolutionDetail {
+	return evaluate(ctx, p, flag, fallback, fallback, flat, intOf)
 }
 
 // ObjectEvaluation returns the payload of a flag's value, which must be an
 // object or a list.
-func (p *Provider) ObjectEvaluation(_ context.Context, flag string, fallback any, flat of.FlattenedContext) of.InterfaceResolutionDetail {
-	return evaluate(p, flag, fallback, fallback, flat, objectOf)
+func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, fallback any, flat of.FlattenedContext) of.InterfaceResolutionDetail {
+	return evaluate(ctx, p, flag, fallback, fallback, flat, objectOf)
 }
 
 // evaluate evaluates a flag. The function value converts the result of an
 // enabled flag; a flag that is off has the value off.
-func evaluate[T any](p *Provider, flag string, fallback, off T, flat of.FlattenedContext, value func(flags.Result) (T, string)) of.GenericResolutionDetail[T] {
-	r, fault := p.result(flag, flat)
+func evaluate[T any](ctx context.Context, p *Provider, flag string, fallback, off T, flat of.FlattenedContext, value func(flags.Result) (T, string)) of.GenericResolutionDetail[T] {
+	r, fault := p.result(ctx, flag, flat)
 	if fault != nil {
 		return failed(fallback, *fault, nil)
 	}
 	detail := of.GenericResolutionDetail[T]{Value: off, ProviderResolutionDetail: of.ProviderResolutionDetail{
 		Reason: reasonOf(&r), Variant: r.Variant, FlagMetadata: metadataOf(&r),
 	}}
-	if !r.Enabled {
+	switch {
+	case isConfiguration(&r):
+		// The payload is the value. Without one there is none, whatever the type.
+		if payload := strings.TrimSpace(r.Metadata.Payload); !r.Enabled || payload == "" || payload == "null" {
+			detail.Value = fallback
+			if r.Enabled {
+				detail.Reason = of.DefaultReason
+			}
+			return detail
+		}
+	case !r.Enabled:
 		return detail
 	}
 	v, wrong := value(r)
@@ -68,7 +78,7 @@ func failed[T any](fallback T, err of.ResolutionError, metadata of.FlagMetadata)
 }
 
 // result evaluates a flag, and reports an exposure if the Options ask for it.
-func (p *Provider) result(flag string, flat of.FlattenedContext) (flags.Result, *of.ResolutionError) {
+func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedContext) (flags.Result, *of.ResolutionError) {
 	s := p.evaluator.Snapshot()
 	if s == nil {
 		return flags.Result{}, new(of.NewProviderNotReadyResolutionError("there are no flag definitions yet"))
@@ -79,6 +89,9 @@ func (p *Provider) result(flag string, flat of.FlattenedContext) (flags.Result, 
 	}
 	if request.DistinctID == "" {
 		return flags.Result{}, new(of.NewTargetingKeyMissingResolutionError("the context has no targeting key"))
+	}
+	if p.options.Ask != nil {
+		request.Answers = p.ask(ctx, s, flag, request)
 	}
 	r, err := s.Flag(flag, &request)
 	switch {
@@ -94,6 +107,17 @@ func (p *Provider) result(flag string, flat of.FlattenedContext) (flags.Result, 
 		})
 	}
 	return r, nil
+}
+
+// ask asks the server if the flag needs it. It asks for the other flags of the
+// person, too, so that the next evaluation finds their answers.
+func (p *Provider) ask(ctx context.Context, s *flags.Snapshot, flag string, r flags.Request) *flags.Answers {
+	r.Keys = []string{flag}
+	if len(s.Lacking(&r)) == 0 {
+		return nil
+	}
+	r.Keys = nil
+	return p.options.Ask(ctx, &r)
 }
 
 // reasonOf returns the reason of a result (wire.md §7.3; for flags that are on,
@@ -122,22 +146,36 @@ func metadataOf(r *flags.Result) of.FlagMetadata {
 	if r.Metadata.Payload != "" {
 		m["payload"] = r.Metadata.Payload
 	}
+	if r.Unconfirmed {
+		m["unconfirmed"] = true
+	}
 	return m
 }
 
-// These functions return the value of an enabled flag, or a text that says why
-// it has none. The value of remote configuration is its payload, except in a
-// holdout.
+// isConfiguration reports whether the value of a flag is its payload. In a holdout
+// it is the variant that names the holdout.
+func isConfiguration(r *flags.Result) bool {
+	return r.RemoteConfiguration() && r.Reason.Code != flags.ReasonHoldout
+}
+
+// These functions return the value of an enabled flag, or a text that says why it
+// has none of the type. Remote configuration has a payload when they are called.
 
 func boolOf(r flags.Result) (bool, string) {
-	if r.RemoteConfiguration() && r.Metadata.Payload == "false" {
+	if !isConfiguration(&r) {
+		return true, ""
+	}
+	switch strings.TrimSpace(r.Metadata.Payload) {
+	case "true":
+		return true, ""
+	case "false":
 		return false, ""
 	}
-	return true, ""
+	return false, "has a payload that is not a boolean"
 }
 
 func stringOf(r flags.Result) (string, string) {
-	if r.RemoteConfiguration() && r.Variant == "" {
+	if isConfiguration(&r) {
 		return configText(r)
 	}
 	if variant, ok := r.Value().(string); ok {
@@ -174,20 +212,25 @@ func intOf(r flags.Result) (int64, string) {
 	return int64(f), ""
 }
 
-// numeral returns the text that may be a number.
+// numeral returns the text that may be a number: the key of a variant, or a payload
+// that is a number in JSON.
 func numeral(r flags.Result) (string, string) {
-	if r.RemoteConfiguration() && r.Variant == "" {
-		return strings.TrimSpace(r.Metadata.Payload), ""
+	if !isConfiguration(&r) {
+		s, wrong := stringOf(r)
+		return strings.TrimSpace(s), wrong
 	}
-	s, wrong := stringOf(r)
-	return strings.TrimSpace(s), wrong
+	s := strings.TrimSpace(r.Metadata.Payload)
+	if !json.Valid([]byte(s)) || strings.IndexByte("-0123456789", s[0]) < 0 {
+		return "", "has a payload that is not a number"
+	}
+	return s, ""
 }
 
 // configText returns the payload of remote configuration if it is a text: a
 // JSON string, or a text that is not JSON.
 func configText(r flags.Result) (string, string) {
 	var v any
-	if err := json.Unmarshal([]byte(r.Metadata.Payload), &v); err != nil && r.Metadata.Payload != "" {
+	if err := json.Unmarshal([]byte(r.Metadata.Payload), &v); err != nil {
 		return r.Metadata.Payload, ""
 	}
 	if s, ok := v.(string); ok {

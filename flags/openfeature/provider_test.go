@@ -127,16 +127,16 @@ func TestValues(t *testing.T) {
 		{"bool", "inactive", false, "DISABLED", "", ""},
 		{"bool", "pro", true, "TARGETING_MATCH", "", ""},
 		{"bool", "share", true, "SPLIT", "", ""},
-		{"bool", "variant", true, "SPLIT", "test", ""},
+		{"bool", "variant", true, "STATIC", "test", ""},
 		{"bool", "variant-off", false, "DEFAULT", "", ""},
 		{"bool", "held-out", true, "SPLIT", "holdout-7", ""},
-		{"bool", "config", true, "STATIC", "", ""},
+		{"bool", "config", nil, "", "", of.TypeMismatchCode},
 		{"bool", "config-false", false, "STATIC", "", ""},
 		{"bool", "broken", nil, "", "", of.GeneralCode},
 		{"bool", "missing", nil, "", "", of.GeneralCode},
 		{"bool", "nobody", nil, "", "", of.FlagNotFoundCode},
 
-		{"string", "variant", "test", "SPLIT", "test", ""},
+		{"string", "variant", "test", "STATIC", "test", ""},
 		{"string", "integer", "42", "TARGETING_MATCH", "42", ""},
 		{"string", "held-out", "holdout-7", "SPLIT", "holdout-7", ""},
 		{"string", "on", nil, "", "", of.TypeMismatchCode},
@@ -146,24 +146,24 @@ func TestValues(t *testing.T) {
 		{"string", "config-text", "hello", "STATIC", "", ""},
 		{"string", "config-string", "hi", "STATIC", "", ""},
 		{"string", "config-number", nil, "", "", of.TypeMismatchCode},
-		{"string", "config-none", nil, "", "", of.TypeMismatchCode},
+		{"string", "config-none", "fallback", "DEFAULT", "", ""},
 		{"string", "config-held-out", "holdout-7", "SPLIT", "holdout-7", ""},
 		{"string", "broken", nil, "", "", of.GeneralCode},
 		{"string", "nobody", nil, "", "", of.FlagNotFoundCode},
 
 		{"int", "integer", int64(42), "TARGETING_MATCH", "42", ""},
-		{"int", "whole", int64(1000), "SPLIT", "1e3", ""},
+		{"int", "whole", int64(1000), "STATIC", "1e3", ""},
 		{"int", "float", nil, "", "", of.TypeMismatchCode},
 		{"int", "infinite", nil, "", "", of.TypeMismatchCode},
 		{"int", "variant", nil, "", "", of.TypeMismatchCode},
 		{"int", "on", nil, "", "", of.TypeMismatchCode},
 		{"int", "config-number", int64(12), "STATIC", "", ""},
-		{"int", "config-none", nil, "", "", of.TypeMismatchCode},
+		{"int", "config-none", int64(3), "DEFAULT", "", ""},
 		{"int", "config-held-out", nil, "", "", of.TypeMismatchCode},
 		{"int", "off", int64(3), "DEFAULT", "", ""},
 		{"int", "nobody", nil, "", "", of.FlagNotFoundCode},
 
-		{"float", "float", 0.5, "SPLIT", " 0.5", ""},
+		{"float", "float", 0.5, "STATIC", " 0.5", ""},
 		{"float", "integer", 42.0, "TARGETING_MATCH", "42", ""},
 		{"float", "infinite", nil, "", "", of.TypeMismatchCode},
 		{"float", "variant", nil, "", "", of.TypeMismatchCode},
@@ -173,7 +173,7 @@ func TestValues(t *testing.T) {
 		{"float", "nobody", nil, "", "", of.FlagNotFoundCode},
 
 		{"object", "on", map[string]any{"a": []any{1.0}}, "STATIC", "", ""},
-		{"object", "variant", map[string]any{"n": 1.0}, "SPLIT", "test", ""},
+		{"object", "variant", map[string]any{"n": 1.0}, "STATIC", "test", ""},
 		{"object", "list", []any{1.0, "a"}, "STATIC", "", ""},
 		{"object", "config", map[string]any{"a": 1.0}, "STATIC", "", ""},
 		{"object", "integer", nil, "", "", of.TypeMismatchCode},
@@ -192,6 +192,81 @@ func TestValues(t *testing.T) {
 		if (d.ErrorMessage != "") != (tt.code != "") {
 			t.Errorf("%s %s: error message %q", tt.kind, tt.key, d.ErrorMessage)
 		}
+	}
+}
+
+// TestRuling61RemoteConfiguration: the payload is the value for every type, and of
+// no other type (wire.md §7.3).
+func TestRuling61RemoteConfiguration(t *testing.T) {
+	const off = `{"rollout_percentage":0}`
+	for _, tt := range []struct {
+		payload, members string
+		want             map[string]any // by type; nil: all defaults; others: TYPE_MISMATCH
+	}{
+		{`"true"`, `{}`, map[string]any{"bool": true}},
+		{`"false"`, `{}`, map[string]any{"bool": false}},
+		{`true`, `{}`, map[string]any{"bool": true}},
+		{`"\"true\""`, `{}`, map[string]any{"string": "true"}},
+		{`"\"12\""`, `{}`, map[string]any{"string": "12"}},
+		{`"hello"`, `{}`, map[string]any{"string": "hello"}},
+		{`"Infinity"`, `{}`, map[string]any{"string": "Infinity"}},
+		{`"0x10"`, `{}`, map[string]any{"string": "0x10"}},
+		{`" 12 "`, `{}`, map[string]any{"int": int64(12), "float": 12.0}},
+		{`12.5`, `{}`, map[string]any{"float": 12.5}},
+		{`"-1e3"`, `{}`, map[string]any{"int": int64(-1000), "float": -1000.0}},
+		{`"{\"a\":1}"`, `{}`, map[string]any{"object": map[string]any{"a": 1.0}}},
+		{`"[1]"`, `{}`, map[string]any{"object": []any{1.0}}},
+		{`"null"`, `{}`, nil},
+		{`null`, `{}`, nil},
+		{`""`, `{}`, nil},
+		{`"true"`, off, nil},
+		{`"12"`, off, nil},
+	} {
+		e := new(flags.Evaluator)
+		e.Swap(compile(t, `{"flags":[{"id":1,"key":"config","active":true,"is_remote_configuration":true,"filters":{"groups":[`+tt.members+`],"payloads":{"true":`+tt.payload+`}}}]}`))
+		c := clientOf(t, openfeature.NewProvider(e, openfeature.Options{}))
+		for kind, fallback := range fallbacks {
+			got, d := resolve(t, c, kind, "config", of.NewEvaluationContext("user-1", nil))
+			want, reason, code := tt.want[kind], of.StaticReason, of.ErrorCode("")
+			switch {
+			case tt.want == nil:
+				want, reason = fallback, of.DefaultReason
+			case want == nil:
+				want, reason, code = fallback, of.ErrorReason, of.TypeMismatchCode
+			}
+			if diff := cmp.Diff(want, got); diff != "" || d.Reason != reason || d.ErrorCode != code {
+				t.Errorf("%s of %s with %s: %v, %+v; want %v, %s %s", kind, tt.payload, tt.members, got, d, want, reason, code)
+			}
+		}
+	}
+}
+
+// TestAsk: the server's value for a flag that needs it, and no question for others.
+func TestAsk(t *testing.T) {
+	e := new(flags.Evaluator)
+	e.Swap(compile(t, `{"flags":[{"id":1,"key":"vip","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":3}]}]}},
+		{"id":2,"key":"plain","active":true,"filters":{"groups":[{}]}}],"static_cohorts":[3]}`))
+	var asked []string
+	answers := &flags.Answers{Results: map[string]flags.Result{"vip": {Enabled: true}}}
+	c := clientOf(t, openfeature.NewProvider(e, openfeature.Options{Ask: func(_ context.Context, r *flags.Request) *flags.Answers {
+		asked = append(asked, r.DistinctID)
+		return answers
+	}}))
+	person := of.NewEvaluationContext("user-1", nil)
+	for _, tt := range []struct {
+		key               string
+		want, unconfirmed bool
+	}{{"vip", true, false}, {"plain", true, false}, {"vip", false, true}} {
+		got, d := resolve(t, c, "bool", tt.key, person)
+		if mark, _ := d.FlagMetadata.GetBool("unconfirmed"); got != tt.want || mark != tt.unconfirmed {
+			t.Errorf("%s = %v, %+v; want %+v", tt.key, got, d, tt)
+		}
+		if tt.key == "plain" {
+			answers = &flags.Answers{Err: errors.New("down")}
+		}
+	}
+	if diff := cmp.Diff([]string{"user-1", "user-1"}, asked); diff != "" {
+		t.Errorf("asked (-want +got)\n%s", diff)
 	}
 }
 

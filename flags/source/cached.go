@@ -41,8 +41,9 @@ type Cached struct {
 	// kept definitions. Zero means two seconds.
 	Wait time.Duration
 
-	// Log receives warnings about a file that cannot be used or written, which
-	// does not stop Cached from serving definitions. Nil discards them.
+	// Log receives warnings of Load about a file that cannot be used or written,
+	// which does not stop Cached from serving definitions. Nil means
+	// slog.Default(). A Loader logs them itself and has them in its Status.
 	Log *slog.Logger
 }
 
@@ -50,16 +51,18 @@ const defaultWait = 2 * time.Second
 
 // Pace returns the Pace of Source.
 func (c Cached) Pace() (interval, maxBackoff time.Duration) {
-	if p, ok := c.Source.(paced); ok {
-		return p.Pace()
-	}
-	return 0, 0
+	return paceOf(c.Source)
 }
 
 // Load asks Source. If that fails and the caller has no version, Load returns
 // the kept definitions.
 func (c Cached) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	a, err := c.answer(ctx, have)
+	log := c.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	a.warn(ctx, log)
 	return a.definitions, a.version, err
 }
 
@@ -75,10 +78,11 @@ func (c Cached) answer(ctx context.Context, have string) (answer, error) {
 	}
 	kept, err := c.kept()
 	if err != nil {
+		a, freshErr := c.fresh(ctx, "")
 		if !errors.Is(err, fs.ErrNotExist) {
-			c.warn(ctx, "kept flag definitions cannot be used", err)
+			a.unread = err
 		}
-		return c.fresh(ctx, "")
+		return a, freshErr
 	}
 	wait := cmp.Or(max(c.Wait, 0), defaultWait)
 	waiting, stop := context.WithTimeout(ctx, wait)
@@ -109,9 +113,7 @@ func (c Cached) fresh(ctx context.Context, have string) (answer, error) {
 	if a.definitions, err = flags.Decode(bytes.NewReader(document)); err != nil {
 		return answer{}, fmt.Errorf("source: %w", err)
 	}
-	if err := writeCache(c.Path, cacheHeader{c.Source.Identity(), version, a.fetched}, document); err != nil {
-		c.warn(ctx, "flag definitions cannot be kept", err)
-	}
+	a.unwritten = writeCache(c.Path, cacheHeader{c.Source.Identity(), version, a.fetched}, document)
 	return a, nil
 }
 
@@ -129,10 +131,4 @@ func (c Cached) kept() (answer, error) {
 		return answer{}, fmt.Errorf("source: %s: %w", c.Path, err)
 	}
 	return answer{definitions: d, version: h.Version, origin: "cache", fetched: h.Fetched}, nil
-}
-
-func (c Cached) warn(ctx context.Context, message string, err error) {
-	if c.Log != nil {
-		c.Log.WarnContext(ctx, message, "error", err)
-	}
 }

@@ -71,7 +71,7 @@ func (f *fakeRemote) Load(ctx context.Context, have string) (*flags.Definitions,
 // process starts a process with the kept definitions of an earlier one.
 func process(c source.Cached) (*flags.Evaluator, *source.Loader) {
 	e := new(flags.Evaluator)
-	return e, source.NewLoader(e, c, source.LoaderConfig{})
+	return e, source.NewLoader(e, c, source.LoaderConfig{Log: c.Log})
 }
 
 var errDown = errors.New("out of reach")
@@ -317,24 +317,70 @@ func TestCachedDamage(t *testing.T) {
 	}
 }
 
-// TestCachedCannotWrite checks that definitions that cannot be kept are served.
+// TestCachedCannotWrite checks that definitions that cannot be kept are served, and
+// that this is known until they can.
 func TestCachedCannotWrite(t *testing.T) {
 	var log bytes.Buffer
 	remote := &fakeRemote{document: document("a"), version: "1"}
-	e, l := process(source.Cached{
-		Source: remote, Path: filepath.Join(t.TempDir(), "missing", "flags.cache"),
-		Log: slog.New(slog.NewTextHandler(&log, nil)),
+	dir := filepath.Join(t.TempDir(), "missing")
+	cached := source.Cached{Source: remote, Path: filepath.Join(dir, "flags.cache"), Log: slog.New(slog.NewTextHandler(&log, nil))}
+	e, l := process(cached)
+	refresh := func(flag string, broken bool, warnings int) {
+		t.Helper()
+		err, status := l.Refresh(t.Context()), l.Status()
+		if err != nil || !flagOn(e, flag) || status.Err != nil || (status.CacheErr != nil) != broken {
+			t.Errorf("Refresh = %v, %s on: %v, %+v", err, flag, flagOn(e, flag), status)
+		}
+		if n := strings.Count(log.String(), "cannot be kept on disk"); n != warnings {
+			t.Errorf("%d warnings, want %d:\n%s", n, warnings, log.String())
+		}
+	}
+	refresh("a", true, 1)
+	refresh("a", true, 1) // not modified
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	remote.set(document("b"), "2", nil)
+	refresh("b", false, 1)
+	if text := l.Status().String(); strings.Contains(text, "cache") {
+		t.Errorf("Status = %s", text)
+	}
+	// Without a Loader, Load itself warns.
+	log.Reset()
+	cached.Path = filepath.Join(dir, "another", "flags.cache")
+	if _, _, err := cached.Load(t.Context(), ""); err != nil || !strings.Contains(log.String(), "cannot be kept on disk") {
+		t.Errorf("Load = %v, and the log says %s", err, log.String())
+	}
+}
+
+// TestLogWithoutDefinitions: what the log says while nothing is served, and later.
+func TestLogWithoutDefinitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		before := slog.Default()
+		defer slog.SetDefault(before)
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		remote := &fakeRemote{document: document("a"), version: "1", err: errDown}
+		var e flags.Evaluator
+		l := source.NewLoader(&e, remote, source.LoaderConfig{}) // logs to slog.Default
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- l.Run(ctx) }()
+		synctest.Wait()
+		if text := log.String(); !strings.Contains(text, "there are no definitions yet") || strings.Contains(text, "stay") || l.Status().String() != "no definitions yet\nerror, 1 in a row: out of reach" {
+			t.Errorf("the log says %s and the Status %s", text, l.Status())
+		}
+		remote.set(document("a"), "1", nil)
+		time.Sleep(3 * time.Second)
+		remote.set("", "", errDown)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if text := log.String(); !strings.Contains(text, "the last good ones stay") {
+			t.Errorf("the log says %s", text)
+		}
+		cancel()
+		<-done
 	})
-	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "a") || l.Status().Err != nil {
-		t.Errorf("Refresh = %v, flag on: %v, %+v", err, flagOn(e, "a"), l.Status())
-	}
-	if !strings.Contains(log.String(), "cannot be kept") {
-		t.Errorf("the log says nothing: %s", log.String())
-	}
-	e, l = process(source.Cached{Source: remote, Path: filepath.Join(t.TempDir(), "missing", "flags.cache")})
-	if err := l.Refresh(t.Context()); err != nil || !flagOn(e, "a") {
-		t.Errorf("without a log: Refresh = %v, flag on: %v", err, flagOn(e, "a"))
-	}
 }
 
 // TestCachedIsShared lets processes write one file while others start from it.

@@ -17,6 +17,42 @@
 //		Path:   "/var/cache/backend/flags",
 //	}
 //
+// # What only the server knows
+//
+// Definitions do not have everything that a server has: the stored properties of
+// persons and groups, the members of static cohorts, the hash keys of experience
+// continuity. A flag that looks at such a thing, itself or through cohorts and flags
+// that it depends on, can have another value in this process than on the server.
+// There are three ways to deal with it.
+//
+// Give the request what the program knows: PersonProperties, GroupProperties,
+// Cohorts and Overrides of [flags.Request]. A property in the request counts on the
+// server, too, so that both come to the same value.
+//
+// Ask the server, for exactly the flags and the persons that need it:
+//
+//	from := source.Remote{URL: …, ProjectKey: "phc_…", SecretKey: "phs_…", Ask: true}
+//	l := source.NewLoader(&e, from, source.LoaderConfig{})
+//	…
+//	r := &flags.Request{DistinctID: "user-1"}
+//	r.Answers = l.Ask(ctx, r) // at most one request to the server, often none
+//	e.Bool("beta", r, false)  // the server's value
+//
+// [Loader.Ask] sends nothing if the request lacks nothing. It keeps answers for
+// Remote.AskKeep (ten seconds) or until definitions change, sends one request for
+// equal calls at the same moment, and waits for Remote.AskTimeout (500 ms) at most.
+// After three failed requests in a row it leaves the server alone, for a second at
+// first and half a minute at most, so that a dead server costs no time. What the
+// server has not answered is evaluated here, and [flags.Result.Unconfirmed] says so.
+// The server looks up no place for the address of this program. Each request to the
+// server counts as any request for flags does, for quotas and for experience
+// continuity, and [Status] counts them.
+//
+// Or live with the difference, and know where it is: [flags.Snapshot.NeedsOf] says
+// what a flag needs, [flags.Snapshot.Explain] what a request lacks, and the Problems
+// in the [Status] of a Loader with a Remote that is not asked have a note for each
+// such flag.
+//
 // # Guarantees
 //
 // A failed load keeps the last good snapshot and is reported by
@@ -30,7 +66,7 @@
 // interval, even if all of them were started or interrupted at the same moment.
 //
 // [Loader.Status] has the origin of the definitions and the time when they left
-// it.
+// it. As JSON or text it is fit for a health page.
 //
 // A Loader and the sources of this package are safe for concurrent use.
 package source

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -52,7 +53,8 @@ type LoaderConfig struct {
 	OnLoad func(err error)
 
 	// Log receives new definitions with their problems, and errors of Run, each
-	// of them only when it changes. Nil means no log.
+	// of them only when it changes. Nil means slog.Default(); to log nothing, use
+	// slog.DiscardHandler.
 	Log *slog.Logger
 }
 
@@ -61,11 +63,18 @@ type paced interface {
 	Pace() (interval, maxBackoff time.Duration)
 }
 
-func (c LoaderConfig) withDefaults(s Source) LoaderConfig {
-	var interval, backoff time.Duration
+// paceOf returns what a Source suggests. One that panics suggests nothing; it will
+// say so again when it loads.
+func paceOf(s Source) (interval, maxBackoff time.Duration) {
+	defer func() { _ = recover() }()
 	if p, ok := s.(paced); ok {
-		interval, backoff = p.Pace()
+		return p.Pace()
 	}
+	return 0, 0
+}
+
+func (c LoaderConfig) withDefaults(s Source) LoaderConfig {
+	interval, backoff := paceOf(s)
 	if c.Interval <= 0 {
 		c.Interval = cmp.Or(max(interval, 0), 2*time.Second)
 	}
@@ -74,17 +83,19 @@ func (c LoaderConfig) withDefaults(s Source) LoaderConfig {
 		c.Identity = strconv.FormatUint(rand.Uint64(), 16)
 	}
 	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+		c.Log = slog.Default()
 	}
 	return c
 }
 
-// A Loader keeps an Evaluator current from a Source.
+// A Loader keeps an Evaluator current from a Source. [NewLoader] makes one. A nil
+// or zero Loader has nothing: its methods return errors, and an empty Status.
 type Loader struct {
 	evaluator *flags.Evaluator
 	source    Source
 	config    LoaderConfig
 	schedule  schedule
+	asker     *asker // nil: no server is asked
 
 	loading chan struct{} // holds one token: the right to load
 
@@ -92,53 +103,45 @@ type Loader struct {
 	status Status
 }
 
-// Status describes the definitions of a Loader and its last attempt.
-type Status struct {
-	// Version is the version of the served definitions, "" if there are none.
-	Version string
+var (
+	errNoLoader    = errors.New("source: the Loader was not made by NewLoader")
+	errNoEvaluator = errors.New("source: the Loader has no Evaluator")
+	errNoSource    = errors.New("source: the Loader has no Source")
+)
 
-	// Origin is the origin of the definitions: "remote", "file", "static", or
-	// "cache" for definitions that a Cached has kept, until its source answers.
-	// For other sources it is the result of their method Origin() string, or
-	// "".
-	Origin string
-
-	// Fetched is when the definitions left their origin: when this process, or
-	// the one that kept them in a cache, downloaded or read them. The age of
-	// definitions is the time since then.
-	Fetched time.Time
-
-	// Loaded is when the definitions were swapped in. Checked is when their
-	// origin last answered, with new definitions or with "not modified"; for
-	// definitions from a cache it is Fetched. So a change may have gone unseen
-	// for the time since Checked.
-	Loaded  time.Time
-	Checked time.Time
-
-	// Err is the error of the last attempt, nil if it succeeded, and Failures
-	// is the number of attempts since the last success. An attempt that got
-	// definitions only from a cache has failed.
-	Err      error
-	Failures int
-
-	// Problems are the problems of the served definitions.
-	Problems []flags.Problem
+// usable says what a Loader lacks.
+func (l *Loader) usable() error {
+	switch {
+	case l == nil || l.loading == nil:
+		return errNoLoader
+	case l.evaluator == nil:
+		return errNoEvaluator
+	case l.source == nil:
+		return errNoSource
+	}
+	return nil
 }
 
-// NewLoader returns a Loader. It loads nothing before Refresh or Run.
+// NewLoader returns a Loader. It loads nothing before Refresh or Run, which fail if
+// the Evaluator or the Source is nil.
 func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 	c = c.withDefaults(s)
 	return &Loader{
 		evaluator: e, source: s, config: c,
 		schedule: newSchedule(c.Identity, c.Interval),
+		asker:    newAsker(s),
 		loading:  make(chan struct{}, 1),
 	}
 }
 
 // Run loads at once, and then once per interval, at the times that follow from
 // the Loader's Identity. It returns nil when ctx ends. Errors of the source
-// never end it; they make the pauses longer, a RetryError in particular.
+// never end it; they make the pauses longer, a RetryError in particular. It returns
+// an error only if the Loader has no Evaluator or no Source.
 func (l *Loader) Run(ctx context.Context) error {
+	if err := l.usable(); err != nil {
+		return err
+	}
 	logged := ""
 	for {
 		_ = l.Refresh(ctx) // its error is in the Status, even if there were definitions in a cache
@@ -151,7 +154,11 @@ func (l *Loader) Run(ctx context.Context) error {
 			logged = ""
 		case status.Err.Error() != logged:
 			logged = status.Err.Error()
-			l.config.Log.ErrorContext(ctx, "flag definitions cannot be loaded; the last good ones stay", "error", status.Err)
+			message := "flag definitions cannot be loaded; the last good ones stay"
+			if l.evaluator.Snapshot() == nil {
+				message = "flag definitions cannot be loaded; there are no definitions yet"
+			}
+			l.config.Log.ErrorContext(ctx, message, "error", status.Err)
 		}
 		timer := time.NewTimer(l.schedule.pause(time.Now(), l.backoff(status)))
 		select {
@@ -186,6 +193,9 @@ func (l *Loader) backoff(status Status) time.Duration {
 // source fails and a cache has definitions, Refresh returns nil, and the error
 // of the source is in the Status.
 func (l *Loader) Refresh(ctx context.Context) error {
+	if err := l.usable(); err != nil {
+		return err
+	}
 	select {
 	case l.loading <- struct{}{}:
 	case <-ctx.Done():
@@ -215,7 +225,8 @@ func (l *Loader) load(ctx context.Context) (err error) {
 			err = fmt.Errorf("source: loading panicked: %v", r)
 		}
 	}()
-	a, err := l.ask(ctx, l.Status().Version)
+	a, err := l.answer(ctx, l.Status().Version)
+	l.noteCache(ctx, a)
 	if errors.Is(err, ErrNotModified) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -239,7 +250,10 @@ func (l *Loader) load(ctx context.Context) (err error) {
 	old := l.evaluator.Swap(s)
 	l.mu.Lock()
 	status := Status{Version: a.version, Origin: a.origin, Fetched: a.fetched, Loaded: time.Now(), Problems: s.Problems()}
-	status.Checked = status.Loaded
+	status.Checked, status.CacheErr = status.Loaded, a.unwritten
+	if r, ok := remoteOf(l.source); ok && !r.Ask {
+		status.Problems = append(slices.Clip(status.Problems), remoteNotes(s)...)
+	}
 	if a.stale != nil {
 		status.Checked, status.Err, status.Failures = a.fetched, a.stale, l.status.Failures+1
 	}
@@ -259,6 +273,19 @@ type answer struct {
 	origin      string
 	fetched     time.Time // when the definitions left their origin
 	stale       error     // why the origin may have newer definitions; nil if it has not
+
+	// Why definitions on disk cannot be used, and why they cannot be replaced.
+	unread, unwritten error
+}
+
+// warn logs what is wrong with definitions on disk.
+func (a *answer) warn(ctx context.Context, log *slog.Logger) {
+	if a.unread != nil {
+		log.WarnContext(ctx, "flag definitions on disk cannot be used", "error", a.unread)
+	}
+	if a.unwritten != nil {
+		log.WarnContext(ctx, "flag definitions cannot be kept on disk", "error", a.unwritten)
+	}
 }
 
 // An answerer is a Source that gives complete answers.
@@ -266,7 +293,7 @@ type answerer interface {
 	answer(ctx context.Context, have string) (answer, error)
 }
 
-func (l *Loader) ask(ctx context.Context, have string) (answer, error) {
+func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 	if s, ok := l.source.(answerer); ok {
 		return s.answer(ctx, have)
 	}
@@ -282,11 +309,47 @@ func originOf(s Source) string {
 	return ""
 }
 
+// noteCache records and logs what is wrong with definitions on disk, each thing
+// when it changes.
+func (l *Loader) noteCache(ctx context.Context, a answer) {
+	err := cmp.Or(a.unwritten, a.unread)
+	if err == nil {
+		return
+	}
+	l.mu.Lock()
+	known := l.status.CacheErr
+	l.status.CacheErr = err
+	l.mu.Unlock()
+	if known == nil || known.Error() != err.Error() {
+		a.warn(ctx, l.config.Log)
+	}
+}
+
+// remoteNotes returns a note for each flag whose value can be another on the server.
+func remoteNotes(s *flags.Snapshot) []flags.Problem {
+	var notes []flags.Problem
+	for key := range s.Keys() {
+		if len(s.Problems())+len(notes) >= flags.MaxProblems {
+			break
+		}
+		if needs := s.NeedsOf(key); !needs.IsZero() {
+			notes = append(notes, flags.Problem{Severity: flags.Note, DefinitionError: &flags.DefinitionError{
+				Flag: key, Err: fmt.Errorf("it looks at what only the server knows: %s", needs),
+				Hint: "give the request what it lacks, or set Remote.Ask",
+			}})
+		}
+	}
+	return notes
+}
+
 // log logs a swap with the worst problems, so that a broken flag is noticed by
 // the person who has changed it.
 func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status) {
-	problems := status.Problems
+	problems := s.Problems()
 	l.config.Log.InfoContext(ctx, "flag definitions loaded", "flags", s.Len(), "problems", len(problems), "version", status.Version, "origin", status.Origin)
+	if notes := status.Problems[len(problems):]; len(notes) > 0 {
+		l.config.Log.InfoContext(ctx, "flags look at what only the server knows, so their values can differ from the server's", "flags", len(notes), "first", notes[0].DefinitionError.Error())
+	}
 	const maxLogged = 20 // problems
 	for i, p := range problems {
 		if i == maxLogged {
@@ -306,7 +369,14 @@ func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status) {
 
 // Status returns the state of the Loader and the result of its last attempt.
 func (l *Loader) Status() Status {
+	if l == nil {
+		return Status{}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.status
+	status := l.status
+	if l.asker != nil {
+		status.Asks = l.asker.status()
+	}
+	return status
 }

@@ -63,6 +63,15 @@ type Remote struct {
 	// MaxBytes limits the document. Zero, or a larger value, means the limit of
 	// flags.Decode, 64 MiB.
 	MaxBytes int64
+
+	// Ask makes [Loader.Ask] ask the server for flags that depend on what only the
+	// server knows. It needs ProjectKey.
+	Ask bool
+
+	// AskTimeout is how long a call of Loader.Ask waits for the server. Zero means
+	// 500 ms. AskKeep is how long an answer is kept for equal requests. Zero means
+	// ten seconds, and less than zero that none is kept.
+	AskTimeout, AskKeep time.Duration
 }
 
 const (
@@ -109,9 +118,17 @@ func (r Remote) Load(ctx context.Context, have string) (*flags.Definitions, stri
 // Document is Load without decoding.
 func (r Remote) Document(ctx context.Context, have string) (document []byte, version string, err error) {
 	haveHash, haveETag, _ := strings.Cut(have, " ")
-	request, err := r.request(ctx, haveETag)
+	query := "send_cohorts"
+	if r.ProjectKey != "" {
+		query = "token=" + url.QueryEscape(r.ProjectKey) + "&send_cohorts"
+	}
+	request, err := r.request(ctx, http.MethodGet, "flags/definitions", query)
 	if err != nil {
 		return nil, "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+r.SecretKey)
+	if haveETag != "" {
+		request.Header.Set("If-None-Match", haveETag)
 	}
 	response, err := r.client().Do(request)
 	if err != nil {
@@ -140,7 +157,9 @@ func (r Remote) Document(ctx context.Context, have string) (document []byte, ver
 	return document, version, nil
 }
 
-func (r Remote) request(ctx context.Context, etag string) (*http.Request, error) {
+// request returns a request to a path below the URL. It does not carry the secret
+// key.
+func (r Remote) request(ctx context.Context, method, path, query string) (*http.Request, error) {
 	u, err := url.Parse(r.URL)
 	switch {
 	case err != nil: // the error has the whole URL, which may contain a password
@@ -154,22 +173,17 @@ func (r Remote) request(ctx context.Context, etag string) (*http.Request, error)
 		return nil, errors.New("source: Remote.SecretKey has white space or other characters that are in no key")
 	case !isKey(r.ProjectKey):
 		return nil, errors.New("source: Remote.ProjectKey has white space or other characters that are in no key")
+	case r.Ask && r.ProjectKey == "":
+		return nil, errors.New("source: Remote.Ask needs ProjectKey, the project's API key (phc_…)")
 	}
-	u = u.JoinPath("flags", "definitions")
-	u.RawQuery = "send_cohorts"
-	if r.ProjectKey != "" {
-		u.RawQuery = "token=" + url.QueryEscape(r.ProjectKey) + "&send_cohorts"
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	u = u.JoinPath(path)
+	u.RawQuery = query
+	request, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("source: ask for definitions: %w", r.redact(err))
+		return nil, fmt.Errorf("source: ask %s: %w", u.Host, r.redact(err))
 	}
-	request.Header.Set("Authorization", "Bearer "+r.SecretKey)
 	request.Header.Set("User-Agent", userAgent)
 	request.Header.Set("Accept", "application/json")
-	if etag != "" {
-		request.Header.Set("If-None-Match", etag)
-	}
 	return request, nil
 }
 

@@ -15,9 +15,19 @@ type RetryError struct {
 	Err   error
 }
 
-func (e *RetryError) Error() string { return e.Err.Error() }
+func (e *RetryError) Error() string {
+	if e == nil || e.Err == nil {
+		return "source: the source asks for a pause"
+	}
+	return e.Err.Error()
+}
 
-func (e *RetryError) Unwrap() error { return e.Err }
+func (e *RetryError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // maxRetryAfter limits the pause that a server can ask for, so that one bad
 // header does not cut a process off from its flags.

@@ -100,6 +100,9 @@ func (f File) Load(ctx context.Context, have string) (*flags.Definitions, string
 
 // Document is Load without decoding.
 func (f File) Document(_ context.Context, have string) (document []byte, version string, err error) {
+	if f.Path == "" {
+		return nil, "", errors.New("source: File has no Path")
+	}
 	info, err := os.Stat(f.Path)
 	if err != nil {
 		return nil, "", fmt.Errorf("source: %w", err)

@@ -23,6 +23,10 @@ func (w *document) cohorts() {
 		if w.full() {
 			return
 		}
+		if w.d.Cohorts[id].Stored {
+			w.static = append(w.static, id)
+			continue
+		}
 		w.next(&first)
 		w.raw(`"`)
 		w.integer(id)
@@ -40,13 +44,29 @@ func (w *document) cohorts() {
 	}
 }
 
-// reachable returns the ids of the cohorts to write, in order.
+// staticCohorts writes the ids of the stored cohorts among those that cohorts came
+// across, if there are any.
+func (w *document) staticCohorts() {
+	if len(w.static) == 0 {
+		return
+	}
+	w.raw(`,"static_cohorts":[`)
+	for i, id := range w.static {
+		if i > 0 {
+			w.raw(",")
+		}
+		w.integer(id)
+	}
+	w.raw("]")
+}
+
+// reachable returns the ids of the cohorts that the document has, in order.
 func (w *document) reachable() []int64 {
-	// exist passes on the cohorts that the document can have.
+	// exist passes on the cohorts that exist.
 	exist := func(ids iter.Seq[int64]) iter.Seq[int64] {
 		return func(yield func(int64) bool) {
 			for id := range ids {
-				if c, ok := w.d.Cohorts[id]; ok && !c.Stored && !yield(id) {
+				if _, ok := w.d.Cohorts[id]; ok && !yield(id) {
 					return
 				}
 			}
@@ -77,7 +97,7 @@ func (w *document) reachable() []int64 {
 func (w *document) cohortsIn(id int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		c := w.d.Cohorts[id]
-		if c.Err() != nil {
+		if c.Stored || c.Err() != nil {
 			return
 		}
 		for leaf := range c.Properties.Leaves() {

@@ -45,7 +45,9 @@ type DefinitionsOptions struct {
 // the first. Flag dependencies have the key of their target and a dependency_chain:
 // the flags to evaluate in their order, the target last. It is empty, so that SDKs
 // ask the server, if there is a cycle, or if a flag of the chain does not exist or
-// is left out. Cohorts are sent if a flag needs them and they are not stored.
+// is left out. Cohorts are sent if a flag needs them; of those that are stored, only
+// the ids, in a member of their own, because SDKs take a cohort without a tree for
+// everybody.
 //
 // SDKs are told to ask the server, by ensure_experience_continuity, for an active
 // flag that hashes with xxHash64 (evaluation.md §14), that has an unknown
@@ -97,6 +99,7 @@ type document struct {
 	sent     map[*flags.Flag]bool
 	chains   map[*flags.Flag][]*flags.Flag // see chain
 	branches map[int64][][]flags.Filter    // of cohorts, see split
+	static   []int64                       // stored cohorts, see cohorts
 }
 
 // full reports whether the document is too large already.
@@ -176,6 +179,13 @@ func (w *document) write() {
 		w.cohorts()
 	}
 	w.raw("}")
+	if !w.o.InlineCohorts {
+		w.staticCohorts()
+	}
+	if w.d.TimeZone != "" && w.d.TimeZone != "UTC" {
+		w.raw(`,"timezone":`)
+		w.text(w.d.TimeZone)
+	}
 	switch w.d.PropertyMatchingVersion {
 	case 0:
 	case 2:
@@ -234,6 +244,9 @@ func (w *document) flag(f *flags.Flag) {
 	if m := f.EvaluationContextsMatchMode; m != "" && m != runtime.AnyTag.String() {
 		w.raw(`,"evaluation_contexts_match_mode":`)
 		w.text(m)
+	}
+	if f.IsRemoteConfiguration {
+		w.raw(`,"is_remote_configuration":true`)
 	}
 	if xx {
 		w.raw(`,"bucketing_hash":"` + flags.HashXX64 + `"`)

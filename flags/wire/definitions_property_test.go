@@ -144,7 +144,8 @@ func cohortsOf(d *flags.Definitions, fl *flags.Filter) map[int64]bool {
 }
 
 // leftOut returns the keys of flags that a document cannot evaluate as the
-// server does, for lack of a stored cohort or of a flag that is not sent.
+// server does, for lack of a flag that is not sent, or with another reason, since it
+// does not say why a cohort is stored.
 func leftOut(d *flags.Definitions) map[string]bool {
 	keys := make(map[string]bool)
 	for i := range d.Flags {
@@ -154,7 +155,7 @@ func leftOut(d *flags.Definitions) map[string]bool {
 		}
 		for fl := range filters(f) {
 			for id := range cohortsOf(d, fl) {
-				if d.Cohorts[id].Stored {
+				if c := d.Cohorts[id]; c.Stored && c.Behavioral {
 					keys[f.Key] = true
 				}
 			}

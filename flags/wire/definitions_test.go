@@ -49,6 +49,8 @@ type (
 		Cohorts          map[string]formTreeGroup `json:"cohorts"`
 		MatchingVersion  int                      `json:"property_matching_version"`
 		MinimalEvents    bool                     `json:"minimal_flag_called_events"`
+		StaticCohorts    []int64                  `json:"static_cohorts"`
+		TimeZone         string                   `json:"timezone"`
 	}
 	formFlag struct {
 		ID                  int64       `json:"id"`
@@ -67,6 +69,7 @@ type (
 		MatchMode           string      `json:"evaluation_contexts_match_mode"`
 		BucketingHash       string      `json:"bucketing_hash"`
 		EvaluateRemotely    bool        `json:"evaluate_remotely"`
+		RemoteConfiguration bool        `json:"is_remote_configuration"`
 	}
 	formFilters struct {
 		Groups       []formCondition `json:"groups"`
@@ -452,10 +455,10 @@ func TestCohortTrees(t *testing.T) {
 			"cycle", `{"1":{"type":"AND","values":[{"key":"id","type":"cohort","value":2}]},"2":{"type":"AND","values":[{"key":"id","type":"cohort","value":1}]}}`,
 			`{"1":{"type":"AND","values":[{"key":"id","value":2,"type":"cohort"}]},"2":{"type":"AND","values":[{"key":"id","value":1,"type":"cohort"}]}}`,
 		},
-		{"stored", `[{"id":1,"is_static":true},{"id":5,"filters":{}}]`, `{}`},
+		{"stored", `[{"id":1,"is_static":true},{"id":5,"filters":{}}]`, `{},"static_cohorts":[1]`},
 		{
 			"stored behind another", `[{"id":1,"filters":{"properties":{"type":"AND","values":[{"key":"id","type":"cohort","value":2}]}}},{"id":2,"cohort_type":"behavioral","filters":{"properties":{"type":"AND","values":[{"key":"id","type":"cohort","value":5}]}}},{"id":5,"filters":{}}]`,
-			`{"1":{"type":"AND","values":[{"key":"id","value":2,"type":"cohort"}]}}`,
+			`{"1":{"type":"AND","values":[{"key":"id","value":2,"type":"cohort"}]}},"static_cohorts":[2]`,
 		},
 		{"missing", `{"5":{"type":"AND","values":[]}}`, `{}`},
 		{"unreadable", `{"1":[]}`, `{"1":` + unreadable + `}`},
@@ -520,28 +523,39 @@ func flagOf(t testing.TB, d *flags.Definitions, key string) flags.Result {
 	return r
 }
 
-// TestStoredCohorts: a document has none, so flags that need one fail
-// (evaluation.md §5.4).
-func TestStoredCohorts(t *testing.T) {
-	d := decode(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}],"cohorts":[{"id":1,"is_static":true}]}`)
-	if got := flagOf(t, d, "f"); got.Failed {
-		t.Errorf("before: %+v", got)
-	}
-	_, back := rewrite(t, d, wire.DefinitionsOptions{})
-	if got := flagOf(t, back, "f"); got.Reason.Code != flags.ErrorCohortNotFound {
-		t.Errorf("after: %+v, want %s", got, flags.ErrorCohortNotFound)
+// TestRuling60StoredCohorts: a document has their ids, and never an entry in
+// cohorts, whatever tree they have in Go (evaluation.md §5.4).
+func TestRuling60StoredCohorts(t *testing.T) {
+	d := decode(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}]}`)
+	for _, tree := range []*flags.CohortNode{nil, {Type: "AND"}} {
+		d.Cohorts = map[int64]flags.Cohort{1: {Stored: true, Properties: tree}, 2: {Stored: true}}
+		got, back := rewrite(t, d, wire.DefinitionsOptions{})
+		if !strings.HasSuffix(string(got), `"cohorts":{},"static_cohorts":[1]}`) {
+			t.Errorf("AppendDefinitions = %s, want only the cohort that a flag needs", got)
+		}
+		s, err := flags.Compile(back, flags.CompileOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cohorts := range [][]int64{nil, {1}, {2}} {
+			r, err := s.Flag("f", &flags.Request{DistinctID: "user-1", Cohorts: cohorts})
+			if err != nil || r.Failed || r.Enabled != slices.Contains(cohorts, 1) {
+				t.Errorf("a member of %v: %+v, %v", cohorts, r, err)
+			}
+		}
+		inlined := write(t, d, wire.DefinitionsOptions{InlineCohorts: true})
+		if !strings.HasSuffix(inlined, `"cohorts":{}}`) || !strings.Contains(inlined, `[{"key":"id","value":1,"type":"cohort"}]`) {
+			t.Errorf("AppendDefinitions with InlineCohorts = %s, want the filter and no cohort", inlined)
+		}
 	}
 }
 
-// TestStoredCohortsWithTrees: in Go a stored cohort may have a tree, which does
-// not count.
-func TestStoredCohortsWithTrees(t *testing.T) {
-	d := decode(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}]}`)
-	d.Cohorts = map[int64]flags.Cohort{1: {Stored: true, Properties: &flags.CohortNode{Type: "AND"}}}
-	for _, inline := range []bool{false, true} {
-		got := write(t, d, wire.DefinitionsOptions{InlineCohorts: inline})
-		if !strings.HasSuffix(got, `"cohorts":{}}`) || !strings.Contains(got, `[{"key":"id","value":1,"type":"cohort"}]`) {
-			t.Errorf("AppendDefinitions with InlineCohorts %v = %s, want the filter and no cohort", inline, got)
+// TestDocumentTimeZone: the zone goes along, unless it is UTC (evaluation.md §1.1).
+func TestDocumentTimeZone(t *testing.T) {
+	for zone, want := range map[string]string{"": "", "UTC": "", "Europe/Berlin": `,"timezone":"Europe/Berlin"`} {
+		got, back := rewrite(t, &flags.Definitions{TimeZone: zone}, wire.DefinitionsOptions{})
+		if !strings.HasSuffix(string(got), `"cohorts":{}`+want+`}`) || want != "" && back.TimeZone != zone {
+			t.Errorf("zone %q: %s, read as %q", zone, got, back.TimeZone)
 		}
 	}
 }

@@ -14,25 +14,27 @@ const (
 	CodeTargetingKeyMissing = "TARGETING_KEY_MISSING"
 	CodeInvalidContext      = "INVALID_CONTEXT"
 	CodeFlagNotFound        = "FLAG_NOT_FOUND"
+	CodeTypeMismatch        = "TYPE_MISMATCH"
 	CodeGeneral             = "GENERAL"
 )
 
 // AppendEvaluation appends the answer of OpenFeature's remote evaluation protocol
-// for one flag. It reports false if the flag could not be computed: what it appends
-// then says so, and goes with status 500. Of the Envelope, RequestID and Partial
-// count.
-func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, ok bool) {
-	if uncomputed(r) {
-		return appendUncomputed(dst, r), false
+// for one flag. The code is "" if the flag has a value. Otherwise what it appends
+// says why not: CodeGeneral if the flag could not be computed, which goes with status
+// 500, or CodeTypeMismatch if the protocol has no type for its payload, which goes
+// with status 400. Of the Envelope, RequestID and Partial count.
+func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, code string) {
+	if code, details := noValue(r); code != "" {
+		return AppendFailure(dst, r.Key, code, details), code
 	}
 	dst = appendEvaluated(dst, r)
 	dst = text.AppendQuoted(append(dst, `,"requestId":`...), e.RequestID)
-	return append(e.appendPartial(dst), `}}`...), true
+	return append(e.appendPartial(dst), `}}`...), ""
 }
 
 // AppendEvaluations evaluates the flags that the request may see and appends the
 // answer of OpenFeature's remote evaluation protocol for all of them. Among them
-// are inactive flags, and flags that could not be computed, as failures. List is
+// are inactive flags and, as failures, flags without a value. List is
 // the part of it that depends on nothing but the flags and their values: of the
 // Envelope, RequestID, EvaluatedAt and Partial are behind it. n is how many flags
 // there are.
@@ -44,8 +46,8 @@ func AppendEvaluations(dst []byte, in *flags.Input, e Envelope) (_, list []byte,
 		if n++; n > 1 {
 			dst = append(dst, ',')
 		}
-		if uncomputed(&r) {
-			dst = appendUncomputed(dst, &r)
+		if code, details := noValue(&r); code != "" {
+			dst = AppendFailure(dst, r.Key, code, details)
 			continue
 		}
 		dst = append(appendEvaluated(dst, &r), `}}`...)
@@ -68,12 +70,24 @@ func (e *Envelope) appendPartial(dst []byte) []byte {
 	return append(dst, `,"errorsWhileComputingFlags":true`...)
 }
 
-func uncomputed(r *flags.Result) bool {
-	return r.Failed || r.Reason.Code == flags.ReasonMissingFlag
+// noValue returns the error code of a flag that has no value in the protocol, and
+// says why; "" if it has one, or the client's default counts.
+func noValue(r *flags.Result) (code, details string) {
+	switch {
+	case r.Failed || r.Reason.Code == flags.ReasonMissingFlag:
+		return CodeGeneral, r.Reason.Code + ": " + r.Reason.Description
+	case r.Enabled && isConfiguration(r):
+		if v, err := jsonscan.Parse([]byte(r.Metadata.Payload), jsonscan.MaxDepth); err == nil && v.Kind() == jsonscan.Array {
+			return CodeTypeMismatch, "The payload is a list, want a boolean, a string, a number or an object."
+		}
+	}
+	return "", ""
 }
 
-func appendUncomputed(dst []byte, r *flags.Result) []byte {
-	return AppendFailure(dst, r.Key, CodeGeneral, r.Reason.Code+": "+r.Reason.Description)
+// isConfiguration reports whether the value of a flag is its payload. In a holdout
+// it is the variant that names the holdout.
+func isConfiguration(r *flags.Result) bool {
+	return r.RemoteConfiguration() && r.Reason.Code != flags.ReasonHoldout
 }
 
 // AppendFailure appends the answer of OpenFeature's remote evaluation protocol to a
@@ -96,7 +110,7 @@ func appendEvaluated(dst []byte, r *flags.Result) []byte {
 	start := len(dst)
 	dst = appendOpenFeatureValue(dst, r)
 	given := len(dst) > start
-	if r.Variant != "" && given {
+	if r.Variant != "" && given && !isConfiguration(r) {
 		dst = text.AppendQuoted(append(dst, `,"variant":`...), r.Variant)
 	}
 	dst = append(append(append(dst, `,"reason":"`...), openFeatureReason(r, given)...), `","metadata":{"flagId":`...)
@@ -120,7 +134,7 @@ func appendOpenFeatureValue(dst []byte, r *flags.Result) []byte {
 	switch {
 	case !r.Enabled && (r.Multivariate() || r.RemoteConfiguration()):
 		return dst
-	case r.RemoteConfiguration() && r.Variant == "": // others are in a holdout
+	case isConfiguration(r):
 		payload := r.Metadata.Payload
 		v, err := jsonscan.Parse([]byte(payload), jsonscan.MaxDepth)
 		switch {

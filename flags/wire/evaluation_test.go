@@ -15,7 +15,7 @@ import (
 
 const evaluationDocument = `{"flags":[
 	{"id":1,"key":"on","active":true,"version":2,"filters":{"groups":[{}],"payloads":{"true":"{\"a\":\"<\"}"}}},
-	{"id":2,"key":"drawn \"x\"","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"é","rollout_percentage":100}]}}},
+	{"id":2,"key":"drawn \"x\"","active":true,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"é","rollout_percentage":99.9},{"key":"z","rollout_percentage":0.1}]}}},
 	{"id":3,"key":"inactive","active":false,"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}},
 	{"id":4,"key":"broken","active":true,"filters":{"version":2,"groups":[{}]}}]}`
 
@@ -53,24 +53,24 @@ func TestAppendEvaluations(t *testing.T) {
 		}
 	}
 
-	one := func(key string, e wire.Envelope) (string, bool) {
+	one := func(key string, e wire.Envelope) (body, code string) {
 		r, err := in.Flag(key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := wire.AppendEvaluation(nil, &r, e)
+		got, code := wire.AppendEvaluation(nil, &r, e)
 		if !json.Valid(got) {
 			t.Errorf("%s is no JSON", got)
 		}
-		return string(got), ok
+		return string(got), code
 	}
-	got, ok := one("inactive", wire.Envelope{RequestID: "r-1", Partial: true})
+	got, code := one("inactive", wire.Envelope{RequestID: "r-1", Partial: true})
 	want := `{"key":"inactive","reason":"DISABLED","metadata":{"flagId":3,"version":0,"reason":"flag_disabled","hasExperiment":true,"requestId":"r-1","errorsWhileComputingFlags":true}}`
-	if diff := cmp.Diff(want, got); diff != "" || !ok {
-		t.Errorf("ok %v (-want +got)\n%s", ok, diff)
+	if diff := cmp.Diff(want, got); diff != "" || code != "" {
+		t.Errorf("code %q (-want +got)\n%s", code, diff)
 	}
-	if got, ok := one("broken", wire.Envelope{}); ok || !strings.Contains(got, `"errorCode":"GENERAL"`) {
-		t.Errorf("broken: %v %s", ok, got)
+	if got, code := one("broken", wire.Envelope{}); code != wire.CodeGeneral || !strings.Contains(got, `"errorCode":"GENERAL"`) {
+		t.Errorf("broken: %v %s", code, got)
 	}
 	if !raceEnabled {
 		var dst []byte

@@ -21,9 +21,12 @@ func (c *Catalog) load(ctx context.Context, p *project) error {
 	}
 	definitions := (*flags.Definitions)(nil)
 	if p.pinned != nil {
-		definitions = p.pinned.last.Load()
+		definitions = new(*p.pinned.last.Load())
 	} else {
 		definitions = management.Definitions(stored.flags, stored.cohorts, stored.groupTypes)
+	}
+	definitions.TimeZone = p.record.Timezone
+	if p.pinned == nil {
 		if err := c.compile(ctx, p, definitions); err != nil {
 			return err
 		}

@@ -28,6 +28,22 @@ type node struct {
 // decodeCohorts reads the map of the definitions endpoint, or the array of full
 // records.
 func decodeCohorts(top *fields) map[int64]*cohort {
+	cohorts := decodeDynamicCohorts(top)
+	var static []json.RawMessage
+	if json.Unmarshal(top.members["static_cohorts"], &static) != nil {
+		return cohorts
+	}
+	for _, element := range static {
+		id, err := strconv.ParseInt(strings.TrimSpace(string(element)), 10, 64)
+		if err != nil || cohorts[id] != nil && cohorts[id].stored {
+			continue
+		}
+		cohorts[id] = &cohort{id: id, stored: true} // §5.4: whatever tree it has elsewhere
+	}
+	return cohorts
+}
+
+func decodeDynamicCohorts(top *fields) map[int64]*cohort {
 	cohorts := map[int64]*cohort{}
 	raw := top.members["cohorts"]
 	if isNull(raw) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Document is a decoded definitions document (§1.1).
@@ -14,6 +15,7 @@ type Document struct {
 	groupTypes      map[string]string // group type names by index, as decimal text
 	cohorts         map[int64]*cohort
 	matchingVersion int // property_matching_version, 1 or 2
+	zone            *time.Location
 }
 
 // A flag is one element of "flags" (§1.2) with its "filters" (§1.3).
@@ -76,10 +78,15 @@ func Parse(document []byte) (*Document, error) {
 		return nil, fmt.Errorf("%w: no flags", errShape)
 	}
 	defaultHash, _ := decodeValue(top.members["bucketing_hash"]).(string)
-	d := &Document{groupTypes: map[string]string{}, matchingVersion: 1}
+	d := &Document{groupTypes: map[string]string{}, matchingVersion: 1, zone: time.UTC}
 	// §4.4: any other value means version 1.
 	if decodeValue(top.members["property_matching_version"]) == json.Number("2") {
 		d.matchingVersion = 2
+	}
+	if name, ok := decodeValue(top.members["timezone"]).(string); ok && name != "" && name != "Local" {
+		if zone, err := time.LoadLocation(name); err == nil { // §1.1: else UTC
+			d.zone = zone
+		}
 	}
 	mapping := top.object("group_type_mapping")
 	for index := range mapping.members {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A Result is the answer for one flag (§3.7–§3.9).
@@ -81,7 +80,7 @@ type evaluation struct {
 func (d *Document) Evaluate(r *Request) (results []Result, partial bool) {
 	zone := r.Zone
 	if zone == nil {
-		zone = time.UTC
+		zone = d.zone
 	}
 	e := &evaluation{
 		document:    d,

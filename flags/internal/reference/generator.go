@@ -53,7 +53,7 @@ func NewGenerator(seed uint64) *Generator {
 func (g *Generator) Document() []byte {
 	g.flags, g.failing, g.compared, g.cohorts = nil, nil, nil, nil
 	var members []string
-	cohorts := g.cohortsMember()
+	cohorts, static := g.cohortsMember(), g.staticCohorts()
 
 	count := 1 + g.rng.IntN(5)
 	if g.chance(20) {
@@ -83,6 +83,9 @@ func (g *Generator) Document() []byte {
 	}
 	if cohorts != "" {
 		members = append(members, "cohorts", cohorts)
+	}
+	if static != "" {
+		members = append(members, "static_cohorts", static)
 	}
 	if g.chance(50) {
 		members = append(members, "property_matching_version", pick(g, "1", "2", "2", "2", "3", "null"))

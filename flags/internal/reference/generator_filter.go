@@ -319,6 +319,28 @@ func (g *Generator) oddFilter() string {
 	)
 }
 
+// staticCohorts writes the member "static_cohorts", or "" for none. Some of its ids
+// have an entry in "cohorts", too.
+func (g *Generator) staticCohorts() string {
+	if !g.chance(25) {
+		return ""
+	}
+	if g.chance(5) {
+		return pick(g, "null", "[]", "{}", `"5"`, `["5"]`, "[5.5]")
+	}
+	var ids []string
+	for id := int64(5); id <= 8; id++ {
+		if !g.chance(60) {
+			continue
+		}
+		ids = append(ids, strconv.FormatInt(id, 10))
+		if !slices.Contains(g.cohorts, id) {
+			g.cohorts = append(g.cohorts, id)
+		}
+	}
+	return array(ids...)
+}
+
 // cohortsMember writes the member "cohorts", or "" for none: a map of trees, or
 // an array of full records.
 func (g *Generator) cohortsMember() string {

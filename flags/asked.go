@@ -1,0 +1,151 @@
+package flags
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+)
+
+// Values of flags that a server was asked for. They reach evaluation with the
+// request, so that this package does no I/O.
+
+// Answers are values that a server has given for the flags of one request; see
+// [Request.Answers]. They must not be changed while a request has them.
+type Answers struct {
+	// Results are the values by flag key. A failed one counts as none.
+	Results map[string]Result
+
+	// Err says why the server did not answer, if it did not.
+	Err error
+}
+
+// answer returns what the server has answered for a flag that the request may see.
+// The caller has checked that there are Answers.
+func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
+	f := &s.flags[i]
+	result, ok := r.Answers.Results[f.key]
+	if !ok || result.Failed || f.state == dormant || s.whyHidden(i, r) != nil {
+		return Result{}, false
+	}
+	result.Key, result.form, result.basis = f.key, f.form, s.basisOfReason(f, result.Reason)
+	result.hasVariant = result.hasVariant || result.Variant != ""
+	return result, true
+}
+
+// hasAnswers reports whether a server was asked for the request.
+func (r *Request) hasAnswers() bool { return r != nil && r.Answers != nil }
+
+// basisOfReason is basis for a reason of another evaluator, whose definitions may be
+// others.
+func (s *Snapshot) basisOfReason(f *compiledFlag, r Reason) Basis {
+	switch r.Code {
+	case ReasonSuperCondition:
+		return BasisTargeting
+	case ReasonHoldout, ReasonOutOfRollout:
+		return BasisRollout
+	case ReasonConditionMatch:
+		if r.ConditionIndex < 0 || r.ConditionIndex >= len(f.conditions) {
+			return BasisTargeting
+		}
+		return s.basis(f, reasonAt(reasonMatch, int32(r.ConditionIndex)))
+	}
+	return BasisNone
+}
+
+// addAnswers puts the answers of a server in place of what was evaluated, and marks
+// what the server should have confirmed and did not.
+func (r *Results) addAnswers(request *Request) {
+	s := r.snap
+	in := inputs.Get().(*Input)
+	in.fromRequest(s, request)
+	lacking := in.lackingFlags()
+	releaseInput(in)
+	r.answers, r.Partial = make(map[int32]Result), false
+	for n, d := range r.decisions {
+		i := int32(n)
+		if d.value == valueOmitted {
+			r.Partial = true
+		}
+		if d.value < 0 {
+			continue
+		}
+		result, ok := s.answer(i, request)
+		if !ok {
+			result = s.result(i, d)
+			result.Unconfirmed = lacking.has(i)
+		}
+		r.Partial = r.Partial || result.Failed
+		if ok || result.Unconfirmed {
+			r.answers[i] = result
+		}
+	}
+}
+
+// lacksFor reports whether flag i may depend on what the request lacks.
+func (s *Snapshot) lacksFor(i int32, r *Request) bool {
+	if !s.flags[i].remote {
+		return false
+	}
+	in := inputs.Get().(*Input)
+	in.fromRequest(s, r)
+	lacks := in.lackingFlags().has(i)
+	releaseInput(in)
+	return lacks
+}
+
+// UnmarshalJSON reads what MarshalJSON writes: an entry of the answer to
+// POST /flags?v=2 (evaluation.md §11.1). Members that it does not know are passed
+// over, and an absent or null one is the zero value, but for has_experiment, which
+// is true then, and the condition index, which is -1.
+func (r *Result) UnmarshalJSON(b []byte) error {
+	var in struct {
+		Key     string  `json:"key"`
+		Enabled bool    `json:"enabled"`
+		Variant *string `json:"variant"`
+		Failed  bool    `json:"failed"`
+		Reason  struct {
+			Code           string `json:"code"`
+			ConditionIndex *int   `json:"condition_index"`
+			Description    string `json:"description"`
+		} `json:"reason"`
+		Metadata struct {
+			ID            int64           `json:"id"`
+			Version       *int            `json:"version"`
+			Payload       json.RawMessage `json:"payload"`
+			HasExperiment *bool           `json:"has_experiment"`
+		} `json:"metadata"`
+	}
+	if v, err := jsonscan.Parse(b, maxDepth); err != nil {
+		return fmt.Errorf("flags: result: %w", err)
+	} else if v.Kind() != jsonscan.Object {
+		return fmt.Errorf("flags: result: %w: %s, want an object", errType, kindName(v))
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return fmt.Errorf("flags: result: %s is a JSON %s, want %s", e.Field, e.Value, e.Type)
+		}
+		return fmt.Errorf("flags: result: %w", err)
+	}
+	out := Result{
+		Key: in.Key, Enabled: in.Enabled, Failed: in.Failed,
+		Reason:   Reason{in.Reason.Code, -1, in.Reason.Description},
+		Metadata: Metadata{ID: in.Metadata.ID, HasExperiment: in.Metadata.HasExperiment == nil || *in.Metadata.HasExperiment},
+	}
+	if in.Variant != nil {
+		out.Variant, out.hasVariant = *in.Variant, true
+	}
+	if in.Reason.ConditionIndex != nil && *in.Reason.ConditionIndex >= 0 {
+		out.Reason.ConditionIndex = *in.Reason.ConditionIndex
+	}
+	if in.Metadata.Version != nil {
+		out.Metadata.Version = *in.Metadata.Version
+	}
+	if asText, ok := payloadText(in.Metadata.Payload); ok {
+		out.Metadata.Payload = asText
+		out.payload = appendPayload(nil, in.Metadata.Payload, asText)
+	}
+	*r = out
+	return nil
+}

@@ -1,0 +1,123 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// Status describes the definitions of a Loader and its last attempt. It marshals to
+// JSON, with the texts of errors, and has a text for people; neither has a secret.
+type Status struct {
+	// Version is the version of the served definitions, "" if there are none.
+	Version string
+
+	// Origin is the origin of the definitions: "remote", "file", "static", or
+	// "cache" for definitions that a Cached has kept, until its source answers.
+	// For other sources it is the result of their method Origin() string, or
+	// "".
+	Origin string
+
+	// Fetched is when the definitions left their origin: when this process, or
+	// the one that kept them in a cache, downloaded or read them. The age of
+	// definitions is the time since then.
+	Fetched time.Time
+
+	// Loaded is when the definitions were swapped in; zero if there are none.
+	// Checked is when their origin last answered, with new definitions or with
+	// "not modified"; for definitions from a cache it is Fetched. So a change may
+	// have gone unseen for the time since Checked.
+	Loaded  time.Time
+	Checked time.Time
+
+	// Err is the error of the last attempt, nil if it succeeded, and Failures
+	// is the number of attempts since the last success. An attempt that got
+	// definitions only from a cache has failed.
+	Err      error
+	Failures int
+
+	// CacheErr says why a Cached could not use or replace the definitions on disk.
+	// It is nil once they were replaced, and for other sources.
+	CacheErr error
+
+	// Problems are the problems of the served definitions. If they come from a
+	// server that is not asked, see [Remote], there is a note for each flag that
+	// looks at what only the server knows. They must not be changed.
+	Problems []flags.Problem
+
+	// Asks counts what [Loader.Ask] did.
+	Asks Asks
+}
+
+// MarshalJSON writes the status as an object. Members that say nothing are left out,
+// but for "version", "failures" and "problems".
+func (s Status) MarshalJSON() ([]byte, error) {
+	type asks struct {
+		Asks
+		Error string `json:"error,omitempty"`
+	}
+	out := struct {
+		Version    string          `json:"version"`
+		Origin     string          `json:"origin,omitempty"`
+		Fetched    time.Time       `json:"fetched,omitzero"`
+		Loaded     time.Time       `json:"loaded,omitzero"`
+		Checked    time.Time       `json:"checked,omitzero"`
+		Error      string          `json:"error,omitempty"`
+		Failures   int             `json:"failures"`
+		CacheError string          `json:"cache_error,omitempty"`
+		Problems   []flags.Problem `json:"problems"`
+		Asks       *asks           `json:"asks,omitempty"`
+	}{
+		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, textOf(s.CacheErr), s.Problems, nil,
+	}
+	if out.Problems == nil {
+		out.Problems = []flags.Problem{}
+	}
+	if s.Asks != (Asks{}) {
+		out.Asks = &asks{s.Asks, textOf(s.Asks.Err)}
+	}
+	return json.Marshal(out)
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// String returns the status as lines for people, without a line end behind the last
+// one: where the definitions come from, then a line for each thing that is wrong.
+func (s Status) String() string {
+	var b strings.Builder
+	if s.Loaded.IsZero() {
+		b.WriteString("no definitions yet")
+	} else {
+		fmt.Fprintf(&b, "definitions %s", s.Version)
+		if s.Origin != "" {
+			fmt.Fprintf(&b, " from %s", s.Origin)
+		}
+		fmt.Fprintf(&b, ", fetched %s, checked %s", s.Fetched.UTC().Format(time.RFC3339), s.Checked.UTC().Format(time.RFC3339))
+	}
+	if s.Err != nil {
+		fmt.Fprintf(&b, "\nerror, %d in a row: %v", s.Failures, s.Err)
+	}
+	if s.CacheErr != nil {
+		fmt.Fprintf(&b, "\nerror of the cache: %v", s.CacheErr)
+	}
+	if a := s.Asks; a != (Asks{}) {
+		fmt.Fprintf(&b, "\nasked for flags: %d sent, %d cached, %d shared, %d failed", a.Sent, a.Cached, a.Shared, a.Failed)
+		if a.Err != nil {
+			fmt.Fprintf(&b, ": %v", a.Err)
+		}
+	}
+	for _, p := range s.Problems {
+		if p.Severity != flags.Note {
+			b.WriteString("\n" + p.Error())
+		}
+	}
+	return b.String()
+}
