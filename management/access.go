@@ -167,7 +167,7 @@ func (w *work) userByRef(ctx context.Context, ref string) (*User, error) {
 		id, err = check.ParseID(ref)
 		switch {
 		case err == nil && id == w.by.User.UUID:
-		case !w.by.User.Staff:
+		case !w.by.staff():
 			return nil, plainForbidden
 		case err != nil:
 			return nil, plainNotFound

@@ -107,15 +107,26 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 
 // sendVerification sends the message of RequestEmailVerification.
 func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
+	u, err := s.c.Store.UserByUUID(ctx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && !u.verifiable() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	target := addressOf(u)
+	switch err := s.throttle(ctx, mailTo(target), addressMails); {
+	case isRefusal(err): // whoever has asked is not told, as for a user that does not exist
+		return nil
+	case err != nil:
+		return err
+	}
 	var m Message
-	err := s.atomic(ctx, nil, func(w *work) error {
+	err = s.atomic(ctx, nil, func(w *work) error {
 		m = Message{}
 		u, err := w.store.UserByUUID(ctx, id)
-		if err != nil || !u.Active {
+		if err != nil || !u.verifiable() || addressOf(u) != target {
 			return err
-		}
-		if u.PendingEmail == "" && u.EmailVerified != nil && *u.EmailVerified {
-			return nil
 		}
 		m, err = w.newEmailToken(ctx, u)
 		return err
@@ -127,6 +138,11 @@ func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 		s.mail.send(m)
 	}
 	return err
+}
+
+// verifiable reports whether a user has an address to verify.
+func (u *User) verifiable() bool {
+	return u.Active && (u.PendingEmail != "" || u.EmailVerified == nil || !*u.EmailVerified)
 }
 
 // An EmailProof is what a user has read in a message that verifies an address: the token
@@ -269,7 +285,7 @@ func (s *Service) changedMails(before, after *User) []Message {
 // CancelEmailChange ends a change of address that is under way (management.md §6.5). It
 // needs scope user:write.
 func (s *Service) CancelEmailChange(ctx context.Context, p *Principal) (*UserView, error) {
-	if err := p.Require("user:write"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return nil, err
 	}
 	if err := s.stepUp(ctx, p); err != nil {

@@ -527,3 +527,27 @@ func TestAddressesAreSpared(t *testing.T) {
 	w.clock.advance(4 * time.Hour)
 	want(w.cyd, "victim@example.net", "")
 }
+
+// What a token proves is the address that it was mailed to, also for an account that was
+// never verified and wants another address (management.md §6.3, §6.6).
+func TestRuling55UnverifiedWithPendingAddress(t *testing.T) {
+	for name, verified := range map[string]*bool{"never asked": nil, "not verified": new(false), "verified": new(true)} {
+		w := newWorld(t)
+		w.ada.EmailVerified = verified
+		w.put(w.ada)
+		var old string // mailed to the address before
+		if verified == nil || !*verified {
+			w.ok(w.request(w.ada.UUID.String()))
+			old = tokenIn(t, w.checkMails("the first address", management.KindVerification+" to ada@example.com")[0])
+		}
+		must(w.patch(w.as(w.ada), "@me", `{"email":"new@example.com"}`))(t)
+		token := tokenIn(t, w.checkMails("the other address", management.KindVerification+" to new@example.com")[0])
+		if old != "" {
+			checkFault(t, name+": the token of the old address", w.verify(w.ada, "token", old), "invalid invalid_token token")
+		}
+		w.ok(w.verify(w.ada, "token", token))
+		if u := w.now(w.ada); u.Email != "new@example.com" || u.PendingEmail != "" || u.EmailVerified == nil || !*u.EmailVerified {
+			t.Errorf("%s: %+v, want the new address, verified", name, u)
+		}
+	}
+}

@@ -296,7 +296,7 @@ func TestFlagPatch(t *testing.T) {
 
 // The user who has changed a flag is shown, and nobody in place of a deleted user.
 func TestFlagAuthors(t *testing.T) {
-	w := newWorld(t, func(c *management.Config) { c.Delete = management.DeleteCascade })
+	w := newWorld(t)
 	id := w.flag(w.web, `{"key":"k","filters":`+everybody+`}`)
 	v := must(w.UpdateFlag(t.Context(), w.as(w.cyd), ref(w.web), id, management.FlagPatch{Name: optional.Of("N")}))(t)
 	if v.CreatedBy.Email != w.ada.Email || v.LastModifiedBy.Email != w.cyd.Email {

@@ -42,6 +42,7 @@ const (
 	KindKeyDeleted      = "personal_api_key_deleted"
 	KindStaffChanged    = "staff_changed"
 	KindMemberAdded     = "member_added"
+	KindInvitation      = "invitation"
 )
 
 // A postbox holds messages until they are sent, so that no request waits for a mail
@@ -130,7 +131,7 @@ func (b *postbox) try(ctx context.Context, m Message) (err error) {
 func (s *Service) newLetter(u *User, kind, subject string, lines ...string) Message {
 	greeting := "Hello,"
 	if u.FirstName != "" {
-		greeting = "Hello " + u.FirstName + ","
+		greeting = "Hello " + mailName(u.FirstName) + ","
 	}
 	return Message{
 		To: u.Email, Kind: kind, Subject: subject,

@@ -54,7 +54,9 @@ func TestMailTexts(t *testing.T) {
 	rolled := must(w.RollKey(ctx, p, key.ID))(t)
 	w.ok(w.DeleteKey(ctx, p, key.ID))
 	must(w.patch(w.as(w.sam), w.ada.UUID.String(), `{"is_staff":true}`))(t)
-	must(w.AddMember(ctx, p, w.acme.ID.String(), management.MemberPatch{Email: optional.Of("fay@example.com")}))(t)
+	_, err := w.addMember(w.ada, `{"email":"fay@example.com"}`) // she is staff now
+	w.ok(err)
+	must(w.Invite(ctx, w.as(w.ben), w.acme.ID.String(), management.InvitationPatch{Email: optional.Of("gus@example.com"), FirstName: optional.Of("Gus")}))(t)
 	code := codeIn(waiting[0])
 	waiting = append(waiting, w.mails()...)
 
@@ -77,13 +79,14 @@ func TestMailTexts(t *testing.T) {
 	for _, kind := range []string{
 		management.KindVerification, management.KindEmailChangedOld, management.KindEmailChangedNew, management.KindPasswordChanged,
 		management.KindTwoFactorOn, management.KindTwoFactorOff, management.KindBackupCodeUsed, management.KindBackupCodes,
-		management.KindKeyCreated, management.KindKeyRolled, management.KindKeyDeleted, management.KindStaffChanged, management.KindMemberAdded,
+		management.KindKeyCreated, management.KindKeyRolled, management.KindKeyDeleted, management.KindStaffChanged, management.KindMemberAdded, management.KindInvitation,
 	} {
 		if !seen[kind] {
 			t.Errorf("there is no message %s", kind)
 		}
 	}
 	got := strings.NewReplacer(
+		invitationIn(t, waiting[len(waiting)-1]), "TOKEN",
 		w.ada.UUID.String(), "UUID", tokenIn(t, waiting[0]), "TOKEN", code, "CODE", key.Mask, "OLD MASK", rolled.Mask, "NEW MASK",
 	).Replace(all.String())
 	path := filepath.Join("testdata", "golden", "mails.txt")

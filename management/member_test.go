@@ -14,9 +14,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
+// addMember adds a member, for which the user who does it becomes staff.
 func (w *world) addMember(by *management.User, body string) (*management.MemberView, error) {
 	w.t.Helper()
-	return w.AddMember(w.t.Context(), w.as(by), w.acme.ID.String(), decode[management.MemberPatch](w.t, body))
+	if u := w.now(by); !u.Staff {
+		u.Staff = true
+		w.put(u)
+	}
+	m, _, err := w.AddMember(w.t.Context(), w.as(by), w.acme.ID.String(), decode[management.MemberPatch](w.t, body))
+	return m, err
 }
 
 // Who has an account becomes a member with it.
@@ -38,7 +44,7 @@ func TestAddMember(t *testing.T) {
 		t.Errorf("current %s, want Acme Web", got)
 	}
 	mails := w.checkMails("membership", management.KindMemberAdded+" to eve@example.com")
-	if m := mails[0]; m.Subject != "You are now a member of Acme" || !strings.Contains(m.Text, "Ada has added you to the organization Acme") {
+	if m := mails[0]; m.Subject != "You are now a member of an organization" || !strings.Contains(m.Text, "Ada has added you to the organization Acme") {
 		t.Errorf("mail %+v", m)
 	}
 
@@ -69,7 +75,7 @@ func TestAddMember(t *testing.T) {
 // Who has no account gets one, without a password and without keys.
 func TestAddStranger(t *testing.T) {
 	w := newWorld(t)
-	m, err := w.addMember(w.cyd, `{"email":"Fay@Example.com","first_name":" Fay ","last_name":"Wray"}`)
+	m, err := w.addMember(w.ben, `{"email":"Fay@Example.com","first_name":" Fay ","last_name":"Wray"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +95,8 @@ func TestAddStranger(t *testing.T) {
 
 func TestAddMemberRefuses(t *testing.T) {
 	w := newWorld(t)
+	w.ada.Staff = true
+	w.put(w.ada)
 	for body, want := range map[string]string{
 		`{}`:                                                       "invalid required email",
 		`{"level":1}`:                                              "invalid required email",

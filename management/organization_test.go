@@ -38,20 +38,23 @@ func TestLevels(t *testing.T) {
 		{"ListMembers", "...nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
 			return second(w.ListMembers(ctx, p, acme, 10, 0))
 		}},
-		{"AddMember", "...nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
-			return second(w.AddMember(ctx, p, acme, management.MemberPatch{Email: optional.Of("eve@example.com")}))
-		}},
-		{"AddMember where members cannot invite", "f..nn", func(w *world) {
-			w.acme.MembersCanInvite = new(false)
-			w.ok(w.store.UpdateOrganization(w.t.Context(), w.acme))
-		}, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
-			return second(w.AddMember(ctx, p, acme, management.MemberPatch{Email: optional.Of("eve@example.com")}))
+		{"AddMember", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
+			return third(w.AddMember(ctx, p, acme, management.MemberPatch{Email: optional.Of("eve@example.com")}))
 		}},
 		{"AddMember as an administrator", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
-			return second(w.AddMember(ctx, p, acme, management.MemberPatch{Email: optional.Of("eve@example.com"), Level: optional.Of(8)}))
+			return third(w.AddMember(ctx, p, acme, management.MemberPatch{Email: optional.Of("eve@example.com"), Level: optional.Of(8)}))
 		}},
 		{"AddMember as an owner", "ff.nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
-			return second(w.AddMember(ctx, p, acme, management.MemberPatch{Email: optional.Of("eve@example.com"), Level: optional.Of(15)}))
+			return third(w.AddMember(ctx, p, acme, management.MemberPatch{Email: optional.Of("eve@example.com"), Level: optional.Of(15)}))
+		}},
+		{"Invite", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
+			return second(w.Invite(ctx, p, acme, management.InvitationPatch{Email: optional.Of("eve@example.com")}))
+		}},
+		{"ListInvitations", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
+			return second(w.ListInvitations(ctx, p, acme, 10, 0))
+		}},
+		{"WithdrawInvitation", "f..nn", func(w *world) { w.invite("fay@example.com", 1) }, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
+			return w.WithdrawInvitation(ctx, p, acme, must(w.store.Invitations(ctx, w.acme.ID))(w.t)[0].ID.String())
 		}},
 		{"UpdateMember to administrator", "f..nn", nil, func(w *world, ctx context.Context, p *management.Principal, acme, _ string) error {
 			return second(w.UpdateMember(ctx, p, acme, w.cyd.UUID.String(), management.MemberPatch{Level: optional.Of(8)}))

@@ -40,7 +40,7 @@ var statsMethods = []string{"bayesian", "frequentist"}
 func organizationFields(o *Organization, patch *OrganizationPatch) field.Table {
 	patch = cmp.Or(patch, new(OrganizationPatch))
 	return field.Table{
-		field.Plain("name", &patch.Name, &o.Name, check.UpTo(check.Title, maxOrganizationName)),
+		field.Plain("name", &patch.Name, &o.Name, check.UpTo(check.GroupName, maxOrganizationName)),
 		field.Plain("is_member_join_email_enabled", &patch.MemberJoinEmail, &o.MemberJoinEmail, check.Bool),
 		field.Nullable("enforce_2fa", &patch.Enforce2FA, &o.Enforce2FA, check.BoolOrNull),
 		field.Nullable("members_can_invite", &patch.MembersCanInvite, &o.MembersCanInvite, check.BoolOrNull),
@@ -240,10 +240,9 @@ type MemberPatch struct {
 	Level     optional.Value[int]    `json:"level"`
 }
 
-// level checks the new level of a member. Callers cannot give a higher level than their
-// own.
-func (patch *MemberPatch) level(own, otherwise int) (int, error) {
-	o := &patch.Level
+// givenLevel checks the level that a change gives to a member. Callers cannot give a
+// higher level than their own.
+func givenLevel(o *optional.Value[int], own, otherwise int) (int, error) {
 	switch {
 	case o.Undecoded() != nil:
 		return 0, invalid("level", "invalid_input", "A valid integer is required.")
@@ -311,27 +310,48 @@ func (s *Service) ListMembers(ctx context.Context, p *Principal, ref string, lim
 	return &Page[*MemberView]{len(all), views}, nil
 }
 
-// AddMember makes the user with an e-mail address a member of an organization. If no user
-// has the address, it makes an account without a password and keys. It needs scope
-// organization_member:write, and the level of an administrator, or of a member where
-// members can invite.
-func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch MemberPatch) (*MemberView, error) {
+// AddMember makes the user with an e-mail address a member of an organization, if the
+// Principal has the rights of staff. If no user has the address, it makes an account
+// without a password and keys. Other Principals invite the address instead, see
+// [Service.Invite]. One of the two results is nil. AddMember needs scope
+// organization_member:write and the level of an administrator.
+func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch MemberPatch) (*MemberView, *InvitationView, error) {
+	if !p.staff() {
+		invitation, err := s.Invite(ctx, p, ref, InvitationPatch{Email: patch.Email, FirstName: patch.FirstName, Level: patch.Level})
+		if e, ok := errors.AsType[*Error](err); ok && e.Attr == "target_email" {
+			own := *e
+			own.Attr = "email"
+			err = &own
+		}
+		return nil, invitation, err
+	}
+	// The transaction asks again. Whatever is refused here costs no attempt.
+	o, own, err := s.begin(p).organizationByRef(ctx, ref, LevelAdmin, "organization_member:write")
+	if err != nil {
+		return nil, nil, err
+	}
+	err = judgeError(cmp.Or(
+		check.Required("email", &patch.Email), check.Email("email", &patch.Email),
+		check.Name("first_name", &patch.FirstName), check.Name("last_name", &patch.LastName),
+	))
+	if err != nil {
+		return nil, nil, err
+	}
+	level, err := givenLevel(&patch.Level, own, LevelMember)
+	if err != nil {
+		return nil, nil, err
+	}
+	mails := s.MailAvailable() && o.MemberJoinEmail
+	if mails {
+		if err := s.countMail(ctx, o, patch.Email.Value); err != nil {
+			return nil, nil, err
+		}
+	}
 	var view *MemberView
 	var mail Message
-	err := s.atomicIn(ctx, p, ref, LevelMember, "organization_member:write", func(w *work, o *Organization, own int) error {
-		if own < LevelAdmin && (o.MembersCanInvite == nil || !*o.MembersCanInvite) {
+	err = s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, own int) error {
+		if level > own { // it was lowered meanwhile
 			return plainForbidden
-		}
-		err := judgeError(cmp.Or(
-			check.Required("email", &patch.Email), check.Email("email", &patch.Email),
-			check.Name("first_name", &patch.FirstName), check.Name("last_name", &patch.LastName),
-		))
-		if err != nil {
-			return err
-		}
-		level, err := patch.level(own, LevelMember)
-		if err != nil {
-			return err
 		}
 		u, err := w.store.UserByEmail(ctx, patch.Email.Value)
 		switch {
@@ -352,24 +372,11 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 			return invalid("email", "invalid_input", "The account with this address is not active.")
 		}
 		m := s.newMembership(o.ID, u.ID, level)
-		if err := w.store.CreateMembership(ctx, m); err != nil {
-			if errors.Is(err, ErrConflict) {
-				return conflict("The user is a member already.")
-			}
+		if err := w.addMember(ctx, m, u); err != nil {
 			return err
 		}
-		if u.CurrentOrganization == nil {
-			if err := resettleUser(ctx, w.store, u); err != nil {
-				return err
-			}
-		}
-		if err := w.logMember(ctx, m, u, "created", nil); err != nil {
-			return err
-		}
-		if o.MemberJoinEmail {
-			mail = s.newLetter(u, KindMemberAdded, "You are now a member of "+o.Name,
-				nameOf(p.User)+" has added you to the organization "+o.Name+" in "+s.c.AppName+".")
-		}
+		mail = s.newLetter(u, KindMemberAdded, "You are now a member of an organization",
+			nameOf(p.User)+" has added you to the organization "+mailName(o.Name)+" in "+s.c.AppName+".")
 		views, err := w.memberViews(ctx, []Membership{*m})
 		if err != nil {
 			return err
@@ -378,12 +385,29 @@ func (s *Service) AddMember(ctx context.Context, p *Principal, ref string, patch
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if mail.To != "" {
+	if mails {
 		s.mail.send(mail)
 	}
-	return view, nil
+	return view, nil, nil
+}
+
+// addMember stores and logs a membership, and makes the organization the user's current
+// one if there is none.
+func (w *work) addMember(ctx context.Context, m *Membership, u *User) error {
+	if err := w.store.CreateMembership(ctx, m); err != nil {
+		if errors.Is(err, ErrConflict) {
+			return errIsMember
+		}
+		return err
+	}
+	if u.CurrentOrganization == nil {
+		if err := resettleUser(ctx, w.store, u); err != nil {
+			return err
+		}
+	}
+	return w.logMember(ctx, m, u, "created", nil)
 }
 
 // logMember logs a change of a membership.
@@ -437,7 +461,7 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 		if m.Level > own {
 			return forbidden("You cannot change members of a higher level than your own.")
 		}
-		level, err := patch.level(own, m.Level)
+		level, err := givenLevel(&patch.Level, own, m.Level)
 		if err != nil {
 			return err
 		}
@@ -465,7 +489,7 @@ func (s *Service) UpdateMember(ctx context.Context, p *Principal, ref, user stri
 }
 
 // RemoveMember ends a membership. Members can end their own; an administrator can end the
-// memberFinder of a member whose level is not higher. It needs scope
+// membership of a member whose level is not higher. It needs scope
 // organization_member:write.
 func (s *Service) RemoveMember(ctx context.Context, p *Principal, ref, user string) error {
 	return s.atomicIn(ctx, p, ref, LevelMember, "organization_member:write", func(w *work, o *Organization, own int) error {

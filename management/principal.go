@@ -119,6 +119,24 @@ func (p *Principal) all() bool {
 
 func (k *PersonalKey) restricted() bool { return len(k.Projects)+len(k.Organizations) > 0 }
 
+// staff reports whether the Principal has the rights of staff. A restricted key has only
+// the rights of its own user (management.md §1.5).
+func (p *Principal) staff() bool {
+	return p.User.Staff && (p.Key == nil || !p.Key.restricted())
+}
+
+// changesUsers returns an error unless the Principal may change users: whoever holds a
+// restricted key could otherwise take over the account that has made it.
+func (p *Principal) changesUsers() error {
+	if err := p.Require("user:write"); err != nil {
+		return err
+	}
+	if p.Key != nil && p.Key.restricted() {
+		return forbidden("API key is restricted to projects or organizations and cannot change users.")
+	}
+	return nil
+}
+
 // everywhere returns an error if the Principal's key is restricted to projects. A key
 // with that restriction cannot be used for things outside of projects (management.md
 // §1.5).

@@ -25,7 +25,7 @@ const (
 // SetScene chooses the dashboard of a place in the user's current project. It
 // needs scope user:write.
 func (s *Service) SetScene(ctx context.Context, p *Principal, ref string, patch ScenePatch) (*UserView, error) {
-	if err := p.Require("user:write"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return nil, err
 	}
 	u, err := s.begin(p).userByRef(ctx, ref)
@@ -100,7 +100,7 @@ func (s *Service) Hedgehog(ctx context.Context, p *Principal, ref string) (json.
 // SetHedgehog replaces the hedgehog_config of a user and returns what is stored.
 // Null clears it. It needs scope user:write.
 func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc json.RawMessage) (json.RawMessage, error) {
-	if err := p.Require("user:write"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return nil, err
 	}
 	if _, err := s.begin(p).userByRef(ctx, ref); err != nil {

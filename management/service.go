@@ -34,12 +34,12 @@ const (
 type DeletePolicy uint8
 
 const (
-	// DeleteStrict refuses while the user is a member of an organization.
-	DeleteStrict DeletePolicy = iota
+	// DeleteCascade ends the user's memberships, unless the user is the only owner of
+	// an organization.
+	DeleteCascade DeletePolicy = iota
 
-	// DeleteCascade ends memberships, unless the user is the only owner of an
-	// organization with other members.
-	DeleteCascade
+	// DeleteStrict refuses while the user is a member of an organization.
+	DeleteStrict
 )
 
 // Config configures a [Service]. Only Store is required.
@@ -69,7 +69,8 @@ type Config struct {
 	Delete    DeletePolicy
 
 	// DeleteEmptyOrganizations makes DeleteCascade delete an organization with
-	// its projects when its last member is deleted.
+	// its projects together with its last member. Otherwise the last member, who
+	// owns it, cannot be deleted.
 	DeleteEmptyOrganizations bool
 
 	// HideForeignProjects answers "not found" rather than "not allowed" for
@@ -171,7 +172,7 @@ func New(c Config) (*Service, error) {
 	if u, err := url.Parse(c.AppURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("management: Config.AppURL is %q, want an http or https URL", c.AppURL)
 	}
-	if c.Mutations > MutationsOff || c.Delete > DeleteCascade {
+	if c.Mutations > MutationsOff || c.Delete > DeleteStrict {
 		return nil, errors.New("management: Config.Mutations or Config.Delete is none of the values that exist")
 	}
 	if c.VerifyByCode && len(c.SecretKeys) == 0 {

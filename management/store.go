@@ -34,6 +34,7 @@ type Store interface {
 	TwoFactorStore
 	EmailTokenStore
 	OrganizationStore
+	InvitationStore
 	FlagStore
 	CohortStore
 	EarlyAccessStore
@@ -75,8 +76,8 @@ type UserStore interface {
 	UpdateUser(ctx context.Context, u *User) error
 
 	// DeleteUser deletes a user with the user's keys, authenticators, backup
-	// codes, tokens, scenes and memberships. Entries of the activity log stay,
-	// without their user.
+	// codes, tokens, scenes, memberships, and invitations of others. Entries of
+	// the activity log stay, without their user.
 	DeleteUser(ctx context.Context, id int64) error
 
 	// Scenes returns the scenes of users, the scenes of one user in the order in
@@ -154,8 +155,8 @@ type OrganizationStore interface {
 	CreateOrganization(ctx context.Context, o *Organization) error
 	UpdateOrganization(ctx context.Context, o *Organization) error
 
-	// DeleteOrganization deletes an organization with its memberships and
-	// projects.
+	// DeleteOrganization deletes an organization with its memberships,
+	// invitations and projects.
 	DeleteOrganization(ctx context.Context, id uuid.UUID) error
 
 	Membership(ctx context.Context, organization uuid.UUID, user int64) (*Membership, error)
@@ -190,6 +191,23 @@ type OrganizationStore interface {
 	// DeleteProject deletes a project. Its events, persons and so on are
 	// deleted by [ProjectPurger] later.
 	DeleteProject(ctx context.Context, id int64) error
+}
+
+// An InvitationStore keeps invitations to organizations.
+type InvitationStore interface {
+	// Invitation returns an invitation of an organization by ID, and
+	// InvitationByToken one of any organization by the hash of its token.
+	// Neither looks at the time.
+	Invitation(ctx context.Context, organization, id uuid.UUID) (*Invitation, error)
+	InvitationByToken(ctx context.Context, hash []byte) (*Invitation, error)
+
+	// Invitations returns all invitations of an organization, newest first.
+	Invitations(ctx context.Context, organization uuid.UUID) ([]Invitation, error)
+
+	// CreateInvitation returns ErrConflict if the organization has an invitation
+	// for the address already.
+	CreateInvitation(ctx context.Context, v *Invitation) error
+	DeleteInvitation(ctx context.Context, organization, id uuid.UUID) error
 }
 
 // A FlagFilter selects ordinary flags that are not deleted. Empty fields select

@@ -13,6 +13,8 @@ import (
 var (
 	userAttempts      = Limit{5, time.Minute}
 	verificationMails = Limit{6, 24 * time.Hour}
+	addressMails      = Limit{6, 24 * time.Hour}
+	organizationMails = Limit{50, time.Hour}
 	emailProofs       = Limit{6, 20 * time.Minute}
 	secondFactors     = Limit{6, 20 * time.Minute}
 	signIns           = Limit{30, 10 * time.Minute}

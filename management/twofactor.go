@@ -65,10 +65,10 @@ func backupContext(user int64) string { return fmt.Sprintf("backup:%d", user) }
 
 // StartTwoFactor makes a secret for an authenticator. [Service.ConfirmTwoFactor] puts it
 // in force within ten minutes (management.md §5.2); until then an authenticator before it
-// stays in force. Users can do it for themselves only. It needs scope user:read, because
-// it is a GET, and the rights to change accounts.
+// stays in force. Users can do it for themselves only. It needs scope user:write, although
+// it is a GET: the secret is all that an authenticator needs.
 func (s *Service) StartTwoFactor(ctx context.Context, p *Principal, ref string) (*TwoFactorSetup, error) {
-	if err := p.Require("user:read"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return nil, err
 	}
 	u, err := s.begin(p).ownUser(ctx, ref)
@@ -109,7 +109,7 @@ func authenticatorURL(issuer, account, secret string) string {
 // ConfirmTwoFactor turns two-factor authentication on with a code of the new
 // authenticator (management.md §5.3). It needs scope user:write.
 func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string, patch TwoFactorPatch) error {
-	if err := p.Require("user:write"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return err
 	}
 	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {
@@ -208,8 +208,9 @@ func matchTOTP(secret, code string, now time.Time, drift int, last int64) (step 
 	return step, ok
 }
 
-// TwoFactorStatus says whether two-factor authentication is on. It shows the backup codes
-// to the user alone (management.md §5.4). It needs scope user:read.
+// TwoFactorStatus says whether two-factor authentication is on, and how many backup codes
+// are left. It shows the codes to the user alone, and to keys only if they may change the
+// user (management.md §5.4). It needs scope user:read.
 func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string) (*TwoFactorStatus, error) {
 	if err := p.Require("user:read"); err != nil {
 		return nil, err
@@ -231,7 +232,7 @@ func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string)
 		return nil, err
 	}
 	status.BackupCodesRemaining = len(codes)
-	if s.c.HideBackupCodes || u.ID != p.User.ID || s.box == nil {
+	if s.c.HideBackupCodes || u.ID != p.User.ID || s.box == nil || p.changesUsers() != nil {
 		return status, nil
 	}
 	for _, c := range codes {
@@ -250,7 +251,7 @@ func (s *Service) TwoFactorStatus(ctx context.Context, p *Principal, ref string)
 // NewBackupCodes replaces the backup codes of a user (management.md §5.5). It
 // needs scope user:write.
 func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) ([]string, error) {
-	if err := p.Require("user:write"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return nil, err
 	}
 	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {
@@ -302,7 +303,7 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 // DisableTwoFactor turns two-factor authentication off and deletes the authenticator and
 // the backup codes (management.md §5.6). It needs scope user:write.
 func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string) error {
-	if err := p.Require("user:write"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return err
 	}
 	if _, err := s.begin(p).ownUser(ctx, ref); err != nil {

@@ -31,7 +31,7 @@ func (s *Service) ListUsers(ctx context.Context, p *Principal, q UserQuery, limi
 	if q.Email != "" {
 		f.Email = new(check.NormalEmail(q.Email))
 	}
-	if !p.User.Staff {
+	if !p.staff() {
 		f.ID = &p.User.ID
 	}
 	users, total, err := s.c.Store.Users(ctx, f, max(limit, 0), max(offset, 0))
@@ -124,7 +124,7 @@ func chooseCurrent(ctx context.Context, store Store, u *User) error {
 // DeleteUser deletes a user with all keys and secrets, if [Config] allows it
 // (management.md §4.7). It needs scope user:write.
 func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) error {
-	if err := p.Require("user:write"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return err
 	}
 	if _, err := s.begin(p).userByRef(ctx, ref); err != nil {
@@ -144,6 +144,12 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		}
 		if s.c.Delete == DeleteStrict && len(memberships) > 0 {
 			return conflict("Cannot delete user with organization memberships.")
+		}
+		switch _, n, err := w.store.Users(ctx, UserFilter{}, 1, 0); {
+		case err != nil:
+			return err
+		case n == 1:
+			return conflict("Cannot delete the last user of the server.")
 		}
 		organization := u.CurrentOrganization
 		for _, m := range memberships {
@@ -176,14 +182,18 @@ func (w *work) leaveOrganization(ctx context.Context, u *User, m Membership) (go
 	if err != nil {
 		return false, err
 	}
-	if m.Level == LevelOwner && len(members) > 1 && countOwners(members) == 1 {
-		return false, conflict("Cannot delete the only owner of an organization with other members.")
-	}
-	if len(members) == 1 && w.c.DeleteEmptyOrganizations {
+	switch {
+	case len(members) == 1 && w.c.DeleteEmptyOrganizations:
 		if err := w.logOrganization(ctx, m.Organization, "deleted", nil); err != nil {
 			return false, err
 		}
 		return true, storeError(w.store.DeleteOrganization(ctx, m.Organization))
+	case m.Level == LevelOwner && countOwners(members) == 1:
+		o, err := w.store.Organization(ctx, m.Organization)
+		if err != nil {
+			return false, storeError(err)
+		}
+		return false, conflict("Cannot delete the only owner of the organization %q.", o.Name)
 	}
 	return false, storeError(w.store.DeleteMembership(ctx, m.Organization, u.ID))
 }
@@ -228,7 +238,7 @@ func blankUser(n NewUser) (*User, error) {
 // nameOf returns the name of a user in mails to other users.
 func nameOf(u *User) string {
 	if name := strings.TrimSpace(u.FirstName + " " + u.LastName); name != "" {
-		return name
+		return mailName(name)
 	}
 	return u.Email
 }

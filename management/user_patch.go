@@ -15,7 +15,7 @@ import (
 // UpdateUser changes a user (management.md §4.3 to §4.6). It needs scope user:write. To
 // change a user's password, staff need the user's current password, too.
 func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patch UserPatch) (*UserView, error) {
-	if err := p.Require("user:write"); err != nil {
+	if err := p.changesUsers(); err != nil {
 		return nil, err
 	}
 	var hash, oldHash string
@@ -33,8 +33,8 @@ func (s *Service) UpdateUser(ctx context.Context, p *Principal, ref string, patc
 		if err != nil {
 			return err
 		}
-		if patch.IsStaff.Set && !p.User.Staff {
-			return plainForbidden
+		if err := patch.checkStaff(p); err != nil {
+			return err
 		}
 		before := *user
 		if err := c.apply(ctx, user); err != nil {
@@ -79,8 +79,8 @@ func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, pat
 			return "", "", err
 		}
 	}
-	if patch.IsStaff.Set && !p.User.Staff {
-		return "", "", plainForbidden
+	if err := patch.checkStaff(p); err != nil {
+		return "", "", err
 	}
 	if patch.Email.Set || patch.Password.Set {
 		if err := s.stepUp(ctx, p); err != nil {
@@ -97,11 +97,25 @@ func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, pat
 	}
 	if patch.Email.Set && patch.Email.Value != u.Email && s.MailAvailable() {
 		// The limit is per address: otherwise a caller could flood any mailbox.
-		if err := s.throttle(ctx, "verification-mail:to:"+HashKey(patch.Email.Value), verificationMails); err != nil {
+		if err := s.throttle(ctx, mailTo(patch.Email.Value), addressMails); err != nil {
 			return "", "", err
 		}
 	}
 	return hash, u.PasswordHash, nil
+}
+
+// checkStaff returns an error if the patch changes the mark of staff and the Principal may
+// not: only staff may, with a key that may do everything or without a key (management.md §4.5).
+func (patch *UserPatch) checkStaff(p *Principal) error {
+	switch {
+	case !patch.IsStaff.Set:
+		return nil
+	case !p.User.Staff:
+		return plainForbidden
+	case !p.all():
+		return forbidden("Only a personal API key with scope '*' and without restrictions can change is_staff.")
+	}
+	return nil
 }
 
 // A userChange applies a UserPatch in a transaction.

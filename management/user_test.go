@@ -408,10 +408,10 @@ func TestDefaultDashboards(t *testing.T) {
 }
 
 // management.md §4.7: when users can be deleted, and what goes with them.
-func TestDeleteUser(t *testing.T) {
-	cascade := func(c *management.Config) { c.Delete = management.DeleteCascade }
-	deleteEmpty := func(c *management.Config) { c.Delete, c.DeleteEmptyOrganizations = management.DeleteCascade, true }
-	strict := func(*management.Config) {}
+func TestRuling53DeleteUser(t *testing.T) {
+	cascade := func(*management.Config) {}
+	deleteEmpty := func(c *management.Config) { c.DeleteEmptyOrganizations = true }
+	strict := func(c *management.Config) { c.Delete = management.DeleteStrict }
 	for _, tt := range []struct {
 		name          string
 		configure     func(*management.Config)
@@ -426,7 +426,8 @@ func TestDeleteUser(t *testing.T) {
 		{"cascade, no member", cascade, "eve", nil, "", 2},
 		{"cascade, the only owner", cascade, "ada", nil, "conflict conflict", 2},
 		{"cascade, one of two owners", cascade, "ada", func(w *world) { w.level(w.ben, management.LevelOwner) }, "", 2},
-		{"cascade, the only owner and member", cascade, "dov", nil, "", 2},
+		{"cascade, the only owner and member", cascade, "dov", nil, "conflict conflict", 2},
+		{"cascade of empty organizations, the only owner", deleteEmpty, "ada", nil, "conflict conflict", 2},
 		{"cascade of empty organizations", deleteEmpty, "dov", nil, "", 1},
 		{"cascade of empty organizations, a member", deleteEmpty, "cyd", nil, "", 2},
 		{"cascade, the only owner of one of two", cascade, "dov", func(w *world) {
@@ -487,8 +488,24 @@ func TestDeleteUser(t *testing.T) {
 	}
 }
 
+// The answer names the organization, and a server keeps a user (management.md §4.7).
+func TestRuling53LastUser(t *testing.T) {
+	w := newWorld(t)
+	err := w.DeleteUser(t.Context(), w.as(w.dov), "@me")
+	if checkFault(t, "DeleteUser", err, "conflict conflict"); !strings.Contains(err.Error(), `"Umbra"`) {
+		t.Errorf("%v, want it to name the organization", err)
+	}
+	for _, u := range []*management.User{w.ada, w.ben, w.cyd, w.dov, w.sam} {
+		u.Active = false
+		w.put(u)
+	}
+	before := w.state()
+	checkFault(t, "DeleteUser of the last one", w.DeleteUser(t.Context(), w.as(w.eve), "@me"), "conflict conflict")
+	w.checkUnchanged("DeleteUser", before)
+}
+
 func TestDeleteAnother(t *testing.T) {
-	w := newWorld(t, func(c *management.Config) { c.Delete = management.DeleteCascade })
+	w := newWorld(t)
 	checkFault(t, "by a colleague", w.DeleteUser(t.Context(), w.as(w.ada), w.cyd.UUID.String()), "forbidden permission_denied")
 	checkFault(t, "by the staff", w.DeleteUser(t.Context(), w.as(w.sam), w.cyd.UUID.String()), "")
 	if got := w.describe(&w.activities()[0]); got != "User deleted by sam in Acme" {

@@ -363,6 +363,7 @@ type state struct {
 	Tokens        []management.EmailToken
 	Organizations []management.Organization
 	Memberships   []management.Membership
+	Invitations   []management.Invitation
 	Projects      []management.Project
 	Activities    []management.Activity
 	Flags         []management.FeatureFlag
@@ -388,6 +389,9 @@ func (w *world) state() *state {
 		Users: users, Scenes: must(w.store.Scenes(ctx, ids))(w.t),
 		Organizations: must(w.store.Organizations(ctx))(w.t), Memberships: must(w.store.MembershipsOf(ctx, ids))(w.t),
 		Projects: must(w.store.Projects(ctx))(w.t), Activities: w.activities(),
+	}
+	for i := range s.Organizations {
+		s.Invitations = append(s.Invitations, must(w.store.Invitations(ctx, s.Organizations[i].ID))(w.t)...)
 	}
 	for i := range s.Projects {
 		s.Persons = append(s.Persons, w.persons(&s.Projects[i])...)
@@ -623,6 +627,18 @@ func tokenIn(t testing.TB, m management.Message) string {
 		t.Fatalf("no link in %q", m.Text)
 	}
 	return match[2]
+}
+
+var invitationLink = regexp.MustCompile(`https?://\S+/signup/(\S+)`)
+
+// invitationIn returns the token of the link in a message that invites.
+func invitationIn(t testing.TB, m management.Message) string {
+	t.Helper()
+	match := invitationLink.FindStringSubmatch(m.Text)
+	if match == nil || m.Kind != management.KindInvitation {
+		t.Fatalf("no invitation: %+v", m)
+	}
+	return match[1]
 }
 
 func sortedCopy(list []string) []string {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -87,8 +89,34 @@ func TestAPIGolden(t *testing.T) {
 		{name: "organization-delete", call: api("DELETE", "/api/organizations/@current/", "")},
 		{name: "members", call: api("GET", "/api/organizations/@current/members/", "")},
 		{name: "member-add", call: api("POST", "/api/organizations/@current/members/", `{"email":"stella@staff.example","level":8}`)},
+		{
+			name: "member-add-staff", before: func(a *apiServer) { a.join(stella, management.LevelAdmin) },
+			call: api("POST", "/api/organizations/"+acme+"/members/", `{"email":"fay@new.example","first_name":"Fay"}`).with(stellaKey),
+		},
 		{name: "member-patch", call: api("PATCH", "/api/organizations/@current/members/"+bob+"/", `{"level":8}`)},
 		{name: "member-remove", call: api("DELETE", "/api/organizations/@current/members/"+bob+"/", "")},
+
+		{name: "invites", before: func(a *apiServer) { a.invited("fay@new.example") }, call: api("GET", "/api/organizations/@current/invites/", "")},
+		{name: "invite-create", call: api("POST", "/api/organizations/@current/invites/", `{"target_email":"Fay@New.example","first_name":"Fay","level":8}`)},
+		{name: "invite-delete", make: func(a *apiServer) call {
+			a.invited("fay@new.example")
+			return api("DELETE", a.one("/api/organizations/@current/invites/"), "")
+		}},
+		{name: "invite-error-throttled", before: func(a *apiServer) {
+			for range 6 {
+				a.invited("fay@new.example")
+			}
+		}, call: api("POST", "/api/organizations/@current/invites/", `{"target_email":"fay@new.example"}`)},
+		{name: "signup", make: func(a *apiServer) call {
+			return api("GET", "/api/signup/"+a.invited("fay@new.example")+"/", "", "Authorization", "")
+		}},
+		{name: "signup-accept", make: func(a *apiServer) call {
+			return api("POST", "/api/signup/"+a.invited("fay@new.example")+"/", `{"password":"another-Horse-42-battery"}`, "Authorization", "")
+		}},
+		{name: "signup-accept-account", make: func(a *apiServer) call {
+			return api("POST", "/api/signup/"+a.invited("stella@staff.example")+"/", "").with(stellaKey)
+		}},
+		{name: "signup-error", call: api("POST", "/api/signup/x/", `{"password":"another-Horse-42-battery"}`, "Authorization", "")},
 
 		{name: "projects", call: api("GET", "/api/projects/", "")},
 		{name: "projects-of-organization", call: api("GET", "/api/organizations/"+acme+"/projects/", "")},
@@ -191,18 +219,52 @@ func validate(target string) func(*apiServer) call {
 	}
 }
 
-var verificationLink = regexp.MustCompile(`/verify_email/` + ada + `/(\S+)`)
+var invitationLink = regexp.MustCompile(`/signup/(\S+)`)
 
-// verify returns the call that a message to a new address leads to.
-func verify(a *apiServer) call {
+// invited invites an address and returns the token of the message.
+func (a *apiServer) invited(email string) string {
+	a.t.Helper()
+	a.ok(api("POST", "/api/organizations/"+acme+"/invites/", `{"target_email":"`+email+`"}`))
+	token := invitationLink.FindStringSubmatch(a.letter().Text)
+	if token == nil {
+		a.t.Fatal("no link")
+	}
+	return token[1]
+}
+
+// letter returns the only message that waits.
+func (a *apiServer) letter() management.Message {
+	a.t.Helper()
 	a.mail.messages = make(chan management.Message, 10)
-	a.ok(api("PATCH", "/api/users/@me/", `{"email":"ada@new.example"}`))
 	ctx, cancel := context.WithCancel(a.t.Context())
 	cancel() // Run sends what waits and ends
 	if err := a.service.Run(ctx); err != nil {
 		a.t.Fatal(err)
 	}
-	m := <-a.mail.messages
+	return <-a.mail.messages
+}
+
+// join makes a user a member of Acme.
+func (a *apiServer) join(user string, level int) {
+	a.t.Helper()
+	u, err := a.store.UserByUUID(a.t.Context(), uuid.MustParse(user))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	err = a.store.CreateMembership(a.t.Context(), &management.Membership{
+		ID: uuid.New(), Organization: uuid.MustParse(acme), User: u.ID, Level: level, Joined: apiTime, Updated: apiTime,
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+var verificationLink = regexp.MustCompile(`/verify_email/` + ada + `/(\S+)`)
+
+// verify returns the call that a message to a new address leads to.
+func verify(a *apiServer) call {
+	a.ok(api("PATCH", "/api/users/@me/", `{"email":"ada@new.example"}`))
+	m := a.letter()
 	token := verificationLink.FindStringSubmatch(m.Text)
 	if token == nil {
 		a.t.Fatalf("no link in %q", m.Text)
@@ -235,6 +297,7 @@ var scrubbed = []struct {
 	{regexp.MustCompile(`ph([xcs])_[0-9A-Za-z]{30,}`), "ph${1}_(random)"},
 	{regexp.MustCompile(`(?m)("mask_value": "phx_\.\.\.)[0-9A-Za-z]{4}"`), `${1}(random)"`},
 	{regexp.MustCompile(`(: ?)"[0-9A-Za-z_-]{38,44}"`), `${1}"(random)"`}, // ids of keys, distinct ids, tokens
+	{regexp.MustCompile(`/signup/[0-9A-Za-z_-]{43}/`), "/signup/(random)/"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "(random)"},
 	{regexp.MustCompile(`("trace_id": ")[0-9a-f-]{36}"`), `${1}(random)"`},
 	{regexp.MustCompile(`\bsurvey-targeting-[0-9a-f]{10}\b`), "survey-targeting-(random)"},

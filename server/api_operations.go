@@ -151,6 +151,33 @@ func listKeys(a *apiRequest) error {
 	return a.answer(http.StatusOK, keys, err)
 }
 
+// addMember answers 201 with the member, or 202 if the address is only invited
+// (management.md §8.4).
+func addMember(a *apiRequest) error {
+	var patch management.MemberPatch
+	if err := a.decode(&patch); err != nil {
+		return err
+	}
+	member, invitation, err := a.service().AddMember(a.context(), a.principal, a.segment("organization"), patch)
+	if invitation != nil {
+		return a.answer(http.StatusAccepted, invitation, err)
+	}
+	return a.answer(http.StatusCreated, member, err)
+}
+
+func withdrawInvitation(a *apiRequest) error {
+	return a.done(a.service().WithdrawInvitation(a.context(), a.principal, a.segment("organization"), a.segment("invitation")))
+}
+
+func openInvitation(a *apiRequest) error {
+	v, err := a.service().OpenInvitation(a.context(), a.segment("token"))
+	return a.answer(http.StatusOK, v, err)
+}
+
+var acceptInvitation = changeWith(http.StatusCreated, func(a *apiRequest, acceptance management.Acceptance) (*management.MemberView, error) {
+	return a.service().AcceptInvitation(a.context(), a.principal, a.segment("token"), acceptance)
+})
+
 var updateMember = changeWith(http.StatusOK, func(a *apiRequest, patch management.MemberPatch) (*management.MemberView, error) {
 	return a.service().UpdateMember(a.context(), a.principal, a.segment("organization"), a.segment("user"), patch)
 })

@@ -32,9 +32,13 @@ var apiRoutes = []route{
 		patch:  change("organization", (*service).UpdateOrganization),
 		delete: remove("organization", (*service).DeleteOrganization),
 	}),
-	apiRoute("/api/organizations/{organization}/members", methods{get: listIn((*service).ListMembers), post: createIn((*service).AddMember)}),
+	apiRoute("/api/organizations/{organization}/members", methods{get: listIn((*service).ListMembers), post: addMember}),
 	apiRoute("/api/organizations/{organization}/members/{user}", methods{patch: updateMember, delete: removeMember}),
+	apiRoute("/api/organizations/{organization}/invites", methods{get: listIn((*service).ListInvitations), post: createIn((*service).Invite)}),
+	apiRoute("/api/organizations/{organization}/invites/{invitation}", methods{delete: withdrawInvitation}),
 	apiRoute("/api/organizations/{organization}/projects", methods{get: listIn((*service).ListProjects), post: createIn((*service).CreateProject)}),
+
+	apiRoute("/api/signup/{token}", methods{get: openInvitation, post: acceptInvitation, open: true}),
 
 	apiRoute("/api/projects", methods{get: listIn((*service).ListProjects), post: createIn((*service).CreateProject)}),
 	projectRoute("", methods{

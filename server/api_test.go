@@ -39,6 +39,8 @@ var apiEndpoints = []struct {
 	{path: "/api/organizations/" + acme, methods: "GET PATCH DELETE"},
 	{path: "/api/organizations/@current/members", methods: "GET POST"},
 	{path: "/api/organizations/@current/members/" + bob, methods: "PATCH DELETE"},
+	{path: "/api/organizations/@current/invites", methods: "GET POST"},
+	{path: "/api/organizations/@current/invites/" + other, methods: "DELETE"},
 	{path: "/api/organizations/@current/projects", methods: "GET POST"},
 	{path: "/api/organizations/@current/projects/1", methods: "GET PATCH DELETE"},
 	{path: "/api/organizations/" + acme + "/projects/@current/reset_token", methods: "POST PATCH"},

@@ -50,10 +50,11 @@
 //	GET       /api/projects/{project}/feature_flags/local_evaluation     the same
 //	GET       /api/projects/{project}/feature_flags/{id}/remote_config   a payload
 //
-// If the Service can send mail, there is also the page to which links in mails
+// If the Service can send mail, there are also the pages to which links in mails
 // lead:
 //
 //	GET POST  /verify_email/{user}/{token}
+//	GET POST  /signup/{token}               accepts an invitation
 //
 // # What a request costs
 //

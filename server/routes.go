@@ -116,7 +116,9 @@ func routesOf(c Config) []*route {
 			list = append(list, &definitionRoutes[i])
 		}
 		if c.Management.Service.MailAvailable() {
-			list = append(list, &verifyRoutes[0])
+			for i := range pageRoutes {
+				list = append(list, &pageRoutes[i])
+			}
 		}
 	}
 	return list

@@ -44,24 +44,28 @@ var routeTable = map[string]string{
 	"/api/users/{user}":                         "GET user:read, PATCH user:write, DELETE user:write",
 	"/api/users/{user}/hedgehog_config":         "GET user:read, PATCH user:write",
 	"/api/users/{user}/scene_personalisation":   "POST user:write",
-	"/api/users/{user}/start_2fa_setup":         "GET user:read",
-	"/api/users/{user}/two_factor_start_setup":  "GET user:read",
+	"/api/users/{user}/start_2fa_setup":         "GET user:write",
+	"/api/users/{user}/two_factor_start_setup":  "GET user:write",
 	"/api/users/{user}/validate_2fa":            "POST user:write",
 	"/api/users/{user}/two_factor_validate":     "POST user:write",
 	"/api/users/{user}/two_factor_status":       "GET user:read",
 	"/api/users/{user}/two_factor_backup_codes": "POST user:write",
 	"/api/users/{user}/two_factor_disable":      "POST user:write",
 	"/verify_email/{user}/{token}":              "GET open, POST open",
+	"/signup/{token}":                           "GET open, POST open",
+	"/api/signup/{token}":                       "GET open, POST open",
 
 	"/api/personal_api_keys":            "GET *, POST *",
 	"/api/personal_api_keys/{key}":      "GET *, PATCH *, DELETE *",
 	"/api/personal_api_keys/{key}/roll": "POST *",
 
-	"/api/organizations":                               "GET organization:read, POST organization:write",
-	"/api/organizations/{organization}":                "GET organization:read, PATCH organization:write, DELETE organization:write",
-	"/api/organizations/{organization}/members":        "GET organization_member:read, POST organization_member:write",
-	"/api/organizations/{organization}/members/{user}": "PATCH organization_member:write, DELETE organization_member:write",
-	"/api/organizations/{organization}/projects":       "GET project:read, POST project:write",
+	"/api/organizations":                                     "GET organization:read, POST organization:write",
+	"/api/organizations/{organization}":                      "GET organization:read, PATCH organization:write, DELETE organization:write",
+	"/api/organizations/{organization}/members":              "GET organization_member:read, POST organization_member:write",
+	"/api/organizations/{organization}/members/{user}":       "PATCH organization_member:write, DELETE organization_member:write",
+	"/api/organizations/{organization}/invites":              "GET organization_member:read, POST organization_member:write",
+	"/api/organizations/{organization}/invites/{invitation}": "DELETE organization_member:write",
+	"/api/organizations/{organization}/projects":             "GET project:read, POST project:write",
 
 	"/api/projects":                                      "GET project:read, POST project:write",
 	"/api/projects/{project}":                            "GET project:read, PATCH project:write, DELETE project:write",
@@ -130,7 +134,7 @@ var routeTable = map[string]string{
 
 // segments stand for the wildcards of paths, for Ada.
 var segments = strings.NewReplacer(
-	"{user}", "@me", "{key}", "id-of-"+readerKey, "{organization}", "@current", "{project}", "1", "{id}", "1", "{response}", "1", "{token}", "x",
+	"{user}", "@me", "{key}", "id-of-"+readerKey, "{organization}", "@current", "{project}", "1", "{id}", "1", "{response}", "1", "{token}", "x", "{invitation}", other,
 )
 
 // A tableRow is a path with a method and the right to use it.
@@ -197,7 +201,7 @@ func TestRouteTable(t *testing.T) {
 		if slices.Contains(allowed, "GET") || !strings.HasPrefix(path, "/api/") {
 			allowed = append(allowed, "HEAD")
 		}
-		if who[path] != forHosts && !strings.HasPrefix(path, "/verify_email") {
+		if who[path] != forHosts && !strings.HasPrefix(path, "/verify_email") && !strings.HasPrefix(path, "/signup") {
 			allowed = append(allowed, "OPTIONS")
 		}
 		slices.Sort(allowed)

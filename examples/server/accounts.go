@@ -56,8 +56,8 @@ func (s *settings) services(store sqlstore.Storage, appURL string, changed func(
 	case "off":
 		c.Mutations = management.MutationsOff
 	}
-	if s.deleteUsers.value == "cascade" {
-		c.Delete = management.DeleteCascade
+	if s.deleteUsers.value == "strict" {
+		c.Delete = management.DeleteStrict
 	}
 	accounts, err := management.New(c)
 	if err != nil {

@@ -409,7 +409,7 @@ var caseRows = []accountRow{
 		me.enroll(t)
 		me.backupCodes(t)
 		detail := me.call(t, "DELETE /api/users/@me/", "").fails(t, 409, "conflict", "")
-		if detail != "Cannot delete user with organization memberships." {
+		if detail != fmt.Sprintf("Cannot delete the only owner of the organization %q.", a.organization.Name) {
 			t.Errorf("detail %q", detail)
 		}
 		me.call(t, "DELETE /api/organizations/"+a.organization.ID.String()+"/", "").done(t)

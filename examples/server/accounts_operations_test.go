@@ -70,8 +70,8 @@ var operations = slices.Concat([]operation{
 	{call: "GET /api/users/{user}/hedgehog_config", scope: "user:read", want: 200},
 	{call: "PATCH /api/users/{user}/hedgehog_config", scope: "user:write", body: `{"version":2}`, want: 200},
 	{call: "POST /api/users/{user}/scene_personalisation", scope: "user:write", body: `{"scene":"Person","dashboard":42}`, want: 200},
-	{call: "GET /api/users/{user}/start_2fa_setup", scope: "user:read", want: 200, self: true},
-	{call: "GET /api/users/{user}/two_factor_start_setup", scope: "user:read", want: 200, self: true},
+	{call: "GET /api/users/{user}/start_2fa_setup", scope: "user:write", want: 200, self: true},
+	{call: "GET /api/users/{user}/two_factor_start_setup", scope: "user:write", want: 200, self: true},
 	{call: "POST /api/users/{user}/validate_2fa", scope: "user:write", want: 200, self: true, prepare: setUp},
 	{call: "POST /api/users/{user}/two_factor_validate", scope: "user:write", want: 200, self: true, prepare: setUp},
 	{call: "GET /api/users/{user}/two_factor_status", scope: "user:read", want: 200},
@@ -94,8 +94,17 @@ var operations = slices.Concat([]operation{
 	{call: "PATCH /api/organizations/{organization}", scope: "organization:write", body: `{"name":"Another"}`, want: 200},
 	{call: "DELETE /api/organizations/{organization}", scope: "organization:write", want: 204},
 	{call: "GET /api/organizations/{organization}/members", scope: "organization_member:read", want: 200},
-	{call: "POST /api/organizations/{organization}/members", scope: "organization_member:write", want: 201, prepare: func(_ *testing.T, _ *site, a *account) string {
+	{call: "POST /api/organizations/{organization}/members", scope: "organization_member:write", want: 202, prepare: func(_ *testing.T, _ *site, a *account) string {
 		return members("email", "guest-of-"+a.Email)
+	}},
+	{call: "GET /api/organizations/{organization}/invites", scope: "organization_member:read", want: 200},
+	{call: "POST /api/organizations/{organization}/invites", scope: "organization_member:write", want: 201, prepare: func(_ *testing.T, _ *site, a *account) string {
+		return members("target_email", "guest-of-"+a.Email)
+	}},
+	{call: "DELETE /api/organizations/{organization}/invites/{invitation}", scope: "organization_member:write", want: 204},
+	{call: "GET /api/signup/{token}", want: 200},
+	{call: "POST /api/signup/{token}", want: 201, prepare: func(t *testing.T, s *site, _ *account) string {
+		return members("password", s.password(t))
 	}},
 	{call: "PATCH /api/organizations/{organization}/members/{user}", scope: "organization_member:write", body: `{"level":8}`, want: 200},
 	{call: "DELETE /api/organizations/{organization}/members/{user}", scope: "organization_member:write", want: 204},
@@ -144,15 +153,32 @@ func setUp(t *testing.T, s *site, a *account) string {
 	return members("token", device.code(t))
 }
 
+// invite invites somebody to an account's organization, and returns the invitation and the
+// token of its link.
+func (s *site) invite(t *testing.T, a *account) (id, token string) {
+	t.Helper()
+	address := fmt.Sprintf("guest%d@example.com", names.Add(1))
+	r := s.as(a).call(t, "POST /api/organizations/"+a.organization.ID.String()+"/invites/", members("target_email", address)).ok(t)
+	m := invitationLink.FindStringSubmatch(s.mail.await(t, address, management.KindInvitation, 1).text)
+	if m == nil {
+		t.Fatal("no link")
+	}
+	s.watch.keep(m[1], "a token of a mail", "", 0)
+	return r["id"].(string), m[1]
+}
+
+var invitationLink = regexp.MustCompile(`http://\S+/signup/([\w-]{43})\s`)
+
 // references are the values for the wildcards of patterns.
 type references struct {
 	user, key, organization, project string
 	ids                              map[string]string // {id}, by collection
 	response                         string
+	invitation, token                string // of the invitation's link
 }
 
 // nowhere refers to things that do not exist, except the caller.
-var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID}
+var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID, unknownUUID, "x"}
 
 // fill returns the call for things.
 func (o *operation) fill(r references) string { return r.replace(o, o.call) + "/" + o.query }
@@ -163,14 +189,14 @@ func (o *operation) fillBody(r references) string { return r.replace(o, o.body) 
 func (r *references) replace(o *operation, text string) string {
 	return strings.NewReplacer(
 		"{user}", r.user, "{key}", r.key, "{organization}", r.organization, "{project}", r.project,
-		"{id}", r.ids[o.collection()], "{response}", r.response, "{new}", newName(),
+		"{id}", r.ids[o.collection()], "{response}", r.response, "{invitation}", r.invitation, "{token}", r.token, "{new}", newName(),
 	).Replace(text)
 }
 
 // of refers to what an account has.
 func (s *site) of(t *testing.T, a *account, key string) references {
 	t.Helper()
-	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID), unknownIDs(), uuid.NewString()}
+	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID), unknownIDs(), uuid.NewString(), uuid.NewString(), "x"}
 }
 
 // attempt does an operation with a key of an account's own things, after it has
@@ -183,6 +209,9 @@ func (o *operation) attempt(t *testing.T, s *site, a *account, key string) *answ
 	}
 	if strings.Contains(o.call, "/members/{user}") {
 		r.user = s.member(t, a, management.LevelMember).UUID.String()
+	}
+	if strings.Contains(o.call, "{invitation}") || strings.Contains(o.call, "{token}") {
+		r.invitation, r.token = s.invite(t, a)
 	}
 	if strings.Contains(o.call+o.body, "{id}") {
 		r.ids[o.collection()] = s.make(t, a, o.collection())
@@ -405,6 +434,7 @@ func (s *site) target(t *testing.T) *target {
 	v := &target{account: a, member: s.member(t, a, management.LevelMember)}
 	spare := s.issue(t, a)
 	v.foreign = s.of(t, a, spare)
+	v.foreign.invitation, v.foreign.token = s.invite(t, a)
 	for _, u := range []*account{v.account, v.member} {
 		v.told = append(v.told, u.Email, u.FirstName, u.UUID.String(), u.DistinctID)
 	}
@@ -506,7 +536,7 @@ func foreignThings(t *testing.T, s *site) {
 				if i%maxPerKey == 0 {
 					key = next(key)
 				}
-				if !strings.Contains(o.call, "{") || c.but != nil && c.but(&o) {
+				if !strings.Contains(o.call, "{") || o.scope == "" || c.but != nil && c.but(&o) {
 					continue
 				}
 				for _, pair := range v.mixed(&o, c.home) {
@@ -579,15 +609,16 @@ func (v *target) mixed(o *operation, home references) []pair {
 		}
 		list = append(list, own)
 	}
-	for _, second := range []string{"{user}", "{project}"} {
+	for _, second := range []string{"{user}", "{invitation}", "{project}"} {
 		if !strings.Contains(o.call, "{organization}") || !strings.Contains(o.call, second) {
 			continue
 		}
 		own, theirs := pair{foreign, nothing, false}, pair{foreign, nothing, false}
 		own.foreign.organization, own.unknown.organization = home.organization, home.organization
-		if second == "{user}" {
+		switch second {
+		case "{user}":
 			theirs.foreign.user, theirs.unknown.user = "@me", "@me"
-		} else {
+		case "{project}":
 			theirs.foreign.project, theirs.unknown.project = home.project, home.project
 		}
 		list = append(list, own, theirs)

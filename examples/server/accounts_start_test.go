@@ -300,7 +300,7 @@ func TestBadAccountSettings(t *testing.T) {
 		{[]string{"-app-url", "flags.example.com"}, 2, "flag -app-url"},
 		{[]string{"-app-url", "https://flags.example.com/?x"}, 2, "without query and fragment"},
 		{[]string{"-account-mutations", "sometimes"}, 2, "want key or stepup or off"},
-		{[]string{"-delete-users", "gently"}, 2, "want strict or cascade"},
+		{[]string{"-delete-users", "gently"}, 2, "want cascade or strict"},
 		{[]string{"-management-origins", "https://app.example.com,app.example.com"}, 2, `invalid value "app.example.com" for flag -management-origins`},
 		{[]string{"-management-origins", "https://app.example.com,"}, 2, "-management-origins"},
 		{[]string{"-admin-email", "nobody"}, 1, `"nobody"`},

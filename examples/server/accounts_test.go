@@ -248,8 +248,10 @@ func (d *deployment) staff(t *testing.T) *account {
 func (d *deployment) member(t *testing.T, of *account, level int) *account {
 	t.Helper()
 	a := d.user(t, management.NewUser{})
-	p := &management.Principal{User: of.User}
-	_, err := d.service.AddMember(t.Context(), p, of.organization.ID.String(), management.MemberPatch{
+	staff := *of.User // who adds members unasked
+	staff.Staff = true
+	p := &management.Principal{User: &staff}
+	_, _, err := d.service.AddMember(t.Context(), p, of.organization.ID.String(), management.MemberPatch{
 		Email: optional.Of(a.Email), Level: optional.Of(level),
 	})
 	if err != nil {

@@ -83,7 +83,7 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	s := &settings{
 		logFormat:   choice{value: "text", allowed: []string{"text", "json"}},
 		mutations:   choice{value: "key", allowed: []string{"key", "stepup", "off"}},
-		deleteUsers: choice{value: "strict", allowed: []string{"strict", "cascade"}},
+		deleteUsers: choice{value: "cascade", allowed: []string{"cascade", "strict"}},
 	}
 	set := flag.NewFlagSet("server", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -120,8 +120,8 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	set.StringVar(&s.mailDir, "mail-dir", "", "write mail as files in `DIRECTORY` instead")
 	set.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that mail is from (default flagstaff@ the host of -app-url)")
 	set.Var(&s.mutations, "account-mutations", "what a personal API key needs to change e-mail address, password or two-factor authentication: key (itself), stepup (the password or a code besides) or off (`MODE`: it cannot)")
-	set.Var(&s.deleteUsers, "delete-users", "`POLICY` for users who are members of organizations: strict (refuse) or cascade (end memberships)")
-	set.BoolVar(&s.deleteEmpty, "delete-empty-organizations", false, "with -delete-users cascade: delete an organization with its last member")
+	set.Var(&s.deleteUsers, "delete-users", "`POLICY` for users who are members of organizations: cascade (memberships end with the user, except of an only owner) or strict (refuse)")
+	set.BoolVar(&s.deleteEmpty, "delete-empty-organizations", false, "delete an organization with its last member, who can otherwise not be deleted")
 	set.BoolVar(&s.hideBackupCodes, "hide-backup-codes", false, "show backup codes only when they are made")
 	set.BoolVar(&s.verifyByCode, "verify-by-code", false, "send a code to type beside the link that verifies an address")
 	set.BoolVar(&s.revokeKeys, "revoke-keys-on-password-change", false, "delete the other personal API keys of a user whose password changes")

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"net/mail"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
@@ -115,70 +112,6 @@ func Title(attr string, o *optional.Value[string], most int) error {
 		return judge.New(attr, "invalid_control_char", "Control characters and line breaks are not allowed.")
 	}
 	return nil
-}
-
-// Name checks the name of a person.
-func Name(attr string, o *optional.Value[string]) error {
-	if err := String(attr, o, maxName); err != nil || !o.Set {
-		return err
-	}
-	return humanName(attr, o.Value)
-}
-
-// looksLikeLink finds addresses in the names of people, which would be links in
-// mails to others.
-var looksLikeLink = regexp.MustCompile(`(?i)://|\bwww\.|\b[a-z0-9-]+\.(?:[a-z0-9-]+\.)*(?:com|net|org|io|co|app|dev|ai|info|biz|xyz|ru|cn|de|uk|me|ly|link|site|online|top|shop|store|click|ch|fr|eu|us)\b`)
-
-// humanName refuses what no name of a person or a thing has, but an attempt to
-// deceive (management.md §4.1).
-func humanName(attr, value string) error {
-	folded := norm.NFKC.String(value)
-	for _, r := range folded {
-		switch {
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
-			return judge.New(attr, "invalid_control_char", "Control characters and line breaks are not allowed.")
-		case r == '<', r == '>':
-			return judge.New(attr, "invalid_bracket", "The characters < and > are not allowed.")
-		case unicode.Is(unicode.Cf, r), r == '\u115f', r == '\u1160', r == '\u3164', r == '\uffa0':
-			return judge.New(attr, "invalid_invisible_char", "Invisible characters are not allowed.")
-		}
-	}
-	if looksLikeLink.MatchString(folded) {
-		return judge.New(attr, "invalid_url", "Web addresses are not allowed.")
-	}
-	return nil
-}
-
-// emailDomain is a host name with at least one dot, or localhost, where
-// the first account of an installation lives.
-var emailDomain = regexp.MustCompile(`^(?:localhost|(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)$`)
-
-// NormalEmail returns the form in which an e-mail address is stored.
-func NormalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
-
-// Email checks an e-mail address and makes it lower case.
-func Email(attr string, o *optional.Value[string]) error {
-	if err := String(attr, o, maxEmail); err != nil || !o.Set {
-		return err
-	}
-	if o.Value == "" {
-		return judge.New(attr, "blank", "This field may not be blank.")
-	}
-	o.Value = NormalEmail(o.Value)
-	if !ValidEmail(o.Value) {
-		return judge.New(attr, "invalid_input", "Enter a valid email address.")
-	}
-	return nil
-}
-
-// ValidEmail reports whether a text is an e-mail address.
-func ValidEmail(s string) bool {
-	address, err := mail.ParseAddress(s)
-	invisible := func(r rune) bool { return !unicode.IsPrint(r) }
-	if err != nil || address.Address != s || address.Name != "" || strings.ContainsAny(s, "<>\"\\ ") || strings.ContainsFunc(s, invisible) {
-		return false
-	}
-	return emailDomain.MatchString(s[strings.LastIndexByte(s, '@')+1:])
 }
 
 // PasswordText checks the length of a password, whatever else it must be.

@@ -197,6 +197,7 @@ type world struct {
 	EmailTokens   map[int64]*management.EmailToken
 	Organizations []management.Organization
 	Memberships   []management.Membership
+	Invitations   []management.Invitation
 	Projects      []management.Project
 	Activities    []management.Activity
 
@@ -252,6 +253,11 @@ func overview(ctx context.Context, s management.Store, users ...int64) (w world,
 	var ids []uuid.UUID
 	for _, o := range w.Organizations {
 		ids = append(ids, o.ID)
+	}
+	for _, id := range ids {
+		list, e := s.Invitations(ctx, id)
+		note(e)
+		w.Invitations = append(w.Invitations, list...)
 	}
 	w.Members, e = s.CountMembers(ctx, ids)
 	note(e)

@@ -64,6 +64,9 @@ func (c *town) overturn(ctx context.Context, store management.Store) error {
 		ID: c.before.Memberships[0].ID, Organization: c.here.ID, User: c.ann.ID, Level: management.LevelOwner, Joined: now, Updated: now,
 	}))
 	do(store.CreateMembership(ctx, &management.Membership{ID: c.inside, Organization: c.there.ID, User: c.ann.ID, Level: 1, Joined: now, Updated: now}))
+	do(store.CreateInvitation(ctx, &management.Invitation{
+		ID: c.inside, Organization: c.there.ID, Email: "inside@example.com", Hash: []byte("inside"), CreatedBy: c.ann.ID, Created: now, Expires: now,
+	}))
 	do(store.CreateOrganization(ctx, &management.Organization{ID: c.inside, Slug: "inside", Created: now, Updated: now}))
 	do(store.CreateProject(ctx, &management.Project{UUID: c.inside, Organization: c.inside, APIKey: "phc_inside", Created: now, Updated: now}))
 	do(store.CreateUser(ctx, &management.User{UUID: c.inside, DistinctID: "inside", Email: "inside@example.com", Joined: now}))
@@ -390,6 +393,17 @@ func testRaces(t *testing.T, s *suite) {
 			return nil
 		}, func(store management.Store, _ string, _ int) (bool, error) {
 			return free(store.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: ann.ID, Level: 1, Joined: s.now, Updated: s.now}))
+		}},
+		{"an invitation", func(round string) error {
+			return s.CreateInvitation(ctx, &management.Invitation{
+				ID: uuid.NewSHA1(o.ID, []byte(round)), Organization: o.ID, Email: round, Hash: []byte(round), CreatedBy: ann.ID, Created: s.now, Expires: s.now,
+			})
+		}, func(store management.Store, round string, _ int) (bool, error) {
+			err := store.DeleteInvitation(ctx, o.ID, uuid.NewSHA1(o.ID, []byte(round)))
+			if errors.Is(err, management.ErrNotFound) {
+				return false, nil
+			}
+			return err == nil, err
 		}},
 		{"a backup code", func(round string) error {
 			return s.SetBackupCodes(ctx, ann.ID, []management.BackupCode{{User: ann.ID, Hash: []byte(round), Created: s.now}})

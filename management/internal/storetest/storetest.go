@@ -41,6 +41,7 @@ var alone = []part{
 	{"organizations", testOrganizations},
 	{"deleted organizations", testDeleteOrganization},
 	{"memberships", testMemberships},
+	{"invitations", testInvitations},
 	{"project records", testProjectRecords},
 	{"deleted projects", testDeleteProject},
 	{"projects know of their events", testIngestedEvent},

@@ -79,3 +79,67 @@ func TestNoVerifyPage(t *testing.T) {
 		t.Errorf("GET = %d, want 404", resp.StatusCode)
 	}
 }
+
+// The page of an invitation shows it, asks for what a new account needs, and says what is
+// wrong with that (management.md §8.5).
+func TestRuling67SignupPage(t *testing.T) {
+	a := newAPI(t, apiSetup{})
+	page := func(method, token, form string) (int, string) {
+		t.Helper()
+		c := call{method: method, target: "/signup/" + token, body: form, header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}
+		resp := c.do(a)
+		text := bodyText(t, resp)
+		for name, want := range map[string]string{
+			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Content-Type": "text/html; charset=utf-8", "X-Content-Type-Options": "nosniff",
+		} {
+			if got := resp.Header.Get(name); got != want {
+				t.Errorf("%s: %s = %q, want %q", method, name, got, want)
+			}
+		}
+		return resp.StatusCode, text
+	}
+	const field = `name="password"`
+	check := func(what string, status, want int, text string, has ...string) {
+		t.Helper()
+		for _, part := range has {
+			if part, absent := strings.CutPrefix(part, "!"); strings.Contains(text, part) == absent {
+				t.Errorf("%s: %q is there: %t\n%s", what, part, !absent, text)
+			}
+		}
+		if status != want {
+			t.Errorf("%s = %d, want %d\n%s", what, status, want, text)
+		}
+	}
+	a.ok(api("PATCH", "/api/organizations/"+acme+"/", `{"name":"Acme & \"Co\""}`))
+	token := a.invited("fay@new.example")
+	for range 2 { // to look changes nothing
+		status, text := page("GET", token, "")
+		check("GET", status, 200, text, field, "fay@new.example", "Acme &amp; &#34;Co&#34;", `<form method="post">`)
+	}
+	status, text := page("POST", token, "password=short")
+	check("a short password", status, 400, text, field, "too short")
+	status, text = page("POST", token, "password=another-Horse-42-battery&first_name=%3Cscript%3E")
+	check("a wrong name", status, 400, text, field, "!<script>")
+	status, text = page("POST", token, "password=%zz")
+	check("no form", status, 400, text, "!"+field)
+	status, text = page("POST", token, "password=another-Horse-42-battery&first_name=Fay&last_name=Wray")
+	check("accepted", status, 200, text, "you are a member")
+	u, err := a.service.SignIn(t.Context(), "fay@new.example", "another-Horse-42-battery")
+	if err != nil || u.FirstName != "Fay" || u.LastName != "Wray" || u.CurrentOrganization == nil {
+		t.Errorf("SignIn = %+v, %v", u, err)
+	}
+	for _, method := range []string{"GET", "POST"} {
+		status, text = page(method, token, "password=another-Horse-42-battery")
+		check(method+" again", status, 400, text, "!"+field, "invalid or has expired")
+	}
+
+	token = a.invited("stella@staff.example")
+	status, text = page("GET", token, "")
+	check("GET with an account", status, 200, text, "!"+field, "stella@staff.example")
+	status, text = page("POST", token, "")
+	check("POST with an account", status, 200, text, "you are a member")
+
+	if resp := (call{method: "POST", target: "/signup/x", body: strings.Repeat("x", 8<<10+1)}).do(a); resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large form = %d, want 413", resp.StatusCode)
+	}
+}

@@ -1,0 +1,456 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+const (
+	invitationLife = 72 * time.Hour
+	maxInvitations = 1000 // of an organization
+)
+
+// An Invitation asks the reader of an address to become a member of an organization
+// (management.md §8.5). An organization has at most one for an address.
+type Invitation struct {
+	ID           uuid.UUID
+	Organization uuid.UUID
+	Email        string // as a user's
+	FirstName    string // proposed for a new account
+	Level        int    // of the future member
+	Hash         []byte // hash of the token in the link; unique
+	CreatedBy    int64
+	Created      time.Time
+	Expires      time.Time
+}
+
+// An InvitationView is an invitation as the API shows it to the administrators of the
+// organization. It has nothing of an account that the address may have.
+type InvitationView struct {
+	ID        uuid.UUID  `json:"id"`
+	Email     string     `json:"target_email"`
+	FirstName string     `json:"first_name"`
+	Mailed    bool       `json:"emailing_attempt_made"`
+	Level     int        `json:"level"`
+	Expired   bool       `json:"is_expired"`
+	CreatedBy *UserBasic `json:"created_by"`
+	CreatedAt time.Time  `json:"created_at"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+// An InvitationPatch makes an invitation.
+type InvitationPatch struct {
+	Email     optional.Value[string] `json:"target_email"`
+	FirstName optional.Value[string] `json:"first_name"`
+	Level     optional.Value[int]    `json:"level"`
+}
+
+var errNoInvitations = invalid("", "email_not_available", "Email is not available: without it only staff can add members.")
+
+// invitationViews shows invitations.
+func (w *work) invitationViews(ctx context.Context, list []Invitation) ([]*InvitationView, error) {
+	var ids []*int64
+	for i := range list {
+		ids = append(ids, &list[i].CreatedBy)
+	}
+	authors, err := w.authors(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	views := []*InvitationView{}
+	for i := range list {
+		v := &list[i]
+		views = append(views, &InvitationView{
+			ID: v.ID, Email: v.Email, FirstName: v.FirstName, Mailed: true, Level: v.Level, Expired: !w.now().Before(v.Expires),
+			CreatedBy: basicUser(authors, &v.CreatedBy), CreatedAt: v.Created, UpdatedAt: v.Created,
+		})
+	}
+	return views, nil
+}
+
+// ListInvitations returns a page of the invitations of an organization that nobody has
+// accepted, newest first. It needs scope organization_member:read and the level of an
+// administrator.
+func (s *Service) ListInvitations(ctx context.Context, p *Principal, ref string, limit, offset int) (*Page[*InvitationView], error) {
+	w := s.begin(p)
+	o, _, err := w.organizationByRef(ctx, ref, LevelAdmin, "organization_member:read")
+	if err != nil {
+		return nil, err
+	}
+	all, err := w.store.Invitations(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	views, err := w.invitationViews(ctx, pageOf(all, limit, offset))
+	if err != nil {
+		return nil, err
+	}
+	return &Page[*InvitationView]{len(all), views}, nil
+}
+
+// Invite invites the reader of an e-mail address to an organization, and sends the link
+// that accepts. An earlier invitation of the address becomes invalid. The answer does not
+// tell whether the address has an account. It needs mail, scope organization_member:write,
+// and the level of an administrator.
+func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch InvitationPatch) (*InvitationView, error) {
+	// The transaction asks again. Whatever is refused here costs no attempt.
+	o, own, err := s.begin(p).organizationByRef(ctx, ref, LevelAdmin, "organization_member:write")
+	if err != nil {
+		return nil, err
+	}
+	if !s.MailAvailable() {
+		return nil, errNoInvitations
+	}
+	err = judgeError(cmp.Or(
+		check.Required("target_email", &patch.Email), check.Email("target_email", &patch.Email), check.Name("first_name", &patch.FirstName),
+	))
+	if err != nil {
+		return nil, err
+	}
+	level, err := givenLevel(&patch.Level, own, LevelMember)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.countMail(ctx, o, patch.Email.Value); err != nil {
+		return nil, err
+	}
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	text := base64.RawURLEncoding.EncodeToString(b)
+	var view *InvitationView
+	var mail Message
+	err = s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, own int) error {
+		if level > own { // it was lowered meanwhile
+			return plainForbidden
+		}
+		v := &Invitation{
+			ID: newID(), Organization: o.ID, Email: patch.Email.Value, FirstName: patch.FirstName.Value, Level: level,
+			Hash: tokenHash(text), CreatedBy: p.User.ID, Created: s.now(), Expires: s.now().Add(invitationLife),
+		}
+		if err := w.invite(ctx, v); err != nil {
+			return err
+		}
+		views, err := w.invitationViews(ctx, []Invitation{*v})
+		if err != nil {
+			return err
+		}
+		view, mail = views[0], s.invitationMail(v, o, p.User, text)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mail.send(mail)
+	return view, nil
+}
+
+// invite stores and logs an invitation in place of an earlier one of the address. A
+// member is not invited.
+func (w *work) invite(ctx context.Context, v *Invitation) error {
+	all, err := w.store.Invitations(ctx, v.Organization)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(old Invitation) bool { return old.Email == v.Email })
+	switch {
+	case i >= 0:
+		if err := w.store.DeleteInvitation(ctx, v.Organization, all[i].ID); err != nil {
+			return err
+		}
+	case len(all) >= maxInvitations:
+		return invalid("", "invalid_input", "An organization can have at most %d invitations. Withdraw one.", maxInvitations)
+	}
+	switch u, err := w.store.UserByEmail(ctx, v.Email); {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return err
+	default:
+		switch _, err := w.store.Membership(ctx, v.Organization, u.ID); {
+		case err == nil:
+			return errIsMember // members see each other
+		case !errors.Is(err, ErrNotFound):
+			return err
+		}
+	}
+	if err := w.store.CreateInvitation(ctx, v); err != nil {
+		return storeError(err)
+	}
+	return w.logInvitation(ctx, v, "created")
+}
+
+var errIsMember = conflict("The user is a member already.")
+
+// invitationMail returns the message with the link that accepts an invitation. What the
+// inviter has written into the invitation is not in it.
+func (s *Service) invitationMail(v *Invitation, o *Organization, by *User, token string) Message {
+	return s.newLetter(&User{Email: v.Email}, KindInvitation, "You are invited to an organization",
+		nameOf(by)+" invites you to the organization "+mailName(o.Name)+" in "+s.c.AppName+". To accept, open this page:", "",
+		s.c.AppURL+"/signup/"+token, "",
+		"The link is valid for three days, until "+v.Expires.Format("2 January 2006 at 15:04 UTC")+".", "",
+		"If you do not expect this, do nothing: nobody becomes a member without it.",
+	)
+}
+
+// WithdrawInvitation deletes an invitation, so that its link is invalid. It needs scope
+// organization_member:write and the level of an administrator.
+func (s *Service) WithdrawInvitation(ctx context.Context, p *Principal, ref, invitation string) error {
+	return s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, _ int) error {
+		id, err := check.ParseID(invitation)
+		if err != nil {
+			return plainNotFound
+		}
+		v, err := w.store.Invitation(ctx, o.ID, id)
+		if err != nil {
+			return storeError(err)
+		}
+		if err := w.store.DeleteInvitation(ctx, o.ID, id); err != nil {
+			return storeError(err)
+		}
+		return w.logInvitation(ctx, v, "deleted")
+	})
+}
+
+// logInvitation logs what has happened to an invitation.
+func (w *work) logInvitation(ctx context.Context, v *Invitation, activity string) error {
+	changes := []field.Change{}
+	if activity == "created" {
+		changes = append(changes, field.Change{Type: "OrganizationInvite", Field: "level", Before: nil, After: v.Level, Action: "created"})
+	}
+	return w.addActivity(ctx, Activity{
+		Organization: &v.Organization, Activity: activity, Scope: "OrganizationInvite", ItemID: v.ID.String(),
+	}, field.Detail{Name: v.Email, Changes: changes})
+}
+
+// An InvitationOffer is what the reader of the mail learns of an invitation.
+type InvitationOffer struct {
+	ID           uuid.UUID `json:"id"`
+	Email        string    `json:"target_email"`
+	FirstName    string    `json:"first_name"`
+	Organization string    `json:"organization_name"`
+
+	// HasAccount says that the address has an account, which becomes a member.
+	// Otherwise to accept makes one.
+	HasAccount bool `json:"has_account"`
+}
+
+// An Acceptance has the fields of the account that an invitation makes. An account that
+// exists ignores them.
+type Acceptance struct {
+	FirstName optional.Value[string] `json:"first_name"` // default: that of the invitation
+	LastName  optional.Value[string] `json:"last_name"`
+	Password  optional.Value[string] `json:"password"`
+}
+
+var errInvitation = invalid("token", "invalid_token", "This invitation is invalid or has expired.")
+
+// maxToken is how long the token of a link may be, in bytes.
+const maxToken = 100
+
+// invited is an invitation that can be accepted.
+type invited struct {
+	*Invitation
+	organization *Organization
+	user         *User // with the address; nil: there is none
+}
+
+// invitation returns the invitation with a token. The inviter must still be allowed to
+// invite, so that no former administrator comes back.
+func (w *work) invitation(ctx context.Context, token string) (*invited, error) {
+	if len(token) > maxToken {
+		return nil, errInvitation
+	}
+	// The index finds the hash and not the token, so the time tells nothing of tokens.
+	v, err := w.store.InvitationByToken(ctx, tokenHash(token))
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, errInvitation
+	case err != nil:
+		return nil, err
+	case !w.now().Before(v.Expires):
+		return nil, errInvitation
+	}
+	by, err := w.store.User(ctx, v.CreatedBy)
+	if err != nil {
+		return nil, goneError(err, errInvitation)
+	}
+	m, err := w.store.Membership(ctx, v.Organization, by.ID)
+	if err != nil {
+		return nil, goneError(err, errInvitation)
+	}
+	if !by.Active || m.Level < max(LevelAdmin, v.Level) {
+		return nil, errInvitation
+	}
+	o, err := w.store.Organization(ctx, v.Organization)
+	if err != nil {
+		return nil, goneError(err, errInvitation)
+	}
+	u, err := w.store.UserByEmail(ctx, v.Email)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		u = nil
+	case err != nil:
+		return nil, err
+	case !u.Active:
+		return nil, errInvitation
+	}
+	return &invited{v, o, u}, nil
+}
+
+// goneError returns another error in place of ErrNotFound.
+func goneError(err, gone error) error {
+	if errors.Is(err, ErrNotFound) {
+		return gone
+	}
+	return err
+}
+
+// OpenInvitation returns the invitation with a token, which stays valid.
+func (s *Service) OpenInvitation(ctx context.Context, token string) (*InvitationOffer, error) {
+	v, err := s.begin(nil).invitation(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return &InvitationOffer{v.ID, v.Email, v.FirstName, v.organization.Name, v.user != nil}, nil
+}
+
+// AcceptInvitation makes the account with the invited address a member, or a new account
+// with that address (management.md §8.5), and uses the invitation up. The Principal is nil
+// if the caller is not known. Otherwise it must be the account, with scope user:write. An
+// account that has not verified its address accepts only as a Principal, since the reader
+// of the mail may be somebody else.
+func (s *Service) AcceptInvitation(ctx context.Context, p *Principal, token string, a Acceptance) (*MemberView, error) {
+	if p != nil {
+		if err := p.changesUsers(); err != nil {
+			return nil, err
+		}
+	}
+	v, err := s.begin(p).invitation(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.acceptableBy(p); err != nil {
+		return nil, err
+	}
+	var created *User
+	if v.user == nil {
+		if created, err = s.invitedUser(ctx, v.Invitation, a); err != nil { // takes too long for a transaction
+			return nil, err
+		}
+	}
+	var view *MemberView
+	err = s.atomic(ctx, p, func(w *work) error {
+		v, err := w.invitation(ctx, token)
+		if err != nil {
+			return err
+		}
+		if err := v.acceptableBy(p); err != nil {
+			return err
+		}
+		u := v.user
+		if u == nil {
+			if created == nil { // the account was deleted meanwhile
+				return errInvitation
+			}
+			u = new(*created)
+			if err := w.store.CreateUser(ctx, u); err != nil {
+				return err
+			}
+		}
+		w.by = &Principal{User: u}
+		if v.user == nil {
+			if err := w.logSecurity(ctx, u, "created"); err != nil {
+				return err
+			}
+		}
+		m := s.newMembership(v.Organization, u.ID, v.Level)
+		if err := w.addMember(ctx, m, u); err != nil {
+			return err
+		}
+		if err := w.store.DeleteInvitation(ctx, v.Organization, v.ID); err != nil {
+			return err
+		}
+		if err := w.logInvitation(ctx, v.Invitation, "accepted"); err != nil {
+			return err
+		}
+		views, err := w.memberViews(ctx, []Membership{*m})
+		if err != nil {
+			return err
+		}
+		view = views[0]
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return view, nil
+}
+
+// acceptableBy returns an error if a caller cannot accept the invitation.
+func (v *invited) acceptableBy(p *Principal) error {
+	switch {
+	case p != nil && (v.user == nil || v.user.ID != p.User.ID):
+		return invalid("", "invalid_recipient", "This invitation is for another email address.")
+	case p == nil && v.user != nil && v.user.EmailVerified != nil && !*v.user.EmailVerified:
+		return invalid("", "not_verified", "The account with this address has not verified it. Accept with a personal API key of the account.")
+	}
+	return nil
+}
+
+// invitedUser returns the account that an invitation makes, which is not stored yet. The
+// token proves its address.
+func (s *Service) invitedUser(ctx context.Context, v *Invitation, a Acceptance) (*User, error) {
+	if !a.FirstName.Set {
+		a.FirstName = optional.Of(v.FirstName)
+	}
+	err := judgeError(cmp.Or(
+		check.Name("first_name", &a.FirstName), check.Name("last_name", &a.LastName),
+		check.Required("password", &a.Password), check.PasswordText("password", &a.Password),
+	))
+	if err != nil {
+		return nil, err
+	}
+	u, err := blankUser(NewUser{Email: v.Email, FirstName: a.FirstName.Value, LastName: a.LastName.Value})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.passwords.Check(a.Password.Value, u.Email, u.FirstName, u.LastName); err != nil {
+		return nil, invalid("password", "invalid_input", "%s", err)
+	}
+	if u.PasswordHash, err = s.passwords.Hash(ctx, a.Password.Value); err != nil {
+		return nil, err
+	}
+	u.Joined, u.EmailVerified = s.now(), new(true)
+	return u, nil
+}
+
+// mailName returns a name for the text of a mail. Programs that show mail make links of
+// domains, and none of a dot before a blank.
+func mailName(name string) string {
+	return strings.TrimSpace(strings.NewReplacer(". ", ". ", ".", ". ").Replace(name))
+}
+
+// countMail counts a mail to an address that a member of an organization causes.
+func (s *Service) countMail(ctx context.Context, o *Organization, address string) error {
+	if err := s.throttle(ctx, mailFrom(o.ID), organizationMails); err != nil {
+		return err
+	}
+	return s.throttle(ctx, mailTo(address), addressMails)
+}
+
+// mailTo and mailFrom are the buckets that count mail to an address, and mail that the
+// members of an organization cause. Notices about an account to its own address are in
+// none: six other mails could hide them.
+func mailTo(address string) string           { return "mail:to:" + HashKey(address) }
+func mailFrom(organization uuid.UUID) string { return "mail:from:" + organization.String() }

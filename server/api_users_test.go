@@ -1,0 +1,137 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// A key that is restricted to projects or organizations reads its own user and nothing
+// else on the routes of users, whatever its scopes are, and even if its user is staff
+// (management.md §1.5).
+func TestRuling66RestrictedKeys(t *testing.T) {
+	a := newRouteServer(t)
+	a.join(stella, management.LevelMember)
+	a.ok(api("GET", "/api/users/@me/", "").with(stellaKey)) // gives her a current organization
+	restrictions := map[string]func(*management.PersonalKey){
+		"a project":       func(k *management.PersonalKey) { k.Projects = []int64{1} },
+		"an organization": func(k *management.PersonalKey) { k.Organizations = []uuid.UUID{uuid.MustParse(acme)} },
+		"both": func(k *management.PersonalKey) {
+			k.Projects, k.Organizations = []int64{1}, []uuid.UUID{uuid.MustParse(acme)}
+		},
+	}
+	bodies := map[string]string{
+		"PATCH /api/users/{user}":                      `{"email":"thief@evil.example","password":"another-Horse-42-battery","is_staff":true,"first_name":"Mallory","set_current_team":1}`,
+		"PATCH /api/users/{user}/hedgehog_config":      `{"version":9}`,
+		"POST /api/users/{user}/scene_personalisation": `{"scene":"Person","dashboard":1}`,
+		"POST /api/users/{user}/validate_2fa":          `{"token":"123456"}`,
+		"POST /api/users/{user}/two_factor_validate":   `{"token":"123456"}`,
+	}
+	users := func() []management.User {
+		list, _, err := a.store.Users(t.Context(), management.UserFilter{}, 100, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	before := users()
+	for owner, id := range map[string]string{"Ada": ada, "Stella of the staff": stella} {
+		for name, restrict := range restrictions {
+			for _, scopes := range [][]string{{"*"}, nil, {"user:write"}} {
+				key := a.key(func(k *management.PersonalKey) {
+					restrict(k)
+					k.Scopes = scopes
+					if id == stella {
+						k.User = before[2].ID
+					}
+				})
+				for _, r := range tableRows(t, a.Server) {
+					if !strings.HasPrefix(r.pattern, "/api/users") || !r.keyed() {
+						continue
+					}
+					paths := map[string]bool{r.path: r.who == "user:read", strings.Replace(r.path, "@me", id, 1): r.who == "user:read"}
+					if strings.Contains(r.pattern, "{user}") {
+						paths[strings.Replace(r.path, "@me", bob, 1)] = false
+					}
+					for path, allowed := range paths {
+						c := r
+						c.path = path
+						call := c.call(key)
+						if body := bodies[r.method+" "+r.pattern]; body != "" {
+							call.body = body
+						}
+						resp := call.do(a)
+						text := bodyText(t, resp)
+						what := fmt.Sprintf("%s %s with a key of %s for %s and scopes %v", r.method, path, owner, name, scopes)
+						switch {
+						case allowed && resp.StatusCode != http.StatusOK, !allowed && resp.StatusCode != http.StatusForbidden:
+							t.Errorf("%s = %d %s", what, resp.StatusCode, text)
+						case allowed && strings.Contains(text, bob):
+							t.Errorf("%s tells about another user: %s", what, text)
+						}
+					}
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(before, users()); diff != "" {
+		t.Errorf("users (-before +after)\n%s", diff)
+	}
+}
+
+// To make somebody staff needs more than scope user:write: a key that may do everything
+// (management.md §4.5).
+func TestRuling66Staff(t *testing.T) {
+	a := newAPI(t, apiSetup{})
+	promote := api("PATCH", "/api/users/"+bob+"/", `{"is_staff":true}`)
+	stellas := func(scopes ...string) string {
+		return a.key(func(k *management.PersonalKey) {
+			u, err := a.store.UserByUUID(t.Context(), uuid.MustParse(stella))
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.User, k.Scopes = u.ID, scopes
+		})
+	}
+	for _, key := range []string{stellas("user:write"), stellas("user:read"), adaKey} {
+		a.fails(promote.with(key), 403, "permission_denied")
+		a.fails(api("PATCH", "/api/users/@me/", `{"is_staff":true}`).with(key), 403, "permission_denied")
+	}
+	a.ok(api("PATCH", "/api/users/"+bob+"/", `{"first_name":"Robert"}`).with(stellas("user:write")))
+	for _, key := range []string{stellaKey, stellas()} {
+		if v := a.ok(promote.with(key)); v["is_staff"] != true {
+			t.Errorf("is_staff = %v", v["is_staff"])
+		}
+	}
+}
+
+// The codes and a new secret are for keys that may change the user; a key that only reads
+// learns the status (management.md §5.2, §5.4).
+func TestRuling54TwoFactorReading(t *testing.T) {
+	a := newAPI(t, apiSetup{})
+	a.twoFactor()
+	a.ok(api("POST", "/api/users/@me/two_factor_backup_codes/", ""))
+	restricted := a.key(func(k *management.PersonalKey) { k.Projects = []int64{1} })
+	for key, codes := range map[string]int{
+		adaKey: 10, a.withScopes("user:write"): 10, a.withScopes("*"): 10, readerKey: 0, a.withScopes("user:read", "project:write"): 0, restricted: 0,
+	} {
+		v := a.ok(api("GET", "/api/users/@me/two_factor_status/", "").with(key))
+		if got := len(v["backup_codes"].([]any)); got != codes || v["backup_codes_remaining"] != 10.0 || v["is_enabled"] != true {
+			t.Errorf("status with %s: %v, want %d codes", key, v, codes)
+		}
+		for _, path := range []string{"two_factor_start_setup", "start_2fa_setup"} {
+			call := api("GET", "/api/users/@me/"+path+"/", "").with(key)
+			if codes > 0 {
+				a.ok(call)
+			} else {
+				a.fails(call, 403, "permission_denied")
+			}
+		}
+	}
+}
