@@ -168,7 +168,7 @@ type analyticsEvent struct {
 
 func (e *analyticsEvent) read(v jsonscan.Value) error {
 	if v.Kind() != jsonscan.Object {
-		return refuse("request_parsing_error", "An event must be an object, not %s.", describe(v))
+		return refuse("request_parsing_error", "An event must be an object, not %s.", v.Describe())
 	}
 	for o := v.Object(); o.Next(); {
 		value := o.Value()
@@ -219,7 +219,7 @@ func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, detai
 	id := idText(e.rawEvent.id)
 	event.DistinctID = plaintext.Identifier(string(id), MaxID)
 	switch {
-	case len(bytes.TrimSpace(id)) == 0:
+	case len(bytes.TrimSpace(id)) == 0: // none, or no string and no number
 		return event, "missing_distinct_id"
 	case utf8.RuneCount(id) > MaxID:
 		return event, "distinct_id_too_large"
@@ -239,6 +239,9 @@ func (e *analyticsEvent) event(w *Batch, library []Property) (event Event, detai
 	event.Received = w.r.Now
 	event.Time = w.clock.at(stated, exact || e.known.exact)
 	event.Properties = w.properties(&e.rawEvent, more)
+	if w.r.MaxEvent > 0 && event.Size() > w.r.MaxEvent {
+		return event, "event_too_large"
+	}
 	return event, ""
 }
 

@@ -3,7 +3,6 @@ package capture
 import (
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
@@ -24,7 +23,9 @@ var (
 // A RequestError says why the events of a request are refused as a whole.
 type RequestError struct {
 	Kind error  // ErrMalformed, ErrUnauthorized or ErrTooLarge
-	Text string // one line for the client (wire.md §2.4)
+	Code string // for programs (wire.md §2.4)
+	Attr string // the field at fault; "" for the request as a whole
+	Text string // one line for people
 }
 
 func (e *RequestError) Error() string { return e.Text }
@@ -32,55 +33,51 @@ func (e *RequestError) Unwrap() error { return e.Kind }
 
 // The refusals whose text is always the same.
 var (
-	errShape = &RequestError{ErrMalformed, "failed to hydrate events from request: non-engage request missing event name attribute"}
-	errEmpty = &RequestError{ErrMalformed, "request holds no event"}
-	errName  = &RequestError{ErrMalformed, "event submitted with an empty event name"}
-	errID    = &RequestError{ErrMalformed, "event submitted without a distinct_id"}
-	errOnly  = &RequestError{ErrMalformed, "payload empty after filtering invalid event types"}
-	errMode  = &RequestError{ErrMalformed, "event submitted with invalid cookieless mode"}
-	errMany  = &RequestError{ErrTooLarge, fmt.Sprintf("maximum event size exceeded: more than %d events in one request", MaxEvents)}
+	errUTF8  = &RequestError{ErrMalformed, codeParse, "", "failed to decode request: body is not UTF-8"}
+	errShape = &RequestError{ErrMalformed, "required", "event", "failed to hydrate events from request: non-engage request missing event name attribute"}
+	errEmpty = &RequestError{ErrMalformed, "required", "batch", "request holds no event"}
+	errName  = &RequestError{ErrMalformed, "blank", "event", "event submitted with an empty event name"}
+	errID    = &RequestError{ErrMalformed, "required", "distinct_id", "event submitted without a distinct_id"}
+	errOnly  = &RequestError{ErrMalformed, codeInvalid, "event", "payload empty after filtering invalid event types"}
+	errMode  = &RequestError{ErrMalformed, codeInvalid, "$cookieless_mode", "event submitted with invalid cookieless mode"}
+	errMany  = &RequestError{ErrTooLarge, codeTooLarge, "batch", fmt.Sprintf("maximum event size exceeded: more than %d events in one request", MaxEvents)}
 
-	errNoKey    = &RequestError{ErrUnauthorized, "event submitted without an api_key"}
-	errKeys     = &RequestError{ErrUnauthorized, "batch submitted with inconsistent api_key values"}
-	errLongKey  = &RequestError{ErrUnauthorized, "API key is not valid: too_long"}
-	errASCIIKey = &RequestError{ErrUnauthorized, "API key is not valid: not_ascii"}
-	errNullKey  = &RequestError{ErrUnauthorized, "API key is not valid: null_byte"}
-	errPersonal = &RequestError{ErrUnauthorized, "API key is not valid: personal_api_key"}
+	errNoKey    = &RequestError{ErrUnauthorized, "not_authenticated", "api_key", "event submitted without an api_key"}
+	errKeys     = &RequestError{ErrUnauthorized, codeKey, "api_key", "batch submitted with inconsistent api_key values"}
+	errLongKey  = &RequestError{ErrUnauthorized, codeKey, "api_key", "API key is not valid: too_long"}
+	errASCIIKey = &RequestError{ErrUnauthorized, codeKey, "api_key", "API key is not valid: not_ascii"}
+	errNullKey  = &RequestError{ErrUnauthorized, codeKey, "api_key", "API key is not valid: null_byte"}
+	errPersonal = &RequestError{ErrUnauthorized, codeKey, "api_key", "API key is not valid: personal_api_key"}
 )
 
-// unparsable refuses a request that is no JSON or has a field of a wrong type.
-func unparsable(format string, args ...any) error {
-	return &RequestError{ErrMalformed, "failed to parse request: " + fmt.Sprintf(format, args...)}
+// Codes that several refusals have.
+const (
+	codeParse    = "parse_error"
+	codeInvalid  = "invalid_input"
+	codeTooLarge = "request_too_large"
+	codeKey      = "authentication_failed"
+)
+
+// notJSON refuses a request that is no JSON.
+func notJSON(err error) error {
+	return &RequestError{ErrMalformed, codeParse, "", fmt.Sprintf("failed to parse request: invalid JSON: %v", err)}
+}
+
+// notEvents refuses a request that is JSON and holds something else than events.
+func notEvents(v jsonscan.Value, what, want string) error {
+	return &RequestError{ErrMalformed, codeInvalid, "", fmt.Sprintf("failed to parse request: %s must be %s, not %s", what, want, v.Describe())}
 }
 
 // wrongField refuses a request because of one field.
 func wrongField(name string, value jsonscan.Value, want string) error {
-	return unparsable("field %q must be %s, not %s", name, want, describe(value))
+	return wrongValue(name, value.Describe(), want)
 }
 
-// describe says what a value is. It quotes neither strings nor arrays and objects,
-// because the API key may be in them.
-func describe(v jsonscan.Value) string {
-	switch v.Kind() {
-	case jsonscan.String:
-		return "a string"
-	case jsonscan.Array:
-		return "an array"
-	case jsonscan.Object:
-		return "an object"
-	}
-	return clip(v)
+func wrongValue(name, value, want string) error {
+	return &RequestError{ErrMalformed, codeInvalid, name, fmt.Sprintf("failed to parse request: field %q must be %s, not %s", name, want, value)}
 }
 
-// clip shortens a value for an error.
-func clip(value []byte) string {
-	const maxValue = 60 // bytes
-	if len(value) <= maxValue {
-		return string(value)
-	}
-	n := maxValue
-	for n > 0 && !utf8.RuneStart(value[n]) {
-		n--
-	}
-	return string(value[:n]) + "…"
+// tooLarge refuses a request because of one event.
+func tooLarge(size, most int) error {
+	return &RequestError{ErrTooLarge, codeTooLarge, "properties", fmt.Sprintf("maximum event size exceeded: an event has %d bytes, want at most %d", size, most)}
 }

@@ -45,6 +45,10 @@ type Request struct {
 	SentAt time.Time // the query's "_", see [SentAt]; zero: not said
 	Engage bool      // it came by the route /engage
 
+	// MaxEvent is how many bytes an event may have, as [Event.Size] counts them. Zero:
+	// any number.
+	MaxEvent int
+
 	// IP is the client's address, for the property $ip. The zero Addr: the property
 	// is not added.
 	IP netip.Addr
@@ -112,7 +116,7 @@ func (b *Batch) Parse(body []byte, r Request) error {
 	b.r.Now = r.Now
 	b.clock = clock{r.Now, r.SentAt}
 	if !utf8.Valid(body) {
-		return &RequestError{ErrMalformed, "failed to decode request: body is not UTF-8"}
+		return errUTF8
 	}
 	raw, err := b.shape(body)
 	if err != nil {
@@ -156,9 +160,9 @@ func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 	case jsonscan.Object:
 	default:
 		if _, err := jsonscan.Parse(body, jsonscan.MaxDepth); err != nil {
-			return nil, unparsable("%v", err)
+			return nil, notJSON(err)
 		}
-		return nil, unparsable("the body must be an object or an array")
+		return nil, notEvents(v, "the body", "an object or an array")
 	}
 	var batch, sentAt, historical jsonscan.Value
 	var keys [2][]byte // by precedence
@@ -183,7 +187,7 @@ func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 		}
 	}
 	if err := o.Err(); err != nil {
-		return nil, unparsable("%v", err)
+		return nil, notJSON(err)
 	}
 	if batch.Kind() == jsonscan.Array {
 		if t, ok := parseTime(string(textOf(sentAt))); ok && t != outOfRange {
@@ -222,7 +226,7 @@ func eventsOf(v jsonscan.Value, bare bool) ([]rawEvent, error) {
 		list = append(list, e)
 	}
 	if err := a.Err(); err != nil {
-		return nil, unparsable("%v", err)
+		return nil, notJSON(err)
 	}
 	if len(list) == 0 {
 		return nil, errEmpty
@@ -266,7 +270,7 @@ type knownProperties struct {
 
 func (e *rawEvent) read(v jsonscan.Value) error {
 	if v.Kind() != jsonscan.Object {
-		return unparsable("an event must be an object, not %s", describe(v))
+		return notEvents(v, "an event", "an object")
 	}
 	var id, dollarID jsonscan.Value
 	var keys [4][]byte // by precedence
@@ -472,6 +476,10 @@ func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	}
 	event.DistinctID = distinctID(e.id)
 	if blank(event.DistinctID) {
+		switch e.id.Kind() {
+		case jsonscan.Object, jsonscan.Array, jsonscan.True, jsonscan.False:
+			return event, false, wrongField("distinct_id", e.id, "a string or a number")
+		}
 		return event, false, errID
 	}
 	event.Received = b.r.Now
@@ -480,7 +488,7 @@ func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 	}
 	if s := textOf(e.uuid); len(s) > 0 {
 		if event.UUID, err = parseUUIDBytes(s); err != nil {
-			return event, false, unparsable("field \"uuid\" must be a UUID or empty, not %s", clip(e.uuid))
+			return event, false, wrongValue("uuid", jsonscan.Clip(e.uuid), "a UUID or empty")
 		}
 	} else {
 		event.UUID = NewUUID(event.Time)
@@ -489,6 +497,9 @@ func (b *Batch) event(e *rawEvent) (event Event, keep bool, err error) {
 		return event, false, nil // recordings are not kept (wire.md §2.8)
 	}
 	event.Properties = b.properties(e, nil)
+	if n := event.Size(); b.r.MaxEvent > 0 && n > b.r.MaxEvent {
+		return event, false, tooLarge(n, b.r.MaxEvent)
+	}
 	return event, true, nil
 }
 
@@ -628,25 +639,16 @@ func objectOf(field string, v jsonscan.Value) (jsonscan.Value, error) {
 // one.
 func distinctID(v jsonscan.Value) string { return plaintext.Identifier(string(idText(v)), MaxID) }
 
-// idText returns a distinct ID as text: the text of a string, a number as /flags
-// writes it, and of any other value its JSON. It may share the memory of v.
+// idText returns a distinct ID as text: the text of a string, and a number as /flags
+// writes it. Nothing else is one. The text may share the memory of v.
 func idText(v jsonscan.Value) []byte {
 	switch v.Kind() {
 	case jsonscan.String:
 		return textOf(v)
-	case jsonscan.Invalid, jsonscan.Null:
-		return nil
 	case jsonscan.Number:
 		return plaintext.AppendNumber(nil, v)
-	case jsonscan.Object, jsonscan.Array:
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, v); err != nil {
-			return nil
-		}
-		return compact.Bytes()
-	default:
-		return v
 	}
+	return nil
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

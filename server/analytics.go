@@ -60,7 +60,7 @@ func (s *Server) analytics(x *exchange) error {
 		return err
 	}
 	x.body.maxBody, x.body.maxDecoded = min(s.config.Capture.MaxBody, 10<<20), s.config.Capture.MaxDecoded
-	if err := x.body.read(x.r); err != nil {
+	if err := x.body.read(); err != nil {
 		return err
 	}
 	if len(x.body.raw) == 0 {
@@ -181,7 +181,7 @@ func (s *Server) analyticsHeaders(x *exchange, ip netip.Addr) (request capture.A
 		return request, "", &headerError{errHeaderValue, "PostHog-Sdk-Info", "at most " + strconv.Itoa(maxLibrary) + " bytes"}
 	}
 	request.Library, request.LibraryVersion, _ = strings.Cut(h.Get("PostHog-Sdk-Info"), "/")
-	request.Now, request.SentAt = x.start, sent
+	request.Now, request.SentAt, request.MaxEvent = x.start, sent, s.config.Capture.MaxEvent
 	request.Agent, request.Geo = s.agentOf(x), s.placeOf(ip)
 	return request, encoding, nil
 }

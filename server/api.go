@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -126,36 +124,6 @@ func (a *apiRequest) context() context.Context { return a.x.r.Context() }
 // segment returns the decoded part of a path that a wildcard of its pattern
 // matches.
 func (a *apiRequest) segment(name string) string { return storable(a.x.r.PathValue(name)) }
-
-// param returns the last value of a parameter of the query, which is the one that
-// counts in PostHog.
-func (a *apiRequest) param(name string) string {
-	last := ""
-	for value := range valuesOf(a.x.r.URL.RawQuery, name) {
-		last = value
-	}
-	return storable(last)
-}
-
-// valuesOf iterates over the values of a parameter of a query. They are the same as
-// with [url.ParseQuery], which makes a map of all parameters.
-func valuesOf(query, name string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for pair := range strings.SplitSeq(query, "&") {
-			if strings.Contains(pair, ";") {
-				continue
-			}
-			key, value, _ := strings.Cut(pair, "=")
-			key, err := url.QueryUnescape(key)
-			if err != nil || key != name || pair == "" {
-				continue
-			}
-			if value, err = url.QueryUnescape(value); err == nil && !yield(value) {
-				return
-			}
-		}
-	}
-}
 
 // storable returns a text that every store can look for. Databases refuse NUL and
 // broken UTF-8, which percent-encoding can produce; storable changes such a text to

@@ -39,7 +39,7 @@ func (a *apiRequest) readBody() error {
 		return nil
 	}
 	x.body.maxBody = a.s.config.Management.MaxBody
-	if err := x.body.read(x.r); err != nil {
+	if err := x.body.read(); err != nil {
 		return err
 	}
 	if len(x.body.raw) == 0 {

@@ -32,23 +32,36 @@ var flagRoutes = []route{
 }
 
 // flagQuery reads the parameters of management.md §13.2.
-func (a *apiRequest) flagQuery() management.FlagQuery {
-	return management.FlagQuery{
-		Active: a.param("active"), Archived: a.truth("archived"), CreatedBy: a.param("created_by_id"), Search: a.param("search"),
+func (a *apiRequest) flagQuery() (q management.FlagQuery, err error) {
+	q = management.FlagQuery{
+		Active: a.param("active"), CreatedBy: a.param("created_by_id"), Search: a.param("search"),
 		Key: a.param("key"), Type: a.param("type"), Runtime: a.param("evaluation_runtime"), Tags: a.param("tags"),
 		ExcludedTags: a.param("excluded_tags"), ExcludedFields: a.param("excluded_properties"),
-		HasContexts: a.truth("has_evaluation_contexts"), Order: a.param("order"),
+		Order: a.param("order"),
 	}
+	if q.Archived, err = a.truth("archived"); err != nil {
+		return q, err
+	}
+	q.HasContexts, err = a.truth("has_evaluation_contexts")
+	return q, err
 }
 
 func listFlags(a *apiRequest) error {
+	q, err := a.flagQuery()
+	if err != nil {
+		return err
+	}
 	limit, offset := a.window()
-	page, err := a.service().ListFlags(a.context(), a.principal, a.segment("project"), a.flagQuery(), limit, offset)
+	page, err := a.service().ListFlags(a.context(), a.principal, a.segment("project"), q, limit, offset)
 	return answerPage(a, page, err)
 }
 
 func matchingFlags(a *apiRequest) error {
-	ids, err := a.service().MatchingFlags(a.context(), a.principal, a.segment("project"), a.flagQuery())
+	q, err := a.flagQuery()
+	if err != nil {
+		return err
+	}
+	ids, err := a.service().MatchingFlags(a.context(), a.principal, a.segment("project"), q)
 	return a.answer(http.StatusOK, struct {
 		IDs []int64 `json:"ids"`
 	}{ids}, err)

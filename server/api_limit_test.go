@@ -104,6 +104,7 @@ func TestAPIStrangers(t *testing.T) {
 		{"peers", nil, from(right, peer, ""), from(right, "192.0.2.2:1", "")},
 		{"peers that choose an address", nil, from(right, peer, "198.51.100.7"), from(right, "192.0.2.2:1", "192.0.2.1")},
 		{"proxy", []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}, from(right, peer, "198.51.100.1"), from(right, peer, "198.51.100.2")},
+		{"forged entries", []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}, from(right, peer, "203.0.113.1, 198.51.100.1"), from(right, peer, "198.51.100.1, 198.51.100.2")},
 		{"IPv6", nil, from(right, "[2001:db8::2]:1", ""), from(right, "[2001:db8:0:1::1]:1", "")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

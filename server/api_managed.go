@@ -74,18 +74,6 @@ func listOf[T any](f func(s *service, ctx context.Context, p *principal, project
 	}
 }
 
-// truth reads a parameter that is true or false. It returns nil for all other
-// values (management.md §3.3).
-func (a *apiRequest) truth(name string) *bool {
-	switch a.param(name) {
-	case "true", "True", "1":
-		return new(true)
-	case "false", "False", "0":
-		return new(false)
-	}
-	return nil
-}
-
 // listActivity answers with a page of the activity log: about one thing if the path
 // names one (management.md §3.2, §11.7).
 func listActivity(scope string) operation {

@@ -96,11 +96,9 @@ type succeeded struct {
 // listUsers answers with the users that a query selects (management.md §3.3).
 func listUsers(a *apiRequest) error {
 	query := management.UserQuery{Email: a.param("email")}
-	switch a.param("is_staff") {
-	case "true", "True", "1":
-		query.Staff = new(true)
-	case "false", "False", "0":
-		query.Staff = new(false)
+	var err error
+	if query.Staff, err = a.truth("is_staff"); err != nil {
+		return err
 	}
 	limit, offset := a.window()
 	page, err := a.service().ListUsers(a.context(), a.principal, query, limit, offset)

@@ -57,22 +57,18 @@ func answerPage[T any](a *apiRequest, page *management.Page[T], err error) error
 		list.Next = new(a.pageURL(limit, next))
 	}
 	if offset > 0 {
-		list.Previous = new(a.pageURL(limit, offset-limit))
+		list.Previous = new(a.pageURL(limit, max(0, offset-limit)))
 	}
 	return a.answer(http.StatusOK, list, nil)
 }
 
-// pageURL returns the URL of another page. The first page has no offset. A key in
-// the query is left out (management.md §15.2), because the client has it.
+// pageURL returns the URL of another page. A key in the query is left out
+// (management.md §15.2), because the client has it.
 func (a *apiRequest) pageURL(limit, offset int) string {
 	query := a.x.r.URL.Query()
 	query.Del("personal_api_key")
 	query.Set("limit", strconv.Itoa(limit))
-	if offset > 0 {
-		query.Set("offset", strconv.Itoa(offset))
-	} else {
-		query.Del("offset")
-	}
+	query.Set("offset", strconv.Itoa(offset))
 	return a.s.address(a.x.r) + "?" + query.Encode() // sorted by name
 }
 

@@ -41,8 +41,11 @@ func listPersons(a *apiRequest) error {
 // deletePerson deletes a person. If its events are to be deleted as well, they are
 // deleted later, which the status says.
 func deletePerson(a *apiRequest) error {
-	events := a.asked("delete_events")
-	err := a.service().DeletePerson(a.context(), a.principal, a.segment("project"), a.segment("id"), events)
+	events, err := a.asked("delete_events")
+	if err != nil {
+		return err
+	}
+	err = a.service().DeletePerson(a.context(), a.principal, a.segment("project"), a.segment("id"), events)
 	if err == nil && events {
 		return a.x.respond(http.StatusAccepted, typeJSON, nil)
 	}

@@ -23,3 +23,22 @@ func FuzzValuesOf(f *testing.F) {
 		}
 	})
 }
+
+// TestRuling57Lists: a list of IDs has all values, with commas, repeated, or with
+// brackets behind the name (management.md §11.3).
+func TestRuling57Lists(t *testing.T) {
+	a := newManaged(t, nil)
+	const path = "/api/projects/1/surveys/responses_count/?"
+	const id, other = "019c0a11-2f30-7000-8c4e-1a2b3c4d5e6f", "019c0a22-8e10-7000-ab6d-7a8b9c0d1e2f"
+	for _, query := range []string{
+		"survey_ids=" + id, "survey_ids=" + id + ",%20," + other, "survey_ids=" + id + "&survey_ids=" + other,
+		"survey_ids[]=" + id + "&survey_ids%5B%5D=" + other, "survey_ids=" + id + "&survey_ids[]=" + other, "survey_ids=", "survey_ids[]=",
+	} {
+		a.ok(api("GET", path+query, ""))
+	}
+	for _, query := range []string{
+		"survey_ids=x", "survey_ids=x&survey_ids=" + id, "survey_ids=" + id + "&survey_ids=x", "survey_ids[]=x", "survey_ids=" + id + "&survey_ids[]=x", "survey_ids=" + id + ";" + other + "&survey_ids=x",
+	} {
+		a.fails(api("GET", path+query, ""), 400, "invalid_input")
+	}
+}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -39,7 +38,11 @@ var surveyRoutes = []route{
 // listSurveys answers with the surveys that a query selects (management.md §9.11).
 // A text that is no ID selects nothing.
 func listSurveys(a *apiRequest) error {
-	filter := survey.Filter{Archived: a.truth("archived"), Type: a.param("type"), Search: a.param("search")}
+	filter := survey.Filter{Type: a.param("type"), Search: a.param("search")}
+	var err error
+	if filter.Archived, err = a.truth("archived"); err != nil {
+		return err
+	}
 	if ids := a.listParam("ids"); len(ids) > 0 {
 		filter.IDs = []uuid.UUID{}
 		for _, text := range ids {
@@ -53,39 +56,39 @@ func listSurveys(a *apiRequest) error {
 	return answerPage(a, page, err)
 }
 
-// listParam reads a parameter that is a list with commas. Empty elements do not
-// count.
-func (a *apiRequest) listParam(name string) []string {
-	var list []string
-	for text := range strings.SplitSeq(a.param(name), ",") {
-		if text = strings.TrimSpace(text); text != "" {
-			list = append(list, text)
-		}
+func (a *apiRequest) statsQuery() (q survey.StatsQuery, err error) {
+	q.From, q.To = a.param("date_from"), a.param("date_to")
+	if q.ExcludeArchived, err = a.asked("exclude_archived"); err != nil {
+		return q, err
 	}
-	return list
-}
-
-// asked reports whether a parameter is true (management.md §15.1 A20).
-func (a *apiRequest) asked(name string) bool { return strings.EqualFold(a.param(name), "true") }
-
-func (a *apiRequest) statsQuery() survey.StatsQuery {
-	return survey.StatsQuery{
-		From: a.param("date_from"), To: a.param("date_to"), ExcludeArchived: a.asked("exclude_archived"), PerQuestion: a.asked("include_per_question_stats"),
-	}
+	q.PerQuestion, err = a.asked("include_per_question_stats")
+	return q, err
 }
 
 func surveyStats(a *apiRequest) error {
-	v, err := a.s.config.Management.Surveys.Stats(a.context(), a.principal, a.segment("project"), a.segment("id"), a.statsQuery())
+	q, err := a.statsQuery()
+	if err != nil {
+		return err
+	}
+	v, err := a.s.config.Management.Surveys.Stats(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
 	return a.answer(http.StatusOK, v, err)
 }
 
 func projectSurveyStats(a *apiRequest) error {
-	v, err := a.s.config.Management.Surveys.ProjectStats(a.context(), a.principal, a.segment("project"), a.statsQuery())
+	q, err := a.statsQuery()
+	if err != nil {
+		return err
+	}
+	v, err := a.s.config.Management.Surveys.ProjectStats(a.context(), a.principal, a.segment("project"), q)
 	return a.answer(http.StatusOK, v, err)
 }
 
 func countResponses(a *apiRequest) error {
-	v, err := a.s.config.Management.Surveys.CountResponses(a.context(), a.principal, a.segment("project"), a.listParam("survey_ids"), a.asked("exclude_archived"))
+	withoutArchived, err := a.asked("exclude_archived")
+	if err != nil {
+		return err
+	}
+	v, err := a.s.config.Management.Surveys.CountResponses(a.context(), a.principal, a.segment("project"), a.listParam("survey_ids"), withoutArchived)
 	return a.answer(http.StatusOK, v, err)
 }
 
@@ -107,7 +110,11 @@ func onResponse(f func(*surveys, context.Context, *principal, string, string, st
 func surveyResponses(a *apiRequest) error {
 	q := survey.ResponseQuery{
 		Since: a.param("since"), Until: a.param("until"), QuestionID: a.param("question_id"), Least: a.param("score_gte"), Most: a.param("score_lte"),
-		ExcludeArchived: a.asked("exclude_archived"), Limit: a.param("limit"), Offset: a.param("offset"),
+		Limit: a.param("limit"), Offset: a.param("offset"),
+	}
+	var err error
+	if q.ExcludeArchived, err = a.asked("exclude_archived"); err != nil {
+		return err
 	}
 	switch format := a.param("format"); format {
 	case "", "json":
@@ -134,10 +141,10 @@ type responseWriter struct {
 func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.x.status == 0 {
 		w.head(w.x.w.Header())
-		w.x.status = http.StatusOK
+		w.x.status, w.x.streams = http.StatusOK, true
 		w.x.w.WriteHeader(http.StatusOK)
 	}
-	return w.x.w.Write(b)
+	return w.x.write(b)
 }
 
 var summarizeResponses = changeWith(http.StatusOK, func(a *apiRequest, refresh survey.SummaryRefresh) (any, error) {

@@ -43,7 +43,7 @@ func (a *apiRequest) uploadedIDs() (iter.Seq2[string, error], error) {
 	if r.ContentLength > a.s.config.Management.MaxUpload {
 		return nil, uploadTooLarge(a.s.config.Management.MaxUpload)
 	}
-	return decode(http.MaxBytesReader(a.x.w, r.Body, a.s.config.Management.MaxUpload)), nil
+	return decode(http.MaxBytesReader(a.x.w, &a.x.body.in, a.s.config.Management.MaxUpload)), nil
 }
 
 // maxElement is how many bytes an element of a list may have: a row of a table with

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 	"github.com/flagstaff-go/flagstaff/server/internal/lz64"
@@ -23,6 +21,7 @@ import (
 // Each stage has a buffer of its own, because the parsed request refers to the last
 // one that was needed.
 type body struct {
+	in                  arrival
 	maxBody, maxDecoded int64
 	budget              *budget
 	charged             int64 // bytes, to the budget
@@ -38,8 +37,13 @@ type body struct {
 	lz64   lz64.Decoder
 }
 
+// size returns how many bytes of memory a body keeps for the next one.
 func (b *body) size() int {
-	return cap(b.raw) + cap(b.inflated) + cap(b.text) + cap(b.plain) + cap(b.inner) + b.lz64.Size()
+	n := cap(b.raw) + cap(b.inflated) + cap(b.text) + cap(b.plain) + cap(b.inner) + b.lz64.Size()
+	if b.gzip != nil {
+		n += deflateMemory
+	}
+	return n
 }
 
 // parse reads the body of r into req. compression is the query's. Errors of
@@ -54,11 +58,14 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 	if err != nil {
 		return err
 	}
-	if err := b.read(r); err != nil {
+	if err := b.read(); err != nil {
 		return err
 	}
 
 	payload := b.raw
+	if isBlank(payload) {
+		return errEmptyBody
+	}
 	// curl -d calls JSON a form unless it is told otherwise.
 	form = form && !looksLikeJSON(payload)
 	switch zipped := isGzip(payload); {
@@ -68,7 +75,7 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 		}
 		data, hint, ok := formData(payload)
 		if !ok {
-			return fmt.Errorf("%w: form without data", errMalformed)
+			return errNoForm
 		}
 		if encoding == encodedUnknown {
 			if encoding, err = parseEncoding(string(hint)); err != nil {
@@ -100,17 +107,19 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 		}
 		return parseJSON(payload, req)
 	}
-	err = req.Parse(payload)
+	err = parseJSON(payload, req)
 	if errors.Is(err, wire.ErrSyntax) {
 		decoded, errBase64 := b.decodeBase64(payload)
 		switch {
 		case errBase64 == nil:
-			return parseJSON(decoded, req)
-		case errors.Is(errBase64, errBusy):
+			if errDecoded := parseJSON(decoded, req); !errors.Is(errDecoded, wire.ErrSyntax) {
+				return errDecoded
+			}
+		case errors.Is(errBase64, errBusy), errors.Is(errBase64, errTooLarge):
 			return errBase64
 		}
 	}
-	return malformed(err)
+	return err
 }
 
 // parseContext reads the body of r into req as a body of OpenFeature's remote
@@ -124,7 +133,7 @@ func (b *body) parseContext(r *http.Request, req *wire.Request) error {
 	case form:
 		return errContentType
 	}
-	if err := b.read(r); err != nil {
+	if err := b.read(); err != nil {
 		return err
 	}
 	payload := b.raw
@@ -136,6 +145,9 @@ func (b *body) parseContext(r *http.Request, req *wire.Request) error {
 	return malformed(req.ParseContext(payload))
 }
 
+// isBlank reports whether a payload has nothing but white space.
+func isBlank(payload []byte) bool { return len(bytes.TrimLeft(payload, " \t\r\n")) == 0 }
+
 // looksLikeJSON reports whether a payload begins like an object. Neither a form nor
 // any encoding can.
 func looksLikeJSON(payload []byte) bool {
@@ -143,7 +155,12 @@ func looksLikeJSON(payload []byte) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{'
 }
 
-func parseJSON(payload []byte, req *wire.Request) error { return malformed(req.Parse(payload)) }
+func parseJSON(payload []byte, req *wire.Request) error {
+	if isBlank(payload) {
+		return errEmptyBody
+	}
+	return malformed(req.Parse(payload))
+}
 
 func malformed(err error) error {
 	if err != nil {
@@ -190,19 +207,23 @@ func parseEncoding(compression string) (encoding, error) {
 	return 0, errCompression
 }
 
-// read reads the body into b.raw.
-func (b *body) read(r *http.Request) error {
+// read reads the body into b.raw. A body that is known to be too large is refused
+// before it arrives.
+func (b *body) read() error {
+	b.hold()
 	b.raw = b.raw[:0]
-	if r.ContentLength > b.maxBody {
+	if b.in.length > b.maxBody {
 		return errTooLarge
 	}
-	if r.Body == nil {
+	if b.in.ended { // there is none
 		return nil
 	}
 	// The length is only a promise, so memory grows as bytes arrive.
-	b.raw = slices.Grow(b.raw, int(min(max(r.ContentLength, 0), 32<<10)+1))
 	var err error
-	if b.raw, err = b.readAll(b.raw, r.Body, b.maxBody); err != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errBusy) {
+	if b.raw, err = b.room(b.raw, int(min(max(b.in.length, 0), 32<<10)+1)); err != nil {
+		return err
+	}
+	if b.raw, err = b.readAll(b.raw, &b.in, b.in.length, b.maxBody); err != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errBusy) {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok { // from a handler around this one
 			return errTooLarge
 		}
@@ -211,18 +232,22 @@ func (b *body) read(r *http.Request) error {
 	return err
 }
 
-// readAll reads all of r into the memory of dst, which is empty. The error is
-// errTooLarge if there are more than limit bytes, and errBusy if other requests
-// have the memory.
-func (b *body) readAll(dst []byte, r io.Reader, limit int64) ([]byte, error) {
+// readAll reads all of r into the memory of dst, which is empty. expected is how many
+// bytes there should be, if anybody has said so. The error is errTooLarge if there
+// are more than limit bytes, and errBusy if other requests have the memory.
+func (b *body) readAll(dst []byte, r io.Reader, expected, limit int64) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {
-			// Doubling bounds the charged memory to twice the last buffer.
-			n := max(512, min(2*int64(len(dst)), limit+1))
+			had := int64(cap(dst))
+			n := max(512, min(2*had, limit+1))
+			if n < expected && expected <= 8*had { // it has become credible
+				n = min(expected, limit) + 1
+			}
 			if err := b.charge(n); err != nil {
 				return dst, err
 			}
 			dst = append(make([]byte, 0, n), dst...)
+			b.discharge(had)
 		}
 		n, err := r.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
@@ -238,28 +263,6 @@ func (b *body) readAll(dst []byte, r io.Reader, limit int64) ([]byte, error) {
 	}
 }
 
-// A budget bounds the memory that the large bodies of all requests take together.
-// Small bodies, which are nearly all, are not counted.
-type budget struct{ left atomic.Int64 }
-
-// uncounted is how many bytes a buffer may have before it is charged to the budget.
-const uncounted = 1 << 20
-
-// charge takes n bytes for a new buffer, until the end of the request: it is
-// unknown when the garbage collector frees the buffer before it. The error is
-// errBusy if the budget has fewer.
-func (b *body) charge(n int64) error {
-	if n < uncounted || b.budget == nil {
-		return nil
-	}
-	if b.budget.left.Add(-n) < 0 {
-		b.budget.left.Add(n)
-		return errBusy
-	}
-	b.charged += n
-	return nil
-}
-
 // room returns the memory of buffer without its content, or new memory if it has
 // fewer than n bytes. The error is errBusy if other requests have the memory.
 func (b *body) room(buffer []byte, n int) ([]byte, error) {
@@ -269,30 +272,29 @@ func (b *body) room(buffer []byte, n int) ([]byte, error) {
 	if err := b.charge(int64(n)); err != nil {
 		return buffer[:0], err
 	}
+	b.discharge(int64(cap(buffer)))
 	return make([]byte, 0, n), nil
-}
-
-// release gives back what was charged.
-func (b *body) release() {
-	if b.charged != 0 {
-		b.budget.left.Add(b.charged)
-		b.charged = 0
-	}
 }
 
 // isGzip looks for the magic number of gzip and its only method.
 func isGzip(b []byte) bool { return bytes.HasPrefix(b, []byte{0x1F, 0x8B, 0x08}) }
 
+// deflateMemory is about how many bytes a decompressor of gzip or zlib has.
+const deflateMemory = 44 << 10
+
 func (b *body) inflate(payload []byte) ([]byte, error) {
 	b.source.Reset(payload)
 	var err error
 	if b.gzip == nil {
+		if err := b.charge(deflateMemory); err != nil {
+			return nil, err
+		}
 		b.gzip, err = gzip.NewReader(&b.source)
 	} else {
 		err = b.gzip.Reset(&b.source)
 	}
 	if err == nil {
-		b.inflated, err = b.readAll(b.inflated[:0], b.gzip, b.maxDecoded)
+		b.inflated, err = b.readAll(b.inflated[:0], b.gzip, 0, b.maxDecoded)
 	}
 	if err != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errBusy) {
 		return nil, fmt.Errorf("%w: %w", errMalformed, err)
@@ -326,11 +328,13 @@ func (b *body) decodeLZ64(payload []byte) ([]byte, error) {
 		}
 		payload = b.text
 	}
-	err := b.charge(lz64Memory(int64(len(payload)), b.maxDecoded))
+	most := lz64Memory(int64(len(payload)), b.maxDecoded)
+	err := b.charge(most)
 	if err != nil {
 		return nil, err
 	}
 	b.plain, err = b.lz64.Append(b.plain[:0], payload, int(b.maxDecoded))
+	b.discharge(most - min(most, int64(cap(b.plain)+b.lz64.Size())))
 	switch {
 	case errors.Is(err, lz64.ErrTooLarge):
 		return nil, errTooLarge

@@ -114,45 +114,45 @@ func TestEncodings(t *testing.T) {
 
 func TestEncodingErrors(t *testing.T) {
 	s := newServer(t, nil)
-	const prefix = "Failed to decode request: "
-	const malformed = prefix + "invalid JSON. Please check your request format and try again."
+	const (
+		nothing    = "The request body is empty"
+		notJSON    = "Failed to decode request: invalid JSON, offset "
+		compressed = "Failed to decode request: the body is not what its compression says."
+	)
 	lz := lz64Of(t, "simple")
 	for _, tt := range []struct{ name, query, contentType, body, want string }{
-		{"empty", "", "application/json", "", malformed},
-		{"empty form", "", form, "", malformed},
-		{"form without data", "", form, "compression=base64&x=y", malformed},
-		{"form with empty data", "", form, "data=", malformed},
-		{"not JSON", "", "application/json", "token=phc_demo", malformed},
-		{"array", "", "application/json", "[" + simple + "]", malformed},
-		{"field of the wrong type", "", "application/json", `{"api_key":"phc_demo","distinct_id":{}}`, malformed},
-		{"not base64", "compression=base64", "text/plain", "!!", malformed},
-		{"base64 of no JSON", "", "text/plain", base64Of("hello"), malformed},
-		{"percent signs that encode nothing", "compression=base64", "text/plain", "%zz%4", malformed},
-		{"cut off base64", "compression=base64", "text/plain", base64Of(simple)[:41], malformed},
-		{"cut off gzip", "", "text/plain", zip(simple)[:30], malformed},
-		{"damaged gzip", "", "text/plain", zip(simple)[:len(zip(simple))-4] + "abcd", malformed},
-		{"rubbish behind gzip", "", "text/plain", zip(simple) + "abcd", malformed},
-		{"gzip of no JSON", "", "text/plain", zip("hello"), malformed},
-		{"cut off lz64", "compression=lz64", "text/plain", lz[:30], malformed},
-		{"empty lz64", "compression=lz64", "text/plain", "Q===", malformed},
-		{"base64 that claims to be lz64", "compression=lz64", "text/plain", base64Of(simple), malformed},
-		{"lz64 that does not say so", "", "text/plain", lz, malformed},
+		{"empty", "", "application/json", "", nothing},
+		{"empty form", "", form, "", nothing},
+		{"form without data", "", form, "compression=base64&x=y", "Failed to decode request: the form has no field data."},
+		{"form with empty data", "", form, "data=", nothing},
+		{"not JSON", "", "application/json", "token=phc_demo", notJSON},
+		{"array", "", "application/json", "[" + simple + "]", "the body must be an object, not an array"},
+		{"field of the wrong type", "", "application/json", `{"api_key":"phc_demo","distinct_id":{}}`, "distinct_id must be a string or a number, not an object"},
+		{"not base64", "compression=base64", "text/plain", "!!", compressed},
+		{"base64 of no JSON", "", "text/plain", base64Of("hello"), notJSON},
+		{"percent signs that encode nothing", "compression=base64", "text/plain", "%zz%4", compressed},
+		{"cut off base64", "compression=base64", "text/plain", base64Of(simple)[:41], compressed},
+		{"cut off gzip", "", "text/plain", zip(simple)[:30], compressed},
+		{"damaged gzip", "", "text/plain", zip(simple)[:len(zip(simple))-4] + "abcd", compressed},
+		{"rubbish behind gzip", "", "text/plain", zip(simple) + "abcd", compressed},
+		{"gzip of no JSON", "", "text/plain", zip("hello"), notJSON},
+		{"cut off lz64", "compression=lz64", "text/plain", lz[:30], compressed},
+		{"empty lz64", "compression=lz64", "text/plain", "Q===", nothing},
+		{"base64 that claims to be lz64", "compression=lz64", "text/plain", base64Of(simple), nothing},
+		{"lz64 that does not say so", "", "text/plain", lz, notJSON},
 
-		{"unknown compression", "compression=br", "text/plain", simple, prefix + "Unsupported compression type"},
-		{"unknown compression in a form", "", form, "data=" + base64Of(simple) + "&compression=zstd", prefix + "Unsupported compression type"},
-		{"case of compression", "compression=GZIP", "text/plain", zip(simple), prefix + "Unsupported compression type"},
-		{"gzip in a form", "compression=gzip", form, "data=" + base64Of(zip(simple)), prefix + "Unsupported compression type"},
-		{"gzip of a form", "", form, zip("data=" + base64Of(simple)), prefix + "Unsupported compression type"},
-		{"unknown content type", "", "application/xml", simple, prefix + "Unsupported content type"},
-		{"multipart", "", "multipart/form-data; boundary=x", simple, prefix + "Unsupported content type"},
+		{"unknown compression", "compression=br", "text/plain", simple, "Failed to decode request: Unsupported compression type"},
+		{"unknown compression in a form", "", form, "data=" + base64Of(simple) + "&compression=zstd", "Failed to decode request: Unsupported compression type"},
+		{"case of compression", "compression=GZIP", "text/plain", zip(simple), "Failed to decode request: Unsupported compression type"},
+		{"gzip in a form", "compression=gzip", form, "data=" + base64Of(zip(simple)), "Failed to decode request: Unsupported compression type"},
+		{"gzip of a form", "", form, zip("data=" + base64Of(simple)), "Failed to decode request: Unsupported compression type"},
+		{"unknown content type", "", "application/xml", simple, "Failed to decode request: Unsupported content type"},
+		{"multipart", "", "multipart/form-data; boundary=x", simple, "Failed to decode request: Unsupported content type"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			resp := call{target: "/flags?v=2&" + tt.query, header: map[string]string{"Content-Type": tt.contentType}, body: tt.body}.do(s)
-			if got := bodyText(t, resp); resp.StatusCode != 400 || got != tt.want {
-				t.Errorf("%d %q, want 400 %q", resp.StatusCode, got, tt.want)
-			}
-			if ct := resp.Header.Get("Content-Type"); ct != "text/plain; charset=utf-8" {
-				t.Errorf("Content-Type %q", ct)
+			if got := refusal(t, resp); resp.StatusCode != 400 || !strings.HasPrefix(got.Detail, tt.want) {
+				t.Errorf("%d %+v, want 400 %q", resp.StatusCode, got, tt.want)
 			}
 		})
 	}

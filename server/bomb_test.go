@@ -362,7 +362,8 @@ func FuzzCaptureBody(f *testing.F) {
 				t.Fatalf("204 with %q", got)
 			}
 		case 400, 401, 413:
-			if got == "" || strings.ContainsAny(got, "\r\n\x00") || typ != "text/plain; charset=utf-8" {
+			var p problem
+			if err := json.Unmarshal([]byte(got), &p); err != nil || p.Detail == "" || p.Code == "" || typ != "application/json" {
 				t.Fatalf("%d %s %q", resp.StatusCode, typ, got)
 			}
 		default:

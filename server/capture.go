@@ -39,13 +39,16 @@ func (s *Server) capture(x *exchange, e events) error {
 	if e.recordings {
 		x.body.maxBody += 5 << 20
 	}
-	query := parseCaptureQuery(x.r)
+	query, err := parseCaptureQuery(x.r)
+	if err != nil {
+		return err
+	}
 	payload, err := x.body.payload(x.r, &query, e.legacy)
 	if err != nil {
 		return err
 	}
 	request := capture.Request{
-		Now: x.start, SentAt: query.sentAt(), Engage: e.engage, IP: ip,
+		Now: x.start, SentAt: query.sentAt(), Engage: e.engage, MaxEvent: s.config.Capture.MaxEvent, IP: ip,
 		Agent: s.agentOf(x), Geo: s.placeOf(ip),
 	}
 	if err := x.body.charge(eventMemory(payload)); err != nil {
@@ -206,10 +209,11 @@ type captureQuery struct {
 	beacon      bool
 }
 
-func parseCaptureQuery(r *http.Request) (q captureQuery) {
+func parseCaptureQuery(r *http.Request) (q captureQuery, err error) {
 	if r.URL.RawQuery == "" {
-		return q
+		return q, nil
 	}
+	beacon := ""
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name {
@@ -220,10 +224,13 @@ func parseCaptureQuery(r *http.Request) (q captureQuery) {
 		case "_":
 			q.sent = queryValue(q.sent, value)
 		case "beacon":
-			q.beacon = q.beacon || value == "1"
+			beacon = queryValue(beacon, value)
 		}
 	}
-	return q
+	if beacon != "" {
+		q.beacon, err = parseTruth("beacon", beacon)
+	}
+	return q, err
 }
 
 // queryValue returns the value of a parameter that had a known value before. The
@@ -252,7 +259,7 @@ func (q *captureQuery) sentAt() (t time.Time) {
 
 // payload reads and decodes a body with events (wire.md §2.2).
 func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, error) {
-	if err := b.read(r); err != nil {
+	if err := b.read(); err != nil {
 		return nil, err
 	}
 	payload := b.raw
@@ -264,6 +271,7 @@ func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, e
 		if payload = b.text; !looksLikeEvents(payload) {
 			withPluses(payload)
 		}
+	case form && looksLikeEvents(payload): // curl -d calls JSON a form
 	case form || bytes.HasPrefix(payload, []byte("data=")):
 		data, compression, ok := formData(payload)
 		if !ok {
@@ -281,7 +289,7 @@ func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, e
 		formHint = string(compression)
 	}
 	if len(payload) == 0 {
-		return nil, errNoPayload
+		return nil, errEmptyBody
 	}
 
 	hint := q.compression
@@ -317,6 +325,9 @@ func (b *body) payload(r *http.Request, q *captureQuery, legacy bool) ([]byte, e
 	}
 	if err == nil && legacy {
 		b.inner, payload, err = b.strictBase64(b.inner, bytes.TrimSpace(payload))
+	}
+	if err == nil && isBlank(payload) {
+		err = errEmptyBody
 	}
 	return payload, err
 }
@@ -390,44 +401,44 @@ func isBase64(text []byte) bool {
 	return true
 }
 
-// Faults of a body before it is JSON.
-var (
-	errNoPayload = errors.New("server: no payload")
-	errNoForm    = errors.New("server: a form without data")
-)
-
-// captureFailure answers for errors of the routes for events, with one line of text
-// (wire.md §2.4).
+// captureFailure answers for errors of the routes for events (wire.md §2.4).
 func captureFailure(x *exchange, err error) failure {
 	if e, ok := errors.AsType[*capture.RequestError](err); ok {
-		switch e.Kind {
-		case capture.ErrUnauthorized:
-			return failure{http.StatusUnauthorized, e.Text}
-		case capture.ErrTooLarge:
-			return failure{http.StatusRequestEntityTooLarge, e.Text}
+		status, typ := http.StatusBadRequest, typeValidation
+		switch {
+		case e.Kind == capture.ErrUnauthorized:
+			status, typ = http.StatusUnauthorized, typeAuthentication
+		case e.Kind == capture.ErrTooLarge:
+			status, typ = http.StatusRequestEntityTooLarge, typeInvalidRequest
+		case e.Code == codeParse:
+			typ = typeInvalidRequest
 		}
-		return failure{http.StatusBadRequest, e.Text}
+		return newFailure(status, typ, e.Code, e.Text, e.Attr)
+	}
+	if e, ok := errors.AsType[*parameterError](err); ok {
+		return e.failure()
 	}
 	for _, a := range captureAnswers {
 		if errors.Is(err, a.err) {
-			return failure{a.status, a.body}
+			return newFailure(a.status, a.typ, a.code, a.detail, "")
 		}
 	}
-	return failure{http.StatusInternalServerError, "internal server error, request id " + x.requestID()}
+	return newFailure(http.StatusInternalServerError, typeServer, "error", "internal server error, request id "+x.requestID(), "")
 }
 
 var captureAnswers = []answer{
-	{errMethod, http.StatusMethodNotAllowed, "method not allowed"},
-	{errNoPayload, http.StatusBadRequest, "request missing data payload"},
-	{errNoForm, http.StatusBadRequest, "failed to decode request: expected form data in POST request payload"},
-	{errMalformed, http.StatusBadRequest, "failed to decode request: the body is not what its compression says"},
-	{errUnstorable, http.StatusBadRequest, "an event cannot be stored; the others were"},
-	{ErrUnknownProject, http.StatusUnauthorized, "API key does not belong to any project"},
-	{errTooLarge, http.StatusRequestEntityTooLarge, "maximum event size exceeded: the body is too large"},
-	{errInterrupted, http.StatusRequestTimeout, "the body did not arrive in full"},
-	{errRateLimited, http.StatusTooManyRequests, "rate limited"},
-	{errBusy, http.StatusServiceUnavailable, "transient error, please retry"},
-	{errBackend, http.StatusServiceUnavailable, "transient error, please retry"},
-	{context.DeadlineExceeded, http.StatusServiceUnavailable, "transient error, please retry"},
-	{context.Canceled, http.StatusRequestTimeout, "the client closed the request"},
+	{errMethod, http.StatusMethodNotAllowed, typeInvalidRequest, "method_not_allowed", "method not allowed"},
+	{errEmptyBody, http.StatusBadRequest, typeInvalidRequest, "empty_body", "request missing data payload"},
+	{errNoForm, http.StatusBadRequest, typeInvalidRequest, codeParse, "failed to decode request: expected form data in POST request payload"},
+	{errMalformed, http.StatusBadRequest, typeInvalidRequest, codeParse, "failed to decode request: the body is not what its compression says"},
+	{errUnstorable, http.StatusBadRequest, typeValidation, codeInvalid, "an event cannot be stored; the others were"},
+	{ErrUnknownProject, http.StatusUnauthorized, typeAuthentication, "authentication_failed", "API key does not belong to any project"},
+	{errNoRoom, http.StatusRequestEntityTooLarge, typeInvalidRequest, codeTooLarge, "maximum event size exceeded: the body takes more memory than this server has for bodies"},
+	{errTooLarge, http.StatusRequestEntityTooLarge, typeInvalidRequest, codeTooLarge, "maximum event size exceeded: the body is too large"},
+	{errInterrupted, http.StatusRequestTimeout, typeInvalidRequest, codeTimeout, "the body did not arrive in full"},
+	{errRateLimited, http.StatusTooManyRequests, typeValidation, "rate_limit_exceeded", "rate limited"},
+	{errBusy, http.StatusServiceUnavailable, typeServer, codeUnavailable, "transient error, please retry"},
+	{errBackend, http.StatusServiceUnavailable, typeServer, codeUnavailable, "transient error, please retry"},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, typeServer, codeUnavailable, "transient error, please retry"},
+	{context.Canceled, http.StatusRequestTimeout, typeInvalidRequest, codeTimeout, "the client closed the request"},
 }

@@ -100,8 +100,8 @@ func TestCaptureRoutes(t *testing.T) {
 				t.Errorf("GET %s: %d, want %d", target, resp.StatusCode, want)
 			}
 			resp = call{method: "PUT", target: target, body: event}.do(s)
-			if body := bodyText(t, resp); resp.StatusCode != 405 || body != "method not allowed" || resp.Header.Get("Allow") == "" {
-				t.Errorf("PUT %s: %d %s", target, resp.StatusCode, body)
+			if body := refusal(t, resp); resp.StatusCode != 405 || body.Detail != "method not allowed" || resp.Header.Get("Allow") == "" {
+				t.Errorf("PUT %s: %d %+v", target, resp.StatusCode, body)
 			}
 			if resp := (call{method: "OPTIONS", target: target}).do(s); resp.StatusCode != 204 {
 				t.Errorf("OPTIONS %s: %d", target, resp.StatusCode)
@@ -320,7 +320,8 @@ func TestCaptureEncodings(t *testing.T) {
 		{"form of JSON", "data=" + escape(plain), form, "", "", yes},
 		{"form of JSON that says base64", "data=" + escape(plain), form, "", "base64", yes},
 		{"form of JSON with %20", "data=" + strings.ReplaceAll(escape(plain), "+", "%20"), form, "", "", yes},
-		{"JSON that says it is a form", plain, form, "", "", no},
+		{"JSON that says it is a form", plain, form, "", "", yes},
+		{"a list that says it is a form", " \n[" + plain + "]", form, "", "", yes},
 		{"form without data", "compression=base64&x=y", form, "", "", no},
 		{"form with empty data", "data=", form, "", "", no},
 		{"nothing", "", "application/json", "", "", no},
@@ -360,8 +361,8 @@ func TestCaptureEncodings(t *testing.T) {
 				}
 				if tt.want == no || tt.want == legacy && !old {
 					resp := c.do(s)
-					if body := bodyText(t, resp); resp.StatusCode != 400 || len(f.take()) > 0 || strings.Contains(body, "\n") {
-						t.Errorf("%s: %d %q, want 400", path, resp.StatusCode, body)
+					if body := refusal(t, resp); resp.StatusCode != 400 || len(f.take()) > 0 {
+						t.Errorf("%s: %d %+v, want 400", path, resp.StatusCode, body)
 					}
 					continue
 				}
@@ -416,8 +417,8 @@ func TestCaptureGET(t *testing.T) {
 	}
 	for _, query := range []string{"", "?data=", "?data=%zz", "?DATA=" + b64} {
 		resp := call{method: "GET", target: "/e/" + query}.do(s)
-		if body := bodyText(t, resp); resp.StatusCode != 400 || body != "request missing data payload" {
-			t.Errorf("GET /e/%s: %d %s", query, resp.StatusCode, body)
+		if body := refusal(t, resp); resp.StatusCode != 400 || body.Detail != "request missing data payload" {
+			t.Errorf("GET /e/%s: %d %+v", query, resp.StatusCode, body)
 		}
 	}
 }
@@ -596,8 +597,8 @@ func TestAcceptErrors(t *testing.T) {
 			s, f := newCapture(t, func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 			f.accept = func(context.Context, []capture.Event) error { return tt.err }
 			resp := call{target: "/e", body: `[{"token":"phc_demo","event":"a","distinct_id":"u"},{"token":"phc_demo","event":"b","distinct_id":"u"}]`}.do(s)
-			if body := bodyText(t, resp); resp.StatusCode != tt.status || body != tt.text {
-				t.Errorf("%d %q, want %d %q", resp.StatusCode, body, tt.status, tt.text)
+			if body := refusal(t, resp); resp.StatusCode != tt.status || body.Detail != tt.text {
+				t.Errorf("%d %+v, want %d %q", resp.StatusCode, body, tt.status, tt.text)
 			}
 			if got := resp.Header.Get("Retry-After"); (got == "1") != (tt.status == 503) {
 				t.Errorf("Retry-After %q", got)
@@ -744,8 +745,8 @@ func TestCaptureRateLimit(t *testing.T) {
 				}
 				f.take()
 				resp := call{target: "/e", body: event}.do(s)
-				if body := bodyText(t, resp); resp.StatusCode != 429 || body != "rate limited" || resp.Header.Get("Retry-After") != "2" {
-					t.Errorf("%d %s %v", resp.StatusCode, body, resp.Header)
+				if body := refusal(t, resp); resp.StatusCode != 429 || body.Detail != "rate limited" || resp.Header.Get("Retry-After") != "2" {
+					t.Errorf("%d %+v %v", resp.StatusCode, body, resp.Header)
 				}
 				resp = v1(v1Body(uuid1), nil).do(s)
 				if body := bodyText(t, resp); resp.StatusCode != 429 || !strings.Contains(body, `"rate_limited"`) || resp.Header.Get("Retry-After") != "2" {
@@ -871,5 +872,82 @@ func TestCaptureProjects(t *testing.T) {
 	}
 	if n := len(f.take()); n > 0 {
 		t.Errorf("%d events", n)
+	}
+}
+
+// TestRuling46JSONAsForm: JSON that curl -d calls a form is read as JSON on all routes
+// for events (wire.md §2.2).
+func TestRuling46JSONAsForm(t *testing.T) {
+	s, f := newCapture(t, nil)
+	list := []string{event, " \n" + event, "[" + event + "]", `{"api_key":"phc_demo","batch":[` + event + `]}`}
+	for _, route := range captureTargets {
+		for _, body := range list {
+			got := captured(t, s, f, call{target: route.path, header: map[string]string{"Content-Type": form + "; charset=UTF-8"}, body: body})
+			if len(got) != 1 || got[0].Name != "a + b" || !strings.HasPrefix(string(got[0].Properties), `{"x":"~~?>>~`) {
+				t.Errorf("%s with %s: %+v", route.path, body, seenOf(got))
+			}
+		}
+	}
+}
+
+// TestRuling47DistinctID: a distinct ID is a string or a number, and anything else is
+// refused like a missing one (wire.md §2.3, §2.4).
+func TestRuling47DistinctID(t *testing.T) {
+	s, f := newCapture(t, nil)
+	for value, want := range map[string]string{`"u"`: "u", "17": "17", "17.50": "17.5", "-0": "-0.0", "1e3": "1000.0"} {
+		got := captured(t, s, f, call{target: "/i/v0/e", body: `{"api_key":"phc_demo","event":"e","distinct_id":` + value + `}`})
+		if len(got) != 1 || got[0].DistinctID != want {
+			t.Errorf("%s: %+v, want %s", value, seenOf(got), want)
+		}
+	}
+	for value, is := range map[string]string{"{}": "an object", `{"a":1}`: "an object", "[]": "an array", `["u"]`: "an array", "true": "true", "false": "false"} {
+		for _, e := range []string{
+			`{"api_key":"phc_demo","event":"e","distinct_id":` + value + `}`,
+			`{"api_key":"phc_demo","event":"e","distinct_id":` + value + `,"properties":{"distinct_id":"u"}}`,
+			`{"api_key":"phc_demo","event":"e","properties":{"distinct_id":` + value + `}}`,
+			`[{"api_key":"phc_demo","event":"e","distinct_id":"u"},{"api_key":"phc_demo","event":"e","$distinct_id":` + value + `}]`,
+		} {
+			resp := call{target: "/i/v0/e", body: e}.do(s)
+			want := `failed to parse request: field "distinct_id" must be a string or a number, not ` + is
+			if got := refusal(t, resp); resp.StatusCode != 400 || got.Detail != want || *got.Attr != "distinct_id" {
+				t.Errorf("%s: %d %+v, want %s", e, resp.StatusCode, got, want)
+			}
+		}
+		resp := v1(strings.Replace(v1Body(uuid1), `"distinct_id":"u"`, `"distinct_id":`+value, 1), nil).do(s)
+		if body := bodyText(t, resp); !strings.Contains(body, `"details":"missing_distinct_id"`) {
+			t.Errorf("newer route with %s: %s", value, body)
+		}
+	}
+	if list := f.take(); len(list) > 0 {
+		t.Errorf("stored %+v", seenOf(list))
+	}
+}
+
+// TestRuling74EventLimit: an event has at most 1 MiB, with whatever sink
+// (wire.md §2.2).
+func TestRuling74EventLimit(t *testing.T) {
+	for _, limit := range []int{0, 100_000} {
+		s, f := newCapture(t, func(c *server.Config) { c.Capture.MaxEvent = limit })
+		most := 1 << 20
+		if limit > 0 {
+			most = limit
+		}
+		// Without $ip, an event has name, distinct ID, properties, and 4 KiB.
+		sized := func(n int) string {
+			properties := `{"$ip":"","x":""}`
+			return `{"api_key":"phc_demo","event":"e","distinct_id":"u","properties":{"$ip":"","x":"` + strings.Repeat("x", n-4<<10-2-len(properties)) + `"}}`
+		}
+		if got := captured(t, s, f, call{target: "/batch", body: "[" + sized(most) + "," + event + "]"}); len(got) != 2 || got[0].Size() != most {
+			t.Errorf("%d events at the limit of %d", len(got), most)
+		}
+		resp := call{target: "/batch", body: "[" + event + "," + sized(most+1) + "]"}.do(s)
+		want := problem{"invalid_request", "request_too_large", fmt.Sprintf("maximum event size exceeded: an event has %d bytes, want at most %d", most+1, most), new("properties")}
+		if diff := cmp.Diff(want, refusal(t, resp)); diff != "" || resp.StatusCode != 413 || len(f.take()) > 0 {
+			t.Errorf("%d\n%s", resp.StatusCode, diff)
+		}
+		resp = v1(strings.Replace(v1Body(uuid1, uuid2), `"distinct_id":"u"`, `"distinct_id":"u","properties":{"x":"`+strings.Repeat("x", most)+`"}`, 1), nil).do(s)
+		if body := bodyText(t, resp); !strings.Contains(body, `"result":"drop","details":"event_too_large"`) || len(f.take()) != 1 {
+			t.Errorf("newer route: %s", body)
+		}
 	}
 }

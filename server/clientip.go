@@ -6,37 +6,67 @@ import (
 	"strings"
 )
 
-// clientIP returns the address that a request comes from: the first entry of
-// X-Forwarded-For, or else of a header that is literally called
-// HTTP_X_FORWARDED_FOR, if the peer is trusted, otherwise the peer's own. If the
-// entry is no address, the result is the peer's address and not the next entry
-// (evaluation.md §10). The address is not valid if the peer's cannot be understood
-// either.
+// clientIP returns the address that a request comes from (evaluation.md §10). It is
+// not valid if the peer's cannot be understood and the headers name no other.
+//
+// Proxies append the address of their own peer to X-Forwarded-For. With a list of
+// trusted proxies, the right end is therefore what they say, and all before it is
+// what the client says. Without a list every peer is believed, and the first entry
+// is the client.
 func (s *Server) clientIP(r *http.Request) netip.Addr {
 	peer := parseIP(r.RemoteAddr)
-	if s.trusts(peer) {
-		forwarded := r.Header.Get("X-Forwarded-For")
-		if forwarded == "" {
-			forwarded = r.Header.Get("Http_x_forwarded_for") // net/http's spelling of it
+	lines := forwardedFor(r.Header)
+	if s.config.TrustedProxies == nil {
+		if len(lines) > 0 {
+			entry, _, _ := strings.Cut(lines[0], ",")
+			if addr := parseIP(strings.TrimSpace(entry)); addr.IsValid() {
+				return addr
+			}
 		}
-		if forwarded == "" {
-			return peer
-		}
-		entry, _, _ := strings.Cut(forwarded, ",")
-		if addr := parseIP(strings.TrimSpace(entry)); addr.IsValid() {
-			return addr
+		return peer
+	}
+	client := peer
+	for i := len(lines) - 1; i >= 0; i-- {
+		for rest := lines[i]; rest != ""; {
+			if !s.trusts(client) {
+				return client
+			}
+			before, entry := cutLast(rest)
+			rest = before
+			if entry = strings.TrimSpace(entry); entry == "" {
+				continue
+			}
+			addr := parseIP(entry)
+			if !addr.IsValid() {
+				return client // nobody vouches for what is before it
+			}
+			client = addr
 		}
 	}
-	return peer
+	return client
 }
 
-// trusts reports whether the server believes what a peer says about the client.
-func (s *Server) trusts(peer netip.Addr) bool {
-	if s.config.TrustedProxies == nil {
-		return true
+// forwardedFor returns the lines of X-Forwarded-For, or else of a header that is
+// literally called HTTP_X_FORWARDED_FOR.
+func forwardedFor(h http.Header) []string {
+	for _, name := range [...]string{"X-Forwarded-For", "Http_x_forwarded_for"} { // net/http's spelling of them
+		if lines := h[name]; len(lines) > 0 && (len(lines) > 1 || lines[0] != "") {
+			return lines
+		}
 	}
+	return nil
+}
+
+// cutLast cuts a list at its last comma. Without a comma all of it is the entry.
+func cutLast(list string) (before, entry string) {
+	i := strings.LastIndexByte(list, ',')
+	return list[:max(i, 0)], list[i+1:]
+}
+
+// trusts reports whether an address is of a listed proxy.
+func (s *Server) trusts(addr netip.Addr) bool {
 	for _, p := range s.config.TrustedProxies {
-		if p.Contains(peer) {
+		if p.Contains(addr) {
 			return true
 		}
 	}

@@ -55,10 +55,13 @@ type Config struct {
 	// Management configures the management API and the routes for definitions.
 	Management ManagementConfig
 
-	// TrustedProxies are the peers whose X-Forwarded-For is believed. Nil:
-	// every peer, as the API says, so that clients can choose their address;
-	// empty but not nil: none. The management API believes only the listed
-	// peers, and of them X-Forwarded-Proto and X-Forwarded-Host as well.
+	// TrustedProxies are the addresses of the proxies in front of the server.
+	// The client is the last address in X-Forwarded-For, or the peer, that is
+	// not in the list (evaluation.md §10). Nil: every peer is believed, as the
+	// API says, and the first address counts, so that clients can choose
+	// theirs; empty but not nil: the peer is the client. The management API
+	// believes only the listed peers, and of them X-Forwarded-Proto and
+	// X-Forwarded-Host as well.
 	TrustedProxies []netip.Prefix
 
 	// RateLimit limits requests of clients that need no secret. The zero value
@@ -66,10 +69,13 @@ type Config struct {
 	RateLimit RateLimit
 
 	// MaxBodyMemory bounds the memory in bytes that all requests together take
-	// to read, decode and parse bodies of more than 1 MiB. When it is used up,
-	// clients are told to come back. It should be many times MaxDecoded and
-	// Capture.MaxDecoded, because one body takes up to ten times its size. Each
-	// request may take up to 5 MiB that are not counted. Zero: 512 MiB.
+	// to read, decode and parse bodies of more than a few kilobytes, and to
+	// write long answers. When it is used up, clients are told to come back;
+	// the last quarter is for requests that take little. A body that takes more
+	// than three quarters alone is too large. One takes up to ten times its
+	// size. Zero: 512 MiB, or a quarter of what the process may have if that is
+	// less: of the limit of the Go runtime (GOMEMLIMIT), or else of the
+	// container.
 	MaxBodyMemory int64
 
 	// Ready is asked by /readyz. Nil: always ready. The error is logged, not
@@ -104,6 +110,10 @@ type CaptureConfig struct {
 	// (wire.md §2.2, §2.9).
 	MaxBody    int64
 	MaxDecoded int64
+
+	// MaxEvent bounds an event in bytes, as [capture.Event.Size] counts them. A
+	// stream has a limit of its own, which should not be lower. Zero: 1 MiB.
+	MaxEvent int
 }
 
 // ManagementConfig configures the management API and the routes for definitions.
@@ -176,8 +186,9 @@ func (c Config) withDefaults() Config {
 	c.MaxDecoded = cmp.Or(c.MaxDecoded, 20<<20)
 	c.Capture.MaxBody = cmp.Or(c.Capture.MaxBody, 20<<20)
 	c.Capture.MaxDecoded = cmp.Or(c.Capture.MaxDecoded, 50<<20)
+	c.Capture.MaxEvent = cmp.Or(c.Capture.MaxEvent, 1<<20)
 	c.Capture.Timeout = cmp.Or(c.Capture.Timeout, 10*time.Second)
-	c.MaxBodyMemory = cmp.Or(c.MaxBodyMemory, 512<<20)
+	c.MaxBodyMemory = cmp.Or(c.MaxBodyMemory, usualMemory())
 	c.Management.MaxBody = cmp.Or(c.Management.MaxBody, 1<<20)
 	c.Management.MaxUpload = cmp.Or(c.Management.MaxUpload, 64<<20)
 	c.Management.AppURL = strings.TrimRight(c.Management.AppURL, "/")
@@ -198,6 +209,7 @@ func (c Config) check() error {
 		{"MaxDecoded", c.MaxDecoded},
 		{"Capture.MaxBody", c.Capture.MaxBody},
 		{"Capture.MaxDecoded", c.Capture.MaxDecoded},
+		{"Capture.MaxEvent", int64(c.Capture.MaxEvent)},
 		{"MaxBodyMemory", c.MaxBodyMemory},
 		{"Management.MaxBody", c.Management.MaxBody},
 		{"Management.MaxUpload", c.Management.MaxUpload},
@@ -212,6 +224,9 @@ func (c Config) check() error {
 	for _, p := range c.TrustedProxies {
 		if !p.IsValid() {
 			return fmt.Errorf("server: Config.TrustedProxies: %v is no address prefix", p)
+		}
+		if p.Addr().Is4In6() { // Contains would find nothing in it
+			return fmt.Errorf("server: Config.TrustedProxies: %v is IPv4 in IPv6, want a prefix of IPv4 or IPv6", p)
 		}
 	}
 	return nil

@@ -12,20 +12,24 @@ import (
 
 // decompress undoes the encodings that few clients use. inflate does gzip.
 func (b *body) decompress(encoding string, payload []byte) ([]byte, error) {
+	const beside = 512 << 10 // bytes of a decompressor besides its window
 	b.source.Reset(payload)
 	var r io.Reader
 	var err error
 	switch encoding {
 	case "deflate":
+		if err := b.charge(deflateMemory); err != nil {
+			return nil, err
+		}
 		r, err = zlib.NewReader(&b.source)
 	case "br":
-		if err := b.charge(brotliWindow(payload)); err != nil {
+		if err := b.charge(brotliWindow(payload) + beside); err != nil {
 			return nil, err
 		}
 		r = brotli.NewReader(&b.source)
 	case "zstd":
 		window := zstdWindow(payload)
-		if err := b.charge(window); err != nil {
+		if err := b.charge(window + beside); err != nil {
 			return nil, err
 		}
 		var d *zstd.Decoder
@@ -39,7 +43,7 @@ func (b *body) decompress(encoding string, payload []byte) ([]byte, error) {
 		return nil, errCompression
 	}
 	if err == nil {
-		b.inflated, err = b.readAll(b.inflated[:0], r, b.maxDecoded)
+		b.inflated, err = b.readAll(b.inflated[:0], r, 0, b.maxDecoded)
 	}
 	switch {
 	case err == nil, errors.Is(err, errTooLarge), errors.Is(err, errBusy):
@@ -69,11 +73,12 @@ func brotliWindow(stream []byte) int64 {
 
 // zstdWindow returns how many bytes the windows of a body may have: what its first
 // frame asks for, but at most what RFC 8878 §3.1.1.1.2 wants decoders to support,
-// and at least what is not counted anyway.
+// and at least what later frames usually ask for.
 func zstdWindow(body []byte) int64 {
+	const usual = 1 << 20
 	var h zstd.Header
 	if h.Decode(body) != nil {
-		return uncounted - 1
+		return usual
 	}
 	window := h.WindowSize
 	switch {
@@ -82,7 +87,7 @@ func zstdWindow(body []byte) int64 {
 	case h.SingleSegment:
 		window = h.FrameContentSize
 	}
-	return int64(max(uncounted-1, min(window, maxZstdWindow)))
+	return int64(max(usual, min(window, maxZstdWindow)))
 }
 
 const maxZstdWindow = 8 << 20

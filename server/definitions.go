@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -111,11 +110,17 @@ func (a *apiRequest) definitionsWithCohorts(access *management.DefinitionsAccess
 }
 
 // localEvaluation answers with definitions by an older name. The parameter
-// send_cohorts counts with any value but a negative one.
+// send_cohorts is true without a value, too.
 func (a *apiRequest) localEvaluation(access *management.DefinitionsAccess) error {
-	cohorts := false
+	cohorts, given := false, false
 	for value := range valuesOf(a.x.r.URL.RawQuery, "send_cohorts") {
-		cohorts = value != "0" && !strings.EqualFold(value, "false")
+		cohorts, given = value == "", true
+	}
+	if given && !cohorts {
+		var err error
+		if cohorts, err = a.asked("send_cohorts"); err != nil {
+			return err
+		}
 	}
 	return a.definitions(access, cohorts)
 }

@@ -39,11 +39,11 @@ var (
 func deliveryFailure(x *exchange, err error) failure {
 	switch {
 	case errors.Is(err, errNoAPIKey):
-		return failure{http.StatusUnauthorized, jsonError("authentication_error", "missing_api_key",
-			"The project API key is missing. Send it as the parameter token.")}
+		return newFailure(http.StatusUnauthorized, typeAuthentication, "missing_api_key",
+			"The project API key is missing. Send it as the parameter token.", "")
 	case errors.Is(err, ErrUnknownProject):
-		return failure{http.StatusUnauthorized, jsonError("authentication_error", "invalid_api_key",
-			"The project API key is not that of a project.")}
+		return newFailure(http.StatusUnauthorized, typeAuthentication, "invalid_api_key",
+			"The project API key is not that of a project.", "")
 	}
 	return flagsFailure(x, err)
 }
@@ -86,7 +86,9 @@ func (s *Server) deliverTo(x *exchange) (*Project, error) {
 		key = value
 	}
 	if key == "" && x.r.Method == http.MethodPost && x.r.ContentLength != 0 {
-		x.query.Parse(x.r.URL.RawQuery)
+		if err := x.parseQuery(); err != nil {
+			return nil, err
+		}
 		if err := x.body.parse(x.r, x.query.Compression, &x.req); err != nil && x.req.APIKey == "" {
 			return nil, err // other fields do not matter here
 		}

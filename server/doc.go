@@ -8,7 +8,8 @@
 //	http.ListenAndServe("127.0.0.1:8000", s)
 //
 // A [Server] is an [http.Handler]: it opens no port, starts no goroutine and keeps
-// nothing beyond its requests. The [http.Server] around it sets timeouts.
+// nothing beyond its requests. The [http.Server] around it sets
+// timeouts, which the Server extends for long bodies and answers.
 // [http.StripPrefix] mounts it below a prefix.
 //
 // # Routes
@@ -169,10 +170,15 @@
 // whole.
 //
 // Bodies are limited before and after decompression, and read into memory that
-// requests reuse. The memory that bodies and their events take beyond 1 MiB, windows
+// requests reuse. The memory that bodies, their events and long answers take, windows
 // of decompressors included, is charged to [Config.MaxBodyMemory] until the request
 // ends; when it is used up, the answer is 503. In all, one request allocates at most
 // 64 times the MaxDecoded of events and 32 MiB; tests hold it to this.
+//
+// Bodies and answers of any length may take any time as long as 4 KiB move within
+// 10 s, whatever the timeouts of the [http.Server] say. The rest of a body that is
+// refused early is read after the answer, within limits, so that the client gets the
+// answer.
 //
 // errors.go has the one table of what each error of /flags answers. Routes for
 // events have theirs in capture.go and analytics.go, OpenFeature's protocol in

@@ -7,6 +7,10 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
 // The errors that handlers return. A handler with more to say wraps one of them.
@@ -18,7 +22,10 @@ var (
 	errContentType = errors.New("server: unsupported content type")
 	errCompression = errors.New("server: unsupported compression")
 	errMalformed   = errors.New("server: malformed request")
+	errEmptyBody   = errors.New("server: empty body")
+	errNoForm      = errors.New("server: a form without data")
 	errTooLarge    = errors.New("server: body too large")
+	errNoRoom      = fmt.Errorf("%w: it takes more memory than bodies may have", errTooLarge)
 	errInterrupted = errors.New("server: body did not arrive")
 	errNoAPIKey    = errors.New("server: no API key")
 	errNoPerson    = errors.New("server: no distinct_id")
@@ -34,45 +41,58 @@ var (
 type answer struct {
 	err    error
 	status int
-	body   string // JSON if it begins with a brace, otherwise text
+	typ    string
+	code   string
+	detail string
 }
 
 // answers is the one table of errors (evaluation.md §11.5). The first entry that
 // matches the error counts; the last one matches all errors.
 var answers = []answer{
-	{errNotFound, http.StatusNotFound, jsonError("invalid_request", "not_found", "Endpoint not found.")},
-	{errMethod, http.StatusMethodNotAllowed, jsonError("invalid_request", "method_not_allowed", "Method not allowed.")},
-	{errRateLimited, http.StatusTooManyRequests, jsonError("validation_error", "rate_limit_exceeded", "Rate limit exceeded")},
+	{errNotFound, http.StatusNotFound, typeInvalidRequest, "not_found", "Endpoint not found."},
+	{errMethod, http.StatusMethodNotAllowed, typeInvalidRequest, "method_not_allowed", "Method not allowed."},
+	{errRateLimited, http.StatusTooManyRequests, typeValidation, "rate_limit_exceeded", "Rate limit exceeded"},
 
-	{errContentType, http.StatusBadRequest, undecodable + "Unsupported content type"},
-	{errCompression, http.StatusBadRequest, undecodable + "Unsupported compression type"},
-	{errMalformed, http.StatusBadRequest, undecodable + "invalid JSON. Please check your request format and try again."},
-	{errTooLarge, http.StatusRequestEntityTooLarge, undecodable + "The request body is too large."},
-	{errInterrupted, http.StatusRequestTimeout, undecodable + "The request body did not arrive in full."},
+	{errContentType, http.StatusBadRequest, typeInvalidRequest, codeMediaType, undecodable + "Unsupported content type, want application/json, text/plain or application/x-www-form-urlencoded."},
+	{errCompression, http.StatusBadRequest, typeInvalidRequest, codeMediaType, undecodable + "Unsupported compression type, want gzip, gzip-js, base64, lz64 or lz-string, and no gzip in a form."},
+	{errEmptyBody, http.StatusBadRequest, typeInvalidRequest, "empty_body", "The request body is empty, want a JSON object with api_key and distinct_id."},
+	{errNoForm, http.StatusBadRequest, typeInvalidRequest, codeParse, undecodable + "the form has no field data."},
+	{errMalformed, http.StatusBadRequest, typeInvalidRequest, codeParse, undecodable + "the body is not what its compression says."},
+	{errNoRoom, http.StatusRequestEntityTooLarge, typeInvalidRequest, codeTooLarge, undecodable + "The request body takes more memory than this server has for bodies."},
+	{errTooLarge, http.StatusRequestEntityTooLarge, typeInvalidRequest, codeTooLarge, undecodable + "The request body is too large."},
+	{errInterrupted, http.StatusRequestTimeout, typeInvalidRequest, codeTimeout, undecodable + "The request body did not arrive in full."},
 
-	{errNoAPIKey, http.StatusUnauthorized, jsonError("authentication_error", "not_authenticated",
-		"No API token provided. Please include a valid API token in your request.")},
-	{ErrUnknownProject, http.StatusUnauthorized, jsonError("authentication_error", "authentication_failed",
-		"The provided API key is invalid. Please check your API key and try again.")},
-	{errKeyForm, http.StatusBadRequest, jsonError("validation_error", "invalid_input",
-		"The project API key in the path is malformed: want 1 to 200 letters, digits, _ or -.")},
-	{errNoProject, http.StatusNotFound, jsonError("invalid_request", "not_found", "Project not found.")},
-	{errNoPerson, http.StatusBadRequest, "The distinct_id field is missing from the request. Please include a valid identifier."},
+	{errNoAPIKey, http.StatusUnauthorized, typeAuthentication, "not_authenticated", "No API token provided. Please include a valid API token in your request."},
+	{ErrUnknownProject, http.StatusUnauthorized, typeAuthentication, "authentication_failed", "The provided API key is invalid. Please check your API key and try again."},
+	{errKeyForm, http.StatusBadRequest, typeValidation, codeInvalid, "The project API key in the path is malformed: want 1 to 200 letters, digits, _ or -."},
+	{errNoProject, http.StatusNotFound, typeInvalidRequest, "not_found", "Project not found."},
+	{errNoPerson, http.StatusBadRequest, typeValidation, "required", "The distinct_id field is missing from the request. Please include a valid identifier."},
 
-	{errNotReady, http.StatusServiceUnavailable, "not ready"},
-	{context.DeadlineExceeded, http.StatusGatewayTimeout, "The service did not answer in time. Please try again later."},
-	{context.Canceled, http.StatusRequestTimeout, "The client closed the request."},
-	{errBusy, http.StatusServiceUnavailable, "The service is busy. Please try again later."},
-	{errBackend, http.StatusServiceUnavailable, "The service is temporarily unavailable. Please try again later."},
-	{nil, http.StatusInternalServerError, "Internal server error. Request id: "}, // the id follows
+	{errNotReady, http.StatusServiceUnavailable, typeServer, codeUnavailable, "not ready"},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, typeServer, "gateway_timeout", "The service did not answer in time. Please try again later."},
+	{context.Canceled, http.StatusRequestTimeout, typeInvalidRequest, codeTimeout, "The client closed the request."},
+	{errBusy, http.StatusServiceUnavailable, typeServer, codeUnavailable, "The service is busy. Please try again later."},
+	{errBackend, http.StatusServiceUnavailable, typeServer, codeUnavailable, unavailable},
+	{nil, http.StatusInternalServerError, typeServer, "error", "Internal server error. Request id: "}, // the id follows
 }
+
+// The types of errors, and codes that several have.
+const (
+	typeAuthentication = "authentication_error"
+	typeInvalidRequest = "invalid_request"
+	typeServer         = "server_error"
+	typeValidation     = "validation_error"
+
+	codeInvalid     = "invalid_input"
+	codeMediaType   = "unsupported_media_type"
+	codeParse       = "parse_error"
+	codeTimeout     = "request_timeout"
+	codeTooLarge    = "request_too_large"
+	codeUnavailable = "service_unavailable"
+)
 
 // undecodable begins the texts about bodies.
 const undecodable = "Failed to decode request: "
-
-func jsonError(kind, code, detail string) string {
-	return `{"type":"` + kind + `","code":"` + code + `","detail":"` + detail + `","attr":null}`
-}
 
 // answerTo finds the table entry for an error.
 func answerTo(err error) *answer {
@@ -104,20 +124,28 @@ func (s *Server) fail(rt *route, x *exchange, err error) {
 		}
 	case http.StatusServiceUnavailable:
 		h["Retry-After"] = []string{"1"}
-	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
-		h["Connection"] = []string{"close"} // there may be more of the body
 	}
-	contentType := typeText
-	if f.body[0] == '{' {
-		contentType = typeJSON
+	cutOff := f.status == http.StatusRequestTimeout // or nobody listens any more
+	closes := cutOff || f.status == http.StatusRequestEntityTooLarge || x.body.in.isLong(x.r)
+	if closes {
+		h["Connection"] = []string{"close"}
 	}
-	x.respond(f.status, contentType, []byte(f.body))
+	x.respond(f.status, typeJSON, []byte(f.body))
+	if closes && !cutOff {
+		x.discard()
+	}
 }
 
 // A failure is the answer to a request that failed.
 type failure struct {
 	status int
-	body   string // JSON if it begins with a brace, otherwise text
+	body   string // JSON
+}
+
+// newFailure returns a failure in the form of management.md §2.1. attr is the field
+// or parameter at fault, "" if there is none.
+func newFailure(status int, typ, code, detail, attr string) failure {
+	return failure{status, envelope(typ, &management.Error{Code: code, Detail: detail, Attr: attr})}
 }
 
 // failed returns how a route answers for an error.
@@ -128,13 +156,34 @@ func (rt *route) failed(x *exchange, err error) failure {
 	return flagsFailure(x, err)
 }
 
-// flagsFailure answers for errors by the table answers.
+// flagsFailure answers for errors by the table answers. It names fields of the body
+// and parameters, what they are and what they must be.
 func flagsFailure(x *exchange, err error) failure {
-	a := answerTo(err)
-	if a.err == nil {
-		return failure{a.status, a.body + x.requestID()}
+	if e, ok := errors.AsType[*parameterError](err); ok {
+		return e.failure()
 	}
-	return failure{a.status, a.body}
+	a := answerTo(err)
+	detail, attr := a.detail, ""
+	switch a.err {
+	case errMalformed:
+		if e, ok := errors.AsType[*wire.FieldError](err); ok {
+			return newFailure(a.status, typeValidation, codeInvalid, e.Detail(), e.Field)
+		}
+		if e, ok := errors.AsType[*jsonscan.SyntaxError](err); ok {
+			detail = undecodable + "invalid JSON, " + e.Error()
+		} else if errors.Is(err, wire.ErrSyntax) {
+			detail = undecodable + "invalid JSON"
+		}
+	case errCompression:
+		attr = "compression"
+	case errNoPerson:
+		attr = "distinct_id"
+	case errTooLarge:
+		detail += fmt.Sprintf(" Want at most %d bytes, and %d after decompression.", x.body.maxBody, x.body.maxDecoded)
+	case nil:
+		detail += x.requestID()
+	}
+	return newFailure(a.status, a.typ, a.code, detail, attr)
 }
 
 // panicText describes the value of a panic. Errors of the Go runtime quote no data;

@@ -9,8 +9,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/server"
 )
@@ -53,8 +56,8 @@ func TestErrorOrder(t *testing.T) {
 		{"IP limit before body", []func(*server.Config){byIP, byKey, noQuota}, call{target: "/flags?compression=x", body: "{"}, 429, "rate_limit_exceeded"},
 		{"body before token", []func(*server.Config){byKey, noQuota}, call{target: "/flags?compression=x", body: `{"token":"phc_demo"}`}, 400, "Unsupported compression"},
 		{"token limit before fields", []func(*server.Config){byKey, noQuota}, call{body: `{"token":"phc_demo","groups":[]}`}, 429, "rate_limit_exceeded"},
-		{"fields before token", []func(*server.Config){noQuota}, call{body: `{"token":"phc_other","groups":[]}`}, 400, "invalid JSON"},
-		{"fields before missing token", []func(*server.Config){noQuota}, call{body: `{"groups":[]}`}, 400, "invalid JSON"},
+		{"fields before token", []func(*server.Config){noQuota}, call{body: `{"token":"phc_other","groups":[]}`}, 400, "groups must be an object, not an array"},
+		{"fields before missing token", []func(*server.Config){noQuota}, call{body: `{"groups":[]}`}, 400, "groups must be an object, not an array"},
 		{"token before person", []func(*server.Config){noQuota}, call{body: `{}`}, 401, "not_authenticated"},
 		{"empty token", []func(*server.Config){noQuota}, call{body: `{"token":""}`}, 401, "not_authenticated"},
 		{"team before person", []func(*server.Config){noQuota}, call{body: `{"token":"phc_other"}`}, 401, "authentication_failed"},
@@ -264,5 +267,103 @@ func TestKeepAlive(t *testing.T) {
 		if resp.StatusCode != tt.status || resp.Close != tt.wantClose {
 			t.Errorf("%.20s: %d, close %v, want %d, %v", tt.body, resp.StatusCode, resp.Close, tt.status, tt.wantClose)
 		}
+	}
+}
+
+// TestRuling45Errors: errors of /flags and of capture are JSON that names the field,
+// what it is and what it must be (evaluation.md §11.5, wire.md §2.4).
+func TestRuling45Errors(t *testing.T) {
+	s, _ := newCapture(t, nil)
+	const (
+		flagsPath, capturePath = "/flags?v=2", "/i/v0/e/"
+		invalid, request       = "validation_error", "invalid_request"
+	)
+	for _, tt := range []struct {
+		target, body string
+		status       int
+		want         problem
+	}{
+		{flagsPath, "", 400, problem{request, "empty_body", "The request body is empty, want a JSON object with api_key and distinct_id.", nil}},
+		{flagsPath, " \r\n", 400, problem{request, "empty_body", "The request body is empty, want a JSON object with api_key and distinct_id.", nil}},
+		{flagsPath, `{"api_key":"phc_demo","distinct_id":}`, 400, problem{request, "parse_error", "Failed to decode request: invalid JSON, offset 36: unexpected character '}' where a value should begin", nil}},
+		{flagsPath, `{"api_key":"phc_demo"`, 400, problem{request, "parse_error", "Failed to decode request: invalid JSON, offset 21: unexpected end of input in object", nil}},
+		{flagsPath, `{"api_key":"phc_demo","groups":NaN,}`, 400, problem{request, "parse_error", "Failed to decode request: invalid JSON", nil}},
+		{flagsPath, `"phc_demo"`, 400, problem{invalid, "invalid_input", "the body must be an object, not a string", nil}},
+		{flagsPath, `{"token":17}`, 400, problem{invalid, "invalid_input", "token must be a string, not 17", new("token")}},
+		{flagsPath, `{"api_key":"phc_demo","distinct_id":true}`, 400, problem{invalid, "invalid_input", "distinct_id must be a string or a number, not true", new("distinct_id")}},
+		{flagsPath, `{"api_key":"phc_demo","$groups":["secret"]}`, 400, problem{invalid, "invalid_input", "$groups must be an object, not an array", new("$groups")}},
+		{flagsPath, `{"api_key":"phc_demo","person_properties":"secret"}`, 400, problem{invalid, "invalid_input", "person_properties must be an object, not a string", new("person_properties")}},
+		{flagsPath, `{"api_key":"phc_demo","group_properties":{"company":[1]}}`, 400, problem{invalid, "invalid_input", "group_properties must be an object of objects, not an object with an array", new("group_properties")}},
+		{flagsPath, `{"api_key":"phc_demo","geoip_disable":"yes"}`, 400, problem{invalid, "invalid_input", "geoip_disable must be true or false, not a string", new("geoip_disable")}},
+		{flagsPath, `{"api_key":"phc_demo","flag_keys":["a",1]}`, 400, problem{invalid, "invalid_input", "flag_keys must be an array of strings, not an array with 1", new("flag_keys")}},
+		{flagsPath, `{"api_key":"phc_demo","evaluation_contexts":"docs"}`, 400, problem{invalid, "invalid_input", "evaluation_contexts must be an array of strings, not a string", new("evaluation_contexts")}},
+		{flagsPath, `{"api_key":"phc_demo"}`, 400, problem{invalid, "required", "The distinct_id field is missing from the request. Please include a valid identifier.", new("distinct_id")}},
+		{"/flags?compression=br", simple, 400, problem{request, "unsupported_media_type", "Failed to decode request: Unsupported compression type, want gzip, gzip-js, base64, lz64 or lz-string, and no gzip in a form.", new("compression")}},
+		{"/decide?v=3", `[]`, 400, problem{invalid, "invalid_input", "the body must be an object, not an array", nil}},
+		{"/api/surveys", `{"token":[]}`, 400, problem{invalid, "invalid_input", "token must be a string, not an array", new("token")}},
+
+		{capturePath, "", 400, problem{request, "empty_body", "request missing data payload", nil}},
+		{capturePath, `{"api_key":"phc_demo",}`, 400, problem{request, "parse_error", "failed to parse request: invalid JSON: offset 22: unexpected character '}' where a member name should begin", nil}},
+		{capturePath, `17`, 400, problem{invalid, "invalid_input", "failed to parse request: the body must be an object or an array, not 17", nil}},
+		{capturePath, `["secret"]`, 400, problem{invalid, "invalid_input", "failed to parse request: an event must be an object, not a string", nil}},
+		{capturePath, `{"api_key":"phc_demo","event":"e","distinct_id":"u","properties":["secret"]}`, 400, problem{invalid, "invalid_input", `failed to parse request: field "properties" must be an object, not an array`, new("properties")}},
+		{capturePath, `{"api_key":"phc_demo","event":"e","distinct_id":"u","uuid":"x"}`, 400, problem{invalid, "invalid_input", `failed to parse request: field "uuid" must be a UUID or empty, not "x"`, new("uuid")}},
+		{capturePath, `{"api_key":"phc_demo","event":"e"}`, 400, problem{invalid, "required", "event submitted without a distinct_id", new("distinct_id")}},
+		{capturePath, `{"event":"e","distinct_id":"u"}`, 401, problem{"authentication_error", "not_authenticated", "event submitted without an api_key", new("api_key")}},
+		{capturePath, `{"api_key":"phc_nobody","event":"e","distinct_id":"u"}`, 401, problem{"authentication_error", "authentication_failed", "API key does not belong to any project", nil}},
+	} {
+		resp := call{target: tt.target, body: tt.body}.do(s)
+		if diff := cmp.Diff(tt.want, refusal(t, resp)); diff != "" || resp.StatusCode != tt.status {
+			t.Errorf("%s with %s: %d, want %d\n%s", tt.target, tt.body, resp.StatusCode, tt.status, diff)
+		}
+	}
+}
+
+// TestRuling51Booleans: parameters that are true or false are read alike everywhere
+// (evaluation.md §8.2, management.md §15.1 A20).
+func TestRuling51Booleans(t *testing.T) {
+	s, f := newCapture(t, nil)
+	a := newManaged(t, nil)
+	words := map[string]bool{
+		"true": true, "TRUE": true, "True": true, "1": true, "t": true, "T": true, "yes": true, "Yes": true, "on": true, "ON": true,
+		"false": false, "FALSE": false, "0": false, "f": false, "no": false, "NO": false, "off": false, "Off": false,
+	}
+	for word, want := range words {
+		if got := (call{target: "/flags?config=" + word, body: simple}).do(s); strings.Contains(bodyText(t, got), "toolbarParams") != want {
+			t.Errorf("config=%s is not %v", word, want)
+		}
+		if got := (call{target: "/e?beacon=" + word, body: event}).do(s); (got.StatusCode == 204) != want {
+			t.Errorf("beacon=%s: %d", word, got.StatusCode)
+		}
+		if got := a.ok(api("GET", "/api/users?is_staff="+word, "").with(stellaKey))["count"]; (got == 1.0) != want {
+			t.Errorf("is_staff=%s: %v users", word, got)
+		}
+		a.ok(api("GET", flagsPath+"?has_evaluation_contexts="+word, ""))
+	}
+	f.take()
+	for _, word := range []string{"2", "maybe", "truee", "tru", "y es", "nil", "\u0131"} {
+		query := url.QueryEscape(word)
+		detail := " must be true or false (or 1, t, yes, on; 0, f, no, off), not \"" + word + "\"."
+		for _, name := range []string{"config", "only_evaluate_survey_feature_flags", "only_use_override_person_properties", "detailed_analysis"} {
+			resp := call{target: "/flags?" + name + "=" + query, body: simple}.do(s)
+			if diff := cmp.Diff(problem{"validation_error", "invalid_input", name + detail, new(name)}, refusal(t, resp)); diff != "" || resp.StatusCode != 400 {
+				t.Errorf("%s=%s: %d\n%s", name, word, resp.StatusCode, diff)
+			}
+		}
+		if resp := (call{target: "/e?beacon=" + query, body: event}).do(s); resp.StatusCode != 400 || refusal(t, resp).Detail != "beacon"+detail {
+			t.Errorf("beacon=%s: %d", word, resp.StatusCode)
+		}
+		a.fails(api("GET", "/api/users?is_staff="+query, ""), 400, "invalid_input")
+		a.fails(api("GET", flagsPath+"?archived="+query, ""), 400, "invalid_input")
+		a.fails(api("GET", flagsPath+"matching_ids?has_evaluation_contexts="+query, ""), 400, "invalid_input")
+		a.fails(api("DELETE", "/api/projects/1/persons/u?delete_events="+query, ""), 400, "invalid_input")
+	}
+	for _, target := range []string{"/flags?config=", "/flags?config"} { // no value
+		if resp := (call{target: target, body: simple}).do(s); resp.StatusCode != 200 || strings.Contains(bodyText(t, resp), "toolbarParams") {
+			t.Errorf("%s: %d", target, resp.StatusCode)
+		}
+	}
+	if len(f.take()) > 0 {
+		t.Error("an event with a wrong parameter was stored")
 	}
 }

@@ -32,8 +32,9 @@ func (x *exchange) respondDocument(contentType []string, d document) error {
 	}
 	h["Content-Type"], h["Content-Length"] = contentType, d.length
 	x.status = http.StatusOK
+	x.prolong()
 	x.w.WriteHeader(http.StatusOK)
-	x.w.Write(d.body)
+	x.write(d.body)
 	return nil
 }
 

@@ -20,8 +20,9 @@ type exchange struct {
 	r     *http.Request
 	start time.Time
 
-	status int    // of the answer, 0 before there is one
-	id     string // "" before the first call of requestID
+	status  int    // of the answer, 0 before there is one
+	streams bool   // the answer is written while it is made
+	id      string // "" before the first call of requestID
 
 	query wire.Query
 	body  body
@@ -44,7 +45,8 @@ func newExchange(s *Server) *exchange {
 // serve runs a route's handler and answers for it if it fails.
 func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	x := s.exchanges.Get().(*exchange)
-	x.w, x.r, x.start, x.status, x.id = w, r, time.Now(), 0, ""
+	x.w, x.r, x.start, x.status, x.streams, x.id = w, r, time.Now(), 0, false, ""
+	x.body.in = newArrival(w, r)
 	x.body.maxBody, x.body.maxDecoded = s.config.MaxBody, s.config.MaxDecoded
 	s.metrics.inFlight.Inc()
 	defer s.finish(rt, x)
@@ -76,17 +78,18 @@ func (s *Server) finish(rt *route, x *exchange) {
 	if v != nil {
 		panic(v)
 	}
-	x.w, x.r, x.id, x.key[0] = nil, nil, "", ""
-	if x.status != http.StatusInternalServerError && x.body.size() <= maxPooledBody && cap(x.out)+x.filler.Memory() <= maxPooled {
+	x.w, x.r, x.id, x.key[0], x.body.in = nil, nil, "", "", arrival{}
+	if x.status != http.StatusInternalServerError && x.body.size() <= maxPooledBody && int64(cap(x.out)+x.filler.Memory()) <= s.maxPooled {
 		s.exchanges.Put(x)
 	}
 }
 
 // How many bytes of memory an exchange may keep for the next request: for bodies,
-// whose size clients choose, some hundred times what SDKs send, and otherwise the
-// answer of ten thousand flags. After a larger request the memory is freed.
+// whose size clients choose, some fifty times what SDKs send, and otherwise the
+// answer of ten thousand flags, or less if there is little memory. After a larger
+// request the memory is freed.
 const (
-	maxPooledBody = 256 << 10
+	maxPooledBody = 128 << 10
 	maxPooled     = 8 << 20
 )
 
@@ -109,6 +112,15 @@ var (
 	typeText = []string{"text/plain; charset=utf-8"}
 )
 
+// respondOut answers with x.out. A long answer is charged, because a client may read it
+// slowly.
+func (x *exchange) respondOut() error {
+	if x.body.charge(int64(len(x.out))) != nil {
+		return errBusy
+	}
+	return x.respond(http.StatusOK, typeJSON, x.out)
+}
+
 // respond writes the whole answer. It always returns nil: if the client has gone,
 // nothing is left to do.
 func (x *exchange) respond(status int, contentType []string, body []byte) error {
@@ -118,9 +130,10 @@ func (x *exchange) respond(status int, contentType []string, body []byte) error 
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	x.status = status
+	x.prolong()
 	x.w.WriteHeader(status)
 	if len(body) > 0 {
-		x.w.Write(body)
+		x.write(body)
 	}
 	return nil
 }

@@ -1,37 +1,46 @@
 package server
 
 import (
-	"net/http"
+	"errors"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
 // flags answers POST /flags (api.md §4).
-func (s *Server) flags(x *exchange) error {
-	x.query.Parse(x.r.URL.RawQuery)
-	return s.evaluate(x, wire.FlagsForm(x.query.Version), false)
-}
+func (s *Server) flags(x *exchange) error { return s.evaluate(x, false) }
 
 // decide answers POST /decide, the older name. Its answers have older forms and
 // include the client configuration unless the query says otherwise.
-func (s *Server) decide(x *exchange) error {
-	x.query.Parse(x.r.URL.RawQuery)
-	if !x.query.HasConfig {
-		x.query.Config = true
+func (s *Server) decide(x *exchange) error { return s.evaluate(x, true) }
+
+// parseQuery reads the query.
+func (x *exchange) parseQuery() error {
+	err := x.query.Parse(x.r.URL.RawQuery)
+	if e, ok := errors.AsType[*wire.QueryError](err); ok {
+		return &parameterError{e.Name, e.Value, text.Bools}
 	}
-	return s.evaluate(x, wire.DecideForm(x.query.Version), true)
+	return err
 }
 
 var quotaLimited = []string{"feature_flags"}
 
 // evaluate answers /flags and /decide. It checks in the order of evaluation.md
 // §11.5.
-func (s *Server) evaluate(x *exchange, form wire.Form, decide bool) error {
+func (s *Server) evaluate(x *exchange, decide bool) error {
 	if err := s.takeIP(x); err != nil {
 		return err
+	}
+	if err := x.parseQuery(); err != nil {
+		return err
+	}
+	form := wire.FlagsForm(x.query.Version)
+	if decide {
+		form = wire.DecideForm(x.query.Version)
+		x.query.Config = x.query.Config || !x.query.HasConfig
 	}
 	err := x.body.parse(x.r, x.query.Compression, &x.req)
 	if x.req.APIKey != "" {
@@ -68,7 +77,7 @@ func (s *Server) evaluate(x *exchange, form wire.Form, decide bool) error {
 			return err
 		}
 	}
-	return x.respond(http.StatusOK, typeJSON, x.out)
+	return x.respondOut()
 }
 
 // appendFlags evaluates the project's flags and writes the answer to x.out.

@@ -86,7 +86,7 @@ func (s *Server) ofrepFlags(x *exchange) error {
 		x.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return x.respond(http.StatusOK, typeJSON, x.out)
+	return x.respondOut()
 }
 
 // ofrepRequest reads a request: what the routes for one flag and for all flags have

@@ -115,7 +115,7 @@ func (s *Server) page(x *exchange, p page) error {
 		text, err = p.form(a)
 	case http.MethodPost:
 		x.body.maxBody = maxForm
-		if err := x.body.read(x.r); err != nil {
+		if err := x.body.read(); err != nil {
 			return err
 		}
 		if fields, err = url.ParseQuery(string(x.body.raw)); err != nil {

@@ -20,6 +20,7 @@ type Server struct {
 	limiters  limiters
 	exchanges sync.Pool
 	budget    budget
+	maxPooled int64                                  // bytes of answers that an exchange keeps
 	agents    *lru.Cache[string, []capture.Property] // by User-Agent
 
 	// For the management API.
@@ -68,11 +69,13 @@ func New(c Config) (*Server, error) {
 		apiLimiters: apiLimiters,
 		origins:     origins,
 	}
+	s.budget.total = c.MaxBodyMemory
 	s.budget.left.Store(c.MaxBodyMemory)
+	s.maxPooled = min(maxPooled, c.MaxBodyMemory/64)
 	s.exchanges.New = func() any { return newExchange(s) }
 	s.mux = s.newMux()
 	if c.TrustedProxies == nil && (c.Geo != nil || c.Capture.Collector != nil || c.RateLimit.IP.PerSecond > 0) {
-		c.Log.Warn("X-Forwarded-For is believed whoever sends it; list the proxies to trust if clients connect directly")
+		c.Log.Warn("X-Forwarded-For is believed whoever sends it; list the proxies in front of the server, or none")
 	}
 	return s, nil
 }

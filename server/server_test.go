@@ -117,6 +117,28 @@ func bodyText(t testing.TB, resp *http.Response) string {
 	return string(b)
 }
 
+// A problem is the body of an answer to a request that is refused.
+type problem struct {
+	Type, Code, Detail string
+	Attr               *string
+}
+
+// refusal decodes the body of an answer, which is JSON with the four members of a
+// problem and nothing else.
+func refusal(t testing.TB, resp *http.Response) (p problem) {
+	t.Helper()
+	body := bodyText(t, resp)
+	d := json.NewDecoder(strings.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil || p.Type == "" || p.Code == "" || p.Detail == "" || strings.Count(body, `":`) != 4 {
+		t.Errorf("%d %s: %v, want type, code, detail and attr", resp.StatusCode, body, err)
+	}
+	if ct := resp.Header.Get("Content-Type"); ct != "application/json" {
+		t.Errorf("Content-Type %q", ct)
+	}
+	return p
+}
+
 // An answer is what answers have in common.
 type answer struct {
 	Flags map[string]struct {

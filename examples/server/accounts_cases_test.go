@@ -80,9 +80,6 @@ var caseRows = []accountRow{
 		staff := []string{s.staff(t).Email, s.staff(t).Email, s.staff(t).Email}
 		me := s.as(s.staff(t))
 		target := func(offset int) string {
-			if offset == 0 {
-				return "/api/users/?is_staff=true&limit=1"
-			}
 			return fmt.Sprintf("/api/users/?is_staff=true&limit=1&offset=%d", offset)
 		}
 		var found []string
@@ -120,16 +117,14 @@ var caseRows = []accountRow{
 		if len(beyond["results"].([]any)) != 0 || beyond["next"] != nil || beyond["previous"] != s.url+"/api/users/?limit=2&offset=999998" {
 			t.Errorf("beyond the end: %v", beyond)
 		}
-		if all := me.call(t, "GET /api/users/?is_staff=perhaps", "").ok(t); all["count"].(float64) <= float64(len(found)) {
-			t.Errorf("is_staff=perhaps is a filter: %v users", all["count"])
-		}
+		me.call(t, "GET /api/users/?is_staff=perhaps", "").fails(t, 400, "invalid_input", "is_staff")
 	}},
 	{"case 9", "limits and offsets that make no sense", func(t *testing.T, s *site) {
 		me := s.as(s.staff(t))
 		for query, want := range map[string]any{
 			"limit=0&offset=500": "limit=100&offset=400", "limit=abc&offset=500": "limit=100&offset=400", "limit=-5&offset=500": "limit=100&offset=400",
 			"offset=500": "limit=100&offset=400", "limit=5000&offset=5000": "limit=1000&offset=4000",
-			"limit=99999999999999999999&offset=5000": "limit=1000&offset=4000", "limit=2&offset=1": "limit=2",
+			"limit=99999999999999999999&offset=5000": "limit=1000&offset=4000", "limit=2&offset=1": "limit=2&offset=0",
 			"offset=-1": nil, "offset=abc": nil, "offset=0": nil, "limit=0": nil,
 		} {
 			page := me.call(t, "GET /api/users/?"+query, "").ok(t)

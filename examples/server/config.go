@@ -39,6 +39,7 @@ type settings struct {
 	rateLimit       limit
 	rateLimitIP     limit
 	maxBody         size
+	maxBodyMemory   size
 	shutdownTimeout time.Duration
 
 	adminEmail       string
@@ -102,12 +103,13 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	set.Var(&s.setQuota, "set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second")
 	set.StringVar(&s.importFile, "import", "", "make the flags and cohorts of `FILE` in the project of -project-key, or the first, and exit: a definitions document, or lists of the management API, of this or the public system; running servers follow within a second")
 	set.Var(&s.eventQuota, "event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)")
-	set.Var(&s.trustedProxies, "trusted-proxies", "believe X-Forwarded-For only from these `PREFIXES`, comma-separated, or from \"none\" (default: from everyone, as the API says)")
+	set.Var(&s.trustedProxies, "trusted-proxies", "addresses of the proxies in front of the server, `PREFIXES`, comma-separated, or \"none\"; the last address in X-Forwarded-For that is not in them is the client (default: the first one, whoever sends it, as the API says)")
 	set.Var(&s.products, "products", "product `NAMES` in the User-Agents of SDKs, comma-separated (default \"posthog,svc\")")
 	set.Var(&s.rateLimit, "rate-limit", "requests per project as `RATE[:BURST]`, the rate per second (default: no limit)")
 	set.Var(&s.rateLimitIP, "rate-limit-ip", "requests per client address as `RATE[:BURST]`, the rate per second (default: no limit)")
 	s.maxBody = 10 << 20
 	set.Var(&s.maxBody, "max-body", "largest body of a flags request in `BYTES`, as sent; up to twice as much after decompression")
+	set.Var(&s.maxBodyMemory, "max-body-memory", "memory for the bodies of all requests together, and what is made of them, in `BYTES`; what does not fit is answered 503 (default: 536870912, or a quarter of the memory limit of the process or its container if that is less)")
 	set.DurationVar(&s.shutdownTimeout, "shutdown-timeout", 15*time.Second, "how long requests under way may take after SIGINT or SIGTERM")
 	set.Var(&s.logFormat, "log-format", "`FORMAT` of the log on standard error: text or json")
 	set.TextVar(&s.logLevel, "log-level", slog.LevelInfo, "least `LEVEL` to log: debug, info, warn or error")
@@ -389,7 +391,12 @@ func (l *limit) Set(s string) error {
 
 type size int64
 
-func (b *size) String() string { return strconv.FormatInt(int64(*b), 10) }
+func (b *size) String() string {
+	if *b == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*b), 10)
+}
 
 func (b *size) Set(s string) error {
 	n, err := strconv.ParseInt(s, 10, 64)

@@ -137,7 +137,7 @@ var captureRows = []row{
 		}
 		refuses(http.StatusBadRequest, request{body: "nonsense", header: []string{"Content-Encoding", "gzip"}})(t, c)
 	}},
-	{"C50", "JSON that is called a form", refuses(http.StatusBadRequest, request{body: single, header: []string{"Content-Type", form}})},
+	{"C50", "JSON that is called a form", accepts(1, request{body: single, header: []string{"Content-Type", form}})},
 	{"C51", "no properties", acceptsEach(single, `{"api_key":"KEY","event":"e","distinct_id":"@a","properties":null}`)},
 	{"C52", "odd timestamps", oddTimestamps},
 	{"C53", "CORS headers of an error", func(t *testing.T, c *client) {

@@ -350,11 +350,13 @@ func (r *response) checkAccepted(t *testing.T) {
 	r.checkCORS(t)
 }
 
-// checkRefused checks an error: one line of text.
+// checkRefused checks an error: JSON with a type, a code and a detail.
 func (r *response) checkRefused(t *testing.T, status int) {
 	t.Helper()
-	if r.status != status || r.header.Get("Content-Type") != "text/plain; charset=utf-8" || r.body == "" || strings.ContainsAny(r.body, "\r\n{") {
-		t.Errorf("answer %d, %q: %q; want %d and one line of text", r.status, r.header.Get("Content-Type"), r.body, status)
+	var e struct{ Type, Code, Detail string }
+	err := json.Unmarshal([]byte(r.body), &e)
+	if r.status != status || r.header.Get("Content-Type") != "application/json" || err != nil || e.Type == "" || e.Code == "" || e.Detail == "" {
+		t.Errorf("answer %d, %q: %q; want %d and an error as JSON", r.status, r.header.Get("Content-Type"), r.body, status)
 	}
 	if retry := r.header.Get("Retry-After"); (retry != "") != (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) {
 		t.Errorf("status %d with Retry-After %q", r.status, retry)

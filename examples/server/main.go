@@ -29,6 +29,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
+	limitMemory()
 	m := Main{Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(m.Run(ctx))
 }
@@ -175,7 +176,10 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		Products:   s.products,
 		MaxBody:    int64(s.maxBody),
 		MaxDecoded: 2 * int64(s.maxBody),
-		Capture:    server.CaptureConfig{Collector: collector, Quota: eventQuota},
+
+		MaxBodyMemory: int64(s.maxBodyMemory),
+
+		Capture: server.CaptureConfig{Collector: collector, Quota: eventQuota},
 		Management: server.ManagementConfig{
 			Service:        services.accounts,
 			Surveys:        services.surveys,

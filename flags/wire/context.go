@@ -33,7 +33,7 @@ func (r *Request) ParseContext(body []byte) error {
 	case jsonscan.Invalid, jsonscan.Null:
 		return nil
 	default:
-		return &FieldError{"context", "an object"}
+		return &FieldError{"context", "an object", context.Describe()}
 	}
 
 	// Person properties are an object of their own, since conditions must not
@@ -61,7 +61,7 @@ func (r *Request) ParseContext(body []byte) error {
 	if e, ok := errors.AsType[*FieldError](err); ok {
 		for n, name := range contextNames {
 			if name != "" && e.Field == names[n] {
-				return &FieldError{name, e.Want}
+				return &FieldError{name, e.Want, e.Got}
 			}
 		}
 	}

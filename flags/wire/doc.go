@@ -7,7 +7,7 @@
 //		req   wire.Request
 //		in    flags.Input
 //	)
-//	query.Parse("v=2")
+//	err := query.Parse("v=2")
 //	if err := req.Parse(body); err != nil { … }
 //	s := evaluator.Snapshot()
 //	if err := req.Fill(&in, s, kind, now); err != nil { … }

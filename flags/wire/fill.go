@@ -38,7 +38,7 @@ func (r *Request) Fill(in *flags.Input, s *flags.Snapshot, kind runtime.Kind, no
 			}
 		}
 		if o.Err() != nil {
-			return &FieldError{names[groups], "an object"}
+			return &FieldError{Field: names[groups], Want: "an object"}
 		}
 	}
 	if r.GroupProperties == nil {
@@ -99,7 +99,7 @@ next:
 		r.entries = append(r.entries, e)
 	}
 	if o.Err() != nil {
-		return &FieldError{names[groupProperties], "an object of objects"}
+		return &FieldError{Field: names[groupProperties], Want: "an object of objects"}
 	}
 	return nil
 }

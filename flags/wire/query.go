@@ -1,8 +1,12 @@
 package wire
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A Query is the query of POST /flags (evaluation.md §8.2). The first value of a
@@ -12,7 +16,8 @@ type Query struct {
 	// what is not a number, 0 if neither is given.
 	Version int
 
-	// Config asks for the client configuration, if HasConfig is true.
+	// Config asks for the client configuration, if HasConfig is true. A parameter
+	// without a value is none.
 	Config    bool
 	HasConfig bool
 
@@ -29,10 +34,17 @@ type Query struct {
 	Detailed bool
 }
 
-// Parse reads a query without its question mark. It takes any text: parameters
-// that cannot be decoded are ignored. It allocates only for what is
-// percent-encoded.
-func (q *Query) Parse(raw string) {
+// A QueryError says that a parameter that is true or false has another value.
+type QueryError struct{ Name, Value string }
+
+func (e *QueryError) Error() string {
+	return fmt.Sprintf("wire: parameter %s is %q, want %s", e.Name, jsonscan.Clip([]byte(e.Value)), text.Bools)
+}
+
+// Parse reads a query without its question mark. Parameters that cannot be decoded
+// are ignored. The error is a [*QueryError]. Parse allocates only for it, and for
+// what is percent-encoded.
+func (q *Query) Parse(raw string) error {
 	*q = Query{}
 	var version, otherVersion, surveys, person, detailed param
 	var config, compression param
@@ -73,11 +85,27 @@ func (q *Query) Parse(raw string) {
 	if version.given {
 		q.Version = versionOf(version.value)
 	}
-	q.Config, q.HasConfig = config.true(), config.given
+	q.HasConfig = config.value != ""
 	q.Compression = compression.value
-	q.SurveysOnly = surveys.true()
-	q.RequestPersonOnly = person.true()
-	q.Detailed = detailed.true()
+	for _, b := range [...]struct {
+		name string
+		param
+		set *bool
+	}{
+		{"config", config, &q.Config},
+		{"only_evaluate_survey_feature_flags", surveys, &q.SurveysOnly},
+		{"only_use_override_person_properties", person, &q.RequestPersonOnly},
+		{"detailed_analysis", detailed, &q.Detailed},
+	} {
+		if b.value == "" {
+			continue
+		}
+		var ok bool
+		if *b.set, ok = text.ParseBool(b.value); !ok {
+			return &QueryError{b.name, b.value}
+		}
+	}
+	return nil
 }
 
 // A param is the value of a query parameter.
@@ -85,9 +113,6 @@ type param struct {
 	value string
 	given bool
 }
-
-// true reports whether the value means yes. SDKs send "true".
-func (p param) true() bool { return p.value == "1" || strings.EqualFold(p.value, "true") }
 
 // unescape is url.QueryUnescape, which looks at every byte even where there is
 // nothing to do.

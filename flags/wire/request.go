@@ -2,9 +2,11 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 	"unsafe"
 
@@ -17,17 +19,22 @@ import (
 var ErrSyntax = errors.New("wire: body is not JSON")
 
 // A FieldError says that a member of the body has the wrong type, or is a list
-// of absurd length. It does not show the value.
+// of absurd length. It shows no text of the body.
 type FieldError struct {
 	Field string // name as the request spells it; "" for the body itself
 	Want  string // such as "a string"
+	Got   string // such as "an array"; "" if it goes without saying
 }
 
-func (e *FieldError) Error() string {
-	if e.Field == "" {
-		return "wire: the body must be " + e.Want
+func (e *FieldError) Error() string { return "wire: " + e.Detail() }
+
+// Detail is the error in words for the client.
+func (e *FieldError) Detail() string {
+	detail := cmp.Or(e.Field, "the body") + " must be " + e.Want
+	if e.Got != "" {
+		detail += ", not " + e.Got
 	}
-	return "wire: " + e.Field + " must be " + e.Want
+	return detail
 }
 
 // A Request is the body of POST /flags. It is reused from body to body. The zero
@@ -181,7 +188,9 @@ func (r *Request) Parse(body []byte) error {
 	if errors.Is(err, ErrSyntax) {
 		var found bool
 		if r.fixed, found = appendFinite(r.fixed[:0], body); found {
-			err = r.parse(r.fixed)
+			if err = r.parse(r.fixed); errors.Is(err, ErrSyntax) {
+				err = ErrSyntax // its offset is not one of the body
+			}
 		}
 	}
 	return err
@@ -212,8 +221,12 @@ func (r *Request) reset() {
 // notObject distinguishes JSON that is no object from what is no JSON. err is the
 // error of the walk over the object.
 func notObject(body []byte, err error) error {
-	if v, errAny := jsonscan.Parse(body, jsonscan.MaxDepth); errAny == nil && v.Kind() != jsonscan.Object {
-		return &FieldError{Want: "an object"}
+	v, errAny := jsonscan.Parse(body, jsonscan.MaxDepth)
+	switch {
+	case errAny != nil:
+		err = errAny
+	case v.Kind() != jsonscan.Object:
+		return &FieldError{Want: "an object", Got: v.Describe()}
 	}
 	return fmt.Errorf("%w: %w", ErrSyntax, err)
 }
@@ -233,7 +246,7 @@ func (r *Request) decode() error {
 		case jsonscan.Number:
 			r.DistinctID = r.numeral(v)
 		default:
-			return &FieldError{names[n], "a string or a number"}
+			return &FieldError{names[n], "a string or a number", v.Describe()}
 		}
 		r.DistinctID, r.HasDistinctID = cutID(r.DistinctID), true
 	}
@@ -253,12 +266,12 @@ func (r *Request) decode() error {
 		}
 		count := 0
 		for o := jsonscan.Value(r.GroupProperties).Object(); o.Next(); count++ {
-			if k := o.Value().Kind(); k != jsonscan.Object && k != jsonscan.Null {
-				return &FieldError{names[n], "an object of objects"}
+			if v := o.Value(); v.Kind() != jsonscan.Object && v.Kind() != jsonscan.Null {
+				return &FieldError{names[n], "an object of objects", "an object with " + v.Describe()}
 			}
 		}
 		if count > maxGroups {
-			return &FieldError{names[n], "an object of at most 1024 objects"}
+			return &FieldError{names[n], "an object of at most 1024 objects", "one of " + strconv.Itoa(count)}
 		}
 	}
 	if n := r.first(dollarAnonymousID, anonymousID); n >= 0 {
@@ -317,7 +330,7 @@ func (r *Request) first(n, last int) int {
 func (r *Request) string(n int) (string, error) {
 	v := r.members[n]
 	if v.Kind() != jsonscan.String {
-		return "", &FieldError{names[n], "a string"}
+		return "", &FieldError{names[n], "a string", v.Describe()}
 	}
 	return r.decoded(v), nil
 }
@@ -325,7 +338,7 @@ func (r *Request) string(n int) (string, error) {
 func (r *Request) object(n int) (json.RawMessage, error) {
 	v := r.members[n]
 	if v.Kind() != jsonscan.Object {
-		return nil, &FieldError{names[n], "an object"}
+		return nil, &FieldError{names[n], "an object", v.Describe()}
 	}
 	return json.RawMessage(v), nil
 }
@@ -333,7 +346,7 @@ func (r *Request) object(n int) (json.RawMessage, error) {
 func (r *Request) bool(n int) (bool, error) {
 	b, ok := r.members[n].Bool()
 	if !ok {
-		return false, &FieldError{names[n], "true or false"}
+		return false, &FieldError{names[n], "true or false", r.members[n].Describe()}
 	}
 	return b, nil
 }
@@ -348,16 +361,16 @@ const (
 func (r *Request) strings(list []string, n int) ([]string, error) {
 	a := r.members[n].Array()
 	for a.Next() {
-		if a.Value().Kind() != jsonscan.String {
-			return list, &FieldError{names[n], "an array of strings"}
+		if v := a.Value(); v.Kind() != jsonscan.String {
+			return list, &FieldError{names[n], "an array of strings", "an array with " + v.Describe()}
 		}
 		if len(list) == maxStrings {
-			return list, &FieldError{names[n], "an array of at most 65536 strings"}
+			return list, &FieldError{names[n], "an array of at most 65536 strings", "a longer one"}
 		}
 		list = append(list, r.decoded(a.Value()))
 	}
 	if a.Err() != nil {
-		return list, &FieldError{names[n], "an array of strings"}
+		return list, &FieldError{names[n], "an array of strings", r.members[n].Describe()}
 	}
 	return list, nil
 }

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -274,8 +275,8 @@ func TestQuery(t *testing.T) {
 		{"config=1", wire.Query{Config: true, HasConfig: true}},
 		{"config=True", wire.Query{Config: true, HasConfig: true}},
 		{"config=false", wire.Query{HasConfig: true}},
-		{"config", wire.Query{HasConfig: true}},
-		{"config=yes", wire.Query{HasConfig: true}},
+		{"config", wire.Query{}},
+		{"config=yes", wire.Query{Config: true, HasConfig: true}},
 		{"v=", wire.Query{Version: 1}},
 		{"v=abc", wire.Query{Version: 1}},
 		{"v=-2", wire.Query{Version: 1}},
@@ -296,8 +297,19 @@ func TestQuery(t *testing.T) {
 		},
 	} {
 		q := wire.Query{Version: 7, Compression: "left over"}
-		if q.Parse(tt.raw); q != tt.want {
-			t.Errorf("Parse(%q) = %+v, want %+v", tt.raw, q, tt.want)
+		if err := q.Parse(tt.raw); err != nil || q != tt.want {
+			t.Errorf("Parse(%q) = %+v (%v), want %+v", tt.raw, q, err, tt.want)
+		}
+	}
+	for raw, want := range map[string]string{
+		"v=2&config=maybe":                                               `wire: parameter config is "maybe", want true or false (or 1, t, yes, on; 0, f, no, off)`,
+		"detailed_analysis=%00":                                          `wire: parameter detailed_analysis is "\x00", want true or false (or 1, t, yes, on; 0, f, no, off)`,
+		"only_evaluate_survey_feature_flags=2&config=2":                  `wire: parameter config is "2", want true or false (or 1, t, yes, on; 0, f, no, off)`,
+		"only_use_override_person_properties=" + strings.Repeat("x", 99): `wire: parameter only_use_override_person_properties is "` + strings.Repeat("x", 60) + `…", want true or false (or 1, t, yes, on; 0, f, no, off)`,
+	} {
+		err := new(wire.Query).Parse(raw)
+		if _, ok := errors.AsType[*wire.QueryError](err); !ok || err.Error() != want {
+			t.Errorf("Parse(%q): %v, want %s", raw, err, want)
 		}
 	}
 }

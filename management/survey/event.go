@@ -59,9 +59,9 @@ const (
 	// MaxAnswers is how many answers a response can have.
 	MaxAnswers = 100
 
-	maxAnswer     = 8 << 10 // bytes
-	maxQuestionID = 200     // bytes
-	maxExtra      = 1000    // bytes
+	maxAnswer     = 64 << 10 // bytes
+	maxQuestionID = 200      // bytes
+	maxExtra      = 1000     // bytes
 )
 
 // extraProperties are the properties that are kept besides answers.
@@ -174,8 +174,11 @@ func (e *Event) answer(question string, v jsonscan.Value) {
 	}
 }
 
-// appendAnswer appends a string, a number, or a list of these, unless it is empty. It
-// cuts what is too long.
+// cutMark ends an answer that was cut, and is the last element of a list that was.
+const cutMark = "[…]"
+
+// appendAnswer appends a string, a number, a boolean, or a list of these, unless it is
+// empty. It cuts what is too long. Booleans become text.
 func appendAnswer(dst []byte, v jsonscan.Value) []byte {
 	switch v.Kind() {
 	case jsonscan.Number:
@@ -188,12 +191,14 @@ func appendAnswer(dst []byte, v jsonscan.Value) []byte {
 		case len(v) <= maxAnswer:
 			return append(dst, v...)
 		default:
-			return text.AppendQuoted(dst, cutText(propertyText(v), maxAnswer))
+			return text.AppendQuoted(dst, cutAnswer(propertyText(v)))
 		}
+	case jsonscan.True, jsonscan.False:
+		return text.AppendQuoted(dst, string(v))
 	case jsonscan.Array:
 		list := []byte{'['}
 		for a := v.Array(); a.Next(); {
-			if k := a.Value().Kind(); k != jsonscan.Number && k != jsonscan.String {
+			if k := a.Value().Kind(); k == jsonscan.Array {
 				continue
 			}
 			before := len(list)
@@ -202,8 +207,16 @@ func appendAnswer(dst []byte, v jsonscan.Value) []byte {
 			}
 			start := len(list)
 			list = appendAnswer(list, a.Value())
-			if len(list) == start || len(list) >= maxAnswer {
+			if len(list) == start {
 				list = list[:before]
+			}
+			if len(list) > maxAnswer-len(`,""]`+cutMark) {
+				list = list[:before]
+				if before > 1 {
+					list = append(list, ',')
+				}
+				list = text.AppendQuoted(list, cutMark)
+				break
 			}
 		}
 		if len(list) > 1 {
@@ -236,6 +249,14 @@ func propertyText(v jsonscan.Value) string {
 		return string(v)
 	}
 	return ""
+}
+
+// cutAnswer returns an answer, with a mark if it is longer than answers may be.
+func cutAnswer(s string) string {
+	if len(s) <= maxAnswer {
+		return s
+	}
+	return cutText(s, maxAnswer-len(cutMark)) + cutMark
 }
 
 // cutText returns the characters of s that fit into n bytes.

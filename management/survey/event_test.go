@@ -23,13 +23,15 @@ func surveyEventOf(name, properties string) (survey.Event, bool) {
 	return survey.EventOf(&capture.Event{UUID: ownUUID, Name: name, Properties: json.RawMessage(properties)})
 }
 
-// TestSurveyEventOf is management.md §10.1, and rules 1, 2 and 6 of §10.2.
-func TestSurveyEventOf(t *testing.T) {
+// TestRuling56SurveyEventOf is management.md §10.1, and rules 1, 2 and 6 of §10.2.
+func TestRuling56SurveyEventOf(t *testing.T) {
 	id, other := uuid.MustParse(surveyUUID), uuid.MustParse("019c0a11-2f30-7000-8c4e-0000000000aa")
-	long := strings.Repeat("ü", 10_000)
+	long := strings.Repeat("ü", 40_000)
 	var many, tooMany strings.Builder
 	for i := range 150 {
 		fmt.Fprintf(&tooMany, `,"$survey_response_%03d":%d`, i, i)
+	}
+	for range 700 {
 		fmt.Fprintf(&many, `,"%s"`, strings.Repeat("x", 98))
 	}
 	type answers = map[string]json.RawMessage
@@ -93,17 +95,26 @@ func TestSurveyEventOf(t *testing.T) {
 		},
 		{
 			"answers of other types", "survey sent", `"$survey_response_a":true,"$survey_response_b":{"a":1},"$survey_response_c":[null, {"a":1}, "x" , "", ["y"], false]`,
-			sent(ownUUID, answers{"c": json.RawMessage(`["x"]`)}, nil),
+			sent(ownUUID, answers{"a": json.RawMessage(`"true"`), "c": json.RawMessage(`["x","false"]`)}, nil),
 		},
 		{"other properties are none", "survey sent", `"$survey_responses":"x","$survey_questions":[{"response":"x"}],"survey_response":"x"`, sent(ownUUID, nil, nil)},
 		{"escapes", "survey sent", `"$survey_\u0072esponse_\u00fc":"\u00fc\u0000"`, sent(ownUUID, answers{"ü": json.RawMessage(`"\u00fc\u0000"`)}, nil)},
-		{"a long text", "survey sent", `"$survey_response_a":"` + long + `"`, sent(ownUUID, answers{"a": json.RawMessage(`"` + long[:8192] + `"`)}, nil)},
-		{"a long text after ASCII", "survey sent", `"$survey_response_a":"x` + long + `"`, sent(ownUUID, answers{"a": json.RawMessage(`"x` + long[:8190] + `"`)}, nil)},
-		{"a long number", "survey sent", `"$survey_response_a":` + strings.Repeat("1", 9000), sent(ownUUID, nil, nil)},
+		{"a long text", "survey sent", `"$survey_response_a":"` + long + `"`, sent(ownUUID, answers{"a": json.RawMessage(`"` + long[:65530] + `[…]"`)}, nil)},
+		{"a long text after ASCII", "survey sent", `"$survey_response_a":"x` + long + `"`, sent(ownUUID, answers{"a": json.RawMessage(`"x` + long[:65530] + `[…]"`)}, nil)},
+		{"the longest text", "survey sent", `"$survey_response_a":"` + long[:65536] + `"`, sent(ownUUID, answers{"a": json.RawMessage(`"` + long[:65536] + `"`)}, nil)},
 		{
-			"a long list", "survey sent", `"$survey_response_a":["` + long + `"` + many.String() + `,"the last of them"]`,
-			// The first is too long for a list. Each of the others takes 101 bytes.
-			sent(ownUUID, answers{"a": json.RawMessage(`[` + many.String()[1:81*101] + `]`)}, nil),
+			"a text that is only long because of escapes", "survey sent", `"$survey_response_a":"` + strings.Repeat(`\u0061`, 65536) + `"`,
+			sent(ownUUID, answers{"a": json.RawMessage(`"` + strings.Repeat("a", 65536) + `"`)}, nil),
+		},
+		{"a long number", "survey sent", `"$survey_response_a":` + strings.Repeat("1", 70_000), sent(ownUUID, nil, nil)},
+		{
+			"a long list", "survey sent", `"$survey_response_a":["a"` + many.String() + `,"the last of them"]`,
+			// Each of the others takes 101 bytes.
+			sent(ownUUID, answers{"a": json.RawMessage(`["a"` + many.String()[:648*101] + `,"[…]"]`)}, nil),
+		},
+		{
+			"a list of a long text", "survey sent", `"$survey_response_a":["` + long + `","b"]`,
+			sent(ownUUID, answers{"a": json.RawMessage(`["[…]"]`)}, nil),
 		},
 		{"a long ID", "survey sent", `"$survey_response_` + strings.Repeat("x", 201) + `":"x"`, sent(ownUUID, nil, nil)},
 

@@ -37,10 +37,10 @@ func scoreParameter(attr, text string) (*float64, error) {
 	return &n, nil
 }
 
-// boundForms are the layouts of bounds: a date, or a date and a time with or without a
-// zone. A bound without a zone is in UTC (management.md §11.1).
+// boundForms are the layouts of bounds with a time, with or without a zone. Without one a
+// bound is in UTC (management.md §11.1).
 var boundForms = func() []string {
-	forms := []string{time.DateOnly}
+	var forms []string
 	for _, clock := range []string{"T15:04:05.999999999", "T15:04", " 15:04:05.999999999", " 15:04"} {
 		for _, zone := range []string{"", "Z07:00", "Z0700", "Z07"} {
 			forms = append(forms, time.DateOnly+clock+zone)
@@ -50,12 +50,17 @@ var boundForms = func() []string {
 }()
 
 // timeWindow reads the two bounds of a window of time from the parameters with the given
-// names. A bound that was not sent is nil.
-func timeWindow(fromName, from, toName, to string) (begin, end *time.Time, err error) {
-	if begin, err = timeBound(fromName, from); err != nil {
+// names. A bound that was not sent is nil. A day belongs to the window as a whole, as the
+// time zone of the project has it.
+func (w *work) timeWindow(fromName, from, toName, to string) (begin, end *time.Time, err error) {
+	zone, err := time.LoadLocation(w.at.Project.Timezone)
+	if err != nil {
 		return nil, nil, err
 	}
-	if end, err = timeBound(toName, to); err != nil {
+	if begin, err = timeBound(zone, 0, fromName, from); err != nil {
+		return nil, nil, err
+	}
+	if end, err = timeBound(zone, 1, toName, to); err != nil {
 		return nil, nil, err
 	}
 	if begin != nil && end != nil && begin.After(*end) {
@@ -64,12 +69,21 @@ func timeWindow(fromName, from, toName, to string) (begin, end *time.Time, err e
 	return begin, end, nil
 }
 
-func timeBound(name, text string) (*time.Time, error) {
+// timeBound reads a bound, nil if it was not sent. A day stands for its first moment, or
+// for the last one before as many days later as days says.
+func timeBound(zone *time.Location, days int, name, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
 	// A + in the query of an address stands for a blank.
 	clean := strings.TrimSpace(text)
+	if day, err := time.Parse(time.DateOnly, clean); err == nil {
+		t := time.Date(day.Year(), day.Month(), day.Day()+days, 0, 0, 0, 0, zone)
+		if days > 0 {
+			t = t.Add(-time.Microsecond) // the resolution of events
+		}
+		return new(t.UTC()), nil
+	}
 	if i := strings.LastIndexByte(clean, ' '); i > len(time.DateOnly) {
 		clean = clean[:i] + "+" + clean[i+1:]
 	}
@@ -81,13 +95,14 @@ func timeBound(name, text string) (*time.Time, error) {
 	return nil, invalid("", "%s is %q: want an ISO 8601 date or time, such as 2026-03-01T12:00:00Z.", name, check.Excerpt(text))
 }
 
-// parseIDs returns the IDs in a list, and leaves out what is no ID.
-func parseIDs(list []string) []uuid.UUID {
-	ids := []uuid.UUID{}
-	for _, text := range list {
-		if id, err := check.ParseID(text); err == nil {
-			ids = append(ids, id)
+// parseIDs reads a list of IDs of a parameter.
+func parseIDs(attr string, list []string) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, len(list))
+	for i, text := range list {
+		var err error
+		if ids[i], err = check.ParseID(text); err != nil {
+			return nil, invalid(attr, "%q is no UUID.", check.Excerpt(text))
 		}
 	}
-	return ids
+	return ids, nil
 }

@@ -106,7 +106,7 @@ func (s *Service) Responses(ctx context.Context, p *management.Principal, ref, i
 // findResponses returns the questions of a survey and the responses that a query
 // selects.
 func (s *Service) findResponses(ctx context.Context, p *management.Principal, ref, id string, q ResponseQuery) ([]rules.Question, iter.Seq2[Response, error], error) {
-	_, v, err := s.read(ctx, p, ref, id, "query:read")
+	w, v, err := s.read(ctx, p, ref, id, "query:read")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +114,7 @@ func (s *Service) findResponses(ctx context.Context, p *management.Principal, re
 		return nil, nil, errNoEvents
 	}
 	query := Query{Project: v.Project, Surveys: []uuid.UUID{v.ID}, ExcludeArchived: q.ExcludeArchived}
-	if query.From, query.To, err = timeWindow("since", q.Since, "until", q.Until); err != nil {
+	if query.From, query.To, err = w.timeWindow("since", q.Since, "until", q.Until); err != nil {
 		return nil, nil, err
 	}
 	questions := rules.Parse(v.Questions)
@@ -252,11 +252,13 @@ func (s *Service) WriteResponses(ctx context.Context, dst io.Writer, p *manageme
 	return out.Error()
 }
 
-// csvCell returns a text that no spreadsheet takes for a formula. Some programs skip
-// invisible characters before a formula, and some accept full-width signs for it.
+// csvCell returns a text that no spreadsheet takes for a formula or a command. Some
+// programs skip invisible characters before it, and some accept signs that look like the
+// usual ones: full-width and small ones, and the minus of mathematics.
 func csvCell(text string) string {
-	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
-	if first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, unseen)); strings.ContainsRune("=+-@＝＋－＠", first) {
+	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Mn, r) }
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, unseen))
+	if strings.ContainsRune("=+-@%|＝＋－＠％｜﹦﹢﹣﹫﹪−", first) {
 		return "'" + text
 	}
 	return text

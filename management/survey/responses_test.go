@@ -176,6 +176,7 @@ func TestWriteResponses(t *testing.T) {
 
 	dangerous := []string{
 		"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\u00a0=1", "\u200b=1", "\ufeff@x", "＝1", "＋1", "－1", "＠x", "\x01=1",
+		"%0A=1", "|cmd", " |x", "％x", "｜x", "﹦1", "﹢1", "﹣1", "﹫x", "﹪x", "−1", "\u0301=1", "\u202e=1", "\u2066%x",
 	}
 	harmless := []string{"", "a=1", "1-1", "'=1", "ä", "#x", " a", "0", "\u200b"}
 	for i, text := range append(slices.Clone(dangerous), harmless...) {

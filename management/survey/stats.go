@@ -100,11 +100,11 @@ func roundHundredths(x float64) float64 {
 // Stats returns statistics of a survey, between its start and its end. It
 // needs scope survey:read.
 func (s *Service) Stats(ctx context.Context, p *management.Principal, ref, id string, q StatsQuery) (*Stats, error) {
-	_, v, err := s.read(ctx, p, ref, id)
+	w, v, err := s.read(ctx, p, ref, id)
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := timeWindow("date_from", q.From, "date_to", q.To)
+	from, to, err := w.timeWindow("date_from", q.From, "date_to", q.To)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *Service) ProjectStats(ctx context.Context, p *management.Principal, ref
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := timeWindow("date_from", q.From, "date_to", q.To)
+	from, to, err := w.timeWindow("date_from", q.From, "date_to", q.To)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,10 @@ func (s *Service) CountResponses(ctx context.Context, p *management.Principal, r
 	if err != nil {
 		return nil, err
 	}
-	wanted := parseIDs(ids)
+	wanted, err := parseIDs("survey_ids", ids)
+	if err != nil {
+		return nil, err
+	}
 	query := Query{Project: w.at.Project.ID, ExcludeArchived: excludeArchived}
 	for i := range surveys {
 		v := &surveys[i]

@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -330,8 +332,8 @@ func TestCountSurveyResponses(t *testing.T) {
 	all := map[uuid.UUID]int{first: 2, second: 1, draft: 1}
 	check("all", count(false), all)
 	check("some", count(false, second.String(), empty.String()), map[uuid.UUID]int{second: 1})
-	check("unknown ones", count(false, uuid.NewString(), "x", ""), none)
-	check("some, of which one is unknown", count(false, uuid.NewString(), first.String(), "a"), map[uuid.UUID]int{first: 2})
+	check("unknown ones", count(false, uuid.NewString()), none)
+	check("some, of which one is unknown", count(false, uuid.NewString(), first.String()), map[uuid.UUID]int{first: 2})
 
 	archive := func(f func() error) {
 		t.Helper()
@@ -391,5 +393,49 @@ func TestSurveysWithoutData(t *testing.T) {
 		if name != "DeleteSurvey" {
 			checkFault(t, name, calls[name](), want)
 		}
+	}
+}
+
+// TestRuling57SurveyQuery: a day is the whole day in the project's time zone, also where
+// clocks change, and what is no UUID is refused (management.md §11.1, §11.3).
+func TestRuling57SurveyQuery(t *testing.T) {
+	w := newWorld(t, withData)
+	id := w.survey(`{"start_date":` + date(-100) + `}`).ID
+	shown := func(zone, from, to string, want int) {
+		t.Helper()
+		must(w.management.UpdateProject(t.Context(), w.as(w.ada), refOf(w.web), management.ProjectPatch{Timezone: optional.Of(zone)}))(t)
+		q := survey.StatsQuery{From: from, To: to}
+		if one, all := w.stats(id, q).Stats.Shown.Total, w.projectStats(q).Stats.Shown.Total; one != want || all != want {
+			t.Errorf("%s from %q to %q: %d of the survey, %d of the project, want %d", zone, from, to, one, all, want)
+		}
+		responses, err := w.responses(id, survey.ResponseQuery{Since: from, Until: to})
+		if err != nil || len(responses.Results) != want {
+			t.Errorf("%s since %q until %q: %d (%v), want %d", zone, from, to, len(responses.Results), err, want)
+		}
+	}
+	// The hours of three days in UTC.
+	first := time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC)
+	for hour := range 72 {
+		for _, name := range []string{"shown", "sent"} {
+			w.event(name, id, fmt.Sprint(hour), first.Add(time.Duration(hour)*time.Hour).Sub(begin), `{}`)
+		}
+	}
+	w.event("shown", id, "last", first.Add(48*time.Hour-time.Microsecond).Sub(begin), `{}`)
+	w.event("sent", id, "last", first.Add(48*time.Hour-time.Microsecond).Sub(begin), `{}`)
+	shown("UTC", "2026-03-28", "2026-03-28", 24)
+	shown("UTC", "2026-03-29", "2026-03-29", 25)
+	shown("UTC", "2026-03-28", "2026-03-29", 49)
+	shown("UTC", "2026-03-29", "", 49)
+	shown("UTC", "", "2026-03-28", 24)
+	shown("UTC", "2026-03-29T00:00:00Z", "2026-03-29T00:00:00Z", 1)
+	shown("UTC", "2026-03-29T00:00:00", "2026-03-29", 25)
+	shown("Europe/Zurich", "2026-03-29", "2026-03-29", 23) // clocks go forward
+	shown("Europe/Zurich", "2026-03-28", "2026-03-28", 23) // it began before the first event
+	shown("America/New_York", "2026-03-28", "2026-03-28", 24)
+	shown("Asia/Kolkata", "2026-03-28", "2026-03-29", 43)
+
+	for _, ids := range [][]string{{"x"}, {id.String(), "x"}, {"%"}, {id.String() + ";"}} {
+		_, err := w.CountResponses(t.Context(), w.as(w.ada), refOf(w.web), ids, false)
+		checkFault(t, fmt.Sprintf("CountResponses of %q", ids), err, "invalid invalid_input survey_ids")
 	}
 }
