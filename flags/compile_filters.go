@@ -141,12 +141,12 @@ type filterBuild struct {
 // useless returns the check of a filter whose value suits no property that is set,
 // and reports what the operator wants. A property that is not set is looked at
 // before the value (evaluation.md §4.3).
-func (p *filterBuild) useless(want string) (uint32, failCode) {
+func (p *filterBuild) useless(s Severity, want string) (uint32, failCode) {
 	effect := "the filter can never match"
 	if p.spec.missing {
 		effect = "the filter matches only where the property is not set"
 	}
-	p.problem(Warning, &path{up: p.at, name: "value"}, p.value, "want "+want, "%s: wrong value for operator %s", effect, p.name)
+	p.problem(s, &path{up: p.at, name: "value"}, p.value, "want "+want, "%s: wrong value for operator %s", effect, p.name)
 	return p.addOperatorCheck(opUseless, func() check { return check{} })
 }
 
@@ -188,28 +188,17 @@ func (p *filterBuild) compileOperator() (uint32, failCode) {
 	case opGT, opGTE, opLT, opLTE:
 		n, ok := comparable64(p.value)
 		if !ok {
-			return p.useless("a number")
+			return p.useless(Warning, "a number")
 		}
 		return p.addOperatorCheck(p.spec.op, func() check { return check{num: n} })
 	case opBetween:
 		low, high, ok := betweenBounds(p.value)
 		if !ok {
-			return p.useless("two numbers [min, max]")
+			return p.useless(Warning, "two numbers [min, max]")
 		}
 		return p.addOperatorCheck(opBetween, func() check { return check{num: low, more: &compiledOperand{high: high}} })
 	case opDateExact, opDateBefore, opDateAfter:
-		s, _ := text.Str(p.value)
-		d, ok := reldate.Parse(s, p.s.zone)
-		if p.value.Kind() != jsonscan.String || !ok {
-			return p.useless(`a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`)
-		}
-		return p.addOperatorCheck(p.spec.op, func() check {
-			o := &compiledOperand{date: d}
-			if !d.Relative() {
-				o.at, _ = d.At(time.Time{}, p.s.zone)
-			}
-			return check{more: o}
-		})
+		return p.compileDate()
 	default:
 		return p.compileVersion()
 	}
@@ -290,6 +279,32 @@ func betweenBounds(v jsonscan.Value) (low, high float64, ok bool) {
 	return n[0], n[1], true
 }
 
+func (p *filterBuild) compileDate() (uint32, failCode) {
+	const want = `a date such as "2024-06-01", an RFC 3339 time, or a span such as "-7d"`
+	if p.value.Kind() != jsonscan.String {
+		return p.useless(Error, want)
+	}
+	s, _ := text.Str(p.value)
+	d, ok := reldate.Parse(s, p.s.zone)
+	switch {
+	case !ok && reldate.IsTime(s):
+		return p.useless(Warning, "a time with its day")
+	case !ok:
+		return p.useless(Error, want)
+	case d.LacksYear():
+		p.problem(Warning, p.at, p.value, "write the year", "the date has no year and is one of the year of each request")
+	case d.LacksDay():
+		p.problem(Warning, p.at, p.value, "write the day", "the date has no day and is the first of the month")
+	}
+	return p.addOperatorCheck(p.spec.op, func() check {
+		o := &compiledOperand{date: d}
+		if !d.Relative() {
+			o.at, _ = d.At(time.Time{}, p.s.zone)
+		}
+		return check{more: o}
+	})
+}
+
 func (p *filterBuild) compileRegex() (uint32, failCode) {
 	source, _ := text.Str(p.value)
 	at := &path{up: p.at, name: "value"}
@@ -321,7 +336,7 @@ func (p *filterBuild) compileVersion() (uint32, failCode) {
 		o.version, ok = semver.Parse(s)
 	}
 	if !ok {
-		return p.useless("a version such as 1.2.3")
+		return p.useless(Warning, "a version such as 1.2.3")
 	}
 	return p.addOperatorCheck(p.spec.op, func() check { return check{more: &o} })
 }

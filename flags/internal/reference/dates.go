@@ -15,7 +15,7 @@ func (c comparison) compareDates(operator string, f, p any) bool {
 	if !isText {
 		return false // the value of the filter must be a string
 	}
-	bound, ok1 := c.parseDate(text)
+	bound, ok1 := c.filterDate(text)
 	instant, ok2 := c.propertyDate(p)
 	if !ok1 || !ok2 {
 		return false
@@ -51,24 +51,92 @@ func epoch(x float64) (time.Time, bool) {
 	return time.Unix(int64(seconds), int64(math.Floor((x-seconds)*1e9))), true
 }
 
-const (
-	datePattern  = `([0-9]{4})-([0-9]{2})-([0-9]{2})`
-	clockPattern = `([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?`
+// Date reads the text of a filter, or of a property, as §4.9 does.
+func Date(text string, property bool, now time.Time, zone *time.Location) (time.Time, bool) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	c := comparison{now: now, zone: zone}
+	if property {
+		return c.propertyDate(text)
+	}
+	return c.filterDate(text)
+}
+
+// filterDate reads the value of a filter. Digits alone are a date here (form 6).
+func (c comparison) filterDate(s string) (time.Time, bool) {
+	if regexp.MustCompile(`^[0-9]+$`).MatchString(s) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		switch {
+		case err != nil:
+		case len(s) == 10:
+			return time.Unix(n, 0), true
+		case len(s) == 13:
+			return time.UnixMilli(n), true
+		case len(s) == 19:
+			return time.Unix(n/1e9, n%1e9), true
+		}
+		return time.Time{}, false
+	}
+	return c.parseDate(s)
+}
+
+// The parts of dates (§4.9). A name in braces stands for one of them.
+var dateParts = strings.NewReplacer(
+	"{year}", `\s*(?P<year>[0-9]{1,4})`,
+	"{year4}", `\s*(?P<year>[0-9]{4})`,
+	"{year2}", `\s*(?:(?P<year>[0-9]{4})|(?P<short>[0-9]{2}))`,
+	"{month}", `\s*(?P<month>[0-9]{1,2})`,
+	"{name}", `(?P<month>(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?))`,
+	"{weekday}", `(?:(?i:mon|tue|wed|thu|fri|sat|sun),\s+)?`,
+	"{day}", `\s*(?P<day>[0-9]{1,2})`,
+	"{time}", `\s*(?P<hour>[0-9]{1,2}):\s*(?P<minute>[0-9]{1,2})(?::\s*(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]+))?)?`,
+	"{half}", `(?:\s*(?P<half>(?i:am|pm)))?`,
+	"{zone}", `(?P<zone>(?i:utc|ut|gmt|z|[ecmp][sd]t)|[+-][0-9]{2}(?::?[0-9]{2})?)`,
+	"{zone4}", `(?P<zone>(?i:utc|ut|gmt|z|[ecmp][sd]t)|[+-][0-9]{2}:?[0-9]{2})`,
 )
 
-// The five forms of a date string (§4.9), in the order in which they are tried.
-// The last form has two shapes.
-var (
-	relativeForm = regexp.MustCompile(`^-?([0-9]+)([hdwmy])$`)
-	rfc3339Form  = regexp.MustCompile(`^` + datePattern + `[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})$`)
-	dayForm      = regexp.MustCompile(`^` + datePattern + `$`)
-	wallForm     = regexp.MustCompile(`^` + datePattern + `[ T]` + clockPattern + `$`)
-	zonedForm    = regexp.MustCompile(`^` + datePattern + `[ T]` + clockPattern + ` ?(UTC|Z|[+-][0-9]{2}:?[0-9]{2})$`)
-	rfc2822Form  = regexp.MustCompile(`^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?([0-9]{1,2}) ([A-Z][a-z]{2}) ([0-9]{4}) ` +
-		`([0-9]{2}):([0-9]{2}):([0-9]{2}) (GMT|UTC|UT|Z|[+-][0-9]{4})$`)
-)
+// A dateForm is one of the forms 2 to 7 of §4.9.
+type dateForm struct {
+	pattern *regexp.Regexp
+	project bool // a wall time in the zone of the project, if there is no zone
+}
 
-var monthNames = []string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
+// dateForms are in the order in which they are tried. \s is Unicode's.
+var dateForms = func() []dateForm {
+	var forms []dateForm
+	for _, f := range []struct {
+		text    string
+		project bool
+	}{
+		{`(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})[Tt](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]+))?(?P<zone>[Zz]|[+-][0-9]{2}:[0-9]{2})`, false}, // 2
+		{`{year}-{month}-{day}`, true},                          // 3
+		{`{year}-{month}-{day}(?:\s+|T){time}`, true},           // 4
+		{`{year}-{month}-{day}(?:\s+|T){time}\s*{zone}`, false}, // 5
+		{`{weekday}{day}\s+{name}\s+{year4}\s+{time}\s+{zone}`, false},
+		{`{year}-{month}-{day}\s*{zone4}`, false}, // 7
+		{`{year}-{month}-{day}\s+{time}{half}`, false},
+		{`{name}\.?\s+{day},\s+{year2}`, false},
+		{`{name}\.?\s+{day},\s+{year4},?\s+(?:(?i:at)\s+)?{time}{half}(?:\s+{zone})?`, false},
+		{`{name}\s+{day}\s+(?:(?i:at)\s+)?{time}{half}`, false},
+		{`{year4}-{name}-{day}`, false},
+		{`{day}-{name}-{year4}(?:,?\s+{time})?`, false},
+		{`{day}\s+{name}\s+{year2}`, false},
+		{`{day}\s+{name}\s+{year4},?\s+{time}`, false},
+		{`{month}/{day}/{year2}(?:\s+{time}{half})?`, false},
+		{`{year4}/{month}/{day}(?:\s+{time})?`, false},
+		{`{month}\.{day}\.{year2}`, false},
+		{`{year4}\.{month}(?:\.{day})?`, false},
+		{`\s*(?P<short>[0-9]{2})(?P<month>[0-9]{2})(?P<day>[0-9]{2})\s+(?P<hour>[0-9]{1,2}):\s*(?P<minute>[0-9]{1,2}):\s*(?P<second>[0-9]{1,2})`, false},
+		{`{year4}年{month}月{day}日(?:\s*(?P<hour>[0-9]{1,2})时\s*(?P<minute>[0-9]{1,2})分\s*(?P<second>[0-9]{1,2})秒)?`, false},
+	} {
+		text := strings.ReplaceAll(dateParts.Replace(f.text), `\s`, `[\t-\r \x{85}\p{Z}]`)
+		forms = append(forms, dateForm{regexp.MustCompile(`^(?:` + text + `)$`), f.project})
+	}
+	return forms
+}()
+
+var relativeForm = regexp.MustCompile(`^-?([0-9]+)([hdwmy])$`)
 
 // parseDate reads a date string (§4.9).
 func (c comparison) parseDate(s string) (time.Time, bool) {
@@ -81,48 +149,64 @@ func (c comparison) parseDate(s string) (time.Time, bool) {
 		}
 		return c.relative(n, m[2])
 	}
-	// 2. RFC 3339.
-	if m := rfc3339Form.FindStringSubmatch(s); m != nil {
-		wall, ok := newWallTime(m[1], m[2], m[3], m[4], m[5], m[6], m[7])
-		if !ok {
-			return time.Time{}, false
+	for _, f := range dateForms {
+		m := f.pattern.FindStringSubmatch(s)
+		if m == nil {
+			continue
 		}
-		return wall.at(m[8])
-	}
-	// 3. A day, which means midnight in the project's zone.
-	if m := dayForm.FindStringSubmatch(s); m != nil {
-		wall, ok := newWallTime(m[1], m[2], m[3], "0", "0", "", "")
-		if !ok {
-			return time.Time{}, false
+		part := func(name string) string {
+			if i := f.pattern.SubexpIndex(name); i >= 0 {
+				return m[i]
+			}
+			return ""
 		}
-		return wall.in(c.zone)
-	}
-	// 4. Wall time in the project's zone.
-	if m := wallForm.FindStringSubmatch(s); m != nil {
-		wall, ok := newWallTime(m[1], m[2], m[3], m[4], m[5], m[6], m[7])
-		if !ok {
+		wall, ok := c.wallOf(part)
+		switch {
+		case !ok:
 			return time.Time{}, false
+		case part("zone") != "":
+			return wall.at(part("zone"))
+		case f.project:
+			return wall.in(c.zone)
 		}
-		return wall.in(c.zone)
-	}
-	// 5. Free forms: with a zone after an optional space, or RFC 2822.
-	if m := zonedForm.FindStringSubmatch(s); m != nil {
-		wall, ok := newWallTime(m[1], m[2], m[3], m[4], m[5], m[6], m[7])
-		if !ok {
-			return time.Time{}, false
-		}
-		return wall.at(m[8])
-	}
-	if m := rfc2822Form.FindStringSubmatch(s); m != nil {
-		month := slices.Index(monthNames, m[2]) + 1
-		wall, ok := newWallTime(m[3], strconv.Itoa(month), m[1], m[4], m[5], m[6], "")
-		if !ok {
-			return time.Time{}, false
-		}
-		return wall.at(m[7])
+		return time.Time(wall), true
 	}
 	return time.Time{}, false
 }
+
+// wallOf puts the parts of a date together.
+func (c comparison) wallOf(part func(string) string) (wallTime, bool) {
+	year, month, day, hour := part("year"), part("month"), part("day"), part("hour")
+	if short := part("short"); short != "" {
+		year = "20" + short
+		if short >= "70" {
+			year = "19" + short
+		}
+	}
+	if year == "" {
+		year = strconv.Itoa(c.now.UTC().Year()) // a day without a year is one of this year
+	}
+	if i := slices.IndexFunc(monthNames, func(name string) bool { return len(month) > 2 && strings.EqualFold(name, month[:3]) }); i >= 0 {
+		month = strconv.Itoa(i + 1)
+	}
+	if day == "" {
+		day = "1"
+	}
+	if half := strings.ToLower(part("half")); half != "" {
+		n, _ := strconv.Atoi(hour)
+		if n < 1 || n > 12 {
+			return wallTime{}, false
+		}
+		n %= 12
+		if half == "pm" {
+			n += 12
+		}
+		hour = strconv.Itoa(n)
+	}
+	return newWallTime(year, month, day, hour, part("minute"), part("second"), part("fraction"))
+}
+
+var monthNames = []string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
 
 // relative goes n units back from now, on the wall clock of the project's zone
 // (§4.9).
@@ -171,15 +255,23 @@ func newWallTime(year, month, day, hour, minute, second, fraction string) (wallT
 	nanoseconds := number((fraction + "000000000")[:9])
 	y, mo, d := number(year), number(month), number(day)
 	h, mi, s := number(hour), number(minute), number(second)
-	if mo < 1 || mo > 12 || d < 1 || d > daysIn(y, time.Month(mo)) || h > 23 || mi > 59 || s > 59 {
+	if mo < 1 || mo > 12 || d < 1 || d > daysIn(y, time.Month(mo)) || h > 23 || mi > 59 || s > 60 {
 		return wallTime{}, false
 	}
 	return wallTime(time.Date(y, time.Month(mo), d, h, mi, s, nanoseconds, time.UTC)), true
 }
 
-// at interprets the wall time at an offset such as +02:00 or -0700. An offset
-// without a sign means UTC.
+// zoneHours are the zones with a name that are not UTC.
+var zoneHours = map[string]string{
+	"EST": "-05", "EDT": "-04", "CST": "-06", "CDT": "-05", "MST": "-07", "MDT": "-06", "PST": "-08", "PDT": "-07",
+}
+
+// at interprets the wall time in a zone with a name, or at an offset such as +02:00,
+// -0700 or -08.
 func (w wallTime) at(offset string) (time.Time, bool) {
+	if hours, named := zoneHours[strings.ToUpper(offset)]; named {
+		offset = hours
+	}
 	sign := -1
 	switch {
 	case strings.HasPrefix(offset, "+"):
@@ -187,9 +279,9 @@ func (w wallTime) at(offset string) (time.Time, bool) {
 	case !strings.HasPrefix(offset, "-"):
 		return time.Time(w), true
 	}
-	digits := strings.ReplaceAll(offset[1:], ":", "")
+	digits := strings.ReplaceAll(offset[1:], ":", "") + "00"
 	hours, _ := strconv.Atoi(digits[:2])
-	minutes, _ := strconv.Atoi(digits[2:])
+	minutes, _ := strconv.Atoi(digits[2:4])
 	if hours > 23 || minutes > 59 {
 		return time.Time{}, false
 	}

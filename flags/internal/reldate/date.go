@@ -7,30 +7,48 @@ import (
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
-// A Date is the value of a date operator: an instant, or a span before now. The
-// zero Date is the instant of the zero time.Time.
+// A Date is the value of a date operator: an instant, a day of the year of now, or a
+// span before now. The zero Date is the instant of the zero time.Time.
 type Date struct {
-	instant time.Time
-	count   int  // how many units before now
-	unit    byte // one of h, d, w, m and y, or 0 for an instant
+	instant time.Time // with lacksYear: in a leap year
+	count   int       // how many units before now
+	unit    byte      // one of h, d, w, m and y, or 0 if it is no span
+	lacks   lack
 }
 
 // Parse reads a date in one of the forms of evaluation.md §4.9. Forms 3 and 4
 // are dates in the zone; nil is UTC. Parse reports false if s is not a date.
 func Parse(s string, zone *time.Location) (Date, bool) {
 	if isCalendar(s) {
-		t, ok := parseCalendar(s, zone)
-		return Date{instant: t}, ok
+		if t, ok := parseCalendar(s, zone); ok {
+			return Date{instant: t}, true
+		}
 	}
 	if d, ok := parseSpan(s); ok {
 		return d, true
 	}
-	t, ok := parseMail(s)
-	return Date{instant: t}, ok
+	if t, ok := parseEpoch(s); ok {
+		return Date{instant: t}, true
+	}
+	d, _, ok := parseForm(s, zone)
+	return d, ok
 }
 
+// IsTime reports whether s is a time of a day without the day, which is no date.
+func IsTime(s string) bool {
+	_, lacks, _ := parseForm(s, nil)
+	return lacks == lacksDate
+}
+
+// LacksYear reports whether d is a day without a year: it is one of the year of now,
+// in UTC.
+func (d Date) LacksYear() bool { return d.lacks == lacksYear }
+
+// LacksDay reports whether d is a month, which counts as its first day.
+func (d Date) LacksDay() bool { return d.lacks == lacksDay }
+
 // Relative reports whether d depends on now.
-func (d Date) Relative() bool { return d.unit != 0 }
+func (d Date) Relative() bool { return d.unit != 0 || d.LacksYear() }
 
 // At returns the instant of d. A relative date is taken off the wall clock of the
 // zone; nil is UTC (evaluation.md §4.9). If this leads to a wall time that occurs
@@ -38,7 +56,14 @@ func (d Date) Relative() bool { return d.unit != 0 }
 // none and At reports false. The location of the result is unspecified.
 func (d Date) At(now time.Time, zone *time.Location) (time.Time, bool) {
 	if d.unit == 0 {
-		return d.instant, true
+		if !d.LacksYear() {
+			return d.instant, true
+		}
+		t := d.instant.AddDate(now.UTC().Year()-leapYear, 0, 0)
+		if t.Day() != d.instant.Day() { // there is no 29 February
+			return time.Time{}, false
+		}
+		return t, true
 	}
 	if zone == nil {
 		zone = time.UTC
@@ -115,7 +140,9 @@ func FromSeconds(x float64) (time.Time, bool) {
 // false if s is neither.
 func Property(s string, now time.Time, zone *time.Location) (time.Time, bool) {
 	if isCalendar(s) { // numbers and spans do not have two hyphens inside
-		return parseCalendar(s, zone)
+		if t, ok := parseCalendar(s, zone); ok {
+			return t, true
+		}
 	}
 	if x, ok := text.Float(s); ok {
 		return FromSeconds(x)
@@ -123,7 +150,31 @@ func Property(s string, now time.Time, zone *time.Location) (time.Time, bool) {
 	if d, ok := parseSpan(s); ok {
 		return d.At(now, zone)
 	}
-	return parseMail(s)
+	if d, _, ok := parseForm(s, zone); ok {
+		return d.At(now, zone)
+	}
+	return time.Time{}, false
+}
+
+// parseEpoch reads a number of seconds, milliseconds or nanoseconds since the start of
+// 1970, which its digits tell apart.
+func parseEpoch(s string) (time.Time, bool) {
+	n := int64(0)
+	for i := range len(s) {
+		if s[i]-'0' > 9 || i == 19 {
+			return time.Time{}, false
+		}
+		n = n*10 + int64(s[i]-'0')
+	}
+	switch len(s) {
+	case 10:
+		return time.Unix(n, 0).UTC(), true
+	case 13:
+		return time.UnixMilli(n).UTC(), true
+	case 19:
+		return time.Unix(0, n).UTC(), n >= 0 // it may be beyond what 64 bits have
+	}
+	return time.Time{}, false
 }
 
 // parseSpan reads form 1.

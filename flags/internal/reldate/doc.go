@@ -14,7 +14,7 @@
 // # Forms
 //
 // These are the forms of evaluation.md §4.9, in the order in which they are
-// tried. They are accepted exactly as shown, without spaces around them.
+// tried.
 //
 //	7d -7d            1 before now: hours, days, weeks, months, years; below 10000
 //	2024-06-01T07:00:00Z
@@ -26,16 +26,20 @@
 //	                  4 wall time in the zone
 //	2024-06-01 07:00 UTC
 //	2024-06-01T07:00:00+0200
-//	                  5 form 4 and an optional space, then UTC, Z or an offset
+//	                  5 form 4, perhaps blanks, then the name of a zone or an offset
 //	Sat, 01 Jun 2024 09:00:00 +0200
 //	1 Jun 2024 07:00:00 GMT
-//	                  5 RFC 2822: an offset, GMT, UTC, UT or Z
+//	                  5 RFC 2822
+//	1717225200        6 seconds, milliseconds or nanoseconds; only [Parse] reads them
+//	May 25, 2021
+//	3/31/2014 1:00 PM
+//	2014年04月08日    7 what people write, in UTC; free.go has the list
 //
 // The zone is the time zone of the project. A nil zone is UTC. If a wall time
 // occurs twice, in autumn, the earlier instant counts; if it does not occur, in
 // spring, it is not a date. This includes midnight. Fractions of a second are
-// cut after nine digits. There is no second 60, and the name of a weekday need
-// not be correct.
+// cut after nine digits. Second 60 is the second after 59, and the name of a
+// weekday need not be correct.
 //
 // # Spans
 //

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// The forms 2 to 5 are parsed by hand: time.Parse allocates an error for each
-// layout that does not fit, and accepts more than it should, such as a comma
-// before the fraction.
+// The usual forms are parsed by hand: time.Parse allocates an error for each layout
+// that does not fit, and accepts more than it should, such as a comma before the
+// fraction. Forms with other spaces and fewer digits are those of free.go.
 
 // A wall is the reading of a calendar and a clock.
 type wall struct {
@@ -67,61 +67,6 @@ func parseCalendar(s string, zone *time.Location) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return w.at(offset)
-}
-
-// parseMail reads the part of form 5 that is in RFC 2822.
-func parseMail(s string) (time.Time, bool) {
-	if len(s) > len("Mon, 02 Jan 2006 15:04:05 -0700") {
-		return time.Time{}, false
-	}
-	if len(s) > 5 && s[3] == ',' && s[4] == ' ' {
-		if indexName("SunMonTueWedThuFriSat", s[:3]) < 0 {
-			return time.Time{}, false
-		}
-		s = s[5:]
-	}
-	day, s, ok := strings.Cut(s, " ")
-	const rest = "Jan 2006 15:04:05 "
-	if !ok || len(day) > 2 || len(s) < len(rest) ||
-		s[3] != ' ' || s[8] != ' ' || s[11] != ':' || s[14] != ':' || s[17] != ' ' {
-		return time.Time{}, false
-	}
-	w := wall{
-		year:   fourDigits(s[4:]),
-		month:  1 + indexName("JanFebMarAprMayJunJulAugSepOctNovDec", s[:3]),
-		hour:   twoDigits(s, 9),
-		minute: twoDigits(s, 12),
-		second: twoDigits(s, 15),
-	}
-	switch len(day) {
-	case 1:
-		if c := day[0] - '0'; c <= 9 {
-			w.day = int(c)
-		}
-	case 2:
-		w.day = twoDigits(day, 0)
-	}
-	switch s = s[len(rest):]; {
-	case s == "GMT" || s == "UTC" || s == "UT":
-		return w.at(0)
-	case len(s) == len("Z") || len(s) == len("+0700"):
-		offset, ok := parseOffset(s)
-		if !ok {
-			return time.Time{}, false
-		}
-		return w.at(offset)
-	}
-	return time.Time{}, false
-}
-
-// indexName returns the index of a name among three-letter names, or -1.
-func indexName(names, name string) int {
-	for i := 0; i < len(names); i += 3 {
-		if names[i:i+3] == name {
-			return i / 3
-		}
-	}
-	return -1
 }
 
 // twoDigits returns the number with the two digits at s[i], or -1 if they are not
@@ -188,7 +133,7 @@ func (w *wall) valid() bool {
 	return w.year >= 0 &&
 		uint(w.month-1) < 12 &&
 		uint(w.day-1) < uint(daysIn(w.year, time.Month(w.month))) &&
-		uint(w.hour) < 24 && uint(w.minute) < 60 && uint(w.second) < 60
+		uint(w.hour) < 24 && uint(w.minute) < 60 && uint(w.second) <= 60 // 60 is the second after 59
 }
 
 // at returns the instant at which a clock with this offset, in seconds east of
