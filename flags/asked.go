@@ -14,7 +14,9 @@ import (
 // Answers are values that a server has given for the flags of one request; see
 // [Request.Answers]. They must not be changed while a request has them.
 type Answers struct {
-	// Results are the values by flag key. A failed one counts as none.
+	// Results are the values by flag key. A failed one is a failure here, too, unless
+	// its code is ErrorOverrides, with which a server says that it had no access to
+	// what it stores: then there is no answer.
 	Results map[string]Result
 
 	// Err says why the server did not answer, if it did not.
@@ -26,7 +28,7 @@ type Answers struct {
 func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 	f := &s.flags[i]
 	result, ok := r.Answers.Results[f.key]
-	if !ok || result.Failed || f.state == dormant || s.whyHidden(i, r) != nil {
+	if !ok || result.Failed && result.Reason.Code == ErrorOverrides || f.state == dormant || s.whyHidden(i, r) != nil {
 		return Result{}, false
 	}
 	result.Key, result.form, result.basis = f.key, f.form, s.basisOfReason(f, result.Reason)

@@ -3,6 +3,7 @@ package flags_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,11 +51,11 @@ func TestRuling61SingleVariant(t *testing.T) {
 		{[]string{"100"}, `{"properties":[{"key":"plan","type":"person","value":"pro"}]}`, flags.BasisTargeting},
 		{[]string{"100"}, `{"variant":"v0"}`, flags.BasisTargeting},
 	} {
-		variants := ""
+		variants := make([]string, len(tt.shares))
 		for i, share := range tt.shares {
-			variants += fmt.Sprintf(`,{"key":"v%d","rollout_percentage":%s}`, i, share)
+			variants[i] = fmt.Sprintf(`{"key":"v%d","rollout_percentage":%s}`, i, share)
 		}
-		s := compileText(t, `{"flags":[{"id":1,"key":"k","active":true,"filters":{"groups":[`+tt.condition+`],"multivariate":{"variants":[`+variants[1:]+`]}}}]}`)
+		s := compileText(t, `{"flags":[{"id":1,"key":"k","active":true,"filters":{"groups":[`+tt.condition+`],"multivariate":{"variants":[`+strings.Join(variants, ",")+`]}}}]}`)
 		if r, err := s.Flag("k", pro); err != nil || r.Basis() != tt.want || !r.Enabled {
 			t.Errorf("shares %v, condition set %s: basis %d, enabled %v, %v; want %d", tt.shares, tt.condition, r.Basis(), r.Enabled, err, tt.want)
 		}

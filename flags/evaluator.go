@@ -35,6 +35,9 @@ func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
 	}
 	if r.hasAnswers() {
 		if answer, ok := s.answer(i, r); ok {
+			if answer.Failed {
+				return fallback
+			}
 			return answer.Enabled
 		}
 	}
@@ -70,7 +73,10 @@ func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
 	}
 	if r.hasAnswers() {
 		if answer, ok := s.answer(i, r); ok {
-			if answer.hasVariant {
+			switch {
+			case answer.Failed:
+				return fallback
+			case answer.hasVariant:
 				return answer.Variant
 			}
 			return strconv.FormatBool(answer.Enabled)

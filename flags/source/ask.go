@@ -466,10 +466,10 @@ func readAnswer(document []byte) (answers *flags.Answers, lasting bool, err erro
 	case in.Flags == nil:
 		return nil, false, errors.New("source: the server's answer has no flags")
 	}
-	// Without a failed flag, the errors are about stored data.
+	// Without a flag that failed by itself, the errors are about stored data.
 	lasting = !in.Errors
 	for _, result := range in.Flags {
-		lasting = lasting || result.Failed
+		lasting = lasting || result.Failed && result.Reason.Code != flags.ErrorOverrides
 	}
 	return &flags.Answers{Results: in.Flags}, lasting, nil
 }

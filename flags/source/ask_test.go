@@ -246,7 +246,9 @@ func TestAskFailures(t *testing.T) {
 		{"a panic", func(f *fakeServer) { f.panics = true }, "panicked: boom", 0},
 		{"too large", func(f *fakeServer) { f.answer = strings.Repeat(" ", 16<<20+1) }, "more than 16777216 bytes", 0},
 		{"the flag is missing", func(f *fakeServer) { f.answer = `{"flags":{}}` }, "", 0},
-		{"the flag failed", func(f *fakeServer) { f.answer = `{"flags":{"vip":{"failed":true}},"errorsWhileComputingFlags":true}` }, "", 0},
+		{"the flag's overrides", func(f *fakeServer) {
+			f.answer = `{"flags":{"vip":{"failed":true,"reason":{"code":"hash_key_override_error"}}},"errorsWhileComputingFlags":true}`
+		}, "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
