@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
@@ -227,6 +228,31 @@ func TestFreshAcrossProcesses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRuling75ThroughAnotherNode: a node that asks all the time, and has what it was
+// told in its cache, sees the changes that another node has acknowledged within a
+// second (wire.md §3.7).
+func TestRuling75ThroughAnotherNode(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		writer, reader := d.open(t), d.open(t) // with the default options
+		for n, step := range steps[:fulltest.Count(1, 3)] {
+			before := ask(t, reader)
+			step.do(t, writer)
+			want := maps.Clone(before)
+			maps.Copy(want, step.changes)
+			for acknowledged := time.Now(); ; time.Sleep(time.Millisecond) { // of a poll
+				late := time.Since(acknowledged) >= time.Second // before the reader is asked
+				diff := cmp.Diff(want, ask(t, reader))
+				if diff == "" {
+					break
+				}
+				if late {
+					t.Fatalf("%d. a second after %s (-want +got)\n%s", n, step.name, diff)
+				}
+			}
+		}
+	})
 }
 
 // TestFreshWhenRepeated repeats a write whose first outcome was not known. The
