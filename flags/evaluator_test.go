@@ -504,7 +504,7 @@ func TestResultJSON(t *testing.T) {
 		{"id":4,"key":"broken","active":true,"filters":{"version":2}}]}`)
 	want := map[string]struct{ entry, payload string }{
 		"<on>":   {`{"key":"<on>","enabled":true,"reason":{"code":"condition_match","condition_index":0,"description":"Matched condition set 1"},"metadata":{"id":1,"version":2,"description":null,"payload":"{\u0022a\u0022:1}","has_experiment":true}}`, `"{\u0022a\u0022:1}"`},
-		"drawn":  {`{"key":"drawn","enabled":true,"variant":"é","reason":{"code":"condition_match","condition_index":0,"description":"Matched condition set 1"},"metadata":{"id":2,"version":0,"description":null,"payload":{"b":1.0},"has_experiment":false}}`, `{"b":1.0}`},
+		"drawn":  {`{"key":"drawn","enabled":true,"variant":"é","reason":{"code":"condition_match","condition_index":0,"description":"Matched condition set 1"},"metadata":{"id":2,"version":0,"description":null,"payload":"{\"b\":1.0}","has_experiment":false}}`, `"{\"b\":1.0}"`},
 		"off":    {`{"key":"off","enabled":false,"reason":{"code":"no_group_type","condition_index":null,"description":"No group type"},"metadata":{"id":3,"version":0,"description":null,"has_experiment":true}}`, ""},
 		"broken": {`{"key":"broken","enabled":false,"failed":true,"reason":{"code":"flag_data_parsing_error","condition_index":null,"description":"Failed to parse flag data"},"metadata":{"id":4,"version":0,"description":null,"has_experiment":true}}`, ""},
 	}

@@ -69,14 +69,11 @@ func (c *compiler) addValue(f *compiledFlag, v value, payload json.RawMessage) i
 	return int32(len(c.s.values) - 1)
 }
 
-// appendPayload appends a payload as it is stored: a string with the escapes that
-// it has, and another value as its text, which is JSON.
+// appendPayload appends a payload as a JSON string: a stored string with the escapes
+// that it has, and another value as its text, which is JSON.
 func appendPayload(dst, payload []byte, asText string) []byte {
 	v := jsonscan.Value(bytes.TrimSpace(payload))
-	switch {
-	case v.Kind() != jsonscan.String:
-		return append(dst, asText...)
-	case utf8.Valid(v):
+	if v.Kind() == jsonscan.String && utf8.Valid(v) {
 		return append(dst, v...)
 	}
 	return text.AppendQuoted(dst, asText)

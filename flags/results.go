@@ -73,7 +73,8 @@ type Metadata struct {
 	Version int
 
 	// Payload is the payload's JSON text, or "" if there is none. If a payload is
-	// stored as a string, it is the text in that string.
+	// stored as a string, it is the text in that string; what is stored as another
+	// value has no white space between its tokens.
 	Payload string
 
 	HasExperiment bool
@@ -87,8 +88,8 @@ func (r *Result) Value() any {
 	return r.Enabled
 }
 
-// PayloadJSON returns the payload as JSON, as POST /flags writes it, or nil if
-// there is none. Do not change it: it belongs to the Snapshot.
+// PayloadJSON returns the payload as a JSON string, as POST /flags writes it, or nil
+// if there is none. Do not change it: it belongs to the Snapshot.
 func (r *Result) PayloadJSON() json.RawMessage {
 	if len(r.payload) == 0 {
 		return nil

@@ -169,7 +169,7 @@ func TestResultFromJSON(t *testing.T) {
 		{`{"key":"a","enabled":true,"variant":"","reason":{"code":"condition_match","condition_index":0,"description":"x"},"metadata":{"id":1,"version":2,"description":null,"payload":"[1]","has_experiment":false}}`, ""},
 		{
 			`{"key":"a","enabled":false,"failed":true,"reason":{"code":"c","condition_index":null,"description":"d"},"metadata":{"id":1,"version":2,"description":null,"payload":{"a": [1]},"has_experiment":true}}`,
-			`{"key":"a","enabled":false,"failed":true,"reason":{"code":"c","condition_index":null,"description":"d"},"metadata":{"id":1,"version":2,"description":null,"payload":{"a":[1]},"has_experiment":true}}`,
+			`{"key":"a","enabled":false,"failed":true,"reason":{"code":"c","condition_index":null,"description":"d"},"metadata":{"id":1,"version":2,"description":null,"payload":"{\"a\":[1]}","has_experiment":true}}`,
 		},
 		{
 			`{"key":"a","enabled":true,"reason":{"condition_index":-3},"metadata":{"version":null,"payload":null},"more":[1]}`,

@@ -18,7 +18,7 @@ type Result struct {
 	Description   string // of the reason
 	ID            int64
 	Version       int
-	Payload       json.RawMessage // as stored, nil if there is none
+	Payload       json.RawMessage // a JSON string, nil if there is none
 	HasExperiment bool
 }
 

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 )
@@ -144,12 +145,19 @@ func (f *flag) conclude(o outcome, withoutGroup, behavioral bool) Result {
 	return f.answer(o, description, payload)
 }
 
-// payload returns nil if the payload is absent or null.
+// payload returns a JSON string, or nil if the payload is absent or null. What is not
+// stored as a string becomes the text of its JSON (§3.8).
 func (f *flag) payload(key string) json.RawMessage {
-	if isNull(f.payloads[key]) {
+	stored := f.payloads[key]
+	if isNull(stored) {
 		return nil
 	}
-	return f.payloads[key]
+	if _, isText := decodeValue(stored).(string); isText {
+		return stored
+	}
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, stored) // it was decoded with the document
+	return json.RawMessage(quote(validText(compact.String())))
 }
 
 func (f *flag) answer(o outcome, description string, payload json.RawMessage) Result {
