@@ -193,10 +193,9 @@ func transient(err error) bool {
 // that it returns.
 func (w *worker) heartbeats(ctx context.Context, hand []message) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	every := w.consumer.CachedInfo().Config.AckWait / 3
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for sleep(ctx, max(every, time.Millisecond)) == nil {
+		for sleep(ctx, w.heartbeat()) == nil {
 			inProgress(hand)
 		}
 	})
@@ -204,4 +203,9 @@ func (w *worker) heartbeats(ctx context.Context, hand []message) (stop func()) {
 		cancel()
 		wg.Wait()
 	}
+}
+
+// heartbeat is the time between two signs of life.
+func (w *worker) heartbeat() time.Duration {
+	return max(w.consumer.CachedInfo().Config.AckWait/3, time.Millisecond)
 }

@@ -39,6 +39,32 @@ func TestConsume(t *testing.T) {
 	}
 }
 
+// TestRuling74FullBatches: while there is a backlog, batches are full.
+func TestRuling74FullBatches(t *testing.T) {
+	t.Parallel()
+	servers := map[string]string{"embedded": startServer(t).url()}
+	if path := natsServer(t); !isURL(path) {
+		servers["installed"] = startProcess(t, path).url
+	}
+	for name, url := range servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, connect(t, url))
+			const backlog, batch = 6000, 300
+			write(t, s, events("p", 0, backlog)...)
+			st := newStore()
+			_, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: batch})
+			st.await(t, backlog)
+			waiting(t, s, 0)
+			stop()
+			inOrder(t, st.stored())
+			if st.writes > backlog/batch || st.again > 0 {
+				t.Errorf("%d writes, %d events written again; want %d writes of %d events, none again", st.writes, st.again, backlog/batch, batch)
+			}
+		})
+	}
+}
+
 // TestUnavailableSink: nothing is lost, set aside or put out of order while the
 // sink does not work.
 func TestUnavailableSink(t *testing.T) {

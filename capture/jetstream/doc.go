@@ -49,9 +49,9 @@
 //     later ones are stored.
 //
 // A machine that stores takes every partition that is free. Further machines wait
-// and take over: at once after an orderly end, otherwise after at most Lease plus
-// AckWait of the [Config], 15 s by default. Leases are in a key-value bucket. The
-// order depends neither on leases nor on clocks: a Consumer writes an event only
+// and take over: at once after an orderly end, otherwise when Lease and AckWait of the
+// [Config] are over, which is within 3 s by default. Leases are in a key-value bucket.
+// The order depends neither on leases nor on clocks: a Consumer writes an event only
 // when it knows that all earlier ones of the partition were written.
 //
 // # What cannot be stored

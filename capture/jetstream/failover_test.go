@@ -213,6 +213,48 @@ func TestTakeover(t *testing.T) {
 	l.check(t, st)
 }
 
+// TestRuling74Takeover: when a machine that stores is killed with a batch in hand,
+// another one stores within 3 s, also with the default settings. Closing a
+// connection looks like SIGKILL to everybody else.
+func TestRuling74Takeover(t *testing.T) {
+	t.Parallel()
+	servers := map[string]string{"embedded": startServer(t).url()}
+	if path := natsServer(t); !isURL(path) {
+		servers["installed"] = startProcess(t, path).url
+	}
+	for name, url := range servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, connect(t, url))
+			st := newStore()
+			writing, dead := make(chan struct{}, 1), make(chan struct{})
+			hangs := sinkFunc(func(context.Context, []capture.Event) error {
+				select {
+				case writing <- struct{}{}:
+				default:
+				}
+				<-dead
+				return capture.ErrUnavailable
+			})
+			conn := connect(t, url)
+			consume(t, open(t, conn), jetstream.ConsumerConfig{Sink: hangs, MaxBatch: 20})
+			t.Cleanup(func() { close(dead) }) // before Run is awaited
+			write(t, s, events("p", 0, 100)...)
+			<-writing
+			consume(t, open(t, connect(t, url)), jetstream.ConsumerConfig{Sink: st, MaxBatch: 20})
+			conn.Close()
+			killed := time.Now()
+			st.await(t, 100)
+			if d := time.Since(killed); d > 3*time.Second {
+				t.Errorf("another machine stores after %v, want at most 3s", d)
+			} else {
+				t.Logf("another machine stores after %v", d)
+			}
+			inOrder(t, st.stored())
+		})
+	}
+}
+
 type sinkFunc func(context.Context, []capture.Event) error
 
 func (f sinkFunc) Write(ctx context.Context, list []capture.Event) error { return f(ctx, list) }

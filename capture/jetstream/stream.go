@@ -46,15 +46,15 @@ type Config struct {
 	DuplicateWindow time.Duration
 
 	// AckWait is how long events stay with a Consumer that gives no sign of life.
-	// Zero: 10 s.
+	// Zero: 2 s.
 	AckWait time.Duration
 
-	// MaxPending is how many events of a partition may be with a Consumer. Zero:
-	// 1,000.
+	// MaxPending is how many events of a partition may be with a Consumer. While it
+	// stores a batch, the next one comes if there is room for both. Zero: 2,000.
 	MaxPending int
 
 	// Lease is the time after which a Consumer that gives no sign of life loses its
-	// partitions. Zero: 5 s.
+	// partitions. Zero: 1.5 s.
 	Lease time.Duration
 
 	// Log receives settings that exist and differ. Nil: no log.
@@ -247,9 +247,9 @@ func (s *Stream) openConsumers(ctx context.Context) error {
 			Description:   "Stores the events of one partition",
 			FilterSubject: s.partitionSubject(p),
 			AckPolicy:     jetstream.AckExplicitPolicy,
-			AckWait:       cmp.Or(s.c.AckWait, 10*time.Second),
+			AckWait:       cmp.Or(s.c.AckWait, 2*time.Second),
 			MaxDeliver:    -1,
-			MaxAckPending: cmp.Or(s.c.MaxPending, 1000),
+			MaxAckPending: cmp.Or(s.c.MaxPending, 2000),
 		}
 		consumer, err := s.js.Consumer(ctx, s.c.Name, want.Durable)
 		if errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -280,7 +280,7 @@ func (s *Stream) openLeases(ctx context.Context) error {
 	s.leases, err = openBucket(ctx, s.js, jetstream.KeyValueConfig{
 		Bucket:      s.c.Name + "-leases",
 		Description: "Who stores the events of which partition",
-		TTL:         cmp.Or(s.c.Lease, 5*time.Second),
+		TTL:         cmp.Or(s.c.Lease, 1500*time.Millisecond),
 		Replicas:    cmp.Or(s.c.Replicas, 1),
 	})
 	if err != nil {
@@ -318,6 +318,25 @@ func (s *Stream) Ready(ctx context.Context) error {
 	ctx, stop := whileConnected(ctx, s.c.Conn)
 	defer stop()
 	if _, err := s.js.Stream(ctx, s.c.Name); err != nil {
+		return unavailable(causeOf(ctx, err))
+	}
+	return nil
+}
+
+// CanWrite returns nil if the stream has room and its server can write to its disk.
+// It writes a value that disappears by itself.
+func (s *Stream) CanWrite(ctx context.Context) error {
+	ctx, stop := whileConnected(ctx, s.c.Conn)
+	defer stop()
+	stream, err := s.js.Stream(ctx, s.c.Name)
+	if err == nil {
+		most, used := stream.CachedInfo().Config.MaxBytes, stream.CachedInfo().State.Bytes
+		if most > 0 && used > uint64(most)/100*99 {
+			return unavailable(fmt.Errorf("stream %q is full: it has %d of %d bytes", s.c.Name, used, most))
+		}
+		_, err = s.leases.Put(ctx, "can-write", nil)
+	}
+	if err != nil {
 		return unavailable(causeOf(ctx, err))
 	}
 	return nil

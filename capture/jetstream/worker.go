@@ -44,7 +44,7 @@ type message struct {
 	at       time.Time // when it was published
 }
 
-// A delivered is the part of [jetstream.Msg] that a message needs.
+// A delivered is what a message needs of where it comes from.
 type delivered interface {
 	Subject() string
 	Data() []byte
@@ -129,17 +129,43 @@ func (w *worker) work(ctx context.Context) (err error) {
 		err = w.storeOrphans(ctx, hand)
 	}
 	for err == nil {
-		if err = w.store(ctx, hand); err != nil {
-			break
+		if err = w.store(ctx, hand); err == nil {
+			hand, err = w.follow(ctx, connection)
 		}
-		if w.stream.c.Conn.Stats().Reconnects != connection {
-			return nats.ErrDisconnected // the server may have forgotten deliveries
-		}
-		if hand, err = w.fetch(ctx, idleWait); err == nil && !w.follows(hand) {
+		if err == nil {
 			hand, err = w.gather(ctx, hand)
 		}
 	}
 	return err
+}
+
+// follow stores messages as they come, for as long as each delivery comes right
+// after the last one. Otherwise it returns what is in hand. It fails if there was
+// another connection than the one with this number.
+func (w *worker) follow(ctx context.Context, connection uint64) (hand []message, err error) {
+	in := w.startIntake(ctx)
+	defer func() {
+		hand = append(hand, in.stop()...)
+		if err != nil {
+			giveBack(hand)
+			hand = nil
+		}
+	}()
+	for {
+		next, err := in.take(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case w.stream.c.Conn.Stats().Reconnects != connection:
+			return next, nats.ErrDisconnected // the server may have forgotten deliveries
+		case !w.follows(next):
+			return next, nil
+		}
+		if err := w.store(ctx, next); err != nil {
+			return nil, err
+		}
+		in.settled(len(next))
+	}
 }
 
 // follows reports whether a delivery comes right after the last one.
@@ -178,75 +204,15 @@ func (w *worker) gather(ctx context.Context, hand []message) (_ []message, err e
 			giveBack(hand)
 			hand = nil
 		}
-		more, err := w.fetch(ctx, gatherWait)
-		if err != nil {
-			return nil, err
-		}
+		more, err := w.pull(ctx, w.c.MaxBatch, w.c.MaxBytes, gatherWait)
 		for _, m := range more {
 			hand = slices.DeleteFunc(hand, func(old message) bool { return old.sequence == m.sequence })
 			hand = append(hand, m)
 		}
-	}
-}
-
-const (
-	// idleWait is how long the server is asked to wait for a message, and
-	// gatherWait the same while others have some.
-	idleWait   = 5 * time.Second
-	gatherWait = 250 * time.Millisecond
-
-	// batchWait is how long a batch may grow once it has its first event.
-	batchWait = 2 * time.Millisecond
-)
-
-// fetch returns the next messages, or none if none came in time.
-func (w *worker) fetch(ctx context.Context, wait time.Duration) ([]message, error) {
-	ctx, stop := whileConnected(ctx, w.stream.c.Conn)
-	defer stop()
-	waiting, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	hand, err := w.pull(nil, 1, jetstream.FetchContext(waiting))
-	if err == nil && len(hand) > 0 && w.c.MaxBatch > 1 {
-		// If the server must end a batch because of its bytes, the batch has at
-		// least one message only if that fits.
-		bytes := max(w.c.MaxBytes, int(w.stream.c.Conn.MaxPayload())+maxEnvelope)
-		hand, err = w.pull(hand, w.c.MaxBatch-1, jetstream.FetchMaxWait(batchWait), jetstream.FetchMaxBytes(bytes))
-	}
-	switch {
-	case context.Cause(ctx) != nil:
-		err = context.Cause(ctx)
-	case errors.Is(err, context.DeadlineExceeded):
-		err = nil
-	}
-	if err != nil {
-		giveBack(hand)
-		return nil, err
-	}
-	return hand, nil
-}
-
-// maxEnvelope is how many bytes the subject and the headers of the stream add to a
-// message.
-const maxEnvelope = 4 << 10
-
-// pull asks for up to n messages and appends what comes.
-func (w *worker) pull(hand []message, n int, options ...jetstream.FetchOpt) ([]message, error) {
-	batch, err := w.consumer.Fetch(n, options...)
-	if err != nil {
-		return hand, err
-	}
-	for m := range batch.Messages() {
-		about, err := m.Metadata()
 		if err != nil {
-			return hand, err
+			return nil, err
 		}
-		w.delivered.Add(1)
-		if about.NumDelivered > 1 {
-			w.redelivered.Add(1)
-		}
-		hand = append(hand, message{m, about.Sequence.Stream, about.Sequence.Consumer, about.NumDelivered, about.Timestamp})
 	}
-	return hand, batch.Error()
 }
 
 // acknowledge tells the server that messages need not come again. If the server

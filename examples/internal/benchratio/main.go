@@ -40,6 +40,7 @@ var targets = []struct{ name, work, target string }{
 	{"C2", "events in batches of 100 over HTTP, durable, SQLite", "≤ 2"},
 	{"C3", "events in batches of 100 over HTTP, PostgreSQL", "≤ 2"},
 	{"C4", "an event to `capture.Client`, in-process", "≤ 3"},
+	{"C5", "events of a backlog in the stream, stored in PostgreSQL", "≤ 1.43"},
 	{"M1", "statistics of a survey with 1,000,000 events, over `SELECT count(*)`", "≤ 4"},
 	{"M2/users", "a page of 100 of 100,000 users, with their total", "≤ 3"},
 	{"M2/flags", "a page of 100 of 10,000 flags, with their total", "≤ 3"},
