@@ -78,8 +78,8 @@ type Config struct {
 	// container.
 	MaxBodyMemory int64
 
-	// Ready is asked by /readyz. Nil: always ready. The error is logged, not
-	// shown.
+	// Ready is asked by /readyz. Nil: always ready. The error is logged when it
+	// begins, and not shown, except for what a [*NotReady] says.
 	Ready func(context.Context) error
 
 	// Metrics are shown by /metrics in addition to the server's own.

@@ -132,4 +132,10 @@ func TestHealth(t *testing.T) {
 	err = errors.New("dial tcp: password hunter2 refused")
 	get("/healthz/", 200, "ok")
 	get("/readyz/", 503, "not ready")
+	err = errors.Join(&server.NotReady{What: "events cannot be written", Err: err})
+	get("/readyz", 503, "not ready: events cannot be written")
+	err = &server.NotReady{What: "shutting down"}
+	get("/readyz", 503, "not ready: shutting down")
+	err = nil
+	get("/readyz", 200, "ready")
 }

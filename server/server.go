@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -22,6 +23,7 @@ type Server struct {
 	budget    budget
 	maxPooled int64                                  // bytes of answers that an exchange keeps
 	agents    *lru.Cache[string, []capture.Property] // by User-Agent
+	unready   atomic.Pointer[string]                 // what /readyz has answered last, nil for ready
 
 	// For the management API.
 	apiLimiters apiLimiters

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -17,6 +18,18 @@ type Options struct {
 	CacheEntries int
 	CacheBytes   int64
 
+	// MustExist makes Open fail with [ErrNoStore] if there is no store yet. By
+	// default Open makes one.
+	MustExist bool
+
 	// Log receives warnings. Nil discards them.
 	Log *slog.Logger
 }
+
+var (
+	// ErrNoStore says that there is no store where [Options.MustExist] wants one.
+	ErrNoStore = errors.New("sqlstore: there is no store yet")
+
+	// ErrNewer says that a newer release has changed the schema of the store.
+	ErrNewer = errors.New("sqlstore: the schema is newer than this program")
+)

@@ -18,6 +18,7 @@ type Storage interface {
 	management.Leader
 	management.UsageStore
 	management.ProjectPurger
+	management.SealedStore
 	survey.Store
 	survey.EventStore
 	survey.EventWriter
@@ -29,6 +30,10 @@ type Storage interface {
 
 	// Ready returns an error if the storage does not answer.
 	Ready(ctx context.Context) error
+
+	// CanWrite returns an error if the storage cannot keep events at the moment:
+	// it writes one and deletes it, so that nobody sees it.
+	CanWrite(ctx context.Context) error
 
 	// Close ends the Storage, which must not be used any more.
 	Close() error

@@ -22,10 +22,12 @@ const KeySize = 32
 var ErrOpen = errors.New("seal: cannot be opened")
 
 const (
-	version    = 1
-	idSize     = 2
-	headerSize = 1 + idSize
+	version = 1
+	idSize  = 2
 )
+
+// HeaderSize is how many bytes of sealed data say which key has sealed it.
+const HeaderSize = 1 + idSize
 
 // A Box seals and opens data. Its methods are safe for concurrent use.
 type Box struct {
@@ -91,7 +93,7 @@ func derive(secret []byte) (key, error) {
 // Seal encrypts plain for a context, with the first key.
 func (b *Box) Seal(plain []byte, context string) []byte {
 	k := &b.keys[0]
-	sealed := make([]byte, 0, headerSize+k.aead.Overhead()+len(plain))
+	sealed := make([]byte, 0, HeaderSize+k.aead.Overhead()+len(plain))
 	sealed = append(sealed, version)
 	sealed = append(sealed, k.id[:]...)
 	return k.aead.Seal(sealed, nil, plain, authenticated(sealed, context))
@@ -99,10 +101,10 @@ func (b *Box) Seal(plain []byte, context string) []byte {
 
 // Open returns the data that was sealed for a context, or ErrOpen.
 func (b *Box) Open(sealed []byte, context string) ([]byte, error) {
-	if len(sealed) < headerSize || sealed[0] != version {
+	if len(sealed) < HeaderSize || sealed[0] != version {
 		return nil, ErrOpen
 	}
-	header, body := sealed[:headerSize], sealed[headerSize:]
+	header, body := sealed[:HeaderSize], sealed[HeaderSize:]
 	i := slices.IndexFunc(b.keys, func(k key) bool { return bytes.Equal(k.id[:], header[1:]) })
 	if i < 0 {
 		return nil, ErrOpen
@@ -123,7 +125,14 @@ func authenticated(header []byte, context string) []byte {
 // Outdated reports whether data was sealed with another key than the first. If
 // it opens, it should be sealed again.
 func (b *Box) Outdated(sealed []byte) bool {
-	return len(sealed) < headerSize || sealed[0] != version || !bytes.Equal(sealed[1:headerSize], b.keys[0].id[:])
+	return len(sealed) < HeaderSize || sealed[0] != version || !bytes.Equal(sealed[1:HeaderSize], b.keys[0].id[:])
+}
+
+// Knows reports whether data names one of the keys as the one that sealed it. The
+// first [HeaderSize] bytes are enough.
+func (b *Box) Knows(sealed []byte) bool {
+	return len(sealed) >= HeaderSize && sealed[0] == version &&
+		slices.ContainsFunc(b.keys, func(k key) bool { return bytes.Equal(k.id[:], sealed[1:HeaderSize]) })
 }
 
 // MAC returns the keyed hash of data for a context, made with the first key: 32

@@ -37,6 +37,7 @@ var alone = []part{
 	{"authenticators", testTOTP},
 	{"pending authenticators", testPendingTOTP},
 	{"backup codes", testBackupCodes},
+	{"keys of secrets", testSealed},
 	{"e-mail tokens", testEmailTokens},
 	{"organizations", testOrganizations},
 	{"deleted organizations", testDeleteOrganization},
@@ -200,6 +201,12 @@ func equalJSON(got []byte, want string) bool {
 func testReady(t *testing.T, s *suite) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Fatalf("Ready: %v", err)
+	}
+	for range 2 {
+		must(t, s.CanWrite(t.Context()))
+	}
+	for e, err := range s.Events(t.Context(), 0) {
+		t.Errorf("CanWrite leaves %v, %v", e, err)
 	}
 }
 

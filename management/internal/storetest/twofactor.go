@@ -121,3 +121,21 @@ func testBackupCodes(t *testing.T, s *suite) {
 	of[ann.ID] = nil
 	check()
 }
+
+func testSealed(t *testing.T, s *suite) {
+	ctx := t.Context()
+	want(t, "Sealed of nothing", map[[3]byte]int{})(s.Sealed(ctx))
+	ann, bob := s.user(t, "ann"), s.user(t, "bob")
+	must(t, s.SetTOTP(ctx, &management.TOTP{User: ann.ID, Secret: []byte("\x01abrest"), Created: s.now}))
+	must(t, s.SetTOTP(ctx, &management.TOTP{User: bob.ID, Secret: []byte("\x01\x00\xffrest"), Created: s.now}))
+	must(t, s.SetBackupCodes(ctx, ann.ID, []management.BackupCode{
+		{Hash: []byte("a"), Sealed: []byte("\x01aba"), Created: s.now},
+		{Hash: []byte("b"), Sealed: []byte("\x01abb"), Created: s.now},
+		{Hash: []byte("c"), Created: s.now}, // which is shown only once
+	}))
+	f := s.flag(t, s.project(t, s.organization(t, "acme")), "encrypted")
+	f.EncryptedPayloads = true
+	f.Filters = filtersOf(`{"groups":[],"payloads":{"a":"sealed:AWFiMTIz","b":"sealed:AWFj","c":"other:AWFj"}}`)
+	must(t, s.UpdateFlag(ctx, f))
+	want(t, "Sealed", map[[3]byte]int{{1, 'a', 'b'}: 4, {1, 0, 0xff}: 1, {1, 'a', 'c'}: 1})(s.Sealed(ctx))
+}

@@ -1,7 +1,9 @@
 package postgres_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -43,6 +46,33 @@ func TestOpenErrors(t *testing.T) {
 				t.Errorf("Open = %v, want it to begin with postgres:", err)
 			}
 		})
+	}
+}
+
+// TestMustExist: no schema is made in a database that must have one.
+func TestMustExist(t *testing.T) {
+	url := postgrestest.Open(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), "DROP SCHEMA public CASCADE; CREATE SCHEMA public"); err != nil {
+		t.Fatal(err)
+	}
+	existing := sqlstore.Options{MustExist: true}
+	for range 2 {
+		if _, err := postgres.Open(t.Context(), url, existing); !errors.Is(err, sqlstore.ErrNoStore) {
+			t.Errorf("Open = %v, want ErrNoStore", err)
+		}
+	}
+	open(t, url)
+	db, err := postgres.Open(t.Context(), url, existing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

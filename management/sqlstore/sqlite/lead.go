@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // creating keeps a process from opening files that it is about to close.
@@ -16,18 +19,23 @@ var creating sync.Mutex
 
 // create creates a file for its owner only, unless it exists; SQLite would make
 // it readable for everyone. An existing file is not opened, because closing it
-// would release the locks that this process has on it.
-func create(path string) error {
+// would release the locks that this process has on it. With mustExist, a missing
+// file is an error.
+func create(path string, mustExist bool) error {
 	creating.Lock()
 	defer creating.Unlock()
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		return f.Close()
+	if !mustExist {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			return f.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if info, err := os.Stat(path); err != nil {
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", sqlstore.ErrNoStore, err)
+	} else if err != nil {
 		return err
 	} else if info.IsDir() {
 		return &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
@@ -46,7 +54,7 @@ type leader struct{ path string }
 // lead is Lead of sqldb.Dialect.
 func (l leader) lead(ctx context.Context, name string, f func(context.Context) error) (led bool, err error) {
 	path := l.path + "-lead-" + url.QueryEscape(name)
-	if err := create(path); err != nil {
+	if err := create(path, false); err != nil {
 		return false, err
 	}
 	options := url.Values{"_pragma": {"busy_timeout(0)", "journal_mode(MEMORY)"}}

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,53 @@ func TestMigrations(t *testing.T) {
 	}
 	if after := version(); after != before {
 		t.Errorf("schema version %d after opening again, want %d", after, before)
+	}
+}
+
+// TestMustExist: a store is not made where one must exist.
+func TestMustExist(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	existing := sqlstore.Options{MustExist: true}
+	if _, err := sqlite.Open(t.Context(), path, existing); !errors.Is(err, sqlstore.ErrNoStore) {
+		t.Errorf("Open of no file = %v, want ErrNoStore", err)
+	}
+	if list, err := filepath.Glob(path + "*"); err != nil || len(list) > 0 {
+		t.Errorf("files %v, %v; want none", list, err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), path, existing); !errors.Is(err, sqlstore.ErrNoStore) {
+		t.Errorf("Open of an empty file = %v, want ErrNoStore", err)
+	}
+	open(t, path)
+	db, err := sqlite.Open(t.Context(), path, existing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNewerSchema: what a newer release has made is not touched.
+func TestNewerSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	open(t, path)
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if _, err := raw.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqlite.Open(t.Context(), path, sqlstore.Options{})
+	if !errors.Is(err, sqlstore.ErrNewer) {
+		t.Fatalf("Open = %v, want ErrNewer", err)
+	}
+	if !regexp.MustCompile("has version 99, and this program knows versions up to [0-9]+;").MatchString(err.Error()) {
+		t.Errorf("Open = %v, want it to name both versions", err)
 	}
 }
 

@@ -42,7 +42,7 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (sqlstore.Storag
 		name = "file:/flagstaff-" + strconv.FormatInt(memories.Add(1), 10)
 		writer = url.Values{"vfs": {"memdb"}, "_pragma": {"busy_timeout(10000)", "foreign_keys(1)"}}
 		reader.Set("vfs", "memdb")
-	} else if err := create(path); err != nil {
+	} else if err := create(path, o.MustExist); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	writing, err := sql.Open("sqlite", name+"?"+writer.Encode())

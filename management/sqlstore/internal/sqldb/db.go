@@ -69,7 +69,10 @@ func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o sqlstore.Op
 	db.accounts.db = db
 	db.caches = newCaches(db.o)
 	db.flagCalls = newFlagCalls()
-	if err := db.migrate(ctx); err != nil {
+	switch err := db.migrate(ctx); {
+	case errors.Is(err, sqlstore.ErrNewer), errors.Is(err, sqlstore.ErrNoStore):
+		return nil, errors.Join(err, db.Close())
+	case err != nil:
 		return nil, errors.Join(fmt.Errorf("sqlstore: bring the schema up to date: %w", err), db.Close())
 	}
 	if err := db.fillSurveyEvents(ctx); err != nil {
@@ -100,11 +103,37 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	version, err := db.schemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	sources := provider.ListSources()
+	switch newest := sources[len(sources)-1].Version; {
+	case version > newest:
+		return fmt.Errorf("%w: it has version %d, and this program knows versions up to %d; use the release that has changed it, or a newer one", sqlstore.ErrNewer, version, newest)
+	case version == 0 && db.o.MustExist:
+		return sqlstore.ErrNoStore
+	}
 	results, err := provider.Up(ctx)
 	for _, r := range results {
 		db.o.Log.InfoContext(ctx, "schema changed", "migration", r.Source.Version, "duration", r.Duration)
 	}
 	return err
+}
+
+// schemaVersion returns the version of the schema, 0 if there is none. goose would
+// make its table of versions to tell.
+func (db *DB) schemaVersion(ctx context.Context) (version int64, err error) {
+	exists := "SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'"
+	if db.d.Postgres {
+		exists = "SELECT count(to_regclass('goose_db_version'))"
+	}
+	var tables int
+	if err := db.writing.QueryRowContext(ctx, exists).Scan(&tables); err != nil || tables == 0 {
+		return 0, err
+	}
+	err = db.writing.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	return version, err
 }
 
 // Close closes the database. It waits for running calls, except Watch and Lead,
