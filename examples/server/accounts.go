@@ -32,17 +32,9 @@ type services struct {
 }
 
 // services returns the services behind the management API.
-func (s *settings) services(store sqlstore.Storage, appURL string, changed func(context.Context, int64), log *slog.Logger) (*services, error) {
-	keys, err := s.secretKeys()
-	if err != nil {
-		return nil, err
-	}
+func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer management.Mailer, appURL string, changed func(context.Context, int64), log *slog.Logger) (*services, error) {
 	if len(keys) == 0 {
 		log.Warn("two-factor authentication is not available: there is no -secret-key-file")
-	}
-	mailer, err := s.mailer(appURL)
-	if err != nil {
-		return nil, err
 	}
 	c := management.Config{
 		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
@@ -100,26 +92,34 @@ func (s *settings) mailer(appURL string) (management.Mailer, error) {
 
 const secretKeySize = 32
 
-// secretKeys reads the keys that encrypt secrets in the store. For an SQLite
-// file, the first start creates the keys. Servers that share a PostgreSQL
-// database need the same keys, so an administrator has to provide them.
-func (s *settings) secretKeys() ([][]byte, error) {
-	path := s.secretKeyFile
+// keyFile returns the file with the keys that encrypt secrets in the store, or "" if
+// there is none, and whether the first start makes it. Servers that share a
+// PostgreSQL database need the same keys, so an administrator has to provide them.
+func (s *settings) keyFile() (path string, own bool) {
 	switch {
-	case path != "":
-	case s.store == sqlite.Memory:
-		return [][]byte{newSecretKey()}, nil
-	case isPostgres(s.store):
-		return nil, nil
-	default:
-		path = s.store + ".key"
-		err := writeSecretKey(path)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("make a secret key: %w", err)
+	case s.secretKeyFile != "":
+		return s.secretKeyFile, false
+	case s.store == sqlite.Memory, isPostgres(s.store):
+		return "", false
+	}
+	return s.store + ".key", true
+}
+
+// secretKeys reads the keys of the file. It returns none if the file is one that the
+// first start makes and does not exist.
+func (s *settings) secretKeys() ([][]byte, error) {
+	path, own := s.keyFile()
+	if path == "" {
+		if s.store == sqlite.Memory {
+			return [][]byte{newSecretKey()}, nil
 		}
+		return nil, nil
 	}
 	b, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case own && errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("read the secret keys of -secret-key-file: %w", err)
 	}
 	var keys [][]byte
@@ -142,6 +142,37 @@ func (s *settings) secretKeys() ([][]byte, error) {
 		return nil, fmt.Errorf("%s has no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path)
 	}
 	return keys, nil
+}
+
+// checkSecrets makes sure that the keys can read what is encrypted in the store. It
+// returns the keys, of a new file if the store is to have one.
+func (s *settings) checkSecrets(ctx context.Context, store management.SealedStore, keys [][]byte, log *slog.Logger) ([][]byte, error) {
+	lost, err := management.UnreadableSecrets(ctx, store, keys)
+	if err != nil {
+		return nil, err
+	}
+	path, own := s.keyFile()
+	if lost > 0 {
+		where := "with none of the keys in " + path
+		switch {
+		case path == "" && isPostgres(s.store):
+			where = "with keys, but there is no -secret-key-file"
+		case len(keys) == 0:
+			where = fmt.Sprintf("with the keys in %s, which does not exist", path)
+		}
+		text := fmt.Sprintf("%s has %d authenticators, backup codes and payloads that were encrypted %s", s.storeName(), lost, where)
+		if !s.withoutSecrets {
+			return nil, fmt.Errorf("%s: bring their keys back, or start with -without-secrets if these are lost for good", text)
+		}
+		log.WarnContext(ctx, text)
+	}
+	if !own || len(keys) > 0 {
+		return keys, nil
+	}
+	if err := writeSecretKey(path); err != nil && !errors.Is(err, fs.ErrExist) { // another server may have made it just now
+		return nil, fmt.Errorf("make a secret key: %w", err)
+	}
+	return s.secretKeys()
 }
 
 func newSecretKey() []byte {
@@ -171,7 +202,7 @@ func writeSecretKey(path string) error {
 // createKey prints a new key for a user, so that no user is ever locked out.
 func (m *Main) createKey(ctx context.Context, s *settings) (err error) {
 	log := s.logger(m.Stderr)
-	store, err := openStore(ctx, s, log)
+	store, err := s.openExisting(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,12 +42,15 @@ type settings struct {
 	rateLimitIP     limit
 	maxBody         size
 	maxBodyMemory   size
-	shutdownTimeout time.Duration
+	shutdownTimeout duration
+	drain           duration
 
 	adminEmail       string
 	createKey        string
 	keyScopes        words
 	secretKeyFile    string
+	withoutSecrets   bool
+	firstKeys        string
 	appURL           string
 	smtp             string
 	mailDir          string
@@ -61,8 +66,12 @@ type settings struct {
 	allowKeyInBody   bool
 	managementOrigin words
 	logFormat        choice
-	logLevel         slog.Level
+	logLevel         level
 	version          bool
+
+	// unknown has the environment variables that look like settings and are none,
+	// each with what was probably meant.
+	unknown []string
 }
 
 // Keys of the demo (-demo).
@@ -78,22 +87,29 @@ const defaultStore = "flagstaff.db"
 // errHelp says that help was requested and has been printed.
 var errHelp = flag.ErrHelp
 
-// parse reads the settings. Its errors name the setting, its value and what is
+// settings reads the settings. Its errors name the setting, its value and what is
 // allowed. The command line takes precedence over the environment.
-func parse(args []string, getenv func(string) string, help io.Writer) (*settings, error) {
+func (m *Main) settings() (*settings, error) {
 	s := &settings{
 		logFormat:   choice{value: "text", allowed: []string{"text", "json"}},
 		mutations:   choice{value: "key", allowed: []string{"key", "stepup", "off"}},
 		deleteUsers: choice{value: "cascade", allowed: []string{"cascade", "strict"}},
+
+		shutdownTimeout: duration(15 * time.Second),
+		drain:           duration(unattendedDrain),
+		stream:          stream{replicas: whole{1, 1, 5}, partitions: whole{1, 1, 256}},
 	}
-	set := flag.NewFlagSet("server", flag.ContinueOnError)
+	if !unattended(m.Stderr) {
+		s.drain = 0
+	}
+	set := flag.NewFlagSet(m.name(), flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one")
 	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+defaultStore+"\", with -demo memory)")
 	set.StringVar(&s.stream.url, "stream", "", "write events to NATS JetStream at `URL`, nats://USER:PASSWORD@HOST:PORT or tls://…, several comma-separated; they are stored from there, so that clients are answered while the store is slow or down")
 	set.BoolVar(&s.stream.consume, "stream-consume", true, "with -stream, also store the events of the stream; one server of all that do so works at a time, the others stand by. With false at least one other server on the same PostgreSQL store must")
-	set.IntVar(&s.stream.replicas, "stream-replicas", 1, "on how many servers of a NATS cluster `N` an event is before its client is answered; for a stream that does not exist yet")
-	set.IntVar(&s.stream.partitions, "stream-partitions", 1, "in how many parts `N` events are stored at the same time; more than one keep only the order of the events of each distinct ID; for a stream that does not exist yet")
+	set.Var(&s.stream.replicas, "stream-replicas", "on how many servers of a NATS cluster `N` an event is before its client is answered; for a stream that does not exist yet")
+	set.Var(&s.stream.partitions, "stream-partitions", "in how many parts `N` events are stored at the same time; more than one keep only the order of the events of each distinct ID; for a stream that does not exist yet")
 	set.BoolVar(&s.stream.replay, "stream-replay", false, "put events that could not be stored and were set aside back into the stream of -stream, list them, and exit")
 	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE` for the first project; a change is live within two seconds")
 	set.StringVar(&s.geoip, "geoip", "", "resolve addresses with the MaxMind-format City database in `FILE`; a change is live within a minute")
@@ -110,13 +126,16 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	s.maxBody = 10 << 20
 	set.Var(&s.maxBody, "max-body", "largest body of a flags request in `BYTES`, as sent; up to twice as much after decompression")
 	set.Var(&s.maxBodyMemory, "max-body-memory", "memory for the bodies of all requests together, and what is made of them, in `BYTES`; what does not fit is answered 503 (default: 536870912, or a quarter of the memory limit of the process or its container if that is less)")
-	set.DurationVar(&s.shutdownTimeout, "shutdown-timeout", 15*time.Second, "how long requests under way may take after SIGINT or SIGTERM")
+	set.Var(&s.drain, "drain", "`TIME` after SIGINT or SIGTERM during which requests are still answered, with /readyz at 503, so that balancers notice (default 3s, or 0s if standard error is a terminal)")
+	set.Var(&s.shutdownTimeout, "shutdown-timeout", "`TIME` that requests under way may take after that")
 	set.Var(&s.logFormat, "log-format", "`FORMAT` of the log on standard error: text or json")
-	set.TextVar(&s.logLevel, "log-level", slog.LevelInfo, "least `LEVEL` to log: debug, info, warn or error")
+	set.Var(&s.logLevel, "log-level", "least `LEVEL` to log: debug, info, warn or error")
 	set.StringVar(&s.adminEmail, "admin-email", "admin@localhost", "e-mail `ADDRESS` of the owner that a first start creates")
 	set.StringVar(&s.createKey, "create-key", "", "print a new personal API key for the user with the e-mail `ADDRESS` in the store, and exit")
 	set.Var(&s.keyScopes, "key-scopes", "`SCOPES` of the key that -create-key makes, comma-separated, such as user:read,survey:write (default \"*\", all)")
 	set.StringVar(&s.secretKeyFile, "secret-key-file", "", "`FILE` with the keys that encrypt authenticators and backup codes, 64 hexadecimal digits a line; the first encrypts, all decrypt (default: for an SQLite file a generated one beside it with .key added; for PostgreSQL none, and no two-factor authentication)")
+	set.BoolVar(&s.withoutSecrets, "without-secrets", false, "start although the keys of -secret-key-file cannot read all secrets in the store: for users whose authenticators are lost for good")
+	set.StringVar(&s.firstKeys, "first-keys", "", "write the keys that a first start makes to a new `FILE`, which only its owner can read, instead of to standard output")
 	set.StringVar(&s.appURL, "app-url", "", "`URL` that links in mails and in lists begin with (default: the listen address)")
 	set.StringVar(&s.smtp, "smtp", "", "send mail through `URL`, smtp://USER:PASSWORD@HOST:PORT or smtps://…; without mail, changes of e-mail addresses need no verification")
 	set.StringVar(&s.mailDir, "mail-dir", "", "write mail as files in `DIRECTORY` instead")
@@ -133,29 +152,34 @@ func parse(args []string, getenv func(string) string, help io.Writer) (*settings
 	set.Var(&s.managementOrigin, "management-origins", "`ORIGINS` whose pages may use the management API, comma-separated, such as https://app.example.com (default: none)")
 	set.BoolVar(&s.version, "version", false, "print the version and exit")
 
-	if err := set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			usage(set, help)
-			return nil, errHelp
-		}
-		return nil, err
+	err := set.Parse(m.Args)
+	if err == nil && set.NArg() > 0 && set.Arg(0) == "help" {
+		err = flag.ErrHelp
 	}
-	if set.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: all settings are flags, see -help", set.Arg(0))
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		usage(set, m.Stdout)
+		return nil, errHelp
+	case err != nil:
+		return nil, explain(set, err)
+	case set.NArg() > 0 && set.Arg(0) == "version":
+		s.version = true
+	case set.NArg() > 0:
+		return nil, unexpected(set, m.Args)
 	}
 	given := make(map[string]bool)
 	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	var err error
 	set.VisitAll(func(f *flag.Flag) {
-		if value := getenv(envName(f.Name)); value != "" && !given[f.Name] && err == nil {
+		if value := m.Getenv(envName(f.Name)); value != "" && !given[f.Name] && err == nil {
 			if e := f.Value.Set(value); e != nil {
-				err = fmt.Errorf("invalid value %q for %s: %w", value, envName(f.Name), e)
+				err = fmt.Errorf("invalid value %q for %s: %s", value, envName(f.Name), readable(e.Error()))
 			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.unknown = unknownVariables(set, m.Environ)
 	return s, s.check()
 }
 
@@ -163,12 +187,9 @@ func (s *settings) check() error {
 	if s.version {
 		return nil
 	}
-	host, port, err := net.SplitHostPort(s.addr)
+	host, err := s.checkAddr()
 	if err != nil {
-		return fmt.Errorf("invalid value %q for flag -addr: want HOST:PORT", s.addr)
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("invalid value %q for flag -addr: the port must be 0 to 65535, not %d", s.addr, n)
+		return err
 	}
 	if s.demo && !loopback(host) {
 		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
@@ -178,6 +199,9 @@ func (s *settings) check() error {
 		if s.demo {
 			s.store = sqlite.Memory
 		}
+	}
+	if err := checkStore(s.store); err != nil {
+		return err
 	}
 	if s.setQuota.set && s.demo && s.store == sqlite.Memory {
 		return errors.New("flag -set-quota needs a -store: the demo's is gone when it exits")
@@ -210,11 +234,30 @@ func (s *settings) check() error {
 	if s.projectKey != "" && !validKey(s.projectKey) {
 		return errors.New("invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_")
 	}
-	if s.shutdownTimeout < 0 {
-		return fmt.Errorf("invalid value %q for flag -shutdown-timeout: must not be negative", s.shutdownTimeout)
-	}
 	return nil
 }
+
+// checkAddr checks -addr and returns its host.
+func (s *settings) checkAddr() (host string, err error) {
+	host, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		example := "127.0.0.1:8000"
+		if u, err := url.Parse(s.addr); err == nil && u.Host != "" {
+			example = cmp.Or(u.Hostname(), "127.0.0.1") + ":" + cmp.Or(u.Port(), "8000")
+		} else if n, err := strconv.ParseUint(s.addr, 10, 16); err == nil {
+			example = fmt.Sprintf("127.0.0.1:%d", n)
+		} else if hostname.MatchString(s.addr) {
+			example = s.addr + ":8000"
+		}
+		return "", fmt.Errorf("invalid value %q for flag -addr: want HOST:PORT, such as %s", s.addr, example)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("invalid value %q for flag -addr: the port is %q, want a number from 0 to 65535", s.addr, port)
+	}
+	return host, nil
+}
+
+var hostname = regexp.MustCompile(`^[A-Za-z0-9.-]*[A-Za-z][A-Za-z0-9.-]*$|^[0-9]+(\.[0-9]+){3}$`)
 
 // validKey reports whether capture endpoints accept a project API key (wire.md
 // §2.4).
@@ -235,31 +278,36 @@ func loopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
+// envPrefix begins the environment variable of each flag.
+const envPrefix = "FLAGSTAFF_"
+
 func envName(name string) string {
-	return "FLAGSTAFF_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
 func usage(set *flag.FlagSet, w io.Writer) {
-	fmt.Fprint(w, `Server evaluates flags, captures events and keeps persons, as PostHog's public
+	fmt.Fprintf(w, `Flagstaff evaluates flags, captures events and keeps persons, as PostHog's public
 API does. It keeps everything in an SQLite file unless told otherwise.
 
 Usage:
 
-	server -demo
-	server [-store STORE] [-stream URL] [-flags FILE] [-geoip FILE]
+	%[1]s -demo
+	%[1]s [-store STORE] [-stream URL] [-flags FILE] [-geoip FILE]
 
-	server [-store STORE] -create-key ADDRESS
-	server [-store STORE] -set-quota N
-	server [-store STORE] -import FILE
-	server diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
-	server -stream URL -stream-replay
+	%[1]s [-store STORE] -create-key ADDRESS
+	%[1]s [-store STORE] -set-quota N
+	%[1]s [-store STORE] -import FILE
+	%[1]s diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
+	%[1]s -stream URL -stream-replay
+	%[1]s help
+	%[1]s version
 
 The first start on an empty store creates an organization, a project and its
 owner, and prints their keys on standard output.
 
 Flags, each with its environment variable:
 
-`)
+`, set.Name())
 	set.VisitAll(func(f *flag.Flag) {
 		name, text := flag.UnquoteUsage(f)
 		fmt.Fprintf(w, "  -%s", f.Name)
@@ -407,6 +455,51 @@ func (b *size) Set(s string) error {
 	return nil
 }
 
+// A duration is 0 or longer.
+type duration time.Duration
+
+func (d *duration) String() string { return time.Duration(*d).String() }
+
+func (d *duration) Set(s string) error {
+	v, err := time.ParseDuration(s)
+	switch {
+	case err != nil && strings.Trim(s, "0123456789.") == "" && s != "":
+		return fmt.Errorf("want a time with its unit, such as %ss or %sm", s, s)
+	case err != nil:
+		return errors.New("want a time with its unit, such as 15s or 2m")
+	case v < 0:
+		return errors.New("must not be negative")
+	}
+	*d = duration(v)
+	return nil
+}
+
+// A whole is a whole number within limits.
+type whole struct{ n, min, max int }
+
+func (v *whole) String() string { return strconv.Itoa(v.n) }
+
+func (v *whole) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < v.min || n > v.max {
+		return fmt.Errorf("want %d to %d", v.min, v.max)
+	}
+	v.n = n
+	return nil
+}
+
+// A level is how important a line of the log is.
+type level slog.Level
+
+func (l *level) String() string { return strings.ToLower(slog.Level(*l).String()) }
+
+func (l *level) Set(s string) error {
+	if err := (*slog.Level)(l).UnmarshalText([]byte(s)); err != nil {
+		return errors.New("want debug, info, warn or error")
+	}
+	return nil
+}
+
 type choice struct {
 	value   string
 	allowed []string
@@ -423,7 +516,7 @@ func (c *choice) Set(s string) error {
 }
 
 func (s *settings) logger(w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: s.logLevel}
+	options := &slog.HandlerOptions{Level: slog.Level(s.logLevel)}
 	if s.logFormat.value == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}

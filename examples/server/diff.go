@@ -26,11 +26,12 @@ const (
 	exitTrouble = 2
 )
 
+// diffHelp has the name of the program once.
 const diffHelp = `Diff tells for whom a change of flag definitions changes values, and why.
 
 Usage:
 
-	server diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
+	%s diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
 
 OLD and NEW are definitions documents, as -flags serves them and as the endpoint
 /flags/definitions sends them. SUBJECTS has one subject a line: a distinct ID, or a
@@ -43,24 +44,24 @@ flag, 1 if more do, and 2 if the question cannot be answered.
 Flags:
 
   -limit PERCENT
-        how many subjects may get another value, such as 1% or 0.5% (default 100%)
+        how many subjects may get another value, such as 1%% or 0.5%% (default 100%%)
   -now TIME
         from which relative dates count, such as 2026-03-01T12:00:00Z (default now)
 `
 
-// diff is the subcommand "server diff": a check that a job can run before
+// diff is the subcommand diff: a check that a job can run before
 // definitions change.
 func (m *Main) diff(ctx context.Context, args []string) int {
 	above, err := m.compare(ctx, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(m.Stdout, diffHelp)
+		fmt.Fprintf(m.Stdout, diffHelp, m.name())
 		return 0
 	case err != nil:
-		fmt.Fprintf(m.Stderr, "server diff: %v\n", err)
+		fmt.Fprintf(m.Stderr, "%s diff: %v\n", m.name(), err)
 		return exitTrouble
 	case above != "":
-		fmt.Fprintf(m.Stderr, "server diff: %s\n", above)
+		fmt.Fprintf(m.Stderr, "%s diff: %s\n", m.name(), above)
 		return exitAbove
 	}
 	return 0
@@ -84,7 +85,7 @@ func (m *Main) compare(ctx context.Context, args []string) (above string, err er
 		return "", err
 	}
 	if set.NArg() != 3 {
-		return "", fmt.Errorf("want OLD, NEW and SUBJECTS, not %d arguments; see server diff -help", set.NArg())
+		return "", fmt.Errorf("want OLD, NEW and SUBJECTS, not %d arguments; see %s diff -help", set.NArg(), m.name())
 	}
 	input := m.Stdin
 	open := func(path string) (io.ReadCloser, error) {

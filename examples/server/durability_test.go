@@ -36,8 +36,9 @@ func TestMain(m *testing.M) {
 
 // A victim is a server in a process of its own.
 type victim struct {
-	cmd *exec.Cmd
-	url string
+	stderr *output
+	cmd    *exec.Cmd
+	url    string
 }
 
 func startVictim(t *testing.T, store string, more ...string) *victim {
@@ -49,7 +50,7 @@ func startVictim(t *testing.T, store string, more ...string) *victim {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v := &victim{cmd: cmd}
+	v := &victim{cmd: cmd, stderr: stderr}
 	t.Cleanup(v.kill)
 	v.url = stderr.await(t, `listening on (http://\S+)`)[1]
 	return v

@@ -19,7 +19,7 @@ func (m *Main) importFile(ctx context.Context, s *settings) (err error) {
 		return fmt.Errorf("read the file of -import: %w", err)
 	}
 	log := s.logger(m.Stderr)
-	store, err := openStore(ctx, s, log)
+	store, err := s.openExisting(ctx, log)
 	if err != nil {
 		return err
 	}

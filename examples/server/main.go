@@ -8,17 +8,21 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/geoip"
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/server"
@@ -30,39 +34,46 @@ func main() {
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	limitMemory()
-	m := Main{Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	m := Main{Name: filepath.Base(os.Args[0]), Args: os.Args[1:], Environ: os.Environ(), Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(m.Run(ctx))
 }
 
 // Main is the program without the process. Both main and the end-to-end tests
 // run it.
 type Main struct {
-	Args   []string
-	Getenv func(string) string
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
+	Name    string // as it was called; "" is "server"
+	Args    []string
+	Environ []string // in which misspelt settings are looked for
+	Getenv  func(string) string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
 
 	// store, if not nil, replaces the store that the settings name, and stays
 	// open. Tests use it to look into the store.
 	store sqlstore.Storage
 }
 
+func (m *Main) name() string { return cmp.Or(m.Name, "server") }
+
 // Run serves until ctx ends and returns the exit code.
 func (m *Main) Run(ctx context.Context) int {
 	if len(m.Args) > 0 && m.Args[0] == "diff" {
 		return m.diff(ctx, m.Args[1:])
 	}
-	s, err := parse(m.Args, m.Getenv, m.Stdout)
+	s, err := m.settings()
 	switch {
 	case errors.Is(err, errHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintf(m.Stderr, "server: %v\n", err)
+		fmt.Fprintf(m.Stderr, "%s: %v\n", m.name(), err)
 		return 2
 	case s.version:
 		fmt.Fprintln(m.Stdout, version())
 		return 0
+	}
+	for _, sentence := range s.unknown {
+		s.logger(m.Stderr).WarnContext(ctx, sentence)
 	}
 	do := m.serve
 	switch {
@@ -76,7 +87,7 @@ func (m *Main) Run(ctx context.Context) int {
 		do = m.replay
 	}
 	if err := do(ctx, s); err != nil {
-		fmt.Fprintf(m.Stderr, "server: %v\n", err)
+		fmt.Fprintf(m.Stderr, "%s: %v\n", m.name(), err)
 		return 1
 	}
 	return 0
@@ -95,37 +106,36 @@ func version() string {
 // closed.
 func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	log := s.logger(m.Stderr)
+	given, err := s.prepare(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer given.close()
 	store := m.store
 	if store == nil {
-		if store, err = openStore(ctx, s, log); err != nil {
+		if store, err = s.openStore(ctx, log); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, store.Close()) }()
 	}
-
-	// A first start prints keys that are shown only once. Problems with
-	// settings should be found before that.
-	listener, err := net.Listen("tcp", s.addr)
+	keys, err := s.checkSecrets(ctx, store, given.keys, log)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; is another server running there?", s.addr, err)
+		return err
 	}
-	defer listener.Close() // has no effect once the server serves
 	var registry server.Registry
 	projects, err := catalog.New(catalog.Config{Store: store, Registry: &registry, Log: log})
 	if err != nil {
 		return err
 	}
-	appURL := cmp.Or(s.appURL, "http://"+listener.Addr().String())
-	services, err := s.services(store, appURL, projects.Changed, log)
+	services, err := s.services(store, keys, given.mailer, given.appURL, projects.Changed, log)
 	if err != nil {
 		return err
 	}
 	sink := services.surveys.Sink(store)
-	events, err := s.openStream(ctx, sink, log)
+	events, err := s.openStream(ctx, given.conn, sink, log)
 	if err != nil {
 		return err
 	}
-	defer events.close()
 	if err := m.bootstrap(ctx, s, store); err != nil {
 		return err
 	}
@@ -152,7 +162,9 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	wg.Go(func() { _ = projects.Run(background) }) // returns nil when stopped
 	stopConsuming := events.consume(background)
 	defer stopConsuming()
+	ready := events.readiness(store)
 	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: events.sink(sink), OnWrite: func(n int, d time.Duration, err error) {
+		ready.wrote(n, err)
 		if err != nil {
 			log.Error("events were not written", "events", n, "duration", d, "error", err)
 		}
@@ -189,18 +201,13 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		},
 		TrustedProxies: s.proxies(),
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
-		Ready:          events.ready(store.Ready),
+		Ready:          ready.check,
 		Metrics:        events.metrics(),
 		Log:            log,
 	}
-	if s.geoip != "" {
-		resolver, err := geoip.Open(s.geoip, geoip.Options{Log: log})
-		if err != nil {
-			return err
-		}
-		defer resolver.Close()
-		wg.Go(func() { _ = resolver.Watch(background, 0) }) // returns nil when stopped
-		config.Geo = resolver
+	if given.geo != nil {
+		wg.Go(func() { _ = given.geo.Watch(background, 0) }) // returns nil when stopped
+		config.Geo = given.geo
 	}
 	services.run(background, &wg)
 	handler, err := server.New(config)
@@ -217,14 +224,76 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	defer func() { <-collected }()
 	defer drain()
 
-	log.InfoContext(ctx, "serving", "store", s.storeName(), "stream", s.stream.name(), "management", appURL+"/api/")
-	fmt.Fprintf(m.Stderr, "listening on http://%s\n", listener.Addr())
-	return m.answer(ctx, s, log, listener, handler)
+	log.InfoContext(ctx, "serving", "store", s.storeName(), "stream", s.stream.name(), "management", given.appURL+"/api/")
+	fmt.Fprintf(m.Stderr, "listening on http://%s\n", given.listener.Addr())
+	return s.answer(ctx, log, given.listener, handler, ready)
+}
+
+// given is what the settings name besides the store.
+type given struct {
+	listener net.Listener
+	appURL   string
+	geo      *geoip.Resolver // nil without -geoip
+	keys     [][]byte
+	mailer   management.Mailer // nil without mail
+	conn     *nats.Conn        // nil without -stream
+}
+
+// prepare checks and opens what the settings name besides the store. It comes
+// first, because a first start makes a store and tells its keys only once.
+func (s *settings) prepare(ctx context.Context, log *slog.Logger) (_ *given, err error) {
+	g := new(given)
+	defer func() {
+		if err != nil {
+			g.close()
+		}
+	}()
+	if g.listener, err = net.Listen("tcp", s.addr); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("listen on %s: %w; is another server running there?", s.addr, err)
+		}
+		return nil, fmt.Errorf("listen on %s: %w", s.addr, err)
+	}
+	g.appURL = cmp.Or(s.appURL, "http://"+g.listener.Addr().String())
+	if s.flagsFile != "" {
+		if _, _, err := (source.File{Path: s.flagsFile}).Load(ctx, ""); err != nil {
+			return nil, err
+		}
+	}
+	if s.geoip != "" {
+		if g.geo, err = geoip.Open(s.geoip, geoip.Options{Log: log}); err != nil {
+			return nil, err
+		}
+	}
+	if g.keys, err = s.secretKeys(); err != nil {
+		return nil, err
+	}
+	if s.stream.url != "" {
+		if g.conn, err = s.stream.connect(log); err != nil {
+			return nil, err
+		}
+	}
+	if g.mailer, err = s.mailer(g.appURL); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *given) close() {
+	if g.conn != nil {
+		g.conn.Close()
+	}
+	if g.geo != nil {
+		_ = g.geo.Close() // of a file that was only read
+	}
+	if g.listener != nil {
+		_ = g.listener.Close() // has no effect once the server serves
+	}
 }
 
 // setQuota changes the quota of the first organization of a store.
 func (m *Main) setQuota(ctx context.Context, s *settings) (err error) {
-	store, err := openStore(ctx, s, s.logger(m.Stderr))
+	store, err := s.openExisting(ctx, s.logger(m.Stderr))
 	if err != nil {
 		return err
 	}
@@ -246,35 +315,6 @@ func (m *Main) setQuota(ctx context.Context, s *settings) (err error) {
 		fmt.Fprintf(m.Stdout, "organization %q has a quota of %d\n", o.Name, s.setQuota.n)
 	}
 	return nil
-}
-
-// answer serves requests until ctx ends, and then finishes the ones under way.
-func (m *Main) answer(ctx context.Context, s *settings, log *slog.Logger, listener net.Listener, handler http.Handler) error {
-	httpServer := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- httpServer.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	log.InfoContext(ctx, "shutting down", "timeout", s.shutdownTimeout)
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.shutdownTimeout)
-	defer cancel()
-	err := httpServer.Shutdown(deadline)
-	if err != nil {
-		_ = httpServer.Close() // the remaining requests have had their time
-		err = fmt.Errorf("requests were still under way after %v: %w", s.shutdownTimeout, err)
-	}
-	<-failed
-	return err
 }
 
 // startQuota counts a resource, starting from the counts in the store, until

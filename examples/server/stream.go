@@ -15,14 +15,15 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // A stream has the settings of -stream and its companions.
 type stream struct {
 	url        string
 	consume    bool
-	replicas   int
-	partitions int
+	replicas   whole
+	partitions whole
 	replay     bool
 }
 
@@ -31,10 +32,6 @@ type stream struct {
 func (s *settings) checkStream() error {
 	c := &s.stream
 	switch {
-	case c.replicas < 1 || c.replicas > 5:
-		return fmt.Errorf(`invalid value "%d" for flag -stream-replicas: want 1 to 5`, c.replicas)
-	case c.partitions < 1 || c.partitions > 256:
-		return fmt.Errorf(`invalid value "%d" for flag -stream-partitions: want 1 to 256`, c.partitions)
 	case c.url == "" && c.replay:
 		return errors.New("flag -stream-replay needs a -stream")
 	case c.url == "" && !c.consume:
@@ -97,39 +94,28 @@ func (c *stream) connect(log *slog.Logger) (*nats.Conn, error) {
 // An eventStream is the stream between the collector and the store. It is nil
 // if there is no stream.
 type eventStream struct {
-	conn     *nats.Conn
 	stream   *jetstream.Stream
 	consumer *jetstream.Consumer // nil if only other servers store the events
 	store    capture.Sink
 }
 
-// openStream opens the stream of -stream; without -stream it returns nil. The
-// consumed events go to store.
-func (s *settings) openStream(ctx context.Context, store capture.Sink, log *slog.Logger) (*eventStream, error) {
+// openStream opens the stream of -stream over a connection; without -stream it
+// returns nil. The consumed events go to store.
+func (s *settings) openStream(ctx context.Context, conn *nats.Conn, store capture.Sink, log *slog.Logger) (*eventStream, error) {
 	c := &s.stream
-	if c.url == "" {
+	if conn == nil {
 		return nil, nil
 	}
-	conn, err := c.connect(log)
-	if err != nil {
-		return nil, err
-	}
-	e := &eventStream{conn: conn, store: store}
-	e.stream, err = jetstream.Open(ctx, jetstream.Config{Conn: conn, Partitions: c.partitions, Replicas: c.replicas, Log: log})
+	e := &eventStream{store: store}
+	var err error
+	e.stream, err = jetstream.Open(ctx, jetstream.Config{Conn: conn, Partitions: c.partitions.n, Replicas: c.replicas.n, Log: log})
 	if err == nil && c.consume {
 		e.consumer, err = jetstream.NewConsumer(e.stream, jetstream.ConsumerConfig{Sink: store, Log: log})
 	}
 	if err != nil {
-		conn.Close()
 		return nil, err
 	}
 	return e, nil
-}
-
-func (e *eventStream) close() {
-	if e != nil {
-		e.conn.Close()
-	}
 }
 
 // sink returns the sink of the collector: the stream, or else the store.
@@ -147,19 +133,20 @@ func (e *eventStream) consume(ctx context.Context) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = e.consumer.Run(ctx) }) // returns nil when stopped; only close closes the connection
+	wg.Go(func() { _ = e.consumer.Run(ctx) }) // returns nil when stopped; the connection is closed later
 	return func() {
 		cancel()
 		wg.Wait()
 	}
 }
 
-// ready adds the state of the stream to the check behind /readyz.
-func (e *eventStream) ready(store func(context.Context) error) func(context.Context) error {
+// readiness returns what /readyz looks at: the store, and events on their way to
+// the store or to the stream.
+func (e *eventStream) readiness(store sqlstore.Storage) *readiness {
 	if e == nil {
-		return store
+		return newReadiness(store.CanWrite, part{"the store does not answer", store.Ready})
 	}
-	return func(ctx context.Context) error { return errors.Join(store(ctx), e.stream.Ready(ctx)) }
+	return newReadiness(e.stream.CanWrite, part{"the store does not answer", store.Ready}, part{"the stream does not answer", e.stream.Ready})
 }
 
 // metrics returns the metrics of the stream for /metrics.

@@ -144,12 +144,14 @@ func TestStreamSettings(t *testing.T) {
 		{[]string{"-stream", "nats://h:1", "-stream-replicas", "6"}, `"6" for flag -stream-replicas: want 1 to 5`},
 		{[]string{"-stream", "nats://h:1", "-stream-partitions", "0"}, `"0" for flag -stream-partitions: want 1 to 256`},
 	} {
-		_, err := parse(tt.args, func(string) string { return "" }, io.Discard)
+		m := Main{Args: tt.args, Getenv: func(string) string { return "" }, Stdout: io.Discard}
+		_, err := m.settings()
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q: error %v, want one with %q and no password", tt.args, err, tt.want)
 		}
 	}
-	s, err := parse([]string{"-stream", "nats://u:p@a:1, tls://token@b:2"}, func(string) string { return "" }, io.Discard)
+	m := Main{Args: []string{"-stream", "nats://u:p@a:1, tls://token@b:2"}, Getenv: func(string) string { return "" }, Stdout: io.Discard}
+	s, err := m.settings()
 	if err != nil {
 		t.Fatal(err)
 	}
