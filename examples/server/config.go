@@ -180,7 +180,7 @@ func (m *Main) settings() (*settings, error) {
 		return nil, err
 	}
 	s.unknown = unknownVariables(set, m.Environ)
-	return s, s.check()
+	return s, bySource(s.check(), func(name string) bool { return !given[name] && m.Getenv(envName(name)) != "" })
 }
 
 func (s *settings) check() error {
@@ -203,11 +203,8 @@ func (s *settings) check() error {
 	if err := checkStore(s.store); err != nil {
 		return err
 	}
-	if s.setQuota.set && s.demo && s.store == sqlite.Memory {
-		return errors.New("flag -set-quota needs a -store: the demo's is gone when it exits")
-	}
-	if s.createKey != "" && s.store == sqlite.Memory {
-		return errors.New("flag -create-key needs a -store that lasts: what is in memory is gone when it exits")
+	if name := s.command(); name != "" && s.store == sqlite.Memory {
+		return fmt.Errorf("flag -%s needs a -store that lasts: what is in memory is gone when it exits", name)
 	}
 	for _, scope := range s.keyScopes {
 		if !management.Scope(scope).Valid() {
@@ -237,10 +234,24 @@ func (s *settings) check() error {
 	return nil
 }
 
+// command returns the name of the flag that makes the program do something with a
+// store and exit, or "".
+func (s *settings) command() string {
+	switch {
+	case s.createKey != "":
+		return "create-key"
+	case s.setQuota.set:
+		return "set-quota"
+	case s.importFile != "":
+		return "import"
+	}
+	return ""
+}
+
 // checkAddr checks -addr and returns its host.
 func (s *settings) checkAddr() (host string, err error) {
 	host, port, err := net.SplitHostPort(s.addr)
-	if err != nil {
+	if err != nil || strings.Contains(s.addr, "/") {
 		example := "127.0.0.1:8000"
 		if u, err := url.Parse(s.addr); err == nil && u.Host != "" {
 			example = cmp.Or(u.Hostname(), "127.0.0.1") + ":" + cmp.Or(u.Port(), "8000")

@@ -61,7 +61,7 @@ func TestDiff(t *testing.T) {
 		{"relative dates", []string{"-now", "2026-03-01T00:00:00Z", "-limit", "0", old, recent, few}, "", 1, "1 of 2 subjects", "more than 0%"},
 		{"relative dates later", []string{"-now", "2026-05-01T00:00:00Z", "-limit", "0", old, recent, few}, "", 0, "0 of 2 subjects", ""},
 
-		{"help", []string{"-help"}, "", 0, diffHelp, ""},
+		{"help", []string{"-help"}, "", 0, fmt.Sprintf(diffHelp, "server"), ""},
 		{"too few", []string{old, wider}, "", 2, "", "want OLD, NEW and SUBJECTS, not 2 arguments; see server diff -help"},
 		{"no percentage", []string{"-limit", "many", old, wider, many}, "", 2, "", "want a percentage from 0% to 100%"},
 		{"more than all", []string{"-limit", "101", old, wider, many}, "", 2, "", "want a percentage from 0% to 100%"},

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
@@ -254,50 +256,171 @@ func TestShutdownWaitsForRequests(t *testing.T) {
 	}
 }
 
-func TestBadSettings(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "none.json")
+// TestWrongUsages: a user who types something wrong is told what to type. The messages are
+// exact, and none has a password.
+func TestWrongUsages(t *testing.T) {
+	const (
+		wantStore = `; want an SQLite file, ":memory:", or postgres://USER:PASSWORD@HOST/DATABASE`
+		addr      = "; did you mean -addr HOST:PORT, such as -addr 127.0.0.1:8000?"
+		notStore  = "invalid value for flag -store: "
+	)
 	for _, tt := range []struct {
 		args []string
-		env  map[string]string
-		code int
 		want string
 	}{
-		{[]string{"-demo", "-addr", "0.0.0.0:8000"}, nil, 2, "-demo has well-known keys and serves loopback addresses only"},
-		{[]string{"-demo", "-addr", "8000"}, nil, 2, `invalid value "8000" for flag -addr: want HOST:PORT`},
-		{[]string{"-demo", "-addr", "localhost:99999"}, nil, 2, "the port must be 0 to 65535"},
-		{[]string{"-demo", "extra"}, nil, 2, `unexpected argument "extra"`},
-		{[]string{"-demo", "-nope"}, nil, 2, "-nope"},
-		{[]string{"-demo", "-log-format", "xml"}, nil, 2, "want text or json"},
-		{[]string{"-demo", "-log-level", "loud"}, nil, 2, "loud"},
-		{[]string{"-demo", "-rate-limit", "x"}, nil, 2, "want RATE[:BURST]"},
-		{[]string{"-demo", "-rate-limit-ip", "5:0"}, nil, 2, "the burst a whole number above 0"},
-		{[]string{"-demo", "-trusted-proxies", "10.0.0.0/8,x"}, nil, 2, `"x" is no address or prefix`},
-		{[]string{"-demo", "-max-body", "-1"}, nil, 2, "want a number of bytes"},
-		{[]string{"-demo", "-products", "a,,b"}, nil, 2, "want names, comma-separated"},
-		{[]string{"-demo", "-shutdown-timeout", "-1s"}, nil, 2, "must not be negative"},
-		{[]string{"-demo"}, map[string]string{"FLAGSTAFF_MAX_BODY": "big"}, 2, `invalid value "big" for FLAGSTAFF_MAX_BODY`},
-		{[]string{"-demo", "-quota", "0"}, nil, 2, "want N, N/month or N/day"},
-		{[]string{"-demo", "-event-quota", "5/week"}, nil, 2, "want N, N/month or N/day"},
-		{[]string{"-demo", "-set-quota", "5"}, nil, 2, "needs a -store"},
-		{[]string{"-store", ":memory:", "-set-quota", "5"}, nil, 1, "has no organization yet"},
-		{[]string{"-store", ":memory:", "-set-quota", "-5"}, nil, 2, "want a whole number"},
-		{[]string{"-demo", "-project-key", "phx_1"}, nil, 2, "-project-key"},
-		{[]string{"-demo", "-geoip", missing}, nil, 1, "none.json"},
-		{[]string{"-store", filepath.Join(missing, "x.db")}, nil, 1, "none.json"},
-		{[]string{"-store", "postgres://user:s3cret@/"}, nil, 1, "postgres"},
-		{[]string{"-store", ":memory:", "-flags", missing}, nil, 1, "no such file"},
-		{[]string{"-version"}, nil, 0, "flagstaff"},
-		{[]string{"-help"}, nil, 0, "FLAGSTAFF_TRUSTED_PROXIES"},
+		{[]string{"--port", "8000"}, "there is no flag -port" + addr},
+		{[]string{"-p", "8000"}, "there is no flag -p" + addr},
+		{[]string{"-adr", ":8000"}, "there is no flag -adr" + addr},
+		{[]string{"---addr", ":8000"}, "---addr is no flag" + addr},
+		{[]string{"-addr"}, "flag -addr needs a value: -addr HOST:PORT"},
+		{[]string{"-sotre", "x.db"}, "there is no flag -sotre; did you mean -store STORE?"},
+		{[]string{"-database-url", "x.db"}, "there is no flag -database-url; did you mean -store STORE?"},
+		{[]string{"-verbose"}, "there is no flag -verbose; did you mean -log-level LEVEL, such as -log-level debug?"},
+		{[]string{"-rate", "5"}, "there is no flag -rate; did you mean -rate-limit RATE[:BURST], or -rate-limit-ip RATE[:BURST]?"},
+		{[]string{"-timeout", "5s"}, "there is no flag -timeout; did you mean -shutdown-timeout TIME?"},
+		{[]string{"-trusted_proxies", "none"}, "there is no flag -trusted_proxies; did you mean -trusted-proxies PREFIXES?"},
+		{[]string{"-nonsense"}, "there is no flag -nonsense; see -help"},
+
+		{[]string{"demo"}, `unexpected argument "demo"; did you mean -demo?`},
+		{[]string{"serve"}, `unexpected argument "serve": leave it out, and the program serves`},
+		{[]string{"nonsense"}, `unexpected argument "nonsense": all settings are flags, see -help`},
+		{[]string{"-demo", "false"}, `unexpected argument "false": write -demo=false`},
+		{[]string{"-demo=maybe"}, `invalid boolean value "maybe" for -demo: want true or false`},
+
+		{[]string{"-addr", "8000"}, `invalid value "8000" for flag -addr: want HOST:PORT, such as 127.0.0.1:8000`},
+		{[]string{"-addr", "localhost"}, `invalid value "localhost" for flag -addr: want HOST:PORT, such as localhost:8000`},
+		{[]string{"-addr", "http://10.0.0.1"}, `invalid value "http://10.0.0.1" for flag -addr: want HOST:PORT, such as 10.0.0.1:8000`},
+		{[]string{"-addr", ""}, `invalid value "" for flag -addr: want HOST:PORT, such as 127.0.0.1:8000`},
+		{[]string{"-addr", "localhost:99999"}, `invalid value "localhost:99999" for flag -addr: the port is "99999", want a number from 0 to 65535`},
+		{[]string{"-addr", "localhost:http"}, `invalid value "localhost:http" for flag -addr: the port is "http", want a number from 0 to 65535`},
+		{[]string{"-demo", "-addr", "0.0.0.0:8000"}, `invalid value "0.0.0.0:8000" for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000`},
+
+		{[]string{"-store", "mysql://u:s3cret@h/db"}, notStore + `there are no stores of the kind "mysql"` + wantStore},
+		{[]string{"-store", "u:s3cret@tcp(h:3306)/db"}, notStore + "there are no stores in MySQL" + wantStore},
+		{[]string{"-store", "sqlite://x.db"}, notStore + "an SQLite file is named by its path alone: -store x.db"},
+		{[]string{"-store", "sqlite:///var/x.db"}, notStore + "an SQLite file is named by its path alone: -store /var/x.db"},
+		{[]string{"-store", "sqlite:x.db?mode=rwc"}, notStore + "an SQLite file is named by its path alone: -store x.db"},
+		{[]string{"-store", "sqlite://u:s3cret@h/x.db"}, notStore + "an SQLite file is named by its path alone, such as -store flagstaff.db"},
+		{[]string{"-store", "POSTGRES://u:s3cret@h/db"}, notStore + "PostgreSQL is named by a URL: -store postgres://USER:PASSWORD@HOST/DATABASE"},
+		{[]string{"-store", "host=h password=s3cret dbname=d"}, notStore + "PostgreSQL is named by a URL, not by words with =: -store postgres://USER:PASSWORD@HOST/DATABASE"},
+		{[]string{"-store", ":memory:", "-set-quota", "5"}, "flag -set-quota needs a -store that lasts: what is in memory is gone when it exits"},
+		{[]string{"-demo", "-create-key", "a@example.com"}, "flag -create-key needs a -store that lasts: what is in memory is gone when it exits"},
+		{[]string{"-set-quota", "-5"}, `invalid value "-5" for flag -set-quota: want a whole number from 0 on, or none`},
+
+		{[]string{"-log-level", "verbose"}, `invalid value "verbose" for flag -log-level: want debug, info, warn or error`},
+		{[]string{"-log-format", "xml"}, `invalid value "xml" for flag -log-format: want text or json`},
+		{[]string{"-shutdown-timeout", "15"}, `invalid value "15" for flag -shutdown-timeout: want a time with its unit, such as 15s or 15m`},
+		{[]string{"-shutdown-timeout", "soon"}, `invalid value "soon" for flag -shutdown-timeout: want a time with its unit, such as 15s or 2m`},
+		{[]string{"-drain", "-1s"}, `invalid value "-1s" for flag -drain: must not be negative`},
+		{[]string{"-rate-limit", "x"}, `invalid value "x" for flag -rate-limit: want RATE[:BURST], the rate a number above 0`},
+		{[]string{"-rate-limit-ip", "5:0"}, `invalid value "5:0" for flag -rate-limit-ip: want RATE:BURST, the burst a whole number above 0`},
+		{[]string{"-trusted-proxies", "10.0.0.0/8,x"}, `invalid value "10.0.0.0/8,x" for flag -trusted-proxies: "x" is no address or prefix; want such as 10.0.0.0/8,192.0.2.1, or none`},
+		{[]string{"-max-body", "10MB"}, `invalid value "10MB" for flag -max-body: want a number of bytes from 1 to 1073741824`},
+		{[]string{"-products", "a,,b"}, `invalid value "a,,b" for flag -products: want names, comma-separated`},
+		{[]string{"-quota", "0"}, `invalid value "0" for flag -quota: want N, N/month or N/day, with N a whole number above 0`},
+		{[]string{"-event-quota", "5/week"}, `invalid value "5/week" for flag -event-quota: want N, N/month or N/day`},
+		{[]string{"-project-key", "phx_1"}, "invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_"},
+
+		// The environment, as words with =.
+		{[]string{"FLAGSTAFF_MAX_BODY=big"}, `invalid value "big" for FLAGSTAFF_MAX_BODY: want a number of bytes from 1 to 1073741824`},
+		{[]string{"FLAGSTAFF_DEMO=maybe"}, `invalid value "maybe" for FLAGSTAFF_DEMO: want true or false`},
+		{[]string{"FLAGSTAFF_ADDR=8000"}, `invalid value "8000" for FLAGSTAFF_ADDR: want HOST:PORT, such as 127.0.0.1:8000`},
+		{[]string{"FLAGSTAFF_STORE=mysql://u:s3cret@h/db"}, `invalid value for FLAGSTAFF_STORE: there are no stores of the kind "mysql"` + wantStore},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
-			out := newOutput()
-			args := append([]string{"-addr", "127.0.0.1:0"}, tt.args...) // another server may have the default port
-			m := Main{Args: args, Getenv: func(k string) string { return tt.env[k] }, Stdout: out, Stderr: out}
-			if code := m.Run(t.Context()); code != tt.code || !strings.Contains(out.String(), tt.want) {
-				t.Errorf("exit code %d, output %q; want %d and %q", code, out, tt.code, tt.want)
+			env := make(map[string]string)
+			args := tt.args
+			if name, value, ok := strings.Cut(args[0], "="); ok && strings.HasPrefix(name, envPrefix) {
+				env[name], args = value, nil
 			}
-			if strings.Contains(out.String(), "s3cret") {
-				t.Errorf("the output has a password: %q", out)
+			var out strings.Builder
+			m := Main{Name: "flagstaff", Args: args, Getenv: func(k string) string { return env[k] }, Stdout: &out, Stderr: &out}
+			if code := m.Run(t.Context()); code != 2 {
+				t.Errorf("exit code %d, want 2", code)
+			}
+			if diff := gocmp.Diff("flagstaff: "+tt.want+"\n", out.String()); diff != "" {
+				t.Errorf("output (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWords: help and version are understood with and without a hyphen, and the
+// program has the name by which it was called.
+func TestWords(t *testing.T) {
+	for _, tt := range []struct{ word, want string }{
+		{"help", "\n\tff [-store STORE]"},
+		{"-help", "FLAGSTAFF_TRUSTED_PROXIES"},
+		{"--help", "\n\tff diff [-limit PERCENT]"},
+		{"version", "flagstaff "},
+		{"-version", "flagstaff "},
+	} {
+		var out strings.Builder
+		m := Main{Name: "ff", Args: []string{tt.word}, Getenv: func(string) string { return "" }, Stdout: &out, Stderr: &out}
+		if code := m.Run(t.Context()); code != 0 || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s: exit code %d, output %q; want 0 and %q", tt.word, code, &out, tt.want)
+		}
+	}
+}
+
+// TestMisspeltVariables: settings in the environment that are none do not pass in
+// silence.
+func TestMisspeltVariables(t *testing.T) {
+	out := newOutput()
+	environ := []string{"FLAGSTAFF_ADRR=127.0.0.1:0", "FLAGSTAFF_PORT=80", "FLAGSTAFF_ADDR=x", "FLAGSTAFF_XYZZY=1", "FLAGSTAFF_TEST_FULL=1", "HOME=/"}
+	m := Main{Args: []string{"-create-key", "a@example.com", "-store", filepath.Join(t.TempDir(), "none.db")}, Environ: environ, Getenv: func(string) string { return "" }, Stdout: out, Stderr: out}
+	if code := m.Run(t.Context()); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	var got []string
+	for _, line := range regexp.MustCompile(`level=WARN msg="(.*)"`).FindAllStringSubmatch(out.String(), -1) {
+		got = append(got, line[1])
+	}
+	want := []string{
+		"the environment variable FLAGSTAFF_ADRR sets nothing; did you mean FLAGSTAFF_ADDR?",
+		"the environment variable FLAGSTAFF_PORT sets nothing; did you mean FLAGSTAFF_ADDR?",
+		"the environment variable FLAGSTAFF_XYZZY sets nothing",
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got)\n%s", diff)
+	}
+}
+
+// TestBadStart: settings whose fault shows only at the start. Nothing is made and
+// no key is printed before everything was looked at.
+func TestBadStart(t *testing.T) {
+	folder := t.TempDir()
+	missing := filepath.Join(folder, "none.json")
+	broken := filepath.Join(folder, "broken.json")
+	if err := os.WriteFile(broken, []byte(`{"flags":[`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-geoip", missing}, "none.json"},
+		{[]string{"-flags", missing}, "no such file"},
+		{[]string{"-flags", broken}, "broken.json"},
+		{[]string{"-secret-key-file", missing}, "none.json"},
+		{[]string{"-smtp", "http://user:s3cret@localhost"}, "smtp://user:password@host:port"},
+		{[]string{"-mail-dir", broken}, "broken.json"},
+		{[]string{"-stream", "nats://user:s3cret@127.0.0.1:1"}, "connect to NATS at 127.0.0.1:1"},
+		{[]string{"-addr", "192.0.2.1:0"}, "listen on 192.0.2.1:0"},
+		{[]string{"-store", filepath.Join(missing, "x.db")}, "none.json"},
+		{[]string{"-store", "postgres://user:s3cret@/?host=" + folder}, "postgres"},
+		{[]string{"-create-key", "admin@localhost"}, "there is no store in "},
+		{[]string{"-set-quota", "5"}, "there is no store in "},
+		{[]string{"-import", broken}, "there is no store in "},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.db")
+			code, stdout, stderr := command(t, append([]string{"-addr", "127.0.0.1:0", "-store", path}, tt.args...)...)
+			if code != 1 || !strings.Contains(stderr, tt.want) || strings.Contains(stderr, "s3cret") || stdout != "" {
+				t.Errorf("exit code %d, %q, %q; want 1, nothing, and %q", code, stdout, stderr, tt.want)
+			}
+			if files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); err != nil || len(files) > 0 {
+				t.Errorf("files %v, %v; want none", files, err)
 			}
 		})
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,13 +36,33 @@ func unattended(stderr io.Writer) bool {
 func explain(set *flag.FlagSet, err error) error {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return fmt.Errorf("there is no flag -%s%s; see -help", name, didYouMean(set, name))
+		return fmt.Errorf("there is no flag -%s%s", name, cmp.Or(didYouMean(set, name), "; see -help"))
+	}
+	if name, ok := strings.CutPrefix(text, "bad flag syntax: "); ok {
+		return fmt.Errorf("%s is no flag%s", name, cmp.Or(didYouMean(set, strings.TrimLeft(name, "-")), "; see -help"))
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		value, _ := flag.UnquoteUsage(set.Lookup(name))
 		return fmt.Errorf("flag -%s needs a value: -%s %s", name, name, value)
 	}
 	return errors.New(readable(text))
+}
+
+// flagName finds the names of flags in the errors of check.
+var flagName = regexp.MustCompile(`flag -([a-z-]+[a-z])`)
+
+// bySource names the variables of the environment in an error, instead of the flags,
+// if isVariable says that a setting comes from there.
+func bySource(err error, isVariable func(flag string) bool) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(flagName.ReplaceAllStringFunc(err.Error(), func(text string) string {
+		if name := strings.TrimPrefix(text, "flag -"); isVariable(name) {
+			return envName(name)
+		}
+		return text
+	}))
 }
 
 // readable replaces what package flag says of values that are not true or false.
@@ -56,12 +78,16 @@ func unexpected(set *flag.FlagSet, args []string) error {
 			return fmt.Errorf("unexpected argument %q: write -%s=%s", word, name, word)
 		}
 	}
-	return fmt.Errorf("unexpected argument %q%s: all settings are flags; see -help", word, didYouMean(set, word))
+	switch word {
+	case "serve", "server", "start", "run", "up":
+		return fmt.Errorf("unexpected argument %q: leave it out, and the program serves", word)
+	}
+	return fmt.Errorf("unexpected argument %q%s", word, cmp.Or(didYouMean(set, word), ": all settings are flags, see -help"))
 }
 
 // otherNames are names that other programs have for a flag.
 var otherNames = map[string]string{
-	"port": "addr", "p": "addr", "host": "addr", "listen": "addr", "bind": "addr", "http": "addr", "address": "addr",
+	"port": "addr", "p": "addr", "host": "addr", "listen": "addr", "bind": "addr", "http": "addr", "address": "addr", "adress": "addr",
 	"db": "store", "database": "store", "database-url": "store", "dsn": "store", "data": "store", "sqlite": "store", "postgres": "store",
 	"nats": "stream", "jetstream": "stream", "file": "flags", "definitions": "flags", "config": "flags",
 	"verbose": "log-level", "v": "log-level", "debug": "log-level", "quiet": "log-level",
