@@ -87,7 +87,7 @@ func TestNoActivityWithoutChange(t *testing.T) {
 	before := w.state()
 	must(w.patch(w.as(w.ada), "@me", `{"first_name":" Ada ","theme_mode":"dark","events_column_config":{ "active": ["a"] },"set_current_team":1,`+
 		`"email":"ADA@example.com","notification_settings":{"plugin_disabled":false},"hedgehog_config":null}`))(t)
-	must(w.SetHedgehog(t.Context(), w.as(w.ada), "@me", nil))(t)
+	must(w.SetHedgehog(t.Context(), w.as(w.ada), "@me", json.RawMessage("null")))(t)
 	must(w.UpdateMember(t.Context(), w.as(w.ada), w.acme.ID.String(), w.cyd.UUID.String(), management.MemberPatch{Level: optional.Of(management.LevelMember)}))(t)
 	w.checkUnchanged("nothing new", before)
 }

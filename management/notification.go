@@ -55,8 +55,11 @@ var knownNotifications = []NotificationKey{
 	{Name: "realtime_notifications_disabled", Kind: NotifyBoolMaps},
 }
 
-// maxNotifications is how many entries an object may have.
-const maxNotifications = 1000
+const (
+	maxNotifications = 1000    // entries of an object
+	maxOtherSettings = 100     // settings that nothing knows
+	maxOtherSize     = 8 << 10 // bytes, with their names
+)
 
 // notificationKeys returns all settings by name.
 func notificationKeys(own []NotificationKey) (map[string]NotificationKey, error) {
@@ -119,7 +122,8 @@ func (k *NotificationKey) checkBools(raw json.RawMessage) error {
 	return nil
 }
 
-// checkNotifications checks a change of some of the settings.
+// checkNotifications checks a change of some of the settings. Settings that nothing knows
+// belong to clients, and may be anything.
 func (s *Service) checkNotifications(attr string, o *optional.Value[json.RawMessage]) error {
 	if err := check.NotNull(attr, o); err != nil || !o.Set {
 		return err
@@ -129,20 +133,52 @@ func (s *Service) checkNotifications(attr string, o *optional.Value[json.RawMess
 		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(o.Value))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		k, ok := s.notifications[name]
-		if !ok {
-			return invalid(attr, "invalid_input", "There is no notification setting %q.", check.Excerpt(name))
-		}
-		if err := k.check(m[name]); err != nil {
-			return err
+		if k, ok := s.notifications[name]; ok {
+			if err := k.check(m[name]); err != nil {
+				return err
+			}
 		}
 	}
 	return check.Document(attr, o, check.MaxDocument)
 }
 
-// mergeNotifications merges a change into the stored settings: objects entry by entry,
-// all other values as a whole.
-func mergeNotifications(stored, change json.RawMessage) json.RawMessage {
+// mergeNotifications merges a change into the stored settings. Objects of settings that
+// are known are merged entry by entry, all other values replace what was stored. The
+// error is about settings together.
+func (s *Service) mergeNotifications(stored, change json.RawMessage) (json.RawMessage, error) {
+	const attr = "notification_settings"
+	all, ok := rawjson.Object(stored)
+	if !ok {
+		all = make(map[string]json.RawMessage)
+	}
+	changes, _ := rawjson.Object(change)
+	for name, value := range changes {
+		if _, known := s.notifications[name]; known {
+			value = mergeObjects(all[name], value)
+		}
+		all[name] = value
+	}
+	n, size := 0, 0
+	for name, value := range all {
+		if _, known := s.notifications[name]; !known {
+			n, size = n+1, size+len(name)+len(value)
+		}
+	}
+	merged := rawjson.Must(all)
+	switch {
+	case n > maxOtherSettings:
+		return nil, invalid(attr, "invalid_input", "Ensure there are no more than %d settings besides those of the server.", maxOtherSettings)
+	case size > maxOtherSize:
+		return nil, invalid(attr, "invalid_input", "Ensure the settings besides those of the server have no more than %d bytes together.", maxOtherSize)
+	case len(merged) > check.MaxDocument:
+		return nil, invalid(attr, "invalid_input", "Ensure all settings together have no more than %d bytes.", check.MaxDocument)
+	}
+	return merged, nil
+}
+
+// mergeObjects merges a change into a stored value: objects entry by entry, all other
+// values as a whole.
+func mergeObjects(stored, change json.RawMessage) json.RawMessage {
 	changes, ok := rawjson.Object(change)
 	if !ok {
 		return change
@@ -152,12 +188,13 @@ func mergeNotifications(stored, change json.RawMessage) json.RawMessage {
 		m = make(map[string]json.RawMessage)
 	}
 	for name, value := range changes {
-		m[name] = mergeNotifications(m[name], value)
+		m[name] = mergeObjects(m[name], value)
 	}
 	return rawjson.Must(m)
 }
 
-// notificationSettings returns the stored settings over the defaults.
+// notificationSettings returns the stored settings over the defaults, then the settings
+// that nothing knows.
 func (s *Service) notificationSettings(stored json.RawMessage) json.RawMessage {
 	values, _ := rawjson.Object(stored)
 	b := []byte{'{'}
@@ -173,6 +210,11 @@ func (s *Service) notificationSettings(stored json.RawMessage) json.RawMessage {
 			add(k.Name, value)
 		case k.Default != nil:
 			add(k.Name, k.Default)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, known := s.notifications[name]; !known {
+			add(name, values[name])
 		}
 	}
 	return append(b, '}')

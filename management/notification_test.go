@@ -73,9 +73,6 @@ func TestNotificationErrors(t *testing.T) {
 		return "{" + strings.Join(entries, ",") + "}"
 	}
 	for _, change := range []string{
-		`{"x":true}`, // §4.8
-		`{"":true}`,
-		`{"PLUGIN_DISABLED":true}`,
 		`{"plugin_disabled":null}`, `{"plugin_disabled":"true"}`, `{"plugin_disabled":1}`, `{"plugin_disabled":{}}`,
 		`{"all_weekly_digest_disabled":[]}`,
 		`{"data_pipeline_error_threshold":"0.5"}`, `{"data_pipeline_error_threshold":true}`, `{"data_pipeline_error_threshold":null}`,
@@ -90,7 +87,7 @@ func TestNotificationErrors(t *testing.T) {
 		`{"project_weekly_digest_disabled":` + many("", 1001) + `}`,
 		`{"realtime_notifications_disabled":{"mention":true}}`, `{"realtime_notifications_disabled":{"mention":{"1":0}}}`,
 		`{"realtime_notifications_disabled":[]}`,
-		`{"plugin_disabled":false,"x":1}`,
+		`{"plugin_disabled":0,"x":1}`,
 	} {
 		before := w.now(w.ada)
 		_, err := w.patch(w.as(w.ada), "@me", `{"notification_settings":`+change+`}`)
@@ -157,11 +154,64 @@ func TestOwnNotifications(t *testing.T) {
 		_, err := w.patch(w.as(w.ada), "@me", `{"notification_settings":`+change+`}`)
 		checkFault(t, "UpdateUser("+change+")", err, "invalid invalid_input notification_settings")
 	}
-	// After a restart without them they are neither known nor shown.
+	// After a restart without them nothing knows them, and they are kept.
 	other := w.another(func(*management.Config) {})
-	if got := string(other.view(w.ada).NotificationSettings); got != defaultNotifications {
-		t.Errorf("without own settings %s, want %s", got, defaultNotifications)
+	want := strings.TrimSuffix(defaultNotifications, "}") + `,"host_bool":false,"host_fraction":0.5,"host_maps":{"x":{"1":true,"2":true},"y":{}}}`
+	if got := string(other.view(w.ada).NotificationSettings); got != want {
+		t.Errorf("without own settings %s, want %s", got, want)
 	}
+}
+
+// Settings that nothing knows are kept as they are sent, up to a limit, and the known
+// ones keep their types (management.md §4.6).
+func TestRuling49OtherNotifications(t *testing.T) {
+	w := newWorld(t)
+	change := func(body string) (string, error) {
+		t.Helper()
+		view, err := w.patch(w.as(w.ada), "@me", `{"notification_settings":`+body+`}`)
+		if err != nil {
+			return "", err
+		}
+		if stored := string(w.view(w.ada).NotificationSettings); stored != string(view.NotificationSettings) {
+			t.Errorf("stored %s, answered %s", stored, view.NotificationSettings)
+		}
+		known, own, _ := strings.Cut(string(view.NotificationSettings), `,"organization_member_join_email_disabled":{}`)
+		if !strings.Contains(known, `"plugin_disabled":true`) {
+			t.Errorf("known settings %s", known)
+		}
+		return "{" + strings.TrimPrefix(own, ","), nil
+	}
+	for _, tt := range []struct{ change, want string }{
+		{`{"x":true}`, `{"x":true}`},
+		{`{"deep":{"b":[1.50,null,{"c":"ü"}],"a":1e400}}`, `{"deep":{"b":[1.50,null,{"c":"ü"}],"a":1e400},"x":true}`},
+		{`{"deep":{"other":1},"x":null}`, `{"deep":{"other":1},"x":null}`}, // replaced, not merged
+		{`{"PLUGIN_DISABLED":7,"":"","☂":[]}`, `{"":"","PLUGIN_DISABLED":7,"deep":{"other":1},"x":null,"☂":[]}`},
+	} {
+		if got, err := change(tt.change); err != nil || got != tt.want {
+			t.Errorf("%s: %s, %v; want %s", tt.change, got, err, tt.want)
+		}
+	}
+	_, err := change(`{"x":1,"plugin_disabled":"no"}`)
+	checkFault(t, "a known setting of the wrong type", err, "invalid invalid_input notification_settings")
+
+	w = newWorld(t)
+	for i := range 100 {
+		if _, err := change(fmt.Sprintf(`{"k%d":%d}`, i, i)); err != nil {
+			t.Fatalf("setting %d: %v", i, err)
+		}
+	}
+	_, err = change(`{"k100":1}`)
+	checkFault(t, "101 settings", err, "invalid invalid_input notification_settings")
+	_, err = change(`{"k99":2}`)
+	checkFault(t, "a setting that is there", err, "")
+
+	w = newWorld(t)
+	_, err = change(`{"k":` + document(8<<10-1) + `}`)
+	checkFault(t, "8 KiB", err, "")
+	_, err = change(`{"l":1}`)
+	checkFault(t, "more than 8 KiB", err, "invalid invalid_input notification_settings")
+	_, err = change(`{"k":1}`)
+	checkFault(t, "less again", err, "")
 }
 
 func TestOwnNotificationsMustMakeSense(t *testing.T) {

@@ -97,8 +97,10 @@ func (s *Service) Hedgehog(ctx context.Context, p *Principal, ref string) (json.
 	return rawjson.Or(u.HedgehogConfig, "{}"), nil
 }
 
-// SetHedgehog replaces the hedgehog_config of a user and returns what is stored.
-// Null clears it. It needs scope user:write.
+// SetHedgehog replaces the hedgehog_config of a user and returns what is stored. A
+// document with hedgehog_config as its only member stands for the value of that member.
+// Null clears the hedgehog_config, and no document at all is an error. It needs scope
+// user:write.
 func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc json.RawMessage) (json.RawMessage, error) {
 	if err := p.changesUsers(); err != nil {
 		return nil, err
@@ -106,15 +108,24 @@ func (s *Service) SetHedgehog(ctx context.Context, p *Principal, ref string, doc
 	if _, err := s.begin(p).userByRef(ctx, ref); err != nil {
 		return nil, err
 	}
+	if len(doc) == 0 {
+		return nil, invalid("", "required", "A document is required; {} is an empty one.")
+	}
+	attr := ""
+	members, ok := rawjson.Object(doc)
+	if inner := members["hedgehog_config"]; inner != nil && len(members) == 1 {
+		doc, attr = inner, "hedgehog_config"
+		_, ok = rawjson.Object(doc)
+	}
 	o := optional.Value[json.RawMessage]{Set: true}
 	if kind := rawjson.Kind(doc); kind == "NoneType" {
 		o.Null = true
-	} else if _, ok := rawjson.Object(doc); !ok {
-		return nil, invalid("", "invalid_input", "Invalid data. Expected a dictionary, but got %s.", kind)
+	} else if !ok {
+		return nil, invalid(attr, "invalid_input", "Invalid data. Expected a dictionary, but got %s.", kind)
 	} else {
 		o.Value = doc
 	}
-	if err := judgeError(check.DocumentOrNull("", &o, maxHedgehog)); err != nil {
+	if err := judgeError(check.DocumentOrNull(attr, &o, maxHedgehog)); err != nil {
 		return nil, err
 	}
 	err := s.atomic(ctx, p, func(w *work) error {

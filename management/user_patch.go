@@ -142,10 +142,11 @@ func (c *userChange) apply(ctx context.Context, u *User) error {
 		}
 	}
 	if patch.NotificationSettings.Set {
-		u.Notifications = mergeNotifications(u.Notifications, patch.NotificationSettings.Value)
-		if len(u.Notifications) > check.MaxDocument {
-			return invalid("notification_settings", "invalid_input", "Ensure all settings together have no more than %d bytes.", check.MaxDocument)
+		merged, err := c.mergeNotifications(u.Notifications, patch.NotificationSettings.Value)
+		if err != nil {
+			return err
 		}
+		u.Notifications = merged
 	}
 	if patch.IsStaff.Set && patch.IsStaff.Value != u.Staff {
 		if !patch.IsStaff.Value {

@@ -295,7 +295,7 @@ func TestLastStaffRace(t *testing.T) {
 	}
 }
 
-func TestHedgehog(t *testing.T) { // management.md §7.1
+func TestRuling48Hedgehog(t *testing.T) { // management.md §7.1
 	w := newWorld(t)
 	check := func(want string) {
 		t.Helper()
@@ -309,7 +309,15 @@ func TestHedgehog(t *testing.T) { // management.md §7.1
 		{`{"a":1}`, `{"a":1}`, ""}, // replaced, not merged
 		{`{}`, `{}`, ""},
 		{`null`, `{}`, ""},
-		{``, `{}`, ""},
+		{``, "", "invalid required"},
+		{`{"hedgehog_config":{"version":3}}`, `{"version":3}`, ""},
+		{`{"hedgehog_config":{}}`, `{}`, ""},
+		{`{"hedgehog_config":{"hedgehog_config":{}}}`, `{"hedgehog_config":{}}`, ""}, // one wrapping
+		{`{"hedgehog_config":{},"version":4}`, `{"hedgehog_config":{},"version":4}`, ""},
+		{`{"hedgehog_config":null}`, `{}`, ""},
+		{`{"hedgehog_config":[]}`, "", "invalid invalid_input hedgehog_config"},
+		{`{"hedgehog_config":"x"}`, "", "invalid invalid_input hedgehog_config"},
+		{`{"hedgehog_config":{"a":` + document(16<<10) + `}}`, "", "invalid invalid_input hedgehog_config"},
 		{`{"a":` + document(16<<10-6) + `}`, `{"a":` + document(16<<10-6) + `}`, ""},
 		{`{"a":` + document(16<<10-5) + `}`, "", "invalid invalid_input"},
 		{`{"a":` + nested(31) + `}`, `{"a":` + nested(31) + `}`, ""},

@@ -108,7 +108,10 @@ func listUsers(a *apiRequest) error {
 // setHedgehog replaces the hedgehog_config of a user by the body, which may be any
 // JSON (management.md §7.1).
 func setHedgehog(a *apiRequest) error {
-	document := bytes.Clone(a.document) // the next request reuses its memory
+	var document []byte
+	if len(a.x.body.raw) > 0 { // otherwise a.document is {}, which would wipe the stored document
+		document = bytes.Clone(a.document) // the next request reuses its memory
+	}
 	v, err := a.service().SetHedgehog(a.context(), a.principal, a.segment("user"), document)
 	return a.answer(http.StatusOK, v, err)
 }

@@ -135,3 +135,21 @@ func TestRuling54TwoFactorReading(t *testing.T) {
 		}
 	}
 }
+
+// A PATCH without a body does not wipe the stored document (management.md §7.1).
+func TestRuling48EmptyHedgehog(t *testing.T) {
+	const path = "/api/users/@me/hedgehog_config/"
+	a := newAPI(t, apiSetup{})
+	a.ok(api("PATCH", path, `{"version":2}`))
+	a.fails(api("PATCH", path, ""), 400, "required")
+	a.fails(api("PATCH", path, "", "Content-Type", "application/json"), 400, "required")
+	if v := a.ok(api("GET", path, "")); v["version"] != 2.0 {
+		t.Errorf("stored %v", v)
+	}
+	if v := a.ok(api("PATCH", path, `{"hedgehog_config":{"version":3}}`)); v["version"] != 3.0 {
+		t.Errorf("unwrapped %v", v)
+	}
+	if v := a.ok(api("PATCH", path, `{}`)); len(v) != 0 {
+		t.Errorf("an empty document is %v", v)
+	}
+}

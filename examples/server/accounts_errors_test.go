@@ -56,7 +56,7 @@ var userErrorRows = []accountRow{
 	{"§4.8 4", "notification settings", func(t *testing.T, s *site) {
 		me := s.as(s.account(t))
 		for body, code := range map[string]string{
-			`{"x":true}`: "invalid_input", `{"plugin_disabled":1}`: "invalid_input", `{"plugin_disabled":"true"}`: "invalid_input",
+			`{"plugin_disabled":1}`: "invalid_input", `{"plugin_disabled":"true"}`: "invalid_input",
 			`{"plugin_disabled":null}`: "invalid_input", `{"project_weekly_digest_disabled":true}`: "invalid_input",
 			`{"project_weekly_digest_disabled":{"1":"x"}}`: "invalid_input", `{"data_pipeline_error_threshold":1.5}`: "invalid_input",
 			`{"data_pipeline_error_threshold":-0.1}`: "invalid_input", `{"data_pipeline_error_threshold":"0.5"}`: "invalid_input",
