@@ -106,6 +106,16 @@ type Project struct {
 	// SurveyConfig is the default appearance of surveys, a JSON object, or nil.
 	SurveyConfig json.RawMessage
 
+	// SurveysOptIn says whether surveys are delivered. The other settings are for
+	// clients and interfaces: they are kept and have no effect. Nil: null.
+	SurveysOptIn               *bool
+	HeatmapsOptIn              *bool
+	SessionRecordingOptIn      *bool
+	AutocaptureExceptionsOptIn *bool
+	AutocaptureWebVitalsOptIn  *bool
+	AppURLs                    []string // nil: none
+	RecordingDomains           []string
+
 	// BucketingHash is the bucketing hash of new flags: "", sha1 or xxhash64
 	// (evaluation.md §2.1).
 	BucketingHash string

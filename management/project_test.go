@@ -2,6 +2,7 @@ package management_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -33,7 +34,9 @@ func TestCreateProject(t *testing.T) {
 	}
 	const want = `{"id":4,"uuid":"UUID","organization":"ACME","project_id":4,"api_token":"PHC","name":"Mobile","completed_snippet_onboarding":true,` +
 		`"has_completed_onboarding_for":null,"ingested_event":false,"is_demo":false,"timezone":"America/New_York","access_control":false,` +
-		`"anonymize_ips":true,"created_at":"2026-03-04T05:06:07Z","updated_at":"2026-03-04T05:06:07Z","secret_api_token":"PHS",` +
+		`"anonymize_ips":true,"created_at":"2026-03-04T05:06:07Z","updated_at":"2026-03-04T05:06:07Z",` +
+		`"surveys_opt_in":null,"heatmaps_opt_in":null,"session_recording_opt_in":null,"autocapture_exceptions_opt_in":null,` +
+		`"autocapture_web_vitals_opt_in":null,"app_urls":[],"recording_domains":null,"secret_api_token":"PHS",` +
 		`"has_secret_api_token":true,"has_secret_api_token_backup":false}`
 	names := strings.NewReplacer(made.UUID.String(), "UUID", w.acme.ID.String(), "ACME", made.APIToken, "PHC", secret, "PHS")
 	if diff := cmp.Diff(want, names.Replace(encode(t, made))); diff != "" {
@@ -305,5 +308,59 @@ func TestOnChange(t *testing.T) {
 				t.Fatalf("%s calls OnChange although step %d fails", m.name, steps)
 			}
 		}
+	}
+}
+
+// Settings of clients are kept as they are sent (management.md §8.6).
+func TestRuling59ProjectSettings(t *testing.T) {
+	w := newWorld(t)
+	settings := func(v *management.ProjectView) string {
+		all := decode[map[string]json.RawMessage](t, encode(t, v))
+		var list []string
+		for _, name := range []string{
+			"surveys_opt_in", "heatmaps_opt_in", "session_recording_opt_in", "autocapture_exceptions_opt_in", "autocapture_web_vitals_opt_in", "app_urls", "recording_domains",
+		} {
+			list = append(list, string(all[name]))
+		}
+		return strings.Join(list, " ")
+	}
+	patch := func(body string) (*management.ProjectView, error) {
+		return w.UpdateProject(t.Context(), w.as(w.ben), "1", decode[management.ProjectPatch](t, body))
+	}
+	for _, tt := range []struct{ body, want string }{
+		{`{}`, `null null null null null [] null`},
+		{`{"surveys_opt_in":false}`, `false null null null null [] null`},
+		{`{"heatmaps_opt_in":true,"session_recording_opt_in":true,"autocapture_exceptions_opt_in":false,"autocapture_web_vitals_opt_in":true}`, `false true true false true [] null`},
+		{`{"surveys_opt_in":null,"app_urls":["https://a.example","b"," c "],"recording_domains":[]}`, `null true true false true ["https://a.example","b"," c "] []`},
+		{`{"recording_domains":["https://*.a.example"],"app_urls":[]}`, `null true true false true [] ["https://*.a.example"]`},
+		{`{"recording_domains":null,"heatmaps_opt_in":null,"session_recording_opt_in":false}`, `null null false false true [] null`},
+	} {
+		v, err := patch(tt.body)
+		if err != nil {
+			t.Fatalf("UpdateProject(%s) = %v", tt.body, err)
+		}
+		if got := settings(v); got != tt.want {
+			t.Errorf("UpdateProject(%s): %s, want %s", tt.body, got, tt.want)
+		}
+		if shown := must(w.GetProject(t.Context(), w.as(w.cyd), "1"))(t); settings(shown) != tt.want {
+			t.Errorf("GetProject after %s: %s, want %s", tt.body, settings(shown), tt.want)
+		}
+		// Whatever is shown can be sent back.
+		count := len(w.activities())
+		if v, err = patch(encode(t, v)); err != nil || settings(v) != tt.want || len(w.activities()) != count {
+			t.Errorf("sent back: %s, %v; want %s and no change", settings(v), err, tt.want)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"surveys_opt_in":"maybe"}`: "invalid invalid_input surveys_opt_in", `{"heatmaps_opt_in":{}}`: "invalid invalid_input heatmaps_opt_in",
+		`{"app_urls":null}`: "invalid null app_urls", `{"app_urls":"https://a.example"}`: "invalid not_a_list app_urls", `{"app_urls":[1]}`: "invalid invalid_input app_urls",
+		`{"app_urls":[null]}`: "invalid null app_urls", `{"recording_domains":[null]}`: "invalid null recording_domains", `{"recording_domains":{}}`: "invalid not_a_list recording_domains",
+		`{"app_urls":["` + chars(201) + `"]}`: "invalid max_length app_urls", `{"app_urls":["a\u0000b"]}`: "invalid null_characters_not_allowed app_urls",
+		`{"app_urls":[` + strings.Repeat(`"x",`, 100) + `"x"]}`: "invalid max_length app_urls",
+	} {
+		before := w.state()
+		_, err := patch(body)
+		checkFault(t, "UpdateProject "+body, err, want)
+		w.checkUnchanged("UpdateProject "+body, before)
 	}
 }

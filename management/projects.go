@@ -3,6 +3,7 @@ package management
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"time"
@@ -21,6 +22,14 @@ type ProjectView struct {
 	CreatedAt    time.Time `json:"created_at"`
 	UpdatedAt    time.Time `json:"updated_at"`
 
+	SurveysOptIn               *bool    `json:"surveys_opt_in"`
+	HeatmapsOptIn              *bool    `json:"heatmaps_opt_in"`
+	SessionRecordingOptIn      *bool    `json:"session_recording_opt_in"`
+	AutocaptureExceptionsOptIn *bool    `json:"autocapture_exceptions_opt_in"`
+	AutocaptureWebVitalsOptIn  *bool    `json:"autocapture_web_vitals_opt_in"`
+	AppURLs                    []string `json:"app_urls"`
+	RecordingDomains           []string `json:"recording_domains"` // nil: null
+
 	// SecretToken is the project secret key, only in the answer that makes it.
 	SecretToken *string `json:"secret_api_token"`
 
@@ -31,6 +40,9 @@ type ProjectView struct {
 func showProject(p *Project) *ProjectView {
 	return &ProjectView{
 		TeamView: *showTeam(p), AnonymizeIPs: p.AnonymizeIPs, CreatedAt: p.Created, UpdatedAt: p.Updated,
+		SurveysOptIn: p.SurveysOptIn, HeatmapsOptIn: p.HeatmapsOptIn, SessionRecordingOptIn: p.SessionRecordingOptIn,
+		AutocaptureExceptionsOptIn: p.AutocaptureExceptionsOptIn, AutocaptureWebVitalsOptIn: p.AutocaptureWebVitalsOptIn,
+		AppURLs: append([]string{}, p.AppURLs...), RecordingDomains: p.RecordingDomains,
 		HasSecretToken: p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
 	}
 }
@@ -41,6 +53,50 @@ type ProjectPatch struct {
 	Timezone          optional.Value[string] `json:"timezone"`
 	AnonymizeIPs      optional.Value[bool]   `json:"anonymize_ips"`
 	SnippetOnboarding optional.Value[bool]   `json:"completed_snippet_onboarding"`
+
+	SurveysOptIn               optional.Value[bool]            `json:"surveys_opt_in"`
+	HeatmapsOptIn              optional.Value[bool]            `json:"heatmaps_opt_in"`
+	SessionRecordingOptIn      optional.Value[bool]            `json:"session_recording_opt_in"`
+	AutocaptureExceptionsOptIn optional.Value[bool]            `json:"autocapture_exceptions_opt_in"`
+	AutocaptureWebVitalsOptIn  optional.Value[bool]            `json:"autocapture_web_vitals_opt_in"`
+	AppURLs                    optional.Value[json.RawMessage] `json:"app_urls"`
+	RecordingDomains           optional.Value[json.RawMessage] `json:"recording_domains"`
+}
+
+// Limits of the addresses of a project's applications.
+const (
+	maxAppURLs = 100
+	maxAppURL  = 200
+)
+
+// readAppURLs reads addresses, which are kept as they are.
+func readAppURLs(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
+	list, err := check.DecodeList[*string](attr, o)
+	if err != nil || list == nil {
+		return nil, err
+	}
+	if len(list) > maxAppURLs {
+		return nil, invalid(attr, "max_length", "Ensure this field has no more than %d elements.", maxAppURLs)
+	}
+	texts := []string{}
+	for _, text := range list {
+		if text == nil {
+			return nil, invalid(attr, "null", "The elements may not be null.")
+		}
+		if err := judgeError(check.Length(attr, *text, maxAppURL)); err != nil {
+			return nil, err
+		}
+		texts = append(texts, *text)
+	}
+	return texts, nil
+}
+
+// readAppURLsNotNull is readAppURLs for a list that must be there.
+func readAppURLsNotNull(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
+	if err := judgeError(check.NotNull(attr, o)); err != nil {
+		return nil, err
+	}
+	return readAppURLs(attr, o)
 }
 
 // projectFields is the table of the fields of a project. The patch is nil if the table is
@@ -52,6 +108,13 @@ func projectFields(p *Project, patch *ProjectPatch) field.Table {
 		field.Plain("timezone", &patch.Timezone, &p.Timezone, checkTimezone),
 		field.Plain("anonymize_ips", &patch.AnonymizeIPs, &p.AnonymizeIPs, check.Bool),
 		field.Plain("completed_snippet_onboarding", &patch.SnippetOnboarding, &p.SnippetOnboarding, check.Bool),
+		field.Nullable("surveys_opt_in", &patch.SurveysOptIn, &p.SurveysOptIn, check.BoolOrNull),
+		field.Nullable("heatmaps_opt_in", &patch.HeatmapsOptIn, &p.HeatmapsOptIn, check.BoolOrNull),
+		field.Nullable("session_recording_opt_in", &patch.SessionRecordingOptIn, &p.SessionRecordingOptIn, check.BoolOrNull),
+		field.Nullable("autocapture_exceptions_opt_in", &patch.AutocaptureExceptionsOptIn, &p.AutocaptureExceptionsOptIn, check.BoolOrNull),
+		field.Nullable("autocapture_web_vitals_opt_in", &patch.AutocaptureWebVitalsOptIn, &p.AutocaptureWebVitalsOptIn, check.BoolOrNull),
+		field.List("app_urls", &patch.AppURLs, &p.AppURLs, readAppURLsNotNull),
+		field.List("recording_domains", &patch.RecordingDomains, &p.RecordingDomains, readAppURLs),
 	}
 }
 

@@ -92,7 +92,7 @@ func TestAPIBodies(t *testing.T) {
 			}
 		}
 	}
-	for body, status := range map[string]int{`{"a":1}`: 200, "null": 200, "": 200, "[]": 400, "1": 400} {
+	for body, status := range map[string]int{`{"a":1}`: 200, "null": 200, "": 400, "[]": 400, "1": 400} {
 		if resp := api("PATCH", me+"/hedgehog_config", body).do(a); resp.StatusCode != status {
 			t.Errorf("hedgehog_config %q = %d, want %d", body, resp.StatusCode, status)
 		}

@@ -341,6 +341,27 @@ func TestPublished(t *testing.T) {
 	}
 }
 
+// A project can opt out of surveys: its clients get none (management.md §8.6).
+func TestRuling59SurveysOptIn(t *testing.T) {
+	w := newWorld(t)
+	w.ok(w.store.CreateSurvey(t.Context(), &survey.Survey{ID: w.project.UUID, Project: w.project.ID, Name: "NPS", Type: "popover", Created: time.Now()}))
+	for _, tt := range []struct {
+		opt  *bool
+		want bool
+	}{{nil, true}, {new(false), false}, {new(true), true}} {
+		w.project.SurveysOptIn = tt.opt
+		w.ok(w.store.UpdateProject(t.Context(), w.project))
+		w.ok(w.Refresh(t.Context()))
+		if got := strings.Contains(w.get("/api/surveys/?token="+w.project.APIKey), "NPS"); got != tt.want {
+			t.Errorf("surveys_opt_in %v: a survey is delivered: %t", tt.opt, got)
+		}
+		config := w.get("/array/" + w.project.APIKey + "/config")
+		if got := !strings.Contains(config, `"surveys":false`); got != tt.want {
+			t.Errorf("surveys_opt_in %v: %s", tt.opt, config)
+		}
+	}
+}
+
 func TestConcurrentChanges(t *testing.T) {
 	w := newWorld(t)
 	ctx, stop := context.WithCancel(t.Context())

@@ -123,7 +123,7 @@ func publicationOf(p *project, s *stored) (server.Publication, error) {
 		out.Hide = nil // hidden has IDs of the store, not of the pinned source
 	}
 	for i := range s.surveys {
-		if s.surveys[i].Archived {
+		if s.surveys[i].Archived || p.record.SurveysOptIn != nil && !*p.record.SurveysOptIn {
 			continue
 		}
 		survey, err := survey.Public(&s.surveys[i], keys)
