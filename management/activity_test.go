@@ -1,6 +1,7 @@
 package management_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
