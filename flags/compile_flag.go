@@ -132,6 +132,22 @@ func drawDepends(m *Flag) bool {
 	return reachable > 1
 }
 
+// drawChooses reports whether the draw of a variant can come to different outcomes, no
+// variant among them (evaluation.md §12).
+func (f *compiledFlag) drawChooses() bool {
+	outcomes, end := 0, 0.0
+	for _, v := range f.variants {
+		if v.below > end && end < 1 {
+			outcomes++
+			end = v.below
+		}
+	}
+	if end < 1 {
+		outcomes++
+	}
+	return outcomes > 1
+}
+
 // compileEnrollment compiles early access (evaluation.md §3.3). Its opt-out has the
 // payload of "true" although the flag is disabled.
 func (c *compiler) compileEnrollment(f *compiledFlag, m *Flag) {
@@ -217,9 +233,9 @@ func (c *compiler) compileCondition(f *compiledFlag, m *Flag, n int, pins map[st
 		}
 	}
 	dst.hashMatters = !dst.everyone || dst.pinned < 0 && drawDepends(m)
-	// hashed is wider than hashMatters: a single variant is drawn too.
-	hashed := !dst.everyone || dst.pinned < 0 && len(f.variants) > 0
-	f.readsHash = f.readsHash || f.continuity >= 0 && dst.aggregation == ownerPerson && hashed
+	// This is not hashMatters: a single variant of 50 % is a choice.
+	chooses := !dst.everyone || dst.pinned < 0 && f.drawChooses()
+	f.readsHash = f.readsHash || f.continuity >= 0 && dst.aggregation == ownerPerson && chooses
 	dst.checks = c.compileFilters(f, src, n, dst.aggregation)
 }
 

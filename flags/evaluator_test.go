@@ -695,3 +695,84 @@ func TestProperties(t *testing.T) {
 		}
 	}
 }
+
+// TestRuling84Overrides: stored hash keys matter where there is a choice
+// (evaluation.md §12).
+func TestRuling84Overrides(t *testing.T) {
+	variants := func(shares ...string) string {
+		var list []string
+		for i, share := range shares {
+			list = append(list, fmt.Sprintf(`{"key":"v%d","rollout_percentage":%s}`, i, share))
+		}
+		return `,"multivariate":{"variants":[` + strings.Join(list, ",") + `]}`
+	}
+	for _, tt := range []struct {
+		name, condition, variants string
+		want                      bool
+	}{
+		{"boolean at 100 %", `{}`, "", false},
+		{"boolean at 50 %", `{"rollout_percentage":50}`, "", true},
+		{"boolean at 150 %", `{"rollout_percentage":150}`, "", true},
+		{"one variant", `{}`, variants("100"), false},
+		{"one variant and nothing", `{}`, variants("100", "0"), false},
+		{"nothing and one variant", `{}`, variants("0", "100"), false},
+		{"more than all", `{}`, variants("120", "50"), false},
+		{"no share", `{}`, variants("0"), false},
+		{"no variants", `{}`, variants(), false},
+		{"a variant or none", `{}`, variants("50"), true},
+		{"two variants", `{}`, variants("50", "50"), true},
+		{"almost one variant", `{}`, variants("99.9", "0.1"), true},
+		{"two variants, of which one is pinned", `{"variant":"v1"}`, variants("50", "50"), false},
+		{"a pin that is none", `{"variant":"x"}`, variants("50", "50"), true},
+		{"one variant at 50 %", `{"rollout_percentage":50}`, variants("100"), true},
+		{"by group", `{"aggregation_group_type_index":0,"rollout_percentage":50}`, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := compiled(t, `{"flags":[{"id":1,"key":"f","active":true,"ensure_experience_continuity":true,"filters":{"groups":[`+tt.condition+`]`+tt.variants+`}}],
+				"group_type_mapping":{"0":"company"}}`)
+			var in flags.Input
+			in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
+			if got := in.Needs().Overrides; got != tt.want {
+				t.Errorf("Needs.Overrides = %v, want %v", got, tt.want)
+			}
+			if got := s.NeedsOf("f").Overrides; got != tt.want {
+				t.Errorf("NeedsOf.Overrides = %v, want %v", got, tt.want)
+			}
+			in.FailOverrides()
+			if r, err := in.Flag("f"); err != nil || r.Failed != tt.want {
+				t.Errorf("when they cannot be read: %+v, %v; want a failure: %v", r, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestRuling85Leaves: a leaf of a cohort that is not about persons does not match,
+// whatever the request has (evaluation.md §5.3).
+func TestRuling85Leaves(t *testing.T) {
+	for _, tt := range []struct {
+		name, leaf string
+		want       bool
+	}{
+		{"group", `{"key":"plan","type":"group","group_type_index":0,"operator":"exact","value":"pro"}`, false},
+		{"group, missing", `{"key":"nope","type":"group","group_type_index":0,"operator":"is_not_set"}`, false},
+		{"group, negated", `{"key":"plan","type":"group","group_type_index":0,"operator":"exact","value":"pro","negation":true}`, true},
+		{"flag", `{"key":"on","type":"flag","operator":"flag_evaluates_to","value":true}`, false},
+		{"flag that does not exist", `{"key":"nope","type":"flag","operator":"flag_evaluates_to","value":true}`, false},
+		{"flag, negated", `{"key":"on","type":"flag","operator":"flag_evaluates_to","value":true,"negation":true}`, true},
+		{"person", `{"key":"plan","type":"person","operator":"exact","value":"free"}`, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := compiled(t, `{"flags":[
+				{"id":1,"key":"on","active":true,"filters":{"groups":[{}]}},
+				{"id":2,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1,"operator":"in"}]}]}}],
+				"group_type_mapping":{"0":"company"},"cohorts":{"1":{"type":"OR","values":[`+tt.leaf+`]}}}`)
+			r, err := s.Flag("f", &flags.Request{
+				DistinctID: "u", PersonProperties: map[string]any{"plan": "free"}, Groups: map[string]string{"company": "acme"},
+				GroupProperties: map[string]map[string]any{"company": {"plan": "pro"}},
+			})
+			if err != nil || r.Failed || r.Enabled != tt.want {
+				t.Errorf("%+v, %v; want %v", r, err, tt.want)
+			}
+		})
+	}
+}
