@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -52,12 +53,30 @@ func (s Severity) String() string {
 	}
 }
 
+// MarshalText writes what String returns.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Severity) UnmarshalText(b []byte) error {
+	for _, known := range []Severity{Note, Warning, Error} {
+		if string(b) == known.String() {
+			*s = known
+			return nil
+		}
+	}
+	return fmt.Errorf("flags: severity: %s, want note, warning or error", shorten(quote(string(b))))
+}
+
 // MaxProblems is how many problems a Snapshot has at most. Further ones are left out,
 // errors too.
 const MaxProblems = 10_000
 
 // A Problem is one finding about definitions. Problems never stop other flags
 // from being evaluated.
+//
+// In JSON it is an object with the members "severity" ("note", "warning" or
+// "error"), "flag", "path", "value", "message" and "hint", all of them strings. Those
+// that are empty are left out, but for the severity and the message.
 type Problem struct {
 	Severity Severity
 	*DefinitionError
@@ -65,6 +84,35 @@ type Problem struct {
 
 // Error returns the problem as one line for people.
 func (p Problem) Error() string { return p.Severity.String() + ": " + p.DefinitionError.Error() }
+
+// problemJSON is the form of a Problem in JSON.
+type problemJSON struct {
+	Severity Severity `json:"severity"`
+	Flag     string   `json:"flag,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Value    string   `json:"value,omitempty"`
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint,omitempty"`
+}
+
+// MarshalJSON writes the problem as an object, see [Problem].
+func (p Problem) MarshalJSON() ([]byte, error) {
+	out := problemJSON{Severity: p.Severity}
+	if e := p.DefinitionError; e != nil {
+		out.Flag, out.Path, out.Value, out.Message, out.Hint = e.Flag, e.Path, e.Value, e.message(), e.Hint
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Err is an error with the message.
+func (p *Problem) UnmarshalJSON(b []byte) error {
+	var in problemJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return fmt.Errorf("flags: problem: %w", err)
+	}
+	*p = Problem{in.Severity, &DefinitionError{Flag: in.Flag, Path: in.Path, Value: in.Value, Err: errors.New(in.Message), Hint: in.Hint}}
+	return nil
+}
 
 // A DefinitionError locates one fault in definitions.
 type DefinitionError struct {
@@ -86,7 +134,20 @@ type DefinitionError struct {
 	Hint string
 }
 
+// message returns what is wrong, which a DefinitionError that a program has made need
+// not say.
+func (e *DefinitionError) message() string {
+	if e.Err == nil {
+		return "wrong definition"
+	}
+	return e.Err.Error()
+}
+
+// Error returns the fault as one line for people.
 func (e *DefinitionError) Error() string {
+	if e == nil {
+		e = new(DefinitionError)
+	}
 	var b strings.Builder
 	if e.Flag != "" {
 		fmt.Fprintf(&b, "flag %q", e.Flag)
@@ -96,7 +157,7 @@ func (e *DefinitionError) Error() string {
 	if e.Path != "" {
 		b.WriteString(" at " + e.Path)
 	}
-	b.WriteString(": " + e.Err.Error())
+	b.WriteString(": " + e.message())
 	if e.Value != "" {
 		b.WriteString(": " + e.Value)
 	}
@@ -106,7 +167,13 @@ func (e *DefinitionError) Error() string {
 	return b.String()
 }
 
-func (e *DefinitionError) Unwrap() error { return e.Err }
+// Unwrap returns Err.
+func (e *DefinitionError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // shorten returns JSON in a length fit for a message.
 func shorten[T ~string | ~[]byte](v T) string {

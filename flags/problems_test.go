@@ -310,3 +310,46 @@ func TestManyClasses(t *testing.T) {
 		t.Errorf("flags with patterns that are too large: %v, want %v", found, want)
 	}
 }
+
+// TestProblemJSON is the form that a page for people who operate a server can show.
+func TestProblemJSON(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		problem flags.Problem
+		want    string
+	}{
+		{
+			"all", flags.Problem{Severity: flags.Error, DefinitionError: &flags.DefinitionError{Flag: "f", Path: "/filters", Value: `"x"`, Err: errors.New("wrong"), Hint: "write y"}},
+			`{"severity":"error","flag":"f","path":"/filters","value":"\"x\"","message":"wrong","hint":"write y"}`,
+		},
+		{"a note", flags.Problem{Severity: flags.Note, DefinitionError: &flags.DefinitionError{Err: errors.New("done")}}, `{"severity":"note","message":"done"}`},
+		{"a warning", flags.Problem{Severity: flags.Warning, DefinitionError: &flags.DefinitionError{Path: "/flags", Err: errors.New("odd")}}, `{"severity":"warning","path":"/flags","message":"odd"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, err := json.Marshal(tt.problem)
+			if err != nil || string(b) != tt.want {
+				t.Errorf("JSON = %s, %v; want %s", b, err, tt.want)
+			}
+			var back flags.Problem
+			if err := json.Unmarshal(b, &back); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.problem.Error(), back.Error()); diff != "" {
+				t.Errorf("the problem that was read back (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, p := range compiled(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":7}},{"id":2,"key":"g","active":true,"filters":{"groups":[]}}]}`).Problems() {
+		b, err := json.Marshal(p)
+		var back flags.Problem
+		if err != nil || json.Unmarshal(b, &back) != nil || back.Error() != p.Error() || back.Severity != p.Severity {
+			t.Errorf("%v became %s, %v, and that %v", p, b, err, back)
+		}
+	}
+	for in, want := range map[string]string{`{"severity":"bad","message":"x"}`: `flags: severity: "bad", want note, warning or error`, `[]`: "flags: problem: "} {
+		var p flags.Problem
+		if err := p.UnmarshalJSON([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Problem from %s: error %v, want %q", in, err, want)
+		}
+	}
+}
