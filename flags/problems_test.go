@@ -319,7 +319,8 @@ func TestProblemJSON(t *testing.T) {
 		want    string
 	}{
 		{
-			"all", flags.Problem{Severity: flags.Error, DefinitionError: &flags.DefinitionError{Flag: "f", Path: "/filters", Value: `"x"`, Err: errors.New("wrong"), Hint: "write y"}},
+			"all",
+			flags.Problem{Severity: flags.Error, DefinitionError: &flags.DefinitionError{Flag: "f", Path: "/filters", Value: `"x"`, Err: errors.New("wrong"), Hint: "write y"}},
 			`{"severity":"error","flag":"f","path":"/filters","value":"\"x\"","message":"wrong","hint":"write y"}`,
 		},
 		{"a note", flags.Problem{Severity: flags.Note, DefinitionError: &flags.DefinitionError{Err: errors.New("done")}}, `{"severity":"note","message":"done"}`},

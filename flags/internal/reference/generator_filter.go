@@ -19,9 +19,14 @@ var lists = []string{
 	`[]`, `["pro"]`, `["Pro","free"]`, `["a","B","É"]`, `["true","false"]`, `["true","pro"]`, `[true]`, `[1,"5"]`, `[null]`, `[["pro"]]`, `["ΑΣ","ß"]`,
 }
 
+// boundaryPatterns look at the edges of words.
+var boundaryPatterns = []string{
+	`"\\bÉ\\b"`, `"\\bpro\\b"`, `"\\Bo\\B"`, `"e\\b"`, `"\\w\\b\\W"`, `"(?i)\\bécole\\b"`, `"^[\\w--\\d]+$"`,
+}
+
 // patterns are regular expressions: supported, invalid and unsupported ones.
 var patterns = []string{
-	`"\\bÉ\\b"`, `"\\bpro\\b"`, `"\\Bo\\B"`, `"e\\b"`, `"\\w\\b\\W"`, `"(?i)\\bécole\\b"`, `"^[\\w--\\d]+$"`, `"[a-z&&[^p]]"`, `"[^[a-p]r]"`, `"(?x) ^ p r # o"`,
+	`"[a-z&&[^p]]"`, `"[^[a-p]r]"`, `"(?x) ^ p r # o"`,
 	`"^\\u{e9}"`, `"\\u00c9"`, `"\\p{Alphabetic}"`, `"^\\P{Lowercase}"`, `"(?i)[^k]"`, `"\\p{Script=Greek}"`, `"[[:upper:]]"`, `"a{02}"`, `"{"`, `"\\hr"`,
 	`"\\b{start}pro"`, `"a{1001}"`, `"(?R)a"`, `"(?-u)a"`, `"\\<pro"`, `"p{,2}"`, `"\\Qpro\\E"`, `"[\\w-o]"`, `"\\p{Nonsense}"`,
 	`"^p"`, `"o$"`, `"^[a-z]+$"`, `"(?i)PRO"`, `"."`, `""`, `"\\.com$"`, `"^\\w+$"`, `"\\W"`, `"^\\d+(\\.\\d+)?$"`, `"\\s"`, `"^\\S+$"`,
@@ -38,6 +43,9 @@ var words = []string{
 	`"true"`, `"True"`, `"false"`, `"FALSE"`, `"null"`, `"line\nbreak"`, `"a.com"`, `"a.com\n"`, `"https://x"`, `"\"quoted\\\""`, `"[\"a\"]"`, `"٣"`, `"\u00a0"`, `"\u0001"`,
 	`"\ud800"`, "\"\xff\"", `"1"`, `"5"`, `"1.0"`,
 }
+
+// boundaryWords have letters beyond ASCII beside words of ASCII.
+var boundaryWords = []string{`"proé"`, `"épro"`, `"pro\u0301"`, `"É pro é"`, `"une école-pro"`, `"Ⓐpro"`, `"pro٣"`, `"«pro»"`, `"écologie"`, `"o é"`}
 
 var numbers = []string{
 	`1`, `1.0`, `1e3`, `1E3`, `1000`, `-0`, `0`, `0.0`, `1e16`, `10000000000000000`, `1.5`, `5`, `5.0`, `5.1`, `-5`, `100`, `0.00001`, `1e-6`, `1e-5`, `123456789012345678`,
@@ -196,6 +204,9 @@ func (g *Generator) filterValue(t theme, operator string) string {
 	case "is_set", "is_not_set":
 		return pick(g, "", `null`, quote(operator), `"pro"`)
 	case "regex", "not_regex":
+		if g.chance(20) {
+			return pick(g, boundaryPatterns...)
+		}
 		return pick(g, patterns...)
 	case "semver_wildcard", "semver_tilde", "semver_caret":
 		if operator == "semver_wildcard" || g.chance(40) {

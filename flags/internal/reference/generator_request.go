@@ -228,6 +228,8 @@ func (g *Generator) nearText(s string) string {
 		}
 	}
 	switch {
+	case strings.Contains(strings.ToLower(s), `\b`):
+		return pick(g, boundaryWords...)
 	case slices.Contains(dates, quote(s)):
 		return pick(g, dates...)
 	case slices.Contains(versions, quote(s)), slices.Contains(wildcards, quote(s)):

@@ -5,8 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -183,5 +186,77 @@ func TestGeneratorIsDeterministic(t *testing.T) {
 	}
 	if !differs {
 		t.Error("another seed gives the same documents")
+	}
+}
+
+// TestGeneratorDraws: what evaluators have differed on before is drawn often enough.
+func TestGeneratorDraws(t *testing.T) {
+	const documents = 2000
+	count := map[string]int{}
+	seen := func(what string, is bool) {
+		if is {
+			count[what]++
+		}
+	}
+	freeDate := regexp.MustCompile(`(?i)[0-9/.,-](?:jan|may|jun|oct|nov)|(?:jan|may|jun|oct|nov)[a-z.]* [0-9]|[0-9]/[0-9]|年|^[0-9]+\.[0-9]+\.[0-9]{4}$`)
+	generator := reference.NewGenerator(8)
+	for range documents {
+		document := generator.Document()
+		seen("an escape in a name", regexp.MustCompile(`\\u00[0-9a-f]{2}[a-z_0-9]*":`).Match(document))
+		seen("an unknown member", regexp.MustCompile(`"(?:rollout|percent|grops|op|valeu|keys|dates)":`).Match(document))
+		seen("all contexts", regexp.MustCompile(`"evaluation_contexts_match_mode":"all"`).Match(document))
+		var d struct {
+			Flags []struct {
+				Active  bool
+				Filters struct {
+					Groups []struct {
+						Properties []struct {
+							Key, Value any
+							Type       string
+							Operator   string
+						}
+					}
+				}
+			}
+		}
+		if json.Unmarshal(document, &d) != nil {
+			continue // a member of a wrong type
+		}
+		person := map[string]any{}
+		_ = json.Unmarshal(generator.Request().Person, &person)
+		for _, f := range d.Flags {
+			for _, g := range f.Filters.Groups {
+				for _, p := range g.Properties {
+					value, _ := p.Value.(string)
+					key, _ := p.Key.(string)
+					property, present := person[key]
+					text, _ := property.(string)
+					seen("an inactive flag with a dependency", !f.Active && p.Type == "flag")
+					switch p.Operator {
+					case "regex", "not_regex":
+						_, treatment := reference.MatchPattern(value, "")
+						seen("a pattern that is "+treatment+" on a missing property", !present)
+						seen("a boundary and a letter beyond ASCII", present && strings.Contains(strings.ToLower(value), `\b`) && treatment == "supported" && strings.ContainsFunc(text, func(r rune) bool { return r > 0x7f && unicode.IsLetter(r) }))
+					case "semver_tilde", "semver_caret", "semver_wildcard":
+						seen("a list of comparators", strings.Contains(value, ","))
+					case "is_date_exact", "is_date_before", "is_date_after":
+						seen("a date as people write it in a filter", freeDate.MatchString(value))
+						seen("a date as people write it in a property", freeDate.MatchString(text))
+					}
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		t.Logf("%5d %s", count[name], name)
+	}
+	for _, what := range []string{
+		"an escape in a name", "an unknown member", "all contexts", "an inactive flag with a dependency", "a pattern that is invalid on a missing property",
+		"a pattern that is unsupported on a missing property", "a pattern that is supported on a missing property", "a boundary and a letter beyond ASCII", "a list of comparators",
+		"a date as people write it in a filter", "a date as people write it in a property",
+	} {
+		if count[what] < documents/200 {
+			t.Errorf("%s: %d times in %d documents, want %d", what, count[what], documents, documents/200)
+		}
 	}
 }
