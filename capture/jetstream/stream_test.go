@@ -243,6 +243,26 @@ func TestTooLarge(t *testing.T) {
 	waiting(t, s, 2)
 }
 
+// TestRuling72CanWrite: whether the stream takes events can be told without any.
+func TestRuling72CanWrite(t *testing.T) {
+	t.Parallel()
+	srv := startServer(t)
+	s := open(t, connect(t, srv.url()), func(c *jetstream.Config) { c.MaxBytes = 20_000 })
+	if err := s.CanWrite(t.Context()); err != nil {
+		t.Errorf("CanWrite = %v, want nil", err)
+	}
+	waiting(t, s, 0)
+	for n := 0; s.Write(t.Context(), events("p", n, n+1)) == nil; n++ {
+	}
+	if err := s.CanWrite(t.Context()); !errors.Is(err, capture.ErrUnavailable) || !strings.Contains(err.Error(), "is full") {
+		t.Errorf("CanWrite = %v of a full stream, want that it is full", err)
+	}
+	srv.stop()
+	if err := s.CanWrite(t.Context()); !errors.Is(err, capture.ErrUnavailable) {
+		t.Errorf("CanWrite = %v without a server, want ErrUnavailable", err)
+	}
+}
+
 // TestFull: a full stream refuses events, keeps what it has, and takes more once
 // something is stored (wire.md §9 T30).
 func TestFull(t *testing.T) {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bufio"
+	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	netmail "net/mail"
@@ -251,6 +254,145 @@ func TestSecretKeyFile(t *testing.T) {
 	}
 	s = d.run(t, "-account-mutations", "stepup", "-secret-key-file", rotated)
 	check(s, device.code(t))
+}
+
+// TestLostKeyFile is the attack: the file with the keys is lost or another one. The
+// server refuses to start, names store and file, and makes no other file; users keep
+// their authenticators.
+func TestLostKeyFile(t *testing.T) {
+	t.Parallel()
+	for name, open := range emptyStores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, file := open(t), filepath.Join(t.TempDir(), "keys")
+			if err := os.WriteFile(file, []byte(hex.EncodeToString(newSecretKey())), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			own := store + ".key" // for SQLite
+			key := []string{"-secret-key-file", file}
+			if !isPostgres(store) {
+				key, file = nil, own
+			}
+			d := emptyStore(t, store)
+			s := d.run(t, key...)
+			owner := s.with(regexp.MustCompile(`phx_\w+`).FindString(s.stdout.String()))
+			owner.enroll(t)
+			owner.call(t, "POST /api/projects/@current/feature_flags/", `{"key":"sealed","is_remote_configuration":true,"has_encrypted_payloads":true,
+				"filters":{"groups":[{"rollout_percentage":100}],"payloads":{"true":"\"hidden\""}}}`).ok2xx(t)
+			s.stop()
+
+			const secrets = " has 2 authenticators, backup codes and payloads that were encrypted "
+			refused := func(want string, args ...string) {
+				t.Helper()
+				code, stdout, stderr := command(t, append([]string{"-store", store, "-addr", "127.0.0.1:0"}, args...)...)
+				want = secrets + want + ": bring their keys back, or start with -without-secrets if these are lost for good\n"
+				if code != 1 || stdout != "" || !strings.HasSuffix(stderr, want) {
+					t.Errorf("exit code %d, %q, %q; want 1, nothing, and %q", code, stdout, stderr, want)
+				}
+			}
+			lost := file + ".lost"
+			if err := os.Rename(file, lost); err != nil {
+				t.Fatal(err)
+			}
+			if isPostgres(store) {
+				refused("with keys, but there is no -secret-key-file")
+			} else {
+				refused("with the keys in " + file + ", which does not exist")
+			}
+			if _, err := os.Stat(own); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %v, want that it does not exist", own, err)
+			}
+			if err := os.WriteFile(file, []byte(hex.EncodeToString(newSecretKey())), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			refused("with none of the keys in "+file, key...)
+			s = d.run(t, append(key, "-without-secrets")...)
+			s.stderr.await(t, "has 2 authenticators, backup codes and payloads")
+			askFlags(t, s, s.with(owner.key).me(t)["team"].(map[string]any)["api_token"].(string), http.StatusOK)
+			s.stop()
+			if err := os.Rename(lost, file); err != nil {
+				t.Fatal(err)
+			}
+			s = d.run(t, key...)
+			if status := s.with(owner.key).call(t, "GET /api/users/@me/two_factor_status/", "").ok(t); status["is_enabled"] != true {
+				t.Errorf("status %v with the keys that were lost", status)
+			}
+		})
+	}
+}
+
+// TestFirstKeys: the keys of a first start can be written to a file.
+func TestFirstKeys(t *testing.T) {
+	t.Parallel()
+	for name, open := range emptyStores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, folder := open(t), t.TempDir()
+			file := filepath.Join(folder, "keys")
+			if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, stdout, stderr := command(t, "-store", store, "-addr", "127.0.0.1:0", "-first-keys", file)
+			if code != 1 || stdout != "" || !strings.Contains(stderr, file+": file exists") {
+				t.Errorf("exit code %d, %q, %q; want that the file exists", code, stdout, stderr)
+			}
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			d := emptyStore(t, store)
+			s := d.run(t, "-first-keys", file)
+			if got, want := s.stdout.String(), "the keys of the first start are in "+file+"\n"; got != want {
+				t.Errorf("printed %q, want %q", got, want)
+			}
+			info, err := os.Stat(file)
+			if err != nil || info.Mode() != 0o600 {
+				t.Fatalf("%v, %v; want mode 0600", info, err)
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys := regexp.MustCompile(`(?s)(phc_\w+).*(phs_\w+).*(phx_\w+)`).FindStringSubmatch(string(text))
+			if keys == nil {
+				t.Fatalf("the file has %q, want three keys", text)
+			}
+			s.with(keys[3]).me(t)
+			s.stop()
+			s = d.run(t, "-first-keys", file) // of no use any more
+			if again, err := os.ReadFile(file); err != nil || string(again) != string(text) || s.stdout.String() != "" {
+				t.Errorf("the file has %q, %v, and %q was printed; want what it had, and nothing", again, err, s.stdout)
+			}
+			s.stop()
+			other := filepath.Join(folder, "other")
+			s = d.run(t, "-first-keys", other)
+			s.stop()
+			if list, err := filepath.Glob(filepath.Join(folder, "*")); err != nil || len(list) != 1 {
+				t.Errorf("files %v, %v; want the keys alone", list, err)
+			}
+		})
+	}
+}
+
+// TestNewerStore: a store of a newer release is refused, with both versions.
+func TestNewerStore(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "newer.db")
+	d := emptyStore(t, path)
+	d.run(t).stop()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{nil, {"-create-key", "admin@localhost"}, {"-set-quota", "5"}} {
+		code, stdout, stderr := command(t, append([]string{"-store", path, "-addr", "127.0.0.1:0"}, args...)...)
+		if code != 1 || stdout != "" || !regexp.MustCompile(`newer\.db: .* has version 99, and this program knows versions up to \d+`).MatchString(stderr) {
+			t.Errorf("%v: exit code %d, %q, %q; want 1 and both versions", args, code, stdout, stderr)
+		}
+	}
 }
 
 // TestNoSecretKey: servers that share a database need a key that the operator

@@ -42,6 +42,7 @@ type settings struct {
 	rateLimitIP     limit
 	maxBody         size
 	maxBodyMemory   size
+	maxEvent        size
 	shutdownTimeout duration
 	drain           duration
 
@@ -125,6 +126,8 @@ func (m *Main) settings() (*settings, error) {
 	set.Var(&s.rateLimitIP, "rate-limit-ip", "requests per client address as `RATE[:BURST]`, the rate per second (default: no limit)")
 	s.maxBody = 10 << 20
 	set.Var(&s.maxBody, "max-body", "largest body of a flags request in `BYTES`, as sent; up to twice as much after decompression")
+	s.maxEvent = 1 << 20
+	set.Var(&s.maxEvent, "max-event", "largest event in `BYTES`, with 4 KiB for what is stored beside its name, distinct ID and properties; NATS must take messages of as many (max_payload)")
 	set.Var(&s.maxBodyMemory, "max-body-memory", "memory for the bodies of all requests together, and what is made of them, in `BYTES`; what does not fit is answered 503 (default: 536870912, or a quarter of the memory limit of the process or its container if that is less)")
 	set.Var(&s.drain, "drain", "`TIME` after SIGINT or SIGTERM during which requests are still answered, with /readyz at 503, so that balancers notice (default 3s, or 0s if standard error is a terminal)")
 	set.Var(&s.shutdownTimeout, "shutdown-timeout", "`TIME` that requests under way may take after that")
@@ -314,7 +317,8 @@ Usage:
 	%[1]s version
 
 The first start on an empty store creates an organization, a project and its
-owner, and prints their keys on standard output.
+owner, and prints their keys on standard output. On SIGTERM, requests are still
+answered for the time of -drain, and no request is cut.
 
 Flags, each with its environment variable:
 

@@ -191,7 +191,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 
 		MaxBodyMemory: int64(s.maxBodyMemory),
 
-		Capture: server.CaptureConfig{Collector: collector, Quota: eventQuota},
+		Capture: server.CaptureConfig{Collector: collector, Quota: eventQuota, MaxEvent: int(s.maxEvent)},
 		Management: server.ManagementConfig{
 			Service:        services.accounts,
 			Surveys:        services.surveys,
@@ -271,6 +271,9 @@ func (s *settings) prepare(ctx context.Context, log *slog.Logger) (_ *given, err
 	if s.stream.url != "" {
 		if g.conn, err = s.stream.connect(log); err != nil {
 			return nil, err
+		}
+		if most := g.conn.MaxPayload(); most < int64(s.maxEvent) {
+			return nil, fmt.Errorf("%s takes messages of at most %d bytes, and -max-event is %d: raise max_payload of NATS, or lower -max-event", s.stream.name(), most, s.maxEvent)
 		}
 	}
 	if g.mailer, err = s.mailer(g.appURL); err != nil {

@@ -160,6 +160,54 @@ func TestStreamSettings(t *testing.T) {
 	}
 }
 
+// TestRuling74EventLimit: the limit of an event is the same with a stream and
+// without one (wire.md §2.2), and is refused at the start if NATS has a lower one.
+func TestRuling74EventLimit(t *testing.T) {
+	b := startBroker(t)
+	for name, args := range map[string][]string{
+		"store": {"-demo"}, "stream": {"-demo", "-stream", b.url()},
+		"store, 100 kB": {"-demo", "-max-event", "100000"}, "stream, 100 kB": {"-demo", "-max-event", "100000", "-stream", b.url()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limit := 1 << 20
+			if strings.Contains(name, "100 kB") {
+				limit = 100_000
+			}
+			url, _, _ := start(t, nil, append(args, "-addr", "127.0.0.1:0", "-trusted-proxies", "none")...)
+			send := func(size int) int {
+				t.Helper()
+				body := `{"api_key":"phc_demo","event":"e","distinct_id":"u","properties":{"$ip":"127.0.0.1","x":"` + strings.Repeat("x", size) + `"}}`
+				w, err := http.Post(url+"/i/v0/e/", "application/json", strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.Body.Close()
+				return w.StatusCode
+			}
+			// The largest event that is taken, of those up to the limit.
+			first, after := 0, limit
+			for after-first > 1 {
+				if half := (first + after) / 2; send(half) == http.StatusOK {
+					first = half
+				} else {
+					after = half
+				}
+			}
+			if status := send(after); status != http.StatusRequestEntityTooLarge {
+				t.Errorf("status %d for a property of %d bytes, want 413", status, after)
+			}
+			if beside := limit - first; beside < 4<<10 || beside > 5<<10 {
+				t.Errorf("a property of %d bytes is the longest, want a little more than 4 KiB below the limit", first)
+			}
+		})
+	}
+	code, _, stderr := command(t, "-demo", "-max-event", "2000000", "-stream", b.url(), "-addr", "127.0.0.1:0")
+	want := fmt.Sprintf("server: NATS at 127.0.0.1:%d takes messages of at most 1048576 bytes, and -max-event is 2000000: raise max_payload of NATS, or lower -max-event\n", b.port)
+	if code != 1 || stderr != want {
+		t.Errorf("exit code %d, %q; want 1 and %q", code, stderr, want)
+	}
+}
+
 // TestStream: events arrive through the stream; without it clients are told to
 // come back.
 func TestStream(t *testing.T) {
