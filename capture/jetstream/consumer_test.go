@@ -39,7 +39,8 @@ func TestConsume(t *testing.T) {
 	}
 }
 
-// TestRuling74FullBatches: while there is a backlog, batches are full.
+// TestRuling74FullBatches: while there is a backlog, batches are full (wire.md
+// §3.7).
 func TestRuling74FullBatches(t *testing.T) {
 	t.Parallel()
 	servers := map[string]string{"embedded": startServer(t).url()}

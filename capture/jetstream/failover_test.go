@@ -215,7 +215,7 @@ func TestTakeover(t *testing.T) {
 
 // TestRuling74Takeover: when a machine that stores is killed with a batch in hand,
 // another one stores within 3 s, also with the default settings. Closing a
-// connection looks like SIGKILL to everybody else.
+// connection looks like SIGKILL to everybody else (wire.md §3.7).
 func TestRuling74Takeover(t *testing.T) {
 	t.Parallel()
 	servers := map[string]string{"embedded": startServer(t).url()}

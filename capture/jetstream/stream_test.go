@@ -243,7 +243,8 @@ func TestTooLarge(t *testing.T) {
 	waiting(t, s, 2)
 }
 
-// TestRuling72CanWrite: whether the stream takes events can be told without any.
+// TestRuling72CanWrite: whether the stream takes events can be told without any
+// (wire.md §2.11).
 func TestRuling72CanWrite(t *testing.T) {
 	t.Parallel()
 	srv := startServer(t)

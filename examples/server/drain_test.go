@@ -88,7 +88,7 @@ func (c *visitor) ask(conn net.Conn, r *bufio.Reader) (closed bool, err error) {
 }
 
 // TestRuling73Drain is the attack: SIGTERM under load. Each request that got a
-// connection is answered, and /readyz says 503 meanwhile.
+// connection is answered, and /readyz says 503 meanwhile (wire.md §2.11).
 func TestRuling73Drain(t *testing.T) {
 	for range fulltest.Count(1, 5) {
 		v := startVictim(t, ":memory:", "-drain", "500ms")

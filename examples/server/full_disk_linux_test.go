@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestRuling72FullDisk fills the disk on which the store is.
+// TestRuling72FullDisk fills the disk on which the store is (wire.md §2.11).
 func TestRuling72FullDisk(t *testing.T) {
 	folder := t.TempDir()
 	if err := syscall.Mount("none", folder, "tmpfs", 0, "size=8m"); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRuling72Readiness: the newest write counts for five seconds, and then another
-// one is tried.
+// one is tried (wire.md §2.11).
 func TestRuling72Readiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failure := errors.New("disk full, says hunter2")
