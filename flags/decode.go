@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/members"
 )
 
 // MaxDocument is how many bytes a definitions document may have.
@@ -404,11 +405,11 @@ func (d *decoder) document(root jsonscan.Value) error {
 				d.note(Error, &path{name: "bucketing_hash"}, v, hintHash, fmt.Errorf("%w: %s, want a string", errType, kindName(v)))
 			}
 		default:
-			odd = odd || !documentShape.known[string(o.Name())]
+			odd = odd || !members.Document.Knows(o.Name())
 		}
 	}
 	if odd {
-		d.checkMembers(documentShape, nil, root)
+		d.checkMembers(members.Document, nil, root)
 	}
 	if flagList.Kind() != jsonscan.Array {
 		return fmt.Errorf("flags: definitions must have an array \"flags\", not %s", kindName(flagList))
@@ -532,14 +533,14 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		case "rollout_percentage":
 			if v.Kind() != jsonscan.Null {
 				p.name = "rollout_percentage"
-				d.noteMember(flagShape, "rollout_percentage", p, v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
+				d.noteMember(members.Flag, "rollout_percentage", p, v, "did you mean filters.groups[0].rollout_percentage?", errors.New("a percentage of the flag is not read"))
 			}
 		default:
-			odd = odd || !flagShape.known[string(o.Name())]
+			odd = odd || !members.Flag.Knows(o.Name())
 		}
 	}
 	if odd {
-		d.checkMembers(flagShape, nil, v)
+		d.checkMembers(members.Flag, nil, v)
 	}
 
 	if key.Kind() != jsonscan.String || len(key) == len(`""`) {
@@ -627,11 +628,11 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 				f.Version = int(min(max(n, -1), 1<<30))
 			}
 		default:
-			odd = odd || !filtersShape.known[string(o.Name())]
+			odd = odd || !members.Filters.Knows(o.Name())
 		}
 	}
 	if odd && (f.Version == 0 || f.Version == 1) {
-		d.checkMembers(filtersShape, at, v)
+		d.checkMembers(members.Filters, at, v)
 	}
 	if err := d.conditions(f, &path{up: at, name: "groups"}, groups); err != nil {
 		return err
@@ -717,11 +718,11 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 			case "sort_key":
 				c.SortKey = d.shown(v)
 			default:
-				odd = odd || !conditionShape.known[string(o.Name())]
+				odd = odd || !members.Condition.Knows(o.Name())
 			}
 		}
 		if odd {
-			d.checkMembers(conditionShape, at, a.Value())
+			d.checkMembers(members.Condition, at, a.Value())
 		}
 	}
 	return nil
@@ -807,12 +808,12 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 				f.DependencyChain = &chain
 			}
 		default:
-			odd = odd || !filterShape.known[string(o.Name())]
+			odd = odd || !members.Filter.Knows(o.Name())
 		}
 	}
 	if odd && f.Kind() != UnknownFilter {
 		d.fault = outer // what has the filter cannot be understood
-		d.checkMembers(filterShape, at, v)
+		d.checkMembers(members.Filter, at, v)
 		d.fault = &f.fault
 	}
 	if name, ok := olderOperators[f.Operator]; ok {
@@ -851,7 +852,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		}
 	}
 	if odd {
-		d.checkMembers(multivariateShape, at, v)
+		d.checkMembers(members.Multivariate, at, v)
 	}
 	at = &path{up: at, name: "variants"}
 	if !d.is(jsonscan.Array, at, variants) {
@@ -886,11 +887,11 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 				p.name = "rollout_percentage"
 				d.float(&w.RolloutPercentage, p, v)
 			default:
-				odd = odd || !variantShape.known[string(o.Name())]
+				odd = odd || !members.Variant.Knows(o.Name())
 			}
 		}
 		if odd {
-			d.checkMembers(variantShape, at, a.Value())
+			d.checkMembers(members.Variant, at, a.Value())
 		}
 		if !hasKey {
 			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
@@ -928,11 +929,11 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 		case "exclusion_percentage":
 			hasPct = d.float(&h.ExclusionPercentage, &path{up: at, name: "exclusion_percentage"}, o.Value())
 		default:
-			odd = odd || !holdoutShape.known[string(o.Name())]
+			odd = odd || !members.Holdout.Knows(o.Name())
 		}
 	}
 	if odd {
-		d.checkMembers(holdoutShape, at, v)
+		d.checkMembers(members.Holdout, at, v)
 	}
 	if hasID && hasPct {
 		f.Holdout = &h

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/members"
 )
 
 const (
@@ -136,14 +137,14 @@ func (d *decoder) cohort(id int64, at *path, v jsonscan.Value) error {
 				}
 			}
 		default:
-			odd = odd || !cohortShape.known[string(o.Name())]
+			odd = odd || !members.Cohort.Knows(o.Name())
 		}
 	}
 	if deleted {
 		return nil
 	}
 	if record && odd {
-		d.checkMembers(cohortShape, at, v)
+		d.checkMembers(members.Cohort, at, v)
 	}
 	root, given := v, false
 	if record {
@@ -287,11 +288,11 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 		case "OR":
 			or = o.Value()
 		default:
-			odd = odd || !nodeShape.known[string(o.Name())]
+			odd = odd || !members.Node.Knows(o.Name())
 		}
 	}
 	if odd && key == nil && isGroupType(d, kind) {
-		d.checkMembers(nodeShape, at, v)
+		d.checkMembers(members.Node, at, v)
 	}
 	switch {
 	case values != nil:

@@ -85,7 +85,7 @@ func (w *work) enter(ctx context.Context, ref string, scopes ...Scope) error {
 		return forbidden("You don't have access to the project.")
 	}
 	w.at = &ProjectAccess{project, organization, level}
-	return nil
+	return w.serve(scopes)
 }
 
 // capturedAt is beginAt for a method about captured data, which needs Config.Data.

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
@@ -53,20 +55,25 @@ func (w *work) cohortViews(ctx context.Context, list []Cohort) ([]*CohortView, e
 		return nil, err
 	}
 	views := make([]*CohortView, len(list))
+	persons := w.by.Require("person:read") == nil
 	for i := range list {
 		c := &list[i]
 		kind := "static"
 		if !c.Static {
 			kind = "person_property"
 		}
+		count := c.Count
+		if !c.Static && !persons {
+			count = nil // how many persons have certain properties
+		}
 		failures := 0
 		if c.Calculated != nil && c.Count == nil {
 			failures = 1
 		}
 		views[i] = &CohortView{
-			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: normal.Criteria(c.Criteria),
+			ID: c.ID, Name: c.Name, Description: c.Description, Groups: []string{}, Deleted: c.Deleted, Filters: c.shown().JSON(),
 			Query: rawjson.OrNull(nil), IsCalculating: c.Calculated == nil && !c.Deleted && w.c.Data != nil, CreatedBy: basicUser(users, c.CreatedBy), CreatedAt: c.Created,
-			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: c.Count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
+			LastCalculation: c.Calculated, ErrorsCalculating: failures, Count: count, IsStatic: c.Static, CohortType: &kind, ExperimentSet: []int64{},
 		}
 	}
 	return views, nil
@@ -89,6 +96,31 @@ type CohortPatch struct {
 	Query       optional.Value[json.RawMessage] `json:"query"`
 	Static      optional.Value[bool]            `json:"is_static"`
 	Deleted     optional.Value[bool]            `json:"deleted"`
+
+	body body
+}
+
+// A shownCriteria is the filters of a cohort as clients and the activity log see them:
+// as they were sent, if that is known.
+type shownCriteria struct {
+	sent json.RawMessage
+	tree *flags.CohortNode
+}
+
+// Same implements field.Comparable, as shownFilters does.
+func (s shownCriteria) Same(other any) bool {
+	o := other.(shownCriteria)
+	return normal.SameCriteria(s.tree, o.tree) && (bytes.Equal(s.sent, o.sent) || sameJSON(s.JSON(), o.JSON()))
+}
+
+func (c *Cohort) shown() shownCriteria { return shownCriteria{c.Sent, c.Criteria} }
+
+// JSON implements field.Model.
+func (s shownCriteria) JSON() json.RawMessage {
+	if s.sent != nil {
+		return s.sent
+	}
+	return normal.Criteria(s.tree)
 }
 
 // maxCohortName is how long the name of a cohort may be, in characters.
@@ -101,7 +133,7 @@ func cohortFields(c *Cohort, patch *CohortPatch) field.Table {
 	return field.Table{
 		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, maxCohortName)),
 		field.Plain("description", &patch.Description, &c.Description, check.UpTo(check.String, check.MaxText)),
-		field.Logged("filters", normal.LoggedCriteria{CohortNode: c.Criteria}),
+		field.Logged("filters", c.shown()),
 		field.Checked("is_static", &patch.Static, check.Bool).LoggedAs(c.Static),
 		field.Plain("deleted", &patch.Deleted, &c.Deleted, check.Bool),
 		field.Checked("query", &patch.Query, checkNoQuery),
@@ -123,6 +155,8 @@ func (patch *CohortPatch) validate(c *Cohort) error {
 		return invalid("name", "required", "This field is required.")
 	case c.ID == 0 && patch.Deleted.Value:
 		return invalid("deleted", "invalid_input", "A new cohort cannot be deleted.")
+	case patch.body.unknown != nil:
+		return patch.body.unknown
 	}
 	return judgeError(cohortFields(c, patch).Check())
 }
@@ -146,7 +180,7 @@ func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 		}
 		raw = optional.Of(converted)
 	}
-	tree := c.Criteria
+	tree, sent := c.Criteria, c.Sent
 	switch {
 	case c.Static:
 		return checkNoCriteria(raw.Value)
@@ -157,8 +191,11 @@ func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 		return invalid("filters", "required", "This field is required, unless the cohort is static.")
 	default:
 		var err error
-		if tree, err = judge.ReadCohort(raw.Value); err != nil {
+		if tree, err = judge.ReadCohort(raw.Value, patch.body.mode); err != nil {
 			return judgeError(err)
+		}
+		if sent = nil; patch.Filters.Set {
+			sent = judge.ShowCohort(raw.Value, tree)
 		}
 	}
 	if err := judge.JudgeCohort(tree, c.ID, world); err != nil {
@@ -167,6 +204,7 @@ func (patch *CohortPatch) apply(c *Cohort, world *judge.World) error {
 	if !normal.SameCriteria(tree, c.Criteria) {
 		c.Criteria, c.Count, c.Calculated = tree, nil, nil
 	}
+	c.Sent = sent
 	return nil
 }
 
@@ -256,6 +294,9 @@ func (s *Service) Cohort(ctx context.Context, p *Principal, ref, cohort string) 
 func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, patch CohortPatch) (*CohortView, error) {
 	var view *CohortView
 	err := s.atomicAt(ctx, p, ref, []Scope{"cohort:write"}, func(w *work) error {
+		if err := w.checkServed(); err != nil {
+			return err
+		}
 		c, patch := &Cohort{Project: w.at.Project.ID, CreatedBy: &p.User.ID, Created: s.now()}, patch
 		if err := patch.validate(c); err != nil {
 			return err
@@ -291,6 +332,9 @@ func (s *Service) CreateCohort(ctx context.Context, p *Principal, ref string, pa
 func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort string, patch CohortPatch) (*CohortView, error) {
 	var view *CohortView
 	err := s.atomicAt(ctx, p, ref, []Scope{"cohort:write"}, func(w *work) error {
+		if err := w.checkServed(); err != nil {
+			return err
+		}
 		c, err := w.cohortByRef(ctx, cohort)
 		if err != nil {
 			return err
@@ -311,10 +355,12 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 			return err
 		}
 		changes := field.Differences("Cohort", cohortFields(&before, nil), cohortFields(c, nil))
-		if len(changes) > 0 {
+		if len(changes) > 0 || !bytes.Equal(before.Sent, c.Sent) {
 			if err := w.store.UpdateCohort(ctx, c); err != nil {
 				return storeError(err)
 			}
+		}
+		if len(changes) > 0 {
 			activity := "updated"
 			if c.Deleted && !before.Deleted {
 				activity = "deleted"

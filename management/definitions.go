@@ -23,6 +23,9 @@ func Definitions(list []FeatureFlag, cohorts []Cohort, groupTypes map[int]string
 			EvaluationRuntime: f.Runtime, EvaluationContexts: f.Contexts, IsRemoteConfiguration: f.RemoteConfig,
 			HasEncryptedPayloads: f.EncryptedPayloads,
 		}
+		if f.ContextMatch != "any" {
+			d.Flags[i].EvaluationContextsMatchMode = f.ContextMatch
+		}
 		if !f.HasExperiment {
 			d.Flags[i].HasExperiment = new(false)
 		}

@@ -47,6 +47,8 @@ type EarlyAccessPatch struct {
 	// FlagID is the flag of a new feature. Without it a flag is made, whose
 	// key is made of the name.
 	FlagID optional.Value[int64] `json:"feature_flag_id"`
+
+	body body
 }
 
 // The stages of early access features. In a release stage persons can enrol.
@@ -85,6 +87,8 @@ func (patch *EarlyAccessPatch) validate(f *EarlyAccessFeature, create bool) erro
 		return invalid("name", "required", "This field is required.")
 	case create && !patch.Stage.Set:
 		return invalid("stage", "required", "This field is required.")
+	case patch.body.unknown != nil:
+		return patch.body.unknown
 	}
 	return judgeError(earlyAccessFields(f, patch).Check())
 }
@@ -259,7 +263,7 @@ func keyOf(name string) string {
 // markEnrollment lets persons enrol in a flag, or lets them no more.
 func (w *work) markEnrollment(ctx context.Context, flag *FeatureFlag, on bool) error {
 	before := *flag
-	flag.Filters = withEnrollment(flag.Filters, on)
+	flag.setEnrollment(on)
 	return w.saveFlag(ctx, &before, flag)
 }
 

@@ -86,7 +86,7 @@ func TestEarlyAccessStages(t *testing.T) {
 			t.Errorf("after UpdateEarlyAccessFeature(%s) the flag is marked: %t, version %d; want %t, %d", tt.body, marked(), v.Version, tt.marked, version)
 		}
 	}
-	if got, want := string(w.seeFlag("1").Filters), `{"groups":[{"properties":[],"rollout_percentage":10}],"payloads":{"true":"1"},"feature_enrollment":true}`; got != want {
+	if got, want := string(w.seeFlag("1").Filters), `{"groups":[{"rollout_percentage":10}],"payloads":{"true":"1"},"feature_enrollment":true}`; got != want {
 		t.Errorf("filters %s, want %s", got, want)
 	}
 	w.ok(w.DeleteEarlyAccessFeature(t.Context(), w.as(w.ada), ref(w.web), id))

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -33,6 +34,11 @@ type FeatureFlag struct {
 	// error: see [flags.Filters.Err].
 	Filters flags.Filters
 
+	// Sent is what clients see of Filters: the JSON that they have sent, where it
+	// says what Filters says. It has no payloads if they are encrypted. Nil: the
+	// normal form. What replaces Filters replaces Sent, or leaves it nil.
+	Sent json.RawMessage
+
 	Active   bool
 	Deleted  bool
 	Archived bool
@@ -46,8 +52,9 @@ type FeatureFlag struct {
 	EncryptedPayloads bool // payloads in Filters are encrypted, and no JSON
 	HasExperiment     bool // it was made for one
 
-	Contexts []string // evaluation contexts
-	Tags     []string
+	Contexts     []string // evaluation contexts
+	ContextMatch string   // any or all of them (evaluation.md §9.2)
+	Tags         []string
 
 	// LastCalled is when a client last reported the flag's value, give or take
 	// ten minutes. Stores set it from the events they write, and ignore it in

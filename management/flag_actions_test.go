@@ -132,7 +132,7 @@ func TestFlagActivity(t *testing.T) {
 		{`{"bucketing_hash":"xxhash64"}`, "updated", change("bucketing_hash", `""`, `"xxhash64"`, "created")},
 		{`{"is_remote_configuration":true}`, "updated", change("filters", everybody, `{"groups":[{"properties":[],"rollout_percentage":100}]}`, "changed") + "," +
 			change("is_remote_configuration", `false`, `true`, "changed")},
-		{`{"filters":{"groups":[{"rollout_percentage":5}]}}`, "updated", change("filters", `{"groups":[{"properties":[],"rollout_percentage":100}]}`, `{"groups":[{"properties":[],"rollout_percentage":5}]}`, "changed")},
+		{`{"filters":{"groups":[{"rollout_percentage":5}]}}`, "updated", change("filters", `{"groups":[{"properties":[],"rollout_percentage":100}]}`, `{"groups":[{"rollout_percentage":5}]}`, "changed")},
 		{`{"deleted":true}`, "deleted", change("deleted", `false`, `true`, "changed")},
 		{`{"deleted":false}`, "updated", change("deleted", `true`, `false`, "changed")},
 	} {

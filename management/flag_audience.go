@@ -24,6 +24,8 @@ type BlastRadiusQuery struct {
 	// GroupTypeIndex is the type of the groups that it is about. Not set:
 	// persons.
 	GroupTypeIndex optional.Value[int] `json:"group_type_index"`
+
+	body body
 }
 
 // A BlastRadius is how many persons or groups a condition set would admit.
@@ -34,9 +36,9 @@ type BlastRadius struct {
 
 // BlastRadius counts the known persons, or groups of a type, who have the properties
 // that a condition set asks for, whatever its rollout. All of them are looked at, so
-// that it takes seconds for a million. It needs scope feature_flag:read.
+// that it takes seconds for a million. It needs scopes feature_flag:read and person:read.
 func (s *Service) BlastRadius(ctx context.Context, p *Principal, ref string, q BlastRadiusQuery) (*BlastRadius, error) {
-	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read", "person:read")
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +99,17 @@ func (q *BlastRadiusQuery) filters(set *definitionSet) (flags.Filters, error) {
 		}
 		filters.AggregationGroupTypeIndex = flags.ByGroup(index.Value)
 	}
-	document := map[string]any{"groups": []any{map[string]any{"properties": rawjson.OrNull(condition["properties"])}}}
-	err := judge.Read(rawjson.Must(document), audienceKey, &filters)
+	if q.body.unknown != nil {
+		return filters, q.body.unknown
+	}
+	asked := rawjson.Must(map[string]any{"groups": []any{q.Condition.Value}})
+	_, _, err := readFilters(asked, audienceKey, q.body.mode)
+	if err == nil {
+		condition := map[string]any{"properties": rawjson.OrNull(condition["properties"])}
+		aggregation := filters.AggregationGroupTypeIndex
+		filters, err = judge.Read(rawjson.Must(map[string]any{"groups": []any{condition}}), audienceKey)
+		filters.AggregationGroupTypeIndex = aggregation
+	}
 	if err == nil {
 		err = judge.Judge(&filters, judge.Subject{Key: audienceKey, Create: true}, set.world())
 	}

@@ -57,7 +57,7 @@ func sameJSON(a, b json.RawMessage) bool {
 
 func absentJSON(raw json.RawMessage) bool { return rawjson.Empty(raw) || string(raw) == "false" }
 
-// writtenValue returns a value as somebody has written it, with numbers as they are.
+// writtenValue returns what somebody has written, with numbers as they are.
 func writtenValue(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -66,18 +66,36 @@ func writtenValue(raw json.RawMessage) any {
 	return withoutNames(v)
 }
 
-// withoutNames takes the names of cohorts out of filters.
+// withoutNames takes the names of cohorts out of filters, and members that are null or
+// empty where that says as much as nothing.
 func withoutNames(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "cohort_name")
-		for _, value := range v {
-			withoutNames(value)
+		for name, value := range v {
+			if name == "value" || name == "payloads" || name == "aggregation_group_type_index" {
+				continue // an empty one says something
+			}
+			if v[name] = withoutNames(value); emptyValue(v[name]) {
+				delete(v, name)
+			}
 		}
 	case []any:
-		for _, value := range v {
-			withoutNames(value)
+		for i, value := range v {
+			v[i] = withoutNames(value)
 		}
 	}
 	return v
+}
+
+func emptyValue(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
-	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
@@ -28,6 +27,7 @@ type FlagPatch struct {
 	BucketingHash     optional.Value[string]          `json:"bucketing_hash"`
 	Contexts          optional.Value[json.RawMessage] `json:"evaluation_contexts"`
 	OldContexts       optional.Value[json.RawMessage] `json:"evaluation_tags"` // older name
+	ContextMatch      optional.Value[string]          `json:"evaluation_contexts_match_mode"`
 	Tags              optional.Value[json.RawMessage] `json:"tags"`
 	RemoteConfig      optional.Value[bool]            `json:"is_remote_configuration"`
 	EncryptedPayloads optional.Value[bool]            `json:"has_encrypted_payloads"`
@@ -40,6 +40,8 @@ type FlagPatch struct {
 
 	// IfVersion refuses the change unless the flag has this version. Nil: any.
 	IfVersion *int `json:"-"`
+
+	body body
 }
 
 // Limits of values.
@@ -54,6 +56,7 @@ var (
 	flagKeyForm      = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	flagRuntimes     = []string{"server", "client", "all"}
 	flagBucketings   = []string{"distinct_id", "device_id"}
+	contextMatches   = []string{"any", "all"}
 	flagHashes       = []string{"sha1", "xxhash64"}
 	creationContexts = []string{"feature_flags", "experiments", "surveys", "early_access_features", "web_experiments", "product_tours"}
 )
@@ -74,7 +77,7 @@ func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.T
 	return field.Table{
 		field.Plain("key", &patch.Key, &f.Key, checkFlagKey),
 		field.Plain("name", &patch.Name, &f.Name, check.UpTo(check.String, maxFlagName)),
-		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(normal.LoggedFilters{Filters: &filters}),
+		field.Checked("filters", &patch.Filters, check.RequiredIf(f.ID == 0, check.NotNull[json.RawMessage])).LoggedAs(f.shown(filters)),
 		field.Plain("active", &patch.Active, &f.Active, check.Bool),
 		field.Plain("deleted", &patch.Deleted, &f.Deleted, check.Bool),
 		field.Plain("archived", &patch.Archived, &f.Archived, check.Bool),
@@ -83,6 +86,7 @@ func flagFields(f *FeatureFlag, filters flags.Filters, patch *FlagPatch) field.T
 		field.Default("bucketing_identifier", &patch.Bucketing, &f.Bucketing, "distinct_id", check.OneOfOrNull(flagBucketings)),
 		field.Default("bucketing_hash", &patch.BucketingHash, &f.BucketingHash, "", check.OneOfOrNull(flagHashes)),
 		field.List("evaluation_contexts", &patch.Contexts, &f.Contexts, contexts),
+		field.Default("evaluation_contexts_match_mode", &patch.ContextMatch, &f.ContextMatch, "any", check.OneOfOrNull(contextMatches)),
 		field.List("tags", &patch.Tags, &f.Tags, tags),
 		field.Plain("is_remote_configuration", &patch.RemoteConfig, &f.RemoteConfig, check.BoolOrNull),
 		field.Plain("has_encrypted_payloads", &patch.EncryptedPayloads, &f.EncryptedPayloads, check.BoolOrNull),

@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,8 @@ func (patch *FlagPatch) validate(f *FeatureFlag) error {
 		return invalid("key", "required", "This field is required.")
 	case f.ID == 0 && patch.Deleted.Value:
 		return invalid("deleted", "invalid_input", "A new flag cannot be deleted.")
+	case patch.body.unknown != nil:
+		return patch.body.unknown
 	}
 	if !patch.Contexts.Set {
 		patch.Contexts = patch.OldContexts
@@ -79,17 +82,30 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *
 			return err
 		}
 	}
-	filters = filters.Clone()
-	if patch.Filters.Set {
-		if err := judge.Read(patch.Filters.Value, f.Key, &filters); err != nil {
-			return judgeError(err)
+	var sent json.RawMessage
+	if before.ID != 0 && (before.Sent != nil || patch.Filters.Set) {
+		sent = before.shown(filters).JSON()
+	}
+	switch {
+	case !patch.Filters.Set:
+		filters = filters.Clone()
+	case before.ID == 0:
+		filters, sent, err = readFilters(patch.Filters.Value, f.Key, patch.body.mode)
+	default:
+		if sent, err = judge.Merge(sent, &filters, patch.Filters.Value, patch.body.mode); err == nil {
+			filters, err = judge.Read(sent, f.Key)
 		}
+	}
+	if err != nil {
+		return judgeError(err)
 	}
 	subject := judge.Subject{ID: f.ID, Key: f.Key, Create: f.ID == 0, RemoteConfig: f.RemoteConfig}
 	if err := judge.Judge(&filters, subject, world); err != nil {
 		return judgeError(err)
 	}
-	f.Filters, err = s.settlePayloads(f, before, filters)
+	if filters, err = s.settlePayloads(f, before, filters); err == nil {
+		f.settle(filters, sent)
+	}
 	return err
 }
 

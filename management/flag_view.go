@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"time"
-
-	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 )
 
 // A FlagView is a flag as the API shows it (management.md §13.4).
@@ -29,6 +27,7 @@ type FlagView struct {
 	CanEdit             bool            `json:"can_edit"`
 	Tags                []string        `json:"tags"`
 	Contexts            []string        `json:"evaluation_contexts"`
+	ContextMatch        string          `json:"evaluation_contexts_match_mode"`
 	UsageDashboard      *int64          `json:"usage_dashboard"`
 	AnalyticsDashboards []int64         `json:"analytics_dashboards"`
 	EnrichedAnalytics   bool            `json:"has_enriched_analytics"`
@@ -63,7 +62,7 @@ type MinimalFlag struct {
 // secret.
 func (f *FeatureFlag) Minimal() *MinimalFlag {
 	return &MinimalFlag{
-		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: normal.Filters(new(redactedFilters(f))), Deleted: f.Deleted, Active: f.Active,
+		ID: f.ID, TeamID: f.Project, Name: f.Name, Key: f.Key, Filters: f.shown(redactedFilters(f)).JSON(), Deleted: f.Deleted, Active: f.Active,
 		Continuity: f.continues(), Version: f.Version, Runtime: f.Runtime, Bucketing: f.Bucketing,
 		Contexts: append([]string{}, f.Contexts...),
 	}
@@ -128,12 +127,12 @@ func (w *work) flagView(f *FeatureFlag, world *flagWorld) *FlagView {
 	status, _ := statusOf(f, w.now())
 	return &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
-		Filters: normal.Filters(new(withCohortNames(filters, world.cohorts))),
+		Filters: f.shown(withCohortNames(filters, world.cohorts)).JSON(),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
 		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.continues(),
 		ExperimentSet: []int64{}, Surveys: append([]FlagUser{}, world.surveys[f.ID]...), Features: append([]FlagUser{}, world.features[f.ID]...),
-		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...),
+		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...), ContextMatch: f.ContextMatch,
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",
 		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: status,
 		Runtime: f.Runtime, Bucketing: f.Bucketing, BucketingHash: f.BucketingHash, LastCalledAt: f.LastCalled,

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strconv"
@@ -106,7 +107,7 @@ func (w *work) newFlag() *FeatureFlag {
 // NewFlag returns a flag of a project with defaults, made at a time by nobody.
 func NewFlag(project int64, created time.Time) *FeatureFlag {
 	return &FeatureFlag{
-		Project: project, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id",
+		Project: project, Active: true, Version: 1, Continuity: new(false), Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any",
 		Created: created, Updated: created,
 	}
 }
@@ -163,7 +164,7 @@ func (w *work) updateFlag(ctx context.Context, set *definitionSet, f *FeatureFla
 func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 	changes := w.flagChanges(before, f)
 	if len(changes) == 0 {
-		if normal.SameFilters(&before.Filters, &f.Filters) {
+		if normal.SameFilters(&before.Filters, &f.Filters) && bytes.Equal(before.Sent, f.Sent) {
 			return nil
 		}
 		return flagStoreError(w.store.UpdateFlag(ctx, f))

@@ -74,9 +74,9 @@ func TestFlagForm(t *testing.T) {
 	v := must(w.CreateFlag(t.Context(), w.as(w.ada), "@current", decode[management.FlagPatch](t, `{"key":"new-checkout","filters":{"groups":[{}]}}`)))(t)
 	ada := `{"id":1,"uuid":"` + w.ada.UUID.String() + `","distinct_id":"d-ada","first_name":"Ada","last_name":"","email":"ada@example.com",` +
 		`"is_email_verified":null,"hedgehog_config":null,"role_at_organization":null}`
-	want := `{"id":1,"name":"","key":"new-checkout","filters":{"groups":[{"properties":[]}]},"deleted":false,"active":true,"archived":false,` +
+	want := `{"id":1,"name":"","key":"new-checkout","filters":{"groups":[{}]},"deleted":false,"active":true,"archived":false,` +
 		`"created_by":` + ada + `,"created_at":"2026-03-04T05:06:07Z","updated_at":"2026-03-04T05:06:07Z","version":1,"last_modified_by":` + ada + `,` +
-		`"ensure_experience_continuity":false,"experiment_set":[],"surveys":[],"features":[],"can_edit":true,"tags":[],"evaluation_contexts":[],` +
+		`"ensure_experience_continuity":false,"experiment_set":[],"surveys":[],"features":[],"can_edit":true,"tags":[],"evaluation_contexts":[],"evaluation_contexts_match_mode":"any",` +
 		`"usage_dashboard":null,"analytics_dashboards":[],"has_enriched_analytics":false,"user_access_level":"manager","is_remote_configuration":false,` +
 		`"has_encrypted_payloads":false,"status":"ACTIVE","evaluation_runtime":"all","bucketing_identifier":"distinct_id","bucketing_hash":"",` +
 		`"last_called_at":null,"is_used_in_replay_settings":false}`
@@ -113,15 +113,17 @@ func TestFlagAccepts(t *testing.T) {
 		{"contexts by both names", `{"evaluation_contexts":["b"],"evaluation_tags":["a"]}`, "evaluation_contexts", `["b"]`},
 		{"contexts, null", `{"evaluation_contexts":null}`, "evaluation_contexts", `[]`},
 		{"longest context", `{"evaluation_contexts":["` + strings.Repeat("c", 255) + `"]}`, "evaluation_contexts", `["` + strings.Repeat("c", 255) + `"]`},
+		{"match mode of contexts", `{"evaluation_contexts_match_mode":"all"}`, "evaluation_contexts_match_mode", `"all"`},
+		{"match mode of contexts, null", `{"evaluation_contexts_match_mode":null}`, "evaluation_contexts_match_mode", `"any"`},
 		{"tags", `{"tags":["b"," B","b"," a "]}`, "tags", `["B","a","b"]`},
-		{"remote configuration", `{"is_remote_configuration":true,"filters":{"groups":[{"rollout_percentage":0}]}}`, "filters", `{"groups":[{"properties":[],"rollout_percentage":100}]}`},
+		{"remote configuration", `{"is_remote_configuration":true,"filters":{"groups":[{"rollout_percentage":0}]}}`, "filters", `{"groups":[{"rollout_percentage":100}]}`},
 		{"remote configuration without groups", `{"is_remote_configuration":true,"filters":{}}`, "filters", `{"groups":[{"properties":[],"rollout_percentage":100}]}`},
 		{"remote configuration, null", `{"is_remote_configuration":null}`, "is_remote_configuration", `false`},
 		{"what is deprecated or somebody else's", `{"rollout_percentage":7,"analytics_dashboards":[1],"_create_in_folder":"x","id":99,"version":7,"status":"STALE"}`, "version", `1`},
 		{"creation context", `{"creation_context":"surveys"}`, "key", `"k"`},
 		{
-			"filters in their normal form", `{"filters":{"groups":[{"variant":null,"properties":[{"value":5,"type":"person","operator":"min","key":"age"}]}],"x":1}}`, "filters",
-			`{"groups":[{"properties":[{"key":"age","value":5,"operator":"gte","type":"person"}]}]}`,
+			"filters as they were sent", `{"filters":{"groups":[{"variant":null,"properties":[{"value":5,"type":"person","operator":"min","key":"age"}]}]}}`, "filters",
+			`{"groups":[{"variant":null,"properties":[{"value":5,"type":"person","operator":"min","key":"age"}]}]}`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -261,7 +263,7 @@ func TestFlagPatch(t *testing.T) {
 	before := w.state()
 	for _, body := range []string{
 		`{}`, `{"filters":{}}`, `{"name":" N "}`, `{"tags":["t","t"]}`, `{"evaluation_contexts":["C "]}`, `{"active":true,"deleted":false,"archived":false}`,
-		`{"filters":{"groups":[{"properties":[],"rollout_percentage":10,"variant":null}]}}`, `{"key":"k"}`, encode(t, created),
+		`{"key":"k"}`, encode(t, created),
 	} {
 		must(w.changeFlag(id, body))(t)
 		w.checkUnchanged("UpdateFlag("+body+")", before)
@@ -269,9 +271,9 @@ func TestFlagPatch(t *testing.T) {
 
 	for i, tt := range []struct{ body, field, want string }{
 		{`{"filters":{"groups":[]}}`, "filters", `{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"},"early_exit":true}`},
-		{`{"filters":{"payloads":null}}`, "filters", `{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"early_exit":true}`},
-		{`{"filters":{"multivariate":null,"early_exit":false}}`, "filters", `{"groups":[],"early_exit":false}`},
-		{`{"filters":{"feature_enrollment":true,"groups":[{}]}}`, "filters", `{"groups":[{"properties":[]}],"early_exit":false,"feature_enrollment":true}`},
+		{`{"filters":{"payloads":null}}`, "filters", `{"groups":[],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":null,"early_exit":true}`},
+		{`{"filters":{"multivariate":null,"early_exit":false}}`, "filters", `{"groups":[],"multivariate":null,"payloads":null,"early_exit":false}`},
+		{`{"filters":{"feature_enrollment":true,"groups":[{}]}}`, "filters", `{"groups":[{}],"multivariate":null,"payloads":null,"early_exit":false,"feature_enrollment":true}`},
 		{`{"name":""}`, "name", `""`},
 		{`{"tags":[]}`, "tags", `[]`},
 		{`{"evaluation_contexts":null}`, "evaluation_contexts", `[]`},

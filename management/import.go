@@ -2,11 +2,13 @@ package management
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -15,8 +17,11 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
+	"github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 	"github.com/flagstaff-go/flagstaff/management/internal/parity"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -24,11 +29,15 @@ import (
 
 // An ImportReport tells what an import has made, and what it could not.
 type ImportReport struct {
-	Flags   []string      // keys of the flags that were made
-	Cohorts []string      // names of the cohorts that were made
-	Left    []NotImported // what was left out
-	Notes   []string      // what somebody has to do or to know
-	Parity  int           // subjects for whom all flags were evaluated as in the file
+	Flags     []string      // keys of the flags that were made
+	Cohorts   []string      // names of the cohorts that were made
+	Unchanged []string      // keys and names of what the project has already, as in the file
+	Left      []NotImported // what was left out
+	Notes     []string      // what somebody has to do or to know
+
+	// Parity is for how many subjects each of these flags has the same value as in
+	// the file.
+	Parity int
 }
 
 // NotImported is a flag or a cohort that was left out, and why.
@@ -37,17 +46,24 @@ type NotImported struct {
 	Reason string
 }
 
-// paritySubjects is for how many subjects an import is tried.
-const paritySubjects = 1000
+// An import is tried for paritySubjects. With many flags each subject tries some of
+// them, about maxParityValues in all.
+const (
+	paritySubjects  = 1000
+	maxParityValues = 1_000_000
+)
 
 // An importer is an import that is under way.
 type importer struct {
 	*work
 	file   *importFile
 	report *ImportReport
+	set    *definitionSet // of the project, with what was made
 
-	groupTypes map[int]string // of the project
-	groups     map[int]int    // indexes of the file to indexes of the project
+	groupTypes map[int]string          // of the project
+	groups     map[int]int             // indexes of the file to indexes of the project
+	there      map[string]*FeatureFlag // flags that the project had, by key
+	imported   map[string]bool         // keys of flags that the project has as in the file
 	cohorts    map[int64]int64
 }
 
@@ -56,12 +72,21 @@ type importer struct {
 // API has them, of this or of the public system. It is for programs on the machine
 // of the server.
 //
-// What cannot be converted is left out, and so is what depends on it. Before it is
-// stored, the imported flags are evaluated for a thousand random subjects with what
-// was made and with the file; if one value differs, nothing is stored, and the error
-// says which. Static cohorts come without their members.
-func (s *Service) Import(ctx context.Context, project int64, document []byte) (*ImportReport, error) {
-	file, err := readImport(document)
+// The document may be several JSON values one after the other, such as a list of
+// flags and a list of cohorts. A list that goes on elsewhere (the member next of a page)
+// is followed with fetch, which returns the page at an address. Without fetch it is
+// refused.
+//
+// What cannot be converted is left out, and so is what depends on it. What the project
+// has already stays: flags by their keys, and cohorts by their names and criteria. To
+// import a file again changes nothing.
+//
+// Before it is stored, the imported flags are evaluated for a thousand random subjects
+// with what was made and with the file; if one value differs, nothing is stored, and
+// the error says which. With more than a thousand flags each flag is evaluated for fewer
+// subjects, see [ImportReport]. Static cohorts come without their members.
+func (s *Service) Import(ctx context.Context, project int64, document []byte, fetch func(ctx context.Context, address string) ([]byte, error)) (*ImportReport, error) {
+	file, err := readImport(ctx, document, fetch)
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +104,21 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte) (*
 			return storeError(err)
 		}
 		w.at = &ProjectAccess{Project: p}
-		i := &importer{
-			work: w, file: file, report: new(ImportReport), groupTypes: known,
-			groups: make(map[int]int), cohorts: make(map[int64]int64),
+		if err := w.checkServed(); err != nil {
+			return err
 		}
+		set, err := w.definitionSet(ctx)
+		if err != nil {
+			return err
+		}
+		i := &importer{
+			work: w, file: file, set: set, report: new(ImportReport), groupTypes: known,
+			groups: make(map[int]int), cohorts: make(map[int64]int64), there: make(map[string]*FeatureFlag), imported: make(map[string]bool),
+		}
+		for n := range set.flags {
+			i.there[set.flags[n].Key] = &set.flags[n]
+		}
+		set.flags = slices.Clip(set.flags) // which the map points into
 		w.changed = append(w.changed, project)
 		report = i.report
 		return i.run(ctx)
@@ -134,52 +170,191 @@ type importedCohort struct {
 	Groups      json.RawMessage `json:"groups"`
 }
 
+// importPages is how many pages a list may have.
+const maxImportPages = 10_000
+
+// An importDocument is one JSON value of a file.
+type importDocument struct {
+	Flags      json.RawMessage   `json:"flags"`
+	Results    json.RawMessage   `json:"results"`
+	Cohorts    json.RawMessage   `json:"cohorts"`
+	GroupTypes map[string]string `json:"group_type_mapping"`
+
+	// What decides how flags are evaluated. Projects have no versions of matching.
+	Matching json.RawMessage `json:"property_matching_version"`
+	Hash     json.RawMessage `json:"bucketing_hash"`
+	Zone     json.RawMessage `json:"timezone"`
+
+	Static []int64 `json:"static_cohorts"`
+}
+
+// A importReader collects what the values of a file have.
+type importReader struct {
+	ctx     context.Context
+	fetch   func(context.Context, string) ([]byte, error)
+	pages   int
+	flags   []json.RawMessage
+	cohorts []json.RawMessage          // as records
+	trees   map[string]json.RawMessage // or as trees by ID
+	file    *importFile
+	static  []int64                    // IDs of static cohorts
+	options map[string]json.RawMessage // members of the document that decide something
+	found   bool                       // a list of flags or of cohorts
+}
+
 // readImport reads a file in any of its forms.
-func readImport(document []byte) (*importFile, error) {
-	var whole struct {
-		Flags      json.RawMessage   `json:"flags"`
-		Results    json.RawMessage   `json:"results"`
-		Cohorts    json.RawMessage   `json:"cohorts"`
-		GroupTypes map[string]string `json:"group_type_mapping"`
+func readImport(ctx context.Context, document []byte, fetch func(context.Context, string) ([]byte, error)) (*importFile, error) {
+	r := &importReader{ctx: ctx, fetch: fetch, file: &importFile{groupTypes: make(map[int]string)}, options: make(map[string]json.RawMessage)}
+	d := json.NewDecoder(bytes.NewReader(document))
+	for {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, invalid("", "invalid_input", "The file is no JSON object of definitions, and no list of flags: %s.", err)
+		}
+		if err := r.document(raw); err != nil {
+			return nil, err
+		}
 	}
-	document = bytes.TrimSpace(document)
-	if len(document) > 0 && document[0] == '[' {
-		whole.Flags = document
-	} else if err := json.Unmarshal(document, &whole); err != nil {
-		return nil, invalid("", "invalid_input", "The file is no JSON object of definitions, and no list of flags: %s.", err)
-	}
-	if whole.Flags == nil {
-		whole.Flags = whole.Results
-	}
-	list, err := listElements(whole.Flags)
-	if err != nil || whole.Flags == nil {
+	if !r.found {
 		return nil, invalid("flags", "invalid_input", "The file has no list of flags: want the member flags or results.")
 	}
-	file := &importFile{groupTypes: make(map[int]string)}
+	return r.finish()
+}
+
+// document reads one JSON value of the file.
+func (r *importReader) document(raw json.RawMessage) error {
+	var whole importDocument
+	if raw[0] == '[' {
+		whole.Results = raw
+	} else if err := json.Unmarshal(raw, &whole); err != nil {
+		return invalid("", "invalid_input", "The file is no JSON object of definitions, and no list of flags: %s.", err)
+	} else if err := judge.Lenient.CheckBody(members.Document, raw); err != nil {
+		return judgeError(err)
+	}
+	for name, v := range map[string]json.RawMessage{"property_matching_version": whole.Matching, "bucketing_hash": whole.Hash, "timezone": whole.Zone} {
+		if v != nil {
+			r.options[name] = v
+		}
+	}
 	for index, name := range whole.GroupTypes {
 		i, err := strconv.Atoi(index)
 		if err != nil || i < 0 {
-			return nil, invalid("group_type_mapping", "invalid_input", "The index %q is no number.", check.Excerpt(index))
+			return invalid("group_type_mapping", "invalid_input", "The index %q is no number.", check.Excerpt(index))
 		}
-		file.groupTypes[i] = name
+		r.file.groupTypes[i] = name
 	}
-	for n, raw := range list {
+	r.static = append(r.static, whole.Static...)
+	if whole.Results != nil { // a page, or a list
+		list, err := r.elements("results", raw)
+		if err == nil {
+			r.add(list)
+		}
+		return err
+	}
+	if whole.Flags != nil {
+		list, err := r.elements("flags", whole.Flags)
+		if err != nil {
+			return err
+		}
+		r.found, r.flags = true, append(r.flags, list...)
+	}
+	if len(whole.Cohorts) == 0 || string(whole.Cohorts) == "null" {
+		return nil
+	}
+	if trees, ok := rawjson.Object(whole.Cohorts); ok && trees["results"] == nil {
+		r.trees = trees
+		return nil
+	}
+	list, err := r.elements("cohorts", whole.Cohorts)
+	r.found, r.cohorts = true, append(r.cohorts, list...)
+	return err
+}
+
+// add adds the elements of a list, which are flags unless they look like cohorts.
+func (r *importReader) add(list []json.RawMessage) {
+	r.found = true
+	for _, raw := range list {
+		o, _ := rawjson.Object(raw)
+		filters, _ := rawjson.Object(o["filters"])
+		if o["key"] == nil && (o["is_static"] != nil || filters["properties"] != nil) {
+			r.cohorts = append(r.cohorts, raw)
+		} else {
+			r.flags = append(r.flags, raw)
+		}
+	}
+}
+
+// elements returns the elements of a list, or of a page of one and of the pages after it.
+func (r *importReader) elements(attr string, raw json.RawMessage) ([]json.RawMessage, error) {
+	var all []json.RawMessage
+	for {
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) == nil {
+			return append(all, list...), nil
+		}
+		var page struct {
+			Results *[]json.RawMessage `json:"results"`
+			Next    string             `json:"next"`
+		}
+		if err := json.Unmarshal(raw, &page); err != nil || page.Results == nil {
+			return nil, invalid(attr, "invalid_input", "Want a list, or a page of one with the member results.")
+		}
+		all = append(all, *page.Results...)
+		switch r.pages++; {
+		case page.Next == "":
+			return all, nil
+		case r.fetch == nil:
+			return nil, invalid("next", "incomplete", "The file has only a page of a list, which goes on at %s. Save all pages one after the other in the file, each with next as null, or let the pages be fetched.", check.Excerpt(page.Next))
+		case r.pages > maxImportPages:
+			return nil, invalid("next", "invalid_input", "The list has more than %d pages.", maxImportPages)
+		}
+		var err error
+		if raw, err = r.fetch(r.ctx, page.Next); err != nil {
+			return nil, fmt.Errorf("management: the page at %s: %w", page.Next, err)
+		}
+	}
+}
+
+// finish makes the file of what was collected.
+func (r *importReader) finish() (*importFile, error) {
+	file := r.file
+	for n, raw := range r.flags {
 		var f importedFlag
 		if err := json.Unmarshal(raw, &f); err != nil {
 			return nil, invalid("flags", "invalid_input", "Flag %d cannot be read: %s.", n+1, err)
 		}
 		file.flags = append(file.flags, f)
 	}
-	cohorts := whole.Cohorts
-	if file.cohorts, err = readCohorts(cohorts); err != nil {
+	for n, raw := range r.cohorts {
+		var c importedCohort
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return nil, invalid("cohorts", "invalid_input", "Cohort %d cannot be read: %s.", n+1, err)
+		}
+		file.cohorts = append(file.cohorts, c)
+	}
+	if err := r.readTrees(); err != nil {
 		return nil, err
 	}
-	if len(cohorts) > 0 && cohorts[0] == '{' {
-		if page, err := listElements(cohorts); err == nil {
-			cohorts = rawjson.Must(page)
+	cohorts := any(r.cohorts)
+	if r.cohorts == nil {
+		cohorts = r.trees
+	}
+	document := map[string]any{"flags": append([]json.RawMessage{}, r.flags...), "cohorts": cohorts, "group_type_mapping": file.groupTypes}
+	for name, v := range r.options {
+		document[name] = v
+	}
+	for _, id := range r.static {
+		if !slices.ContainsFunc(file.cohorts, func(c importedCohort) bool { return c.ID == id }) {
+			file.cohorts = append(file.cohorts, importedCohort{ID: id, Static: true})
 		}
 	}
-	body := rawjson.Must(map[string]any{"flags": list, "cohorts": rawjson.Or(cohorts, "{}"), "group_type_mapping": file.groupTypes})
+	if r.static != nil {
+		document["static_cohorts"] = r.static
+	}
+	body := rawjson.Must(document)
+	var err error
 	if file.definitions, err = flags.Decode(bytes.NewReader(body)); err != nil {
 		return nil, invalid("", "invalid_input", "The definitions cannot be read: %s.", err)
 	}
@@ -191,58 +366,28 @@ func readImport(document []byte) (*importFile, error) {
 	return file, nil
 }
 
-// listElements returns the elements of a list, or of a page of one.
-func listElements(raw json.RawMessage) ([]json.RawMessage, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(rawjson.Or(raw, "[]"), &list); err == nil {
-		return list, nil
+// readTrees reads cohorts that are trees by ID.
+func (r *importReader) readTrees() error {
+	if r.cohorts != nil && r.trees != nil {
+		return invalid("cohorts", "invalid_input", "The file has cohorts twice, as a list and by ID; leave one of them out.")
 	}
-	var page struct {
-		Results *[]json.RawMessage `json:"results"`
-	}
-	if err := json.Unmarshal(raw, &page); err != nil {
-		return nil, err
-	}
-	if page.Results == nil {
-		return nil, errors.New("management: no list")
-	}
-	return *page.Results, nil
-}
-
-// readCohorts reads a list of cohorts, or a map of trees by ID.
-func readCohorts(raw json.RawMessage) ([]importedCohort, error) {
-	var cohorts []importedCohort
-	if list, err := listElements(raw); err == nil {
-		for n, raw := range list {
-			var c importedCohort
-			if err := json.Unmarshal(raw, &c); err != nil {
-				return nil, invalid("cohorts", "invalid_input", "Cohort %d cannot be read: %s.", n+1, err)
-			}
-			cohorts = append(cohorts, c)
-		}
-		return cohorts, nil
-	}
-	trees, ok := rawjson.Object(raw)
-	if !ok {
-		return nil, invalid("cohorts", "invalid_input", "Want a list of cohorts, or an object of them by ID.")
-	}
-	for _, text := range slices.Sorted(maps.Keys(trees)) {
+	for _, text := range slices.Sorted(maps.Keys(r.trees)) {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, invalid("cohorts", "invalid_input", "The ID %q is no number.", check.Excerpt(text))
+			return invalid("cohorts", "invalid_input", "The ID %q is no number.", check.Excerpt(text))
 		}
 		c := importedCohort{ID: id, Name: "Imported cohort " + text}
-		if record, ok := rawjson.Object(trees[text]); ok && record["is_static"] != nil {
-			if err := json.Unmarshal(trees[text], &c); err != nil {
-				return nil, invalid("cohorts", "invalid_input", "Cohort %d cannot be read: %s.", id, err)
+		if record, ok := rawjson.Object(r.trees[text]); ok && record["is_static"] != nil {
+			if err := json.Unmarshal(r.trees[text], &c); err != nil {
+				return invalid("cohorts", "invalid_input", "Cohort %d cannot be read: %s.", id, err)
 			}
 			c.ID = id
 		} else {
-			c.Filters = rawjson.Must(map[string]any{"properties": trees[text]})
+			c.Filters = rawjson.Must(map[string]any{"properties": r.trees[text]})
 		}
-		cohorts = append(cohorts, c)
+		r.file.cohorts = append(r.file.cohorts, c)
 	}
-	return cohorts, nil
+	return nil
 }
 
 // groupNames returns the group types of the file by ascending index.
@@ -266,6 +411,12 @@ func (i *importer) run(ctx context.Context) error {
 			i.report.Notes = append(i.report.Notes, fmt.Sprintf("The project has no room for the group type %q.", name))
 		}
 	}
+	if zone := i.file.definitions.TimeZone; zone != "" && zone != i.at.Project.Timezone {
+		i.report.Notes = append(i.report.Notes, fmt.Sprintf("Dates without a zone are in %s in the file, and in %s in the project.", zone, i.at.Project.Timezone))
+	}
+	if i.file.definitions.PropertyMatchingVersion == 2 {
+		i.report.Notes = append(i.report.Notes, "The file compares properties by property_matching_version 2, and projects by version 1; what was imported has the same values all the same.")
+	}
 	if err := i.importCohorts(ctx); err != nil {
 		return err
 	}
@@ -273,6 +424,21 @@ func (i *importer) run(ctx context.Context) error {
 		return err
 	}
 	return i.prove(ctx)
+}
+
+// String names the flag with the ID that it has in the file.
+func (f *importedFlag) String() string {
+	if f.Flag == nil || f.Flag.ID == 0 {
+		return "flag " + f.Key
+	}
+	return fmt.Sprintf("flag %s (id %d)", f.Key, f.Flag.ID)
+}
+
+// String names the cohort with the ID that it has in the file.
+func (c *importedCohort) String() string { return fmt.Sprintf("cohort %s (id %d)", c.name(), c.ID) }
+
+func (c *importedCohort) name() string {
+	return cmp.Or(c.Name, "Imported cohort "+strconv.FormatInt(c.ID, 10))
 }
 
 func (i *importer) leave(what string, err error) {
@@ -303,7 +469,7 @@ func (i *importer) importCohorts(ctx context.Context) error {
 		return i.importCohort(ctx, &waiting[n], world)
 	})
 	for _, n := range circular {
-		i.leave("cohort "+waiting[n].Name, errors.New("its cohorts refer to each other in a circle"))
+		i.leave(waiting[n].String(), errors.New("its cohorts refer to each other in a circle"))
 	}
 	return err
 }
@@ -318,10 +484,10 @@ func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter
 	}
 	stages, circular := graph.Stages(lists)
 	for _, stage := range stages {
-		world, err := i.definitionWorld(ctx)
-		if err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		world := i.set.world()
 		slices.Sort(stage) // as in the file
 		for _, n := range stage {
 			if err := make(n, world); err != nil {
@@ -342,33 +508,39 @@ func (c *importedCohort) filters() json.RawMessage {
 }
 
 func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *judge.World) error {
-	name := c.Name
-	if name == "" {
-		name = "Imported cohort " + strconv.FormatInt(c.ID, 10)
-	}
-	made := &Cohort{Project: i.at.Project.ID, Name: name, Description: c.Description, Static: c.Static, Created: i.now()}
+	made := &Cohort{Project: i.at.Project.ID, Name: c.name(), Description: c.Description, Static: c.Static, Created: i.now()}
 	if c.Static {
 		made.Count, made.Calculated = new(0), &made.Created
-		i.report.Notes = append(i.report.Notes, fmt.Sprintf("The static cohort %q has no members yet: send them to its members endpoint.", name))
 	} else {
-		tree, err := judge.ReadCohort(rawjson.Or(c.filters(), "{}"))
+		raw := rawjson.Or(c.filters(), "{}")
+		tree, err := judge.ReadCohort(raw, judge.Lenient)
 		if err == nil {
-			for leaf := range tree.Leaves() {
-				i.translate(leaf)
-			}
+			err = i.translateTree(tree)
+		}
+		if err == nil {
 			err = judge.JudgeCohort(tree, 0, world)
 		}
 		if err != nil {
-			i.leave("cohort "+name, judgeError(err))
+			i.leave(c.String(), judgeError(err))
 			return nil
 		}
-		made.Criteria = tree
+		made.Criteria, made.Sent = tree, judge.ShowCohort(raw, tree)
+	}
+	for n := range i.set.cohorts {
+		if there := &i.set.cohorts[n]; there.Name == made.Name && there.Static == made.Static && normal.SameCriteria(there.Criteria, made.Criteria) {
+			i.cohorts[c.ID] = there.ID
+			i.report.Unchanged = append(i.report.Unchanged, made.Name)
+			return nil
+		}
 	}
 	if err := i.store.CreateCohort(ctx, made); err != nil {
 		return storeError(err)
 	}
-	i.cohorts[c.ID] = made.ID
-	i.report.Cohorts = append(i.report.Cohorts, name)
+	i.cohorts[c.ID], i.set.cohorts = made.ID, append(i.set.cohorts, *made)
+	i.report.Cohorts = append(i.report.Cohorts, made.Name)
+	if made.Static {
+		i.report.Notes = append(i.report.Notes, fmt.Sprintf("The static cohort %q has no members yet: send them to its members endpoint.", made.Name))
+	}
 	return i.logCohort(ctx, made, "created", nil)
 }
 
@@ -380,9 +552,9 @@ func (i *importer) importFlags(ctx context.Context) error {
 		switch {
 		case f.Deleted:
 		case f.Flag == nil:
-			i.leave("flag "+f.Key, errors.New("it has no key"))
+			i.leave(f.String(), errors.New("it has no key"))
 		case f.HasEncryptedPayloads:
-			i.leave("flag "+f.Key, errors.New("its payloads are encrypted: make it again by hand"))
+			i.leave(f.String(), errors.New("its payloads are encrypted: make it again by hand"))
 		default:
 			numbers[f.Flag] = len(waiting)
 			waiting = append(waiting, f)
@@ -402,7 +574,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 		return i.importFlag(ctx, &waiting[n], world)
 	})
 	for _, n := range circular {
-		i.leave("flag "+waiting[n].Key, errors.New("its flags depend on each other in a circle"))
+		i.leave(waiting[n].String(), errors.New("its flags depend on each other in a circle"))
 	}
 	return err
 }
@@ -417,18 +589,44 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, world *judge
 		if _, ok := errors.AsType[*Error](err); !ok {
 			return err
 		}
-		i.leave("flag "+f.Key, err)
+		i.leave(f.String(), err)
+		return nil
+	}
+	if there := i.there[made.Key]; there != nil {
+		was, is := *there, *made
+		was.Sent, is.Sent = nil, nil // it counts what they say
+		changes := field.Differences("FeatureFlag", flagFields(&was, was.Filters, nil), flagFields(&is, is.Filters, nil))
+		if len(changes) == 0 && there.HasExperiment == made.HasExperiment {
+			i.imported[made.Key] = true
+			i.report.Unchanged = append(i.report.Unchanged, made.Key)
+			return nil
+		}
+		i.leave(f.String(), fmt.Errorf("the project has another flag with this key: they differ in %s", changed(changes)))
 		return nil
 	}
 	switch err := i.store.CreateFlag(ctx, made); {
 	case errors.Is(err, ErrConflict):
-		i.leave("flag "+f.Key, errors.New("the project has a flag with this key"))
+		i.leave(f.String(), errors.New("the project has a flag with this key"))
 		return nil
 	case err != nil:
 		return storeError(err)
 	}
+	i.imported[made.Key] = true
+	i.set.flags = append(i.set.flags, *made)
 	i.report.Flags = append(i.report.Flags, made.Key)
 	return i.logFlag(ctx, made, "created", nil)
+}
+
+// changed names the fields in which a flag differs.
+func changed(changes []field.Change) string {
+	names := []string{}
+	for _, c := range changes {
+		names = append(names, c.Field)
+	}
+	if len(names) == 0 {
+		return "has_experiment"
+	}
+	return strings.Join(names, ", ")
 }
 
 // fill gives a new flag what a file says of it.
@@ -436,8 +634,9 @@ func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) 
 	patch := FlagPatch{
 		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Filters: optional.Of(rawjson.Or(f.Filters, "{}")), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
 		Continuity: optional.Of(f.EnsureExperienceContinuity), Runtime: optional.Of(f.EvaluationRuntime), Bucketing: optional.Of(f.BucketingIdentifier),
-		BucketingHash: optional.Of(f.Flag.BucketingHash), Contexts: optional.Of(rawjson.Must(append([]string{}, f.EvaluationContexts...))),
-		Tags: optional.Of(rawjson.Must(append([]string{}, f.Tags...))), RemoteConfig: optional.Of(f.IsRemoteConfiguration),
+		BucketingHash: optional.Of(cmp.Or(f.Flag.BucketingHash, i.file.definitions.BucketingHash)), Contexts: optional.Of(rawjson.Must(append([]string{}, f.EvaluationContexts...))),
+		ContextMatch: optional.Of(f.EvaluationContextsMatchMode),
+		Tags:         optional.Of(rawjson.Must(append([]string{}, f.Tags...))), RemoteConfig: optional.Of(f.IsRemoteConfiguration),
 	}
 	if err := patch.validate(made); err != nil {
 		return err
@@ -445,10 +644,12 @@ func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) 
 	if err := applyFields(made, &patch, world); err != nil {
 		return err
 	}
-	err := judge.Read(patch.Filters.Value, f.Key, &made.Filters)
+	filters, text, err := readFilters(patch.Filters.Value, f.Key, judge.Lenient)
 	if err == nil {
-		i.translateFilters(&made.Filters)
-		err = judge.Judge(&made.Filters, judge.Subject{Key: f.Key, Create: true, RemoteConfig: made.RemoteConfig}, world)
+		err = i.translateFilters(&filters)
+	}
+	if err == nil {
+		err = judge.Judge(&filters, judge.Subject{Key: f.Key, Create: true, RemoteConfig: made.RemoteConfig}, world)
 	}
 	if err != nil {
 		return judgeError(err)
@@ -456,85 +657,122 @@ func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) 
 	if err := f.Err(); err != nil {
 		return invalid("", "invalid_input", "%s", err)
 	}
+	made.settle(filters, text)
 	return nil
 }
 
 // translateFilters makes filters refer to what the project has: flags by key, cohorts
-// and group types by their numbers here. What was not imported gets a number that
-// nothing has.
-func (i *importer) translateFilters(f *flags.Filters) {
-	f.AggregationGroupTypeIndex = i.aggregation(f.AggregationGroupTypeIndex)
+// and group types by their numbers here. The error says what was not imported.
+func (i *importer) translateFilters(f *flags.Filters) error {
+	errs := []error{i.aggregate(&f.AggregationGroupTypeIndex)}
 	for n := range f.Groups {
-		f.Groups[n].AggregationGroupTypeIndex = i.aggregation(f.Groups[n].AggregationGroupTypeIndex)
+		errs = append(errs, i.aggregate(&f.Groups[n].AggregationGroupTypeIndex))
 	}
 	for _, filter := range f.All() {
-		i.translate(filter)
+		errs = append(errs, i.translate(filter))
 	}
+	return cmp.Or(errs...)
 }
 
-// translate is translateFilters for one filter, or the leaf of a cohort's tree.
-func (i *importer) translate(f *flags.Filter) {
-	if f.GroupTypeIndex != nil {
-		f.GroupTypeIndex = new(i.groupIndex(*f.GroupTypeIndex))
-	}
-	if id, ok := f.CohortID(); ok {
-		f.Value = strconv.AppendInt(nil, i.cohorts[id], 10)
-	}
-	if r, ok := f.Target(); ok {
-		if target := i.file.index.Find(r); target != nil {
-			f.Key, f.DependencyChain = target.Key, new([]string) // which says that it is a key
+// translateTree is translateFilters for a cohort's tree.
+func (i *importer) translateTree(tree *flags.CohortNode) error {
+	for leaf := range tree.Leaves() {
+		if err := i.translate(leaf); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func (i *importer) aggregation(a flags.Aggregation) flags.Aggregation {
-	if index, ok := a.Index(); ok {
-		return flags.ByGroup(i.groupIndex(index))
+// translate is translateFilters for one filter.
+func (i *importer) translate(f *flags.Filter) error {
+	if f.GroupTypeIndex != nil {
+		own, err := i.groupIndex(*f.GroupTypeIndex)
+		if err != nil {
+			return err
+		}
+		f.GroupTypeIndex = &own
 	}
-	return a
+	if id, ok := f.CohortID(); ok {
+		own, made := i.cohorts[id]
+		if !made {
+			return missing("it needs the cohort with the id %d, which was not imported", id)
+		}
+		f.Value = strconv.AppendInt(nil, own, 10)
+	}
+	if r, ok := f.Target(); ok {
+		target := i.file.index.Find(r)
+		if target == nil {
+			return missing("it depends on the flag %q, which the file does not have", check.Excerpt(r.Name))
+		}
+		if !i.imported[target.Key] {
+			return missing("it depends on the flag %s (id %d), which was not imported", target.Key, target.ID)
+		}
+		f.Key, f.DependencyChain = target.Key, new([]string) // which says that it is a key
+	}
+	return nil
 }
 
-func (i *importer) groupIndex(index int) int {
+func missing(format string, args ...any) error {
+	return invalid("", "invalid_input", format, args...)
+}
+
+func (i *importer) aggregate(a *flags.Aggregation) error {
+	index, ok := a.Index()
+	if !ok {
+		return nil
+	}
+	own, err := i.groupIndex(index)
+	*a = flags.ByGroup(own)
+	return err
+}
+
+func (i *importer) groupIndex(index int) (int, error) {
 	if own, ok := i.groups[index]; ok {
-		return own
+		return own, nil
 	}
-	return 99 // which no project has
+	return 0, missing("it is about the group type %d, which the file or the project does not have", index)
 }
 
 // prove evaluates the flags that were made, and the flags of the file, for random
 // subjects.
 func (i *importer) prove(ctx context.Context) error {
-	list, err := i.store.Flags(ctx, i.at.Project.ID)
-	if err != nil {
-		return err
+	if len(i.report.Flags) == 0 {
+		return nil
 	}
-	cohorts, err := i.store.Cohorts(ctx, i.at.Project.ID)
-	if err != nil {
-		return err
+	var inFile flags.CompileOptions
+	if i.file.definitions.TimeZone == "" {
+		inFile.TimeZone = i.set.zone // the file does not say, so that it is as here
 	}
-	before, err := flags.Compile(i.file.definitions, flags.CompileOptions{})
+	before, err := flags.Compile(i.file.definitions, inFile)
 	if err != nil {
 		return invalid("", "invalid_input", "The definitions of the file cannot be compiled: %s.", err)
 	}
-	after, err := flags.Compile(Definitions(list, cohorts, i.groupTypes), flags.CompileOptions{})
+	after, err := flags.Compile(Definitions(i.set.flags, i.set.cohorts, i.groupTypes), flags.CompileOptions{TimeZone: i.set.zone})
 	if err != nil {
 		return err
 	}
 	seed := fnv.New64a()
 	seed.Write([]byte(before.ETag()))
 	subjects := parity.NewSubjects(i.file.definitions, i.now(), seed.Sum64())
-	for range paritySubjects {
+	// Each subject tries every step-th flag, from another one on each time.
+	step := (len(i.report.Flags)*paritySubjects-1)/maxParityValues + 1
+	for n := range paritySubjects {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		difference, err := parity.Compare(before, after, i.report.Flags, subjects.Next(), i.cohorts)
+		var keys []string
+		for k := n % step; k < len(i.report.Flags); k += step {
+			keys = append(keys, i.report.Flags[k])
+		}
+		difference, err := parity.Compare(before, after, keys, subjects.Next(), i.cohorts)
 		if err != nil {
 			return err
 		}
 		if difference != nil {
 			return conflict("Nothing was imported: %s.", strings.TrimSuffix(difference.Error(), "."))
 		}
-		i.report.Parity++
 	}
+	i.report.Parity = paritySubjects / step
 	return nil
 }

@@ -115,7 +115,7 @@ func managedMethods() []method {
 			call: func(c *callable) error { return second(c.MyFlags(c.ctx, c.p, c.web, "")) },
 		},
 		{
-			name: "BlastRadius", scope: "feature_flag:read", kind: ofProject, first: static,
+			name: "BlastRadius", scope: "feature_flag:read", also: "person:read", kind: ofProject, first: static,
 			call: func(c *callable) error {
 				return second(c.BlastRadius(c.ctx, c.p, c.web, management.BlastRadiusQuery{Condition: anyJSON(map[string]any{})}))
 			},

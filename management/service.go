@@ -115,6 +115,11 @@ type Config struct {
 	// features.
 	FlagUsers FlagUsers
 
+	// Pinned returns what serves the flags of a project in place of the Store, nil if
+	// the Store does. The flags of such a project cannot be changed here, and are shown
+	// as they are served. It must not wait for the Store. Nil: the Store serves all.
+	Pinned func(project int64) *Pinned
+
 	// OnChange is called after something has changed that clients see of a
 	// project, before who changed it is answered; project is 0 if projects
 	// themselves have changed, come or gone. Nil: nobody is told.
@@ -136,6 +141,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.FlagUsers == nil {
 		c.FlagUsers = noFlagUsers{}
+	}
+	if c.Pinned == nil {
+		c.Pinned = func(int64) *Pinned { return nil }
 	}
 	if c.OnChange == nil {
 		c.OnChange = func(context.Context, int64) {}

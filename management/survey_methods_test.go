@@ -88,6 +88,12 @@ func surveyMethods() []method {
 			},
 		},
 		{
+			name: "surveys.Replace", scope: "survey:write", kind: ofProject, log: []string{"Survey updated by ada in nothing"}, first: draft,
+			call: func(c *callable) error {
+				return second(c.surveys.Replace(c.ctx, c.p, c.web, c.id, patch(c, `{"name":"NPS 2","type":"popover",`+started+`,"iteration_count":2,"iteration_frequency_days":7,`+sampling+`}`)))
+			},
+		},
+		{
 			name: "surveys.Update without targeting", scope: "survey:write", also: "feature_flag:write", kind: ofProject,
 			log: []string{"Survey updated by ada in nothing"},
 			first: func(c *callable) {

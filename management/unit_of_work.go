@@ -25,7 +25,12 @@ func (s *Service) Atomic(ctx context.Context, by *Principal, f func(*UnitOfWork)
 }
 
 // Store returns the Store of the unit of work: the transaction, unless it only reads.
-func (w *UnitOfWork) Store() Store { return w.w.store }
+func (w *UnitOfWork) Store() Store {
+	if pinned, ok := w.w.store.(*pinnedStore); ok {
+		return pinned.Store
+	}
+	return w.w.store
+}
 
 // Enter makes the project that a path names the one that the unit of work is about, and
 // returns it. The error is the error of [Service.Access].
@@ -54,16 +59,30 @@ func (w *UnitOfWork) Authors(ctx context.Context, ids ...*int64) (map[int64]*Use
 	return authors, nil
 }
 
-// JudgeFilters returns filters that a client has sent for a flag of the project that the
-// unit of work has entered, in the form in which they are stored. The error is an [*Error] if the
-// flag may not have them (management.md §13.5).
-func (w *UnitOfWork) JudgeFilters(ctx context.Context, f *FeatureFlag, sent json.RawMessage) (filters flags.Filters, err error) {
+// SetFilters gives a flag of the project that the unit of work has entered the filters
+// that a client has sent for it, but does not store it. The error is an [*Error] if the flag
+// may not have them (management.md §13.5). Lenient is as in [FlagPatch.SetBody].
+func (w *UnitOfWork) SetFilters(ctx context.Context, f *FeatureFlag, sent json.RawMessage, lenient bool) error {
 	world, err := w.w.definitionWorld(ctx)
 	if err != nil {
-		return filters, err
+		return err
 	}
-	if err = judge.Read(sent, f.Key, &filters); err == nil {
+	filters, text, err := readFilters(sent, f.Key, judge.Mode(lenient))
+	if err == nil {
 		err = judge.Judge(&filters, judge.Subject{ID: f.ID, Key: f.Key, Create: true}, world)
 	}
-	return filters, judgeError(err)
+	if err != nil {
+		return judgeError(err)
+	}
+	f.settle(filters, text)
+	return nil
+}
+
+// readFilters reads filters that a client has sent as a whole, and returns their text
+// as well.
+func readFilters(sent json.RawMessage, key string, m judge.Mode) (filters flags.Filters, text json.RawMessage, err error) {
+	if text, err = judge.Merge(nil, nil, sent, m); err == nil {
+		filters, err = judge.Read(text, key)
+	}
+	return filters, text, err
 }

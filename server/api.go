@@ -32,7 +32,7 @@ type operation func(*apiRequest) error
 // methods are the operations on a path of the management API. A nil operation does
 // not exist.
 type methods struct {
-	get, post, patch, delete operation
+	get, post, put, patch, delete operation
 
 	open     bool      // to clients without a key
 	document bool      // a body need not be an object
@@ -47,6 +47,8 @@ func (m *methods) operationFor(method string) operation {
 		return m.get
 	case http.MethodPost:
 		return m.post
+	case http.MethodPut:
+		return m.put
 	case http.MethodPatch:
 		return m.patch
 	case http.MethodDelete:
@@ -58,7 +60,7 @@ func (m *methods) operationFor(method string) operation {
 // allow returns the header Allow.
 func (m *methods) allow() string {
 	var list []string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete, http.MethodHead} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead} {
 		if m.operationFor(method) != nil {
 			list = append(list, method)
 		}

@@ -57,9 +57,22 @@ func changeWith[P, T any](status int, f func(*apiRequest, P) (T, error)) operati
 		if err := a.decode(&patch); err != nil {
 			return err
 		}
+		if p, ok := any(&patch).(withBody); ok {
+			lenient, err := a.asked("lenient")
+			if err != nil {
+				return err
+			}
+			p.SetBody(a.document, lenient)
+		}
 		v, err := f(a, patch)
 		return a.answer(status, v, err)
 	}
+}
+
+// withBody is a patch of a definition, whose unknown members are refused
+// (management.md §13.5).
+type withBody interface {
+	SetBody(raw []byte, lenient bool)
 }
 
 // remove answers without content.

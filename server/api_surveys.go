@@ -20,7 +20,7 @@ var surveyRoutes = []route{
 	projectRoute("/surveys/responses_count", methods{get: countResponses}),
 	projectRoute("/surveys/stats", methods{get: projectSurveyStats}),
 	projectRoute("/surveys/{id}", methods{
-		get: readOf((*surveys).Survey), patch: changeOf((*surveys).Update), delete: removeOf((*surveys).Delete),
+		get: readOf((*surveys).Survey), put: changeOf((*surveys).Replace), patch: changeOf((*surveys).Update), delete: removeOf((*surveys).Delete),
 	}),
 	projectRoute("/surveys/{id}/activity", methods{get: listActivity("Survey")}),
 	projectRoute("/surveys/{id}/archived-response-uuids", methods{get: readOf((*surveys).ArchivedResponses)}),

@@ -23,6 +23,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/server/catalog"
 )
 
 // services are behind the management API.
@@ -32,7 +33,7 @@ type services struct {
 }
 
 // services returns the services behind the management API.
-func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer management.Mailer, appURL string, changed func(context.Context, int64), log *slog.Logger) (*services, error) {
+func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer management.Mailer, appURL string, projects *catalog.Catalog, log *slog.Logger) (*services, error) {
 	if len(keys) == 0 {
 		log.Warn("two-factor authentication is not available: there is no -secret-key-file")
 	}
@@ -40,7 +41,7 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
 		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
-		FlagUsers: survey.FlagUsers{}, OnChange: changed, Log: log,
+		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Pinned: projects.Pinned, Log: log,
 	}
 	switch s.mutations.value {
 	case "stepup":

@@ -36,6 +36,7 @@ type settings struct {
 	setQuota        ownQuota
 	eventQuota      allowance
 	importFile      string
+	importKey       string
 	trustedProxies  prefixes
 	products        words
 	rateLimit       limit
@@ -118,6 +119,7 @@ func (m *Main) settings() (*settings, error) {
 	set.BoolVar(&s.demo, "demo", false, "serve a demo project with the project API key "+demoKey+"; loopback addresses only")
 	set.Var(&s.quota, "quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)")
 	set.Var(&s.setQuota, "set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second")
+	set.StringVar(&s.importKey, "import-key", "", "the personal API `KEY` with which -import fetches the other pages of a list; it is sent to the server that the first page names")
 	set.StringVar(&s.importFile, "import", "", "make the flags and cohorts of `FILE` in the project of -project-key, or the first, and exit: a definitions document, or lists of the management API, of this or the public system; running servers follow within a second")
 	set.Var(&s.eventQuota, "event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)")
 	set.Var(&s.trustedProxies, "trusted-proxies", "addresses of the proxies in front of the server, `PREFIXES`, comma-separated, or \"none\"; the last address in X-Forwarded-For that is not in them is the client (default: the first one, whoever sends it, as the API says)")

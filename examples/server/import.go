@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"slices"
+	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -32,7 +37,7 @@ func (m *Main) importFile(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := service.Import(ctx, project.ID, document)
+	report, err := service.Import(ctx, project.ID, document, s.nextPages(m.Stdout))
 	if err != nil {
 		return fmt.Errorf("import %s into project %q: %w", s.importFile, project.Name, err)
 	}
@@ -43,6 +48,57 @@ func (m *Main) importFile(ctx context.Context, s *settings) (err error) {
 	return nil
 }
 
+// nextPages returns the function that fetches the pages of a list which goes on, nil
+// without -import-key. The key goes to one server only.
+func (s *settings) nextPages(w io.Writer) func(context.Context, string) ([]byte, error) {
+	if s.importKey == "" {
+		return nil
+	}
+	var origin string
+	client := &http.Client{
+		Timeout:       importTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return func(ctx context.Context, address string) ([]byte, error) {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return nil, errors.New("its address is no http or https URL")
+		}
+		if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+			return nil, errors.New("its address is not https, and the key of -import-key is not sent in the clear")
+		}
+		if from := u.Scheme + "://" + u.Host; origin == "" {
+			origin = from
+			fmt.Fprintf(w, "fetching the other pages from %s\n", origin)
+		} else if from != origin {
+			return nil, fmt.Errorf("it is on another server than the page before, %s", origin)
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("Authorization", "Bearer "+s.importKey)
+		response, err := client.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(response.Body, flags.MaxDocument))
+		if err == nil && response.StatusCode != http.StatusOK {
+			err = fmt.Errorf("the server answers %s", response.Status)
+		}
+		return body, err
+	}
+}
+
+// importTimeout is how long one page may take.
+const importTimeout = time.Minute
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 func printReport(w io.Writer, r *management.ImportReport, project string) {
 	for _, left := range r.Left {
 		fmt.Fprintf(w, "not imported: %s: %s\n", left.What, left.Reason)
@@ -51,7 +107,12 @@ func printReport(w io.Writer, r *management.ImportReport, project string) {
 		fmt.Fprintf(w, "note: %s\n", note)
 	}
 	fmt.Fprintf(w, "imported %d flags and %d cohorts into project %q\n", len(r.Flags), len(r.Cohorts), project)
-	fmt.Fprintf(w, "the flags have the same values as in the file for %d random subjects\n", r.Parity)
+	if len(r.Unchanged) > 0 {
+		fmt.Fprintf(w, "%d flags and cohorts were there already, and are the same\n", len(r.Unchanged))
+	}
+	if len(r.Flags) > 0 {
+		fmt.Fprintf(w, "each flag has the same value as in the file for %d random subjects\n", r.Parity)
+	}
 }
 
 // project returns the project of -project-key, or the first one.

@@ -127,7 +127,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	services, err := s.services(store, keys, given.mailer, given.appURL, projects.Changed, log)
+	services, err := s.services(store, keys, given.mailer, given.appURL, projects, log)
 	if err != nil {
 		return err
 	}

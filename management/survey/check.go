@@ -77,7 +77,11 @@ func (c *change) checkInsight() error {
 // called before the transaction, which must wait for nothing but the store.
 func (s *Service) findInsight(ctx context.Context, p *management.Principal, ref string, patch *Patch) error {
 	id := &patch.LinkedInsightID
-	if !id.Set || id.Null || id.Undecoded() != nil || s.c.InsightExists == nil {
+	if !id.Set || id.Null || id.Undecoded() != nil {
+		return nil
+	}
+	if s.c.InsightExists == nil {
+		patch.insightExists = true
 		return nil
 	}
 	w, err := s.begin(ctx, p, ref, patch.scopes()...)

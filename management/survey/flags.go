@@ -1,9 +1,11 @@
 package survey
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strconv"
 
@@ -92,14 +94,14 @@ func (c *change) ownTarget(ctx context.Context, current *management.FeatureFlag)
 	if current != nil && current.Kind == management.FlagSurveyTargeting {
 		f = current
 	}
-	filters, err := c.JudgeFilters(ctx, f, c.patch.TargetingFlagFilters.Value)
-	if err != nil {
+	judged := *f
+	if err := c.SetFilters(ctx, &judged, c.patch.TargetingFlagFilters.Value, c.patch.lenient); err != nil {
 		if e, ok := errors.AsType[*management.Error](err); ok {
 			e.Attr = "targeting_flag_filters"
 		}
 		return nil, err
 	}
-	_, err = c.putFlag(ctx, c.v, f, filters)
+	_, err := c.putFlag(ctx, c.v, f, judged.Filters, judged.Sent)
 	return f, err
 }
 
@@ -141,7 +143,7 @@ func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (chan
 	if err != nil {
 		return false, err
 	}
-	changed, err = w.putFlag(ctx, v, internal, rules.InternalFilters(interactionKey(v), rules.WaitDays(v.Conditions)))
+	changed, err = w.putFlag(ctx, v, internal, rules.InternalFilters(interactionKey(v), rules.WaitDays(v.Conditions)), nil)
 	if err != nil {
 		return false, err
 	}
@@ -155,7 +157,7 @@ func (w *work) syncFlags(ctx context.Context, v *Survey, rollout *float64) (chan
 	if err != nil || f.Kind == management.FlagOrdinary {
 		return changed || sampled, storeError(err)
 	}
-	targeted, err := w.putFlag(ctx, v, f, f.Filters)
+	targeted, err := w.putFlag(ctx, v, f, f.Filters, f.Sent)
 	return changed || sampled || targeted, err
 }
 
@@ -180,7 +182,7 @@ func (w *work) syncSampling(ctx context.Context, v *Survey, rollout *float64) (c
 	case f.ID == 0:
 		filters = rules.SamplingFilters(100)
 	}
-	changed, err = w.putFlag(ctx, v, f, filters)
+	changed, err = w.putFlag(ctx, v, f, filters, nil)
 	v.SamplingFlag = &f.ID
 	return changed, err
 }
@@ -203,14 +205,14 @@ func (w *work) newFlag(v *Survey, kind management.FlagKind, suffix string) *mana
 	return f
 }
 
-// putFlag stores a flag of a survey with filters, and reports whether that
-// changes anything.
-func (w *work) putFlag(ctx context.Context, v *Survey, f *management.FeatureFlag, filters flags.Filters) (changed bool, err error) {
+// putFlag stores a flag of a survey with filters, and with the text in which a client
+// has sent them, nil for none. It reports whether that changes anything.
+func (w *work) putFlag(ctx context.Context, v *Survey, f *management.FeatureFlag, filters flags.Filters, sent json.RawMessage) (changed bool, err error) {
 	name, on := "Targeting flag for survey "+v.Name, runsNow(v)
-	if f.ID != 0 && f.Name == name && f.Active == on && normal.SameFilters(&f.Filters, &filters) {
+	if f.ID != 0 && f.Name == name && f.Active == on && normal.SameFilters(&f.Filters, &filters) && bytes.Equal(f.Sent, sent) {
 		return false, nil
 	}
-	f.Name, f.Active, f.Filters, f.Updated = name, on, filters, w.now()
+	f.Name, f.Active, f.Filters, f.Sent, f.Updated = name, on, filters, sent, w.now()
 	if f.ID == 0 {
 		return true, storeError(w.Store().CreateFlag(ctx, f))
 	}

@@ -47,6 +47,12 @@ type Patch struct {
 	FormContent          optional.Value[json.RawMessage] `json:"form_content"`
 
 	insightExists bool // whether there is the insight to link to
+
+	whole bool // a new survey's required fields are required
+
+	// Of the body, see SetBody.
+	lenient bool
+	refused error
 }
 
 // filters reports whether the survey is to get a targeting flag with filters. Removing the
@@ -89,9 +95,9 @@ var (
 func (s *Service) fields(v *Survey, patch *Patch) field.Table {
 	patch = cmp.Or(patch, new(Patch))
 	return field.Table{
-		field.Plain("name", &patch.Name, &v.Name, check.RequiredIf(v.Name == "", check.UpTo(check.Title, maxName))),
+		field.Plain("name", &patch.Name, &v.Name, check.RequiredIf(patch.whole || v.Name == "", check.UpTo(check.Title, maxName))),
 		field.Plain("description", &patch.Description, &v.Description, check.UpTo(check.String, check.MaxText)),
-		field.Plain("type", &patch.Type, &v.Type, check.RequiredIf(v.Type == "", check.OneOf(types))),
+		field.Plain("type", &patch.Type, &v.Type, check.RequiredIf(patch.whole || v.Type == "", check.OneOf(types))),
 		field.Nullable("schedule", &patch.Schedule, &v.Schedule, checkSchedule),
 		field.Nullable("linked_flag_id", &patch.LinkedFlagID, &v.LinkedFlag, check.Integer),
 		field.Nullable("linked_insight_id", &patch.LinkedInsightID, &v.LinkedInsight, check.Integer),
@@ -120,6 +126,14 @@ func (s *Service) fields(v *Survey, patch *Patch) field.Table {
 		field.Plain("translations", &patch.Translations, &v.Translations, patch.checkTranslations(v)),
 		field.Plain("form_content", &patch.FormContent, &v.FormContent, checkContent(rules.FormContent)),
 	}
+}
+
+// checkFields checks what a patch has for a survey, each field by itself.
+func (s *Service) checkFields(v *Survey, patch *Patch) error {
+	if patch.refused != nil {
+		return patch.refused
+	}
+	return refusal(s.fields(v, patch).Check())
 }
 
 // checkSchedule is [check.OneOf] with the code that the public system has here.

@@ -42,7 +42,7 @@ type Config struct {
 	OnResponse func(context.Context, Response) error
 
 	// InsightExists reports whether a project has an insight that a survey can be linked
-	// to. Nil: there are none.
+	// to. Nil: it has all.
 	InsightExists func(ctx context.Context, project, insight int64) (bool, error)
 
 	// Now is the clock. Nil: time.Now.

@@ -92,7 +92,7 @@ func (s *Service) Create(ctx context.Context, p *management.Principal, ref strin
 	var view *View
 	err := s.atomicAt(ctx, p, ref, patch.scopes(), func(w *work) error {
 		v, patch := w.newSurvey(), patch
-		if err := refusal(w.fields(v, &patch).Check()); err != nil {
+		if err := w.checkFields(v, &patch); err != nil {
 			return err
 		}
 		c := change{w, &patch, *v, v}
@@ -128,12 +128,19 @@ func (s *Service) Update(ctx context.Context, p *management.Principal, ref, id s
 	}
 	return s.change(ctx, p, ref, id, "updated", patch.scopes(), func(c *change) ([]field.Change, error) {
 		patch := patch
-		if err := refusal(c.fields(c.v, &patch).Check()); err != nil {
+		if err := c.checkFields(c.v, &patch); err != nil {
 			return nil, err
 		}
 		c.patch = &patch
 		return c.apply(ctx)
 	})
+}
+
+// Replace is Update for a patch that must have the fields that a new survey needs: its name
+// and its type. Fields that it leaves out stay, all the same.
+func (s *Service) Replace(ctx context.Context, p *management.Principal, ref, id string, patch Patch) (*View, error) {
+	patch.whole = true
+	return s.Update(ctx, p, ref, id, patch)
 }
 
 // change changes a survey by f, which returns what is to be logged besides the survey's own

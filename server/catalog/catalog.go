@@ -55,6 +55,8 @@ type Catalog struct {
 	mu       sync.Mutex // guards versions, projects and what these contain
 	versions map[int64]int64
 	projects map[int64]*project
+
+	pins sync.Map // from the IDs of projects to pins, for callers in a transaction
 }
 
 // A project has what is known about one project. Its Evaluator stays the same
@@ -191,6 +193,17 @@ func (c *Catalog) origin(id int64) string {
 		return p.pinned.loader.Status().Origin
 	}
 	return "store"
+}
+
+// Pinned is the function for Pinned of a management.Config: it returns the source of a
+// project's flags, nil if they come from the Store.
+func (c *Catalog) Pinned(project int64) *management.Pinned {
+	p, ok := c.pins.Load(project)
+	if !ok {
+		return nil
+	}
+	pinned := p.(*pin)
+	return &management.Pinned{Definitions: pinned.last.Load(), Origin: pinned.loader.Status().Origin}
 }
 
 // Changed is the function for OnChange of a management.Config: it calls Refresh

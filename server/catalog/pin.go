@@ -51,6 +51,7 @@ func (c *Catalog) republish(ctx context.Context, id int64, pinned *pin) {
 	p := c.projects[id]
 	if p != nil {
 		p.pinned, p.loaded = pinned, false
+		c.pins.Store(id, pinned)
 	}
 	c.mu.Unlock()
 	c.Changed(ctx, id)

@@ -133,6 +133,12 @@ type Model interface {
 	JSON() json.RawMessage
 }
 
+// A Comparable is a value that may differ from another one of its type and say the
+// same.
+type Comparable interface {
+	Same(other any) bool
+}
+
 // LoggedAs returns the row with a value for the activity log: a Model, JSON, or what
 // encoding/json encodes. Values are compared before they are encoded.
 func (f Row) LoggedAs(value any) Row {
@@ -189,6 +195,9 @@ func Differences(scope string, before, after Table) []Change {
 	list := []Change{}
 	for i := range before {
 		if !before[i].Logged || reflect.DeepEqual(before[i].value, after[i].value) {
+			continue
+		}
+		if v, ok := before[i].value.(Comparable); ok && v.Same(after[i].value) {
 			continue
 		}
 		was, is := before[i].ValueJSON(), after[i].ValueJSON()

@@ -15,13 +15,16 @@ import (
 // ReadCohort reads the filters that a client sent for a cohort, {"properties": …} with
 // a tree (management.md §13.10). Each value has the right type, form and range
 // afterwards; the rest is for [JudgeCohort] to say. Errors are of type *[Error].
-func ReadCohort(raw []byte) (*flags.CohortNode, error) {
-	tree, err := readTree(raw)
+func ReadCohort(raw []byte, m Mode) (*flags.CohortNode, error) {
+	tree, err := readTree(raw, m)
 	return tree, about("filters", err)
 }
 
-func readTree(raw []byte) (*flags.CohortNode, error) {
+func readTree(raw []byte, m Mode) (*flags.CohortNode, error) {
 	o, err := parse(raw)
+	if err == nil {
+		err = m.criteria(o.append(nil))
+	}
 	if err != nil {
 		return nil, err
 	}

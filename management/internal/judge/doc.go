@@ -2,13 +2,18 @@
 // reads no storage. What it judges is the model of package flags.
 //
 //	w := judge.NewWorld(definitions, zone)
-//	filters := stored.Clone()
-//	err := judge.Read(sent, key, &filters)
+//	text, err := judge.Merge(before, &stored, sent, judge.Strict)
+//	…
+//	filters, err := judge.Read(text, key)
 //	…
 //	err = judge.Judge(&filters, judge.Subject{ID: id, Key: key}, w)
+//	…
+//	text = judge.Show(text, &filters, false)
 //
-// [Read] and [ReadCohort] read what a client sent, and refuse names, types and forms
-// that package flags would pass over. [Judge] and [JudgeCohort] apply the rules, and
+// [Merge] applies a change to the text of filters. [Read] and [ReadCohort] read such a
+// text, and refuse types and forms that package flags would pass over; [Merge] and
+// ReadCohort refuse names that nothing knows. [Show] and [ShowCohort] return the text
+// that clients get back. [Judge] and [JudgeCohort] apply the rules, and
 // bring references into the form in which they are stored. What refers to what is told
 // by [Dependencies], [Dependents] and [CohortUsers]; [Variants], [GroupBased] and
 // [FullyRolledOut] look at filters.
@@ -60,8 +65,7 @@
 //
 // The description and the sort_key of a condition set, which the engine does not need,
 // are kept if they are text. A negation is kept if it is true: it counts in cohorts
-// only. Unknown members are dropped, and so are users_affected, label, cohort_name and
-// dependency_chain, which others compute.
+// only. All other members that decide nothing are kept in the text alone.
 //
 // # Cost
 //

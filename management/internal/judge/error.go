@@ -16,6 +16,7 @@ const (
 	codeVersion    = "reserved_config_version"
 	codeNoCohort   = "cohort_does_not_exist"
 	codeBehavioral = "behavioral_cohort_found"
+	codeUnknown    = "unknown_member"
 )
 
 // An Error tells the sender of a value what is wrong with it. Attr names the field

@@ -1,9 +1,7 @@
 package judge_test
 
 import (
-	"encoding/json"
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -109,44 +107,56 @@ func checkFault(t *testing.T, what string, raw []byte, err error) {
 }
 
 // Read does what a map does with the members of an object, and leaves filters as they
-// were when it refuses a change.
-func FuzzRead(f *testing.F) {
+// What is shown of filters is what they say: read again, it is the same filters. A
+// change that is refused has an error for its sender.
+func FuzzSent(f *testing.F) {
 	f.Add([]byte(`{"groups":[],"early_exit":true}`), []byte(`{"early_exit":false}`))
 	f.Add([]byte(`{"payloads":{"true":1},"holdout":{"id":1,"exclusion_percentage":2}}`), []byte(`{"p\u0061yloads":{"true":"2"}, "holdout": null }`))
 	f.Add([]byte(`{"groups":[{}]}`), []byte(`{}`))
-	f.Add([]byte(`{"feature_enrollment":false}`), []byte(`{"super_groups":[{"properties":[{"key":"$feature_enrollment/new"}]}]}`))
+	f.Add([]byte(`{"super_groups":[{"properties":[{"key":"$feature_enrollment/new"}]}]}`), []byte(`{"feature_enrollment":false}`))
 	f.Add([]byte(`{"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}`), []byte(`{"groups":[{"variant":"a"}]}`))
-	f.Add([]byte(`{}`), []byte(`[]`))
+	f.Add([]byte(`{"groups":[{"properties":[{"key":"base","type":"flag","operator":"flag_evaluates_to","value":true,"dependency_chain":[]}]}]}`), []byte(`[]`))
+	for i := range uint64(50) {
+		g := generator{rand.New(rand.NewPCG(4, i))}
+		f.Add([]byte(g.filters()), []byte(g.filters()))
+	}
+	w := worldOf(project())
 	f.Fuzz(func(t *testing.T, first, change []byte) {
-		var got flags.Filters
-		if judge.Read(first, "new", &got) != nil {
-			return
-		}
-		before := normal(t, &got)
-		if err := judge.Read(change, "new", &got); err != nil {
-			checkFault(t, "read", change, err)
-			if after := normal(t, &got); after != before {
-				t.Errorf("Read(%q) is refused and changes %s to %s", change, before, after)
+		for _, s := range []judge.Subject{subject, {ID: 7, Key: "new", RemoteConfig: true}} {
+			shown := checkSent(t, nil, first, s, w)
+			if shown != nil {
+				checkSent(t, shown, change, s, w)
 			}
-			return
-		}
-		var both, changed map[string]json.RawMessage
-		if err := errors.Join(json.Unmarshal([]byte(before), &both), json.Unmarshal(change, &changed)); err != nil {
-			t.Fatalf("Read(%q) accepts a change that is no object: %v", change, err)
-		}
-		maps.Copy(both, changed)
-		merged, err := json.Marshal(both)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want flags.Filters
-		if err := judge.Read(merged, "new", &want); err != nil {
-			t.Fatalf("Read(%q) into %s is accepted, and Read(%s) is not: %v", change, before, merged, err)
-		}
-		if diff := cmp.Diff(normal(t, &want), normal(t, &got)); diff != "" {
-			t.Errorf("Read(%q) into %s (-want +got)\n%s", change, before, diff)
 		}
 	})
+}
+
+// checkSent returns what is shown of filters after a change, nil if they are refused.
+func checkSent(t *testing.T, before, change []byte, s judge.Subject, w *judge.World) []byte {
+	t.Helper()
+	f, text, err := read(before, change, s.Key)
+	if err == nil {
+		err = judge.Judge(&f, s, w)
+	}
+	if err != nil {
+		checkFault(t, "change", change, err)
+		return nil
+	}
+	shown := judge.Show(text, &f, false)
+	again, _, err := read(nil, shown, s.Key)
+	if err == nil {
+		err = judge.Judge(&again, s, w)
+	}
+	if err != nil {
+		t.Fatalf("what is shown of %s is %s, which is refused: %v", text, shown, err)
+	}
+	if diff := cmp.Diff(normal(t, &f), normal(t, &again)); diff != "" {
+		t.Errorf("what is shown of %s is %s, which says something else (-want +got)\n%s", text, shown, diff)
+	}
+	if twice := judge.Show(shown, &f, false); string(twice) != string(shown) {
+		t.Errorf("Show(%s) = %s", shown, twice)
+	}
+	return shown
 }
 
 // normal returns the normal form of filters.

@@ -19,17 +19,14 @@ const (
 	maxVariantKey = 400  // bytes
 )
 
-// Read reads filters that a client sent for the flag with a key. The members that
-// were sent replace the members of f, null removes one, and the others stay
-// (management.md §13.3). After an error, which is an [*Error], f is as it was.
+// Read reads filters as a client has sent them, for the flag with a key. Members that
+// nothing knows are for [Merge] to refuse. Errors are of type *[Error].
 //
 // Each value has the right type, form and range afterwards. Whether they fit
 // together and mean something in a project is for [Judge] to say.
-//
-// Filters that cannot be understood stay as they are, for Judge to refuse, unless
-// condition sets were sent: then nothing is left of them.
-func Read(raw []byte, key string, f *flags.Filters) error {
-	return about("filters", readFilters(raw, key, f))
+func Read(raw []byte, key string) (flags.Filters, error) {
+	f, err := readFilters(raw, key)
+	return f, about("filters", err)
 }
 
 // filterMembers are the members of filters in the order in which they are read.
@@ -50,25 +47,21 @@ var filterMembers = []struct {
 	{"holdout", readHoldout},
 }
 
-func readFilters(raw []byte, key string, f *flags.Filters) error {
+func readFilters(raw []byte, key string) (flags.Filters, error) {
+	var f flags.Filters
 	o, err := parse(raw)
 	if err != nil {
-		return err
-	}
-	out := *f
-	if _, sent := o.values["groups"]; sent && unreadable(f) != nil {
-		out = flags.Filters{}
+		return f, err
 	}
 	for _, member := range filterMembers {
 		if v, sent := o.values[member.name]; sent {
-			if err := member.read(&out, v); err != nil {
-				return within(member.name, err)
+			if err := member.read(&f, v); err != nil {
+				return flags.Filters{}, within(member.name, err)
 			}
 		}
 	}
-	readLegacy(&out, o, key)
-	*f = out
-	return nil
+	readLegacy(&f, o, key)
+	return f, nil
 }
 
 func readVersion(f *flags.Filters, v jsonscan.Value) error {

@@ -23,20 +23,16 @@ func TestReadChange(t *testing.T) {
 		{"nothing stored", ``, `{"groups":[]}`, `{"groups":[]}`},
 		{"old early access", `{"groups":[],"feature_enrollment":false}`, `{"super_groups":[{"properties":[{"key":"$feature_enrollment/new"}]}]}`, `{"groups":[],"feature_enrollment":false}`},
 		{"what cannot be understood", `{"groups":7,"early_exit":true}`, `{"groups":[{}]}`, `{"groups":[{"properties":[]}]}`},
-		{"what cannot be understood, but its condition sets", `{"groups":7,"early_exit":true}`, `{"early_exit":false}`, `{"groups":7,"early_exit":true}`},
+		{"what cannot be understood, but its condition sets", `{"groups":7,"early_exit":true}`, `{"early_exit":false}`, `filters invalid_input groups: must be a list of condition sets, not 7`},
+		{"older early access, taken back", `{"groups":[],"super_groups":[{"properties":[{"key":"$feature_enrollment/new"}]}]}`, `{"feature_enrollment":null}`, `{"groups":[]}`},
 		{"list", kept, `[]`, `filters invalid_input must be an object, not []`},
 		{"null", kept, `null`, `filters invalid_input is required and must be an object`},
 		{"no JSON", kept, `{"a"}`, `filters invalid_input must be JSON: unexpected character '}' after a member name at byte 4`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := stored([]byte(tt.stored))
-			before := normal(t, f)
-			err := judge.Read([]byte(tt.change), "new", f)
-			got := normal(t, f)
+			f, _, err := read([]byte(tt.stored), []byte(tt.change), "new")
+			got := normal(t, &f)
 			if err != nil {
-				if got != before {
-					t.Errorf("Read is refused and leaves %s, want %s", got, before)
-				}
 				got = outcome(nil, err)
 			}
 			if got != tt.want {

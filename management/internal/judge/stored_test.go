@@ -62,8 +62,8 @@ func storedTree(raw json.RawMessage) *flags.CohortNode {
 
 // readAndJudge returns filters that a client sent as they are to be stored.
 func readAndJudge(raw []byte, s judge.Subject, w *judge.World) (json.RawMessage, error) {
-	var f flags.Filters
-	if err := judge.Read(raw, s.Key, &f); err != nil {
+	f, _, err := read(nil, raw, s.Key)
+	if err != nil {
 		return nil, err
 	}
 	if err := judge.Judge(&f, s, w); err != nil {
@@ -72,10 +72,22 @@ func readAndJudge(raw []byte, s judge.Subject, w *judge.World) (json.RawMessage,
 	return flags.AppendFilters(nil, &f)
 }
 
+// read returns filters after a change, and their text. What nothing knows is dropped.
+func read(before, change []byte, key string) (f flags.Filters, text json.RawMessage, err error) {
+	var there *flags.Filters
+	if len(before) > 0 {
+		there = stored(before)
+	}
+	if text, err = judge.Merge(before, there, change, judge.Lenient); err == nil {
+		f, err = judge.Read(text, key)
+	}
+	return f, text, err
+}
+
 // readAndJudgeCohort returns the filters of a cohort that a client sent as they are
 // to be stored.
 func readAndJudgeCohort(raw []byte, id int64, w *judge.World) (json.RawMessage, error) {
-	tree, err := judge.ReadCohort(raw)
+	tree, err := judge.ReadCohort(raw, judge.Lenient)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +33,9 @@ func testFlags(t *testing.T, s *suite) {
 	full := management.FeatureFlag{
 		Project: p.ID, Kind: management.FlagSurveySampling, Key: strings.Repeat("k", 400), Name: "it's \"quoted\" \\ ; -- 💥",
 		Filters: filtersOf(`{"groups":[{"rollout_percentage":12.50,"properties":[{"key":"\u0000","value":12345678901234567890}]}]}`),
+		Sent:    json.RawMessage(`{"groups": [{"label":"\u0000 é"}]}`),
 		Active:  true, Deleted: true, Archived: true, Version: 7, Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
-		RemoteConfig: true, EncryptedPayloads: true, HasExperiment: true, Contexts: []string{"main app", "é"}, Tags: []string{"b", "a", ""},
+		RemoteConfig: true, EncryptedPayloads: true, HasExperiment: true, Contexts: []string{"main app", "é"}, ContextMatch: "all", Tags: []string{"b", "a", ""},
 		CreatedBy: &ann.ID, ModifiedBy: &bob.ID, Created: s.now.Add(time.Hour), Updated: s.now.Add(time.Microsecond),
 	}
 	wantAllSet(t, full, "ID", "LastCalled")

@@ -1,6 +1,7 @@
 package sqldb_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -138,6 +139,37 @@ func TestUpgradeCounts(t *testing.T) {
 		}
 		if _, total, err := db.FindFlags(ctx, p.ID, management.FlagFilter{}, 1, 0); total != 1 || err != nil {
 			t.Errorf("FindFlags: total %d, %v; want 1", total, err)
+		}
+	})
+}
+
+// TestUpgradeSent opens a store whose flags have no text of their filters, and no mode of
+// their contexts.
+func TestUpgradeSent(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx := t.Context()
+		d.migrate(t, 1000)
+		db := d.open(t)
+		o := management.NewOrganization("Acme")
+		p := management.NewProject(o, "Shop")
+		f := management.NewFlag(0, now)
+		c := management.Cohort{Name: "c", Created: now, Sent: json.RawMessage(`{}`)}
+		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
+			t.Fatal(err)
+		}
+		f.Project, c.Project, f.Key, f.ContextMatch, f.Sent = p.ID, p.ID, "beta", "all", json.RawMessage(`{}`)
+		if err := errors.Join(db.CreateFlag(ctx, f), db.CreateCohort(ctx, &c)); err != nil {
+			t.Fatal(err)
+		}
+		d.migrate(t, 5)
+		db = d.open(t)
+		flag, err := db.Flag(ctx, p.ID, f.ID)
+		if err != nil || flag.Sent != nil || flag.ContextMatch != "any" || flag.Key != "beta" {
+			t.Errorf("Flag = %+v, %v; want one that asks for any context, and has no text", flag, err)
+		}
+		cohort, err := db.Cohort(ctx, p.ID, c.ID)
+		if err != nil || cohort.Sent != nil || cohort.Name != "c" {
+			t.Errorf("Cohort = %+v, %v; want one without a text", cohort, err)
 		}
 	})
 }

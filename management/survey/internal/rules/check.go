@@ -2,12 +2,14 @@ package rules
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -25,7 +27,7 @@ const (
 type check func(p place, v json.RawMessage) (json.RawMessage, error)
 
 // members reads an object and checks its members. Members without a check are
-// kept as they are.
+// kept as they are, unless their name is a misspelt one.
 func (p place) members(v json.RawMessage, checks map[string]check) (object, error) {
 	o, ok := decodeObject(v)
 	if !ok {
@@ -33,7 +35,13 @@ func (p place) members(v json.RawMessage, checks map[string]check) (object, erro
 	}
 	for i, m := range o {
 		judge := checks[m.name]
-		if judge == nil || isNull(m.value) {
+		if judge == nil {
+			if meant := misspelt(o, m.name, checks); meant != "" {
+				return nil, p.in(excerpt(m.name)).fault("unknown_member", "is no member here; did you mean %s?", meant)
+			}
+			continue
+		}
+		if isNull(m.value) {
 			continue
 		}
 		checked, err := judge(p.in(m.name), m.value)
@@ -43,6 +51,18 @@ func (p place) members(v json.RawMessage, checks map[string]check) (object, erro
 		o[i].value = checked
 	}
 	return o, nil
+}
+
+// misspelt returns the member with a check that an object lacks, and that has almost the
+// name of another one; "" if there is none. A condition that is passed over would show
+// the survey to everybody.
+func misspelt(o object, name string, checks map[string]check) string {
+	for _, meant := range slices.Sorted(maps.Keys(checks)) {
+		if (members.Misspelt(name, meant) || name == meant+"s") && o.get(meant) == nil {
+			return meant
+		}
+	}
+	return ""
 }
 
 // objectOf returns a check of an object by its members.

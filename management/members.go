@@ -1,0 +1,64 @@
+package management
+
+import (
+	"github.com/flagstaff-go/flagstaff/internal/members"
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+)
+
+// A body is what a patch was decoded from, as far as the patch has no fields for it.
+type body struct {
+	mode    judge.Mode
+	unknown error // the first member that nothing knows
+}
+
+// set checks the members of an object.
+func (b *body) set(s *members.Shape, raw []byte, lenient bool) {
+	b.mode = judge.Mode(lenient)
+	b.unknown = judgeError(b.mode.CheckBody(s, raw))
+}
+
+// SetBody tells a patch the JSON object that it was decoded from. The methods that
+// take the patch then refuse members of the object that nothing knows, which could
+// change a flag for everybody if they were passed over (management.md §13.5). With
+// lenient they refuse only those that stand for another member, here and in the
+// filters.
+func (patch *FlagPatch) SetBody(raw []byte, lenient bool) { patch.setBody(members.Flag, raw, lenient) }
+
+func (patch *FlagPatch) setBody(s *members.Shape, raw []byte, lenient bool) {
+	patch.body.set(s, raw, lenient)
+	if patch.body.unknown != nil {
+		return
+	}
+	sent, _ := rawjson.Object(raw)
+	if share := sent["rollout_percentage"]; share != nil && string(share) != "null" {
+		patch.body.unknown = invalid("rollout_percentage", "unknown_member", "A percentage of the flag is not read; did you mean filters.groups[0].rollout_percentage?")
+	}
+}
+
+// SetBody is [FlagPatch.SetBody] for a preview.
+func (patch *PreviewPatch) SetBody(raw []byte, lenient bool) {
+	patch.setBody(previewShape, raw, lenient)
+}
+
+// SetBody is [FlagPatch.SetBody] for a cohort.
+func (patch *CohortPatch) SetBody(raw []byte, lenient bool) {
+	patch.body.set(members.Cohort, raw, lenient)
+}
+
+// SetBody is [FlagPatch.SetBody] for an early access feature.
+func (patch *EarlyAccessPatch) SetBody(raw []byte, lenient bool) {
+	patch.body.set(earlyAccessShape, raw, lenient)
+}
+
+// SetBody is [FlagPatch.SetBody] for a condition set.
+func (q *BlastRadiusQuery) SetBody(raw []byte, lenient bool) {
+	q.body.set(blastRadiusShape, raw, lenient)
+}
+
+var (
+	previewShape     = members.Flag.With("limit")
+	earlyAccessShape = members.New("an early access feature", "name description stage documentation_url payload feature_flag_id",
+		"id feature_flag created_at _create_in_folder assignee")
+	blastRadiusShape = members.New("a question about a condition set", "condition group_type_index", "")
+)

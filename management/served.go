@@ -1,0 +1,120 @@
+package management
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// A Pinned is what serves the flags of a project in place of the Store.
+type Pinned struct {
+	Definitions *flags.Definitions
+	Origin      string // where they come from, for people
+}
+
+// checkServed returns an error if the flags of the project do not come from the Store,
+// so that a change of them would change nothing for clients.
+func (w *work) checkServed() error {
+	if pinned := w.c.Pinned(w.at.Project.ID); pinned != nil {
+		return conflict("The flags of this project are served from %s, so that they cannot be changed here: change them there.", pinned.Origin)
+	}
+	return nil
+}
+
+// definitionScopes are the scopes of changes of flags and of what belongs to them.
+var definitionScopes = []Scope{"feature_flag:write", "early_access_feature:write"}
+
+// serve makes the work read the flags that are served for its project.
+func (w *work) serve(scopes []Scope) error {
+	pinned := w.c.Pinned(w.at.Project.ID)
+	if pinned == nil {
+		return nil
+	}
+	if slices.ContainsFunc(scopes, func(s Scope) bool { return slices.Contains(definitionScopes, s) }) {
+		return w.checkServed()
+	}
+	w.store = newPinnedStore(w.store, w.at.Project, pinned.Definitions)
+	return nil
+}
+
+// A pinnedStore is a Store that reads the flags and cohorts of a project from
+// definitions. It does not change them.
+type pinnedStore struct {
+	Store
+	project *Project
+	flags   []FeatureFlag
+	cohorts []Cohort
+	types   map[int]string
+}
+
+func newPinnedStore(store Store, p *Project, d *flags.Definitions) *pinnedStore {
+	s := &pinnedStore{Store: store, project: p, types: d.GroupTypes}
+	for i := range d.Flags {
+		f := &d.Flags[i]
+		if f.Deleted {
+			continue
+		}
+		own := NewFlag(p.ID, p.Created)
+		own.ID, own.Key, own.Name, own.Filters, own.Active, own.Version = f.ID, f.Key, f.Name, f.Filters, f.Active, f.Version
+		own.Continuity, own.RemoteConfig, own.EncryptedPayloads = &f.EnsureExperienceContinuity, f.IsRemoteConfiguration, f.HasEncryptedPayloads
+		own.BucketingHash, own.Contexts, own.HasExperiment = f.BucketingHash, f.EvaluationContexts, f.HasExperiment == nil || *f.HasExperiment
+		if f.EvaluationContextsMatchMode != "" {
+			own.ContextMatch = f.EvaluationContextsMatchMode
+		}
+		if f.EvaluationRuntime != "" {
+			own.Runtime = f.EvaluationRuntime
+		}
+		if f.BucketingIdentifier != "" {
+			own.Bucketing = f.BucketingIdentifier
+		}
+		s.flags = append(s.flags, *own)
+	}
+	for id, c := range d.Cohorts {
+		s.cohorts = append(s.cohorts, Cohort{ID: id, Project: p.ID, Static: c.Stored, Criteria: c.Properties, Created: p.Created})
+	}
+	slices.SortFunc(s.cohorts, func(a, b Cohort) int { return int(a.ID - b.ID) })
+	return s
+}
+
+func (s *pinnedStore) Flag(_ context.Context, _, id int64) (*FeatureFlag, error) {
+	return find(s.flags, func(f *FeatureFlag) bool { return f.ID == id })
+}
+
+func (s *pinnedStore) FlagByKey(_ context.Context, _ int64, key string) (*FeatureFlag, error) {
+	return find(s.flags, func(f *FeatureFlag) bool { return f.Key == key })
+}
+
+func (s *pinnedStore) Flags(context.Context, int64) ([]FeatureFlag, error) {
+	return slices.Clone(s.flags), nil
+}
+
+func (s *pinnedStore) FindFlags(_ context.Context, _ int64, filter FlagFilter, limit, offset int) ([]FeatureFlag, int, error) {
+	list := slices.DeleteFunc(slices.Clone(s.flags), func(f FeatureFlag) bool {
+		return filter.Active != nil && f.Active != *filter.Active || filter.Archived != nil && f.Archived != *filter.Archived ||
+			filter.Key != "" && !strings.EqualFold(f.Key, filter.Key)
+	})
+	slices.Reverse(list)
+	return pageOf(list, limit, offset), len(list), nil
+}
+
+func (s *pinnedStore) Cohort(_ context.Context, _, id int64) (*Cohort, error) {
+	return find(s.cohorts, func(c *Cohort) bool { return c.ID == id })
+}
+
+func (s *pinnedStore) Cohorts(context.Context, int64) ([]Cohort, error) {
+	return slices.Clone(s.cohorts), nil
+}
+
+func (s *pinnedStore) GroupTypes(context.Context, int64) (map[int]string, error) { return s.types, nil }
+
+// find returns a copy of the first element that is wanted, or ErrNotFound.
+func find[T any](list []T, wanted func(*T) bool) (*T, error) {
+	for i := range list {
+		if wanted(&list[i]) {
+			return new(list[i]), nil
+		}
+	}
+	return nil, ErrNotFound
+}
