@@ -113,7 +113,10 @@ type Project struct {
 	SessionRecordingOptIn      *bool
 	AutocaptureExceptionsOptIn *bool
 	AutocaptureWebVitalsOptIn  *bool
-	AppURLs                    []string // nil: none
+	CapturePerformanceOptIn    *bool
+	CookielessHashMode         *int            // 0 off, 1 without state, 2 with state
+	NetworkCapture             json.RawMessage // of session recordings, a JSON object
+	AppURLs                    []string        // nil: none
 	RecordingDomains           []string
 
 	// BucketingHash is the bucketing hash of new flags: "", sha1 or xxhash64

@@ -36,7 +36,8 @@ func TestCreateProject(t *testing.T) {
 		`"has_completed_onboarding_for":null,"ingested_event":false,"is_demo":false,"timezone":"America/New_York","access_control":false,` +
 		`"anonymize_ips":true,"created_at":"2026-03-04T05:06:07Z","updated_at":"2026-03-04T05:06:07Z",` +
 		`"surveys_opt_in":null,"heatmaps_opt_in":null,"session_recording_opt_in":null,"autocapture_exceptions_opt_in":null,` +
-		`"autocapture_web_vitals_opt_in":null,"app_urls":[],"recording_domains":null,"secret_api_token":"PHS",` +
+		`"autocapture_web_vitals_opt_in":null,"capture_performance_opt_in":null,"cookieless_server_hash_mode":null,` +
+		`"session_recording_network_payload_capture_config":null,"app_urls":[],"recording_domains":null,"secret_api_token":"PHS",` +
 		`"has_secret_api_token":true,"has_secret_api_token_backup":false}`
 	names := strings.NewReplacer(made.UUID.String(), "UUID", w.acme.ID.String(), "ACME", made.APIToken, "PHC", secret, "PHS")
 	if diff := cmp.Diff(want, names.Replace(encode(t, made))); diff != "" {
@@ -319,6 +320,7 @@ func TestRuling59ProjectSettings(t *testing.T) {
 		var list []string
 		for _, name := range []string{
 			"surveys_opt_in", "heatmaps_opt_in", "session_recording_opt_in", "autocapture_exceptions_opt_in", "autocapture_web_vitals_opt_in", "app_urls", "recording_domains",
+			"capture_performance_opt_in", "cookieless_server_hash_mode", "session_recording_network_payload_capture_config",
 		} {
 			list = append(list, string(all[name]))
 		}
@@ -328,12 +330,26 @@ func TestRuling59ProjectSettings(t *testing.T) {
 		return w.UpdateProject(t.Context(), w.as(w.ben), "1", decode[management.ProjectPatch](t, body))
 	}
 	for _, tt := range []struct{ body, want string }{
-		{`{}`, `null null null null null [] null`},
-		{`{"surveys_opt_in":false}`, `false null null null null [] null`},
-		{`{"heatmaps_opt_in":true,"session_recording_opt_in":true,"autocapture_exceptions_opt_in":false,"autocapture_web_vitals_opt_in":true}`, `false true true false true [] null`},
-		{`{"surveys_opt_in":null,"app_urls":["https://a.example","b"," c "],"recording_domains":[]}`, `null true true false true ["https://a.example","b"," c "] []`},
-		{`{"recording_domains":["https://*.a.example"],"app_urls":[]}`, `null true true false true [] ["https://*.a.example"]`},
-		{`{"recording_domains":null,"heatmaps_opt_in":null,"session_recording_opt_in":false}`, `null null false false true [] null`},
+		{`{}`, `null null null null null [] null null null null`},
+		{`{"surveys_opt_in":false}`, `false null null null null [] null null null null`},
+		{
+			`{"heatmaps_opt_in":true,"session_recording_opt_in":true,"autocapture_exceptions_opt_in":false,"autocapture_web_vitals_opt_in":true}`,
+			`false true true false true [] null null null null`,
+		},
+		{
+			`{"surveys_opt_in":null,"app_urls":["https://a.example","b"," c "],"recording_domains":[]}`,
+			`null true true false true ["https://a.example","b"," c "] [] null null null`,
+		},
+		{`{"recording_domains":["https://*.a.example"],"app_urls":[]}`, `null true true false true [] ["https://*.a.example"] null null null`},
+		{`{"recording_domains":null,"heatmaps_opt_in":null,"session_recording_opt_in":false}`, `null null false false true [] null null null null`},
+		{
+			`{"capture_performance_opt_in":false,"cookieless_server_hash_mode":0,"session_recording_network_payload_capture_config":{"recordBody":false,"n":1.50}}`,
+			`null null false false true [] null false 0 {"recordBody":false,"n":1.50}`,
+		},
+		{
+			`{"capture_performance_opt_in":null,"cookieless_server_hash_mode":null,"session_recording_network_payload_capture_config":null}`,
+			`null null false false true [] null null null null`,
+		},
 	} {
 		v, err := patch(tt.body)
 		if err != nil {
@@ -353,6 +369,8 @@ func TestRuling59ProjectSettings(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"surveys_opt_in":"maybe"}`: "invalid invalid_input surveys_opt_in", `{"heatmaps_opt_in":{}}`: "invalid invalid_input heatmaps_opt_in",
+		`{"cookieless_server_hash_mode":3}`: "invalid max_value cookieless_server_hash_mode", `{"cookieless_server_hash_mode":true}`: "invalid invalid_input cookieless_server_hash_mode",
+		`{"session_recording_network_payload_capture_config":[]}`: "invalid not_a_dict session_recording_network_payload_capture_config",
 		`{"app_urls":null}`: "invalid null app_urls", `{"app_urls":"https://a.example"}`: "invalid not_a_list app_urls", `{"app_urls":[1]}`: "invalid invalid_input app_urls",
 		`{"app_urls":[null]}`: "invalid null app_urls", `{"recording_domains":[null]}`: "invalid null recording_domains", `{"recording_domains":{}}`: "invalid not_a_list recording_domains",
 		`{"app_urls":["` + chars(201) + `"]}`: "invalid max_length app_urls", `{"app_urls":["a\u0000b"]}`: "invalid null_characters_not_allowed app_urls",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
@@ -22,13 +23,16 @@ type ProjectView struct {
 	CreatedAt    time.Time `json:"created_at"`
 	UpdatedAt    time.Time `json:"updated_at"`
 
-	SurveysOptIn               *bool    `json:"surveys_opt_in"`
-	HeatmapsOptIn              *bool    `json:"heatmaps_opt_in"`
-	SessionRecordingOptIn      *bool    `json:"session_recording_opt_in"`
-	AutocaptureExceptionsOptIn *bool    `json:"autocapture_exceptions_opt_in"`
-	AutocaptureWebVitalsOptIn  *bool    `json:"autocapture_web_vitals_opt_in"`
-	AppURLs                    []string `json:"app_urls"`
-	RecordingDomains           []string `json:"recording_domains"` // nil: null
+	SurveysOptIn               *bool           `json:"surveys_opt_in"`
+	HeatmapsOptIn              *bool           `json:"heatmaps_opt_in"`
+	SessionRecordingOptIn      *bool           `json:"session_recording_opt_in"`
+	AutocaptureExceptionsOptIn *bool           `json:"autocapture_exceptions_opt_in"`
+	AutocaptureWebVitalsOptIn  *bool           `json:"autocapture_web_vitals_opt_in"`
+	CapturePerformanceOptIn    *bool           `json:"capture_performance_opt_in"`
+	CookielessHashMode         *int            `json:"cookieless_server_hash_mode"`
+	NetworkCapture             json.RawMessage `json:"session_recording_network_payload_capture_config"`
+	AppURLs                    []string        `json:"app_urls"`
+	RecordingDomains           []string        `json:"recording_domains"` // nil: null
 
 	// SecretToken is the project secret key, only in the answer that makes it.
 	SecretToken *string `json:"secret_api_token"`
@@ -42,6 +46,7 @@ func showProject(p *Project) *ProjectView {
 		TeamView: *showTeam(p), AnonymizeIPs: p.AnonymizeIPs, CreatedAt: p.Created, UpdatedAt: p.Updated,
 		SurveysOptIn: p.SurveysOptIn, HeatmapsOptIn: p.HeatmapsOptIn, SessionRecordingOptIn: p.SessionRecordingOptIn,
 		AutocaptureExceptionsOptIn: p.AutocaptureExceptionsOptIn, AutocaptureWebVitalsOptIn: p.AutocaptureWebVitalsOptIn,
+		CapturePerformanceOptIn: p.CapturePerformanceOptIn, CookielessHashMode: p.CookielessHashMode, NetworkCapture: rawjson.OrNull(p.NetworkCapture),
 		AppURLs: append([]string{}, p.AppURLs...), RecordingDomains: p.RecordingDomains,
 		HasSecretToken: p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
 	}
@@ -59,6 +64,9 @@ type ProjectPatch struct {
 	SessionRecordingOptIn      optional.Value[bool]            `json:"session_recording_opt_in"`
 	AutocaptureExceptionsOptIn optional.Value[bool]            `json:"autocapture_exceptions_opt_in"`
 	AutocaptureWebVitalsOptIn  optional.Value[bool]            `json:"autocapture_web_vitals_opt_in"`
+	CapturePerformanceOptIn    optional.Value[bool]            `json:"capture_performance_opt_in"`
+	CookielessHashMode         optional.Value[int]             `json:"cookieless_server_hash_mode"`
+	NetworkCapture             optional.Value[json.RawMessage] `json:"session_recording_network_payload_capture_config"`
 	AppURLs                    optional.Value[json.RawMessage] `json:"app_urls"`
 	RecordingDomains           optional.Value[json.RawMessage] `json:"recording_domains"`
 }
@@ -68,6 +76,17 @@ const (
 	maxAppURLs = 100
 	maxAppURL  = 200
 )
+
+// checkNetworkCapture checks a JSON object, or null.
+func checkNetworkCapture(attr string, o *optional.Value[json.RawMessage]) error {
+	if err := check.DocumentOrNull(attr, o, check.MaxDocument); err != nil || !o.Set || o.Null {
+		return err
+	}
+	if _, ok := rawjson.Object(o.Value); !ok {
+		return invalid(attr, "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(o.Value))
+	}
+	return nil
+}
 
 // readAppURLs reads addresses, which are kept as they are.
 func readAppURLs(attr string, o *optional.Value[json.RawMessage]) ([]string, error) {
@@ -113,6 +132,9 @@ func projectFields(p *Project, patch *ProjectPatch) field.Table {
 		field.Nullable("session_recording_opt_in", &patch.SessionRecordingOptIn, &p.SessionRecordingOptIn, check.BoolOrNull),
 		field.Nullable("autocapture_exceptions_opt_in", &patch.AutocaptureExceptionsOptIn, &p.AutocaptureExceptionsOptIn, check.BoolOrNull),
 		field.Nullable("autocapture_web_vitals_opt_in", &patch.AutocaptureWebVitalsOptIn, &p.AutocaptureWebVitalsOptIn, check.BoolOrNull),
+		field.Nullable("capture_performance_opt_in", &patch.CapturePerformanceOptIn, &p.CapturePerformanceOptIn, check.BoolOrNull),
+		field.Nullable("cookieless_server_hash_mode", &patch.CookielessHashMode, &p.CookielessHashMode, check.Between(0, 2)),
+		field.Plain("session_recording_network_payload_capture_config", &patch.NetworkCapture, &p.NetworkCapture, checkNetworkCapture),
 		field.List("app_urls", &patch.AppURLs, &p.AppURLs, readAppURLsNotNull),
 		field.List("recording_domains", &patch.RecordingDomains, &p.RecordingDomains, readAppURLs),
 	}

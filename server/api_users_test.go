@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -151,5 +152,61 @@ func TestRuling48EmptyHedgehog(t *testing.T) {
 	}
 	if v := a.ok(api("PATCH", path, `{}`)); len(v) != 0 {
 		t.Errorf("an empty document is %v", v)
+	}
+}
+
+// What the Terraform provider of the public system sends for projects, their settings and
+// members comes back, so that its next plan is empty (management.md §8.4, §8.6).
+func TestRuling59Terraform(t *testing.T) {
+	a := newAPI(t, apiSetup{})
+	projects := "/api/organizations/" + acme + "/projects/"
+	made := a.ok(api("POST", projects, `{"name":"Made","timezone":"Europe/Vienna"}`))
+	id := fmt.Sprint(made["id"])
+	check := func(path string, want map[string]any) {
+		t.Helper()
+		got := a.ok(api("GET", path, ""))
+		for name, value := range want {
+			if diff := cmp.Diff(value, got[name]); diff != "" {
+				t.Errorf("%s: %s (-want +got)\n%s", path, name, diff)
+			}
+		}
+	}
+	check(projects+id+"/", map[string]any{"name": "Made", "timezone": "Europe/Vienna", "organization": acme, "api_token": made["api_token"]})
+	a.ok(api("PATCH", projects+id+"/", `{"name":"Renamed","timezone":"UTC"}`))
+	check(projects+id+"/", map[string]any{"name": "Renamed", "timezone": "UTC"})
+
+	settings := "/api/environments/" + id + "/"
+	for _, body := range []string{
+		`{"heatmaps_opt_in":true,"autocapture_exceptions_opt_in":false,"session_recording_opt_in":true,"surveys_opt_in":true,"cookieless_server_hash_mode":0,` +
+			`"autocapture_web_vitals_opt_in":false,"capture_performance_opt_in":true,"session_recording_network_payload_capture_config":{"recordHeaders":true,"recordBody":false},` +
+			`"app_urls":["https://app.example.com","https://*.example.com"],"recording_domains":["https://app.example.com"]}`,
+		`{"heatmaps_opt_in":false,"cookieless_server_hash_mode":2,"session_recording_network_payload_capture_config":null,"app_urls":[],"recording_domains":[]}`,
+		`{}`,
+	} {
+		var want map[string]any
+		if err := json.Unmarshal([]byte(body), &want); err != nil {
+			t.Fatal(err)
+		}
+		a.ok(api("PATCH", settings, body))
+		check(settings, want)
+	}
+	// The whole environment, as it was read.
+	whole := bodyText(t, api("GET", settings, "").do(a))
+	a.ok(api("PATCH", settings, whole))
+	if again := bodyText(t, api("GET", settings, "").do(a)); again != whole {
+		t.Errorf("sent back: %s, want %s", again, whole)
+	}
+	a.ok(api("DELETE", projects+id+"/", ""))
+	a.fails(api("GET", settings, ""), 404, "not_found")
+
+	members := "/api/organizations/" + acme + "/members/"
+	for _, level := range []float64{8, 1} {
+		if m := a.ok(api("PATCH", members+bob+"/", fmt.Sprintf(`{"level":%v}`, level))); m["level"] != level {
+			t.Errorf("level %v, want %v", m["level"], level)
+		}
+	}
+	a.ok(api("DELETE", members+bob+"/", ""))
+	if n := len(a.ok(api("GET", members, ""))["results"].([]any)); n != 1 {
+		t.Errorf("%d members, want 1", n)
 	}
 }

@@ -21,7 +21,8 @@ func testProjectRecords(t *testing.T, s *suite) {
 		Onboarding: json.RawMessage(`{"flags":true,"n":1.50}`), Demo: true, AccessControl: true,
 		SurveyConfig: json.RawMessage(`{"appearance":{"zIndex":1.50}}`), BucketingHash: "xxhash64", Created: s.now.Add(time.Hour), Updated: s.now,
 		SurveysOptIn: new(true), HeatmapsOptIn: new(false), SessionRecordingOptIn: new(true), AutocaptureExceptionsOptIn: new(false),
-		AutocaptureWebVitalsOptIn: new(true), AppURLs: []string{"https://é.example", ""}, RecordingDomains: []string{},
+		AutocaptureWebVitalsOptIn: new(true), CapturePerformanceOptIn: new(true), CookielessHashMode: new(2),
+		NetworkCapture: json.RawMessage(`{"recordBody":true,"n":1.50}`), AppURLs: []string{"https://é.example", ""}, RecordingDomains: []string{},
 	}
 	wantAllSet(t, full, "ID", "IngestedEvent")
 	bare := management.Project{UUID: uuid.New(), Organization: other.ID, APIKey: "phc_bare", Created: s.now, Updated: s.now}
