@@ -116,6 +116,9 @@ func (c *ClientConfig) check() error {
 //
 // An event keeps its UUID and time when it is sent again, so it does no harm if the
 // receiver has it already (wire.md §2.7).
+//
+// NewClient makes a Client. The zero value and nil are like a closed one, and count
+// nothing.
 type Client struct {
 	c     ClientConfig
 	queue *clientQueue
@@ -157,10 +160,16 @@ func NewClient(c ClientConfig) (*Client, error) {
 	return client, nil
 }
 
+// isUnset reports whether the Client is nil, or was not made by NewClient.
+func (c *Client) isUnset() bool { return c == nil || c.queue == nil }
+
 // Flush waits until everything that was taken before is delivered or given up. It
 // does not wait for other events to fill a batch. If ctx ends first, it returns the
 // reason.
 func (c *Client) Flush(ctx context.Context) error {
+	if c.isUnset() {
+		return nil
+	}
 	end, _ := c.queue.end()
 	for {
 		now := c.flush.Load()
@@ -197,6 +206,9 @@ func (c *Client) moved() <-chan struct{} {
 // error is a [*LostError] if events were lost from then on. A second Close does the
 // same.
 func (c *Client) Close(ctx context.Context) error {
+	if c.isUnset() {
+		return nil
+	}
 	c.closing.Do(func() {
 		c.lostOpen = c.lost.Load()
 		c.queue.close()
@@ -260,6 +272,9 @@ type ClientStats struct {
 // moment. Stats looks at all memory of exposures, so it should not be called all
 // the time.
 func (c *Client) Stats() ClientStats {
+	if c.isUnset() {
+		return ClientStats{}
+	}
 	s := ClientStats{
 		Queued:           c.queue.waiting(),
 		Delivered:        c.delivered.Load(),

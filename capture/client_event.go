@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"time"
 
@@ -90,6 +91,9 @@ func FlagProperties(dst map[string]any, key, variant string, enabled bool) map[s
 // Capture takes an event. It never blocks. The error is ErrQueueFull,
 // ErrClientClosed or a [*FieldError].
 func (c *Client) Capture(e ClientEvent) error {
+	if c.isUnset() {
+		return ErrClientClosed
+	}
 	if err := checkEvent(e.Name, e.DistinctID); err != nil {
 		return c.reject(err)
 	}
@@ -103,11 +107,21 @@ func (c *Client) Capture(e ClientEvent) error {
 	}
 	if len(all) > 0 {
 		var err error
-		if properties, err = json.Marshal(all); err != nil {
+		if properties, err = marshalProperties(all); err != nil {
 			return c.reject(&FieldError{Field: "Properties", Allowed: "values that have a JSON form", Err: err})
 		}
 	}
 	return c.enqueue(e.Name, e.DistinctID, properties, e.Time, e.UUID)
+}
+
+// marshalProperties encodes properties. A panic of a caller's MarshalJSON is an error.
+func marshalProperties(properties map[string]any) (b []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			b, err = nil, fmt.Errorf("its encoding panicked: %T", v)
+		}
+	}()
+	return json.Marshal(properties)
 }
 
 // CaptureJSON takes an event whose properties are a JSON object already, or empty.
@@ -115,6 +129,9 @@ func (c *Client) Capture(e ClientEvent) error {
 // ErrClientClosed or a [*FieldError]. Properties that turn out to be no object are
 // dropped later, and OnError is called.
 func (c *Client) CaptureJSON(name, distinctID string, properties json.RawMessage) error {
+	if c.isUnset() {
+		return ErrClientClosed
+	}
 	if err := checkEvent(name, distinctID); err != nil {
 		return c.reject(err)
 	}
@@ -176,6 +193,9 @@ func (c *Client) enqueue(name, distinctID string, properties []byte, at time.Tim
 // It never blocks and does not allocate. If the queue is full, the exposure is not
 // remembered, so that it is reported next time.
 func (c *Client) Exposed(e Exposure) {
+	if c.isUnset() {
+		return
+	}
 	variant, enabled := e.value()
 	var h uint64
 	if c.seen != nil {

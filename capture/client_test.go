@@ -930,3 +930,42 @@ func TestClientErrors(t *testing.T) {
 		}
 	}
 }
+
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("secret") }
+
+// TestRuling76MarshalJSON: a property whose encoding panics makes its event an invalid
+// one.
+func TestRuling76MarshalJSON(t *testing.T) {
+	c := newClient(t, capture.ClientConfig{Sink: new(memorySink)})
+	err := c.Capture(capture.ClientEvent{Name: "e", DistinctID: "u", Properties: map[string]any{"a": []any{panicking{}}}})
+	f, ok := errors.AsType[*capture.FieldError](err)
+	if !ok || f.Field != "Properties" || strings.Contains(err.Error(), "secret") {
+		t.Errorf("Capture: %v, want an error about Properties", err)
+	}
+	if got := c.Stats().DroppedInvalid; got != 1 {
+		t.Errorf("%d invalid events, want 1", got)
+	}
+}
+
+// TestRuling76ZeroValues: what was not made by its constructor is closed.
+func TestRuling76ZeroValues(t *testing.T) {
+	event := capture.ClientEvent{Name: "e", DistinctID: "u"}
+	for name, c := range map[string]*capture.Client{"nil": nil, "zero": new(capture.Client)} {
+		if err := c.Capture(event); !errors.Is(err, capture.ErrClientClosed) {
+			t.Errorf("%s: Capture: %v, want ErrClientClosed", name, err)
+		}
+		if err := errors.Join(c.Flush(t.Context()), c.Close(t.Context())); err != nil {
+			t.Errorf("%s: Flush and Close: %v", name, err)
+		}
+	}
+	for name, c := range map[string]*capture.Collector{"nil": nil, "zero": new(capture.Collector)} {
+		if err := c.Accept(t.Context(), capture.Event{}); !errors.Is(err, capture.ErrClosed) {
+			t.Errorf("%s: Accept: %v, want ErrClosed", name, err)
+		}
+		if err := c.Run(t.Context()); !errors.Is(err, capture.ErrClosed) {
+			t.Errorf("%s: Run: %v, want ErrClosed", name, err)
+		}
+	}
+}

@@ -44,7 +44,8 @@ type CollectorConfig struct {
 // durable answers are affordable: while one batch is being committed, the next one
 // forms. It is safe for concurrent use.
 //
-// Accept works while Run does. Run must be called once.
+// NewCollector makes a Collector; the zero value and nil are closed, which Run says at
+// once. Accept works while Run does. Run must be called once.
 type Collector struct {
 	c CollectorConfig
 
@@ -89,6 +90,9 @@ func (c *Collector) Accept(ctx context.Context, events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
+	if c.isUnset() {
+		return ErrClosed
+	}
 	g := &group{events: events, done: make(chan error, 1)}
 	for i := range events {
 		g.bytes += int64(len(events[i].Properties))
@@ -129,14 +133,23 @@ func (c *Collector) enqueue(g *group) error {
 
 // Waiting returns how many events wait or are being written.
 func (c *Collector) Waiting() int {
+	if c.isUnset() {
+		return 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.events
 }
 
+// isUnset reports whether the Collector is nil, or was not made by NewCollector.
+func (c *Collector) isUnset() bool { return c == nil || c.arrived == nil }
+
 // Run writes until ctx ends. Then it refuses new events, writes the events that it
 // has taken, and returns nil.
 func (c *Collector) Run(ctx context.Context) error {
+	if c.isUnset() {
+		return ErrClosed
+	}
 	writing := context.WithoutCancel(ctx)
 	var batch []Event
 	for {

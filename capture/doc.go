@@ -71,4 +71,6 @@
 // docs/spec/wire.md has the rules of the protocol; comments cite its sections.
 // parse.go has the shapes and fields of events, times.go their times, ids.go the IDs
 // that identify nobody, and analytics.go the newest route.
+//
+// A nil Client or Collector is like a closed one. Other methods of nil pointers panic.
 package capture

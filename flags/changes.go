@@ -6,8 +6,12 @@ import "slices"
 // of an older Snapshot: flags whose definition or dependencies have changed, and
 // flags that only one of the two has. They come in the order of the definitions;
 // flags that are gone come last. A change outside of flags, such as of a cohort,
-// changes all flags. Old may be nil: then all flags have changed.
+// changes all flags. Old may be nil: then all flags have changed. A nil Snapshot has no
+// flags.
 func (s *Snapshot) Changed(old *Snapshot) []string {
+	if s == nil {
+		s = emptySnapshot()
+	}
 	changed := make([]bool, len(s.flags))
 	for i := range s.flags { // each comes after the flags that it depends on
 		f := &s.flags[i]

@@ -42,6 +42,9 @@ const (
 //
 // The result shares memory with one copy of the document.
 func Decode(r io.Reader) (*Definitions, error) {
+	if r == nil {
+		return nil, errors.New("flags: Decode: the reader is nil")
+	}
 	var buf bytes.Buffer
 	n, err := buf.ReadFrom(io.LimitReader(r, MaxDocument+1))
 	if err != nil {

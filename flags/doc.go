@@ -43,6 +43,11 @@
 // Snapshot and Evaluator are safe for concurrent use. A Request may be shared
 // while nobody changes it. An Input serves one goroutine at a time.
 //
+// # Nothing there
+//
+// A nil Evaluator, Snapshot, Results or Index answers as if nothing were loaded, and
+// so does its zero value. Other methods of nil pointers panic.
+//
 // # Where things are
 //
 // docs/spec/evaluation.md has the rules; comments cite its sections.

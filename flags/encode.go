@@ -20,7 +20,8 @@ import (
 // digits; only the last of several members with one name is kept. A payload keeps
 // all but white space.
 
-// AppendFilters appends filters in their normal form, which [DecodeFilters] reads.
+// AppendFilters appends filters in their normal form, which [DecodeFilters] reads. Nil
+// is written as filters without condition sets.
 // The error, with which dst comes back as it was, says that there is something that
 // JSON does not have: a percentage that is not finite, or a value that is no JSON.
 // What Decode returns has neither.
@@ -28,6 +29,9 @@ import (
 // Filters that DecodeFilters could not understand are written as they were read,
 // so that what is stored is not lost, whatever it is.
 func AppendFilters(dst []byte, f *Filters) ([]byte, error) {
+	if f == nil {
+		f = new(Filters)
+	}
 	if f.source != nil {
 		return append(dst, f.source...), nil
 	}

@@ -8,24 +8,30 @@ import (
 )
 
 // An Evaluator answers from the Snapshot that it was last given. The zero value is
-// ready: it has no snapshot and answers fallbacks. All methods are safe for
+// ready: it has no snapshot and answers fallbacks, as a nil Evaluator does. All methods are safe for
 // concurrent use. None blocks or does I/O, and only Payload allocates.
 type Evaluator struct {
 	current atomic.Pointer[Snapshot]
 }
 
 // Swap replaces the snapshot and returns the old one, on which evaluations that
-// are under way finish. A nil snapshot makes the Evaluator answer fallbacks.
+// are under way finish. A nil snapshot makes the Evaluator answer fallbacks. Swap
+// panics if the Evaluator is nil.
 func (e *Evaluator) Swap(s *Snapshot) (old *Snapshot) { return e.current.Swap(s) }
 
 // Snapshot returns the current snapshot, or nil.
-func (e *Evaluator) Snapshot() *Snapshot { return e.current.Load() }
+func (e *Evaluator) Snapshot() *Snapshot {
+	if e == nil {
+		return nil
+	}
+	return e.current.Load()
+}
 
 // Bool reports whether the flag is enabled. A flag that is inactive, or that the
 // request's Filter hides, is not. Bool returns the fallback if the flag is unknown or
 // failed, or if the Evaluator has no snapshot.
 func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
-	s := e.current.Load()
+	s := e.Snapshot()
 	if s == nil {
 		return fallback
 	}
@@ -63,7 +69,7 @@ func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
 // Filter. It returns the fallback if the flag is unknown or failed, or if the
 // Evaluator has no snapshot.
 func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
-	s := e.current.Load()
+	s := e.Snapshot()
 	if s == nil {
 		return fallback
 	}
@@ -105,7 +111,7 @@ func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
 // The error is ErrNotReady without a snapshot, ErrUnknownFlag, ErrNoPayload (a
 // failed flag has none), or what decoding returned.
 func (e *Evaluator) Payload(key string, r *Request, v any) error {
-	s := e.current.Load()
+	s := e.Snapshot()
 	if s == nil {
 		return ErrNotReady
 	}

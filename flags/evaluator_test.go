@@ -776,3 +776,50 @@ func TestRuling85Leaves(t *testing.T) {
 		})
 	}
 }
+
+// TestRuling76MarshalJSON: a property whose encoding panics counts as missing
+// (evaluation.md §8.6).
+func TestRuling76MarshalJSON(t *testing.T) {
+	s := compiled(t, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[{"key":"a","type":"person","operator":"is_not_set"}]}]}}]}`)
+	for name, v := range map[string]any{"value": panicking{}, "pointer": &panicking{}, "element": []any{panicking{}}, "member": map[string]any{"x": panicking{}}} {
+		r := &flags.Request{DistinctID: "u", PersonProperties: map[string]any{"a": v}}
+		if got, err := s.Flag("f", r); err != nil || !got.Enabled {
+			t.Errorf("%s: %+v, %v; want the property to be missing", name, got, err)
+		}
+		if got, _ := s.Evaluate(r).Get("f"); !got.Enabled {
+			t.Errorf("%s: Evaluate says %+v; want the property to be missing", name, got)
+		}
+	}
+}
+
+// TestRuling76ZeroValues: where nothing is loaded, the answers say so
+// (evaluation.md §11.7).
+func TestRuling76ZeroValues(t *testing.T) {
+	r := &flags.Request{DistinctID: "u"}
+	for name, s := range map[string]*flags.Snapshot{"nil": nil, "zero": new(flags.Snapshot)} {
+		if _, err := s.Flag("f", r); !errors.Is(err, flags.ErrNotReady) {
+			t.Errorf("%s: Flag: %v, want ErrNotReady", name, err)
+		}
+		if _, err := s.Explain("f", r); !errors.Is(err, flags.ErrNotReady) {
+			t.Errorf("%s: Explain: %v, want ErrNotReady", name, err)
+		}
+		if got := s.Evaluate(r); got.Len() != 0 || !got.Partial {
+			t.Errorf("%s: Evaluate: %d results, partial %v; want none, partial", name, got.Len(), got.Partial)
+		}
+		var in flags.Input
+		in.Reset(s, "u", runtime.Filter{}, time.Time{})
+		if got, _ := in.AppendFlags(nil); string(got) != "{}" {
+			t.Errorf("%s: AppendFlags = %s, want {}", name, got)
+		}
+		if err := in.PersonJSON([]byte(`{"a":1}`)); err != nil {
+			t.Errorf("%s: PersonJSON: %v", name, err)
+		}
+	}
+	var e *flags.Evaluator
+	if !e.Bool("f", r, true) || e.Variant("f", r, "x") != "x" || !errors.Is(e.Payload("f", r, nil), flags.ErrNotReady) {
+		t.Error("a nil Evaluator does not answer fallbacks")
+	}
+	if _, err := flags.Decode(nil); err == nil {
+		t.Error("Decode of nil: no error")
+	}
+}

@@ -126,6 +126,9 @@ type VariantShare struct {
 // may not see the flag, Hidden says so, and there is no error. The error is
 // ErrUnknownFlag if there is no such flag.
 func (s *Snapshot) Explain(key string, r *Request) (*Trace, error) {
+	if s.isUnset() {
+		return nil, ErrNotReady
+	}
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
 	t, err := in.Explain(key)

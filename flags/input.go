@@ -15,7 +15,8 @@ import (
 // they arrived, and one Input serves request after request: then nothing is
 // allocated. The zero value is ready for Reset, which must come first.
 //
-// Reset binds an Input to one Snapshot. An Input serves one goroutine at a time.
+// Reset binds an Input to one Snapshot; before that, methods panic. An Input serves
+// one goroutine at a time.
 // It does not copy the strings and the JSON that it is given: they must stay
 // unchanged until the last evaluation with it is done.
 //
@@ -98,9 +99,12 @@ type override struct {
 
 // Reset binds the Input to a snapshot and a person and forgets everything else,
 // AnonymousID, DeviceID, SurveysOnly and keys included. Relative dates count from
-// now; zero means time.Now(). A distinct ID of more than 200 bytes is cut to 200
+// now; zero means time.Now(). A nil Snapshot has no flags. A distinct ID of more than 200 bytes is cut to 200
 // characters (evaluation.md §2.4).
 func (in *Input) Reset(s *Snapshot, distinctID string, f runtime.Filter, now time.Time) {
+	if s.isUnset() {
+		s = emptySnapshot()
+	}
 	in.bindTo(s, distinctID, f, now)
 	if s.idSlot >= 0 {
 		in.setProperty(s.idSlot, property{kind: jsonscan.String, textual: in.id, have: haveText, origin: fromID})

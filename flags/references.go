@@ -66,9 +66,12 @@ type Place struct {
 }
 
 // All iterates over the filters of all condition sets, in their order. The filters
-// are the filters of f and not copies.
+// are the filters of f and not copies. Nil has none.
 func (f *Filters) All() iter.Seq2[Place, *Filter] {
 	return func(yield func(Place, *Filter) bool) {
+		if f == nil {
+			return
+		}
 		for i := range f.Groups {
 			for j := range f.Groups[i].Properties {
 				if !yield(Place{i, j}, &f.Groups[i].Properties[j]) {
@@ -185,7 +188,12 @@ func (x *Index) add(f *Flag) bool {
 }
 
 // Flags iterates over the flags in the order of the list.
-func (x *Index) Flags() iter.Seq[*Flag] { return slices.Values(x.flags) }
+func (x *Index) Flags() iter.Seq[*Flag] {
+	if x == nil {
+		return slices.Values[[]*Flag](nil)
+	}
+	return slices.Values(x.flags)
+}
 
 // Find returns the flag that a reference means (evaluation.md §7.1): the one with
 // the ID, or else the one with the key. It returns nil if there is none.
@@ -198,6 +206,9 @@ func (x *Index) Find(r FlagReference) *Flag {
 
 // number returns the number of the flag that a reference means, -1 for none.
 func (x *Index) number(r FlagReference) int {
+	if x == nil {
+		return -1
+	}
 	if id, ok := r.ID(); ok {
 		if n, ok := x.byID[id]; ok {
 			return n
@@ -233,6 +244,9 @@ func (x *Index) Dependencies(f *Filters) (list []*Flag, complete bool) {
 // flag cannot be evaluated: the flags form a circle, or one of them depends on a
 // flag that does not exist.
 func (x *Index) Chain(f *Flag) (chain []*Flag, ok bool) {
+	if x == nil || x.chains == nil {
+		return nil, false
+	}
 	c := x.chains()
 	n, known := c.numbers[f]
 	if !known {

@@ -163,11 +163,19 @@ type Results struct {
 }
 
 // Len returns the number of results.
-func (r *Results) Len() int { return r.n }
+func (r *Results) Len() int {
+	if r == nil {
+		return 0
+	}
+	return r.n
+}
 
 // Get returns the result of the flag with the key. It is not ok if there is no such
 // flag, if the flag is inactive or if it was filtered out.
 func (r *Results) Get(key string) (_ Result, ok bool) {
+	if r == nil || r.snap == nil {
+		return Result{}, false
+	}
 	i, ok := r.snap.index[key]
 	if !ok || r.decisions[i].value < 0 {
 		return Result{}, false
@@ -186,6 +194,9 @@ func (r *Results) result(i int32) Result {
 // All iterates over the results by flag key, in the order of the definitions.
 func (r *Results) All() iter.Seq2[string, Result] {
 	return func(yield func(string, Result) bool) {
+		if r == nil || r.snap == nil {
+			return
+		}
 		for _, i := range r.snap.order {
 			if r.decisions[i].value < 0 {
 				continue

@@ -3,11 +3,27 @@ package flags
 import (
 	"fmt"
 	"iter"
+	"sync"
 )
 
+// isUnset reports whether a Snapshot is nil, or was not made by Compile.
+func (s *Snapshot) isUnset() bool { return s == nil || s.index == nil }
+
+// emptySnapshot stands for a Snapshot that is unset.
+var emptySnapshot = sync.OnceValue(func() *Snapshot {
+	s, err := Compile(new(Definitions), CompileOptions{})
+	if err != nil { // this machine can compile nothing
+		return &Snapshot{index: make(map[string]int32), idSlot: -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1}
+	}
+	return s
+})
+
 // Evaluate answers for all flags that the request may see. It allocates only
-// the Results.
+// the Results. They are empty, and Partial, if the Snapshot is nil.
 func (s *Snapshot) Evaluate(r *Request) *Results {
+	if s.isUnset() {
+		return &Results{Partial: true}
+	}
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
 	results := in.Evaluate()
@@ -19,11 +35,14 @@ func (s *Snapshot) Evaluate(r *Request) *Results {
 }
 
 // Flag answers for one flag. It does not look at the request's Keys. The error is
-// ErrUnknownFlag if there is no such flag, and ErrFiltered if the request's Filter
-// or an encrypted payload hides it. An inactive flag is disabled with reason
+// ErrUnknownFlag if there is no such flag, ErrNotReady if the Snapshot is nil, and
+// ErrFiltered if the request's Filter or an encrypted payload hides it. An inactive flag is disabled with reason
 // flag_disabled, and a flag that a dependency cycle removes is a failed result
 // with reason dependency_cycle_flag (evaluation.md §11.7).
 func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
+	if s.isUnset() {
+		return Result{}, ErrNotReady
+	}
 	i, ok := s.index[key]
 	if !ok {
 		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
@@ -78,6 +97,9 @@ func (s *Snapshot) resultOrDisabled(i int32, d decision) Result {
 // of the definitions.
 func (s *Snapshot) Keys() iter.Seq[string] {
 	return func(yield func(string) bool) {
+		if s == nil {
+			return
+		}
 		for _, i := range s.order {
 			if !yield(s.flags[i].key) {
 				return
@@ -87,26 +109,48 @@ func (s *Snapshot) Keys() iter.Seq[string] {
 }
 
 // Len returns the number of flags, inactive ones included.
-func (s *Snapshot) Len() int { return len(s.flags) }
+func (s *Snapshot) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.flags)
+}
 
 // Problems returns what is wrong or doubtful in the definitions, errors first, and
 // at most [MaxProblems].
 // The slice must not be changed.
-func (s *Snapshot) Problems() []Problem { return s.problems }
+func (s *Snapshot) Problems() []Problem {
+	if s == nil {
+		return nil
+	}
+	return s.problems
+}
 
 // Reads reports whether some flag looks at the person property with that name.
-func (s *Snapshot) Reads(property string) bool { return s.personTable.slotOf([]byte(property)) >= 0 }
+func (s *Snapshot) Reads(property string) bool {
+	return s != nil && s.personTable.slotOf([]byte(property)) >= 0
+}
 
 // ETag identifies the content, as plain hexadecimal text. It depends on the
 // definitions and on the compile options that change answers, and not on the
 // process or the machine.
-func (s *Snapshot) ETag() string { return s.etag }
+func (s *Snapshot) ETag() string {
+	if s == nil {
+		return ""
+	}
+	return s.etag
+}
 
 // ContinuityFlags returns the keys of the flags with experience continuity, whose
 // hash keys are to be stored when a person identifies (evaluation.md §12). The
 // slice must not be changed.
-func (s *Snapshot) ContinuityFlags() []string { return s.continuityFlags }
+func (s *Snapshot) ContinuityFlags() []string {
+	if s == nil {
+		return nil
+	}
+	return s.continuityFlags
+}
 
 // MinimalFlagCalledEvents returns what the definitions say under that name, which
 // clients are told.
-func (s *Snapshot) MinimalFlagCalledEvents() bool { return s.minimal }
+func (s *Snapshot) MinimalFlagCalledEvents() bool { return s != nil && s.minimal }

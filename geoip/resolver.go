@@ -30,7 +30,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Resolver knows where addresses are. It is safe for concurrent use.
+// A Resolver knows where addresses are. It is safe for concurrent use. The zero value
+// is like a closed one.
 type Resolver struct {
 	path    string
 	options Options
@@ -140,8 +141,11 @@ func (r *Resolver) Close() error {
 	return nil
 }
 
-// isClosed reports whether Close was called.
+// isClosed reports whether the Resolver has no file any more.
 func (r *Resolver) isClosed() bool {
+	if r.closed == nil {
+		return true // Open has not made it
+	}
 	select {
 	case <-r.closed:
 		return true

@@ -86,7 +86,7 @@ func (b *Builder) DependsOn(key string, value any) *Builder {
 }
 
 func (b *Builder) filter(f flags.Filter, value any) *Builder {
-	raw, err := json.Marshal(value)
+	raw, err := marshal(value)
 	if err != nil && b.err == nil {
 		b.err = fmt.Errorf("flag %q: value %v of filter on %q: %w", b.flag.Key, value, f.Key, err)
 	}
@@ -94,6 +94,16 @@ func (b *Builder) filter(f flags.Filter, value any) *Builder {
 	c := b.last()
 	c.Properties = append(c.Properties, f)
 	return b
+}
+
+// marshal encodes a value. A panic of its MarshalJSON is an error.
+func marshal(value any) (raw []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			raw, err = nil, fmt.Errorf("its encoding panicked: %T", v)
+		}
+	}()
+	return json.Marshal(value)
 }
 
 // Variant adds a variant with its share in percent.
@@ -145,7 +155,8 @@ func (b *Builder) Contexts(tags ...string) *Builder {
 	return b
 }
 
-// Change edits the definition directly, for parts that no other method sets.
+// Change edits the definition directly, for parts that no other method sets. It
+// panics if edit is nil.
 func (b *Builder) Change(edit func(*flags.Flag)) *Builder {
 	edit(&b.flag)
 	return b

@@ -10,4 +10,6 @@
 // for whom a flag is on add to its last condition set; the others start a new
 // one and say so. There are no globals: each test has its own Evaluator. A
 // Builder is not safe for concurrent use; an Evaluator is.
+//
+// Methods of a nil Builder panic.
 package flagstest

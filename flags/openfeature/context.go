@@ -109,14 +109,25 @@ func groupKey(v any) (string, bool) {
 	case bool, nil, map[string]any, []any:
 		return "", false
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
+	b, ok := marshal(v)
+	if !ok {
 		return "", false
 	}
 	if k := jsonscan.Value(b).Kind(); k != jsonscan.Number && k != jsonscan.String {
 		return "", false
 	}
 	return text.Str(b)
+}
+
+// marshal encodes a value. It is not ok if that fails, or if its own encoding panics.
+func marshal(v any) (b []byte, ok bool) {
+	defer func() {
+		if recover() != nil {
+			b, ok = nil, false
+		}
+	}()
+	b, err := json.Marshal(v)
+	return b, err == nil
 }
 
 func setGroupProperties(r *flags.Request, v any) *invalidContext {

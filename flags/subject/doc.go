@@ -11,4 +11,6 @@
 //
 // Distinct IDs and group keys are looked up as captured events store them: without
 // NUL and cut to their longest length.
+//
+// Methods of nil pointers panic.
 package subject

@@ -16,7 +16,9 @@ import (
 
 // A Request is a request for flags with what its body does not say.
 type Request struct {
+	// Request is the body. If it is nil, methods of it and [Filler.Fill] panic.
 	*wire.Request
+
 	Project int64
 
 	// Addr is the client's address, whose place is looked up. The zero Addr has

@@ -54,4 +54,6 @@
 // [flags.Input] that was filled from it. A Request serves one goroutine at a
 // time. Errors name fields, never their contents. AppendDefinitions only reads the
 // definitions, so that it may be called concurrently while nobody changes them.
+//
+// A nil Input or Result, and a nil pointer as the receiver of a method, is a panic.
 package wire

@@ -1,0 +1,188 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/flagstest"
+	"github.com/flagstaff-go/flagstaff/flags/subject"
+	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/geoip"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// zeros has a pointer to the zero value of each type that these packages export.
+// Interfaces are left out: they have no values of their own.
+var zeros = map[string][]any{
+	"capture": {
+		new(capture.AnalyticsBatch), new(capture.AnalyticsError), new(capture.AnalyticsRequest), new(capture.Batch), new(capture.Client), new(capture.ClientConfig),
+		new(capture.ClientEvent), new(capture.ClientStats), new(capture.Collector), new(capture.CollectorConfig), new(capture.Event), new(capture.EventError), new(capture.Exposure),
+		new(capture.FieldError), new(capture.LostError), new(capture.Property), new(capture.Request), new(capture.RequestError), new(capture.ResponseError), new(capture.Result),
+	},
+	"flags": {
+		new(flags.Aggregation), new(flags.Answers), new(flags.Basis), new(flags.BucketTrace), new(flags.Change), new(flags.Cohort), new(flags.CohortNode), new(flags.CompileOptions),
+		new(flags.Condition), new(flags.ConditionTrace), new(flags.DefinitionError), new(flags.Definitions), new(flags.DependencyTrace), new(flags.DiffReport), new(flags.Evaluator),
+		new(flags.Filter), new(flags.FilterKind), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagDiff), new(flags.FlagReference), new(flags.Holdout),
+		new(flags.Index), new(flags.Input), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Operand), new(flags.Operator), new(flags.Outcome), new(flags.Place),
+		new(flags.Problem), new(flags.Reason), new(flags.Request), new(flags.Result), new(flags.Results), new(flags.Severity), new(flags.Snapshot), new(flags.StoredNeeds),
+		new(flags.Subject), new(flags.Trace), new(flags.Variant), new(flags.VariantShare), new(flags.VariantTrace),
+	},
+	"flags/flagstest": {new(flagstest.Builder)},
+	"flags/subject":   {new(subject.Failure), new(subject.Filler), new(subject.Request)},
+	"flags/wire": {
+		new(wire.DefinitionsOptions), new(wire.Envelope), new(wire.FieldError), new(wire.Form), new(wire.Query), new(wire.QueryError), new(wire.Request),
+	},
+	"geoip":   {new(geoip.Location), new(geoip.Options), new(geoip.Resolver), new(geoip.Status)},
+	"runtime": {new(runtime.Detector), new(runtime.Filter), new(runtime.Kind), new(runtime.Requirement), new(runtime.Signals), new(runtime.TagMatch)},
+}
+
+// interfaces are the types that zeros leaves out.
+var interfaces = []string{"capture.Sink", "flags.Matcher", "flags/subject.Locator", "flags/subject.Store", "runtime.Header"}
+
+// functions has each function that these packages export, but for flagstest, whose
+// functions fail a test.
+var functions = map[string]any{
+	"capture.Faults": capture.Faults, "capture.FlagProperties": capture.FlagProperties, "capture.IllegalID": capture.IllegalID, "capture.NewClient": capture.NewClient,
+	"capture.NewCollector": capture.NewCollector, "capture.NewUUID": capture.NewUUID, "capture.ParseUUID": capture.ParseUUID, "capture.SentAt": capture.SentAt,
+	"flags.AppendCohort": flags.AppendCohort, "flags.AppendFilters": flags.AppendFilters, "flags.Bucket": flags.Bucket, "flags.ByGroup": flags.ByGroup, "flags.Compile": flags.Compile,
+	"flags.Decode": flags.Decode, "flags.DecodeCohort": flags.DecodeCohort, "flags.DecodeFilters": flags.DecodeFilters, "flags.Diff": flags.Diff, "flags.NewIndex": flags.NewIndex,
+	"flags.OperatorNamed": flags.OperatorNamed, "flags.Operators": flags.Operators,
+	"flags/wire.AppendDefinitions": wire.AppendDefinitions, "flags/wire.AppendDetailed": wire.AppendDetailed, "flags/wire.AppendEmpty": wire.AppendEmpty,
+	"flags/wire.AppendEvaluation": wire.AppendEvaluation, "flags/wire.AppendEvaluations": wire.AppendEvaluations, "flags/wire.AppendFailure": wire.AppendFailure,
+	"flags/wire.AppendLegacy": wire.AppendLegacy, "flags/wire.AppendResponse": wire.AppendResponse, "flags/wire.DecideForm": wire.DecideForm,
+	"flags/wire.DefinitionsETag": wire.DefinitionsETag, "flags/wire.FlagsForm": wire.FlagsForm,
+	"geoip.Open":        geoip.Open,
+	"runtime.ParseKind": runtime.ParseKind, "runtime.ParseRequirement": runtime.ParseRequirement, "runtime.ParseTagMatch": runtime.ParseTagMatch, "runtime.SignalsOf": runtime.SignalsOf,
+}
+
+// answering are the types whose nil pointers answer; other methods of nil pointers
+// panic, as the documentation of each package says.
+var answering = []string{
+	"capture.Client", "capture.Collector", "flags.DefinitionError", "flags.Evaluator", "flags.Index", "flags.Results", "flags.Snapshot", "geoip.Resolver",
+}
+
+// panics are the calls whose own documentation says that they panic.
+var panics = []string{
+	"flags.Evaluator.Swap of nil", "flags.Input.", "flags/flagstest.Builder.Change of the zero value", "flags/subject.Request.",
+	"flags/wire.AppendEvaluation", "flags/wire.AppendEvaluations",
+}
+
+// waits are the calls that last until their context ends, as they should.
+var waits = []string{"geoip.Resolver.Watch of nil"}
+
+// mayPanic reports whether the documentation of a call says that it panics.
+func mayPanic(name string) bool {
+	of, isNil := strings.CutSuffix(name, " of nil")
+	if of = of[:strings.LastIndexByte(of, '.')]; isNil && !slices.Contains(answering, of) {
+		return true
+	}
+	return slices.ContainsFunc(panics, func(p string) bool { return name == p || strings.HasSuffix(p, ".") && strings.HasPrefix(name, p) })
+}
+
+// TestRuling76Lists: the lists above have all that the packages export.
+func TestRuling76Lists(t *testing.T) {
+	types, funcs := slices.Clone(interfaces), []string{}
+	for folder, values := range zeros {
+		for _, v := range values {
+			types = append(types, folder+"."+reflect.TypeOf(v).Elem().Name())
+		}
+	}
+	for name := range functions {
+		funcs = append(funcs, name)
+	}
+	var wantTypes, wantFuncs []string
+	for line := range strings.Lines(read(t, filepath.Join("testdata", "golden", "flagstaff.txt"))) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) != 3 || zeros[words[0]] == nil || strings.Contains(words[2], "."):
+		case words[1] == "type":
+			wantTypes = append(wantTypes, words[0]+"."+words[2])
+		case words[1] == "func" && words[0] != "flags/flagstest":
+			wantFuncs = append(wantFuncs, words[0]+"."+words[2])
+		}
+	}
+	for _, list := range []struct{ want, got []string }{{wantTypes, types}, {wantFuncs, funcs}} {
+		slices.Sort(list.got)
+		slices.Sort(list.want)
+		if diff := cmp.Diff(list.want, list.got); diff != "" {
+			t.Errorf("what is tested (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestRuling76Misuse: what nobody has set up answers, and neither hangs nor panics
+// unless that is documented.
+func TestRuling76Misuse(t *testing.T) {
+	for folder, values := range zeros {
+		for _, v := range values {
+			of := reflect.TypeOf(v)
+			for m := range of.NumMethod() {
+				name := folder + "." + of.Elem().Name() + "." + of.Method(m).Name
+				misuse(t, name+" of the zero value", reflect.New(of.Elem()).Method(m))
+				if _, byValue := of.Elem().MethodByName(of.Method(m).Name); !byValue {
+					misuse(t, name+" of nil", reflect.Zero(of).Method(m))
+				}
+			}
+		}
+	}
+	for name, f := range functions {
+		misuse(t, name, reflect.ValueOf(f))
+	}
+}
+
+// misuse calls a function with zero values only.
+func misuse(t *testing.T, name string, f reflect.Value) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if slices.Contains(waits, name) {
+		cancel()
+	}
+	done := make(chan any, 1)
+	go func() {
+		defer func() { done <- recover() }()
+		var in []reflect.Value
+		for i := range f.Type().NumIn() {
+			v := reflect.Zero(f.Type().In(i))
+			if v.Type() == reflect.TypeFor[context.Context]() {
+				v = reflect.ValueOf(ctx) // a nil context is no misuse of this library
+			}
+			in = append(in, v)
+		}
+		if f.Type().IsVariadic() {
+			in = in[:len(in)-1]
+		}
+		for _, out := range f.Call(in) {
+			if err, ok := out.Interface().(error); ok && err != nil {
+				_ = err.Error()
+			}
+			if out.Kind() == reflect.Func && !out.IsNil() && out.Type().CanSeq() {
+				for range out.Seq() {
+				}
+			}
+			if out.Kind() == reflect.Func && !out.IsNil() && out.Type().CanSeq2() {
+				for range out.Seq2() {
+				}
+			}
+			_ = fmt.Sprint(out.Interface())
+		}
+	}()
+	select {
+	case r := <-done:
+		if r != nil && !mayPanic(name) {
+			t.Errorf("%s panics: %v", name, r)
+		}
+	case <-time.After(10 * time.Second):
+		t.Errorf("%s hangs", name)
+	}
+}
