@@ -152,8 +152,8 @@ func misuse(t *testing.T, name string, f reflect.Value) {
 	go func() {
 		defer func() { done <- recover() }()
 		var in []reflect.Value
-		for i := range f.Type().NumIn() {
-			v := reflect.Zero(f.Type().In(i))
+		for of := range f.Type().Ins() {
+			v := reflect.Zero(of)
 			if v.Type() == reflect.TypeFor[context.Context]() {
 				v = reflect.ValueOf(ctx) // a nil context is no misuse of this library
 			}
