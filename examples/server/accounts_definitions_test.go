@@ -3,13 +3,17 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -36,6 +40,7 @@ var definitionRows = []accountRow{
 			t.Errorf("%s over the quota = %d %s, want 402 quota_limited", call, r.status, r.body)
 		}
 	}},
+	{"definitions 7", "carry the ids of static cohorts and the time zone, and a process that asks has the server's values", followedDefinitions},
 }
 
 // definitionCalls are all ways to ask for the documents that a project serves to
@@ -309,6 +314,113 @@ func definitionContent(t *testing.T, s *site) {
 	inlined := read("GET /api/feature_flag/local_evaluation/")
 	if p := inlined.Flags[0].Filters.Groups[0].Properties[0]; len(inlined.Cohorts) != 0 || p.Type != "person" || p.Key != "plan" {
 		t.Errorf("cohorts %s, property %+v; want it in place of the cohort", inlined.Cohorts, p)
+	}
+}
+
+// followedDefinitions follows a project whose flags look at what only the server
+// knows, as a program with the library does (evaluation.md §5.4, §14.1).
+func followedDefinitions(t *testing.T, s *site) {
+	a := s.account(t)
+	me, path := s.as(a), fmt.Sprintf("/api/projects/%d/", a.project.ID)
+	me.call(t, "PATCH "+path, `{"timezone":"Asia/Tokyo"}`).ok(t)
+	cohort := func(name string, more ...any) json.Number {
+		t.Helper()
+		return json.Number(fmt.Sprint(me.call(t, "POST "+path+"cohorts/", members(append([]any{"name", name}, more...)...)).ok(t)["id"]))
+	}
+	memberOf := func(id json.Number) map[string]any {
+		return map[string]any{"key": "id", "type": "cohort", "operator": "in", "value": id}
+	}
+	flag := func(key string, more ...any) {
+		t.Helper()
+		me.call(t, "POST "+path+"feature_flags/", members(append([]any{"key", key}, more...)...)).ok(t)
+	}
+	post := func(path, body string) string {
+		t.Helper()
+		r, err := s.stranger().send(t.Context(), "POST "+path, body)
+		if err != nil || r.status != http.StatusOK {
+			t.Fatalf("POST %s = %+v, %v", path, r, err)
+		}
+		return r.body
+	}
+	vip, unused := cohort("VIP", "is_static", true), cohort("Unused", "is_static", true)
+	staff := cohort("Staff", "filters", map[string]any{"properties": map[string]any{"type": "OR", "values": []any{
+		map[string]any{"type": "AND", "values": []any{memberOf(vip)}},
+	}}})
+	flag("vip", "filters", where(memberOf(vip)))
+	flag("staff", "filters", where(memberOf(staff)))
+	flag("paid", "filters", where(property("plan", "exact", "pro")))
+	flag("late", "filters", where(property("at", "is_date_after", "2025-06-01 08:00:00")))
+	flag("kept", "ensure_experience_continuity", true, "filters", map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": 50}}})
+	flag("config", "is_remote_configuration", true, "filters", map[string]any{"groups": []any{map[string]any{}}, "payloads": map[string]any{"true": `12`}})
+	s.awaitProject(t, a)
+	// Their definitions say where the SDKs of others end: no tree, no entry.
+	document := s.with(*a.project.SecretToken).get(t, "GET /flags/definitions?send_cohorts").body
+	if !strings.Contains(document, `"static_cohorts":[`+string(vip)+`]`) || strings.Contains(document, `"`+string(vip)+`":`) || strings.Contains(document, `"`+string(unused)+`":`) {
+		t.Errorf("definitions: %s", document)
+	}
+	for i := range 6 {
+		id := fmt.Sprint("person-", i)
+		post("/i/v0/e/", members("api_key", a.project.APIToken, "event", "e", "distinct_id", id, "properties", map[string]any{
+			"$set": map[string]any{"plan": []string{"pro", "free"}[i%2]},
+		}))
+		if i%3 == 0 {
+			me.call(t, "POST "+path+"cohorts/"+string(vip)+"/members/", members("distinct_ids", []string{id})).ok2xx(t)
+		}
+	}
+
+	var e flags.Evaluator
+	loader := source.NewLoader(&e, source.Remote{
+		URL: s.url, ProjectKey: a.project.APIToken, SecretKey: *a.project.SecretToken, Ask: true, AskTimeout: time.Minute,
+	}, source.LoaderConfig{Log: slog.New(slog.DiscardHandler)})
+	if err := loader.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	keys, on, local := []string{"vip", "staff", "paid", "late", "kept", "config"}, 0, 0
+	for i := range 8 {
+		r := &flags.Request{DistinctID: fmt.Sprint("person-", i), AnonymousID: fmt.Sprint("anonymous-", i), PersonProperties: map[string]any{"at": "2025-06-01T03:00:00Z"}}
+		body := members("api_key", a.project.APIToken, "distinct_id", r.DistinctID, "$anon_distinct_id", r.AnonymousID, "person_properties", r.PersonProperties, "geoip_disable", true)
+		var want struct{ Flags map[string]flags.Result }
+		if err := json.Unmarshal([]byte(post("/flags?v=2", body)), &want); err != nil || len(want.Flags) != len(keys) {
+			t.Fatalf("POST /flags: %d flags, %v", len(want.Flags), err)
+		}
+		for _, key := range keys {
+			if e.Bool(key, r, false) != want.Flags[key].Enabled {
+				local++
+				if e.Snapshot().NeedsOf(key).IsZero() {
+					t.Errorf("%s differs for person-%d, and needs nothing of the server", key, i)
+				}
+			}
+		}
+		r.Answers = loader.Ask(t.Context(), r)
+		for _, key := range keys {
+			got, err := e.Snapshot().Flag(key, r)
+			if err != nil || got.Unconfirmed || gocmp.Diff(object(t, got.AppendJSON(nil)), object(t, new(want.Flags[key]).AppendJSON(nil))) != "" {
+				t.Errorf("%s for person-%d = %+v, %v; the server has %+v", key, i, got, err, want.Flags[key])
+			}
+			if got.Enabled {
+				on++
+			}
+			if key == "config" != got.RemoteConfiguration() {
+				t.Errorf("%s: remote configuration %v", key, got.RemoteConfiguration())
+			}
+		}
+		// Told what the server knows, the process needs no answer.
+		if i < 6 {
+			told := &flags.Request{DistinctID: r.DistinctID, Cohorts: []int64{}}
+			if i%3 == 0 {
+				id, err := vip.Int64()
+				if err != nil {
+					t.Fatal(err)
+				}
+				told.Cohorts = append(told.Cohorts, id)
+			}
+			if e.Bool("vip", told, false) != (i%3 == 0) || e.Bool("staff", told, false) != (i%3 == 0) {
+				t.Errorf("person-%d, of whose cohorts it is told: vip is %v", i, e.Bool("vip", told, false))
+			}
+		}
+	}
+	if on < 16 || local < 5 {
+		t.Errorf("%d values are on, %d differ without asking: the test is too easy", on, local)
 	}
 }
 
