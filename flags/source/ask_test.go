@@ -101,7 +101,7 @@ func respond(r *http.Request, status int, h http.Header, body string) *http.Resp
 const vipAnswer = `{"flags":{"vip":{"key":"vip","enabled":true,"reason":{"code":"condition_match","condition_index":0,"description":""},"metadata":{"id":2,"version":1}}},"errorsWhileComputingFlags":false}`
 
 // asking returns a Loader with definitions that asks a server.
-func asking(t *testing.T, f *fakeServer, change func(*source.Remote)) (*flags.Evaluator, *source.Loader) {
+func asking(t testing.TB, f *fakeServer, change func(*source.Remote)) (*flags.Evaluator, *source.Loader) {
 	t.Helper()
 	r := source.Remote{URL: "https://flags.example.com", ProjectKey: "phc_a", SecretKey: "phs_secret", Client: &http.Client{Transport: f}, Ask: true}
 	if change != nil {
@@ -354,6 +354,30 @@ func TestAskKeepsLittle(t *testing.T) {
 	if asks := l.Status().Asks; asks.Sent != 2 {
 		t.Errorf("Asks = %+v, want no answer kept", asks)
 	}
+}
+
+// FuzzAskAnswer: whatever a server answers, every flag has a value, which is marked
+// if the server has not given it.
+func FuzzAskAnswer(f *testing.F) {
+	f.Add([]byte(vipAnswer))
+	f.Add([]byte(`{"flags":{"vip":{"failed":true}},"errorsWhileComputingFlags":true}`))
+	f.Add([]byte(`{"flags":{},"quotaLimited":["feature_flags"]}`))
+	f.Add([]byte(`{"flags":{"vip":null,"paid":{"variant":"x","metadata":{"payload":{"a":[1]}}}}}`))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		e, l := asking(t, &fakeServer{answer: string(answer)}, nil)
+		r := &flags.Request{DistinctID: "user-1"}
+		r.Answers = l.Ask(t.Context(), r)
+		if r.Answers == nil {
+			t.Fatal("nothing was asked")
+		}
+		for _, key := range []string{"vip", "paid", "plain"} {
+			got, err := e.Snapshot().Flag(key, r)
+			_, given := r.Answers.Results[key]
+			if err != nil || got.Key != key || got.Unconfirmed && (given && got.Reason.Code == "" || key == "plain") || r.Answers.Err != nil && !got.Unconfirmed && key != "plain" {
+				t.Errorf("%s = %+v, %v, with %+v", key, got, err, r.Answers)
+			}
+		}
+	})
 }
 
 // TestAskNobody: Loaders that ask no server.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -73,4 +74,36 @@ func ExampleRemote() {
 	// Output:
 	// true remote true false
 	// true cache true true
+}
+
+func ExampleLoader_Ask() {
+	// A server whose static cohort 3 has one member, of whom its definitions say
+	// nothing.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/flags" {
+			io.WriteString(w, `{"flags": {"beta": {"key": "beta", "enabled": true}}}`)
+			return
+		}
+		io.WriteString(w, `{"flags": [{"id": 1, "key": "beta", "active": true, "filters": {"groups": [
+			{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": 3}]}]}}], "static_cohorts": [3]}`)
+	}))
+	defer server.Close()
+
+	var evaluator flags.Evaluator
+	loader := source.NewLoader(&evaluator, source.Remote{
+		URL: server.URL, ProjectKey: "phc_demo", SecretKey: "phs_demo", Ask: true,
+	}, source.LoaderConfig{Log: slog.New(slog.DiscardHandler)})
+	if err := loader.Refresh(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("needs", evaluator.Snapshot().NeedsOf("beta"))
+
+	request := &flags.Request{DistinctID: "user-1"}
+	fmt.Println(evaluator.Bool("beta", request, false))
+	request.Answers = loader.Ask(context.Background(), request)
+	fmt.Println(evaluator.Bool("beta", request, false))
+	// Output:
+	// needs membership in the cohorts 3
+	// false
+	// true
 }
