@@ -304,7 +304,7 @@ func (w *world) flag(i int) string {
 		filters += `,"aggregation_group_type_index":0`
 	}
 	if w.chance(40) {
-		filters += `,"multivariate":{"variants":[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]},"payloads":{"a":"{\"n\":1}","b":"[1, \"x\"]"}`
+		filters += `,"multivariate":{"variants":[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]},"payloads":{"a":"{\"n\":1}","b":[1, "x"]}`
 	} else if w.chance(40) {
 		filters += `,"payloads":{"true":"text"}`
 	}

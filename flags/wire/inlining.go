@@ -3,11 +3,9 @@ package wire
 import (
 	"cmp"
 	"iter"
-	"regexp/syntax"
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // Limits of inlining. Beyond them cohorts stay, as a document that repeats filters
@@ -143,10 +141,12 @@ func inlinable(fl *flags.Filter) bool {
 	if !ok || o.For != flags.PropertyFilter {
 		return false
 	}
-	if o.Operand == flags.OperandPattern {
-		pattern, _ := text.Str(fl.Value)
-		_, err := syntax.Parse(pattern, syntax.Perl)
-		return err == nil
-	}
-	return true
+	return o.Operand != flags.OperandPattern || compiles(fl)
+}
+
+// compiles reports whether the pattern of a filter can be compiled.
+func compiles(fl *flags.Filter) bool {
+	filters := flags.Filters{Groups: []flags.Condition{{Properties: []flags.Filter{*fl}}}}
+	s, err := flags.Compile(&flags.Definitions{Flags: []flags.Flag{{ID: 1, Key: "k", Active: true, Filters: filters}}}, flags.CompileOptions{})
+	return err == nil && !slices.ContainsFunc(s.Problems(), func(p flags.Problem) bool { return p.Severity == flags.Error })
 }
