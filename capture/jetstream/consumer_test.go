@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -245,6 +246,30 @@ func TestMaxBatch(t *testing.T) {
 		t.Errorf("a Write has %d events, want at most 7", n)
 	}
 	if diff := cmp.Diff(names(events("p", 0, 100)), names(st.stored())); diff != "" {
+		t.Errorf("stored (-want +got)\n%s", diff)
+	}
+}
+
+// TestHugeMessage: a message that was taken when the server took larger ones is
+// stored all the same.
+func TestHugeMessage(t *testing.T) {
+	t.Parallel()
+	srv := &server{t: t, folder: t.TempDir(), port: -1, limit: 4 << 20}
+	srv.start()
+	t.Cleanup(srv.stop)
+	huge := event("p", 2)
+	huge.Properties = fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("x", 3<<20))
+	want := []capture.Event{event("p", 1), huge, event("p", 3)}
+	write(t, open(t, connect(t, srv.url())), want...)
+	srv.stop()
+	srv.limit = 1 << 20
+	srv.start()
+	s := open(t, connect(t, srv.url()))
+	st := newStore()
+	consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBytes: 1})
+	st.await(t, len(want))
+	waiting(t, s, 0)
+	if diff := cmp.Diff(names(want), names(st.stored())); diff != "" {
 		t.Errorf("stored (-want +got)\n%s", diff)
 	}
 }

@@ -68,7 +68,11 @@ const maxEnvelope = 4 << 10
 func (w *worker) pull(ctx context.Context, n, bytes int, wait time.Duration) (hand []message, err error) {
 	conn := w.stream.c.Conn
 	// The server ends a request at the first message that has too many bytes.
-	request, err := json.Marshal(pullRequest{Batch: n, MaxBytes: max(bytes, w.largest()), Expires: wait, NoWait: true})
+	r := pullRequest{Batch: n, MaxBytes: max(bytes, w.largest()), Expires: wait, NoWait: true}
+	if w.huge {
+		r.Batch, r.MaxBytes, w.huge = 1, 0, false
+	}
+	request, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +97,13 @@ func (w *worker) pull(ctx context.Context, n, bytes int, wait time.Duration) (ha
 	}
 	patience := time.NewTimer(wait + answerWait)
 	defer patience.Stop()
-	for len(hand) < n {
+	for len(hand) < r.Batch {
 		select {
 		case m := <-arrived:
 			end, err := endOf(m)
 			if end || err != nil {
-				if err == nil && len(hand) == 0 && time.Since(begin) < wait/2 {
+				w.huge = m.Header.Get("Description") == tooManyBytes && len(hand) == 0
+				if err == nil && !w.huge && len(hand) == 0 && time.Since(begin) < wait/2 {
 					err = sleep(ctx, refusedPause)
 				}
 				return hand, err
@@ -123,6 +128,10 @@ func (w *worker) requests() string {
 // largest is how many bytes a message may have.
 func (w *worker) largest() int { return int(w.stream.c.Conn.MaxPayload()) + maxEnvelope }
 
+// tooManyBytes is the status of a request that ends before a message that has more
+// bytes than the request has left.
+const tooManyBytes = "Message Size Exceeds MaxBytes"
+
 // endOf reports whether a message is a status that ends a request, and returns an
 // error if something is wrong with the request.
 func endOf(m *nats.Msg) (end bool, err error) {
@@ -135,7 +144,7 @@ func endOf(m *nats.Msg) (end bool, err error) {
 		return true, nil
 	case "409":
 		switch m.Header.Get("Description") {
-		case "Message Size Exceeds MaxBytes", "Batch Completed":
+		case tooManyBytes, "Batch Completed":
 			return true, nil
 		}
 	}

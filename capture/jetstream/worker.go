@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,6 +31,8 @@ type worker struct {
 	log       *slog.Logger
 	lease     lease
 	consumer  jetstream.Consumer
+	answers   sync.WaitGroup // to acknowledgements
+	huge      bool           // the next message has more bytes than the server takes now
 
 	last  uint64 // number of the last delivery
 	floor uint64 // all messages up to this sequence were acknowledged when the worker began
@@ -119,6 +122,7 @@ var errLeaseLost = errors.New("the lease was lost")
 // work stores batches until ctx ends or something fails. Nothing is in hand when it
 // returns.
 func (w *worker) work(ctx context.Context) (err error) {
+	defer w.answers.Wait()
 	w.consumer, err = w.stream.js.Consumer(ctx, w.stream.c.Name, consumerName(w.partition))
 	if err != nil {
 		return err
@@ -216,7 +220,8 @@ func (w *worker) gather(ctx context.Context, hand []message) (_ []message, err e
 }
 
 // acknowledge tells the server that messages need not come again. If the server
-// does not hear it, they come again, and the sink knows them.
+// does not hear it, they come again, and the sink knows them. The next batch is
+// stored while the server answers.
 func (w *worker) acknowledge(ctx context.Context, list []message) {
 	if len(list) == 0 {
 		return
@@ -225,13 +230,16 @@ func (w *worker) acknowledge(ctx context.Context, list []message) {
 	for _, m := range list[:len(list)-1] {
 		err = cmp.Or(err, m.Ack())
 	}
-	// The server takes acknowledgements in their order, so the answer to the last
-	// is one to all.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWait)
-	defer cancel()
-	if err := errors.Join(err, list[len(list)-1].DoubleAck(ctx)); err != nil {
-		w.log.WarnContext(ctx, "events were stored and will come again", "events", len(list), "error", err)
-	}
+	w.answers.Wait()
+	w.answers.Go(func() {
+		// The server takes acknowledgements in their order, so the answer to the last
+		// is one to all.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWait)
+		defer cancel()
+		if err := errors.Join(err, list[len(list)-1].DoubleAck(ctx)); err != nil {
+			w.log.WarnContext(ctx, "events were stored and will come again", "events", len(list), "error", err)
+		}
+	})
 }
 
 // ackWait is how long an answer to an acknowledgement may take.
