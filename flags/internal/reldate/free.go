@@ -1,6 +1,7 @@
 package reldate
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -29,7 +30,7 @@ const (
 //	D            year, month and day of two digits each
 //	B            the name of a month, or its first three letters
 //	b            the same, and perhaps a dot
-//	w            perhaps the first three letters of a weekday, a comma and blanks
+//	w            the first three letters of a weekday, a comma and blanks
 //	t            a time: H:M, H:M:S or H:M:S with a fraction
 //	I            the same, and perhaps AM or PM
 //	z            a zone: its name or an offset
@@ -72,6 +73,8 @@ var (
 		{text: "b d, Y; aI"},
 		{text: "b d, Y; aI z"},
 		{text: "B d aI", lacks: lacksYear},
+	}
+	weekdayForms = []form{
 		{text: "wd B Y t z"}, // RFC 2822
 	}
 	slashForms = []form{
@@ -107,8 +110,12 @@ func formsOf(s string) []form {
 	case rest == "":
 		return nil
 	case i == 0:
-		if len(s) > 5 && (monthOf(s[:3]) > 0 || isWeekday(s[:3])) {
+		switch {
+		case len(s) < len("oct 7, 70"):
+		case monthOf(s) > 0:
 			return nameForms
+		case isWeekday(s):
+			return weekdayForms
 		}
 		return nil
 	case rest[0] == '-':
@@ -329,22 +336,39 @@ func (r *reader) readHalf() bool {
 
 var monthNames = [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 
-// monthOf returns the number of the month whose name begins with three letters, or 0.
-func monthOf(letters string) int {
-	for i, name := range monthNames {
-		if strings.EqualFold(name[:3], letters) {
-			return i + 1
-		}
-	}
-	return 0
+// threeLetters returns the first three bytes of a text as a number, without the bit
+// that tells small letters from capitals.
+func threeLetters(s string) uint32 {
+	return uint32(s[0]|0x20)<<16 | uint32(s[1]|0x20)<<8 | uint32(s[2]|0x20)
 }
+
+var (
+	monthLetters   = lettersOf(monthNames[:]...)
+	weekdayLetters = lettersOf("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
+)
+
+func lettersOf(names ...string) []uint32 {
+	var list []uint32
+	for _, name := range names {
+		list = append(list, threeLetters(name))
+	}
+	return list
+}
+
+// monthOf returns the number of the month whose name begins with the first three
+// letters of a text, or 0.
+func monthOf(s string) int { return 1 + slices.Index(monthLetters, threeLetters(s)) }
+
+// isWeekday reports whether the name of a day begins with the first three letters of a
+// text.
+func isWeekday(s string) bool { return slices.Contains(weekdayLetters, threeLetters(s)) }
 
 // readMonth reads the name of a month.
 func (r *reader) readMonth() bool {
 	if len(r.rest) < 3 {
 		return false
 	}
-	if r.month = monthOf(r.rest[:3]); r.month == 0 {
+	if r.month = monthOf(r.rest); r.month == 0 {
 		return false
 	}
 	name := monthNames[r.month-1]
@@ -358,21 +382,11 @@ func (r *reader) readMonth() bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// isWeekday reports whether the name of a day begins with these three letters.
-func isWeekday(letters string) bool {
-	for _, name := range [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"} {
-		if strings.EqualFold(name, letters) {
-			return true
-		}
-	}
-	return false
-}
-
 // readWeekday reads a weekday with what separates it from the day. It need not be the
 // right one.
 func (r *reader) readWeekday() bool {
-	if len(r.rest) < 3 || !isWeekday(r.rest[:3]) {
-		return true
+	if len(r.rest) < 3 || !isWeekday(r.rest) {
+		return false
 	}
 	r.rest = r.rest[3:]
 	return r.skip(",") && r.blanks()
