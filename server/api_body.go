@@ -46,6 +46,10 @@ func (a *apiRequest) readBody() error {
 		a.document = emptyBody
 		return nil
 	}
+	const parsed = 6 // times the size of a body, which is decoded member by member
+	if err := x.body.charge(int64(parsed * len(x.body.raw))); err != nil {
+		return err
+	}
 	if err := checkMediaType(x.r.Header); err != nil {
 		return err
 	}

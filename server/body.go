@@ -93,26 +93,26 @@ func (b *body) parse(r *http.Request, compression string, req *wire.Request) err
 	}
 
 	if looksLikeJSON(payload) {
-		return parseJSON(payload, req)
+		return b.parseJSON(payload, req)
 	}
 	switch encoding {
 	case encodedLZ64: // before base64: it may look like base64 by accident
 		if payload, err = b.decodeLZ64(payload); err != nil {
 			return err
 		}
-		return parseJSON(payload, req)
+		return b.parseJSON(payload, req)
 	case encodedBase64:
 		if payload, err = b.decodeBase64(payload); err != nil {
 			return err
 		}
-		return parseJSON(payload, req)
+		return b.parseJSON(payload, req)
 	}
-	err = parseJSON(payload, req)
+	err = b.parseJSON(payload, req)
 	if errors.Is(err, wire.ErrSyntax) {
 		decoded, errBase64 := b.decodeBase64(payload)
 		switch {
 		case errBase64 == nil:
-			if errDecoded := parseJSON(decoded, req); !errors.Is(errDecoded, wire.ErrSyntax) {
+			if errDecoded := b.parseJSON(decoded, req); !errors.Is(errDecoded, wire.ErrSyntax) {
 				return errDecoded
 			}
 		case errors.Is(errBase64, errBusy), errors.Is(errBase64, errTooLarge):
@@ -142,6 +142,9 @@ func (b *body) parseContext(r *http.Request, req *wire.Request) error {
 			return err
 		}
 	}
+	if err := b.charge(requestMemory(payload)); err != nil {
+		return err
+	}
 	return malformed(req.ParseContext(payload))
 }
 
@@ -155,11 +158,24 @@ func looksLikeJSON(payload []byte) bool {
 	return len(trimmed) > 0 && trimmed[0] == '{'
 }
 
-func parseJSON(payload []byte, req *wire.Request) error {
+func (b *body) parseJSON(payload []byte, req *wire.Request) error {
 	if isBlank(payload) {
 		return errEmptyBody
 	}
+	if err := b.charge(requestMemory(payload)); err != nil {
+		return err
+	}
 	return malformed(req.Parse(payload))
+}
+
+// requestMemory returns about how many bytes a parsed body takes besides itself:
+// decoded texts, and lists of strings in several forms.
+func requestMemory(payload []byte) int64 {
+	const perElement, mostElements = 64, 1 << 16 // bytes; what a list may have
+	if len(payload) < uncounted {
+		return 0
+	}
+	return int64(len(payload) + perElement*min(bytes.Count(payload, []byte{','}), mostElements))
 }
 
 func malformed(err error) error {

@@ -113,7 +113,8 @@ func (s *Server) fail(rt *route, x *exchange, err error) {
 		panic(http.ErrAbortHandler) // so that the client sees that the answer is cut off
 	}
 	f := rt.failed(x, err)
-	if f.status >= http.StatusInternalServerError && !errors.Is(err, errPanic) {
+	// Nothing failed if there are only many requests. Metrics count the answers.
+	if f.status >= http.StatusInternalServerError && !errors.Is(err, errPanic) && !errors.Is(err, errBusy) {
 		s.config.Log.Error("request failed", "request_id", x.requestID(), "route", rt.path, "status", f.status, "error", err)
 	}
 	h := x.w.Header()
