@@ -425,6 +425,10 @@ type CohortUpload struct {
 	Received int `json:"received"` // distinct IDs
 	Added    int `json:"added"`    // persons who were not members before
 	Count    int `json:"count"`    // members now
+
+	// Complete says that the list came to its end. Otherwise the first Received of
+	// its distinct IDs are members.
+	Complete bool `json:"complete"`
 }
 
 // uploadPart is how many distinct IDs are stored at once.
@@ -433,7 +437,8 @@ const uploadPart = 5000
 // AddCohortIDs makes the persons with distinct IDs members of a static cohort.
 // Distinct IDs that nobody has get a person. The list is stored in parts while it
 // is read: after an error, which may be one of the list's, those before are
-// members, and it can be sent again.
+// members, and it can be sent again. Then the result is not nil either, and
+// CohortUpload returns the same later. It is also right if ctx ends.
 func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort string, distinctIDs iter.Seq2[string, error]) (*CohortUpload, error) {
 	c, err := s.staticCohort(ctx, p, ref, cohort, "cohort:write")
 	if err != nil {
@@ -458,19 +463,61 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 			}
 		}
 	}
-	if failure == nil || len(part) > 0 && isRefusal(failure) {
+	// What was received is stored and counted, although the client may have gone.
+	const rest = 30 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rest)
+	defer cancel()
+	if len(part) > 0 || failure == nil {
 		failure = cmp.Or(flush(), failure)
 	}
-	out.Count, err = s.cohortChanged(ctx, p, c, out.Added)
+	out.Complete = failure == nil
+	note := field.Change{Type: "Cohort", Field: uploadField, After: *out, Action: "changed"}
+	out.Count, err = s.cohortChanged(ctx, p, c, out.Added, note)
 	if e, ok := errors.AsType[*Error](failure); ok && out.Received > 0 {
 		told := *e
 		told.Detail = e.Detail + " Before that " + strconv.Itoa(out.Received) + " were stored."
 		failure = &told
 	}
-	if err := cmp.Or(failure, err); err != nil {
+	return out, cmp.Or(failure, err)
+}
+
+// uploadField is the field of entries of the activity log that tell of an upload.
+const uploadField = "members"
+
+// CohortUpload tells what became of the newest list of members of a static cohort. It
+// needs scope cohort:read.
+func (s *Service) CohortUpload(ctx context.Context, p *Principal, ref, cohort string) (*CohortUpload, error) {
+	c, err := s.staticCohort(ctx, p, ref, cohort, "cohort:read")
+	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	filter := ActivityFilter{Project: &c.Project, Scope: "Cohort", ItemID: strconv.FormatInt(c.ID, 10)}
+	for offset := 0; ; offset += MaxActivities {
+		list, total, err := s.c.Store.Activities(ctx, filter, MaxActivities, offset)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			var detail ActivityDetail
+			if err := json.Unmarshal(list[i].Detail, &detail); err != nil {
+				return nil, err
+			}
+			for _, change := range detail.Changes {
+				if change.Field != uploadField {
+					continue
+				}
+				out := new(CohortUpload)
+				if err := json.Unmarshal(change.After, out); err != nil {
+					return nil, err
+				}
+				out.Count, err = s.c.Data.CountCohort(ctx, c.Project, c.ID)
+				return out, err
+			}
+		}
+		if offset+len(list) >= total || len(list) == 0 {
+			return nil, notFound("No list of members was uploaded.")
+		}
+	}
 }
 
 // A CohortPersons names persons by their UUIDs.
@@ -541,10 +588,10 @@ func (s *Service) RemoveCohortPerson(ctx context.Context, p *Principal, ref, coh
 }
 
 // cohortChanged keeps the count of a static cohort whose members have changed by
-// n, logs that, and returns the count.
-func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n int) (int, error) {
+// n, logs that and what else has changed, and returns the count.
+func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n int, more ...field.Change) (int, error) {
 	count, err := s.c.Data.CountCohort(ctx, c.Project, c.ID)
-	if err != nil || n == 0 {
+	if err != nil || n == 0 && more == nil {
 		return count, err
 	}
 	return count, s.atomic(ctx, p, func(w *work) error {
@@ -555,7 +602,10 @@ func (s *Service) cohortChanged(ctx context.Context, p *Principal, c *Cohort, n 
 		if err := w.store.SetCohortCount(ctx, c.Project, c.ID, &count, s.now()); err != nil {
 			return storeError(err)
 		}
-		change := field.Change{Type: "Cohort", Field: "count", Before: current.Count, After: count, Action: "changed"}
-		return w.logCohort(ctx, current, "updated", []field.Change{change})
+		changes := more
+		if n != 0 {
+			changes = append(changes, field.Change{Type: "Cohort", Field: "count", Before: current.Count, After: count, Action: "changed"})
+		}
+		return w.logCohort(ctx, current, "updated", changes)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // Filters of cohorts: persons on a plan, and persons who did something.
@@ -249,13 +250,13 @@ func TestAddCohortIDs(t *testing.T) {
 		return encode(t, out), nil
 	}
 	w.clock.advance(time.Minute)
-	if got := must(add(listed("u1", "new", "u1")))(t); got != `{"received":3,"added":2,"count":2}` {
+	if got := must(add(listed("u1", "new", "u1")))(t); got != `{"received":3,"added":2,"count":2,"complete":true}` {
 		t.Errorf("AddCohortIDs = %s", got)
 	}
-	if got := must(add(listed("new")))(t); got != `{"received":1,"added":0,"count":2}` {
+	if got := must(add(listed("new")))(t); got != `{"received":1,"added":0,"count":2,"complete":true}` {
 		t.Errorf("AddCohortIDs again = %s", got)
 	}
-	if got := must(add(listed()))(t); got != `{"received":0,"added":0,"count":2}` {
+	if got := must(add(listed()))(t); got != `{"received":0,"added":0,"count":2,"complete":true}` {
 		t.Errorf("AddCohortIDs of nobody = %s", got)
 	}
 	v := must(w.Cohort(ctx, w.as(w.ada), ref(w.web), id))(t)
@@ -569,4 +570,48 @@ func (s *countedStore) SetCohortCount(ctx context.Context, project, id int64, co
 	err := s.tables.SetCohortCount(ctx, project, id, count, at)
 	s.counted <- struct{}{}
 	return err
+}
+
+// TestRuling70Upload: a list that breaks off, with its client gone, leaves members, a
+// count and an entry in the log that agree, and tells how far it came
+// (management.md §13.10).
+func TestRuling70Upload(t *testing.T) {
+	w := newWorld(t, withData)
+	id := w.cohort(w.web, `{"name":"List","is_static":true}`)
+	told := func(want string) {
+		t.Helper()
+		out := must(w.CohortUpload(t.Context(), w.as(w.ada), ref(w.web), id))(t)
+		if got := encode(t, out); got != want {
+			t.Errorf("CohortUpload = %s, want %s", got, want)
+		}
+		v := must(w.Cohort(t.Context(), w.as(w.ada), ref(w.web), id))(t)
+		if n := len(strings.Fields(w.members(id))); *v.Count != out.Count || n != min(out.Count, 1000) { // a page of them
+			t.Errorf("count %d, %d members, want %d", *v.Count, n, out.Count)
+		}
+	}
+	_, err := w.CohortUpload(t.Context(), w.as(w.ada), ref(w.web), id)
+	checkFault(t, "CohortUpload before the first", err, "not found not_found")
+
+	gone := errors.New("connection reset")
+	for _, n := range []int{7, 5003} { // within the first part, and behind it
+		ctx, cancel := context.WithCancel(t.Context())
+		out, err := w.AddCohortIDs(ctx, w.as(w.ada), ref(w.web), id, func(yield func(string, error) bool) {
+			for i := range n {
+				if !yield(fmt.Sprint("u", i), nil) {
+					t.Error("stopped")
+					return
+				}
+			}
+			cancel() // as net/http does when a client has gone
+			yield("", gone)
+		})
+		if !errors.Is(err, gone) || out == nil || out.Received != n || out.Count != n || out.Complete {
+			t.Errorf("AddCohortIDs of %d = %+v, %v", n, out, err)
+		}
+		told(fmt.Sprintf(`{"received":%d,"added":%d,"count":%d,"complete":false}`, n, out.Added, n))
+	}
+	must(w.UpdateCohort(t.Context(), w.as(w.ada), ref(w.web), id, management.CohortPatch{Name: optional.Of("Other")}))(t)
+	told(`{"received":5003,"added":4996,"count":5003,"complete":false}`)
+	must(w.AddCohortIDs(t.Context(), w.as(w.ada), ref(w.web), id, listed("u1", "new")))(t)
+	told(`{"received":2,"added":1,"count":5004,"complete":true}`)
 }

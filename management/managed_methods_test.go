@@ -158,6 +158,13 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "CohortUpload", scope: "cohort:read", kind: ofProject, sees: true, first: func(c *callable) {
+				static(c)
+				must(c.AddCohortIDs(c.t.Context(), c.as(c.ada), c.web, c.id, listed("u1")))(c.t)
+			},
+			call: func(c *callable) error { return second(c.CohortUpload(c.ctx, c.p, c.web, c.id)) },
+		},
+		{
 			name: "AddCohortIDs", scope: "cohort:write", kind: ofProject, sees: true, first: static, log: []string{"Cohort updated by ada in nothing"},
 			call: func(c *callable) error { return second(c.AddCohortIDs(c.ctx, c.p, c.web, c.id, listed("u1", "u2"))) },
 		},

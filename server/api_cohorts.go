@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/flagstaff-go/flagstaff/management"
@@ -11,7 +13,7 @@ import (
 var cohortRoutes = []route{
 	projectRoute("/cohorts", methods{get: listCohorts, post: createOf((*service).CreateCohort)}),
 	projectRoute("/cohorts/{id}", methods{get: readOf((*service).Cohort), patch: changeOf((*service).UpdateCohort)}),
-	projectRoute("/cohorts/{id}/members", methods{post: addMembers, stream: true}),
+	projectRoute("/cohorts/{id}/members", methods{get: readOf((*service).CohortUpload), post: addMembers, stream: true}),
 	projectRoute("/cohorts/{id}/persons", methods{get: listCohortPersons}),
 	projectRoute("/cohorts/{id}/add_persons_to_static_cohort", methods{patch: onCohort((*service).AddCohortPersons)}),
 	projectRoute("/cohorts/{id}/remove_person_from_static_cohort", methods{patch: onCohort((*service).RemoveCohortPerson)}),
@@ -38,6 +40,12 @@ func addMembers(a *apiRequest) error {
 		return err
 	}
 	v, err := a.service().AddCohortIDs(a.context(), a.principal, a.segment("project"), a.segment("id"), ids)
+	if errors.Is(err, errInterrupted) && v != nil {
+		err = &management.Error{
+			Kind: errInterrupted, Code: codeTimeout,
+			Detail: fmt.Sprintf("The request body did not arrive in full. Before that %d were stored.", v.Received),
+		}
+	}
 	return a.answer(http.StatusOK, v, err)
 }
 

@@ -532,8 +532,11 @@ func TestUploadInterrupted(t *testing.T) {
 	}
 	answer, err := io.ReadAll(conn)
 	conn.Close()
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 408 ") {
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 408 ") || !strings.Contains(string(answer), "Before that 1 were stored.") {
 		t.Errorf("%v: %s", err, answer)
+	}
+	if v := a.ok(api("GET", uploadPath, "")); v["complete"] != false || v["received"] != 1.0 {
+		t.Errorf("the list that broke off: %v", v)
 	}
 	a.ok(upload("text/csv", "a\nb\n"))
 	if got := scrape(t, a); !strings.Contains(got, `{route="/api/projects/{project}/cohorts/{id}/members",status="408"} 3`) {

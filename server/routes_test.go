@@ -97,7 +97,7 @@ var routeTable = map[string]string{
 
 	"/api/projects/{project}/cohorts":                                       "GET cohort:read, POST cohort:write",
 	"/api/projects/{project}/cohorts/{id}":                                  "GET cohort:read, PATCH cohort:write",
-	"/api/projects/{project}/cohorts/{id}/members":                          "POST cohort:write",
+	"/api/projects/{project}/cohorts/{id}/members":                          "GET cohort:read, POST cohort:write",
 	"/api/projects/{project}/cohorts/{id}/add_persons_to_static_cohort":     "PATCH cohort:write",
 	"/api/projects/{project}/cohorts/{id}/remove_person_from_static_cohort": "PATCH cohort:write",
 
