@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
@@ -34,6 +35,31 @@ func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 	result.Key, result.form, result.basis = f.key, f.form, s.basisOfReason(f, result.Reason)
 	result.hasVariant = result.hasVariant || result.Variant != ""
 	return result, true
+}
+
+// answeredBool and answeredVariant are what Evaluator.Bool and Evaluator.Variant
+// return for an answer. They are not inlined, to keep the Result out of the frames of
+// these methods.
+
+//go:noinline
+func (s *Snapshot) answeredBool(i int32, r *Request, fallback bool) (enabled, ok bool) {
+	answer, ok := s.answer(i, r)
+	if answer.Failed {
+		return fallback, ok
+	}
+	return answer.Enabled, ok
+}
+
+//go:noinline
+func (s *Snapshot) answeredVariant(i int32, r *Request, fallback string) (variant string, ok bool) {
+	answer, ok := s.answer(i, r)
+	switch {
+	case answer.Failed:
+		return fallback, ok
+	case answer.hasVariant:
+		return answer.Variant, ok
+	}
+	return strconv.FormatBool(answer.Enabled), ok
 }
 
 // hasAnswers reports whether a server was asked for the request.

@@ -3,7 +3,6 @@ package flags
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 )
 
@@ -40,11 +39,8 @@ func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
 		return fallback
 	}
 	if r.hasAnswers() {
-		if answer, ok := s.answer(i, r); ok {
-			if answer.Failed {
-				return fallback
-			}
-			return answer.Enabled
+		if enabled, ok := s.answeredBool(i, r, fallback); ok {
+			return enabled
 		}
 	}
 	f := &s.flags[i]
@@ -78,14 +74,8 @@ func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
 		return fallback
 	}
 	if r.hasAnswers() {
-		if answer, ok := s.answer(i, r); ok {
-			switch {
-			case answer.Failed:
-				return fallback
-			case answer.hasVariant:
-				return answer.Variant
-			}
-			return strconv.FormatBool(answer.Enabled)
+		if variant, ok := s.answeredVariant(i, r, fallback); ok {
+			return variant
 		}
 	}
 	d := s.decideFlag(i, r)

@@ -157,6 +157,9 @@ func TestAnswers(t *testing.T) {
 	if got, err := s.Flag("static", r); err != nil || got.Basis() != flags.BasisTargeting || got.Value() != "new" || string(got.PayloadJSON()) != `"{\"a\":1}"` {
 		t.Errorf("Flag = %+v, %v", got, err)
 	}
+	if n := testing.AllocsPerRun(100, func() { e.Bool("person", r, false); e.Variant("static", r, "") }); n != 0 && !raceEnabled {
+		t.Errorf("answers cost %v allocations", n)
+	}
 	// Without Answers nothing is marked.
 	if got, err := s.Flag("static", &flags.Request{DistinctID: "user-1"}); err != nil || got.Unconfirmed || got.Enabled {
 		t.Errorf("Flag = %+v, %v", got, err)

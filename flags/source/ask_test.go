@@ -470,11 +470,13 @@ func TestStatusForms(t *testing.T) {
 				{Severity: flags.Error, DefinitionError: &flags.DefinitionError{Flag: "k", Err: errors.New("odd")}},
 				{Severity: flags.Note, DefinitionError: &flags.DefinitionError{Flag: "k", Err: errors.New("fine")}},
 			}},
-			"", "definitions v1, fetched 2025-06-01T08:00:00Z, checked 2025-06-01T08:00:00Z\nerror: flag \"k\": odd",
+			`{"version":"v1","fetched":"2025-06-01T08:00:00Z","loaded":"2025-06-01T08:00:00Z","checked":"2025-06-01T08:00:00Z","failures":0,"problems":[` +
+				`{"severity":"error","flag":"k","message":"odd"},{"severity":"note","flag":"k","message":"fine"}]}`,
+			"definitions v1, fetched 2025-06-01T08:00:00Z, checked 2025-06-01T08:00:00Z\nerror: flag \"k\": odd",
 		},
 	} {
 		b, err := json.Marshal(tt.status)
-		if err != nil || tt.json != "" && string(b) != tt.json {
+		if err != nil || string(b) != tt.json {
 			t.Errorf("JSON %s, %v\nwant %s", b, err, tt.json)
 		}
 		if got := tt.status.String(); got != tt.text {
