@@ -70,3 +70,28 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// FuzzProblem reads problems: what is read is written as it was.
+func FuzzProblem(f *testing.F) {
+	f.Add([]byte(`{"severity":"warning","flag":"f","path":"/filters","value":"1","message":"m","hint":"h"}`))
+	f.Add([]byte(`{"severity":"note","message":""}`))
+	f.Add([]byte(`{"severity":7}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, document []byte) {
+		var p flags.Problem
+		if json.Unmarshal(document, &p) != nil {
+			return
+		}
+		written, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again flags.Problem
+		if err := json.Unmarshal(written, &again); err != nil {
+			t.Fatalf("%s: %v", written, err)
+		}
+		if again.Error() != p.Error() || again.Severity != p.Severity {
+			t.Errorf("%v was read back as %v", p, again)
+		}
+	})
+}
