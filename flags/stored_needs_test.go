@@ -1,7 +1,10 @@
 package flags_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 
@@ -286,5 +291,63 @@ func TestTimeZone(t *testing.T) {
 		if p := s.Problems(); tt.problem == "" && len(p) > 0 || tt.problem != "" && (len(p) != 1 || p[0].Severity != flags.Error || !strings.Contains(p[0].Error(), tt.problem)) {
 			t.Errorf("%s: problems %v", tt.zone, p)
 		}
+	}
+}
+
+// TestNeedsOfNamesEveryDifference evaluates random flags with what a server stores
+// and without it. Where the two differ, NeedsOf, Lacking and Explain say so
+// (evaluation.md §14.1).
+func TestNeedsOfNamesEveryDifference(t *testing.T) {
+	seed, pairs, differ := firstSeed(t), 0, 0
+	for end := seed + uint64(fulltest.Count(400, 5_000)); seed < end && !t.Failed(); seed++ {
+		g := reference.NewGenerator(seed)
+		document := g.Document()
+		d, err := flags.Decode(bytes.NewReader(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			r := g.Request()
+			r.Geo, r.SurveysOnly = nil, false
+			for name := range r.StoredGroups {
+				if key := r.Groups[name]; len(key) < 3 || key[0] != '"' {
+					delete(r.StoredGroups, name)
+				}
+			}
+			bare := *r
+			bare.StoredPerson, bare.StoredGroups, bare.Overrides, bare.Cohorts = nil, nil, nil, nil
+			local, ok := goRequest(t, &bare, rand.New(rand.NewPCG(seed, 0)))
+			if !ok {
+				continue // a group key that Go does not have
+			}
+			s, err := flags.Compile(d, flags.CompileOptions{TimeZone: r.Zone})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var in flags.Input
+			fill(t, &in, s, r, everything, nil)
+			stored, without := in.Evaluate(), s.Evaluate(local)
+			local.Keys = nil
+			lacking := s.Lacking(local)
+			for key := range s.Keys() {
+				pairs++
+				want, inStored := stored.Get(key)
+				got, inWithout := without.Get(key)
+				if inStored == inWithout && bytes.Equal(want.AppendJSON(nil), got.AppendJSON(nil)) {
+					continue
+				}
+				differ++
+				trace, err := s.Explain(key, local)
+				if err != nil || s.NeedsOf(key).IsZero() || !slices.Contains(lacking, key) || trace.Lacks.IsZero() {
+					request, _ := json.Marshal(r)
+					t.Errorf("%s needs %v, lacks %v, is lacking %v\nstored:  %s\nwithout: %s\ndocument: %s\nrequest: %s", key, s.NeedsOf(key), trace, lacking, want.AppendJSON(nil), got.AppendJSON(nil), document, request)
+					break
+				}
+			}
+		}
+	}
+	t.Logf("%d pairs of flag and request, %d differ", pairs, differ)
+	if differ < pairs/200 {
+		t.Errorf("%d of %d pairs differ: the test is too easy", differ, pairs)
 	}
 }
