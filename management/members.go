@@ -51,12 +51,23 @@ func (patch *EarlyAccessPatch) SetBody(raw []byte, lenient bool) {
 	patch.body.set(earlyAccessShape, raw, lenient)
 }
 
+// SetBody is [FlagPatch.SetBody] for a project: a setting that nothing keeps is refused.
+func (patch *ProjectPatch) SetBody(raw []byte, lenient bool) {
+	patch.body.set(projectShape, raw, lenient)
+}
+
 // SetBody is [FlagPatch.SetBody] for a condition set.
 func (q *BlastRadiusQuery) SetBody(raw []byte, lenient bool) {
 	q.body.set(blastRadiusShape, raw, lenient)
 }
 
 var (
+	projectShape = members.New("a project",
+		"name timezone anonymize_ips completed_snippet_onboarding surveys_opt_in heatmaps_opt_in session_recording_opt_in autocapture_exceptions_opt_in "+
+			"autocapture_web_vitals_opt_in capture_performance_opt_in cookieless_server_hash_mode session_recording_network_payload_capture_config "+
+			"app_urls recording_domains",
+		"id uuid organization organization_id project_id api_token has_completed_onboarding_for ingested_event is_demo access_control "+
+			"created_at updated_at secret_api_token has_secret_api_token has_secret_api_token_backup")
 	previewShape     = members.Flag.With("limit")
 	earlyAccessShape = members.New("an early access feature", "name description stage documentation_url payload feature_flag_id",
 		"id feature_flag created_at _create_in_folder assignee")

@@ -69,6 +69,8 @@ type ProjectPatch struct {
 	NetworkCapture             optional.Value[json.RawMessage] `json:"session_recording_network_payload_capture_config"`
 	AppURLs                    optional.Value[json.RawMessage] `json:"app_urls"`
 	RecordingDomains           optional.Value[json.RawMessage] `json:"recording_domains"`
+
+	body body
 }
 
 // Limits of the addresses of a project's applications.
@@ -142,7 +144,10 @@ func projectFields(p *Project, patch *ProjectPatch) field.Table {
 
 // apply checks the change and applies it. A new project needs a name.
 func (patch *ProjectPatch) apply(p *Project, create bool) error {
-	if create && !patch.Name.Set {
+	switch {
+	case patch.body.unknown != nil:
+		return patch.body.unknown
+	case create && !patch.Name.Set:
 		return invalid("name", "required", "This field is required.")
 	}
 	table := projectFields(p, patch)

@@ -157,7 +157,8 @@ func typeName(v jsonscan.Value) string {
 func (a *apiRequest) decode(patch any) error {
 	document := []byte(a.document)
 	if a.members.foreign {
-		document = ownMembers(a.document)
+		// They are ignored anyhow, but encoding/json would take IS_STAFF for is_staff.
+		document = withoutMembers(a.document, func(name []byte) bool { return !ownName(name) })
 	}
 	if err := json.Unmarshal(document, patch); err != nil { // cannot be: patches decode any value
 		return parseError("the members cannot be decoded")
@@ -165,23 +166,30 @@ func (a *apiRequest) decode(patch any) error {
 	return nil
 }
 
-// ownMembers returns an object without the members whose names the API never has.
-// They are ignored anyhow, but encoding/json would take IS_STAFF for is_staff.
-func ownMembers(document jsonscan.Value) []byte {
+// withoutMembers returns an object without some of its members.
+func withoutMembers(document jsonscan.Value, drop func(name []byte) bool) []byte {
 	b := []byte{'{'}
 	o := document.Object()
 	for o.Next() {
 		key := o.Name()
-		if !ownName(key) {
+		if drop(key) {
 			continue
 		}
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, '"'), key...), `":`...)
-		b = append(b, o.Value()...)
+		name, err := json.Marshal(string(key))
+		if err != nil { // strings always can be encoded
+			panic(err)
+		}
+		b = append(append(append(b, name...), ':'), o.Value()...)
 	}
 	return append(b, '}')
+}
+
+// credentials are members that any body may have (management.md §1.1, §1.8).
+func credentials(name []byte) bool {
+	return string(name) == "personal_api_key" || string(name) == "current_password"
 }
 
 // encode writes a value as compact JSON. It does not escape HTML, because no

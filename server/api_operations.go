@@ -62,7 +62,11 @@ func changeWith[P, T any](status int, f func(*apiRequest, P) (T, error)) operati
 			if err != nil {
 				return err
 			}
-			p.SetBody(a.document, lenient)
+			document := []byte(a.document)
+			if a.members.key != "" || a.members.password != "" {
+				document = withoutMembers(a.document, credentials)
+			}
+			p.SetBody(document, lenient)
 		}
 		v, err := f(a, patch)
 		return a.answer(status, v, err)

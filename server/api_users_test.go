@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server"
 )
 
 // A key that is restricted to projects or organizations reads its own user and nothing
@@ -209,4 +210,37 @@ func TestRuling59Terraform(t *testing.T) {
 	if n := len(a.ok(api("GET", members, ""))["results"].([]any)); n != 1 {
 		t.Errorf("%d members, want 1", n)
 	}
+}
+
+// A setting that nothing keeps is refused, by its name and with the nearest one; members
+// that are only read, and credentials, change nothing (management.md §8.6, §13.12).
+func TestRuling59UnknownSettings(t *testing.T) {
+	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.AllowKeyInBody = true }})
+	const path = "/api/environments/1/"
+	for body, want := range map[string]string{
+		`{"surveys_optin":true}`: "surveys_opt_in", `{"heatmap_opt_in":true}`: "heatmaps_opt_in", `{"timezone ":"UTC"}`: "timezone", `{"app_url":[]}`: "app_urls",
+		`{"name":"New","week_start_day":1}`: "name", `{"NAME":"New"}`: "name",
+	} {
+		for method, target := range map[string]string{"PATCH": path, "POST": "/api/projects/"} {
+			e, _ := a.fails(api(method, target, body), 400, "unknown_member")
+			if !strings.Contains(e.Detail, want) || e.Attr == nil || !strings.Contains(body, *e.Attr) {
+				t.Errorf("%s %s: %s, want it to name %s", method, body, e.Detail, want)
+			}
+		}
+	}
+	if v := a.ok(api("GET", path, "")); v["name"] != "Default project" {
+		t.Errorf("name %v", v["name"])
+	}
+	a.ok(api("PATCH", path, `{"id":9,"uuid":"x","api_token":"phc_mine","ingested_event":true,"is_demo":true,"created_at":null,"surveys_opt_in":false}`))
+	if v := a.ok(api("GET", path, "")); v["surveys_opt_in"] != false || v["api_token"] != "phc_acme" || v["is_demo"] != false {
+		t.Errorf("project %v", v)
+	}
+	a.ok(api("PATCH", path, `{"personal_api_key":"`+adaKey+`","current_password":"x","name":"Renamed"}`, "Authorization", ""))
+	a.ok(api("PATCH", path, `{"week_start_day":1}`).lenient())
+}
+
+// lenient returns a call that asks for unknown members to be passed over.
+func (c call) lenient() call {
+	c.target += "?lenient=true"
+	return c
 }
