@@ -75,8 +75,8 @@ const MaxProblems = 10_000
 // from being evaluated.
 //
 // In JSON it is an object with the members "severity" ("note", "warning" or
-// "error"), "flag", "path", "value", "message" and "hint", all of them strings. Those
-// that are empty are left out, but for the severity and the message.
+// "error"), "flag", "path", "value", "message" and "hint", all of them strings. Empty
+// ones are left out, but for the severity and the message.
 type Problem struct {
 	Severity Severity
 	*DefinitionError

@@ -106,8 +106,8 @@ func (t *threads) match(p *syntax.Prog, s string) bool {
 	}
 }
 
-// advance follows the instructions that read no character, and collects those that
-// do. It reports whether the program has matched.
+// advance follows the instructions that read no character, and collects the others. It
+// reports whether the program has matched.
 func (t *threads) advance(p *syntax.Prog, from []uint32, flags syntax.EmptyOp) bool {
 	clear(t.met)
 	t.now = t.now[:0]

@@ -1,8 +1,7 @@
 // Package pattern reads regular expressions in the dialect of flag filters and
 // writes them for package regexp (evaluation.md §4.6).
 //
-// The dialect is that of Rust's regular expressions, whose classes are those of
-// Unicode. Package regexp reads most patterns alike, but not all: \w is ASCII to it,
+// The dialect is Rust's, in which \w and other classes are Unicode's. Package regexp reads most patterns alike, but not all: \w is ASCII to it,
 // "[a[bc]]" has another meaning, and so has "\<". [Translate] therefore parses the
 // whole pattern and writes an expression that package regexp reads as the dialect
 // reads the pattern. It never guesses: a pattern is translated, or it is invalid in
@@ -31,6 +30,5 @@
 // characters, in time that is linear in the length of the text. Texts without them
 // are matched by package regexp.
 //
-// Properties of characters are those of the version of Unicode that package unicode
-// has. All functions are pure, and matchers are safe for concurrent use.
+// The version of Unicode is the one of package unicode. All functions are pure, and matchers are safe for concurrent use.
 package pattern

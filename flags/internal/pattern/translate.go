@@ -584,8 +584,8 @@ type Matcher interface {
 	MatchString(s string) bool
 }
 
-// Parse parses the expression, for those who judge its size. An error is ErrUnsupported
-// if nested repetitions amount to more than package regexp counts.
+// Parse parses the expression, so that its size can be judged. An error is
+// ErrUnsupported if nested repetitions amount to more than package regexp counts.
 func (t Translation) Parse() (*syntax.Regexp, error) {
 	re, err := syntax.Parse(t.Expression, syntax.Perl)
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -383,4 +384,24 @@ func BenchmarkMatch(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestConcurrentMatches: a matcher serves many goroutines.
+func TestConcurrentMatches(t *testing.T) {
+	m := compile(t, `\bcafé\b`)
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			for i := range 200 {
+				text, want := "un café noir", true
+				if (n+i)%2 == 0 {
+					text, want = "des cafés noirs", false
+				}
+				if got := m.MatchString(text); got != want {
+					t.Errorf("%q: %v, want %v", text, got, want)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

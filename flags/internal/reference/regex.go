@@ -140,7 +140,7 @@ var namedClasses = map[rune]charClass{
 	'D': inTables(unicode.Nd).not(), 'S': inTables(unicode.White_Space).not(), 'W': isWordCharacter.not(), 'H': oneOf("0123456789abcdefABCDEF").not(),
 }
 
-// asciiClasses are those in [:name:].
+// asciiClasses are the classes of [:name:].
 var asciiClasses = func() map[string]charClass {
 	lower, upper, digit := between('a', 'z'), between('A', 'Z'), between('0', '9')
 	alpha := lower.or(upper)

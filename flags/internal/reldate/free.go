@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// The dates of evaluation.md §4.9 that people write, besides those that instant.go
-// reads faster: a table of forms, and a reader for them.
+// The dates of evaluation.md §4.9 that people write, as far as instant.go does not read
+// them faster: a table of forms, and a reader for them.
 
 // A lack is what a form does not tell.
 type lack uint8

@@ -7,7 +7,7 @@ import (
 
 // The usual forms are parsed by hand: time.Parse allocates an error for each layout
 // that does not fit, and accepts more than it should, such as a comma before the
-// fraction. Forms with other spaces and fewer digits are those of free.go.
+// fraction. The file free.go reads other spaces and fewer digits.
 
 // A wall is the reading of a calendar and a clock.
 type wall struct {
