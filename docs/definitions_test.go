@@ -1,0 +1,135 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+var (
+	jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
+	code      = regexp.MustCompile("`([^`]*)`|\\b(absent)\\b")
+)
+
+// cells returns the cells of a row of a table, or nil.
+func cells(line string) []string {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "|") {
+		return nil
+	}
+	all := strings.Split(strings.Trim(line, "|"), "|")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
+
+// TestDefinitionsExamples: each document of definitions.md compiles without a problem.
+func TestDefinitionsExamples(t *testing.T) {
+	blocks := jsonBlock.FindAllStringSubmatch(read(t, "definitions.md"), -1)
+	if len(blocks) == 0 {
+		t.Fatal("definitions.md has no document")
+	}
+	for i, block := range blocks {
+		d, err := flags.Decode(strings.NewReader(block[1]))
+		if err != nil {
+			t.Errorf("document %d: %v", i, err)
+			continue
+		}
+		s, err := flags.Compile(d, flags.CompileOptions{})
+		if err != nil {
+			t.Errorf("document %d: %v", i, err)
+			continue
+		}
+		for _, p := range s.Problems() {
+			t.Errorf("document %d: %v", i, p)
+		}
+	}
+}
+
+// TestDefinitionsOperators: the operators match what the table of definitions.md says
+// (evaluation.md §4), and it has all of them.
+func TestDefinitionsOperators(t *testing.T) {
+	documented := make(map[string]bool)
+	for line := range strings.Lines(read(t, "definitions.md")) {
+		row := cells(line)
+		if len(row) != 5 || !strings.HasPrefix(row[0], "`") || !strings.HasPrefix(row[2], "`") {
+			continue
+		}
+		operator, value := strings.Trim(row[0], "`"), strings.Trim(row[2], "`")
+		documented[operator] = true
+		d, err := flags.Decode(strings.NewReader(fmt.Sprintf(
+			`{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [{"key": "p", "type": "person", "operator": %q, "value": %s}]}]}}]}`,
+			operator, value)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := flags.Compile(d, flags.CompileOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range s.Problems() {
+			t.Errorf("%s: %v", operator, p)
+		}
+		var e flags.Evaluator
+		e.Swap(s)
+		for i, want := range []bool{true, false} {
+			examples := code.FindAllStringSubmatch(row[3+i], -1)
+			if len(examples) == 0 {
+				t.Errorf("%s has no example in column %d", operator, 4+i)
+			}
+			for _, example := range examples {
+				properties := make(map[string]any)
+				if example[2] == "" {
+					properties["p"] = json.RawMessage(example[1])
+				}
+				if got := e.Bool("f", &flags.Request{DistinctID: "u", PersonProperties: properties}, !want); got != want {
+					t.Errorf("%s %s on %s is %v, want %v", operator, value, example[0], got, want)
+				}
+			}
+		}
+	}
+	var missing []string
+	for o := range flags.Operators() {
+		if o.For == flags.PropertyFilter && !documented[o.Name] {
+			missing = append(missing, o.Name)
+		}
+		delete(documented, o.Name)
+	}
+	if diff := cmp.Diff([]string(nil), missing); diff != "" {
+		t.Errorf("operators that the table lacks (-want +got):\n%s", diff)
+	}
+	if len(documented) > 0 {
+		t.Errorf("the table has operators that do not exist: %v", slices.Sorted(maps.Keys(documented)))
+	}
+}
+
+// TestDefinitionsMembers: definitions.md names every member that Decode reads into the
+// model.
+func TestDefinitionsMembers(t *testing.T) {
+	text := read(t, "definitions.md")
+	for _, model := range []any{
+		flags.Definitions{}, flags.Flag{}, flags.Filters{}, flags.Multivariate{}, flags.Variant{},
+		flags.Holdout{}, flags.Condition{}, flags.Filter{},
+	} {
+		typ := reflect.TypeOf(model)
+		for field := range typ.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if !field.IsExported() || field.Name == "CohortName" { // which is not read
+				continue
+			}
+			if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, `"`+name+`"`) {
+				t.Errorf("definitions.md does not name %q, %v.%s", name, typ, field.Name)
+			}
+		}
+	}
+}
