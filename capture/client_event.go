@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // A ClientEvent is an event to report.
@@ -52,6 +54,19 @@ type Exposure struct {
 	// Groups maps group type names to group keys. The map must not change any
 	// more.
 	Groups map[string]string
+}
+
+// ExposureOf returns the exposure of the person in a request to the value of a flag. The
+// groups of the request must not change any more. A nil request has no person.
+func ExposureOf(r *flags.Result, request *flags.Request) Exposure {
+	e := Exposure{
+		Flag: r.Key, Variant: r.Variant, Enabled: r.Enabled,
+		ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: r.Reason.Code,
+	}
+	if request != nil {
+		e.DistinctID, e.Groups = request.DistinctID, request.Groups
+	}
+	return e
 }
 
 // value returns the variant's key, or "" and a boolean.

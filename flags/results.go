@@ -88,6 +88,15 @@ func (r *Result) Value() any {
 	return r.Enabled
 }
 
+// Text returns the flag's value as text: "false", "true", or the variant's key, as
+// [Evaluator.Variant] does.
+func (r *Result) Text() string {
+	if r.hasVariant {
+		return r.Variant
+	}
+	return strconv.FormatBool(r.Enabled)
+}
+
 // PayloadJSON returns the payload as a JSON string, as POST /flags writes it, or nil
 // if there is none. Do not change it: it belongs to the Snapshot.
 func (r *Result) PayloadJSON() json.RawMessage {

@@ -101,10 +101,7 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 		return flags.Result{}, new(of.NewGeneralResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Code + ": " + r.Reason.Description))
 	}
 	if p.options.Exposures && p.options.Reporter != nil {
-		p.options.Reporter.Exposed(capture.Exposure{
-			DistinctID: request.DistinctID, Flag: r.Key, Variant: r.Variant, Enabled: r.Enabled,
-			ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: r.Reason.Code, Groups: request.Groups,
-		})
+		p.options.Reporter.Exposed(capture.ExposureOf(&r, &request))
 	}
 	return r, nil
 }

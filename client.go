@@ -1,0 +1,185 @@
+package flagstaff
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+)
+
+// A Client has the flags of one project and keeps them current until Close. A nil
+// Client has none.
+type Client struct {
+	config    Config
+	log       *slog.Logger
+	evaluator flags.Evaluator
+	loader    *source.Loader // nil: the Config was refused
+	events    *capture.Client
+	owned     bool // events was made here
+	kinds     atomic.Pointer[map[string]kind]
+	warned    sync.Map // keys of flags that warn has logged
+
+	stop    context.CancelFunc
+	stopped chan struct{} // closed when the loader has returned
+	closing sync.Once
+	closed  error
+}
+
+const (
+	maxWait   = 10 * time.Second       // for the first definitions, where a context has no deadline
+	firstTry  = 250 * time.Millisecond // pause after the first attempt that failed
+	maxPause  = 2 * time.Second        // between two attempts
+	closeTime = 5 * time.Second        // for the last exposures, where a context has no deadline
+)
+
+// Open returns a Client. It waits for the first definitions until ctx ends, or for ten
+// seconds if ctx has no deadline, unless waiting is pointless: the server refuses the
+// keys, or a file cannot be read.
+//
+// The Client is never nil. It works in any case: without definitions it answers
+// fallbacks, and goes on trying until Close. The error says what is missing; only if
+// the Config itself is wrong will there never be definitions.
+func Open(ctx context.Context, config Config) (*Client, error) {
+	c := &Client{config: config, log: config.Log, events: config.Events, stop: func() {}, stopped: make(chan struct{})}
+	if c.log == nil {
+		c.log = slog.Default()
+	}
+	from, err := config.definitions()
+	if err == nil && c.events == nil && config.URL != "" && config.ProjectKey != "" {
+		c.owned = true
+		c.events, err = capture.NewClient(capture.ClientConfig{
+			URL: config.URL, APIKey: config.ProjectKey, HTTP: config.HTTP,
+			OnError: func(err error) { c.log.Warn("exposures were lost", "error", err) },
+		})
+	}
+	if err != nil {
+		close(c.stopped)
+		return c, err
+	}
+	c.loader = source.NewLoader(&c.evaluator, from, source.LoaderConfig{
+		Interval: config.Interval, Compile: config.Compile, Log: c.log, OnDefinitions: c.learn,
+	})
+	err = c.load(ctx)
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.stop = stop
+	go func() {
+		defer close(c.stopped)
+		_ = c.loader.Run(following) // it fails only without a source
+	}()
+	return c, err
+}
+
+// load tries to load definitions until there are some, or until waiting is pointless.
+func (c *Client) load(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, maxWait)
+		defer stop()
+	}
+	for pause := firstTry; ; pause = min(2*pause, maxPause) {
+		err := c.loader.Refresh(ctx)
+		if err == nil {
+			return nil
+		}
+		if c.config.URL == "" || errors.Is(err, source.ErrRefused) || !sleep(ctx, pause) {
+			return fmt.Errorf("%w: %w", flags.ErrNotReady, cmp.Or(c.loader.Status().Err, err))
+		}
+	}
+}
+
+// sleep waits, and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Snapshot returns the current definitions, or nil if there are none.
+func (c *Client) Snapshot() *flags.Snapshot {
+	if c == nil {
+		return nil
+	}
+	return c.evaluator.Snapshot()
+}
+
+// Evaluator returns what holds the current definitions, for code that wants package
+// flags, such as an OpenFeature provider. It is nil for a nil Client.
+func (c *Client) Evaluator() *flags.Evaluator {
+	if c == nil {
+		return nil
+	}
+	return &c.evaluator
+}
+
+// Events returns the client that reports exposures, to report other events with it. It
+// is nil if none are reported.
+func (c *Client) Events() *capture.Client {
+	if c == nil {
+		return nil
+	}
+	return c.events
+}
+
+// Status says where the definitions come from, how old they are, and what is wrong with
+// them. It has forms for a health page, see [source.Status].
+func (c *Client) Status() source.Status {
+	if c == nil {
+		return source.Status{}
+	}
+	return c.loader.Status()
+}
+
+// Refresh loads the definitions at once, see [source.Loader.Refresh].
+func (c *Client) Refresh(ctx context.Context) error {
+	if c == nil {
+		return flags.ErrNotReady
+	}
+	return c.loader.Refresh(ctx)
+}
+
+// Close stops following the definitions and sends the last exposures until ctx ends, or
+// for five seconds if ctx has no deadline. The Client goes on answering from the last
+// definitions. The error says how many exposures were lost. A second Close waits for
+// the first one and returns its error.
+func (c *Client) Close(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	c.closing.Do(func() {
+		c.stop()
+		<-c.stopped
+		if !c.owned || c.events == nil {
+			return
+		}
+		if _, ok := ctx.Deadline(); !ok {
+			var stop context.CancelFunc
+			ctx, stop = context.WithTimeout(ctx, closeTime)
+			defer stop()
+		}
+		c.closed = c.events.Close(ctx)
+	})
+	return c.closed
+}
+
+// warn logs what is wrong with the payload of a flag, once for each flag.
+func (c *Client) warn(key string, err error) {
+	if c == nil {
+		return
+	}
+	if _, again := c.warned.LoadOrStore(key, true); !again {
+		c.log.Warn("a payload is not what the program wants", "error", err)
+	}
+}

@@ -1,0 +1,120 @@
+package flagstaff
+
+import (
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// Config says where the definitions of a [Client] come from, and where exposures go.
+// Exactly one of URL, File and Source is required.
+type Config struct {
+	// URL is the address of a server, Flagstaff's or PostHog's, such as
+	// "https://flags.example.com". SecretKey (phs_…) reads the definitions.
+	// ProjectKey (phc_…) reports exposures; without it none are reported.
+	URL        string
+	ProjectKey string
+	SecretKey  string
+
+	// File is the path of a definitions document, which is followed: a change is
+	// in force within two seconds.
+	File string
+
+	// Source is any other source of definitions.
+	Source source.Source
+
+	// Cache is the path of a file that keeps the last definitions of URL, so that
+	// the program can start while the server cannot be reached. Empty: none.
+	Cache string
+
+	// Ask makes [Client.Ask] and [Client.Middleware] ask the server of URL for flags
+	// that depend on what only the server knows (see package flags/source).
+	Ask bool
+
+	// Interval is the time between two looks at the source. Zero: 30 seconds for
+	// URL, two seconds for File.
+	Interval time.Duration
+
+	// HTTP sends the requests to URL. Nil: clients with timeouts.
+	HTTP *http.Client
+
+	// Events takes exposures, in place of an own client for URL. It is not closed by
+	// [Client.Close].
+	Events *capture.Client
+
+	// Filter is for requests whose own Filter is zero: the runtime and the
+	// evaluation contexts of this program. The zero value hides no flag.
+	Filter runtime.Filter
+
+	// Compile configures the compilation of definitions.
+	Compile flags.CompileOptions
+
+	// Log receives new definitions with their problems, and errors. Nil:
+	// slog.Default().
+	Log *slog.Logger
+
+	// Web configures [Client.Middleware].
+	Web Web
+}
+
+// Web says what [Client.Middleware] adds to the requests for flags that it makes.
+type Web struct {
+	// Locator knows the place of an address; [*geoip.Resolver] is one. The
+	// $geoip_* properties become person properties of the request, unless it has
+	// properties of these names.
+	//
+	// [*geoip.Resolver]: https://pkg.go.dev/github.com/flagstaff-go/flagstaff/geoip#Resolver
+	Locator interface {
+		Properties(netip.Addr) iter.Seq2[string, string]
+	}
+
+	// Address returns the address of the client. Nil: the peer's. A program behind
+	// a proxy needs one that knows whom to believe.
+	Address func(*http.Request) netip.Addr
+
+	// Detector tells clients from servers, so that flags are hidden that are not
+	// meant for the caller (evaluation.md §9.1). Nil: no flag is hidden.
+	Detector *runtime.Detector
+}
+
+// definitions returns the source of the definitions.
+func (c *Config) definitions() (source.Source, error) {
+	given := 0
+	for _, is := range []bool{c.URL != "", c.File != "", c.Source != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return nil, errors.New("flagstaff: Config needs exactly one of URL, File and Source")
+	}
+	if c.URL == "" {
+		switch {
+		case c.Cache != "":
+			return nil, errors.New("flagstaff: Config.Cache is for Config.URL: definitions of File and Source are not kept; use source.Cached")
+		case c.Ask:
+			return nil, errors.New("flagstaff: Config.Ask is for Config.URL: nobody else knows the answers")
+		case c.ProjectKey != "" || c.SecretKey != "":
+			return nil, errors.New("flagstaff: Config.ProjectKey and Config.SecretKey are for Config.URL")
+		case c.File != "":
+			return source.File{Path: c.File}, nil
+		}
+		return c.Source, nil
+	}
+	if c.SecretKey == "" {
+		return nil, errors.New("flagstaff: Config.SecretKey is missing: the server gives definitions to none without it")
+	}
+	remote := source.Remote{URL: c.URL, ProjectKey: c.ProjectKey, SecretKey: c.SecretKey, Client: c.HTTP, Ask: c.Ask}
+	if c.Cache == "" {
+		return remote, nil
+	}
+	return source.Cached{Source: remote, Path: c.Cache, Log: c.Log}, nil
+}

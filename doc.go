@@ -1,0 +1,58 @@
+// Package flagstaff evaluates the feature flags of a Go service in its own process. It
+// puts the parts of this module together: definitions from a file or a server that are
+// kept current, evaluation in nanoseconds, and exposures that are reported in the
+// background.
+//
+//	client, err := flagstaff.Open(ctx, flagstaff.Config{File: "flags.json"})
+//	if err != nil {
+//		log.Print(err) // the client answers fallbacks until there are definitions
+//	}
+//	defer client.Close(context.Background())
+//
+//	p := client.For(&flags.Request{DistinctID: "user-1"})
+//	if p.Bool("new-checkout", false) { … }
+//
+// # One person, one truth
+//
+// A [Person] answers all questions about one person, or one group, from one snapshot of
+// the definitions: a change of a flag in the middle of a request cannot be seen. It
+// evaluates a flag once, and reports one exposure for it, however often it is asked.
+// [Client.Middleware] makes a Person for each HTTP request. It travels with the
+// context:
+//
+//	ctx = p.Context(ctx)
+//	…
+//	if flagstaff.From(ctx).Bool("new-checkout", false) { … }
+//
+// # Which answer when
+//
+// Nothing here panics or blocks, and a nil Client or Person answers like one without
+// definitions.
+//
+//	the flag is …                Bool      Variant     Payload   Lookup
+//	on                           true      "true"      payload   "true", true
+//	on, with a variant           true      variant     payload   variant, true
+//	off, inactive or hidden      false     "false"     fallback  "false", true
+//	failed                       fallback  fallback    fallback  "", false
+//	unknown, nothing is loaded   fallback  fallback    fallback  "", false
+//
+// A flag is hidden if the runtime or the evaluation contexts of the request do not
+// admit it. A failed flag is one whose definition or dependency cannot be understood.
+//
+// # Flags in one place
+//
+// [NewBool], [NewVariant] and [NewPayload] declare flags as variables, with their
+// fallbacks. [Client.Check] says which of them do not exist, or have other variants.
+//
+//	var Checkout = flagstaff.NewBool("new-checkout", false)
+//	…
+//	if Checkout.For(ctx) { … }
+//
+// # More
+//
+// Package flags has evaluation itself, flags/source the loading of definitions, capture
+// the reporting of events, and flags/flagstest helps in tests. All of this package is
+// made of their public names, so that a program can do without it.
+//
+// All types are safe for concurrent use.
+package flagstaff

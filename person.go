@@ -1,0 +1,227 @@
+package flagstaff
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/runtime"
+)
+
+// A Person answers questions about one person, or about the groups in its request, from
+// one snapshot of the definitions. A nil Person answers fallbacks.
+type Person struct {
+	client   *Client
+	snapshot *flags.Snapshot // nil: nothing is loaded
+	override *flags.Snapshot // whose flags come first; nil: none
+	request  flags.Request
+
+	mu    sync.Mutex
+	n     int       // how many of first are used
+	first [3]answer // the first questions cost no allocation
+	more  []answer
+}
+
+// An answer is what a flag was found to be.
+type answer struct {
+	key     string
+	err     error // why there is no value
+	result  flags.Result
+	exposed bool
+}
+
+// For returns a Person for a request, which is copied; what it refers to must not change
+// any more. It asks no server. For a nil request the distinct ID is empty.
+func (c *Client) For(r *flags.Request) *Person {
+	return &Person{client: c, snapshot: c.Snapshot(), request: valueOf(r)}
+}
+
+// Ask is For, after the server was asked for the flags that need what only the server
+// knows, if Config.Ask says so. It returns when ctx ends, or after half a second; flags
+// for which there is no answer then are evaluated here (see package flags/source).
+func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
+	p := c.For(r)
+	if c != nil {
+		p.setFilter()
+		p.request.Answers = c.loader.Ask(ctx, &p.request)
+	}
+	return p
+}
+
+func valueOf(r *flags.Request) flags.Request {
+	if r == nil {
+		return flags.Request{}
+	}
+	return *r
+}
+
+// setFilter gives a request without a Filter the Client's.
+func (p *Person) setFilter() {
+	if p.client != nil && p.request.Filter.Kind == runtime.All && p.request.Filter.Tags == nil {
+		p.request.Filter = p.client.config.Filter
+	}
+}
+
+// evaluate returns the answer for a flag. If it is shown to the person, it is reported.
+func (p *Person) evaluate(key string, shown bool) (flags.Result, error) {
+	if p == nil {
+		return flags.Result{}, flags.ErrNotReady
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.find(key)
+	if shown && !a.exposed && a.err == nil && !a.result.Failed && a.result.Reason.Code != flags.ReasonFlagDisabled {
+		a.exposed = true
+		if events := p.client.Events(); events != nil {
+			events.Exposed(capture.ExposureOf(&a.result, &p.request))
+		}
+	}
+	return a.result, a.err
+}
+
+// find returns the answer for a flag, which is evaluated the first time.
+func (p *Person) find(key string) *answer {
+	for i := range p.n {
+		if p.first[i].key == key {
+			return &p.first[i]
+		}
+	}
+	for i := range p.more {
+		if p.more[i].key == key {
+			return &p.more[i]
+		}
+	}
+	var a *answer
+	if p.n < len(p.first) {
+		a = &p.first[p.n]
+		p.n++
+	} else {
+		p.more = append(p.more, answer{})
+		a = &p.more[len(p.more)-1]
+	}
+	a.key = key
+	a.result, a.err = p.flag(key)
+	return a
+}
+
+func (p *Person) flag(key string) (flags.Result, error) {
+	p.setFilter()
+	if p.override != nil {
+		if result, err := p.override.Flag(key, &p.request); err == nil {
+			return result, nil
+		}
+	}
+	if p.snapshot == nil {
+		return flags.Result{}, flags.ErrNotReady
+	}
+	return p.snapshot.Flag(key, &p.request)
+}
+
+// value returns the value of a flag. It is not ok if there is none: the flag is unknown
+// or failed, or nothing is loaded. A hidden flag is off.
+func (p *Person) value(key string, shown bool) (_ flags.Result, ok bool) {
+	result, err := p.evaluate(key, shown)
+	return result, err == nil && !result.Failed || errors.Is(err, flags.ErrFiltered)
+}
+
+// Bool reports whether a flag is on, and reports the exposure. It returns the fallback
+// if the flag is unknown or failed, or if nothing is loaded.
+func (p *Person) Bool(key string, fallback bool) bool {
+	if result, ok := p.value(key, true); ok {
+		return result.Enabled
+	}
+	return fallback
+}
+
+// Variant returns the key of the variant of a flag, "true" for a flag that is on without
+// a variant and "false" for one that is off, and reports the exposure. It returns the
+// fallback if the flag is unknown or failed, or if nothing is loaded.
+func (p *Person) Variant(key, fallback string) string {
+	if result, ok := p.value(key, true); ok {
+		return result.Text()
+	}
+	return fallback
+}
+
+// Lookup is Variant for callers that tell a flag that is off from one that has no value.
+// It reports no exposure.
+func (p *Person) Lookup(key string) (value string, ok bool) {
+	result, ok := p.value(key, false)
+	if !ok {
+		return "", false
+	}
+	return result.Text(), true
+}
+
+// Payload decodes the payload of a flag into v, as json.Unmarshal does, and reports the
+// exposure. The error is flags.ErrNotReady, flags.ErrUnknownFlag, flags.ErrNoPayload, or
+// what decoding returned.
+func (p *Person) Payload(key string, v any) error {
+	result, err := p.evaluate(key, true)
+	switch {
+	case err != nil && !errors.Is(err, flags.ErrFiltered):
+		return err
+	case result.Metadata.Payload == "":
+		return fmt.Errorf("%w: flag %s", flags.ErrNoPayload, strconv.Quote(key))
+	}
+	if err := decodePayload(result.Metadata.Payload, v); err != nil {
+		return fmt.Errorf("flagstaff: payload of flag %s: %w", strconv.Quote(key), err)
+	}
+	return nil
+}
+
+func decodePayload(payload string, v any) error { return json.Unmarshal([]byte(payload), v) }
+
+// Payload returns the payload of a flag, and the fallback if there is none or if it is
+// no T. It reports the exposure. The first payload of a flag that is no T is logged.
+func Payload[T any](p *Person, key string, fallback T) T {
+	var v T
+	err := p.Payload(key, &v)
+	switch {
+	case err == nil:
+		return v
+	case errors.Is(err, flags.ErrNotReady), errors.Is(err, flags.ErrUnknownFlag), errors.Is(err, flags.ErrNoPayload):
+	default:
+		p.client.warn(key, err)
+	}
+	return fallback
+}
+
+// Result returns all that is known about the value of a flag, with its reason. It reports
+// no exposure. The error is that of [flags.Snapshot.Flag], or flags.ErrNotReady.
+func (p *Person) Result(key string) (flags.Result, error) { return p.evaluate(key, false) }
+
+// Results evaluates all flags that the request may see, see [flags.Snapshot.Evaluate]. It
+// reports no exposure. It is nil if nothing is loaded.
+func (p *Person) Results() *flags.Results {
+	if p == nil || p.snapshot == nil {
+		return nil
+	}
+	return p.snapshot.Evaluate(p.Request())
+}
+
+// Explain says step by step why a flag has its value. The error is that of
+// [flags.Snapshot.Explain], or flags.ErrNotReady.
+func (p *Person) Explain(key string) (*flags.Trace, error) {
+	if p == nil || p.snapshot == nil {
+		return nil, flags.ErrNotReady
+	}
+	return p.snapshot.Explain(key, p.Request())
+}
+
+// Request returns a copy of the request. It is nil for a nil Person.
+func (p *Person) Request() *flags.Request {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.setFilter()
+	r := p.request
+	return &r
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package flagstaff_test
+
+const raceEnabled = false
