@@ -1,6 +1,7 @@
 package flagstaff_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -255,9 +256,13 @@ func TestOpenWaits(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/batch/":
-			b, _ := io.ReadAll(r.Body)
-			if !strings.Contains(string(b), "$feature_flag_called") {
-				t.Errorf("events: %s", b)
+			unzipped, err := gzip.NewReader(r.Body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if b, err := io.ReadAll(unzipped); err != nil || !strings.Contains(string(b), "$feature_flag_called") {
+				t.Errorf("events: %s, %v", b, err)
 			}
 			exposures.Done()
 		case r.Header.Get("Authorization") != "Bearer phs_right":

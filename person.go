@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
+	"sync/atomic"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -21,7 +21,9 @@ type Person struct {
 	override *flags.Snapshot // whose flags come first; nil: none
 	request  flags.Request
 
-	mu    sync.Mutex
+	// What was asked before. The goroutine that has set busy may use it; another one
+	// does without, and comes to the same answer. A mutex would cost an allocation.
+	busy  atomic.Bool
 	n     int       // how many of first are used
 	first [3]answer // the first questions cost no allocation
 	more  []answer
@@ -47,8 +49,7 @@ func (c *Client) For(r *flags.Request) *Person {
 func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 	p := c.For(r)
 	if c != nil {
-		p.setFilter()
-		p.request.Answers = c.loader.Ask(ctx, &p.request)
+		p.request.Answers = c.loader.Ask(ctx, p.Request())
 	}
 	return p
 }
@@ -60,28 +61,36 @@ func valueOf(r *flags.Request) flags.Request {
 	return *r
 }
 
-// setFilter gives a request without a Filter the Client's.
-func (p *Person) setFilter() {
-	if p.client != nil && p.request.Filter.Kind == runtime.All && p.request.Filter.Tags == nil {
-		p.request.Filter = p.client.config.Filter
-	}
-}
-
-// evaluate returns the answer for a flag. If it is shown to the person, it is reported.
+// evaluate returns the value of a flag. If it is shown to the person, it is reported.
 func (p *Person) evaluate(key string, shown bool) (flags.Result, error) {
 	if p == nil {
 		return flags.Result{}, flags.ErrNotReady
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a := p.find(key)
-	if shown && !a.exposed && a.err == nil && !a.result.Failed && a.result.Reason.Code != flags.ReasonFlagDisabled {
-		a.exposed = true
-		if events := p.client.Events(); events != nil {
-			events.Exposed(capture.ExposureOf(&a.result, &p.request))
+	if !p.busy.CompareAndSwap(false, true) {
+		result, err := p.flag(key)
+		if shown {
+			p.expose(&result, err)
 		}
+		return result, err
 	}
-	return a.result, a.err
+	a := p.find(key)
+	if shown && !a.exposed {
+		a.exposed = true
+		p.expose(&a.result, a.err)
+	}
+	result, err := a.result, a.err
+	p.busy.Store(false)
+	return result, err
+}
+
+// expose reports that a value was shown.
+func (p *Person) expose(result *flags.Result, err error) {
+	if err != nil || result.Failed || result.Reason.Code == flags.ReasonFlagDisabled {
+		return
+	}
+	if events := p.client.Events(); events != nil {
+		events.Exposed(capture.ExposureOf(result, &p.request))
+	}
 }
 
 // find returns the answer for a flag, which is evaluated the first time.
@@ -110,16 +119,30 @@ func (p *Person) find(key string) *answer {
 }
 
 func (p *Person) flag(key string) (flags.Result, error) {
-	p.setFilter()
+	if !p.takesFilter() {
+		return p.flagFor(key, &p.request)
+	}
+	r := p.request
+	r.Filter = p.client.config.Filter
+	return p.flagFor(key, &r)
+}
+
+// takesFilter reports whether the request has no Filter and the Client has one.
+func (p *Person) takesFilter() bool {
+	hides := func(f *runtime.Filter) bool { return f.Kind != runtime.All || f.Tags != nil }
+	return p.client != nil && hides(&p.client.config.Filter) && !hides(&p.request.Filter)
+}
+
+func (p *Person) flagFor(key string, r *flags.Request) (flags.Result, error) {
 	if p.override != nil {
-		if result, err := p.override.Flag(key, &p.request); err == nil {
+		if result, err := p.override.Flag(key, r); err == nil {
 			return result, nil
 		}
 	}
 	if p.snapshot == nil {
 		return flags.Result{}, flags.ErrNotReady
 	}
-	return p.snapshot.Flag(key, &p.request)
+	return p.snapshot.Flag(key, r)
 }
 
 // value returns the value of a flag. It is not ok if there is none: the flag is unknown
@@ -219,9 +242,9 @@ func (p *Person) Request() *flags.Request {
 	if p == nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.setFilter()
 	r := p.request
+	if p.takesFilter() {
+		r.Filter = p.client.config.Filter
+	}
 	return &r
 }
