@@ -15,8 +15,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/source"
 )
 
-// A Client has the flags of one project and keeps them current until Close. A nil
-// Client has none.
+// A Client has the flags of one project and keeps them current until Close. A nil Client
+// has none, and neither has one that [Open] did not make.
 type Client struct {
 	config    Config
 	log       *slog.Logger
@@ -34,10 +34,10 @@ type Client struct {
 }
 
 const (
-	maxWait   = 10 * time.Second       // for the first definitions, where a context has no deadline
-	firstTry  = 250 * time.Millisecond // pause after the first attempt that failed
-	maxPause  = 2 * time.Second        // between two attempts
-	closeTime = 5 * time.Second        // for the last exposures, where a context has no deadline
+	openWait   = 10 * time.Second       // for the first definitions, where a context has no deadline
+	firstPause = 250 * time.Millisecond // pause after the first attempt that failed
+	lastPause  = 2 * time.Second        // between two attempts
+	closeTime  = 5 * time.Second        // for the last exposures, where a context has no deadline
 )
 
 // Open returns a Client. It waits for the first definitions until ctx ends, or for ten
@@ -81,10 +81,10 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 func (c *Client) load(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, maxWait)
+		ctx, stop = context.WithTimeout(ctx, openWait)
 		defer stop()
 	}
-	for pause := firstTry; ; pause = min(2*pause, maxPause) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := c.loader.Refresh(ctx)
 		if err == nil {
 			return nil
@@ -155,7 +155,7 @@ func (c *Client) Refresh(ctx context.Context) error {
 // definitions. The error says how many exposures were lost. A second Close waits for
 // the first one and returns its error.
 func (c *Client) Close(ctx context.Context) error {
-	if c == nil {
+	if c == nil || c.stop == nil { // not from Open
 		return nil
 	}
 	c.closing.Do(func() {

@@ -57,11 +57,14 @@ type Exposure struct {
 }
 
 // ExposureOf returns the exposure of the person in a request to the value of a flag. The
-// groups of the request must not change any more. A nil request has no person.
-func ExposureOf(r *flags.Result, request *flags.Request) Exposure {
-	e := Exposure{
-		Flag: r.Key, Variant: r.Variant, Enabled: r.Enabled,
-		ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: r.Reason.Code,
+// groups of the request must not change any more. A nil request has no person, and a nil
+// result no flag.
+func ExposureOf(r *flags.Result, request *flags.Request) (e Exposure) {
+	if r != nil {
+		e = Exposure{
+			Flag: r.Key, Variant: r.Variant, Enabled: r.Enabled,
+			ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: r.Reason.Code,
+		}
 	}
 	if request != nil {
 		e.DistinctID, e.Groups = request.DistinctID, request.Groups

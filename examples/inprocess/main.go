@@ -1,38 +1,32 @@
-// Inprocess evaluates a flag inside a Go program, without a server.
+// Inprocess evaluates flags inside a Go program, without a server.
 //
-//	go run ./examples/inprocess
+//	go run ./examples/inprocess [FILE]
 package main
 
 import (
-	_ "embed"
+	"context"
 	"fmt"
 	"log"
-	"strings"
+	"os"
 
+	"github.com/flagstaff-go/flagstaff"
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-//go:embed flags.json
-var document string
-
 func main() {
-	definitions, err := flags.Decode(strings.NewReader(document))
+	file := "examples/inprocess/flags.json"
+	if len(os.Args) > 1 {
+		file = os.Args[1]
+	}
+	ctx := context.Background()
+	client, err := flagstaff.Open(ctx, flagstaff.Config{File: file})
 	if err != nil {
-		log.Fatal(err)
+		log.Fatal(err) // a service logs it and goes on: the client answers fallbacks
 	}
-	snapshot, err := flags.Compile(definitions, flags.CompileOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, p := range snapshot.Problems() {
-		fmt.Println(p)
-	}
-	var evaluator flags.Evaluator // one for the life of the process, safe for concurrent use
-	evaluator.Swap(snapshot)
+	defer client.Close(ctx)
 
 	for _, plan := range []string{"free", "pro"} {
-		person := &flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": plan}}
-		fmt.Printf("plan %s: new-checkout %v, button %s\n", plan,
-			evaluator.Bool("new-checkout", person, false), evaluator.Variant("button", person, "control"))
+		p := client.For(&flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": plan}})
+		fmt.Printf("plan %s: new-checkout %v, button %s\n", plan, p.Bool("new-checkout", false), p.Variant("button", "control"))
 	}
 }

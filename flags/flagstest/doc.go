@@ -6,6 +6,8 @@
 //	)
 //	handler := NewHandler(e)
 //
+// [With] puts flags into a context, for code that uses package flagstaff.
+//
 // A flag starts without condition sets, so it is off. Most methods that decide
 // for whom a flag is on add to its last condition set; the others start a new
 // one and say so. There are no globals: each test has its own Evaluator. A
