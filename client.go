@@ -1,7 +1,6 @@
 package flagstaff
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,35 +63,42 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 		close(c.stopped)
 		return c, err
 	}
+	loaded := make(chan struct{}) // closed when the loader has tried once
+	once := sync.OnceFunc(func() { close(loaded) })
 	c.loader = source.NewLoader(&c.evaluator, from, source.LoaderConfig{
 		Interval: config.Interval, Compile: config.Compile, Log: c.log, OnDefinitions: c.learn,
+		OnLoad: func(error) { once() },
 	})
-	err = c.load(ctx)
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c.stop = stop
 	go func() {
 		defer close(c.stopped)
 		_ = c.loader.Run(following) // it fails only without a source
 	}()
-	return c, err
+	return c, c.await(ctx, loaded)
 }
 
-// load tries to load definitions until there are some, or until waiting is pointless.
-func (c *Client) load(ctx context.Context) error {
+// await waits until there are definitions, or until waiting is pointless. The loader
+// makes long pauses after a failure; a program that starts tries more often.
+func (c *Client) await(ctx context.Context, loaded <-chan struct{}) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, openWait)
 		defer stop()
 	}
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		err := c.loader.Refresh(ctx)
-		if err == nil {
-			return nil
-		}
-		if c.config.URL == "" || errors.Is(err, source.ErrRefused) || !sleep(ctx, pause) {
-			return fmt.Errorf("%w: %w", flags.ErrNotReady, cmp.Or(c.loader.Status().Err, err))
-		}
+	select {
+	case <-loaded:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", flags.ErrNotReady, context.Cause(ctx))
 	}
+	for pause := firstPause; c.Snapshot() == nil; pause = min(2*pause, lastPause) {
+		err := c.loader.Status().Err
+		if c.config.URL == "" || errors.Is(err, source.ErrRefused) || !sleep(ctx, pause) {
+			return fmt.Errorf("%w: %w", flags.ErrNotReady, err)
+		}
+		_ = c.loader.Refresh(ctx) // its error is in the Status
+	}
+	return nil
 }
 
 // sleep waits, and reports whether ctx has not ended.

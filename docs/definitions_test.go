@@ -118,8 +118,14 @@ func TestDefinitionsOperators(t *testing.T) {
 func TestDefinitionsMembers(t *testing.T) {
 	text := read(t, "definitions.md")
 	for _, model := range []any{
-		flags.Definitions{}, flags.Flag{}, flags.Filters{}, flags.Multivariate{}, flags.Variant{},
-		flags.Holdout{}, flags.Condition{}, flags.Filter{},
+		flags.Definitions{},
+		flags.Flag{},
+		flags.Filters{},
+		flags.Multivariate{},
+		flags.Variant{},
+		flags.Holdout{},
+		flags.Condition{},
+		flags.Filter{},
 	} {
 		typ := reflect.TypeOf(model)
 		for field := range typ.Fields() {

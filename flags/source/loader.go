@@ -134,8 +134,8 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 	}
 }
 
-// Run loads at once, unless Refresh has just done so, and then once per interval, at
-// the times that follow from the Loader's Identity. It returns nil when ctx ends. Errors of the source
+// Run loads at once, and then once per interval, at the times that follow from
+// the Loader's Identity. It returns nil when ctx ends. Errors of the source
 // never end it; they make the pauses longer, a RetryError in particular. It returns
 // an error only if the Loader has no Evaluator or no Source.
 func (l *Loader) Run(ctx context.Context) error {
@@ -143,10 +143,8 @@ func (l *Loader) Run(ctx context.Context) error {
 		return err
 	}
 	logged := ""
-	for first := true; ; first = false {
-		if !first || !l.isCurrent() {
-			_ = l.Refresh(ctx) // its error is in the Status, even if there were definitions in a cache
-		}
+	for {
+		_ = l.Refresh(ctx) // its error is in the Status, even if there were definitions in a cache
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -170,12 +168,6 @@ func (l *Loader) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
-}
-
-// isCurrent reports whether the source has answered within the last interval.
-func (l *Loader) isCurrent() bool {
-	status := l.Status()
-	return status.Err == nil && !status.Checked.IsZero() && time.Since(status.Checked) < l.config.Interval
 }
 
 // backoff returns the additional pause before the pause until the next slot,
