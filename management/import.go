@@ -11,9 +11,12 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
@@ -50,7 +53,7 @@ type NotImported struct {
 // them, about maxParityValues in all.
 const (
 	paritySubjects  = 1000
-	maxParityValues = 1_000_000
+	maxParityValues = 500_000
 )
 
 // An importer is an import that is under way.
@@ -121,7 +124,10 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte, fe
 		set.flags = slices.Clip(set.flags) // which the map points into
 		w.changed = append(w.changed, project)
 		report = i.report
-		return i.run(ctx)
+		return w.store.AtOnce(ctx, func(store Store) error {
+			w.store = store
+			return i.run(ctx)
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -465,8 +471,13 @@ func (i *importer) importCohorts(ctx context.Context) error {
 			}
 		}
 	}
-	circular, err := i.inStages(ctx, len(waiting), needs, func(n int, world *judge.World) error {
-		return i.importCohort(ctx, &waiting[n], world)
+	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
+		for _, n := range stage {
+			if err := i.importCohort(ctx, &waiting[n], world); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	for _, n := range circular {
 		i.leave(waiting[n].String(), errors.New("its cohorts refer to each other in a circle"))
@@ -477,7 +488,7 @@ func (i *importer) importCohorts(ctx context.Context) error {
 // inStages calls make for the numbers below count: first for the ones that others
 // need, and with the state after the earlier calls. It returns the numbers that
 // need each other in a circle, and the numbers that need one of these.
-func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter.Seq[int], make func(int, *judge.World) error) (circular []int, err error) {
+func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter.Seq[int], make func([]int, *judge.World) error) (circular []int, err error) {
 	lists := [][]int{}
 	for n := range count {
 		lists = append(lists, uniqueValues(slices.Collect(needs(n))))
@@ -489,10 +500,8 @@ func (i *importer) inStages(ctx context.Context, count int, needs func(int) iter
 		}
 		world := i.set.world()
 		slices.Sort(stage) // as in the file
-		for _, n := range stage {
-			if err := make(n, world); err != nil {
-				return nil, err
-			}
+		if err := make(stage, world); err != nil {
+			return nil, err
 		}
 	}
 	return circular, nil
@@ -570,8 +579,15 @@ func (i *importer) importFlags(ctx context.Context) error {
 			}
 		}
 	}
-	circular, err := i.inStages(ctx, len(waiting), needs, func(n int, world *judge.World) error {
-		return i.importFlag(ctx, &waiting[n], world)
+	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
+		made, errs := make([]*FeatureFlag, len(stage)), make([]error, len(stage))
+		eachAtOnce(len(stage), func(n int) { made[n], errs[n] = i.readFlag(&waiting[stage[n]], world) })
+		for n := range stage {
+			if err := i.importFlag(ctx, &waiting[stage[n]], made[n], errs[n]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	for _, n := range circular {
 		i.leave(waiting[n].String(), errors.New("its flags depend on each other in a circle"))
@@ -579,13 +595,33 @@ func (i *importer) importFlags(ctx context.Context) error {
 	return err
 }
 
-func (i *importer) importFlag(ctx context.Context, f *importedFlag, world *judge.World) error {
+// eachAtOnce calls f for the numbers below n, on all processors.
+func eachAtOnce(n int, f func(int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// readFlag returns the flag that a file describes. It changes nothing.
+func (i *importer) readFlag(f *importedFlag, world *judge.World) (*FeatureFlag, error) {
 	made := i.newFlag()
 	made.HasExperiment, made.BucketingHash = f.experiment(), ""
 	if f.Version > 0 {
 		made.Version = f.Version
 	}
-	if err := i.fill(made, f, world); err != nil {
+	return made, i.fill(made, f, world)
+}
+
+// importFlag stores the flag that was made of a file's, unless that could not be read.
+func (i *importer) importFlag(ctx context.Context, f *importedFlag, made *FeatureFlag, err error) error {
+	if err != nil {
 		if _, ok := errors.AsType[*Error](err); !ok {
 			return err
 		}
@@ -604,11 +640,11 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, world *judge
 		i.leave(f.String(), fmt.Errorf("the project has another flag with this key: they differ in %s", changed(changes)))
 		return nil
 	}
-	switch err := i.store.CreateFlag(ctx, made); {
-	case errors.Is(err, ErrConflict):
-		i.leave(f.String(), errors.New("the project has a flag with this key"))
+	if i.imported[made.Key] {
+		i.leave(f.String(), errors.New("the file has another flag with this key before"))
 		return nil
-	case err != nil:
+	}
+	if err := i.store.CreateFlag(ctx, made); err != nil {
 		return storeError(err)
 	}
 	i.imported[made.Key] = true
@@ -765,11 +801,7 @@ func (i *importer) prove(ctx context.Context) error {
 		for k := n % step; k < len(i.report.Flags); k += step {
 			keys = append(keys, i.report.Flags[k])
 		}
-		difference, err := parity.Compare(before, after, keys, subjects.Next(), i.cohorts)
-		if err != nil {
-			return err
-		}
-		if difference != nil {
+		if difference := parity.Compare(before, after, keys, subjects.Next(), i.cohorts); difference != nil {
 			return conflict("Nothing was imported: %s.", strings.TrimSuffix(difference.Error(), "."))
 		}
 	}

@@ -96,7 +96,7 @@ var (
 		"variant variantkey variantoverride override", "aggregation_group_type_index aggregation grouptypeindex")
 
 	Filter = New("a property",
-		"key value operator type group_type_index negation dependency_chain", "cohort_name label name group_key_names id",
+		"key value operator type group_type_index negation dependency_chain", "cohort_name label name group_key_names id bytecode bytecode_error conditionHash",
 		"operator op comparator comparison matchtype", "value values expected", "type propertytype kind",
 		"negation not negate negated isnegated inverted", "group_type_index grouptype groupindex").
 		insteadOf("rollout_percentage beside properties", "rollout", "rolloutpercentage", "percentage")

@@ -2,6 +2,7 @@ package parity
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
@@ -20,31 +21,36 @@ func (d *Difference) Error() string {
 // Compare evaluates flags for a subject with two snapshots, and returns the
 // first difference, or nil. The map cohorts has the ID of each stored cohort in
 // the second snapshot, by its ID in the first.
-func Compare(before, after *flags.Snapshot, keys []string, subject *flags.Request, cohorts map[int64]int64) (*Difference, error) {
-	later := *subject
-	later.Cohorts = nil
+func Compare(before, after *flags.Snapshot, keys []string, subject *flags.Request, cohorts map[int64]int64) *Difference {
+	earlier, later := *subject, *subject
+	earlier.Keys, later.Keys, later.Cohorts = keys, keys, nil
 	for _, id := range subject.Cohorts {
 		if mapped, ok := cohorts[id]; ok {
 			later.Cohorts = append(later.Cohorts, mapped)
 		}
 	}
+	var results [2]*flags.Results
+	var wg sync.WaitGroup
+	wg.Go(func() { results[0] = before.Evaluate(&earlier) })
+	results[1] = after.Evaluate(&later)
+	wg.Wait()
 	for _, key := range keys {
-		was, err := before.Flag(key, subject)
-		if err != nil {
-			return nil, err
-		}
-		is, err := after.Flag(key, &later)
-		if err != nil {
-			return nil, err
-		}
-		if was, is := outcome(&was), outcome(&is); was != is {
-			return &Difference{key, subject, was, is}, nil
+		was, there := results[0].Get(key)
+		is, here := results[1].Get(key)
+		if there != here || there && !same(&was, &is) {
+			return &Difference{key, subject, outcome(&was), outcome(&is)}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// outcome returns the part of a result that must not change.
+// same reports whether the parts of two results are equal that must not change.
+func same(a, b *flags.Result) bool {
+	return a.Value() == b.Value() && a.Failed == b.Failed && a.Reason.Code == b.Reason.Code && a.Metadata.Payload == b.Metadata.Payload &&
+		a.Reason.ConditionIndex == b.Reason.ConditionIndex
+}
+
+// outcome says what [same] looks at.
 func outcome(r *flags.Result) string {
 	return fmt.Sprintf("%v (%s, condition set %d, payload %s, failed %t)", r.Value(), r.Reason.Code, r.Reason.ConditionIndex, r.Metadata.Payload, r.Failed)
 }

@@ -20,6 +20,10 @@ type accounts struct {
 	db    *DB
 	t     *tx  // nil outside of a transaction
 	whole bool // a change that fails makes the whole transaction fail
+
+	// grown is the last project whose version has grown, within AtOnce: once is enough
+	// for all its changes. Nil elsewhere.
+	grown *int64
 }
 
 var _ management.Store = (*accounts)(nil)
@@ -32,6 +36,14 @@ var _ management.Store = (*accounts)(nil)
 // decides how to go on.
 func (a *accounts) Atomic(ctx context.Context, f func(management.Store) error) error {
 	return a.together(ctx, func(a *accounts) error { return f(a) })
+}
+
+// AtOnce implements [management.Store].
+func (a *accounts) AtOnce(ctx context.Context, f func(management.Store) error) error {
+	return a.atOnce(ctx, func(a *accounts) error {
+		a.grown = new(int64)
+		return f(a)
+	})
 }
 
 // together is Atomic for functions that need the accounts.
@@ -60,7 +72,7 @@ func (a *accounts) together(ctx context.Context, f func(*accounts) error) error 
 // atOnce is like together for an f that returns the first error. The changes of
 // f then need not be undone one by one.
 func (a *accounts) atOnce(ctx context.Context, f func(*accounts) error) error {
-	return a.together(ctx, func(a *accounts) error { return f(&accounts{db: a.db, t: a.t, whole: true}) })
+	return a.together(ctx, func(a *accounts) error { return f(&accounts{db: a.db, t: a.t, whole: true, grown: a.grown}) })
 }
 
 // errOver is the error of a Store that is used after its transaction.

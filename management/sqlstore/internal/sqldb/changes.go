@@ -26,7 +26,14 @@ func (a *accounts) alter(ctx context.Context, project int64, f func(*accounts) e
 		if err := f(a); err != nil {
 			return err
 		}
-		return a.change(ctx, func(t *tx) error { return t.bump(ctx, project) })
+		if a.grown != nil && *a.grown == project {
+			return nil
+		}
+		err := a.change(ctx, func(t *tx) error { return t.bump(ctx, project) })
+		if err == nil && a.grown != nil {
+			*a.grown = project
+		}
+		return err
 	})
 }
 

@@ -1,0 +1,107 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/server"
+	"github.com/flagstaff-go/flagstaff/server/catalog"
+)
+
+// manyFlags is how many flags the project of the benchmarks has.
+const manyFlags = 10_000
+
+// manyDefinitions is a document of flags of a common size, of which each hundredth
+// depends on the one before it.
+func manyDefinitions() []byte {
+	var b strings.Builder
+	b.WriteString(`{"flags":[`)
+	for i := range manyFlags {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		depends := ""
+		if i%100 == 99 {
+			depends = fmt.Sprintf(`,{"key":"flag-%d","value":true,"operator":"flag_evaluates_to","type":"flag","dependency_chain":["flag-%[1]d"]}`, i-1)
+		}
+		fmt.Fprintf(&b, `{"id":%d,"key":"flag-%[1]d","name":"Flag %[1]d","active":true,"filters":{"groups":[{"properties":[{"key":"email","value":"@acme.example","operator":"icontains","type":"person"},`+
+			`{"key":"plan","value":["pro","team"],"operator":"exact","type":"person"}%[2]s],"rollout_percentage":50},{"properties":[{"key":"country","value":["AT","DE","CH"],"operator":"exact","type":"person"}],"rollout_percentage":100}],`+
+			`"multivariate":{"variants":[{"key":"control","rollout_percentage":50},{"key":"test","rollout_percentage":50}]},"payloads":{"test":"{\"color\":\"blue\",\"limit\":10}"}}}`, i, depends)
+	}
+	b.WriteString(`],"cohorts":{},"group_type_mapping":{}}`)
+	return []byte(b.String())
+}
+
+// A served project is one whose flags a Catalog serves while a Service changes them.
+type served struct {
+	service *management.Service
+	project *management.Project
+	owner   *management.Principal
+}
+
+func newServed(b *testing.B) *served {
+	b.Helper()
+	ok := func(err error) {
+		if err != nil {
+			b.Helper()
+			b.Fatal(err)
+		}
+	}
+	ctx := b.Context()
+	store, err := sqlite.Open(ctx, b.TempDir()+"/flags.db", sqlstore.Options{})
+	ok(err)
+	b.Cleanup(func() { _ = store.Close() })
+	o := management.NewOrganization("Acme")
+	ok(store.CreateOrganization(ctx, o))
+	p := management.NewProject(o, "Web")
+	ok(store.CreateProject(ctx, p))
+	u := &management.User{UUID: uuid.New(), DistinctID: "ada", Email: "ada@example.com", Active: true}
+	ok(store.CreateUser(ctx, u))
+	ok(store.CreateMembership(ctx, &management.Membership{ID: uuid.New(), Organization: o.ID, User: u.ID, Level: management.LevelOwner}))
+	var registry server.Registry
+	c, err := catalog.New(catalog.Config{Store: store, Registry: &registry})
+	ok(err)
+	ok(c.Refresh(ctx))
+	s, err := management.New(management.Config{Store: store, Data: store, OnChange: c.Changed})
+	ok(err)
+	owner, err := s.PrincipalOf(ctx, u.UUID)
+	ok(err)
+	return &served{s, p, owner}
+}
+
+// BenchmarkImport imports 10,000 flags into an empty project, until they are served.
+func BenchmarkImport(b *testing.B) {
+	document := manyDefinitions()
+	for b.Loop() {
+		b.StopTimer()
+		s := newServed(b)
+		b.StartTimer()
+		if _, err := s.service.Import(b.Context(), s.project.ID, document, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkChange changes one of 10,000 flags, until it is served.
+func BenchmarkChange(b *testing.B) {
+	s := newServed(b)
+	if _, err := s.service.Import(b.Context(), s.project.ID, manyDefinitions(), nil); err != nil {
+		b.Fatal(err)
+	}
+	i := 0
+	for b.Loop() {
+		i++
+		patch := management.FlagPatch{Filters: optional.Of(json.RawMessage(fmt.Sprintf(`{"groups":[{"properties":[],"rollout_percentage":%d}]}`, i%100)))}
+		if _, err := s.service.UpdateFlag(b.Context(), s.owner, "1", "5000", patch); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
