@@ -1,11 +1,12 @@
 // Package pattern reads regular expressions in the dialect of flag filters and
 // writes them for package regexp (evaluation.md §4.6).
 //
-// The dialect is Rust's, in which \w and other classes are Unicode's. Package regexp reads most patterns alike, but not all: \w is ASCII to it,
-// "[a[bc]]" has another meaning, and so has "\<". [Translate] therefore parses the
-// whole pattern and writes an expression that package regexp reads as the dialect
-// reads the pattern. It never guesses: a pattern is translated, or it is invalid in
-// the dialect as well, or it is [ErrUnsupported].
+// The dialect is Rust's, in which \w and other classes are Unicode's. Package regexp
+// reads most patterns alike, but not all: \w is ASCII to it, "[a[bc]]" has another
+// meaning, and so has "\<". [Translate] therefore parses the whole pattern and writes
+// an expression that package regexp reads as the dialect reads the pattern. It never
+// guesses: a pattern is translated, or it is invalid in the dialect as well, or it is
+// [ErrUnsupported].
 //
 //	t, err := pattern.Translate(`\bcafé\b`, limit)
 //	m, err := t.Compile()
