@@ -31,5 +31,6 @@
 // characters, in time that is linear in the length of the text. Texts without them
 // are matched by package regexp.
 //
-// The version of Unicode is the one of package unicode. All functions are pure, and matchers are safe for concurrent use.
+// The version of Unicode is the one of package unicode. All functions are pure, and
+// matchers are safe for concurrent use.
 package pattern
