@@ -15,7 +15,9 @@
 //	})
 //
 // A program with sessions of its own makes Principals by [Service.PrincipalOf],
-// and signs users in by [Service.SignIn] and [Service.VerifySecondFactor].
+// and signs users in by [Service.SignIn] and [Service.VerifySecondFactor]. A page of
+// its own for invitations calls [Service.OpenInvitation] and
+// [Service.AcceptInvitation].
 //
 // What somebody may not do, or gets wrong, is an [*Error], which can be shown to
 // them. Each change is one transaction of the [Store], together with its entry in

@@ -116,7 +116,7 @@ func (s *Service) sendVerification(ctx context.Context, id uuid.UUID) error {
 	}
 	target := addressOf(u)
 	switch err := s.throttle(ctx, mailTo(target), addressMails); {
-	case isRefusal(err): // whoever has asked is not told, as for a user that does not exist
+	case isRefusal(err): // the caller is not told, as for a user that does not exist
 		return nil
 	case err != nil:
 		return err

@@ -125,7 +125,7 @@ func (p *Principal) staff() bool {
 	return p.User.Staff && (p.Key == nil || !p.Key.restricted())
 }
 
-// changesUsers returns an error unless the Principal may change users: whoever holds a
+// changesUsers returns an error unless the Principal may change users. The holder of a
 // restricted key could otherwise take over the account that has made it.
 func (p *Principal) changesUsers() error {
 	if err := p.Require("user:write"); err != nil {

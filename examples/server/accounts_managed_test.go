@@ -58,6 +58,7 @@ func managedOperations() []operation {
 			{call: "PATCH /cohorts/{id}/add_persons_to_static_cohort", scope: "cohort:write", body: `{"person_ids":["00000000-0000-7000-8000-000000000000"]}`, want: 200},
 			{call: "PATCH /cohorts/{id}/remove_person_from_static_cohort", scope: "cohort:write", body: `{"person_id":"00000000-0000-7000-8000-000000000000"}`, want: 200},
 
+			{call: "GET /cohorts/{id}/members", scope: "cohort:read", want: 404}, // no list was uploaded
 			{call: "GET /cohorts/{id}/persons", scope: "cohort:read", also: "person:read", want: 200},
 
 			{call: "GET /persons", scope: "person:read", want: 200},

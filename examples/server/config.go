@@ -142,7 +142,7 @@ func (m *Main) settings() (*settings, error) {
 	set.BoolVar(&s.withoutSecrets, "without-secrets", false, "start although the keys of -secret-key-file cannot read all secrets in the store: for users whose authenticators are lost for good")
 	set.StringVar(&s.firstKeys, "first-keys", "", "write the keys that a first start makes to a new `FILE`, which only its owner can read, instead of to standard output")
 	set.StringVar(&s.appURL, "app-url", "", "`URL` that links in mails and in lists begin with (default: the listen address)")
-	set.StringVar(&s.smtp, "smtp", "", "send mail through `URL`, smtp://USER:PASSWORD@HOST:PORT or smtps://…; without mail, changes of e-mail addresses need no verification")
+	set.StringVar(&s.smtp, "smtp", "", "send mail through `URL`, smtp://USER:PASSWORD@HOST:PORT or smtps://…; without mail, changes of e-mail addresses need no verification, and nobody can be invited")
 	set.StringVar(&s.mailDir, "mail-dir", "", "write mail as files in `DIRECTORY` instead")
 	set.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that mail is from (default flagstaff@ the host of -app-url)")
 	set.Var(&s.mutations, "account-mutations", "what a personal API key needs to change e-mail address, password or two-factor authentication: key (itself), stepup (the password or a code besides) or off (`MODE`: it cannot)")
