@@ -46,7 +46,7 @@ type Config struct {
 	DuplicateWindow time.Duration
 
 	// AckWait is how long events stay with a Consumer that gives no sign of life.
-	// Zero: 2 s.
+	// Zero: 1.5 s.
 	AckWait time.Duration
 
 	// MaxPending is how many events of a partition may be with a Consumer. While it
@@ -247,7 +247,7 @@ func (s *Stream) openConsumers(ctx context.Context) error {
 			Description:   "Stores the events of one partition",
 			FilterSubject: s.partitionSubject(p),
 			AckPolicy:     jetstream.AckExplicitPolicy,
-			AckWait:       cmp.Or(s.c.AckWait, 2*time.Second),
+			AckWait:       cmp.Or(s.c.AckWait, 1500*time.Millisecond),
 			MaxDeliver:    -1,
 			MaxAckPending: cmp.Or(s.c.MaxPending, 2000),
 		}

