@@ -89,7 +89,7 @@ func renderConfig(members map[string]any, compression string) ([]byte, error) {
 		return nil
 	}
 	given := func(name string) error {
-		value, err := json.Marshal(members[name])
+		value, err := marshal(members[name])
 		if err != nil {
 			return fmt.Errorf("server: client configuration: %q: %w", name, err)
 		}
@@ -115,6 +115,16 @@ func renderConfig(members map[string]any, compression string) ([]byte, error) {
 		}
 	}
 	return dst, nil
+}
+
+// marshal encodes a value of the caller. A panic of its MarshalJSON is an error.
+func marshal(v any) (b []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("its encoding panicked: %s", panicText(v))
+		}
+	}()
+	return json.Marshal(v)
 }
 
 // defaultConfig is what the zero ClientConfig stands for.

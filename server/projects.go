@@ -67,7 +67,7 @@ func (p *Project) snapshot() *flags.Snapshot {
 }
 
 // A Registry is a set of projects in memory, by API key. The zero value is empty
-// and ready. All methods are safe for concurrent use. Look-ups never wait. A change
+// and ready; a nil one is empty, and changes of it panic. All methods are safe for concurrent use. Look-ups never wait. A change
 // copies the set, so make many changes at once with Replace.
 type Registry struct {
 	mu      sync.Mutex // held to change current
@@ -119,6 +119,9 @@ func (r *Registry) All() iter.Seq[*Project] {
 }
 
 func (r *Registry) load() map[string]*Project {
+	if r == nil {
+		return nil
+	}
 	if m := r.current.Load(); m != nil {
 		return *m
 	}

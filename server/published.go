@@ -209,7 +209,7 @@ var (
 
 // surveys returns the surveys of a project.
 func (p *Project) surveys() document {
-	if p.Published == nil {
+	if p.Published.isZero() {
 		return noSurveys
 	}
 	return p.Published.surveys
@@ -218,7 +218,7 @@ func (p *Project) surveys() document {
 // earlyAccess returns the features at some stages; none: at beta.
 func (p *Project) earlyAccess(stages []string) document {
 	switch {
-	case p.Published == nil:
+	case p.Published.isZero():
 		return noFeatures
 	case len(stages) == 0:
 		return p.Published.beta
@@ -230,7 +230,7 @@ func (p *Project) earlyAccess(stages []string) document {
 // of which a project may have several.
 func (p *Project) config(apiKey string) document {
 	switch {
-	case p.Published == nil:
+	case p.Published.isZero():
 		return newDocument(appendConfig(nil, p.ClientConfig.block(true), apiKey))
 	case p.Published.apiKey != apiKey:
 		return newDocument(appendConfig(nil, p.Published.members, apiKey))
@@ -240,8 +240,12 @@ func (p *Project) config(apiKey string) document {
 
 // script returns config as a script.
 func (p *Project) script(apiKey string) document {
-	if p.Published != nil && p.Published.apiKey == apiKey {
+	if !p.Published.isZero() && p.Published.apiKey == apiKey {
 		return p.Published.script
 	}
 	return newDocument(appendScript(nil, p.config(apiKey).body))
 }
+
+// isZero reports whether a Published is nil, or was not made by Publish. Then nothing
+// is published.
+func (p *Published) isZero() bool { return p == nil || p.surveys.etag == nil }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -82,8 +83,15 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP answers a request. A Server that New has not made is never ready.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s == nil || s.mux == nil {
+		h := w.Header()
+		h["Content-Type"], h["Retry-After"] = typeJSON, []string{"1"}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, newFailure(http.StatusServiceUnavailable, typeServer, codeUnavailable, "not ready", "").body)
+		return
+	}
 	if !isClean(r.URL.Path) {
 		// ServeMux would redirect, and redirects lose bodies (wire.md §0.4).
 		rt := &unknownRoute
