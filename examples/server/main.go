@@ -22,6 +22,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/geoip"
+	"github.com/flagstaff-go/flagstaff/internal/memlimit"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -163,7 +164,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	stopConsuming := events.consume(background)
 	defer stopConsuming()
 	ready := events.readiness(store)
-	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: events.sink(sink), OnWrite: func(n int, d time.Duration, err error) {
+	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: events.sink(sink), MaxBytes: maxWaiting(memlimit.Process()), OnWrite: func(n int, d time.Duration, err error) {
 		ready.wrote(n, err)
 		if err != nil {
 			log.Error("events were not written", "events", n, "duration", d, "error", err)

@@ -19,3 +19,7 @@ func limitMemory(getenv func(string) string) {
 		debug.SetGCPercent(50)
 	}
 }
+
+// maxWaiting returns how many bytes of events may wait to be stored in so much memory,
+// after the requests that brought them have ended.
+func maxWaiting(limit int64) int64 { return min(128<<20, limit/8) }

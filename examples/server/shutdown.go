@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/internal/memlimit"
 )
 
 // answer serves requests until ctx ends, and then shuts down so that no request is
@@ -20,7 +22,7 @@ import (
 // ones that it has. Shutdown of [http.Server] would cut requests that are being read,
 // so it comes last, when nothing is under way.
 func (s *settings) answer(ctx context.Context, log *slog.Logger, listener net.Listener, handler http.Handler, ready *readiness) error {
-	connections := connections{states: make(map[net.Conn]state)}
+	connections := connections{states: make(map[net.Conn]state), most: connectionsFor(memlimit.Process())}
 	httpServer := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if ready.draining.Load() {
@@ -69,6 +71,7 @@ func (s *settings) answer(ctx context.Context, log *slog.Logger, listener net.Li
 type connections struct {
 	mu     sync.Mutex
 	states map[net.Conn]state
+	most   int // there may be more only while all are busy
 }
 
 type state struct {
@@ -88,7 +91,31 @@ func (c *connections) note(conn net.Conn, s http.ConnState) {
 		delete(c.states, conn)
 	default:
 		c.states[conn] = state{s, time.Now()}
+		if len(c.states) > c.most && s == http.StateNew {
+			c.closeIdle()
+		}
 	}
+}
+
+// closeIdle closes the connection that waits longest for a request. The newest is one
+// of them, so there always is one.
+func (c *connections) closeIdle() {
+	var oldest net.Conn
+	var since time.Time
+	for conn, s := range c.states {
+		if s.ConnState != http.StateActive && (oldest == nil || s.since.Before(since)) {
+			oldest, since = conn, s.since
+		}
+	}
+	delete(c.states, oldest)
+	_ = oldest.Close() // its goroutine notices
+}
+
+// connectionsFor returns how many connections there may be in so much memory. Each
+// takes some 20 KiB, even if it does nothing.
+func connectionsFor(limit int64) int {
+	const perConnection = 128 << 10 // so that all take a sixth of the memory
+	return int(min(limit/perConnection, 1<<30))
 }
 
 // busy reports whether a request is under way, or may be.
