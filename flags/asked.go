@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
@@ -37,9 +36,8 @@ func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 	return result, true
 }
 
-// answeredBool and answeredVariant are what Evaluator.Bool and Evaluator.Variant
-// return for an answer. They are not inlined, to keep the Result out of the frames of
-// these methods.
+// answeredBool and answeredText are what Snapshot.Bool and Snapshot.Lookup return for an
+// answer. They are not inlined, to keep the Result out of the frames of these methods.
 
 //go:noinline
 func (s *Snapshot) answeredBool(i int32, r *Request, fallback bool) (enabled, ok bool) {
@@ -51,15 +49,12 @@ func (s *Snapshot) answeredBool(i int32, r *Request, fallback bool) (enabled, ok
 }
 
 //go:noinline
-func (s *Snapshot) answeredVariant(i int32, r *Request, fallback string) (variant string, ok bool) {
-	answer, ok := s.answer(i, r)
-	switch {
-	case answer.Failed:
-		return fallback, ok
-	case answer.hasVariant:
-		return answer.Variant, ok
+func (s *Snapshot) answeredText(i int32, r *Request) (value string, ok, answered bool) {
+	answer, answered := s.answer(i, r)
+	if answer.Failed {
+		return "", false, answered
 	}
-	return strconv.FormatBool(answer.Enabled), ok
+	return answer.Text(), true, answered
 }
 
 // hasAnswers reports whether a server was asked for the request.

@@ -32,7 +32,8 @@
 // # Answers
 //
 // [Evaluator.Bool], [Evaluator.Variant] and [Evaluator.Payload] take a fallback
-// or return an error, never both. [Snapshot.Evaluate] and [Snapshot.Flag] give
+// or return an error, never both. A [Snapshot] has the same methods, for several
+// questions that want one truth, and [Snapshot.Lookup]. [Snapshot.Evaluate] and [Snapshot.Flag] give
 // the full [Result] with reason and metadata, [Snapshot.Explain] every step
 // that led to it. Servers that hold a request's JSON use an [Input] and
 // [Input.AppendFlags], which writes the answer without allocating. All of
@@ -56,7 +57,8 @@
 //   - operators.go, references.go: the table of operators, what filters refer to
 //   - compiled.go: what a Snapshot is made of
 //   - compile.go and compile_*.go: from the model to a Snapshot; lint.go: warnings
-//   - decide.go: the evaluation of one flag; quick.go: its short cut
+//   - values.go: what a Go caller gets; decide.go: the evaluation of one flag; quick.go:
+//     its short cut
 //   - checks.go, cohorts.go, bucketing.go: what operators do, membership, hashing
 //   - admission.go, flagset.go: which flags a request evaluates
 //   - stored_needs.go, asked.go: what only a server knows, and what it has answered

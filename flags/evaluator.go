@@ -1,14 +1,10 @@
 package flags
 
-import (
-	"encoding/json"
-	"fmt"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // An Evaluator answers from the Snapshot that it was last given. The zero value is
-// ready: it has no snapshot and answers fallbacks, as a nil Evaluator does. All methods are safe for
-// concurrent use. None blocks or does I/O, and only Payload allocates.
+// ready: it has no snapshot and answers fallbacks, as a nil Evaluator does. All methods
+// are safe for concurrent use. None blocks or does I/O, and only Payload allocates.
 type Evaluator struct {
 	current atomic.Pointer[Snapshot]
 }
@@ -26,105 +22,17 @@ func (e *Evaluator) Snapshot() *Snapshot {
 	return e.current.Load()
 }
 
-// Bool reports whether the flag is enabled. A flag that is inactive, or that the
-// request's Filter hides, is not. Bool returns the fallback if the flag is unknown or
-// failed, or if the Evaluator has no snapshot.
+// Bool is [Snapshot.Bool] of the current snapshot.
 func (e *Evaluator) Bool(key string, r *Request, fallback bool) bool {
-	s := e.Snapshot()
-	if s == nil {
-		return fallback
-	}
-	i, ok := s.index[key]
-	if !ok {
-		return fallback
-	}
-	if r.hasAnswers() {
-		if enabled, ok := s.answeredBool(i, r, fallback); ok {
-			return enabled
-		}
-	}
-	f := &s.flags[i]
-	var d decision
-	if f.fixed.value >= 0 && r.hidesNothing() {
-		d = f.fixed
-	} else {
-		d = s.decideFlag(i, r)
-	}
-	if d.value < 0 {
-		return fallback && d.value == valueOmitted
-	}
-	v := &s.values[d.value]
-	if v.failed {
-		return fallback
-	}
-	return v.enabled
+	return e.Snapshot().Bool(key, r, fallback)
 }
 
-// Variant returns the flag's variant key, "true" if the flag is enabled without
-// a variant, and "false" if it is disabled, inactive or hidden by the request's
-// Filter. It returns the fallback if the flag is unknown or failed, or if the
-// Evaluator has no snapshot.
+// Variant is [Snapshot.Variant] of the current snapshot.
 func (e *Evaluator) Variant(key string, r *Request, fallback string) string {
-	s := e.Snapshot()
-	if s == nil {
-		return fallback
-	}
-	i, ok := s.index[key]
-	if !ok {
-		return fallback
-	}
-	if r.hasAnswers() {
-		if variant, ok := s.answeredVariant(i, r, fallback); ok {
-			return variant
-		}
-	}
-	d := s.decideFlag(i, r)
-	switch {
-	case d.value == valueOmitted:
-		return fallback
-	case d.value < 0:
-		return "false"
-	}
-	switch v := &s.values[d.value]; {
-	case v.failed:
-		return fallback
-	case v.hasVariant:
-		return v.variant
-	case v.enabled:
-		return "true"
-	default:
-		return "false"
-	}
+	return e.Snapshot().Variant(key, r, fallback)
 }
 
-// Payload decodes the payload of the flag's value into v, as json.Unmarshal does.
-// The error is ErrNotReady without a snapshot, ErrUnknownFlag, ErrNoPayload (a
-// failed flag has none), or what decoding returned.
+// Payload is [Snapshot.Payload] of the current snapshot.
 func (e *Evaluator) Payload(key string, r *Request, v any) error {
-	s := e.Snapshot()
-	if s == nil {
-		return ErrNotReady
-	}
-	i, ok := s.index[key]
-	if !ok {
-		return fmt.Errorf("%w: %q", ErrUnknownFlag, key)
-	}
-	payload, answered := "", false
-	if r.hasAnswers() {
-		var answer Result
-		answer, answered = s.answer(i, r)
-		payload = answer.Metadata.Payload
-	}
-	if !answered {
-		if d := s.decideFlag(i, r); d.value >= 0 {
-			payload = s.values[d.value].text
-		}
-	}
-	if payload == "" {
-		return fmt.Errorf("%w: flag %q", ErrNoPayload, key)
-	}
-	if err := json.Unmarshal([]byte(payload), v); err != nil {
-		return fmt.Errorf("flags: payload of flag %q: %w", key, err)
-	}
-	return nil
+	return e.Snapshot().Payload(key, r, v)
 }
