@@ -216,7 +216,7 @@ func Payload[T any](p *Person, key string, fallback T) T {
 }
 
 // Result returns all that is known about the value of a flag, with its reason. It reports
-// no exposure. The error is that of [flags.Snapshot.Flag], or flags.ErrNotReady.
+// no exposure. The error comes from [flags.Snapshot.Flag], or is flags.ErrNotReady.
 func (p *Person) Result(key string) (flags.Result, error) { return p.evaluate(key, false) }
 
 // Results evaluates all flags that the request may see, see [flags.Snapshot.Evaluate]. It
@@ -228,8 +228,8 @@ func (p *Person) Results() *flags.Results {
 	return p.snapshot.Evaluate(p.Request())
 }
 
-// Explain says step by step why a flag has its value. The error is that of
-// [flags.Snapshot.Explain], or flags.ErrNotReady.
+// Explain says step by step why a flag has its value. The error comes from
+// [flags.Snapshot.Explain], or is flags.ErrNotReady.
 func (p *Person) Explain(key string) (*flags.Trace, error) {
 	if p == nil || p.snapshot == nil {
 		return nil, flags.ErrNotReady

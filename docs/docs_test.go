@@ -366,7 +366,7 @@ func TestCitations(t *testing.T) {
 		}
 	}
 	if checked < 500 {
-		t.Errorf("%d citations were checked, want those of the whole repository", checked)
+		t.Errorf("%d citations were checked, want all of the repository", checked)
 	}
 }
 

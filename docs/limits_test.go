@@ -113,7 +113,7 @@ func limitConstants(t *testing.T) map[string]constant.Value {
 		}
 	}
 	if len(found) < 100 {
-		t.Errorf("%d limits were found, want those of the whole product", len(found))
+		t.Errorf("%d limits were found, want all of the product", len(found))
 	}
 	return found
 }

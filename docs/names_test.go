@@ -34,7 +34,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if len(found) < 1500 {
-		t.Errorf("%d names were checked, want those of the whole repository", len(found))
+		t.Errorf("%d names were checked, want all of the repository", len(found))
 	}
 }
 

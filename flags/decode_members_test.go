@@ -47,7 +47,7 @@ func TestMisspelt(t *testing.T) {
 		}
 	}
 	if names < 200 {
-		t.Errorf("%d names were wrong, want those of the whole document", names)
+		t.Errorf("%d names were wrong, want all of the document", names)
 	}
 }
 

@@ -300,6 +300,6 @@ func TestRuling36MisspeltImport(t *testing.T) {
 		}
 	}
 	if n < 180 {
-		t.Errorf("%d names were wrong, want those of the whole document", n)
+		t.Errorf("%d names were wrong, want all of the document", n)
 	}
 }

@@ -248,7 +248,7 @@ type InvitationOffer struct {
 // An Acceptance has the fields of the account that an invitation makes. An account that
 // exists ignores them.
 type Acceptance struct {
-	FirstName optional.Value[string] `json:"first_name"` // default: that of the invitation
+	FirstName optional.Value[string] `json:"first_name"` // default: the invitation's
 	LastName  optional.Value[string] `json:"last_name"`
 	Password  optional.Value[string] `json:"password"`
 }

@@ -248,7 +248,7 @@ func TestRuling67Withdraw(t *testing.T) {
 	checkFault(t, "WithdrawInvitation", w.WithdrawInvitation(t.Context(), w.as(w.ben), w.acme.ID.String(), v.ID.String()), "")
 }
 
-// Mail to one address, and mail from one organization, whoever causes it (management.md
+// Mail to one address, and mail from one organization, of all callers together (management.md
 // §2.6).
 func TestRuling67MailLimits(t *testing.T) {
 	const throttled = "throttled throttled"

@@ -167,9 +167,9 @@ func (s *Service) mergeNotifications(stored, change json.RawMessage) (json.RawMe
 	merged := rawjson.Must(all)
 	switch {
 	case n > maxOtherSettings:
-		return nil, invalid(attr, "invalid_input", "Ensure there are no more than %d settings besides those of the server.", maxOtherSettings)
+		return nil, invalid(attr, "invalid_input", "Ensure there are no more than %d settings that the server does not know.", maxOtherSettings)
 	case size > maxOtherSize:
-		return nil, invalid(attr, "invalid_input", "Ensure the settings besides those of the server have no more than %d bytes together.", maxOtherSize)
+		return nil, invalid(attr, "invalid_input", "Ensure the settings that the server does not know have no more than %d bytes together.", maxOtherSize)
 	case len(merged) > check.MaxDocument:
 		return nil, invalid(attr, "invalid_input", "Ensure all settings together have no more than %d bytes.", check.MaxDocument)
 	}

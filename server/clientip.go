@@ -38,7 +38,7 @@ func (s *Server) clientIP(r *http.Request) netip.Addr {
 			}
 			addr := parseIP(entry)
 			if !addr.IsValid() {
-				return client // nobody vouches for what is before it
+				return client // what stands before it can be anybody's claim
 			}
 			client = addr
 		}

@@ -78,7 +78,7 @@ func New(c Config) (*Server, error) {
 	s.exchanges.New = func() any { return newExchange(s) }
 	s.mux = s.newMux()
 	if c.TrustedProxies == nil && (c.Geo != nil || c.Capture.Collector != nil || c.RateLimit.IP.PerSecond > 0) {
-		c.Log.Warn("X-Forwarded-For is believed whoever sends it; list the proxies in front of the server, or none")
+		c.Log.Warn("X-Forwarded-For of every client is believed; list the proxies in front of the server, or none")
 	}
 	return s, nil
 }

@@ -148,7 +148,7 @@ func TestTerraformTargeting(t *testing.T) {
 	}
 }
 
-// Settings of a project are those of its environment.
+// A project and its environment have the same settings.
 func TestTerraformProjectSettings(t *testing.T) {
 	a := newAPI(t, apiSetup{})
 	const settings = `{"heatmaps_opt_in":true,"autocapture_exceptions_opt_in":true,"session_recording_opt_in":false,"surveys_opt_in":true,"cookieless_server_hash_mode":2,"autocapture_web_vitals_opt_in":true,"capture_performance_opt_in":false,"session_recording_network_payload_capture_config":{"recordHeaders":true,"recordBody":false},"app_urls":["https://acme.example"],"recording_domains":[]}`

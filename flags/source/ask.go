@@ -300,8 +300,8 @@ func (a *asker) status() Asks {
 	return a.asks
 }
 
-// Ask asks the server for the flags that the request lacks something for, which
-// only the server knows: those of [flags.Snapshot.Lacking]. The answers belong into
+// Ask asks the server for the flags of [flags.Snapshot.Lacking], for which
+// the request lacks what only the server knows. The answers belong into
 // [flags.Request.Answers]:
 //
 //	r.Answers = loader.Ask(ctx, r)

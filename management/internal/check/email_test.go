@@ -69,7 +69,7 @@ func TestRuling71LookAlikes(t *testing.T) {
 	}
 }
 
-// FuzzEmail checks that the normal form of an address is stable, and that of an accepted
+// FuzzEmail checks that a second normalization changes nothing, and the form of an accepted
 // one is accepted.
 func FuzzEmail(f *testing.F) {
 	for _, s := range []string{

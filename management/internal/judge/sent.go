@@ -15,10 +15,10 @@ import (
 // Clients get filters back as they have sent them (management.md §13.5). The model
 // alone decides; the text that is kept beside it says the same in the client's words.
 
-// Merge returns the text of filters after a change (management.md §13.3): members that
-// were sent replace those of the text before, which says f, and the others stay; f is
-// nil if there is nothing before. What replaces an older form of a member takes that
-// away. Filters that cannot be understood are replaced as a whole if condition sets were
+// Merge returns the text of filters after a change (management.md §13.3). Members that
+// were sent replace the members of the text before, and the others stay. f is what the
+// text before says, or nil if there is none. A member that replaces an older form of
+// itself takes the older form away. Filters that cannot be understood are replaced as a whole if condition sets were
 // sent. Errors are of type *[Error].
 func Merge(before json.RawMessage, f *flags.Filters, change json.RawMessage, m Mode) (json.RawMessage, error) {
 	merged, err := mergeText(before, f, change, m)
