@@ -2,6 +2,7 @@ package management_test
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -232,5 +234,22 @@ func TestFlagStatus(t *testing.T) {
 				t.Errorf("FlagStatus of a deleted flag = %+v", got)
 			}
 		})
+	}
+}
+
+// What the API shows of a flag or a cohort, and what it takes, can be sent back: the table
+// of members has it (management.md §13.12).
+func TestRuling36KnownMembers(t *testing.T) {
+	for shape, types := range map[*members.Shape][]reflect.Type{
+		members.Flag:   {reflect.TypeFor[management.FlagView](), reflect.TypeFor[management.MinimalFlag](), reflect.TypeFor[management.FlagPatch]()},
+		members.Cohort: {reflect.TypeFor[management.CohortView](), reflect.TypeFor[management.CohortPatch]()},
+	} {
+		for _, typ := range types {
+			for f := range typ.Fields() {
+				if name := f.Tag.Get("json"); name != "" && name != "-" && !shape.Knows([]byte(name)) {
+					t.Errorf("%s: %v has %s, which is unknown", shape.Noun, typ, name)
+				}
+			}
+		}
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,5 +94,51 @@ func TestImport(t *testing.T) {
 				t.Errorf("again: exit code %d, %q, %q", code, stdout, stderr)
 			}
 		})
+	}
+}
+
+// TestImportPages: a list that goes on elsewhere is fetched with -import-key, which goes
+// to one server only.
+func TestImportPages(t *testing.T) {
+	const key = "phx_import"
+	var asked []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path+" "+r.Header.Get("Authorization"))
+		fmt.Fprint(w, `{"count":3,"next":"https://elsewhere.example/","results":[]}`)
+	}))
+	defer other.Close()
+	var last string
+	there := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path+" "+r.Header.Get("Authorization"))
+		fmt.Fprintf(w, `{"count":2,"next":%s,"results":[{"id":2,"key":"second","active":true,"filters":{"groups":[{}]}}]}`, last)
+	}))
+	defer there.Close()
+	file := filepath.Join(t.TempDir(), "flags.json")
+	page := `{"count":2,"next":"` + there.URL + `/page2","results":[{"id":1,"key":"first","active":true,"filters":{"groups":[{}]}}]}`
+	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := emptyStores["SQLite"](t)
+	emptyStore(t, store).run(t, "-project-key", "phc_new")
+	for _, tt := range []struct {
+		name, last string
+		args       []string
+		code       int
+		want       string
+		asked      []string
+	}{
+		{"without a key", `null`, nil, 1, "goes on at " + there.URL + "/page2", nil},
+		{"another server", `"` + other.URL + `/x"`, []string{"-import-key", key}, 1, "it is on another server than the page before", []string{"/page2 Bearer " + key}},
+		{"in the clear", `"http://elsewhere.example/x"`, []string{"-import-key", key}, 1, "is not sent in the clear", []string{"/page2 Bearer " + key}},
+		{"all pages", `null`, []string{"-import-key", key}, 0, "imported 2 flags", []string{"/page2 Bearer " + key}},
+	} {
+		asked, last = nil, tt.last
+		code, stdout, stderr := command(t, append([]string{"-store", store, "-import", file}, tt.args...)...)
+		if code != tt.code || !strings.Contains(stdout+stderr, tt.want) || strings.Contains(stdout+stderr, key) {
+			t.Errorf("%s: exit code %d, %q, %q; want %d and %q", tt.name, code, stdout, stderr, tt.code, tt.want)
+		}
+		if diff := gocmp.Diff(tt.asked, asked); diff != "" {
+			t.Errorf("%s: requests (-want +got)\n%s", tt.name, diff)
+		}
 	}
 }

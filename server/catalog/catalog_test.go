@@ -274,8 +274,14 @@ func TestPin(t *testing.T) {
 	if origin := w.served(w.project.APIKey).Origin(); origin != "store" {
 		t.Errorf("Origin = %q, want store", origin)
 	}
+	if pinned := w.Pinned(w.project.ID); pinned != nil {
+		t.Errorf("Pinned = %+v before Pin, want nil", pinned)
+	}
 	loader, err := w.Pin(t.Context(), w.project.ID, source.Static{Definitions: definitions})
 	w.ok(err)
+	if pinned := w.Pinned(w.project.ID); pinned == nil || pinned.Origin != "static" || len(pinned.Definitions.Flags) != 1 {
+		t.Errorf("Pinned = %+v, want the definitions of the source", pinned)
+	}
 	if origin := w.served(w.project.APIKey).Origin(); origin != "static" {
 		t.Errorf("Origin = %q, want static", origin)
 	}
