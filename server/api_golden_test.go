@@ -235,13 +235,28 @@ func (a *apiServer) invited(email string) string {
 // letter returns the only message that waits.
 func (a *apiServer) letter() management.Message {
 	a.t.Helper()
-	a.mail.messages = make(chan management.Message, 10)
+	list := a.letters()
+	if len(list) != 1 {
+		a.t.Fatalf("%d messages, want 1", len(list))
+	}
+	return list[0]
+}
+
+// letters returns the messages that wait.
+func (a *apiServer) letters() []management.Message {
+	a.t.Helper()
+	a.mail.messages = make(chan management.Message, 100)
 	ctx, cancel := context.WithCancel(a.t.Context())
 	cancel() // Run sends what waits and ends
 	if err := a.service.Run(ctx); err != nil {
 		a.t.Fatal(err)
 	}
-	return <-a.mail.messages
+	close(a.mail.messages)
+	var list []management.Message
+	for m := range a.mail.messages {
+		list = append(list, m)
+	}
+	return list
 }
 
 // join makes a user a member of Acme.

@@ -244,3 +244,49 @@ func (c call) lenient() call {
 	c.target += "?lenient=true"
 	return c
 }
+
+// A plain member sends no mail to strangers, an administrator sends six to one of them, and
+// the answers tell nothing of accounts (management.md §8.5, §2.6).
+func TestRuling67Attack(t *testing.T) {
+	a := newAPI(t, apiSetup{})
+	members, invites := "/api/organizations/"+acme+"/members/", "/api/organizations/"+acme+"/invites/"
+	for i := range 40 {
+		a.fails(api("POST", members, fmt.Sprintf(`{"email":"victim%d@example.net","first_name":"buy now"}`, i)).with(bobKey), 403, "permission_denied")
+		a.fails(api("POST", invites, fmt.Sprintf(`{"target_email":"victim%d@example.net"}`, i)).with(bobKey), 403, "permission_denied")
+	}
+	for i := range 10 {
+		call := api("POST", members, `{"email":"victim@example.net","level":15}`)
+		if i >= 6 {
+			a.fails(call, 429, "throttled")
+			continue
+		}
+		if resp := call.do(a); resp.StatusCode != http.StatusAccepted {
+			t.Errorf("invitation %d = %d %s", i, resp.StatusCode, bodyText(t, resp))
+		}
+	}
+	if n := len(a.ok(api("GET", members, ""))["results"].([]any)); n != 2 {
+		t.Errorf("%d members, want 2: nobody has accepted", n)
+	}
+	var answers []string
+	for _, address := range []string{"stella@staff.example", "nobody@staff.example"} {
+		v := a.ok(api("POST", members, `{"email":"`+address+`"}`))
+		if v["target_email"] != address {
+			t.Errorf("invitation %v", v)
+		}
+		delete(v, "id")
+		delete(v, "target_email")
+		answers = append(answers, fmt.Sprint(v))
+	}
+	if answers[0] != answers[1] {
+		t.Errorf("%s for an account, %s for none", answers[0], answers[1])
+	}
+	sent := a.letters()
+	if len(sent) != 8 {
+		t.Errorf("%d mails, want 8", len(sent))
+	}
+	for _, m := range sent {
+		if strings.Contains(m.Subject+m.Text, "buy now") || strings.Contains(m.Subject, "Acme") || strings.Contains(m.Subject, "Ada") {
+			t.Errorf("mail %q\n%s", m.Subject, m.Text)
+		}
+	}
+}
