@@ -181,7 +181,7 @@ func TestBombs(t *testing.T) {
 func TestBombsAtOnce(t *testing.T) {
 	fulltest.Only(t) // takes hundreds of megabytes
 	const atOnce, maxBodyMemory = 64, 192 << 20
-	s, f := newCapture(t, func(c *server.Config) { c.MaxBodyMemory = maxBodyMemory })
+	s, f := newCapture(t, func(c *server.Config) { c.MaxBodyMemory, c.Capture.MaxEvent = maxBodyMemory, 64<<20 })
 	f.accept = func(context.Context, []capture.Event) error {
 		f.events = nil
 		return nil
@@ -248,10 +248,10 @@ func TestBombsAtOnce(t *testing.T) {
 	}
 }
 
-// TestLargest: what the limits allow works, alone and with the default budget.
+// TestLargest: what the limits allow works, alone and with the usual budget.
 func TestLargest(t *testing.T) {
 	skipLarge(t)
-	s, f := newCapture(t, nil)
+	s, f := newCapture(t, func(c *server.Config) { c.MaxBodyMemory, c.Capture.MaxEvent = 512<<20, 64<<20 })
 	const head, tail = `{"api_key":"phc_demo","event":"e","distinct_id":"u","properties":{"x":"`, `"}}`
 	body := func(n int) string { return head + strings.Repeat("x", n-len(head)-len(tail)) + tail }
 	for _, tt := range []struct {

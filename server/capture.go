@@ -36,8 +36,10 @@ func (s *Server) capture(x *exchange, e events) error {
 		return err
 	}
 	x.body.maxBody, x.body.maxDecoded = s.config.Capture.MaxBody, s.config.Capture.MaxDecoded
-	if e.recordings {
+	maxEvent := s.config.Capture.MaxEvent
+	if e.recordings { // which are larger, and not stored
 		x.body.maxBody += 5 << 20
+		maxEvent = 0
 	}
 	query, err := parseCaptureQuery(x.r)
 	if err != nil {
@@ -48,7 +50,7 @@ func (s *Server) capture(x *exchange, e events) error {
 		return err
 	}
 	request := capture.Request{
-		Now: x.start, SentAt: query.sentAt(), Engage: e.engage, MaxEvent: s.config.Capture.MaxEvent, IP: ip,
+		Now: x.start, SentAt: query.sentAt(), Engage: e.engage, MaxEvent: maxEvent, IP: ip,
 		Agent: s.agentOf(x), Geo: s.placeOf(ip),
 	}
 	if err := x.body.charge(eventMemory(payload)); err != nil {

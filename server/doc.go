@@ -184,7 +184,8 @@
 // events have theirs in capture.go and analytics.go, OpenFeature's protocol in
 // ofrep.go, and the management API in api_errors.go. Logs and answers of public
 // routes never contain API keys, properties, or parts of a body, except the name and
-// type of an event's field that is wrong, and a number or UUID in its place. A panic
+// type of a field that is wrong, and a number or UUID in its place, and one character
+// where a body stops being JSON; and the value of a parameter that is wrong. A panic
 // is logged with the type of its value and answered with status 500.
 //
 // # Where things are
