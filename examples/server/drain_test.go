@@ -30,7 +30,7 @@ type visitor struct {
 func (c *visitor) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		conn, err := net.Dial("tcp", c.addr)
-		if errors.Is(err, syscall.ECONNREFUSED) {
+		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) { // there was no connection
 			return
 		}
 		if err != nil {

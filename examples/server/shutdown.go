@@ -53,7 +53,7 @@ func (s *settings) answer(ctx context.Context, log *slog.Logger, listener net.Li
 	}
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(s.shutdownTimeout))
 	defer cancel()
-	empty(deadline, listener)
+	empty(deadline, listener, min(time.Duration(s.drain), handshakeTime))
 	err := listener.Close()
 	// Serve has noted all connections that it took when it returns.
 	if e := <-failed; !errors.Is(e, net.ErrClosed) {
@@ -78,6 +78,10 @@ type state struct {
 	http.ConnState
 	since time.Time
 }
+
+// handshakeTime is how long a connection may take to come about. There is no such
+// time without -drain.
+const handshakeTime = 100 * time.Millisecond
 
 // newTime is how long a new connection may take to bring its first request if the
 // program waits for it to end.

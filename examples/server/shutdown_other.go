@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// empty waits for a moment, so that connections are taken that wait for it. It
-// cannot see whether there are any.
-func empty(ctx context.Context, _ net.Listener) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+// empty waits for the time of a handshake, so that connections are taken that wait
+// for it. It cannot see whether there are any.
+func empty(ctx context.Context, _ net.Listener, handshake time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, handshake)
 	defer cancel()
 	<-ctx.Done()
 }
