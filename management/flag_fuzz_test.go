@@ -25,6 +25,7 @@ func FuzzFlagPatch(f *testing.F) {
 		`{"key":"a","filters":` + dependsOn("1") + `,"evaluation_runtime":"server","bucketing_hash":"xxhash64","version":1}`,
 		`{"key":"a","filters":` + inCohort("1") + `,"archived":true,"active":false}`,
 		`{"key":"a","filters":{"groups":[{}],"super_groups":[{"properties":[{"key":"$feature_enrollment/a","value":["true"]}]}],"holdout":{"id":1,"exclusion_percentage":5}}}`,
+		"{\"key\":2,\"filters\":{\"groups\":[{\"properties\":[{\"key\":\"<\xd8&\",\"type\":\"person\",\"operator\":\"is_set\"}]}]}}",
 		`{"key":1,"filters":{"groups":[{"properties":[{"key":"d","type":"person","operator":"is_date_after","value":"-7d"}]}],"aggregation_group_type_index":null}}`,
 	} {
 		f.Add([]byte(body))
@@ -49,7 +50,13 @@ func FuzzFlagPatch(f *testing.F) {
 		}
 		id := string(must(json.Marshal(v.ID))(t))
 		defer func() { w.ok(w.store.DeleteFlag(context.Background(), w.web.ID, v.ID)) }()
-		again, err := w.UpdateFlag(t.Context(), p, ref(w.web), id, decode[management.FlagPatch](t, encode(t, v)))
+		var shown strings.Builder
+		encoder := json.NewEncoder(&shown)
+		encoder.SetEscapeHTML(false) // as clients get it
+		if err := encoder.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		again, err := w.UpdateFlag(t.Context(), p, ref(w.web), id, decode[management.FlagPatch](t, shown.String()))
 		if diff := cmp.Diff(v, again); err != nil || diff != "" {
 			t.Fatalf("CreateFlag(%s), and what it shows sent back: %v (-want +got)\n%s", body, err, diff)
 		}
