@@ -4,11 +4,11 @@ go 1.26.0
 
 require (
 	github.com/andybalholm/brotli v1.2.8
-	github.com/flagstaff-go/flagstaff v0.0.0
-	github.com/flagstaff-go/flagstaff/capture/jetstream v0.0.0
-	github.com/flagstaff-go/flagstaff/flags/openfeature v0.0.0
-	github.com/flagstaff-go/flagstaff/management v0.0.0
-	github.com/flagstaff-go/flagstaff/server v0.0.0
+	github.com/flagstaff-go/flagstaff v0.1.0
+	github.com/flagstaff-go/flagstaff/capture/jetstream v0.1.0
+	github.com/flagstaff-go/flagstaff/flags/openfeature v0.1.0
+	github.com/flagstaff-go/flagstaff/management v0.1.0
+	github.com/flagstaff-go/flagstaff/server v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0

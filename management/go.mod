@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/ccojocar/zxcvbn-go v1.0.4
-	github.com/flagstaff-go/flagstaff v0.0.0
+	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/hashicorp/golang-lru/v2 v2.0.7

@@ -3,7 +3,7 @@ module github.com/flagstaff-go/flagstaff/capture/jetstream
 go 1.26.0
 
 require (
-	github.com/flagstaff-go/flagstaff v0.0.0
+	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/nats-io/nats-server/v2 v2.15.2

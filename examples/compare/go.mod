@@ -11,7 +11,7 @@ require (
 	github.com/Unleash/unleash-go-sdk/v5 v5.0.3
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/configcat/go-sdk/v9 v9.0.7
-	github.com/flagstaff-go/flagstaff v0.0.0
+	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/growthbook/growthbook-golang v0.7.0
 	github.com/launchdarkly/go-sdk-common/v3 v3.4.0

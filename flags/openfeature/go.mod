@@ -3,7 +3,7 @@ module github.com/flagstaff-go/flagstaff/flags/openfeature
 go 1.26.0
 
 require (
-	github.com/flagstaff-go/flagstaff v0.0.0
+	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/open-feature/go-sdk v1.20.0
 )

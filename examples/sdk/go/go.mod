@@ -3,7 +3,7 @@ module github.com/flagstaff-go/flagstaff/examples/sdk/go
 go 1.26.0
 
 require (
-	github.com/flagstaff-go/flagstaff v0.0.0-00010101000000-000000000000
+	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/posthog/posthog-go v1.23.1
 )
