@@ -3,10 +3,15 @@ package docs_test
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -110,6 +115,49 @@ func TestDefinitionsOperators(t *testing.T) {
 	}
 	if len(documented) > 0 {
 		t.Errorf("the table has operators that do not exist: %v", slices.Sorted(maps.Keys(documented)))
+	}
+}
+
+// TestOperatorConstants: package flags has a constant for each operator, which says of
+// itself what definitions.md says.
+func TestOperatorConstants(t *testing.T) {
+	documented := make(map[string]string)
+	for line := range strings.Lines(read(t, "definitions.md")) {
+		if row := cells(line); len(row) == 5 && strings.HasPrefix(row[0], "`") && strings.HasPrefix(row[2], "`") {
+			documented[strings.Trim(row[0], "`")] = "The property " + strings.ReplaceAll(row[1], "`", "") + "."
+		}
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "flags", "operators.go"), nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range file.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range group.Specs {
+			c := spec.(*ast.ValueSpec)
+			if !strings.HasPrefix(c.Names[0].Name, "Operator") {
+				continue
+			}
+			name, err := strconv.Unquote(c.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name)
+			if want, got := documented[name], strings.Join(strings.Fields(c.Doc.Text()), " "); want != "" && got != want || got == "" {
+				t.Errorf("the comment of flags.%s is %q, definitions.md has %q", c.Names[0].Name, got, want)
+			}
+		}
+	}
+	var want []string
+	for o := range flags.Operators() {
+		want = append(want, o.Name)
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("operators and their constants (-want +got):\n%s", diff)
 	}
 }
 

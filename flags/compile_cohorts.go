@@ -181,9 +181,9 @@ func (c *compiler) compileLeaf(fl *Filter, at *path, b *cohortBuild, depth int) 
 		b.readsStored = b.readsStored || other.readsStored
 		b.behavioral = b.behavioral || other.behavioral
 		switch fl.Operator {
-		case "", "in":
+		case "", OperatorIn:
 			n.kind = nodeCohort
-		case "not_in":
+		case OperatorNotIn:
 			n.kind, n.negated = nodeCohort, !n.negated
 		}
 		n.id = uint32(other.ord)

@@ -108,7 +108,7 @@ func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failC
 	}
 	name := fl.Operator
 	if name == "" {
-		name = "exact"
+		name = OperatorExact
 	}
 	spec := operatorOf[name]
 	if spec == nil {
@@ -326,11 +326,11 @@ func (p *filterBuild) compileVersion() (uint32, failCode) {
 	var o compiledOperand
 	ok := false
 	switch p.name {
-	case "semver_tilde":
+	case OperatorSemverTilde:
 		o.rng, ok = semver.Tilde(s)
-	case "semver_caret":
+	case OperatorSemverCaret:
 		o.rng, ok = semver.Caret(s)
-	case "semver_wildcard":
+	case OperatorSemverWildcard:
 		o.rng, ok = semver.Wildcard(s)
 	default:
 		o.version, ok = semver.Parse(s)
@@ -351,7 +351,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		return c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(fl.Operator), "use flag_evaluates_to", "unknown operator")
 	}
 	r, ok := fl.Target()
-	if !ok || fl.Operator != "flag_evaluates_to" {
+	if !ok || fl.Operator != OperatorFlagEvaluatesTo {
 		c.problem(Warning, at, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
 	}
@@ -427,14 +427,14 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 		}
 		name := fl.Operator
 		if name == "" {
-			name = "in"
+			name = OperatorIn
 		}
-		key := checkKey{op: opCohort, negated: name == "not_in", slot: b.ord}
+		key := checkKey{op: opCohort, negated: name == OperatorNotIn, slot: b.ord}
 		switch {
 		case operatorOf[name] == nil:
 			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator"))
 			continue
-		case name != "in" && name != "not_in":
+		case name != OperatorIn && name != OperatorNotIn:
 			c.problem(Warning, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "the filter can never match: the operator is not for cohorts")
 			key.op = opCohortNever
 		}

@@ -839,7 +839,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 }
 
 // olderOperators are the operators that have another name now (evaluation.md §4.2).
-var olderOperators = map[string]string{"min": "gte", "max": "lte"}
+var olderOperators = map[string]string{"min": OperatorGTE, "max": OperatorLTE}
 
 func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 	var variants jsonscan.Value

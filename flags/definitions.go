@@ -247,8 +247,8 @@ type Filter struct {
 	// Value is the JSON to compare with. Nil counts as null.
 	Value json.RawMessage `json:"value"`
 
-	// Operator is one of evaluation.md §4.2. "" means "exact", or "in" for
-	// type "cohort".
+	// Operator is a constant such as OperatorExact. "" means OperatorExact, or
+	// OperatorIn for type "cohort".
 	Operator string `json:"operator,omitempty"`
 
 	// Type is "person", "person_metadata", "group", "cohort" or "flag".

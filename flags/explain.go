@@ -256,7 +256,7 @@ func (in *Input) traceEnrollment(f *compiledFlag, p *property, enrolled bool) {
 	}
 	in.trace.Enrollment = &FilterTrace{
 		Source: "person", Key: in.snap.slots[f.enrollment].name,
-		Operator: "is_set", Present: true, Seen: in.seenText(p), Result: result,
+		Operator: OperatorIsSet, Present: true, Seen: in.seenText(p), Result: result,
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // An Operator is one of the operators that filters can have (evaluation.md §4.2).
 type Operator struct {
-	// Name is what Filter.Operator says.
+	// Name is what Filter.Operator says: one of the constants, such as OperatorExact.
 	Name string
 
 	// For is the kind of filter that the operator is for. With a filter of
@@ -66,47 +66,156 @@ const (
 	OperandFlagValue
 )
 
+// The names of the operators, for [Filter.Operator]. The operators for properties compare
+// the property that [Filter.Key] names with [Filter.Value] (evaluation.md §4).
+const (
+	// The property is the value, or one of a list; case does not count.
+	OperatorExact = "exact"
+
+	// The property is not the value, nor one of a list.
+	OperatorIsNot = "is_not"
+
+	// The property is there.
+	OperatorIsSet = "is_set"
+
+	// The property is not there.
+	OperatorIsNotSet = "is_not_set"
+
+	// The property contains the text; case of A to Z does not count.
+	OperatorIContains = "icontains"
+
+	// The property does not contain the text.
+	OperatorNotIContains = "not_icontains"
+
+	// The property contains one of the texts.
+	OperatorIContainsMulti = "icontains_multi"
+
+	// The property contains none of the texts.
+	OperatorNotIContainsMulti = "not_icontains_multi"
+
+	// The property begins with the text; case of A to Z does not count.
+	OperatorStartsWith = "starts_with"
+
+	// The property does not begin with the text.
+	OperatorNotStartsWith = "not_starts_with"
+
+	// The property ends with the text; case of A to Z does not count.
+	OperatorEndsWith = "ends_with"
+
+	// The property does not end with the text.
+	OperatorNotEndsWith = "not_ends_with"
+
+	// The property has a match of the pattern; case counts.
+	OperatorRegex = "regex"
+
+	// The property has no match of the pattern.
+	OperatorNotRegex = "not_regex"
+
+	// The property is a greater number.
+	OperatorGT = "gt"
+
+	// The property is a number that is greater or equal.
+	OperatorGTE = "gte"
+
+	// The property is a lesser number.
+	OperatorLT = "lt"
+
+	// The property is a number that is less or equal.
+	OperatorLTE = "lte"
+
+	// The property is a number within the two bounds, which belong to the range.
+	OperatorBetween = "between"
+
+	// The property is a number outside of the two bounds.
+	OperatorNotBetween = "not_between"
+
+	// The property is this moment.
+	OperatorIsDateExact = "is_date_exact"
+
+	// The property is an earlier moment.
+	OperatorIsDateBefore = "is_date_before"
+
+	// The property is a later moment; -7d is seven days before now.
+	OperatorIsDateAfter = "is_date_after"
+
+	// The property is this version.
+	OperatorSemverEQ = "semver_eq"
+
+	// The property is another version.
+	OperatorSemverNEQ = "semver_neq"
+
+	// The property is a later version.
+	OperatorSemverGT = "semver_gt"
+
+	// The property is this version or a later one.
+	OperatorSemverGTE = "semver_gte"
+
+	// The property is an earlier version.
+	OperatorSemverLT = "semver_lt"
+
+	// The property is this version or an earlier one.
+	OperatorSemverLTE = "semver_lte"
+
+	// The property is this version with any later patch.
+	OperatorSemverTilde = "semver_tilde"
+
+	// The property is compatible with this version.
+	OperatorSemverCaret = "semver_caret"
+
+	// The property is of this series.
+	OperatorSemverWildcard = "semver_wildcard"
+
+	// The person is a member of the cohort.
+	OperatorIn = "in"
+
+	// The person is not a member of the cohort.
+	OperatorNotIn = "not_in"
+
+	// The other flag has the value: true, false or a variant.
+	OperatorFlagEvaluatesTo = "flag_evaluates_to"
+)
+
 // operatorTable has the operators in the order of evaluation.md §4.2, with related
 // operators next to each other. Everything that knows operators reads it: Compile,
 // the documents of package wire, and judges of filters that a user sends. in,
 // not_in and flag_evaluates_to never match on a property, so they are opNever here,
 // and are handled where cohort and flag filters are compiled.
 var operatorTable = []Operator{
-	{Name: "exact", For: PropertyFilter, op: opText},
-	{Name: "is_not", For: PropertyFilter, op: opText, negated: true, missing: true},
-	{Name: "is_set", For: PropertyFilter, Operand: OperandNone, op: opSet},
-	{Name: "is_not_set", For: PropertyFilter, Operand: OperandNone, op: opSet, negated: true, missing: true},
-	{Name: "icontains", For: PropertyFilter, Operand: OperandText, op: opContains},
-	{Name: "not_icontains", For: PropertyFilter, Operand: OperandText, op: opContains, negated: true, missing: true},
-	{Name: "icontains_multi", For: PropertyFilter, Operand: OperandTexts, op: opContainsAny},
-	{Name: "not_icontains_multi", For: PropertyFilter, Operand: OperandTexts, op: opContainsAny, negated: true, missing: true},
-	{Name: "starts_with", For: PropertyFilter, Operand: OperandText, op: opPrefix},
-	{Name: "not_starts_with", For: PropertyFilter, Operand: OperandText, op: opPrefix, negated: true, missing: true},
-	{Name: "ends_with", For: PropertyFilter, Operand: OperandText, op: opSuffix},
-	{Name: "not_ends_with", For: PropertyFilter, Operand: OperandText, op: opSuffix, negated: true, missing: true},
-	{Name: "regex", For: PropertyFilter, Operand: OperandPattern, op: opRegex},
-	{Name: "not_regex", For: PropertyFilter, Operand: OperandPattern, op: opRegex, negated: true, missing: true},
-	{Name: "gt", For: PropertyFilter, Operand: OperandNumber, op: opGT},
-	{Name: "gte", For: PropertyFilter, Operand: OperandNumber, op: opGTE},
-	{Name: "lt", For: PropertyFilter, Operand: OperandNumber, op: opLT},
-	{Name: "lte", For: PropertyFilter, Operand: OperandNumber, op: opLTE},
-	{Name: "between", For: PropertyFilter, Operand: OperandRange, op: opBetween},
-	{Name: "not_between", For: PropertyFilter, Operand: OperandRange, op: opBetween, negated: true, missing: true},
-	{Name: "is_date_exact", For: PropertyFilter, Operand: OperandDate, op: opDateExact},
-	{Name: "is_date_before", For: PropertyFilter, Operand: OperandDate, op: opDateBefore},
-	{Name: "is_date_after", For: PropertyFilter, Operand: OperandDate, op: opDateAfter},
-	{Name: "semver_eq", For: PropertyFilter, Operand: OperandVersion, op: opSemverEQ},
-	{Name: "semver_neq", For: PropertyFilter, Operand: OperandVersion, op: opSemverNEQ},
-	{Name: "semver_gt", For: PropertyFilter, Operand: OperandVersion, op: opSemverGT},
-	{Name: "semver_gte", For: PropertyFilter, Operand: OperandVersion, op: opSemverGTE},
-	{Name: "semver_lt", For: PropertyFilter, Operand: OperandVersion, op: opSemverLT},
-	{Name: "semver_lte", For: PropertyFilter, Operand: OperandVersion, op: opSemverLTE},
-	{Name: "semver_tilde", For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
-	{Name: "semver_caret", For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
-	{Name: "semver_wildcard", For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
-	{Name: "in", For: CohortFilter, Operand: OperandCohort, op: opNever},
-	{Name: "not_in", For: CohortFilter, Operand: OperandCohort, op: opNever},
-	{Name: "flag_evaluates_to", For: FlagFilter, Operand: OperandFlagValue, op: opNever},
+	{Name: OperatorExact, For: PropertyFilter, op: opText},
+	{Name: OperatorIsNot, For: PropertyFilter, op: opText, negated: true, missing: true},
+	{Name: OperatorIsSet, For: PropertyFilter, Operand: OperandNone, op: opSet},
+	{Name: OperatorIsNotSet, For: PropertyFilter, Operand: OperandNone, op: opSet, negated: true, missing: true},
+	{Name: OperatorIContains, For: PropertyFilter, Operand: OperandText, op: opContains},
+	{Name: OperatorNotIContains, For: PropertyFilter, Operand: OperandText, op: opContains, negated: true, missing: true},
+	{Name: OperatorIContainsMulti, For: PropertyFilter, Operand: OperandTexts, op: opContainsAny},
+	{Name: OperatorNotIContainsMulti, For: PropertyFilter, Operand: OperandTexts, op: opContainsAny, negated: true, missing: true},
+	{Name: OperatorStartsWith, For: PropertyFilter, Operand: OperandText, op: opPrefix},
+	{Name: OperatorNotStartsWith, For: PropertyFilter, Operand: OperandText, op: opPrefix, negated: true, missing: true},
+	{Name: OperatorEndsWith, For: PropertyFilter, Operand: OperandText, op: opSuffix},
+	{Name: OperatorNotEndsWith, For: PropertyFilter, Operand: OperandText, op: opSuffix, negated: true, missing: true},
+	{Name: OperatorRegex, For: PropertyFilter, Operand: OperandPattern, op: opRegex},
+	{Name: OperatorNotRegex, For: PropertyFilter, Operand: OperandPattern, op: opRegex, negated: true, missing: true},
+	{Name: OperatorGT, For: PropertyFilter, Operand: OperandNumber, op: opGT},
+	{Name: OperatorGTE, For: PropertyFilter, Operand: OperandNumber, op: opGTE},
+	{Name: OperatorLT, For: PropertyFilter, Operand: OperandNumber, op: opLT},
+	{Name: OperatorLTE, For: PropertyFilter, Operand: OperandNumber, op: opLTE},
+	{Name: OperatorBetween, For: PropertyFilter, Operand: OperandRange, op: opBetween},
+	{Name: OperatorNotBetween, For: PropertyFilter, Operand: OperandRange, op: opBetween, negated: true, missing: true},
+	{Name: OperatorIsDateExact, For: PropertyFilter, Operand: OperandDate, op: opDateExact},
+	{Name: OperatorIsDateBefore, For: PropertyFilter, Operand: OperandDate, op: opDateBefore},
+	{Name: OperatorIsDateAfter, For: PropertyFilter, Operand: OperandDate, op: opDateAfter},
+	{Name: OperatorSemverEQ, For: PropertyFilter, Operand: OperandVersion, op: opSemverEQ},
+	{Name: OperatorSemverNEQ, For: PropertyFilter, Operand: OperandVersion, op: opSemverNEQ},
+	{Name: OperatorSemverGT, For: PropertyFilter, Operand: OperandVersion, op: opSemverGT},
+	{Name: OperatorSemverGTE, For: PropertyFilter, Operand: OperandVersion, op: opSemverGTE},
+	{Name: OperatorSemverLT, For: PropertyFilter, Operand: OperandVersion, op: opSemverLT},
+	{Name: OperatorSemverLTE, For: PropertyFilter, Operand: OperandVersion, op: opSemverLTE},
+	{Name: OperatorSemverTilde, For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
+	{Name: OperatorSemverCaret, For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
+	{Name: OperatorSemverWildcard, For: PropertyFilter, Operand: OperandVersion, op: opSemverRange},
+	{Name: OperatorIn, For: CohortFilter, Operand: OperandCohort, op: opNever},
+	{Name: OperatorNotIn, For: CohortFilter, Operand: OperandCohort, op: opNever},
+	{Name: OperatorFlagEvaluatesTo, For: FlagFilter, Operand: OperandFlagValue, op: opNever},
 }
 
 // operatorOf has the entries of operatorTable by name.

@@ -61,9 +61,8 @@ func (b *Builder) Pin(variant string) *Builder {
 	return b
 }
 
-// Person adds a filter on a person property: Person("plan", "exact", "pro").
-// The operators have the same names as in definitions. The value can be
-// anything that encoding/json can encode.
+// Person adds a filter on a person property: Person("plan", flags.OperatorExact, "pro").
+// The value can be anything that encoding/json can encode.
 func (b *Builder) Person(property, operator string, value any) *Builder {
 	return b.filter(flags.Filter{Key: property, Type: "person", Operator: operator}, value)
 }
@@ -76,13 +75,13 @@ func (b *Builder) Group(index int, property, operator string, value any) *Builde
 
 // Cohort adds a filter on membership in a cohort.
 func (b *Builder) Cohort(id int64) *Builder {
-	return b.filter(flags.Filter{Key: "id", Type: "cohort", Operator: "in"}, id)
+	return b.filter(flags.Filter{Key: "id", Type: "cohort", Operator: flags.OperatorIn}, id)
 }
 
 // DependsOn adds a filter on the value of another flag: true, false or the key
 // of a variant.
 func (b *Builder) DependsOn(key string, value any) *Builder {
-	return b.filter(flags.Filter{Key: key, Type: "flag", Operator: "flag_evaluates_to", DependencyChain: &[]string{key}}, value)
+	return b.filter(flags.Filter{Key: key, Type: "flag", Operator: flags.OperatorFlagEvaluatesTo, DependencyChain: &[]string{key}}, value)
 }
 
 func (b *Builder) filter(f flags.Filter, value any) *Builder {

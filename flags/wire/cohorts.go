@@ -160,9 +160,9 @@ func (w *document) leaf(fl *flags.Filter) {
 	case "cohort":
 		// SDKs know the negation of a leaf, but not each of its operators.
 		switch operator {
-		case "in":
+		case flags.OperatorIn:
 			operator = ""
-		case "not_in":
+		case flags.OperatorNotIn:
 			operator, negation = "", !negation
 		}
 	case "":

@@ -137,7 +137,7 @@ func inlinable(fl *flags.Filter) bool {
 	if fl.Err() != nil || fl.Negation || fl.Key == "" || fl.Type != "" && fl.Type != "person" {
 		return false
 	}
-	o, ok := flags.OperatorNamed(cmp.Or(fl.Operator, "exact"))
+	o, ok := flags.OperatorNamed(cmp.Or(fl.Operator, flags.OperatorExact))
 	if !ok || o.For != flags.PropertyFilter {
 		return false
 	}

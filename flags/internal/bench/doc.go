@@ -25,8 +25,8 @@ func Definitions(n int, hash string) *flags.Definitions {
 			ID: int64(i + 1), Key: fmt.Sprintf("benchmark-flag-%03d", i), Active: true, Version: 1,
 			Filters: flags.Filters{Groups: []flags.Condition{{
 				Properties: []flags.Filter{
-					{Key: text, Type: "person", Operator: "exact", Value: value},
-					{Key: number, Type: "person", Operator: "gt", Value: json.RawMessage(fmt.Sprint(i % 7))},
+					{Key: text, Type: "person", Operator: flags.OperatorExact, Value: value},
+					{Key: number, Type: "person", Operator: flags.OperatorGT, Value: json.RawMessage(fmt.Sprint(i % 7))},
 				},
 				RolloutPercentage: &half,
 			}}},

@@ -36,7 +36,7 @@ var operatorNames = func() string {
 }()
 
 // aliases of operators that other parts of the public system use.
-var aliases = map[string]string{"min": "gte", "max": "lte"}
+var aliases = map[string]string{"min": flags.OperatorGTE, "max": flags.OperatorLTE}
 
 // wantedOperands says for a message what an operand must be.
 var wantedOperands = map[flags.Operand]string{
@@ -142,7 +142,7 @@ func readCohortReference(p *flags.Filter, o object) error {
 	if p.Key != "id" {
 		return within("key", refuse(`must be "id" for a cohort, not %s`, shorten(o.values["key"])))
 	}
-	if p.Operator != "" && p.Operator != "in" && p.Operator != "not_in" {
+	if p.Operator != "" && p.Operator != flags.OperatorIn && p.Operator != flags.OperatorNotIn {
 		return within("operator", unfit(o.values["operator"], "in or not_in for a cohort"))
 	}
 	v := o.values["value"]
@@ -159,7 +159,7 @@ func readCohortReference(p *flags.Filter, o object) error {
 
 // readFlagReference reads the rest of a dependency.
 func readFlagReference(p *flags.Filter, o object) error {
-	if p.Operator != "flag_evaluates_to" {
+	if p.Operator != flags.OperatorFlagEvaluatesTo {
 		return within("operator", unfit(o.values["operator"], "flag_evaluates_to for a flag"))
 	}
 	if o.values["dependency_chain"].Kind() == jsonscan.Array {
@@ -177,7 +177,7 @@ func readFlagReference(p *flags.Filter, o object) error {
 
 // comparison returns the operator of a property that is compared itself.
 func comparison(p *flags.Filter) flags.Operator {
-	o, _ := flags.OperatorNamed(cmp.Or(p.Operator, "exact"))
+	o, _ := flags.OperatorNamed(cmp.Or(p.Operator, flags.OperatorExact))
 	return o
 }
 
