@@ -24,6 +24,7 @@ var update = flag.Bool("update", false, "rewrite testdata/golden")
 var libraries = map[string]string{
 	".":                 "flagstaff",
 	"capture/jetstream": "capture_jetstream",
+	"cmd/flagstaff":     "cmd_flagstaff",
 	"flags/openfeature": "flags_openfeature",
 	"management":        "management",
 	"server":            "server",

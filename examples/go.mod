@@ -3,27 +3,23 @@ module github.com/flagstaff-go/flagstaff/examples
 go 1.26.0
 
 require (
-	github.com/andybalholm/brotli v1.2.8
 	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/flagstaff-go/flagstaff/capture/jetstream v0.1.0
+	github.com/flagstaff-go/flagstaff/cmd/flagstaff v0.1.0
 	github.com/flagstaff-go/flagstaff/flags/openfeature v0.1.0
 	github.com/flagstaff-go/flagstaff/management v0.1.0
 	github.com/flagstaff-go/flagstaff/server v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/klauspost/compress v1.20.3
 	github.com/maxmind/mmdbwriter v1.2.0
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 	github.com/open-feature/go-sdk v1.20.0
-	github.com/open-feature/go-sdk-contrib/providers/ofrep v0.1.6
-	github.com/pquerna/otp v1.5.0
-	github.com/prometheus/client_golang v1.25.0
-	golang.org/x/sys v0.49.0
 )
 
 require (
+	github.com/andybalholm/brotli v1.2.8 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/aymerick/douceur v0.2.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -37,6 +33,7 @@ require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/microcosm-cc/bluemonday v1.0.27 // indirect
@@ -49,7 +46,9 @@ require (
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/oschwald/geoip2-golang/v2 v2.5.0 // indirect
 	github.com/oschwald/maxminddb-golang/v2 v2.9.0 // indirect
+	github.com/pquerna/otp v1.5.0 // indirect
 	github.com/pressly/goose/v3 v3.28.0 // indirect
+	github.com/prometheus/client_golang v1.25.0 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
@@ -62,6 +61,7 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
@@ -74,6 +74,7 @@ require (
 replace (
 	github.com/flagstaff-go/flagstaff => ..
 	github.com/flagstaff-go/flagstaff/capture/jetstream => ../capture/jetstream
+	github.com/flagstaff-go/flagstaff/cmd/flagstaff => ../cmd/flagstaff
 	github.com/flagstaff-go/flagstaff/flags/openfeature => ../flags/openfeature
 	github.com/flagstaff-go/flagstaff/management => ../management
 	github.com/flagstaff-go/flagstaff/server => ../server

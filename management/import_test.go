@@ -24,7 +24,7 @@ func reasons(r *management.ImportReport) map[string]string {
 }
 
 func TestImportDefinitions(t *testing.T) {
-	for _, file := range []string{"../server/testdata/definitions.json", "../flags/wire/testdata/definitions.json", "../examples/server/demo.json"} {
+	for _, file := range []string{"../server/testdata/definitions.json", "../flags/wire/testdata/definitions.json", "../cmd/flagstaff/serve/demo.json"} {
 		w := newWorld(t, withData)
 		document, err := os.ReadFile(file)
 		w.ok(err)

@@ -21,7 +21,7 @@ import (
 )
 
 // listenPipes serves over connections in memory, whose deadlines follow the clock of
-// a synctest bubble, with the timeouts of examples/server. It returns a function that
+// a synctest bubble, with the timeouts of cmd/flagstaff/serve. It returns a function that
 // connects.
 func listenPipes(t *testing.T, h http.Handler) (connect func() net.Conn) {
 	t.Helper()

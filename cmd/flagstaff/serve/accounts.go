@@ -1,0 +1,228 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/mail"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/server/catalog"
+)
+
+// services are behind the management API.
+type services struct {
+	accounts *management.Service
+	surveys  *survey.Service
+}
+
+// services returns the services behind the management API.
+func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer management.Mailer, appURL string, projects *catalog.Catalog, log *slog.Logger) (*services, error) {
+	if len(keys) == 0 {
+		log.Warn("two-factor authentication is not available: there is no -secret-key-file")
+	}
+	c := management.Config{
+		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
+		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
+		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
+		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Pinned: projects.Pinned, Log: log,
+	}
+	switch s.mutations.value {
+	case "stepup":
+		c.Mutations = management.MutationsStepUp
+	case "off":
+		c.Mutations = management.MutationsOff
+	}
+	if s.deleteUsers.value == "strict" {
+		c.Delete = management.DeleteStrict
+	}
+	accounts, err := management.New(c)
+	if err != nil {
+		return nil, err
+	}
+	surveys, err := survey.New(survey.Config{Management: accounts, Events: store, Leader: store, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &services{accounts, surveys}, nil
+}
+
+// run does what the services do besides requests, until ctx ends.
+func (s *services) run(ctx context.Context, wg *sync.WaitGroup) {
+	wg.Go(func() { _ = s.accounts.Run(ctx) }) // returns nil when stopped
+	wg.Go(func() { _ = s.surveys.Run(ctx) })  // returns nil when stopped
+}
+
+// mailer returns the mailer that the settings name, or nil.
+func (s *settings) mailer(appURL string) (management.Mailer, error) {
+	if s.smtp == "" && s.mailDir == "" {
+		return nil, nil
+	}
+	options := mail.Options{From: s.mailFrom, FromName: "Flagstaff"}
+	if options.From == "" {
+		u, err := url.Parse(appURL)
+		if err != nil {
+			return nil, fmt.Errorf("invalid value for flag -app-url: %w", err)
+		}
+		options.From = "flagstaff@" + u.Hostname()
+		if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+			options.From = "flagstaff@localhost" // an e-mail address needs a host name
+		}
+	}
+	if s.mailDir != "" {
+		return mail.OpenDir(s.mailDir, options)
+	}
+	return mail.NewSMTP(s.smtp, options)
+}
+
+const secretKeySize = 32
+
+// keyFile returns the file with the keys that encrypt secrets in the store, or "" if
+// there is none, and whether the first start makes it. Servers that share a
+// PostgreSQL database need the same keys, so an administrator has to provide them.
+func (s *settings) keyFile() (path string, own bool) {
+	switch {
+	case s.secretKeyFile != "":
+		return s.secretKeyFile, false
+	case s.store == sqlite.Memory, isPostgres(s.store):
+		return "", false
+	}
+	return s.store + ".key", true
+}
+
+// secretKeys reads the keys of the file. It returns none if the file is one that the
+// first start makes and does not exist.
+func (s *settings) secretKeys() ([][]byte, error) {
+	path, own := s.keyFile()
+	if path == "" {
+		if s.store == sqlite.Memory {
+			return [][]byte{newSecretKey()}, nil
+		}
+		return nil, nil
+	}
+	b, err := os.ReadFile(path)
+	switch {
+	case own && errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the secret keys of -secret-key-file: %w", err)
+	}
+	var keys [][]byte
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		key, err := hex.DecodeString(text)
+		if err != nil || len(key) != secretKeySize {
+			return nil, fmt.Errorf("%s:%d is no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path, n)
+		}
+		if slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) }) {
+			return nil, fmt.Errorf("%s:%d has a secret key for the second time: remove the line", path, n)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s has no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path)
+	}
+	return keys, nil
+}
+
+// checkSecrets makes sure that the keys can read what is encrypted in the store. It
+// returns the keys, of a new file if the store is to have one.
+func (s *settings) checkSecrets(ctx context.Context, store management.SealedStore, keys [][]byte, log *slog.Logger) ([][]byte, error) {
+	lost, err := management.UnreadableSecrets(ctx, store, keys)
+	if err != nil {
+		return nil, err
+	}
+	path, own := s.keyFile()
+	if lost > 0 {
+		where := "with none of the keys in " + path
+		switch {
+		case path == "" && isPostgres(s.store):
+			where = "with keys, but there is no -secret-key-file"
+		case len(keys) == 0:
+			where = fmt.Sprintf("with the keys in %s, which does not exist", path)
+		}
+		text := fmt.Sprintf("%s has %d authenticators, backup codes and payloads that were encrypted %s", s.storeName(), lost, where)
+		if !s.withoutSecrets {
+			return nil, fmt.Errorf("%s: bring their keys back, or start with -without-secrets if these are lost for good", text)
+		}
+		log.WarnContext(ctx, text)
+	}
+	if !own || len(keys) > 0 {
+		return keys, nil
+	}
+	if err := writeSecretKey(path); err != nil && !errors.Is(err, fs.ErrExist) { // another server may have made it just now
+		return nil, fmt.Errorf("make a secret key: %w", err)
+	}
+	return s.secretKeys()
+}
+
+func newSecretKey() []byte {
+	key := make([]byte, secretKeySize)
+	rand.Read(key) // never fails
+	return key
+}
+
+// writeSecretKey creates a file with a new key in one step, because two servers
+// may start on one store at the same time.
+func writeSecretKey(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return fs.ErrExist
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".flagstaff-key-*") // creates the file with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = fmt.Fprintln(f, hex.EncodeToString(newSecretKey()))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), path)
+}
+
+// createKey prints a new key for a user, so that no user is ever locked out.
+func (m *Main) createKey(ctx context.Context, s *settings) (err error) {
+	log := s.logger(m.Stderr)
+	store, err := s.openExisting(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	service, err := management.New(management.Config{Store: store, Log: log})
+	if err != nil {
+		return err
+	}
+	var scopes []management.Scope
+	for _, scope := range s.keyScopes {
+		scopes = append(scopes, management.Scope(scope))
+	}
+	key, err := service.IssueKey(ctx, s.createKey, "command line", scopes...)
+	switch {
+	case errors.Is(err, management.ErrNotFound):
+		return fmt.Errorf("%s has no user with the e-mail address %q", s.storeName(), s.createKey)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintln(m.Stdout, *key.Value)
+	return nil
+}

@@ -1,0 +1,541 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/quota"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/server"
+)
+
+// settings has the settings from the command line and the environment.
+type settings struct {
+	addr            string
+	store           string
+	stream          stream
+	flagsFile       string
+	geoip           string
+	projectKey      string
+	demo            bool
+	quota           allowance
+	setQuota        ownQuota
+	eventQuota      allowance
+	importFile      string
+	importKey       string
+	trustedProxies  prefixes
+	products        words
+	rateLimit       limit
+	rateLimitIP     limit
+	maxBody         size
+	maxBodyMemory   size
+	maxEvent        size
+	shutdownTimeout duration
+	drain           duration
+
+	adminEmail       string
+	createKey        string
+	keyScopes        words
+	secretKeyFile    string
+	withoutSecrets   bool
+	firstKeys        string
+	appURL           string
+	smtp             string
+	mailDir          string
+	mailFrom         string
+	mutations        choice
+	deleteUsers      choice
+	deleteEmpty      bool
+	hideBackupCodes  bool
+	verifyByCode     bool
+	revokeKeys       bool
+	hideForeign      bool
+	nativeTypes      bool
+	allowKeyInBody   bool
+	managementOrigin words
+	logFormat        choice
+	logLevel         level
+	version          bool
+
+	// unknown has the environment variables that look like settings and are none,
+	// each with what was probably meant.
+	unknown []string
+}
+
+// Keys of the demo (-demo).
+const (
+	demoKey      = "phc_demo"
+	demoSecret   = "phs_demo"
+	demoPersonal = "phx_demo"
+)
+
+// defaultStore is the store without -store.
+const defaultStore = "flagstaff.db"
+
+// errHelp says that help was requested and has been printed.
+var errHelp = flag.ErrHelp
+
+// settings reads the settings. Its errors name the setting, its value and what is
+// allowed. The command line takes precedence over the environment.
+func (m *Main) settings() (*settings, error) {
+	s := &settings{
+		logFormat:   choice{value: "text", allowed: []string{"text", "json"}},
+		mutations:   choice{value: "key", allowed: []string{"key", "stepup", "off"}},
+		deleteUsers: choice{value: "cascade", allowed: []string{"cascade", "strict"}},
+
+		shutdownTimeout: duration(15 * time.Second),
+		drain:           duration(unattendedDrain),
+		stream:          stream{replicas: whole{1, 1, 5}, partitions: whole{1, 1, 256}},
+	}
+	if !unattended(m.Stderr) {
+		s.drain = 0
+	}
+	set := flag.NewFlagSet(m.name(), flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one")
+	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+defaultStore+"\", with -demo memory)")
+	set.StringVar(&s.stream.url, "stream", "", "write events to NATS JetStream at `URL`, nats://USER:PASSWORD@HOST:PORT or tls://…, several comma-separated; they are stored from there, so that clients are answered while the store is slow or down")
+	set.BoolVar(&s.stream.consume, "stream-consume", true, "with -stream, also store the events of the stream; one server of all that do so works at a time, the others stand by. With false at least one other server on the same PostgreSQL store must")
+	set.Var(&s.stream.replicas, "stream-replicas", "on how many servers of a NATS cluster `N` an event is before its client is answered; for a stream that does not exist yet")
+	set.Var(&s.stream.partitions, "stream-partitions", "in how many parts `N` events are stored at the same time; more than one keep only the order of the events of each distinct ID; for a stream that does not exist yet")
+	set.BoolVar(&s.stream.replay, "stream-replay", false, "put events that could not be stored and were set aside back into the stream of -stream, list them, and exit")
+	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE` for the first project; a change is live within two seconds")
+	set.StringVar(&s.geoip, "geoip", "", "resolve addresses with the MaxMind-format City database in `FILE`; a change is live within a minute")
+	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the project that a first start creates (default: a random one, with -demo \""+demoKey+"\")")
+	set.BoolVar(&s.demo, "demo", false, "serve a demo project with the project API key "+demoKey+"; loopback addresses only")
+	set.Var(&s.quota, "quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)")
+	set.Var(&s.setQuota, "set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second")
+	set.StringVar(&s.importKey, "import-key", "", "the personal API `KEY` with which -import fetches the other pages of a list; it is sent to the server that the first page names")
+	set.StringVar(&s.importFile, "import", "", "make the flags and cohorts of `FILE` in the project of -project-key, or the first, and exit: a definitions document, or lists of the management API, of this or the public system; running servers follow within a second")
+	set.Var(&s.eventQuota, "event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)")
+	set.Var(&s.trustedProxies, "trusted-proxies", "addresses of the proxies in front of the server, `PREFIXES`, comma-separated, or \"none\"; the last address in X-Forwarded-For that is not in them is the client (default: the first one, whoever sends it, as the API says)")
+	set.Var(&s.products, "products", "product `NAMES` in the User-Agents of SDKs, comma-separated (default \"posthog,svc\")")
+	set.Var(&s.rateLimit, "rate-limit", "requests per project as `RATE[:BURST]`, the rate per second (default: no limit)")
+	set.Var(&s.rateLimitIP, "rate-limit-ip", "requests per client address as `RATE[:BURST]`, the rate per second (default: no limit)")
+	s.maxBody = 10 << 20
+	set.Var(&s.maxBody, "max-body", "largest body of a flags request in `BYTES`, as sent; up to twice as much after decompression")
+	s.maxEvent = 1 << 20
+	set.Var(&s.maxEvent, "max-event", "largest event in `BYTES`, with 4 KiB for what is stored beside its name, distinct ID and properties; NATS must take messages of as many (max_payload)")
+	set.Var(&s.maxBodyMemory, "max-body-memory", "memory for the bodies of all requests together, and what is made of them, in `BYTES`; what does not fit is answered 503 (default: 536870912, or a quarter of the memory limit of the process or its container if that is less)")
+	set.Var(&s.drain, "drain", "`TIME` after SIGINT or SIGTERM during which requests are still answered, with /readyz at 503, so that balancers notice (default 3s, or 0s if standard error is a terminal)")
+	set.Var(&s.shutdownTimeout, "shutdown-timeout", "`TIME` that requests under way may take after that")
+	set.Var(&s.logFormat, "log-format", "`FORMAT` of the log on standard error: text or json")
+	set.Var(&s.logLevel, "log-level", "least `LEVEL` to log: debug, info, warn or error")
+	set.StringVar(&s.adminEmail, "admin-email", "admin@localhost", "e-mail `ADDRESS` of the owner that a first start creates")
+	set.StringVar(&s.createKey, "create-key", "", "print a new personal API key for the user with the e-mail `ADDRESS` in the store, and exit")
+	set.Var(&s.keyScopes, "key-scopes", "`SCOPES` of the key that -create-key makes, comma-separated, such as user:read,survey:write (default \"*\", all)")
+	set.StringVar(&s.secretKeyFile, "secret-key-file", "", "`FILE` with the keys that encrypt authenticators and backup codes, 64 hexadecimal digits a line; the first encrypts, all decrypt (default: for an SQLite file a generated one beside it with .key added; for PostgreSQL none, and no two-factor authentication)")
+	set.BoolVar(&s.withoutSecrets, "without-secrets", false, "start although the keys of -secret-key-file cannot read all secrets in the store: for users whose authenticators are lost for good")
+	set.StringVar(&s.firstKeys, "first-keys", "", "write the keys that a first start makes to a new `FILE`, which only its owner can read, instead of to standard output")
+	set.StringVar(&s.appURL, "app-url", "", "`URL` that links in mails and in lists begin with (default: the listen address)")
+	set.StringVar(&s.smtp, "smtp", "", "send mail through `URL`, smtp://USER:PASSWORD@HOST:PORT or smtps://…; without mail, changes of e-mail addresses need no verification, and nobody can be invited")
+	set.StringVar(&s.mailDir, "mail-dir", "", "write mail as files in `DIRECTORY` instead")
+	set.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that mail is from (default flagstaff@ the host of -app-url)")
+	set.Var(&s.mutations, "account-mutations", "what a personal API key needs to change e-mail address, password or two-factor authentication: key (itself), stepup (the password or a code besides) or off (`MODE`: it cannot)")
+	set.Var(&s.deleteUsers, "delete-users", "`POLICY` for users who are members of organizations: cascade (memberships end with the user, except of an only owner) or strict (refuse)")
+	set.BoolVar(&s.deleteEmpty, "delete-empty-organizations", false, "delete an organization with its last member, who can otherwise not be deleted")
+	set.BoolVar(&s.hideBackupCodes, "hide-backup-codes", false, "show backup codes only when they are made")
+	set.BoolVar(&s.verifyByCode, "verify-by-code", false, "send a code to type beside the link that verifies an address")
+	set.BoolVar(&s.revokeKeys, "revoke-keys-on-password-change", false, "delete the other personal API keys of a user whose password changes")
+	set.BoolVar(&s.hideForeign, "hide-foreign-projects", false, "answer 404 rather than 403 for projects of others")
+	set.BoolVar(&s.nativeTypes, "native-types", false, "send member_count as an integer and metadata as an object, not as strings")
+	set.BoolVar(&s.allowKeyInBody, "allow-key-in-body", false, "accept personal API keys in bodies and query strings, where logs may keep them")
+	set.Var(&s.managementOrigin, "management-origins", "`ORIGINS` whose pages may use the management API, comma-separated, such as https://app.example.com (default: none)")
+	set.BoolVar(&s.version, "version", false, "print the version and exit")
+
+	err := set.Parse(m.Args)
+	if err == nil && set.NArg() > 0 && set.Arg(0) == "help" {
+		err = flag.ErrHelp
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		usage(set, m.Stdout)
+		return nil, errHelp
+	case err != nil:
+		return nil, explain(set, err)
+	case set.NArg() > 0 && set.Arg(0) == "version":
+		s.version = true
+	case set.NArg() > 0:
+		return nil, unexpected(set, m.Args)
+	}
+	given := make(map[string]bool)
+	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	set.VisitAll(func(f *flag.Flag) {
+		if value := m.getenv(envName(f.Name)); value != "" && !given[f.Name] && err == nil {
+			if e := f.Value.Set(value); e != nil {
+				err = fmt.Errorf("invalid value %q for %s: %s", value, envName(f.Name), readable(e.Error()))
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.unknown = unknownVariables(set, m.Environ)
+	return s, bySource(s.check(), func(name string) bool { return !given[name] && m.getenv(envName(name)) != "" })
+}
+
+func (s *settings) check() error {
+	if s.version {
+		return nil
+	}
+	host, err := s.checkAddr()
+	if err != nil {
+		return err
+	}
+	if s.demo && !loopback(host) {
+		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
+	}
+	if s.store == "" {
+		s.store = defaultStore
+		if s.demo {
+			s.store = sqlite.Memory
+		}
+	}
+	if err := checkStore(s.store); err != nil {
+		return err
+	}
+	if name := s.command(); name != "" && s.store == sqlite.Memory {
+		return fmt.Errorf("flag -%s needs a -store that lasts: what is in memory is gone when it exits", name)
+	}
+	for _, scope := range s.keyScopes {
+		if !management.Scope(scope).Valid() {
+			return fmt.Errorf("invalid value %q for flag -key-scopes: want such as user:read, or * for all", scope)
+		}
+	}
+	if u, err := url.Parse(s.appURL); s.appURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
+		return fmt.Errorf("invalid value %q for flag -app-url: want an http or https URL without query and fragment", s.appURL)
+	}
+	for _, origin := range s.managementOrigin {
+		if err := new(http.CrossOriginProtection).AddTrustedOrigin(origin); err != nil {
+			return fmt.Errorf("invalid value %q for flag -management-origins: want such as https://app.example.com", origin)
+		}
+	}
+	if s.smtp != "" && s.mailDir != "" {
+		return errors.New("flags -smtp and -mail-dir exclude each other")
+	}
+	if err := s.checkStream(); err != nil {
+		return err
+	}
+	if s.projectKey == "" && s.demo {
+		s.projectKey = demoKey
+	}
+	if s.projectKey != "" && !validKey(s.projectKey) {
+		return errors.New("invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_")
+	}
+	return nil
+}
+
+// command returns the name of the flag that makes the program do something with a
+// store and exit, or "".
+func (s *settings) command() string {
+	switch {
+	case s.createKey != "":
+		return "create-key"
+	case s.setQuota.set:
+		return "set-quota"
+	case s.importFile != "":
+		return "import"
+	}
+	return ""
+}
+
+// checkAddr checks -addr and returns its host.
+func (s *settings) checkAddr() (host string, err error) {
+	host, port, err := net.SplitHostPort(s.addr)
+	if err != nil || strings.Contains(s.addr, "/") {
+		example := "127.0.0.1:8000"
+		if u, err := url.Parse(s.addr); err == nil && u.Host != "" {
+			example = cmp.Or(u.Hostname(), "127.0.0.1") + ":" + cmp.Or(u.Port(), "8000")
+		} else if n, err := strconv.ParseUint(s.addr, 10, 16); err == nil {
+			example = fmt.Sprintf("127.0.0.1:%d", n)
+		} else if hostname.MatchString(s.addr) {
+			example = s.addr + ":8000"
+		}
+		return "", fmt.Errorf("invalid value %q for flag -addr: want HOST:PORT, such as %s", s.addr, example)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("invalid value %q for flag -addr: the port is %q, want a number from 0 to 65535", s.addr, port)
+	}
+	return host, nil
+}
+
+var hostname = regexp.MustCompile(`^[A-Za-z0-9.-]*[A-Za-z][A-Za-z0-9.-]*$|^[0-9]+(\.[0-9]+){3}$`)
+
+// validKey reports whether capture endpoints accept a project API key (wire.md
+// §2.4).
+func validKey(key string) bool {
+	for i := range len(key) {
+		if key[i] <= ' ' || key[i] > '~' {
+			return false
+		}
+	}
+	return len(key) <= 64 && !strings.HasPrefix(key, "phx_") && !strings.HasPrefix(key, "phs_")
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// envPrefix begins the environment variable of each flag.
+const envPrefix = "FLAGSTAFF_"
+
+func envName(name string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+func usage(set *flag.FlagSet, w io.Writer) {
+	fmt.Fprintf(w, `Flagstaff evaluates flags, captures events and keeps persons, as PostHog's public
+API does. It keeps everything in an SQLite file unless told otherwise.
+
+Usage:
+
+	%[1]s -demo
+	%[1]s [-store STORE] [-stream URL] [-flags FILE] [-geoip FILE]
+
+	%[1]s [-store STORE] -create-key ADDRESS
+	%[1]s [-store STORE] -set-quota N
+	%[1]s [-store STORE] -import FILE
+	%[1]s diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
+	%[1]s -stream URL -stream-replay
+	%[1]s help
+	%[1]s version
+
+The first start on an empty store creates an organization, a project and its
+owner, and prints their keys on standard output. On SIGTERM, requests are still
+answered for the time of -drain, and no request is cut.
+
+Flags, each with its environment variable:
+
+`, set.Name())
+	set.VisitAll(func(f *flag.Flag) {
+		name, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(w, "  -%s", f.Name)
+		if name != "" {
+			fmt.Fprintf(w, " %s", name)
+		}
+		fmt.Fprintf(w, "    (%s)\n        %s", envName(f.Name), text)
+		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(text, "(default") {
+			fmt.Fprintf(w, " (default %s)", f.DefValue)
+		}
+		fmt.Fprintln(w)
+	})
+	fmt.Fprint(w, `
+Besides the API it serves /healthz, /readyz and, for Prometheus, /metrics.
+`)
+}
+
+// The types below implement flag.Value.
+
+type prefixes struct {
+	set  bool
+	list []netip.Prefix
+}
+
+func (p *prefixes) String() string { return "" }
+
+func (p *prefixes) Set(s string) error {
+	p.set, p.list = true, []netip.Prefix{}
+	if s == "none" {
+		return nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		prefix, err := netip.ParsePrefix(part)
+		if addr, e := netip.ParseAddr(part); err != nil && e == nil {
+			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			return fmt.Errorf("%q is no address or prefix; want such as 10.0.0.0/8,192.0.2.1, or none", part)
+		}
+		p.list = append(p.list, prefix.Masked())
+	}
+	return nil
+}
+
+type words []string
+
+func (w *words) String() string { return strings.Join(*w, ",") }
+
+func (w *words) Set(s string) error {
+	*w = nil
+	for word := range strings.SplitSeq(s, ",") {
+		word = strings.TrimSpace(word)
+		if word == "" {
+			return errors.New("want names, comma-separated")
+		}
+		*w = append(*w, word)
+	}
+	return nil
+}
+
+// An allowance is a quota with its period.
+type allowance struct {
+	n      int64
+	period quota.Period
+}
+
+func (a *allowance) String() string { return "" }
+
+func (a *allowance) Set(s string) error {
+	number, period, hasPeriod := strings.Cut(s, "/")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 {
+		return errors.New("want N, N/month or N/day, with N a whole number above 0")
+	}
+	*a = allowance{n, quota.Total}
+	switch {
+	case !hasPeriod:
+	case period == "month":
+		a.period = quota.Month
+	case period == "day":
+		a.period = quota.Day
+	default:
+		return errors.New("want N, N/month or N/day")
+	}
+	return nil
+}
+
+// An ownQuota is the quota of one organization.
+type ownQuota struct {
+	set bool
+	n   int64 // negative means no quota of its own
+}
+
+func (q *ownQuota) String() string { return "" }
+
+func (q *ownQuota) Set(s string) error {
+	*q = ownQuota{true, -1}
+	if s == "none" {
+		return nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return errors.New("want a whole number from 0 on, or none")
+	}
+	q.n = n
+	return nil
+}
+
+type limit server.Limit
+
+func (l *limit) String() string { return "" }
+
+func (l *limit) Set(s string) error {
+	rate, burst, hasBurst := strings.Cut(s, ":")
+	perSecond, err := strconv.ParseFloat(rate, 64)
+	if err != nil || !(perSecond > 0 && perSecond <= 1e9) {
+		return errors.New("want RATE[:BURST], the rate a number above 0")
+	}
+	n := int(max(1, 2*perSecond))
+	if hasBurst {
+		if n, err = strconv.Atoi(burst); err != nil || n < 1 {
+			return errors.New("want RATE:BURST, the burst a whole number above 0")
+		}
+	}
+	*l = limit{PerSecond: perSecond, Burst: n}
+	return nil
+}
+
+type size int64
+
+func (b *size) String() string {
+	if *b == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*b), 10)
+}
+
+func (b *size) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 || n > 1<<30 {
+		return errors.New("want a number of bytes from 1 to 1073741824")
+	}
+	*b = size(n)
+	return nil
+}
+
+// A duration is 0 or longer.
+type duration time.Duration
+
+func (d *duration) String() string { return time.Duration(*d).String() }
+
+func (d *duration) Set(s string) error {
+	v, err := time.ParseDuration(s)
+	switch {
+	case err != nil && strings.Trim(s, "0123456789.") == "" && s != "":
+		return fmt.Errorf("want a time with its unit, such as %ss or %sm", s, s)
+	case err != nil:
+		return errors.New("want a time with its unit, such as 15s or 2m")
+	case v < 0:
+		return errors.New("must not be negative")
+	}
+	*d = duration(v)
+	return nil
+}
+
+// A whole is a whole number within limits.
+type whole struct{ n, min, max int }
+
+func (v *whole) String() string { return strconv.Itoa(v.n) }
+
+func (v *whole) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < v.min || n > v.max {
+		return fmt.Errorf("want %d to %d", v.min, v.max)
+	}
+	v.n = n
+	return nil
+}
+
+// A level is how important a line of the log is.
+type level slog.Level
+
+func (l *level) String() string { return strings.ToLower(slog.Level(*l).String()) }
+
+func (l *level) Set(s string) error {
+	if err := (*slog.Level)(l).UnmarshalText([]byte(s)); err != nil {
+		return errors.New("want debug, info, warn or error")
+	}
+	return nil
+}
+
+type choice struct {
+	value   string
+	allowed []string
+}
+
+func (c *choice) String() string { return c.value }
+
+func (c *choice) Set(s string) error {
+	if slices.Contains(c.allowed, s) {
+		c.value = s
+		return nil
+	}
+	return fmt.Errorf("want %s", strings.Join(c.allowed, " or "))
+}
+
+func (s *settings) logger(w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: slog.Level(s.logLevel)}
+	if s.logFormat.value == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}

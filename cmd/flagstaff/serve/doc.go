@@ -1,0 +1,32 @@
+// Package serve is Flagstaff as a standalone program: the HTTP API, for all clients
+// that are not Go programs. [Main] is the whole program apart from its process: the
+// command `flagstaff serve` and examples/server put a process around it.
+//
+//	flagstaff serve -demo            a demo project, without any setup
+//	flagstaff serve -flags FILE      your own definitions document
+//
+// Events, persons and usage are kept in the SQLite file flagstaff.db, or in the
+// store that -store names: another file, or PostgreSQL, which several servers
+// may share. The first start on an empty store creates an organization, a
+// project and its owner, and prints their keys on standard output, or writes
+// them to the file of -first-keys. With -demo and without -store everything is
+// kept in memory. If you have lost the keys, -create-key prints a new one.
+//
+// With -stream, events go through NATS JetStream: a client is answered as soon
+// as the stream has its events, and this server, or others on the same
+// PostgreSQL store, take them from the stream. A $set then affects /flags a
+// moment later instead of at once; /metrics tells how many events wait. Events
+// that the store refuses are set aside; -stream-replay puts them back.
+//
+// Secrets in the store are encrypted with the keys in the file
+// flagstaff.db.key, which the first start creates. Back it up with the store:
+// the server does not start if its keys cannot read the secrets.
+//
+// When its context ends, as on SIGTERM, /readyz answers 503 for the time of
+// -drain, while requests are answered as before. Then the server finishes what is
+// under way and ends.
+//
+// The option -help lists all settings. Each one can also be set in the
+// environment, by FLAGSTAFF_ and the name of the option in capitals; the
+// command line takes precedence.
+package serve

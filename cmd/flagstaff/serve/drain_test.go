@@ -1,0 +1,127 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
+)
+
+// A visitor sends requests one after the other over raw connections, so that nothing
+// repeats a request by itself. It goes on until nobody listens any more.
+type visitor struct {
+	addr string
+	keep bool // the connection, until the server wants it closed
+
+	answered, cut, unready int
+	err                    error
+}
+
+func (c *visitor) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		conn, err := net.Dial("tcp", c.addr)
+		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) { // there was no connection
+			return
+		}
+		if err != nil {
+			c.err = err
+			return
+		}
+		r := bufio.NewReader(conn)
+		for ctx.Err() == nil {
+			closed, err := c.ask(conn, r)
+			if err != nil {
+				c.cut++
+				c.err = err
+				break
+			}
+			c.answered++
+			if closed || !c.keep {
+				break
+			}
+		}
+		conn.Close()
+	}
+}
+
+// ask sends a request and reads its answer. Every eighth one is for /readyz.
+func (c *visitor) ask(conn net.Conn, r *bufio.Reader) (closed bool, err error) {
+	const body = `{"api_key":"phc_durable","distinct_id":"u"}`
+	request := fmt.Sprintf("POST /flags?v=2 HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	probe := c.answered%8 == 0
+	if probe {
+		request = "GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n"
+	}
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		return false, err
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		return false, err
+	}
+	w, err := http.ReadResponse(r, nil)
+	if err != nil {
+		return false, err
+	}
+	defer w.Body.Close()
+	text, err := io.ReadAll(w.Body)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case w.StatusCode == http.StatusOK:
+	case probe && w.StatusCode == http.StatusServiceUnavailable && string(text) == "not ready: shutting down" && w.Close:
+		c.unready++
+	default:
+		return false, fmt.Errorf("status %d, %q", w.StatusCode, text)
+	}
+	return w.Close, nil
+}
+
+// TestRuling73Drain is the attack: SIGTERM under load. Each request that got a
+// connection is answered, and /readyz says 503 meanwhile (wire.md §2.11).
+func TestRuling73Drain(t *testing.T) {
+	for range fulltest.Count(1, 5) {
+		v := startVictim(t, ":memory:", "-drain", "500ms")
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		var visitors []*visitor
+		for i := range 16 {
+			c := &visitor{addr: strings.TrimPrefix(v.url, "http://"), keep: i%2 == 0}
+			visitors = append(visitors, c)
+			wg.Go(func() { c.run(ctx) })
+		}
+		eventually(t, "that it answers", func() bool {
+			status, text := get(t, v.url+"/metrics")
+			return status == http.StatusOK && strings.Contains(text, `flagstaff_http_requests_total{route="/flags",status="200"} `)
+		})
+		if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.cmd.Wait(); err != nil {
+			t.Errorf("the server ends with %v", err)
+		}
+		wg.Wait()
+		answered, cut, unready := 0, 0, 0
+		for _, c := range visitors {
+			answered, cut, unready = answered+c.answered, cut+c.cut, unready+c.unready
+			if c.err != nil {
+				t.Errorf("a visitor that keeps connections (%v): %v", c.keep, c.err)
+			}
+		}
+		if cut > 0 || unready == 0 {
+			t.Errorf("%d requests were answered, %d cut, and %d times /readyz was 503; want none cut, and some", answered, cut, unready)
+		}
+		t.Logf("%d requests were answered, %d cut, and %d times /readyz was 503", answered, cut, unready)
+	}
+}

@@ -1,0 +1,357 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/geoip"
+	"github.com/flagstaff-go/flagstaff/internal/memlimit"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/quota"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/server"
+	"github.com/flagstaff-go/flagstaff/server/catalog"
+)
+
+// Main is the standalone server as a program, without the process around it. Its
+// zero value has neither arguments nor an environment, and needs only its writers.
+type Main struct {
+	Name    string   // of the program, for messages and help; "" is "flagstaff serve"
+	Args    []string // the command line after the name, see doc.go
+	Environ []string // variables as NAME=VALUE, as os.Environ returns them
+	Stdin   io.Reader
+	Stdout  io.Writer // keys of a first start, help, and what commands report
+	Stderr  io.Writer // the log, and why the program ends
+
+	// store, if not nil, replaces the store that the settings name, and stays
+	// open. Tests use it to look into the store.
+	store sqlstore.Storage
+}
+
+func (m *Main) name() string { return cmp.Or(m.Name, "flagstaff serve") }
+
+// getenv returns the value of a variable, "" if there is none. As in a process, the
+// last of several with one name counts.
+func (m *Main) getenv(name string) string {
+	for _, variable := range slices.Backward(m.Environ) {
+		if n, value, ok := strings.Cut(variable, "="); ok && n == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// Run serves until ctx ends, or does what an option such as -create-key says, and
+// returns the exit code: 0 after an orderly shutdown, 1 if the server cannot start or
+// serve, 2 if a setting is invalid. Settings of the memory of the process follow the
+// limit of its container unless GOMEMLIMIT and GOGC say otherwise. Run must be called
+// once; several values may run in one process, on different addresses.
+func (m *Main) Run(ctx context.Context) int {
+	if len(m.Args) > 0 && m.Args[0] == "diff" {
+		return m.diff(ctx, m.Args[1:])
+	}
+	s, err := m.settings()
+	switch {
+	case errors.Is(err, errHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(m.Stderr, "%s: %v\n", m.name(), err)
+		return 2
+	case s.version:
+		fmt.Fprintln(m.Stdout, version())
+		return 0
+	}
+	for _, sentence := range s.unknown {
+		s.logger(m.Stderr).WarnContext(ctx, sentence)
+	}
+	do := m.serve
+	switch {
+	case s.createKey != "":
+		do = m.createKey
+	case s.setQuota.set:
+		do = m.setQuota
+	case s.importFile != "":
+		do = m.importFile
+	case s.stream.replay:
+		do = m.replay
+	}
+	if err := do(ctx, s); err != nil {
+		fmt.Fprintf(m.Stderr, "%s: %v\n", m.name(), err)
+		return 1
+	}
+	return 0
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return "flagstaff " + info.Main.Version
+	}
+	return "flagstaff (unknown version)"
+}
+
+// serve starts the parts in the order of their dependencies and stops them in
+// the opposite order: first no new requests are accepted, then pending events
+// are written, then the stream is no longer consumed, and at last the store is
+// closed.
+func (m *Main) serve(ctx context.Context, s *settings) (err error) {
+	limitMemory(m.getenv)
+	log := s.logger(m.Stderr)
+	given, err := s.prepare(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer given.close()
+	store := m.store
+	if store == nil {
+		if store, err = s.openStore(ctx, log); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, store.Close()) }()
+	}
+	keys, err := s.checkSecrets(ctx, store, given.keys, log)
+	if err != nil {
+		return err
+	}
+	var registry server.Registry
+	projects, err := catalog.New(catalog.Config{Store: store, Registry: &registry, Log: log})
+	if err != nil {
+		return err
+	}
+	services, err := s.services(store, keys, given.mailer, given.appURL, projects, log)
+	if err != nil {
+		return err
+	}
+	sink := services.surveys.Sink(store)
+	events, err := s.openStream(ctx, given.conn, sink, log)
+	if err != nil {
+		return err
+	}
+	if err := m.bootstrap(ctx, s, store); err != nil {
+		return err
+	}
+
+	if s.demo && s.flagsFile == "" {
+		if err := s.addDemo(ctx, store, services); err != nil {
+			return err
+		}
+	}
+
+	// Everything that runs besides requests gets a context that outlives the
+	// requests.
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+
+	if err := projects.Refresh(ctx); err != nil {
+		return err
+	}
+	if err := s.pinFlags(background, &wg, store, projects); err != nil {
+		return err
+	}
+	wg.Go(func() { _ = projects.Run(background) }) // returns nil when stopped
+	stopConsuming := events.consume(background)
+	defer stopConsuming()
+	ready := events.readiness(store)
+	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: events.sink(sink), MaxBytes: maxWaiting(memlimit.Process()), OnWrite: func(n int, d time.Duration, err error) {
+		ready.wrote(n, err)
+		if err != nil {
+			log.Error("events were not written", "events", n, "duration", d, "error", err)
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	flagQuota, err := startQuota(background, &wg, store, "feature_flags", s.quota, log)
+	if err != nil {
+		return err
+	}
+	eventQuota, err := startQuota(background, &wg, store, "events", s.eventQuota, log)
+	if err != nil {
+		return err
+	}
+	config := server.Config{
+		Projects:   &registry,
+		Store:      store,
+		Quota:      flagQuota,
+		OFREP:      true,
+		Products:   s.products,
+		MaxBody:    int64(s.maxBody),
+		MaxDecoded: 2 * int64(s.maxBody),
+
+		MaxBodyMemory: int64(s.maxBodyMemory),
+
+		Capture: server.CaptureConfig{Collector: collector, Quota: eventQuota, MaxEvent: int(s.maxEvent)},
+		Management: server.ManagementConfig{
+			Service:        services.accounts,
+			Surveys:        services.surveys,
+			AllowKeyInBody: s.allowKeyInBody,
+			Origins:        s.managementOrigin,
+			AppURL:         s.appURL,
+		},
+		TrustedProxies: s.proxies(),
+		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
+		Ready:          ready.check,
+		Metrics:        events.metrics(),
+		Log:            log,
+	}
+	if given.geo != nil {
+		wg.Go(func() { _ = given.geo.Watch(background, 0) }) // returns nil when stopped
+		config.Geo = given.geo
+	}
+	services.run(background, &wg)
+	handler, err := server.New(config)
+	if err != nil {
+		return err
+	}
+
+	collecting, drain := context.WithCancel(background)
+	collected := make(chan struct{})
+	go func() {
+		defer close(collected)
+		_ = collector.Run(collecting) // returns nil when it has drained
+	}()
+	defer func() { <-collected }()
+	defer drain()
+
+	log.InfoContext(ctx, "serving", "store", s.storeName(), "stream", s.stream.name(), "management", given.appURL+"/api/")
+	fmt.Fprintf(m.Stderr, "listening on http://%s\n", given.listener.Addr())
+	return s.answer(ctx, log, given.listener, handler, ready)
+}
+
+// given is what the settings name besides the store.
+type given struct {
+	listener net.Listener
+	appURL   string
+	geo      *geoip.Resolver // nil without -geoip
+	keys     [][]byte
+	mailer   management.Mailer // nil without mail
+	conn     *nats.Conn        // nil without -stream
+}
+
+// prepare checks and opens what the settings name besides the store. It comes
+// first, because a first start makes a store and tells its keys only once.
+func (s *settings) prepare(ctx context.Context, log *slog.Logger) (_ *given, err error) {
+	g := new(given)
+	defer func() {
+		if err != nil {
+			g.close()
+		}
+	}()
+	if g.listener, err = net.Listen("tcp", s.addr); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("listen on %s: %w; is another server running there?", s.addr, err)
+		}
+		return nil, fmt.Errorf("listen on %s: %w", s.addr, err)
+	}
+	g.appURL = cmp.Or(s.appURL, "http://"+g.listener.Addr().String())
+	if s.flagsFile != "" {
+		if _, _, err := (source.File{Path: s.flagsFile}).Load(ctx, ""); err != nil {
+			return nil, err
+		}
+	}
+	if s.geoip != "" {
+		if g.geo, err = geoip.Open(s.geoip, geoip.Options{Log: log}); err != nil {
+			return nil, err
+		}
+	}
+	if g.keys, err = s.secretKeys(); err != nil {
+		return nil, err
+	}
+	if s.stream.url != "" {
+		if g.conn, err = s.stream.connect(log); err != nil {
+			return nil, err
+		}
+		if most := g.conn.MaxPayload(); most < int64(s.maxEvent) {
+			return nil, fmt.Errorf("%s takes messages of at most %d bytes, and -max-event is %d: raise max_payload of NATS, or lower -max-event", s.stream.name(), most, s.maxEvent)
+		}
+	}
+	if g.mailer, err = s.mailer(g.appURL); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *given) close() {
+	if g.conn != nil {
+		g.conn.Close()
+	}
+	if g.geo != nil {
+		_ = g.geo.Close() // of a file that was only read
+	}
+	if g.listener != nil {
+		_ = g.listener.Close() // has no effect once the server serves
+	}
+}
+
+// setQuota changes the quota of the first organization of a store.
+func (m *Main) setQuota(ctx context.Context, s *settings) (err error) {
+	store, err := s.openExisting(ctx, s.logger(m.Stderr))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	organizations, err := store.Organizations(ctx)
+	if err != nil {
+		return err
+	}
+	if len(organizations) == 0 {
+		return fmt.Errorf("%s has no organization yet; start the server on it first", s.storeName())
+	}
+	o := organizations[0]
+	if err := store.SetQuota(ctx, o.ID.String(), "feature_flags", s.setQuota.n); err != nil {
+		return err
+	}
+	if s.setQuota.n < 0 {
+		fmt.Fprintf(m.Stdout, "organization %q has no quota of its own any more\n", o.Name)
+	} else {
+		fmt.Fprintf(m.Stdout, "organization %q has a quota of %d\n", o.Name, s.setQuota.n)
+	}
+	return nil
+}
+
+// startQuota counts a resource, starting from the counts in the store, until
+// ctx ends.
+func startQuota(ctx context.Context, wg *sync.WaitGroup, store sqlstore.Storage, resource string, allowed allowance, log *slog.Logger) (*quota.Quota, error) {
+	q, err := quota.New(quota.Config{Store: store, Resource: resource, Limit: allowed.n, Period: allowed.period, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	organizations, err := store.Organizations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, o := range organizations {
+		ids = append(ids, o.ID.String())
+	}
+	if err := q.Load(ctx, ids...); err != nil {
+		return nil, err
+	}
+	wg.Go(func() { _ = q.Run(ctx) }) // returns nil when stopped
+	return q, nil
+}
+
+// proxies returns the trusted proxies, or nil if every peer is trusted.
+func (s *settings) proxies() []netip.Prefix {
+	if !s.trustedProxies.set {
+		return nil
+	}
+	return s.trustedProxies.list
+}

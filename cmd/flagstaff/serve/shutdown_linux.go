@@ -1,0 +1,49 @@
+package serve
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// noSYN is a filter of packets that passes all but the ones that begin a connection:
+// SYN without ACK. Their senders try again, and find that nobody listens.
+var noSYN = []unix.SockFilter{
+	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 13}, // the flags in the header of TCP
+	{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0x12},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: 0x02, Jf: 1},
+	{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+	{Code: unix.BPF_RET | unix.BPF_K, K: 1<<32 - 1},
+}
+
+// empty makes the system begin no more connections, gives the ones that have begun
+// the time of a handshake, and returns when all that are open were taken, or when ctx
+// ends. Closing a listener resets connections that wait to be taken, although their
+// clients may have sent a request.
+func empty(ctx context.Context, listener net.Listener, handshake time.Duration) {
+	tcp, ok := listener.(*net.TCPListener)
+	if !ok {
+		return
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		_ = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(noSYN)), Filter: &noSYN[0]})
+	})
+	select {
+	case <-time.After(handshake):
+	case <-ctx.Done():
+	}
+	for more := true; more; {
+		err := raw.Control(func(fd uintptr) {
+			// Of a socket that listens, Unacked is how many connections wait.
+			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+			more = err == nil && info.Unacked > 0
+		})
+		more = more && err == nil && pause(ctx)
+	}
+}

@@ -1,0 +1,191 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+)
+
+// openStore opens the store of -store, and makes it if it does not exist.
+func (s *settings) openStore(ctx context.Context, log *slog.Logger) (sqlstore.Storage, error) {
+	return s.open(ctx, sqlstore.Options{Log: log})
+}
+
+// openExisting opens the store of -store for a command that is of no use on an
+// empty one.
+func (s *settings) openExisting(ctx context.Context, log *slog.Logger) (sqlstore.Storage, error) {
+	store, err := s.open(ctx, sqlstore.Options{Log: log, MustExist: true})
+	if errors.Is(err, sqlstore.ErrNoStore) {
+		return nil, fmt.Errorf("there is no store in %s yet: start the server on it first, or name another one with -store", s.storeName())
+	}
+	return store, err
+}
+
+func (s *settings) open(ctx context.Context, o sqlstore.Options) (sqlstore.Storage, error) {
+	if isPostgres(s.store) {
+		return postgres.Open(ctx, s.store, o)
+	}
+	return sqlite.Open(ctx, s.store, o)
+}
+
+func isPostgres(store string) bool {
+	return strings.HasPrefix(store, "postgres://") || strings.HasPrefix(store, "postgresql://")
+}
+
+// checkStore refuses what looks like a database that the program does not know:
+// taken for a file, it would be a strange one. The error does not quote what may be
+// a password.
+func checkStore(store string) error {
+	const want = `want an SQLite file, ":memory:", or postgres://USER:PASSWORD@HOST/DATABASE`
+	if isPostgres(store) || store == sqlite.Memory {
+		return nil
+	}
+	scheme, rest, _ := strings.Cut(store, ":")
+	switch scheme = strings.ToLower(scheme); scheme {
+	case "sqlite", "sqlite3", "file":
+		path, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")
+		if path == "" || strings.Contains(path, "@") {
+			return fmt.Errorf("invalid value for flag -store: an SQLite file is named by its path alone, such as -store %s", defaultStore)
+		}
+		return fmt.Errorf("invalid value for flag -store: an SQLite file is named by its path alone: -store %s", path)
+	case "postgres", "postgresql", "pgx", "pg":
+		return errors.New("invalid value for flag -store: PostgreSQL is named by a URL: -store postgres://USER:PASSWORD@HOST/DATABASE")
+	}
+	switch {
+	case strings.HasPrefix(rest, "//"):
+		return fmt.Errorf("invalid value for flag -store: there are no stores of the kind %q; %s", scheme, want)
+	case strings.Contains(store, "dbname=") || strings.Contains(store, "host="):
+		return errors.New("invalid value for flag -store: PostgreSQL is named by a URL, not by words with =: -store postgres://USER:PASSWORD@HOST/DATABASE")
+	case strings.Contains(store, "@tcp("):
+		return errors.New("invalid value for flag -store: there are no stores in MySQL; " + want)
+	}
+	return nil
+}
+
+// storeName returns the name of the store without secrets.
+func (s *settings) storeName() string {
+	switch {
+	case s.store == sqlite.Memory:
+		return "memory"
+	case !isPostgres(s.store):
+		return s.store
+	}
+	u, err := url.Parse(s.store)
+	if err != nil {
+		return "PostgreSQL"
+	}
+	return "PostgreSQL at " + cmp.Or(u.Host, "a local socket") + u.Path
+}
+
+// bootstrap prepares an empty store, and prints the keys or writes them to the file
+// of -first-keys.
+func (m *Main) bootstrap(ctx context.Context, s *settings, store sqlstore.Storage) (err error) {
+	keys, err := s.createFirstKeys(ctx, store)
+	if err != nil {
+		return err
+	}
+	out := m.Stdout
+	if keys != nil {
+		out = keys
+		defer func() { err = errors.Join(err, keys.finish(m.Stdout)) }()
+	}
+	first := management.First{APIKey: s.projectKey, Owner: s.adminEmail}
+	if s.demo {
+		first.Organization, first.Project, first.SecretKey, first.PersonalKey = "Demo", "Demo", demoSecret, demoPersonal
+	}
+	created, err := management.Bootstrap(ctx, store, first)
+	if err != nil {
+		return err
+	}
+	if created != nil && !s.demo { // the demo's keys are public
+		if created.SecretKey != "" {
+			fmt.Fprintf(out, `created organization %q with project %q in %s
+  project API key     %s   for /flags and events; public
+  project secret key  %s   for the definitions of flags; shown only now
+`, created.Organization.Name, created.Project.Name, s.storeName(), created.Project.APIKey, created.SecretKey)
+		}
+		fmt.Fprintf(out, `created owner %s
+  personal API key    %s   for the management API; shown only now
+`, created.Owner.Email, created.PersonalKey)
+	}
+	if s.projectKey == "" || created != nil && created.SecretKey != "" {
+		return nil
+	}
+	return checkProjectKey(ctx, s, store)
+}
+
+// A keysFile is the file of -first-keys.
+type keysFile struct {
+	*os.File
+	written bool
+	err     error // of Write
+}
+
+// createFirstKeys makes the file of -first-keys if the store is so empty that there
+// will be keys. Otherwise it returns nil.
+func (s *settings) createFirstKeys(ctx context.Context, store sqlstore.Storage) (*keysFile, error) {
+	if s.firstKeys == "" || s.demo {
+		return nil, nil
+	}
+	if _, users, err := store.Users(ctx, management.UserFilter{}, 1, 0); err != nil || users > 0 {
+		return nil, err
+	}
+	f, err := os.OpenFile(s.firstKeys, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make the file of -first-keys: %w", err)
+	}
+	return &keysFile{File: f}, nil
+}
+
+func (f *keysFile) Write(b []byte) (int, error) {
+	f.written = true
+	n, err := f.File.Write(b)
+	f.err = cmp.Or(f.err, err)
+	return n, err
+}
+
+// finish closes the file, and removes it if it has no keys because another server
+// has made them.
+func (f *keysFile) finish(stdout io.Writer) error {
+	if !f.written {
+		return errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	if err := errors.Join(f.err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("the keys of the first start are lost, and -create-key makes another one: %w", err)
+	}
+	fmt.Fprintf(stdout, "the keys of the first start are in %s\n", f.Name())
+	return nil
+}
+
+// checkProjectKey makes sure that the store has the project of -project-key.
+// The demo adds its project to any store.
+func checkProjectKey(ctx context.Context, s *settings, store sqlstore.Storage) error {
+	_, err := store.ProjectByKey(ctx, s.projectKey)
+	if !errors.Is(err, management.ErrNotFound) {
+		return err
+	}
+	if !s.demo {
+		return fmt.Errorf("%s has no project with the key of -project-key; the flag is for the first start on an empty store", s.storeName())
+	}
+	organizations, err := store.Organizations(ctx)
+	if err != nil {
+		return err
+	}
+	if len(organizations) == 0 {
+		return fmt.Errorf("%s has users but no organization; make one before the demo uses it", s.storeName())
+	}
+	project := management.NewProject(&organizations[0], "Demo")
+	project.APIKey = s.projectKey
+	return store.CreateProject(ctx, project)
+}

@@ -1,0 +1,242 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+// A stream has the settings of -stream and its companions.
+type stream struct {
+	url        string
+	consume    bool
+	replicas   whole
+	partitions whole
+	replay     bool
+}
+
+// checkStream checks these settings. It never quotes a URL, which may have a
+// password.
+func (s *settings) checkStream() error {
+	c := &s.stream
+	switch {
+	case c.url == "" && c.replay:
+		return errors.New("flag -stream-replay needs a -stream")
+	case c.url == "" && !c.consume:
+		return errors.New("flag -stream-consume=false needs a -stream")
+	case c.url != "" && !c.consume && !c.replay && !isPostgres(s.store):
+		return errors.New("flag -stream-consume=false needs a -store that another server fills: postgres://…")
+	case c.url == "":
+		return nil
+	}
+	for one := range strings.SplitSeq(c.url, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+			return errors.New("invalid value for flag -stream: want nats://HOST:PORT, with USER:PASSWORD@ or TOKEN@ before HOST if it needs one")
+		}
+		switch u.Scheme {
+		case "nats", "tls", "ws", "wss":
+		default:
+			return errors.New("invalid value for flag -stream: the scheme must be nats, tls, ws or wss")
+		}
+	}
+	return nil
+}
+
+// name returns the name of the stream without secrets.
+func (c *stream) name() string {
+	if c.url == "" {
+		return "none"
+	}
+	var hosts []string
+	for one := range strings.SplitSeq(c.url, ",") {
+		if u, err := url.Parse(strings.TrimSpace(one)); err == nil {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return "NATS at " + strings.Join(hosts, ", ")
+}
+
+// connect returns a connection that reconnects whenever it is lost.
+func (c *stream) connect(log *slog.Logger) (*nats.Conn, error) {
+	conn, err := nats.Connect(c.url,
+		nats.Name("flagstaff"),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250*time.Millisecond),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // nil if the connection was closed on purpose
+				log.Error("the connection to the stream is lost; events are refused until it is back", "stream", c.name(), "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info("the connection to the stream is back", "stream", c.name()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			log.Error("the stream reports an error", "stream", c.name(), "error", err)
+		}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", c.name(), err)
+	}
+	return conn, nil
+}
+
+// An eventStream is the stream between the collector and the store. It is nil
+// if there is no stream.
+type eventStream struct {
+	stream   *jetstream.Stream
+	consumer *jetstream.Consumer // nil if only other servers store the events
+	store    capture.Sink
+}
+
+// openStream opens the stream of -stream over a connection; without -stream it
+// returns nil. The consumed events go to store.
+func (s *settings) openStream(ctx context.Context, conn *nats.Conn, store capture.Sink, log *slog.Logger) (*eventStream, error) {
+	c := &s.stream
+	if conn == nil {
+		return nil, nil
+	}
+	e := &eventStream{store: store}
+	var err error
+	e.stream, err = jetstream.Open(ctx, jetstream.Config{Conn: conn, Partitions: c.partitions.n, Replicas: c.replicas.n, Log: log})
+	if err == nil && c.consume {
+		e.consumer, err = jetstream.NewConsumer(e.stream, jetstream.ConsumerConfig{Sink: store, Log: log})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// sink returns the sink of the collector: the stream, or else the store.
+func (e *eventStream) sink(store capture.Sink) capture.Sink {
+	if e == nil {
+		return store
+	}
+	return e.stream
+}
+
+// consume stores the events of the stream until the caller calls stop.
+func (e *eventStream) consume(ctx context.Context) (stop func()) {
+	if e == nil || e.consumer == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = e.consumer.Run(ctx) }) // returns nil when stopped; the connection is closed later
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// readiness returns what /readyz looks at: the store, and events on their way to
+// the store or to the stream.
+func (e *eventStream) readiness(store sqlstore.Storage) *readiness {
+	if e == nil {
+		return newReadiness(store.CanWrite, part{"the store does not answer", store.Ready})
+	}
+	return newReadiness(e.stream.CanWrite, part{"the store does not answer", store.Ready}, part{"the stream does not answer", e.stream.Ready})
+}
+
+// metrics returns the metrics of the stream for /metrics.
+func (e *eventStream) metrics() []prometheus.Collector {
+	if e == nil {
+		return nil
+	}
+	return []prometheus.Collector{e}
+}
+
+var (
+	descWaiting = prometheus.NewDesc("flagstaff_stream_waiting_events",
+		"Events in the stream that are not stored yet, by any server.", nil, nil)
+	descDelivered = prometheus.NewDesc("flagstaff_stream_delivered_total",
+		"Messages of the stream that came to this server.", nil, nil)
+	descRedelivered = prometheus.NewDesc("flagstaff_stream_redelivered_total",
+		"Messages of the stream that came again.", nil, nil)
+	descStored = prometheus.NewDesc("flagstaff_stream_stored_total",
+		"Events of the stream that this server has stored.", nil, nil)
+	descAside = prometheus.NewDesc("flagstaff_stream_set_aside_total",
+		"Messages of the stream that could not be stored and were set aside.", nil, nil)
+	descFailures = prometheus.NewDesc("flagstaff_stream_failures_total",
+		"Attempts to store events of the stream that failed, if only for some of them.", nil, nil)
+	descPartitions = prometheus.NewDesc("flagstaff_stream_partitions",
+		"Partitions of the stream that this server stores now.", nil, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (e *eventStream) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descWaiting, descDelivered, descRedelivered, descStored, descAside, descFailures, descPartitions} {
+		ch <- d
+	}
+}
+
+// lagTimeout is how long /metrics waits for the stream.
+const lagTimeout = 2 * time.Second
+
+// Collect implements [prometheus.Collector]. The number of waiting events is
+// missing if the stream does not answer.
+func (e *eventStream) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
+	defer cancel()
+	if n, err := e.stream.Waiting(ctx); err == nil {
+		ch <- prometheus.MustNewConstMetric(descWaiting, prometheus.GaugeValue, float64(n))
+	}
+	if e.consumer == nil {
+		return
+	}
+	s := e.consumer.Stats()
+	for _, m := range []struct {
+		desc  *prometheus.Desc
+		value uint64
+	}{
+		{descDelivered, s.Delivered},
+		{descRedelivered, s.Redelivered},
+		{descStored, s.Stored},
+		{descAside, s.SetAside},
+		{descFailures, s.Failures},
+	} {
+		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value))
+	}
+	ch <- prometheus.MustNewConstMetric(descPartitions, prometheus.GaugeValue, float64(s.Partitions))
+}
+
+// replay puts the events back that were set aside, and lists them.
+func (m *Main) replay(ctx context.Context, s *settings) error {
+	conn, err := s.stream.connect(s.logger(m.Stderr))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	events, err := jetstream.Open(ctx, jetstream.Config{Conn: conn})
+	if err != nil {
+		return err
+	}
+	// The list is complete before the first replay: an event that is set aside
+	// again meanwhile must wait for the next run.
+	var list []jetstream.Aside
+	for a, err := range events.SetAside(ctx) {
+		if err != nil {
+			return err
+		}
+		list = append(list, a)
+	}
+	for _, a := range list {
+		if err := events.Replay(ctx, a); err != nil {
+			return err
+		}
+		fmt.Fprintf(m.Stdout, "%s  %s  %s\n", a.Published.Format(time.RFC3339), a.Subject, a.Reason)
+	}
+	fmt.Fprintf(m.Stdout, "%d events are in the stream again\n", len(list))
+	return nil
+}
