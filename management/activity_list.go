@@ -3,7 +3,9 @@ package management
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,7 +17,7 @@ const MaxActivities = 100
 // An ActivityQuery selects entries of a project's activity log.
 type ActivityQuery struct {
 	Scope  string // the kind of thing that entries are about, such as Survey; "": any
-	ItemID string // ID of the thing; "": any
+	ItemID string // ID of the thing, or the key of a FeatureFlag; "": any
 	Page   int    // from 1
 	Limit  int    // on a page, 1 to 100
 }
@@ -72,6 +74,14 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 		return nil, invalid("page", "invalid_input", "A valid page number is required.")
 	case q.Limit < 1:
 		return nil, invalid("limit", "invalid_input", "A valid page size is required.")
+	}
+	if q.Scope == "FeatureFlag" && q.ItemID != "" {
+		switch f, err := w.flagByRef(ctx, q.ItemID); {
+		case err == nil:
+			q.ItemID = strconv.FormatInt(f.ID, 10)
+		case !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
 	}
 	limit := min(q.Limit, MaxActivities)
 	page := min(q.Page, math.MaxInt32/MaxActivities)

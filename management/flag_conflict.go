@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 // settleConflict returns an error if a change was made for another version of a
@@ -15,8 +16,8 @@ import (
 // that cannot read encrypted payloads cannot know whether somebody has changed them:
 // the last change counts.
 func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
-	if patch.IfVersion != nil && *patch.IfVersion != f.Version {
-		return &Error{Kind: ErrPrecondition, Code: "precondition_failed", Detail: versionDetail(f)}
+	if err := checkPrecondition(f, patch.IfVersion); err != nil {
+		return err
 	}
 	if !patch.Version.Set || patch.Version.Null || patch.Version.Value == f.Version {
 		return nil
@@ -41,6 +42,24 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	}
 	if len(clashes) > 0 {
 		return conflict("%s Both changes are about: %s.", versionDetail(f), strings.Join(clashes, ", "))
+	}
+	return nil
+}
+
+// checkPrecondition returns an error if a change is for another version than the flag
+// has; nil is any.
+func checkPrecondition(f *FeatureFlag, version *int) error {
+	if version != nil && *version != f.Version {
+		return &Error{Kind: ErrPrecondition, Code: "precondition_failed", Detail: versionDetail(f)}
+	}
+	return nil
+}
+
+// checkCurrent is checkPrecondition for a version in a body, which null and nothing
+// leave open.
+func checkCurrent(f *FeatureFlag, version *optional.Value[int]) error {
+	if version.Set && !version.Null && version.Value != f.Version {
+		return conflict("%s", versionDetail(f))
 	}
 	return nil
 }

@@ -102,6 +102,24 @@ func TestExplainFlag(t *testing.T) {
 	}
 }
 
+// An explanation as text is the trace of package flags.
+func TestExplanationText(t *testing.T) {
+	w := newWorld(t, withData)
+	w.flag(w.web, `{"key":"k","filters":`+when("plan", "pro")+`}`)
+	v := must(w.explain("k", `{"distinct_id":"u1","person_properties":{"plan":"free"}}`))(t)
+	in := must(flags.Compile(must(w.definitions())(t), flags.CompileOptions{}))(t)
+	want := must(in.Explain("k", &flags.Request{DistinctID: "u1", PersonProperties: map[string]any{"plan": "free"}}))(t)
+	if diff := cmp.Diff(want.String(), v.String()); diff != "" || !strings.Contains(v.String(), "condition set 0") {
+		t.Errorf("text (-want +got)\n%s", diff)
+	}
+}
+
+// definitions returns what Web serves.
+func (w *world) definitions() (*flags.Definitions, error) {
+	list, err := w.store.Flags(w.t.Context(), w.web.ID)
+	return management.Definitions(list, nil, nil), err
+}
+
 // The answer in full.
 func TestExplanationForm(t *testing.T) {
 	w := newWorld(t)

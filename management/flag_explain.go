@@ -23,7 +23,12 @@ type FlagExplanation struct {
 	Enrollment   *ExplainedFilter      `json:"enrollment"`
 	Holdout      *ExplainedDraw        `json:"holdout"`
 	Conditions   []ExplainedCondition  `json:"conditions"`
+
+	trace *flags.Trace
 }
+
+// String returns the explanation as lines for people, see [flags.Trace.String].
+func (e *FlagExplanation) String() string { return e.trace.String() }
 
 // An ExplainedDependency is the value of a flag that another one depends on.
 type ExplainedDependency struct {
@@ -128,7 +133,7 @@ func explanationOf(t *flags.Trace) *FlagExplanation {
 	e := &FlagExplanation{
 		Key: t.Key, Value: t.Value(), Result: t.Result, Hidden: t.Hidden, Why: t.Why,
 		Dependencies: []ExplainedDependency{}, Enrollment: (*ExplainedFilter)(t.Enrollment), Holdout: (*ExplainedDraw)(t.Holdout),
-		Conditions: []ExplainedCondition{},
+		Conditions: []ExplainedCondition{}, trace: t,
 	}
 	if t.Failed {
 		e.Value = nil

@@ -3,6 +3,7 @@ package management
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -11,32 +12,38 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
 )
 
-// flagByRef returns the flag of a project that a path names, of any kind, deleted
-// or not.
-func (w *work) flagByRef(ctx context.Context, ref string) (*FeatureFlag, error) {
+// flagID reads the ID of a flag in a path. Another spelling of a number is a key.
+func flagID(ref string) (id int64, ok bool) {
 	id, err := strconv.ParseInt(ref, 10, 64)
-	if err != nil {
-		return nil, plainNotFound
+	return id, err == nil && strconv.FormatInt(id, 10) == ref
+}
+
+// flagByRef returns the flag of a project that a path names, of any kind: by its ID,
+// deleted or not, and otherwise by its key (management.md §13.14).
+func (w *work) flagByRef(ctx context.Context, ref string) (*FeatureFlag, error) {
+	if id, ok := flagID(ref); ok {
+		if f, err := w.store.Flag(ctx, w.at.Project.ID, id); !errors.Is(err, ErrNotFound) {
+			return f, err
+		}
 	}
-	f, err := w.store.Flag(ctx, w.at.Project.ID, id)
-	if err != nil {
-		return nil, storeError(err)
-	}
-	return f, nil
+	f, err := w.store.FlagByKey(ctx, w.at.Project.ID, ref)
+	return f, storeError(err)
 }
 
 // flagOf is flagByRef for a caller that has read the flags of the project, so that it
 // does not read one of them twice.
 func (w *work) flagOf(ctx context.Context, set *definitionSet, ref string) (*FeatureFlag, error) {
-	id, err := strconv.ParseInt(ref, 10, 64)
-	n := slices.IndexFunc(set.flags, func(f FeatureFlag) bool { return f.ID == id })
-	if err != nil || n < 0 {
-		return w.flagByRef(ctx, ref)
+	id, isID := flagID(ref)
+	n := slices.IndexFunc(set.flags, func(f FeatureFlag) bool { return isID && f.ID == id || !isID && f.Key == ref })
+	if n < 0 {
+		return w.flagByRef(ctx, ref) // it is deleted, or there is none
 	}
 	return new(set.flags[n]), nil
 }
 
-// Flag returns a flag of a project by ID, also if it is deleted. It needs scope
+// Flag returns a flag of a project by its ID, also if it is deleted, or by its key. All
+// methods that take the path of a flag do so: a text that is the ID of a flag of the
+// project names that flag, even if it is the key of another one. It needs scope
 // feature_flag:read.
 func (s *Service) Flag(ctx context.Context, p *Principal, ref, flag string) (*FlagView, error) {
 	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
@@ -121,6 +128,18 @@ var errSurveyFlag = invalid("", "invalid_input", "The flag belongs to a survey; 
 // leaves alone what it does not change; if somebody else has changed the same
 // fields since, the error is ErrConflict (management.md §13.6).
 func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string, patch FlagPatch) (*FlagView, error) {
+	return s.changeFlag(ctx, p, ref, flag, func(w *work, set *definitionSet, f *FeatureFlag) error {
+		patch := patch
+		if err := patch.validate(f); err != nil {
+			return err
+		}
+		return w.updateFlag(ctx, set, f, &patch)
+	})
+}
+
+// changeFlag runs a change of one flag that people have made in a transaction, and
+// returns how the flag is shown then. It needs scope feature_flag:write.
+func (s *Service) changeFlag(ctx context.Context, p *Principal, ref, flag string, change func(*work, *definitionSet, *FeatureFlag) error) (*FlagView, error) {
 	var view *FlagView
 	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
 		set, err := w.definitionSet(ctx)
@@ -134,11 +153,7 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 		if f.Kind != FlagOrdinary {
 			return errSurveyFlag
 		}
-		patch := patch
-		if err := patch.validate(f); err != nil {
-			return err
-		}
-		if err := w.updateFlag(ctx, set, f, &patch); err != nil {
+		if err := change(w, set, f); err != nil {
 			return err
 		}
 		view, err = w.showFlag(ctx, f)

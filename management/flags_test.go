@@ -484,22 +484,6 @@ func TestSurveyFlags(t *testing.T) {
 	}
 }
 
-// The path names a flag by its ID.
-func TestFlagByPath(t *testing.T) {
-	w := newWorld(t)
-	w.flag(w.web, `{"key":"7","filters":`+everybody+`}`)
-	for _, id := range []string{"7", "", "beta", "-1", "1.0", "99999999999999999999", "0"} {
-		_, err := w.Flag(t.Context(), w.as(w.ada), ref(w.web), id)
-		checkFault(t, "Flag("+id+")", err, "not found not_found")
-		_, err = w.changeFlag(id, `{}`)
-		checkFault(t, "UpdateFlag("+id+")", err, "not found not_found")
-		_, err = w.FlagStatus(t.Context(), w.as(w.ada), ref(w.web), id)
-		checkFault(t, "FlagStatus("+id+")", err, "not found not_found")
-		_, err = w.ExplainFlag(t.Context(), w.as(w.ada), ref(w.web), id, []byte(`{}`))
-		checkFault(t, "ExplainFlag("+id+")", err, "not found not_found")
-	}
-}
-
 // New flags have the bucketing hash of their project (evaluation.md §2.1).
 func TestBucketingHashOfProject(t *testing.T) {
 	w := newWorld(t)

@@ -87,6 +87,12 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "RollOutFlag", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.RollOutFlag(c.ctx, c.p, c.web, "beta", decode[management.RolloutPatch](c.t, `{"rollout_percentage":50}`)))
+			},
+		},
+		{
 			name: "DeleteFlags", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag deleted by ada in nothing"},
 			call: func(c *callable) error { return second(c.DeleteFlags(c.ctx, c.p, c.web, selection(c.id))) },
 		},

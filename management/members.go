@@ -61,6 +61,11 @@ func (q *BlastRadiusQuery) SetBody(raw []byte, lenient bool) {
 	q.body.set(blastRadiusShape, raw, lenient)
 }
 
+// SetBody is [FlagPatch.SetBody] for a rollout.
+func (patch *RolloutPatch) SetBody(raw []byte, lenient bool) {
+	patch.body.set(rolloutShape, raw, lenient)
+}
+
 var (
 	projectShape = members.New("a project",
 		"name timezone anonymize_ips completed_snippet_onboarding surveys_opt_in heatmaps_opt_in session_recording_opt_in autocapture_exceptions_opt_in "+
@@ -71,5 +76,7 @@ var (
 	previewShape     = members.Flag.With("limit")
 	earlyAccessShape = members.New("an early access feature", "name description stage documentation_url payload feature_flag_id",
 		"id feature_flag created_at _create_in_folder assignee")
+	rolloutShape = members.New("a rollout", "rollout_percentage condition version", "",
+		"rollout_percentage rollout percentage percent rolloutpercent", "condition group index conditionset")
 	blastRadiusShape = members.New("a question about a condition set", "condition group_type_index", "")
 )

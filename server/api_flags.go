@@ -25,6 +25,7 @@ var flagRoutes = []route{
 	projectRoute("/feature_flags/{id}/activity", methods{get: listActivity("FeatureFlag")}),
 	projectRoute("/feature_flags/{id}/status", methods{get: readOf((*service).FlagStatus)}),
 	projectRoute("/feature_flags/{id}/explain", methods{post: explainFlag}),
+	projectRoute("/feature_flags/{id}/rollout", methods{post: rollOutFlag}),
 	projectRoute("/feature_flags/{id}/enable", methods{post: actOnFlag(management.EnableFlag)}),
 	projectRoute("/feature_flags/{id}/disable", methods{post: actOnFlag(management.DisableFlag)}),
 	projectRoute("/feature_flags/{id}/archive", methods{post: actOnFlag(management.ArchiveFlag)}),
@@ -74,6 +75,12 @@ var updateFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.
 	return a.service().UpdateFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
 })
 
+// rollOutFlag changes the percentage of one condition set (management.md §13.15).
+var rollOutFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.RolloutPatch) (*management.FlagView, error) {
+	patch.IfVersion = a.ifVersion()
+	return a.service().RollOutFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
+})
+
 // ifVersion returns the version that If-Match names, nil if there is none.
 func (a *apiRequest) ifVersion() *int {
 	match := a.x.r.Header.Get("If-Match")
@@ -94,11 +101,15 @@ func actOnFlag(action management.FlagAction) operation {
 	}
 }
 
-// explainFlag tells how a flag gets its value for a subject. The body is one of
-// POST /flags.
+// explainFlag tells how a flag gets its value for a subject, as JSON or, if the client
+// would rather have it, as text (management.md §13.16). The body is one of POST /flags.
 func explainFlag(a *apiRequest) error {
 	document := bytes.Clone(a.document) // the next request reuses its memory
 	v, err := a.service().ExplainFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), document)
+	a.x.w.Header().Add("Vary", "Accept")
+	if err == nil && prefersText(a.x.r.Header.Values("Accept")) {
+		return a.x.respond(http.StatusOK, typeText, []byte(v.String()))
+	}
 	return a.answer(http.StatusOK, v, err)
 }
 

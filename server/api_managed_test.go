@@ -161,23 +161,71 @@ func TestFlagIfMatch(t *testing.T) {
 		"": 200, "*": 200, `"1"`: 200, `W/"1"`: 200, "1": 200,
 		`"2"`: 412, `"0"`: 412, `"-1"`: 412, `"x"`: 412, `""`: 412, `"*"`: 412, `"1", "2"`: 412, `"99999999999999999999"`: 412, `"1.0"`: 412, "W/": 412,
 	} {
-		for _, call := range []struct{ method, path, body string }{{"PATCH", "", `{"active":false}`}, {"POST", "/disable", ""}} {
+		for _, call := range []struct{ method, path, body string }{
+			{"PATCH", "", `{"active":false}`}, {"POST", "/disable", ""}, {"POST", "/rollout", `{"rollout_percentage":50}`},
+		} {
 			a := newManaged(t, nil)
 			one := a.one(flagsPath)
+			before := a.ok(api("GET", one, ""))
 			c := api(call.method, one+call.path, call.body, "If-Match", match)
 			if want == 200 {
 				a.ok(c)
 			} else if e, _ := a.fails(c, 412, "precondition_failed"); e.Type != "invalid_request" {
 				t.Errorf("%+v", e)
 			}
-			if active := a.ok(api("GET", one, ""))["active"]; active != (want != 200) {
-				t.Errorf("%s with If-Match %s: active %v", call.method, match, active)
+			if same := cmp.Equal(before, a.ok(api("GET", one, ""))); same != (want != 200) {
+				t.Errorf("%s%s with If-Match %s: the flag is the same: %t", call.method, call.path, match, same)
 			}
 		}
 	}
 	// The older way to say it is in the body.
 	a := newManaged(t, nil)
 	a.fails(api("PATCH", a.one(flagsPath), `{"name":"Mine","version":0,"original_flag":{"name":"Old"}}`), 409, "conflict")
+}
+
+// TestFlagKeysInPaths: a key stands wherever an ID does, and the names of routes come
+// first (management.md §13.14).
+func TestFlagKeysInPaths(t *testing.T) {
+	a := newManaged(t, nil)
+	a.ok(api("POST", flagsPath, strings.Replace(flagBody, "new-checkout", "my_flags", 1)))
+	const one = flagsPath + "new-checkout"
+	for _, c := range []call{
+		api("GET", one, ""), api("GET", flagsPath+"new%2Dcheckout/", ""), api("PATCH", one+"/", `{"name":"New"}`), api("GET", one+"/activity", ""), api("GET", one+"/status/", ""),
+		api("POST", one+"/explain", `{"distinct_id":"u"}`), api("POST", one+"/rollout", `{"rollout_percentage":5}`), api("POST", one+"/archive", ""), api("POST", one+"/unarchive", ""),
+		api("POST", one+"/enable", ""), api("POST", one+"/disable", ""), api("GET", "/api/environments/@current/feature_flags/new-checkout/", ""), api("GET", flagsPath+"2", ""),
+		api("POST", flagsPath+"my_flags/disable", ""),
+	} {
+		a.ok(c)
+	}
+	resp := api("GET", flagsPath+"my_flags", "").do(a)
+	if body := bodyText(t, resp); resp.StatusCode != 200 || !strings.HasPrefix(body, "[") {
+		t.Errorf("my_flags = %d %s, want the flags of the caller", resp.StatusCode, body)
+	}
+	a.fails(api("PATCH", flagsPath+"my_flags", `{}`), 405, "method_not_allowed")
+	a.fails(api("GET", flagsPath+"New-Checkout", ""), 404, "not_found")
+}
+
+// TestExplainAsText: an explanation is text for whoever would rather have text
+// (management.md §13.16). Errors are JSON all the same.
+func TestExplainAsText(t *testing.T) {
+	a := newManaged(t, nil)
+	const path = flagsPath + "new-checkout/explain"
+	for accept, text := range map[string]bool{
+		"": false, "*/*": false, "application/json": false, "application/json, text/plain, */*": false, "text/html, */*;q=0.8": false, "text/plain;q=0.5, application/*": false,
+		"text/plain;q=0": false, "text/plain;q=x": false, "image/*": false, ";": false, "text/plain;q=NaN": false,
+		"text/plain": true, "Text/Plain; charset=utf-8": true, "text/*": true, "text/plain, */*": true, "application/json;q=0.5, text/plain;q=0.9": true, "x/, text/plain": true,
+	} {
+		resp := api("POST", path, `{"distinct_id":"u"}`, "Accept", accept).do(a)
+		body := bodyText(t, resp)
+		want := "application/json"
+		if text {
+			want = "text/plain; charset=utf-8"
+		}
+		if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != want || resp.Header.Get("Vary") != "Accept" || strings.HasPrefix(body, "new-checkout = true") != text {
+			t.Errorf("Accept %q: %d %s, Vary %q\n%s", accept, resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header.Get("Vary"), body)
+		}
+	}
+	a.fails(api("POST", path, `{}`, "Accept", "text/plain"), 400, "required")
 }
 
 // TestFlagQueries: each parameter selects by the field of its name.

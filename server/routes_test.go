@@ -87,6 +87,7 @@ var routeTable = map[string]string{
 	"/api/projects/{project}/feature_flags/{id}":               "GET feature_flag:read, PATCH feature_flag:write",
 	"/api/projects/{project}/feature_flags/{id}/activity":      "GET activity_log:read",
 	"/api/projects/{project}/feature_flags/{id}/status":        "GET feature_flag:read",
+	"/api/projects/{project}/feature_flags/{id}/rollout":       "POST feature_flag:write",
 	"/api/projects/{project}/feature_flags/{id}/enable":        "POST feature_flag:write",
 	"/api/projects/{project}/feature_flags/{id}/disable":       "POST feature_flag:write",
 	"/api/projects/{project}/feature_flags/{id}/archive":       "POST feature_flag:write",

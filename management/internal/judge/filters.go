@@ -92,6 +92,14 @@ func unreadable(f *flags.Filters) *flags.DefinitionError {
 	return fault
 }
 
+// CheckReadable returns an [*Error] if filters, or a part of them, cannot be understood.
+func CheckReadable(f *flags.Filters) error {
+	if fault := unreadable(f); fault != nil {
+		return about("filters", engineFault(fault))
+	}
+	return nil
+}
+
 // engineFault refuses what the engine cannot understand or evaluate.
 func engineFault(e *flags.DefinitionError) error {
 	err := refuse("%v", e.Err)
