@@ -162,6 +162,68 @@ func TestExposures(t *testing.T) {
 	}
 }
 
+// TestMinimalExposures: definitions can ask for short exposures of flags that have no
+// experiment.
+func TestMinimalExposures(t *testing.T) {
+	d, err := flags.Decode(strings.NewReader(`{"minimal_flag_called_events": true, "flags": [
+		{"key": "plain", "active": true, "has_experiment": false, "filters": {"groups": [{}]}},
+		{"key": "tested", "active": true, "has_experiment": true, "filters": {"groups": [{}]}}
+	]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]bool)
+	events, err := capture.NewClient(capture.ClientConfig{Sink: writer(func(events []capture.Event) {
+		for _, e := range events {
+			var p map[string]any
+			if err := json.Unmarshal(e.Properties, &p); err != nil {
+				t.Error(err)
+			}
+			flag := p["$feature_flag"].(string)
+			_, full := p["$feature/"+flag]
+			if got[flag] = full; p["$feature_flag_has_experiment"] != full {
+				t.Errorf("%s: %s", flag, e.Properties)
+			}
+		}
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := flagstaff.Open(t.Context(), flagstaff.Config{Source: source.Static{Definitions: d}, Events: events, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The second Person has the server's values, of which the same holds.
+	p := client.For(&flags.Request{DistinctID: "u"})
+	asked := client.For(&flags.Request{DistinctID: "u", Answers: &flags.Answers{Results: map[string]flags.Result{
+		"plain": {Enabled: false}, "tested": {Enabled: false, Metadata: flags.Metadata{HasExperiment: true}},
+	}}})
+	for _, key := range []string{"plain", "tested"} {
+		if !p.Bool(key, false) || asked.Bool(key, true) {
+			t.Errorf("%s has the wrong value", key)
+		}
+	}
+	for _, closing := range []func(context.Context) error{client.Close, events.Close} {
+		if err := closing(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]bool{"plain": false, "tested": true}, got); diff != "" {
+		t.Errorf("full exposures (-want +got):\n%s", diff)
+	}
+	if n := events.Stats().Delivered; n != 4 {
+		t.Errorf("%d exposures, want 4", n)
+	}
+}
+
+// A writer is a Sink.
+type writer func([]capture.Event)
+
+func (w writer) Write(_ context.Context, events []capture.Event) error {
+	w(events)
+	return nil
+}
+
 // TestPinned: a Person does not see a change of the definitions.
 func TestPinned(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "flags.json")

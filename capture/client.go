@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -19,10 +20,16 @@ type ClientConfig struct {
 	Sink    Sink
 	Project int64
 
-	// URL is a server that speaks PostHog's capture protocol, without the path
-	// /batch/ to which events are posted. APIKey is the project's.
+	// URL is a server that speaks PostHog's capture protocol, without the path of a
+	// route. Events are posted to /batch/ below it. APIKey is the project's.
 	URL    string
 	APIKey string
+
+	// Analytics posts events to the newer route /i/v1/analytics/events of URL in place
+	// of /batch/. There the server says of each event what became of it: one that it
+	// could not store is sent again, and one that it drops is counted by the reason
+	// that it gives (wire.md §2.9). Events $ai_* take /batch/ in any case.
+	Analytics bool
 
 	// HTTP sends to URL. It does not follow redirects unless it has a
 	// CheckRedirect. Nil: an own client, which gives up after 10 s.
@@ -46,8 +53,8 @@ type ClientConfig struct {
 	MaxDelay time.Duration
 
 	// MaxRetries is how often sending a batch is repeated after a failure that may
-	// pass: network errors and the answers 408, 429 and 5xx, or any error of Sink
-	// except [*EventError]. After them the batch is dropped. Zero: 10, which takes
+	// pass: network errors, the answers 408, 429 and 5xx, and events that the server
+	// of Analytics could not store, or any error of Sink except [*EventError]. After them the batch is dropped. Zero: 10, which takes
 	// two to three minutes; negative: none.
 	MaxRetries int
 
@@ -74,6 +81,7 @@ type ClientConfig struct {
 const (
 	maxRetryDelay   = 30 * time.Second
 	maxRequestBytes = 500_000 // PostHog's SDKs keep to this, too
+	maxReasons      = 32      // of ClientStats.Refusals, besides "other"
 )
 
 func (c ClientConfig) withDefaults() ClientConfig {
@@ -93,6 +101,8 @@ func (c *ClientConfig) check() error {
 		return errors.New("capture: ClientConfig has neither Sink nor URL")
 	case c.Sink != nil && c.URL != "":
 		return errors.New("capture: ClientConfig has both Sink and URL")
+	case c.Sink != nil && c.Analytics:
+		return errors.New("capture: ClientConfig.Analytics is a route of URL: Sink has none")
 	case c.MaxQueue < 0 || c.MaxQueueBytes < 0 || c.MaxBatch < 0 || c.MaxDelay < 0 || c.RetryDelay < 0:
 		return errors.New("capture: ClientConfig has a negative limit; zero means the default")
 	case c.Sink != nil:
@@ -136,7 +146,8 @@ type Client struct {
 
 	flush    atomic.Uint64 // up to this position, no event waits for a full batch
 	mu       sync.Mutex
-	progress chan struct{} // closed and removed when queue.done moves; nil if no call waits
+	progress chan struct{}     // closed and removed when queue.done moves; nil if no call waits
+	refusals map[string]uint64 // the events in refused, by reason
 }
 
 // NewClient returns a Client and starts the goroutine that sends; Close stops
@@ -235,6 +246,19 @@ func (c *Client) lose(kind *atomic.Uint64, n int, err error) {
 	c.report(n, err)
 }
 
+// countRefusals counts n events of DroppedRefused by their reason.
+func (c *Client) countRefusals(reason string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refusals == nil {
+		c.refusals = make(map[string]uint64)
+	}
+	if _, known := c.refusals[reason]; !known && len(c.refusals) >= maxReasons {
+		reason = "other"
+	}
+	c.refusals[reason] += uint64(n)
+}
+
 func (c *Client) report(n int, err error) {
 	if c.c.OnError != nil {
 		c.c.OnError(&LostError{Count: n, Err: err})
@@ -266,6 +290,12 @@ type ClientStats struct {
 	DroppedAbandoned uint64 // dropped because retries or the time for Close were used up
 
 	Retries uint64 // attempts to send a batch after the first
+
+	// Refusals counts the events in DroppedRefused by reason: what a server with
+	// Analytics says about an event, such as "event_too_large"; the status of an
+	// answer about all of them, such as "401"; or "sink". After 32 reasons, others
+	// are counted as "other". Nil if there are none.
+	Refusals map[string]uint64
 }
 
 // Stats returns the counts. While the Client works, they are not all from one
@@ -287,6 +317,9 @@ func (c *Client) Stats() ClientStats {
 	if c.seen != nil {
 		s.Repeated = c.seen.found()
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.Refusals = maps.Clone(c.refusals)
 	return s
 }
 

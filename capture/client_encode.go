@@ -19,8 +19,10 @@ import (
 type encoder struct {
 	project int64
 
-	// added are members that say where events come from, as `"name":value`.
-	added []Property
+	// added are members that say where events come from, as `"name":value`. The
+	// library comes first; analytics leaves it out, because a header has it then.
+	added     []Property
+	analytics bool
 
 	text []byte
 	ends []int // of the properties of each event in text
@@ -38,6 +40,14 @@ func newEncoder(c *ClientConfig) encoder {
 		e.added = append(e.added, Property{"$geoip_disable", "true"})
 	}
 	return e
+}
+
+// members returns what is added to the events of the batch.
+func (e *encoder) members() []Property {
+	if e.analytics {
+		return e.added[2:]
+	}
+	return e.added
 }
 
 func (e *encoder) size() int { return len(e.text) }
@@ -93,6 +103,7 @@ func (e *encoder) place(batch []Event) {
 
 // properties appends a copy of an object with the added members that it lacks.
 func (e *encoder) properties(object []byte) error {
+	added := e.members()
 	var has uint // by index in added
 	empty := true
 	if len(object) > 0 {
@@ -103,8 +114,8 @@ func (e *encoder) properties(object []byte) error {
 			if len(name) == 0 || name[0] != '$' {
 				continue
 			}
-			for i := range e.added {
-				if string(name) == e.added[i].Name {
+			for i := range added {
+				if string(name) == added[i].Name {
 					has |= 1 << i
 				}
 			}
@@ -117,7 +128,7 @@ func (e *encoder) properties(object []byte) error {
 	if !empty {
 		e.text = append(e.text, object[1:len(object)-1]...)
 	}
-	for i, p := range e.added {
+	for i, p := range added {
 		if has&(1<<i) == 0 {
 			e.member(p.Name, p.Value)
 		}
@@ -145,11 +156,14 @@ func (e *encoder) exposure(i *clientItem) error {
 		e.text = strconv.AppendBool(e.text, i.enabled)
 	}
 	value := e.text[start:len(e.text)]
-	e.text = append(e.text, `,"$feature/`...)
-	quoted := len(e.text)
-	e.text = appendJSON(e.text, i.name)
-	e.text = append(e.text[:quoted], e.text[quoted+1:]...) // its opening quote
-	e.text = append(append(e.text, ':'), value...)
+	if !i.minimal {
+		e.text = append(e.text, `,"$feature/`...)
+		quoted := len(e.text)
+		e.text = appendJSON(e.text, i.name)
+		e.text = append(e.text[:quoted], e.text[quoted+1:]...) // its opening quote
+		e.text = append(append(e.text, ':'), value...)
+	}
+	e.text = strconv.AppendBool(append(e.text, `,"$feature_flag_has_experiment":`...), !i.noExperiment)
 	e.member("locally_evaluated", "true")
 	if i.id != 0 {
 		e.text = strconv.AppendInt(append(e.text, `,"$feature_flag_id":`...), i.id, 10)
@@ -163,7 +177,7 @@ func (e *encoder) exposure(i *clientItem) error {
 	if len(i.groups) > 0 {
 		e.groups(i.groups)
 	}
-	for _, p := range e.added {
+	for _, p := range e.members() {
 		e.member(p.Name, p.Value)
 	}
 	e.text = append(e.text, '}')

@@ -80,7 +80,7 @@ func (e *ResponseError) hint() string {
 	case e.Status == 401:
 		return "check APIKey"
 	case e.Status == 404 || e.Status == 405:
-		return "check URL: it is the one before /batch/"
+		return "check URL: the path of a route such as /batch/ is not part of it"
 	}
 	return ""
 }

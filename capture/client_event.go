@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -51,6 +52,14 @@ type Exposure struct {
 	Version int
 	Reason  string
 
+	// NoExperiment says that the flag has no experiment: has_experiment of its
+	// definition is false. The event has the property $feature_flag_has_experiment.
+	NoExperiment bool
+
+	// Minimal leaves the property $feature/<key> out, as definitions can ask for flags
+	// without an experiment (wire.md §1.9).
+	Minimal bool
+
 	// Groups maps group type names to group keys. The map must not change any
 	// more.
 	Groups map[string]string
@@ -63,7 +72,8 @@ func ExposureOf(r *flags.Result, request *flags.Request) (e Exposure) {
 	if r != nil {
 		e = Exposure{
 			Flag: r.Key, Variant: r.Variant, Enabled: r.Enabled,
-			ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: r.Reason.Code,
+			ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: cmp.Or(r.Reason.Description, r.Reason.Code),
+			NoExperiment: !r.Metadata.HasExperiment, Minimal: r.Metadata.MinimalEvents,
 		}
 	}
 	if request != nil {
@@ -232,6 +242,7 @@ func (c *Client) Exposed(e Exposure) {
 	}
 	i := &s.item
 	i.exposure, i.enabled = true, enabled
+	i.noExperiment, i.minimal = e.NoExperiment, e.Minimal
 	i.name, i.distinctID, i.variant, i.reason = e.Flag, e.DistinctID, variant, e.Reason
 	i.id, i.version, i.groups = e.ID, e.Version, e.Groups
 	i.micros = time.Now().UnixMicro()

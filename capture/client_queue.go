@@ -9,8 +9,10 @@ import (
 
 // A clientItem is a waiting event, or a waiting exposure that becomes one.
 type clientItem struct {
-	exposure bool
-	enabled  bool
+	exposure     bool
+	enabled      bool
+	noExperiment bool
+	minimal      bool
 
 	distinctID string
 	name       string // of the event, or the flag's key

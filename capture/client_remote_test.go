@@ -121,7 +121,7 @@ func TestClientPostsBatches(t *testing.T) {
 	want := []remoteEvent{
 		{Event: "order \"paid\"", DistinctID: "ü1", Properties: added(map[string]any{"n": 1.0})},
 		{Event: "$feature_flag_called", DistinctID: "u2", Properties: added(map[string]any{
-			"$feature_flag": "f", "$feature_flag_response": true, "$feature/f": true, "locally_evaluated": true,
+			"$feature_flag": "f", "$feature_flag_response": true, "$feature/f": true, "locally_evaluated": true, "$feature_flag_has_experiment": true,
 		})},
 	}
 	for i := range b.Batch {
@@ -149,7 +149,9 @@ func TestClientAnswers(t *testing.T) {
 		}
 	}
 	retried := capture.ClientStats{Delivered: 2, Retries: 1}
-	refused := capture.ClientStats{DroppedRefused: 2}
+	refused := func(status string) capture.ClientStats {
+		return capture.ClientStats{DroppedRefused: 2, Refusals: map[string]uint64{status: 2}}
+	}
 	for _, tt := range []struct {
 		name     string
 		answer   func(int, *remoteBatch, http.ResponseWriter)
@@ -167,12 +169,12 @@ func TestClientAnswers(t *testing.T) {
 		{"503 with a date", answer(503, "", "Retry-After", "Sat, 01 Jan 2000 00:00:11 GMT"), retried, 10 * time.Second, 10 * time.Second, ""},
 		{"503 with a past date", answer(503, "", "Retry-After", "Sat, 01 Jan 1999 00:00:11 GMT"), retried, 250 * time.Millisecond, 500 * time.Millisecond, ""},
 		{"500", answer(500, ""), retried, 250 * time.Millisecond, 500 * time.Millisecond, ""},
-		{"400", answer(400, "failed to parse request\nmore"), refused, 0, 0, `lost 2 events: the server answered 400 "failed to parse request"`},
-		{"401", answer(401, "no such key "+remoteKey), refused, 0, 0, `401 "no such key …" (check APIKey)`},
-		{"404", answer(404, "<html>"), refused, 0, 0, `(check URL`},
-		{"301", answer(301, "", "Location", "http://elsewhere/batch/"), refused, 0, 0, `redirects are not followed`},
-		{"307", answer(307, "", "Location", "http://elsewhere/batch/"), refused, 0, 0, `redirects are not followed`},
-		{"a long answer", answer(400, strings.Repeat("x", 1<<20)), refused, 0, 0, strings.Repeat("x", 200) + `"`},
+		{"400", answer(400, "failed to parse request\nmore"), refused("400"), 0, 0, `lost 2 events: the server answered 400 "failed to parse request"`},
+		{"401", answer(401, "no such key "+remoteKey), refused("401"), 0, 0, `401 "no such key …" (check APIKey)`},
+		{"404", answer(404, "<html>"), refused("404"), 0, 0, `(check URL`},
+		{"301", answer(301, "", "Location", "http://elsewhere/batch/"), refused("301"), 0, 0, `redirects are not followed`},
+		{"307", answer(307, "", "Location", "http://elsewhere/batch/"), refused("307"), 0, 0, `redirects are not followed`},
+		{"a long answer", answer(400, strings.Repeat("x", 1<<20)), refused("400"), 0, 0, strings.Repeat("x", 200) + `"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -243,7 +245,7 @@ func TestClientHalvesBatches(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(capture.ClientStats{Delivered: 5, DroppedRefused: 1}, c.Stats()); diff != "" {
+	if diff := cmp.Diff(capture.ClientStats{Delivered: 5, DroppedRefused: 1, Refusals: map[string]uint64{"413": 1}}, c.Stats()); diff != "" {
 		t.Errorf("Stats (-want +got):\n%s", diff)
 	}
 	if n := len(errs.texts()); n != 1 {

@@ -5,25 +5,48 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
+
+// A parcel is a batch on its way.
+type parcel struct {
+	events    []Event
+	analytics bool // it takes the route with a result for each event
+
+	// What the attempts to deliver it have in common, and what tells them apart.
+	id      uuid.UUID
+	created time.Time
+	attempt int // from 1 on
+}
 
 // A destination is where batches go.
 type destination interface {
-	// deliver sends events and says what became of them.
-	deliver(ctx context.Context, events []Event) verdict
+	// deliver sends the events of a parcel and says what became of them.
+	deliver(ctx context.Context, p *parcel) verdict
 
 	close()
 }
 
-// A verdict is what became of a batch. The zero verdict says that it was delivered.
+// A verdict is what became of a parcel. The zero verdict says that it was delivered.
 type verdict struct {
-	err   error         // nil: all were delivered, except faults
-	retry bool          // the failure may pass
-	after time.Duration // the time before the retry, at least
-	halve bool          // the batch is too large
+	err    error         // nil: all were delivered, except faults
+	reason string        // of err, for the counts of ClientStats
+	retry  bool          // the failure may pass
+	after  time.Duration // the time before the retry, at least
+	halve  bool          // the events may be delivered in two parcels
 
-	faults []*EventError // events that can never be delivered
+	faults []fault // events that can never be delivered
+	rest   []Event // the events that err is about, if there are others; nil: all
+}
+
+// A fault is an event that can never be delivered.
+type fault struct {
+	name   string // of the event
+	reason string // for the counts of ClientStats
+	err    error
 }
 
 // A sender is the part of a Client that belongs to its goroutine.
@@ -112,9 +135,10 @@ func (s *sender) collect() (items uint64, bytes int64) {
 	now := time.Now()
 	for items < uint64(s.c.MaxBatch) {
 		item := s.queue.itemAt(s.head + items)
-		if item == nil || items > 0 && s.size()+len(item.properties) > maxRequestBytes {
+		if item == nil || items > 0 && (s.size()+len(item.properties) > maxRequestBytes || s.takesAnalytics(item) != s.analytics) {
 			break
 		}
+		s.analytics = s.takesAnalytics(item)
 		event, err := s.event(item, now)
 		if err == nil {
 			s.batch = append(s.batch, event)
@@ -129,35 +153,47 @@ func (s *sender) collect() (items uint64, bytes int64) {
 	return items, bytes
 }
 
+// takesAnalytics reports whether an event takes the route with a result for each
+// event. Events about language models do not (wire.md §2.9).
+func (s *sender) takesAnalytics(i *clientItem) bool {
+	return s.c.Analytics && (i.exposure || !strings.HasPrefix(i.name, "$ai_"))
+}
+
 // send delivers events, or gives up.
 func (s *sender) send(ctx context.Context, events []Event) {
 	if len(events) == 0 {
 		return
 	}
+	p := parcel{events: events, analytics: s.analytics, created: time.Now().UTC()}
+	p.id = s.ids.next(p.created)
 	delay := s.c.RetryDelay
-	for try := 0; ; try++ {
+	for p.attempt = 1; ; p.attempt++ {
 		if ctx.Err() != nil {
-			s.lose(&s.abandoned, len(events), context.Cause(ctx))
+			s.lose(&s.abandoned, len(p.events), context.Cause(ctx))
 			return
 		}
-		v := s.attempt(ctx, events)
+		v := s.attempt(ctx, &p)
+		if v.err == nil || v.rest != nil {
+			s.delivered.Add(uint64(len(p.events) - len(v.faults) - len(v.rest)))
+			s.refuse(v.faults)
+			p.events = v.rest
+		}
 		switch {
 		case v.err == nil:
-			s.delivered.Add(uint64(len(events) - len(v.faults)))
-			s.refuse(events, v.faults)
 			return
 		case ctx.Err() != nil:
 			continue
-		case v.halve && len(events) > 1:
-			half := len(events) / 2
-			s.send(ctx, events[:half])
-			s.send(ctx, events[half:])
+		case v.halve && len(p.events) > 1:
+			half := len(p.events) / 2
+			s.send(ctx, p.events[:half])
+			s.send(ctx, p.events[half:])
 			return
 		case !v.retry:
-			s.lose(&s.refused, len(events), v.err)
+			s.countRefusals(v.reason, len(p.events))
+			s.lose(&s.refused, len(p.events), v.err)
 			return
-		case try >= s.c.MaxRetries:
-			s.lose(&s.abandoned, len(events), v.err)
+		case p.attempt > s.c.MaxRetries:
+			s.lose(&s.abandoned, len(p.events), v.err)
 			return
 		}
 		s.sleep(ctx, max(delay-rand.N(delay/2+1), min(v.after, maxRetryDelay)))
@@ -167,13 +203,13 @@ func (s *sender) send(ctx context.Context, events []Event) {
 }
 
 // attempt delivers once. A panic of the Sink is an error like any other.
-func (s *sender) attempt(ctx context.Context, events []Event) (v verdict) {
+func (s *sender) attempt(ctx context.Context, p *parcel) (v verdict) {
 	defer func() {
-		if p := recover(); p != nil {
-			v = verdict{err: fmt.Errorf("capture: sink panicked: %T", p), retry: true}
+		if r := recover(); r != nil {
+			v = verdict{err: fmt.Errorf("capture: sink panicked: %T", r), retry: true}
 		}
 	}()
-	return s.to.deliver(ctx, events)
+	return s.to.deliver(ctx, p)
 }
 
 // sleep waits for d or until ctx ends.
@@ -186,14 +222,30 @@ func (s *sender) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// refuse counts and reports single events that were not taken.
-func (s *sender) refuse(events []Event, faults []*EventError) {
+// refuse counts and reports single events that were not taken. Faults with the same
+// text are one error.
+func (s *sender) refuse(faults []fault) {
 	if len(faults) == 0 {
 		return
 	}
-	errs := make([]error, len(faults))
-	for i, f := range faults {
-		errs[i] = fmt.Errorf("%q: %w", events[f.Index].Name, f.Err)
+	var texts []string
+	alike := make(map[string][]fault)
+	for _, f := range faults {
+		text := f.err.Error()
+		if alike[text] == nil {
+			texts = append(texts, text)
+		}
+		alike[text] = append(alike[text], f)
+		s.countRefusals(f.reason, 1)
+	}
+	errs := make([]error, len(texts))
+	for i, text := range texts {
+		f, more := alike[text][0], len(alike[text])-1
+		if more == 0 {
+			errs[i] = fmt.Errorf("%q: %w", f.name, f.err)
+		} else {
+			errs[i] = fmt.Errorf("%q and %d more: %w", f.name, more, f.err)
+		}
 	}
 	s.lose(&s.refused, len(faults), errors.Join(errs...))
 }
@@ -201,13 +253,16 @@ func (s *sender) refuse(events []Event, faults []*EventError) {
 // sinkDestination delivers to a Sink.
 type sinkDestination struct{ sink Sink }
 
-func (d sinkDestination) deliver(ctx context.Context, events []Event) verdict {
-	err := d.sink.Write(ctx, events)
-	faults, only := Faults(err, len(events))
+func (d sinkDestination) deliver(ctx context.Context, p *parcel) (v verdict) {
+	err := d.sink.Write(ctx, p.events)
+	faults, only := Faults(err, len(p.events))
 	if !only {
 		return verdict{err: err, retry: true}
 	}
-	return verdict{faults: faults}
+	for _, f := range faults {
+		v.faults = append(v.faults, fault{p.events[f.Index].Name, "sink", f.Err})
+	}
+	return v
 }
 
 func (sinkDestination) close() {}

@@ -170,6 +170,7 @@ func TestNewClientRefuses(t *testing.T) {
 		{"a query", capture.ClientConfig{URL: "http://h/?a=secret", APIKey: "k"}, "URL must be an absolute"},
 		{"no key", capture.ClientConfig{URL: "http://h"}, "APIKey must be"},
 		{"a personal key", capture.ClientConfig{URL: "http://h", APIKey: "phx_secret"}, "APIKey must be"},
+		{"a route of a sink", capture.ClientConfig{Sink: sink, Analytics: true}, "Analytics is a route of URL"},
 		{"a negative limit", capture.ClientConfig{Sink: sink, MaxQueue: -1}, "negative limit"},
 		{"a negative delay", capture.ClientConfig{Sink: sink, MaxDelay: -1}, "negative limit"},
 	} {
@@ -348,6 +349,12 @@ func TestExposed(t *testing.T) {
 		{"what Evaluator.Variant says for false", capture.Exposure{Flag: "f", Variant: "false", Enabled: true}, map[string]any{
 			"$feature_flag": "f", "$feature_flag_response": false, "$feature/f": false,
 		}},
+		{"no experiment", capture.Exposure{Flag: "f", Enabled: true, NoExperiment: true}, map[string]any{
+			"$feature_flag": "f", "$feature_flag_response": true, "$feature/f": true,
+		}},
+		{"minimal", capture.Exposure{Flag: "f", Enabled: true, NoExperiment: true, Minimal: true}, map[string]any{
+			"$feature_flag": "f", "$feature_flag_response": true,
+		}},
 		{
 			"all that is known",
 			capture.Exposure{
@@ -380,6 +387,7 @@ func TestExposed(t *testing.T) {
 				}
 				want := added(tt.want)
 				want["locally_evaluated"] = true
+				want["$feature_flag_has_experiment"] = !tt.e.NoExperiment
 				if diff := cmp.Diff(want, decodeProperties(t, got[0].Properties)); diff != "" {
 					t.Errorf("properties (-want +got):\n%s", diff)
 				}
@@ -572,7 +580,7 @@ func TestClientGivesUp(t *testing.T) {
 			"on single events", 0, func(int, []capture.Event) error {
 				return errors.Join(&capture.EventError{Index: 0, Err: errors.New("bad")}, errors.Join(&capture.EventError{Index: 2, Err: errors.New("worse")}))
 			}, 1,
-			capture.ClientStats{DroppedRefused: 2, Delivered: 1},
+			capture.ClientStats{DroppedRefused: 2, Delivered: 1, Refusals: map[string]uint64{"sink": 2}},
 			"lost 2 events: \"0\": bad\n\"2\": worse",
 		},
 		{

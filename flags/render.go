@@ -21,8 +21,11 @@ func (s *Snapshot) result(i int32, out decision) Result {
 	f, v := &s.flags[i], &s.values[out.value]
 	return Result{
 		Key: f.key, Enabled: v.enabled, Variant: v.variant, Failed: v.failed,
-		Reason:     s.reasons[out.reason],
-		Metadata:   Metadata{ID: f.id, Version: f.version, Payload: v.text, HasExperiment: f.hasExperiment},
+		Reason: s.reasons[out.reason],
+		Metadata: Metadata{
+			ID: f.id, Version: f.version, Payload: v.text,
+			HasExperiment: f.hasExperiment, MinimalEvents: s.minimal && !f.hasExperiment,
+		},
 		hasVariant: v.hasVariant,
 		basis:      s.basis(f, out.reason),
 		form:       f.form,

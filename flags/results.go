@@ -78,6 +78,11 @@ type Metadata struct {
 	Payload string
 
 	HasExperiment bool
+
+	// MinimalEvents says that events $feature_flag_called about the flag shall have
+	// few properties: the definitions ask for it, and the flag has no experiment
+	// (wire.md §1.9).
+	MinimalEvents bool
 }
 
 // Value returns the flag's value: false, true, or the variant's key.
