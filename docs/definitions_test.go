@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/members"
 )
 
 var (
@@ -161,29 +162,33 @@ func TestOperatorConstants(t *testing.T) {
 	}
 }
 
-// TestDefinitionsMembers: definitions.md names every member that Decode reads into the
-// model.
+// TestDefinitionsMembers: definitions.md names every member that decides something, of
+// every kind of object, and every field of the model.
 func TestDefinitionsMembers(t *testing.T) {
 	text := read(t, "definitions.md")
+	names := make(map[string]string) // what has them
+	for _, shape := range []*members.Shape{
+		members.Document, members.Flag, members.Filters, members.Condition, members.Filter, members.Multivariate,
+		members.Variant, members.Holdout, members.Cohort, members.Criteria, members.Node,
+	} {
+		for _, name := range shape.Deciding() {
+			names[name] = shape.Noun
+		}
+	}
 	for _, model := range []any{
-		flags.Definitions{},
-		flags.Flag{},
-		flags.Filters{},
-		flags.Multivariate{},
-		flags.Variant{},
-		flags.Holdout{},
-		flags.Condition{},
-		flags.Filter{},
+		flags.Definitions{}, flags.Flag{}, flags.Filters{}, flags.Multivariate{}, flags.Variant{}, flags.Holdout{}, flags.Condition{}, flags.Filter{},
 	} {
 		typ := reflect.TypeOf(model)
 		for field := range typ.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if !field.IsExported() || field.Name == "CohortName" { // which is not read
-				continue
+			if field.IsExported() && field.Name != "CohortName" { // which is not read
+				names[name] = typ.String()
 			}
-			if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, `"`+name+`"`) {
-				t.Errorf("definitions.md does not name %q, %v.%s", name, typ, field.Name)
-			}
+		}
+	}
+	for name, of := range names {
+		if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, `"`+name+`"`) {
+			t.Errorf("definitions.md does not name %q of %s", name, of)
 		}
 	}
 }

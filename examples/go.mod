@@ -16,6 +16,7 @@ require (
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 	github.com/open-feature/go-sdk v1.20.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 )
 
 require (

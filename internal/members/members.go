@@ -61,7 +61,7 @@ func (s *Shape) insteadOf(what string, names ...string) *Shape {
 var (
 	Document = New("the document",
 		"flags cohorts static_cohorts group_type_mapping property_matching_version timezone minimal_flag_called_events bucketing_hash",
-		"count next previous results evaluation_metadata",
+		"$schema count next previous results evaluation_metadata",
 		"cohorts cohort", "group_type_mapping grouptypes groups", "property_matching_version matchingversion", "timezone zone tz")
 
 	Flag = New("a feature flag",
