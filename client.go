@@ -26,8 +26,6 @@ type Client struct {
 	kinds     atomic.Pointer[map[string]kind]
 	warned    sync.Map // keys of flags that warn has logged
 
-	stop    context.CancelFunc
-	stopped chan struct{} // closed when the loader has returned
 	closing sync.Once
 	closed  error
 }
@@ -47,7 +45,7 @@ const (
 // fallbacks, and goes on trying until Close. The error says what is missing; only if
 // the Config itself is wrong will there never be definitions.
 func Open(ctx context.Context, config Config) (*Client, error) {
-	c := &Client{config: config, log: config.Log, events: config.Events, stop: func() {}, stopped: make(chan struct{})}
+	c := &Client{config: config, log: config.Log, events: config.Events}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -60,7 +58,6 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 		})
 	}
 	if err != nil {
-		close(c.stopped)
 		return c, err
 	}
 	loaded := make(chan struct{}) // closed when the loader has tried once
@@ -69,12 +66,7 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 		Interval: config.Interval, Compile: config.Compile, Log: c.log, OnDefinitions: c.learn,
 		OnLoad: func(error) { once() },
 	})
-	following, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c.stop = stop
-	go func() {
-		defer close(c.stopped)
-		_ = c.loader.Run(following) // it fails only without a source
-	}()
+	go func() { _ = c.loader.Run(context.WithoutCancel(ctx)) }() // it fails only without a source
 	return c, c.await(ctx, loaded)
 }
 
@@ -161,12 +153,11 @@ func (c *Client) Refresh(ctx context.Context) error {
 // definitions. The error says how many exposures were lost. A second Close waits for
 // the first one and returns its error.
 func (c *Client) Close(ctx context.Context) error {
-	if c == nil || c.stop == nil { // not from Open
+	if c == nil {
 		return nil
 	}
 	c.closing.Do(func() {
-		c.stop()
-		<-c.stopped
+		_ = c.loader.Close() // it is always nil
 		if !c.owned || c.events == nil {
 			return
 		}

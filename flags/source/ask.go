@@ -56,8 +56,12 @@ type Asks struct {
 // a while, sends one request for equal calls at the same moment, and leaves a server
 // that fails alone.
 type asker struct {
-	remote Remote
-	slots  chan struct{} // one for each request under way
+	remote  Remote
+	own     *http.Client  // made here; nil: the Remote has one
+	slots   chan struct{} // one for each request under way
+	closing context.Context
+	close   context.CancelFunc
+	working sync.WaitGroup // requests under way
 
 	mu       sync.Mutex
 	snapshot *flags.Snapshot // which the kept answers are for
@@ -92,26 +96,41 @@ func newAsker(s Source) *asker {
 	if !ok || !remote.Ask {
 		return nil
 	}
-	if remote.Client == nil {
-		remote.Client = askClient()
-	}
-	return &asker{
-		remote: remote, slots: make(chan struct{}, maxRequests), open: make(map[askKey]*ask),
+	a := &asker{
+		slots: make(chan struct{}, maxRequests), open: make(map[askKey]*ask),
 		recent: make(map[askKey]kept),
+	}
+	a.closing, a.close = context.WithCancel(context.Background())
+	if remote.Client == nil {
+		a.own = newAskClient()
+		remote.Client = a.own
+	}
+	a.remote = remote
+	return a
+}
+
+// end breaks off the requests under way and waits for them. No request begins later.
+func (a *asker) end() {
+	a.mu.Lock()
+	a.close()
+	a.mu.Unlock()
+	a.working.Wait()
+	if a.own != nil {
+		a.own.CloseIdleConnections()
 	}
 }
 
-// askClient keeps a connection for each request that can be under way, of which
-// http.DefaultTransport keeps two.
-var askClient = sync.OnceValue(func() *http.Client {
+// newAskClient returns a client that keeps a connection for each request that can be
+// under way, of which http.DefaultTransport keeps two.
+func newAskClient() *http.Client {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
-		return new(http.Client)
+		return nil
 	}
 	t = t.Clone()
 	t.MaxIdleConnsPerHost = maxRequests
 	return &http.Client{Transport: t}
-})
+}
 
 // remoteOf returns the Remote that definitions come from, if they come from one.
 func remoteOf(s Source) (Remote, bool) {
@@ -174,6 +193,10 @@ func (a *asker) failed(err error) *flags.Answers {
 func (a *asker) begin(ctx context.Context, s *flags.Snapshot, key askKey, body []byte) (*ask, *flags.Answers) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.closing.Err() != nil {
+		a.asks.Failed++
+		return nil, &flags.Answers{Err: ErrClosed}
+	}
 	now := time.Now()
 	if answers := a.find(s, key, now); answers != nil {
 		a.asks.Cached++
@@ -195,7 +218,7 @@ func (a *asker) begin(ctx context.Context, s *flags.Snapshot, key askKey, body [
 	a.open[key] = call
 	// The request goes on when this caller gives up: others may wait for it, and the
 	// next call finds its answer.
-	go a.run(context.WithoutCancel(ctx), s, key, body, call)
+	a.working.Go(func() { a.run(context.WithoutCancel(ctx), s, key, body, call) })
 	return call, nil
 }
 
@@ -254,6 +277,7 @@ func (a *asker) run(ctx context.Context, s *flags.Snapshot, key askKey, body []b
 	}()
 	ctx, stop := context.WithTimeout(ctx, a.remote.askTimeout())
 	defer stop()
+	defer context.AfterFunc(a.closing, stop)()
 	select {
 	case a.slots <- struct{}{}:
 		defer func() { <-a.slots }()
@@ -310,7 +334,7 @@ func (a *asker) status() Asks {
 // [Remote] with Ask, or if no definitions are loaded. Otherwise flags that the server
 // has not answered for are evaluated here and marked as [flags.Result.Unconfirmed],
 // and Err of the Answers says why. Ask returns when ctx ends, or after
-// Remote.AskTimeout.
+// Remote.AskTimeout; when the Loader is closed, Err is ErrClosed.
 func (l *Loader) Ask(ctx context.Context, r *flags.Request) *flags.Answers {
 	if l.usable() != nil || l.asker == nil {
 		return nil

@@ -1,6 +1,6 @@
 // Package source loads flag definitions and keeps an Evaluator current.
 //
-// A [Source] provides definitions: [Static] from a value, [File] from a
+// A [Source] provides definitions, and may say more as an [Originator] or a [Pacer]: [Static] from a value, [File] from a
 // document on disk, [Remote] from a server. [Cached] keeps the definitions of
 // another source on disk, so that a program can start while that source cannot
 // be reached. A [Loader] loads, compiles and swaps:
@@ -9,6 +9,7 @@
 //	l := source.NewLoader(&e, source.File{Path: "flags.json"}, source.LoaderConfig{})
 //	if err := l.Refresh(ctx); err != nil { … } // the first load, if it must succeed
 //	go l.Run(ctx)                              // follows changes until ctx ends
+//	defer l.Close()                            // or until this has returned
 //
 // This source follows a server, and does not need the server at the start:
 //

@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -30,17 +32,47 @@ func Example() {
 
 	var evaluator flags.Evaluator
 	loader := source.NewLoader(&evaluator, source.File{Path: path}, source.LoaderConfig{})
-	ctx, stop := context.WithCancel(context.Background())
+	defer loader.Close()
+	ctx := context.Background()
 	if err := loader.Refresh(ctx); err != nil {
 		log.Fatal(err)
 	}
-	done := make(chan error)
-	go func() { done <- loader.Run(ctx) }() // follows the file from now on
+	go loader.Run(ctx) // follows the file from now on
 
 	fmt.Println(evaluator.Bool("new-checkout", &flags.Request{DistinctID: "user-1"}, false))
-	stop()
-	<-done
 	// Output: true
+}
+
+// A bucket is a Source of your own: definitions in an object store. It is an Originator
+// and a Pacer as well.
+type bucket struct{ objects map[string]string }
+
+func (b bucket) Load(_ context.Context, have string) (*flags.Definitions, string, error) {
+	document := b.objects["flags.json"]
+	version := fmt.Sprintf("%x", sha256.Sum256([]byte(document)))
+	if version == have {
+		return nil, have, source.ErrNotModified
+	}
+	d, err := flags.Decode(strings.NewReader(document))
+	return d, version, err
+}
+
+func (bucket) Origin() string { return "bucket" }
+
+func (bucket) Pace() (interval, maxBackoff time.Duration) { return time.Minute, 10 * time.Minute }
+
+func ExampleSource() {
+	objects := map[string]string{
+		"flags.json": `{"flags": [{"key": "new-checkout", "active": true, "filters": {"groups": [{}]}}]}`,
+	}
+	var evaluator flags.Evaluator
+	loader := source.NewLoader(&evaluator, bucket{objects}, source.LoaderConfig{Log: slog.New(slog.DiscardHandler)})
+	defer loader.Close()
+	if err := loader.Refresh(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(evaluator.Bool("new-checkout", nil, false), loader.Status().Origin)
+	// Output: true bucket
 }
 
 func ExampleRemote() {

@@ -20,13 +20,12 @@ import (
 type LoaderConfig struct {
 	// Interval is the time between polls. It is shortened by up to a tenth, so
 	// that many processes do not poll in step. Zero means the interval that the
-	// source suggests by a method Pace() (interval, maxBackoff time.Duration),
-	// as Remote does, or two seconds.
+	// source suggests if it is a [Pacer], as Remote is, or two seconds.
 	Interval time.Duration
 
 	// MaxBackoff limits the pause after failed loads, which doubles, beginning
-	// with Interval. Zero means the limit that the source suggests, or
-	// Interval, so that a repaired source is live at once.
+	// with Interval. Zero means the limit that a Pacer suggests, or Interval, so
+	// that a repaired source is live at once.
 	MaxBackoff time.Duration
 
 	// Identity distinguishes this Loader from others that poll the same source,
@@ -58,16 +57,11 @@ type LoaderConfig struct {
 	Log *slog.Logger
 }
 
-// A paced source suggests how often to poll. Zero means no suggestion.
-type paced interface {
-	Pace() (interval, maxBackoff time.Duration)
-}
-
 // paceOf returns what a Source suggests. One that panics suggests nothing; it will
 // say so again when it loads.
 func paceOf(s Source) (interval, maxBackoff time.Duration) {
 	defer func() { _ = recover() }()
-	if p, ok := s.(paced); ok {
+	if p, ok := s.(Pacer); ok {
 		return p.Pace()
 	}
 	return 0, 0
@@ -88,8 +82,9 @@ func (c LoaderConfig) withDefaults(s Source) LoaderConfig {
 	return c
 }
 
-// A Loader keeps an Evaluator current from a Source. [NewLoader] makes one. A nil
-// or zero Loader has nothing: its methods return errors, and an empty Status.
+// A Loader keeps an Evaluator current from a Source. [NewLoader] makes one, and
+// [Loader.Close] ends what it does. A nil or zero Loader has nothing: its methods return
+// errors, and an empty Status.
 type Loader struct {
 	evaluator *flags.Evaluator
 	source    Source
@@ -99,9 +94,16 @@ type Loader struct {
 
 	loading chan struct{} // holds one token: the right to load
 
-	mu     sync.Mutex
+	closing context.Context // ends with Close
+	close   context.CancelCauseFunc
+	working sync.WaitGroup // calls of Run and Refresh
+
+	mu     sync.Mutex // Add of working excludes close
 	status Status
 }
+
+// ErrClosed says that a Loader was closed.
+var ErrClosed = errors.New("source: the Loader is closed")
 
 var (
 	errNoLoader    = errors.New("source: the Loader was not made by NewLoader")
@@ -126,22 +128,69 @@ func (l *Loader) usable() error {
 // the Evaluator or the Source is nil.
 func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 	c = c.withDefaults(s)
-	return &Loader{
+	l := &Loader{
 		evaluator: e, source: s, config: c,
 		schedule: newSchedule(c.Identity, c.Interval),
 		asker:    newAsker(s),
 		loading:  make(chan struct{}, 1),
 	}
+	l.closing, l.close = context.WithCancelCause(context.Background())
+	return l
+}
+
+// Close ends the Loader: Run returns, Refresh and what Ask waits for are broken off, and
+// Close returns when all their goroutines have. The Evaluator keeps its Snapshot, and
+// the Status stays as it is. From then on Run returns at once, Refresh returns
+// ErrClosed, and Ask asks nobody. A second Close does the same, and the error is always
+// nil.
+//
+// A Source that does not heed its context makes Close wait. The functions of
+// [LoaderConfig] must not call Close.
+func (l *Loader) Close() error {
+	if l == nil || l.loading == nil {
+		return nil
+	}
+	l.mu.Lock()
+	l.close(ErrClosed)
+	l.mu.Unlock()
+	l.working.Wait()
+	if l.asker != nil {
+		l.asker.end()
+	}
+	return nil
+}
+
+// begin returns a context that ends with the Loader, and what is to be called in the
+// end. It fails if the Loader is closed.
+func (l *Loader) begin(ctx context.Context) (_ context.Context, end func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing.Err() != nil {
+		return nil, nil, ErrClosed
+	}
+	l.working.Add(1)
+	ctx, stop := context.WithCancelCause(ctx)
+	detach := context.AfterFunc(l.closing, func() { stop(ErrClosed) })
+	return ctx, func() {
+		detach()
+		stop(nil)
+		l.working.Done()
+	}, nil
 }
 
 // Run loads at once, and then once per interval, at the times that follow from
-// the Loader's Identity. It returns nil when ctx ends. Errors of the source
-// never end it; they make the pauses longer, a RetryError in particular. It returns
-// an error only if the Loader has no Evaluator or no Source.
+// the Loader's Identity. It returns nil when ctx ends, or when the Loader is closed.
+// Errors of the source never end it; they make the pauses longer, a RetryError in
+// particular. It returns an error only if the Loader has no Evaluator or no Source.
 func (l *Loader) Run(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
+	ctx, end, err := l.begin(ctx)
+	if err != nil {
+		return nil
+	}
+	defer end()
 	logged := ""
 	for {
 		_ = l.Refresh(ctx) // its error is in the Status, even if there were definitions in a cache
@@ -191,21 +240,29 @@ func (l *Loader) backoff(status Status) time.Duration {
 // Refresh loads at once, and returns when the snapshot is swapped in or when
 // the source has nothing new. It waits for a running load, or for ctx. If the
 // source fails and a cache has definitions, Refresh returns nil, and the error
-// of the source is in the Status.
+// of the source is in the Status. The error is ErrClosed if the Loader is closed.
 func (l *Loader) Refresh(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
+	ctx, end, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	select {
 	case l.loading <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	defer func() { <-l.loading }()
 
-	err := l.load(ctx)
+	err = l.load(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
+			if errors.Is(context.Cause(ctx), ErrClosed) {
+				return ErrClosed
+			}
 			return err
 		}
 		l.mu.Lock()
@@ -303,7 +360,7 @@ func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 
 // originOf returns the origin that a Source states, or "".
 func originOf(s Source) string {
-	if o, ok := s.(interface{ Origin() string }); ok {
+	if o, ok := s.(Originator); ok {
 		return o.Origin()
 	}
 	return ""

@@ -38,9 +38,29 @@ type DocumentSource interface {
 	Identity() string
 }
 
+// An Originator is a Source that says where its definitions come from, for
+// [Status.Origin]: "remote", "file" and "static" are the origins of this package.
+type Originator interface {
+	Origin() string
+}
+
+// A Pacer is a Source that suggests how often a [Loader] loads from it.
+type Pacer interface {
+	// Pace returns the time between two loads, and the longest pause after loads
+	// that failed. Zero means no suggestion.
+	Pace() (interval, maxBackoff time.Duration)
+}
+
 var (
 	_ DocumentSource = File{}
 	_ DocumentSource = Remote{}
+
+	_ Originator = Static{}
+	_ Originator = File{}
+	_ Originator = Remote{}
+
+	_ Pacer = Remote{}
+	_ Pacer = Cached{}
 )
 
 // Static is a Source whose definitions never change.

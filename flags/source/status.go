@@ -17,8 +17,7 @@ type Status struct {
 
 	// Origin is the origin of the definitions: "remote", "file", "static", or
 	// "cache" for definitions that a Cached has kept, until its source answers.
-	// For other sources it is the result of their method Origin() string, or
-	// "".
+	// For other sources it is what an [Originator] says, or "".
 	Origin string
 
 	// Fetched is when the definitions left their origin: when this process, or
