@@ -11,7 +11,7 @@ import (
 
 // A definitionSet is what decides the flags of a project.
 type definitionSet struct {
-	flags      []FeatureFlag // that are not deleted, of every kind
+	flags      []FeatureFlag // that are not deleted, of every kind, without LastCalled
 	cohorts    []Cohort
 	groupTypes map[int]string // nil: it is not known which there are
 	zone       *time.Location
@@ -20,7 +20,7 @@ type definitionSet struct {
 func (w *work) definitionSet(ctx context.Context) (*definitionSet, error) {
 	d := new(definitionSet)
 	var err error
-	if d.flags, err = w.store.Flags(ctx, w.at.Project.ID); err != nil {
+	if d.flags, err = w.store.FlagDefinitions(ctx, w.at.Project.ID); err != nil {
 		return nil, err
 	}
 	if d.cohorts, err = w.store.Cohorts(ctx, w.at.Project.ID); err != nil {

@@ -30,17 +30,6 @@ func (w *work) flagByRef(ctx context.Context, ref string) (*FeatureFlag, error) 
 	return f, storeError(err)
 }
 
-// flagOf is flagByRef for a caller that has read the flags of the project, so that it
-// does not read one of them twice.
-func (w *work) flagOf(ctx context.Context, set *definitionSet, ref string) (*FeatureFlag, error) {
-	id, isID := flagID(ref)
-	n := slices.IndexFunc(set.flags, func(f FeatureFlag) bool { return isID && f.ID == id || !isID && f.Key == ref })
-	if n < 0 {
-		return w.flagByRef(ctx, ref) // it is deleted, or there is none
-	}
-	return new(set.flags[n]), nil
-}
-
 // Flag returns a flag of a project by its ID, also if it is deleted, or by its key. All
 // methods that take the path of a flag do so: a text that is the ID of a flag of the
 // project names that flag, even if it is the key of another one. It needs scope
@@ -142,11 +131,11 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 func (s *Service) changeFlag(ctx context.Context, p *Principal, ref, flag string, change func(*work, *definitionSet, *FeatureFlag) error) (*FlagView, error) {
 	var view *FlagView
 	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
-		set, err := w.definitionSet(ctx)
+		f, err := w.flagByRef(ctx, flag)
 		if err != nil {
 			return err
 		}
-		f, err := w.flagOf(ctx, set, flag)
+		set, err := w.definitionSet(ctx)
 		if err != nil {
 			return err
 		}

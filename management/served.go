@@ -90,6 +90,10 @@ func (s *pinnedStore) Flags(context.Context, int64) ([]FeatureFlag, error) {
 	return slices.Clone(s.flags), nil
 }
 
+func (s *pinnedStore) FlagDefinitions(ctx context.Context, project int64) ([]FeatureFlag, error) {
+	return s.Flags(ctx, project)
+}
+
 func (s *pinnedStore) FindFlags(_ context.Context, _ int64, filter FlagFilter, limit, offset int) ([]FeatureFlag, int, error) {
 	list := slices.DeleteFunc(slices.Clone(s.flags), func(f FeatureFlag) bool {
 		return filter.Active != nil && f.Active != *filter.Active || filter.Archived != nil && f.Archived != *filter.Archived ||

@@ -235,6 +235,11 @@ type FlagStore interface {
 	// kind, by ascending ID.
 	Flags(ctx context.Context, project int64) ([]FeatureFlag, error)
 
+	// FlagDefinitions returns what Flags returns, but LastCalled, which is nil. It
+	// is the faster one of the two, and reads only what has changed since it was
+	// asked before.
+	FlagDefinitions(ctx context.Context, project int64) ([]FeatureFlag, error)
+
 	// FindFlags returns a page of the flags that a filter selects, newest
 	// first, and how many it selects.
 	FindFlags(ctx context.Context, project int64, f FlagFilter, limit, offset int) ([]FeatureFlag, int, error)

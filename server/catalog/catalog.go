@@ -23,7 +23,7 @@ type Store interface {
 	management.ChangeStore
 
 	Projects(ctx context.Context) ([]management.Project, error)
-	Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error)
+	FlagDefinitions(ctx context.Context, project int64) ([]management.FeatureFlag, error)
 	Cohorts(ctx context.Context, project int64) ([]management.Cohort, error)
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)
 	Surveys(ctx context.Context, project int64) ([]survey.Survey, error)

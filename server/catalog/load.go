@@ -57,7 +57,7 @@ func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
 	out := new(stored)
 	store := c.c.Store
 	var err error
-	if out.flags, err = store.Flags(ctx, project); err != nil {
+	if out.flags, err = store.FlagDefinitions(ctx, project); err != nil {
 		return nil, err
 	}
 	if out.cohorts, err = store.Cohorts(ctx, project); err != nil {

@@ -66,6 +66,7 @@ func testFlags(t *testing.T, s *suite) {
 			}
 			for _, project := range []int64{p.ID, q.ID, 99} {
 				want(t, "Flags", lists[project])(store.Flags(ctx, project))
+				want(t, "FlagDefinitions", lists[project])(store.FlagDefinitions(ctx, project))
 			}
 		}
 	}

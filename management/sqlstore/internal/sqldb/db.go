@@ -34,6 +34,7 @@ type DB struct {
 	d                Dialect
 	o                sqlstore.Options
 	caches           caches
+	flags            *flagCache
 
 	writer  writer        // for SQLite
 	turn    chan struct{} // for PostgreSQL; full while a transaction changes accounts
@@ -68,6 +69,7 @@ func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o sqlstore.Op
 	}
 	db.accounts.db = db
 	db.caches = newCaches(db.o)
+	db.flags = newFlagCache()
 	db.flagCalls = newFlagCalls()
 	switch err := db.migrate(ctx); {
 	case errors.Is(err, sqlstore.ErrNewer), errors.Is(err, sqlstore.ErrNoStore):

@@ -3,16 +3,24 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
-var featureFlags = newTable(table[management.FeatureFlag]{
+// A flagRow is a flag as it is stored.
+type flagRow struct {
+	management.FeatureFlag
+	mark int64
+}
+
+var featureFlags = newTable(table[flagRow]{
 	name: "feature_flag", noun: "a flag", key: 2, serial: true,
 	keeps: "last_called_at", // set by Write, which does not wait for transactions that change flags
-	fields: func(d *Dialect, f *management.FeatureFlag) []field {
+	fields: func(d *Dialect, f *flagRow) []field {
 		return []field{
 			{"id", &f.ID},
 			{"project_id", &f.Project},
@@ -40,21 +48,51 @@ var featureFlags = newTable(table[management.FeatureFlag]{
 			{"last_modified_by", &f.ModifiedBy},
 			{"created_at", stamp{d, &f.Created}},
 			{"updated_at", stamp{d, &f.Updated}},
+			{"mark", freshMark{&f.mark}},
 		}
 	},
 })
 
+// A freshMark is a number that each write of a row replaces, so that an ID and a mark
+// name one content of the row for good: whoever wrote it, and whatever backup the
+// database was restored from.
+type freshMark struct{ at *int64 }
+
+func (m freshMark) Scan(v any) error {
+	var n sql.NullInt64
+	err := n.Scan(v)
+	*m.at = n.Int64
+	return err
+}
+
+func (m freshMark) Value() (driver.Value, error) { return rand.Int64(), nil }
+
+// oneFlag returns the flag that the end of a SELECT selects.
+func (a *accounts) oneFlag(ctx context.Context, tail string, args ...any) (*management.FeatureFlag, error) {
+	row, err := featureFlags.one(ctx, a, tail, args...)
+	if err != nil {
+		return nil, err
+	}
+	return &row.FeatureFlag, nil
+}
+
+// listFlags returns the flags that the end of a SELECT selects.
+func (a *accounts) listFlags(ctx context.Context, tail string, args ...any) ([]management.FeatureFlag, error) {
+	rows, err := featureFlags.list(ctx, a, tail, args...)
+	var list []management.FeatureFlag
+	for i := range rows {
+		list = append(list, rows[i].FeatureFlag)
+	}
+	return list, err
+}
+
 // Flag implements [management.FlagStore], as do the methods below.
 func (a *accounts) Flag(ctx context.Context, project, id int64) (*management.FeatureFlag, error) {
-	return featureFlags.one(ctx, a, "WHERE id = ? AND project_id = ?", id, project)
+	return a.oneFlag(ctx, "WHERE id = ? AND project_id = ?", id, project)
 }
 
 func (a *accounts) FlagByKey(ctx context.Context, project int64, key string) (*management.FeatureFlag, error) {
-	return featureFlags.one(ctx, a, "WHERE project_id = ? AND key = ? AND deleted = false", project, key)
-}
-
-func (a *accounts) Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
-	return featureFlags.list(ctx, a, "WHERE project_id = ? AND deleted = false ORDER BY id", project)
+	return a.oneFlag(ctx, "WHERE project_id = ? AND key = ? AND deleted = false", project, key)
 }
 
 func (a *accounts) FindFlags(ctx context.Context, project int64, f management.FlagFilter, limit, offset int) ([]management.FeatureFlag, int, error) {
@@ -67,7 +105,7 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f management.Fl
 	}
 	const listed, order = " AND deleted = false AND internal_kind = 0", " ORDER BY created_at DESC, id DESC"
 	if f.Key != "" { // few: the flags of one key in several spellings
-		list, err := featureFlags.list(ctx, a, where+listed+" AND lower(key) = ?"+order, append(args, strings.ToLower(f.Key))...)
+		list, err := a.listFlags(ctx, where+listed+" AND lower(key) = ?"+order, append(args, strings.ToLower(f.Key))...)
 		return page(list, limit, offset), len(list), err
 	}
 	total, err := a.count(ctx, "SELECT coalesce(sum(flags), 0) FROM flag_count "+where, args...)
@@ -77,18 +115,18 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f management.Fl
 	if offset >= total {
 		return nil, total, nil
 	}
-	list, err := featureFlags.list(ctx, a, where+listed+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	list, err := a.listFlags(ctx, where+listed+order+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
 	return list, total, err
 }
 
 func (a *accounts) CreateFlag(ctx context.Context, f *management.FeatureFlag) error {
-	row := *f
+	row := flagRow{FeatureFlag: *f}
 	row.LastCalled = nil
-	err := a.alter(ctx, f.Project, func(a *accounts) error {
+	err := a.alterFlag(ctx, &row.FeatureFlag, func(a *accounts) error {
 		if err := featureFlags.insert(ctx, a, &row); err != nil {
 			return err
 		}
-		return a.countFlag(ctx, &row, 1)
+		return a.countFlag(ctx, &row.FeatureFlag, 1)
 	})
 	if err == nil {
 		f.ID = row.ID
@@ -97,12 +135,12 @@ func (a *accounts) CreateFlag(ctx context.Context, f *management.FeatureFlag) er
 }
 
 func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) error {
-	return a.alter(ctx, f.Project, func(a *accounts) error {
+	return a.alterFlag(ctx, f, func(a *accounts) error {
 		before, err := a.countedFlag(ctx, f.Project, f.ID)
 		if err != nil {
 			return err
 		}
-		if err := featureFlags.update(ctx, a, f); err != nil {
+		if err := featureFlags.update(ctx, a, &flagRow{FeatureFlag: *f}); err != nil {
 			return err
 		}
 		if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {

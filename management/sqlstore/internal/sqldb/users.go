@@ -128,6 +128,16 @@ func (a *accounts) DeleteUser(ctx context.Context, id int64) error {
 		if err := a.countUser(ctx, before, -1); err != nil {
 			return err
 		}
+		// The foreign keys remove the user from the rows of flags.
+		const written = "created_by = ? OR last_modified_by = ?"
+		for _, query := range []string{
+			"UPDATE project_version SET mark = ? WHERE project_id IN (SELECT project_id FROM feature_flag WHERE " + written + ")",
+			"UPDATE feature_flag SET mark = ? WHERE " + written,
+		} {
+			if _, err := a.exec(ctx, query, freshMark{}, id, id); err != nil {
+				return fmt.Errorf("mark flags: %w", err)
+			}
+		}
 		return users.removeOne(ctx, a, "id = ?", id)
 	})
 }

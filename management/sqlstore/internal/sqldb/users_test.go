@@ -118,6 +118,7 @@ func askManaged(t *testing.T, db *sqldb.DB) {
 	ignore(db.Flag(ctx, project, 1))
 	ignore(db.FlagByKey(ctx, project, "beta"))
 	ignore(db.Flags(ctx, project))
+	ignore(db.FlagDefinitions(ctx, project))
 	ignore(db.Cohort(ctx, project, 1))
 	ignore(db.Cohorts(ctx, project))
 	ignore(db.EarlyAccessFeature(ctx, project, uuid.New()))

@@ -1,0 +1,259 @@
+package sqldb
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// maxKeptFlags is how many flags of all projects together are kept in memory, so that
+// only those are read again that have changed.
+const maxKeptFlags = 200_000
+
+// A flagCache has the rows of projects as they were last read. The project that was not
+// asked for longest makes room for others.
+type flagCache struct {
+	mu       sync.Mutex
+	projects *simplelru.LRU[int64, keptFlags]
+	rows     int
+}
+
+// keptFlags are the flags of a project that are not deleted, by ascending ID. The list
+// does not change.
+type keptFlags struct {
+	mark int64 // of the project when they were read, 0 if it is not known
+	rows []*flagRow
+}
+
+func newFlagCache() *flagCache {
+	c := new(flagCache)
+	c.projects, _ = simplelru.NewLRU(maxKeptFlags, func(_ int64, k keptFlags) { c.rows -= len(k.rows) }) // fails only for sizes below 1
+	return c
+}
+
+func (c *flagCache) get(project int64) keptFlags {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, _ := c.projects.Get(project)
+	return k
+}
+
+func (c *flagCache) set(project int64, k keptFlags) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.projects.Remove(project)
+	if len(k.rows) == 0 || len(k.rows) > maxKeptFlags {
+		return
+	}
+	c.projects.Add(project, k)
+	for c.rows += len(k.rows); c.rows > maxKeptFlags; {
+		c.projects.RemoveOldest()
+	}
+}
+
+// projectMark returns the mark of a project, 0 if it has none.
+func (a *accounts) projectMark(ctx context.Context, project int64) (mark int64, err error) {
+	err = a.read(ctx, "SELECT mark FROM project_version WHERE project_id = ?", []any{project}, func(r *sql.Rows) error { return r.Scan(&mark) })
+	if err != nil {
+		return 0, fmt.Errorf("read the mark of a project: %w", err)
+	}
+	return mark, nil
+}
+
+// currentMark is projectMark, or 0 where the mark does not tell whether flags have
+// changed: within AtOnce only the first change replaces it.
+func (a *accounts) currentMark(ctx context.Context, project int64) (int64, error) {
+	if a.grown != nil {
+		return 0, nil
+	}
+	return a.projectMark(ctx, project)
+}
+
+// FlagDefinitions implements [management.FlagStore]. It reads nothing if the project has
+// the mark that it had when its flags were read.
+func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
+	mark, err := a.currentMark(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	if k := a.db.flags.get(project); mark != 0 && k.mark == mark {
+		list := make([]management.FeatureFlag, len(k.rows))
+		for i, row := range k.rows {
+			list[i] = row.FeatureFlag
+		}
+		return list, nil
+	}
+	return a.readFlags(ctx, project, mark)
+}
+
+// alterFlag is alter for a change of a flag, which has its ID afterwards. In a
+// transaction nobody else changes the project: if its flags were known before, they are
+// known with the change.
+func (a *accounts) alterFlag(ctx context.Context, f *management.FeatureFlag, change func(*accounts) error) error {
+	if a.t == nil {
+		return a.alter(ctx, f.Project, change)
+	}
+	before, err := a.currentMark(ctx, f.Project)
+	if err != nil {
+		return err
+	}
+	if err := a.alter(ctx, f.Project, change); err != nil {
+		return err
+	}
+	k := a.db.flags.get(f.Project)
+	if before == 0 || k.mark != before {
+		return nil
+	}
+	after, err := a.projectMark(ctx, f.Project)
+	if err != nil {
+		return err
+	}
+	rows, err := featureFlags.list(ctx, a, "WHERE id = ? AND project_id = ? AND deleted = false", f.ID, f.Project)
+	if err != nil {
+		return err
+	}
+	at, known := slices.BinarySearchFunc(k.rows, f.ID, func(row *flagRow, id int64) int { return cmp.Compare(row.ID, id) })
+	changed := append(make([]*flagRow, 0, len(k.rows)+1), k.rows[:at]...)
+	for i := range rows {
+		rows[i].LastCalled = nil
+		changed = append(changed, &rows[i])
+	}
+	if known {
+		at++
+	}
+	a.db.flags.set(f.Project, keptFlags{after, append(changed, k.rows[at:]...)})
+	return nil
+}
+
+// A readFlag is a flag of a list that is being read.
+type readFlag struct {
+	id, mark int64
+	called   *time.Time
+	row      *flagRow // nil if it is not known
+}
+
+// Flags implements [management.FlagStore].
+func (a *accounts) Flags(ctx context.Context, project int64) ([]management.FeatureFlag, error) {
+	mark, err := a.currentMark(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	return a.readFlags(ctx, project, mark)
+}
+
+// readFlags is Flags. It reads only the rows that are not known by their marks. A known
+// row may have been read in a transaction that was undone: then its mark is gone as
+// well. The mark of the project, or 0, was read
+// before: if flags have changed since, it is over.
+func (a *accounts) readFlags(ctx context.Context, project, mark int64) ([]management.FeatureFlag, error) {
+	const tries = 3
+	for range tries {
+		known := a.db.flags.get(project).rows
+		if known == nil {
+			break
+		}
+		list, missing, err := a.flagMarks(ctx, project, known)
+		if err != nil {
+			return nil, err
+		}
+		if len(missing) > len(list)/4 { // one statement reads many rows faster
+			break
+		}
+		if len(missing) > 0 {
+			const tail = "WHERE project_id = ? AND id IN (?) ORDER BY id"
+			rows, err := featureFlags.list(ctx, a, tail, project, collect(missing, func(f **readFlag) int64 { return (*f).id }))
+			if err != nil {
+				return nil, err
+			}
+			if !complete(missing, rows) {
+				continue // a row has changed since its mark was read
+			}
+		}
+		return a.db.flags.keep(project, mark, list), nil
+	}
+	rows, err := featureFlags.list(ctx, a, "WHERE project_id = ? AND deleted = false ORDER BY id", project)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]readFlag, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		list[i] = readFlag{row.ID, row.mark, row.LastCalled, row}
+		row.LastCalled = nil // it changes, and the mark does not
+	}
+	return a.db.flags.keep(project, mark, list), nil
+}
+
+// flagMarks lists the flags of a project, which all have a row in the end, and those of
+// them that have none yet. Both are by ascending ID, as known is.
+func (a *accounts) flagMarks(ctx context.Context, project int64, known []*flagRow) (list []readFlag, missing []*readFlag, err error) {
+	list = make([]readFlag, 0, len(known)+1)
+	var f readFlag
+	called := maybeStamp{&a.db.d, &f.called}
+	next := 0
+	const query = "SELECT id, mark, last_called_at FROM feature_flag WHERE project_id = ? AND deleted = false ORDER BY id"
+	err = a.read(ctx, query, []any{project}, func(r *sql.Rows) error {
+		if err := r.Scan(&f.id, &f.mark, called); err != nil {
+			return err
+		}
+		for next < len(known) && known[next].ID < f.id {
+			next++
+		}
+		f.row = nil
+		if next < len(known) && known[next].ID == f.id && known[next].mark == f.mark {
+			f.row = known[next]
+		}
+		list = append(list, f)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the marks of flags: %w", err)
+	}
+	for i := range list {
+		if list[i].row == nil {
+			missing = append(missing, &list[i])
+		}
+	}
+	return list, missing, nil
+}
+
+// complete gives flags their rows, and reports whether all rows still have the marks
+// that were listed. So the list is of one moment, although it took two statements.
+func complete(missing []*readFlag, rows []flagRow) bool {
+	if len(rows) != len(missing) {
+		return false
+	}
+	for i, f := range missing {
+		row := &rows[i]
+		if row.ID != f.id || row.mark != f.mark {
+			return false
+		}
+		row.LastCalled = nil // it changes, and the mark does not
+		f.row = row
+	}
+	return true
+}
+
+// keep remembers the rows of a list, and returns its flags.
+func (c *flagCache) keep(project, mark int64, list []readFlag) []management.FeatureFlag {
+	if len(list) == 0 {
+		c.set(project, keptFlags{})
+		return nil
+	}
+	flags, rows := make([]management.FeatureFlag, len(list)), make([]*flagRow, len(list))
+	for i := range list {
+		f := &list[i]
+		rows[i], flags[i] = f.row, f.row.FeatureFlag
+		flags[i].LastCalled = f.called
+	}
+	c.set(project, keptFlags{mark, rows})
+	return flags
+}
