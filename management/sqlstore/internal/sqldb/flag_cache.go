@@ -26,11 +26,12 @@ type flagCache struct {
 	rows     int
 }
 
-// keptFlags are the flags of a project that are not deleted, by ascending ID. The list
-// does not change.
+// keptFlags are the flags of a project that are not deleted, by ascending ID. The lists
+// do not change.
 type keptFlags struct {
-	mark int64 // of the project when they were read, 0 if it is not known
-	rows []*flagRow
+	mark  int64 // of the project when they were read, 0 if it is not known
+	rows  []*flagRow
+	stale []int64 // IDs of flags that have changed since, up to the mark
 }
 
 func newFlagCache() *flagCache {
@@ -84,19 +85,57 @@ func (a *accounts) FlagDefinitions(ctx context.Context, project int64) ([]manage
 	if err != nil {
 		return nil, err
 	}
-	if k := a.db.flags.get(project); mark != 0 && k.mark == mark {
-		list := make([]management.FeatureFlag, len(k.rows))
-		for i, row := range k.rows {
-			list[i] = row.FeatureFlag
-		}
-		return list, nil
+	k := a.db.flags.get(project)
+	if mark == 0 || k.mark != mark {
+		return a.readFlags(ctx, project, mark)
 	}
-	return a.readFlags(ctx, project, mark)
+	if len(k.stale) > 0 {
+		if k, err = a.refresh(ctx, project, k); err != nil {
+			return nil, err
+		}
+		now, err := a.currentMark(ctx, project)
+		switch {
+		case err != nil:
+			return nil, err
+		case now != mark: // the rows may be newer than the mark
+			return a.readFlags(ctx, project, now)
+		}
+		a.db.flags.set(project, k)
+	}
+	list := make([]management.FeatureFlag, len(k.rows))
+	for i, row := range k.rows {
+		list[i] = row.FeatureFlag
+	}
+	return list, nil
 }
+
+// refresh reads the flags that are stale.
+func (a *accounts) refresh(ctx context.Context, project int64, k keptFlags) (keptFlags, error) {
+	stale := slices.Compact(slices.Sorted(slices.Values(k.stale)))
+	rows, err := featureFlags.list(ctx, a, "WHERE project_id = ? AND id IN (?) AND deleted = false ORDER BY id", project, slice[int64](stale))
+	if err != nil {
+		return k, err
+	}
+	fresh := make([]*flagRow, 0, len(k.rows)+len(rows))
+	for _, row := range k.rows {
+		if _, changed := slices.BinarySearch(stale, row.ID); !changed {
+			fresh = append(fresh, row)
+		}
+	}
+	for i := range rows {
+		rows[i].LastCalled = nil // it changes, and the mark does not
+		fresh = append(fresh, &rows[i])
+	}
+	slices.SortFunc(fresh, func(a, b *flagRow) int { return cmp.Compare(a.ID, b.ID) })
+	return keptFlags{k.mark, fresh, nil}, nil
+}
+
+// maxStale is how many changes of flags are noted before the marks of all are read.
+const maxStale = 100
 
 // alterFlag is alter for a change of a flag, which has its ID afterwards. In a
 // transaction nobody else changes the project: if its flags were known before, they are
-// known with the change.
+// known afterwards, but for this one.
 func (a *accounts) alterFlag(ctx context.Context, f *management.FeatureFlag, change func(*accounts) error) error {
 	if a.t == nil {
 		return a.alter(ctx, f.Project, change)
@@ -109,28 +148,14 @@ func (a *accounts) alterFlag(ctx context.Context, f *management.FeatureFlag, cha
 		return err
 	}
 	k := a.db.flags.get(f.Project)
-	if before == 0 || k.mark != before {
+	if before == 0 || k.mark != before || len(k.stale) == maxStale {
 		return nil
 	}
-	after, err := a.projectMark(ctx, f.Project)
-	if err != nil {
-		return err
+	after, err := a.currentMark(ctx, f.Project)
+	if err == nil {
+		a.db.flags.set(f.Project, keptFlags{after, k.rows, append(slices.Clip(k.stale), f.ID)})
 	}
-	rows, err := featureFlags.list(ctx, a, "WHERE id = ? AND project_id = ? AND deleted = false", f.ID, f.Project)
-	if err != nil {
-		return err
-	}
-	at, known := slices.BinarySearchFunc(k.rows, f.ID, func(row *flagRow, id int64) int { return cmp.Compare(row.ID, id) })
-	changed := append(make([]*flagRow, 0, len(k.rows)+1), k.rows[:at]...)
-	for i := range rows {
-		rows[i].LastCalled = nil
-		changed = append(changed, &rows[i])
-	}
-	if known {
-		at++
-	}
-	a.db.flags.set(f.Project, keptFlags{after, append(changed, k.rows[at:]...)})
-	return nil
+	return err
 }
 
 // A readFlag is a flag of a list that is being read.
@@ -254,6 +279,6 @@ func (c *flagCache) keep(project, mark int64, list []readFlag) []management.Feat
 		rows[i], flags[i] = f.row, f.row.FeatureFlag
 		flags[i].LastCalled = f.called
 	}
-	c.set(project, keptFlags{mark, rows})
+	c.set(project, keptFlags{mark: mark, rows: rows})
 	return flags
 }
