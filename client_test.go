@@ -36,7 +36,8 @@ const document = `{"flags": [
 		"payloads": {"red": "{\"hex\": \"#f00\"}"}}},
 	{"id": 3, "key": "resting", "active": false, "filters": {"groups": [{}]}},
 	{"id": 4, "key": "broken", "active": true, "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "resembles", "value": "x"}]}]}},
-	{"id": 5, "key": "for-clients", "active": true, "evaluation_runtime": "client", "filters": {"groups": [{}]}}
+	{"id": 5, "key": "for-clients", "active": true, "evaluation_runtime": "client", "filters": {"groups": [{}]}},
+	{"id": 6, "key": "paused", "active": true, "filters": {"groups": []}}
 ]}`
 
 // quiet discards logs.
@@ -100,26 +101,46 @@ func TestAnswers(t *testing.T) {
 		Payload        string
 		Lookup         string
 		OK             bool
+		Result         string
+		Results        bool
 	}
 	ask := func(p *flagstaff.Person, key string) row {
 		value, ok := p.Lookup(key)
-		return row{
+		r := row{
 			p.Bool(key, false), p.Bool(key, true), p.Variant(key, "fallback"),
-			flagstaff.Payload(p, key, label{"none"}).Hex, value, ok,
+			flagstaff.Payload(p, key, label{"none"}).Hex, value, ok, "off", false,
 		}
+		result, err := p.Result(key)
+		switch {
+		case err != nil:
+			r.Result = err.Error()
+		case result.Failed:
+			r.Result = "failed"
+		case result.Enabled:
+			r.Result = "on"
+		}
+		_, r.Results = p.Results().Get(key)
+		return r
 	}
-	nothing := row{false, true, "fallback", "none", "", false}
-	off := row{false, false, "false", "none", "false", true}
+	nothing := row{false, true, "fallback", "none", "", false, flags.ErrNotReady.Error(), false}
+	unknown, failed := nothing, nothing
+	unknown.Result = flags.ErrUnknownFlag.Error() + `: "unknown"`
+	failed.Result, failed.Results = "failed", true
+	off := row{false, false, "false", "none", "false", true, "off", true}
+	inactive, hidden := off, off
+	inactive.Results, hidden.Results = false, false
+	hidden.Result = flags.ErrFiltered.Error() + `: flag "for-clients" is for runtime client, the request is server`
 	for _, test := range []struct {
 		flag string
 		want row
 	}{
-		{"new-checkout", row{true, true, "true", "none", "true", true}},
-		{"button", row{true, true, "red", "#f00", "red", true}},
-		{"resting", off},
-		{"for-clients", off},
-		{"broken", nothing},
-		{"unknown", nothing},
+		{"new-checkout", row{true, true, "true", "none", "true", true, "on", true}},
+		{"button", row{true, true, "red", "#f00", "red", true, "on", true}},
+		{"paused", off},
+		{"resting", inactive},
+		{"for-clients", hidden},
+		{"broken", failed},
+		{"unknown", unknown},
 	} {
 		if diff := cmp.Diff(test.want, ask(client.For(server), test.flag)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.flag, diff)

@@ -29,15 +29,19 @@
 // Nothing here panics or blocks, and a nil Client or Person answers like one without
 // definitions.
 //
-//	the flag is …                Bool      Variant     Payload   Lookup
-//	on                           true      "true"      payload   "true", true
-//	on, with a variant           true      variant     payload   variant, true
-//	off, inactive or hidden      false     "false"     fallback  "false", true
-//	failed                       fallback  fallback    fallback  "", false
-//	unknown, nothing is loaded   fallback  fallback    fallback  "", false
+//	the flag is …       Bool      Variant   Payload   Lookup         Result          in Results
+//	on                  true      "true"    payload   "true", true   on              yes
+//	on, with a variant  true      variant   payload   variant, true  on              yes
+//	off                 false     "false"   fallback  "false", true  off             yes
+//	inactive            false     "false"   fallback  "false", true  off             no
+//	hidden              false     "false"   fallback  "false", true  ErrFiltered     no
+//	failed              fallback  fallback  fallback  "", false      failed          yes
+//	unknown             fallback  fallback  fallback  "", false      ErrUnknownFlag  no
 //
-// A flag is hidden if the runtime or the evaluation contexts of the request do not
-// admit it. A failed flag is one whose definition or dependency cannot be understood.
+// Where nothing is loaded all flags are unknown, and the error is ErrNotReady. A flag is
+// hidden, inactive or not, if the runtime or the evaluation contexts of the request do
+// not admit it, or if its payload is encrypted. A failed flag is one whose definition or
+// dependency cannot be understood; one that depends on itself is not in Results.
 //
 // # Flags in one place
 //

@@ -297,7 +297,7 @@ func (s side) result(i int32, key string) Result {
 	}
 	d, f := s.decision(i), &s.snap.flags[i]
 	r := s.snap.resultOrDisabled(i, d)
-	if d.value == valueHidden && (f.state != dormant || f.encrypted) {
+	if d.value == valueHidden && (f.state != dormant || !s.in.maySee(f)) {
 		r.Reason = Reason{ReasonHidden, -1, "Hidden from the request"}
 	}
 	return r

@@ -213,7 +213,7 @@ func (in *Input) aggregationName(a int32) string {
 func (in *Input) traceDependency(i int32) DependencyTrace {
 	s := in.snap
 	t := DependencyTrace{Key: s.flags[i].key, Value: "false"}
-	if in.ran[i] != in.run {
+	if in.ran[i] != in.run || in.decisions[i].value < 0 { // a flag on a cycle has no value
 		switch f := &s.flags[i]; {
 		case f.unreadable:
 			t.Note = "inactive, and cannot be understood"

@@ -36,9 +36,10 @@ func (s *Snapshot) Evaluate(r *Request) *Results {
 
 // Flag answers for one flag. It does not look at the request's Keys. The error is
 // ErrUnknownFlag if there is no such flag, ErrNotReady if the Snapshot is nil, and
-// ErrFiltered if the request's Filter or an encrypted payload hides it. An inactive flag is disabled with reason
-// flag_disabled, and a flag that a dependency cycle removes is a failed result
-// with reason dependency_cycle_flag (evaluation.md §11.7).
+// ErrFiltered if the request's Filter or an encrypted payload hides it, even if it is
+// inactive as well. Otherwise an inactive flag is disabled with reason flag_disabled,
+// and a flag that a dependency cycle removes is a failed result with reason
+// dependency_cycle_flag (evaluation.md §11.7).
 func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
 	if s.isUnset() {
 		return Result{}, ErrNotReady
@@ -61,14 +62,14 @@ func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
 	return result, nil
 }
 
-// whyHidden says why a request may not see a flag. It is nil for an inactive
-// flag, which is an answer.
+// whyHidden says why a request may not see a flag. That a flag is inactive is no
+// reason: it is an answer.
 func (s *Snapshot) whyHidden(i int32, r *Request) error {
 	f := &s.flags[i]
 	switch {
 	case f.encrypted:
 		return fmt.Errorf("%w: flag %q has an encrypted payload", ErrFiltered, f.key)
-	case f.state == dormant || r.hidesNothing():
+	case r.hidesNothing():
 		return nil
 	case !f.requirement.Admits(r.Filter.Kind):
 		return fmt.Errorf("%w: flag %q is for runtime %v, the request is %v", ErrFiltered, f.key, f.requirement, r.Filter.Kind)
