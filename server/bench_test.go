@@ -24,7 +24,7 @@ import (
 )
 
 // hundred returns a document of 100 flags, each with one condition of two
-// filters and a rollout of 50 %, for row S1 of the README's table.
+// filters and a rollout of 50 %, for row S1 of docs/performance.md.
 func hundred(hash string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"bucketing_hash":%q,"flags":[`, hash)
@@ -57,7 +57,7 @@ func hundredFlags(t testing.TB, hash string) *server.Server {
 	})
 }
 
-// BenchmarkS1 measures row S1 of the README's table: 100 flags for 32
+// BenchmarkS1 measures row S1 of docs/performance.md: 100 flags for 32
 // connections over loopback, with client and server on the same processors. The
 // floor is a handler that reads the body and writes as many static bytes. All
 // variants run in turns, so that a busy machine affects all of them; only the

@@ -180,7 +180,7 @@ func skipAnswer(r *bufio.Reader) error {
 	return err
 }
 
-// BenchmarkC1 measures row C1 of the README's table: single events over 64
+// BenchmarkC1 measures row C1 of docs/performance.md: single events over 64
 // connections, each durable before it is answered. The floor commits one event
 // after the other in one loop, without HTTP and persons.
 func BenchmarkC1(b *testing.B) {
@@ -270,7 +270,7 @@ func batchBody(dst []byte, i int) []byte {
 	return append(dst, "]}"...)
 }
 
-// BenchmarkC2 measures row C2 of the README's table: batches of 100 events,
+// BenchmarkC2 measures row C2 of docs/performance.md: batches of 100 events,
 // where an operation is one event. The floor inserts the same rows, 500 per
 // transaction, without HTTP and persons.
 func BenchmarkC2(b *testing.B) {
@@ -332,7 +332,7 @@ func BenchmarkC3(b *testing.B) {
 }
 
 // hundredFlags has 100 flags, each with one condition of two filters and a
-// rollout of 50 %, as in row S1 of the README's table.
+// rollout of 50 %, as in row S1 of docs/performance.md.
 func hundredFlags() string {
 	var b strings.Builder
 	b.WriteString(`{"flags":[`)
@@ -348,7 +348,7 @@ func hundredFlags() string {
 	return b.String()
 }
 
-// BenchmarkS2 measures row S2 of the README's table: flags that need stored
+// BenchmarkS2 measures row S2 of docs/performance.md: flags that need stored
 // properties of 100,000 persons in SQLite. One case has a working set of 1,000
 // persons, which stays in the cache; the other one has all persons, which do
 // not fit. The floor has the properties in the request.

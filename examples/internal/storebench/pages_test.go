@@ -21,7 +21,7 @@ import (
 // pageSize is the number of entries on a page.
 const pageSize = 100
 
-// BenchmarkM2 measures row M2 of the README's table: the first and the last
+// BenchmarkM2 measures row M2 of docs/performance.md: the first and the last
 // page of 100,000 users, all members of one organization, and of 10,000 flags,
 // with their totals. The floor is the bare query of the page. The case "shown"
 // is the page of users with everything that the API shows of them, as JSON.

@@ -53,7 +53,7 @@ func (c *counting) Write(ctx context.Context, events []capture.Event) error {
 	return err
 }
 
-// BenchmarkC5 measures row C5 of the README's table: a backlog of events in the
+// BenchmarkC5 measures row C5 of docs/performance.md: a backlog of events in the
 // stream is stored in PostgreSQL, where an operation is one event. The floor
 // writes the same rows to the same store without a stream. NATS shares the cores.
 func BenchmarkC5(b *testing.B) {

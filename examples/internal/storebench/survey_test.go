@@ -68,7 +68,7 @@ func answerSurvey(b *testing.B, db sqlstore.Storage) {
 	}
 }
 
-// BenchmarkM1 measures row M1 of the README's table: the statistics of a survey
+// BenchmarkM1 measures row M1 of docs/performance.md: the statistics of a survey
 // with a million events for all days, for ten of thirty days, and without
 // archived responses; and the number of responses in twenty days. The floor
 // counts the rows that the same filter selects, with an index for the filter.
