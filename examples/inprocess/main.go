@@ -1,32 +1,33 @@
-// Inprocess evaluates flags inside a Go program, without a server.
+// Inprocess is the program of the README: it evaluates a flag inside a Go program,
+// without a server. Run it in its folder, where flags.json is.
 //
-//	go run ./examples/inprocess [FILE]
+//	cd examples/inprocess && go run .
 package main
 
 import (
 	"context"
 	"fmt"
 	"log"
-	"os"
 
 	"github.com/flagstaff-go/flagstaff"
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 func main() {
-	file := "examples/inprocess/flags.json"
-	if len(os.Args) > 1 {
-		file = os.Args[1]
-	}
 	ctx := context.Background()
-	client, err := flagstaff.Open(ctx, flagstaff.Config{File: file})
+	client, err := flagstaff.Open(ctx, flagstaff.Config{File: "flags.json"})
 	if err != nil {
-		log.Fatal(err) // a service logs it and goes on: the client answers fallbacks
+		log.Print(err) // the client answers fallbacks until there are definitions
 	}
 	defer client.Close(ctx)
 
-	for _, plan := range []string{"free", "pro"} {
-		p := client.For(&flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": plan}})
-		fmt.Printf("plan %s: new-checkout %v, button %s\n", plan, p.Bool("new-checkout", false), p.Variant("button", "control"))
+	ada := client.For(&flags.Request{DistinctID: "ada", PersonProperties: map[string]any{"plan": "pro"}})
+	fmt.Println(checkout(ada.Context(ctx)))
+}
+
+func checkout(ctx context.Context) string {
+	if flagstaff.From(ctx).Bool("new-checkout", false) {
+		return "the new checkout"
 	}
+	return "the old checkout"
 }
