@@ -119,6 +119,16 @@ func TestDefinitionsOperators(t *testing.T) {
 	}
 }
 
+// TestDefinitionsExplanation: the explanation in definitions.md is one that a test of
+// package flags makes.
+func TestDefinitionsExplanation(t *testing.T) {
+	_, explanation, _ := strings.Cut(read(t, "definitions.md"), "for one request:\n\n```\n")
+	explanation, _, _ = strings.Cut(explanation, "```")
+	if explanation == "" || !strings.Contains(read(t, filepath.Join(root, "flags", "evaluator_test.go")), "`"+explanation+"`") {
+		t.Errorf("flags/evaluator_test.go has no such explanation as definitions.md: %s", explanation)
+	}
+}
+
 // TestOperatorConstants: package flags has a constant for each operator, which says of
 // itself what definitions.md says.
 func TestOperatorConstants(t *testing.T) {
