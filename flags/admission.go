@@ -10,11 +10,10 @@ import (
 
 var inputs = sync.Pool{New: func() any { return new(Input) }}
 
-// releaseInput gives a pooled Input back. It must not keep the caller's maps
-// alive.
+// releaseInput gives a pooled Input back.
 func releaseInput(in *Input) {
-	in.personProperties, in.groupProperties, in.requestGroups, in.requestOverrides = nil, nil, nil, nil
-	in.keys, in.filter.Tags = nil, nil
+	clear(in.ownTags)
+	clear(in.ownKeys)
 	if cap(in.buf) > 1<<16 {
 		in.buf = nil
 	}
@@ -30,17 +29,22 @@ func (s *Snapshot) decideFlag(i int32, r *Request) decision {
 	if f.fixed.value != valueHidden {
 		return f.fixed
 	}
-	if f.quickKnows {
-		if r == nil {
-			r = &noRequest
+	if r == nil {
+		r = &noRequest
+	}
+	switch {
+	case f.quickParses:
+		if d, ok := s.decideParsing(f, r); ok {
+			return d
 		}
-		if d, ok := s.decideQuickly(f, r); ok {
+	case f.quickKnows:
+		if d, ok := s.decideQuickly(f, r, nil); ok {
 			return d
 		}
 	}
 	in := inputs.Get().(*Input)
-	in.fromRequest(s, r)
-	d := in.decideWithDependencies(i)
+	in.bindRequest(s, r)
+	d := in.decideWithDependencies(i, r)
 	releaseInput(in)
 	return d
 }
@@ -56,12 +60,16 @@ func (in *Input) nextRun() {
 }
 
 // decideWithDependencies evaluates flag i after the flags that it depends on.
-// The caller has asked the filter about i, but not about those.
-func (in *Input) decideWithDependencies(i int32) decision {
+// The caller has asked the filter about i, but not about those. If there is a Request,
+// what the flags need is taken from it first.
+func (in *Input) decideWithDependencies(i int32, r *Request) decision {
 	in.nextRun()
 	s := in.snap
 	f := &s.flags[i]
 	if len(f.direct) == 0 {
+		if r != nil {
+			in.fillFlag(r, f)
+		}
 		return in.decide(f)
 	}
 	clear(in.mask)
@@ -73,6 +81,9 @@ func (in *Input) decideWithDependencies(i int32) decision {
 			t := &s.flags[j]
 			if j != i && (t.state == dormant || in.SurveysOnly && !t.survey || !in.filter.Admits(t.requirement, t.tags, t.tagMatch)) {
 				continue
+			}
+			if r != nil {
+				in.fillFlag(r, t)
 			}
 			in.decisions[j], in.ran[j] = in.decide(t), in.run
 		}

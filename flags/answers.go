@@ -41,7 +41,7 @@ func (in *Input) Flag(key string) (Result, error) {
 	case s.flags[i].state == dormant:
 		return s.resultOrDisabled(i, decision{value: valueHidden}), nil
 	}
-	return s.resultOrDisabled(i, in.decideWithDependencies(i)), nil
+	return s.resultOrDisabled(i, in.decideWithDependencies(i, nil)), nil
 }
 
 // Flags evaluates all flags that the request may see and iterates over what Flag

@@ -3,6 +3,7 @@ package flags
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -68,7 +69,7 @@ func (in *Input) computeVerdict(id uint32) verdict {
 }
 
 // compareProperty checks a property that is set.
-func (in *Input) compareProperty(c *check, p *property) verdict {
+func (in *Input) compareProperty(c *check, p *slotValue) verdict {
 	var result bool
 	switch c.op {
 	case opSet:
@@ -77,92 +78,116 @@ func (in *Input) compareProperty(c *check, p *property) verdict {
 		return no
 	case opNoEngine:
 		return broken
-	case opText:
-		result = in.lower(p) == c.text
-	case opTexts:
-		result = c.more.contains(in.lower(p))
+	case opText, opTexts:
+		result = c.hasText(in.lower(p))
 	case opTruthy:
 		result = in.isTruthy(p) == c.truthy
-	case opContains:
-		result = strings.Contains(in.lowerASCII(p), c.text)
-	case opContainsAny:
-		s := in.lowerASCII(p)
-		for _, needle := range c.more.texts {
-			if strings.Contains(s, needle) {
-				result = true
-				break
-			}
-		}
-	case opPrefix:
-		result = strings.HasPrefix(in.lowerASCII(p), c.text)
-	case opSuffix:
-		result = strings.HasSuffix(in.lowerASCII(p), c.text)
+	case opContains, opContainsAny, opPrefix, opSuffix:
+		result = c.hasText(in.lowerASCII(p))
 	case opRegex:
 		result = c.more.matcher.MatchString(in.text(p))
-	case opGT, opGTE, opLT, opLTE:
-		n, ok := in.number(p)
-		if !ok {
-			return no
-		}
-		switch c.op {
-		case opGT:
-			result = n > c.num
-		case opGTE:
-			result = n >= c.num
-		case opLT:
-			result = n < c.num
-		default:
-			result = n <= c.num
-		}
-	case opBetween:
+	case opGT, opGTE, opLT, opLTE, opBetween:
 		n, ok := in.number(p)
 		if !ok || n != n {
 			return no
 		}
-		result = c.num <= n && n <= c.more.high
+		result = c.hasNumber(n)
 	case opDateExact, opDateBefore, opDateAfter:
 		t, ok := in.date(p)
 		if !ok {
 			return no
 		}
-		at := c.more.at
-		if c.more.date.Relative() {
-			if at, ok = c.more.date.At(in.now, in.snap.zone); !ok {
-				return no
-			}
-		}
-		switch c.op {
-		case opDateExact:
-			result = t.Equal(at)
-		case opDateBefore:
-			result = t.Before(at)
-		default:
-			result = t.After(at)
+		if result, ok = c.hasDate(t, in.now, in.snap.zone); !ok {
+			return no
 		}
 	default:
 		v, ok := in.version(p)
 		if !ok {
 			return no
 		}
-		if c.op == opSemverRange {
-			return verdictOf(c.more.rng.Contains(v))
-		}
-		switch n := semver.Compare(v, c.more.version); c.op {
-		case opSemverEQ:
-			result = n == 0
-		case opSemverNEQ:
-			result = n != 0
-		case opSemverGT:
-			result = n > 0
-		case opSemverGTE:
-			result = n >= 0
-		case opSemverLT:
-			result = n < 0
-		default:
-			result = n <= 0
-		}
+		result = c.hasVersion(v)
 	}
 	return verdictOf(result != c.negated)
+}
+
+// The methods below compare one form of a property with what the check wants. Negation
+// is the business of their callers.
+
+// hasText compares a text in lower case: of all letters for opText and opTexts, of A to
+// Z for the others.
+func (c *check) hasText(s string) bool {
+	switch c.op {
+	case opText:
+		return s == c.text
+	case opTexts:
+		return c.more.contains(s)
+	case opContains:
+		return strings.Contains(s, c.text)
+	case opContainsAny:
+		for _, needle := range c.more.texts {
+			if strings.Contains(s, needle) {
+				return true
+			}
+		}
+		return false
+	case opPrefix:
+		return strings.HasPrefix(s, c.text)
+	default:
+		return strings.HasSuffix(s, c.text)
+	}
+}
+
+func (c *check) hasNumber(n float64) bool {
+	switch c.op {
+	case opGT:
+		return n > c.num
+	case opGTE:
+		return n >= c.num
+	case opLT:
+		return n < c.num
+	case opLTE:
+		return n <= c.num
+	default:
+		return c.num <= n && n <= c.more.high
+	}
+}
+
+// hasDate is not ok if a relative date has no moment.
+func (c *check) hasDate(t, now time.Time, zone *time.Location) (result, ok bool) {
+	at := c.more.at
+	if c.more.date.Relative() {
+		if at, ok = c.more.date.At(now, zone); !ok {
+			return false, false
+		}
+	}
+	switch c.op {
+	case opDateExact:
+		return t.Equal(at), true
+	case opDateBefore:
+		return t.Before(at), true
+	default:
+		return t.After(at), true
+	}
+}
+
+func (c *check) hasVersion(v semver.Version) bool {
+	if c.op == opSemverRange {
+		return c.more.rng.Contains(v)
+	}
+	switch n := semver.Compare(v, c.more.version); c.op {
+	case opSemverEQ:
+		return n == 0
+	case opSemverNEQ:
+		return n != 0
+	case opSemverGT:
+		return n > 0
+	case opSemverGTE:
+		return n >= 0
+	case opSemverLT:
+		return n < 0
+	default:
+		return n <= 0
+	}
 }
 
 func (o *compiledOperand) contains(s string) bool {
@@ -174,7 +199,7 @@ func (o *compiledOperand) contains(s string) bool {
 }
 
 // isTruthy is the truthiness of a property (evaluation.md §4.4, version 1).
-func (in *Input) isTruthy(p *property) bool {
+func (in *Input) isTruthy(p *slotValue) bool {
 	switch p.kind {
 	case jsonscan.True:
 		return true

@@ -57,6 +57,7 @@ func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 			minimal:       d.MinimalFlagCalledEvents,
 		},
 	}
+	c.s.self = c.s
 	if c.maxBytes <= 0 {
 		c.maxBytes = defaultMaxBytes
 	}

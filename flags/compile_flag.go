@@ -72,11 +72,11 @@ func (c *compiler) compileRules(f *compiledFlag, m *Flag) {
 	if c.canFail(f) {
 		f.failedValue = c.addValue(f, value{failed: true}, nil)
 	}
-	f.quickKnows = c.quickKnows(f)
 	c.fixDecision(f)
 	if f.fixed.value == valueHidden {
 		slices.Sort(c.read)
 		f.needs = slices.Clone(slices.Compact(c.read))
+		f.quickKnows, f.quickParses = c.quickKnows(f)
 	}
 }
 

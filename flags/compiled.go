@@ -15,6 +15,10 @@ import (
 // concurrent use and do no I/O. Equal definitions and equal requests give equal
 // answers on every machine.
 type Snapshot struct {
+	// self is the Snapshot. What keeps a Snapshot keeps this one: then the compiler knows
+	// that a method keeps nothing of what the caller has beside it, such as a Request.
+	self *Snapshot
+
 	flags []compiledFlag   // in program order: each after the flags that it depends on
 	order []int32          // places in flags, in the order of the document
 	index map[string]int32 // places in flags, by key
@@ -91,6 +95,7 @@ type compiledFlag struct {
 	byDevice     bool // the device ID is the subject
 	earlyExit    bool
 	quickKnows   bool   // decideQuickly may know it
+	quickParses  bool   // decideParsing may know it
 	unreadable   bool   // dormant, and an error for the flags that depend on it
 	otherSubject bool   // a person's subject may be another than the distinct ID
 	prefix       string // key and dot, with which every hashed text starts

@@ -336,10 +336,6 @@ func (in *Input) failureOf(id uint32) failCode {
 func (in *Input) subject(f *compiledFlag, aggregation int32) (string, bool) {
 	switch {
 	case aggregation >= 0:
-		if in.lazy {
-			key := validUTF8(in.requestGroups[in.snap.groupNames[aggregation]])
-			return key, key != ""
-		}
 		if g := &in.groups[aggregation]; g.gen == in.gen && g.usable {
 			return g.key, true
 		}
@@ -350,11 +346,7 @@ func (in *Input) subject(f *compiledFlag, aggregation int32) (string, bool) {
 		id := in.idProperty(in.DeviceID, in.snap.deviceSlot)
 		return id, id != ""
 	case f.continuity >= 0:
-		if in.lazy {
-			if key, ok := in.requestOverrides[f.key]; ok {
-				return validUTF8(key), true
-			}
-		} else if o := &in.overrides[f.continuity]; o.gen == in.gen {
+		if o := &in.overrides[f.continuity]; o.gen == in.gen {
 			return o.key, true
 		}
 		if id := in.idProperty(in.AnonymousID, in.snap.anonymousSlot); id != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/text"
@@ -175,7 +176,7 @@ func (in *Input) Explain(key string) (*Trace, error) {
 
 	// The dependencies are evaluated first and without a trace, then the flag
 	// itself with one.
-	result := in.decideWithDependencies(i)
+	result := in.decideWithDependencies(i, nil)
 	for _, d := range f.direct {
 		t.Dependencies = append(t.Dependencies, in.traceDependency(d))
 	}
@@ -239,17 +240,17 @@ func (in *Input) traceDependency(i int32) DependencyTrace {
 }
 
 // seenText returns the JSON of a property, shortened.
-func (in *Input) seenText(p *property) string {
+func (in *Input) seenText(p *slotValue) string {
 	if p.kind == jsonscan.String {
 		return shorten(text.AppendQuoted(nil, in.text(p)))
 	}
-	return shorten(in.text(p))
+	return strings.Clone(shorten(in.text(p))) // the text may belong to the Input
 }
 
 // The methods below fill in.trace. decide and its steps call them only while
 // Explain has set it.
 
-func (in *Input) traceEnrollment(f *compiledFlag, p *property, enrolled bool) {
+func (in *Input) traceEnrollment(f *compiledFlag, p *slotValue, enrolled bool) {
 	result := "not enrolled"
 	if enrolled {
 		result = "enrolled"
@@ -261,7 +262,7 @@ func (in *Input) traceEnrollment(f *compiledFlag, p *property, enrolled bool) {
 }
 
 func (in *Input) traceHoldout(f *compiledFlag, subject string, bucket float64, out bool) {
-	in.trace.Holdout = &BucketTrace{Subject: subject, Bucket: bucket, Hashed: true, Threshold: f.holdoutAt, In: out}
+	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: bucket, Hashed: true, Threshold: f.holdoutAt, In: out}
 }
 
 // traceSkip records a condition set without a usable subject.
@@ -279,7 +280,7 @@ func (in *Input) traceSkip(f *compiledFlag, i int32) {
 // returned for them.
 func (in *Input) traceFilters(f *compiledFlag, i int32, subject string, result verdict, n int) {
 	t, c := &in.trace.Conditions[i], &f.conditions[i]
-	t.Subject = subject
+	t.Subject = strings.Clone(subject)
 	if c.pinned >= 0 {
 		t.Pinned = in.snap.values[c.pinned].variant
 	}
@@ -362,7 +363,7 @@ func (in *Input) filterTrace(id uint32) FilterTrace {
 
 func (in *Input) traceRollout(f *compiledFlag, i int32, subject string, inside bool) {
 	t, c := &in.trace.Conditions[i], &f.conditions[i]
-	t.Rollout = &BucketTrace{Subject: subject, Threshold: c.threshold, In: inside, Hashed: !c.everyone}
+	t.Rollout = &BucketTrace{Subject: t.Subject, Threshold: c.threshold, In: inside, Hashed: !c.everyone}
 	if !c.everyone {
 		t.Rollout.Bucket = in.bucket(f, subject, saltRollout)
 	}

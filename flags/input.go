@@ -41,20 +41,16 @@ type Input struct {
 	someKeys      bool // keys says which; false: all
 	failOverrides bool // stored hash keys could not be read
 
-	// A Go caller's Request is lazy: its properties are looked up when a check
-	// asks for them. The Input has the maps and not the Request, so that the
-	// Request need not leave the caller's stack.
-	lazy             bool
-	personProperties map[string]any
-	groupProperties  map[string]map[string]any
-	requestGroups    map[string]string
-	requestOverrides map[string]string
-	hasCohorts       bool // the Request says of which stored cohorts the person is a member
+	// What a Go caller's Request says of stored data, and copies of its lists.
+	hasOverrides bool
+	hasCohorts   bool
+	ownTags      []string
+	ownKeys      []string
 
 	// An entry of these counts as empty unless its gen (of members: its value)
 	// is the Input's gen, which counts requests. So Reset need not clear them.
 	gen       uint32
-	slots     []property
+	slots     []slotValue
 	groups    []groupKey
 	overrides []override
 	members   []uint32 // stored cohorts of the person
@@ -105,13 +101,13 @@ func (in *Input) Reset(s *Snapshot, distinctID string, f runtime.Filter, now tim
 	if s.isUnset() {
 		s = emptySnapshot()
 	}
-	in.bindTo(s, distinctID, f, now)
+	in.bindTo(s, cutDistinctID(distinctID), f, now)
 	if s.idSlot >= 0 {
-		in.setProperty(s.idSlot, property{kind: jsonscan.String, textual: in.id, have: haveText, origin: fromID})
+		in.setProperty(s.idSlot, slotValue{kind: jsonscan.String, textual: in.id, have: haveText, origin: fromID})
 	}
 }
 
-// bindTo is Reset without the property distinct_id.
+// bindTo is Reset without the property distinct_id. The distinct ID has been cut.
 func (in *Input) bindTo(s *Snapshot, distinctID string, f runtime.Filter, now time.Time) {
 	if in.gen++; in.gen == 0 {
 		clear(in.slots[:cap(in.slots)])
@@ -135,9 +131,9 @@ func (in *Input) bindTo(s *Snapshot, distinctID string, f runtime.Filter, now ti
 		in.namedTags = resized(in.namedTags, (len(s.tagged)+63)/64)
 	}
 	in.AnonymousID, in.DeviceID, in.SurveysOnly = "", "", false
-	in.id, in.filter, in.now = cutDistinctID(distinctID), f, now
+	in.id, in.filter, in.now = distinctID, f, now
 	in.keys, in.someKeys = nil, false
-	in.lazy, in.trace, in.hashed, in.failOverrides, in.hasCohorts = false, nil, false, false, false
+	in.trace, in.hashed, in.failOverrides, in.hasOverrides, in.hasCohorts = nil, false, false, false, false
 	in.buf = in.buf[:0]
 }
 
@@ -272,7 +268,7 @@ func (in *Input) SetGeo(name, value string) {
 		return
 	}
 	in.slots[i].gen = in.gen - 1 // so that a null of the request does not win
-	in.setProperty(i, property{kind: jsonscan.String, textual: value, have: haveText, origin: fromGeo})
+	in.setProperty(i, slotValue{kind: jsonscan.String, textual: value, have: haveText, origin: fromGeo})
 }
 
 // SetPersonCreated tells when the stored person was created, for filters of type
@@ -282,7 +278,7 @@ func (in *Input) SetPersonCreated(t time.Time) {
 	if i < 0 || in.slots[i].gen == in.gen {
 		return
 	}
-	in.setProperty(i, property{kind: jsonscan.String, textual: t.UTC().Format(time.RFC3339Nano), have: haveText, origin: fromStore})
+	in.setProperty(i, slotValue{kind: jsonscan.String, textual: t.UTC().Format(time.RFC3339Nano), have: haveText, origin: fromStore})
 }
 
 // SetOverride adds a stored hash key of experience continuity for a flag.

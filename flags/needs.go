@@ -76,17 +76,14 @@ func (in *Input) addNeeds(n *Needs, slots []int32) {
 		}
 		// Without a group key there is nothing to look up.
 		name := in.snap.groupNames[def.owner]
-		if def.name != groupKeyName && in.hasGroup(def.owner, name) && !slices.Contains(n.Groups, name) {
+		if def.name != groupKeyName && in.hasGroup(def.owner) && !slices.Contains(n.Groups, name) {
 			n.Groups = append(n.Groups, name)
 		}
 	}
 }
 
 // hasGroup reports whether the request has a usable group of a type.
-func (in *Input) hasGroup(ord int, name string) bool {
-	if in.lazy {
-		return in.requestGroups[name] != ""
-	}
+func (in *Input) hasGroup(ord int) bool {
 	g := &in.groups[ord]
 	return g.gen == in.gen && g.usable
 }

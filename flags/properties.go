@@ -27,9 +27,9 @@ const (
 	fromGroup // $group_key, which every group has
 )
 
-// A property is the value of one slot with its derived forms. Each form is
+// A slotValue is the value of one slot with its derived forms. Each form is
 // computed when a check first asks for it.
-type property struct {
+type slotValue struct {
 	gen    uint32
 	kind   jsonscan.Kind // Invalid: the property is known to be not set
 	origin origin
@@ -39,7 +39,7 @@ type property struct {
 	textual string         // str(P) of evaluation.md §4.1
 	num     float64        // a number; the number of a Go value even before haveNumber
 	raw     jsonscan.Value // the JSON, or nil if it came as a Go value
-	bits    uint64         // a Go integer
+	bits    uint64         // a Go number: of an integer, or of a float64
 
 	lowered    string
 	loweredASC string
@@ -81,6 +81,9 @@ const (
 // has promised not to touch, or to in.buf, which only grows until the next Reset.
 func sharedString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
+// sharedBytes is the reverse of sharedString. The bytes must not be written to.
+func sharedBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
 // setJSON sets the property of a slot unless it has one of a higher origin. A
 // null of the request leaves a looked-up location in place.
 func (in *Input) setJSON(i int32, v jsonscan.Value, from origin) {
@@ -95,7 +98,7 @@ func (in *Input) setJSON(i int32, v jsonscan.Value, from origin) {
 }
 
 // setProperty is setJSON for a property that did not come as JSON.
-func (in *Input) setProperty(i int32, v property) {
+func (in *Input) setProperty(i int32, v slotValue) {
 	p := &in.slots[i]
 	if p.gen == in.gen && p.origin > v.origin {
 		return
@@ -104,19 +107,15 @@ func (in *Input) setProperty(i int32, v property) {
 }
 
 // property returns the property of a slot, or nil if it is not set.
-func (in *Input) property(i int32) *property {
+func (in *Input) property(i int32) *slotValue {
 	if p := &in.slots[i]; p.gen == in.gen && p.kind != jsonscan.Invalid {
 		return p
 	}
 	return in.absentProperty(i)
 }
 
-// absentProperty is property for a slot that has no value yet: the Request of a
-// Go caller may have one, or another slot may stand in.
-func (in *Input) absentProperty(i int32) *property {
-	if p := in.ownProperty(i); p != nil {
-		return p
-	}
+// absentProperty is property for a slot that is not set: another one may stand in.
+func (in *Input) absentProperty(i int32) *slotValue {
 	for _, j := range in.snap.slots[i].fallbacks {
 		if p := in.ownProperty(j); p != nil {
 			return p
@@ -126,9 +125,9 @@ func (in *Input) absentProperty(i int32) *property {
 }
 
 // ownProperty is property without the slots that may stand in.
-func (in *Input) ownProperty(i int32) *property {
+func (in *Input) ownProperty(i int32) *slotValue {
 	p := &in.slots[i]
-	if p.gen != in.gen && (!in.lazy || !in.lookUp(i, p)) || p.kind == jsonscan.Invalid {
+	if p.gen != in.gen || p.kind == jsonscan.Invalid {
 		return nil
 	}
 	return p
@@ -137,31 +136,36 @@ func (in *Input) ownProperty(i int32) *property {
 // numberLiteral returns the JSON of a number: as it came, or as encoding/json
 // writes the Go value. There an integer has no fraction, and very large and very
 // small numbers have an exponent.
-func (in *Input) numberLiteral(p *property) jsonscan.Value {
+func (in *Input) numberLiteral(p *slotValue) jsonscan.Value {
 	if p.raw != nil {
 		return p.raw
 	}
 	start := len(in.buf)
-	switch p.how {
-	case goInt:
-		in.buf = strconv.AppendInt(in.buf, int64(p.bits), 10)
-	case goUint:
-		in.buf = strconv.AppendUint(in.buf, p.bits, 10)
-	default:
-		size := 64
-		abs := math.Abs(p.num)
-		exponent := abs < 1e-6 || abs >= 1e21
-		if p.how == goFloat32 {
-			size, exponent = 32, float32(abs) < 1e-6 || float32(abs) >= 1e21
-		}
-		format := byte('f')
-		if exponent && abs != 0 {
-			format = 'e'
-		}
-		in.buf = strconv.AppendFloat(in.buf, p.num, format, -1, size)
-	}
+	in.buf = appendLiteral(in.buf, p.how, p.bits)
 	p.raw = in.buf[start:]
 	return p.raw
+}
+
+// appendLiteral appends the JSON of a number that came as a Go value.
+func appendLiteral(dst []byte, how goNumber, bits uint64) []byte {
+	switch how {
+	case goInt:
+		return strconv.AppendInt(dst, int64(bits), 10)
+	case goUint:
+		return strconv.AppendUint(dst, bits, 10)
+	}
+	x := math.Float64frombits(bits)
+	size := 64
+	abs := math.Abs(x)
+	exponent := abs < 1e-6 || abs >= 1e21
+	if how == goFloat32 {
+		size, exponent = 32, float32(abs) < 1e-6 || float32(abs) >= 1e21
+	}
+	format := byte('f')
+	if exponent && abs != 0 {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, x, format, -1, size)
 }
 
 // decodeText returns the text of a JSON string. It shares memory with the JSON
@@ -186,7 +190,7 @@ func (in *Input) numberText(v jsonscan.Value) string {
 }
 
 // text returns the property's text, str(P) in evaluation.md §4.1.
-func (in *Input) text(p *property) string {
+func (in *Input) text(p *slotValue) string {
 	if p.have&haveText != 0 {
 		return p.textual
 	}
@@ -211,14 +215,14 @@ func (in *Input) text(p *property) string {
 }
 
 // lower returns the property's text in full Unicode lower case.
-func (in *Input) lower(p *property) string {
+func (in *Input) lower(p *slotValue) string {
 	if p.have&folded != 0 {
 		return p.textual
 	}
 	return in.lowerSlow(p)
 }
 
-func (in *Input) lowerSlow(p *property) string {
+func (in *Input) lowerSlow(p *slotValue) string {
 	if s := in.text(p); in.isFolded(p, s) {
 		return s
 	} else if p.have&haveLower == 0 {
@@ -231,7 +235,7 @@ func (in *Input) lowerSlow(p *property) string {
 }
 
 // lowerASCII returns the property's text with A to Z in lower case.
-func (in *Input) lowerASCII(p *property) string {
+func (in *Input) lowerASCII(p *slotValue) string {
 	if p.have&folded != 0 {
 		return p.textual
 	}
@@ -248,7 +252,7 @@ func (in *Input) lowerASCII(p *property) string {
 
 // isFolded finds out once whether lower-casing leaves the property's text, s, as
 // it is.
-func (in *Input) isFolded(p *property, s string) bool {
+func (in *Input) isFolded(p *slotValue, s string) bool {
 	if p.have&checkedFold == 0 {
 		p.have |= checkedFold
 		if text.Folded(s) {
@@ -260,14 +264,14 @@ func (in *Input) isFolded(p *property, s string) bool {
 
 // number returns the property as evaluation.md §4.7 compares it. It is not ok if
 // the property is no number.
-func (in *Input) number(p *property) (float64, bool) {
+func (in *Input) number(p *slotValue) (float64, bool) {
 	if p.have&haveNumber != 0 {
 		return p.num, p.numOK
 	}
 	return in.numberSlow(p)
 }
 
-func (in *Input) numberSlow(p *property) (float64, bool) {
+func (in *Input) numberSlow(p *slotValue) (float64, bool) {
 	switch p.kind {
 	case jsonscan.Number:
 		p.num, p.numOK = in.numberLiteral(p).Float()
@@ -282,7 +286,7 @@ func (in *Input) numberSlow(p *property) (float64, bool) {
 
 // date returns the property as evaluation.md §4.9 compares it. It is not ok if
 // the property is no date.
-func (in *Input) date(p *property) (time.Time, bool) {
+func (in *Input) date(p *slotValue) (time.Time, bool) {
 	if p.have&haveDate == 0 {
 		p.have |= haveDate
 		in.fixNow()
@@ -312,7 +316,7 @@ func (in *Input) fixNow() {
 
 // version returns the property as evaluation.md §4.10 compares it. It is not ok
 // if the property is no version.
-func (in *Input) version(p *property) (semver.Version, bool) {
+func (in *Input) version(p *slotValue) (semver.Version, bool) {
 	if p.have&haveVersion == 0 {
 		p.have |= haveVersion
 		p.semver, p.verOK = semver.Parse(in.text(p))

@@ -1,8 +1,6 @@
 package flags
 
 import (
-	"encoding/json"
-	"math"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -20,7 +18,8 @@ import (
 // it, which is what a remote call would send: float64(5) is 5, nil is a null that
 // is present, time.Time is its RFC 3339 text. Strings, booleans, numbers,
 // json.Number, nil and time.Time cost no encoding and no allocation. A value that
-// cannot be encoded counts as missing (evaluation.md §8.6).
+// cannot be encoded counts as missing (evaluation.md §8.6). A request whose properties
+// are a list ([Property]) costs no allocation at all.
 type Request struct {
 	// DistinctID names the person. The empty string is inside every rollout
 	// (evaluation.md §2.5); an ID of more than 200 bytes is cut to 200 characters.
@@ -33,6 +32,12 @@ type Request struct {
 	// compare. A property whose name is missing is not set.
 	PersonProperties map[string]any
 	GroupProperties  map[string]map[string]any
+
+	// Person and OfGroups say the same by lists, which cost no allocation where a
+	// request is made for one call. A property that a list has counts in place of one of
+	// the same name in the maps. Of several with one name the last counts.
+	Person   []Property
+	OfGroups []GroupProperty
 
 	// AnonymousID is the ID before identification, for experience continuity
 	// (evaluation.md §12). DeviceID is the subject of device bucketing. If one is
@@ -71,19 +76,37 @@ type Request struct {
 // noRequest stands for a Request that is nil.
 var noRequest Request
 
-// fromRequest binds the Input to the Request of a Go caller. Properties are
-// looked up one by one, when a check asks for them.
-func (in *Input) fromRequest(s *Snapshot, r *Request) {
-	if r == nil {
-		r = &noRequest
+// hidesNothing reports whether the Filter admits every flag.
+func (r *Request) hidesNothing() bool {
+	return r == nil || r.Filter.Kind == runtime.All && len(r.Filter.Tags) == 0
+}
+
+// The Input of a Go caller comes from a pool, and must not have anything that the
+// Request refers to directly: for the compiler that would make all of it escape, and a
+// list of properties could not be on the caller's stack. It is allowed to keep the texts
+// in these lists and maps.
+
+// bindRequest binds the Input to a snapshot and to a Request, without its properties,
+// groups and overrides.
+func (in *Input) bindRequest(s *Snapshot, r *Request) {
+	in.ownTags = append(in.ownTags[:0], r.Filter.Tags...)
+	var now time.Time
+	if !r.Now.IsZero() {
+		now = time.Unix(r.Now.Unix(), int64(r.Now.Nanosecond())) // without its location
 	}
-	in.bindTo(s, r.DistinctID, r.Filter, r.Now)
-	in.lazy = true
-	in.personProperties, in.groupProperties = r.PersonProperties, r.GroupProperties
-	in.requestGroups, in.requestOverrides = r.Groups, r.Overrides
-	in.AnonymousID, in.DeviceID = r.AnonymousID, r.DeviceID
-	in.keys, in.someKeys = r.Keys, r.Keys != nil
-	in.hasCohorts = r.Cohorts != nil
+	self := s.self
+	if self == nil { // it was not made by Compile
+		self = emptySnapshot()
+	}
+	in.bindTo(self, "", runtime.Filter{Kind: r.Filter.Kind, Tags: in.ownTags}, now)
+	in.id = in.copied(cutDistinctID(r.DistinctID))
+	if s.anonymousSlot >= 0 {
+		in.AnonymousID = in.copied(r.AnonymousID)
+	}
+	if s.deviceSlot >= 0 {
+		in.DeviceID = in.copied(r.DeviceID)
+	}
+	in.hasOverrides, in.hasCohorts = r.Overrides != nil, r.Cohorts != nil
 	if len(s.storedCohorts) > 0 {
 		for _, id := range r.Cohorts {
 			in.SetCohort(id)
@@ -91,43 +114,146 @@ func (in *Input) fromRequest(s *Snapshot, r *Request) {
 	}
 }
 
-// hidesNothing reports whether the Filter admits every flag.
-func (r *Request) hidesNothing() bool {
-	return r == nil || r.Filter.Kind == runtime.All && len(r.Filter.Tags) == 0
+// copied returns a copy of a text of the Request.
+func (in *Input) copied(s string) string {
+	if s == "" {
+		return ""
+	}
+	start := len(in.buf)
+	in.buf = append(in.buf, s...)
+	return sharedString(in.buf[start:])
 }
 
-// lookUp reads the property of a slot from the Request of a Go caller, and
-// reports whether it is set.
-func (in *Input) lookUp(i int32, p *property) bool {
-	p.gen, p.kind, p.have, p.raw, p.origin, p.how = in.gen, jsonscan.Invalid, 0, nil, fromRequest, goNone
-	def := &in.snap.slots[i]
-	var v any
-	var ok bool
-	switch {
-	case def.owner == ownerPerson:
-		if v, ok = in.personProperties[def.name]; !ok && i == in.snap.idSlot {
-			setString(p, in.id)
+// fromRequest binds the Input to all that a Request has.
+func (in *Input) fromRequest(s *Snapshot, r *Request) {
+	if r == nil {
+		r = &noRequest
+	}
+	in.bindRequest(s, r)
+	in.ownKeys = append(in.ownKeys[:0], r.Keys...)
+	in.keys, in.someKeys = in.ownKeys, r.Keys != nil
+	if len(r.Groups) > 0 {
+		for ord := range s.groupNames {
+			in.fillGroup(r, int32(ord))
 		}
-	case def.owner == ownerMetadata:
-		v, ok = in.personProperties[metadataPrefix+def.name]
-	case def.owner >= 0:
-		name := in.snap.groupNames[def.owner]
-		if def.name == groupKeyName {
-			if key, given := in.requestGroups[name]; given {
-				setString(p, key)
-				break
+	}
+	if len(r.Overrides) > 0 {
+		for n, key := range s.continuityFlags {
+			in.fillOverride(r, int32(n), key)
+		}
+	}
+	// To look each property of the list up is faster than to search the list for each
+	// slot.
+	rest := *r
+	rest.Person = nil
+	for i := range r.Person {
+		q := &r.Person[i]
+		if slot := s.personTable.slotOf(sharedBytes(q.name)); slot >= 0 {
+			in.setValue(&in.slots[slot], q)
+		}
+		if s.createdSlot >= 0 && q.name == metadataPrefix+createdAt {
+			in.setValue(&in.slots[s.createdSlot], q)
+		}
+	}
+	for i := range s.slots {
+		in.fillSlot(&rest, int32(i))
+	}
+}
+
+// fillFlag looks up what a flag needs. Properties that no flag needs are never looked at.
+func (in *Input) fillFlag(r *Request, f *compiledFlag) {
+	if f.state != normal || f.fixed.value != valueHidden {
+		return
+	}
+	for _, i := range f.needs {
+		if in.fillSlot(r, i); in.slots[i].kind == jsonscan.Invalid {
+			for _, j := range in.snap.slots[i].fallbacks {
+				in.fillSlot(r, j)
 			}
 		}
-		v, ok = in.groupProperties[name][def.name]
 	}
-	if ok {
-		in.setGo(p, v)
+	if len(r.Groups) > 0 {
+		if f.aggregation >= 0 {
+			in.fillGroup(r, f.aggregation)
+		}
+		for i := range f.conditions {
+			if ord := f.conditions[i].aggregation; ord >= 0 {
+				in.fillGroup(r, ord)
+			}
+		}
 	}
-	return p.kind != jsonscan.Invalid
+	if f.byDevice && in.DeviceID == "" {
+		in.fillSlot(r, in.snap.deviceSlot)
+	}
+	if f.continuity >= 0 {
+		in.fillOverride(r, f.continuity, f.key)
+		if in.AnonymousID == "" {
+			in.fillSlot(r, in.snap.anonymousSlot)
+		}
+	}
+}
+
+func (in *Input) fillGroup(r *Request, ord int32) {
+	if key, ok := r.Groups[in.snap.groupNames[ord]]; ok {
+		in.groups[ord] = groupKey{in.gen, key != "", validUTF8(key)}
+	}
+}
+
+func (in *Input) fillOverride(r *Request, n int32, flag string) {
+	if key, ok := r.Overrides[flag]; ok {
+		in.overrides[n] = override{in.gen, validUTF8(key)}
+	}
+}
+
+// fillSlot looks up the property of a slot, once for each Request.
+func (in *Input) fillSlot(r *Request, i int32) {
+	p := &in.slots[i]
+	if p.gen == in.gen {
+		return
+	}
+	p.clear(in.gen)
+	def := &in.snap.slots[i]
+	var (
+		q          *Property
+		properties map[string]any
+		name       = def.name
+	)
+	switch {
+	case def.owner == ownerPerson:
+		q, properties = find(r.Person, name), r.PersonProperties
+	case i == in.snap.createdSlot:
+		name = metadataPrefix + createdAt
+		q, properties = find(r.Person, name), r.PersonProperties
+	case def.owner >= 0:
+		group := in.snap.groupNames[def.owner]
+		if name == groupKeyName {
+			if key, ok := r.Groups[group]; ok {
+				setString(p, key)
+				return
+			}
+		}
+		q, properties = r.ofGroup(group, name), r.GroupProperties[group]
+	}
+	if q != nil {
+		in.setValue(p, q)
+		return
+	}
+	if v, ok := properties[name]; ok {
+		var q Property
+		q.set(v)
+		in.setValue(p, &q)
+	} else if i == in.snap.idSlot {
+		setString(p, in.id)
+	}
+}
+
+// clear makes a property of the Request one that is not set.
+func (p *slotValue) clear(gen uint32) {
+	p.gen, p.kind, p.have, p.raw, p.origin, p.how = gen, jsonscan.Invalid, 0, nil, fromRequest, goNone
 }
 
 // setString sets a property to a text that need not be valid UTF-8.
-func setString(p *property, s string) {
+func setString(p *slotValue, s string) {
 	p.kind = jsonscan.String
 	if text.Folded(s) { // which is valid UTF-8 as well
 		p.textual, p.have = s, haveText|checkedFold|folded
@@ -136,101 +262,35 @@ func setString(p *property, s string) {
 	}
 }
 
-// setGo sets a property to what encoding/json would write for a Go value. If that
-// cannot be encoded, the property stays not set.
-func (in *Input) setGo(p *property, v any) {
-	switch v := v.(type) {
-	case string:
-		setString(p, v)
-	case bool:
+// setValue sets the property of a slot to a value of the Request. One that cannot be
+// encoded is not set.
+func (in *Input) setValue(p *slotValue, q *Property) {
+	p.clear(in.gen)
+	switch q.kind {
+	case kindNull:
+		p.kind = jsonscan.Null
+	case kindBool:
 		p.kind = jsonscan.False
-		if v {
+		if q.bits != 0 {
 			p.kind = jsonscan.True
 		}
-	case nil:
-		p.kind = jsonscan.Null
-	case int:
-		in.setInt(p, int64(v))
-	case int8:
-		in.setInt(p, int64(v))
-	case int16:
-		in.setInt(p, int64(v))
-	case int32:
-		in.setInt(p, int64(v))
-	case int64:
-		in.setInt(p, v)
-	case uint:
-		in.setUint(p, uint64(v))
-	case uint8:
-		in.setUint(p, uint64(v))
-	case uint16:
-		in.setUint(p, uint64(v))
-	case uint32:
-		in.setUint(p, uint64(v))
-	case uint64:
-		in.setUint(p, v)
-	case float32:
-		in.setFloat(p, float64(v), goFloat32)
-	case float64:
-		in.setFloat(p, v, goFloat64)
-	case json.Number:
-		// encoding/json writes an empty json.Number as 0 and refuses what is
-		// no number.
-		if v == "" {
-			v = "0"
-		}
+	case kindText:
+		setString(p, q.text)
+	case kindTime:
 		start := len(in.buf)
-		in.buf = append(in.buf, v...)
-		raw, err := jsonscan.Parse(in.buf[start:], 1)
-		if err == nil && raw.Kind() == jsonscan.Number && len(raw) == len(v) {
-			p.kind, p.raw = jsonscan.Number, raw
-		}
-	case time.Time:
-		start := len(in.buf)
-		b, err := v.AppendText(in.buf)
-		if err == nil {
+		if b, err := q.moment().AppendText(in.buf); err == nil {
 			in.buf = b
 			p.kind, p.textual, p.have = jsonscan.String, sharedString(b[start:]), haveText
 		}
-	default:
-		if raw, ok := marshalValue(v); ok {
-			p.kind, p.raw = raw.Kind(), raw
+	case kindJSON:
+		p.raw = sharedBytes(q.text)
+		p.kind = p.raw.Kind()
+	case kindInt, kindUint, kindFloat32, kindFloat64:
+		if q.isFinite() {
+			p.kind, p.how, p.bits = jsonscan.Number, goNumber(q.kind-kindInt)+goInt, q.bits
+			if p.num = q.number(); p.how != goFloat32 {
+				p.numOK, p.have = true, haveNumber
+			}
 		}
 	}
-}
-
-func (in *Input) setInt(p *property, n int64) {
-	p.kind, p.how, p.bits = jsonscan.Number, goInt, uint64(n)
-	p.num, p.numOK, p.have = float64(n), true, haveNumber
-}
-
-func (in *Input) setUint(p *property, n uint64) {
-	p.kind, p.how, p.bits = jsonscan.Number, goUint, n
-	p.num, p.numOK, p.have = float64(n), true, haveNumber
-}
-
-func (in *Input) setFloat(p *property, f float64, kind goNumber) {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return // cannot be encoded
-	}
-	p.kind, p.how, p.num = jsonscan.Number, kind, f
-	if kind == goFloat64 {
-		p.numOK, p.have = true, haveNumber
-	}
-}
-
-// marshalValue encodes a value of a type that setGo does not know. It is not ok
-// if the value cannot be encoded, or if its own encoding panics.
-func marshalValue(v any) (raw jsonscan.Value, ok bool) {
-	defer func() {
-		if recover() != nil {
-			raw, ok = nil, false
-		}
-	}()
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, false
-	}
-	raw, err = jsonscan.Parse(b, jsonscan.MaxDepth)
-	return raw, err == nil
 }

@@ -3,6 +3,7 @@ package flags
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -13,7 +14,8 @@ func (s *Snapshot) isUnset() bool { return s == nil || s.index == nil }
 var emptySnapshot = sync.OnceValue(func() *Snapshot {
 	s, err := Compile(new(Definitions), CompileOptions{})
 	if err != nil { // this machine can compile nothing
-		return &Snapshot{index: make(map[string]int32), idSlot: -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1}
+		s = &Snapshot{index: make(map[string]int32), idSlot: -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1}
+		s.self = s
 	}
 	return s
 })
@@ -74,7 +76,7 @@ func (s *Snapshot) whyHidden(i int32, r *Request) error {
 	case !f.requirement.Admits(r.Filter.Kind):
 		return fmt.Errorf("%w: flag %q is for runtime %v, the request is %v", ErrFiltered, f.key, f.requirement, r.Filter.Kind)
 	case !r.Filter.Admits(f.requirement, f.tags, f.tagMatch):
-		return fmt.Errorf("%w: flag %q needs %v of the evaluation contexts %q, the request has %q", ErrFiltered, f.key, f.tagMatch, f.tags, r.Filter.Tags)
+		return fmt.Errorf("%w: flag %q needs %v of the evaluation contexts %q, the request has %q", ErrFiltered, f.key, f.tagMatch, f.tags, slices.Clone(r.Filter.Tags))
 	}
 	return nil
 }

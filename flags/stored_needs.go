@@ -154,7 +154,7 @@ func (in *Input) lacks(s *Snapshot, f *compiledFlag) bool {
 	if f.state != normal || f.fixed.value != valueHidden {
 		return false
 	}
-	if f.readsCohorts && (in == nil || !in.hasCohorts) || f.readsHash && (in == nil || in.requestOverrides == nil) {
+	if f.readsCohorts && (in == nil || !in.hasCohorts) || f.readsHash && (in == nil || !in.hasOverrides) {
 		return true
 	}
 	return slices.ContainsFunc(f.needs, func(slot int32) bool { return in.lacksSlot(s, slot) })
@@ -185,7 +185,7 @@ func (in *Input) lacksSlot(s *Snapshot, i int32) bool {
 	case in.ownProperty(i) != nil:
 		return false
 	}
-	return def.owner < 0 || in.hasGroup(def.owner, s.groupNames[def.owner])
+	return def.owner < 0 || in.hasGroup(def.owner)
 }
 
 // storedNeeds returns what flag i, and the flags that it depends on, look at that
@@ -223,7 +223,7 @@ func (s *Snapshot) addStoredNeeds(n *StoredNeeds, f *compiledFlag, in *Input) {
 	if f.state != normal || f.fixed.value != valueHidden {
 		return
 	}
-	n.Overrides = n.Overrides || f.readsHash && (in == nil || in.requestOverrides == nil)
+	n.Overrides = n.Overrides || f.readsHash && (in == nil || !in.hasOverrides)
 	if f.readsCohorts && (in == nil || !in.hasCohorts) {
 		for i := range f.conditions {
 			for _, id := range f.conditions[i].checks {

@@ -210,3 +210,49 @@ func caseIgnorable(r rune) bool {
 	}
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
 }
+
+// IsLower reports whether lower is s with A to Z in lower case and all other bytes
+// unchanged: whether AppendLowerASCII of s would append it.
+func IsLower(s, lower string) bool {
+	if len(s) != len(lower) {
+		return false
+	}
+	last := len(s) - 8
+	if last < 0 {
+		for i := range len(s) {
+			c := s[i]
+			if c-'A' < 26 {
+				c |= 0x20
+			}
+			if c != lower[i] {
+				return false
+			}
+		}
+		return true
+	}
+	for i := 0; i < last; i += 8 {
+		if lowerWord(word(s, i)) != word(lower, i) {
+			return false
+		}
+	}
+	return lowerWord(word(s, last)) == word(lower, last)
+}
+
+// IsASCII reports whether s has only characters of ASCII.
+func IsASCII(s string) bool {
+	last := len(s) - 8
+	if last < 0 {
+		for i := range len(s) {
+			if s[i] >= utf8.RuneSelf {
+				return false
+			}
+		}
+		return true
+	}
+	for i := 0; i < last; i += 8 {
+		if word(s, i)&highs != 0 {
+			return false
+		}
+	}
+	return word(s, last)&highs == 0
+}
