@@ -432,8 +432,20 @@ func TestPersonAllocations(t *testing.T) {
 			t.Fatal("wrong value")
 		}
 	}
-	ask()
-	if n := testing.AllocsPerRun(1000, ask); n != 0 {
-		t.Errorf("%v allocations, want none", n)
+	plan := strings.Clone("Pro")
+	perCall := func() {
+		p := client.For(&flags.Request{
+			DistinctID: "ada", Groups: map[string]string{"company": plan},
+			Person: []flags.Property{flags.String("plan", plan), flags.Int("seats", 42)},
+		})
+		if !p.Bool("new-checkout", false) || p.Variant("button", "") != "red" {
+			t.Fatal("wrong value")
+		}
+	}
+	for name, ask := range map[string]func(){"a map": ask, "a list made for the call": perCall} {
+		ask()
+		if n := testing.AllocsPerRun(1000, ask); n != 0 {
+			t.Errorf("with %s: %v allocations, want none", name, n)
+		}
 	}
 }

@@ -1,9 +1,9 @@
 package flagstaff
 
 import (
-	"maps"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/runtime"
@@ -41,15 +41,12 @@ func (c *Client) describe(request *flags.Request, r *http.Request) *flags.Reques
 	if web.Locator == nil {
 		return &out
 	}
-	out.PersonProperties = maps.Clone(out.PersonProperties)
+	out.Person = slices.Clip(out.Person)
 	for name, value := range web.Locator.Properties(web.address(r)) {
-		if _, given := out.PersonProperties[name]; given {
-			continue
+		_, given := out.PersonProperties[name]
+		if !given && !slices.ContainsFunc(out.Person, func(p flags.Property) bool { return p.Name() == name }) {
+			out.Person = append(out.Person, flags.String(name, value))
 		}
-		if out.PersonProperties == nil {
-			out.PersonProperties = make(map[string]any)
-		}
-		out.PersonProperties[name] = value
 	}
 	return &out
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
@@ -26,13 +25,14 @@ type Person struct {
 	busy  atomic.Bool
 	n     int       // how many of first are used
 	first [3]answer // the first questions cost no allocation
-	more  []answer
+	more  *[]answer // a pointer, so that the compiler can tell the Person from the list
 }
 
 // An answer is what a flag was found to be.
 type answer struct {
 	key     string
 	err     error // why there is no value
+	hidden  bool  // the error is flags.ErrFiltered
 	result  flags.Result
 	exposed bool
 }
@@ -61,26 +61,27 @@ func valueOf(r *flags.Request) flags.Request {
 	return *r
 }
 
-// evaluate returns the value of a flag. If it is shown to the person, it is reported.
-func (p *Person) evaluate(key string, shown bool) (flags.Result, error) {
+// evaluate returns the value of a flag, and whether the request may not see it. If the
+// value is shown to the person, it is reported.
+func (p *Person) evaluate(key string, shown bool) (_ flags.Result, hidden bool, _ error) {
 	if p == nil {
-		return flags.Result{}, flags.ErrNotReady
+		return flags.Result{}, false, flags.ErrNotReady
 	}
 	if !p.busy.CompareAndSwap(false, true) {
 		result, err := p.flag(key)
 		if shown {
 			p.expose(&result, err)
 		}
-		return result, err
+		return result, errors.Is(err, flags.ErrFiltered), err
 	}
 	a := p.find(key)
 	if shown && !a.exposed {
 		a.exposed = true
 		p.expose(&a.result, a.err)
 	}
-	result, err := a.result, a.err
+	result, hidden, err := a.result, a.hidden, a.err
 	p.busy.Store(false)
-	return result, err
+	return result, hidden, err
 }
 
 // expose reports that a value was shown.
@@ -89,7 +90,7 @@ func (p *Person) expose(result *flags.Result, err error) {
 		return
 	}
 	if events := p.client.Events(); events != nil {
-		events.Exposed(capture.ExposureOf(result, &p.request))
+		events.Shown(result, &p.request)
 	}
 }
 
@@ -100,21 +101,26 @@ func (p *Person) find(key string) *answer {
 			return &p.first[i]
 		}
 	}
-	for i := range p.more {
-		if p.more[i].key == key {
-			return &p.more[i]
+	var a *answer
+	if p.more != nil {
+		for i := range *p.more {
+			if a = &(*p.more)[i]; a.key == key {
+				return a
+			}
 		}
 	}
-	var a *answer
 	if p.n < len(p.first) {
 		a = &p.first[p.n]
 		p.n++
 	} else {
-		p.more = append(p.more, answer{})
-		a = &p.more[len(p.more)-1]
+		if p.more == nil {
+			p.more = new([]answer)
+		}
+		*p.more = append(*p.more, answer{})
+		a = &(*p.more)[len(*p.more)-1]
 	}
-	a.key = key
-	a.result, a.err = p.flag(key)
+	result, err := p.flag(key)
+	*a = answer{key: key, err: err, hidden: errors.Is(err, flags.ErrFiltered), result: result}
 	return a
 }
 
@@ -148,8 +154,8 @@ func (p *Person) flagFor(key string, r *flags.Request) (flags.Result, error) {
 // value returns the value of a flag. It is not ok if there is none: the flag is unknown
 // or failed, or nothing is loaded. A hidden flag is off.
 func (p *Person) value(key string, shown bool) (_ flags.Result, ok bool) {
-	result, err := p.evaluate(key, shown)
-	return result, err == nil && !result.Failed || errors.Is(err, flags.ErrFiltered)
+	result, hidden, err := p.evaluate(key, shown)
+	return result, err == nil && !result.Failed || hidden
 }
 
 // Bool reports whether a flag is on, and reports the exposure. It returns the fallback
@@ -185,9 +191,9 @@ func (p *Person) Lookup(key string) (value string, ok bool) {
 // exposure. The error is flags.ErrNotReady, flags.ErrUnknownFlag, flags.ErrNoPayload, or
 // what decoding returned.
 func (p *Person) Payload(key string, v any) error {
-	result, err := p.evaluate(key, true)
+	result, hidden, err := p.evaluate(key, true)
 	switch {
-	case err != nil && !errors.Is(err, flags.ErrFiltered):
+	case err != nil && !hidden:
 		return err
 	case result.Metadata.Payload == "":
 		return fmt.Errorf("%w: flag %s", flags.ErrNoPayload, strconv.Quote(key))
@@ -217,7 +223,10 @@ func Payload[T any](p *Person, key string, fallback T) T {
 
 // Result returns all that is known about the value of a flag, with its reason. It reports
 // no exposure. The error comes from [flags.Snapshot.Flag], or is flags.ErrNotReady.
-func (p *Person) Result(key string) (flags.Result, error) { return p.evaluate(key, false) }
+func (p *Person) Result(key string) (flags.Result, error) {
+	result, _, err := p.evaluate(key, false)
+	return result, err
+}
 
 // Results evaluates all flags that the request may see, see [flags.Snapshot.Evaluate]. It
 // reports no exposure. It is nil if nothing is loaded.

@@ -248,3 +248,37 @@ func (c *Client) Exposed(e Exposure) {
 	i.micros = time.Now().UnixMicro()
 	c.queue.publish(pos, s)
 }
+
+// Shown is Exposed of [ExposureOf], and keeps nothing of its arguments: it copies what
+// it sends, if the exposure is not remembered. It does nothing if one of them is nil.
+func (c *Client) Shown(r *flags.Result, request *flags.Request) {
+	if c.isUnset() || r == nil || request == nil {
+		return
+	}
+	e := ExposureOf(r, request)
+	if c.seen != nil {
+		variant, enabled := e.value()
+		if c.seen.repeats(c.seen.key(e.DistinctID, e.Flag, variant, enabled)) {
+			return
+		}
+	}
+	c.Exposed(e.clone())
+}
+
+// clone copies the texts and the groups of an exposure.
+func (e *Exposure) clone() Exposure {
+	out := Exposure{
+		Enabled: e.Enabled, ID: e.ID, Version: e.Version, NoExperiment: e.NoExperiment, Minimal: e.Minimal,
+	}
+	texts := e.DistinctID + e.Flag + e.Variant + e.Reason // one allocation for all
+	out.DistinctID, texts = texts[:len(e.DistinctID)], texts[len(e.DistinctID):]
+	out.Flag, texts = texts[:len(e.Flag)], texts[len(e.Flag):]
+	out.Variant, out.Reason = texts[:len(e.Variant)], texts[len(e.Variant):]
+	if e.Groups != nil {
+		out.Groups = make(map[string]string, len(e.Groups))
+		for name, key := range e.Groups {
+			out.Groups[name] = key
+		}
+	}
+	return out
+}

@@ -101,6 +101,18 @@ func (t *seenTable) add(h uint64) bool {
 	}
 }
 
+// repeats reports whether h is remembered. If it is, it counts.
+func (t *seenTable) repeats(h uint64) bool {
+	s := t.set(h)
+	for i := range s.hash {
+		if s.hash[i].Load() == h {
+			s.state.Add(seenFound)
+			return true
+		}
+	}
+	return false
+}
+
 // advance moves the place that is overwritten next, if it is still place.
 func (s *seenSet) advance(place uint64) {
 	for {

@@ -121,6 +121,63 @@ func goRequest(t testing.TB, r *reference.Request, rnd *rand.Rand) (*flags.Reque
 	return out, true
 }
 
+// listRequest returns the request with most of its properties in lists. A list may have a
+// name twice, of which the last counts, and the map may have another value for it.
+func listRequest(r *flags.Request, rnd *rand.Rand) *flags.Request {
+	const decoy = "Decoy"
+	out := *r
+	out.PersonProperties = make(map[string]any)
+	take := func(properties, rest map[string]any, add func(flags.Property)) {
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			v := properties[name]
+			if rnd.IntN(8) == 0 {
+				rest[name] = v
+				continue
+			}
+			if rnd.IntN(8) == 0 {
+				rest[name] = decoy
+			}
+			if rnd.IntN(8) == 0 {
+				add(flags.String(name, decoy))
+			}
+			add(propertyOf(name, v, rnd))
+		}
+	}
+	take(r.PersonProperties, out.PersonProperties, func(p flags.Property) { out.Person = append(out.Person, p) })
+	if r.GroupProperties != nil {
+		out.GroupProperties = make(map[string]map[string]any)
+	}
+	for _, group := range slices.Sorted(maps.Keys(r.GroupProperties)) {
+		out.GroupProperties[group] = make(map[string]any)
+		take(r.GroupProperties[group], out.GroupProperties[group], func(p flags.Property) { out.OfGroups = append(out.OfGroups, flags.Of(group, p)) })
+	}
+	return &out
+}
+
+// propertyOf makes a property by one of the functions that take the value.
+func propertyOf(name string, v any, rnd *rand.Rand) flags.Property {
+	if rnd.IntN(4) > 0 {
+		switch v := v.(type) {
+		case string:
+			if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
+				if b, err := t.MarshalText(); err == nil && string(b) == v {
+					return flags.Time(name, t)
+				}
+			}
+			return flags.String(name, v)
+		case bool:
+			return flags.Bool(name, v)
+		case int:
+			return flags.Int(name, v)
+		case int64:
+			return flags.Int(name, v)
+		case float64:
+			return flags.Float(name, v)
+		}
+	}
+	return flags.Any(name, v)
+}
+
 type named string
 
 // goMap decodes properties into Go values of many types, all of which
@@ -313,6 +370,13 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 	if !ok {
 		return true
 	}
+	return compareRequest(s, results, partial, want, request, bad) &&
+		compareRequest(s, results, partial, want, listRequest(request, rnd), func(what, diff string) bool { return bad("with lists: "+what, diff) }) &&
+		compareRequest(s, results, partial, want, listRequest(request, rnd).Merged(), func(what, diff string) bool { return bad("with merged lists: "+what, diff) })
+}
+
+// compareRequest evaluates a Go caller's request in every way.
+func compareRequest(s *flags.Snapshot, results []reference.Result, partial bool, want map[string]any, request *flags.Request, bad func(what, diff string) bool) bool {
 	mine := s.Evaluate(request)
 	if mine.Partial != partial || mine.Len() != len(results) {
 		return bad("Evaluate", fmt.Sprintf("want %d flags, partial %v; got %d, %v", len(results), partial, mine.Len(), mine.Partial))
@@ -328,14 +392,14 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 		}
 		single, err := s.Flag(w.Key, request)
 		if err != nil {
-			t.Fatal(err)
+			return bad("Flag or Explain of "+w.Key, err.Error())
 		}
 		if diff := cmp.Diff(result, single, cmp.AllowUnexported(flags.Result{})); diff != "" {
 			return bad("Flag "+w.Key, diff)
 		}
 		trace, err := s.Explain(w.Key, request)
 		if err != nil {
-			t.Fatal(err)
+			return bad("Flag or Explain of "+w.Key, err.Error())
 		}
 		if diff := cmp.Diff(result, trace.Result, cmp.AllowUnexported(flags.Result{})); diff != "" {
 			return bad("Explain "+w.Key, diff)

@@ -372,9 +372,7 @@ func (r Remote) askKeep() time.Duration {
 // askBody returns the body of POST /flags for some flags. Equal requests have equal
 // bodies.
 func (r Remote) askBody(request *flags.Request, keys []string) ([]byte, error) {
-	if request == nil {
-		request = new(flags.Request)
-	}
+	request = request.Merged()
 	body := struct {
 		Key        string                                `json:"api_key"`
 		DistinctID string                                `json:"distinct_id"`
