@@ -9,8 +9,13 @@
 //	}
 //	defer client.Close(context.Background())
 //
-//	p := client.For(&flags.Request{DistinctID: "user-1"})
+//	p := client.For(&flags.Request{
+//		DistinctID: "user-1",
+//		Person:     []flags.Property{flags.String("plan", plan), flags.Int("seats", seats)},
+//	})
 //	if p.Bool("new-checkout", false) { … }
+//
+// That costs no allocation, once the exposure has been reported.
 //
 // # One person, one truth
 //

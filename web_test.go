@@ -59,6 +59,12 @@ func TestWeb(t *testing.T) {
 			want:    flags.Request{PersonProperties: given},
 		},
 		{
+			name:    "a place that the request's list has",
+			config:  flagstaff.Config{Web: flagstaff.Web{Locator: locator}},
+			request: flags.Request{Person: []flags.Property{flags.String("$geoip_city_name", "Oslo"), flags.Int("n", 1)}},
+			want:    flags.Request{PersonProperties: map[string]any{"$geoip_city_name": "Oslo", "n": int64(1)}},
+		},
+		{
 			name:   "the program's filter",
 			config: flagstaff.Config{Filter: server},
 			want:   flags.Request{Filter: server},
@@ -84,7 +90,7 @@ func TestWeb(t *testing.T) {
 			r := httptest.NewRequest("GET", "/", nil)
 			r.Header.Set("User-Agent", test.agent)
 			handler.ServeHTTP(httptest.NewRecorder(), r)
-			if diff := cmp.Diff(&test.want, got); diff != "" {
+			if diff := cmp.Diff(&test.want, got.Merged()); diff != "" {
 				t.Errorf("request for flags (-want +got):\n%s", diff)
 			}
 		})

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // A memorySink keeps a copy of what it is given. Its fail may refuse a batch.
@@ -396,6 +397,39 @@ func TestExposed(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestShown: the exposure is the same, and what the caller changes afterwards does not
+// reach it.
+func TestShown(t *testing.T) {
+	sink := &memorySink{}
+	c := newClient(t, capture.ClientConfig{Sink: sink})
+	result := flags.Result{
+		Key: "f", Enabled: true, Variant: "blue", Reason: flags.Reason{Code: "condition_match", Description: "Matched condition set 1"},
+		Metadata: flags.Metadata{ID: 5, Version: 3, HasExperiment: true},
+	}
+	groups := map[string]string{"company": "acme"}
+	request := &flags.Request{DistinctID: "u1", Groups: groups, Person: []flags.Property{flags.String("plan", "pro")}}
+	c.Shown(&result, request)
+	groups["company"] = "other"
+	c.Shown(&result, request)
+	c.Shown(nil, request)
+	c.Shown(&result, nil)
+	closeClient(t, c)
+	c.Shown(&result, request)
+	(*capture.Client)(nil).Shown(&result, request)
+	got := sink.all()
+	if len(got) != 1 || got[0].DistinctID != "u1" || c.Stats().Repeated != 2 {
+		t.Fatalf("events: %+v, repeated: %d; want one of u1, and 2", got, c.Stats().Repeated)
+	}
+	want := added(map[string]any{
+		"$feature_flag": "f", "$feature_flag_response": "blue", "$feature/f": "blue", "$feature_flag_id": 5.0, "$feature_flag_version": 3.0,
+		"$feature_flag_reason": "Matched condition set 1", "$groups": map[string]any{"company": "acme"},
+		"locally_evaluated": true, "$feature_flag_has_experiment": true,
+	})
+	if diff := cmp.Diff(want, decodeProperties(t, got[0].Properties)); diff != "" {
+		t.Errorf("properties (-want +got):\n%s", diff)
 	}
 }
 
@@ -888,6 +922,10 @@ func TestClientDoesNotAllocate(t *testing.T) {
 		f    func()
 	}{
 		{"Exposed, repeated", func() { c.Exposed(capture.Exposure{DistinctID: "u", Flag: "f", Variant: "a"}) }},
+		{"Shown, repeated", func() {
+			r := flags.Request{DistinctID: ids[0][:4], Person: []flags.Property{flags.String("plan", ids[0])}, Groups: map[string]string{"company": ids[0]}}
+			c.Shown(&flags.Result{Key: "f"}, &r)
+		}},
 		{"Exposed, new", func() {
 			c.Exposed(capture.Exposure{DistinctID: ids[n], Flag: "f", Variant: "a"})
 			n++

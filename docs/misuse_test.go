@@ -37,7 +37,7 @@ var zeros = map[string][]any{
 	"flags": {
 		new(flags.Aggregation), new(flags.Answers), new(flags.Basis), new(flags.BucketTrace), new(flags.Change), new(flags.Cohort), new(flags.CohortNode), new(flags.CompileOptions),
 		new(flags.Condition), new(flags.ConditionTrace), new(flags.DefinitionError), new(flags.Definitions), new(flags.DependencyTrace), new(flags.DiffReport), new(flags.Evaluator),
-		new(flags.Filter), new(flags.FilterKind), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagDiff), new(flags.FlagReference), new(flags.Holdout),
+		new(flags.Filter), new(flags.FilterKind), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagDiff), new(flags.FlagReference), new(flags.GroupProperty), new(flags.Holdout), new(flags.Property),
 		new(flags.Index), new(flags.Input), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Operand), new(flags.Operator), new(flags.Outcome), new(flags.Place),
 		new(flags.Problem), new(flags.Reason), new(flags.Request), new(flags.Result), new(flags.Results), new(flags.Severity), new(flags.Snapshot), new(flags.StoredNeeds),
 		new(flags.Subject), new(flags.Trace), new(flags.Variant), new(flags.VariantShare), new(flags.VariantTrace),
@@ -63,6 +63,7 @@ var functions = map[string]any{
 	"capture.NewCollector": capture.NewCollector, "capture.NewUUID": capture.NewUUID, "capture.ParseUUID": capture.ParseUUID, "capture.SentAt": capture.SentAt,
 	"flags.AppendCohort": flags.AppendCohort, "flags.AppendFilters": flags.AppendFilters, "flags.Bucket": flags.Bucket, "flags.ByGroup": flags.ByGroup, "flags.Compile": flags.Compile,
 	"flags.Decode": flags.Decode, "flags.DecodeCohort": flags.DecodeCohort, "flags.DecodeFilters": flags.DecodeFilters, "flags.Diff": flags.Diff, "flags.NewIndex": flags.NewIndex,
+	"flags.Any": flags.Any, "flags.Bool": flags.Bool, "flags.Float": flags.Float[float32], "flags.Int": flags.Int[int], "flags.Of": flags.Of, "flags.String": flags.String, "flags.Time": flags.Time,
 	"flags.OperatorNamed": flags.OperatorNamed, "flags.Operators": flags.Operators,
 	"flags/wire.AppendDefinitions": wire.AppendDefinitions, "flags/wire.AppendDetailed": wire.AppendDetailed, "flags/wire.AppendEmpty": wire.AppendEmpty,
 	"flags/wire.AppendEvaluation": wire.AppendEvaluation, "flags/wire.AppendEvaluations": wire.AppendEvaluations, "flags/wire.AppendFailure": wire.AppendFailure,

@@ -13,6 +13,13 @@
 //
 //	if e.Bool("new-checkout", &flags.Request{DistinctID: "user-1"}, false) { … }
 //
+// A request that is made for one call costs no allocation if its properties are a list:
+//
+//	e.Bool("new-checkout", &flags.Request{
+//		DistinctID: id,
+//		Person:     []flags.Property{flags.String("plan", plan), flags.Int("seats", n)},
+//	}, false)
+//
 // Package flags/source loads definitions from a file or a server and keeps them
 // current; package flags/flagstest builds them in tests. [Diff] says what a change
 // of definitions does to users.
@@ -62,7 +69,7 @@
 //   - checks.go, cohorts.go, bucketing.go: what operators do, membership, hashing
 //   - admission.go, flagset.go: which flags a request evaluates
 //   - stored_needs.go, asked.go: what only a server knows, and what it has answered
-//   - input.go, request.go: a request; properties.go, slots.go: what it says
+//   - input.go, request.go, property.go: a request; properties.go, slots.go: what it says
 //   - answers.go, results.go, render.go: results and their bytes
 //   - needs.go, explain.go, diff.go: what is asked about flags besides
 //

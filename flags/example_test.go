@@ -55,6 +55,23 @@ func Example() {
 	// #f00
 }
 
+// A request is made for each call, and costs no allocation.
+func ExampleProperty() {
+	var evaluator flags.Evaluator
+	evaluator.Swap(compileExample())
+	for _, plan := range []string{"free", "Pro"} {
+		fmt.Println(plan, evaluator.Bool("new-checkout", &flags.Request{
+			DistinctID: "user-1",
+			Person:     []flags.Property{flags.String("plan", plan), flags.Int("seats", 5)},
+			Groups:     map[string]string{"company": "acme"},
+			OfGroups:   []flags.GroupProperty{flags.Of("company", flags.Int("size", 50))},
+		}, false))
+	}
+	// Output:
+	// free false
+	// Pro true
+}
+
 func ExampleSnapshot_Evaluate() {
 	browser := &flags.Request{DistinctID: "user-1", Filter: runtime.Filter{Kind: runtime.Client}}
 	for key, result := range compileExample().Evaluate(browser).All() {

@@ -51,10 +51,11 @@ func String(name, value string) Property {
 
 // Int returns a property that is an integer.
 func Int[N ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64](name string, value N) Property {
-	if value >= 0 {
-		return Property{name: name, kind: kindUint, bits: uint64(value)}
+	p := Property{name: name, kind: kindInt, bits: uint64(value)}
+	if zero := N(0); zero-1 > 0 { // N has no sign
+		p.kind = kindUint
 	}
-	return Property{name: name, kind: kindInt, bits: uint64(value)}
+	return p
 }
 
 // Float returns a property that is a number with a fraction. An infinity, and what is
@@ -125,17 +126,22 @@ func (p Property) Value() (value any, ok bool) {
 
 // String returns the name and the value, such as "plan=pro". It is for people.
 func (p Property) String() string {
-	switch v, ok := p.Value(); v := v.(type) {
-	case json.RawMessage:
-		return p.name + "=" + string(v)
-	case nil:
-		if !ok {
-			return p.name + " is missing"
-		}
+	v, ok := p.Value()
+	switch {
+	case !ok:
+		return p.name + " is missing"
+	case p.kind == kindNull:
 		return p.name + "=null"
-	default:
-		return fmt.Sprintf("%s=%v", p.name, v)
+	case p.kind == kindJSON:
+		return p.name + "=" + p.text
 	}
+	return fmt.Sprintf("%s=%v", p.name, v)
+}
+
+// Equal reports whether the properties have one name, and one value of one type.
+func (p Property) Equal(q Property) bool {
+	return p.name == q.name && p.kind == q.kind && p.text == q.text && p.bits == q.bits && p.nano == q.nano &&
+		(p.kind != kindTime || p.String() == q.String()) // the offset
 }
 
 // set sets the value to what encoding/json would write for it.

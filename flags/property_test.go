@@ -1,8 +1,12 @@
 package flags_test
 
 import (
+	"encoding/json"
+	"math"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/runtime"
@@ -62,5 +66,105 @@ func TestPropertiesWithoutAllocation(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("flag %q costs %v allocations, want none", key, n)
 		}
+	}
+}
+
+// TestProperty: a property is what encoding/json writes for the value, by each function
+// that takes it, and Merged says the same by a map.
+func TestProperty(t *testing.T) {
+	type level int8
+	type share float32
+	moment := time.Date(2026, 11, 20, 12, 30, 0, 500, time.FixedZone("", -5*3600))
+	for _, tt := range []struct {
+		property flags.Property
+		value    any    // what Value returns
+		text     string // what String returns; "" is what it returns for a missing one
+	}{
+		{flags.String("p", "Pro"), "Pro", "p=Pro"},
+		{flags.Any("p", "Pro"), "Pro", "p=Pro"},
+		{flags.Int("p", -5), int64(-5), "p=-5"},
+		{flags.Int("p", level(-5)), int64(-5), "p=-5"},
+		{flags.Int("p", uint64(math.MaxUint64)), uint64(math.MaxUint64), "p=18446744073709551615"},
+		{flags.Any("p", uint8(7)), uint64(7), "p=7"},
+		{flags.Float("p", 0.25), 0.25, "p=0.25"},
+		{flags.Float("p", share(0.1)), float32(0.1), "p=0.1"},
+		{flags.Float("p", math.Inf(1)), nil, ""},
+		{flags.Float("p", math.NaN()), nil, ""},
+		{flags.Bool("p", true), true, "p=true"},
+		{flags.Bool("p", false), false, "p=false"},
+		{flags.Any("p", nil), nil, "p=null"},
+		{flags.Time("p", moment), moment, "p=" + moment.String()},
+		{flags.Any("p", []string{"a"}), json.RawMessage(`["a"]`), `p=["a"]`},
+		{flags.Any("p", json.Number("1.50")), json.RawMessage("1.50"), "p=1.50"},
+		{flags.Any("p", json.Number("")), json.RawMessage("0"), "p=0"},
+		{flags.Any("p", json.Number("x")), nil, ""},
+		{flags.Any("p", func() {}), nil, ""},
+		{flags.Any("p", panicking{}), nil, ""},
+		{flags.Property{}, nil, ""},
+	} {
+		t.Run(tt.property.String(), func(t *testing.T) {
+			missing := tt.text == ""
+			if missing {
+				tt.text = tt.property.Name() + " is missing"
+			}
+			value, ok := tt.property.Value()
+			if ok == missing || tt.property.String() != tt.text {
+				t.Errorf("Value: %v, %v; String: %q, want %q", value, ok, tt.property, tt.text)
+			}
+			sameMoment := cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) && a.String() == b.String() })
+			if diff := cmp.Diff(tt.value, value, sameMoment); ok && diff != "" {
+				t.Errorf("Value (-want +got):\n%s", diff)
+			}
+			r := &flags.Request{PersonProperties: map[string]any{"p": "decoy", "": "decoy"}, Person: []flags.Property{tt.property}}
+			want := map[string]any{"p": "decoy", "": "decoy"}
+			if delete(want, tt.property.Name()); ok {
+				want[tt.property.Name()] = tt.value
+			}
+			if diff := cmp.Diff(&flags.Request{PersonProperties: want}, r.Merged(), sameMoment); diff != "" {
+				t.Errorf("Merged (-want +got):\n%s", diff)
+			}
+			if again := flags.Any(tt.property.Name(), value); ok && !again.Equal(tt.property) {
+				t.Errorf("Any of the value is %v, want %v", again, tt.property)
+			}
+		})
+	}
+	distinct := []flags.Property{
+		flags.String("p", "1"), flags.String("q", "1"), flags.Int("p", 1), flags.Int("p", uint(1)), flags.Float("p", 1.0), flags.Float("p", float32(1)), flags.Bool("p", true),
+		flags.Bool("p", false), flags.Any("p", nil), flags.Time("p", moment), flags.Time("p", moment.UTC()), flags.Time("p", moment.Add(1)),
+		{},
+	}
+	for i, p := range distinct {
+		for j, q := range distinct {
+			if p.Equal(q) != (i == j) {
+				t.Errorf("%v equals %v: %v, want %v", p, q, p.Equal(q), i == j)
+			}
+		}
+	}
+}
+
+// TestMerged: properties of groups go to their groups, and the maps of the caller stay as
+// they are.
+func TestMerged(t *testing.T) {
+	company := map[string]any{"size": 1, "plan": "pro"}
+	r := &flags.Request{
+		DistinctID: "u", Groups: map[string]string{"company": "acme"},
+		GroupProperties: map[string]map[string]any{"company": company, "team": {"size": 2}},
+		OfGroups: []flags.GroupProperty{
+			flags.Of("company", flags.Int("size", 3)), flags.Of("project", flags.Bool("new", true)), flags.Of("company", flags.Int("size", 4)),
+		},
+	}
+	want := &flags.Request{
+		DistinctID: "u", Groups: map[string]string{"company": "acme"},
+		GroupProperties: map[string]map[string]any{"company": {"size": int64(4), "plan": "pro"}, "team": {"size": 2}, "project": {"new": true}},
+	}
+	if diff := cmp.Diff(want, r.Merged()); diff != "" {
+		t.Errorf("Merged (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"size": 1, "plan": "pro"}, company); diff != "" {
+		t.Errorf("the caller's map has changed (-want +got):\n%s", diff)
+	}
+	var none *flags.Request
+	if diff := cmp.Diff(new(flags.Request), none.Merged()); diff != "" {
+		t.Errorf("Merged of nil (-want +got):\n%s", diff)
 	}
 }

@@ -15,15 +15,15 @@ import (
 // than that. decideQuickly evaluates such a flag on the Request as it is, and leaves
 // everything that it does not know to decide, which has all the rules.
 
-// maxQuickSlots is how many properties a flag may look at to be evaluated quickly. Their
+// quickSlots is how many properties a flag may look at to be evaluated quickly. Their
 // values lie on the stack.
-const maxQuickSlots = 4
+const quickSlots = 4
 
 // quickKnows reports whether decideQuickly may know the flag: its condition sets
 // decide alone, it is bucketed by distinct ID, and it looks at a few properties of the
 // person only. parses says that it reads texts as dates or versions.
 func (c *compiler) quickKnows(f *compiledFlag) (known, parses bool) {
-	if f.state != normal || f.enrollment >= 0 || f.holdoutValue >= 0 || f.otherSubject || len(f.needs) > maxQuickSlots {
+	if f.state != normal || f.enrollment >= 0 || f.holdoutValue >= 0 || f.otherSubject || len(f.needs) > quickSlots {
 		return false, false
 	}
 	for i := range f.conditions {
@@ -99,7 +99,7 @@ func (s *Snapshot) decideQuickly(f *compiledFlag, r *Request, forms *quickForms)
 	}
 	var (
 		reason unmatched
-		values [maxQuickSlots]quickValue // by place in f.needs
+		values [quickSlots]quickValue // by place in f.needs
 		bucket = -1.0                    // not computed yet
 	)
 conditions:
@@ -111,7 +111,7 @@ conditions:
 			for n < len(f.needs)-1 && f.needs[n] != k.slot {
 				n++
 			}
-			v := &values[n%maxQuickSlots]
+			v := &values[n%quickSlots]
 			if v.kind == quickUnknown && !s.quickLookUp(r, k.slot, v) {
 				return decision{}, false
 			}

@@ -134,8 +134,14 @@ func TestAskBody(t *testing.T) {
 		GroupProperties:  map[string]map[string]any{"company": {"tier": "gold"}},
 		Filter:           runtime.Filter{Kind: runtime.Server, Tags: []string{"docs"}},
 	}
-	if a := l.Ask(t.Context(), r); a == nil || a.Err != nil {
-		t.Fatalf("Ask = %+v", a)
+	lists := *r
+	lists.PersonProperties, lists.GroupProperties = map[string]any{"odd": 1}, nil
+	lists.Person = []flags.Property{flags.Int("age", 7), flags.Any("at", nil), flags.Any("odd", broken{}), flags.Any("f", func() {})}
+	lists.OfGroups = []flags.GroupProperty{flags.Of("company", flags.String("tier", "gold"))}
+	for _, r := range []*flags.Request{r, &lists} { // the second finds the answer of the first
+		if a := l.Ask(t.Context(), r); a == nil || a.Err != nil {
+			t.Fatalf("Ask = %+v", a)
+		}
 	}
 	want := `{"api_key":"phc_a","distinct_id":"user-1","$anon_distinct_id":"anon-1","$device_id":"d-1","groups":{"company":"acme"},` +
 		`"person_properties":{"age":7,"at":null},"group_properties":{"company":{"tier":"gold"}},"evaluation_contexts":["docs"],"evaluation_runtime":"server",` +

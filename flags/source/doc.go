@@ -26,7 +26,7 @@
 // that it depends on, can have another value in this process than on the server.
 // There are three ways to deal with it.
 //
-// Give the request what the program knows: PersonProperties, GroupProperties,
+// Give the request what the program knows: properties of the person and the groups,
 // Cohorts and Overrides of [flags.Request]. A property in the request counts on the
 // server, too, so that both come to the same value.
 //
