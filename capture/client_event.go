@@ -276,9 +276,7 @@ func (e *Exposure) clone() Exposure {
 	out.Variant, out.Reason = texts[:len(e.Variant)], texts[len(e.Variant):]
 	if e.Groups != nil {
 		out.Groups = make(map[string]string, len(e.Groups))
-		for name, key := range e.Groups {
-			out.Groups[name] = key
-		}
+		maps.Copy(out.Groups, e.Groups)
 	}
 	return out
 }

@@ -100,7 +100,7 @@ func (s *Snapshot) decideQuickly(f *compiledFlag, r *Request, forms *quickForms)
 	var (
 		reason unmatched
 		values [quickSlots]quickValue // by place in f.needs
-		bucket = -1.0                    // not computed yet
+		bucket = -1.0                 // not computed yet
 	)
 conditions:
 	for i := range f.conditions {
