@@ -1,0 +1,42 @@
+// Consume proves that the modules of this checkout can be used once they are tagged:
+// it packs them, and uses them like a newcomer, without a network. See package publish.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/flagstaff-go/flagstaff/tools/internal/publish"
+)
+
+func main() {
+	dir := flag.String("C", ".", "the checkout's `FOLDER`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := consume(ctx, *dir); err != nil {
+		fmt.Fprintln(os.Stderr, "consume:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func consume(ctx context.Context, dir string) error {
+	repo, err := publish.Open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	version, err := repo.Version()
+	if err != nil {
+		return err
+	}
+	sandbox, err := os.MkdirTemp("", "consume")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(sandbox)
+	return repo.Consume(ctx, sandbox, version, os.Stdout)
+}
