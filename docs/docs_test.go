@@ -461,7 +461,7 @@ func TestPaths(t *testing.T) {
 		switch {
 		case path.Ext(file) != ".md":
 			continue
-		case file == "README.md", file == "CONTRIBUTING.md", file == "OPERATIONS.md", strings.HasPrefix(file, "docs/"):
+		case file == "README.md", file == "CONTRIBUTING.md", file == "OPERATIONS.md", file == "SECURITY.md", strings.HasPrefix(file, "docs/"):
 		default:
 			continue
 		}
