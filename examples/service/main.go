@@ -32,9 +32,8 @@ type label struct{ Text, Color string } // the payload of the flag button
 // identify says for whom a request is. Your service asks its session.
 func identify(r *http.Request) *flags.Request {
 	return &flags.Request{
-		DistinctID:       r.Header.Get("X-User"),
-		PersonProperties: map[string]any{"plan": r.Header.Get("X-Plan")},
-		Groups:           map[string]string{"company": r.Header.Get("X-Company")},
+		DistinctID: r.Header.Get("X-User"), Groups: map[string]string{"company": r.Header.Get("X-Company")},
+		Person: []flags.Property{flags.String("plan", r.Header.Get("X-Plan"))},
 	}
 }
 
@@ -70,6 +69,7 @@ func main() {
 	if err := errors.Join(errPlaces, err); err != nil {
 		log.Fatal(err)
 	}
+	go places.Watch(ctx, time.Minute)
 	if err := run(ctx, listener, flagstaff.Config{
 		URL: os.Getenv("FLAGS_URL"), ProjectKey: os.Getenv("FLAGS_PROJECT_KEY"), SecretKey: os.Getenv("FLAGS_SECRET_KEY"),
 		Cache:  "flags.cache", // to start while the server cannot be reached
