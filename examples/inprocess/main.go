@@ -21,7 +21,7 @@ func main() {
 	}
 	defer client.Close(ctx)
 
-	ada := client.For(&flags.Request{DistinctID: "ada", PersonProperties: map[string]any{"plan": "pro"}})
+	ada := client.For(&flags.Request{DistinctID: "ada", Person: []flags.Property{flags.String("plan", "pro")}})
 	fmt.Println(checkout(ada.Context(ctx)))
 }
 
