@@ -61,6 +61,13 @@ func newMetrics(c Config) (*metrics, error) {
 		}, []string{"result"}),
 		routes: make(map[*route]routeMetrics),
 	}
+	// A counter that begins at 0 shows its first increase, too.
+	for _, what := range []string{"person", "group", "cohorts", "overrides"} {
+		m.failures.WithLabelValues(what)
+	}
+	for _, result := range []string{"stored", "failed", "over_quota", "discarded"} {
+		m.events.WithLabelValues(result)
+	}
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "flagstaff_http_request_duration_seconds",
 		Help:    "Time from the first byte of a request that was read to the last of the answer that was written, by route.",
