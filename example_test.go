@@ -102,3 +102,118 @@ func ExampleNewBool() {
 	fmt.Println(NewCheckout.For(ctx), Button.For(ctx))
 	// Output: true red
 }
+
+func ExampleClient_For() {
+	ctx := context.Background()
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: definitions(), Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	// One person for one request: all answers are from one snapshot.
+	p := client.For(&flags.Request{
+		DistinctID: "user-1",
+		Person:     []flags.Property{flags.String("plan", "free"), flags.Int("seats", 3)},
+	})
+	fmt.Println(p.Bool("new-checkout", false))
+	fmt.Println(p.Bool("no-such-flag", true)) // the fallback
+	// Output:
+	// false
+	// true
+}
+
+func ExampleFrom() {
+	ctx := context.Background()
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: definitions(), Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	total := func(ctx context.Context) string { // far below
+		return flagstaff.From(ctx).Variant("button", "blue")
+	}
+	p := client.For(&flags.Request{DistinctID: "user-1"})
+	fmt.Println(total(p.Context(ctx)))
+	fmt.Println(total(ctx)) // no person: the fallback
+	// Output:
+	// red
+	// blue
+}
+
+func ExamplePerson_Lookup() {
+	ctx := context.Background()
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: definitions(), Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	p := client.For(&flags.Request{DistinctID: "user-1"})
+	for _, key := range []string{"button", "resting", "no-such-flag"} {
+		value, ok := p.Lookup(key)
+		fmt.Printf("%s: %q %v\n", key, value, ok)
+	}
+	// Output:
+	// button: "red" true
+	// resting: "false" true
+	// no-such-flag: "" false
+}
+
+func ExamplePerson_Explain() {
+	ctx := context.Background()
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: definitions(), Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	p := client.For(&flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "free"}})
+	trace, err := p.Explain("new-checkout")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(trace)
+	// Output:
+	// new-checkout = false (No matching condition set)
+	//   condition set 0, by person: no_condition_match
+	//     person plan exact "pro", seen "free": no match
+	//   why: nothing matched; a mismatch ranks above a missing group, and of several the last one is reported
+}
+
+func ExampleClient_Check() {
+	ctx := context.Background()
+	d, err := flags.Decode(strings.NewReader(`{"flags": [{"id": 1, "key": "new-checkout", "active": true, "filters": {"groups": [{}]}}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: source.Static{Definitions: d}, Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	// The variables NewCheckout and Button of this package are declared flags.
+	fmt.Println(client.Check())
+	// Output: flagstaff: flag "button" does not exist
+}
+
+func ExampleClient_Status() {
+	ctx := context.Background()
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: definitions(), Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	s := client.Status() // for a health page: it has a form as JSON, and one as text
+	fmt.Println(s.Origin, s.Err)
+	for _, p := range s.Problems {
+		fmt.Println(p.Severity, p.Flag, p.Path)
+	}
+	// Output:
+	// static <nil>
+	// error broken /filters/groups/0/properties/0/operator
+	// warning paused /filters/groups
+}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // printer is a Sink that prints. A real one is a store, or a server's Collector.
@@ -62,4 +64,29 @@ func ExampleFlagProperties() {
 	properties = capture.FlagProperties(properties, "dark-mode", "", true)
 	fmt.Println(properties)
 	// Output: map[$feature/dark-mode:true $feature/new-checkout:blue]
+}
+
+// Package flagstaff reports exposures by itself. A program that uses package flags does
+// it like this.
+func ExampleExposureOf() {
+	var evaluator flags.Evaluator
+	d, err := flags.Decode(strings.NewReader(`{"flags": [{"id": 1, "key": "button", "active": true, "filters": {"groups": [{"variant": "red"}],
+		"multivariate": {"variants": [{"key": "blue", "rollout_percentage": 50}, {"key": "red", "rollout_percentage": 50}]}}}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	snapshot, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	evaluator.Swap(snapshot)
+
+	request := &flags.Request{DistinctID: "user-1"}
+	result, err := evaluator.Snapshot().Flag("button", request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	e := capture.ExposureOf(&result, request) // for Client.Exposed
+	fmt.Println(e.DistinctID, e.Flag, e.Variant, e.Reason)
+	// Output: user-1 button red Matched condition set 1
 }

@@ -321,3 +321,29 @@ func Sixteen[T any](T)    {}
 		t.Errorf("problems: -want +got\n%s", diff)
 	}
 }
+
+// TestExamples: the names that users meet first have examples.
+func TestExamples(t *testing.T) {
+	for folder, names := range map[string]string{
+		".":               "Open Client_For Client_Middleware Client_Check Client_Status From Person_Lookup Person_Explain Payload NewBool",
+		"flags":           "Decode Compile Evaluator Property Operators Snapshot_Evaluate Snapshot_Explain Snapshot_Problems Diff",
+		"flags/source":    "Source Remote Loader_Ask",
+		"flags/flagstest": "Evaluator With",
+		"capture":         "Client ExposureOf Collector",
+		"geoip":           "Resolver_Lookup",
+	} {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, file := range files {
+			text.WriteString(read(t, file))
+		}
+		for name := range strings.FieldsSeq(names) {
+			if !strings.Contains(text.String(), "\nfunc Example"+name+"() {") {
+				t.Errorf("%s: %s has no example", folder, name)
+			}
+		}
+	}
+}

@@ -150,3 +150,63 @@ func ExampleDecodeFilters() {
 	// {"groups":[{"properties":[],"rollout_percentage":75}],"payloads":{"true":{"limit":5}}}
 	// flag "bulk-export" at /filters/groups/0/rollout_percentage: wrong type: a string, want a number: "50"
 }
+
+func ExampleDecode() {
+	_, err := flags.Decode(strings.NewReader(`["new-checkout"]`))
+	fmt.Println(err)
+
+	definitions, err := flags.Decode(strings.NewReader(exampleDocument))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range definitions.Flags {
+		fmt.Println(f.Key, f.Active)
+	}
+	// Output:
+	// flags: definitions must be a JSON object with an array "flags", not an array
+	// new-checkout true
+	// button true
+	// bulk-export true
+}
+
+func ExampleCompile() {
+	definitions, err := flags.Decode(strings.NewReader(`{"flags": [
+		{"id": 1, "key": "new-checkout", "active": true, "filters": {"groups": [{"rollout": 20}]}}]}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	// A test of the definitions of production wants to know: Strict refuses them.
+	_, err = flags.Compile(definitions, flags.CompileOptions{Strict: true})
+	fmt.Println(err)
+	// Output: flags: strict: 1 errors, the first: flag "new-checkout" at /filters/groups/0/rollout: unknown member, write rollout_percentage: 20; the flag fails with flag_data_parsing_error until this is corrected
+}
+
+func ExampleEvaluator() {
+	var evaluator flags.Evaluator // nothing is loaded: fallbacks
+	person := &flags.Request{DistinctID: "user-1"}
+	fmt.Println(evaluator.Variant("button", person, "control"))
+
+	evaluator.Swap(compileExample()) // at any time, while others evaluate
+	fmt.Println(evaluator.Variant("button", person, "control"))
+	// Output:
+	// control
+	// red
+}
+
+func ExampleOperators() {
+	for o := range flags.Operators() {
+		if o.Operand == flags.OperandVersion {
+			fmt.Println(o.Name)
+		}
+	}
+	// Output:
+	// semver_eq
+	// semver_neq
+	// semver_gt
+	// semver_gte
+	// semver_lt
+	// semver_lte
+	// semver_tilde
+	// semver_caret
+	// semver_wildcard
+}

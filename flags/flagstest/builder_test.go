@@ -1,10 +1,12 @@
 package flagstest_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/flagstest"
 	"github.com/flagstaff-go/flagstaff/runtime"
@@ -114,4 +116,21 @@ func ExampleEvaluator() {
 	pro := &flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro"}}
 	fmt.Println(e.Bool("new-checkout", pro, false), e.Variant("button", pro, "none"))
 	// Output: true red
+}
+
+func ExampleWith() {
+	t := new(testing.T) // your test's t
+	greeting := func(ctx context.Context) string {
+		if flagstaff.From(ctx).Bool("new-greeting", false) {
+			return "Good day"
+		}
+		return "Hello"
+	}
+
+	ctx := flagstest.With(t, context.Background(), flagstest.Flag("new-greeting").On())
+	fmt.Println(greeting(ctx))
+	fmt.Println(greeting(context.Background()))
+	// Output:
+	// Good day
+	// Hello
 }
