@@ -24,19 +24,7 @@ const (
 
 	// maxReadme is how many bytes README.md may have: it is for a first look.
 	maxReadme = 8000
-
-	// program is the variable that makes this test the program examples/server.
-	program = "FLAGSTAFF_DOCTEST_PROGRAM"
 )
-
-// TestMain makes this test stand for `go run ./examples/server` in commands.
-func TestMain(m *testing.M) {
-	if os.Getenv(program) == "" {
-		os.Exit(m.Run())
-	}
-	main := serve.Main{Name: "server", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	os.Exit(main.Run(context.Background()))
-}
 
 func read(t *testing.T, name string) string {
 	t.Helper()
@@ -162,6 +150,25 @@ func filled(t *testing.T, command, answers string) string {
 	})
 }
 
+// goRun finds programs of the repository. They are built, because a command may run in
+// another folder.
+var goRun = regexp.MustCompile(`go run \./[a-z/]+`)
+
+// build returns the path of a program, which is built once.
+func build(t *testing.T, programs string, built map[string]string, folder string) string {
+	t.Helper()
+	if built[folder] == "" {
+		path := filepath.Join(programs, filepath.Base(folder))
+		command := exec.CommandContext(t.Context(), "go", "build", "-o", path, folder)
+		command.Dir = root
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", command, err, out)
+		}
+		built[folder] = path
+	}
+	return built[folder]
+}
+
 // failed finds answers of the server that say no.
 var failed = regexp.MustCompile(`"type":"\w+_error"|"error":|curl: \(`)
 
@@ -175,10 +182,7 @@ func TestCommands(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs, built := t.TempDir(), make(map[string]string)
 	for _, name := range []string{"README.md", "docs/server.md"} {
 		t.Run(name, func(t *testing.T) {
 			address, folder := start(t), t.TempDir()
@@ -190,8 +194,8 @@ func TestCommands(t *testing.T) {
 					continue
 				}
 				ran++
-				text := strings.NewReplacer("127.0.0.1:8000", address, "go run ./examples/server ", "env "+program+"=1 "+self+" ").Replace(b.text)
-				text = filled(t, text, answers.String())
+				text := filled(t, strings.ReplaceAll(b.text, "127.0.0.1:8000", address), answers.String())
+				text = goRun.ReplaceAllStringFunc(text, func(run string) string { return build(t, programs, built, strings.TrimPrefix(run, "go run ")) })
 				command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", assigned.String()+text)
 				for _, line := range assignment.FindAllString(text, -1) {
 					assigned.WriteString(line + "\n")
