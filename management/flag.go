@@ -44,6 +44,10 @@ type FeatureFlag struct {
 	Archived bool
 	Version  int
 
+	// RevertedTo is the older version whose content this version has again. Nil: it
+	// has a content of its own.
+	RevertedTo *int
+
 	Continuity        *bool  // ensure_experience_continuity
 	Runtime           string // all, client or server
 	Bucketing         string // distinct_id or device_id

@@ -103,6 +103,19 @@ func (s *pinnedStore) FindFlags(_ context.Context, _ int64, filter FlagFilter, l
 	return pageOf(list, limit, offset), len(list), nil
 }
 
+// FlagVersion and FlagVersions know the version that is served.
+func (s *pinnedStore) FlagVersion(_ context.Context, _, id int64, version int) (*FeatureFlag, error) {
+	return find(s.flags, func(f *FeatureFlag) bool { return f.ID == id && f.Version == version })
+}
+
+func (s *pinnedStore) FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]FeatureFlag, int, error) {
+	f, err := s.Flag(ctx, project, id)
+	if err != nil {
+		return nil, 0, nil
+	}
+	return pageOf([]FeatureFlag{*f}, limit, offset), 1, nil
+}
+
 func (s *pinnedStore) Cohort(_ context.Context, _, id int64) (*Cohort, error) {
 	return find(s.cohorts, func(c *Cohort) bool { return c.ID == id })
 }

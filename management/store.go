@@ -254,6 +254,15 @@ type FlagStore interface {
 	// surveys.
 	DeleteFlag(ctx context.Context, project, id int64) error
 
+	// FlagVersion returns a flag as it was in one of its versions, deleted or
+	// not, and FlagVersions a page of its versions, newest first, and how many
+	// there are. CreateFlag and UpdateFlag keep what they store as the version
+	// that the flag has then, in place of what was kept as that version before;
+	// DeleteFlag deletes all. A version leaves LastCalled, CreatedBy and Created
+	// empty.
+	FlagVersion(ctx context.Context, project, id int64, version int) (*FeatureFlag, error)
+	FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]FeatureFlag, int, error)
+
 	// GroupTypes returns the names of the group types of a project by the
 	// index by which filters refer to them. Events make group types.
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)

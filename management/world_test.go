@@ -367,6 +367,7 @@ type state struct {
 	Projects      []management.Project
 	Activities    []management.Activity
 	Flags         []management.FeatureFlag
+	Versions      []management.FeatureFlag
 	Cohorts       []management.Cohort
 	EarlyAccess   []management.EarlyAccessFeature
 	Surveys       []survey.Survey
@@ -423,6 +424,9 @@ func (w *world) state() *state {
 		for _, id := range idsUpTo(last + 6) {
 			if f, err := w.store.Flag(ctx, p.ID, id); err == nil {
 				s.Flags = append(s.Flags, *f)
+				list, _, err := w.store.FlagVersions(ctx, p.ID, id, 1000, 0)
+				w.ok(err)
+				s.Versions = append(s.Versions, list...)
 			}
 			if c, err := w.store.Cohort(ctx, p.ID, id); err == nil {
 				s.Cohorts = append(s.Cohorts, *c)

@@ -34,7 +34,7 @@ func testFlags(t *testing.T, s *suite) {
 		Project: p.ID, Kind: management.FlagSurveySampling, Key: strings.Repeat("k", 400), Name: "it's \"quoted\" \\ ; -- 💥",
 		Filters: filtersOf(`{"groups":[{"rollout_percentage":12.50,"properties":[{"key":"\u0000","value":12345678901234567890}]}]}`),
 		Sent:    json.RawMessage(`{"groups": [{"label":"\u0000 é"}]}`),
-		Active:  true, Deleted: true, Archived: true, Version: 7, Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
+		Active:  true, Deleted: true, Archived: true, Version: 7, RevertedTo: new(3), Continuity: new(true), Runtime: "server", Bucketing: "device_id", BucketingHash: "xxhash64",
 		RemoteConfig: true, EncryptedPayloads: true, HasExperiment: true, Contexts: []string{"main app", "é"}, ContextMatch: "all", Tags: []string{"b", "a", ""},
 		CreatedBy: &ann.ID, ModifiedBy: &bob.ID, Created: s.now.Add(time.Hour), Updated: s.now.Add(time.Microsecond),
 	}
@@ -282,4 +282,92 @@ func (s *suite) list(t *testing.T, p *management.Project) []management.FeatureFl
 		t.Errorf("FindFlags = %d flags of %d, %v", len(list), total, err)
 	}
 	return list
+}
+
+// testFlagVersions checks that each version of a flag can be read as it was written.
+func testFlagVersions(t *testing.T, s *suite) {
+	ctx := t.Context()
+	o := s.organization(t, "acme")
+	p, q := s.project(t, o), s.project(t, o)
+	ann := s.user(t, "ann")
+	f := management.FeatureFlag{
+		Project: p.ID, Version: 1, Key: "first", Filters: filtersOf(`{"groups":[{"rollout_percentage":10}]}`), Sent: json.RawMessage(`{"groups": [ {"rollout_percentage":1.0e1}]}`),
+		CreatedBy: &ann.ID, Created: s.now, Updated: s.now,
+	}
+	must(t, s.CreateFlag(ctx, &f))
+	foreign := management.FeatureFlag{Project: q.ID, Version: 1, Key: "first", Created: s.now, Updated: s.now}
+	must(t, s.CreateFlag(ctx, &foreign))
+	var versions []management.FeatureFlag // newest first
+	keep := func() {
+		v := f
+		v.LastCalled, v.CreatedBy, v.Created = nil, nil, time.Time{}
+		versions = append([]management.FeatureFlag{v}, versions...)
+	}
+	keep()
+	for i, change := range []func(){
+		func() {
+			f.Key, f.Filters, f.Sent, f.Active, f.ModifiedBy = "second", filtersOf(`{"groups": [7]}`), nil, true, &ann.ID
+			f.Continuity, f.Runtime, f.Bucketing, f.BucketingHash, f.Contexts, f.ContextMatch = new(false), "server", "device_id", "sha1", []string{"b", "a"}, "all"
+		},
+		func() {
+			f.Deleted, f.Archived, f.RemoteConfig, f.EncryptedPayloads, f.HasExperiment, f.Tags = true, true, true, true, true, []string{""}
+			f.Sent, f.RevertedTo, f.Kind, f.Name = json.RawMessage(`{"payloads":{"true":"{\"b\": 1}"},"x":"\u0000"}`), new(1), management.FlagSurveyInternal, "é"
+		},
+		func() { f.Deleted = false },
+	} {
+		f.Version, f.Updated = f.Version+1, s.now.Add(time.Duration(i+1)*time.Hour)
+		change()
+		must(t, s.UpdateFlag(ctx, &f))
+		keep()
+	}
+	check := func() {
+		t.Helper()
+		for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
+			for i := range versions {
+				want(t, "FlagVersion", &versions[i])(store.FlagVersion(ctx, p.ID, f.ID, versions[i].Version))
+			}
+			wantPage(t, "FlagVersions", versions, len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 100, 0))
+			wantPage(t, "FlagVersions: a page", versions[1:3], len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 2, 1))
+			wantPage(t, "FlagVersions: behind the end", []management.FeatureFlag(nil), len(versions))(store.FlagVersions(ctx, p.ID, f.ID, 2, len(versions)))
+			wantPage(t, "FlagVersions of another project", []management.FeatureFlag(nil), 0)(store.FlagVersions(ctx, q.ID, f.ID, 2, 0))
+			wantErr(t, "FlagVersion of another project", management.ErrNotFound)(store.FlagVersion(ctx, q.ID, f.ID, 1))
+			wantErr(t, "FlagVersion that there never was", management.ErrNotFound)(store.FlagVersion(ctx, p.ID, f.ID, 5))
+		}
+	}
+	check()
+
+	f.Sent, f.Updated = json.RawMessage(`{"other":"words"}`), s.now.Add(5*time.Hour)
+	must(t, s.UpdateFlag(ctx, &f))
+	versions = versions[1:]
+	keep() // the newest version is what the flag is
+	check()
+
+	taken := f
+	taken.Project, taken.Version = q.ID, 9
+	wantError(t, "UpdateFlag of another project", management.ErrNotFound, s.UpdateFlag(ctx, &taken))
+	taken.ID, taken.Key = foreign.ID, "taken"
+	must(t, s.CreateFlag(ctx, &management.FeatureFlag{Project: q.ID, Key: "taken", Created: s.now, Updated: s.now}))
+	wantError(t, "UpdateFlag with a key that is taken", management.ErrConflict, s.UpdateFlag(ctx, &taken))
+	wantError(t, "Atomic", errStop, s.Atomic(ctx, func(store management.Store) error {
+		undone := f
+		undone.Version++
+		must(t, store.UpdateFlag(ctx, &undone))
+		if _, total, err := store.FlagVersions(ctx, p.ID, f.ID, 1, 0); total != len(versions)+1 || err != nil {
+			t.Errorf("the transaction sees %d versions, %v; want %d", total, err, len(versions)+1)
+		}
+		return errStop
+	}))
+	check()
+	wantErr(t, "FlagVersion of a change that failed", management.ErrNotFound)(s.FlagVersion(ctx, q.ID, foreign.ID, 9))
+
+	must(t, s.DeleteUser(ctx, ann.ID)) // whose changes stay
+	for i := range versions {
+		versions[i].ModifiedBy = nil
+	}
+	check()
+	must(t, s.DeleteFlag(ctx, p.ID, f.ID))
+	wantPage(t, "FlagVersions of a flag that is deleted for good", []management.FeatureFlag(nil), 0)(s.FlagVersions(ctx, p.ID, f.ID, 2, 0))
+	if _, total, err := s.FlagVersions(ctx, q.ID, foreign.ID, 2, 0); total != 1 || err != nil {
+		t.Errorf("FlagVersions of the other flag: total %d, %v; want 1", total, err)
+	}
 }

@@ -49,6 +49,7 @@ var alone = []part{
 	{"what deleted projects leave behind", testPurgeProjects},
 	{"flags", testFlags},
 	{"lists of flags", testFlagLists},
+	{"versions of flags", testFlagVersions},
 	{"what decides flags", testFlagDefinitions},
 	{"when flags were called", testLastCalled},
 	{"cohort records", testCohortRecords},

@@ -21,37 +21,56 @@ var featureFlags = newTable(table[flagRow]{
 	name: "feature_flag", noun: "a flag", key: 2, serial: true,
 	keeps: "last_called_at", // set by Write, which does not wait for transactions that change flags
 	fields: func(d *Dialect, f *flagRow) []field {
-		return []field{
+		return append([]field{
 			{"id", &f.ID},
 			{"project_id", &f.Project},
-			{"internal_kind", &f.Kind},
-			{"key", &f.Key},
-			{"name", &f.Name},
-			{"filters", filters{&f.Filters, &f.Key}},
-			{"filters_sent", document{&f.Sent}},
-			{"active", &f.Active},
-			{"deleted", &f.Deleted},
-			{"archived", &f.Archived},
 			{"version", &f.Version},
-			{"ensure_experience_continuity", &f.Continuity},
-			{"evaluation_runtime", &f.Runtime},
-			{"bucketing_identifier", &f.Bucketing},
-			{"bucketing_hash", &f.BucketingHash},
-			{"is_remote_configuration", &f.RemoteConfig},
-			{"has_encrypted_payloads", &f.EncryptedPayloads},
-			{"has_experiment", &f.HasExperiment},
-			{"evaluation_contexts", jsonList[string]{&f.Contexts}},
-			{"evaluation_contexts_match_mode", &f.ContextMatch},
-			{"tags", jsonList[string]{&f.Tags}},
 			{"last_called_at", maybeStamp{d, &f.LastCalled}},
 			{"created_by", &f.CreatedBy},
-			{"last_modified_by", &f.ModifiedBy},
 			{"created_at", stamp{d, &f.Created}},
-			{"updated_at", stamp{d, &f.Updated}},
 			{"mark", freshMark{&f.mark}},
-		}
+		}, changeable(d, &f.FeatureFlag)...)
 	},
 })
+
+// flagVersions has flags as they were in each version.
+var flagVersions = newTable(table[management.FeatureFlag]{
+	name: "feature_flag_version", noun: "a version of a flag", key: 3,
+	fields: func(d *Dialect, f *management.FeatureFlag) []field {
+		return append([]field{
+			{"flag_id", &f.ID},
+			{"project_id", &f.Project},
+			{"version", &f.Version},
+		}, changeable(d, f)...)
+	},
+})
+
+// changeable are the fields that versions of one flag differ in.
+func changeable(d *Dialect, f *management.FeatureFlag) []field {
+	return []field{
+		{"internal_kind", &f.Kind},
+		{"key", &f.Key},
+		{"name", &f.Name},
+		{"filters", filters{&f.Filters, &f.Key}},
+		{"filters_sent", document{&f.Sent}},
+		{"active", &f.Active},
+		{"deleted", &f.Deleted},
+		{"archived", &f.Archived},
+		{"ensure_experience_continuity", &f.Continuity},
+		{"evaluation_runtime", &f.Runtime},
+		{"bucketing_identifier", &f.Bucketing},
+		{"bucketing_hash", &f.BucketingHash},
+		{"is_remote_configuration", &f.RemoteConfig},
+		{"has_encrypted_payloads", &f.EncryptedPayloads},
+		{"has_experiment", &f.HasExperiment},
+		{"evaluation_contexts", jsonList[string]{&f.Contexts}},
+		{"evaluation_contexts_match_mode", &f.ContextMatch},
+		{"tags", jsonList[string]{&f.Tags}},
+		{"reverted_to", &f.RevertedTo},
+		{"last_modified_by", &f.ModifiedBy},
+		{"updated_at", stamp{d, &f.Updated}},
+	}
+}
 
 // A freshMark is a number that each write of a row replaces, so that an ID and a mark
 // name one content of the row for good: whoever wrote it, and whatever backup the
@@ -119,11 +138,31 @@ func (a *accounts) FindFlags(ctx context.Context, project int64, f management.Fl
 	return list, total, err
 }
 
+func (a *accounts) FlagVersion(ctx context.Context, project, id int64, version int) (*management.FeatureFlag, error) {
+	return flagVersions.one(ctx, a, "WHERE project_id = ? AND flag_id = ? AND version = ?", project, id, version)
+}
+
+func (a *accounts) FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]management.FeatureFlag, int, error) {
+	const where = "WHERE project_id = ? AND flag_id = ?"
+	total, err := a.count(ctx, "SELECT count(*) FROM feature_flag_version "+where, project, id)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count versions of a flag: %w", err)
+	}
+	if offset >= total {
+		return nil, total, nil
+	}
+	list, err := flagVersions.list(ctx, a, where+" ORDER BY version DESC LIMIT ? OFFSET ?", project, id, limit, offset)
+	return list, total, err
+}
+
 func (a *accounts) CreateFlag(ctx context.Context, f *management.FeatureFlag) error {
 	row := flagRow{FeatureFlag: *f}
 	row.LastCalled = nil
 	err := a.alterFlag(ctx, &row.FeatureFlag, func(a *accounts) error {
 		if err := featureFlags.insert(ctx, a, &row); err != nil {
+			return err
+		}
+		if err := flagVersions.set(ctx, a, &row.FeatureFlag); err != nil {
 			return err
 		}
 		return a.countFlag(ctx, &row.FeatureFlag, 1)
@@ -141,6 +180,9 @@ func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) er
 			return err
 		}
 		if err := featureFlags.update(ctx, a, &flagRow{FeatureFlag: *f}); err != nil {
+			return err
+		}
+		if err := flagVersions.set(ctx, a, f); err != nil {
 			return err
 		}
 		if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {
@@ -162,6 +204,9 @@ func (a *accounts) DeleteFlag(ctx context.Context, project, id int64) error {
 			return err
 		}
 		if err := featureFlags.removeOne(ctx, a, "id = ? AND project_id = ?", id, project); err != nil {
+			return err
+		}
+		if _, err := flagVersions.remove(ctx, a, "project_id = ? AND flag_id = ?", project, id); err != nil {
 			return err
 		}
 		return a.countFlag(ctx, before, -1)

@@ -1,6 +1,7 @@
 package sqldb_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 )
@@ -172,6 +174,54 @@ func TestUpgradeSent(t *testing.T) {
 			t.Errorf("Cohort = %+v, %v; want one without a text", cohort, err)
 		}
 	})
+}
+
+// TestUpgradeVersions opens a store that has kept no versions of its flags: the version
+// that a flag has is the first one that is known.
+func TestUpgradeVersions(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		ctx := t.Context()
+		d.migrate(t, 1000)
+		db := d.open(t)
+		o := management.NewOrganization("Acme")
+		p := management.NewProject(o, "Shop")
+		if err := errors.Join(db.CreateOrganization(ctx, o), db.CreateProject(ctx, p)); err != nil {
+			t.Fatal(err)
+		}
+		f := management.NewFlag(p.ID, now)
+		f.Key, f.Name, f.Version, f.Sent, f.Tags, f.Deleted, f.Updated = "beta", "B", 7, json.RawMessage(`{ "groups": [] }`), []string{"t"}, true, now.AddDate(0, 0, 1)
+		if err := db.CreateFlag(ctx, f); err != nil {
+			t.Fatal(err)
+		}
+		f.Name, f.Version = "later", 8
+		if err := db.UpdateFlag(ctx, f); err != nil {
+			t.Fatal(err)
+		}
+		d.migrate(t, 9)
+		db = d.open(t)
+		list, total, err := db.FlagVersions(ctx, p.ID, f.ID, 10, 0)
+		if err != nil || total != 1 || len(list) != 1 {
+			t.Fatalf("FlagVersions = %+v of %d, %v; want one version", list, total, err)
+		}
+		want := *f
+		want.Created = list[0].Created // which no version has
+		if diff := cmp.Diff(want, list[0], cmp.Comparer(sameFilters)); diff != "" {
+			t.Errorf("version (-want +got)\n%s", diff)
+		}
+		f.Version = 9
+		if err := db.UpdateFlag(ctx, f); err != nil {
+			t.Fatal(err)
+		}
+		if _, total, err := db.FlagVersions(ctx, p.ID, f.ID, 1, 0); total != 2 || err != nil {
+			t.Errorf("FlagVersions after a change: total %d, %v; want 2", total, err)
+		}
+	})
+}
+
+func sameFilters(a, b flags.Filters) bool {
+	x, err1 := flags.AppendFilters(nil, &a)
+	y, err2 := flags.AppendFilters(nil, &b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // TestForeignKeysHaveIndexes checks that deleting a row does not scan whole
