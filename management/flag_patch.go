@@ -54,6 +54,13 @@ func (s *Service) applyIn(world *judge.World, f *FeatureFlag, patch *FlagPatch) 
 func applyFields(f *FeatureFlag, patch *FlagPatch, world *judge.World) error {
 	before := *f
 	flagFields(f, f.Filters, patch).Apply()
+	return checkFlag(&before, f, patch.Filters.Set, world)
+}
+
+// checkFlag returns an error if fields of a flag exclude each other, or others do not
+// allow it to become active or inactive. judged says that its filters are judged
+// besides.
+func checkFlag(before, f *FeatureFlag, judged bool, world *judge.World) error {
 	switch {
 	case f.Archived && f.Active:
 		return invalid("archived", "invalid_input", "An archived flag cannot be active.")
@@ -62,7 +69,7 @@ func applyFields(f *FeatureFlag, patch *FlagPatch, world *judge.World) error {
 	case f.Bucketing == "device_id" && f.continues():
 		return invalid("ensure_experience_continuity", "invalid_input", "Experience continuity and bucketing by device exclude each other.")
 	}
-	return checkActivation(&before, f, patch, world)
+	return checkActivation(before, f, judged, world)
 }
 
 // applyFilters changes what decides a flag. What a flag refers to can have gone
@@ -73,7 +80,7 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *
 		return nil
 	}
 	if f.EncryptedPayloads && s.box == nil {
-		return invalid("has_encrypted_payloads", "invalid_input", "Payloads cannot be encrypted: the server has no secret key.")
+		return errNoSecretKey
 	}
 	filters := s.openPayloads(before)
 	var err error
@@ -109,16 +116,18 @@ func (s *Service) applyFilters(f, before *FeatureFlag, patch *FlagPatch, world *
 	return err
 }
 
+var errNoSecretKey = invalid("has_encrypted_payloads", "invalid_input", "Payloads cannot be encrypted: the server has no secret key.")
+
 // checkActivation returns an error if a flag cannot become active or inactive
 // because of others (management.md §13.3).
-func checkActivation(before, f *FeatureFlag, patch *FlagPatch, world *judge.World) error {
+func checkActivation(before, f *FeatureFlag, judged bool, world *judge.World) error {
 	switch {
 	case f.ID == 0:
 	case before.inForce() && !f.inForce() && !f.Deleted:
 		if users := judge.Dependents(world, f.ID, before.Key); len(users) > 0 {
 			return invalid("", "invalid_input", "The flag cannot be disabled: other active flags depend on it: %s.", keysOf(users))
 		}
-	case f.inForce() && !before.inForce() && !patch.Filters.Set: // filters that were sent are judged
+	case f.inForce() && !before.inForce() && !judged:
 		for _, other := range judge.Dependencies(world, &f.Filters) {
 			if !other.Active {
 				return invalid("", "invalid_input", "The flag cannot be enabled: it depends on the disabled flag %s.", other.Key)

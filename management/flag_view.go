@@ -87,7 +87,7 @@ func (w *work) flagViews(ctx context.Context, list []FeatureFlag) ([]*FlagView, 
 		return nil, err
 	}
 	for i := range list {
-		views[i] = w.flagView(&list[i], world)
+		views[i] = w.flagView(&list[i], list[i].EncryptedPayloads, world)
 	}
 	return views, nil
 }
@@ -119,10 +119,12 @@ func (w *work) flagWorld(ctx context.Context, list []FeatureFlag) (*flagWorld, e
 	return world, err
 }
 
-func (w *work) flagView(f *FeatureFlag, world *flagWorld) *FlagView {
-	filters := redactedFilters(f)
-	if w.by.Key != nil { // only keys read secrets (management.md §13.3)
-		filters = w.openPayloads(f)
+// flagView returns the view of a flag. If its payloads are secret, only keys read them
+// (management.md §13.3).
+func (w *work) flagView(f *FeatureFlag, secret bool, world *flagWorld) *FlagView {
+	filters := w.openPayloads(f)
+	if secret && w.by.Key == nil {
+		filters = withoutPayloads(f.Filters)
 	}
 	status, _ := statusOf(f, w.now())
 	return &FlagView{

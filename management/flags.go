@@ -163,10 +163,16 @@ func (w *work) updateFlag(ctx context.Context, set *definitionSet, f *FeatureFla
 	return w.saveFlag(ctx, &before, f)
 }
 
-// saveFlag stores and logs a flag that has changed. What was only encrypted anew
-// is stored as well, so that payloads come under the newest secret key.
+// saveFlag stores and logs a flag that has changed. What was only encrypted anew, or said
+// in other words, is stored as well, so that payloads come under the newest secret key.
 func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
-	changes := w.flagChanges(before, f)
+	return w.saveAs(ctx, before, f, nil)
+}
+
+// saveAs is saveFlag for a flag that has the content of an older version again, if
+// revertedTo is not nil.
+func (w *work) saveAs(ctx context.Context, before, f *FeatureFlag, revertedTo *int) error {
+	changes := w.flagChanges(before, f, before.EncryptedPayloads || f.EncryptedPayloads)
 	if len(changes) == 0 {
 		if normal.SameFilters(&before.Filters, &f.Filters) && bytes.Equal(before.Sent, f.Sent) {
 			return nil
@@ -174,6 +180,7 @@ func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 		return flagStoreError(w.store.UpdateFlag(ctx, f))
 	}
 	f.Version++
+	f.RevertedTo = revertedTo
 	f.Updated = w.now()
 	f.ModifiedBy = nil
 	if w.by != nil {
@@ -187,16 +194,21 @@ func (w *work) saveFlag(ctx context.Context, before, f *FeatureFlag) error {
 	if err := w.store.UpdateFlag(ctx, f); err != nil {
 		return flagStoreError(err)
 	}
-	if f.Deleted && !before.Deleted {
-		return w.logFlag(ctx, f, "deleted", changes)
+	activity := "updated"
+	if revertedTo != nil {
+		activity = "reverted"
+		changes = append(changes, field.Change{Type: "FeatureFlag", Field: "reverted_to", After: *revertedTo, Action: "created"})
 	}
-	return w.logFlag(ctx, f, "updated", changes)
+	if f.Deleted && !before.Deleted {
+		activity = "deleted"
+	}
+	return w.logFlag(ctx, f, activity, changes)
 }
 
-// flagChanges returns what has changed of a flag. Of payloads that are secret, or
-// become so, only that they have.
-func (s *Service) flagChanges(before, after *FeatureFlag) []field.Change {
-	if !before.EncryptedPayloads && !after.EncryptedPayloads {
+// flagChanges returns what has changed of a flag. Of payloads that are secret only that
+// they have.
+func (s *Service) flagChanges(before, after *FeatureFlag, secret bool) []field.Change {
+	if !secret {
 		return field.Differences("FeatureFlag", flagFields(before, before.Filters, nil), flagFields(after, after.Filters, nil))
 	}
 	changes := field.Differences("FeatureFlag", flagFields(before, withoutPayloads(before.Filters), nil), flagFields(after, withoutPayloads(after.Filters), nil))

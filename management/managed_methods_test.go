@@ -87,6 +87,24 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "FlagVersions", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.FlagVersions(c.ctx, c.p, c.web, "beta", 10, 0)) },
+		},
+		{
+			name: "FlagVersion", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.FlagVersion(c.ctx, c.p, c.web, "beta", 1)) },
+		},
+		{
+			name: "RevertFlag", scope: "feature_flag:write", kind: ofProject, log: []string{"FeatureFlag reverted by ada in nothing"},
+			first: func(c *callable) {
+				flag(c)
+				must(c.UpdateFlag(c.t.Context(), c.as(c.ada), c.web, "beta", management.FlagPatch{Name: optional.Of("Beta")}))(c.t)
+			},
+			call: func(c *callable) error {
+				return second(c.RevertFlag(c.ctx, c.p, c.web, "beta", management.RevertPatch{Version: optional.Of(1)}))
+			},
+		},
+		{
 			name: "RollOutFlag", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
 			call: func(c *callable) error {
 				return second(c.RollOutFlag(c.ctx, c.p, c.web, "beta", decode[management.RolloutPatch](c.t, `{"rollout_percentage":50}`)))

@@ -66,6 +66,11 @@ func (patch *RolloutPatch) SetBody(raw []byte, lenient bool) {
 	patch.body.set(rolloutShape, raw, lenient)
 }
 
+// SetBody is [FlagPatch.SetBody] for a way back.
+func (patch *RevertPatch) SetBody(raw []byte, lenient bool) {
+	patch.body.set(revertShape, raw, lenient)
+}
+
 var (
 	projectShape = members.New("a project",
 		"name timezone anonymize_ips completed_snippet_onboarding surveys_opt_in heatmaps_opt_in session_recording_opt_in autocapture_exceptions_opt_in "+
@@ -78,5 +83,6 @@ var (
 		"id feature_flag created_at _create_in_folder assignee")
 	rolloutShape = members.New("a rollout", "rollout_percentage condition version", "",
 		"rollout_percentage rollout percentage percent rolloutpercent", "condition group index conditionset")
+	revertShape      = members.New("a revert", "version current_version", "", "version to target revertto", "current_version current expected expectedversion ifversion")
 	blastRadiusShape = members.New("a question about a condition set", "condition group_type_index", "")
 )

@@ -25,6 +25,9 @@ var flagRoutes = []route{
 	projectRoute("/feature_flags/{id}/activity", methods{get: listActivity("FeatureFlag")}),
 	projectRoute("/feature_flags/{id}/status", methods{get: readOf((*service).FlagStatus)}),
 	projectRoute("/feature_flags/{id}/explain", methods{post: explainFlag}),
+	projectRoute("/feature_flags/{id}/versions", methods{get: listVersions}),
+	projectRoute("/feature_flags/{id}/versions/{version}", methods{get: flagVersion}),
+	projectRoute("/feature_flags/{id}/revert", methods{post: revertFlag}),
 	projectRoute("/feature_flags/{id}/rollout", methods{post: rollOutFlag}),
 	projectRoute("/feature_flags/{id}/enable", methods{post: actOnFlag(management.EnableFlag)}),
 	projectRoute("/feature_flags/{id}/disable", methods{post: actOnFlag(management.DisableFlag)}),
@@ -80,6 +83,27 @@ var rollOutFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management
 	patch.IfVersion = a.ifVersion()
 	return a.service().RollOutFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
 })
+
+// revertFlag makes an older version again (management.md §13.18).
+var revertFlag = changeWith(http.StatusOK, func(a *apiRequest, patch management.RevertPatch) (*management.FlagView, error) {
+	patch.IfVersion = a.ifVersion()
+	return a.service().RevertFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), patch)
+})
+
+func listVersions(a *apiRequest) error {
+	limit, offset := a.window()
+	page, err := a.service().FlagVersions(a.context(), a.principal, a.segment("project"), a.segment("id"), limit, offset)
+	return answerPage(a, page, err)
+}
+
+func flagVersion(a *apiRequest) error {
+	version, err := strconv.Atoi(a.segment("version"))
+	if err != nil {
+		version = -1 // no flag has it
+	}
+	v, err := a.service().FlagVersion(a.context(), a.principal, a.segment("project"), a.segment("id"), version)
+	return a.answer(http.StatusOK, v, err)
+}
 
 // ifVersion returns the version that If-Match names, nil if there is none.
 func (a *apiRequest) ifVersion() *int {

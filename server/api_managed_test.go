@@ -162,10 +162,14 @@ func TestFlagIfMatch(t *testing.T) {
 		`"2"`: 412, `"0"`: 412, `"-1"`: 412, `"x"`: 412, `""`: 412, `"*"`: 412, `"1", "2"`: 412, `"99999999999999999999"`: 412, `"1.0"`: 412, "W/": 412,
 	} {
 		for _, call := range []struct{ method, path, body string }{
-			{"PATCH", "", `{"active":false}`}, {"POST", "/disable", ""}, {"POST", "/rollout", `{"rollout_percentage":50}`},
+			{"PATCH", "", `{"active":false}`}, {"POST", "/disable", ""}, {"POST", "/rollout", `{"rollout_percentage":50}`}, {"POST", "/revert", `{"version":0}`},
 		} {
 			a := newManaged(t, nil)
 			one := a.one(flagsPath)
+			if call.path == "/revert" { // from version 2 to version 1 where the others change version 1
+				a.ok(api("PATCH", one, `{"name":"New"}`))
+				call.body, match = `{"version":1}`, strings.NewReplacer("1", "2", "2", "1").Replace(match)
+			}
 			before := a.ok(api("GET", one, ""))
 			c := api(call.method, one+call.path, call.body, "If-Match", match)
 			if want == 200 {
@@ -203,6 +207,44 @@ func TestFlagKeysInPaths(t *testing.T) {
 	}
 	a.fails(api("PATCH", flagsPath+"my_flags", `{}`), 405, "method_not_allowed")
 	a.fails(api("GET", flagsPath+"New-Checkout", ""), 404, "not_found")
+}
+
+// TestFlagVersions: a flag goes back to a version, and lists have links (management.md
+// §13.17, §13.18).
+func TestFlagVersions(t *testing.T) {
+	a := newManaged(t, nil)
+	const one = flagsPath + "new-checkout"
+	for i := range 4 {
+		a.ok(api("PATCH", one, fmt.Sprintf(`{"name":"%d"}`, i)))
+	}
+	for _, slash := range []string{"", "/"} {
+		v := a.ok(api("GET", one+"/versions"+slash+"?limit=2&offset=2", ""))
+		list := v["results"].([]any)
+		if len(list) != 2 || list[0].(map[string]any)["version"] != 3.0 || v["count"] != 5.0 || v["next"] == nil || v["previous"] == nil {
+			t.Errorf("versions: %v", v)
+		}
+		if v := a.ok(api("GET", one+"/versions/2"+slash, "")); v["name"] != "0" || v["version"] != 2.0 {
+			t.Errorf("version 2: %v", v)
+		}
+	}
+	for _, n := range []string{"0", "6", "-1", "x", "1.0", "99999999999999999999", "%00"} {
+		a.fails(api("GET", one+"/versions/"+n, ""), 404, "not_found")
+	}
+	if v := a.ok(api("POST", one+"/revert/", `{"version":2}`)); v["name"] != "0" || v["version"] != 6.0 {
+		t.Errorf("revert: %v", v)
+	}
+	for _, path := range []string{"/versions", "/versions/2"} {
+		if _, h := a.fails(api("POST", one+path, "{}"), 405, "method_not_allowed"); h.Get("Allow") != "GET, HEAD, OPTIONS" {
+			t.Errorf("%s: Allow %q", path, h.Get("Allow"))
+		}
+	}
+	if _, h := a.fails(api("GET", one+"/revert", ""), 405, "method_not_allowed"); h.Get("Allow") != "POST, OPTIONS" {
+		t.Errorf("revert: Allow %q", h.Get("Allow"))
+	}
+	e, _ := a.fails(api("POST", one+"/revert", `{"to":2,"version":2}`), 400, "unknown_member")
+	if e.Attr == nil || *e.Attr != "to" {
+		t.Errorf("%+v", e)
+	}
 }
 
 // TestExplainAsText: an explanation is text for whoever would rather have text

@@ -1,0 +1,171 @@
+package management
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+)
+
+// MaxFlagChanges is how many changes a [FlagVersion] tells at most.
+const MaxFlagChanges = 50
+
+// A FlagChange is one difference between two versions of a flag.
+type FlagChange struct {
+	// Field is a field of the flag, such as active. Within filters it has the place as
+	// well: filters/groups/0/rollout_percentage.
+	Field string `json:"field"`
+
+	// Before and After are JSON, shortened to a length that is good to read, and "" for
+	// what is not there. Both are "" for what may not be shown.
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// String returns the change in words.
+func (c FlagChange) String() string {
+	switch {
+	case c.Before == "" && c.After == "":
+		return c.Field + " changed"
+	case c.Before == "":
+		return c.Field + ": " + c.After + " added"
+	case c.After == "":
+		return c.Field + ": " + c.Before + " removed"
+	}
+	return c.Field + ": " + c.Before + " → " + c.After
+}
+
+// summary says in words what a version has changed.
+func (v *FlagVersion) summary() string {
+	const maxTold = 3 // changes
+	switch {
+	case v.Changes == nil && v.Version == 1:
+		return "created"
+	case v.Changes == nil:
+		return "the first version that was kept"
+	}
+	var words []string
+	for _, c := range v.Changes[:min(maxTold, len(v.Changes))] {
+		words = append(words, c.String())
+	}
+	if more := len(v.Changes) + v.MoreChanges - len(words); more > 0 {
+		words = append(words, strconv.Itoa(more)+" more")
+	}
+	text := strings.Join(words, "; ")
+	if v.RevertedTo != nil {
+		text = "reverted to version " + strconv.Itoa(*v.RevertedTo) + ": " + text
+	}
+	return text
+}
+
+// detailed returns changes with the places of what has changed within filters, and how
+// many of them are left out.
+func detailed(changes []field.Change) (list []FlagChange, more int) {
+	d := &flagDiffer{list: []FlagChange{}}
+	for _, c := range changes {
+		before, after := writtenValue(rawjson.Must(c.Before)), writtenValue(rawjson.Must(c.After))
+		if c.Field == "filters" {
+			d.compare(c.Field, before, after)
+			continue
+		}
+		d.add(c.Field, before, after)
+	}
+	return d.list, d.more
+}
+
+// A flagDiffer collects the differences between two JSON values.
+type flagDiffer struct {
+	list []FlagChange
+	more int
+}
+
+func (d *flagDiffer) add(place string, before, after any) {
+	if len(d.list) == MaxFlagChanges {
+		d.more++
+		return
+	}
+	d.list = append(d.list, FlagChange{place, excerpt(before), excerpt(after)})
+}
+
+// excerpt returns a value as JSON that is shortened for people, "" for nothing.
+func excerpt(v any) string {
+	if v == "" || emptyValue(v) {
+		return ""
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // it was decoded from JSON
+		panic(err)
+	}
+	const maxShown = 80 // bytes
+	raw := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if len(raw) <= maxShown {
+		return string(raw)
+	}
+	cut := maxShown
+	for !utf8.RuneStart(raw[cut]) {
+		cut--
+	}
+	return string(raw[:cut]) + "…"
+}
+
+// compare adds the differences between two values as writtenValue returns them; nil is
+// what is not there.
+func (d *flagDiffer) compare(place string, before, after any) {
+	switch was := before.(type) {
+	case map[string]any:
+		if is, ok := after.(map[string]any); ok {
+			names := slices.Collect(maps.Keys(was))
+			names = slices.AppendSeq(names, maps.Keys(is))
+			slices.Sort(names)
+			for _, name := range slices.Compact(names) {
+				d.compare(place+"/"+name, was[name], is[name])
+			}
+			return
+		}
+	case []any:
+		if is, ok := after.([]any); ok && !plainList(was) && !plainList(is) {
+			d.compareLists(place, was, is)
+			return
+		}
+	}
+	if !reflect.DeepEqual(before, after) {
+		d.add(place, before, after)
+	}
+}
+
+// plainList reports whether a list is one value, as the texts that a property may have.
+func plainList(list []any) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(v any) bool { _, object := v.(map[string]any); return object })
+}
+
+// compareLists compares what lies between the elements that are the same at both ends, so
+// that one that comes or goes is the only difference.
+func (d *flagDiffer) compareLists(place string, was, is []any) {
+	begin := 0
+	for begin < min(len(was), len(is)) && reflect.DeepEqual(was[begin], is[begin]) {
+		begin++
+	}
+	end := 0
+	for end < min(len(was), len(is))-begin && reflect.DeepEqual(was[len(was)-1-end], is[len(is)-1-end]) {
+		end++
+	}
+	for i := begin; i < max(len(was), len(is))-end; i++ {
+		var before, after any
+		if i < len(was)-end {
+			before = was[i]
+		}
+		if i < len(is)-end {
+			after = is[i]
+		}
+		d.compare(place+"/"+strconv.Itoa(i), before, after)
+	}
+}
