@@ -58,7 +58,7 @@ func (c *compiler) compileCohort(id int64, depth int) (*cohortBuild, failCode) {
 	case src.unreadable() != nil:
 		e := *src.unreadable()
 		e.Hint = "flags that need the cohort fail"
-		c.problems = append(c.problems, Problem{Error, &e})
+		c.add(Error, &e)
 		b.code = failCohortData
 	case src.Properties != nil:
 		if err := checkTree(src.Properties, 0); err != nil {

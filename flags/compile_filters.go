@@ -355,7 +355,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 		c.problem(Warning, at, nil, "give it the key or id of a flag and the operator flag_evaluates_to", "the dependency can never match")
 		return c.neverCheck(-1, fl.Operator, fl)
 	}
-	t := c.s.order[c.index.number(r)] // it exists, or the flag would not be compiled
+	t := c.target(r) // it exists, or the flag would not be compiled
 	target := &c.s.flags[t]
 	values := c.s.values[target.offValue : target.offValue+target.valueCount]
 	accepts := make([]bool, len(values))

@@ -52,7 +52,7 @@ func (c *compiler) compileState(f *compiledFlag, m *Flag) {
 		if hint == "" {
 			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
 		}
-		c.problems = append(c.problems, Problem{Error, &DefinitionError{f.key, e.Path, e.Value, e.Err, hint}})
+		c.add(Error, &DefinitionError{f.key, e.Path, e.Value, e.Err, hint})
 		f.failedValue = c.addValue(f, value{failed: true}, nil)
 		f.fixed = f.failWith(failFlagData)
 	}
@@ -192,8 +192,10 @@ func (c *compiler) compileBucketing(f *compiledFlag, m *Flag) {
 		c.s.deviceSlot = c.rawSlot(ownerPerson, "$device_id")
 	}
 	if m.EnsureExperienceContinuity && f.aggregation == ownerPerson && !f.byDevice {
-		f.continuity = int32(len(c.s.continuityFlags))
-		c.s.continuityFlags = append(c.s.continuityFlags, f.key)
+		if f.continuity = c.number; f.continuity < 0 {
+			f.continuity = int32(len(c.s.continuityFlags))
+			c.s.continuityFlags = append(c.s.continuityFlags, f.key)
+		}
 		if c.s.anonymousSlot < 0 {
 			c.s.anonymousSlot = c.rawSlot(ownerPerson, "$anon_distinct_id")
 		}

@@ -16,14 +16,19 @@ import (
 func (c *compiler) orderFlags() {
 	x := emptyIndex(len(c.d.Flags))
 	c.index = x
+	var places []int
 	for i := range c.d.Flags {
 		f := &c.d.Flags[i]
 		switch {
-		case x.add(f), f.Deleted:
+		case x.add(f):
+			places = append(places, i)
+		case f.Deleted:
 		case f.Key == "":
+			c.s.found.outside = true
 			at := &path{up: &path{up: &path{name: "flags"}, n: i}, name: "key"}
 			c.problem(Error, at, nil, "the flag is left out; give it a key", "a flag's key must not be empty")
 		default:
+			c.s.found.outside = true
 			c.flag = f
 			c.problem(Error, nil, nil, "only the first one counts; rename or delete the others", "another flag has the same key")
 			c.flag = nil
@@ -44,9 +49,10 @@ func (c *compiler) orderFlags() {
 	c.s.flags = make([]compiledFlag, len(order))
 	c.s.order = make([]int32, len(order))
 	c.model = make([]*Flag, len(order))
+	c.place = make([]int, len(order))
 	for n, i := range order {
 		c.s.order[i] = int32(n)
-		c.model[n] = x.flags[i]
+		c.model[n], c.place[n] = x.flags[i], places[i]
 		// One text serves as the key and, with a dot, as what is hashed.
 		f := &c.s.flags[n]
 		f.prefix = x.flags[i].Key + "."
@@ -55,14 +61,11 @@ func (c *compiler) orderFlags() {
 	}
 	for n, i := range order {
 		f := &c.s.flags[n]
-		switch {
-		case !x.flags[i].evaluated():
-			f.state, f.unreadable = dormant, x.flags[i].unusable() != nil
+		switch f.setState(x.flags[i]); {
+		case f.state == dormant:
 		case n >= sorted:
 			f.state = cyclic
-		case x.flags[i].unusable() != nil:
-			f.state = faulty
-		case dangling[i]:
+		case f.state == normal && dangling[i]:
 			f.state = missing
 		}
 		for _, t := range needs[i] {
@@ -75,6 +78,42 @@ func (c *compiler) orderFlags() {
 		c.s.cyclic = c.s.cyclic || f.state == cyclic
 	}
 	c.reportCycles(needs, circular)
+}
+
+// setState sets the state that a flag has by itself.
+func (f *compiledFlag) setState(m *Flag) {
+	f.state = normal
+	switch unusable := m.unusable() != nil; {
+	case !m.evaluated():
+		f.state, f.unreadable = dormant, unusable
+	case unusable:
+		f.state = faulty
+	}
+}
+
+// target returns the place of the flag that a reference means, -1 for none.
+func (c *compiler) target(r FlagReference) int32 {
+	if c.index != nil {
+		if n := c.index.number(r); n >= 0 {
+			return c.s.order[n]
+		}
+		return -1
+	}
+	if id, ok := r.ID(); ok {
+		if c.byID == nil {
+			c.byID = make(map[int64]int32, len(c.s.flags))
+			for _, i := range slices.Backward(c.s.order) { // the first one with an ID counts
+				c.byID[c.s.flags[i].id] = i
+			}
+		}
+		if i, ok := c.byID[id]; ok {
+			return i
+		}
+	}
+	if i, ok := c.s.index[r.Name]; ok {
+		return i
+	}
+	return -1
 }
 
 // findDependencies returns what each flag needs, each once, and whether one of the

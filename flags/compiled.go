@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
@@ -62,10 +63,25 @@ type Snapshot struct {
 	tagged     [][]int32
 	allTagged  []allTagged
 
+	read     []bool // slots that some flag looks at
 	problems []Problem
+	found    findings
 	etag     string
 	common   uint64 // digest of everything but the flags
 	minimal  bool
+}
+
+// findings are what a later Snapshot needs of this one's compilation, if most of its
+// flags are the same, see patch.
+type findings struct {
+	order      []Problem           // of what flags depend on
+	flags      map[int32][]Problem // of flags, by program order
+	outside    bool                // of a cohort, which the first flag that needs it reports, or of a flag that is left out
+	cohorts    map[int64]*cohortBuild
+	conditions int          // the most that a flag has
+	regexps    regexpBudget // what they need together
+	patched    int          // flags that were compiled since all were
+	room       *atomic.Bool // whether another Snapshot uses what is behind values, edges, checks, cohorts and arena
 }
 
 // A state says whether the condition sets of a flag decide its value at all.
@@ -123,7 +139,7 @@ type compiledFlag struct {
 	id            int64
 	version       int
 	hasExperiment bool
-	digest        uint64 // of its definition, without dependencies and cohorts
+	sum           flagSum // of its definition, without dependencies and cohorts
 }
 
 // onValue returns the place of the value that a condition set without a variant gives.

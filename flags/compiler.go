@@ -14,8 +14,12 @@ type compiler struct {
 	maxBytes int64
 	arena    []byte
 
-	index *Index  // the flags that exist
-	model []*Flag // the same by program order
+	index  *Index          // the flags that exist; nil in a patch
+	byID   map[int64]int32 // places of flags by ID, in a patch
+	model  []*Flag         // the flags that exist by program order
+	place  []int           // places of the same in d.Flags
+	sums   []flagSum       // of d.Flags
+	number int32           // the continuity number to keep, or -1
 
 	slotOf   map[slotKey]int32
 	checkOf  map[checkKey]uint32
@@ -28,7 +32,7 @@ type compiler struct {
 	read      []int32 // slots that it reads
 	plainTail span    // its tail without payload
 	payload   []byte  // memory for addValue
-	place     [5]path // see filterPlace
+	steps     [5]path // see filterPlace
 }
 
 // problem records a finding about the current flag, or the document.
@@ -40,7 +44,14 @@ func (c *compiler) problem(s Severity, at *path, value []byte, hint string, form
 	if c.flag != nil {
 		e.Flag = c.flag.Key
 	}
-	c.problems = append(c.problems, Problem{s, e})
+	c.add(s, e)
+}
+
+// add is problem for a finding in its final form.
+func (c *compiler) add(s Severity, e *DefinitionError) {
+	if len(c.problems) < MaxProblems {
+		c.problems = append(c.problems, Problem{s, e})
+	}
 }
 
 // conditionPath returns the path of condition set i.
@@ -56,11 +67,11 @@ func filterPath(i, j int) *path {
 // filterPlace is filterPath for code that rarely has anything to report: the next
 // call uses the memory of the path again.
 func (c *compiler) filterPlace(i, j int) *path {
-	c.place = [...]path{{name: "filters"}, {name: "groups"}, {n: i}, {name: "properties"}, {n: j}}
-	for k := 1; k < len(c.place); k++ {
-		c.place[k].up = &c.place[k-1]
+	c.steps = [...]path{{name: "filters"}, {name: "groups"}, {n: i}, {name: "properties"}, {n: j}}
+	for k := 1; k < len(c.steps); k++ {
+		c.steps[k].up = &c.steps[k-1]
 	}
-	return &c.place[len(c.place)-1]
+	return &c.steps[len(c.steps)-1]
 }
 
 func quote(s string) []byte { return strconv.AppendQuote(nil, s) }

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"maps"
 	"math"
 	"slices"
@@ -10,30 +11,49 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
+// A flagSum identifies the definition of a flag.
+type flagSum struct {
+	digest uint64 // the same in every process
+	seal   uint64 // of this process: nobody can make another definition with it
+	faulty bool   // something could not be understood, about which sums say nothing
+}
+
+var sealSeed = maphash.MakeSeed()
+
 // hashContent computes the digests of everything in definitions and options that can
 // change an answer: of each flag, of what they have in common, and of all. Each
 // field is written with its length or presence, so that no two different
-// definitions feed the hash the same bytes.
-func (c *compiler) hashContent() {
+// definitions feed the hash the same bytes. Sums that an earlier Snapshot has of
+// unchanged flags are not computed again.
+func (c *compiler) hashContent(p *Snapshot) {
 	d := c.d
-	h := contentHash{xxhash.New(), nil}
+	var h contentHash
 	h.common(d, c.o)
-	c.s.common = h.d.Sum64()
+	c.s.common = xxhash.Sum64(h.buf)
 
-	all := contentHash{xxhash.New(), nil}
+	var all contentHash
 	all.digest(c.s.common)
 	all.number(int64(len(d.Flags)))
+	c.sums = make([]flagSum, len(d.Flags))
+	next := 0
 	for i := range d.Flags {
 		f := &d.Flags[i]
-		h.d.Reset()
+		h.buf, h.faulty = h.buf[:0], false
 		h.definition(f)
-		digest := h.d.Sum64()
-		all.digest(digest)
-		if n, ok := c.s.index[f.Key]; ok && c.model[n] == f {
-			c.s.flags[n].digest = digest
+		sum := flagSum{seal: maphash.Bytes(sealSeed, h.buf), faulty: h.faulty}
+		if p != nil && !f.Deleted && next < len(p.order) {
+			if old := &p.flags[p.order[next]]; old.sum.seal == sum.seal {
+				sum.digest = old.sum.digest
+			}
+			next++
 		}
+		if sum.digest == 0 {
+			sum.digest = xxhash.Sum64(h.buf)
+		}
+		all.digest(sum.digest)
+		c.sums[i] = sum
 	}
-	c.s.etag = strconv.FormatUint(all.d.Sum64()|1<<63, 16)
+	c.s.etag = strconv.FormatUint(xxhash.Sum64(all.buf)|1<<63, 16)
 }
 
 // common hashes what is not of one flag.
@@ -63,26 +83,27 @@ func (h *contentHash) common(d *Definitions, o CompileOptions) {
 	}
 }
 
+// A contentHash collects the bytes to hash.
 type contentHash struct {
-	d   *xxhash.Digest
-	buf []byte
+	buf    []byte
+	faulty bool // a flag or one of its filters could not be understood
 }
 
 func (h *contentHash) number(n int64) {
-	h.buf = binary.AppendVarint(h.buf[:0], n)
-	h.d.Write(h.buf)
+	if 0 <= n && n < 64 {
+		h.buf = append(h.buf, byte(n<<1))
+		return
+	}
+	h.buf = binary.AppendVarint(h.buf, n)
 }
 
-func (h *contentHash) digest(n uint64) {
-	h.buf = binary.LittleEndian.AppendUint64(h.buf[:0], n)
-	h.d.Write(h.buf)
-}
+func (h *contentHash) digest(n uint64) { h.buf = binary.LittleEndian.AppendUint64(h.buf, n) }
 
 func (h *contentHash) float(f float64) { h.number(int64(math.Float64bits(f))) }
 
 func (h *contentHash) text(s string) {
 	h.number(int64(len(s)))
-	h.d.WriteString(s)
+	h.buf = append(h.buf, s...)
 }
 
 func (h *contentHash) flag(b bool) {
@@ -91,6 +112,11 @@ func (h *contentHash) flag(b bool) {
 	} else {
 		h.number(0)
 	}
+}
+
+func (h *contentHash) fault(e *DefinitionError) {
+	h.flag(e != nil)
+	h.faulty = h.faulty || e != nil
 }
 
 func (h *contentHash) definition(f *Flag) {
@@ -111,7 +137,7 @@ func (h *contentHash) definition(f *Flag) {
 	h.flag(f.IsRemoteConfiguration)
 	h.flag(f.HasEncryptedPayloads)
 	h.flag(f.HasExperiment == nil || *f.HasExperiment)
-	h.flag(f.unreadable() != nil)
+	h.fault(f.unreadable())
 	c := &f.Filters
 	h.number(int64(c.Version))
 	h.number(int64(c.AggregationGroupTypeIndex))
@@ -131,7 +157,12 @@ func (h *contentHash) definition(f *Flag) {
 		}
 	}
 	h.number(int64(len(c.Payloads)))
-	if len(c.Payloads) > 0 { // most have none, and to sort nothing allocates
+	if len(c.Payloads) == 1 { // most have none or one, which need no order
+		for key, payload := range c.Payloads {
+			h.text(key)
+			h.text(sharedString(payload))
+		}
+	} else if len(c.Payloads) > 1 {
 		for _, key := range slices.Sorted(maps.Keys(c.Payloads)) {
 			h.text(key)
 			h.text(sharedString(c.Payloads[key]))
@@ -167,7 +198,7 @@ func (h *contentHash) filter(f *Filter) {
 	}
 	h.flag(f.Negation)
 	h.flag(f.DependencyChain != nil)
-	h.flag(f.fault != nil)
+	h.fault(f.fault)
 }
 
 // node hashes a tree as deep as a compiled one can be.

@@ -11,3 +11,7 @@ func WearOut(in *Input, evaluations int) {
 
 // Bytes returns everything a Snapshot holds that rendering copies.
 func Bytes(s *Snapshot) []byte { return s.arena }
+
+// Patched returns how many flags a Snapshot has compiled since all were, 0 if it was
+// compiled as a whole.
+func Patched(s *Snapshot) int { return s.found.patched }

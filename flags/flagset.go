@@ -102,26 +102,28 @@ func (s *Snapshot) addAdmitted(set flagSet, tags []string, named []uint64) {
 	}
 }
 
-// buildFlagSets fills the Snapshot's sets of flags by what a request may see.
+// buildFlagSets fills the Snapshot's sets of flags by what a request may see, and the
+// slots that flags look at.
 func (c *compiler) buildFlagSets() {
 	s := c.s
 	for k := range s.admits {
-		s.admits[k] = newFlagSet(len(s.flags))
+		s.admits[k], s.needed[k] = newFlagSet(len(s.flags)), neededSet{}
 	}
 	s.untagged, s.surveys = newFlagSet(len(s.flags)), newFlagSet(len(s.flags))
-	var seen [len(s.admits)]map[int32]bool
-	for k := range seen {
-		seen[k] = make(map[int32]bool)
-	}
+	s.tagNumbers, s.tagged, s.allTagged = make(map[string]int32), nil, nil
+	s.read = make([]bool, len(s.slots))
+	seen := make([]uint8, len(s.slots)) // bits by runtime.Kind
+	device, anonymous := false, false
 	for n := range s.flags {
 		i, f := int32(n), &s.flags[n]
 		if f.state == dormant {
 			continue
 		}
+		device, anonymous = device || f.byDevice, anonymous || f.continuity >= 0
 		for k := range s.admits {
 			if f.requirement.Admits(runtime.Kind(k)) {
 				s.admits[k].add(i)
-				s.needed[k].addFlag(f, seen[k])
+				s.needed[k].addFlag(f, seen, 1<<k)
 			}
 		}
 		if len(f.tags) == 0 {
@@ -131,6 +133,26 @@ func (c *compiler) buildFlagSets() {
 		}
 		if f.survey {
 			s.surveys.add(i)
+		}
+	}
+	if !device {
+		s.deviceSlot = -1
+	}
+	if !anonymous {
+		s.anonymousSlot = -1
+	}
+	for i, kinds := range seen {
+		if kinds == 0 {
+			continue
+		}
+		s.read[i] = true
+		for _, other := range s.slots[i].fallbacks {
+			s.read[other] = true
+		}
+	}
+	for _, i := range []int32{s.deviceSlot, s.anonymousSlot} {
+		if i >= 0 {
+			s.read[i] = true
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package flags
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // lintFlag reports what works in a flag, but hardly as its author meant.
 func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
@@ -97,7 +101,7 @@ func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 
 func (c *compiler) lintPayloads(f *compiledFlag, m *Flag) {
 	values := c.s.values[f.offValue : f.offValue+f.valueCount]
-	for key := range m.Filters.Payloads {
+	for _, key := range slices.Sorted(maps.Keys(m.Filters.Payloads)) {
 		known := key == "true"
 		for i := range values {
 			known = known || values[i].hasVariant && values[i].variant == key

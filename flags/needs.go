@@ -88,13 +88,14 @@ func (in *Input) hasGroup(ord int) bool {
 	return g.gen == in.gen && g.usable
 }
 
-// addFlag adds what a flag looks at. Seen has the slots that were added before.
-func (n *neededSet) addFlag(f *compiledFlag, seen map[int32]bool) {
+// addFlag adds what a flag looks at. Seen has the slots that were added before, each
+// with a bit of the set.
+func (n *neededSet) addFlag(f *compiledFlag, seen []uint8, bit uint8) {
 	n.cohorts = n.cohorts || f.readsCohorts
 	n.overrides = n.overrides || f.readsHash
 	for _, slot := range f.needs {
-		if !seen[slot] {
-			seen[slot] = true
+		if seen[slot]&bit == 0 {
+			seen[slot] |= bit
 			n.slots = append(n.slots, slot)
 		}
 	}

@@ -26,9 +26,15 @@ var errRegexTooLarge = fmt.Errorf("%w: regular expression", ErrTooLarge)
 // A regexpBuilder compiles the patterns of one set of definitions. Equal patterns
 // are compiled once.
 type regexpBuilder struct {
-	done   map[string]regexpResult
-	memory int
-	text   int // bytes of rewritten patterns, and ranges of their classes
+	done map[string]regexpResult
+	regexpBudget
+}
+
+// A regexpBudget is what all patterns together need so far.
+type regexpBudget struct {
+	memory   int
+	text     int  // bytes of rewritten patterns, and ranges of their classes
+	exceeded bool // a pattern was refused because of the others
 }
 
 type regexpResult struct {
@@ -68,6 +74,7 @@ func (b *regexpBuilder) compileNewPattern(source string, engine func(string) (Ma
 	}
 	t, err := pattern.Translate(source, maxRegexpsText-b.text)
 	if b.text += len(t.Expression) + t.Work; errors.Is(err, pattern.ErrTooLarge) || b.text > maxRegexpsText {
+		b.exceeded = true
 		return nil, fmt.Errorf("%w: all patterns together have more than %d MiB, classes written out", errRegexTooLarge, maxRegexpsText>>20)
 	}
 	if err != nil {
@@ -86,6 +93,7 @@ func (b *regexpBuilder) compileNewPattern(source string, engine func(string) (Ma
 		cost *= 2 // there are two programs
 	}
 	if b.memory += cost; b.memory > maxRegexpsMemory {
+		b.exceeded = true
 		return nil, fmt.Errorf("%w: all patterns together need more than %d MiB", errRegexTooLarge, maxRegexpsMemory>>20)
 	}
 	return t.Compile()

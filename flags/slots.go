@@ -198,6 +198,7 @@ func (c *compiler) buildNameTables() {
 	s.idSlot = find(ownerPerson, "distinct_id")
 	s.createdSlot = find(ownerMetadata, createdAt)
 	s.personTable = newNameTable(s.slots, ownerPerson)
+	s.groupTables, s.groupKeySlots = nil, nil
 	for ord := range s.groupNames {
 		s.groupTables = append(s.groupTables, newNameTable(s.slots, ord))
 		s.groupKeySlots = append(s.groupKeySlots, find(ord, groupKeyName))

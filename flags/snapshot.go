@@ -131,7 +131,11 @@ func (s *Snapshot) Problems() []Problem {
 
 // Reads reports whether some flag looks at the person property with that name.
 func (s *Snapshot) Reads(property string) bool {
-	return s != nil && s.personTable.slotOf([]byte(property)) >= 0
+	if s == nil {
+		return false
+	}
+	i := s.personTable.slotOf([]byte(property))
+	return i >= 0 && s.read[i]
 }
 
 // ETag identifies the content, as plain hexadecimal text. It depends on the
