@@ -83,7 +83,6 @@ func newCompiler(d *Definitions, o CompileOptions) *compiler {
 		checkOf:  make(map[checkKey]uint32),
 		cohortOf: make(map[int64]*cohortBuild),
 		s: &Snapshot{
-			index:  make(map[string]int32, len(d.Flags)),
 			idSlot: -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1,
 			storedCohorts: make(map[int64]int32),
 			minimal:       d.MinimalFlagCalledEvents,

@@ -429,7 +429,7 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 		if name == "" {
 			name = OperatorIn
 		}
-		key := checkKey{op: opCohort, negated: name == OperatorNotIn, slot: b.ord}
+		key := checkKey{op: opCohort, negated: name == OperatorNotIn, slot: b.ord, name: name, value: sharedString(fl.Value)}
 		switch {
 		case operatorOf[name] == nil:
 			checks = append(checks, c.failCheck(failFlagData, &path{up: at, name: "operator"}, quote(name), "use in or not_in", "unknown operator"))

@@ -47,7 +47,7 @@ func (c *compiler) orderFlags() {
 	order = append(order, circular...)
 
 	c.s.flags = make([]compiledFlag, len(order))
-	c.s.order = make([]int32, len(order))
+	c.s.order, c.s.index = make([]int32, len(order)), make(map[string]int32, len(order))
 	c.model = make([]*Flag, len(order))
 	c.place = make([]int, len(order))
 	for n, i := range order {

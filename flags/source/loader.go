@@ -34,7 +34,8 @@ type LoaderConfig struct {
 	// once. Empty means a random one.
 	Identity string
 
-	// Compile configures the compilation.
+	// Compile configures the compilation. Its Previous is the Snapshot of the
+	// Evaluator.
 	Compile flags.CompileOptions
 
 	// OnDefinitions is called with new definitions before they are compiled,
@@ -300,7 +301,9 @@ func (l *Loader) load(ctx context.Context) (err error) {
 	if l.config.OnDefinitions != nil {
 		l.config.OnDefinitions(a.definitions)
 	}
-	s, err := flags.Compile(a.definitions, l.config.Compile)
+	o := l.config.Compile
+	o.Previous = l.evaluator.Snapshot()
+	s, err := flags.Compile(a.definitions, o)
 	if err != nil {
 		return errors.Join(a.stale, err)
 	}

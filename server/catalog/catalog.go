@@ -36,7 +36,7 @@ type Config struct {
 	Registry *server.Registry
 
 	// Compile configures the compilation. Its time zone is replaced by the time
-	// zone of the project.
+	// zone of the project, and its Previous by the Snapshot that is served.
 	Compile flags.CompileOptions
 
 	// Interval is how soon a change is seen that Watch has missed. Zero means 1

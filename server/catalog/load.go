@@ -75,7 +75,9 @@ func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
 
 // compile compiles the definitions of a project and swaps them in.
 func (c *Catalog) compile(ctx context.Context, p *project, d *flags.Definitions) error {
-	snapshot, err := flags.Compile(d, c.options(p))
+	o := c.options(p)
+	o.Previous = p.flags.Snapshot()
+	snapshot, err := flags.Compile(d, o)
 	if err != nil {
 		return err
 	}
