@@ -2,7 +2,9 @@ package flags
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"hash/maphash"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -157,15 +159,10 @@ func (h *contentHash) definition(f *Flag) {
 		}
 	}
 	h.number(int64(len(c.Payloads)))
-	if len(c.Payloads) == 1 { // most have none or one, which need no order
-		for key, payload := range c.Payloads {
+	if len(c.Payloads) > 0 { // to iterate allocates, and most flags have none
+		for key, payload := range c.sortedPayloads() {
 			h.text(key)
 			h.text(sharedString(payload))
-		}
-	} else if len(c.Payloads) > 1 {
-		for _, key := range slices.Sorted(maps.Keys(c.Payloads)) {
-			h.text(key)
-			h.text(sharedString(c.Payloads[key]))
 		}
 	}
 	h.number(int64(len(c.Groups)))
@@ -183,6 +180,20 @@ func (h *contentHash) definition(f *Flag) {
 		h.number(int64(len(g.Properties)))
 		for j := range g.Properties {
 			h.filter(&g.Properties[j])
+		}
+	}
+}
+
+// sortedPayloads iterates over the payloads in the order of their keys.
+func (f *Filters) sortedPayloads() iter.Seq2[string, json.RawMessage] {
+	if len(f.Payloads) <= 1 {
+		return maps.All(f.Payloads)
+	}
+	return func(yield func(string, json.RawMessage) bool) {
+		for _, key := range slices.Sorted(maps.Keys(f.Payloads)) {
+			if !yield(key, f.Payloads[key]) {
+				return
+			}
 		}
 	}
 }

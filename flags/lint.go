@@ -1,10 +1,6 @@
 package flags
 
-import (
-	"maps"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // lintFlag reports what works in a flag, but hardly as its author meant.
 func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
@@ -100,8 +96,11 @@ func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 }
 
 func (c *compiler) lintPayloads(f *compiledFlag, m *Flag) {
+	if len(m.Filters.Payloads) == 0 {
+		return
+	}
 	values := c.s.values[f.offValue : f.offValue+f.valueCount]
-	for _, key := range slices.Sorted(maps.Keys(m.Filters.Payloads)) {
+	for key := range m.Filters.sortedPayloads() {
 		known := key == "true"
 		for i := range values {
 			known = known || values[i].hasVariant && values[i].variant == key

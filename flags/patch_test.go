@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -68,9 +69,7 @@ func (e *edited) anotherFlag() map[string]json.RawMessage {
 
 func clone(f map[string]json.RawMessage) map[string]json.RawMessage {
 	out := make(map[string]json.RawMessage, len(f))
-	for name, v := range f {
-		out[name] = v
-	}
+	maps.Copy(out, f)
 	return out
 }
 

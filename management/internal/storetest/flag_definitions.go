@@ -146,14 +146,14 @@ func (s *suite) compareFlags(ctx context.Context, store management.Store, projec
 	}
 	list, err := store.Flags(ctx, project)
 	if diff := cmp.Diff(want, list, same); err != nil || diff != "" {
-		return fmt.Errorf("Flags: %v (-want +got)\n%s", err, diff)
+		return fmt.Errorf("the list of Flags: %v (-want +got)\n%s", err, diff)
 	}
 	for i := range want {
 		want[i].LastCalled = nil
 	}
 	list, err = store.FlagDefinitions(ctx, project)
 	if diff := cmp.Diff(want, list, same); err != nil || diff != "" {
-		return fmt.Errorf("FlagDefinitions: %v (-want +got)\n%s", err, diff)
+		return fmt.Errorf("the list of FlagDefinitions: %v (-want +got)\n%s", err, diff)
 	}
 	return nil
 }
