@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -470,5 +471,60 @@ func TestPaths(t *testing.T) {
 				t.Errorf("%s:%d: %s does not exist", file, p.line, name)
 			}
 		}
+	}
+}
+
+var (
+	title  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	markup = regexp.MustCompile("[`*]|\\[([^]]*)\\]\\([^)]*\\)")
+	anchor = regexp.MustCompile(`\]\(([^)\s#:]*)#([^)\s]+)\)`)
+)
+
+// anchorsOf returns the names by which links find the headings of a document.
+func anchorsOf(text string) map[string]bool {
+	anchors := make(map[string]bool)
+	for _, m := range title.FindAllStringSubmatch(text, -1) {
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, markup.ReplaceAllString(m[1], "$1"))
+		anchors[name] = true
+	}
+	return anchors
+}
+
+func TestAnchorsOf(t *testing.T) {
+	text := "# Operations\n\n## What is kept, and when\n\n### 1. A `POST /flags` of [us](a.md)\n\nno # heading\n"
+	want := map[string]bool{"operations": true, "what-is-kept-and-when": true, "1-a-post-flags-of-us": true}
+	if diff := cmp.Diff(want, anchorsOf(text)); diff != "" {
+		t.Errorf("anchors (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnchors holds links to places within documents to headings that exist.
+func TestAnchors(t *testing.T) {
+	checked := 0
+	for _, file := range files(t) {
+		if path.Ext(file) != ".md" {
+			continue
+		}
+		for _, m := range anchor.FindAllStringSubmatch(read(t, filepath.Join(root, file)), -1) {
+			checked++
+			target := file
+			if m[1] != "" {
+				target = path.Join(path.Dir(file), m[1])
+			}
+			if !anchorsOf(read(t, filepath.Join(root, target)))[m[2]] {
+				t.Errorf("%s: %s has no heading for #%s", file, target, m[2])
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d links were checked, want all of the documents", checked)
 	}
 }
