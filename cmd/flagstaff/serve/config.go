@@ -116,7 +116,7 @@ func (m *Main) settings() (*settings, error) {
 	set.StringVar(&s.flagsFile, "flags", "", "serve the definitions document in `FILE` for the first project; a change is live within two seconds")
 	set.StringVar(&s.geoip, "geoip", "", "resolve addresses with the MaxMind-format City database in `FILE`; a change is live within a minute")
 	set.StringVar(&s.projectKey, "project-key", "", "project API `KEY` of the project that a first start creates (default: a random one, with -demo \""+demoKey+"\")")
-	set.BoolVar(&s.demo, "demo", false, "serve a demo project with the project API key "+demoKey+"; loopback addresses only")
+	set.BoolVar(&s.demo, "demo", false, "serve a demo project with flags, a survey and 200 persons, whose keys are printed; loopback addresses only")
 	set.Var(&s.quota, "quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)")
 	set.Var(&s.setQuota, "set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second")
 	set.StringVar(&s.importKey, "import-key", "", "the personal API `KEY` with which -import fetches the other pages of a list; it is sent to the server that the first page names")
@@ -134,7 +134,7 @@ func (m *Main) settings() (*settings, error) {
 	set.Var(&s.drain, "drain", "`TIME` after SIGINT or SIGTERM during which requests are still answered, with /readyz at 503, so that balancers notice (default 3s, or 0s if standard error is a terminal)")
 	set.Var(&s.shutdownTimeout, "shutdown-timeout", "`TIME` that requests under way may take after that")
 	set.Var(&s.logFormat, "log-format", "`FORMAT` of the log on standard error: text or json")
-	set.Var(&s.logLevel, "log-level", "least `LEVEL` to log: debug, info, warn or error")
+	set.Var(&s.logLevel, "log-level", "least `LEVEL` to log: debug, info, warn or error (default info, for the flags of -demo warn)")
 	set.StringVar(&s.adminEmail, "admin-email", "admin@localhost", "e-mail `ADDRESS` of the owner that a first start creates")
 	set.StringVar(&s.createKey, "create-key", "", "print a new personal API key for the user with the e-mail `ADDRESS` in the store, and exit")
 	set.Var(&s.keyScopes, "key-scopes", "`SCOPES` of the key that -create-key makes, comma-separated, such as user:read,survey:write (default \"*\", all)")
@@ -183,6 +183,9 @@ func (m *Main) settings() (*settings, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if s.demo && s.flagsFile == "" && !given["log-level"] && m.getenv(envName("log-level")) == "" {
+		s.logLevel = level(slog.LevelWarn) // what is new to a newcomer is not the log
 	}
 	s.unknown = unknownVariables(set, m.Environ)
 	return s, bySource(s.check(), func(name string) bool { return !given[name] && m.getenv(envName(name)) != "" })

@@ -147,7 +147,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	}
 
 	if s.demo && s.flagsFile == "" {
-		if err := s.addDemo(ctx, store, services); err != nil {
+		if err := s.addDemo(ctx, store, services, sink); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,13 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	defer drain()
 
 	log.InfoContext(ctx, "serving", "store", s.storeName(), "stream", s.stream.name(), "management", given.appURL+"/api/")
-	fmt.Fprintf(m.Stderr, "listening on http://%s\n", given.listener.Addr())
+	url := "http://" + given.listener.Addr().String()
+	fmt.Fprintf(m.Stderr, "listening on %s\n", url)
+	if s.demo {
+		if err := s.welcome(ctx, m.Stdout, url, services.accounts); err != nil {
+			return err
+		}
+	}
 	return s.answer(ctx, log, given.listener, handler, ready)
 }
 
@@ -348,9 +354,13 @@ func startQuota(ctx context.Context, wg *sync.WaitGroup, store sqlstore.Storage,
 	return q, nil
 }
 
-// proxies returns the trusted proxies, or nil if every peer is trusted.
+// proxies returns the trusted proxies, or nil if every peer is trusted. That is worth a
+// warning, unless it is the demo, which only this machine reaches.
 func (s *settings) proxies() []netip.Prefix {
 	if !s.trustedProxies.set {
+		if s.demo {
+			return []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+		}
 		return nil
 	}
 	return s.trustedProxies.list

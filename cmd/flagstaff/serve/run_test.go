@@ -217,7 +217,7 @@ func TestReload(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	url, stderr, _ := start(t, map[string]string{
 		"FLAGSTAFF_DEMO": "true", "FLAGSTAFF_ADDR": "127.0.0.1:0", "FLAGSTAFF_PROJECT_KEY": "phc_env",
-		"FLAGSTAFF_LOG_FORMAT": "text", "FLAGSTAFF_TRUSTED_PROXIES": "none",
+		"FLAGSTAFF_LOG_FORMAT": "text", "FLAGSTAFF_LOG_LEVEL": "info", "FLAGSTAFF_TRUSTED_PROXIES": "none",
 	}, "-log-format", "json")
 	if got := values(post(t, url+"/flags?v=2", `{"api_key":"phc_env","distinct_id":"u"}`)); len(got) == 0 {
 		t.Error("no flags for the project key of the environment")

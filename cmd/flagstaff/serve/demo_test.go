@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management/survey"
+)
+
+// demoCommand is a command that the demo prints, with the lines that belong to it.
+var demoCommand = regexp.MustCompile(`(?m)^  curl .*(\n    .*)+`)
+
+// TestDemoCommands runs the commands that the demo prints, as they stand.
+func TestDemoCommands(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	stdout, stderr := newOutput(), newOutput()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := Main{Args: []string{"-demo", "-addr", "127.0.0.1:0"}, Stdout: stdout, Stderr: stderr}
+	code := make(chan int, 1)
+	go func() { code <- m.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-code
+	})
+	stdout.await(t, `(?s)preview/.*\n\n$`)
+	for _, key := range []string{"project API key     phc_demo", "project secret key  phs_demo", "personal API key    phx_demo"} {
+		if !strings.Contains(stdout.String(), key) {
+			t.Errorf("%q is not printed:\n%s", key, stdout)
+		}
+	}
+	if lines := strings.Count(stderr.String(), "\n"); lines != 1 {
+		t.Errorf("there is more to read than where the server listens:\n%s", stderr)
+	}
+	var answers []string
+	for _, command := range demoCommand.FindAllString(stdout.String(), -1) {
+		answer, err := exec.CommandContext(t.Context(), "sh", "-c", command).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		answers = append(answers, string(answer))
+	}
+	if len(answers) != 3 {
+		t.Fatalf("%d commands, want 3:\n%s", len(answers), stdout)
+	}
+	var flags struct {
+		Flags map[string]struct{ Variant string }
+	}
+	if err := json.Unmarshal([]byte(answers[0]), &flags); err != nil || flags.Flags["checkout-button"].Variant != "blue" {
+		t.Errorf("the flags of a person: %s", answers[0])
+	}
+	if !strings.HasPrefix(answers[1], "checkout-button = \"blue\" (Matched condition set 1)\n") || !strings.Contains(answers[1], "user-001@example.com") {
+		t.Errorf("the explanation: %s", answers[1])
+	}
+	var preview struct {
+		Subjects, Changed int
+		Transitions       []struct{ From, To any }
+	}
+	if err := json.Unmarshal([]byte(answers[2]), &preview); err != nil || preview.Subjects != demoPersons || preview.Changed == 0 || len(preview.Transitions) != 1 {
+		t.Errorf("the preview: %s", answers[2])
+	}
+
+	// What else has something to show.
+	url := stderr.await(t, `listening on (http://\S+)`)[1]
+	project := url + "/api/projects/@current"
+	radius := post(t, project+"/feature_flags/user_blast_radius/",
+		`{"condition":{"properties":[{"key":"plan","type":"person","operator":"exact","value":"pro"}]}}`, "Authorization", "Bearer phx_demo")
+	if pro := radius["users_affected"].(float64); radius["total_users"] != float64(demoPersons) || pro < 20 || pro > 60 {
+		t.Errorf("blast radius: %v", radius)
+	}
+	companies := post(t, project+"/feature_flags/user_blast_radius/",
+		`{"group_type_index":0,"condition":{"properties":[{"key":"seats","type":"group","group_type_index":0,"operator":"gte","value":50}]}}`, "Authorization", "Bearer phx_demo")
+	if companies["total_users"] != float64(demoCompanies) || companies["users_affected"] != float64(16) {
+		t.Errorf("blast radius for companies: %v", companies)
+	}
+	stats, err := exec.CommandContext(t.Context(), "curl", "-s", project+"/surveys/stats/", "-H", "Authorization: Bearer phx_demo").Output()
+	if err != nil || !bytes.Contains(stats, []byte(`"survey sent":{"total_count":`)) {
+		t.Errorf("statistics of surveys: %s, %v", stats, err)
+	}
+}
+
+// A demoSink keeps the events of the demo.
+type demoSink struct {
+	mu     sync.Mutex
+	events []capture.Event
+}
+
+func (s *demoSink) Write(_ context.Context, events []capture.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		e.Properties = bytes.Clone(e.Properties) // the client uses its memory again
+		e.UUID, e.Received = uuid.UUID{}, time.Time{}
+		s.events = append(s.events, e)
+	}
+	return nil
+}
+
+// TestDemoEvents: the demo is the same at each start, and lies in the past.
+func TestDemoEvents(t *testing.T) {
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	write := func() []capture.Event {
+		s := new(demoSink)
+		if err := addDemoEvents(t.Context(), s, 1, &survey.View{Name: "A survey"}, now); err != nil {
+			t.Fatal(err)
+		}
+		return s.events
+	}
+	events := write()
+	if diff := gocmp.Diff(events, write()); diff != "" {
+		t.Errorf("a second demo differs (-first +second):\n%s", diff)
+	}
+	count := make(map[string]int)
+	for _, e := range events {
+		count[e.Name]++
+		if e.Time.After(now) || e.Time.Before(now.AddDate(0, 0, -demoDays)) {
+			t.Errorf("%s of %s at %v", e.Name, e.DistinctID, e.Time)
+		}
+	}
+	for name, want := range map[string]int{"signed up": demoPersons, "$feature_flag_called": 3 * demoPersons, "$groupidentify": demoCompanies} {
+		if count[name] != want {
+			t.Errorf("%d events %q, want %d", count[name], name, want)
+		}
+	}
+	for _, name := range []string{"page viewed", "order paid", "survey shown", "survey sent", "survey dismissed"} {
+		if count[name] < 10 {
+			t.Errorf("%d events %q, want some", count[name], name)
+		}
+	}
+	if !slices.ContainsFunc(events, func(e capture.Event) bool {
+		return bytes.Contains(e.Properties, []byte(`$survey_response_`+demoRemark))
+	}) {
+		t.Error("nobody says what to do better")
+	}
+}
