@@ -178,7 +178,7 @@ func (c *Client) learn(d *flags.Definitions) {
 }
 
 // Check says which of the declared flags ([Handles]) do not exist, have other variants,
-// or payloads of another type. It is flags.ErrNotReady if nothing is loaded. Call it at
+// or payloads of another type. It is [flags.ErrNotReady] if nothing is loaded. Call it at
 // the start, or in a test against the definitions of production.
 func (c *Client) Check() error {
 	if c == nil || c.kinds.Load() == nil || c.Snapshot() == nil {

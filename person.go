@@ -187,8 +187,8 @@ func (p *Person) Lookup(key string) (value string, ok bool) {
 	return result.Text(), true
 }
 
-// Payload decodes the payload of a flag into v, as json.Unmarshal does, and reports the
-// exposure. The error is flags.ErrNotReady, flags.ErrUnknownFlag, flags.ErrNoPayload, or
+// Payload decodes the payload of a flag into v, as [json.Unmarshal] does, and reports the
+// exposure. The error is [flags.ErrNotReady], [flags.ErrUnknownFlag], [flags.ErrNoPayload], or
 // what decoding returned.
 func (p *Person) Payload(key string, v any) error {
 	result, hidden, err := p.evaluate(key, true)
@@ -222,7 +222,7 @@ func Payload[T any](p *Person, key string, fallback T) T {
 }
 
 // Result returns all that is known about the value of a flag, with its reason. It reports
-// no exposure. The error comes from [flags.Snapshot.Flag], or is flags.ErrNotReady.
+// no exposure. The error comes from [flags.Snapshot.Flag], or is [flags.ErrNotReady].
 func (p *Person) Result(key string) (flags.Result, error) {
 	result, _, err := p.evaluate(key, false)
 	return result, err
@@ -238,7 +238,7 @@ func (p *Person) Results() *flags.Results {
 }
 
 // Explain says step by step why a flag has its value. The error comes from
-// [flags.Snapshot.Explain], or is flags.ErrNotReady.
+// [flags.Snapshot.Explain], or is [flags.ErrNotReady].
 func (p *Person) Explain(key string) (*flags.Trace, error) {
 	if p == nil || p.snapshot == nil {
 		return nil, flags.ErrNotReady

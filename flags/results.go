@@ -28,7 +28,7 @@ const (
 	ErrorOverrides      = "hash_key_override_error"
 )
 
-// A Result is the value of one flag for one request, with its reason. json.Marshal
+// A Result is the value of one flag for one request, with its reason. [json.Marshal]
 // writes it in the form of POST /flags?v=2.
 type Result struct {
 	Key     string

@@ -61,7 +61,7 @@ type DefinitionsOptions struct {
 // which is the form that SDKs expect.
 //
 // The error is not nil if d is nil, or if the document has more than the 64 MiB
-// that Decode reads (flags.ErrTooLarge). dst is then returned as it was.
+// that Decode reads ([flags.ErrTooLarge]). dst is then returned as it was.
 func AppendDefinitions(dst []byte, d *flags.Definitions, o DefinitionsOptions) ([]byte, error) {
 	if d == nil {
 		return dst, errors.New("wire: AppendDefinitions: definitions are nil")
