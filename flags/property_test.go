@@ -3,6 +3,7 @@ package flags_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,107 @@ func TestPropertiesWithoutAllocation(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("flag %q costs %v allocations, want none", key, n)
 		}
+	}
+}
+
+// TestValuesWithoutAllocation: the same holds for each simple value, by a list and by a
+// map, and each operator on it.
+func TestValuesWithoutAllocation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	var e flags.Evaluator
+	values := []any{"pro", "Pro", "PRÖ", "1.50", 5, -5, 1.5, 1e300, true, false, nil}
+	for operator := range flags.Operators() {
+		if operator.For != flags.PropertyFilter {
+			continue
+		}
+		for _, operand := range []string{`"pro"`, `["pro","true","null","1.5"]`, `5`, `[1,10]`, `"1.2.3"`, `"-7d"`} {
+			e.Swap(compiled(t, property(`{"key":"a","type":"person","operator":"`+operator.Name+`","value":`+operand+`}`)))
+			for _, v := range values {
+				list := []flags.Property{flags.Any("a", v)}
+				if n := testing.AllocsPerRun(20, func() {
+					e.Bool("f", &flags.Request{DistinctID: "u", Person: list}, false)
+					e.Bool("f", &flags.Request{DistinctID: "u", PersonProperties: map[string]any{"a": v}}, false)
+				}); n != 0 {
+					t.Errorf("%s %s of %v costs %v allocations, want none", operator.Name, operand, v, n)
+				}
+			}
+		}
+	}
+}
+
+// TestPropertyForms: each operator says the same of a value in a list, in a map and in the
+// JSON of a request, of a person and of a group.
+func TestPropertyForms(t *testing.T) {
+	values := []any{
+		"", "pro", "Pro", "PRO ", "PRÖ", "prö", "Ÿ", "ÿ", "\u212a", "k", "İ", "i\u0307", "ΟΔΟΣ", "οδος", "ß", "\xff", "true", "TRUE", "False", "null", "nan",
+		"1.5", "1.50", "05", "5", "-5", "1e3", "1e400", "v1.2.3", "1.2.3-Beta.1", "2026-11-20", "2026-11-20T12:00:00Z", "-7d", strings.Repeat("Pro", 60), strings.Repeat("Ö", 70),
+		5, -5, 0, int8(-1), uint64(math.MaxUint64), int64(math.MinInt64), 5.0, 1.5, float32(0.1), 0.1, math.Copysign(0, -1), 1e16, 1e21, 1e-7, 9007199254740993, 1e300, math.Inf(1), math.NaN(), 1732104000,
+		true, false, nil, json.Number("1.50"), json.Number("1e400"),
+		[]any{"pro", 1},
+		[]any{},
+		[]any{true},
+		map[string]any{"a": 1},
+		time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), func() {},
+	}
+	operands := []string{
+		`"pro"`, `"PRÖ"`, `"Ÿ"`, `"ÿ"`, `"k"`, `"İ"`, `"ΟΔΟΣ"`, `""`, `"true"`, `true`, `false`, `null`, `"null"`, `5`, `"5"`, `1.5`, `"-5"`, `0`, `0.1`, `"1e3"`, `1e16`, `1e300`, `"nan"`,
+		`["pro","5","null"]`, `["PRÖ","1.5","-0.0","k"]`, `["a","b","c","d","e","f","g","h","pro","true","5.0"]`, `[true,"false"]`, `[]`, `[1,10]`, `[-1e300,1e300]`,
+		`"1.2.3"`, `"1.2.*"`, `"^p"`, `"(pro|true)$"`, `"[a-z]+"`, `"2026-11-20"`, `"-7d"`, `1732104000`,
+	}
+	now := time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
+	var in flags.Input
+	seen := make(map[bool]int)
+	for operator := range flags.Operators() {
+		if operator.For != flags.PropertyFilter {
+			continue
+		}
+		for _, operand := range operands {
+			filter := func(owner string) string {
+				return `{"groups":[{"properties":[{"key":"a",` + owner + `,"operator":"` + operator.Name + `","value":` + operand + `}]}]}`
+			}
+			s := compiled(t, `{"group_type_mapping":{"0":"company"},"flags":[
+				{"id":1,"key":"p","active":true,"filters":`+filter(`"type":"person"`)+`},
+				{"id":2,"key":"g","active":true,"filters":`+filter(`"type":"group","group_type_index":0`)+`}]}`)
+			for _, v := range values {
+				object := []byte("{}")
+				if b, err := json.Marshal(map[string]any{"a": v}); err == nil {
+					object = b
+				}
+				in.Reset(s, "u", runtime.Filter{}, now)
+				for _, err := range []error{in.PersonJSON(object), in.Group("company", []byte(`"acme"`)), in.GroupJSON("company", object)} {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := in.Flag("p")
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen[want.Enabled]++
+				properties := map[string]any{"a": v}
+				groups := map[string]string{"company": "acme"}
+				for form, r := range map[string]*flags.Request{
+					"a map":  {PersonProperties: properties, GroupProperties: map[string]map[string]any{"company": properties}},
+					"a list": {Person: []flags.Property{flags.Any("a", v)}, OfGroups: []flags.GroupProperty{flags.Of("company", flags.Any("a", v))}},
+				} {
+					r.DistinctID, r.Now, r.Groups = "u", now, groups
+					for _, key := range []string{"p", "g"} {
+						got, err := s.Flag(key, r)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if got.Enabled != want.Enabled || got.Failed != want.Failed || got.Reason != want.Reason {
+							t.Errorf("%s %s of %v (%T) in %s, flag %s: %v, %+v; in JSON: %v, %+v", operator.Name, operand, v, v, form, key, got.Enabled, got.Reason, want.Enabled, want.Reason)
+						}
+					}
+				}
+			}
+		}
+	}
+	if seen[true] < 1000 || seen[false] < 1000 {
+		t.Errorf("%v comparisons matched, want 1000 of each", seen)
 	}
 }
 

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"math"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -94,9 +95,6 @@ func (s *Snapshot) decideParsing(f *compiledFlag, r *Request) (out decision, ok 
 // Request has something that it does not know. A flag without dates and versions needs no
 // forms.
 func (s *Snapshot) decideQuickly(f *compiledFlag, r *Request, forms *quickForms) (out decision, ok bool) {
-	if len(r.DistinctID) > 200 || !utf8.ValidString(r.DistinctID) {
-		return decision{}, false
-	}
 	var (
 		reason unmatched
 		values [quickSlots]quickValue // by place in f.needs
@@ -112,14 +110,19 @@ conditions:
 				n++
 			}
 			v := &values[n%quickSlots]
-			if v.kind == quickUnknown && !s.quickLookUp(r, k.slot, v) {
-				return decision{}, false
+			if v.kind == quickUnknown {
+				def := &s.slots[k.slot]
+				if !v.find(r, def.name) || v.kind == quickAbsent && !s.quickFallback(r, def.fallbacks, v) {
+					return decision{}, false
+				}
 			}
 			var match bool
 			switch {
 			case v.kind == quickAbsent:
 				match = k.missing
-			case v.kind == quickFolded && k.op == opText:
+			case k.op == opText && v.kind == quickASCII:
+				match = text.IsLower(v.text, k.text) != k.negated
+			case k.op == opText && v.kind == quickFolded:
 				match = v.text == k.text != k.negated
 			default:
 				if match, ok = k.quickMatch(v, int8(n+1), forms, s.zone); !ok {
@@ -132,11 +135,14 @@ conditions:
 			}
 		}
 		if !c.everyone && bucket < 0 {
-			bucket = f.quickBucket(r.DistinctID, saltRollout)
+			if bucket, ok = f.quickBucket(r.DistinctID, saltRollout); !ok {
+				return decision{}, false
+			}
 		}
 		switch {
 		case c.everyone || bucket <= c.threshold:
-			return decision{f.quickPick(c, r.DistinctID), reasonAt(reasonMatch, int32(i))}, true
+			value, ok := f.quickPick(c, r.DistinctID)
+			return decision{value, reasonAt(reasonMatch, int32(i))}, ok
 		case f.earlyExit:
 			return decision{f.offValue, reasonAt(reasonOut, int32(i))}, true
 		}
@@ -146,51 +152,60 @@ conditions:
 }
 
 // quickPick is Input.pickValue for a distinct ID.
-func (f *compiledFlag) quickPick(c *compiledCondition, distinctID string) int32 {
+func (f *compiledFlag) quickPick(c *compiledCondition, distinctID string) (value int32, ok bool) {
 	switch {
 	case c.pinned >= 0:
-		return c.pinned
+		return c.pinned, true
 	case len(f.variants) == 0:
-		return f.onValue()
+		return f.onValue(), true
 	}
-	return f.variantAt(f.quickBucket(distinctID, saltVariant))
+	bucket, ok := f.quickBucket(distinctID, saltVariant)
+	return f.variantAt(bucket), ok
 }
 
-// quickBucket is Input.bucket with the hashed text on the stack.
-func (f *compiledFlag) quickBucket(subject, salt string) float64 {
-	if subject == "" {
-		return 0
-	}
+// quickBucket is Input.bucket with the hashed text on the stack. It is not ok if the
+// distinct ID would have to be cut, is not UTF-8, or belongs to a very long key.
+func (f *compiledFlag) quickBucket(subject, salt string) (bucket float64, ok bool) {
 	var buf [96]byte // to clear more takes time
-	if len(f.prefix)+len(subject)+len(salt) > len(buf) {
+	size := len(f.prefix) + len(subject) + len(salt)
+	switch {
+	case subject == "":
+		return 0, true
+	case len(subject) > 200 || !utf8.ValidString(subject):
+		return 0, false
+	case size > len(buf):
 		return f.longBucket(subject, salt)
 	}
 	n := copy(buf[:], f.prefix)
 	n += copy(buf[n:], subject)
-	n += copy(buf[n:], salt)
-	return f.hash.bucket(buf[:n])
+	copy(buf[n:], salt)
+	return f.hash.bucket(buf[:size]), true
 }
 
-// longBucket is quickBucket for long texts. It allocates for a key that is very long.
+// longBucket is quickBucket for long texts.
 //
 //go:noinline
-func (f *compiledFlag) longBucket(subject, salt string) float64 {
+func (f *compiledFlag) longBucket(subject, salt string) (bucket float64, ok bool) {
 	var buf [400]byte
-	return f.hash.bucket(append(append(append(buf[:0], f.prefix...), subject...), salt...))
-}
-
-// quickLookUp finds the property of a slot. It is not ok if the value is of a type that
-// the short cut does not know.
-func (s *Snapshot) quickLookUp(r *Request, slot int32, v *quickValue) (ok bool) {
-	def := &s.slots[slot]
-	ok = v.find(r, def.name)
-	for i := 0; ok && v.kind == quickAbsent && i < len(def.fallbacks); i++ {
-		ok = v.find(r, s.slots[def.fallbacks[i]].name)
+	if len(f.prefix)+len(subject)+len(salt) > len(buf) {
+		return 0, false
 	}
-	return ok
+	return f.hash.bucket(append(append(append(buf[:0], f.prefix...), subject...), salt...)), true
 }
 
-// find sets a quickValue to a property of the person.
+// quickFallback finds what stands in for a property that is absent. It is not ok if the
+// value is of a type that the short cut does not know.
+func (s *Snapshot) quickFallback(r *Request, fallbacks []int32, v *quickValue) (ok bool) {
+	for _, slot := range fallbacks {
+		if ok = v.find(r, s.slots[slot].name); !ok || v.kind != quickAbsent {
+			return ok
+		}
+	}
+	return true
+}
+
+// find sets a quickValue to a property of the person. It is not ok if the value is of a
+// type that the short cut does not know.
 func (v *quickValue) find(r *Request, name string) (ok bool) {
 	for i := len(r.Person) - 1; i >= 0; i-- {
 		if p := &r.Person[i]; p.name == name {
@@ -198,9 +213,10 @@ func (v *quickValue) find(r *Request, name string) (ok bool) {
 		}
 	}
 	value, present := r.PersonProperties[name]
+	if s, ok := value.(string); ok { // most are
+		return v.setText(s)
+	}
 	switch value := value.(type) {
-	case string:
-		return v.setText(value)
 	case bool:
 		v.kind = quickFalse
 		if value {
@@ -258,13 +274,15 @@ func (v *quickValue) setProperty(p *Property) (ok bool) {
 
 // setText is not ok if the text is not UTF-8.
 func (v *quickValue) setText(s string) (ok bool) {
-	v.text, v.kind = s, quickFolded
-	if !text.Folded(s) {
+	v.text = s
+	switch text.CaseOf(s) {
+	case text.CaseFolded:
+		v.kind = quickFolded
+	case text.CaseMixed:
 		v.kind = quickASCII
-		if !text.IsASCII(s) {
-			v.kind = quickOther
-			return utf8.ValidString(s)
-		}
+	default:
+		v.kind = quickOther
+		return utf8.ValidString(s)
 	}
 	return true
 }
@@ -325,7 +343,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		}
 	case opSemverEQ, opSemverNEQ, opSemverGT, opSemverGTE, opSemverLT, opSemverLTE, opSemverRange:
 		if v.kind == quickNumber {
-			return k.quickText(v)
+			return false, false // its text would have to leave the stack
 		}
 		if forms.versionOf != place {
 			forms.versionOf = place
@@ -336,7 +354,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		}
 		match = k.hasVersion(forms.version)
 	case opRegex:
-		s, ok := v.text, true
+		s := v.text
 		switch v.kind {
 		case quickNull:
 			s = "null"
@@ -345,10 +363,7 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		case quickTrue:
 			s = "true"
 		case quickNumber:
-			ok = false // its text would have to leave the stack
-		}
-		if !ok {
-			return false, false
+			return false, false // its text would have to leave the stack
 		}
 		match = k.more.matcher.MatchString(s)
 	default:
@@ -378,8 +393,7 @@ func (f *quickForms) dateFrom(v *quickValue, place int8, zone *time.Location) (t
 	return f.date, f.dateOK
 }
 
-// quickText is quickMatch for checks that compare the text of a property, and for the
-// version that a number is.
+// quickText is quickMatch for checks that compare the text of a property.
 //
 //go:noinline
 func (k *check) quickText(v *quickValue) (match, ok bool) {
@@ -394,21 +408,12 @@ func (k *check) quickText(v *quickValue) (match, ok bool) {
 	case quickFolded:
 		match = k.hasText(v.text)
 	case quickNumber:
-		number := appendLiteral(buf[:0], v.how, v.bits)
-		if !text.IsCanonicalInteger(number) {
-			number = text.AppendNumber(buf[len(buf)/2:][:0], number)
-		}
-		if k.op <= opSuffix {
-			match = k.hasText(sharedString(number))
-			break
-		}
-		version, ok := semver.Parse(sharedString(number))
-		if !ok {
-			return false, true
-		}
-		match = k.hasVersion(version)
+		match = k.mayHave(v) && k.hasText(sharedString(v.appendNumber(buf[:0])))
 	default:
-		if len(v.text) > len(buf)/2 { // in lower case it may be longer
+		switch {
+		case !k.mayHave(v):
+			return k.negated, true
+		case len(v.text) > len(buf)/2: // in lower case it may be longer
 			return false, false
 		}
 		if v.kind == quickOther && k.op <= opTexts {
@@ -418,4 +423,57 @@ func (k *check) quickText(v *quickValue) (match, ok bool) {
 		}
 	}
 	return match != k.negated, true
+}
+
+// appendNumber appends the text of a number (evaluation.md §4.1).
+func (v *quickValue) appendNumber(dst []byte) []byte {
+	switch x := math.Float64frombits(v.bits); {
+	case v.how == goInt:
+		return strconv.AppendInt(dst, int64(v.bits), 10)
+	case v.how == goUint:
+		return strconv.AppendUint(dst, v.bits, 10)
+	case v.how == goFloat64 && x != math.Trunc(x):
+		return text.AppendFloat(dst, x)
+	}
+	var buf [64]byte
+	literal := appendLiteral(buf[:0], v.how, v.bits)
+	return text.AppendNumber(dst, literal)
+}
+
+// mayHave is false if it is easily seen that opText or opTexts does not match a number, or
+// a text with other letters than ASCII's.
+func (k *check) mayHave(v *quickValue) bool {
+	switch {
+	case k.op == opText:
+		return v.mayBe(k.text)
+	case k.op == opTexts && k.more.set == nil:
+		for _, s := range k.more.texts {
+			if v.mayBe(s) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// mayBe is false if it is easily seen that the text of the value, in lower case, is not s.
+func (v *quickValue) mayBe(s string) bool {
+	if s == "" {
+		return false
+	}
+	if v.kind == quickNumber {
+		if s[0] > '9' {
+			return false
+		}
+		n, _ := v.number()
+		x, ok := text.Float(s)
+		return ok && x == n
+	}
+	c := v.text[0]
+	if c < utf8.RuneSelf && 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	// The only other characters that become ASCII are the sign of Kelvin, and I with a dot.
+	return v.kind != quickOther || c == s[0] || c >= utf8.RuneSelf && (s[0] >= utf8.RuneSelf || s[0] == 'k' || s[0] == 'i')
 }

@@ -96,6 +96,9 @@ func (b *regexpBuilder) compileNewPattern(source string, engine func(string) (Ma
 		b.exceeded = true
 		return nil, fmt.Errorf("%w: all patterns together need more than %d MiB", errRegexTooLarge, maxRegexpsMemory>>20)
 	}
+	if m, ok := pattern.Simple(parsed); ok {
+		return m, nil
+	}
 	return t.Compile()
 }
 

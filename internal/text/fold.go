@@ -158,7 +158,11 @@ func appendLowerFrom(dst []byte, s string, i int) []byte {
 				dst = append(dst, 'i')
 				r = '\u0307'
 			default:
-				r = unicode.ToLower(r)
+				if r > unicode.MaxLatin1 {
+					r = unicode.ToLower(r)
+				} else if 'À' <= r && r <= 'Þ' && r != '×' {
+					r += 'à' - 'À'
+				}
 			}
 			dst = utf8.AppendRune(dst, r)
 			i += n
@@ -238,21 +242,43 @@ func IsLower(s, lower string) bool {
 	return lowerWord(word(s, last)) == word(lower, last)
 }
 
-// IsASCII reports whether s has only characters of ASCII.
-func IsASCII(s string) bool {
+// A Case says what lower-casing does to a text.
+type Case uint8
+
+const (
+	CaseOther  Case = iota // it has other characters than ASCII's
+	CaseMixed              // it is ASCII with A to Z
+	CaseFolded             // as for Folded
+)
+
+// CaseOf returns the Case of a text.
+func CaseOf(s string) Case {
+	var high, capital uint64
 	last := len(s) - 8
 	if last < 0 {
-		for i := range len(s) {
-			if s[i] >= utf8.RuneSelf {
-				return false
-			}
+		var w uint64
+		switch {
+		case len(s) >= 4: // the halves may overlap
+			t := s[len(s)-4:]
+			w = uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+				uint64(t[0])<<32 | uint64(t[1])<<40 | uint64(t[2])<<48 | uint64(t[3])<<56
+		case len(s) > 0:
+			w = uint64(s[0]) | uint64(s[len(s)/2])<<8 | uint64(s[len(s)-1])<<16
 		}
-		return true
-	}
-	for i := 0; i < last; i += 8 {
-		if word(s, i)&highs != 0 {
-			return false
+		high, capital = w&highs, capitals(w&^highs)
+	} else {
+		for i := 0; i < last; i += 8 {
+			w := word(s, i)
+			high, capital = high|w&highs, capital|capitals(w&^highs)
 		}
+		w := word(s, last)
+		high, capital = high|w&highs, capital|capitals(w&^highs)
 	}
-	return word(s, last)&highs == 0
+	switch {
+	case high != 0:
+		return CaseOther
+	case capital != 0:
+		return CaseMixed
+	}
+	return CaseFolded
 }

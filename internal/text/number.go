@@ -44,13 +44,13 @@ func AppendNumber(dst, literal []byte) []byte {
 	if !ok {
 		return append(dst, literal...)
 	}
-	return appendFloat(dst, x)
+	return AppendFloat(dst, x)
 }
 
-// appendFloat writes a finite x with the digits of its shortest form. The
+// AppendFloat writes a finite x with the digits of its shortest form. The
 // position of the point decides on the layout: more than 4 places to the left
 // of the first digit, or more than 16 to its right, need an exponent.
-func appendFloat(dst []byte, x float64) []byte {
+func AppendFloat(dst []byte, x float64) []byte {
 	var buf [32]byte
 	short := strconv.AppendFloat(buf[:0], x, 'e', -1, 64) // such as -1.25e+02
 	if short[0] == '-' {

@@ -319,6 +319,13 @@ func TestRuling43Random(t *testing.T) {
 				t.Fatalf("Compile(%q), of %q: %v", tr.Expression, source.String(), err)
 			}
 			got = m.MatchString(text.String())
+			parsed, err := tr.Parse()
+			if err != nil {
+				t.Fatalf("Parse(%q): %v", tr.Expression, err)
+			}
+			if m, ok := pattern.Simple(parsed); ok && m.MatchString(text.String()) != got {
+				t.Fatalf("%q on %q: Simple says %v", source.String(), text.String(), !got)
+			}
 		}
 		if got != want || mine != treatment {
 			t.Fatalf("%q on %q: %v, %s; the reference says %v, %s", source.String(), text.String(), got, mine, want, treatment)
