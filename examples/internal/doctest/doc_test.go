@@ -19,12 +19,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/serve"
 )
 
-const (
-	root = "../../.." // the folder of the repository
-
-	// maxReadme is how many bytes README.md may have: it is for a first look.
-	maxReadme = 8000
-)
+const root = "../../.." // the folder of the repository
 
 func read(t *testing.T, name string) string {
 	t.Helper()
@@ -43,26 +38,6 @@ func blocks(document string) (list []block) {
 		list = append(list, block{m[1], m[2]})
 	}
 	return list
-}
-
-// TestReadme: the code in README.md is the example inprocess, whose test runs it.
-func TestReadme(t *testing.T) {
-	text := read(t, "README.md")
-	if len(text) > maxReadme {
-		t.Errorf("README.md has %d bytes, want at most %d", len(text), maxReadme)
-	}
-	_, main, _ := strings.Cut(read(t, "examples/inprocess/main.go"), "\npackage main\n")
-	_, test, _ := strings.Cut(read(t, "examples/inprocess/main_test.go"), "\nfunc TestCheckout(")
-	test, _, _ = strings.Cut(test, "\n}\n")
-	want := []block{
-		{"json", read(t, "examples/inprocess/flags.json")},
-		{"go", "package main\n" + main},
-		{"go", "func TestCheckout(" + test + "\n}\n"},
-	}
-	got := blocks(text)[1:4] // the first one is go get
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(block{})); diff != "" {
-		t.Errorf("code in examples/inprocess, and in README.md (-want +got):\n%s", diff)
-	}
 }
 
 // start runs the demo and returns its address.
