@@ -126,7 +126,7 @@ func (s *sandbox) install(ctx context.Context, program *Module, p Platform) ([]b
 	}
 	// The go command refuses GOBIN for other platforms, and puts what it installs for
 	// them into a folder of GOPATH.
-	env := []string{"GOPATH=" + bin, "GOBIN=", "GOOS=" + p.os, "GOARCH=" + p.arch}
+	env := []string{"GOPATH=" + bin, "GOBIN=", "CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch}
 	if _, err := s.run(ctx, work, env, "go", "install", "-trimpath", "-ldflags=-s -w", program.version(s.version).String()); err != nil {
 		return nil, err
 	}

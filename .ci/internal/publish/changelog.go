@@ -19,16 +19,17 @@ const (
 // section finds the heading of a version with its date.
 var section = regexp.MustCompile(`(?m)^## (v\S+) \((\d{4}-\d\d-\d\d)\)$`)
 
-// released returns the changelog with what was unreleased as the section of a version.
-func released(changelog, version string, date time.Time) (string, error) {
+// released returns the changelog with what was unreleased as the section of a version,
+// and the text of that section.
+func released(changelog, version string, date time.Time) (after, notes string, err error) {
 	for _, m := range section.FindAllStringSubmatch(changelog, -1) {
 		if m[1] == version {
-			return "", fmt.Errorf("%s already has a section for %s", changelogFile, version)
+			return "", "", fmt.Errorf("%s already has a section for %s", changelogFile, version)
 		}
 	}
 	before, rest, ok := strings.Cut(changelog, unreleased+"\n")
 	if !ok {
-		return "", fmt.Errorf("%s has no section %q", changelogFile, unreleased)
+		return "", "", fmt.Errorf("%s has no section %q", changelogFile, unreleased)
 	}
 	text, older := rest, ""
 	if i := strings.Index(rest, "\n## "); i >= 0 {
@@ -36,9 +37,9 @@ func released(changelog, version string, date time.Time) (string, error) {
 	}
 	text = strings.TrimSpace(strings.Replace(text, nothingYet, "", 1))
 	if text == "" || text == "Nothing yet." {
-		return "", fmt.Errorf("%s says nothing below %q: users must know what is new", changelogFile, unreleased)
+		return "", "", fmt.Errorf("%s says nothing below %q: users must know what is new", changelogFile, unreleased)
 	}
-	return before + nextSection + "\n## " + version + " (" + date.Format(time.DateOnly) + ")\n\n" + text + "\n" + older, nil
+	return before + nextSection + "\n## " + version + " (" + date.Format(time.DateOnly) + ")\n\n" + text + "\n" + older, text + "\n", nil
 }
 
 // releaseDate returns the date of a version in the changelog.

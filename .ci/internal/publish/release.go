@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -53,7 +54,7 @@ func (l *Release) Prepare(ctx context.Context, dry bool) error {
 	if err != nil {
 		return err
 	}
-	text, err := released(string(changelog), l.Version, l.Date)
+	text, notes, err := released(string(changelog), l.Version, l.Date)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (l *Release) Prepare(ctx context.Context, dry bool) error {
 	if err := l.build(ctx, filepath.Join(temporary, "build")); err != nil {
 		return err
 	}
-	if err := l.commit(ctx, tags); err != nil {
+	if err := l.commit(ctx, notes); err != nil {
 		return err
 	}
 	l.say("committed on %s and tagged %s", branch, strings.Join(tags, ", "))
@@ -220,29 +221,35 @@ func (l *Release) setSums(proxy string) error {
 	return nil
 }
 
-// commit writes the edited files, commits them, and tags the commit.
-func (l *Release) commit(ctx context.Context, tags []string) (err error) {
+// commit writes the edited files, commits them, and tags the commit. The tag of the
+// root module has the notes of the release.
+func (l *Release) commit(ctx context.Context, notes string) error {
 	r := l.Repo
-	var names []string
-	for name := range r.edited {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	if err := r.write(); err != nil {
 		return err
 	}
 	message := "Release " + l.Version
+	names := slices.Sorted(maps.Keys(r.edited))
 	if _, err := r.git(ctx, append([]string{"commit", "--quiet", "-m", message, "--"}, names...)...); err != nil {
 		return err
 	}
-	for i, tag := range tags {
-		if _, err := r.git(ctx, "tag", "-a", "-m", message, tag); err != nil {
-			if i > 0 {
-				_, undo := r.git(ctx, append([]string{"tag", "-d"}, tags[:i]...)...)
-				err = errors.Join(err, undo)
-			}
-			return fmt.Errorf("the commit was made, but not its tags; git reset --hard HEAD~1 takes it back: %w", err)
+	var done []string
+	for _, m := range r.Published() {
+		text := message
+		if m.Folder == "." {
+			text += "\n\n" + notes
 		}
+		// Headings begin with what Git takes for comments unless it is told otherwise.
+		_, err := r.git(ctx, "tag", "-a", "--cleanup=whitespace", "-m", text, m.Tag(l.Version))
+		if err == nil {
+			done = append(done, m.Tag(l.Version))
+			continue
+		}
+		if len(done) > 0 {
+			_, undo := r.git(ctx, append([]string{"tag", "-d"}, done...)...)
+			err = errors.Join(err, undo)
+		}
+		return fmt.Errorf("the commit was made, but not its tags; git reset --hard HEAD~1 takes it back: %w", err)
 	}
 	return nil
 }

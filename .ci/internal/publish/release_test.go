@@ -30,7 +30,7 @@ func clone(t *testing.T) string {
 	for key, value := range map[string]string{"user.name": "Test", "user.email": "test@localhost", "commit.gpgSign": "false", "tag.gpgSign": "false"} {
 		gitIn(t, dir, "config", key, value)
 	}
-	write(t, dir, changelogFile, "# Changelog\n\n## Unreleased\n\n- Something new.\n\n## v0.0.9 (2026-11-01)\n\n- Something old.\n")
+	write(t, dir, changelogFile, "# Changelog\n\n## Unreleased\n\n### Library\n\n- Something new.\n\n## v0.0.9 (2026-11-01)\n\n- Something old.\n")
 	gitIn(t, dir, "commit", "--quiet", "--all", "--message", "Something new")
 	return dir
 }
@@ -91,9 +91,12 @@ func TestPrepare(t *testing.T) {
 	if diff := cmp.Diff(want, tags); diff != "" {
 		t.Errorf("tags: -want +got\n%s", diff)
 	}
-	const changelog = "# Changelog\n\n## Unreleased\n\nNothing yet.\n\n## v1.999.0-rc.1 (2026-12-01)\n\n- Something new.\n\n## v0.0.9 (2026-11-01)\n\n- Something old.\n"
+	const changelog = "# Changelog\n\n## Unreleased\n\nNothing yet.\n\n## v1.999.0-rc.1 (2026-12-01)\n\n### Library\n\n- Something new.\n\n## v0.0.9 (2026-11-01)\n\n- Something old.\n"
 	if diff := cmp.Diff(changelog, readFile(t, dir, changelogFile)); diff != "" {
 		t.Errorf("changelog: -want +got\n%s", diff)
+	}
+	if notes := gitIn(t, dir, "tag", "--list", "--format=%(contents)", version); notes != "Release v1.999.0-rc.1\n\n### Library\n\n- Something new.\n\n" {
+		t.Errorf("the tag of the root module says %q", notes)
 	}
 	r, err := Open(t.Context(), dir)
 	if err != nil {
@@ -264,7 +267,10 @@ func TestReleased(t *testing.T) {
 		{name: "released before", changelog: "## Unreleased\n\n- B.\n\n## v0.1.0 (2026-01-01)\n", err: "CHANGELOG.md already has a section for v0.1.0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := released(tt.changelog, "v0.1.0", date)
+			got, notes, err := released(tt.changelog, "v0.1.0", date)
+			if err == nil && !strings.Contains(got, ")\n\n"+notes) {
+				t.Errorf("the notes %q are not what the section has", notes)
+			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}

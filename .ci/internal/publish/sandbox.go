@@ -33,7 +33,7 @@ func (r *Repo) newSandbox(ctx context.Context, dir, version string) (*sandbox, e
 		return nil, err
 	}
 	s.env = append(os.Environ(),
-		"GOENV=off", "GOWORK=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0",
+		"GOENV=off", "GOWORK=off", "GOTOOLCHAIN=local",
 		// With -trimpath, compiled packages of others are found in the build cache,
 		// although the module cache is another one.
 		"GOFLAGS=-trimpath -modcacherw",
