@@ -181,6 +181,10 @@ func (o *Members) RawName() []byte {
 // It shares the memory of the input.
 func (o *Members) Value() Value { return o.w.current() }
 
+// Offset returns where the current member's value begins in the value that is walked,
+// 0 if there is no current member.
+func (o *Members) Offset() int { return o.w.start }
+
 // Err returns the fault that ended the walk, a [*SyntaxError], or nil. It is
 // nil before the walk has ended. Offsets count from the start of the value
 // that is walked.
@@ -189,6 +193,10 @@ func (o *Members) Err() error { return o.w.err() }
 // Value returns the current element, nil if there is none. It shares the
 // memory of the input.
 func (a *Elements) Value() Value { return a.w.current() }
+
+// Offset returns where the current element begins in the value that is walked, 0 if
+// there is none.
+func (a *Elements) Offset() int { return a.w.start }
 
 // Err returns the fault that ended the walk, a [*SyntaxError], or nil. It is
 // nil before the walk has ended. Offsets count from the start of the value

@@ -21,7 +21,8 @@ type member struct {
 func members(v jsonscan.Value) (all []member, err error) {
 	o := v.Object()
 	for o.Next() {
-		all = append(all, member{string(o.RawName()), string(o.Name()), string(o.Value())})
+		at := v[o.Offset():][:len(o.Value())] // panics if the offset is wrong by much
+		all = append(all, member{string(o.RawName()), string(o.Name()), string(at)})
 	}
 	return all, o.Err()
 }
@@ -29,7 +30,7 @@ func members(v jsonscan.Value) (all []member, err error) {
 func elements(v jsonscan.Value) (all []string, err error) {
 	a := v.Array()
 	for a.Next() {
-		all = append(all, string(a.Value()))
+		all = append(all, string(v[a.Offset():][:len(a.Value())]))
 	}
 	return all, a.Err()
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/nearest"
 )
 
 // unattendedDrain is the default of -drain if no person waits for the program to
@@ -105,7 +107,7 @@ func didYouMean(set *flag.FlagSet, word string) string {
 	if name, ok := otherNames[word]; ok {
 		near = []string{name}
 	} else {
-		near = nearest(flagNames(set), word)
+		near = nearest.Names(flagNames(set), word)
 	}
 	for i, name := range near {
 		value, _ := flag.UnquoteUsage(set.Lookup(name))
@@ -125,57 +127,6 @@ func flagNames(set *flag.FlagSet) (names []string) {
 	return names
 }
 
-// nearest returns the names that are at most two edits from a word, if these are
-// fewer than half of its letters, or else names of which the word is a part.
-func nearest(names []string, word string) (near []string) {
-	best := min(3, (len(word)+1)/2)
-	for _, name := range names {
-		switch d := distance(word, name); {
-		case d < best:
-			best, near = d, []string{name}
-		case d == best && len(near) > 0:
-			near = append(near, name)
-		}
-	}
-	const most = 3
-	if len(near) > 0 {
-		return near[:min(len(near), most)]
-	}
-	for _, name := range names {
-		if slices.Contains(strings.Split(name, "-"), word) {
-			near = append(near, name)
-		}
-	}
-	return near[:min(len(near), most)]
-}
-
-// distance returns how many letters must be added, left out, replaced or swapped
-// with the next one to make one word of another.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			other := 1
-			if a[i-1] == b[j-1] {
-				other = 0
-			}
-			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+other)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, rows[i-2][j-2]+1)
-			}
-			rows[i][j] = d
-		}
-	}
-	return rows[len(a)][len(b)]
-}
-
 // unknownVariables returns a sentence for each variable of the environment that
 // looks like a setting and is none. Tests have variables of their own.
 func unknownVariables(set *flag.FlagSet, environ []string) (sentences []string) {
@@ -190,7 +141,7 @@ func unknownVariables(set *flag.FlagSet, environ []string) (sentences []string) 
 			continue
 		}
 		word = strings.ToLower(strings.ReplaceAll(word, "_", "-"))
-		near := nearest(flagNames(set), word)
+		near := nearest.Names(flagNames(set), word)
 		if other, ok := otherNames[word]; ok {
 			near = []string{other}
 		}
