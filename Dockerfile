@@ -1,9 +1,10 @@
-# An image of the standalone server (examples/server), a single static program.
+# An image of the program flagstaff, a single static file. It serves unless it is given
+# another command.
 FROM golang:1.26-alpine AS build
 WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /flagstaff ./examples/server
+    CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /flagstaff ./cmd/flagstaff
 
 # Alpine provides certificates, time zones, and wget for the health check.
 FROM alpine:3
@@ -15,3 +16,4 @@ ENV FLAGSTAFF_ADDR=0.0.0.0:8000 FLAGSTAFF_LOG_FORMAT=json
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD wget -qO /dev/null http://127.0.0.1:8000/readyz
 ENTRYPOINT ["flagstaff"]
+CMD ["serve"]

@@ -21,7 +21,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	program := serve.Main{
 		Name: filepath.Base(os.Args[0]), Args: os.Args[1:], Environ: os.Environ(),
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 	os.Exit(program.Run(ctx))
 }

@@ -1,23 +1,17 @@
 package serve
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/netip"
 	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/mail"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -91,8 +85,6 @@ func (s *settings) mailer(appURL string) (management.Mailer, error) {
 	return mail.NewSMTP(s.smtp, options)
 }
 
-const secretKeySize = 32
-
 // keyFile returns the file with the keys that encrypt secrets in the store, or "" if
 // there is none, and whether the first start makes it. Servers that share a
 // PostgreSQL database need the same keys, so an administrator has to provide them.
@@ -100,10 +92,10 @@ func (s *settings) keyFile() (path string, own bool) {
 	switch {
 	case s.secretKeyFile != "":
 		return s.secretKeyFile, false
-	case s.store == sqlite.Memory, isPostgres(s.store):
+	case s.store == sqlite.Memory, storage.IsPostgres(s.store):
 		return "", false
 	}
-	return s.store + ".key", true
+	return s.store + keyfile.Suffix, true
 }
 
 // secretKeys reads the keys of the file. It returns none if the file is one that the
@@ -112,37 +104,18 @@ func (s *settings) secretKeys() ([][]byte, error) {
 	path, own := s.keyFile()
 	if path == "" {
 		if s.store == sqlite.Memory {
-			return [][]byte{newSecretKey()}, nil
+			return [][]byte{keyfile.New()}, nil
 		}
 		return nil, nil
 	}
-	b, err := os.ReadFile(path)
-	switch {
-	case own && errors.Is(err, fs.ErrNotExist):
+	keys, err := keyfile.Read(path)
+	if own && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	case err != nil:
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("read the secret keys of -secret-key-file: %w", err)
 	}
-	var keys [][]byte
-	lines := bufio.NewScanner(bytes.NewReader(b))
-	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || text[0] == '#' {
-			continue
-		}
-		key, err := hex.DecodeString(text)
-		if err != nil || len(key) != secretKeySize {
-			return nil, fmt.Errorf("%s:%d is no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path, n)
-		}
-		if slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) }) {
-			return nil, fmt.Errorf("%s:%d has a secret key for the second time: remove the line", path, n)
-		}
-		keys = append(keys, key)
-	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s has no secret key: want 64 hexadecimal digits, as `openssl rand -hex 32` prints", path)
-	}
-	return keys, nil
+	return keys, err
 }
 
 // checkSecrets makes sure that the keys can read what is encrypted in the store. It
@@ -156,7 +129,7 @@ func (s *settings) checkSecrets(ctx context.Context, store management.SealedStor
 	if lost > 0 {
 		where := "with none of the keys in " + path
 		switch {
-		case path == "" && isPostgres(s.store):
+		case path == "" && storage.IsPostgres(s.store):
 			where = "with keys, but there is no -secret-key-file"
 		case len(keys) == 0:
 			where = fmt.Sprintf("with the keys in %s, which does not exist", path)
@@ -170,34 +143,10 @@ func (s *settings) checkSecrets(ctx context.Context, store management.SealedStor
 	if !own || len(keys) > 0 {
 		return keys, nil
 	}
-	if err := writeSecretKey(path); err != nil && !errors.Is(err, fs.ErrExist) { // another server may have made it just now
+	if err := keyfile.Create(path); err != nil && !errors.Is(err, fs.ErrExist) { // another server may have made it just now
 		return nil, fmt.Errorf("make a secret key: %w", err)
 	}
 	return s.secretKeys()
-}
-
-func newSecretKey() []byte {
-	key := make([]byte, secretKeySize)
-	rand.Read(key) // never fails
-	return key
-}
-
-// writeSecretKey creates a file with a new key in one step, because two servers
-// may start on one store at the same time.
-func writeSecretKey(path string) error {
-	if _, err := os.Stat(path); err == nil {
-		return fs.ErrExist
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".flagstaff-key-*") // creates the file with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = fmt.Fprintln(f, hex.EncodeToString(newSecretKey()))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), path)
 }
 
 // createKey prints a new key for a user, so that no user is ever locked out.

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
@@ -94,7 +96,7 @@ func TestOwnerOfOldStore(t *testing.T) {
 			t.Parallel()
 			path := open(t)
 			db, err := sqlite.Open(t.Context(), path, uncached)
-			if isPostgres(path) {
+			if storage.IsPostgres(path) {
 				db, err = postgres.Open(t.Context(), path, uncached)
 			}
 			if err != nil {
@@ -238,7 +240,7 @@ func TestSecretKeyFile(t *testing.T) {
 	s.stop()
 
 	// Rotation: a new key encrypts, the old one still decrypts.
-	second := hex.EncodeToString(newSecretKey())
+	second := hex.EncodeToString(keyfile.New())
 	rotated := filepath.Join(t.TempDir(), "rotated")
 	d.watch.keep(second, "a key of the file", "", 0)
 	if err := os.WriteFile(rotated, []byte("# made by a test\n\n  "+strings.ToUpper(second)+"  \r\n"+string(first)), 0o600); err != nil {
@@ -265,12 +267,12 @@ func TestLostKeyFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store, file := open(t), filepath.Join(t.TempDir(), "keys")
-			if err := os.WriteFile(file, []byte(hex.EncodeToString(newSecretKey())), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(hex.EncodeToString(keyfile.New())), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			own := store + ".key" // for SQLite
 			key := []string{"-secret-key-file", file}
-			if !isPostgres(store) {
+			if !storage.IsPostgres(store) {
 				key, file = nil, own
 			}
 			d := emptyStore(t, store)
@@ -294,7 +296,7 @@ func TestLostKeyFile(t *testing.T) {
 			if err := os.Rename(file, lost); err != nil {
 				t.Fatal(err)
 			}
-			if isPostgres(store) {
+			if storage.IsPostgres(store) {
 				refused("with keys, but there is no -secret-key-file")
 			} else {
 				refused("with the keys in " + file + ", which does not exist")
@@ -302,7 +304,7 @@ func TestLostKeyFile(t *testing.T) {
 			if _, err := os.Stat(own); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s: %v, want that it does not exist", own, err)
 			}
-			if err := os.WriteFile(file, []byte(hex.EncodeToString(newSecretKey())), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(hex.EncodeToString(keyfile.New())), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			refused("with none of the keys in "+file, key...)

@@ -26,6 +26,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/pquerna/otp/totp"
 
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -127,7 +128,7 @@ func deploy(t *testing.T, s *system) *deployment {
 	if s.given != nil {
 		s.args = []string{"-store", ":memory:"} // which is not opened, as there is one
 	}
-	key := hex.EncodeToString(newSecretKey())
+	key := hex.EncodeToString(keyfile.New())
 	d := &deployment{system: s, service: service, surveyService: surveys, keyFile: filepath.Join(t.TempDir(), "keys"), watch: new(watch)}
 	if err := os.WriteFile(d.keyFile, []byte(key+"\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
@@ -83,15 +84,19 @@ const (
 	demoPersonal = "phx_demo"
 )
 
-// defaultStore is the store without -store.
-const defaultStore = "flagstaff.db"
-
 // errHelp says that help was requested and has been printed.
 var errHelp = flag.ErrHelp
 
-// settings reads the settings. Its errors name the setting, its value and what is
-// allowed. The command line takes precedence over the environment.
-func (m *Main) settings() (*settings, error) {
+// Options returns the options of the server as flags, with their defaults and help
+// texts, for programs that complete command lines. Nothing else happens when they are
+// parsed or set.
+func Options() *flag.FlagSet {
+	_, set := newSettings("flagstaff serve", true)
+	return set
+}
+
+// newSettings returns settings with their defaults, and the flags that change them.
+func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	s := &settings{
 		logFormat:   choice{value: "text", allowed: []string{"text", "json"}},
 		mutations:   choice{value: "key", allowed: []string{"key", "stepup", "off"}},
@@ -101,13 +106,13 @@ func (m *Main) settings() (*settings, error) {
 		drain:           duration(unattendedDrain),
 		stream:          stream{replicas: whole{1, 1, 5}, partitions: whole{1, 1, 256}},
 	}
-	if !unattended(m.Stderr) {
+	if !unattended {
 		s.drain = 0
 	}
-	set := flag.NewFlagSet(m.name(), flag.ContinueOnError)
+	set := flag.NewFlagSet(name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one")
-	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+defaultStore+"\", with -demo memory)")
+	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+storage.Default+"\", with -demo memory)")
 	set.StringVar(&s.stream.url, "stream", "", "write events to NATS JetStream at `URL`, nats://USER:PASSWORD@HOST:PORT or tls://…, several comma-separated; they are stored from there, so that clients are answered while the store is slow or down")
 	set.BoolVar(&s.stream.consume, "stream-consume", true, "with -stream, also store the events of the stream; one server of all that do so works at a time, the others stand by. With false at least one other server on the same PostgreSQL store must")
 	set.Var(&s.stream.replicas, "stream-replicas", "on how many servers of a NATS cluster `N` an event is before its client is answered; for a stream that does not exist yet")
@@ -156,7 +161,13 @@ func (m *Main) settings() (*settings, error) {
 	set.BoolVar(&s.allowKeyInBody, "allow-key-in-body", false, "accept personal API keys in bodies and query strings, where logs may keep them")
 	set.Var(&s.managementOrigin, "management-origins", "`ORIGINS` whose pages may use the management API, comma-separated, such as https://app.example.com (default: none)")
 	set.BoolVar(&s.version, "version", false, "print the version and exit")
+	return s, set
+}
 
+// settings reads the settings. Its errors name the setting, its value and what is
+// allowed. The command line takes precedence over the environment.
+func (m *Main) settings() (*settings, error) {
+	s, set := newSettings(m.name(), unattended(m.Stderr))
 	err := set.Parse(m.Args)
 	if err == nil && set.NArg() > 0 && set.Arg(0) == "help" {
 		err = flag.ErrHelp
@@ -203,12 +214,12 @@ func (s *settings) check() error {
 		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
 	}
 	if s.store == "" {
-		s.store = defaultStore
+		s.store = storage.Default
 		if s.demo {
 			s.store = sqlite.Memory
 		}
 	}
-	if err := checkStore(s.store); err != nil {
+	if err := storage.Check(s.store); err != nil {
 		return err
 	}
 	if name := s.command(); name != "" && s.store == sqlite.Memory {
@@ -316,7 +327,6 @@ Usage:
 	%[1]s [-store STORE] -create-key ADDRESS
 	%[1]s [-store STORE] -set-quota N
 	%[1]s [-store STORE] -import FILE
-	%[1]s diff [-limit PERCENT] [-now TIME] OLD NEW SUBJECTS
 	%[1]s -stream URL -stream-replay
 	%[1]s help
 	%[1]s version

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/release"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/geoip"
 	"github.com/flagstaff-go/flagstaff/internal/memlimit"
@@ -32,10 +32,9 @@ import (
 // Main is the standalone server as a program, without the process around it. Its
 // zero value has neither arguments nor an environment, and needs only its writers.
 type Main struct {
-	Name    string   // of the program, for messages and help; "" is "flagstaff serve"
-	Args    []string // the command line after the name, see doc.go
-	Environ []string // variables as NAME=VALUE, as os.Environ returns them
-	Stdin   io.Reader
+	Name    string    // of the program, for messages and help; "" is "flagstaff serve"
+	Args    []string  // the command line after the name, see doc.go
+	Environ []string  // variables as NAME=VALUE, as os.Environ returns them
 	Stdout  io.Writer // keys of a first start, help, and what commands report
 	Stderr  io.Writer // the log, and why the program ends
 
@@ -63,9 +62,6 @@ func (m *Main) getenv(name string) string {
 // limit of its container unless GOMEMLIMIT and GOGC say otherwise. Run must be called
 // once; several values may run in one process, on different addresses.
 func (m *Main) Run(ctx context.Context) int {
-	if len(m.Args) > 0 && m.Args[0] == "diff" {
-		return m.diff(ctx, m.Args[1:])
-	}
 	s, err := m.settings()
 	switch {
 	case errors.Is(err, errHelp):
@@ -74,7 +70,7 @@ func (m *Main) Run(ctx context.Context) int {
 		fmt.Fprintf(m.Stderr, "%s: %v\n", m.name(), err)
 		return 2
 	case s.version:
-		fmt.Fprintln(m.Stdout, version())
+		fmt.Fprintln(m.Stdout, release.Get())
 		return 0
 	}
 	for _, sentence := range s.unknown {
@@ -96,13 +92,6 @@ func (m *Main) Run(ctx context.Context) int {
 		return 1
 	}
 	return 0
-}
-
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return "flagstaff " + info.Main.Version
-	}
-	return "flagstaff (unknown version)"
 }
 
 // serve starts the parts in the order of their dependencies and stops them in

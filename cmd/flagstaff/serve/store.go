@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"os"
-	"strings"
 
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
-	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
 // openStore opens the store of -store, and makes it if it does not exist.
@@ -33,60 +30,11 @@ func (s *settings) openExisting(ctx context.Context, log *slog.Logger) (sqlstore
 }
 
 func (s *settings) open(ctx context.Context, o sqlstore.Options) (sqlstore.Storage, error) {
-	if isPostgres(s.store) {
-		return postgres.Open(ctx, s.store, o)
-	}
-	return sqlite.Open(ctx, s.store, o)
-}
-
-func isPostgres(store string) bool {
-	return strings.HasPrefix(store, "postgres://") || strings.HasPrefix(store, "postgresql://")
-}
-
-// checkStore refuses what looks like a database that the program does not know:
-// taken for a file, it would be a strange one. The error does not quote what may be
-// a password.
-func checkStore(store string) error {
-	const want = `want an SQLite file, ":memory:", or postgres://USER:PASSWORD@HOST/DATABASE`
-	if isPostgres(store) || store == sqlite.Memory {
-		return nil
-	}
-	scheme, rest, _ := strings.Cut(store, ":")
-	switch scheme = strings.ToLower(scheme); scheme {
-	case "sqlite", "sqlite3", "file":
-		path, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?")
-		if path == "" || strings.Contains(path, "@") {
-			return fmt.Errorf("invalid value for flag -store: an SQLite file is named by its path alone, such as -store %s", defaultStore)
-		}
-		return fmt.Errorf("invalid value for flag -store: an SQLite file is named by its path alone: -store %s", path)
-	case "postgres", "postgresql", "pgx", "pg":
-		return errors.New("invalid value for flag -store: PostgreSQL is named by a URL: -store postgres://USER:PASSWORD@HOST/DATABASE")
-	}
-	switch {
-	case strings.HasPrefix(rest, "//"):
-		return fmt.Errorf("invalid value for flag -store: there are no stores of the kind %q; %s", scheme, want)
-	case strings.Contains(store, "dbname=") || strings.Contains(store, "host="):
-		return errors.New("invalid value for flag -store: PostgreSQL is named by a URL, not by words with =: -store postgres://USER:PASSWORD@HOST/DATABASE")
-	case strings.Contains(store, "@tcp("):
-		return errors.New("invalid value for flag -store: there are no stores in MySQL; " + want)
-	}
-	return nil
+	return storage.Open(ctx, s.store, o)
 }
 
 // storeName returns the name of the store without secrets.
-func (s *settings) storeName() string {
-	switch {
-	case s.store == sqlite.Memory:
-		return "memory"
-	case !isPostgres(s.store):
-		return s.store
-	}
-	u, err := url.Parse(s.store)
-	if err != nil {
-		return "PostgreSQL"
-	}
-	return "PostgreSQL at " + cmp.Or(u.Host, "a local socket") + u.Path
-}
+func (s *settings) storeName() string { return storage.Name(s.store) }
 
 // bootstrap prepares an empty store, and prints the keys or writes them to the file
 // of -first-keys.

@@ -127,8 +127,12 @@ func flagNames(set *flag.FlagSet) (names []string) {
 	return names
 }
 
+// clientVariables are the variables of the commands that talk to a server.
+var clientVariables = []string{"FLAGSTAFF_URL", "FLAGSTAFF_KEY", "FLAGSTAFF_PROJECT"}
+
 // unknownVariables returns a sentence for each variable of the environment that
-// looks like a setting and is none. Tests have variables of their own.
+// looks like a setting and is none. Tests have variables of their own, and so have the
+// other commands of the program.
 func unknownVariables(set *flag.FlagSet, environ []string) (sentences []string) {
 	known := make(map[string]bool)
 	for _, name := range flagNames(set) {
@@ -137,7 +141,7 @@ func unknownVariables(set *flag.FlagSet, environ []string) (sentences []string) 
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
 		word, ours := strings.CutPrefix(name, envPrefix)
-		if !ours || known[name] || strings.HasPrefix(word, "TEST_") {
+		if !ours || known[name] || strings.HasPrefix(word, "TEST_") || slices.Contains(clientVariables, name) {
 			continue
 		}
 		word = strings.ToLower(strings.ReplaceAll(word, "_", "-"))

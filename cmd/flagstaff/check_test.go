@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+const faulty = `{
+  "flags": [
+    {"id": 1, "key": "beta", "active": true, "filters": {"groups": [
+      {"properties": [{"key": "plan", "type": "person", "operator": "almost", "value": "pro"}]},
+      {"properties": [], "rollout_percentage": 120}
+    ]}},
+    {"id": 2, "key": "fine", "active": true, "filters": {"groups": [{}]}},
+    {"id": 3, "key": "beta", "active": true, "filters": {"groups": [{}]}}
+  ]
+}
+`
+
+// TestCheck: lines have places, and the exit code is for hooks.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	bad := write(t, "bad.json", faulty)
+	good := write(t, "good.json", `{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[{}]}}]}`)
+	odd := write(t, "odd.json", `{"flags":[{"id":1,"key":"a","active":true,"filters":{"groups":[]}}]}`)
+	broken := write(t, "broken.json", "{\"flags\": [\n  {\"id\": 1,}\n]}")
+	const first = `:4:69: error: flag "beta" at /filters/groups/0/properties/0/operator: unknown operator: "almost"; `
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		stdin string
+		want  outcome
+	}{
+		{"good", []string{good}, "", outcome{0, "no problems in 1 flag of 1 file\n", ""}},
+		{"warnings", []string{odd}, "", outcome{0, odd + `:1:63: warning: flag "a" at /filters/groups: the flag has no condition sets and never matches; add a condition set without filters to match everyone` + "\n0 errors, 1 warning, 0 notes in 1 flag of 1 file\n", ""}},
+		{"strict", []string{"-strict", good, odd}, "", outcome{1, odd + `:1:63: warning: flag "a" at /filters/groups: the flag has no condition sets and never matches; add a condition set without filters to match everyone` + "\n0 errors, 1 warning, 0 notes in 2 flags of 2 files\n", ""}},
+		{"no JSON", []string{broken}, "", outcome{1, broken + ":2:12: error: definitions are not valid JSON: offset 23: unexpected character '}' where a member name should begin\n1 error, 0 warnings, 0 notes in 0 flags of 1 file\n", ""}},
+		{"no document", []string{"-"}, " []", outcome{1, "standard input:1:2: error: definitions must be a JSON object with an array \"flags\", not an array\n1 error, 0 warnings, 0 notes in 0 flags of 1 file\n", ""}},
+		{"control characters", []string{"-"}, `{"flags":[{"id":1,"key":"a\u001b[31m\nb"}],"flgs":1}`, outcome{0, "", ""}},
+		{"no file", []string{good, "none.json"}, "", outcome{1, "", "flagstaff check: open none.json: no such file or directory\n"}},
+		{"JSON", []string{"-json", good}, "", outcome{0, "[]\n", ""}},
+		{"JSON of a warning", []string{odd, "-json"}, "", outcome{0, `[
+  {
+    "file": "` + odd + `",
+    "line": 1,
+    "column": 63,
+    "severity": "warning",
+    "flag": "a",
+    "path": "/filters/groups",
+    "message": "the flag has no condition sets and never matches",
+    "hint": "add a condition set without filters to match everyone"
+  }
+]
+`, ""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := call{args: append([]string{"check"}, tt.args...), stdin: tt.stdin}.run(t)
+			if tt.name == "control characters" {
+				if strings.ContainsRune(got.Stdout, '\x1b') || strings.Count(got.Stdout, "\n") != strings.Count(got.Stdout, "standard input:")+1 {
+					t.Errorf("%q has a command for the terminal, or a line break", got.Stdout)
+				}
+				return
+			}
+			got.want(t, tt.want)
+		})
+	}
+	got := run(t, "check", bad)
+	lines := strings.Split(got.Stdout, "\n")
+	if got.Code != 1 || len(lines) != 5 || !strings.HasPrefix(lines[0], bad+first) ||
+		!strings.HasPrefix(lines[1], bad+":5:48: warning: ") || !strings.HasPrefix(lines[2], bad+`:8:5: error: flag "beta": another flag has the same key`) {
+		t.Errorf("exit code %d, %q", got.Code, lines)
+	}
+}

@@ -1,0 +1,35 @@
+// Flagstaff is the program: the standalone server, and a tool for people who work with
+// flags.
+//
+//	flagstaff serve -demo                       a server with a demo project
+//	flagstaff check flags.json                  faults, with their lines
+//	flagstaff explain flags.json beta user-1    how a flag gets its value
+//	flagstaff diff old.json new.json            for whom a change changes values
+//	flagstaff backup flagstaff-1.db             a copy of the store of a running server
+//	flagstaff help                              all commands
+//
+// Options may have one hyphen or two, and stand before or after arguments; "--" ends
+// them. With -json a command prints JSON for programs; without it, what is printed is
+// for people, without colours, and the same on a terminal and in a pipe. Reports go to
+// standard output, everything else to standard error.
+//
+// The exit code is 0 if all is well, 1 if a command has found what it looks for, such
+// as a fault, or has failed, and 2 if it was called wrongly.
+//
+// Commands that talk to a server take its address from -url or FLAGSTAFF_URL, and the
+// ID of a project from -project or FLAGSTAFF_PROJECT. The personal API key comes from
+// FLAGSTAFF_KEY alone: the arguments of a program are visible to every user of a
+// machine, and shells write them to a file.
+//
+// # How a command is added
+//
+// A command is one file with one method of program that returns a [cli.Command], and a
+// line in commands (root.go). Its Action gets the arguments by wantArgs, which says what
+// is wrong with them, and prints by print, table or json, which make what comes from
+// outside fit for a terminal. An error that it returns becomes "flagstaff NAME: …" and
+// exit code 1; wrongUsage makes it 2, and errFound says that everything is printed. A
+// command against a server has the flags of connection and asks it for a client (package
+// internal/api). Every command has a description with examples, which the help prints as
+// it is, a row in TestWrongUsage for each way to call it wrongly, and a test that runs
+// the program as a process.
+package main

@@ -1,0 +1,318 @@
+// Package api is a client of a server's management API, for the commands of the
+// program. Its errors say in one line what the server has said, and never have the key.
+//
+//	client, err := api.New(api.Config{URL: "https://flags.example.com", Key: key})
+//	var flag struct{ Key string }
+//	err = client.Get(ctx, client.InProject("feature_flags", "new-checkout"), &flag)
+//	for flag, err := range api.List[Flag](ctx, client, client.InProject("feature_flags")) { … }
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	maxAnswer     = 64 << 20         // bytes of an answer
+	maxRequest    = 30 * time.Second // for one request and its answer
+	maxRetryAfter = time.Minute      // for which the client waits when the server asks it to
+	maxTries      = 4                // of one request
+	pageSize      = 100              // entries that a page is asked for
+	maxPages      = 10_000           // of one list
+)
+
+// A Config says which server to talk to, and as whom.
+type Config struct {
+	URL     string // http or https, without query and fragment
+	Key     string // a personal API key
+	Project string // ID of the project; "" is the current project of the key's user
+
+	// Insecure lets the key go unencrypted to another machine.
+	Insecure bool
+
+	UserAgent string // "" is "flagstaff"
+
+	// Wait waits before a request is tried again, or returns an error if ctx ends. Nil
+	// waits for real.
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+// A Client talks to one server. It is safe for concurrent use.
+type Client struct {
+	c    Config
+	base *url.URL
+	http *http.Client
+}
+
+// ErrUnencrypted says that only [Config.Insecure] allows an address.
+var ErrUnencrypted = errors.New("the key would go unencrypted")
+
+// New returns a Client. The error names what is wrong with the URL or the key, and
+// quotes neither a password nor the key.
+func New(c Config) (*Client, error) {
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("the URL of the server must be such as https://flags.example.com, without query and fragment")
+	case u.User != nil:
+		return nil, errors.New("the URL of the server must not have a user or a password: the key is all that the server wants")
+	case c.Key == "":
+		return nil, errors.New("there is no personal API key")
+	case strings.ContainsFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("the personal API key has characters that no key has, such as blanks")
+	case strings.HasPrefix(c.Key, "phc_"):
+		return nil, errors.New("the key is a project API key; the management API wants a personal one, which begins with phx_")
+	case u.Scheme == "http" && !c.Insecure && !loopback(u.Hostname()):
+		return nil, fmt.Errorf("%w to %s: use https", ErrUnencrypted, u.Host)
+	}
+	if c.Wait == nil {
+		c.Wait = wait
+	}
+	c.UserAgent = cmp.Or(c.UserAgent, "flagstaff")
+	return &Client{c: c, base: u, http: &http.Client{
+		Timeout: maxRequest,
+		// A redirect could take the key elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// InProject returns the path of something in the project, such as
+// InProject("feature_flags", "new-checkout"). Names may have any characters.
+func (c *Client) InProject(names ...string) string {
+	return Path(append([]string{"projects", cmp.Or(c.c.Project, "@current")}, names...)...)
+}
+
+// Path returns the path of something in the management API. Names may have any
+// characters.
+func Path(names ...string) string {
+	var b strings.Builder
+	b.WriteString("/api/")
+	for _, name := range names {
+		// The names "." and ".." would be taken for steps in the path.
+		b.WriteString(strings.ReplaceAll(url.PathEscape(name), ".", "%2E") + "/")
+	}
+	return b.String()
+}
+
+// Get asks for JSON and decodes it.
+func (c *Client) Get(ctx context.Context, path string, into any) error {
+	return c.do(ctx, http.MethodGet, path, "application/json", nil, into)
+}
+
+// Send sends JSON by POST, PATCH or another method, and decodes the answer. body may be
+// nil for none, and into for an answer that does not matter.
+func (c *Client) Send(ctx context.Context, method, path string, body, into any) error {
+	var encoded []byte
+	if body != nil {
+		var err error
+		if encoded, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("encode the request: %w", err)
+		}
+	}
+	return c.do(ctx, method, path, "application/json", encoded, into)
+}
+
+// Text asks for plain text. body may be nil, and is sent as JSON otherwise.
+func (c *Client) Text(ctx context.Context, method, path string, body any) (string, error) {
+	var encoded []byte
+	if body != nil {
+		var err error
+		if encoded, err = json.Marshal(body); err != nil {
+			return "", fmt.Errorf("encode the request: %w", err)
+		}
+	}
+	var text string
+	err := c.do(ctx, method, path, "text/plain", encoded, &text)
+	return text, err
+}
+
+// List yields all entries of a list, page by page. An error ends it.
+func List[T any](ctx context.Context, c *Client, path string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		offset := 0
+		for range maxPages {
+			var page struct {
+				Next    *string `json:"next"`
+				Results []T     `json:"results"`
+			}
+			// The links of a server begin with what it takes for its own address, which
+			// need not be the one by which this client reaches it.
+			if err := c.Get(ctx, path+"?limit="+strconv.Itoa(pageSize)+"&offset="+strconv.Itoa(offset), &page); err != nil {
+				yield(zero, err)
+				return
+			}
+			for _, entry := range page.Results {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			if offset += len(page.Results); page.Next == nil || len(page.Results) == 0 {
+				return
+			}
+		}
+		yield(zero, fmt.Errorf("the list %s has more than %d pages", path, maxPages))
+	}
+}
+
+// An Error is an answer of the server that refuses the request.
+type Error struct {
+	Status     int
+	Code       string // such as "not_found"; "" if the answer is no error of the API
+	Attr       string // the field that is wrong, or ""
+	Detail     string
+	RetryAfter time.Duration // for which the server wants to be left alone; 0 if it did not say
+
+	request string // method and path
+}
+
+// Error says in one line what the server said.
+func (e *Error) Error() string {
+	text := e.Detail
+	if e.Attr != "" {
+		text = e.Attr + ": " + text
+	}
+	if text == "" {
+		text = http.StatusText(e.Status)
+	}
+	return fmt.Sprintf("the server refuses %s with status %d: %s", e.request, e.Status, text)
+}
+
+// do sends a request until it is answered. The server says by status 429 and 503 that it
+// has not done anything, so that any request may be tried again; what failed on the way
+// is tried again only if it changes nothing.
+func (c *Client) do(ctx context.Context, method, path, accept string, body []byte, into any) error {
+	for try := 1; ; try++ {
+		err := c.once(ctx, method, path, accept, body, into)
+		pause, again := time.Duration(0), false
+		if refused, ok := errors.AsType[*Error](err); ok {
+			switch refused.Status {
+			case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+				again = refused.RetryAfter <= maxRetryAfter
+				pause = cmp.Or(refused.RetryAfter, time.Duration(try)*time.Second)
+			case http.StatusBadGateway, http.StatusGatewayTimeout:
+				again = method == http.MethodGet
+				pause = time.Duration(try) * time.Second
+			}
+		}
+		if err == nil || !again || try == maxTries || ctx.Err() != nil {
+			return err
+		}
+		if err := c.c.Wait(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// wait returns after a pause, or when ctx ends.
+func wait(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Client) once(ctx context.Context, method, path, accept string, body []byte, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.base.String(), "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make a request to %s: %w", c.base.Host, err)
+	}
+	request.Header.Set("Authorization", "Bearer "+c.c.Key)
+	request.Header.Set("Accept", accept)
+	request.Header.Set("User-Agent", c.c.UserAgent)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // the rest is said below
+		}
+		return fmt.Errorf("the server at %s does not answer: %w", c.base.Host, err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the answer of %s breaks off: %w", c.base.Host, err)
+	case len(answer) > maxAnswer:
+		return fmt.Errorf("the answer of %s to %s %s has more than %d bytes", c.base.Host, method, path, maxAnswer)
+	case response.StatusCode >= 300 && response.StatusCode < 400:
+		return fmt.Errorf("the server at %s sends the client elsewhere, to %s: give the address of the server itself", c.base.Host, clean(response.Header.Get("Location")))
+	case response.StatusCode >= 300:
+		return refusal(method+" "+path, response, answer)
+	}
+	switch into := into.(type) {
+	case nil:
+		return nil
+	case *string:
+		*into = string(answer)
+		return nil
+	}
+	if len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("the answer of %s to %s %s is not what the management API sends: %w; is it a Flagstaff server?", c.base.Host, method, path, err)
+	}
+	return nil
+}
+
+// refusal reads an answer that refuses a request.
+func refusal(request string, response *http.Response, answer []byte) *Error {
+	e := &Error{Status: response.StatusCode, request: request}
+	var body struct {
+		Code   string          `json:"code"`
+		Detail json.RawMessage `json:"detail"`
+		Attr   *string         `json:"attr"`
+	}
+	if json.Unmarshal(answer, &body) == nil {
+		e.Code = clean(body.Code)
+		if body.Attr != nil {
+			e.Attr = clean(*body.Attr)
+		}
+		var text string
+		if json.Unmarshal(body.Detail, &text) != nil {
+			text = string(body.Detail)
+		}
+		e.Detail = clean(text)
+	}
+	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return e
+}
+
+// clean makes what a server says fit for a line on a terminal.
+func clean(text string) string {
+	const shown = 500 // bytes
+	if len(text) > shown {
+		text = strings.ToValidUTF8(text[:shown], "") + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
+)
+
+// TestMain lets the test binary be the program, so that tests run it as a process.
+func TestMain(m *testing.M) {
+	if os.Getenv("FLAGSTAFF_TEST_PROGRAM") != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop)
+		p := program{args: os.Args[1:], environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+		os.Exit(p.run(ctx))
+	}
+	os.Exit(postgrestest.Main(m))
+}
+
+// A call is one call of the program as a process.
+type call struct {
+	env   []string // NAME=VALUE
+	args  []string
+	stdin string
+}
+
+// An outcome is what a call comes to.
+type outcome struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// process returns the process of a call, which has not begun. Of the environment it has
+// only what a program needs to run.
+func (c call) process(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], c.args...)
+	cmd.Env = append([]string{"FLAGSTAFF_TEST_PROGRAM=1", "HOME=" + os.Getenv("HOME"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}, c.env...)
+	cmd.Stdin = strings.NewReader(c.stdin)
+	return cmd
+}
+
+// run runs the program to its end.
+func (c call) run(t *testing.T) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := c.process(t)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// run runs the program with arguments.
+func run(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return call{args: args}.run(t)
+}
+
+// want compares the outcome of a call with what is wanted.
+func (o outcome) want(t *testing.T, want outcome) {
+	t.Helper()
+	if diff := gocmp.Diff(want, o); diff != "" {
+		t.Errorf("outcome (-want +got)\n%s", diff)
+	}
+}
+
+// write writes a file into a folder of its own, and returns its path.
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// output collects what a process writes and lets tests wait for a line.
+type output struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{}
+}
+
+func newOutput() *output { return &output{changed: make(chan struct{}, 1)} }
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case o.changed <- struct{}{}:
+	default:
+	}
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// await returns the first match of a pattern in what is written.
+func (o *output) await(t *testing.T, pattern string) []string {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	deadline := time.After(20 * time.Second)
+	for {
+		if m := re.FindStringSubmatch(o.String()); m != nil {
+			return m
+		}
+		select {
+		case <-o.changed:
+		case <-deadline:
+			t.Fatalf("no %q in the output:\n%s", pattern, o)
+		}
+	}
+}
+
+// A running is a server that runs as a process until the test ends.
+type running struct {
+	url  string
+	key  string // of the owner of a store that was empty
+	text *output
+	stop func() (code int)
+}
+
+// serveProcess starts `flagstaff serve` on a free port.
+func serveProcess(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{text: newOutput()}
+	cmd := call{args: append([]string{"serve", "-addr", "127.0.0.1:0"}, args...)}.process(t)
+	cmd.Stdout, cmd.Stderr = r.text, r.text // one pipe: keys come before the address
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.stop = sync.OnceValue(func() int {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = cmd.Wait()                          // the exit code says more
+		return cmd.ProcessState.ExitCode()
+	})
+	t.Cleanup(func() { r.stop() })
+	r.url = r.text.await(t, `listening on (http://\S+)`)[1]
+	r.key = regexp.MustCompile(`phx_\w+`).FindString(r.text.String())
+	return r
+}
+
+// TestServe: the server is a command of the program, and ends in order on a signal.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	server := serveProcess(t, "-store", filepath.Join(t.TempDir(), "a.db"), "-drain", "0s")
+	if server.key == "" {
+		t.Errorf("no personal API key in %q", server.text)
+	}
+	if code := server.stop(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM: %s", code, server.text)
+	}
+	run(t, "serve", "-adr", "x").want(t, outcome{2, "", "flagstaff serve: there is no flag -adr; did you mean -addr HOST:PORT, such as -addr 127.0.0.1:8000?\n"})
+	if got := run(t, "serve", "-help"); got.Code != 0 || !strings.Contains(got.Stdout, "\n\tflagstaff serve -demo\n") {
+		t.Errorf("help of serve: %+v", got)
+	}
+}
+
+// TestHelp: each command has help with examples, by three ways, and an exit code of 0.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	all := run(t, "help")
+	for _, args := range [][]string{{"-help"}, {"--help"}, {"-h"}} {
+		run(t, args...).want(t, all)
+	}
+	if all.Code != 0 || all.Stderr != "" {
+		t.Errorf("help: %+v", all)
+	}
+	run(t).want(t, outcome{2, "", all.Stdout})
+	p := program{}
+	for _, cmd := range p.commands() {
+		line := regexp.MustCompile(`(?m)^  ` + cmd.Name + ` +` + regexp.QuoteMeta(cmd.Usage) + `$`)
+		if !line.MatchString(all.Stdout) {
+			t.Errorf("help has no line for %s", cmd.Name)
+		}
+		if cmd.Name == "serve" || cmd.Name == "help" {
+			continue
+		}
+		long := run(t, cmd.Name, "-help")
+		run(t, "help", cmd.Name).want(t, long)
+		if long.Code != 0 || long.Stderr != "" || !strings.HasPrefix(long.Stdout, "flagstaff "+cmd.Name+": "+cmd.Usage+"\n") {
+			t.Errorf("help of %s: %+v", cmd.Name, long)
+		}
+		if len(cmd.Commands) == 0 && cmd.Name != "version" && !strings.Contains(long.Stdout, "\nExample") {
+			t.Errorf("help of %s has no examples", cmd.Name)
+		}
+	}
+	run(t, "help", "users", "invite").want(t, run(t, "users", "invite", "-help"))
+	if got := run(t, "help", "serve"); got.Code != 0 || !strings.Contains(got.Stdout, "FLAGSTAFF_TRUSTED_PROXIES") {
+		t.Errorf("help of serve: %+v", got)
+	}
+}
+
+// TestWrongUsage has ways to call the program wrongly, with the whole message of each.
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	file := write(t, "flags.json", `{"flags":[]}`)
+	here := []string{"FLAGSTAFF_URL=http://127.0.0.1:1", "FLAGSTAFF_KEY=phx_s3cret"}
+	for _, tt := range []struct {
+		args []string
+		env  []string
+		want string
+	}{
+		{[]string{"chekc", file}, nil, `flagstaff: there is no command "chekc"; did you mean flagstaff check?`},
+		{[]string{"xyzzy"}, nil, `flagstaff: there is no command "xyzzy"; see flagstaff -help`},
+		{[]string{"comp"}, nil, `flagstaff: there is no command "comp"; did you mean flagstaff completion?`},
+		{[]string{"-demo"}, nil, `flagstaff: there is no flag -demo; did you mean flagstaff serve -demo?`},
+		{[]string{"--version"}, nil, `flagstaff: there is no flag -version; did you mean flagstaff version?`},
+		{[]string{"-xyzzy"}, nil, `flagstaff: there is no flag -xyzzy; see flagstaff -help`},
+		{[]string{"help", "chekc"}, nil, `flagstaff help: there is no command "chekc"; did you mean flagstaff check?`},
+		{[]string{"help", "users", "invit"}, nil, `flagstaff help: there is no command "invit"; did you mean flagstaff users invite?`},
+		{[]string{"users", "invit"}, nil, `flagstaff users: there is no command "invit"; did you mean flagstaff users invite?`},
+
+		{[]string{"check"}, nil, `flagstaff check: want FILE…, not 0 arguments; see flagstaff check -help`},
+		{[]string{"check", "-jsn", file}, nil, `flagstaff check: there is no flag -jsn; did you mean -json?`},
+		{[]string{"check", "-json=maybe", file}, nil, `flagstaff check: invalid value "maybe" for flag -json: want true or false`},
+		{[]string{"check", "-xyzzy", file}, nil, `flagstaff check: there is no flag -xyzzy; see flagstaff check -help`},
+
+		{[]string{"explain", file, "beta"}, nil, `flagstaff explain: want FILE, KEY and PERSON, not 2 arguments; see flagstaff explain -help`},
+		{[]string{"explain", file}, nil, `flagstaff explain: want FILE, KEY and PERSON, not 1 argument, "` + file + `"; see flagstaff explain -help`},
+		{[]string{"explain", "-property", "plan", file, "a", "b"}, nil, `flagstaff explain: invalid value "plan" for flag -property: want NAME=VALUE, such as plan=pro`},
+		{[]string{"explain", file, "a", "b", "-property"}, nil, `flagstaff explain: flag -property needs a value: -property NAME=VALUE`},
+		{[]string{"explain", "-group", "company=", file, "a", "b"}, nil, `flagstaff explain: invalid value "company=" for flag -group: want TYPE=KEY, such as company=acme`},
+		{[]string{"explain", "-group-property", "tier=free", file, "a", "b"}, nil, `flagstaff explain: invalid value "tier=free" for flag -group-property: want TYPE.NAME=VALUE, such as company.tier=free`},
+		{[]string{"explain", "-group-property", "company.tier=free", file, "a", "b"}, nil, `flagstaff explain: flag -group-property company.tier=free needs the group: -group company=KEY`},
+		{[]string{"explain", "-runtime", "edge", file, "a", "b"}, nil, `flagstaff explain: invalid value "edge" for flag -runtime: want client or server`},
+		{[]string{"explain", "-now", "today", file, "a", "b"}, nil, `flagstaff explain: invalid value "today" for flag -now: want a time such as 2026-03-01T12:00:00Z`},
+		{[]string{"explain", "-prop", "a=b", file, "a", "b"}, nil, `flagstaff explain: there is no flag -prop; did you mean -property?`},
+
+		{[]string{"diff", file}, nil, `flagstaff diff: want OLD and NEW, not 1 argument, "` + file + `"; see flagstaff diff -help`},
+		{[]string{"diff", file, file, file, file}, nil, `flagstaff diff: want OLD and NEW, not 4 arguments; see flagstaff diff -help`},
+		{[]string{"diff", "-limit", "many", file, file}, nil, `flagstaff diff: invalid value "many" for flag -limit: want a percentage from 0% to 100%, such as 0.5%`},
+		{[]string{"diff", "-limit", "101", file, file}, nil, `flagstaff diff: invalid value "101" for flag -limit: want a percentage from 0% to 100%, such as 0.5%`},
+		{[]string{"diff", "-limit", "NaN", file, file}, nil, `flagstaff diff: invalid value "NaN" for flag -limit: want a percentage from 0% to 100%, such as 0.5%`},
+		{[]string{"diff", "-persons", "0", file, file}, nil, `flagstaff diff: invalid value "0" for flag -persons: want a number from 1 to 10000000`},
+		{[]string{"diff", "-persons", "x", file, file}, nil, `flagstaff diff: invalid value "x" for flag -persons: want a whole number`},
+		{[]string{"diff", "-now", "yesterday", file, file}, nil, `flagstaff diff: invalid value "yesterday" for flag -now: want a time such as 2026-03-01T12:00:00Z`},
+
+		{[]string{"version", "now"}, nil, `flagstaff version: want no arguments, not 1 argument, "now"; see flagstaff version -help`},
+		{[]string{"completion", "csh"}, nil, `flagstaff completion: there is no command "csh"; did you mean flagstaff completion zsh?`},
+		{[]string{"completion", "powershell"}, nil, `flagstaff completion: there is no command "powershell"; see flagstaff completion -help`},
+		{[]string{"completion", "bash", "x"}, nil, `flagstaff completion bash: want no arguments, not 1 argument, "x"; see flagstaff completion bash -help`},
+
+		{[]string{"backup"}, nil, `flagstaff backup: want FILE, not 0 arguments; see flagstaff backup -help`},
+		{[]string{"backup", "-store", "mysql://u:s3cret@h/db", "a.db"}, nil, `flagstaff backup: invalid value for flag -store: there are no stores of the kind "mysql"; want an SQLite file, ":memory:", or postgres://USER:PASSWORD@HOST/DATABASE`},
+		{[]string{"restore", "a", "b"}, nil, `flagstaff restore: want FILE, not 2 arguments; see flagstaff restore -help`},
+		{[]string{"restore", "-stor", "b", "a"}, nil, `flagstaff restore: there is no flag -stor; did you mean -store?`},
+
+		{[]string{"flag", "lst"}, nil, `flagstaff flag: there is no command "lst"; did you mean flagstaff flag list?`},
+		{[]string{"flag", "list", "beta"}, here, `flagstaff flag list: want no arguments, not 1 argument, "beta"; see flagstaff flag list -help`},
+		{[]string{"flag", "list"}, nil, `flagstaff flag list: there is no server: give its address in FLAGSTAFF_URL or -url, such as https://flags.example.com`},
+		{[]string{"flag", "list", "-url"}, nil, `flagstaff flag list: flag -url needs a value: -url URL`},
+
+		{[]string{"users", "invite"}, nil, `flagstaff users invite: want ADDRESS, not 0 arguments; see flagstaff users invite -help`},
+		{[]string{"users", "invite", "-level", "boss", "a@b.example"}, here, `flagstaff users invite: invalid value "boss" for flag -level: want member, admin or owner`},
+		{[]string{"users", "invite", "-store", "a.db", "-url", "http://h", "a@b.example"}, nil, `flagstaff users invite: flags -store and -url exclude each other`},
+		{[]string{"users", "invite", "-store", "a.db", "a@b.example"}, nil, `flagstaff users invite: flag -app-url is needed, and must be an http or https URL without query and fragment: the link begins with it`},
+		{[]string{"users", "invite", "-app-url", "http://h", "a@b.example"}, here, `flagstaff users invite: flag -app-url is for -store: a server knows its address`},
+		{[]string{"users", "invite", "a@b.example"}, nil, `flagstaff users invite: there is no server: give its address in FLAGSTAFF_URL or -url, such as https://flags.example.com`},
+		{[]string{"users", "invite", "-url", "http://127.0.0.1:1", "a@b.example"}, nil, `flagstaff users invite: there is no personal API key: put it into FLAGSTAFF_KEY, not into an argument, which others can see`},
+		{[]string{"users", "invite", "-url", "http://flags.example.com", "a@b.example"}, here, `flagstaff users invite: the key would go unencrypted to flags.example.com: use https, or -insecure in a network that you trust`},
+		{[]string{"users", "invite", "-url", "flags.example.com", "a@b.example"}, here, `flagstaff users invite: the URL of the server must be such as https://flags.example.com, without query and fragment`},
+		{[]string{"users", "invite", "-key", "phx_s3cret", "a@b.example"}, here, `flagstaff users invite: there is no flag -key; see flagstaff users invite -help`},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			t.Parallel()
+			got := call{args: tt.args, env: tt.env}.run(t)
+			got.want(t, outcome{2, "", tt.want + "\n"})
+			if strings.Contains(got.Stderr, "s3cret") {
+				t.Errorf("a secret is in %q", got.Stderr)
+			}
+		})
+	}
+}

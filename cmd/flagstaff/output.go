@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+	"unicode/utf8"
+)
+
+// print prints a line to standard output.
+func (p *program) print(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.stdout, format+"\n", args...)
+	return err
+}
+
+// json prints a value as JSON, indented.
+func (p *program) json(v any) error {
+	e := json.NewEncoder(p.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// table prints rows with their columns aligned, the first row as a heading. Cells may
+// come from anywhere.
+func (p *program) table(rows [][]string) error {
+	buffered := bufio.NewWriter(p.stdout)
+	w := tabwriter.NewWriter(buffered, 0, 0, 2, ' ', tabwriter.DiscardEmptyColumns)
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, printable(cell))
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}
+
+// printable makes a text fit for one line on a terminal: what does not print, such as
+// a line break or a command for the terminal, becomes an escape of Go.
+func printable(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) && r != utf8.RuneError {
+			b.WriteRune(r)
+		} else {
+			quoted := fmt.Sprintf("%q", r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}
