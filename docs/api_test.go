@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -345,5 +346,60 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s: %s has no example", folder, name)
 			}
 		}
+	}
+}
+
+var (
+	qualified = regexp.MustCompile(`\b([a-z]+)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
+	member    = regexp.MustCompile("`([A-Z]\\w+)\\.([A-Z]\\w+)[`(]")
+)
+
+// TestNamesInDocuments: the exported names that the documents mention exist.
+func TestNamesInDocuments(t *testing.T) {
+	exported := map[string]bool{} // flags.Decode and flags.Filter.Key, and Filter.Key
+	packages := map[string]bool{}
+	for _, name := range libraries {
+		for line := range strings.Lines(read(t, filepath.Join("testdata", "golden", name+".txt"))) {
+			fields := strings.Fields(line)
+			if len(fields) < 3 {
+				continue
+			}
+			pkg := path.Base(fields[0])
+			if pkg == "." {
+				pkg = "flagstaff"
+			}
+			identifier := strings.TrimSuffix(fields[2], "()")
+			packages[pkg], exported[pkg+"."+identifier], exported[identifier] = true, true, true
+		}
+	}
+	delete(packages, "openfeature") // the SDK has a package of this name
+	checked := 0
+	for _, file := range files(t) {
+		if path.Ext(file) != ".md" || strings.HasPrefix(file, "examples/") {
+			continue
+		}
+		text := read(t, filepath.Join(root, file))
+		for _, m := range qualified.FindAllStringSubmatch(text, -1) {
+			if !packages[m[1]] {
+				continue
+			}
+			checked++
+			name := m[1] + "." + m[2]
+			if m[3] != "" {
+				name += "." + m[3]
+			}
+			if !exported[name] {
+				t.Errorf("%s: %s does not exist", file, name)
+			}
+		}
+		for _, m := range member.FindAllStringSubmatch(text, -1) {
+			checked++
+			if !exported[m[1]+"."+m[2]] {
+				t.Errorf("%s: %s.%s does not exist", file, m[1], m[2])
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("%d names were checked, want all of the documents", checked)
 	}
 }
