@@ -125,23 +125,17 @@ func filled(t *testing.T, command, answers string) string {
 	})
 }
 
-// goRun finds programs of the repository. They are built, because a command may run in
-// another folder.
-var goRun = regexp.MustCompile(`go run \./[a-z/]+`)
+// shown finds commands of which a document shows what they print, or says it.
+var shown = regexp.MustCompile(`(?m)^(?:curl|flagstaff explain|seq) `)
 
-// build returns the path of a program, which is built once.
-func build(t *testing.T, programs string, built map[string]string, folder string) string {
+// build puts the program flagstaff into a folder, where commands find it.
+func build(t *testing.T, folder string) {
 	t.Helper()
-	if built[folder] == "" {
-		path := filepath.Join(programs, filepath.Base(folder))
-		command := exec.CommandContext(t.Context(), "go", "build", "-o", path, folder)
-		command.Dir = root
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", command, err, out)
-		}
-		built[folder] = path
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "flagstaff"), "./cmd/flagstaff")
+	command.Dir = root
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", command, err, out)
 	}
-	return built[folder]
 }
 
 // failed finds answers of the server that say no.
@@ -157,20 +151,25 @@ func TestCommands(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	programs, built := t.TempDir(), make(map[string]string)
+	programs := t.TempDir()
+	build(t, programs)
+	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	for _, name := range []string{"README.md", "docs/server.md"} {
 		t.Run(name, func(t *testing.T) {
 			address, folder := start(t), t.TempDir()
+			definitions := read(t, "examples/inprocess/flags.json") // the README writes them
+			if err := os.WriteFile(filepath.Join(folder, "flags.json"), []byte(definitions), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			var answers, assigned strings.Builder
 			ran := 0
 			list := blocks(read(t, name))
 			for i, b := range list {
-				if b.language != "sh" || !strings.Contains(b.text, "curl") {
+				if b.language != "sh" || !shown.MatchString(b.text) {
 					continue
 				}
 				ran++
 				text := filled(t, strings.ReplaceAll(b.text, "127.0.0.1:8000", address), answers.String())
-				text = goRun.ReplaceAllStringFunc(text, func(run string) string { return build(t, programs, built, strings.TrimPrefix(run, "go run ")) })
 				command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", assigned.String()+text)
 				for _, line := range assignment.FindAllString(text, -1) {
 					assigned.WriteString(line + "\n")
