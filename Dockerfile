@@ -1,10 +1,13 @@
 # An image of the program flagstaff, a single static file. It serves unless it is given
-# another command.
+# another command. A release passes its VERSION; without one the program says (devel).
 FROM golang:1.26-alpine AS build
 WORKDIR /src
 COPY . .
+ARG VERSION=
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /flagstaff ./cmd/flagstaff
+    CGO_ENABLED=0 go build -trimpath \
+    -ldflags="-s -w -X github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/release.version=$VERSION" \
+    -o /flagstaff ./cmd/flagstaff
 
 # Alpine provides certificates, time zones, and wget for the health check.
 FROM alpine:3

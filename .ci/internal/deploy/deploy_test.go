@@ -1,5 +1,5 @@
-// Package deploy has tests of the files in the folder deploy that need more than the
-// modules of the repository may require.
+// Package deploy has tests of the files with which the program is built, run and watched,
+// as far as they need more than the modules of the repository may require.
 package deploy
 
 import (

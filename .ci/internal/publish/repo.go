@@ -50,7 +50,7 @@ func (m *Module) mod() string { return path.Join(m.Folder, "go.mod") }
 // Open reads the modules of the checkout in a folder.
 func Open(ctx context.Context, dir string) (*Repo, error) {
 	r := &Repo{dir: dir, edited: make(map[string][]byte)}
-	list, err := r.git(ctx, "ls-files", "-z", "--cached")
+	list, err := r.git(ctx, "ls-files", "-z", "--cached", "--deduplicate")
 	if err != nil {
 		return nil, err
 	}
