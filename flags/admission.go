@@ -138,7 +138,7 @@ func (in *Input) keyedFlags() flagSet {
 	clear(in.mask)
 	last := int32(-1)
 	for _, key := range in.keys {
-		if i, ok := in.snap.index[key]; ok {
+		if i, ok := in.snap.find(key); ok {
 			in.mask.add(i)
 			last = max(last, i)
 		}

@@ -32,7 +32,7 @@ func (in *Input) Evaluate() *Results {
 // result with reason dependency_cycle_flag.
 func (in *Input) Flag(key string) (Result, error) {
 	s := in.snap
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	switch {
 	case !ok:
 		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)

@@ -29,7 +29,7 @@ func (s *Snapshot) Changed(old *Snapshot) []string {
 	}
 	for _, i := range old.order {
 		key := old.flags[i].key
-		if _, ok := s.index[key]; !ok {
+		if _, ok := s.find(key); !ok {
 			keys = append(keys, key)
 		}
 	}
@@ -39,7 +39,7 @@ func (s *Snapshot) Changed(old *Snapshot) []string {
 // sameFlag reports whether an older Snapshot has a flag with the same definition
 // and the same direct dependencies.
 func (s *Snapshot) sameFlag(f *compiledFlag, old *Snapshot) bool {
-	i, ok := old.index[f.key]
+	i, ok := old.find(f.key)
 	if !ok {
 		return false
 	}

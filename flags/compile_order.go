@@ -47,7 +47,7 @@ func (c *compiler) orderFlags() {
 	order = append(order, circular...)
 
 	c.s.flags = make([]compiledFlag, len(order))
-	c.s.order, c.s.index = make([]int32, len(order)), make(map[string]int32, len(order))
+	c.s.order = make([]int32, len(order))
 	c.model = make([]*Flag, len(order))
 	c.place = make([]int, len(order))
 	for n, i := range order {
@@ -57,8 +57,8 @@ func (c *compiler) orderFlags() {
 		f := &c.s.flags[n]
 		f.prefix = x.flags[i].Key + "."
 		f.key = f.prefix[:len(f.prefix)-1]
-		c.s.index[f.key] = int32(n)
 	}
+	c.s.index = newKeyIndex(c.s.flags)
 	for n, i := range order {
 		f := &c.s.flags[n]
 		switch f.setState(x.flags[i]); {
@@ -110,7 +110,7 @@ func (c *compiler) target(r FlagReference) int32 {
 			return i
 		}
 	}
-	if i, ok := c.s.index[r.Name]; ok {
+	if i, ok := c.s.find(r.Name); ok {
 		return i
 	}
 	return -1

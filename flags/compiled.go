@@ -22,7 +22,7 @@ type Snapshot struct {
 
 	flags []compiledFlag   // in program order: each after the flags that it depends on
 	order []int32          // places in flags, in the order of the document
-	index map[string]int32 // places in flags, by key
+	index keyIndex
 
 	values   []value
 	edges    []edges // of values: what AppendFlags copies before and after the reason

@@ -254,7 +254,7 @@ func newSide(s *Snapshot) side { return side{s, new(Input)} }
 // find returns the number of a flag in the snapshot, or -1.
 func (s side) find(key string) int32 {
 	if s.snap != nil {
-		if i, ok := s.snap.index[key]; ok {
+		if i, ok := s.snap.find(key); ok {
 			return i
 		}
 	}

@@ -133,12 +133,13 @@ func (s *Snapshot) Explain(key string, r *Request) (*Trace, error) {
 	in := inputs.Get().(*Input)
 	in.fromRequest(s, r)
 	t, err := in.Explain(key)
+	i, _ := s.find(key)
 	if err == nil && t.Hidden == "" {
-		t.Lacks = s.storedNeeds(s.index[key], in)
+		t.Lacks = s.storedNeeds(i, in)
 	}
 	releaseInput(in)
 	if err == nil && t.Hidden == "" && r.hasAnswers() {
-		result, answered := s.answer(s.index[key], r)
+		result, answered := s.answer(i, r)
 		switch {
 		case answered:
 			t.Result, t.Why = result, "the server has answered; what evaluation comes to here does not count"
@@ -153,7 +154,7 @@ func (s *Snapshot) Explain(key string, r *Request) (*Trace, error) {
 // [Snapshot.Explain]. If SurveysOnly hides the flag, Hidden says so.
 func (in *Input) Explain(key string) (*Trace, error) {
 	s := in.snap
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}

@@ -283,7 +283,7 @@ func (in *Input) SetPersonCreated(t time.Time) {
 
 // SetOverride adds a stored hash key of experience continuity for a flag.
 func (in *Input) SetOverride(flagKey, hashKey string) {
-	if i, ok := in.snap.index[flagKey]; ok {
+	if i, ok := in.snap.find(flagKey); ok {
 		if n := in.snap.flags[i].continuity; n >= 0 {
 			in.overrides[n] = override{in.gen, hashKey}
 		}

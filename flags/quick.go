@@ -2,6 +2,7 @@ package flags
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -447,12 +448,7 @@ func (k *check) mayHave(v *quickValue) bool {
 	case k.op == opText:
 		return v.mayBe(k.text)
 	case k.op == opTexts && k.more.set == nil:
-		for _, s := range k.more.texts {
-			if v.mayBe(s) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(k.more.texts, v.mayBe)
 	}
 	return true
 }

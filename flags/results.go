@@ -190,7 +190,7 @@ func (r *Results) Get(key string) (_ Result, ok bool) {
 	if r == nil || r.snap == nil {
 		return Result{}, false
 	}
-	i, ok := r.snap.index[key]
+	i, ok := r.snap.find(key)
 	if !ok || r.decisions[i].value < 0 {
 		return Result{}, false
 	}

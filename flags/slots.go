@@ -30,9 +30,8 @@ type slotDef struct {
 }
 
 // A nameTable finds the slot of a property name. It is a hash table with open
-// addressing. The hash takes the length and the first and last eight bytes of a
-// name, which is enough to find property names in one or two probes, in a third of
-// the time of a Go map.
+// addressing, which finds a name in one or two probes, in a third of the time of a Go
+// map.
 type nameTable struct {
 	mask    uint32
 	entries []nameEntry
@@ -49,6 +48,10 @@ func hashName[T string | []byte](name T) uint32 {
 	switch {
 	case n >= 8:
 		a = load64(name, 0)
+		for i := 8; i < n-8; i += 8 {
+			hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, load64(name, i)^0xd1b54a32d192ed03)
+			a = hi ^ lo
+		}
 		b = load64(name, n-8)
 	default:
 		for i := range n {
@@ -103,6 +106,43 @@ func (t *nameTable) slotOf(name []byte) int32 {
 		}
 		if e.name == string(name) {
 			return e.slot - 1
+		}
+	}
+}
+
+// A keyIndex finds flags by their keys. It is a hash table like nameTable, and has the
+// places of the flags only, since these have their keys.
+type keyIndex struct {
+	mask   uint32
+	places []int32 // place in Snapshot.flags + 1; 0 is free
+}
+
+// newKeyIndex returns the index of flags with different keys.
+func newKeyIndex(flags []compiledFlag) keyIndex {
+	size := 1 << bits.Len(uint(len(flags)*2))
+	x := keyIndex{mask: uint32(size - 1), places: make([]int32, size)}
+	for i := range flags {
+		h := hashName(flags[i].key) & x.mask
+		for x.places[h] != 0 {
+			h = (h + 1) & x.mask
+		}
+		x.places[h] = int32(i) + 1
+	}
+	return x
+}
+
+// find returns the place of the flag with a key. A Snapshot that is unset has none.
+func (s *Snapshot) find(key string) (place int32, ok bool) {
+	if len(s.index.places) == 0 {
+		return 0, false
+	}
+	for h := hashName(key) & s.index.mask; ; h = (h + 1) & s.index.mask {
+		i := s.index.places[h] - 1
+		if i < 0 {
+			return 0, false
+		}
+		if s.flags[i].key == key {
+			return i, true
 		}
 	}
 }

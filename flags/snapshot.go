@@ -8,13 +8,13 @@ import (
 )
 
 // isUnset reports whether a Snapshot is nil, or was not made by Compile.
-func (s *Snapshot) isUnset() bool { return s == nil || s.index == nil }
+func (s *Snapshot) isUnset() bool { return s == nil || s.self == nil }
 
 // emptySnapshot stands for a Snapshot that is unset.
 var emptySnapshot = sync.OnceValue(func() *Snapshot {
 	s, err := Compile(new(Definitions), CompileOptions{})
 	if err != nil { // this machine can compile nothing
-		s = &Snapshot{index: make(map[string]int32), idSlot: -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1}
+		s = &Snapshot{idSlot: -1, createdSlot: -1, deviceSlot: -1, anonymousSlot: -1}
 		s.self = s
 	}
 	return s
@@ -46,7 +46,7 @@ func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
 	if s.isUnset() {
 		return Result{}, ErrNotReady
 	}
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	if !ok {
 		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}

@@ -83,7 +83,7 @@ func (s *Snapshot) NeedsOf(key string) StoredNeeds {
 	if s == nil {
 		return StoredNeeds{}
 	}
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	if !ok {
 		return StoredNeeds{}
 	}
@@ -107,7 +107,7 @@ func (s *Snapshot) Lacking(r *Request) []string {
 	var keys []string
 	if in.someKeys {
 		for _, key := range in.keys {
-			if i, ok := s.index[key]; ok && lacking.has(i) && s.whyHidden(i, r) == nil && !slices.Contains(keys, key) {
+			if i, ok := s.find(key); ok && lacking.has(i) && s.whyHidden(i, r) == nil && !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
 		}
@@ -124,7 +124,7 @@ func (s *Snapshot) Lacking(r *Request) []string {
 
 // isRemote reports whether a flag looks at what only a server knows.
 func (s *Snapshot) isRemote(key string) bool {
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	return ok && s.flags[i].remote
 }
 

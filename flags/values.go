@@ -14,7 +14,7 @@ func (s *Snapshot) Bool(key string, r *Request, fallback bool) bool {
 	if s == nil {
 		return fallback
 	}
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	if !ok {
 		return fallback
 	}
@@ -56,7 +56,7 @@ func (s *Snapshot) Lookup(key string, r *Request) (value string, ok bool) {
 	if s == nil {
 		return "", false
 	}
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	if !ok {
 		return "", false
 	}
@@ -91,7 +91,7 @@ func (s *Snapshot) Payload(key string, r *Request, v any) error {
 	if s == nil {
 		return ErrNotReady
 	}
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	if !ok {
 		return fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
