@@ -33,6 +33,7 @@ type answer struct {
 	key     string
 	err     error // why there is no value
 	hidden  bool  // the error is flags.ErrFiltered
+	ok      bool  // there is a value: the flag is neither unknown nor failed; a hidden one is off
 	result  flags.Result
 	exposed bool
 }
@@ -40,7 +41,12 @@ type answer struct {
 // For returns a Person for a request, which is copied; what it refers to must not change
 // any more. It asks no server. For a nil request the distinct ID is empty.
 func (c *Client) For(r *flags.Request) *Person {
-	return &Person{client: c, snapshot: c.Snapshot(), request: valueOf(r)}
+	var p Person // a pointer would make the request escape
+	if r != nil {
+		p.request = *r
+	}
+	p.client, p.snapshot = c, c.Snapshot()
+	return &p
 }
 
 // Ask is For, after the server was asked for the flags that need what only the server
@@ -54,43 +60,47 @@ func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 	return p
 }
 
-func valueOf(r *flags.Request) flags.Request {
-	if r == nil {
-		return flags.Request{}
-	}
-	return *r
-}
-
-// evaluate returns the value of a flag, and whether the request may not see it. If the
-// value is shown to the person, it is reported.
-func (p *Person) evaluate(key string, shown bool) (_ flags.Result, hidden bool, _ error) {
-	if p == nil {
-		return flags.Result{}, false, flags.ErrNotReady
-	}
+// begin returns what a flag was found to be, for a caller that calls end soon. If the value
+// is shown to the person, it is reported. It returns nil if another goroutine asks, too.
+func (p *Person) begin(key string, shown bool) *answer {
 	if !p.busy.CompareAndSwap(false, true) {
-		result, err := p.flag(key)
-		if shown {
-			p.expose(&result, err)
-		}
-		return result, errors.Is(err, flags.ErrFiltered), err
+		return nil
 	}
 	a := p.find(key)
 	if shown && !a.exposed {
 		a.exposed = true
-		p.expose(&a.result, a.err)
+		p.expose(a)
 	}
-	result, hidden, err := a.result, a.hidden, a.err
-	p.busy.Store(false)
-	return result, hidden, err
+	return a
+}
+
+func (p *Person) end() { p.busy.Store(false) }
+
+// evaluate returns what begin does, for a Person that may be nil, and by value.
+func (p *Person) evaluate(key string, shown bool) answer {
+	if p == nil {
+		return answer{err: flags.ErrNotReady}
+	}
+	if a := p.begin(key, shown); a != nil {
+		out := *a
+		p.end()
+		return out
+	}
+	var a answer
+	p.settle(&a, key)
+	if shown {
+		p.expose(&a)
+	}
+	return a
 }
 
 // expose reports that a value was shown.
-func (p *Person) expose(result *flags.Result, err error) {
-	if err != nil || result.Failed || result.Reason.Code == flags.ReasonFlagDisabled {
+func (p *Person) expose(a *answer) {
+	if a.err != nil || a.result.Failed || a.result.Reason.Code == flags.ReasonFlagDisabled {
 		return
 	}
 	if events := p.client.Events(); events != nil {
-		events.Shown(result, &p.request)
+		events.Shown(&a.result, &p.request)
 	}
 }
 
@@ -119,18 +129,35 @@ func (p *Person) find(key string) *answer {
 		*p.more = append(*p.more, answer{})
 		a = &(*p.more)[len(*p.more)-1]
 	}
-	result, err := p.flag(key)
-	*a = answer{key: key, err: err, hidden: errors.Is(err, flags.ErrFiltered), result: result}
+	p.settle(a, key)
 	return a
 }
 
-func (p *Person) flag(key string) (flags.Result, error) {
+// settle evaluates a flag.
+func (p *Person) settle(a *answer, key string) {
+	var err error
 	if !p.takesFilter() {
-		return p.flagFor(key, &p.request)
+		err = p.flag(key, &p.request, &a.result)
+	} else {
+		r := p.request
+		r.Filter = p.client.config.Filter
+		err = p.flag(key, &r, &a.result)
 	}
-	r := p.request
-	r.Filter = p.client.config.Filter
-	return p.flagFor(key, &r)
+	a.key, a.err, a.hidden = key, err, err != nil && errors.Is(err, flags.ErrFiltered)
+	a.ok = err == nil && !a.result.Failed || a.hidden
+}
+
+func (p *Person) flag(key string, r *flags.Request, result *flags.Result) (err error) {
+	if p.override != nil {
+		if *result, err = p.override.Flag(key, r); err == nil {
+			return nil
+		}
+	}
+	if p.snapshot == nil {
+		return flags.ErrNotReady
+	}
+	*result, err = p.snapshot.Flag(key, r)
+	return err
 }
 
 // takesFilter reports whether the request has no Filter and the Client has one.
@@ -139,30 +166,21 @@ func (p *Person) takesFilter() bool {
 	return p.client != nil && hides(&p.client.config.Filter) && !hides(&p.request.Filter)
 }
 
-func (p *Person) flagFor(key string, r *flags.Request) (flags.Result, error) {
-	if p.override != nil {
-		if result, err := p.override.Flag(key, r); err == nil {
-			return result, nil
-		}
-	}
-	if p.snapshot == nil {
-		return flags.Result{}, flags.ErrNotReady
-	}
-	return p.snapshot.Flag(key, r)
-}
-
-// value returns the value of a flag. It is not ok if there is none: the flag is unknown
-// or failed, or nothing is loaded. A hidden flag is off.
-func (p *Person) value(key string, shown bool) (_ flags.Result, ok bool) {
-	result, hidden, err := p.evaluate(key, shown)
-	return result, err == nil && !result.Failed || hidden
-}
-
 // Bool reports whether a flag is on, and reports the exposure. It returns the fallback
 // if the flag is unknown or failed, or if nothing is loaded.
 func (p *Person) Bool(key string, fallback bool) bool {
-	if result, ok := p.value(key, true); ok {
-		return result.Enabled
+	if p == nil {
+		return fallback
+	}
+	if a := p.begin(key, true); a != nil {
+		on, ok := a.result.Enabled, a.ok
+		if p.end(); ok {
+			return on
+		}
+		return fallback
+	}
+	if a := p.evaluate(key, true); a.ok {
+		return a.result.Enabled
 	}
 	return fallback
 }
@@ -171,8 +189,8 @@ func (p *Person) Bool(key string, fallback bool) bool {
 // a variant and "false" for one that is off, and reports the exposure. It returns the
 // fallback if the flag is unknown or failed, or if nothing is loaded.
 func (p *Person) Variant(key, fallback string) string {
-	if result, ok := p.value(key, true); ok {
-		return result.Text()
+	if a := p.evaluate(key, true); a.ok {
+		return a.result.Text()
 	}
 	return fallback
 }
@@ -180,25 +198,24 @@ func (p *Person) Variant(key, fallback string) string {
 // Lookup is Variant for callers that tell a flag that is off from one that has no value.
 // It reports no exposure.
 func (p *Person) Lookup(key string) (value string, ok bool) {
-	result, ok := p.value(key, false)
-	if !ok {
-		return "", false
+	if a := p.evaluate(key, false); a.ok {
+		return a.result.Text(), true
 	}
-	return result.Text(), true
+	return "", false
 }
 
 // Payload decodes the payload of a flag into v, as [json.Unmarshal] does, and reports the
 // exposure. The error is [flags.ErrNotReady], [flags.ErrUnknownFlag], [flags.ErrNoPayload], or
 // what decoding returned.
 func (p *Person) Payload(key string, v any) error {
-	result, hidden, err := p.evaluate(key, true)
+	a := p.evaluate(key, true)
 	switch {
-	case err != nil && !hidden:
-		return err
-	case result.Metadata.Payload == "":
+	case a.err != nil && !a.hidden:
+		return a.err
+	case a.result.Metadata.Payload == "":
 		return fmt.Errorf("%w: flag %s", flags.ErrNoPayload, strconv.Quote(key))
 	}
-	if err := decodePayload(result.Metadata.Payload, v); err != nil {
+	if err := decodePayload(a.result.Metadata.Payload, v); err != nil {
 		return fmt.Errorf("flagstaff: payload of flag %s: %w", strconv.Quote(key), err)
 	}
 	return nil
@@ -224,8 +241,8 @@ func Payload[T any](p *Person, key string, fallback T) T {
 // Result returns all that is known about the value of a flag, with its reason. It reports
 // no exposure. The error comes from [flags.Snapshot.Flag], or is [flags.ErrNotReady].
 func (p *Person) Result(key string) (flags.Result, error) {
-	result, _, err := p.evaluate(key, false)
-	return result, err
+	a := p.evaluate(key, false)
+	return a.result, a.err
 }
 
 // Results evaluates all flags that the request may see, see [flags.Snapshot.Evaluate]. It

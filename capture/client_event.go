@@ -255,13 +255,13 @@ func (c *Client) Shown(r *flags.Result, request *flags.Request) {
 	if c.isUnset() || r == nil || request == nil {
 		return
 	}
-	e := ExposureOf(r, request)
 	if c.seen != nil {
-		variant, enabled := e.value()
-		if c.seen.repeats(c.seen.key(e.DistinctID, e.Flag, variant, enabled)) {
+		variant, enabled := flagValue(r.Variant, r.Enabled)
+		if c.seen.repeats(c.seen.key(request.DistinctID, r.Key, variant, enabled)) {
 			return
 		}
 	}
+	e := ExposureOf(r, request)
 	c.Exposed(e.clone())
 }
 

@@ -14,7 +14,8 @@ import (
 func (in *Input) Evaluate() *Results {
 	s := in.snap
 	n, partial := in.decideAll()
-	results := &Results{Partial: partial, snap: s, n: n, decisions: make([]decision, len(s.flags))}
+	results := newResults(len(s.flags))
+	results.Partial, results.snap, results.n = partial, s, n
 	for i := range results.decisions {
 		results.decisions[i].value = valueHidden
 		if in.ran[i] == in.run {

@@ -20,8 +20,8 @@ type Snapshot struct {
 	// that a method keeps nothing of what the caller has beside it, such as a Request.
 	self *Snapshot
 
-	flags []compiledFlag   // in program order: each after the flags that it depends on
-	order []int32          // places in flags, in the order of the document
+	flags []compiledFlag // in program order: each after the flags that it depends on
+	order []int32        // places in flags, in the order of the document
 	index keyIndex
 
 	values   []value

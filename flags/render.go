@@ -18,19 +18,20 @@ import (
 func (s *Snapshot) rendering(p span) []byte { return s.arena[p.off : p.off+p.len : p.off+p.len] }
 
 func (s *Snapshot) result(i int32, out decision) Result {
+	var r Result
+	s.setResult(&r, i, out)
+	return r
+}
+
+// setResult is result for a Result that is zero. To return it would copy it.
+func (s *Snapshot) setResult(r *Result, i int32, out decision) {
 	f, v := &s.flags[i], &s.values[out.value]
-	return Result{
-		Key: f.key, Enabled: v.enabled, Variant: v.variant, Failed: v.failed,
-		Reason: s.reasons[out.reason],
-		Metadata: Metadata{
-			ID: f.id, Version: f.version, Payload: v.text,
-			HasExperiment: f.hasExperiment, MinimalEvents: s.minimal && !f.hasExperiment,
-		},
-		hasVariant: v.hasVariant,
-		basis:      s.basis(f, out.reason),
-		form:       f.form,
-		payload:    s.rendering(v.payload),
-	}
+	r.Key, r.Enabled, r.Variant, r.Failed = f.key, v.enabled, v.variant, v.failed
+	r.Reason = s.reasons[out.reason]
+	r.Metadata.ID, r.Metadata.Version, r.Metadata.Payload = f.id, f.version, v.text
+	r.Metadata.HasExperiment, r.Metadata.MinimalEvents = f.hasExperiment, s.minimal && !f.hasExperiment
+	r.hasVariant, r.basis, r.form = v.hasVariant, s.basis(f, out.reason), f.form
+	r.payload = s.rendering(v.payload)
 }
 
 func (c *compiler) spanFrom(from int) span {

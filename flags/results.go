@@ -176,6 +176,29 @@ type Results struct {
 	answers map[int32]Result // that take the place of decisions; nil: none
 }
 
+// newResults returns Results with room for n decisions. For most projects both are one
+// allocation.
+func newResults(n int) *Results {
+	var r *Results
+	switch {
+	case n <= 128:
+		both := new(struct {
+			Results
+			room [128]decision
+		})
+		r, both.decisions = &both.Results, both.room[:n]
+	case n <= 1024:
+		both := new(struct {
+			Results
+			room [1024]decision
+		})
+		r, both.decisions = &both.Results, both.room[:n]
+	default:
+		r = &Results{decisions: make([]decision, n)}
+	}
+	return r
+}
+
 // Len returns the number of results.
 func (r *Results) Len() int {
 	if r == nil {

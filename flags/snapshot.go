@@ -42,7 +42,7 @@ func (s *Snapshot) Evaluate(r *Request) *Results {
 // inactive as well. Otherwise an inactive flag is disabled with reason flag_disabled,
 // and a flag that a dependency cycle removes is a failed result with reason
 // dependency_cycle_flag (evaluation.md §11.7).
-func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
+func (s *Snapshot) Flag(key string, r *Request) (result Result, err error) {
 	if s.isUnset() {
 		return Result{}, ErrNotReady
 	}
@@ -53,14 +53,18 @@ func (s *Snapshot) Flag(key string, r *Request) (Result, error) {
 	if err := s.whyHidden(i, r); err != nil {
 		return Result{}, err
 	}
-	if !r.hasAnswers() {
-		return s.resultOrDisabled(i, s.decideFlag(i, r)), nil
+	if r.hasAnswers() {
+		if result, ok := s.answer(i, r); ok {
+			return result, nil
+		}
 	}
-	if result, ok := s.answer(i, r); ok {
-		return result, nil
+	d := s.decideFlag(i, r)
+	if d.value >= 0 {
+		s.setResult(&result, i, d)
+	} else {
+		result = s.resultOrDisabled(i, d)
 	}
-	result := s.resultOrDisabled(i, s.decideFlag(i, r))
-	result.Unconfirmed = s.lacksFor(i, r)
+	result.Unconfirmed = r.hasAnswers() && s.lacksFor(i, r)
 	return result, nil
 }
 
@@ -83,17 +87,18 @@ func (s *Snapshot) whyHidden(i int32, r *Request) error {
 
 // resultOrDisabled is result for callers that want an answer for flags without a
 // result as well.
-func (s *Snapshot) resultOrDisabled(i int32, d decision) Result {
+func (s *Snapshot) resultOrDisabled(i int32, d decision) (r Result) {
 	switch d.value {
 	case valueHidden:
-		return s.result(i, decision{s.flags[i].offValue, reasonDisabled})
+		s.setResult(&r, i, decision{s.flags[i].offValue, reasonDisabled})
 	case valueOmitted:
-		r := s.result(i, decision{s.flags[i].offValue, reasonDisabled})
+		s.setResult(&r, i, decision{s.flags[i].offValue, reasonDisabled})
 		r.Failed = true
 		r.Reason = Reason{ErrorFlagCycle, -1, "Flag dependency cycle detected"}
-		return r
+	default:
+		s.setResult(&r, i, d)
 	}
-	return s.result(i, d)
+	return r
 }
 
 // Keys iterates over the keys of all flags, inactive ones included, in the order
