@@ -189,7 +189,7 @@ func (o *operation) fillBody(r references) string { return r.replace(o, o.body) 
 func (r *references) replace(o *operation, text string) string {
 	return strings.NewReplacer(
 		"{user}", r.user, "{key}", r.key, "{organization}", r.organization, "{project}", r.project,
-		"{id}", r.ids[o.collection()], "{response}", r.response, "{invitation}", r.invitation, "{token}", r.token, "{new}", newName(),
+		"{id}", r.ids[o.collection()], "{response}", r.response, "{invitation}", r.invitation, "{token}", r.token, "{new}", newName(), "{version}", "1",
 	).Replace(text)
 }
 
