@@ -17,15 +17,20 @@ func (w *work) addActivity(ctx context.Context, a Activity, d field.Detail) erro
 	return w.record(ctx, a)
 }
 
-// record is addActivity for an entry that has its detail.
-func (w *work) record(ctx context.Context, a Activity) error {
-	a.ID, a.Created = newID(), w.now()
-	if w.by == nil || w.by.User == nil {
-		a.System = true
-	} else {
-		a.User = &w.by.User.ID
+// record is addActivity for entries that have their detail.
+func (w *work) record(ctx context.Context, list ...Activity) error {
+	entries := make([]*Activity, len(list))
+	for i := range list {
+		a := &list[i]
+		a.ID, a.Created = newID(), w.now()
+		if w.by == nil || w.by.User == nil {
+			a.System = true
+		} else {
+			a.User = &w.by.User.ID
+		}
+		entries[i] = a
 	}
-	return w.store.AddActivity(ctx, &a)
+	return w.store.AddActivity(ctx, entries...)
 }
 
 // An Activity is an entry of the activity log: who changed what.

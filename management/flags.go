@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // flagID reads the ID of a flag in a path. Another spelling of a number is a key.
@@ -221,5 +222,13 @@ func (s *Service) flagChanges(before, after *FeatureFlag, secret bool) []field.C
 }
 
 func (w *work) logFlag(ctx context.Context, f *FeatureFlag, activity string, changes []field.Change) error {
-	return w.addProjectActivity(ctx, f.Project, activity, "FeatureFlag", strconv.FormatInt(f.ID, 10), field.Detail{Name: f.Key, Changes: append([]field.Change{}, changes...)})
+	return w.record(ctx, flagActivity(f, activity, changes))
+}
+
+// flagActivity returns an entry of the activity log about a flag.
+func flagActivity(f *FeatureFlag, activity string, changes []field.Change) Activity {
+	return Activity{
+		Project: &f.Project, Activity: activity, Scope: "FeatureFlag", ItemID: strconv.FormatInt(f.ID, 10),
+		Detail: rawjson.Must(field.Detail{Name: f.Key, Changes: append([]field.Change{}, changes...)}),
+	}
 }

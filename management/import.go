@@ -49,8 +49,8 @@ type NotImported struct {
 	Reason string
 }
 
-// An import is tried for paritySubjects. With many flags each subject tries some of
-// them, about maxParityValues in all.
+// An import is tried for paritySubjects, or for fewer if they would come to more than
+// maxParityValues.
 const (
 	paritySubjects  = 1000
 	maxParityValues = 500_000
@@ -86,8 +86,8 @@ type importer struct {
 //
 // Before it is stored, the imported flags are evaluated for a thousand random subjects
 // with what was made and with the file; if one value differs, nothing is stored, and
-// the error says which. With more than a thousand flags each flag is evaluated for fewer
-// subjects, see [ImportReport]. Static cohorts come without their members.
+// the error says which. With more than five hundred flags there are fewer subjects, see
+// [ImportReport]. Static cohorts come without their members.
 func (s *Service) Import(ctx context.Context, project int64, document []byte, fetch func(ctx context.Context, address string) ([]byte, error)) (*ImportReport, error) {
 	file, err := readImport(ctx, document, fetch)
 	if err != nil {
@@ -582,12 +582,17 @@ func (i *importer) importFlags(ctx context.Context) error {
 	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
 		made, errs := make([]*FeatureFlag, len(stage)), make([]error, len(stage))
 		eachAtOnce(len(stage), func(n int) { made[n], errs[n] = i.readFlag(&waiting[stage[n]], world) })
+		var fresh []*FeatureFlag
 		for n := range stage {
-			if err := i.importFlag(ctx, &waiting[stage[n]], made[n], errs[n]); err != nil {
+			wanted, err := i.wanted(&waiting[stage[n]], made[n], errs[n])
+			if err != nil {
 				return err
 			}
+			if wanted {
+				fresh = append(fresh, made[n])
+			}
 		}
-		return nil
+		return i.createFlags(ctx, fresh)
 	})
 	for _, n := range circular {
 		i.leave(waiting[n].String(), errors.New("its flags depend on each other in a circle"))
@@ -619,14 +624,15 @@ func (i *importer) readFlag(f *importedFlag, world *judge.World) (*FeatureFlag, 
 	return made, i.fill(made, f, world)
 }
 
-// importFlag stores the flag that was made of a file's, unless that could not be read.
-func (i *importer) importFlag(ctx context.Context, f *importedFlag, made *FeatureFlag, err error) error {
+// wanted reports whether the flag that was made of a file's is to be stored. It is left
+// out if it could not be read, and if the project or the file has its key already.
+func (i *importer) wanted(f *importedFlag, made *FeatureFlag, err error) (bool, error) {
 	if err != nil {
 		if _, ok := errors.AsType[*Error](err); !ok {
-			return err
+			return false, err
 		}
 		i.leave(f.String(), err)
-		return nil
+		return false, nil
 	}
 	if there := i.there[made.Key]; there != nil {
 		was, is := *there, *made
@@ -635,22 +641,31 @@ func (i *importer) importFlag(ctx context.Context, f *importedFlag, made *Featur
 		if len(changes) == 0 && there.HasExperiment == made.HasExperiment {
 			i.imported[made.Key] = true
 			i.report.Unchanged = append(i.report.Unchanged, made.Key)
-			return nil
+			return false, nil
 		}
 		i.leave(f.String(), fmt.Errorf("the project has another flag with this key: they differ in %s", changed(changes)))
-		return nil
+		return false, nil
 	}
 	if i.imported[made.Key] {
 		i.leave(f.String(), errors.New("the file has another flag with this key before"))
-		return nil
-	}
-	if err := i.store.CreateFlag(ctx, made); err != nil {
-		return storeError(err)
+		return false, nil
 	}
 	i.imported[made.Key] = true
-	i.set.flags = append(i.set.flags, *made)
-	i.report.Flags = append(i.report.Flags, made.Key)
-	return i.logFlag(ctx, made, "created", nil)
+	return true, nil
+}
+
+// createFlags stores new flags and logs that.
+func (i *importer) createFlags(ctx context.Context, list []*FeatureFlag) error {
+	if err := i.store.CreateFlag(ctx, list...); err != nil {
+		return storeError(err)
+	}
+	var log []Activity
+	for _, made := range list {
+		i.set.flags = append(i.set.flags, *made)
+		i.report.Flags = append(i.report.Flags, made.Key)
+		log = append(log, flagActivity(made, "created", nil))
+	}
+	return i.record(ctx, log...)
 }
 
 // changed names the fields in which a flag differs.
@@ -780,31 +795,47 @@ func (i *importer) prove(ctx context.Context) error {
 	if i.file.definitions.TimeZone == "" {
 		inFile.TimeZone = i.set.zone // the file does not say, so that it is as here
 	}
-	before, err := flags.Compile(i.file.definitions, inFile)
-	if err != nil {
-		return invalid("", "invalid_input", "The definitions of the file cannot be compiled: %s.", err)
-	}
-	after, err := flags.Compile(Definitions(i.set.flags, i.set.cohorts, i.groupTypes), flags.CompileOptions{TimeZone: i.set.zone})
-	if err != nil {
-		return err
+	var before, after *flags.Snapshot
+	var errs [2]error
+	eachAtOnce(2, func(n int) {
+		if n == 0 {
+			before, errs[0] = flags.Compile(i.file.definitions, inFile)
+		} else {
+			after, errs[1] = flags.Compile(Definitions(i.set.flags, i.set.cohorts, i.groupTypes), flags.CompileOptions{TimeZone: i.set.zone})
+		}
+	})
+	switch {
+	case errs[0] != nil:
+		return invalid("", "invalid_input", "The definitions of the file cannot be compiled: %s.", errs[0])
+	case errs[1] != nil:
+		return errs[1]
 	}
 	seed := fnv.New64a()
 	seed.Write([]byte(before.ETag()))
 	subjects := parity.NewSubjects(i.file.definitions, i.now(), seed.Sum64())
-	// Each subject tries every step-th flag, from another one on each time.
-	step := (len(i.report.Flags)*paritySubjects-1)/maxParityValues + 1
-	for n := range paritySubjects {
-		if err := ctx.Err(); err != nil {
-			return err
+	var mu sync.Mutex // for subjects and tried
+	tried, differences := 0, make([]*parity.Difference, min(paritySubjects, max(maxParityValues/len(i.report.Flags), 1)))
+	var differ atomic.Bool
+	eachAtOnce(len(differences), func(int) {
+		mu.Lock()
+		n, subject := tried, subjects.Next()
+		tried++
+		mu.Unlock()
+		if differ.Load() || ctx.Err() != nil {
+			return
 		}
-		var keys []string
-		for k := n % step; k < len(i.report.Flags); k += step {
-			keys = append(keys, i.report.Flags[k])
+		if differences[n] = parity.Compare(before, after, i.report.Flags, subject, i.cohorts); differences[n] != nil {
+			differ.Store(true)
 		}
-		if difference := parity.Compare(before, after, keys, subjects.Next(), i.cohorts); difference != nil {
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, difference := range differences {
+		if difference != nil {
 			return conflict("Nothing was imported: %s.", strings.TrimSuffix(difference.Error(), "."))
 		}
 	}
-	i.report.Parity = paritySubjects / step
+	i.report.Parity = len(differences)
 	return nil
 }

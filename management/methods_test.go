@@ -728,11 +728,11 @@ func TestNoChangeWithoutActivity(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			on := false
 			c := m.callable(t, alter(&altered{
-				addActivity: func(s management.Store, ctx context.Context, a *management.Activity) error {
+				addActivity: func(s management.Store, ctx context.Context, entries ...*management.Activity) error {
 					if on {
 						return errBroken
 					}
-					return s.AddActivity(ctx, a)
+					return s.AddActivity(ctx, entries...)
 				},
 			}))
 			before := c.state()

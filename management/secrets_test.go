@@ -19,11 +19,11 @@ func TestSecretsStaySecret(t *testing.T) {
 	broken := false
 	w := newWorld(t, func(c *management.Config) { c.VerifyByCode, c.RevokeKeysOnPasswordChange = true, true }, alter(&altered{
 		touchKey: func(management.Store, context.Context, string, time.Time) error { return errBroken },
-		addActivity: func(s management.Store, ctx context.Context, a *management.Activity) error {
+		addActivity: func(s management.Store, ctx context.Context, entries ...*management.Activity) error {
 			if broken {
 				return errBroken
 			}
-			return s.AddActivity(ctx, a)
+			return s.AddActivity(ctx, entries...)
 		},
 	}))
 	ctx := t.Context()

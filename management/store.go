@@ -244,10 +244,11 @@ type FlagStore interface {
 	// first, and how many it selects.
 	FindFlags(ctx context.Context, project int64, f FlagFilter, limit, offset int) ([]FeatureFlag, int, error)
 
-	// CreateFlag sets the ID. CreateFlag and UpdateFlag return ErrConflict if
+	// CreateFlag creates flags of one project, which have different keys, and sets
+	// their IDs. CreateFlag and UpdateFlag return ErrConflict if
 	// another flag that is not deleted has the key. UpdateFlag leaves
 	// LastCalled as it is.
-	CreateFlag(ctx context.Context, f *FeatureFlag) error
+	CreateFlag(ctx context.Context, list ...*FeatureFlag) error
 	UpdateFlag(ctx context.Context, f *FeatureFlag) error
 
 	// DeleteFlag deletes a flag for good. A Service does so only with flags of
@@ -317,7 +318,7 @@ type ActivityFilter struct {
 
 // An ActivityStore keeps the activity log.
 type ActivityStore interface {
-	AddActivity(ctx context.Context, a *Activity) error
+	AddActivity(ctx context.Context, entries ...*Activity) error
 
 	// Activities returns a page of the entries that a filter selects, newest
 	// first, and how many it selects.

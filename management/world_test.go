@@ -538,7 +538,7 @@ type tables interface {
 // in transactions.
 type altered struct {
 	tables
-	addActivity func(management.Store, context.Context, *management.Activity) error
+	addActivity func(management.Store, context.Context, ...*management.Activity) error
 	throttle    func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error)
 	touchKey    func(management.Store, context.Context, string, time.Time) error
 	userByUUID  func(management.Store, context.Context, uuid.UUID) (*management.User, error)
@@ -553,11 +553,11 @@ func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) er
 	})
 }
 
-func (a *altered) AddActivity(ctx context.Context, activity *management.Activity) error {
+func (a *altered) AddActivity(ctx context.Context, entries ...*management.Activity) error {
 	if a.addActivity != nil {
-		return a.addActivity(a.tables, ctx, activity)
+		return a.addActivity(a.tables, ctx, entries...)
 	}
-	return a.tables.AddActivity(ctx, activity)
+	return a.tables.AddActivity(ctx, entries...)
 }
 
 func (a *altered) Throttle(ctx context.Context, bucket string, l management.Limit, now time.Time) (time.Duration, error) {

@@ -89,11 +89,11 @@ func TestSurveyActivityKnowsAllFields(t *testing.T) {
 // management.md §11.7, R: no change without its entry, by the system neither.
 func TestSurveyActivityOfSchedule(t *testing.T) {
 	broken := false
-	w := newWorld(t, alter(&altered{addActivity: func(s management.Store, ctx context.Context, a *management.Activity) error {
+	w := newWorld(t, alter(&altered{addActivity: func(s management.Store, ctx context.Context, entries ...*management.Activity) error {
 		if broken {
 			return errBroken
 		}
-		return s.AddActivity(ctx, a)
+		return s.AddActivity(ctx, entries...)
 	}}))
 	id := w.survey(`{"start_date":` + date(0) + `,"iteration_count":1,"iteration_frequency_days":7}`).ID
 	w.clock.advance(9 * aDay)

@@ -307,11 +307,11 @@ func TestSurveyFlagsEvaluate(t *testing.T) {
 // A change that cannot be stored in the end has made and deleted no flags either.
 func TestSurveyFlagsStayWithoutSurvey(t *testing.T) {
 	broken := false
-	w := newWorld(t, alter(&altered{addActivity: func(s management.Store, ctx context.Context, a *management.Activity) error {
+	w := newWorld(t, alter(&altered{addActivity: func(s management.Store, ctx context.Context, entries ...*management.Activity) error {
 		if broken {
 			return errBroken
 		}
-		return s.AddActivity(ctx, a)
+		return s.AddActivity(ctx, entries...)
 	}}))
 	id := w.survey(`{"targeting_flag_filters":` + byPlan + `,` + sampling + `}`).ID
 	before := w.surveyState()

@@ -325,7 +325,7 @@ type tables interface {
 // An altered store does something else in AddActivity, also in transactions.
 type altered struct {
 	tables
-	addActivity func(management.Store, context.Context, *management.Activity) error
+	addActivity func(management.Store, context.Context, ...*management.Activity) error
 }
 
 func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) error {
@@ -334,8 +334,8 @@ func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) er
 	})
 }
 
-func (a *altered) AddActivity(ctx context.Context, activity *management.Activity) error {
-	return a.addActivity(a.tables, ctx, activity)
+func (a *altered) AddActivity(ctx context.Context, entries ...*management.Activity) error {
+	return a.addActivity(a.tables, ctx, entries...)
 }
 
 // alter is for newWorld.

@@ -2,7 +2,6 @@ package parity
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
@@ -20,28 +19,33 @@ func (d *Difference) Error() string {
 
 // Compare evaluates flags for a subject with two snapshots, and returns the
 // first difference, or nil. The map cohorts has the ID of each stored cohort in
-// the second snapshot, by its ID in the first.
+// the second snapshot, by its ID in the first. It is safe for concurrent use.
 func Compare(before, after *flags.Snapshot, keys []string, subject *flags.Request, cohorts map[int64]int64) *Difference {
 	earlier, later := *subject, *subject
-	earlier.Keys, later.Keys, later.Cohorts = keys, keys, nil
+	earlier.Keys, later.Keys, later.Cohorts = some(keys, before), some(keys, after), nil
 	for _, id := range subject.Cohorts {
 		if mapped, ok := cohorts[id]; ok {
 			later.Cohorts = append(later.Cohorts, mapped)
 		}
 	}
-	var results [2]*flags.Results
-	var wg sync.WaitGroup
-	wg.Go(func() { results[0] = before.Evaluate(&earlier) })
-	results[1] = after.Evaluate(&later)
-	wg.Wait()
+	was, is := before.Evaluate(&earlier), after.Evaluate(&later)
 	for _, key := range keys {
-		was, there := results[0].Get(key)
-		is, here := results[1].Get(key)
-		if there != here || there && !same(&was, &is) {
-			return &Difference{key, subject, outcome(&was), outcome(&is)}
+		a, there := was.Get(key)
+		b, here := is.Get(key)
+		if there != here || there && !same(&a, &b) {
+			return &Difference{key, subject, outcome(&a), outcome(&b)}
 		}
 	}
 	return nil
+}
+
+// some returns keys for a request about them, or nil, all flags, if most flags have one:
+// to find flags by their keys costs more than to evaluate them.
+func some(keys []string, s *flags.Snapshot) []string {
+	if 2*len(keys) > s.Len() {
+		return nil
+	}
+	return keys
 }
 
 // same reports whether the parts of two results are equal that must not change.

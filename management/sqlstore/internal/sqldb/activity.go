@@ -28,8 +28,8 @@ var activities = newTable(table[management.Activity]{
 })
 
 // AddActivity implements [management.ActivityStore].
-func (a *accounts) AddActivity(ctx context.Context, entry *management.Activity) error {
-	return activities.insert(ctx, a, entry)
+func (a *accounts) AddActivity(ctx context.Context, entries ...*management.Activity) error {
+	return activities.insertAll(ctx, a, entries, "", nil)
 }
 
 // Activities implements [management.ActivityStore].

@@ -133,27 +133,32 @@ func (a *accounts) refresh(ctx context.Context, project int64, k keptFlags) (kep
 // maxStale is how many changes of flags are noted before the marks of all are read.
 const maxStale = 100
 
-// alterFlag is alter for a change of a flag, which has its ID afterwards. In a
-// transaction nobody else changes the project: if its flags were known before, they are
-// known afterwards, but for this one.
-func (a *accounts) alterFlag(ctx context.Context, f *management.FeatureFlag, change func(*accounts) error) error {
-	if a.t == nil {
-		return a.alter(ctx, f.Project, change)
+// alterFlags is alter for a change of flags, which returns their IDs. In a transaction
+// nobody else changes the project: if its flags were known before, they are known
+// afterwards, but for these.
+func (a *accounts) alterFlags(ctx context.Context, project int64, change func(*accounts) ([]int64, error)) error {
+	var ids []int64
+	alter := func(a *accounts) (err error) {
+		ids, err = change(a)
+		return err
 	}
-	before, err := a.currentMark(ctx, f.Project)
+	if a.t == nil {
+		return a.alter(ctx, project, alter)
+	}
+	before, err := a.currentMark(ctx, project)
 	if err != nil {
 		return err
 	}
-	if err := a.alter(ctx, f.Project, change); err != nil {
+	if err := a.alter(ctx, project, alter); err != nil {
 		return err
 	}
-	k := a.db.flags.get(f.Project)
-	if before == 0 || k.mark != before || len(k.stale) == maxStale {
+	k := a.db.flags.get(project)
+	if before == 0 || k.mark != before || len(k.stale)+len(ids) > maxStale {
 		return nil
 	}
-	after, err := a.currentMark(ctx, f.Project)
+	after, err := a.currentMark(ctx, project)
 	if err == nil {
-		a.db.flags.set(f.Project, keptFlags{after, k.rows, append(slices.Clip(k.stale), f.ID)})
+		a.db.flags.set(project, keptFlags{after, k.rows, append(slices.Clip(k.stale), ids...)})
 	}
 	return err
 }

@@ -155,44 +155,80 @@ func (a *accounts) FlagVersions(ctx context.Context, project, id int64, limit, o
 	return list, total, err
 }
 
-func (a *accounts) CreateFlag(ctx context.Context, f *management.FeatureFlag) error {
-	row := flagRow{FeatureFlag: *f}
-	row.LastCalled = nil
-	err := a.alterFlag(ctx, &row.FeatureFlag, func(a *accounts) error {
-		if err := featureFlags.insert(ctx, a, &row); err != nil {
+func (a *accounts) CreateFlag(ctx context.Context, list ...*management.FeatureFlag) error {
+	if len(list) == 0 {
+		return nil
+	}
+	rows, byKey := make([]*flagRow, len(list)), make(map[string]*flagRow, len(list))
+	for i, f := range list {
+		rows[i] = &flagRow{FeatureFlag: *f}
+		rows[i].LastCalled = nil
+		byKey[f.Key] = rows[i]
+	}
+	err := a.alterFlags(ctx, list[0].Project, func(a *accounts) ([]int64, error) {
+		var ids []int64
+		err := featureFlags.insertAll(ctx, a, rows, " RETURNING id, key", func(r *sql.Rows) error {
+			var id int64
+			var key string
+			err := r.Scan(&id, &key)
+			if row := byKey[key]; row != nil {
+				row.ID = id
+			}
+			ids = append(ids, id)
 			return err
+		})
+		if err != nil {
+			return nil, err
 		}
-		if err := flagVersions.set(ctx, a, &row.FeatureFlag); err != nil {
-			return err
+		if err := flagVersions.set(ctx, a, collect(rows, func(row **flagRow) *management.FeatureFlag { return &(*row).FeatureFlag })...); err != nil {
+			return nil, err
 		}
-		return a.countFlag(ctx, &row.FeatureFlag, 1)
+		type kind struct{ active, archived, deleted, ordinary bool }
+		counts := make(map[kind]int)
+		for _, f := range list {
+			counts[kind{f.Active, f.Archived, f.Deleted, f.Kind == management.FlagOrdinary}]++
+		}
+		for _, f := range list {
+			k := kind{f.Active, f.Archived, f.Deleted, f.Kind == management.FlagOrdinary}
+			if n := counts[k]; n > 0 {
+				counts[k] = 0
+				if err := a.countFlag(ctx, f, n); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return ids, nil
 	})
 	if err == nil {
-		f.ID = row.ID
+		for i, f := range list {
+			f.ID = rows[i].ID
+		}
 	}
 	return err
 }
 
 func (a *accounts) UpdateFlag(ctx context.Context, f *management.FeatureFlag) error {
-	return a.alterFlag(ctx, f, func(a *accounts) error {
-		before, err := a.countedFlag(ctx, f.Project, f.ID)
-		if err != nil {
-			return err
-		}
-		if err := featureFlags.update(ctx, a, &flagRow{FeatureFlag: *f}); err != nil {
-			return err
-		}
-		if err := flagVersions.set(ctx, a, f); err != nil {
-			return err
-		}
-		if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {
-			return nil
-		}
-		if err := a.countFlag(ctx, before, -1); err != nil {
-			return err
-		}
-		return a.countFlag(ctx, f, 1)
-	})
+	return a.alterFlags(ctx, f.Project, func(a *accounts) ([]int64, error) { return []int64{f.ID}, a.updateFlag(ctx, f) })
+}
+
+func (a *accounts) updateFlag(ctx context.Context, f *management.FeatureFlag) error {
+	before, err := a.countedFlag(ctx, f.Project, f.ID)
+	if err != nil {
+		return err
+	}
+	if err := featureFlags.update(ctx, a, &flagRow{FeatureFlag: *f}); err != nil {
+		return err
+	}
+	if err := flagVersions.set(ctx, a, f); err != nil {
+		return err
+	}
+	if before.Deleted == f.Deleted && before.Kind == f.Kind && before.Active == f.Active && before.Archived == f.Archived {
+		return nil
+	}
+	if err := a.countFlag(ctx, before, -1); err != nil {
+		return err
+	}
+	return a.countFlag(ctx, f, 1)
 }
 
 // DeleteFlag deletes the flag; the foreign keys delete its early access feature

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,36 +90,53 @@ func page[T any](list []T, limit, offset int) []T {
 	return list[:min(limit, len(list))]
 }
 
+// insert inserts a row, and sets the key if the database makes it.
 func (tab *table[T]) insert(ctx context.Context, a *accounts, v *T) error {
-	fields := tab.fields(&a.db.d, v)
-	var tail string
-	var scan func(*sql.Rows) error
-	if tab.serial {
-		key := fields[0]
-		fields = fields[1:]
-		tail, scan = " RETURNING "+key.column, func(r *sql.Rows) error { return r.Scan(key.at) }
+	if !tab.serial {
+		return tab.insertAll(ctx, a, []*T{v}, "", nil)
 	}
-	return tab.put(ctx, a, "create", fields, tail, scan)
+	key := tab.fields(&a.db.d, v)[0]
+	return tab.insertAll(ctx, a, []*T{v}, " RETURNING "+key.column, func(r *sql.Rows) error { return r.Scan(key.at) })
 }
 
-// set inserts a row or replaces the row with its key.
-func (tab *table[T]) set(ctx context.Context, a *accounts, v *T) error {
-	fields := tab.fields(&a.db.d, v)
-	columns := columnsOf(fields)
+// insertAll inserts rows, without their keys if the database makes them. The tail follows
+// the rows; scan gets what it returns, in any order.
+func (tab *table[T]) insertAll(ctx context.Context, a *accounts, list []*T, tail string, scan func(*sql.Rows) error) error {
+	return tab.put(ctx, a, "create", list, tail, scan)
+}
+
+// set inserts rows or replaces the rows with their keys.
+func (tab *table[T]) set(ctx context.Context, a *accounts, list ...*T) error {
+	columns := columnsOf(tab.fields(&a.db.d, new(T)))
 	key := strings.Join(columns[:tab.key], ", ")
 	columns = columns[tab.key:]
 	for i, c := range columns {
 		columns[i] = c + " = excluded." + c
 	}
-	return tab.put(ctx, a, "store", fields, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(columns, ", "), nil)
+	return tab.put(ctx, a, "store", list, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(columns, ", "), nil)
 }
 
-func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, fields []field, tail string, scan func(*sql.Rows) error) error {
-	marks := strings.TrimSuffix(strings.Repeat("?, ", len(fields)), ", ")
-	query := "INSERT INTO " + tab.name + " (" + strings.Join(columnsOf(fields), ", ") + ") VALUES (" + marks + ")" + tail
+// put inserts rows by as few statements as there may be.
+func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*T, tail string, scan func(*sql.Rows) error) error {
 	err := a.change(ctx, func(t *tx) error {
-		_, err := t.run(ctx, query, valuesOf(fields), scan)
-		return err
+		for rows := range slices.Chunk(list, rowsPerStatement) {
+			var columns []string
+			var values []any
+			for _, v := range rows {
+				fields := tab.fields(&a.db.d, v)
+				if tab.serial {
+					fields = fields[1:]
+				}
+				columns, values = columnsOf(fields), append(values, valuesOf(fields)...)
+			}
+			row := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ") + ")"
+			query := "INSERT INTO " + tab.name + " (" + strings.Join(columns, ", ") + ") VALUES " +
+				strings.TrimSuffix(strings.Repeat(row+", ", len(rows)), ", ") + tail
+			if _, err := t.run(ctx, query, values, scan); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", verb, tab.noun, err)
