@@ -3,7 +3,9 @@ package flags_test
 import (
 	"crypto/sha1"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/internal/bench"
 )
 
 // The benchmarks of this file ask for 1,024 persons in turn, with properties as people
@@ -239,3 +242,75 @@ func BenchmarkE14(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkE16 evaluates all flags for a Go caller, for 1,024 persons in turn. The floor
+// compares two properties by the flag's own constants and hashes, for each flag.
+func BenchmarkE16(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		for _, hash := range []string{flags.HashSHA1, flags.HashXX64} {
+			s := snapshotOf(b, n, hash)
+			_, properties := bench.Person()
+			persons := realPersons()
+			requests := make([]flags.Request, len(persons))
+			for i := range requests {
+				own := maps.Clone(properties)
+				own["seats"], own["logins"] = persons[i].seats, persons[i].logins
+				requests[i] = flags.Request{DistinctID: persons[i].id, PersonProperties: own}
+			}
+			name := fmt.Sprintf("flags=%d/hash=%s", n, hash)
+			b.Run(name+"/flagstaff", func(b *testing.B) {
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					sinkResults = s.Evaluate(&requests[i&1023])
+					i++
+				}
+			})
+			b.Run(name+"/floor", func(b *testing.B) {
+				type rule struct {
+					key, text, want, number string
+					above                   int
+				}
+				var rules []rule
+				for _, f := range bench.Definitions(n, hash).Flags {
+					p := f.Filters.Groups[0].Properties
+					var want string
+					var above int
+					if json.Unmarshal(p[0].Value, &want) != nil || json.Unmarshal(p[1].Value, &above) != nil {
+						b.Fatal("not the definitions that this floor is for")
+					}
+					rules = append(rules, rule{f.Key + ".", p[0].Key, strings.ToLower(want), p[1].Key, above})
+				}
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					r := &requests[i&1023]
+					out := make([]bool, n)
+					var buf [64]byte
+					for j := range rules {
+						rule := &rules[j]
+						text, _ := r.PersonProperties[rule.text].(string)
+						number, _ := r.PersonProperties[rule.number].(int)
+						if !strings.EqualFold(text, rule.want) || number <= rule.above {
+							continue
+						}
+						hashed := append(append(buf[:0], rule.key...), r.DistinctID...)
+						if hash == flags.HashXX64 {
+							out[j] = float64(xxhash.Sum64(hashed)>>4)/(1<<60) <= 0.5
+						} else {
+							sum := sha1.Sum(hashed)
+							out[j] = float64(binary.BigEndian.Uint64(sum[:8])>>4)/(1<<60) <= 0.5
+						}
+					}
+					sinkBools = out
+					i++
+				}
+			})
+		}
+	}
+}
+
+var (
+	sinkResults *flags.Results
+	sinkBools   []bool
+)

@@ -428,8 +428,8 @@ func TestExposures(t *testing.T) {
 	groups["company"] = "other"
 	own := map[string]string{"company": "acme"}
 	want := []capture.Exposure{
-		{DistinctID: "user-1", Flag: "variant", Variant: "test", Enabled: true, ID: 6, Version: 7, Reason: "condition_match", Groups: own},
-		{DistinctID: "user-1", Flag: "off", ID: 2, Reason: "out_of_rollout_bound", Groups: own},
+		{DistinctID: "user-1", Flag: "variant", Variant: "test", Enabled: true, ID: 6, Version: 7, Reason: "Matched condition set 1", Groups: own},
+		{DistinctID: "user-1", Flag: "off", ID: 2, Reason: "Out of rollout bound", Groups: own},
 	}
 	if diff := cmp.Diff(want, r.exposures); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

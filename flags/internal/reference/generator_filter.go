@@ -33,6 +33,7 @@ var patterns = []string{
 	`"[\\d]"`, `"[^\\w]"`, `"[\\W]"`, `"^[\\S]+$"`, `"[\\D]"`, `"\\bpro\\b"`, `"(?m)^break"`, `"a|b"`, `"^\\[.*\\]$"`, `"null|true"`, `4`, `1.5`, `["a"]`, `true`,
 	`"?*"`, `"("`, `"[a"`, `"a**"`, `"\\Z"`, `"a{2,1}"`,
 	`"(?=.*a)b"`, `"(a)\\1"`, `"a++"`,
+	`"pro"`, `"^(pro|free)$"`, `"^pro|ro$"`, `"^.*o$"`, `".+o$"`, `"^p.*$"`, `"^(?s:p.*)$"`, `"^.*k.*$"`, `"pro?f?"`, `"(a|line)\\n?"`, `"^$"`, `"^.*$"`, `"^[pP]r"`, `"\\.(com|org)$"`,
 }
 
 // words are values of ordinary text properties: some equal except for case, some
@@ -41,7 +42,7 @@ var words = []string{
 	`"pro"`, `"Pro"`, `"PRO"`, `"pr"`, `"free"`, `"a"`, `"A"`, `"B"`, `"b"`, `""`, `" pro"`, `"pro "`, `"professional"`,
 	`"école"`, `"ÉCOLE"`, `"É"`, `"é"`, `"e\u0301"`, `"ß"`, `"SS"`, `"ss"`, `"İ"`, `"i"`, `"i̇"`, `"ΑΣ"`, `"ας"`, `"ασ"`, `"K"`, `"k"`, `"😀"`, `"\ud83d\ude00"`,
 	`"true"`, `"True"`, `"false"`, `"FALSE"`, `"null"`, `"line\nbreak"`, `"a.com"`, `"a.com\n"`, `"https://x"`, `"\"quoted\\\""`, `"[\"a\"]"`, `"٣"`, `"\u00a0"`, `"\u0001"`,
-	`"\ud800"`, "\"\xff\"", `"1"`, `"5"`, `"1.0"`,
+	`"\ud800"`, "\"\xff\"", `"1"`, `"5"`, `"1.0"`, `"Ÿ"`, `"ÿ"`, `"ProFessional"`, `"\u2126"`, `"ω"`,
 }
 
 // boundaryWords have letters beyond ASCII beside words of ASCII.
