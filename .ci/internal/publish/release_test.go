@@ -359,7 +359,7 @@ func TestComponents(t *testing.T) {
 	info := &buildinfo.BuildInfo{
 		GoVersion: "go1.26.8",
 		Main:      debug.Module{Path: "example.com/program", Version: "v0.1.0"},
-		Deps:      []*debug.Module{{Path: "example.com/library", Version: "v1.2.3", Sum: "h1:a="}},
+		Deps:      []*debug.Module{{Path: "example.com/Library", Version: "v1.2.3+incompatible", Sum: "h1:a="}},
 		Settings:  []debug.BuildSetting{{Key: "GOOS", Value: "linux"}, {Key: "-ldflags", Value: "-s"}},
 	}
 	got, err := components(info, []byte("binary"), date)
@@ -404,10 +404,10 @@ func TestComponents(t *testing.T) {
     },
     {
       "type": "library",
-      "bom-ref": "pkg:golang/example.com/library@v1.2.3",
-      "name": "example.com/library",
-      "version": "v1.2.3",
-      "purl": "pkg:golang/example.com/library@v1.2.3",
+      "bom-ref": "pkg:golang/example.com/library@v1.2.3%2Bincompatible",
+      "name": "example.com/Library",
+      "version": "v1.2.3+incompatible",
+      "purl": "pkg:golang/example.com/library@v1.2.3%2Bincompatible",
       "properties": [
         {
           "name": "go:sum",
@@ -421,7 +421,7 @@ func TestComponents(t *testing.T) {
       "ref": "pkg:golang/example.com/program@v0.1.0",
       "dependsOn": [
         "pkg:golang/std@1.26.8",
-        "pkg:golang/example.com/library@v1.2.3"
+        "pkg:golang/example.com/library@v1.2.3%2Bincompatible"
       ]
     }
   ]

@@ -85,6 +85,7 @@ func components(info *buildinfo.BuildInfo, binary []byte, date time.Time) ([]byt
 }
 
 func component(kind, name, version string) sbomComponent {
-	purl := "pkg:golang/" + name + "@" + version
+	// Package URLs of Go modules are in lower case, and + stands for a blank in them.
+	purl := "pkg:golang/" + strings.ToLower(name) + "@" + strings.ReplaceAll(version, "+", "%2B")
 	return sbomComponent{Type: kind, Ref: purl, Name: name, Version: version, PURL: purl}
 }
