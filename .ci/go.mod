@@ -1,6 +1,6 @@
 module github.com/flagstaff-go/flagstaff/tools
 
-go 1.26.7
+go 1.26.0
 
 tool (
 	golang.org/x/perf/cmd/benchstat
@@ -10,7 +10,7 @@ tool (
 
 require (
 	github.com/google/go-cmp v0.7.0
-	github.com/prometheus/prometheus v0.316.0
+	github.com/prometheus/prometheus v0.315.0
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/mod v0.42.0
 )

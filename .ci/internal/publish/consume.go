@@ -65,8 +65,8 @@ func rank(m *Module) int {
 	return 0
 }
 
-// isProgram reports whether the module is the program: the go command installs it, so
-// its go.mod may have no replace directive, and nothing imports it.
+// isProgram reports whether the module is the program: the go command installs it, and
+// refuses to if its go.mod has a replace directive.
 func (m *Module) isProgram() bool { return strings.HasPrefix(m.Folder, "cmd/") }
 
 // use uses a module and says what was done.
