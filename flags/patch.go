@@ -99,6 +99,7 @@ func (c *compiler) match(p *Snapshot) bool {
 // extended returns a copy of a Snapshot to which compiled flags can be appended.
 func (p *Snapshot) extended() *Snapshot {
 	s := *p
+	s.self = &s
 	first := p.found.room.CompareAndSwap(false, true)
 	s.flags = slices.Clone(p.flags)
 	s.slots = slices.Clone(p.slots)

@@ -201,6 +201,14 @@ func sameSnapshots(t testing.TB, want, got *flags.Snapshot, requests []*referenc
 				asJSON, _ := json.Marshal(trace)
 				add(string(asJSON), fmt.Sprint(trace, err))
 			}
+			if own, ok := goRequest(t, r, rand.New(rand.NewPCG(1, 1))); ok {
+				all, _ := json.Marshal(maps.Collect(s.Evaluate(own).All()))
+				add(string(all), s.Lacking(own))
+				for key := range s.Keys() {
+					result, err := s.Flag(key, own)
+					add(string(result.AppendJSON(nil)), fmt.Sprint(err), s.Bool(key, own, true), s.Variant(key, own, "none"))
+				}
+			}
 		}
 		return all
 	}
