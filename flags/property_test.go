@@ -2,6 +2,8 @@ package flags_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -268,5 +270,37 @@ func TestMerged(t *testing.T) {
 	var none *flags.Request
 	if diff := cmp.Diff(new(flags.Request), none.Merged()); diff != "" {
 		t.Errorf("Merged of nil (-want +got):\n%s", diff)
+	}
+}
+
+// TestKeys: flags are found by keys that are alike at both ends, and other keys are not.
+func TestKeys(t *testing.T) {
+	d := new(flags.Definitions)
+	key := func(i int) string { return fmt.Sprintf("checkout-%04d-experiment", i) }
+	for i := range 2000 {
+		d.Flags = append(d.Flags, flags.Flag{ID: int64(i + 1), Key: key(i), Active: true})
+	}
+	s, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4000 {
+		result, err := s.Flag(key(i), nil)
+		if i < 2000 && (err != nil || result.Metadata.ID != int64(i+1)) || i >= 2000 && !errors.Is(err, flags.ErrUnknownFlag) {
+			t.Fatalf("flag %q: %+v, %v", key(i), result, err)
+		}
+	}
+}
+
+// TestLackingWithLists: a property in a list is one that the request carries.
+func TestLackingWithLists(t *testing.T) {
+	s := compiled(t, manyKinds)
+	r := &flags.Request{
+		DistinctID: "u", Groups: map[string]string{"company": "acme"}, Overrides: map[string]string{}, Keys: []string{"text", "number", "group"},
+		Person:   []flags.Property{flags.String("country", "DE")},
+		OfGroups: []flags.GroupProperty{flags.Of("company", flags.Int("size", 1))},
+	}
+	if diff := cmp.Diff([]string{"number"}, s.Lacking(r)); diff != "" {
+		t.Errorf("Lacking (-want +got):\n%s", diff)
 	}
 }

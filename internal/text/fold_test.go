@@ -280,3 +280,53 @@ func BenchmarkFold(b *testing.B) {
 		})
 	}
 }
+
+// TestCaseOf compares CaseOf and IsLower with their definitions, at all lengths around a
+// word and with each kind of character at each place.
+func TestCaseOf(t *testing.T) {
+	for length := range 40 {
+		plain := strings.Repeat("a{`@[z0 ", 5)[:length]
+		check(t, plain)
+		for i := range length {
+			for _, c := range []string{"A", "Z", "M", "@", "[", "\x7f", "\x80", "\xff", "é", "K"} {
+				check(t, plain[:i]+c+plain[i+1:])
+			}
+		}
+	}
+}
+
+// FuzzCaseOf does the same for any text.
+func FuzzCaseOf(f *testing.F) {
+	f.Add("Enterprise")
+	f.Fuzz(func(t *testing.T, s string) { check(t, s) })
+}
+
+func check(t *testing.T, s string) {
+	t.Helper()
+	lower := string(text.AppendLowerASCII(nil, s))
+	want := text.CaseFolded
+	switch {
+	case strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }):
+		want = text.CaseOther
+	case lower != s:
+		want = text.CaseMixed
+	}
+	if got := text.CaseOf(s); got != want || (got == text.CaseFolded) != text.Folded(s) {
+		t.Errorf("CaseOf(%q) = %d, want %d; Folded says %v", s, got, want, text.Folded(s))
+	}
+	if !text.IsLower(s, lower) {
+		t.Errorf("IsLower(%q, %q) = false", s, lower)
+	}
+	if got := text.IsLower(s, s); got != (lower == s) {
+		t.Errorf("IsLower(%q, %q) = %v", s, s, got)
+	}
+	for i := range lower {
+		other := lower[:i] + string(rune(lower[i]&0x7f^1)) + lower[i+1:]
+		if other != lower && text.IsLower(s, other) {
+			t.Errorf("IsLower(%q, %q) = true", s, other)
+		}
+	}
+	if text.IsLower(s, lower+"a") || len(lower) > 0 && text.IsLower(s, lower[1:]) {
+		t.Errorf("IsLower of %q and a text of another length is true", s)
+	}
+}
