@@ -14,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/internal/bench"
+	"github.com/flagstaff-go/flagstaff/flags/internal/semver"
 )
 
 // The benchmarks of this file ask for 1,024 persons in turn, with properties as people
@@ -238,6 +239,42 @@ func BenchmarkE14(b *testing.B) {
 						sinkBool = e.Bool("f", r, false)
 					}
 				})
+			}
+		})
+	}
+}
+
+// BenchmarkE17 compares a version with several others. The floor reads the version once.
+func BenchmarkE17(b *testing.B) {
+	for _, n := range []int{1, 3} {
+		var filters []string
+		var bounds []semver.Version
+		for i := range n {
+			bound := fmt.Sprintf("%d.1.0", i)
+			filters = append(filters, `{"key":"version","type":"person","operator":"semver_gte","value":"`+bound+`"}`)
+			v, _ := semver.Parse(bound)
+			bounds = append(bounds, v)
+		}
+		e := evaluator(b, `{"flags":[{"id":1,"key":"f","active":true,"filters":{"groups":[{"properties":[`+strings.Join(filters, ",")+`]}]}}]}`)
+		r := &flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"version": "3.11.2", "country": "DE"}}
+		if !e.Bool("f", r, false) {
+			b.Fatal("the flag does not match")
+		}
+		b.Run(fmt.Sprintf("filters=%d/flagstaff", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				sinkBool = e.Bool("f", r, false)
+			}
+		})
+		b.Run(fmt.Sprintf("filters=%d/floor", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				version, _ := r.PersonProperties["version"].(string)
+				v, ok := semver.Parse(version)
+				for i := range bounds {
+					ok = ok && semver.Compare(v, bounds[i]) >= 0
+				}
+				sinkBool = ok
 			}
 		})
 	}

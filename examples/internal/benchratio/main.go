@@ -39,6 +39,8 @@ var targets = []struct{ name, work, target string }{
 	{"E15", "E12 by a `Person`, with an exposure that was reported before", "≤ 1.6"},
 	{"E13", "a value of another kind, over a text in lower case", "≤ 1.3"},
 	{"E14", "a regexp that is no more than texts, over the operator for them", "≤ 1.3"},
+	{"E16", "all flags for a Go caller", "≤ 1.4"},
+	{"E17", "filters on one version", ""},
 	{"E9/repeated", "E2 with an exposure that was reported before", "≤ 1.3"},
 	{"E9/new", "E2 with an exposure that was not", "≤ 2"},
 	{"G1/cached", "address to location, record in the cache", "≤ 2"},
