@@ -304,3 +304,32 @@ func TestLackingWithLists(t *testing.T) {
 		t.Errorf("Lacking (-want +got):\n%s", diff)
 	}
 }
+
+// TestTraceOutlivesRequest: what Explain returns does not change when others are evaluated.
+func TestTraceOutlivesRequest(t *testing.T) {
+	s := compiled(t, manyKinds)
+	explain := func(id string) string {
+		var all strings.Builder
+		for key := range s.Keys() {
+			trace, err := s.Explain(key, &flags.Request{
+				DistinctID: id, DeviceID: "device of " + id, AnonymousID: "anon of " + id, Groups: map[string]string{"company": id},
+				Person: []flags.Property{flags.String("country", id), flags.Float("seats", 1.5), flags.Time("joined", time.Unix(0, 0).UTC())},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := trace.String()
+			for i := range 20 {
+				s.Evaluate(&flags.Request{DistinctID: strings.Repeat("x", i), DeviceID: strings.Repeat("y", 50), Person: []flags.Property{flags.Float("seats", 2.25)}})
+			}
+			if diff := cmp.Diff(before, trace.String()); diff != "" {
+				t.Errorf("%s: the trace has changed (-before +after):\n%s", key, diff)
+			}
+			all.WriteString(before)
+		}
+		return all.String()
+	}
+	if a, b := explain("ada"), explain("bob"); a == b || !strings.Contains(a, "ada") || strings.Contains(b, "ada") {
+		t.Errorf("the traces of two persons:\n%s\n%s", a, b)
+	}
+}
