@@ -50,7 +50,7 @@ func (c *Client) For(r *flags.Request) *Person {
 }
 
 // Ask is For, after the server was asked for the flags that need what only the server
-// knows, if Config.Ask says so. It returns when ctx ends, or after half a second; flags
+// knows, if [Config.Ask] says so. It returns when ctx ends, or after half a second; flags
 // for which there is no answer then are evaluated here (see package flags/source).
 func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 	p := c.For(r)

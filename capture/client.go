@@ -127,7 +127,7 @@ func (c *ClientConfig) check() error {
 // An event keeps its UUID and time when it is sent again, so it does no harm if the
 // receiver has it already (wire.md §2.7).
 //
-// NewClient makes a Client. The zero value and nil are like a closed one, and count
+// [NewClient] makes a Client. The zero value and nil are like a closed one, and count
 // nothing.
 type Client struct {
 	c     ClientConfig

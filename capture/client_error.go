@@ -41,8 +41,8 @@ func (e *FieldError) Unwrap() error { return e.Err }
 type LostError struct {
 	Count int
 
-	// Err is the reason: ErrQueueFull, a *FieldError, an *EventError, a
-	// *ResponseError, the error of the last attempt, or why the context of Close
+	// Err is the reason: [ErrQueueFull], a [*FieldError], an [*EventError], a
+	// [*ResponseError], the error of the last attempt, or why the context of Close
 	// ended.
 	Err error
 }

@@ -116,8 +116,8 @@ func FlagProperties(dst map[string]any, key, variant string, enabled bool) map[s
 	return dst
 }
 
-// Capture takes an event. It never blocks. The error is ErrQueueFull,
-// ErrClientClosed or a [*FieldError].
+// Capture takes an event. It never blocks. The error is [ErrQueueFull],
+// [ErrClientClosed] or a [*FieldError].
 func (c *Client) Capture(e ClientEvent) error {
 	if c.isUnset() {
 		return ErrClientClosed
@@ -153,8 +153,8 @@ func marshalProperties(properties map[string]any) (b []byte, err error) {
 }
 
 // CaptureJSON takes an event whose properties are a JSON object already, or empty.
-// They must not change any more. It never blocks. The error is ErrQueueFull,
-// ErrClientClosed or a [*FieldError]. Properties that turn out to be no object are
+// They must not change any more. It never blocks. The error is [ErrQueueFull],
+// [ErrClientClosed] or a [*FieldError]. Properties that turn out to be no object are
 // dropped later, and OnError is called.
 func (c *Client) CaptureJSON(name, distinctID string, properties json.RawMessage) error {
 	if c.isUnset() {

@@ -44,7 +44,7 @@ type CollectorConfig struct {
 // durable answers are affordable: while one batch is being committed, the next one
 // forms. It is safe for concurrent use.
 //
-// NewCollector makes a Collector; the zero value and nil are closed, which Run says at
+// [NewCollector] makes a Collector; the zero value and nil are closed, which Run says at
 // once. Accept works while Run does. Run must be called once.
 type Collector struct {
 	c CollectorConfig
@@ -79,7 +79,7 @@ func NewCollector(c CollectorConfig) (*Collector, error) {
 	return &Collector{c: c, arrived: make(chan struct{}, 1)}, nil
 }
 
-// Accept returns nil when all events are durable. The error is ErrFull or ErrClosed
+// Accept returns nil when all events are durable. The error is [ErrFull] or [ErrClosed]
 // if the Collector has not taken the events, and ctx.Err() if ctx ended first: then
 // the events may be written all the same, which is harmless if the client sends
 // them again with the same UUIDs. It joins [*EventError]s if only some cannot be

@@ -22,7 +22,7 @@ var (
 
 // A RequestError says why the events of a request are refused as a whole.
 type RequestError struct {
-	Kind error  // ErrMalformed, ErrUnauthorized or ErrTooLarge
+	Kind error  // [ErrMalformed], [ErrUnauthorized] or [ErrTooLarge]
 	Code string // for programs (wire.md §2.4)
 	Attr string // the field at fault; "" for the request as a whole
 	Text string // one line for people

@@ -26,8 +26,8 @@ func (in *Input) Evaluate() *Results {
 }
 
 // Flag answers for one flag. It looks neither at the keys of SetKeys nor at
-// SurveysOnly. The error is ErrUnknownFlag if there is no such flag, and
-// ErrFiltered if the Input's filter or an encrypted payload hides it, even if
+// SurveysOnly. The error is [ErrUnknownFlag] if there is no such flag, and
+// [ErrFiltered] if the Input's filter or an encrypted payload hides it, even if
 // the flag is inactive as well. Otherwise an inactive flag is disabled with
 // reason flag_disabled, and a flag that a dependency cycle removes is a failed
 // result with reason dependency_cycle_flag.

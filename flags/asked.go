@@ -15,7 +15,7 @@ import (
 // [Request.Answers]. They must not be changed while a request has them.
 type Answers struct {
 	// Results are the values by flag key. A failed one is a failure here, too, unless
-	// its code is ErrorOverrides, with which a server says that it had no access to
+	// its code is [ErrorOverrides], with which a server says that it had no access to
 	// what it stores: then there is no answer.
 	Results map[string]Result
 

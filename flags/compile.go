@@ -44,7 +44,7 @@ const (
 //
 // A fault in one flag does not hurt the others, and is among
 // [Snapshot.Problems]. Compile returns an error only if d is nil, if the rendered
-// results exceed MaxBytes (ErrTooLarge), if a Problem is of level Error and
+// results exceed MaxBytes ([ErrTooLarge]), if a Problem is of level Error and
 // Strict is set, or if the Go runtime refuses SHA-1.
 func Compile(d *Definitions, o CompileOptions) (s *Snapshot, err error) {
 	if d == nil {

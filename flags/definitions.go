@@ -31,7 +31,7 @@ type Definitions struct {
 
 	// TimeZone is the name of the zone of dates that have none, such as
 	// "Europe/Berlin" (evaluation.md §4.9). Empty means UTC. A zone in the
-	// CompileOptions comes first.
+	// [CompileOptions] comes first.
 	TimeZone string `json:"timezone,omitempty"`
 
 	// MinimalFlagCalledEvents is passed on to clients; it changes no value.
@@ -119,7 +119,7 @@ type Filters struct {
 
 	Multivariate *Multivariate `json:"multivariate,omitempty"`
 
-	// AggregationGroupTypeIndex is the flag's aggregation; Inherited means ByPerson.
+	// AggregationGroupTypeIndex is the flag's aggregation; Inherited means [ByPerson].
 	AggregationGroupTypeIndex Aggregation `json:"aggregation_group_type_index,omitzero"`
 
 	// Payloads by variant key, or "true" for a flag without variant.
@@ -247,8 +247,8 @@ type Filter struct {
 	// Value is the JSON to compare with. Nil counts as null.
 	Value json.RawMessage `json:"value"`
 
-	// Operator is a constant such as OperatorExact. "" means OperatorExact, or
-	// OperatorIn for type "cohort".
+	// Operator is a constant such as [OperatorExact]. "" means OperatorExact, or
+	// [OperatorIn] for type "cohort".
 	Operator string `json:"operator,omitempty"`
 
 	// Type is "person", "person_metadata", "group", "cohort" or "flag".
@@ -357,7 +357,7 @@ func (n *CohortNode) AnyOf() (anyOf, known bool) {
 const MaxGroupTypeIndex = 1 << 20
 
 // An Aggregation says whose bucket a condition set uses. The zero value
-// inherits the flag's; in JSON it is an absent member, ByPerson is null and a
+// inherits the flag's; in JSON it is an absent member, [ByPerson] is null and a
 // group is its index (evaluation.md §1.4).
 type Aggregation int
 
@@ -368,8 +368,8 @@ const (
 )
 
 // ByGroup returns the aggregation by the group type with the given index, from 0 to
-// MaxGroupTypeIndex.
+// [MaxGroupTypeIndex].
 func ByGroup(index int) Aggregation { return byGroup0 + Aggregation(index) }
 
-// Index returns the group type's index; ok is false for Inherited and ByPerson.
+// Index returns the group type's index; ok is false for Inherited and [ByPerson].
 func (a Aggregation) Index() (index int, ok bool) { return int(a - byGroup0), a >= byGroup0 }

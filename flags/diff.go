@@ -67,7 +67,7 @@ type FlagDiff struct {
 // same value, reason code and condition index before, and all have the same after.
 type Change struct {
 	// Before and After are the results of the first subject. The code of a
-	// reason may be ReasonNoFlag or ReasonHidden.
+	// reason may be [ReasonNoFlag] or [ReasonHidden].
 	Before Result
 	After  Result
 

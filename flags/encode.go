@@ -60,7 +60,7 @@ func AppendCohort(dst []byte, tree *CohortNode) ([]byte, error) {
 // MarshalJSON writes what [AppendFilters] does.
 func (f Filters) MarshalJSON() ([]byte, error) { return AppendFilters(nil, &f) }
 
-// MarshalJSON writes null for ByPerson and an index for ByGroup. Inherited is
+// MarshalJSON writes null for [ByPerson] and an index for [ByGroup]. Inherited is
 // an absent member, which the tag omitzero takes care of; alone it is null.
 func (a Aggregation) MarshalJSON() ([]byte, error) {
 	e := encoder{}

@@ -125,7 +125,7 @@ type VariantShare struct {
 
 // Explain evaluates one flag as [Snapshot.Flag] does and tells how. If the request
 // may not see the flag, Hidden says so, and there is no error. The error is
-// ErrUnknownFlag if there is no such flag.
+// [ErrUnknownFlag] if there is no such flag.
 func (s *Snapshot) Explain(key string, r *Request) (*Trace, error) {
 	if s.isUnset() {
 		return nil, ErrNotReady

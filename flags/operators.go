@@ -7,14 +7,14 @@ import (
 
 // An Operator is one of the operators that filters can have (evaluation.md §4.2).
 type Operator struct {
-	// Name is what Filter.Operator says: one of the constants, such as OperatorExact.
+	// Name is what [Filter.Operator] says: one of the constants, such as [OperatorExact].
 	Name string
 
 	// For is the kind of filter that the operator is for. With a filter of
 	// another kind it never matches.
 	For FilterKind
 
-	// Operand is what Filter.Value must be. A filter with another value never
+	// Operand is what [Filter.Value] must be. A filter with another value never
 	// matches, or matches something that its author hardly meant.
 	Operand Operand
 

@@ -37,8 +37,8 @@ func (s *Snapshot) Evaluate(r *Request) *Results {
 }
 
 // Flag answers for one flag. It does not look at the request's Keys. The error is
-// ErrUnknownFlag if there is no such flag, ErrNotReady if the Snapshot is nil, and
-// ErrFiltered if the request's Filter or an encrypted payload hides it, even if it is
+// [ErrUnknownFlag] if there is no such flag, [ErrNotReady] if the Snapshot is nil, and
+// [ErrFiltered] if the request's Filter or an encrypted payload hides it, even if it is
 // inactive as well. Otherwise an inactive flag is disabled with reason flag_disabled,
 // and a flag that a dependency cycle removes is a failed result with reason
 // dependency_cycle_flag (evaluation.md §11.7).

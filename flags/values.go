@@ -85,7 +85,7 @@ func (s *Snapshot) Lookup(key string, r *Request) (value string, ok bool) {
 }
 
 // Payload decodes the payload of the flag's value into v, as json.Unmarshal does.
-// The error is ErrNotReady for a nil Snapshot, ErrUnknownFlag, ErrNoPayload (a
+// The error is [ErrNotReady] for a nil Snapshot, [ErrUnknownFlag], [ErrNoPayload] (a
 // failed flag has none), or what decoding returned.
 func (s *Snapshot) Payload(key string, r *Request, v any) error {
 	if s == nil {

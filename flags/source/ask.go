@@ -334,7 +334,7 @@ func (a *asker) status() Asks {
 // [Remote] with Ask, or if no definitions are loaded. Otherwise flags that the server
 // has not answered for are evaluated here and marked as [flags.Result.Unconfirmed],
 // and Err of the Answers says why. Ask returns when ctx ends, or after
-// Remote.AskTimeout; when the Loader is closed, Err is ErrClosed.
+// [Remote.AskTimeout]; when the Loader is closed, Err is [ErrClosed].
 func (l *Loader) Ask(ctx context.Context, r *flags.Request) *flags.Answers {
 	if l.usable() != nil || l.asker == nil {
 		return nil

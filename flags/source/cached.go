@@ -21,7 +21,7 @@ import (
 // the kept definitions. A Loader then has definitions, and the error of the
 // inner source in its Status. It goes on polling until the first answer of the
 // inner source replaces them. If the inner source confirms kept definitions
-// (ErrNotModified), they need not be sent again.
+// ([ErrNotModified]), they need not be sent again.
 //
 // A document is kept if [flags.Decode] reads it. It need not compile: a Loader with
 // Strict may refuse kept definitions just as it may refuse definitions of the inner

@@ -40,8 +40,8 @@
 //	e.Bool("beta", r, false)  // the server's value
 //
 // [Loader.Ask] sends nothing if the request lacks nothing. It keeps answers for
-// Remote.AskKeep (ten seconds) or until definitions change, sends one request for
-// equal calls at the same moment, and waits for Remote.AskTimeout (500 ms) at most.
+// [Remote.AskKeep] (ten seconds) or until definitions change, sends one request for
+// equal calls at the same moment, and waits for [Remote.AskTimeout] (500 ms) at most.
 // After three failed requests in a row it leaves the server alone, for a second at
 // first and half a minute at most, so that a dead server costs no time. What the
 // server has not answered is evaluated here, and [flags.Result.Unconfirmed] says so.

@@ -142,7 +142,7 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 // Close ends the Loader: Run returns, Refresh and what Ask waits for are broken off, and
 // Close returns when all their goroutines have. The Evaluator keeps its Snapshot, and
 // the Status stays as it is. From then on Run returns at once, Refresh returns
-// ErrClosed, and Ask asks nobody. A second Close does the same, and the error is always
+// [ErrClosed], and Ask asks nobody. A second Close does the same, and the error is always
 // nil.
 //
 // A Source that does not heed its context makes Close wait. The functions of
@@ -181,7 +181,7 @@ func (l *Loader) begin(ctx context.Context) (_ context.Context, end func(), err 
 
 // Run loads at once, and then once per interval, at the times that follow from
 // the Loader's Identity. It returns nil when ctx ends, or when the Loader is closed.
-// Errors of the source never end it; they make the pauses longer, a RetryError in
+// Errors of the source never end it; they make the pauses longer, a [RetryError] in
 // particular. It returns an error only if the Loader has no Evaluator or no Source.
 func (l *Loader) Run(ctx context.Context) error {
 	if err := l.usable(); err != nil {
@@ -241,7 +241,7 @@ func (l *Loader) backoff(status Status) time.Duration {
 // Refresh loads at once, and returns when the snapshot is swapped in or when
 // the source has nothing new. It waits for a running load, or for ctx. If the
 // source fails and a cache has definitions, Refresh returns nil, and the error
-// of the source is in the Status. The error is ErrClosed if the Loader is closed.
+// of the source is in the Status. The error is [ErrClosed] if the Loader is closed.
 func (l *Loader) Refresh(ctx context.Context) error {
 	if err := l.usable(); err != nil {
 		return err

@@ -32,12 +32,12 @@ var (
 // Flagstaff's, or PostHog's (GET /flags/definitions, wire.md §5).
 //
 // If the server fails, a Loader keeps its definitions. This includes the answer
-// that the quota is used up (402, ErrQuotaLimited), after which SDKs drop
+// that the quota is used up (402, [ErrQuotaLimited]), after which SDKs drop
 // theirs: evaluation in this process costs the server nothing, and flags that
 // all fall back at the same moment can do more harm than flags that are a
 // little old. After this answer, a Loader pauses for five minutes. It follows a
 // pause that the server requests by Retry-After, as with 429, up to ten
-// minutes. After other errors, including wrong keys (401 and 403, ErrRefused),
+// minutes. After other errors, including wrong keys (401 and 403, [ErrRefused]),
 // it tries again after 30 to 60 seconds.
 //
 // The version has two parts. A hash of the document keeps a document that is
@@ -61,14 +61,14 @@ type Remote struct {
 	Client *http.Client
 
 	// MaxBytes limits the document. Zero, or a larger value, means the limit of
-	// flags.Decode, 64 MiB.
+	// [flags.Decode], 64 MiB.
 	MaxBytes int64
 
 	// Ask makes [Loader.Ask] ask the server for flags that depend on what only the
 	// server knows. It needs ProjectKey.
 	Ask bool
 
-	// AskTimeout is how long a call of Loader.Ask waits for the server. Zero means
+	// AskTimeout is how long a call of [Loader.Ask] waits for the server. Zero means
 	// 500 ms. AskKeep is how long an answer is kept for equal requests. Zero means
 	// ten seconds, and less than zero that none is kept.
 	AskTimeout, AskKeep time.Duration
@@ -101,7 +101,7 @@ func (r Remote) Identity() string {
 	return "remote " + hex.EncodeToString(hash[:])
 }
 
-// Load asks the server. It returns ErrNotModified if the caller has the current
+// Load asks the server. It returns [ErrNotModified] if the caller has the current
 // version.
 func (r Remote) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	document, version, err := r.Document(ctx, have)

@@ -21,7 +21,7 @@ var ErrNotModified = errors.New("source: definitions not modified")
 type Source interface {
 	// Load returns the definitions and a text that identifies their version.
 	// The caller passes the version that it has, or "". If this is the current
-	// one, the error is ErrNotModified. The caller may change the definitions.
+	// one, the error is [ErrNotModified]. The caller may change the definitions.
 	Load(ctx context.Context, have string) (d *flags.Definitions, version string, err error)
 }
 
@@ -73,7 +73,7 @@ const staticVersion = "static"
 // Origin returns "static".
 func (s Static) Origin() string { return "static" }
 
-// Load returns the definitions, or ErrNotModified if the caller has them.
+// Load returns the definitions, or [ErrNotModified] if the caller has them.
 func (s Static) Load(_ context.Context, have string) (*flags.Definitions, string, error) {
 	if s.Definitions == nil {
 		return nil, "", errors.New("source: Static has no definitions")
