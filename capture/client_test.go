@@ -400,6 +400,28 @@ func TestExposed(t *testing.T) {
 	}
 }
 
+// TestNoClient: a nil or zero Client is like a closed one, and counts nothing.
+func TestNoClient(t *testing.T) {
+	for name, c := range map[string]*capture.Client{"nil": nil, "zero": new(capture.Client)} {
+		for _, err := range []error{
+			c.Capture(capture.ClientEvent{Name: "e", DistinctID: "u"}), c.CaptureJSON("e", "u", nil),
+		} {
+			if !errors.Is(err, capture.ErrClientClosed) {
+				t.Errorf("%s: %v, want ErrClientClosed", name, err)
+			}
+		}
+		c.Exposed(capture.Exposure{Flag: "f", DistinctID: "u"})
+		for _, err := range []error{c.Flush(t.Context()), c.Close(t.Context()), c.Close(t.Context())} {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if diff := cmp.Diff(capture.ClientStats{}, c.Stats()); diff != "" {
+			t.Errorf("%s: Stats (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestShown: the exposure is the same, and what the caller changes afterwards does not
 // reach it.
 func TestShown(t *testing.T) {

@@ -806,6 +806,13 @@ func TestRuling76ZeroValues(t *testing.T) {
 		if got := s.Evaluate(r); got.Len() != 0 || !got.Partial {
 			t.Errorf("%s: Evaluate: %d results, partial %v; want none, partial", name, got.Len(), got.Partial)
 		}
+		value, ok := s.Lookup("f", r)
+		if ok || value != "" || !s.Bool("f", r, true) || s.Bool("f", r, false) || s.Variant("f", r, "x") != "x" {
+			t.Errorf("%s: Bool, Variant or Lookup (%q, %v) has a value", name, value, ok)
+		}
+		if err := s.Payload("f", r, nil); !errors.Is(err, flags.ErrNotReady) {
+			t.Errorf("%s: Payload: %v, want ErrNotReady", name, err)
+		}
 		var in flags.Input
 		in.Reset(s, "u", runtime.Filter{}, time.Time{})
 		if got, _ := in.AppendFlags(nil); string(got) != "{}" {

@@ -88,7 +88,7 @@ func (s *Snapshot) Lookup(key string, r *Request) (value string, ok bool) {
 // The error is [ErrNotReady] for a nil Snapshot, [ErrUnknownFlag], [ErrNoPayload] (a
 // failed flag has none), or what decoding returned.
 func (s *Snapshot) Payload(key string, r *Request, v any) error {
-	if s == nil {
+	if s.isUnset() {
 		return ErrNotReady
 	}
 	i, ok := s.find(key)
