@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 )
 
@@ -36,6 +37,7 @@ type Release struct {
 // can be checked at once, says what it would do, and does nothing.
 func (l *Release) Prepare(ctx context.Context, dry bool) error {
 	r := l.Repo
+	l.Date = l.Date.UTC().Truncate(24 * time.Hour) // as Build reads it
 	if err := errors.Join(checkVersion(l.Version), l.checkClean(ctx)); err != nil {
 		return err
 	}
@@ -213,12 +215,30 @@ func (l *Release) setSums(proxy string) error {
 				lines = append(lines, more...)
 			}
 		}
-		slices.Sort(lines)
-		if after := strings.TrimPrefix(strings.Join(lines, "\n"), "\n") + "\n"; after != string(before) {
+		if after := sumFile(lines); after != string(before) {
 			r.edited[name] = []byte(after)
 		}
 	}
 	return nil
+}
+
+// sumFile returns the go.sum with these lines, in the order of the go command.
+func sumFile(lines []string) string {
+	var keys []module.Version // the version ends with /go.mod if the line is about that
+	byKey := make(map[module.Version]string)
+	for _, line := range lines {
+		if fields := strings.Fields(line); len(fields) == 3 {
+			key := module.Version{Path: fields[0], Version: fields[1]}
+			keys = append(keys, key)
+			byKey[key] = line + "\n"
+		}
+	}
+	module.Sort(keys)
+	var b strings.Builder
+	for _, key := range keys {
+		b.WriteString(byKey[key])
+	}
+	return b.String()
 }
 
 // commit writes the edited files, commits them, and tags the commit. The tag of the

@@ -61,6 +61,9 @@ func prepare(t *testing.T, dir, version string, dry bool) (said string, err erro
 	var out strings.Builder
 	l := Release{Repo: r, Version: version, Date: date, Out: filepath.Join(dir, "dist", version), Progress: &out, unproved: true}
 	err = l.Prepare(t.Context(), dry)
+	if want := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC); !l.Date.Equal(want) {
+		t.Errorf("the date in archives is %v, want %v, which Build knows", l.Date, want)
+	}
 	return out.String(), err
 }
 
@@ -106,6 +109,9 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("the modules require each other at %s (error %v), want %s", got, err, version)
 	}
 	sum := readFile(t, dir, "cmd/flagstaff/go.sum")
+	if diff := cmp.Diff(r.othersLines([]byte(gitIn(t, dir, "show", "HEAD~1:cmd/flagstaff/go.sum"))), r.othersLines([]byte(sum))); diff != "" {
+		t.Errorf("checksums of others: -before +after\n%s", diff)
+	}
 	for _, m := range r.Published() {
 		if m.isProgram() {
 			continue
