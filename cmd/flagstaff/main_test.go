@@ -283,7 +283,10 @@ func TestWrongUsage(t *testing.T) {
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			t.Parallel()
-			got := call{args: tt.args, env: tt.env}.run(t)
+			// What is wrong with a command line shows without a process, which takes longer.
+			var stdout, stderr strings.Builder
+			p := program{args: tt.args, environ: tt.env, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
+			got := outcome{p.run(t.Context()), stdout.String(), stderr.String()}
 			got.want(t, outcome{2, "", tt.want + "\n"})
 			if strings.Contains(got.Stderr, "s3cret") {
 				t.Errorf("a secret is in %q", got.Stderr)
