@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff"
@@ -62,7 +63,7 @@ func run(ctx context.Context, listener net.Listener, config flagstaff.Config) er
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	places, errPlaces := geoip.Open(os.Getenv("GEOIP"), geoip.Options{})
 	listener, err := net.Listen("tcp", "127.0.0.1:8080")
@@ -70,11 +71,9 @@ func main() {
 		log.Fatal(err)
 	}
 	go places.Watch(ctx, time.Minute)
-	if err := run(ctx, listener, flagstaff.Config{
+	log.Print("ended: ", run(ctx, listener, flagstaff.Config{
 		URL: os.Getenv("FLAGS_URL"), ProjectKey: os.Getenv("FLAGS_PROJECT_KEY"), SecretKey: os.Getenv("FLAGS_SECRET_KEY"),
 		Cache:  "flags.cache", // to start while the server cannot be reached
 		Filter: runtime.Filter{Kind: runtime.Server, Tags: []string{"shop"}}, Web: flagstaff.Web{Locator: places},
-	}); err != nil {
-		log.Print(err)
-	}
+	}))
 }
