@@ -97,7 +97,7 @@ func (r *Results) addAnswers(request *Request) {
 		}
 		result, ok := s.answer(i, request)
 		if !ok {
-			result = s.result(i, d)
+			s.setResult(&result, i, d)
 			result.Unconfirmed = lacking.has(i)
 		}
 		r.Partial = r.Partial || result.Failed

@@ -17,13 +17,8 @@ import (
 
 func (s *Snapshot) rendering(p span) []byte { return s.arena[p.off : p.off+p.len : p.off+p.len] }
 
-func (s *Snapshot) result(i int32, out decision) Result {
-	var r Result
-	s.setResult(&r, i, out)
-	return r
-}
-
-// setResult is result for a Result that is zero. To return it would copy it.
+// setResult sets a Result that is zero to what a decision about flag i came to. To return
+// it would copy it.
 func (s *Snapshot) setResult(r *Result, i int32, out decision) {
 	f, v := &s.flags[i], &s.values[out.value]
 	r.Key, r.Enabled, r.Variant, r.Failed = f.key, v.enabled, v.variant, v.failed

@@ -209,7 +209,7 @@ func (r *Results) Len() int {
 
 // Get returns the result of the flag with the key. It is not ok if there is no such
 // flag, if the flag is inactive or if it was filtered out.
-func (r *Results) Get(key string) (_ Result, ok bool) {
+func (r *Results) Get(key string) (result Result, ok bool) {
 	if r == nil || r.snap == nil {
 		return Result{}, false
 	}
@@ -217,15 +217,19 @@ func (r *Results) Get(key string) (_ Result, ok bool) {
 	if !ok || r.decisions[i].value < 0 {
 		return Result{}, false
 	}
-	return r.result(i), true
+	r.set(&result, i)
+	return result, true
 }
 
-// result returns the result of flag i, which has one.
-func (r *Results) result(i int32) Result {
-	if answer, ok := r.answers[i]; ok {
-		return answer
+// set sets a Result that is zero to the result of flag i, which has one.
+func (r *Results) set(result *Result, i int32) {
+	if r.answers != nil {
+		if answer, ok := r.answers[i]; ok {
+			*result = answer
+			return
+		}
 	}
-	return r.snap.result(i, r.decisions[i])
+	r.snap.setResult(result, i, r.decisions[i])
 }
 
 // All iterates over the results by flag key, in the order of the definitions.
@@ -238,7 +242,9 @@ func (r *Results) All() iter.Seq2[string, Result] {
 			if r.decisions[i].value < 0 {
 				continue
 			}
-			if !yield(r.snap.flags[i].key, r.result(i)) {
+			var result Result
+			r.set(&result, i)
+			if !yield(result.Key, result) {
 				return
 			}
 		}
