@@ -101,7 +101,7 @@ func (s *Service) RequestEmailVerification(ctx context.Context, p *Principal, r 
 	if err := s.throttle(ctx, "verification-mail:"+target, verificationMails); err != nil {
 		return err
 	}
-	s.mail.verify(id)
+	s.mail.want(wish{verify: id})
 	return nil
 }
 

@@ -43,6 +43,7 @@ const (
 	KindStaffChanged    = "staff_changed"
 	KindMemberAdded     = "member_added"
 	KindInvitation      = "invitation"
+	KindPasswordReset   = "password_reset"
 )
 
 // A postbox holds messages until they are sent, so that no request waits for a mail
@@ -51,7 +52,23 @@ type postbox struct {
 	mailer  Mailer // nil: messages are dropped
 	log     *slog.Logger
 	waiting chan Message
-	wanted  chan uuid.UUID // users who want to verify their address
+	wanted  chan wish
+}
+
+// A wish is a message that somebody has asked for, of whom nobody is to learn whether
+// there is such a user: the user who wants to verify an address, or else the address that
+// wants another password.
+type wish struct {
+	verify uuid.UUID
+	reset  string
+}
+
+// kind returns the kind of the message.
+func (v wish) kind() string {
+	if v.reset != "" {
+		return KindPasswordReset
+	}
+	return KindVerification
 }
 
 const (
@@ -62,7 +79,7 @@ const (
 )
 
 func newPostbox(m Mailer, log *slog.Logger) *postbox {
-	return &postbox{mailer: m, log: log, waiting: make(chan Message, maxMail), wanted: make(chan uuid.UUID, maxMail)}
+	return &postbox{mailer: m, log: log, waiting: make(chan Message, maxMail), wanted: make(chan wish, maxMail)}
 }
 
 // send sends a message later. If too many messages wait, it drops the message; the user
@@ -78,12 +95,12 @@ func (b *postbox) send(m Message) {
 	}
 }
 
-// verify makes Run send a message to verify an address.
-func (b *postbox) verify(user uuid.UUID) {
+// want makes Run send a message that somebody has asked for.
+func (b *postbox) want(v wish) {
 	select {
-	case b.wanted <- user:
+	case b.wanted <- v:
 	default:
-		b.log.Error("mail is dropped: too many messages wait", "kind", KindVerification)
+		b.log.Error("mail is dropped: too many messages wait", "kind", v.kind())
 	}
 }
 

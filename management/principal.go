@@ -19,6 +19,11 @@ type Principal struct {
 	// application knows the user, and the Principal may do whatever the user may.
 	Key *PersonalKey
 
+	// Session is the session that the caller is signed in with, see
+	// [Service.AuthenticateSession]. Nil: there is none, or the host application keeps
+	// its own.
+	Session *Session
+
 	// Proof is what the caller has presented besides the key, for [MutationsStepUp].
 	Proof Proof
 

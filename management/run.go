@@ -21,11 +21,11 @@ func (s *Service) Run(ctx context.Context) error {
 				select {
 				case m := <-s.mail.waiting:
 					s.mail.deliver(ctx, m)
-				case user := <-s.mail.wanted:
-					if err := s.sendVerification(ctx, user); ctx.Err() != nil && err != nil {
-						s.mail.verify(user) // waits again
+				case v := <-s.mail.wanted:
+					if err := s.fulfil(ctx, v); ctx.Err() != nil && err != nil {
+						s.mail.want(v) // waits again
 					} else {
-						s.noteVerification(ctx, err)
+						s.noteUnfulfilled(ctx, v, err)
 					}
 				case <-ctx.Done():
 				}
@@ -50,8 +50,8 @@ func (s *Service) Run(ctx context.Context) error {
 	defer cancel()
 	for {
 		select {
-		case user := <-s.mail.wanted:
-			s.noteVerification(last, s.sendVerification(last, user))
+		case v := <-s.mail.wanted:
+			s.noteUnfulfilled(last, v, s.fulfil(last, v))
 			continue
 		default:
 		}
@@ -66,10 +66,18 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// noteVerification logs why nobody gets a message, if there is an error.
-func (s *Service) noteVerification(ctx context.Context, err error) {
+// fulfil sends a message that somebody has asked for.
+func (s *Service) fulfil(ctx context.Context, v wish) error {
+	if v.reset != "" {
+		return s.sendReset(ctx, v.reset)
+	}
+	return s.sendVerification(ctx, v.verify)
+}
+
+// noteUnfulfilled logs why nobody gets a message, if there is an error.
+func (s *Service) noteUnfulfilled(ctx context.Context, v wish, err error) {
 	if err != nil {
-		s.c.Log.ErrorContext(ctx, "mail is not sent", "kind", KindVerification, "error", err)
+		s.c.Log.ErrorContext(ctx, "mail is not sent", "kind", v.kind(), "error", err)
 	}
 }
 

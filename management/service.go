@@ -64,6 +64,11 @@ type Config struct {
 	// None: two-factor authentication cannot be set up, nor payloads encrypted.
 	SecretKeys [][]byte
 
+	// SessionIdle is after what time without a request a session ends, and SessionLife
+	// after what time in any case. Zero: 14 and 90 days.
+	SessionIdle time.Duration
+	SessionLife time.Duration
+
 	// Mutations and Delete are explained at their types.
 	Mutations Mutations
 	Delete    DeletePolicy
@@ -135,6 +140,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.AppURL = strings.TrimRight(cmp.Or(c.AppURL, "http://localhost:8000"), "/")
 	c.AppName = cmp.Or(c.AppName, "Flagstaff")
+	c.SessionIdle, c.SessionLife = cmp.Or(c.SessionIdle, sessionIdle), cmp.Or(c.SessionLife, sessionLife)
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
 		c.Now = time.Now
@@ -182,6 +188,9 @@ func New(c Config) (*Service, error) {
 	}
 	if c.Mutations > MutationsOff || c.Delete > DeleteStrict {
 		return nil, errors.New("management: Config.Mutations or Config.Delete is none of the values that exist")
+	}
+	if err := c.checkSessions(); err != nil {
+		return nil, err
 	}
 	if c.VerifyByCode && len(c.SecretKeys) == 0 {
 		return nil, errors.New("management: Config.VerifyByCode needs Config.SecretKeys")

@@ -46,6 +46,8 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (*User, error) {
 	return u, nil
 }
 
+var errInvalidCredentials = &Error{Kind: ErrUnauthenticated, Code: "invalid_credentials", Detail: "Invalid email or password."}
+
 // SignIn returns the user with an e-mail address and a password, for host applications.
 // The error is ErrUnauthenticated if no active user has both, whatever the reason, and it
 // takes as long as success does. After too many failures for an address the error is
@@ -72,23 +74,32 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (*User, er
 		return nil, err
 	}
 	if !ok {
-		return nil, &Error{Kind: ErrUnauthenticated, Code: "invalid_credentials", Detail: "Invalid email or password."}
+		return nil, errInvalidCredentials
 	}
 	if !outdated {
 		return u, nil
 	}
 	// The parameters are stronger now than when the password was set.
 	if fresh, err := s.passwords.Hash(ctx, password); err == nil {
+		var stored *User
 		err = s.atomic(ctx, nil, func(w *work) error {
+			stored = nil
 			current, err := w.store.User(ctx, u.ID)
 			if err != nil || current.PasswordHash != hash {
 				return err
 			}
 			current.PasswordHash = fresh
-			return w.store.UpdateUser(ctx, current)
+			if err := w.store.UpdateUser(ctx, current); err != nil {
+				return err
+			}
+			stored = current
+			return nil
 		})
-		if err != nil {
+		switch {
+		case err != nil:
 			s.c.Log.WarnContext(ctx, "a password keeps its old hash", "error", err)
+		case stored != nil:
+			u = stored
 		}
 	}
 	return u, nil

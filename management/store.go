@@ -33,6 +33,8 @@ type Store interface {
 	KeyStore
 	TwoFactorStore
 	EmailTokenStore
+	SessionStore
+	LinkStore
 	OrganizationStore
 	InvitationStore
 	FlagStore
@@ -78,10 +80,12 @@ type UserStore interface {
 
 	// CreateUser sets the ID.
 	CreateUser(ctx context.Context, u *User) error
+
+	// UpdateUser deletes the sessions and links of a user that it makes inactive.
 	UpdateUser(ctx context.Context, u *User) error
 
 	// DeleteUser deletes a user with the user's keys, authenticators, backup
-	// codes, tokens, scenes, memberships, and invitations of others. Entries of
+	// codes, tokens, sessions, links, scenes, memberships, and invitations of others. Entries of
 	// the activity log stay, without their user.
 	DeleteUser(ctx context.Context, id int64) error
 
@@ -146,6 +150,41 @@ type EmailTokenStore interface {
 
 	// DeleteEmailToken reports whether there was a token.
 	DeleteEmailToken(ctx context.Context, user int64) (bool, error)
+}
+
+// A SessionStore keeps sessions.
+type SessionStore interface {
+	// SessionByHash returns the session with the hash of a token, whatever the time.
+	SessionByHash(ctx context.Context, hash []byte) (*Session, error)
+
+	// Sessions returns the sessions of a user, the one that was seen last first.
+	Sessions(ctx context.Context, user int64) ([]Session, error)
+
+	CreateSession(ctx context.Context, s *Session) error
+	UpdateSession(ctx context.Context, s *Session) error
+
+	// TouchSession changes only Seen, Address and Browser. It returns nil also if the
+	// session does not exist.
+	TouchSession(ctx context.Context, s *Session) error
+
+	DeleteSession(ctx context.Context, user int64, id uuid.UUID) error
+
+	// DeleteSessions deletes the sessions of a user but one, and returns how many.
+	DeleteSessions(ctx context.Context, user int64, except uuid.UUID) (int, error)
+
+	// DeleteOldSessions deletes the sessions of all users that were not seen since a
+	// time, or were created before another one.
+	DeleteOldSessions(ctx context.Context, seen, created time.Time) error
+}
+
+// A LinkStore keeps links of users, of each kind at most one for a user.
+type LinkStore interface {
+	// Link returns the link with the hash of a token, whatever the time.
+	Link(ctx context.Context, hash []byte) (*Link, error)
+	SetLink(ctx context.Context, l *Link) error // adds or replaces
+
+	// DeleteLinks deletes all links of a user. It returns nil also if there are none.
+	DeleteLinks(ctx context.Context, user int64) error
 }
 
 // An OrganizationStore keeps organizations, their members and their projects.

@@ -18,6 +18,7 @@ var (
 	emailProofs       = Limit{6, 20 * time.Minute}
 	secondFactors     = Limit{6, 20 * time.Minute}
 	signIns           = Limit{30, 10 * time.Minute}
+	passwordResets    = Limit{6, 24 * time.Hour}
 )
 
 // throttle counts an attempt. It returns an ErrThrottled if there were too many.

@@ -107,7 +107,8 @@ func authenticatorURL(issuer, account, secret string) string {
 }
 
 // ConfirmTwoFactor turns two-factor authentication on with a code of the new
-// authenticator (management.md §5.3). It needs scope user:write.
+// authenticator (management.md §5.3). The user's other sessions end. It needs scope
+// user:write.
 func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string, patch TwoFactorPatch) error {
 	if err := p.changesUsers(); err != nil {
 		return err
@@ -159,6 +160,9 @@ func (s *Service) ConfirmTwoFactor(ctx context.Context, p *Principal, ref string
 			return err
 		}
 		if err := w.store.DeletePendingTOTP(ctx, u.ID); err != nil {
+			return err
+		}
+		if _, err := w.endSessions(ctx, u); err != nil {
 			return err
 		}
 		mail = s.accountMail(u, KindTwoFactorOn)
@@ -301,7 +305,8 @@ func (s *Service) NewBackupCodes(ctx context.Context, p *Principal, ref string) 
 }
 
 // DisableTwoFactor turns two-factor authentication off and deletes the authenticator and
-// the backup codes (management.md §5.6). It needs scope user:write.
+// the backup codes (management.md §5.6). The user's other sessions end. It needs scope
+// user:write.
 func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string) error {
 	if err := p.changesUsers(); err != nil {
 		return err
@@ -326,6 +331,9 @@ func (s *Service) DisableTwoFactor(ctx context.Context, p *Principal, ref string
 		}
 		err = cmp.Or(w.store.DeleteTOTP(ctx, u.ID), w.store.DeletePendingTOTP(ctx, u.ID), w.store.SetBackupCodes(ctx, u.ID, nil))
 		if err != nil || !on {
+			return err
+		}
+		if _, err := w.endSessions(ctx, u); err != nil {
 			return err
 		}
 		mail = new(s.accountMail(u, KindTwoFactorOff))

@@ -270,27 +270,9 @@ func (c *userChange) changePassword(ctx context.Context, u *User) error {
 	if u.ID == c.by.User.ID && u.PasswordHash != c.oldHash {
 		return errWrongPassword // it has changed since
 	}
-	u.PasswordHash = c.hash
-	c.mails = append(c.mails, c.accountMail(u, KindPasswordChanged))
-	if !c.c.RevokeKeysOnPasswordChange {
-		return nil
-	}
-	keys, err := c.store.Keys(ctx, u.ID)
-	if err != nil {
-		return err
-	}
-	for _, k := range keys {
-		if c.by.Key != nil && c.by.Key.ID == k.ID {
-			continue
-		}
-		if err := c.store.DeleteKey(ctx, k.ID); err != nil {
-			return err
-		}
-		if err := c.logKey(ctx, &k, "deleted", nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	m, err := c.setPassword(ctx, u, c.hash)
+	c.mails = append(c.mails, m)
+	return err
 }
 
 var errEmailTaken = invalid("email", "unique", "There is already an account with this email address.")

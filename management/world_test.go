@@ -368,6 +368,7 @@ type state struct {
 	Activities    []management.Activity
 	Flags         []management.FeatureFlag
 	Versions      []management.FeatureFlag
+	Sessions      []management.Session
 	Cohorts       []management.Cohort
 	EarlyAccess   []management.EarlyAccessFeature
 	Surveys       []survey.Survey
@@ -401,6 +402,7 @@ func (w *world) state() *state {
 	for _, id := range ids {
 		s.Keys = append(s.Keys, must(w.store.Keys(ctx, id))(w.t)...)
 		s.Codes = append(s.Codes, must(w.store.BackupCodes(ctx, id))(w.t)...)
+		s.Sessions = append(s.Sessions, must(w.store.Sessions(ctx, id))(w.t)...)
 		if d, err := w.store.TOTP(ctx, id); err == nil {
 			s.TOTPs = append(s.TOTPs, *d)
 		}
@@ -538,11 +540,12 @@ type tables interface {
 // in transactions.
 type altered struct {
 	tables
-	addActivity func(management.Store, context.Context, ...*management.Activity) error
-	throttle    func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error)
-	touchKey    func(management.Store, context.Context, string, time.Time) error
-	userByUUID  func(management.Store, context.Context, uuid.UUID) (*management.User, error)
-	user        func(management.Store, context.Context, int64) (*management.User, error)
+	addActivity  func(management.Store, context.Context, ...*management.Activity) error
+	throttle     func(management.Store, context.Context, string, management.Limit, time.Time) (time.Duration, error)
+	touchKey     func(management.Store, context.Context, string, time.Time) error
+	touchSession func(management.Store, context.Context, *management.Session) error
+	userByUUID   func(management.Store, context.Context, uuid.UUID) (*management.User, error)
+	user         func(management.Store, context.Context, int64) (*management.User, error)
 }
 
 func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) error {
@@ -572,6 +575,13 @@ func (a *altered) TouchKey(ctx context.Context, id string, at time.Time) error {
 		return a.touchKey(a.tables, ctx, id, at)
 	}
 	return a.tables.TouchKey(ctx, id, at)
+}
+
+func (a *altered) TouchSession(ctx context.Context, v *management.Session) error {
+	if a.touchSession != nil {
+		return a.touchSession(a.tables, ctx, v)
+	}
+	return a.tables.TouchSession(ctx, v)
 }
 
 func (a *altered) UserByUUID(ctx context.Context, id uuid.UUID) (*management.User, error) {
@@ -641,6 +651,18 @@ func invitationIn(t testing.TB, m management.Message) string {
 	match := invitationLink.FindStringSubmatch(m.Text)
 	if match == nil || m.Kind != management.KindInvitation {
 		t.Fatalf("no invitation: %+v", m)
+	}
+	return match[1]
+}
+
+var resetLink = regexp.MustCompile(`https?://\S+/reset_password/(\S+)`)
+
+// resetIn returns the token in a message for another password.
+func resetIn(t testing.TB, m management.Message) string {
+	t.Helper()
+	match := resetLink.FindStringSubmatch(m.Text)
+	if match == nil || m.Kind != management.KindPasswordReset {
+		t.Fatalf("no link: %+v", m)
 	}
 	return match[1]
 }

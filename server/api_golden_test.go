@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
@@ -117,6 +118,22 @@ func TestAPIGolden(t *testing.T) {
 			return api("POST", "/api/signup/"+a.invited("stella@staff.example")+"/", "").with(stellaKey)
 		}},
 		{name: "signup-error", call: api("POST", "/api/signup/x/", `{"password":"another-Horse-42-battery"}`, "Authorization", "")},
+
+		{name: "sessions", before: signedIn, call: api("GET", me+"sessions/", "")},
+		{name: "session-end", make: func(a *apiServer) call {
+			signedIn(a)
+			return api("DELETE", me+"sessions/"+a.sessionID()+"/", "")
+		}},
+		{name: "session-end-error", call: api("DELETE", me+"sessions/x/", "")},
+		{name: "sessions-end", before: signedIn, call: api("DELETE", me+"sessions/", "")},
+		{name: "password-reset-request", call: api("POST", "/api/password_reset/", `{"email":"ada@acme.example"}`, "Authorization", "")},
+		{name: "password-reset", make: func(a *apiServer) call {
+			return api("GET", "/api/password_reset/"+a.resetToken()+"/", "", "Authorization", "")
+		}},
+		{name: "password-reset-password", make: func(a *apiServer) call {
+			return api("POST", "/api/password_reset/"+a.resetToken()+"/", `{"password":"another-Horse-42-battery"}`, "Authorization", "")
+		}},
+		{name: "password-reset-error", call: api("POST", "/api/password_reset/x/", `{"password":"another-Horse-42-battery"}`, "Authorization", "")},
 
 		{name: "projects", call: api("GET", "/api/projects/", "")},
 		{name: "projects-of-organization", call: api("GET", "/api/organizations/"+acme+"/projects/", "")},
@@ -232,6 +249,51 @@ func (a *apiServer) invited(email string) string {
 	return token[1]
 }
 
+var resetLink = regexp.MustCompile(`/reset_password/(\S+)`)
+
+// resetToken asks for another password for Ada, and returns the token of the message.
+func (a *apiServer) resetToken() string {
+	a.t.Helper()
+	a.ok(api("POST", "/api/password_reset/", `{"email":"ada@acme.example"}`, "Authorization", ""))
+	token := resetLink.FindStringSubmatch(a.letter().Text)
+	if token == nil {
+		a.t.Fatal("no link")
+	}
+	return token[1]
+}
+
+// signIn opens a session of Ada and returns its token.
+func (a *apiServer) signIn() string {
+	a.t.Helper()
+	link, err := a.service.NewSignInLink(a.t.Context(), "ada@acme.example")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	opened, err := a.service.UseSignInLink(a.t.Context(), link, nil, management.Client{
+		Address: netip.MustParseAddr("192.0.2.7"), UserAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return opened.Token
+}
+
+func signedIn(a *apiServer) { a.signIn() }
+
+// sessionID returns the ID of Ada's session that was seen last.
+func (a *apiServer) sessionID() string {
+	a.t.Helper()
+	u, err := a.store.UserByUUID(a.t.Context(), uuid.MustParse(ada))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	list, err := a.store.Sessions(a.t.Context(), u.ID)
+	if err != nil || len(list) == 0 {
+		a.t.Fatalf("%d sessions, %v", len(list), err)
+	}
+	return list[0].ID.String()
+}
+
 // letter returns the only message that waits.
 func (a *apiServer) letter() management.Message {
 	a.t.Helper()
@@ -312,7 +374,7 @@ var scrubbed = []struct {
 	{regexp.MustCompile(`ph([xcs])_[0-9A-Za-z]{30,}`), "ph${1}_(random)"},
 	{regexp.MustCompile(`(?m)("mask_value": "phx_\.\.\.)[0-9A-Za-z]{4}"`), `${1}(random)"`},
 	{regexp.MustCompile(`(: ?)"[0-9A-Za-z_-]{38,44}"`), `${1}"(random)"`}, // ids of keys, distinct ids, tokens
-	{regexp.MustCompile(`/signup/[0-9A-Za-z_-]{43}/`), "/signup/(random)/"},
+	{regexp.MustCompile(`/(signup|password_reset)/[0-9A-Za-z_-]{43}/`), "/$1/(random)/"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "(random)"},
 	{regexp.MustCompile(`("trace_id": ")[0-9a-f-]{36}"`), `${1}(random)"`},
 	{regexp.MustCompile(`\bsurvey-targeting-[0-9a-f]{10}\b`), "survey-targeting-(random)"},

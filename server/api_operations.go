@@ -196,6 +196,23 @@ var acceptInvitation = changeWith(http.StatusCreated, func(a *apiRequest, accept
 	return a.service().AcceptInvitation(a.context(), a.principal, a.segment("token"), acceptance)
 })
 
+func endSession(a *apiRequest) error {
+	return a.done(a.service().EndSession(a.context(), a.principal, a.segment("user"), a.segment("session")))
+}
+
+var requestPasswordReset = changeWith(http.StatusOK, func(a *apiRequest, request management.PasswordResetRequest) (succeeded, error) {
+	return succeeded{Success: true}, a.service().RequestPasswordReset(a.context(), request)
+})
+
+func openPasswordReset(a *apiRequest) error {
+	v, err := a.service().OpenLink(a.context(), management.LinkPasswordReset, a.segment("token"))
+	return a.answer(http.StatusOK, v, err)
+}
+
+var resetPassword = changeWith(http.StatusOK, func(a *apiRequest, chosen management.ChosenPassword) (succeeded, error) {
+	return succeeded{Success: true}, a.service().ResetPassword(a.context(), a.segment("token"), chosen)
+})
+
 var updateMember = changeWith(http.StatusOK, func(a *apiRequest, patch management.MemberPatch) (*management.MemberView, error) {
 	return a.service().UpdateMember(a.context(), a.principal, a.segment("organization"), a.segment("user"), patch)
 })

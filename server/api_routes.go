@@ -19,6 +19,8 @@ var apiRoutes = []route{
 	apiRoute("/api/users/{user}/two_factor_status", methods{get: read("user", (*service).TwoFactorStatus)}),
 	apiRoute("/api/users/{user}/two_factor_backup_codes", methods{post: newBackupCodes}),
 	apiRoute("/api/users/{user}/two_factor_disable", methods{post: disableTwoFactor}),
+	apiRoute("/api/users/{user}/sessions", methods{get: read("user", (*service).Sessions), delete: remove("user", (*service).EndOtherSessions)}),
+	apiRoute("/api/users/{user}/sessions/{session}", methods{delete: endSession}),
 
 	apiRoute("/api/personal_api_keys", methods{get: listKeys, post: create((*service).CreateKey)}),
 	apiRoute("/api/personal_api_keys/{key}", methods{
@@ -38,6 +40,8 @@ var apiRoutes = []route{
 	apiRoute("/api/organizations/{organization}/invites/{invitation}", methods{delete: withdrawInvitation}),
 	apiRoute("/api/organizations/{organization}/projects", methods{get: listIn((*service).ListProjects), post: createIn((*service).CreateProject)}),
 
+	apiRoute("/api/password_reset", methods{post: requestPasswordReset, open: true}),
+	apiRoute("/api/password_reset/{token}", methods{get: openPasswordReset, post: resetPassword, open: true}),
 	apiRoute("/api/signup/{token}", methods{get: openInvitation, post: acceptInvitation, open: true}),
 
 	apiRoute("/api/projects", methods{get: listIn((*service).ListProjects), post: createIn((*service).CreateProject)}),

@@ -56,6 +56,7 @@
 //
 //	GET POST  /verify_email/{user}/{token}
 //	GET POST  /signup/{token}               accepts an invitation
+//	GET POST  /reset_password/{token}       chooses another password
 //
 // # What a request costs
 //

@@ -18,6 +18,7 @@ import (
 var pageRoutes = []route{
 	{path: "/verify_email/{user}/{token}", every: func(s *Server, x *exchange) error { return s.page(x, verifyPage) }},
 	{path: "/signup/{token}", every: func(s *Server, x *exchange) error { return s.page(x, signupPage) }},
+	{path: "/reset_password/{token}", every: func(s *Server, x *exchange) error { return s.page(x, resetPage) }},
 }
 
 // A page is a form and what it does.
@@ -39,7 +40,8 @@ const (
 `
 	nameFields = `<label>First name <input name="first_name" autocomplete="given-name" value="%s"></label>
 <label>Last name <input name="last_name" autocomplete="family-name"></label>
-<label>Password <input type="password" name="password" autocomplete="new-password" required></label>
+` + passwordField
+	passwordField = `<label>Password <input type="password" name="password" autocomplete="new-password" required></label>
 `
 )
 
@@ -80,6 +82,25 @@ var signupPage = page{
 		}
 		_, err := a.service().AcceptInvitation(a.context(), nil, a.segment("token"), acceptance)
 		return "<p>Thank you, you are a member now. You can close this page.</p>\n", err
+	},
+}
+
+var resetPage = page{
+	title: "Choose another password",
+	form: func(a *apiRequest) (string, error) {
+		v, err := a.service().OpenLink(a.context(), management.LinkPasswordReset, a.segment("token"))
+		if err != nil {
+			return "", err
+		}
+		return "<p>The account is " + html.EscapeString(v.Email) + ".</p>\n<form method=\"post\">\n" + passwordField + "<button>Use this password</button></form>\n", nil
+	},
+	act: func(a *apiRequest, fields url.Values) (string, error) {
+		var chosen management.ChosenPassword
+		if fields.Has("password") {
+			chosen.Password = optional.Of(fields.Get("password"))
+		}
+		err := a.service().ResetPassword(a.context(), a.segment("token"), chosen)
+		return "<p>Thank you, the password is changed. You can close this page.</p>\n", err
 	},
 }
 

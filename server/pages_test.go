@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server"
 )
 
 // The link of a mail asks first, then works once (management.md §6.3, §6.4).
@@ -142,4 +143,82 @@ func TestRuling67SignupPage(t *testing.T) {
 	if resp := (call{method: "POST", target: "/signup/x", body: strings.Repeat("x", 8<<10+1)}).do(a); resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large form = %d, want 413", resp.StatusCode)
 	}
+}
+
+// The page of a link for another password says for which account it is, and works once
+// (management.md §6.7).
+func TestResetPage(t *testing.T) {
+	a := newAPI(t, apiSetup{})
+	page := func(method, token, form string) (int, string) {
+		t.Helper()
+		c := call{method: method, target: "/reset_password/" + token, body: form, header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}
+		resp := c.do(a)
+		text := bodyText(t, resp)
+		if h := resp.Header; h.Get("Cache-Control") != "no-store" || h.Get("Referrer-Policy") != "no-referrer" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: %v", method, h)
+		}
+		return resp.StatusCode, text
+	}
+	token := a.resetToken()
+	const field, good = `name="password"`, "another-Horse-42-battery"
+	for _, tt := range []struct {
+		method, token, form string
+		status              int
+		has                 string
+		asks                bool
+	}{
+		{"GET", token, "", 200, "ada@acme.example", true},
+		{"GET", token, "", 200, "ada@acme.example", true},
+		{"POST", token, "", 400, "This field is required", false},
+		{"POST", token, "password=short", 400, "too short", true},
+		{"POST", "x", "password=" + good, 400, "invalid or has expired", false},
+		{"POST", token, "password=" + good, 200, "the password is changed", false},
+		{"POST", token, "password=" + good, 400, "invalid or has expired", false},
+		{"GET", token, "", 400, "invalid or has expired", false},
+		{"PUT", token, "", 405, "", false},
+	} {
+		status, text := page(tt.method, tt.token, tt.form)
+		if status != tt.status || !strings.Contains(text, tt.has) || strings.Contains(text, field) != tt.asks {
+			t.Errorf("%s %q = %d, want %d with %q\n%s", tt.method, tt.form, status, tt.status, tt.has, text)
+		}
+	}
+	if _, err := a.service.SignIn(t.Context(), "ada@acme.example", good); err != nil {
+		t.Errorf("SignIn: %v", err)
+	}
+}
+
+// A host application that keeps sessions in the Service opens the management API with
+// them, and its users see which one is theirs.
+func TestSessionOfService(t *testing.T) {
+	var a *apiServer
+	a = newAPI(t, apiSetup{server: func(c *server.Config) {
+		c.Management.AuthFunc = func(r *http.Request) (*management.Principal, error) {
+			cookie, err := r.Cookie("session")
+			if err != nil {
+				return nil, nil
+			}
+			return a.service.AuthenticateSession(r.Context(), cookie.Value, management.Client{})
+		}
+	}})
+	token := a.signIn()
+	a.signIn()
+	const path = "/api/users/@me/sessions/"
+	with := func(method string) call {
+		return api(method, path, "", "Authorization", "", "Cookie", "session="+token)
+	}
+	resp := with("GET").do(a)
+	if body := bodyText(t, resp); resp.StatusCode != 200 || strings.Count(body, `"current":true`) != 1 || strings.Count(body, `"current":false`) != 1 {
+		t.Errorf("GET = %d %s", resp.StatusCode, body)
+	}
+	if resp := with("DELETE").do(a); resp.StatusCode != 204 {
+		t.Errorf("DELETE = %d", resp.StatusCode)
+	}
+	resp = with("GET").do(a)
+	if body := bodyText(t, resp); resp.StatusCode != 200 || strings.Count(body, `"current":`) != 1 {
+		t.Errorf("GET = %d %s, want the own session", resp.StatusCode, body)
+	}
+	if err := a.service.CloseSession(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	a.fails(with("GET"), 401, "authentication_failed")
 }

@@ -51,6 +51,11 @@ var routeTable = map[string]string{
 	"/api/users/{user}/two_factor_status":       "GET user:read",
 	"/api/users/{user}/two_factor_backup_codes": "POST user:write",
 	"/api/users/{user}/two_factor_disable":      "POST user:write",
+	"/api/users/{user}/sessions":                "GET user:read, DELETE user:write",
+	"/api/users/{user}/sessions/{session}":      "DELETE user:write",
+	"/api/password_reset":                       "POST open",
+	"/api/password_reset/{token}":               "GET open, POST open",
+	"/reset_password/{token}":                   "GET open, POST open",
 	"/verify_email/{user}/{token}":              "GET open, POST open",
 	"/signup/{token}":                           "GET open, POST open",
 	"/api/signup/{token}":                       "GET open, POST open",
@@ -138,7 +143,7 @@ var routeTable = map[string]string{
 
 // segments stand for the wildcards of paths, for Ada.
 var segments = strings.NewReplacer(
-	"{user}", "@me", "{key}", "id-of-"+readerKey, "{organization}", "@current", "{project}", "1", "{id}", "1", "{response}", "1", "{token}", "x", "{invitation}", other, "{version}", "1",
+	"{user}", "@me", "{key}", "id-of-"+readerKey, "{organization}", "@current", "{project}", "1", "{id}", "1", "{response}", "1", "{token}", "x", "{invitation}", other, "{version}", "1", "{session}", other,
 )
 
 // A tableRow is a path with a method and the right to use it.
@@ -205,7 +210,7 @@ func TestRouteTable(t *testing.T) {
 		if slices.Contains(allowed, "GET") || !strings.HasPrefix(path, "/api/") {
 			allowed = append(allowed, "HEAD")
 		}
-		if who[path] != forHosts && !strings.HasPrefix(path, "/verify_email") && !strings.HasPrefix(path, "/signup") {
+		if who[path] != forHosts && !strings.HasPrefix(path, "/verify_email") && !strings.HasPrefix(path, "/signup") && !strings.HasPrefix(path, "/reset_password") {
 			allowed = append(allowed, "OPTIONS")
 		}
 		slices.Sort(allowed)

@@ -39,6 +39,8 @@ var alone = []part{
 	{"backup codes", testBackupCodes},
 	{"keys of secrets", testSealed},
 	{"e-mail tokens", testEmailTokens},
+	{"sessions", testSessions},
+	{"links of users", testLinks},
 	{"organizations", testOrganizations},
 	{"deleted organizations", testDeleteOrganization},
 	{"memberships", testMemberships},

@@ -58,18 +58,21 @@ func (a *accounts) DeleteKey(ctx context.Context, id string) error {
 // TouchKey does not wait for transactions that change accounts: keys are used
 // all the time, and no decision depends on the time of the last use.
 func (a *accounts) TouchKey(ctx context.Context, id string, at time.Time) error {
-	touch := func(t *tx) error {
-		_, err := t.exec(ctx, "UPDATE personal_api_key SET last_used_at = ? WHERE id = ?", a.db.d.time(at), id)
-		return err
-	}
-	var err error
-	if a.t != nil {
-		err = a.change(ctx, touch)
-	} else {
-		err = a.db.fail(a.db.atomic(ctx, touch))
-	}
+	err := a.touch(ctx, "UPDATE personal_api_key SET last_used_at = ? WHERE id = ?", a.db.d.time(at), id)
 	if err != nil {
 		return fmt.Errorf("note the use of a personal API key: %w", err)
 	}
 	return nil
+}
+
+// touch runs a statement that does not wait for transactions that change accounts.
+func (a *accounts) touch(ctx context.Context, query string, args ...any) error {
+	run := func(t *tx) error {
+		_, err := t.exec(ctx, query, args...)
+		return err
+	}
+	if a.t != nil {
+		return a.change(ctx, run)
+	}
+	return a.db.fail(a.db.atomic(ctx, run))
 }

@@ -108,6 +108,14 @@ func (a *accounts) UpdateUser(ctx context.Context, u *management.User) error {
 		if err := users.update(ctx, a, u); err != nil {
 			return err
 		}
+		if before.Active && !u.Active {
+			if _, err := a.DeleteSessions(ctx, u.ID, uuid.Nil); err != nil {
+				return err
+			}
+			if err := a.DeleteLinks(ctx, u.ID); err != nil {
+				return err
+			}
+		}
 		if before.Active == u.Active && before.Staff == u.Staff {
 			return nil
 		}

@@ -1,0 +1,95 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+var sessions = newTable(table[management.Session]{
+	name: "user_session", noun: "a session", key: 2,
+	fields: func(d *Dialect, s *management.Session) []field {
+		return []field{
+			{"id", &s.ID},
+			{"user_id", &s.User},
+			{"token_hash", &s.Hash},
+			{"pending", &s.Pending},
+			{"address", &s.Address},
+			{"browser", &s.Browser},
+			{"created_at", stamp{d, &s.Created}},
+			{"last_seen_at", stamp{d, &s.Seen}},
+		}
+	},
+})
+
+// SessionByHash implements [management.SessionStore], as do the methods below.
+func (a *accounts) SessionByHash(ctx context.Context, hash []byte) (*management.Session, error) {
+	return sessions.one(ctx, a, "WHERE token_hash = ?", hash)
+}
+
+func (a *accounts) Sessions(ctx context.Context, user int64) ([]management.Session, error) {
+	return sessions.list(ctx, a, "WHERE user_id = ? ORDER BY last_seen_at DESC, id DESC", user)
+}
+
+func (a *accounts) CreateSession(ctx context.Context, s *management.Session) error {
+	return sessions.insert(ctx, a, s)
+}
+
+func (a *accounts) UpdateSession(ctx context.Context, s *management.Session) error {
+	return sessions.update(ctx, a, s)
+}
+
+// TouchSession does not wait for transactions that change accounts, as TouchKey.
+func (a *accounts) TouchSession(ctx context.Context, s *management.Session) error {
+	err := a.touch(ctx, "UPDATE user_session SET last_seen_at = ?, address = ?, browser = ? WHERE id = ?", a.db.d.time(s.Seen), s.Address, s.Browser, s.ID.String())
+	if err != nil {
+		return fmt.Errorf("note the use of a session: %w", err)
+	}
+	return nil
+}
+
+func (a *accounts) DeleteSession(ctx context.Context, user int64, id uuid.UUID) error {
+	return sessions.removeOne(ctx, a, "user_id = ? AND id = ?", user, id.String())
+}
+
+func (a *accounts) DeleteSessions(ctx context.Context, user int64, except uuid.UUID) (int, error) {
+	n, err := sessions.remove(ctx, a, "user_id = ? AND id <> ?", user, except.String())
+	return int(n), err
+}
+
+func (a *accounts) DeleteOldSessions(ctx context.Context, seen, created time.Time) error {
+	_, err := sessions.remove(ctx, a, "last_seen_at < ? OR created_at < ?", a.db.d.time(seen), a.db.d.time(created))
+	return err
+}
+
+var links = newTable(table[management.Link]{
+	name: "user_link", noun: "a link", key: 2,
+	fields: func(d *Dialect, l *management.Link) []field {
+		return []field{
+			{"user_id", &l.User},
+			{"kind", &l.Kind},
+			{"token_hash", &l.Hash},
+			{"target_email", &l.Target},
+			{"created_at", stamp{d, &l.Created}},
+			{"expires_at", stamp{d, &l.Expires}},
+		}
+	},
+})
+
+// Link implements [management.LinkStore], as do the methods below.
+func (a *accounts) Link(ctx context.Context, hash []byte) (*management.Link, error) {
+	return links.one(ctx, a, "WHERE token_hash = ?", hash)
+}
+
+func (a *accounts) SetLink(ctx context.Context, l *management.Link) error {
+	return links.set(ctx, a, l)
+}
+
+func (a *accounts) DeleteLinks(ctx context.Context, user int64) error {
+	_, err := links.remove(ctx, a, "user_id = ?", user)
+	return err
+}
