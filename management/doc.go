@@ -14,10 +14,20 @@
 //		FirstName: optional.Of("Ada"),
 //	})
 //
-// A program with sessions of its own makes Principals by [Service.PrincipalOf],
-// and signs users in by [Service.SignIn] and [Service.VerifySecondFactor]. A page of
-// its own for invitations calls [Service.OpenInvitation] and
-// [Service.AcceptInvitation].
+// A program whose users sign in with a browser lets the Service keep their sessions:
+//
+//	opened, err := service.OpenSession(ctx, email, password, client)
+//	if opened.Principal == nil {
+//		opened, err = service.ConfirmSession(ctx, opened.Token, code, client)
+//	}
+//	… // the browser keeps opened.Token in a cookie
+//	p, err := service.AuthenticateSession(ctx, token, client)
+//
+// [Service.NewSignInLink] is for the first user and for one who is locked out, and
+// [Service.RequestPasswordReset] for one who has forgotten the password. A program with
+// sessions of its own makes Principals by [Service.PrincipalOf], and signs users in by
+// [Service.SignIn] and [Service.VerifySecondFactor]. A page of its own for invitations
+// calls [Service.OpenInvitation] and [Service.AcceptInvitation].
 //
 // What somebody may not do, or gets wrong, is an [*Error], which can be shown to
 // them. Each change is one transaction of the [Store], together with its entry in
@@ -44,7 +54,8 @@
 // payloads that are to be encrypted are so in storage only, and only
 // [Service.RemoteConfig] and personal API keys read them. A flag that is deleted
 // stays stored, and its key is free. What a flag or a cohort refers to is judged
-// again when it comes back into force.
+// again when it comes back into force. The Store keeps every version of a flag, which
+// [Service.FlagVersions] lists and [Service.RevertFlag] makes again.
 //
 // Nothing is compiled here to be served. [Definitions] turns what is stored of a
 // project into the document that [flags.Compile] takes; a program that serves

@@ -2,6 +2,7 @@ package management_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -61,6 +62,34 @@ func FuzzUserPatch(f *testing.F) {
 		shown, err := json.Marshal(view)
 		if err != nil || !utf8.Valid(shown) {
 			t.Errorf("UpdateUser(%q) shows %q, %v", body, shown, err)
+		}
+	})
+}
+
+// Whatever somebody sends to have or to use a link, without an account: nothing fails, and
+// nothing happens.
+func FuzzLinks(f *testing.F) {
+	for _, body := range []string{`{"email":"ada@example.com","password":"another-Horse-42-battery"}`, `{"email":" ","password":null}`, `{"email":[1],"password":{}}`, `{"email":"\ud800@\u0000"}`} {
+		f.Add([]byte(body), "x")
+	}
+	w := newWorld(f)
+	f.Fuzz(func(t *testing.T, body []byte, token string) {
+		var request management.PasswordResetRequest
+		var chosen management.ChosenPassword
+		if json.Unmarshal(body, &request) != nil || json.Unmarshal(body, &chosen) != nil {
+			return // the server refuses it
+		}
+		for call, err := range map[string]error{
+			"RequestPasswordReset": w.RequestPasswordReset(t.Context(), request),
+			"ResetPassword":        w.ResetPassword(t.Context(), token, chosen),
+			"CloseSession":         w.CloseSession(t.Context(), token),
+		} {
+			if got := fault(err); strings.HasPrefix(got, "failure") || strings.HasPrefix(got, "incomplete") || call == "ResetPassword" && err == nil {
+				t.Fatalf("%s(%q, %q) = %s", call, body, token, got)
+			}
+		}
+		if _, err := w.AuthenticateSession(t.Context(), token, management.Client{UserAgent: token}); !errors.Is(err, management.ErrUnauthenticated) {
+			t.Fatalf("AuthenticateSession(%q) = %v", token, err)
 		}
 	})
 }
