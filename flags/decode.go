@@ -53,18 +53,23 @@ func Decode(r io.Reader) (*Definitions, error) {
 	if n > MaxDocument {
 		return nil, fmt.Errorf("%w: the document has more than %d bytes", ErrTooLarge, MaxDocument)
 	}
-	root, err := jsonscan.Parse(buf.Bytes(), maxDepth)
-	if err != nil {
-		return nil, fmt.Errorf("flags: definitions are not valid JSON: %w", err)
-	}
-	if root.Kind() != jsonscan.Object {
-		return nil, fmt.Errorf("flags: definitions must be a JSON object with an array \"flags\", not %s", kindName(root))
-	}
 	d := decoder{out: new(Definitions)}
-	if err := d.document(root); err != nil {
+	if err := d.whole(buf.Bytes()); err != nil {
 		return nil, err
 	}
 	return d.out, nil
+}
+
+// whole reads a document.
+func (d *decoder) whole(document []byte) error {
+	root, err := jsonscan.Parse(document, maxDepth)
+	if err != nil {
+		return fmt.Errorf("flags: definitions are not valid JSON: %w", err)
+	}
+	if root.Kind() != jsonscan.Object {
+		return fmt.Errorf("flags: definitions must be a JSON object with an array \"flags\", not %s", kindName(root))
+	}
+	return d.document(root)
 }
 
 // DecodeFilters reads the filters of one flag (evaluation.md §1.3), as they are
@@ -130,6 +135,7 @@ type decoder struct {
 	faults   int
 	buf      []byte // scratch for strings with escapes
 	noted    map[memberKey]bool
+	places   *places // where a DocumentReader has the places of flags, or nil
 }
 
 // errManyFaults stands for every fault after the first thousands.
@@ -377,6 +383,9 @@ func (d *decoder) document(root jsonscan.Value) error {
 		switch string(o.Name()) {
 		case "flags":
 			flagList = v
+			if d.places != nil {
+				d.places.start, d.places.end = o.Span()
+			}
 		case "cohorts":
 			cohorts = v
 		case "static_cohorts":
@@ -419,27 +428,40 @@ func (d *decoder) document(root jsonscan.Value) error {
 	}
 	// Few flags are shorter than this, and to grow a list of flags is dear.
 	d.out.Flags = make([]Flag, 0, min(len(flagList)/256, maxFlags))
-	at := &path{name: "flags"}
 	a := flagList.Array()
 	for i := 0; a.Next(); i++ {
 		if i == maxFlags {
 			return fmt.Errorf("%w: the document has more than %d flags", ErrTooLarge, maxFlags)
 		}
-		if err := d.count(1); err != nil {
+		elements, notes := d.elements, len(d.out.notes)
+		if err := d.element(i, a.Value()); err != nil {
 			return err
 		}
-		if a.Value().Kind() != jsonscan.Object {
-			d.note(Error, &path{up: at, n: i}, a.Value(), "the element is left out", fmt.Errorf("%w: %s, want an object", errType, kindName(a.Value())))
-			continue
+		if d.places != nil {
+			start, end := a.Span()
+			d.places.add(element{start, end, d.elements - elements, d.out.notes[notes:len(d.out.notes):len(d.out.notes)]})
 		}
-		if err := d.decodeFlag(a.Value(), &path{up: at, n: i}); err != nil {
-			return err
-		}
+	}
+	if d.places != nil {
+		d.places.notes = len(d.out.notes)
 	}
 	if err := d.cohorts(cohorts); err != nil {
 		return err
 	}
 	return d.staticCohorts(static)
+}
+
+// element reads element i of the list of flags.
+func (d *decoder) element(i int, v jsonscan.Value) error {
+	if err := d.count(1); err != nil {
+		return err
+	}
+	at := &path{up: &path{name: "flags"}, n: i}
+	if v.Kind() == jsonscan.Object {
+		return d.decodeFlag(v, at)
+	}
+	d.note(Error, at, v, "the element is left out", fmt.Errorf("%w: %s, want an object", errType, kindName(v)))
+	return nil
 }
 
 func (d *decoder) groupTypes(p *path, v jsonscan.Value) {

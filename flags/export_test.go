@@ -15,3 +15,9 @@ func Bytes(s *Snapshot) []byte { return s.arena }
 // Patched returns how many flags a Snapshot has compiled since all were, 0 if it was
 // compiled as a whole.
 func Patched(s *Snapshot) int { return s.found.patched }
+
+// NewDocumentReader returns a DocumentReader that keeps documents of all sizes.
+func NewDocumentReader() *DocumentReader { return &DocumentReader{all: true} }
+
+// Keeps reports whether a DocumentReader has a document of which it can use something again.
+func Keeps(d *DocumentReader) bool { return d.last != nil }

@@ -154,20 +154,25 @@ func (e *edited) generateMembers() (members map[string]json.RawMessage, changed 
 
 func (e *edited) decode(t testing.TB) *flags.Definitions {
 	t.Helper()
-	members := make(map[string]any)
-	for name, v := range e.members {
-		members[name] = v
-	}
-	members["flags"] = e.flags
-	document, err := json.Marshal(members)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := flags.Decode(bytes.NewReader(document))
+	d, err := flags.Decode(bytes.NewReader(e.document(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+func (e *edited) document(t testing.TB) []byte {
+	t.Helper()
+	members := make(map[string]any)
+	for name, v := range e.members {
+		members[name] = v
+	}
+	members["flags"] = append([]map[string]json.RawMessage{}, e.flags...)
+	document, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document
 }
 
 // sameSnapshots compares everything that two Snapshots of the same definitions say.

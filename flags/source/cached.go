@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -57,7 +56,7 @@ func (c Cached) Pace() (interval, maxBackoff time.Duration) {
 // Load asks Source. If that fails and the caller has no version, Load returns
 // the kept definitions.
 func (c Cached) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
-	a, err := c.answer(ctx, have)
+	a, err := c.answer(ctx, have, decode)
 	log := c.Log
 	if log == nil {
 		log = slog.Default()
@@ -67,18 +66,18 @@ func (c Cached) Load(ctx context.Context, have string) (*flags.Definitions, stri
 }
 
 // answer is Load with everything that a Loader records.
-func (c Cached) answer(ctx context.Context, have string) (answer, error) {
+func (c Cached) answer(ctx context.Context, have string, decode decoding) (answer, error) {
 	switch {
 	case c.Source == nil:
 		return answer{}, errors.New("source: Cached has no Source")
 	case c.Path == "":
 		return answer{}, errors.New("source: Cached has no Path")
 	case have != "":
-		return c.fresh(ctx, have)
+		return c.fresh(ctx, have, decode)
 	}
-	kept, err := c.kept()
+	kept, err := c.kept(decode)
 	if err != nil {
-		a, freshErr := c.fresh(ctx, "")
+		a, freshErr := c.fresh(ctx, "", decode)
 		if !errors.Is(err, fs.ErrNotExist) {
 			a.unread = err
 		}
@@ -87,7 +86,7 @@ func (c Cached) answer(ctx context.Context, have string) (answer, error) {
 	wait := cmp.Or(max(c.Wait, 0), defaultWait)
 	waiting, stop := context.WithTimeout(ctx, wait)
 	defer stop()
-	a, err := c.fresh(waiting, kept.version)
+	a, err := c.fresh(waiting, kept.version, decode)
 	switch {
 	case err == nil:
 		return a, nil
@@ -104,13 +103,13 @@ func (c Cached) answer(ctx context.Context, have string) (answer, error) {
 }
 
 // fresh asks Source and keeps its answer.
-func (c Cached) fresh(ctx context.Context, have string) (answer, error) {
+func (c Cached) fresh(ctx context.Context, have string, decode decoding) (answer, error) {
 	document, version, err := c.Source.Document(ctx, have)
 	a := answer{version: version, origin: originOf(c.Source), fetched: time.Now()}
 	if err != nil {
 		return a, err
 	}
-	if a.definitions, err = flags.Decode(bytes.NewReader(document)); err != nil {
+	if a.definitions, err = decode(document); err != nil {
 		return answer{}, fmt.Errorf("source: %w", err)
 	}
 	a.unwritten = writeCache(c.Path, cacheHeader{c.Source.Identity(), version, a.fetched}, document)
@@ -118,7 +117,7 @@ func (c Cached) fresh(ctx context.Context, have string) (answer, error) {
 }
 
 // kept returns the definitions on disk.
-func (c Cached) kept() (answer, error) {
+func (c Cached) kept(decode decoding) (answer, error) {
 	h, document, err := readCache(c.Path)
 	if err != nil {
 		return answer{}, err
@@ -126,7 +125,7 @@ func (c Cached) kept() (answer, error) {
 	if h.Identity != c.Source.Identity() {
 		return answer{}, fmt.Errorf("source: %s: %w", c.Path, errForeign)
 	}
-	d, err := flags.Decode(bytes.NewReader(document))
+	d, err := decode(document)
 	if err != nil {
 		return answer{}, fmt.Errorf("source: %s: %w", c.Path, err)
 	}

@@ -93,7 +93,8 @@ type Loader struct {
 	schedule  schedule
 	asker     *asker // nil: no server is asked
 
-	loading chan struct{} // holds one token: the right to load
+	loading chan struct{}        // holds one token: the right to load
+	decoder flags.DocumentReader // of whoever has the token
 
 	closing context.Context // ends with Close
 	close   context.CancelCauseFunc
@@ -350,15 +351,32 @@ func (a *answer) warn(ctx context.Context, log *slog.Logger) {
 
 // An answerer is a Source that gives complete answers.
 type answerer interface {
-	answer(ctx context.Context, have string) (answer, error)
+	answer(ctx context.Context, have string, decode decoding) (answer, error)
 }
 
 func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 	if s, ok := l.source.(answerer); ok {
-		return s.answer(ctx, have)
+		return s.answer(ctx, have, l.decoder.Decode)
 	}
-	d, version, err := l.source.Load(ctx, have)
+	d, version, err := l.loadSource(ctx, have)
 	return answer{definitions: d, version: version, origin: originOf(l.source), fetched: time.Now()}, err
+}
+
+// loadSource asks the Source. The documents of a File and a Remote are read by the
+// Loader's DocumentReader, but not those of a type that has one of them embedded, whose Load may
+// do more.
+func (l *Loader) loadSource(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	switch s := l.source.(type) {
+	case File:
+		return s.load(ctx, have, l.decoder.Decode)
+	case *File:
+		return s.load(ctx, have, l.decoder.Decode)
+	case Remote:
+		return s.load(ctx, have, l.decoder.Decode)
+	case *Remote:
+		return s.load(ctx, have, l.decoder.Decode)
+	}
+	return l.source.Load(ctx, have)
 }
 
 // originOf returns the origin that a Source states, or "".

@@ -63,6 +63,14 @@ var (
 	_ Pacer = Cached{}
 )
 
+// A decoding reads a document, which does not change any more.
+type decoding func(document []byte) (*flags.Definitions, error)
+
+// decode is the decoding of sources that are asked without a Loader.
+func decode(document []byte) (*flags.Definitions, error) {
+	return flags.Decode(bytes.NewReader(document))
+}
+
 // Static is a Source whose definitions never change.
 type Static struct {
 	Definitions *flags.Definitions
@@ -107,11 +115,15 @@ func (f File) Identity() string { return "file " + f.Path }
 
 // Load reads the file, unless it has not changed since the version have.
 func (f File) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	return f.load(ctx, have, decode)
+}
+
+func (f File) load(ctx context.Context, have string, decode decoding) (*flags.Definitions, string, error) {
 	document, version, err := f.Document(ctx, have)
 	if err != nil {
 		return nil, version, err
 	}
-	d, err := flags.Decode(bytes.NewReader(document))
+	d, err := decode(document)
 	if err != nil {
 		return nil, "", fmt.Errorf("source: %s: %w", f.Path, err)
 	}

@@ -377,3 +377,60 @@ type sourceFunc func(context.Context, string) (*flags.Definitions, string, error
 func (f sourceFunc) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	return f(ctx, have)
 }
+
+// An overlay changes what a File has.
+type overlay struct{ source.File }
+
+func (o overlay) Load(ctx context.Context, have string) (*flags.Definitions, string, error) {
+	d, version, err := o.File.Load(ctx, have)
+	if err == nil {
+		d.Flags[0].Active = false
+	}
+	return d, version, err
+}
+
+// A Loader asks the Load of a type that has a File embedded, and not the File's.
+func TestOverlay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	if err := os.WriteFile(path, []byte(document("a")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var e flags.Evaluator
+	l := source.NewLoader(&e, overlay{source.File{Path: path}}, source.LoaderConfig{Log: slog.New(slog.DiscardHandler)})
+	if err := l.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if e.Bool("a", &flags.Request{DistinctID: "u"}, false) {
+		t.Error("the flag is on, which the Source has turned off")
+	}
+}
+
+// TestReloads changes one flag of a large file again and again.
+func TestReloads(t *testing.T) {
+	const count = 2000
+	path := filepath.Join(t.TempDir(), "flags.json")
+	write := func(on int) {
+		var b strings.Builder
+		for i := range count {
+			fmt.Fprintf(&b, `,{"id":%d,"key":"flag-%[1]d","active":%t,"filters":{"groups":[{"properties":[{"key":"email","type":"person","operator":"icontains","value":"@acme.example"}]},{"rollout_percentage":100}]}}`, i+1, i == on)
+		}
+		if err := os.WriteFile(path, []byte(`{"flags":[`+b.String()[1:]+`]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var e flags.Evaluator
+	l := source.NewLoader(&e, source.File{Path: path}, source.LoaderConfig{Log: slog.New(slog.DiscardHandler)})
+	for _, on := range []int{0, 1, 1000, 7, 7, 1999, 0} {
+		write(on)
+		if err := l.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for key := range e.Snapshot().Evaluate(&flags.Request{DistinctID: "u"}).All() {
+			got = append(got, key)
+		}
+		if diff := cmp.Diff([]string{fmt.Sprint("flag-", on+1)}, got); diff != "" {
+			t.Errorf("flags that are active (-want +got)\n%s", diff)
+		}
+	}
+}
