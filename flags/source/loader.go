@@ -34,8 +34,8 @@ type LoaderConfig struct {
 	// once. Empty means a random one.
 	Identity string
 
-	// Compile configures the compilation. Its Previous is the Snapshot of the
-	// Evaluator.
+	// Compile configures the compilation. Its Previous is the last Snapshot of
+	// this Loader.
 	Compile flags.CompileOptions
 
 	// OnDefinitions is called with new definitions before they are compiled,
@@ -93,8 +93,11 @@ type Loader struct {
 	schedule  schedule
 	asker     *asker // nil: no server is asked
 
-	loading chan struct{}        // holds one token: the right to load
-	decoder flags.DocumentReader // of whoever has the token
+	loading chan struct{} // holds one token: the right to load
+
+	// Of whoever has the token.
+	decoder flags.DocumentReader
+	last    *flags.Snapshot // that it has compiled
 
 	closing context.Context // ends with Close
 	close   context.CancelCauseFunc
@@ -303,11 +306,12 @@ func (l *Loader) load(ctx context.Context) (err error) {
 		l.config.OnDefinitions(a.definitions)
 	}
 	o := l.config.Compile
-	o.Previous = l.evaluator.Snapshot()
+	o.Previous = l.last
 	s, err := flags.Compile(a.definitions, o)
 	if err != nil {
 		return errors.Join(a.stale, err)
 	}
+	l.last = s
 	old := l.evaluator.Swap(s)
 	l.mu.Lock()
 	status := Status{Version: a.version, Origin: a.origin, Fetched: a.fetched, Loaded: time.Now(), Problems: s.Problems()}
