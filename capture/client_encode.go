@@ -164,7 +164,7 @@ func (e *encoder) exposure(i *clientItem) error {
 		e.text = append(append(e.text, ':'), value...)
 	}
 	e.text = strconv.AppendBool(append(e.text, `,"$feature_flag_has_experiment":`...), !i.noExperiment)
-	e.member("locally_evaluated", "true")
+	e.text = strconv.AppendBool(append(e.text, `,"locally_evaluated":`...), !i.answered)
 	if i.id != 0 {
 		e.text = strconv.AppendInt(append(e.text, `,"$feature_flag_id":`...), i.id, 10)
 	}

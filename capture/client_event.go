@@ -60,6 +60,10 @@ type Exposure struct {
 	// without an experiment (wire.md §1.9).
 	Minimal bool
 
+	// Answered says that a server has evaluated the flag, and not this program. The
+	// event has the property locally_evaluated.
+	Answered bool
+
 	// Groups maps group type names to group keys. The map must not change any
 	// more.
 	Groups map[string]string
@@ -74,6 +78,7 @@ func ExposureOf(r *flags.Result, request *flags.Request) (e Exposure) {
 			Flag: r.Key, Variant: r.Variant, Enabled: r.Enabled,
 			ID: r.Metadata.ID, Version: r.Metadata.Version, Reason: cmp.Or(r.Reason.Description, r.Reason.Code),
 			NoExperiment: !r.Metadata.HasExperiment, Minimal: r.Metadata.MinimalEvents,
+			Answered: r.Answered,
 		}
 	}
 	if request != nil {
@@ -242,7 +247,7 @@ func (c *Client) Exposed(e Exposure) {
 	}
 	i := &s.item
 	i.exposure, i.enabled = true, enabled
-	i.noExperiment, i.minimal = e.NoExperiment, e.Minimal
+	i.noExperiment, i.minimal, i.answered = e.NoExperiment, e.Minimal, e.Answered
 	i.name, i.distinctID, i.variant, i.reason = e.Flag, e.DistinctID, variant, e.Reason
 	i.id, i.version, i.groups = e.ID, e.Version, e.Groups
 	i.micros = time.Now().UnixMicro()
@@ -268,7 +273,7 @@ func (c *Client) Shown(r *flags.Result, request *flags.Request) {
 // clone copies the texts and the groups of an exposure.
 func (e *Exposure) clone() Exposure {
 	out := Exposure{
-		Enabled: e.Enabled, ID: e.ID, Version: e.Version, NoExperiment: e.NoExperiment, Minimal: e.Minimal,
+		Enabled: e.Enabled, ID: e.ID, Version: e.Version, NoExperiment: e.NoExperiment, Minimal: e.Minimal, Answered: e.Answered,
 	}
 	texts := e.DistinctID + e.Flag + e.Variant + e.Reason // one allocation for all
 	out.DistinctID, texts = texts[:len(e.DistinctID)], texts[len(e.DistinctID):]

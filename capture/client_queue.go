@@ -13,6 +13,7 @@ type clientItem struct {
 	enabled      bool
 	noExperiment bool
 	minimal      bool
+	answered     bool
 
 	distinctID string
 	name       string // of the event, or the flag's key

@@ -353,6 +353,9 @@ func TestExposed(t *testing.T) {
 		{"no experiment", capture.Exposure{Flag: "f", Enabled: true, NoExperiment: true}, map[string]any{
 			"$feature_flag": "f", "$feature_flag_response": true, "$feature/f": true,
 		}},
+		{"the answer of a server", capture.Exposure{Flag: "f", Enabled: true, Answered: true}, map[string]any{
+			"$feature_flag": "f", "$feature_flag_response": true, "$feature/f": true,
+		}},
 		{"minimal", capture.Exposure{Flag: "f", Enabled: true, NoExperiment: true, Minimal: true}, map[string]any{
 			"$feature_flag": "f", "$feature_flag_response": true,
 		}},
@@ -387,7 +390,7 @@ func TestExposed(t *testing.T) {
 					t.Errorf("event = %+v", e)
 				}
 				want := added(tt.want)
-				want["locally_evaluated"] = true
+				want["locally_evaluated"] = !tt.e.Answered
 				want["$feature_flag_has_experiment"] = !tt.e.NoExperiment
 				if diff := cmp.Diff(want, decodeProperties(t, got[0].Properties)); diff != "" {
 					t.Errorf("properties (-want +got):\n%s", diff)

@@ -33,6 +33,7 @@ func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 	}
 	result.Key, result.form, result.basis = f.key, f.form, s.basisOfReason(f, result.Reason)
 	result.hasVariant = result.hasVariant || result.Variant != ""
+	result.Answered = true
 	result.Metadata.MinimalEvents = s.minimal && !result.Metadata.HasExperiment
 	return result, true
 }

@@ -46,6 +46,10 @@ type Result struct {
 	// answered for this flag, whose value may depend on what only the server knows.
 	Unconfirmed bool
 
+	// Answered says that the value is a server's, see [Request.Answers], and was not
+	// evaluated here.
+	Answered bool
+
 	Reason   Reason
 	Metadata Metadata
 

@@ -140,15 +140,15 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("a hidden flag: %v", err)
 	}
 	all := s.Evaluate(r)
-	for key, want := range map[string]struct{ enabled, unconfirmed bool }{
-		"everybody": {true, false}, "person": {true, false}, "static": {true, false}, "created": {false, true}, "nested": {true, true}, "client": {true, false},
-		"inactive": {false, false}, "broken": {false, false}, "early": {false, false},
+	for key, want := range map[string]struct{ enabled, unconfirmed, answered bool }{
+		"everybody": {true, false, false}, "person": {true, false, true}, "static": {true, false, true}, "created": {false, true, false}, "nested": {true, true, false},
+		"client": {true, false, true}, "inactive": {}, "broken": {}, "early": {answered: true},
 	} {
 		one, err := s.Flag(key, r)
-		if err != nil || one.Enabled != want.enabled || one.Unconfirmed != want.unconfirmed {
+		if err != nil || one.Enabled != want.enabled || one.Unconfirmed != want.unconfirmed || one.Answered != want.answered {
 			t.Errorf("Flag(%s) = %+v, %v, want %+v", key, one, err, want)
 		}
-		if got, ok := all.Get(key); key != "inactive" && (!ok || got.Enabled != one.Enabled || got.Unconfirmed != one.Unconfirmed || got.Key != key) {
+		if got, ok := all.Get(key); key != "inactive" && (!ok || got.Enabled != one.Enabled || got.Unconfirmed != one.Unconfirmed || got.Answered != one.Answered || got.Key != key) {
 			t.Errorf("Evaluate has %+v for %s, want %+v", got, key, one)
 		}
 		trace, err := s.Explain(key, r)

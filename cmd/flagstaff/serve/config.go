@@ -548,7 +548,17 @@ func (c *choice) Set(s string) error {
 func (s *settings) logger(w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: slog.Level(s.logLevel)}
 	if s.logFormat.value == "json" {
+		options.ReplaceAttr = wordDurations
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// wordDurations makes durations texts with a unit, such as 1.5s, as they are in a log
+// that is text: in JSON they would be numbers of nanoseconds.
+func wordDurations(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }

@@ -215,7 +215,7 @@ func TestReload(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	url, stderr, _ := start(t, map[string]string{
+	url, stderr, stop := start(t, map[string]string{
 		"FLAGSTAFF_DEMO": "true", "FLAGSTAFF_ADDR": "127.0.0.1:0", "FLAGSTAFF_PROJECT_KEY": "phc_env",
 		"FLAGSTAFF_LOG_FORMAT": "text", "FLAGSTAFF_LOG_LEVEL": "info", "FLAGSTAFF_TRUSTED_PROXIES": "none",
 	}, "-log-format", "json")
@@ -224,6 +224,10 @@ func TestEnvironment(t *testing.T) {
 	}
 	if !strings.Contains(stderr.String(), `"msg":"serving"`) {
 		t.Errorf("the flag does not win over the environment:\n%s", stderr)
+	}
+	stop()
+	if !strings.Contains(stderr.String(), `"drain":"0s"`) {
+		t.Errorf("the log has no duration with its unit:\n%s", stderr)
 	}
 }
 

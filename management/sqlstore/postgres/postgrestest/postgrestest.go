@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -146,7 +145,7 @@ type Server struct {
 	URL string // of the database postgres
 
 	bin, dir   string
-	credential *syscall.Credential
+	attributes *syscall.SysProcAttr // of its processes
 	log        bytes.Buffer
 	cmd        *exec.Cmd
 	exited     chan error
@@ -184,13 +183,8 @@ func newServer(tb testing.TB) *Server {
 			_ = s.remove() // the test has failed already
 		}
 	}()
-	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
-		if s.credential, err = credential("postgres"); err != nil {
-			tb.Fatal(err)
-		}
-		if err := os.Chown(s.dir, int(s.credential.Uid), int(s.credential.Gid)); err != nil {
-			tb.Fatal(err)
-		}
+	if s.attributes, err = attributesFor(s.dir); err != nil {
+		tb.Fatal(err)
 	}
 	initdb := s.command("initdb", "-D", filepath.Join(s.dir, "data"), "-U", "flagstaff", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
@@ -270,9 +264,7 @@ func (s *Server) stop() error {
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
-	// The server has its own process group, so that an interrupt of the tests
-	// does not reach it before they have cleaned up.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.credential, Setpgid: true}
+	cmd.SysProcAttr = s.attributes
 	return cmd
 }
 
@@ -292,20 +284,4 @@ func installed() (string, error) {
 func version(path string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 if it is not a number
 	return n
-}
-
-func credential(name string) (*syscall.Credential, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return nil, fmt.Errorf("PostgreSQL does not run as root: %w", err)
-	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return nil, err
-	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	if err != nil {
-		return nil, err
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
