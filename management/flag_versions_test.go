@@ -201,7 +201,7 @@ func TestVersionInOtherWords(t *testing.T) {
 // surveys, too.
 func TestVersionsOfOtherChanges(t *testing.T) {
 	w := newWorld(t, withData)
-	must(w.Import(t.Context(), w.web.ID, []byte(`{"flags":[{"id":7,"key":"imported","active":true,"filters":{"groups":[{"rollout_percentage":5}]}}]}`), nil))(t)
+	must(w.Import(t.Context(), w.web.ID, []byte(`{"flags":[{"id":7,"key":"imported","active":true,"filters":{"groups":[{"rollout_percentage":5}]}}]}`), management.ImportOptions{}))(t)
 	if list := w.versions("imported"); len(list) != 1 || list[0].CreatedBy != nil || list[0].Summary != "created" {
 		t.Errorf("imported: %+v", list)
 	}

@@ -22,6 +22,7 @@ type FlagView struct {
 	LastModifiedBy      *UserBasic      `json:"last_modified_by"`
 	Continuity          bool            `json:"ensure_experience_continuity"`
 	ExperimentSet       []int64         `json:"experiment_set"`
+	HasExperiment       bool            `json:"has_experiment"` // as in definitions (evaluation.md §1.2)
 	Surveys             []FlagUser      `json:"surveys"`
 	Features            []FlagUser      `json:"features"`
 	CanEdit             bool            `json:"can_edit"`
@@ -133,7 +134,7 @@ func (w *work) flagView(f *FeatureFlag, secret bool, world *flagWorld) *FlagView
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedBy: basicUser(world.users, f.CreatedBy), CreatedAt: f.Created, UpdatedAt: f.Updated, Version: f.Version,
 		LastModifiedBy: basicUser(world.users, f.ModifiedBy), Continuity: f.continues(),
-		ExperimentSet: []int64{}, Surveys: append([]FlagUser{}, world.surveys[f.ID]...), Features: append([]FlagUser{}, world.features[f.ID]...),
+		ExperimentSet: []int64{}, HasExperiment: f.HasExperiment, Surveys: append([]FlagUser{}, world.surveys[f.ID]...), Features: append([]FlagUser{}, world.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...), ContextMatch: f.ContextMatch,
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",
 		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: status,

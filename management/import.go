@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/internal/members"
@@ -32,22 +33,43 @@ import (
 
 // An ImportReport tells what an import has made, and what it could not.
 type ImportReport struct {
-	Flags     []string      // keys of the flags that were made
-	Cohorts   []string      // names of the cohorts that were made
-	Unchanged []string      // keys and names of what the project has already, as in the file
-	Left      []NotImported // what was left out
-	Notes     []string      // what somebody has to do or to know
+	Flags     []string      `json:"flags"`     // keys of the flags that were made
+	Cohorts   []string      `json:"cohorts"`   // names of the cohorts that were made
+	Unchanged []string      `json:"unchanged"` // keys and names of what the project has already, as in the file
+	Left      []NotImported `json:"left_out"`  // what was left out
+	Notes     []string      `json:"notes"`     // what somebody has to know
+
+	// StaticCohorts are the static cohorts of the file that the project has now. The
+	// file does not have their members.
+	StaticCohorts []StaticCohort `json:"static_cohorts"`
 
 	// Parity is for how many subjects each of these flags has the same value as in
 	// the file.
-	Parity int
+	Parity int `json:"parity"`
 }
 
 // NotImported is a flag or a cohort that was left out, and why.
 type NotImported struct {
-	What   string
-	Reason string
+	What   string `json:"what"`
+	Reason string `json:"reason"`
 }
+
+// An StaticCohort is a cohort of a file.
+type StaticCohort struct {
+	IDInFile int64  `json:"id_in_file"`
+	ID       int64  `json:"id"` // in the project; 0 if nothing was stored and the project does not have it yet
+	Name     string `json:"name"`
+	Made     bool   `json:"made"` // by this import, so that it has no members yet
+}
+
+// ImportOptions say how to import.
+type ImportOptions struct {
+	// DryRun stores nothing: the report tells what an import would do.
+	DryRun bool
+}
+
+// errDryRun ends the transaction of an import that shall store nothing.
+var errDryRun = errors.New("management: dry run")
 
 // An import is tried for paritySubjects, or for fewer if they would come to more than
 // maxParityValues.
@@ -73,12 +95,11 @@ type importer struct {
 // Import makes the flags and cohorts of a file in a project: definitions as the
 // definitions endpoint has them, or lists of flags and cohorts as the management
 // API has them, of this or of the public system. It is for programs on the machine
-// of the server.
+// of the server; [Service.ImportDefinitions] is for users.
 //
 // The document may be several JSON values one after the other, such as a list of
 // flags and a list of cohorts. A list that goes on elsewhere (the member next of a page)
-// is followed with fetch, which returns the page at an address. Without fetch it is
-// refused.
+// is refused.
 //
 // What cannot be converted is left out, and so is what depends on it. What the project
 // has already stays: flags by their keys, and cohorts by their names and criteria. To
@@ -88,34 +109,53 @@ type importer struct {
 // with what was made and with the file; if one value differs, nothing is stored, and
 // the error says which. With more than five hundred flags there are fewer subjects, see
 // [ImportReport]. Static cohorts come without their members.
-func (s *Service) Import(ctx context.Context, project int64, document []byte, fetch func(ctx context.Context, address string) ([]byte, error)) (*ImportReport, error) {
-	file, err := readImport(ctx, document, fetch)
-	if err != nil {
-		return nil, err
-	}
-	if s.c.Data == nil {
-		return nil, errNoData
-	}
-	known, err := s.c.Data.AddGroupTypes(ctx, project, file.groupNames())
-	if err != nil {
-		return nil, err
-	}
-	var report *ImportReport
-	err = s.atomic(ctx, nil, func(w *work) error {
+func (s *Service) Import(ctx context.Context, project int64, document []byte, o ImportOptions) (*ImportReport, error) {
+	return s.importDocument(ctx, nil, project, document, o, func(w *work) error {
 		p, err := w.store.Project(ctx, project)
 		if err != nil {
 			return storeError(err)
 		}
 		w.at = &ProjectAccess{Project: p}
-		if err := w.checkServed(); err != nil {
+		return w.checkServed()
+	})
+}
+
+// importScopes are the scopes of a key that imports.
+var importScopes = []Scope{"feature_flag:write", "cohort:write"}
+
+// ImportDefinitions is [Service.Import] for a user, into the project that a path names
+// (management.md §13.19). It needs scopes feature_flag:write and cohort:write.
+func (s *Service) ImportDefinitions(ctx context.Context, p *Principal, ref string, document []byte, o ImportOptions) (*ImportReport, error) {
+	w, err := s.beginAt(ctx, p, ref, importScopes...)
+	if err != nil {
+		return nil, err
+	}
+	return s.importDocument(ctx, p, w.at.Project.ID, document, o, func(w *work) error { return w.enter(ctx, ref, importScopes...) })
+}
+
+// importDocument imports a document. enter gives the work of the transaction access to
+// the project.
+func (s *Service) importDocument(ctx context.Context, by *Principal, project int64, document []byte, o ImportOptions, enter func(*work) error) (*ImportReport, error) {
+	file, err := readImport(document)
+	if err != nil {
+		return nil, err
+	}
+	groupTypes, err := s.groupTypesWith(ctx, project, file.groupNames(), o.DryRun)
+	if err != nil {
+		return nil, err
+	}
+	var report *ImportReport
+	err = s.atomic(ctx, by, func(w *work) error {
+		if err := enter(w); err != nil {
 			return err
 		}
 		set, err := w.definitionSet(ctx)
 		if err != nil {
 			return err
 		}
+		set.groupTypes = groupTypes // of which a dry run has stored none
 		i := &importer{
-			work: w, file: file, set: set, report: new(ImportReport), groupTypes: known,
+			work: w, file: file, set: set, report: newImportReport(), groupTypes: groupTypes,
 			groups: make(map[int]int), cohorts: make(map[int64]int64), there: make(map[string]*FeatureFlag), imported: make(map[string]bool),
 		}
 		for n := range set.flags {
@@ -124,15 +164,57 @@ func (s *Service) Import(ctx context.Context, project int64, document []byte, fe
 		set.flags = slices.Clip(set.flags) // which the map points into
 		w.changed = append(w.changed, project)
 		report = i.report
-		return w.store.AtOnce(ctx, func(store Store) error {
+		err = w.store.AtOnce(ctx, func(store Store) error {
 			w.store = store
 			return i.run(ctx)
 		})
+		if err == nil && o.DryRun {
+			return errDryRun
+		}
+		return err
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errDryRun):
+		for n := range report.StaticCohorts {
+			if c := &report.StaticCohorts[n]; c.Made {
+				c.ID = 0 // which nothing has
+			}
+		}
+	case err != nil:
 		return nil, err
 	}
 	return report, nil
+}
+
+// newImportReport returns a report of nothing, whose lists are not null in JSON.
+func newImportReport() *ImportReport {
+	return &ImportReport{
+		Flags: []string{}, Cohorts: []string{}, Unchanged: []string{}, Left: []NotImported{}, Notes: []string{}, StaticCohorts: []StaticCohort{},
+	}
+}
+
+// groupTypesWith returns the group types of a project by index, with names that it may
+// not have yet. Unless it is only tried, the project has them then.
+func (s *Service) groupTypesWith(ctx context.Context, project int64, names []string, dryRun bool) (map[int]string, error) {
+	switch {
+	case s.c.Data == nil:
+		return nil, errNoData
+	case !dryRun:
+		return s.c.Data.AddGroupTypes(ctx, project, names)
+	}
+	types, err := s.c.Store.GroupTypes(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	types = maps.Clone(types)
+	known := slices.Collect(maps.Values(types))
+	for _, name := range names {
+		if !slices.Contains(known, name) && len(known) < persons.MaxGroupTypes {
+			types[len(known)] = name
+			known = append(known, name)
+		}
+	}
+	return types, nil
 }
 
 // An importFile is a file that was read.
@@ -176,9 +258,6 @@ type importedCohort struct {
 	Groups      json.RawMessage `json:"groups"`
 }
 
-// importPages is how many pages a list may have.
-const maxImportPages = 10_000
-
 // An importDocument is one JSON value of a file.
 type importDocument struct {
 	Flags      json.RawMessage   `json:"flags"`
@@ -196,9 +275,6 @@ type importDocument struct {
 
 // A importReader collects what the values of a file have.
 type importReader struct {
-	ctx     context.Context
-	fetch   func(context.Context, string) ([]byte, error)
-	pages   int
 	flags   []json.RawMessage
 	cohorts []json.RawMessage          // as records
 	trees   map[string]json.RawMessage // or as trees by ID
@@ -209,8 +285,8 @@ type importReader struct {
 }
 
 // readImport reads a file in any of its forms.
-func readImport(ctx context.Context, document []byte, fetch func(context.Context, string) ([]byte, error)) (*importFile, error) {
-	r := &importReader{ctx: ctx, fetch: fetch, file: &importFile{groupTypes: make(map[int]string)}, options: make(map[string]json.RawMessage)}
+func readImport(document []byte) (*importFile, error) {
+	r := &importReader{file: &importFile{groupTypes: make(map[int]string)}, options: make(map[string]json.RawMessage)}
 	d := json.NewDecoder(bytes.NewReader(document))
 	for {
 		var raw json.RawMessage
@@ -253,14 +329,14 @@ func (r *importReader) document(raw json.RawMessage) error {
 	}
 	r.static = append(r.static, whole.Static...)
 	if whole.Results != nil { // a page, or a list
-		list, err := r.elements("results", raw)
+		list, err := elements("results", raw)
 		if err == nil {
 			r.add(list)
 		}
 		return err
 	}
 	if whole.Flags != nil {
-		list, err := r.elements("flags", whole.Flags)
+		list, err := elements("flags", whole.Flags)
 		if err != nil {
 			return err
 		}
@@ -273,7 +349,7 @@ func (r *importReader) document(raw json.RawMessage) error {
 		r.trees = trees
 		return nil
 	}
-	list, err := r.elements("cohorts", whole.Cohorts)
+	list, err := elements("cohorts", whole.Cohorts)
 	r.found, r.cohorts = true, append(r.cohorts, list...)
 	return err
 }
@@ -292,35 +368,23 @@ func (r *importReader) add(list []json.RawMessage) {
 	}
 }
 
-// elements returns the elements of a list, or of a page of one and of the pages after it.
-func (r *importReader) elements(attr string, raw json.RawMessage) ([]json.RawMessage, error) {
-	var all []json.RawMessage
-	for {
-		var list []json.RawMessage
-		if json.Unmarshal(raw, &list) == nil {
-			return append(all, list...), nil
-		}
-		var page struct {
-			Results *[]json.RawMessage `json:"results"`
-			Next    string             `json:"next"`
-		}
-		if err := json.Unmarshal(raw, &page); err != nil || page.Results == nil {
-			return nil, invalid(attr, "invalid_input", "Want a list, or a page of one with the member results.")
-		}
-		all = append(all, *page.Results...)
-		switch r.pages++; {
-		case page.Next == "":
-			return all, nil
-		case r.fetch == nil:
-			return nil, invalid("next", "incomplete", "The file has only a page of a list, which goes on at %s. Save all pages one after the other in the file, each with next as null, or let the pages be fetched.", check.Excerpt(page.Next))
-		case r.pages > maxImportPages:
-			return nil, invalid("next", "invalid_input", "The list has more than %d pages.", maxImportPages)
-		}
-		var err error
-		if raw, err = r.fetch(r.ctx, page.Next); err != nil {
-			return nil, fmt.Errorf("management: the page at %s: %w", page.Next, err)
-		}
+// elements returns the elements of a list, or of the only page of one.
+func elements(attr string, raw json.RawMessage) ([]json.RawMessage, error) {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		return list, nil
 	}
+	var page struct {
+		Results *[]json.RawMessage `json:"results"`
+		Next    string             `json:"next"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil || page.Results == nil {
+		return nil, invalid(attr, "invalid_input", "Want a list, or a page of one with the member results.")
+	}
+	if page.Next != "" {
+		return nil, invalid("next", "incomplete", "The file has only a page of a list, which goes on at %s. Save all pages one after the other in the file, each with next as null, or let \"flagstaff import -from\" fetch them.", check.Excerpt(page.Next))
+	}
+	return *page.Results, nil
 }
 
 // finish makes the file of what was collected.
@@ -539,6 +603,7 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 		if there := &i.set.cohorts[n]; there.Name == made.Name && there.Static == made.Static && normal.SameCriteria(there.Criteria, made.Criteria) {
 			i.cohorts[c.ID] = there.ID
 			i.report.Unchanged = append(i.report.Unchanged, made.Name)
+			i.noteStatic(c, there, false)
 			return nil
 		}
 	}
@@ -547,10 +612,15 @@ func (i *importer) importCohort(ctx context.Context, c *importedCohort, world *j
 	}
 	i.cohorts[c.ID], i.set.cohorts = made.ID, append(i.set.cohorts, *made)
 	i.report.Cohorts = append(i.report.Cohorts, made.Name)
-	if made.Static {
-		i.report.Notes = append(i.report.Notes, fmt.Sprintf("The static cohort %q has no members yet: send them to its members endpoint.", made.Name))
-	}
+	i.noteStatic(c, made, true)
 	return i.logCohort(ctx, made, "created", nil)
+}
+
+// noteStatic notes which static cohort of the project a cohort of the file is.
+func (i *importer) noteStatic(c *importedCohort, there *Cohort, made bool) {
+	if there.Static {
+		i.report.StaticCohorts = append(i.report.StaticCohorts, StaticCohort{IDInFile: c.ID, ID: there.ID, Name: there.Name, Made: made})
+	}
 }
 
 // importFlags makes flags, those first that others depend on.

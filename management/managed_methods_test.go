@@ -111,6 +111,13 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "ImportDefinitions", scope: "feature_flag:write", also: "cohort:write", kind: ofProject,
+			log: []string{"FeatureFlag created by ada in nothing", "Cohort created by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.ImportDefinitions(c.ctx, c.p, c.web, []byte(`{"flags":[{"key":"brought","filters":{"groups":[{}]}}],"cohorts":[{"id":1,"name":"Listed","is_static":true}]}`), management.ImportOptions{}))
+			},
+		},
+		{
 			name: "DeleteFlags", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag deleted by ada in nothing"},
 			call: func(c *callable) error { return second(c.DeleteFlags(c.ctx, c.p, c.web, selection(c.id))) },
 		},

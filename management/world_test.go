@@ -549,11 +549,20 @@ type altered struct {
 }
 
 func (a *altered) Atomic(ctx context.Context, f func(management.Store) error) error {
-	return a.tables.Atomic(ctx, func(s management.Store) error {
+	return a.tables.Atomic(ctx, a.within(f))
+}
+
+func (a *altered) AtOnce(ctx context.Context, f func(management.Store) error) error {
+	return a.tables.AtOnce(ctx, a.within(f))
+}
+
+// within returns f for the store of a transaction, which is altered as well.
+func (a *altered) within(f func(management.Store) error) func(management.Store) error {
+	return func(s management.Store) error {
 		inner := *a
 		inner.tables = s.(tables)
 		return f(&inner)
-	})
+	}
 }
 
 func (a *altered) AddActivity(ctx context.Context, entries ...*management.Activity) error {

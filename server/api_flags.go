@@ -12,6 +12,7 @@ import (
 // flagRoutes are the routes of feature flags (management.md §13.1). definitions.go
 // has the routes of definitions.
 var flagRoutes = []route{
+	projectRoute("/import", methods{post: importDefinitions, stream: true}),
 	projectRoute("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
 	projectRoute("/feature_flags/activity", methods{get: listActivity("FeatureFlag")}),
 	projectRoute("/feature_flags/matching_ids", methods{get: matchingFlags}),
@@ -145,4 +146,19 @@ func evaluationReasons(a *apiRequest) error {
 func myFlags(a *apiRequest) error {
 	v, err := a.service().MyFlags(a.context(), a.principal, a.segment("project"), a.param("groups"))
 	return a.answer(http.StatusOK, v, err)
+}
+
+// importDefinitions makes the flags and cohorts of a document, which may be larger than
+// other bodies (management.md §13.19).
+func importDefinitions(a *apiRequest) error {
+	dryRun, err := a.asked("dry_run")
+	if err != nil {
+		return err
+	}
+	if err := a.readUpload(); err != nil {
+		return err
+	}
+	document := bytes.Clone(a.x.body.raw) // the next request reuses its memory
+	report, err := a.service().ImportDefinitions(a.context(), a.principal, a.segment("project"), document, management.ImportOptions{DryRun: dryRun})
+	return a.answer(http.StatusOK, report, err)
 }

@@ -24,6 +24,12 @@ const (
 	response = "00000000-0000-7000-8000-0000000000e1" // of ada to the survey
 )
 
+// importBody is a document with a flag and cohorts that can be imported, and flags that
+// cannot.
+const importBody = `{"flags":[{"id":7,"key":"beta","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":5}],"rollout_percentage":50}]}},` +
+	`{"id":8,"key":"new-checkout","active":true,"filters":{"groups":[{}]}},{"id":9,"key":"old","active":true,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":4}]}]}}],` +
+	`"cohorts":[{"id":5,"name":"Free","is_static":false,"filters":{"properties":{"type":"OR","values":[{"key":"plan","type":"person","operator":"exact","value":"free"}]}}},{"id":6,"name":"Listed","is_static":true}]}`
+
 // A managedSite is an apiServer whose project has one thing of each kind, persons,
 // a group, and responses to its survey. The fields are their paths.
 type managedSite struct {
@@ -90,6 +96,9 @@ func TestManagedGolden(t *testing.T) {
 		{name: "flags-preview", call: requestTo("POST", flagsPath+"preview/", `{"key":"new-checkout","filters":{"groups":[{"rollout_percentage":0}]}}`)},
 		{name: "flags-radius", call: requestTo("POST", flagsPath+"user_blast_radius/", `{"condition":{"properties":[{"key":"plan","type":"person","operator":"exact","value":"pro"}],"rollout_percentage":50}}`)},
 		{name: "flags-reasons", call: requestTo("GET", flagsPath+"evaluation_reasons/?distinct_id=ada", "")},
+		{name: "import", call: requestTo("POST", "/api/projects/1/import/", importBody)},
+		{name: "import-dry-run", call: requestTo("POST", "/api/projects/1/import/?dry_run=true", importBody)},
+		{name: "import-error", call: requestTo("POST", "/api/projects/1/import/", `{"flags":7}`)},
 		{name: "flag", call: requestOn(flagOf, "GET", "", "")},
 		{name: "flag-create", call: requestTo("POST", flagsPath, `{"key":"dark-mode","filters":{"groups":[{"rollout_percentage":25}]}}`)},
 		{name: "flag-create-error", call: requestTo("POST", flagsPath, `{"key":"dark-mode","filters":{"groups":[{"properties":[{"key":"age","type":"person","operator":"almost","value":1}]}]}}`)},

@@ -46,6 +46,24 @@ func (a *apiRequest) uploadedIDs() (iter.Seq2[string, error], error) {
 	return decode(http.MaxBytesReader(a.x.w, &a.x.body.in, a.s.config.Management.MaxUpload)), nil
 }
 
+// readUpload reads a body that an upload may have as a whole. It is JSON, which is for
+// the operation to see.
+func (a *apiRequest) readUpload() error {
+	x := a.x
+	x.body.maxBody = a.s.config.Management.MaxUpload
+	switch err := x.body.read(); {
+	case errors.Is(err, errTooLarge):
+		return uploadTooLarge(x.body.maxBody)
+	case err != nil:
+		return err
+	}
+	const decoded = 6 // times the size of a document
+	if err := x.body.charge(int64(decoded * len(x.body.raw))); err != nil {
+		return err
+	}
+	return checkMediaType(x.r.Header)
+}
+
 // maxElement is how many bytes an element of a list may have: a row of a table with
 // all its cells, or a value. It bounds the memory that an upload takes.
 const maxElement = 256 << 10

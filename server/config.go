@@ -154,9 +154,9 @@ type ManagementConfig struct {
 	// MaxBody is the largest body in bytes, except of uploads. Zero: 1 MiB.
 	MaxBody int64
 
-	// MaxUpload is the largest list of members of a cohort in bytes. Lists are
-	// stored while they arrive, so that a long one takes no memory. Zero: 64
-	// MiB.
+	// MaxUpload is the largest list of members of a cohort, and the largest document
+	// of an import, in bytes. Lists are stored while they arrive, so that a long one
+	// takes no memory; a document is read as a whole. Zero: 64 MiB.
 	MaxUpload int64
 }
 

@@ -158,7 +158,8 @@
 // Members of static cohorts are uploaded as CSV or JSON of up to
 // [ManagementConfig.MaxUpload] bytes. The list is stored while it arrives and may
 // have any number of elements of up to 256 KiB. After an error, the elements before
-// it are members.
+// it are members. The document of an import may have as many bytes, and is read as a
+// whole.
 //
 // Routes that need a key or a session differ from public ones: they believe only
 // listed proxies, are limited unless [ManagementConfig.Limit] says otherwise, and

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -105,7 +104,7 @@ func (p *program) backup(ctx context.Context, store, to string, given *storeFlag
 			return fmt.Errorf("%s%s exists, and is not overwritten", to, keyfile.Suffix)
 		}
 	}
-	stop := p.progress("copied", to+".partial")
+	stop := p.progress(sizeOf("copied", to+".partial"))
 	err := sqlite.Backup(ctx, store, to)
 	stop()
 	if errors.Is(err, fs.ErrExist) {
@@ -123,44 +122,15 @@ func (p *program) backup(ctx context.Context, store, to string, given *storeFlag
 	return p.print("the store %s is copied to %s, without keys", store, to)
 }
 
-// progressEvery is how often people hear of long work.
-const progressEvery = 2 * time.Second
-
-// progress prints how large a file has become, again and again, until stop is called. It
-// prints nothing if standard error is no terminal.
-func (p *program) progress(done, path string) (stop func()) {
-	if !isTerminal(p.stderr) {
-		return func() {}
-	}
-	ended, finished := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(finished)
-		tick := time.NewTicker(progressEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ended:
-				return
-			case <-tick.C:
-				if info, err := os.Stat(path); err == nil {
-					fmt.Fprintf(p.stderr, "%s %.1f MB\n", done, float64(info.Size())/1e6)
-				}
-			}
+// sizeOf returns the function that says how large a file has become.
+func sizeOf(done, path string) func() string {
+	return func() string {
+		info, err := os.Stat(path)
+		if err != nil {
+			return ""
 		}
-	}()
-	return func() {
-		close(ended)
-		<-finished
+		return fmt.Sprintf("%s %.1f MB", done, float64(info.Size())/1e6)
 	}
-}
-
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // restoreCommand makes a store of a copy.
@@ -225,7 +195,7 @@ func (p *program) restore(ctx context.Context, from, store string, given *storeF
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	unchecked := filepath.Join(folder, "store.db")
-	stop := p.progress("restored", unchecked+".partial")
+	stop := p.progress(sizeOf("restored", unchecked+".partial"))
 	err = sqlite.Backup(ctx, from, unchecked)
 	stop()
 	if err != nil {

@@ -170,7 +170,7 @@ func TestInvite(t *testing.T) {
 			call{args: []string{"users", "invite", "nobody"}, env: env}.run(t).want(t,
 				outcome{1, "", "flagstaff users invite: the server refuses POST /api/organizations/@current/invites/ with status 400: target_email: Enter a valid email address.\n"})
 			call{args: []string{"users", "invite", "a@example.com"}, env: []string{env[0], "FLAGSTAFF_KEY=phx_wrong"}}.run(t).want(t,
-				outcome{1, "", "flagstaff users invite: the server refuses POST /api/organizations/@current/invites/ with status 401: The personal API key in the Authorization header is not valid.\n"})
+				outcome{1, "", "flagstaff users invite: the server refuses POST /api/organizations/@current/invites/ with status 401: The personal API key in the Authorization header is not valid; flagstaff serve -create-key makes a key on the machine of the server\n"})
 
 			got := run(t, "users", "invite", "-store", store, "-app-url", server.url+"/", "-name", "Bea", "-json", "bea@example.com")
 			var answer invited

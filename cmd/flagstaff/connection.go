@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -26,7 +27,10 @@ func (c *connection) flags() []cli.Flag {
 }
 
 // client returns a client of the server that the flags and the environment name.
-func (p *program) client(c *connection) (*api.Client, error) {
+func (p *program) client(c *connection) (*api.Client, error) { return p.clientWithin(c, 0) }
+
+// clientWithin is client for requests that may take longer than others.
+func (p *program) clientWithin(c *connection, timeout time.Duration) (*api.Client, error) {
 	url, key := cmp.Or(c.url, p.getenv("FLAGSTAFF_URL")), p.getenv("FLAGSTAFF_KEY")
 	switch {
 	case url == "":
@@ -36,13 +40,18 @@ func (p *program) client(c *connection) (*api.Client, error) {
 	}
 	client, err := api.New(api.Config{
 		URL: url, Key: key, Project: cmp.Or(c.project, p.getenv("FLAGSTAFF_PROJECT")),
-		Insecure: c.insecure, UserAgent: "flagstaff/" + release.Get().Version,
+		Timeout: timeout, Insecure: c.insecure, UserAgent: "flagstaff/" + release.Get().Version,
 	})
-	if errors.Is(err, api.ErrUnencrypted) {
-		err = fmt.Errorf("%w, or -insecure in a network that you trust", err)
-	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{wayOut(err)}
 	}
 	return client, nil
+}
+
+// wayOut adds to an error of a client's configuration what else can be done.
+func wayOut(err error) error {
+	if errors.Is(err, api.ErrUnencrypted) {
+		return fmt.Errorf("%w, or -insecure in a network that you trust", err)
+	}
+	return err
 }

@@ -55,9 +55,9 @@ Examples:
 					return err
 				}
 			}
-			most, err := percentage(limit)
-			if err != nil {
-				return err
+			most, ok := percentage(limit)
+			if !ok {
+				return badValue("limit", limit, wantPercentage)
 			}
 			moment, err := momentOf(now)
 			if err != nil {
@@ -187,11 +187,10 @@ func (c *comparison) print(changes []flagReport, report *flags.DiffReport) error
 	return c.program.print("%s", strings.TrimSuffix(report.String(), "\n"))
 }
 
-// percentage reads a value like 0.5%.
-func percentage(text string) (float64, error) {
+const wantPercentage = "a percentage from 0% to 100%, such as 0.5%"
+
+// percentage reads a percentage, with or without its sign.
+func percentage(text string) (n float64, ok bool) {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-	if err != nil || !(n >= 0 && n <= 100) {
-		return 0, badValue("limit", text, "a percentage from 0% to 100%, such as 0.5%")
-	}
-	return n, nil
+	return n, err == nil && n >= 0 && n <= 100
 }

@@ -5,6 +5,8 @@
 //	flagstaff check flags.json                  faults, with their lines
 //	flagstaff explain flags.json beta user-1    how a flag gets its value
 //	flagstaff diff old.json new.json            for whom a change changes values
+//	flagstaff flag rollout new-checkout 50      for how many a flag is on
+//	flagstaff import -from https://…            the flags of another server
 //	flagstaff backup flagstaff-1.db             a copy of the store of a running server
 //	flagstaff help                              all commands
 //
@@ -28,8 +30,8 @@
 // is wrong with them, and prints by print, table or json, which make what comes from
 // outside fit for a terminal. An error that it returns becomes "flagstaff NAME: …" and
 // exit code 1; wrongUsage makes it 2, and errFound says that everything is printed. A
-// command against a server has the flags of connection and asks it for a client (package
-// internal/api). Every command has a description with examples, which the help prints as
+// command against a server has the flags of remote, whose client (package internal/api)
+// connect makes; told adds to what a server refuses what can be done. Every command has a description with examples, which the help prints as
 // it is, a row in TestWrongUsage for each way to call it wrongly, and a test that runs
 // the program as a process.
 package main

@@ -4,113 +4,283 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strconv"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
-	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/nearest"
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
-// flagCommand has the commands about the flags of a server.
+// flagCommand has the commands about flags of a server.
 func (p *program) flagCommand() *cli.Command {
 	return &cli.Command{
 		Name:     "flag",
-		Category: ofServer,
-		Usage:    "show the flags of a server",
-		Commands: []*cli.Command{p.flagListCommand()},
-	}
-}
-
-// A remoteFlag is what commands show of a flag of a server.
-type remoteFlag struct {
-	Key      string          `json:"key"`
-	Name     string          `json:"name"`
-	Active   bool            `json:"active"`
-	Archived bool            `json:"archived"`
-	Version  int             `json:"version"`
-	Filters  json.RawMessage `json:"filters"`
-}
-
-// state says in one word whether the flag is used.
-func (f *remoteFlag) state() string {
-	switch {
-	case f.Archived:
-		return "archived"
-	case f.Active:
-		return "on"
-	}
-	return "off"
-}
-
-// rollout says whom the flag admits: the rollout of each condition set, and whether it
-// has filters.
-func (f *remoteFlag) rollout() string {
-	filters, err := flags.DecodeFilters(f.Filters, f.Key)
-	if err != nil {
-		return "?"
-	}
-	var sets []string
-	for _, c := range filters.Groups {
-		percentage := 100.0
-		if c.RolloutPercentage != nil {
-			percentage = *c.RolloutPercentage
-		}
-		text := strconv.FormatFloat(percentage, 'g', -1, 64) + "%"
-		if n := len(c.Properties); n > 0 {
-			text += " of " + count(n, "filter")
-		}
-		sets = append(sets, text)
-	}
-	return cmp.Or(strings.Join(sets, ", "), "nobody")
-}
-
-// flagListCommand lists the flags of a project.
-func (p *program) flagListCommand() *cli.Command {
-	var asJSON bool
-	var given connection
-	return &cli.Command{
-		Name:      "list",
-		Usage:     "list the flags of a project",
-		UsageText: programName + " flag list [-json]",
-		Description: `List prints the flags of the project at FLAGSTAFF_URL, with the key in FLAGSTAFF_KEY: for
-each whether it is on, off or archived, the rollout of each of its condition sets, and
-its name.
-
-Examples:
-
-	flagstaff flag list
-	flagstaff flag list -json | jq -r '.[] | select(.active) | .key'`,
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print the flags as the management API sends them", Destination: &asJSON},
-		}, given.flags()...),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if _, err := wantArgs(cmd); err != nil {
-				return err
-			}
-			client, err := p.client(&given)
-			if err != nil {
-				return err
-			}
-			list := []json.RawMessage{}
-			rows := [][]string{{"KEY", "STATE", "ROLLOUT", "NAME"}}
-			for raw, err := range api.List[json.RawMessage](ctx, client, client.InProject("feature_flags")) {
-				if err != nil {
-					return err
-				}
-				var f remoteFlag
-				if err := json.Unmarshal(raw, &f); err != nil {
-					return fmt.Errorf("the server sends a flag that cannot be read: %w", err)
-				}
-				list = append(list, raw)
-				rows = append(rows, []string{f.Key, f.state(), f.rollout(), f.Name})
-			}
-			if asJSON {
-				return p.json(list)
-			}
-			return p.table(rows)
+		Category: ofFlags,
+		Usage:    "list, make and change the flags of a server",
+		Commands: []*cli.Command{
+			p.flagListCommand(),
+			p.flagGetCommand(),
+			p.flagCreateCommand(),
+			p.flagRolloutCommand(),
+			p.flagSwitchCommand("on", "switch a flag on", "active", true),
+			p.flagSwitchCommand("off", "switch a flag off: everybody gets false", "active", false),
+			p.flagSwitchCommand("archive", "switch a flag off and hide it in lists", "archived", true),
+			p.flagSwitchCommand("unarchive", "show an archived flag in lists again, switched off", "archived", false),
+			p.flagExplainCommand(),
+			p.flagHistoryCommand(),
+			p.flagRevertCommand(),
 		},
 	}
+}
+
+// A remote is a command against a server: its flags, and its client once it runs.
+type remote struct {
+	connection
+	asJSON bool
+	client *api.Client
+}
+
+// flags returns the flags that all commands against a server have, after others.
+func (r *remote) flags(others ...cli.Flag) []cli.Flag {
+	return append(append(others, &cli.BoolFlag{Name: "json", Usage: "print what the server answers, as JSON", Destination: &r.asJSON}), r.connection.flags()...)
+}
+
+// connect makes the client. It looks at the arguments first, so that a command which
+// was called wrongly says so without a server.
+func (p *program) connect(r *remote, cmd *cli.Command, names ...string) ([]string, error) {
+	args, err := wantArgs(cmd, names...)
+	if err != nil {
+		return nil, err
+	}
+	for i, arg := range args {
+		if strings.TrimSpace(arg) == "" {
+			return nil, wrongUsage("%s must not be empty", names[min(i, len(names)-1)])
+		}
+	}
+	r.client, err = p.client(&r.connection)
+	return args, err
+}
+
+// path returns the path of something of a flag.
+func (r *remote) path(key string, names ...string) string {
+	return r.client.InProject(append([]string{"feature_flags", key}, names...)...)
+}
+
+// flag returns the flag with a key or an ID.
+func (r *remote) flag(ctx context.Context, key string) (*management.FlagView, error) {
+	f := new(management.FlagView)
+	if err := r.client.Get(ctx, r.path(key), f); err != nil {
+		return nil, r.refused(ctx, key, err)
+	}
+	if f.Key != key && fmt.Sprint(f.ID) != key {
+		// The path was another route of the API, such as activity.
+		return nil, fmt.Errorf("flag %q has a key that the API uses itself: give the ID of the flag", key)
+	}
+	return f, nil
+}
+
+// refused says what to do if the server refuses something about one flag.
+func (r *remote) refused(ctx context.Context, key string, err error) error {
+	e, ok := errors.AsType[*api.Error](err)
+	switch {
+	case !ok:
+		return err
+	case isNotFound(err):
+		keys, listed := r.keys(ctx)
+		if listed != nil {
+			return listed // such as of a project that does not exist
+		}
+		question := ""
+		if near := nearest.Names(keys, key); len(near) > 0 {
+			question = "; did you mean " + list(near, "") + "?"
+		}
+		return fmt.Errorf("the project has no flag %q%s", key, question)
+	case e.Status == http.StatusConflict && e.Attr == "version", e.Status == http.StatusPreconditionFailed:
+		return fmt.Errorf("flag %q was changed by somebody else at this moment, and stays as it is: look at %s flag history %s, and try again", key, programName, key)
+	}
+	return err
+}
+
+// keys returns the keys of all flags that are not archived.
+func (r *remote) keys(ctx context.Context) (keys []string, err error) {
+	for f, err := range api.List[struct{ Key string }](ctx, r.client, r.client.InProject("feature_flags"), nil) {
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, f.Key)
+	}
+	return keys, nil
+}
+
+// completionTime is how long a shell waits for the keys of flags.
+const completionTime = 2 * time.Second
+
+// completeKey yields the keys of flags for the first argument of a command. A shell that
+// waits is no place for errors.
+func (p *program) completeKey(r *remote) cli.ShellCompleteFunc {
+	return complete(func(cmd *cli.Command) (candidates []candidate) {
+		client, err := p.client(&r.connection)
+		if err != nil || cmd.Args().Len() > 0 {
+			return nil
+		}
+		ctx, stop := context.WithTimeout(context.Background(), completionTime)
+		defer stop()
+		for f, err := range api.List[struct{ Key, Name string }](ctx, client, client.InProject("feature_flags"), nil) {
+			if err != nil {
+				return candidates
+			}
+			candidates = append(candidates, candidate{f.Key, f.Name})
+		}
+		return candidates
+	})
+}
+
+// isNotFound reports whether the server does not have a thing.
+func isNotFound(err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Status == http.StatusNotFound && e.Code == "not_found"
+}
+
+// state says in a word or two whether a flag is served.
+func state(f *management.FlagView) string {
+	switch {
+	case f.Deleted:
+		return "deleted"
+	case f.Archived:
+		return "archived"
+	case !f.Active:
+		return "off"
+	case f.Status == "STALE":
+		return "on, stale"
+	}
+	return "on"
+}
+
+// who names a user, or says that there is none.
+func who(u *management.UserBasic) string {
+	if u == nil {
+		return "-"
+	}
+	return cmp.Or(strings.TrimSpace(u.FirstName+" "+u.LastName), u.Email, "-")
+}
+
+// when shows a time to people.
+func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+
+// summaryOf says in one line what a flag is.
+func (r *remote) summaryOf(ctx context.Context, f *management.FlagView) string {
+	if !f.Active {
+		return state(f)
+	}
+	filters := r.filtersOf(ctx, f)[0]
+	text := state(f) + ", for " + filters.audience()
+	if variants := filters.variants(); variants != "" {
+		text += "; variants " + variants
+	}
+	return text
+}
+
+// tell prints a changed flag: as JSON, or as a line that says what has changed.
+func (p *program) tell(r *remote, f *management.FlagView, format string, args ...any) error {
+	if r.asJSON {
+		return p.json(f)
+	}
+	return p.print("%s", printable(fmt.Sprintf(format, args...)))
+}
+
+// filtersOf returns the filters of flags, with the keys of the flags that they refer to if
+// the server tells them.
+func (r *remote) filtersOf(ctx context.Context, views ...*management.FlagView) []shownFilters {
+	list, wanted, keys := make([]shownFilters, len(views)), []int64{}, make(map[string]string)
+	for i, f := range views {
+		list[i] = readFilters(f.Filters)
+		list[i].flagKeys = keys
+		wanted = append(wanted, list[i].references()...)
+	}
+	if len(wanted) > 0 {
+		var answer struct {
+			Keys map[string]string `json:"keys"`
+		}
+		if r.client.Send(ctx, http.MethodPost, r.client.InProject("feature_flags", "bulk_keys"), map[string]any{"ids": wanted}, &answer) == nil {
+			maps.Copy(keys, answer.Keys)
+		}
+	}
+	return list
+}
+
+// about prints a flag.
+func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) error {
+	filters := r.filtersOf(ctx, f)[0]
+	rows := [][]string{{"flag", f.Key}}
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, []string{name, value})
+		}
+	}
+	add("name", f.Name)
+	add("id", fmt.Sprint(f.ID))
+	add("state", state(f))
+	for i := range filters.Groups {
+		name := "audience"
+		if len(filters.Groups) > 1 {
+			name = fmt.Sprintf("audience %d", i)
+		}
+		add(name, filters.condition(i))
+	}
+	if filters.EarlyEnrollment || len(filters.Groups) == 0 {
+		add("audience", cmp.Or(map[bool]string{true: early}[filters.EarlyEnrollment], nobody))
+	}
+	add("variants", filters.variants())
+	if filters.Holdout != nil {
+		add("holdout", percent(filters.Holdout.Exclusion))
+	}
+	if f.EncryptedPayloads {
+		add("payload", "encrypted")
+	} else {
+		for _, key := range slices.Sorted(maps.Keys(filters.Payloads)) {
+			name := "payload of " + key
+			if key == "true" && filters.Multivariate == nil {
+				name = "payload"
+			}
+			add(name, compact(payloadText(filters.Payloads[key])))
+		}
+	}
+	if f.RemoteConfig {
+		add("kind", "remote configuration")
+	}
+	if f.Runtime != "" && f.Runtime != "all" {
+		add("runtime", f.Runtime)
+	}
+	if f.Bucketing == "device_id" {
+		add("bucketing", "by device")
+	}
+	if f.Continuity {
+		add("continuity", "a person keeps the value when logging in")
+	}
+	add("contexts", strings.Join(f.Contexts, ", "))
+	add("tags", strings.Join(f.Tags, ", "))
+	add("version", fmt.Sprint(f.Version))
+	add("changed", when(f.UpdatedAt)+" by "+who(f.LastModifiedBy))
+	add("created", when(f.CreatedAt)+" by "+who(f.CreatedBy))
+	if f.LastCalledAt != nil {
+		add("last asked for", when(*f.LastCalledAt))
+	}
+	return p.table(rows)
+}
+
+// payloadText returns the JSON that a payload is: the API shows it as a text of JSON.
+func payloadText(raw json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return raw
 }

@@ -19,6 +19,8 @@ const rootHelp = `Environment:
   FLAGSTAFF_KEY
         the personal API key for it. There is no flag for it: everybody on a machine
         can see the arguments of a program
+  FLAGSTAFF_FROM_KEY
+        the personal API key for the server that import -from names
   FLAGSTAFF_PROJECT
         the ID of the project, if it is not the current one of the key's user; or the
         flag -project

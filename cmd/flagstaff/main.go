@@ -87,7 +87,7 @@ func (p *program) run(ctx context.Context) int {
 		if c, ok := errors.AsType[commandError](err); ok {
 			name = c.name
 		}
-		fmt.Fprintf(p.stderr, "%s: %s\n", name, printable(err.Error()))
+		fmt.Fprintf(p.stderr, "%s: %s\n", name, printable(told(err)))
 	}
 	return int(code)
 }

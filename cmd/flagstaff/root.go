@@ -19,6 +19,7 @@ const programName = "flagstaff"
 // Groups of commands, in the order in which help lists them.
 const (
 	ofServer = "The server and its store"
+	ofFlags  = "Flags of a server"
 	ofFiles  = "Definitions in files"
 	ofMore   = "More"
 )
@@ -31,6 +32,8 @@ func (p *program) commands() []*cli.Command {
 		p.restoreCommand(),
 		p.usersCommand(),
 		p.flagCommand(),
+		p.importCommand(),
+		p.exportCommand(),
 		p.checkCommand(),
 		p.explainCommand(),
 		p.diffCommand(),

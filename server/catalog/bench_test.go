@@ -84,7 +84,7 @@ func BenchmarkImport(b *testing.B) {
 		b.StopTimer()
 		s := newServed(b)
 		b.StartTimer()
-		if _, err := s.service.Import(b.Context(), s.project.ID, document, nil); err != nil {
+		if _, err := s.service.Import(b.Context(), s.project.ID, document, management.ImportOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func BenchmarkImport(b *testing.B) {
 // BenchmarkChange changes one of 10,000 flags, until it is served.
 func BenchmarkChange(b *testing.B) {
 	s := newServed(b)
-	if _, err := s.service.Import(b.Context(), s.project.ID, manyDefinitions(), nil); err != nil {
+	if _, err := s.service.Import(b.Context(), s.project.ID, manyDefinitions(), management.ImportOptions{}); err != nil {
 		b.Fatal(err)
 	}
 	i := 0

@@ -36,8 +36,6 @@ type settings struct {
 	quota           allowance
 	setQuota        ownQuota
 	eventQuota      allowance
-	importFile      string
-	importKey       string
 	trustedProxies  prefixes
 	products        words
 	rateLimit       limit
@@ -124,8 +122,6 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.BoolVar(&s.demo, "demo", false, "serve a demo project with flags, a survey and 200 persons, whose keys are printed; loopback addresses only")
 	set.Var(&s.quota, "quota", "answers with flags that each organization may have, as `N[/month|/day]`; without a period for all time (default: no limit)")
 	set.Var(&s.setQuota, "set-quota", "give the first organization of the store a -quota of its own, `N` or \"none\" for the common one, and exit; running servers follow within a second")
-	set.StringVar(&s.importKey, "import-key", "", "the personal API `KEY` with which -import fetches the other pages of a list; it is sent to the server that the first page names")
-	set.StringVar(&s.importFile, "import", "", "make the flags and cohorts of `FILE` in the project of -project-key, or the first, and exit: a definitions document, or lists of the management API, of this or the public system; running servers follow within a second")
 	set.Var(&s.eventQuota, "event-quota", "events that each organization may send, as `N[/month|/day]` (default: no limit)")
 	set.Var(&s.trustedProxies, "trusted-proxies", "addresses of the proxies in front of the server, `PREFIXES`, comma-separated, or \"none\"; the last address in X-Forwarded-For that is not in them is the client (default: the first one, whoever sends it, as the API says)")
 	set.Var(&s.products, "products", "product `NAMES` in the User-Agents of SDKs, comma-separated (default \"posthog,svc\")")
@@ -261,8 +257,6 @@ func (s *settings) command() string {
 		return "create-key"
 	case s.setQuota.set:
 		return "set-quota"
-	case s.importFile != "":
-		return "import"
 	}
 	return ""
 }
@@ -326,7 +320,6 @@ Usage:
 
 	%[1]s [-store STORE] -create-key ADDRESS
 	%[1]s [-store STORE] -set-quota N
-	%[1]s [-store STORE] -import FILE
 	%[1]s -stream URL -stream-replay
 	%[1]s help
 	%[1]s version

@@ -44,7 +44,7 @@ func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services
 	if err != nil || len(known) > 0 {
 		return err
 	}
-	if _, err := services.accounts.Import(ctx, p.ID, demoFlags, nil); err != nil {
+	if _, err := services.accounts.Import(ctx, p.ID, demoFlags, management.ImportOptions{}); err != nil {
 		return err
 	}
 	owners, err := store.Members(ctx, p.Organization)

@@ -82,8 +82,6 @@ func (m *Main) Run(ctx context.Context) int {
 		do = m.createKey
 	case s.setQuota.set:
 		do = m.setQuota
-	case s.importFile != "":
-		do = m.importFile
 	case s.stream.replay:
 		do = m.replay
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -136,4 +137,23 @@ func checkProjectKey(ctx context.Context, s *settings, store sqlstore.Storage) e
 	project := management.NewProject(&organizations[0], "Demo")
 	project.APIKey = s.projectKey
 	return store.CreateProject(ctx, project)
+}
+
+// project returns the project of -project-key, or the first one.
+func (s *settings) project(ctx context.Context, store management.Store) (*management.Project, error) {
+	list, err := store.Projects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s has no project yet; start the server on it first", s.storeName())
+	}
+	if s.projectKey == "" {
+		return &list[0], nil
+	}
+	i := slices.IndexFunc(list, func(p management.Project) bool { return p.APIKey == s.projectKey })
+	if i < 0 {
+		return nil, fmt.Errorf("%s has no project with the key of -project-key", s.storeName())
+	}
+	return &list[i], nil
 }

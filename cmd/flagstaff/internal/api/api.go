@@ -4,7 +4,7 @@
 //	client, err := api.New(api.Config{URL: "https://flags.example.com", Key: key})
 //	var flag struct{ Key string }
 //	err = client.Get(ctx, client.InProject("feature_flags", "new-checkout"), &flag)
-//	for flag, err := range api.List[Flag](ctx, client, client.InProject("feature_flags")) { … }
+//	for flag, err := range api.List[Flag](ctx, client, client.InProject("feature_flags"), nil) { … }
 package api
 
 import (
@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,7 +28,7 @@ import (
 
 const (
 	maxAnswer     = 64 << 20         // bytes of an answer
-	maxRequest    = 30 * time.Second // for one request and its answer
+	maxRequest    = 30 * time.Second // for one request and its answer, unless the Config says so
 	maxRetryAfter = time.Minute      // for which the client waits when the server asks it to
 	maxTries      = 4                // of one request
 	pageSize      = 100              // entries that a page is asked for
@@ -44,6 +45,9 @@ type Config struct {
 	Insecure bool
 
 	UserAgent string // "" is "flagstaff"
+
+	// Timeout is for one request and its answer. Zero is half a minute.
+	Timeout time.Duration
 
 	// Wait waits before a request is tried again, or returns an error if ctx ends. Nil
 	// waits for real.
@@ -83,7 +87,7 @@ func New(c Config) (*Client, error) {
 	}
 	c.UserAgent = cmp.Or(c.UserAgent, "flagstaff")
 	return &Client{c: c, base: u, http: &http.Client{
-		Timeout: maxRequest,
+		Timeout: cmp.Or(c.Timeout, maxRequest),
 		// A redirect could take the key elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -130,6 +134,11 @@ func (c *Client) Send(ctx context.Context, method, path string, body, into any) 
 	return c.do(ctx, method, path, "application/json", encoded, into)
 }
 
+// Upload sends JSON that is there as text by POST, and decodes the answer.
+func (c *Client) Upload(ctx context.Context, path string, document []byte, into any) error {
+	return c.do(ctx, http.MethodPost, path, "application/json", document, into)
+}
+
 // Text asks for plain text. body may be nil, and is sent as JSON otherwise.
 func (c *Client) Text(ctx context.Context, method, path string, body any) (string, error) {
 	var encoded []byte
@@ -144,8 +153,9 @@ func (c *Client) Text(ctx context.Context, method, path string, body any) (strin
 	return text, err
 }
 
-// List yields all entries of a list, page by page. An error ends it.
-func List[T any](ctx context.Context, c *Client, path string) iter.Seq2[T, error] {
+// List yields all entries of a list, page by page, of the ones that a query selects,
+// which may be nil. An error ends it.
+func List[T any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
 		offset := 0
@@ -156,7 +166,9 @@ func List[T any](ctx context.Context, c *Client, path string) iter.Seq2[T, error
 			}
 			// The links of a server begin with what it takes for its own address, which
 			// need not be the one by which this client reaches it.
-			if err := c.Get(ctx, path+"?limit="+strconv.Itoa(pageSize)+"&offset="+strconv.Itoa(offset), &page); err != nil {
+			window := url.Values{"limit": {strconv.Itoa(pageSize)}, "offset": {strconv.Itoa(offset)}}
+			maps.Copy(window, query)
+			if err := c.Get(ctx, path+"?"+window.Encode(), &page); err != nil {
 				yield(zero, err)
 				return
 			}
@@ -246,6 +258,9 @@ func (c *Client) once(ctx context.Context, method, path, accept string, body []b
 	response, err := c.http.Do(request)
 	if err != nil {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
+			if failed.Timeout() && ctx.Err() == nil {
+				return fmt.Errorf("the server at %s does not answer within %v", c.base.Host, c.http.Timeout)
+			}
 			err = failed.Err // the rest is said below
 		}
 		return fmt.Errorf("the server at %s does not answer: %w", c.base.Host, err)

@@ -199,7 +199,7 @@ func TestList(t *testing.T) {
 	s := serve(t, page(100, "https://own.example/2", 0), page(100, "https://own.example/3", 100), page(50, "", 200))
 	c, _ := s.client(t)
 	n := 0
-	for i, err := range api.List[int](t.Context(), c, c.InProject("feature_flags")) {
+	for i, err := range api.List[int](t.Context(), c, c.InProject("feature_flags"), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestList(t *testing.T) {
 	c, _ = s.client(t)
 	n = 0
 	var err error
-	for _, err = range api.List[int](t.Context(), c, "/api/x/") {
+	for _, err = range api.List[int](t.Context(), c, "/api/x/", nil) {
 		n++
 	}
 	if err == nil || n != 101 {
@@ -233,7 +233,7 @@ func TestList(t *testing.T) {
 
 	s = serve(t, page(0, "more", 0))
 	c, _ = s.client(t)
-	for _, err := range api.List[int](t.Context(), c, "/api/x/") {
+	for _, err := range api.List[int](t.Context(), c, "/api/x/", nil) {
 		t.Errorf("an empty page that goes on yields %v", err)
 	}
 }

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// maxFlagFile is how many bytes the file of a flag may have, as many as a request.
+const maxFlagFile = 1 << 20
+
+// flagCreateCommand makes a flag.
+func (p *program) flagCreateCommand() *cli.Command {
+	var r remote
+	var given newFlag
+	return &cli.Command{
+		Name:      "create",
+		Usage:     "make a flag",
+		UsageText: programName + " flag create [FLAGS] KEY\n" + programName + " flag create -file FILE [KEY]",
+		Description: `Create makes a flag, for nobody unless -rollout says for how many. Conditions, and all else
+that a flag can have, come from a file: JSON as the API takes it, such as flag get -json
+prints it. "-" as FILE is standard input.
+
+Examples:
+
+	flagstaff flag create new-checkout
+	flagstaff flag create -name "New checkout" -rollout 10 -tag web new-checkout
+	flagstaff flag create -rollout 100 -variant control=50 -variant test=50 -payload test='{"hex":"#00f"}' button
+	flagstaff flag create -file new-checkout.json`,
+		Flags: r.flags(
+			&cli.StringFlag{Name: "file", Usage: "the `FILE` with the flag as JSON", Destination: &given.file},
+			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the flag: what it is for", Destination: &given.name},
+			&cli.StringFlag{Name: "rollout", Usage: "give it to `PERCENTAGE` of all persons, from 0 to 100 (default 0)", Destination: &given.rollout},
+			&cli.StringSliceFlag{Name: "variant", Usage: "a variant and its share, `KEY=PERCENTAGE`. May be given again; the shares make 100", Destination: &given.variants},
+			&cli.StringSliceFlag{Name: "payload", Usage: "what comes with the flag, `JSON`, or with a variant, VARIANT=JSON. May be given again", Destination: &given.payloads},
+			&cli.StringSliceFlag{Name: "tag", Usage: "a `TAG`. May be given again", Destination: &given.tags},
+			&cli.BoolFlag{Name: "off", Usage: "make it switched off", Destination: &given.off},
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			names := []string{"KEY"}
+			if given.file != "" && cmd.Args().Len() == 0 {
+				names = nil
+			}
+			if _, err := wantArgs(cmd, names...); err != nil {
+				return err
+			}
+			body, err := given.body(p, cmd.Args().First())
+			if err != nil {
+				return err
+			}
+			if _, err := p.connect(&r, cmd, names...); err != nil {
+				return err
+			}
+			f := new(management.FlagView)
+			if err := r.client.Send(ctx, http.MethodPost, r.client.InProject("feature_flags"), body, f); err != nil {
+				return err
+			}
+			return p.tell(&r, f, "made flag %s: %s", f.Key, r.summaryOf(ctx, f))
+		},
+	}
+}
+
+// A newFlag is what the flags of the command say of a flag.
+type newFlag struct {
+	file, name, rollout      string
+	variants, payloads, tags []string
+	off                      bool
+}
+
+// simple reports whether a flag of the command describes the flag.
+func (n *newFlag) simple() bool {
+	return n.name != "" || n.rollout != "" || n.off || len(n.variants)+len(n.payloads)+len(n.tags) > 0
+}
+
+// body returns the body that makes the flag.
+func (n *newFlag) body(p *program, key string) (map[string]any, error) {
+	switch {
+	case n.file != "" && n.simple():
+		return nil, wrongUsage("with -file the file says all: flags -name, -rollout, -variant, -payload, -tag and -off are for a flag without a file")
+	case n.file != "":
+		return n.bodyOfFile(p, key)
+	}
+	share := 0.0
+	if n.rollout != "" {
+		var ok bool
+		if share, ok = percentage(n.rollout); !ok {
+			return nil, badValue("rollout", n.rollout, wantPercentage)
+		}
+	}
+	filters := map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": share}}}
+	variants, known, sum := []any{}, make(map[string]bool), 0.0
+	for _, text := range n.variants {
+		name, rest, ok := strings.Cut(text, "=")
+		part, isShare := percentage(rest)
+		if !ok || name == "" || !isShare {
+			return nil, badValue("variant", text, "KEY=PERCENTAGE, such as test=50")
+		}
+		if known[name] {
+			return nil, wrongUsage("flag -variant names the variant %q twice", name)
+		}
+		known[name], sum = true, sum+part
+		variants = append(variants, map[string]any{"key": name, "rollout_percentage": part})
+	}
+	if len(variants) > 0 {
+		const rounding = 0.01
+		if sum < 100-rounding || sum > 100+rounding {
+			return nil, wrongUsage("the shares of flags -variant make %s, and must make 100%%", percent(sum))
+		}
+		filters["multivariate"] = map[string]any{"variants": variants}
+	}
+	payloads, err := n.payloadsOf(known)
+	if err != nil {
+		return nil, err
+	}
+	if len(payloads) > 0 {
+		filters["payloads"] = payloads
+	}
+	return map[string]any{"key": key, "name": n.name, "filters": filters, "active": !n.off, "tags": append([]string{}, n.tags...)}, nil
+}
+
+// payloadsOf returns the payloads by variants, or the one of a flag without variants.
+func (n *newFlag) payloadsOf(variants map[string]bool) (map[string]string, error) {
+	payloads := make(map[string]string)
+	for _, text := range n.payloads {
+		variant, payload := "true", text
+		if len(variants) > 0 {
+			var ok bool
+			if variant, payload, ok = strings.Cut(text, "="); !ok || !variants[variant] {
+				return nil, badValue("payload", text, "VARIANT=JSON with a variant that a flag -variant names")
+			}
+		}
+		if !json.Valid([]byte(payload)) {
+			return nil, badValue("payload", text, `JSON, such as {"hex":"#00f"} or "a text in quotes"`)
+		}
+		if _, twice := payloads[variant]; twice {
+			if len(variants) == 0 {
+				return nil, wrongUsage("flag -payload is given twice, and the flag has one payload")
+			}
+			return nil, wrongUsage("flag -payload gives the payload of variant %q twice", variant)
+		}
+		payloads[variant] = payload
+	}
+	return payloads, nil
+}
+
+// computed are members that the API shows of a flag, and that belong to the flag of which
+// they were shown. What else it computes, it ignores.
+var computed = []string{"id", "version", "deleted", "created_by", "created_at", "updated_at", "last_modified_by"}
+
+// bodyOfFile returns the body that a file is.
+func (n *newFlag) bodyOfFile(p *program, key string) (map[string]any, error) {
+	files := opener{p.stdin}
+	file, err := files.open(n.file)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	name := n.file
+	if name == "-" {
+		name = "standard input"
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFlagFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case len(text) > maxFlagFile:
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxFlagFile)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil || members == nil {
+		return nil, fmt.Errorf(`%s is no flag: want a JSON object such as {"key":"new-checkout","filters":{"groups":[{"rollout_percentage":10}]}}`, name)
+	}
+	if members["flags"] != nil {
+		return nil, fmt.Errorf("%s is a document of definitions, not one flag: %s import takes it", name, programName)
+	}
+	body := make(map[string]any)
+	for member, value := range members {
+		body[member] = value
+	}
+	for _, member := range computed {
+		delete(body, member)
+	}
+	if key != "" {
+		body["key"] = key
+	}
+	return body, nil
+}

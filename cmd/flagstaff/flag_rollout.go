@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// flagRolloutCommand changes how many get a flag.
+func (p *program) flagRolloutCommand() *cli.Command {
+	var r remote
+	const first = -1
+	condition := first
+	return &cli.Command{
+		Name:      "rollout",
+		Usage:     "change for how many a flag is on",
+		UsageText: programName + " flag rollout [FLAGS] KEY PERCENTAGE",
+		Description: `Rollout changes the percentage of one condition set of a flag, and nothing else:
+persons who have the flag keep it while the percentage grows. It prints the percentage
+before and after and, if the key may see persons (person:read), for about how many of the
+known ones that is.
+A flag with several condition sets needs -condition: flag get lists them, from 0 on.
+
+Examples:
+
+	flagstaff flag rollout new-checkout 50
+	flagstaff flag rollout -condition 1 new-checkout 2.5`,
+		Flags: r.flags(
+			&cli.IntFlag{Name: "condition", Value: first, HideDefault: true, Usage: "the `INDEX` of the condition set, from 0", Destination: &condition},
+		),
+		ShellComplete: p.completeKey(&r),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			args, err := wantArgs(cmd, "KEY", "PERCENTAGE")
+			if err != nil {
+				return err
+			}
+			share, ok := percentage(args[1])
+			if !ok {
+				return wrongUsage("PERCENTAGE is %q: want %s", args[1], wantPercentage)
+			}
+			if cmd.IsSet("condition") && condition < 0 {
+				return badValue("condition", fmt.Sprint(condition), "a number from 0")
+			}
+			if _, err := p.connect(&r, cmd, "KEY", "PERCENTAGE"); err != nil {
+				return err
+			}
+			before, err := r.flag(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			filters := r.filtersOf(ctx, before)[0]
+			if condition < 0 && len(filters.Groups) == 1 {
+				condition = 0
+			}
+			if condition < 0 || condition >= len(filters.Groups) {
+				return wantCondition(&filters, before.Key, condition)
+			}
+			f := new(management.FlagView)
+			body := map[string]any{"rollout_percentage": share, "condition": condition, "version": before.Version}
+			if err := r.client.Send(ctx, http.MethodPost, r.path(fmt.Sprint(before.ID), "rollout"), body, f); err != nil {
+				return r.refused(ctx, args[0], err)
+			}
+			if r.asJSON {
+				return p.json(f)
+			}
+			text := fmt.Sprintf("flag %s: %s → %s", f.Key, percent(filters.Groups[condition].share()), percent(share))
+			if n := len(filters.Groups); n > 1 {
+				text += fmt.Sprintf(" in condition set %d", condition)
+			}
+			text += r.reach(ctx, &filters, condition, share)
+			if !f.Active {
+				text += fmt.Sprintf("; it is off: %s flag on %s", programName, f.Key)
+			}
+			return p.print("%s", printable(text))
+		},
+	}
+}
+
+// wantCondition says which condition sets a flag has.
+func wantCondition(f *shownFilters, key string, condition int) error {
+	n := len(f.Groups)
+	if n == 0 {
+		return fmt.Errorf("flag %s has no condition set whose percentage could change", key)
+	}
+	text := fmt.Sprintf("flag %s has %s: say which one with -condition", key, count(n, "condition set"))
+	if condition >= 0 {
+		text = fmt.Sprintf("flag %s has %s, and no %d: say which one with -condition", key, count(n, "condition set"), condition)
+	}
+	const shown = 10
+	for i := range f.Groups[:min(n, shown)] {
+		text += fmt.Sprintf("; %d is %s", i, shorten(f.condition(i), 60))
+	}
+	return fmt.Errorf("%s", text)
+}
+
+// reach says for about how many persons, or groups, a condition set is with a percentage.
+// It is "" if the server does not tell, which must not spoil a change that was made.
+func (r *remote) reach(ctx context.Context, f *shownFilters, condition int, share float64) string {
+	c, of := &f.Groups[condition], "persons"
+	body := map[string]any{"condition": map[string]any{"properties": append([]json.RawMessage{}, c.Properties...)}}
+	aggregation := f.Aggregation
+	if c.Aggregation != nil {
+		aggregation = c.Aggregation
+	}
+	if aggregation != nil {
+		body["group_type_index"], of = *aggregation, "groups"
+	}
+	var radius management.BlastRadius
+	if r.client.Send(ctx, http.MethodPost, r.client.InProject("feature_flags", "user_blast_radius"), body, &radius) != nil {
+		return ""
+	}
+	// Most will be in their share, not exactly.
+	about := int(float64(radius.Affected)*share/100 + 0.5)
+	return fmt.Sprintf(", about %d of %d known %s", about, radius.Total, of)
+}

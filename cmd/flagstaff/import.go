@@ -1,0 +1,415 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/release"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+)
+
+// importTime is how long a server may take for an import, which proves each flag.
+const importTime = 10 * time.Minute
+
+// An importCall is one call of the command.
+type importCall struct {
+	remote
+	from, fromProject, store string
+	dryRun                   bool
+}
+
+// importCommand makes the flags and cohorts of a document, or of another server.
+func (p *program) importCommand() *cli.Command {
+	var c importCall
+	return &cli.Command{
+		Name:     "import",
+		Category: ofFlags,
+		Usage:    "make the flags and cohorts of a file, or of another server",
+		UsageText: programName + " import [FLAGS] FILE\n" +
+			programName + " import [FLAGS] -from URL\n" +
+			programName + " import -store STORE [FLAGS] FILE",
+		Description: `Import makes the flags and cohorts of FILE in a project: a definitions document, such as
+export and the definitions endpoint write it, or lists of flags and cohorts as the
+management API has them, one after the other. "-" is standard input. What the project has
+already stays as it is, so that a second import changes nothing; what cannot be taken over
+is left out, and the report says why. Before anything is stored, each new flag is
+evaluated for a thousand random persons, here and as the file has it; one difference, and
+nothing is stored.
+
+With -from it asks another server, also one of the public system, for all its flags,
+cohorts, and members of static cohorts. The personal API key for that server is in
+FLAGSTAFF_FROM_KEY; it needs feature_flag:read, cohort:read, group:read, project:read, and
+person:read for the members.
+
+With -store it writes into a store instead of asking a server; running servers follow
+within a second.
+
+The exit code is 1 if something was left out.
+
+Examples:
+
+	flagstaff import -dry-run flags.json
+	flagstaff import flags.json
+	FLAGSTAFF_FROM_KEY=$(cat key.txt) flagstaff import -from https://eu.posthog.com -from-project 42
+	flagstaff import -store flagstaff.db flags.json`,
+		Flags: c.flags(
+			&cli.StringFlag{Name: "from", Usage: "take the flags and cohorts of the server at `URL`", Destination: &c.from},
+			&cli.StringFlag{Name: "from-project", Usage: "the `ID` of the project there (default the current project of the key's user)", Destination: &c.fromProject},
+			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing; print what an import would do", Destination: &c.dryRun},
+			&cli.StringFlag{Name: "store", Usage: "write into `STORE`, an SQLite file or postgres://USER:PASSWORD@HOST/DATABASE, instead of asking a server. -project may be a project API key then (default the first project)", Destination: &c.store},
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			names := []string{"FILE"}
+			if c.from != "" {
+				names = nil
+			}
+			args, err := wantArgs(cmd, names...)
+			switch {
+			case err != nil && c.from != "":
+				return wrongUsage("want a FILE or -from, not both; see %s -help", cmd.FullName())
+			case err != nil:
+				return err
+			case c.fromProject != "" && c.from == "":
+				return wrongUsage("flag -from-project is for -from")
+			case c.store != "" && c.url != "":
+				return wrongUsage("flags -store and -url exclude each other")
+			}
+			return p.importInto(ctx, &c, args)
+		},
+	}
+}
+
+func (p *program) importInto(ctx context.Context, c *importCall, args []string) (err error) {
+	var there *api.Client
+	if c.from != "" {
+		if there, err = p.clientFrom(c); err != nil {
+			return err
+		}
+	}
+	target, err := p.target(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.close()) }()
+
+	report := importReport{DryRun: c.dryRun, Members: []membersReport{}}
+	var document []byte
+	if there != nil {
+		done, stop := p.counting("fetched %d flags and cohorts")
+		copied, err := fetchProject(ctx, there, done)
+		stop()
+		if err != nil {
+			return fmt.Errorf("fetch from %s: %w", c.from, err)
+		}
+		report.fetched = copied.notes
+		if document, err = copied.document(); err != nil {
+			return err
+		}
+	} else if document, err = p.importFile(args[0]); err != nil {
+		return err
+	}
+	if report.ImportReport, err = target.take(ctx, document, management.ImportOptions{DryRun: c.dryRun}); err != nil {
+		return err
+	}
+	report.Notes = append(report.fetched, report.Notes...)
+	if there != nil && !c.dryRun {
+		for _, cohort := range report.StaticCohorts {
+			m, err := p.copyMembers(ctx, there, target, cohort)
+			if err != nil {
+				return fmt.Errorf("the flags and cohorts are imported; the members of cohort %q are not, and importing again goes on with them: %w", cohort.Name, err)
+			}
+			report.Members = append(report.Members, m)
+		}
+	}
+	if c.asJSON {
+		err = p.json(report)
+	} else {
+		err = p.printImport(&report, there != nil)
+	}
+	if err == nil && len(report.Left) > 0 {
+		return errFound
+	}
+	return err
+}
+
+// clientFrom returns the client of the server that -from names.
+func (p *program) clientFrom(c *importCall) (*api.Client, error) {
+	key := p.getenv("FLAGSTAFF_FROM_KEY")
+	if key == "" {
+		return nil, wrongUsage("there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see")
+	}
+	client, err := api.New(api.Config{URL: c.from, Key: key, Project: c.fromProject, Insecure: c.insecure, UserAgent: "flagstaff/" + release.Get().Version})
+	if err != nil {
+		return nil, wrongUsage("flag -from: %w", wayOut(err))
+	}
+	return client, nil
+}
+
+// importFile reads the file of an import.
+func (p *program) importFile(path string) ([]byte, error) {
+	files := opener{p.stdin}
+	file, err := files.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if path == "-" {
+		path = "standard input"
+	}
+	document, err := io.ReadAll(io.LimitReader(file, flags.MaxDocument+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	case len(document) > flags.MaxDocument:
+		return nil, fmt.Errorf("%s has more than %d MiB", path, flags.MaxDocument>>20)
+	}
+	return document, nil
+}
+
+// A target is what an import goes into.
+type target interface {
+	take(ctx context.Context, document []byte, o management.ImportOptions) (*management.ImportReport, error)
+
+	// members yields the distinct IDs of the members that a static cohort has, and add
+	// adds others. It returns how many persons were not members.
+	members(ctx context.Context, cohort int64, yield func(distinctID string) error) error
+	add(ctx context.Context, cohort int64, distinctIDs []string) (int, error)
+
+	close() error
+}
+
+// target returns what an import goes into.
+func (p *program) target(ctx context.Context, c *importCall) (target, error) {
+	if c.store != "" {
+		return p.storeTarget(ctx, c.store, c.project)
+	}
+	client, err := p.clientWithin(&c.connection, importTime)
+	return serverTarget{client}, err
+}
+
+// A serverTarget is a project of a server.
+type serverTarget struct{ *api.Client }
+
+func (t serverTarget) close() error { return nil }
+
+func (t serverTarget) take(ctx context.Context, document []byte, o management.ImportOptions) (*management.ImportReport, error) {
+	path := t.InProject("import")
+	if o.DryRun {
+		path += "?dry_run=true"
+	}
+	report := new(management.ImportReport)
+	return report, t.Upload(ctx, path, document, report)
+}
+
+func (t serverTarget) members(ctx context.Context, cohort int64, yield func(string) error) error {
+	return membersOf(ctx, t.Client, cohort, yield)
+}
+
+func (t serverTarget) add(ctx context.Context, cohort int64, distinctIDs []string) (int, error) {
+	var told management.CohortUpload
+	err := t.Send(ctx, "POST", t.InProject("cohorts", strconv.FormatInt(cohort, 10), "members"), distinctIDs, &told)
+	return told.Added, err
+}
+
+// A storeTarget is a project of a store.
+type storeTarget struct {
+	sqlstore.Storage
+	service *management.Service
+	project *management.Project
+}
+
+// storeTarget opens a store that a server has made. The project is named by its ID or
+// its API key, and the first one if it is not named.
+func (p *program) storeTarget(ctx context.Context, store, name string) (_ target, err error) {
+	if err := storage.Check(store); err != nil {
+		return nil, usageError{err}
+	}
+	log := slog.New(slog.NewTextHandler(p.stderr, nil))
+	opened, err := storage.Open(ctx, store, sqlstore.Options{Log: log, MustExist: true})
+	if errors.Is(err, sqlstore.ErrNoStore) {
+		return nil, fmt.Errorf("there is no store in %s: start the server on it first, or name another one with -store", storage.Name(store))
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, opened.Close())
+		}
+	}()
+	projects, err := opened.Projects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(projects) == 0 {
+		return nil, fmt.Errorf("%s has no project yet: start the server on it first", storage.Name(store))
+	}
+	i := 0
+	if name = strings.TrimSpace(name); name != "" {
+		i = slices.IndexFunc(projects, func(p management.Project) bool { return p.APIKey == name || strconv.FormatInt(p.ID, 10) == name })
+	}
+	if i < 0 {
+		var known []string
+		for i := range projects {
+			known = append(known, fmt.Sprintf("%d (%s)", projects[i].ID, projects[i].Name))
+		}
+		return nil, fmt.Errorf("%s has no project with the ID or the API key of -project; it has %s", storage.Name(store), strings.Join(known, ", "))
+	}
+	service, err := management.New(management.Config{Store: opened, Data: opened, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return storeTarget{opened, service, &projects[i]}, nil
+}
+
+func (t storeTarget) close() error { return t.Storage.Close() }
+
+func (t storeTarget) take(ctx context.Context, document []byte, o management.ImportOptions) (*management.ImportReport, error) {
+	report, err := t.service.Import(ctx, t.project.ID, document, o)
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		err = fmt.Errorf("project %q: %s", t.project.Name, e.Detail)
+	}
+	return report, err
+}
+
+func (t storeTarget) members(ctx context.Context, cohort int64, yield func(string) error) error {
+	for offset := 0; ; offset += pageOfPersons {
+		list, _, err := t.Persons(ctx, t.project.ID, management.PersonFilter{Cohort: cohort}, pageOfPersons, offset)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			for _, id := range list[i].DistinctIDs {
+				if err := yield(id); err != nil {
+					return err
+				}
+			}
+		}
+		if len(list) < pageOfPersons {
+			return nil
+		}
+	}
+}
+
+func (t storeTarget) add(ctx context.Context, cohort int64, distinctIDs []string) (int, error) {
+	return t.AddCohortMembers(ctx, t.project.ID, cohort, distinctIDs)
+}
+
+// An importReport is what -json prints of an import.
+type importReport struct {
+	*management.ImportReport
+	DryRun  bool            `json:"dry_run"`
+	Members []membersReport `json:"members"`
+
+	fetched []string // notes
+}
+
+// A membersReport says what became of the members of a static cohort.
+type membersReport struct {
+	Cohort   string `json:"cohort"`
+	Received int    `json:"received"` // distinct IDs
+	Added    int    `json:"added"`    // persons who were not members
+}
+
+// copyMembers adds the members of a static cohort elsewhere that are missing here.
+func (p *program) copyMembers(ctx context.Context, there *api.Client, here target, cohort management.StaticCohort) (membersReport, error) {
+	report := membersReport{Cohort: cohort.Name}
+	known := make(map[string]bool)
+	if !cohort.Made {
+		note := func(id string) error {
+			known[id] = true
+			return nil
+		}
+		if err := here.members(ctx, cohort.ID, note); err != nil {
+			return report, err
+		}
+	}
+	done, stop := p.counting("copied %d members of cohort " + strconv.Quote(cohort.Name))
+	defer stop()
+	var part []string
+	flush := func() error {
+		if len(part) == 0 {
+			return nil
+		}
+		n, err := here.add(ctx, cohort.ID, part)
+		report.Added += n
+		part = part[:0]
+		return err
+	}
+	err := membersOf(ctx, there, cohort.IDInFile, func(id string) error {
+		report.Received++
+		done(report.Received)
+		if known[id] {
+			return nil
+		}
+		if part = append(part, id); len(part) == maxPartOfMembers {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	return report, err
+}
+
+// printImport prints a report for people: what was made, and what needs their eyes.
+func (p *program) printImport(r *importReport, withMembers bool) error {
+	made := "made"
+	if r.DryRun {
+		made = "would make"
+	}
+	var lines []string
+	for _, name := range r.Cohorts {
+		lines = append(lines, fmt.Sprintf("%s cohort %q", made, name))
+	}
+	for _, key := range r.Flags {
+		lines = append(lines, made+" flag "+key)
+	}
+	for _, m := range r.Members {
+		lines = append(lines, fmt.Sprintf("cohort %q: %s, of which %d are new", m.Cohort, count(m.Received, "member"), m.Added))
+	}
+	for _, c := range r.StaticCohorts {
+		if c.Made && !withMembers {
+			lines = append(lines, fmt.Sprintf("note: the static cohort %q has no members: the file does not have them", c.Name))
+		}
+	}
+	for _, note := range r.Notes {
+		lines = append(lines, "note: "+note)
+	}
+	for _, left := range r.Left {
+		lines = append(lines, fmt.Sprintf("left out %s: %s", left.What, left.Reason))
+	}
+	summary := fmt.Sprintf("%s and %s imported", count(len(r.Flags), "flag"), count(len(r.Cohorts), "cohort"))
+	if r.DryRun {
+		summary = fmt.Sprintf("%s and %s would be imported", count(len(r.Flags), "flag"), count(len(r.Cohorts), "cohort"))
+	}
+	if n := len(r.Unchanged); n > 0 {
+		summary += fmt.Sprintf(", %d there already", n)
+	}
+	if n := len(r.Left); n > 0 {
+		summary += fmt.Sprintf(", %d left out", n)
+	}
+	if r.Parity > 0 {
+		summary += fmt.Sprintf("; each new flag has the same value as at its origin for %d random persons", r.Parity)
+	}
+	for _, line := range append(lines, summary) {
+		if err := p.print("%s", printable(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
