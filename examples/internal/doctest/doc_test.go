@@ -92,7 +92,7 @@ func start(t *testing.T) string {
 var (
 	// assignment sets a variable for the commands that follow. placeholder is one of
 	// what only the answers before it know.
-	assignment  = regexp.MustCompile(`(?m)^\w+=\S+$`)
+	assignment  = regexp.MustCompile(`(?m)^(?:export )?\w+=\S+$`)
 	placeholder = regexp.MustCompile(`(?m)^\w+=\S*…$`)
 )
 
@@ -126,7 +126,7 @@ func filled(t *testing.T, command, answers string) string {
 }
 
 // shown finds commands of which a document shows what they print, or says it.
-var shown = regexp.MustCompile(`(?m)^(?:curl|flagstaff explain|seq) `)
+var shown = regexp.MustCompile(`(?m)^(?:curl|flagstaff (?:explain|flag|export)|seq) `)
 
 // build puts the program flagstaff into a folder, where commands find it.
 func build(t *testing.T, folder string) {
@@ -154,7 +154,7 @@ func TestCommands(t *testing.T) {
 	programs := t.TempDir()
 	build(t, programs)
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	for _, name := range []string{"README.md", "docs/server.md"} {
+	for _, name := range []string{"README.md", "docs/server.md", "docs/tool.md"} {
 		t.Run(name, func(t *testing.T) {
 			address, folder := start(t), t.TempDir()
 			definitions := read(t, "examples/inprocess/flags.json") // the README writes them
