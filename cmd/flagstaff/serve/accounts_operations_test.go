@@ -80,6 +80,14 @@ var operations = slices.Concat([]operation{
 		return ""
 	}},
 	{call: "POST /api/users/{user}/two_factor_disable", scope: "user:write", want: 200, self: true},
+	{call: "GET /api/users/{user}/sessions", scope: "user:read", want: 200, self: true},
+	{call: "DELETE /api/users/{user}/sessions", scope: "user:write", want: 204, self: true},
+	{call: "DELETE /api/users/{user}/sessions/{session}", scope: "user:write", want: 204, self: true},
+	{call: "POST /api/password_reset", want: 200, prepare: func(_ *testing.T, _ *site, a *account) string { return members("email", a.Email) }},
+	{call: "GET /api/password_reset/{token}", want: 200},
+	{call: "POST /api/password_reset/{token}", want: 200, prepare: func(t *testing.T, s *site, _ *account) string {
+		return members("password", s.password(t))
+	}},
 
 	{call: "GET /api/personal_api_keys", scope: "*", want: 200},
 	{call: "POST /api/personal_api_keys", scope: "*", body: `{"label":"another","scopes":["user:read"]}`, want: 201},
@@ -167,6 +175,36 @@ func (s *site) invite(t *testing.T, a *account) (id, token string) {
 	return r["id"].(string), m[1]
 }
 
+// reset asks for another password for an account, and returns the token of the link.
+func (s *site) reset(t *testing.T, a *account) string {
+	t.Helper()
+	s.stranger().call(t, "POST /api/password_reset/", members("email", a.Email)).ok(t)
+	m := resetLink.FindStringSubmatch(s.mail.await(t, a.Email, management.KindPasswordReset, 1).text)
+	if m == nil {
+		t.Fatal("no link")
+	}
+	s.watch.keep(m[1], "a token of a mail", "", 0)
+	return m[1]
+}
+
+var resetLink = regexp.MustCompile(`http://\S+/reset_password/([\w-]{43})\s`)
+
+// session opens a session of an account, and returns its ID.
+func (s *site) session(t *testing.T, a *account) string {
+	t.Helper()
+	link, err := s.service.NewSignInLink(t.Context(), a.Email)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := s.service.UseSignInLink(t.Context(), link, nil, management.Client{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.watch.keep(link, "a token of a link", "", 0)
+	s.watch.keep(opened.Token, "a token of a session", "", 0)
+	return opened.Principal.Session.ID.String()
+}
+
 var invitationLink = regexp.MustCompile(`http://\S+/signup/([\w-]{43})\s`)
 
 // references are the values for the wildcards of patterns.
@@ -175,10 +213,11 @@ type references struct {
 	ids                              map[string]string // {id}, by collection
 	response                         string
 	invitation, token                string // of the invitation's link
+	session                          string
 }
 
 // nowhere refers to things that do not exist, except the caller.
-var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID, unknownUUID, "x"}
+var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID, unknownUUID, "x", unknownUUID}
 
 // fill returns the call for things.
 func (o *operation) fill(r references) string { return r.replace(o, o.call) + "/" + o.query }
@@ -189,14 +228,14 @@ func (o *operation) fillBody(r references) string { return r.replace(o, o.body) 
 func (r *references) replace(o *operation, text string) string {
 	return strings.NewReplacer(
 		"{user}", r.user, "{key}", r.key, "{organization}", r.organization, "{project}", r.project,
-		"{id}", r.ids[o.collection()], "{response}", r.response, "{invitation}", r.invitation, "{token}", r.token, "{new}", newName(), "{version}", "1",
+		"{id}", r.ids[o.collection()], "{response}", r.response, "{invitation}", r.invitation, "{token}", r.token, "{new}", newName(), "{version}", "1", "{session}", r.session,
 	).Replace(text)
 }
 
 // of refers to what an account has.
 func (s *site) of(t *testing.T, a *account, key string) references {
 	t.Helper()
-	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID), unknownIDs(), uuid.NewString(), uuid.NewString(), "x"}
+	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID), unknownIDs(), uuid.NewString(), uuid.NewString(), "x", uuid.NewString()}
 }
 
 // attempt does an operation with a key of an account's own things, after it has
@@ -210,8 +249,14 @@ func (o *operation) attempt(t *testing.T, s *site, a *account, key string) *answ
 	if strings.Contains(o.call, "/members/{user}") {
 		r.user = s.member(t, a, management.LevelMember).UUID.String()
 	}
-	if strings.Contains(o.call, "{invitation}") || strings.Contains(o.call, "{token}") {
+	switch {
+	case strings.Contains(o.call, "/password_reset/{token}"):
+		r.token = s.reset(t, a)
+	case strings.Contains(o.call, "{invitation}"), strings.Contains(o.call, "{token}"):
 		r.invitation, r.token = s.invite(t, a)
+	}
+	if strings.Contains(o.call, "{session}") {
+		r.session = s.session(t, a)
 	}
 	if strings.Contains(o.call+o.body, "{id}") {
 		r.ids[o.collection()] = s.make(t, a, o.collection())
@@ -435,6 +480,7 @@ func (s *site) target(t *testing.T) *target {
 	spare := s.issue(t, a)
 	v.foreign = s.of(t, a, spare)
 	v.foreign.invitation, v.foreign.token = s.invite(t, a)
+	v.foreign.session = s.session(t, a)
 	for _, u := range []*account{v.account, v.member} {
 		v.told = append(v.told, u.Email, u.FirstName, u.UUID.String(), u.DistinctID)
 	}
