@@ -32,6 +32,7 @@ func managedOperations() []operation {
 
 			{call: "GET /feature_flags", scope: "feature_flag:read", want: 200},
 			{call: "POST /feature_flags", scope: "feature_flag:write", body: `{"key":"{new}","filters":{"groups":[{}]}}`, want: 201},
+			{call: "POST /import", scope: "feature_flag:write", also: "cohort:write", body: `{"flags":[{"key":"{new}","filters":{"groups":[{}]}}]}`, want: 200},
 			{call: "GET /feature_flags/activity", scope: "activity_log:read", want: 200},
 			{call: "GET /feature_flags/matching_ids", scope: "feature_flag:read", want: 200},
 			{call: "POST /feature_flags/bulk_keys", scope: "feature_flag:read", body: `{"ids":[{id}]}`, want: 200},
