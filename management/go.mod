@@ -22,6 +22,7 @@ require (
 	github.com/aymerick/douceur v0.2.0 // indirect
 	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc // indirect
 	github.com/gorilla/css v1.0.1 // indirect
+	github.com/mssola/useragent v1.0.0 // indirect
 )
 
 require (
