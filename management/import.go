@@ -653,7 +653,9 @@ func (i *importer) importFlags(ctx context.Context) error {
 		made, errs := make([]*FeatureFlag, len(stage)), make([]error, len(stage))
 		eachAtOnce(len(stage), func(n int) { made[n], errs[n] = i.readFlag(&waiting[stage[n]], world) })
 		var fresh []*FeatureFlag
+		now := i.now() // for all, so that lists have them in the order of the file
 		for n := range stage {
+			made[n].Created, made[n].Updated = now, now
 			wanted, err := i.wanted(&waiting[stage[n]], made[n], errs[n])
 			if err != nil {
 				return err
