@@ -28,7 +28,7 @@ import (
 func TestRuling69Memory(t *testing.T) {
 	fulltest.Only(t) // it uses all processors for seconds
 	const container = 256 << 20
-	t.Setenv("GOMEMLIMIT", strconv.Itoa(container/10*9)) // as limitMemory does
+	t.Setenv("GOMEMLIMIT", strconv.Itoa(container/4*3)) // as limitMemory does
 	v := startVictim(t, filepath.Join(t.TempDir(), "flagstaff.db"))
 	peakOf := watchMemory(t, v.cmd.Process.Pid)
 
