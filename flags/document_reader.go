@@ -168,7 +168,7 @@ func (d *decoder) between(text []byte, from *DocumentReader, first, last int) bo
 	return d.reusable() && d.faults == 0 && len(d.out.Flags) == len(values)
 }
 
-// splice puts the flags that were read between those of the last document.
+// splice puts the flags that were read between the flags of the last document.
 func (d *DocumentReader) splice(r *decoder, document []byte, first, last, left, moved int) *Definitions {
 	out := *d.last
 	out.Flags = slices.Concat(d.last.Flags[:first], r.out.Flags, d.last.Flags[last:])

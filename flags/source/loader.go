@@ -366,9 +366,9 @@ func (l *Loader) answer(ctx context.Context, have string) (answer, error) {
 	return answer{definitions: d, version: version, origin: originOf(l.source), fetched: time.Now()}, err
 }
 
-// loadSource asks the Source. The documents of a File and a Remote are read by the
-// Loader's DocumentReader, but not those of a type that has one of them embedded, whose Load may
-// do more.
+// loadSource asks the Source. The Loader's DocumentReader reads the documents of a File
+// and a Remote. A type that has one of them embedded is asked by its own Load, which may do
+// more.
 func (l *Loader) loadSource(ctx context.Context, have string) (*flags.Definitions, string, error) {
 	switch s := l.source.(type) {
 	case File:

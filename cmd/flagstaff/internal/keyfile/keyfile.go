@@ -23,7 +23,7 @@ const size = 32 // bytes of a key
 const Suffix = ".key"
 
 // Read returns the keys of a file, one or more. The first encrypts, all decrypt. The
-// error wraps that of the operating system, and quotes no key.
+// error wraps the error of the operating system, and quotes no key.
 func Read(path string) ([][]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

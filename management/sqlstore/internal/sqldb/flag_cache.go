@@ -222,8 +222,8 @@ func (a *accounts) readFlags(ctx context.Context, project, mark int64) ([]manage
 	return a.db.flags.keep(project, mark, list), nil
 }
 
-// flagMarks lists the flags of a project, which all have a row in the end, and those of
-// them that have none yet. Both are by ascending ID, as known is.
+// flagMarks lists the flags of a project, which all have a row in the end, and in missing
+// the flags whose row is not known yet. Both are by ascending ID, as known is.
 func (a *accounts) flagMarks(ctx context.Context, project int64, known []*flagRow) (list []readFlag, missing []*readFlag, err error) {
 	list = make([]readFlag, 0, len(known)+1)
 	var f readFlag
