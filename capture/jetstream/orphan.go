@@ -1,8 +1,10 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -34,35 +36,46 @@ func (o orphan) Nak() error { return nil }
 // InProgress does nothing, like Nak.
 func (o orphan) InProgress() error { return nil }
 
-// storeOrphans stores the orphans of the partition. hand is what was delivered and
-// has to stay in hand meanwhile; after an error it is given back.
+// storeOrphans stores the orphans of the partition. hand is what was delivered and not
+// acknowledged, in order, and has to stay in hand meanwhile; after an error it is given
+// back.
 func (w *worker) storeOrphans(ctx context.Context, hand []message) error {
 	defer w.heartbeats(ctx, hand)()
-	err := w.findOrphans(ctx)
+	err := w.findOrphans(ctx, hand)
 	if err != nil {
 		giveBack(hand)
 	}
 	return err
 }
 
-func (w *worker) findOrphans(ctx context.Context) error {
+// findOrphans stores the messages that had been delivered and are not in hand.
+func (w *worker) findOrphans(ctx context.Context, hand []message) error {
 	stream, err := w.stream.js.Stream(ctx, w.stream.c.Name)
 	if err != nil {
 		return err
 	}
+	inHand := func(sequence uint64) bool {
+		_, found := slices.BinarySearchFunc(hand, sequence, func(m message, s uint64) int { return cmp.Compare(m.sequence, s) })
+		return found
+	}
 	next, found := uint64(1), 0
-	for next <= w.floor {
+	for next <= w.seen {
 		var list []message
-		for size := 0; next <= w.floor && len(list) < w.c.MaxBatch && size < w.c.MaxBytes; next++ {
+		for size := 0; next <= w.seen && len(list) < w.c.MaxBatch && size < w.c.MaxBytes; next++ {
+			if inHand(next) { // so it need not be fetched
+				continue
+			}
 			m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(w.stream.partitionSubject(w.partition)))
 			if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
 				return err
 			}
-			if err != nil || m.Sequence > w.floor {
-				next = w.floor // there are no more
+			if err != nil || m.Sequence > w.seen {
+				next = w.seen // there are no more
 				continue
 			}
-			next = m.Sequence
+			if next = m.Sequence; inHand(next) {
+				continue
+			}
 			size += len(m.Data)
 			list = append(list, message{delivered: orphan{m, stream}, sequence: m.Sequence, at: m.Time})
 		}

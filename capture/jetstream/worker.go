@@ -34,8 +34,8 @@ type worker struct {
 	answers   sync.WaitGroup // to acknowledgements
 	huge      bool           // the next message has more bytes than the server takes now
 
-	last  uint64 // number of the last delivery
-	floor uint64 // all messages up to this sequence were acknowledged when the worker began
+	last uint64 // number of the last delivery
+	seen uint64 // all messages up to this sequence had been delivered when the worker gathered
 }
 
 // A message is one that was delivered and not acknowledged.
@@ -201,7 +201,7 @@ func (w *worker) gather(ctx context.Context, hand []message) (_ []message, err e
 		switch n := info.NumAckPending; {
 		case n == len(hand):
 			slices.SortFunc(hand, func(a, b message) int { return cmp.Compare(a.sequence, b.sequence) })
-			w.last, w.floor = info.Delivered.Consumer, info.AckFloor.Stream
+			w.last, w.seen = info.Delivered.Consumer, info.Delivered.Stream
 			return hand, nil
 		case n < len(hand):
 			// Some messages were taken for lost, and others have them now.
