@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -453,14 +454,21 @@ func firstSeed(t testing.TB) uint64 {
 // TestRandomComparison compares the product with the independent reference
 // evaluator on random definitions and requests.
 func TestRandomComparison(t *testing.T) {
-	seed := firstSeed(t)
-	in := new(flags.Input) // one for all, as in a server
-	rnd := rand.New(rand.NewPCG(seed, 1))
-	n, failures := 0, 0
-	for want := cases(t); n < want && failures == 0; seed++ {
-		n += comparisons(t, seed, in, rnd, &failures)
+	first, parts := firstSeed(t), goruntime.GOMAXPROCS(0)
+	want := cases(t) / parts
+	for part := range parts {
+		t.Run(strconv.Itoa(part), func(t *testing.T) {
+			t.Parallel()
+			seed := first + uint64(part)<<32
+			in := new(flags.Input) // one for all, as in a server
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			n, failures := 0, 0
+			for ; n < want && failures == 0; seed++ {
+				n += comparisons(t, seed, in, rnd, &failures)
+			}
+			t.Logf("%d comparisons", n)
+		})
 	}
-	t.Logf("%d comparisons", n)
 }
 
 func comparisons(t testing.TB, seed uint64, in *flags.Input, rnd *rand.Rand, failures *int) (n int) {

@@ -127,6 +127,7 @@ func RunShared(t *testing.T, open func(t *testing.T) (s sqlstore.Storage, again 
 func runParts(t *testing.T, parts []part, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			s, again := open(t)
 			p.run(t, &suite{Storage: s, again: again, now: time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.UTC)})
 		})
