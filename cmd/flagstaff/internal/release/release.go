@@ -1,4 +1,3 @@
-// Package release knows which release a program is.
 package release
 
 import (

@@ -1,5 +1,3 @@
-// Package storage opens the store that a setting or a flag names: an SQLite file, or
-// PostgreSQL.
 package storage
 
 import (

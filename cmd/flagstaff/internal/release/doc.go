@@ -1,0 +1,2 @@
+// Package release knows which release a program is.
+package release
