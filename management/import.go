@@ -650,26 +650,57 @@ func (i *importer) importFlags(ctx context.Context) error {
 		}
 	}
 	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
-		made, errs := make([]*FeatureFlag, len(stage)), make([]error, len(stage))
-		eachAtOnce(len(stage), func(n int) { made[n], errs[n] = i.readFlag(&waiting[stage[n]], world) })
-		var fresh []*FeatureFlag
 		now := i.now() // for all, so that lists have them in the order of the file
-		for n := range stage {
-			made[n].Created, made[n].Updated = now, now
-			wanted, err := i.wanted(&waiting[stage[n]], made[n], errs[n])
-			if err != nil {
-				return err
+		return inTurns(slices.Collect(slices.Chunk(stage, importTurn)), func(part []int) []readFlag {
+			list := make([]readFlag, len(part))
+			eachAtOnce(len(part), func(n int) { list[n] = i.readFlag(&waiting[part[n]], world) })
+			return list
+		}, func(list []readFlag) error {
+			var fresh []*FeatureFlag
+			for _, r := range list {
+				r.made.Created, r.made.Updated = now, now
+				wanted, err := i.wanted(r)
+				if err != nil {
+					return err
+				}
+				if wanted {
+					fresh = append(fresh, r.made)
+				}
 			}
-			if wanted {
-				fresh = append(fresh, made[n])
-			}
-		}
-		return i.createFlags(ctx, fresh)
+			return i.createFlags(ctx, fresh)
+		})
 	})
 	for _, n := range circular {
 		i.leave(waiting[n].String(), errors.New("its flags depend on each other in a circle"))
 	}
 	return err
+}
+
+// importTurn is how many flags are stored at once, while the next ones are read.
+const importTurn = 1000
+
+// inTurns calls read for each part, and write for what it returns, in order. It reads a
+// part while the one before is written.
+func inTurns[P, R any](parts []P, read func(P) R, write func(R) error) error {
+	results, stop := make(chan R), make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(stop)
+	wg.Go(func() {
+		for _, part := range parts {
+			select {
+			case results <- read(part):
+			case <-stop:
+				return
+			}
+		}
+	})
+	for range parts {
+		if err := write(<-results); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eachAtOnce calls f for the numbers below n, on all processors.
@@ -686,24 +717,32 @@ func eachAtOnce(n int, f func(int)) {
 	wg.Wait()
 }
 
+// A readFlag is a flag of a file, and the flag that was made of it.
+type readFlag struct {
+	file *importedFlag
+	made *FeatureFlag
+	err  error
+}
+
 // readFlag returns the flag that a file describes. It changes nothing.
-func (i *importer) readFlag(f *importedFlag, world *judge.World) (*FeatureFlag, error) {
+func (i *importer) readFlag(f *importedFlag, world *judge.World) readFlag {
 	made := i.newFlag()
 	made.HasExperiment, made.BucketingHash = f.experiment(), ""
 	if f.Version > 0 {
 		made.Version = f.Version
 	}
-	return made, i.fill(made, f, world)
+	return readFlag{f, made, i.fill(made, f, world)}
 }
 
 // wanted reports whether the flag that was made of a file's is to be stored. It is left
 // out if it could not be read, and if the project or the file has its key already.
-func (i *importer) wanted(f *importedFlag, made *FeatureFlag, err error) (bool, error) {
-	if err != nil {
-		if _, ok := errors.AsType[*Error](err); !ok {
-			return false, err
+func (i *importer) wanted(r readFlag) (bool, error) {
+	f, made := r.file, r.made
+	if r.err != nil {
+		if _, ok := errors.AsType[*Error](r.err); !ok {
+			return false, r.err
 		}
-		i.leave(f.String(), err)
+		i.leave(f.String(), r.err)
 		return false, nil
 	}
 	if there := i.there[made.Key]; there != nil {
