@@ -12,6 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/flagstaff-go/flagstaff/internal/memlimit"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
 )
@@ -29,12 +30,13 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (sqlstore.Storag
 	if path == "" {
 		return nil, errors.New("sqlite: path is empty; want a file name, or " + Memory + " for a database in memory")
 	}
+	readers := max(4, runtime.GOMAXPROCS(0)) + 1 // one for Watch
+	writerCache, readerCache := cacheSizes(memlimit.Process(), readers)
 	writer := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(10000)", "foreign_keys(1)", "journal_mode(WAL)", "synchronous(FULL)",
-		"cache_size(-65536)",       // KiB; the default of 2 MB does not hold the inner pages of large indexes
+		"busy_timeout(10000)", "foreign_keys(1)", "journal_mode(WAL)", "synchronous(FULL)", writerCache,
 		"wal_autocheckpoint(4000)", // pages, 16 MB: fewer copies of pages that change often
 	}}
-	reader := url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)", "cache_size(-16384)"}}
+	reader := url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)", readerCache}}
 	name := uri(path)
 	dialect := sqldb.Dialect{Fault: fault, Lead: leader{path}.lead}
 	if path == Memory {
@@ -57,14 +59,23 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (sqlstore.Storag
 	// keeps a database in memory alive, which ends with its last connection.
 	writing.SetMaxOpenConns(2)
 	writing.SetMaxIdleConns(2)
-	n := max(4, runtime.GOMAXPROCS(0)) + 1 // one for Watch
-	reading.SetMaxOpenConns(n)
-	reading.SetMaxIdleConns(n)
+	reading.SetMaxOpenConns(readers)
+	reading.SetMaxIdleConns(readers)
 	db, err := sqldb.New(ctx, reading, writing, dialect, o)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	return db, nil
+}
+
+// cacheSizes returns the settings of the page caches of the connection that writes, and of
+// each connection that reads, for a process that may have so many bytes of memory. SQLite's
+// own default of 2 MB does not hold the inner pages of large indexes. The caches are not
+// part of the Go heap, so they take an eighth of the memory at most, half of it for writing.
+func cacheSizes(memory int64, readers int) (writer, reader string) {
+	const mostWriter, mostReader = 64 << 20, 16 << 20 // bytes
+	pragma := func(n int64) string { return "cache_size(-" + strconv.FormatInt(n>>10, 10) + ")" } // KiB
+	return pragma(min(mostWriter, memory/16)), pragma(min(mostReader, memory/16/int64(readers)))
 }
 
 // The primary result codes of SQLite that matter for Fault.
