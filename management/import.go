@@ -390,12 +390,13 @@ func elements(attr string, raw json.RawMessage) ([]json.RawMessage, error) {
 // finish makes the file of what was collected.
 func (r *importReader) finish() (*importFile, error) {
 	file := r.file
-	for n, raw := range r.flags {
-		var f importedFlag
-		if err := json.Unmarshal(raw, &f); err != nil {
+	file.flags = make([]importedFlag, len(r.flags))
+	errs := make([]error, len(r.flags))
+	eachAtOnce(len(r.flags), func(n int) { errs[n] = json.Unmarshal(r.flags[n], &file.flags[n]) })
+	for n, err := range errs {
+		if err != nil {
 			return nil, invalid("flags", "invalid_input", "Flag %d cannot be read: %s.", n+1, err)
 		}
-		file.flags = append(file.flags, f)
 	}
 	for n, raw := range r.cohorts {
 		var c importedCohort
