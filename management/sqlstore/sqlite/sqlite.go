@@ -73,7 +73,7 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (sqlstore.Storag
 // own default of 2 MB does not hold the inner pages of large indexes. The caches are not
 // part of the Go heap, so they take an eighth of the memory at most, half of it for writing.
 func cacheSizes(memory int64, readers int) (writer, reader string) {
-	const mostWriter, mostReader = 64 << 20, 16 << 20 // bytes
+	const mostWriter, mostReader = 64 << 20, 16 << 20                                             // bytes
 	pragma := func(n int64) string { return "cache_size(-" + strconv.FormatInt(n>>10, 10) + ")" } // KiB
 	return pragma(min(mostWriter, memory/16)), pragma(min(mostReader, memory/16/int64(readers)))
 }
