@@ -24,6 +24,8 @@ type FlagQuery struct {
 	Tags           string // JSON lists of names
 	ExcludedTags   string
 	ExcludedFields string // excluded_properties: a JSON list of keys
+	Keys           string // a JSON list of keys, one of which the flag has
+	Contexts       string // a JSON list of evaluation contexts, one of which the flag has
 	HasContexts    *bool
 	Order          string // a field, after - for descending
 }
@@ -86,7 +88,7 @@ func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([
 
 func (q *FlagQuery) empty() bool {
 	return q.CreatedBy == "" && q.Search == "" && q.Type == "" && q.Runtime == "" && q.Tags == "" && q.ExcludedTags == "" &&
-		q.ExcludedFields == "" && q.HasContexts == nil && q.Order == ""
+		q.ExcludedFields == "" && q.Keys == "" && q.Contexts == "" && q.HasContexts == nil && q.Order == ""
 }
 
 // selectFlags returns the flags that a query selects, in its order.
@@ -129,6 +131,14 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	chosen, err := nameList("keys", q.Keys)
+	if err != nil {
+		return nil, err
+	}
+	contexts, err := nameList("evaluation_contexts", q.Contexts)
+	if err != nil {
+		return nil, err
+	}
 	if !slices.Contains([]string{"", "boolean", "multivariant", "experiment", "remote_config"}, q.Type) {
 		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", check.Excerpt(q.Type))
 	}
@@ -150,6 +160,8 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 			(q.Key == "" || strings.EqualFold(q.Key, f.Key)) &&
 			(q.Type == "" || q.Type == flagType(f)) &&
 			(q.Runtime == "" || q.Runtime == f.Runtime) &&
+			(q.Keys == "" || slices.Contains(chosen, f.Key)) &&
+			(len(contexts) == 0 || hasOneOf(f.Contexts, contexts)) &&
 			(len(tags) == 0 || hasOneOf(f.Tags, tags)) && !hasOneOf(f.Tags, excluded) && !slices.Contains(keys, f.Key) &&
 			(q.HasContexts == nil || *q.HasContexts == (len(f.Contexts) > 0))
 	}, nil

@@ -43,6 +43,12 @@ type FlagPreview struct {
 	Transitions []FlagTransition `json:"transitions"`
 	Changes     []ValueChange    `json:"changes"`
 
+	// Definition is what the change changes of the flag itself, at most MaxFlagChanges
+	// differences; MoreDefinition is how many are left out. They are empty for a new
+	// flag. Of payloads that are secret they tell only that they have changed.
+	Definition     []FlagChange `json:"definition"`
+	MoreDefinition int          `json:"more_definition"`
+
 	// OtherFlags are flags that depend on this one and that would have another
 	// value for somebody.
 	OtherFlags []ChangedFlag `json:"other_flags"`
@@ -94,6 +100,10 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	if err != nil {
 		return nil, err
 	}
+	definition, more := []FlagChange{}, 0
+	if before != nil && after != nil {
+		definition, more = detailed(w.flagChanges(before, after, before.EncryptedPayloads || after.EncryptedPayloads))
+	}
 	c, err := newComparison(set, before, after)
 	if err != nil {
 		return nil, err
@@ -107,7 +117,9 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 			return nil, err
 		}
 	}
-	return c.preview(), nil
+	v := c.preview()
+	v.Definition, v.MoreDefinition = definition, more
+	return v, nil
 }
 
 func (patch *PreviewPatch) limit() (int, error) {

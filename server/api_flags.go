@@ -42,6 +42,7 @@ func (a *apiRequest) flagQuery() (q management.FlagQuery, err error) {
 		Active: a.param("active"), CreatedBy: a.param("created_by_id"), Search: a.param("search"),
 		Key: a.param("key"), Type: a.param("type"), Runtime: a.param("evaluation_runtime"), Tags: a.param("tags"),
 		ExcludedTags: a.param("excluded_tags"), ExcludedFields: a.param("excluded_properties"),
+		Keys: a.param("keys"), Contexts: a.param("evaluation_contexts"),
 		Order: a.param("order"),
 	}
 	if q.Archived, err = a.truth("archived"); err != nil {

@@ -1,0 +1,103 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+)
+
+// FlagFacets is by what the flags of a project can be selected, and how many flags a
+// selection has. But for Archived, archived flags do not count.
+type FlagFacets struct {
+	On       int `json:"on"`
+	Off      int `json:"off"`
+	Stale    int `json:"stale"` // of those that are on
+	Archived int `json:"archived"`
+
+	// Tags and Contexts are in the order of their names, Owners in the order of their
+	// addresses.
+	Tags     []FlagFacet `json:"tags"`
+	Contexts []FlagFacet `json:"evaluation_contexts"`
+	Owners   []FlagOwner `json:"owners"`
+}
+
+// A FlagFacet is a name that flags have, and how many of them.
+type FlagFacet struct {
+	Name  string `json:"name"`
+	Flags int    `json:"flags"`
+}
+
+// A FlagOwner is a user who has made flags, and how many.
+type FlagOwner struct {
+	User  *UserBasic `json:"user"`
+	Flags int        `json:"flags"`
+}
+
+// FlagFacets returns what the parameters of [Service.ListFlags] can be. It needs scope
+// feature_flag:read.
+func (s *Service) FlagFacets(ctx context.Context, p *Principal, ref string) (*FlagFacets, error) {
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	list, err := w.store.Flags(ctx, w.at.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &FlagFacets{Owners: []FlagOwner{}}
+	tags, contexts, owners := make(map[string]int), make(map[string]int), make(map[int64]int)
+	now := s.now()
+	for i := range list {
+		f := &list[i]
+		if f.Kind != FlagOrdinary {
+			continue
+		}
+		if f.Archived {
+			out.Archived++
+			continue
+		}
+		status, _ := statusOf(f, now)
+		out.count(f, status)
+		for _, name := range f.Tags {
+			tags[name]++
+		}
+		for _, name := range f.Contexts {
+			contexts[name]++
+		}
+		if f.CreatedBy != nil {
+			owners[*f.CreatedBy]++
+		}
+	}
+	out.Tags, out.Contexts = flagFacets(tags), flagFacets(contexts)
+	users, err := w.usersByID(ctx, slices.Collect(maps.Keys(owners)))
+	if err != nil {
+		return nil, err
+	}
+	for id, n := range owners {
+		if u := basicUser(users, &id); u != nil {
+			out.Owners = append(out.Owners, FlagOwner{u, n})
+		}
+	}
+	slices.SortFunc(out.Owners, func(a, b FlagOwner) int { return cmp.Compare(a.User.Email, b.User.Email) })
+	return out, nil
+}
+
+func (out *FlagFacets) count(f *FeatureFlag, status string) {
+	if !f.Active {
+		out.Off++
+		return
+	}
+	out.On++
+	if status == flagStale {
+		out.Stale++
+	}
+}
+
+func flagFacets(counts map[string]int) []FlagFacet {
+	out := make([]FlagFacet, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, FlagFacet{name, counts[name]})
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package console
+
+import "strconv"
+
+// A bar is a row of shares, drawn as SVG: pages allow no style attributes.
+type bar struct {
+	Parts []barPart
+	Words string // the same for people who do not see it
+}
+
+// A barPart is one share. X and Width are percent of the bar.
+type barPart struct {
+	X, Width string
+	Class    string
+	Label    string // with the share
+	Name     string
+	Share    string
+}
+
+// add appends a share that begins at x percent, and returns where the next one does.
+func (b *bar) add(x, share float64, class, name string) float64 {
+	if share <= 0 {
+		return x
+	}
+	share = min(share, 100-x)
+	label := name + " " + percent(round(share))
+	b.Parts = append(b.Parts, barPart{decimal(x), decimal(share), class, label, name, percent(round(share))})
+	if b.Words != "" {
+		b.Words += ", "
+	}
+	b.Words += label
+	return x + share
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
+
+// round keeps one decimal.
+func round(v float64) float64 { return float64(int(v*10+0.5)) / 10 }
+
+// maxHues is how many colours bars have.
+const maxHues = 8
+
+// variantBar shows how a flag is shared out among its variants.
+func variantBar(f *rawFilters) (b bar) {
+	if f.Multivariate == nil {
+		return b
+	}
+	x := 0.0
+	for i, v := range f.Multivariate.Variants {
+		x = b.add(x, v.Share, "hue-"+strconv.Itoa(i%maxHues), v.Key)
+	}
+	return b
+}

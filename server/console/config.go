@@ -1,0 +1,84 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// Config configures a console. Only Service is required.
+type Config struct {
+	Service *management.Service
+
+	// Prefix is the path below which the console is, such as "/console", without a
+	// slash at the end. "" is the root of the host.
+	Prefix string
+
+	// URL is the origin at which browsers reach the program, such as
+	// https://flags.example.com. With https, cookies are for HTTPS alone, also if a proxy
+	// ends TLS. "": as requests say.
+	URL string
+
+	// ClientIP returns the address of the client of a request. Nil: the address of the
+	// connection, or of the proxy.
+	ClientIP func(*http.Request) netip.Addr
+
+	// Problems returns what is wrong with the definitions that are served of a project.
+	// Nil: that is not known, and not shown.
+	Problems func(project int64) []flags.Problem
+
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+
+	// Log takes failures. Nil: they are discarded.
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.ClientIP == nil {
+		c.ClientIP = connectionIP
+	}
+	if c.Problems == nil {
+		c.Problems = func(int64) []flags.Problem { return nil }
+	}
+	return c
+}
+
+func (c *Config) validate() error {
+	if c.Service == nil {
+		return errors.New("console: Config.Service is missing")
+	}
+	if c.Prefix != "" && (!strings.HasPrefix(c.Prefix, "/") || strings.HasSuffix(c.Prefix, "/") || strings.ContainsAny(c.Prefix, "{}?#%\\ \"") || strings.Contains(c.Prefix, "//")) {
+		return fmt.Errorf("console: Config.Prefix is %q, want a path such as \"/console\"", c.Prefix)
+	}
+	if c.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return fmt.Errorf("console: Config.URL is %q, want an origin such as \"https://flags.example.com\"", c.URL)
+	}
+	return nil
+}
+
+// connectionIP returns the address of the other end of a connection.
+func connectionIP(r *http.Request) netip.Addr {
+	a, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Addr()
+}

@@ -1,0 +1,43 @@
+// Package console is the web console: people sign in with a browser, see what their
+// feature flags do, and change them.
+//
+//	handler, err := console.New(console.Config{
+//		Service: service, // a management.Service
+//		Prefix:  "/console",
+//		URL:     "https://flags.example.com",
+//	})
+//	mux.Handle("/console/", handler)
+//
+// All rules are those of package management: the console calls the Service with the
+// Principal of the browser's session, and shows what the Service answers.
+//
+// # Pages
+//
+// Every page is HTML that needs no script. What changes something is a form that is
+// posted. A value that is refused comes back beside its field, with everything that was
+// typed; a change that was made is answered with a redirect. The script of the console
+// adds keyboard shortcuts, and swaps parts of pages that forms would load anyway.
+//
+// A change of a flag that is on is shown first as what it does: for how many of the
+// persons that were seen last the value changes, from what to what. So is a switch that
+// changes the value of more than a tenth of them, and every switch of a flag with the tag
+// "protected".
+//
+// # Security
+//
+// Pages allow no inline script and no inline style, and cannot be framed. Requests that
+// change something are refused if a browser sends them for another origin. The token of a
+// session is in a cookie that scripts cannot read, and which browsers send over HTTPS
+// alone. Over plain HTTP people can sign in only on the machine itself.
+//
+// # Where things are
+//
+// A screen has one name in all places: flags.go has the handler and the view model of the
+// list of flags, flags_test.go its tests, templates/flags.html how it looks.
+//
+//   - console.go: routes, headers, sessions of requests; render.go: templates
+//   - signin.go, flags.go, flag.go: the screens
+//   - flag_form.go, flag_filters.go: the form of a flag, and the JSON that it stands for
+//   - flag_review.go: who changes; flag_switch.go: on and off
+//   - words.go: definitions in words
+package console

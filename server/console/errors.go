@@ -1,0 +1,89 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// A pageError is what a person sees in place of a page.
+type pageError struct {
+	status int
+	title  string
+	text   string
+	signIn bool // the page leads to the form
+}
+
+func (e *pageError) Error() string { return "console: " + e.title }
+
+var (
+	errNoPage    = &pageError{http.StatusNotFound, "There is no such page", "The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.", false}
+	errOrigin    = &pageError{http.StatusForbidden, "The request came from another site", "Nothing was changed. Forms of the console work only on its own pages.", false}
+	errForm      = &pageError{http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.", false}
+	errLargeForm = &pageError{http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.", false}
+	errSignedOut = &pageError{http.StatusUnauthorized, "You are signed out", "Nothing was saved yet. Sign in in another tab, then reload this page: your browser sends what you have typed again.", true}
+	errInsecure  = &pageError{http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.", false}
+	errNoProject = &pageError{http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.", false}
+)
+
+// errorPages is the one table of pages for errors of the Service.
+var errorPages = []struct {
+	kind   error
+	status int
+	title  string
+}{
+	{management.ErrNotFound, http.StatusNotFound, "There is no such thing"},
+	{management.ErrForbidden, http.StatusForbidden, "You may not do that"},
+	{management.ErrUnauthenticated, http.StatusUnauthorized, "You are signed out"},
+	{management.ErrThrottled, http.StatusTooManyRequests, "Too many attempts"},
+	{management.ErrConflict, http.StatusConflict, "Somebody else was faster"},
+	{management.ErrPrecondition, http.StatusConflict, "Somebody else was faster"},
+	{management.ErrInvalid, http.StatusUnprocessableEntity, "That is not possible"},
+}
+
+// pageOf returns the page for an error. A failure of the store has nothing to say but that.
+func pageOf(err error) *pageError {
+	if p, ok := errors.AsType[*pageError](err); ok {
+		return p
+	}
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		for _, row := range errorPages {
+			if errors.Is(e.Kind, row.kind) {
+				return &pageError{row.status, row.title, e.Detail, row.status == http.StatusUnauthorized}
+			}
+		}
+	}
+	return &pageError{http.StatusServiceUnavailable, "The store does not answer", "Nothing was changed. Reload this page to try again: if you have sent a form, your browser sends what you have typed once more.", false}
+}
+
+// fail answers with a page for an error.
+func (q *request) fail(err error) {
+	p := pageOf(err)
+	if p.status == http.StatusServiceUnavailable {
+		if errors.Is(err, context.Canceled) && q.Context().Err() != nil {
+			return // nobody is there any more
+		}
+		q.c.Log.ErrorContext(q.Context(), "a page of the console failed", "method", q.Method, "path", q.URL.Path, "error", err)
+		q.w.Header().Set("Retry-After", "5")
+	}
+	if e, ok := errors.AsType[*management.Error](err); ok && e.RetryAfter > 0 {
+		q.w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
+	}
+	q.layout.Title = p.title
+	v := errorView{layout: q.layout, Text: p.text, Status: p.status}
+	if p.signIn {
+		v.SignIn = q.c.Prefix + "/signin"
+	}
+	q.render(p.status, "error", &v)
+}
+
+type errorView struct {
+	layout
+	Text   string
+	Status int
+	SignIn string
+}

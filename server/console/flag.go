@@ -1,0 +1,531 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// flagView is the page of one flag.
+type flagView struct {
+	layout
+	*flagForm
+	New      bool
+	On       bool
+	Archived bool
+	Deleted  bool
+	Action   string // where the form is sent
+	List     string // the list of flags
+	Switch   string
+	History  string
+	Status   string // in words, with the reason
+	Reach    string
+	Shares   bar
+	Created  moment
+	Author   string
+	Changed  moment
+	Changer  string
+	Called   moment
+	Problems []string
+	UsedBy   []string // what else uses the flag
+	Notice   string   // what has gone wrong with the whole form
+	Enrolled bool     // the early access feature of the flag enrols people
+	Locked   bool     // payloads are encrypted, and not shown
+
+	Sets         []conditionView
+	Parts        []variantView
+	Runtimes     []option
+	Bucketings   []option
+	Hashes       []option
+	Matches      []option
+	Aggregations []option
+	GroupTypes   []option
+	Keys         []string     // keys of properties that persons have
+	Suggestions  []suggestion // values of those
+	Flags        []string     // keys of flags
+}
+
+// A suggestion is values that a property has.
+type suggestion struct {
+	ID     string // of the list
+	Values []string
+}
+
+// A conditionView is a condition set with what its fields offer.
+type conditionView struct {
+	conditionForm
+	ID           string // c0
+	Number       int
+	Words        string
+	Error        string
+	ShareError   string
+	VariantError string
+	Up, Down     bool
+	Groups       bool // there are group types
+	VariantKeys  []option
+	Aggregations []option
+	Filters      []filterView
+}
+
+// A filterView is a filter with what its fields offer.
+type filterView struct {
+	filterForm
+	ID          string // c0.f0
+	And         bool   // not the first one
+	Operators   []optionGroup
+	GroupTypes  []option
+	Cohorts     []option
+	Inputs      []string // values, with room for one more where there may be several
+	List        string   // of suggested values
+	None, Range bool     // there is no value; there are two
+	KeyError    string
+	ValueError  string
+	Error       string
+}
+
+type optionGroup struct {
+	Label   string
+	Options []option
+}
+
+// A variantView is a variant with the messages about it.
+type variantView struct {
+	variantForm
+	ID           string
+	Hue          string
+	Error        string
+	KeyError     string
+	ShareError   string
+	PayloadError string
+	Rows         int // lines of the payload
+}
+
+// Error returns the message about a field, "" if there is none. Templates ask for it.
+func (form *flagForm) Error(field string) string { return form.Errors[field] }
+
+// noVersion is the version of a flag that does not exist yet.
+const noVersion = -1
+
+func newFlag(q *request) error {
+	form := &flagForm{
+		Version: noVersion, Runtime: "all", Bucketing: "distinct_id", ContextMatch: "any", Base: `{"groups":[]}`,
+		Conditions: []conditionForm{{Raw: newPart, Share: "100"}},
+	}
+	return q.showForm(http.StatusOK, nil, form, "")
+}
+
+func showFlag(q *request) error {
+	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, q.PathValue("flag"))
+	if err != nil {
+		return err
+	}
+	return q.showForm(http.StatusOK, f, formOf(f), "")
+}
+
+// postFlag does what a button of the form says.
+func postFlag(q *request) error {
+	form := readFlagForm(q.PostForm)
+	var f *management.FlagView
+	if ref := q.PathValue("flag"); ref != "" {
+		var err error
+		if f, err = q.c.Service.Flag(q.Context(), q.by, q.ref, ref); err != nil {
+			return q.keep(err, form)
+		}
+	}
+	verb, target, _ := strings.Cut(q.PostForm.Get("do"), " ")
+	switch verb {
+	case "review":
+		return q.review(f, form)
+	case "save":
+		if f == nil && !form.Active || f != nil && !f.Active || form.Reviewed != 0 && form.Reviewed == form.Version {
+			return q.save(f, form)
+		}
+		return q.review(f, form)
+	case "archive", "unarchive", "delete", "restore":
+		if f == nil {
+			return errForm
+		}
+		return q.actOnFlag(f, form, verb)
+	}
+	form.edit(verb, target)
+	status := http.StatusOK
+	if len(form.Errors) > 0 {
+		status = http.StatusUnprocessableEntity
+	}
+	return q.showForm(status, f, form, "")
+}
+
+// keep shows a form again with what was typed if the store fails.
+func (q *request) keep(err error, form *flagForm) error {
+	if pageOf(err).status != http.StatusServiceUnavailable {
+		return err
+	}
+	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "path", q.URL.Path, "error", err)
+	return q.showForm(http.StatusServiceUnavailable, nil, form, "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while.")
+}
+
+func (q *request) actOnFlag(f *management.FlagView, form *flagForm, verb string) error {
+	patch := management.FlagPatch{IfVersion: &form.Version}
+	switch verb {
+	case "archive":
+		patch.Active, patch.Archived = optional.Of(false), optional.Of(true)
+	case "unarchive":
+		patch.Archived = optional.Of(false)
+	case "restore":
+		patch.Deleted = optional.Of(false)
+	case "delete":
+		if q.PostForm.Get("typed") != f.Key {
+			form.fail("typed", "Type %s to delete it.", f.Key)
+			return q.showForm(http.StatusUnprocessableEntity, f, form, "")
+		}
+		patch.Deleted = optional.Of(true)
+	}
+	if _, err := q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch); err != nil {
+		return q.refused(err, f, form)
+	}
+	if verb == "delete" {
+		return q.redirect(q.projectPath("/flags?done=deleted"))
+	}
+	return q.redirect(q.flagPath(f.ID) + "?done=" + strings.TrimSuffix(verb, "e") + "ed")
+}
+
+// refused shows a form again with what the Service says against it.
+func (q *request) refused(err error, f *management.FlagView, form *flagForm) error {
+	e, ok := errors.AsType[*management.Error](err)
+	if !ok {
+		return q.keep(err, form)
+	}
+	switch {
+	case f != nil && (errors.Is(e, management.ErrConflict) || errors.Is(e, management.ErrPrecondition)) && f.Version != form.Version:
+		return q.conflict(f, form)
+	case errors.Is(e, management.ErrInvalid), errors.Is(e, management.ErrConflict):
+		form.refuse(e)
+		return q.showForm(http.StatusUnprocessableEntity, f, form, "")
+	}
+	return err
+}
+
+// withOriginal tells a patch what the flag was when the form was made.
+func (q *request) withOriginal(patch *management.FlagPatch, f *management.FlagView, form *flagForm) error {
+	original := f
+	if f.Version != form.Version {
+		was, err := q.c.Service.FlagVersion(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), form.Version)
+		if errors.Is(err, management.ErrNotFound) {
+			return nil // it is not kept: every other version is a conflict
+		}
+		if err != nil {
+			return err
+		}
+		original = was
+	}
+	patch.Original = optional.Of(must(json.Marshal(original)))
+	return nil
+}
+
+func (q *request) save(f *management.FlagView, form *flagForm) error {
+	patch, ok := form.patch(f)
+	if !ok {
+		return q.showForm(http.StatusUnprocessableEntity, f, form, "")
+	}
+	if f == nil {
+		made, err := q.c.Service.CreateFlag(q.Context(), q.by, q.ref, patch.FlagPatch)
+		if err != nil {
+			return q.refused(err, nil, form)
+		}
+		return q.redirect(q.flagPath(made.ID) + "?done=created")
+	}
+	if err := q.withOriginal(&patch.FlagPatch, f, form); err != nil {
+		return q.refused(err, f, form)
+	}
+	saved, err := q.c.Service.UpdateFlag(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), patch.FlagPatch)
+	if err != nil {
+		return q.refused(err, f, form)
+	}
+	done := "saved"
+	if saved.Version == f.Version {
+		done = "unchanged"
+	}
+	return q.redirect(q.flagPath(f.ID) + "?done=" + done)
+}
+
+// showForm answers with the page of a flag, which is nil if the flag is new.
+func (q *request) showForm(status int, f *management.FlagView, form *flagForm, notice string) error {
+	v := &flagView{flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path, Notice: notice}
+	q.layout.Done = doneWords[q.URL.Query().Get("done")]
+	if len(form.Errors) > 0 && notice == "" {
+		v.Notice = cmp.Or(form.Errors[""], "Something has to be put right before this can be saved. What you have typed is still here.")
+	}
+	switch {
+	case v.New:
+		q.layout.Title = "New flag"
+	case f == nil:
+		q.layout.Title = form.Key
+	default:
+		q.layout.Title = f.Key
+	}
+	v.layout = q.layout
+	words, cohorts, err := q.offers(v, form, f)
+	if err != nil && status != http.StatusServiceUnavailable {
+		return q.keep(err, form)
+	}
+	if f != nil {
+		if err := q.facts(v, f, words); err != nil {
+			return err
+		}
+	}
+	v.fields(words, cohorts)
+	q.render(status, "flag", v)
+	return nil
+}
+
+// facts fills in what is known of a flag that exists.
+func (q *request) facts(v *flagView, f *management.FlagView, words *vocabulary) error {
+	raw := readFilters(f.Filters)
+	v.On, v.Archived, v.Deleted = f.Active, f.Archived, f.Deleted
+	v.Switch, v.History = q.flagPath(f.ID)+"/switch", q.flagPath(f.ID)+"/history"
+	v.Reach, v.Shares = words.reach(raw), variantBar(raw)
+	v.Created, v.Author = q.c.moment(f.CreatedAt), authorName(f.CreatedBy)
+	v.Changed, v.Changer = q.c.moment(f.UpdatedAt), authorName(f.LastModifiedBy)
+	v.Called = q.c.momentOf(f.LastCalledAt)
+	v.Problems = q.problems()[f.Key]
+	v.Enrolled, v.Locked = raw.Enrollment, f.EncryptedPayloads
+	status, err := q.c.Service.FlagStatus(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10))
+	if err != nil {
+		return err
+	}
+	v.Status = status.Reason
+	for _, s := range f.Surveys {
+		v.UsedBy = append(v.UsedBy, "the survey "+s.Name)
+	}
+	for _, s := range f.Features {
+		v.UsedBy = append(v.UsedBy, "the early access feature "+s.Name)
+	}
+	return nil
+}
+
+// How much is looked at for suggestions.
+const (
+	maxOffered = 500 // cohorts and flags
+	maxSampled = 200 // persons whose properties are suggested
+	maxNames   = 200 // properties
+	maxSamples = 20  // values of one property
+)
+
+// offers fills in what fields suggest.
+func (q *request) offers(v *flagView, form *flagForm, f *management.FlagView) (*vocabulary, []option, error) {
+	words := &vocabulary{cohorts: make(map[string]string), flags: make(map[string]string), groupTypes: make(map[string]string)}
+	cohorts, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, management.CohortQuery{}, maxOffered, 0)
+	if err != nil {
+		return words, nil, err
+	}
+	var list []option
+	for _, c := range cohorts.Items {
+		id := strconv.FormatInt(c.ID, 10)
+		words.cohorts[id] = c.Name
+		list = append(list, option{id, c.Name, false})
+	}
+	others, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{}, maxOffered, 0)
+	if err != nil {
+		return words, nil, err
+	}
+	for _, o := range others.Items {
+		words.flags[strconv.FormatInt(o.ID, 10)] = o.Key
+		if f == nil || o.ID != f.ID {
+			v.Flags = append(v.Flags, o.Key)
+		}
+	}
+	slices.Sort(v.Flags)
+	if v.GroupTypes, err = q.groupTypes(); err != nil {
+		return words, nil, err
+	}
+	for _, t := range v.GroupTypes {
+		words.groupTypes[t.Value] = t.Label
+	}
+	return words, list, q.samples(v)
+}
+
+// groupTypes returns the group types of the project, none if nothing is captured or the
+// user may not see them.
+func (q *request) groupTypes() ([]option, error) {
+	types, err := q.c.Service.GroupTypes(q.Context(), q.by, q.ref)
+	if isRefusal(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []option
+	for _, t := range types {
+		out = append(out, option{strconv.Itoa(t.GroupTypeIndex), t.GroupType, false})
+	}
+	return out, nil
+}
+
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*management.Error](err)
+	return ok
+}
+
+// samples fills in properties and values that some persons have.
+func (q *request) samples(v *flagView) error {
+	persons, err := q.c.Service.ListPersons(q.Context(), q.by, q.ref, management.PersonQuery{}, maxSampled, 0)
+	if isRefusal(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	values := make(map[string][]string)
+	for _, p := range persons.Items {
+		for name, raw := range readObject(string(p.Properties)) {
+			if _, known := values[name]; !known && len(values) >= maxNames {
+				continue
+			}
+			value := text(raw)
+			if list := values[name]; len(value) <= 80 && len(list) < maxSamples && !slices.Contains(list, value) && value != "" {
+				values[name] = append(list, value)
+			} else if list == nil {
+				values[name] = []string{}
+			}
+		}
+	}
+	for name, list := range values {
+		v.Keys = append(v.Keys, name)
+		slices.Sort(list)
+		v.Suggestions = append(v.Suggestions, suggestion{"values-" + url.PathEscape(name), list})
+	}
+	slices.Sort(v.Keys)
+	slices.SortFunc(v.Suggestions, func(a, b suggestion) int { return cmp.Compare(a.ID, b.ID) })
+	return nil
+}
+
+func selected(options []option, value string) []option {
+	out := slices.Clone(options)
+	found := false
+	for i := range out {
+		out[i].Selected = out[i].Value == value
+		found = found || out[i].Selected
+	}
+	if !found && value != "" {
+		out = append(out, option{value, value, true}) // it is not lost
+	}
+	return out
+}
+
+// fields fills in what the fields of the form show and offer.
+func (v *flagView) fields(words *vocabulary, cohorts []option) {
+	v.Runtimes = selected([]option{{Value: "all", Label: "Everywhere"}, {Value: "client", Label: "Browsers and apps only"}, {Value: "server", Label: "Back ends only"}}, v.Runtime)
+	v.Bucketings = selected([]option{{Value: "distinct_id", Label: "Person (distinct ID)"}, {Value: "device_id", Label: "Device"}}, v.Bucketing)
+	v.Hashes = selected([]option{{Value: "", Label: "The project's default"}, {Value: "sha1", Label: "SHA-1"}, {Value: "xxhash64", Label: "xxHash64"}}, v.Hash)
+	v.Matches = selected([]option{{Value: "any", Label: "one of them"}, {Value: "all", Label: "all of them"}}, v.ContextMatch)
+	v.Aggregations = selected(append([]option{{Value: "", Label: "Persons"}}, v.GroupTypes...), v.Aggregation)
+	variants := []option{{Value: "", Label: "by the shares below"}}
+	for i, f := range v.Variants {
+		id := variantName(i)
+		v.Parts = append(v.Parts, variantView{
+			variantForm: f, ID: id, Hue: "hue-" + strconv.Itoa(i%maxHues), Rows: min(max(2, 1+strings.Count(f.Payload, "\n")), 12),
+			Error: v.Errors[id], KeyError: v.Errors[id+".key"], ShareError: v.Errors[id+".share"], PayloadError: v.Errors[id+".payload"],
+		})
+		if f.Key != "" {
+			variants = append(variants, option{f.Key, f.Key, false})
+		}
+	}
+	for i, c := range v.Conditions {
+		id := conditionName(i)
+		set := conditionView{
+			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"], VariantError: v.Errors[id+".variant"],
+			Up: i > 0, Down: i+1 < len(v.Conditions), Groups: len(v.GroupTypes) > 0,
+		}
+		var raw rawCondition
+		if json.Unmarshal(must(json.Marshal(c.safeObject())), &raw) == nil {
+			set.Words = words.condition(&raw, v.Aggregation)
+		}
+		if len(v.Variants) > 0 || c.Variant != "" {
+			set.VariantKeys = selected(variants, c.Variant)
+		}
+		if set.Groups {
+			set.Aggregations = selected(append([]option{{Value: "", Label: "as the flag"}, {Value: "persons", Label: "persons"}}, v.GroupTypes...), c.Aggregation)
+		}
+		for j, f := range c.Filters {
+			set.Filters = append(set.Filters, v.filterView(filterName(i, j), j, f, cohorts))
+		}
+		v.Sets = append(v.Sets, set)
+	}
+}
+
+// safeObject is object for a share that may be no number.
+func (c *conditionForm) safeObject() object {
+	if isShare(c.Share) {
+		return c.object()
+	}
+	other := *c
+	other.Share = "0"
+	return other.object()
+}
+
+func (v *flagView) filterView(id string, j int, f filterForm, cohorts []option) filterView {
+	out := filterView{
+		filterForm: f, ID: id, And: j > 0, KeyError: v.Errors[id+".key"], Error: v.Errors[id],
+		ValueError: cmp.Or(v.Errors[id+".value"], v.Errors[id+".operator"], v.Errors[id+".group"]),
+	}
+	labels := []string{"Values", "Versions"}
+	known := false
+	for i, list := range operatorsOf(f.Kind) {
+		group := optionGroup{Label: labels[i]}
+		for _, o := range list {
+			group.Options = append(group.Options, option{o.name, o.label, o.name == f.Operator})
+			known = known || o.name == f.Operator
+		}
+		out.Operators = append(out.Operators, group)
+	}
+	if !known {
+		out.Operators = append(out.Operators, optionGroup{"Not known", []option{{f.Operator, f.Operator, true}}})
+	}
+	out.GroupTypes = selected(v.GroupTypes, f.GroupType)
+	takes := operatorOf(f.Kind, f.Operator).takes
+	out.Inputs = slices.Clone(f.Values)
+	switch takes {
+	case noValue:
+		out.None, out.Inputs = true, nil
+	case anyTexts, someTexts:
+		out.Inputs = append(out.Inputs, "")
+	case twoNumbers:
+		out.Range = true
+		out.Inputs = append(out.Inputs, "", "")[:max(2, len(f.Values))]
+	default:
+		if len(out.Inputs) == 0 {
+			out.Inputs = []string{""}
+		}
+	}
+	switch f.Kind {
+	case "cohort":
+		value := ""
+		if len(f.Values) > 0 {
+			value = f.Values[0]
+		}
+		out.Cohorts = selected(append([]option{{"", "Choose a cohort", false}}, cohorts...), value)
+	case "flag":
+		out.List = "flag-values"
+	default:
+		out.List = "values-" + url.PathEscape(f.Key)
+	}
+	return out
+}
+
+// pretty returns JSON with a line for each member.
+func pretty(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return string(raw)
+	}
+	return b.String()
+}

@@ -1,0 +1,97 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// historyView is the versions of a flag.
+type historyView struct {
+	layout
+	Key          string
+	Flag, Action string
+	Version      int // as it is now
+	Versions     []versionView
+	Older, Newer string
+	Error        string
+}
+
+// A versionView is one version.
+type versionView struct {
+	Version  int
+	Author   string
+	At       moment
+	Reverted string
+	Changes  []changeLine
+	Cut      int
+	First    bool // nothing before it is known
+	Current  bool
+}
+
+func (q *request) versionView(v *management.FlagVersion) versionView {
+	out := versionView{Version: v.Version, Author: authorName(v.CreatedBy), At: q.c.moment(v.CreatedAt), Cut: v.MoreChanges, First: v.Changes == nil}
+	if v.RevertedTo != nil {
+		out.Reverted = "back to version " + strconv.Itoa(*v.RevertedTo)
+	}
+	for _, c := range v.Changes {
+		out.Changes = append(out.Changes, changeOf(c))
+	}
+	return out
+}
+
+func flagHistory(q *request) error { return q.showHistory(http.StatusOK, "") }
+
+func (q *request) showHistory(status int, refusal string) error {
+	f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, q.PathValue("flag"))
+	if err != nil {
+		return err
+	}
+	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
+	page = min(max(page, 1), 1<<20)
+	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), pageSize, (page-1)*pageSize)
+	if err != nil {
+		return err
+	}
+	q.layout.Title = "History of " + f.Key
+	v := &historyView{layout: q.layout, Key: f.Key, Flag: q.flagPath(f.ID), Action: q.URL.Path, Version: f.Version, Error: refusal}
+	for _, version := range versions.Items {
+		view := q.versionView(version)
+		view.Current = version.Version == f.Version
+		v.Versions = append(v.Versions, view)
+	}
+	link := func(page int) string { return q.URL.Path + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode() }
+	if page*pageSize < versions.Total {
+		v.Older = link(page + 1)
+	}
+	if page > 1 {
+		v.Newer = link(page - 1)
+	}
+	q.render(status, "flag_history", v)
+	return nil
+}
+
+// revertFlag gives a flag the content of an older version again.
+func revertFlag(q *request) error {
+	to, err := strconv.Atoi(q.PostForm.Get("to"))
+	if err != nil {
+		return errForm
+	}
+	current, err := strconv.Atoi(q.PostForm.Get("version"))
+	if err != nil {
+		return errForm
+	}
+	patch := management.RevertPatch{Version: optional.Of(to), CurrentVersion: optional.Of(current)}
+	f, err := q.c.Service.RevertFlag(q.Context(), q.by, q.ref, q.PathValue("flag"), patch)
+	if e, ok := errors.AsType[*management.Error](err); ok && (errors.Is(e, management.ErrInvalid) || errors.Is(e, management.ErrConflict)) {
+		return q.showHistory(http.StatusUnprocessableEntity, e.Detail)
+	}
+	if err != nil {
+		return err
+	}
+	return q.redirect(q.flagPath(f.ID) + "?done=reverted")
+}

@@ -1,0 +1,371 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+const pageSize = 50 // flags on a page
+
+// flagsView is the list of flags.
+type flagsView struct {
+	layout
+	Rows   []flagRow
+	Query  flagsQuery
+	Action string // where the filters are sent
+	NewURL string
+
+	States   []stateTab
+	Kinds    []option
+	Tags     []option
+	Contexts []option
+	Owners   []option
+	Runtimes []option
+	Sorts    []option
+
+	Range        string // which flags are shown, and of how many
+	Older, Newer string // the next and the previous page; "" if there is none
+	Clear        string // the list without filters; "" if there are none
+	Empty        bool   // the project has no flags
+	ReadOnly     bool   // a document serves the flags
+}
+
+// flagsQuery is what the URL of the list says.
+type flagsQuery struct {
+	Search, State, Kind, Tag, Runtime, Context, Owner, Sort string
+	Page                                                    int // from 1
+}
+
+// A stateTab selects flags in a state, and says how many there are.
+type stateTab struct {
+	Name, URL, Count string
+	Current          bool
+}
+
+// An option is one of the values of a field.
+type option struct {
+	Value, Label string
+	Selected     bool
+}
+
+// A flagRow is a flag in the list.
+type flagRow struct {
+	Key, Name, URL string
+	SwitchURL      string
+	Back           string // the query of the list
+	On, Archived   bool
+	Stale          bool
+	Protected      bool
+	Version        int
+	Kind           string // in words; "" for a plain flag
+	Reach          string
+	Variants       bar
+	Tags, Contexts []string
+	Runtime        string // "" for all
+	Changed        moment
+	ChangedBy      string
+	Called         moment
+	Problems       []string
+}
+
+// protectedTag is the tag of flags whose switch always asks first.
+const protectedTag = "protected"
+
+var flagKinds = []option{{Value: "boolean", Label: "On or off"}, {Value: "multivariant", Label: "Variants"}, {Value: "experiment", Label: "Experiment"}, {Value: "remote_config", Label: "Remote configuration"}}
+
+var flagSorts = []option{
+	{Value: "", Label: "Newest"}, {Value: "-updated_at", Label: "Changed last"}, {Value: "key", Label: "Key"},
+	{Value: "-last_called_at", Label: "Evaluated last"}, {Value: "updated_at", Label: "Unchanged for longest"},
+}
+
+func readFlagsQuery(v url.Values) flagsQuery {
+	q := flagsQuery{
+		Search: strings.TrimSpace(v.Get("q")), State: v.Get("state"), Kind: v.Get("kind"), Tag: v.Get("tag"), Runtime: v.Get("runtime"),
+		Context: v.Get("context"), Owner: v.Get("owner"), Sort: v.Get("sort"),
+	}
+	q.Page, _ = strconv.Atoi(v.Get("page")) // what is no number is the first page
+	q.Page = min(max(q.Page, 1), 1<<20)
+	return q
+}
+
+// encode returns the query of a URL, with what is not the default.
+func (q flagsQuery) encode() string {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"q": q.Search, "state": q.State, "kind": q.Kind, "tag": q.Tag, "runtime": q.Runtime, "context": q.Context, "owner": q.Owner, "sort": q.Sort,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if q.Page > 1 {
+		v.Set("page", strconv.Itoa(q.Page))
+	}
+	return v.Encode()
+}
+
+func (q flagsQuery) filtered() bool {
+	q.Sort, q.Page = "", 1
+	return q != flagsQuery{Page: 1}
+}
+
+// query returns the query of the Service; broken are the keys of the flags with problems.
+func (q flagsQuery) query(broken []string) management.FlagQuery {
+	list := func(name string) string {
+		if name == "" {
+			return ""
+		}
+		return string(must(json.Marshal([]string{name})))
+	}
+	out := management.FlagQuery{
+		Search: q.Search, Type: q.Kind, Runtime: q.Runtime, Tags: list(q.Tag), Contexts: list(q.Context), CreatedBy: q.Owner, Order: q.Sort,
+	}
+	switch q.State {
+	case "on":
+		out.Active = "true"
+	case "off":
+		out.Active = "false"
+	case "stale":
+		out.Active = "STALE"
+	case "archived":
+		out.Archived = new(true)
+	case "broken":
+		out.Keys = string(must(json.Marshal(append([]string{}, broken...))))
+	}
+	return out
+}
+
+func listFlags(q *request) error {
+	asked := readFlagsQuery(q.Form)
+	problems := q.problems()
+	var broken []string
+	for key := range problems {
+		broken = append(broken, key)
+	}
+	slices.Sort(broken)
+	page, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, asked.query(broken), pageSize, (asked.Page-1)*pageSize)
+	if err != nil {
+		return err
+	}
+	facets, err := q.c.Service.FlagFacets(q.Context(), q.by, q.ref)
+	if err != nil {
+		return err
+	}
+	words, err := q.vocabulary(page.Items)
+	if err != nil {
+		return err
+	}
+	q.layout.Title = "Flags"
+	q.layout.Done = doneWords[q.Form.Get("done")]
+	v := &flagsView{layout: q.layout, Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new")}
+	for _, f := range page.Items {
+		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], asked.encode()))
+	}
+	v.Empty = facets.On+facets.Off+facets.Archived == 0
+	v.choices(facets, len(broken))
+	v.paging(page.Total)
+	q.render(http.StatusOK, "flags", v)
+	return nil
+}
+
+// link returns the URL of the list with another query.
+func (v *flagsView) link(q flagsQuery) string {
+	if text := q.encode(); text != "" {
+		return v.Action + "?" + text
+	}
+	return v.Action
+}
+
+// choices fills in what can be selected.
+func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
+	for _, t := range []struct {
+		state, name string
+		n           int
+	}{
+		{"", "All", facets.On + facets.Off}, {"on", "On", facets.On}, {"off", "Off", facets.Off}, {"stale", "Stale", facets.Stale},
+		{"broken", "Problems", broken}, {"archived", "Archived", facets.Archived},
+	} {
+		q := v.Query
+		q.State, q.Page = t.state, 1
+		v.States = append(v.States, stateTab{t.name, v.link(q), number(t.n), v.Query.State == t.state})
+	}
+	choice := func(label string, options []option, selected string) []option {
+		out := append([]option{{"", label, selected == ""}}, options...)
+		for i := range out {
+			out[i].Selected = out[i].Value == selected
+		}
+		return out
+	}
+	names := func(facets []management.FlagFacet) (out []option) {
+		for _, f := range facets {
+			out = append(out, option{f.Name, f.Name + " (" + number(f.Flags) + ")", false})
+		}
+		return out
+	}
+	var owners []option
+	for _, o := range facets.Owners {
+		owners = append(owners, option{strconv.FormatInt(o.User.ID, 10), authorName(o.User) + " (" + number(o.Flags) + ")", false})
+	}
+	v.Kinds = choice("Any kind", flagKinds, v.Query.Kind)
+	v.Runtimes = choice("Any runtime", []option{{Value: "all", Label: "All runtimes"}, {Value: "client", Label: "Client only"}, {Value: "server", Label: "Server only"}}, v.Query.Runtime)
+	v.Sorts = choice("", flagSorts, v.Query.Sort)[1:]
+	if len(facets.Tags) > 0 {
+		v.Tags = choice("Any tag", names(facets.Tags), v.Query.Tag)
+	}
+	if len(facets.Contexts) > 0 {
+		v.Contexts = choice("Any context", names(facets.Contexts), v.Query.Context)
+	}
+	if len(owners) > 1 || v.Query.Owner != "" {
+		v.Owners = choice("Any owner", owners, v.Query.Owner)
+	}
+}
+
+// paging fills in which page of how many flags is shown.
+func (v *flagsView) paging(total int) {
+	first := (v.Query.Page-1)*pageSize + 1
+	last := first + len(v.Rows) - 1
+	switch {
+	case len(v.Rows) == 0:
+		v.Range = "No flags"
+	case total == 1:
+		v.Range = "1 flag"
+	case len(v.Rows) == total:
+		v.Range = number(total) + " flags"
+	default:
+		v.Range = number(first) + " to " + number(last) + " of " + number(total) + " flags"
+	}
+	q := v.Query
+	if last < total && len(v.Rows) > 0 {
+		q.Page = v.Query.Page + 1
+		v.Older = v.link(q)
+	}
+	if v.Query.Page > 1 {
+		q.Page = v.Query.Page - 1
+		v.Newer = v.link(q)
+	}
+	if v.Query.filtered() {
+		v.Clear = v.link(flagsQuery{Sort: v.Query.Sort})
+	}
+}
+
+// problems returns the warnings and errors about the flags of the project, by key.
+func (q *request) problems() map[string][]string {
+	out := make(map[string][]string)
+	for _, p := range q.c.Problems(q.at.Project.ID) {
+		if p.Severity != flags.Note && p.DefinitionError != nil && p.Flag != "" {
+			out[p.Flag] = append(out[p.Flag], problemWords(p))
+		}
+	}
+	return out
+}
+
+func problemWords(p flags.Problem) string {
+	words := p.Severity.String() + ": "
+	if p.Err != nil {
+		words += p.Err.Error()
+	}
+	if p.Path != "" {
+		words += " (" + placeWords(strings.TrimPrefix(p.Path, "/")) + ")"
+	}
+	if p.Hint != "" {
+		words += ". " + p.Hint
+	}
+	return words
+}
+
+// vocabulary returns the names of what some flags refer to.
+func (q *request) vocabulary(list []*management.FlagView) (*vocabulary, error) {
+	v := &vocabulary{cohorts: make(map[string]string), flags: make(map[string]string), groupTypes: make(map[string]string)}
+	var ids []json.RawMessage
+	groups := false
+	for _, f := range list {
+		raw := readFilters(f.Filters)
+		groups = groups || text(raw.Aggregation) != ""
+		for i := range raw.Groups {
+			groups = groups || text(raw.Groups[i].Aggregation) != ""
+			for _, p := range raw.Groups[i].Properties {
+				groups = groups || p.Type == "group"
+				if id := text(p.Key); p.Type == "flag" && isNumber(id) {
+					ids = append(ids, json.RawMessage(id))
+				}
+			}
+		}
+	}
+	if len(ids) > 0 {
+		var s management.FlagSelection
+		s.IDs.Set, s.IDs.Value = true, must(json.Marshal(ids[:min(len(ids), 1000)]))
+		keys, err := q.c.Service.FlagKeys(q.Context(), q.by, q.ref, s)
+		if err != nil {
+			return nil, err
+		}
+		v.flags = keys.Keys
+	}
+	if groups {
+		types, err := q.groupTypes()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range types {
+			v.groupTypes[t.Value] = t.Label
+		}
+	}
+	return v, nil
+}
+
+// isNumber reports whether a text is an ID.
+func isNumber(s string) bool {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && strconv.FormatInt(n, 10) == s
+}
+
+func readFilters(raw json.RawMessage) *rawFilters {
+	var f rawFilters
+	_ = json.Unmarshal(raw, &f) // what cannot be read has no words
+	return &f
+}
+
+func (q *request) flagPath(id int64) string {
+	return q.projectPath("/flags/" + strconv.FormatInt(id, 10))
+}
+
+func (q *request) flagRow(f *management.FlagView, words *vocabulary, problems []string, back string) flagRow {
+	raw := readFilters(f.Filters)
+	url := q.flagPath(f.ID)
+	row := flagRow{
+		Key: f.Key, Name: f.Name, URL: url, SwitchURL: url + "/switch", Back: back,
+		On: f.Active, Archived: f.Archived, Stale: f.Status == "STALE", Protected: slices.Contains(f.Tags, protectedTag), Version: f.Version,
+		Kind: kindWords(f, raw), Reach: words.reach(raw), Variants: variantBar(raw), Tags: f.Tags, Contexts: f.Contexts,
+		Changed: q.c.moment(f.UpdatedAt), ChangedBy: authorName(f.LastModifiedBy), Called: q.c.momentOf(f.LastCalledAt), Problems: problems,
+	}
+	if f.Runtime != "all" {
+		row.Runtime = f.Runtime
+	}
+	return row
+}
+
+func kindWords(f *management.FlagView, raw *rawFilters) string {
+	switch {
+	case f.RemoteConfig:
+		return "remote configuration"
+	case len(f.Features) > 0 || raw.Enrollment:
+		return "early access"
+	case raw.Holdout != nil:
+		return "experiment"
+	}
+	return ""
+}
+
+// doneWords is what pages say after a change. It is a table, so that a link cannot put
+// words into the console's mouth.
+var doneWords = map[string]string{
+	"on": "The flag is on.", "off": "The flag is off.", "saved": "Saved.", "created": "The flag was made.", "archived": "The flag is archived, and off.",
+	"unarchived": "The flag is back from the archive. It is still off.", "deleted": "The flag was deleted.", "restored": "The flag is back.", "reverted": "The earlier version is back.",
+	"unchanged": "Nothing was changed.",
+}

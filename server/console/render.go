@@ -1,0 +1,158 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// A layout is what surrounds all pages. The view of a page embeds it.
+type layout struct {
+	Prefix       string
+	Title        string
+	User, Email  string // "": nobody is signed in
+	Project      string
+	Organization string
+	Home         string
+	Nav          []navItem
+	Done         string // what was just done, in words
+}
+
+type navItem struct {
+	Name, URL string
+	Current   bool
+}
+
+// pages are the parsed templates, by the name of the page.
+type pages map[string]*template.Template
+
+var pageNames = []string{"error", "signin", "code", "flags", "flag", "flag_review", "flag_conflict", "flag_switch", "flag_history"}
+
+// parsePages parses the templates. They have two functions only: the path of a static
+// file, and a list of what is passed to a partial.
+func parsePages(assets map[string]asset) (*pages, error) {
+	base, err := template.New("").Funcs(template.FuncMap{
+		"asset": func(name string) string { return assets[name].path },
+		"with":  func(values ...any) []any { return values },
+	}).ParseFS(templateFiles, "templates/layout.html", "templates/partials/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	out := make(pages)
+	for _, name := range pageNames {
+		t, err := base.Clone()
+		if err == nil {
+			t, err = t.ParseFS(templateFiles, "templates/"+name+".html")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("console: %w", err)
+		}
+		out[name] = t.Option("missingkey=error")
+	}
+	return &out, nil
+}
+
+// render answers with a page. Nothing is sent of a page that fails.
+func (q *request) render(status int, name string, view any) {
+	var b bytes.Buffer
+	if err := (*q.c.pages)[name].ExecuteTemplate(&b, "layout", view); err != nil {
+		q.c.Log.ErrorContext(q.Context(), "a template of the console failed", "page", name, "error", err)
+		http.Error(q.w, "The page cannot be shown, because of an error of the program.", http.StatusInternalServerError)
+		return
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	q.w.WriteHeader(status)
+	_, _ = b.WriteTo(q.w) // the browser has gone
+}
+
+// A moment is a time as pages show it.
+type moment struct {
+	Words string // relative to now; "" if there is none
+	Exact string // for people
+	ISO   string // for programs
+}
+
+func (c *console) moment(t time.Time) moment {
+	t = t.UTC()
+	return moment{ago(c.Now().Sub(t)), t.Format("2 January 2006, 15:04:05 UTC"), t.Format(time.RFC3339)}
+}
+
+func (c *console) momentOf(t *time.Time) moment {
+	if t == nil {
+		return moment{}
+	}
+	return c.moment(*t)
+}
+
+// ago says how long something is past, as people say it.
+func ago(d time.Duration) string {
+	n := func(n int, unit string) string {
+		if n == 1 {
+			return "1 " + unit + " ago"
+		}
+		return strconv.Itoa(n) + " " + unit + "s ago"
+	}
+	const day = 24 * time.Hour
+	switch {
+	case d < 45*time.Second:
+		return "just now"
+	case d < time.Hour:
+		return n(max(1, int(d/time.Minute)), "minute")
+	case d < day:
+		return n(int(d/time.Hour), "hour")
+	case d < 60*day:
+		return n(int(d/day), "day")
+	case d < 730*day:
+		return n(int(d/(30*day)), "month")
+	}
+	return n(int(d/(365*day)), "year")
+}
+
+// nameOf returns how a user is called.
+func nameOf(u *management.User) string { return fullName(u.FirstName, u.LastName, u.Email) }
+
+func authorName(u *management.UserBasic) string {
+	if u == nil {
+		return "the system"
+	}
+	return fullName(u.FirstName, u.LastName, u.Email)
+}
+
+func fullName(first, last, email string) string {
+	if name := strings.TrimSpace(first + " " + last); name != "" {
+		return name
+	}
+	return email
+}
+
+// count writes a number with a noun, and thousands apart.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// number writes a number with thousands apart.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// percent writes a share of 100.
+func percent(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + " %" }

@@ -1,0 +1,127 @@
+// The console's script. Every page works without it: it saves loading whole pages, and
+// adds what only a script can do, which is keyboard shortcuts and sliders.
+"use strict";
+(() => {
+  document.documentElement.classList.add("scripted");
+  const $ = (selector, from = document) => from.querySelector(selector);
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
+
+  // load returns the document at an address, or nothing if the browser has gone there.
+  let running;
+  async function load(url, options) {
+    running?.abort();
+    const mine = (running = new AbortController());
+    try {
+      const answer = await fetch(url, { ...options, signal: mine.signal, headers: { Accept: "text/html" } });
+      if (answer.redirected) {
+        location.assign(answer.url);
+        return;
+      }
+      return new DOMParser().parseFromString(await answer.text(), "text/html");
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
+    }
+  }
+
+  // A form that only changes itself is swapped in place; the focus stays where it was.
+  document.addEventListener("submit", async (event) => {
+    const form = event.target, button = event.submitter;
+    if (!form.matches("[data-swap]") || !button || /^(review|save)$/.test(button.value)) return;
+    event.preventDefault();
+    const body = new URLSearchParams(new FormData(form, button));
+    let page;
+    try {
+      page = await load(form.action, { method: "POST", body });
+    } catch {
+      form.submit();
+      return;
+    }
+    if (page) swap("main", page, button);
+  });
+
+  function swap(selector, page, from) {
+    const next = $(selector, page), old = $(selector);
+    if (!next || !old) return;
+    const id = from?.id, part = (from?.value || "").split(" "), top = scrollY;
+    const known = new Set(all("[id]", old).map((el) => el.id));
+    old.replaceWith(document.adoptNode(next));
+    if (page.title) document.title = page.title;
+    enhance();
+    scrollTo(0, top);
+    const fresh = all("fieldset[id]").filter((el) => !known.has(el.id)).at(-1);
+    const invalid = $("[aria-invalid]");
+    const target = invalid || (fresh && $("input:not([type=hidden]):not([type=range]), select", fresh)) ||
+      (id && document.getElementById(id)) || (part[1] && $(`button[value$="${CSS.escape(part[1])}"]`)) || $("main");
+    target.focus({ preventScroll: target === $("main") });
+  }
+
+  // Filters of a list apply while they are changed.
+  let waiting;
+  const live = (form) => {
+    const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+    const url = form.getAttribute("action") + (query.size ? "?" + query : "");
+    load(url).then((page) => {
+      if (!page) return;
+      const id = form.dataset.live, next = page.getElementById(id), tabs = $(".tabs", page);
+      if (!next) return;
+      document.getElementById(id).replaceWith(document.adoptNode(next));
+      if (tabs) $(".tabs")?.replaceWith(document.adoptNode(tabs));
+      history.replaceState(null, "", url);
+    }, () => form.submit());
+  };
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("[data-live]");
+    if (form) {
+      clearTimeout(waiting);
+      waiting = setTimeout(live, event.target.type === "search" ? 200 : 0, form);
+    }
+    const slider = event.target.dataset?.slider;
+    if (slider) document.getElementById(slider).value = event.target.value;
+    const range = event.target.id && $(`[data-slider="${CSS.escape(event.target.id)}"]`);
+    if (range) range.value = event.target.value;
+    if (event.target.dataset?.sum) total();
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-refresh]")) $('button[value="edit"]', event.target.form)?.click();
+  });
+
+  function total() {
+    const out = $("[data-total=shares]");
+    if (!out) return;
+    const sum = all("[data-sum=shares]").reduce((n, el) => n + (Number(el.value) || 0), 0);
+    out.value = `${Math.round(sum * 100) / 100} % together` + (Math.abs(sum - 100) > 0.001 ? ", want 100 %" : "");
+  }
+
+  // Keyboard.
+  let at = -1;
+  function move(by) {
+    const rows = all("[data-row]");
+    if (!rows.length) return;
+    rows[at]?.classList.remove("at");
+    at = Math.min(Math.max(at + by, 0), rows.length - 1);
+    rows[at].classList.add("at");
+    $("[data-open]", rows[at]).focus({ preventScroll: true });
+    rows[at].scrollIntoView({ block: "nearest" });
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(document.activeElement) || $("dialog[open]")) return;
+    const key = event.key;
+    const named = (key === "/" || key === "n") && $(`[data-key="${key}"]`);
+    if (named) key === "/" ? named.focus() : named.click();
+    else if (key === "j") move(1);
+    else if (key === "k") move(-1);
+    else if (key === "?") $("#keys")?.showModal();
+    else return;
+    event.preventDefault();
+  });
+
+  function enhance() {
+    for (const el of all("[data-slider]")) {
+      el.hidden = false;
+      el.value = document.getElementById(el.dataset.slider).value;
+    }
+    total();
+  }
+  enhance();
+})();
