@@ -26,10 +26,9 @@ const maxForm = 4 << 20 // bytes
 
 type console struct {
 	Config
-	sessions sessions
-	pages    *pages
-	assets   map[string]asset // by name
-	mux      *http.ServeMux
+	pages  *pages
+	assets map[string]asset // by name
+	mux    *http.ServeMux
 }
 
 // An asset is a file for browsers, at a path that changes with its content.
@@ -46,7 +45,7 @@ func New(config Config) (http.Handler, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	c := &console{Config: config, sessions: newMemorySessions(config.Service, config.Now)}
+	c := &console{Config: config}
 	var err error
 	if c.assets, err = readAssets(config.Prefix); err != nil {
 		return nil, err
@@ -77,6 +76,8 @@ func (c *console) routes() {
 	get("/signin/code", c.open(codePage))
 	post("/signin/code", c.open(confirmCode))
 	post("/signout", c.open(signOut))
+	get("/join/{token}", c.open(joinPage))
+	post("/join/{token}", c.open(join))
 
 	get("/projects/{project}/{$}", c.inProject(projectHome))
 	get("/projects/{project}/flags", c.inProject(listFlags))
@@ -153,7 +154,7 @@ func (c *console) open(p page) http.HandlerFunc {
 // signedIn serves a page for people who are signed in, and sends others to sign in.
 func (c *console) signedIn(p page) http.HandlerFunc {
 	return c.open(func(q *request) error {
-		principal, err := c.sessions.authenticate(q.Context(), c.token(q.Request), c.browserOf(q.Request))
+		principal, err := c.Service.AuthenticateSession(q.Context(), c.token(q.Request), c.client(q.Request))
 		if errors.Is(err, management.ErrUnauthenticated) {
 			if q.Method != http.MethodGet && q.Method != http.MethodHead {
 				return errSignedOut

@@ -36,14 +36,14 @@ type navItem struct {
 // pages are the parsed templates, by the name of the page.
 type pages map[string]*template.Template
 
-var pageNames = []string{"error", "signin", "code", "flags", "flag", "flag_review", "flag_conflict", "flag_switch", "flag_history"}
+var pageNames = []string{"error", "signin", "code", "join", "flags", "flag", "flag_review", "flag_conflict", "flag_switch", "flag_history"}
 
 // parsePages parses the templates. They have two functions only: the path of a static
 // file, and a list of what is passed to a partial.
 func parsePages(assets map[string]asset) (*pages, error) {
 	base, err := template.New("").Funcs(template.FuncMap{
 		"asset": func(name string) string { return assets[name].path },
-		"with":  func(values ...any) []any { return values },
+		"list":  func(values ...any) []any { return values },
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/partials/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
 type signInView struct {
@@ -30,7 +31,7 @@ func signInPage(q *request) error {
 	if !q.c.cookieAllowed(q.Request) {
 		return errInsecure
 	}
-	if _, err := q.c.sessions.authenticate(q.Context(), q.c.token(q.Request), q.c.browserOf(q.Request)); err == nil {
+	if _, err := q.c.Service.AuthenticateSession(q.Context(), q.c.token(q.Request), q.c.client(q.Request)); err == nil {
 		return q.redirect(q.c.Prefix + "/" + trimSlash(q.next()))
 	}
 	q.render(http.StatusOK, "signin", q.signInView())
@@ -48,7 +49,7 @@ func signIn(q *request) error {
 	if !q.c.cookieAllowed(q.Request) {
 		return errInsecure
 	}
-	o, err := q.c.sessions.open(q.Context(), q.PostFormValue("email"), q.PostFormValue("password"), q.c.browserOf(q.Request))
+	o, err := q.c.Service.OpenSession(q.Context(), q.PostFormValue("email"), q.PostFormValue("password"), q.c.client(q.Request))
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		v := q.signInView()
 		v.Error = e.Detail
@@ -58,8 +59,14 @@ func signIn(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.c.setToken(q.w, q.Request, o.token)
-	if o.principal == nil {
+	return q.enter(o)
+}
+
+// enter gives the browser its session, and leads on: to the second factor, or to where the
+// user was going.
+func (q *request) enter(o *management.OpenedSession) error {
+	q.c.setToken(q.w, q.Request, o.Token)
+	if o.Principal == nil {
 		to := q.c.Prefix + "/signin/code"
 		if next := q.next(); next != "" {
 			to += "?next=" + url.QueryEscape(next)
@@ -93,7 +100,7 @@ func confirmCode(q *request) error {
 	if !q.c.cookieAllowed(q.Request) {
 		return errInsecure
 	}
-	o, err := q.c.sessions.confirm(q.Context(), q.c.token(q.Request), q.PostFormValue("code"), q.c.browserOf(q.Request))
+	o, err := q.c.Service.ConfirmSession(q.Context(), q.c.token(q.Request), q.PostFormValue("code"), q.c.client(q.Request))
 	if e, ok := errors.AsType[*management.Error](err); ok {
 		if e.Code != "invalid_code" && !errors.Is(e, management.ErrThrottled) {
 			return q.redirect(q.c.Prefix + "/signin")
@@ -106,14 +113,66 @@ func confirmCode(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.c.setToken(q.w, q.Request, o.token)
-	return q.redirect(q.c.Prefix + "/" + trimSlash(q.next()))
+	return q.enter(o)
 }
 
 func signOut(q *request) error {
-	if err := q.c.sessions.end(q.Context(), q.c.token(q.Request)); err != nil {
+	if err := q.c.Service.CloseSession(q.Context(), q.c.token(q.Request)); err != nil {
 		return err
 	}
 	q.c.setToken(q.w, q.Request, "")
 	return q.redirect(q.c.Prefix + "/signin")
+}
+
+// A joinView is the page of a link that signs its reader in.
+type joinView struct {
+	layout
+	Address  string
+	Password bool // the account has one, and no other has to be chosen
+	Error    string
+}
+
+// joinPage shows what a link is good for. Only the button uses it up, so that programs that
+// look at links in messages do not.
+func joinPage(q *request) error {
+	if !q.c.cookieAllowed(q.Request) {
+		return errInsecure
+	}
+	return q.showJoin(http.StatusOK, "")
+}
+
+func (q *request) showJoin(status int, refusal string) error {
+	offer, err := q.c.Service.OpenLink(q.Context(), management.LinkSignIn, q.PathValue("token"))
+	if err != nil {
+		return linkError(err)
+	}
+	q.layout.Title = "Welcome"
+	q.render(status, "join", &joinView{layout: q.layout, Address: offer.Email, Password: offer.HasPassword, Error: refusal})
+	return nil
+}
+
+// linkError is the page for a link that is not good for anything any more.
+func linkError(err error) error {
+	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "token" {
+		return errLink
+	}
+	return err
+}
+
+func join(q *request) error {
+	if !q.c.cookieAllowed(q.Request) {
+		return errInsecure
+	}
+	var chosen *management.ChosenPassword
+	if q.PostForm.Has("password") {
+		chosen = &management.ChosenPassword{Password: optional.Of(q.PostForm.Get("password"))}
+	}
+	o, err := q.c.Service.UseSignInLink(q.Context(), q.PathValue("token"), chosen, q.c.client(q.Request))
+	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "password" {
+		return q.showJoin(http.StatusUnprocessableEntity, e.Detail)
+	}
+	if err != nil {
+		return linkError(err)
+	}
+	return q.enter(o)
 }
