@@ -41,6 +41,7 @@ type site struct {
 	handler http.Handler
 	project int64
 	token   string // of the session; "" for nobody
+	owner   *management.Principal
 	broken  *brokenStore
 }
 
@@ -87,7 +88,7 @@ func newSite(t testing.TB, configure ...func(*console.Config)) *site {
 	}
 	s.handler, err = console.New(c)
 	fatal(t, err)
-	s.signIn(address)
+	s.owner = s.signIn(address)
 	return s
 }
 
@@ -95,11 +96,12 @@ func problems(int64) []flags.Problem {
 	return []flags.Problem{{Severity: flags.Warning, DefinitionError: &flags.DefinitionError{Flag: "power-tools", Path: "/filters/groups/0/properties/0", Err: fmt.Errorf("the cohort is empty"), Hint: "Choose another one."}}}
 }
 
-func (s *site) signIn(email string) {
+func (s *site) signIn(email string) *management.Principal {
 	s.t.Helper()
 	o, err := s.service.OpenSession(s.t.Context(), email, password, management.Client{})
 	fatal(s.t, err)
 	s.token = o.Token
+	return o.Principal
 }
 
 // member makes another user of the organization with a level.
@@ -183,9 +185,7 @@ func words(page string) string {
 // flag returns a flag as it is stored.
 func (s *site) flag(key string) *management.FlagView {
 	s.t.Helper()
-	o, err := s.service.OpenSession(s.t.Context(), address, password, management.Client{})
-	fatal(s.t, err)
-	f, err := s.service.Flag(s.t.Context(), o.Principal, strconv.FormatInt(s.project, 10), key)
+	f, err := s.service.Flag(s.t.Context(), s.owner, strconv.FormatInt(s.project, 10), key)
 	fatal(s.t, err)
 	return f
 }

@@ -70,7 +70,7 @@ type conditionView struct {
 	ShareError   string
 	VariantError string
 	Up, Down     bool
-	Groups       bool // there are group types
+	ByGroup      bool // it is about groups, whose properties its filters look at
 	VariantKeys  []option
 	Aggregations []option
 	Filters      []filterView
@@ -150,6 +150,8 @@ func postFlag(q *request) error {
 			return q.save(f, form)
 		}
 		return q.review(f, form)
+	case "preview":
+		return q.previewForm(f, form)
 	case "archive", "unarchive", "delete", "restore":
 		if f == nil {
 			return errForm
@@ -428,7 +430,7 @@ func (v *flagView) fields(words *vocabulary, cohorts []option) {
 	v.Hashes = selected([]option{{Value: "", Label: "The project's default"}, {Value: "sha1", Label: "SHA-1"}, {Value: "xxhash64", Label: "xxHash64"}}, v.Hash)
 	v.Matches = selected([]option{{Value: "any", Label: "one of them"}, {Value: "all", Label: "all of them"}}, v.ContextMatch)
 	v.Aggregations = selected(append([]option{{Value: "", Label: "Persons"}}, v.GroupTypes...), v.Aggregation)
-	variants := []option{{Value: "", Label: "by the shares below"}}
+	variants := []option{{Value: "", Label: "by their shares"}}
 	for i, f := range v.Variants {
 		id := variantName(i)
 		v.Parts = append(v.Parts, variantView{
@@ -443,7 +445,7 @@ func (v *flagView) fields(words *vocabulary, cohorts []option) {
 		id := conditionName(i)
 		set := conditionView{
 			conditionForm: c, ID: id, Number: i + 1, Error: v.Errors[id], ShareError: v.Errors[id+".share"], VariantError: v.Errors[id+".variant"],
-			Up: i > 0, Down: i+1 < len(v.Conditions), Groups: len(v.GroupTypes) > 0,
+			Up: i > 0, Down: i+1 < len(v.Conditions), ByGroup: isNumber(cmp.Or(c.Aggregation, v.Aggregation)),
 		}
 		var raw rawCondition
 		if json.Unmarshal(must(json.Marshal(c.safeObject())), &raw) == nil {
@@ -452,11 +454,11 @@ func (v *flagView) fields(words *vocabulary, cohorts []option) {
 		if len(v.Variants) > 0 || c.Variant != "" {
 			set.VariantKeys = selected(variants, c.Variant)
 		}
-		if set.Groups {
-			set.Aggregations = selected(append([]option{{Value: "", Label: "as the flag"}, {Value: "persons", Label: "persons"}}, v.GroupTypes...), c.Aggregation)
+		if len(v.GroupTypes) > 0 || c.Aggregation != "" {
+			set.Aggregations = selected(append([]option{{Value: "", Label: "what the flag is about"}, {Value: "persons", Label: "persons"}}, v.GroupTypes...), c.Aggregation)
 		}
 		for j, f := range c.Filters {
-			set.Filters = append(set.Filters, v.filterView(filterName(i, j), j, f, cohorts))
+			set.Filters = append(set.Filters, v.filterView(filterName(i, j), j, f, words, cohorts))
 		}
 		v.Sets = append(v.Sets, set)
 	}
@@ -472,7 +474,10 @@ func (c *conditionForm) safeObject() object {
 	return other.object()
 }
 
-func (v *flagView) filterView(id string, j int, f filterForm, cohorts []option) filterView {
+func (v *flagView) filterView(id string, j int, f filterForm, words *vocabulary, cohorts []option) filterView {
+	if key := words.flags[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && text(readObject(f.Raw)["key"]) == f.Key {
+		f.Key, f.Was = key, key
+	}
 	out := filterView{
 		filterForm: f, ID: id, And: j > 0, KeyError: v.Errors[id+".key"], Error: v.Errors[id],
 		ValueError: cmp.Or(v.Errors[id+".value"], v.Errors[id+".operator"], v.Errors[id+".group"]),

@@ -70,6 +70,7 @@ type filterForm struct {
 	Raw       string
 	Kind      string // person, person_metadata, group, cohort or flag
 	Key       string
+	Was       string // the key as it was shown in place of the ID of a flag; "" otherwise
 	Operator  string
 	Values    []string
 	GroupType string
@@ -188,7 +189,7 @@ func readFlagForm(v url.Values) *flagForm {
 		}
 		for j := 0; j < maxFilters && v.Has(filterName(i, j)+".raw"); j++ {
 			name := filterName(i, j)
-			f := filterForm{Raw: v.Get(name + ".raw"), Kind: v.Get(name + ".kind"), Key: strings.TrimSpace(v.Get(name + ".key")), Operator: v.Get(name + ".operator"), GroupType: v.Get(name + ".group")}
+			f := filterForm{Raw: v.Get(name + ".raw"), Kind: v.Get(name + ".kind"), Key: strings.TrimSpace(v.Get(name + ".key")), Was: v.Get(name + ".was"), Operator: v.Get(name + ".operator"), GroupType: v.Get(name + ".group")}
 			for _, value := range v[name+".value"] {
 				if value != "" && len(f.Values) < maxValues {
 					f.Values = append(f.Values, value)
@@ -520,7 +521,7 @@ func (form *flagForm) setVariants(out object) {
 
 func (c *conditionForm) object() object {
 	o := readObject(c.Raw)
-	if _, set := o["rollout_percentage"]; set || c.Share != "100" {
+	if text(o["rollout_percentage"]) != "" || c.Share != "100" { // null is 100 as well
 		o["rollout_percentage"] = json.RawMessage(c.Share)
 	}
 	if c.Variant != "" {
@@ -550,7 +551,7 @@ func (c *conditionForm) object() object {
 func (f *filterForm) object() object {
 	o := readObject(f.Raw)
 	delete(o, "cohort_name") // it is only shown
-	if text(o["key"]) != f.Key {
+	if text(o["key"]) != f.Key && (f.Was == "" || f.Key != f.Was) {
 		o["key"] = quoted(f.Key)
 		if f.Kind == "flag" {
 			o["dependency_chain"] = must(json.Marshal([]string{f.Key})) // it is a key, and not an ID
@@ -573,7 +574,8 @@ func (f *filterForm) object() object {
 		o["group_type_index"] = json.RawMessage(f.GroupType)
 	}
 	takes := operatorOf(f.Kind, f.Operator).takes
-	if raw := o["value"]; raw == nil || !slices.Equal(texts(raw), f.Values) || takes != operatorOf(f.Kind, was).takes {
+	raw, same := o["value"], takes == operatorOf(f.Kind, was).takes
+	if raw == nil || !same || takes != noValue && !slices.Equal(texts(raw), f.Values) {
 		o["value"] = f.value(takes)
 	}
 	return o

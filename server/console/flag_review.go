@@ -77,6 +77,29 @@ func (q *request) review(f *management.FlagView, form *flagForm) error {
 	return nil
 }
 
+// previewForm answers a script that asks who changes while a form is edited: with a part of
+// a page, or with nothing while the form is not complete.
+func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
+	patch, ok := form.patch(f)
+	if !ok {
+		q.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if f != nil {
+		patch.ID, patch.Version = optional.Of(f.ID), optional.Value[int]{}
+	}
+	effect, err := q.effect(patch)
+	if isRefusal(err) {
+		q.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	q.renderPart(http.StatusOK, "flag_review", "effect", effect)
+	return nil
+}
+
 // hiddenFields returns all fields of a form but its buttons.
 func hiddenFields(form url.Values) []hidden {
 	var out []hidden

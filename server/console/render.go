@@ -64,8 +64,13 @@ func parsePages(assets map[string]asset) (*pages, error) {
 
 // render answers with a page. Nothing is sent of a page that fails.
 func (q *request) render(status int, name string, view any) {
+	q.renderPart(status, name, "layout", view)
+}
+
+// renderPart answers with one template of a page.
+func (q *request) renderPart(status int, name, part string, view any) {
 	var b bytes.Buffer
-	if err := (*q.c.pages)[name].ExecuteTemplate(&b, "layout", view); err != nil {
+	if err := (*q.c.pages)[name].ExecuteTemplate(&b, part, view); err != nil {
 		q.c.Log.ErrorContext(q.Context(), "a template of the console failed", "page", name, "error", err)
 		http.Error(q.w, "The page cannot be shown, because of an error of the program.", http.StatusInternalServerError)
 		return

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -202,7 +203,11 @@ func (v *vocabulary) condition(c *rawCondition, aggregation string) string {
 		for i := range c.Properties {
 			filters[i] = v.filter(&c.Properties[i])
 		}
-		words = share + " where " + strings.Join(filters, " and ")
+		words = share + " where "
+		if aggregation != "" {
+			words = share + " of " + v.groupType(aggregation) + " groups where "
+		}
+		words += strings.Join(filters, " and ")
 	}
 	if c.Variant != nil && *c.Variant != "" {
 		words += " (always " + *c.Variant + ")"
@@ -247,9 +252,23 @@ func (v *vocabulary) filter(f *rawFilter) string {
 		values = append(values[:maxTold:maxTold], strconv.Itoa(len(values)-maxTold)+" more")
 	}
 	for i := range values {
-		values[i] = shorten(values[i], 40)
+		values[i] = shorten(spanWords(o.name, values[i]), 40)
 	}
 	return key + " " + o.label + " " + strings.Join(values, joint)
+}
+
+// spanForm is a span before now, as dates of filters can be (evaluation.md §4.9).
+var spanForm = regexp.MustCompile(`^-(\d{1,6})([hdwmy])$`)
+
+// spanWords says a date that is relative to now in words.
+func spanWords(operator, value string) string {
+	m := spanForm.FindStringSubmatch(value)
+	if m == nil || !strings.HasPrefix(operator, "is_date") {
+		return value
+	}
+	n, _ := strconv.Atoi(m[1]) // they are digits
+	unit := map[string]string{"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}[m[2]]
+	return count(n, unit, unit+"s") + " ago"
 }
 
 // text returns a JSON value as people type it: a string without quotes, nothing for null.

@@ -86,6 +86,29 @@
     if (event.target.matches("[data-refresh]")) $('button[value="edit"]', event.target.form)?.click();
   });
 
+  // While a form is edited, the server says who changes.
+  let asking, question;
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("#form"), panel = $("#effect");
+    if (!form || !panel) return;
+    clearTimeout(asking);
+    asking = setTimeout(async () => {
+      question?.abort();
+      question = new AbortController();
+      const body = new URLSearchParams(new FormData(form));
+      body.set("do", "preview");
+      try {
+        const answer = await fetch(form.action, { method: "POST", body, signal: question.signal });
+        if (answer.status !== 200 || answer.redirected) return;
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        $("[data-effect]", panel).replaceChildren(...page.body.childNodes);
+        panel.hidden = false;
+      } catch (error) {
+        if (error.name !== "AbortError") panel.hidden = true;
+      }
+    }, 500);
+  });
+
   function total() {
     const out = $("[data-total=shares]");
     if (!out) return;
