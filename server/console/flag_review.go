@@ -31,6 +31,7 @@ type effectView struct {
 	Known   bool   // who changes can be computed
 	Unknown string // why it cannot
 	Summary string
+	Caveat  string // what is not counted
 	Bar     bar
 	Moves   []move
 	More    int // changes of persons that are not listed
@@ -124,7 +125,24 @@ func (q *request) effect(patch management.PreviewPatch) (*effectView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return effectOf(p), nil
+	v := effectOf(p)
+	if aboutGroups(readFilters(patch.Filters.Value)) {
+		v.Caveat = groupCaveat
+	}
+	return v, nil
+}
+
+const groupCaveat = "Conditions about groups are not counted: which groups a person is in is known only when a program asks."
+
+// aboutGroups reports whether a condition set is about groups rather than persons.
+func aboutGroups(f *rawFilters) bool {
+	for i := range f.Groups {
+		own := f.Groups[i].Aggregation
+		if text(own) != "" || len(own) == 0 && text(f.Aggregation) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 const maxExamples = 12 // persons that a page lists

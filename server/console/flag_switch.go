@@ -74,6 +74,10 @@ func (q *request) askSwitch(status int, f *management.FlagView, on bool, refusal
 			return err
 		} else {
 			v.effectView = *effect
+			v.Changes = nil // there is only one
+			if aboutGroups(readFilters(f.Filters)) {
+				v.Caveat = groupCaveat
+			}
 		}
 	}
 	q.render(status, "flag_switch", v)
@@ -132,10 +136,11 @@ func switchFlag(q *request) error {
 	return q.redirect(q.switchedTo(f, verb))
 }
 
-// asksFirst reports whether a switch is to be confirmed. One that the Service refuses is
+// asksFirst reports whether a switch is to be confirmed: the flag is protected, or the
+// switch reaches many persons, or it is not known how many. One that the Service refuses is
 // not asked about.
 func (q *request) asksFirst(f *management.FlagView, on bool) (bool, error) {
-	if slices.Contains(f.Tags, protectedTag) {
+	if slices.Contains(f.Tags, protectedTag) || aboutGroups(readFilters(f.Filters)) {
 		return true, nil
 	}
 	p, err := q.c.Service.PreviewFlag(q.Context(), q.by, q.ref, switchPatch(f, on))

@@ -81,8 +81,11 @@ const protectedTag = "protected"
 var flagKinds = []option{{Value: "boolean", Label: "On or off"}, {Value: "multivariant", Label: "Variants"}, {Value: "experiment", Label: "Experiment"}, {Value: "remote_config", Label: "Remote configuration"}}
 
 var flagSorts = []option{
-	{Value: "", Label: "Newest"}, {Value: "-updated_at", Label: "Changed last"}, {Value: "key", Label: "Key"},
-	{Value: "-last_called_at", Label: "Evaluated last"}, {Value: "updated_at", Label: "Unchanged for longest"},
+	{Value: "", Label: "Newest"},
+	{Value: "-updated_at", Label: "Changed last"},
+	{Value: "key", Label: "Key"},
+	{Value: "-last_called_at", Label: "Evaluated last"},
+	{Value: "updated_at", Label: "Unchanged for longest"},
 }
 
 func readFlagsQuery(v url.Values) flagsQuery {
@@ -189,8 +192,12 @@ func (v *flagsView) choices(facets *management.FlagFacets, broken int) {
 		state, name string
 		n           int
 	}{
-		{"", "All", facets.On + facets.Off}, {"on", "On", facets.On}, {"off", "Off", facets.Off}, {"stale", "Stale", facets.Stale},
-		{"broken", "Problems", broken}, {"archived", "Archived", facets.Archived},
+		{"", "All", facets.On + facets.Off},
+		{"on", "On", facets.On},
+		{"off", "Off", facets.Off},
+		{"stale", "Stale", facets.Stale},
+		{"broken", "Problems", broken},
+		{"archived", "Archived", facets.Archived},
 	} {
 		q := v.Query
 		q.State, q.Page = t.state, 1

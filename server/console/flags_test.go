@@ -110,11 +110,15 @@ func TestSwitch(t *testing.T) {
 	}
 	s.get("/projects/1/flags?done=on").want(200, "The flag is on.")
 
+	// An answer for another version does not count, and nobody knows whom groups reach.
+	s.post(s.flagPath("animations")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}, "version": {"0"}, "confirmed": {"1"}}).leads(s.flagPath("animations") + "/switch?back=&from=flag&to=off")
+	s.post(s.flagPath("company-billing")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).leads(s.flagPath("company-billing") + "/switch?back=&from=flag&to=off")
+	s.get(s.flagPath("company-billing")+"/switch?to=off").want(200, "Conditions about groups are not counted")
+
 	// Nobody changes, so that it does not ask.
-	s.post(s.flagPath("animations")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}, "version": {"0"}}).leads(s.flagPath("animations") + "/switch?back=&from=flag&to=off")
-	s.post(s.flagPath("company-billing")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).leads(s.flagPath("company-billing") + "?done=off")
-	if s.flag("company-billing").Active {
-		t.Error("company-billing is still on")
+	s.post(s.flagPath("mobile-update")+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).leads(s.flagPath("mobile-update") + "?done=off")
+	if s.flag("mobile-update").Active {
+		t.Error("mobile-update is still on")
 	}
 
 	// What others need stays on.
@@ -124,7 +128,7 @@ func TestSwitch(t *testing.T) {
 
 func TestSwitchOfProtectedFlag(t *testing.T) {
 	s := newSite(t)
-	path := s.flagPath("company-billing")
+	path := s.flagPath("mobile-update")
 	page := s.get(path)
 	s.post(path, with(s.review(path, with(page.form("form"), "tags", "protected")), "do", "save")).leads(path + "?done=saved")
 	s.post(path+"/switch", url.Values{"to": {"off"}, "from": {"flag"}}).leads(path + "/switch?back=&from=flag&to=off")

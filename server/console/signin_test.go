@@ -72,7 +72,7 @@ func TestJoin(t *testing.T) {
 	token, err := s.service.NewSignInLink(t.Context(), address)
 	fatal(t, err)
 	s.get("/join/"+token).want(200, "This link signs you in as "+address).checkPage()
-	s.get("/join/"+token).want(200) // looking at it does not use it up
+	s.get("/join/" + token).want(200) // looking at it does not use it up
 	a := s.post("/join/"+token, nil)
 	a.leads("/")
 	s.get("/join/"+token).want(410, "The link is not valid any more").checkPage()
@@ -212,8 +212,12 @@ func TestStatic(t *testing.T) {
 func TestConfig(t *testing.T) {
 	s := newSite(t)
 	for _, c := range []console.Config{
-		{}, {Service: s.service, Prefix: "console"}, {Service: s.service, Prefix: "/console/"}, {Service: s.service, Prefix: "/{x}"},
-		{Service: s.service, URL: "flags.example.com"}, {Service: s.service, URL: "https://flags.example.com/console"},
+		{},
+		{Service: s.service, Prefix: "console"},
+		{Service: s.service, Prefix: "/console/"},
+		{Service: s.service, Prefix: "/{x}"},
+		{Service: s.service, URL: "flags.example.com"},
+		{Service: s.service, URL: "https://flags.example.com/console"},
 	} {
 		if _, err := console.New(c); err == nil || !strings.HasPrefix(err.Error(), "console: Config.") {
 			t.Errorf("New(%q, %q): %v", c.Prefix, c.URL, err)

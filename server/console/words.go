@@ -21,10 +21,10 @@ type operatorWord struct {
 type operandForm uint8
 
 const (
-	oneText  operandForm = iota
-	noValue              // there is none
-	anyTexts             // one value, or a list of which one counts
-	someTexts            // always a list
+	oneText   operandForm = iota
+	noValue               // there is none
+	anyTexts              // one value, or a list of which one counts
+	someTexts             // always a list
 	oneNumber
 	twoNumbers
 )
@@ -184,8 +184,8 @@ func (v *vocabulary) reach(f *rawFilters) string {
 // condition says in words whom a condition set admits.
 func (v *vocabulary) condition(c *rawCondition, aggregation string) string {
 	share, many := percent(c.share()), "everyone"
-	if own := text(c.Aggregation); own != "" {
-		aggregation = own
+	if len(c.Aggregation) > 0 { // null is persons
+		aggregation = text(c.Aggregation)
 	}
 	if aggregation != "" {
 		many = "each " + v.groupType(aggregation)
