@@ -37,7 +37,7 @@ func (e *headerError) Unwrap() error { return e.kind }
 
 // analytics answers /i/v1/analytics/events. It checks in the order of wire.md §2.9.
 func (s *Server) analytics(x *exchange) error {
-	ip := s.clientIP(x.r)
+	ip := s.ClientIP(x.r)
 	if err := s.limiters.byIP.take(x.w.Header(), network(ip), x.start); err != nil {
 		return err
 	}

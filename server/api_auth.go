@@ -171,7 +171,7 @@ func (a *apiRequest) client() netip.Addr {
 	if a.s.config.TrustedProxies == nil {
 		return network(parseIP(a.x.r.RemoteAddr))
 	}
-	return network(a.s.clientIP(a.x.r))
+	return network(a.s.ClientIP(a.x.r))
 }
 
 // newOrigins returns the check of the origins that may use sessions of the host

@@ -31,7 +31,7 @@ var answerStatus1 = []byte(`{"status":1}`)
 
 // capture answers the routes of wire.md §2.1, except the newest one.
 func (s *Server) capture(x *exchange, e events) error {
-	ip := s.clientIP(x.r)
+	ip := s.ClientIP(x.r)
 	if err := s.limiters.byIP.take(x.w.Header(), network(ip), x.start); err != nil {
 		return err
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// clientIP returns the address that a request comes from (evaluation.md §10). It is
+// ClientIP returns the address that a request comes from (evaluation.md §10). It is
 // not valid if the peer's cannot be understood and the headers name no other.
 //
 // Proxies append the address of their own peer to X-Forwarded-For. With a list of
 // trusted proxies, the right end is therefore what they say, and all before it is
 // what the client says. Without a list every peer is believed, and the first entry
 // is the client.
-func (s *Server) clientIP(r *http.Request) netip.Addr {
+func (s *Server) ClientIP(r *http.Request) netip.Addr {
 	peer := parseIP(r.RemoteAddr)
 	lines := forwardedFor(r.Header)
 	if s.config.TrustedProxies == nil {

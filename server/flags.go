@@ -120,7 +120,7 @@ func (s *Server) fill(x *exchange, p *Project, snapshot *flags.Snapshot, kind ru
 		RequestPersonOnly: x.query.RequestPersonOnly, ContinuityFlags: snapshot.ContinuityFlags(),
 	}
 	if s.config.Geo != nil {
-		r.Addr = s.clientIP(x.r)
+		r.Addr = s.ClientIP(x.r)
 	}
 	failures := x.filler.Fill(x.r.Context(), r, &x.in)
 	for _, f := range failures {

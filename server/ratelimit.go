@@ -117,7 +117,7 @@ func (s *Server) takeIP(x *exchange) error {
 	if s.limiters.byIP == nil {
 		return nil
 	}
-	return s.limiters.byIP.take(x.w.Header(), network(s.clientIP(x.r)), x.start)
+	return s.limiters.byIP.take(x.w.Header(), network(s.ClientIP(x.r)), x.start)
 }
 
 // check returns what spend would return, and takes nothing.

@@ -24,9 +24,10 @@ func (c *console) secure(r *http.Request) bool {
 }
 
 // cookieAllowed reports whether a token may be sent over the connection: nobody can listen
-// to it.
+// to it, since it is HTTPS or both ends are on this machine. A proxy on this machine is not
+// the other end.
 func (c *console) cookieAllowed(r *http.Request) bool {
-	return c.secure(r) || connectionIP(r).Unmap().IsLoopback()
+	return c.secure(r) || connectionIP(r).Unmap().IsLoopback() && c.ClientIP(r).Unmap().IsLoopback()
 }
 
 // token returns the token of the session of a request, "" if there is none.

@@ -164,7 +164,7 @@ func join(q *request) error {
 		return errInsecure
 	}
 	var chosen *management.ChosenPassword
-	if q.PostForm.Has("password") {
+	if q.PostForm.Get("password") != "" {
 		chosen = &management.ChosenPassword{Password: optional.Of(q.PostForm.Get("password"))}
 	}
 	o, err := q.c.Service.UseSignInLink(q.Context(), q.PathValue("token"), chosen, q.c.client(q.Request))

@@ -203,7 +203,11 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		config.Geo = given.geo
 	}
 	services.run(background, &wg)
-	handler, err := server.New(config)
+	api, err := server.New(config)
+	if err != nil {
+		return err
+	}
+	handler, err := s.withConsole(api, services.accounts, &registry, log)
 	if err != nil {
 		return err
 	}
@@ -221,6 +225,9 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	url := "http://" + given.listener.Addr().String()
 	fmt.Fprintf(m.Stderr, "listening on %s\n", url)
 	if s.demo {
+		if err := s.linkConsole(ctx, m.Stderr, url, services.accounts); err != nil {
+			return err
+		}
 		if err := s.welcome(ctx, m.Stdout, url, services.accounts); err != nil {
 			return err
 		}

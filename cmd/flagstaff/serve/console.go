@@ -1,0 +1,79 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/server"
+	"github.com/flagstaff-go/flagstaff/server/console"
+)
+
+// consolePrefix is where the web console is.
+const consolePrefix = "/console"
+
+// withConsole adds the web console to a server. A browser that opens / is sent there.
+func (s *settings) withConsole(api *server.Server, accounts *management.Service, projects *server.Registry, log *slog.Logger) (http.Handler, error) {
+	pages, err := console.New(console.Config{
+		Service: accounts, Prefix: consolePrefix, URL: originOf(s.appURL), ClientIP: api.ClientIP, Problems: problemsOf(projects), Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case path == consolePrefix, path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
+			w.Header().Set("Location", consolePrefix+"/")
+			w.WriteHeader(http.StatusSeeOther)
+		case strings.HasPrefix(path, consolePrefix+"/"):
+			pages.ServeHTTP(w, r)
+		default:
+			api.ServeHTTP(w, r)
+		}
+	}), nil
+}
+
+// originOf returns a URL without its path, "" for "".
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || address == "" { // the settings were checked
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// problemsOf returns what tells the problems of the definitions that are served.
+func problemsOf(projects *server.Registry) func(int64) []flags.Problem {
+	return func(id int64) []flags.Problem {
+		for p := range projects.All() {
+			if p.ID == id && p.Flags != nil {
+				return p.Flags.Snapshot().Problems()
+			}
+		}
+		return nil
+	}
+}
+
+// linkConsole prints a link that signs the owner of the demo in.
+func (s *settings) linkConsole(ctx context.Context, w io.Writer, url string, accounts *management.Service) error {
+	principal, err := accounts.Authenticate(ctx, demoPersonal, management.InHeader)
+	if errors.Is(err, management.ErrUnauthenticated) {
+		return nil // the store was made with other keys
+	}
+	if err != nil {
+		return err
+	}
+	token, err := accounts.NewSignInLink(ctx, principal.User.Email)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "console  %s%s/join/%s\n", url, consolePrefix, token)
+	return err
+}
