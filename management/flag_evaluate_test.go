@@ -294,6 +294,13 @@ func TestPreviewFlag(t *testing.T) {
 	w.flag(w.web, `{"key":"other","filters":`+everybody+`}`)
 	const variants = `"multivariate":{"variants":[{"key":"test","rollout_percentage":100}]}`
 	none := `"other_flags":[]`
+	definitions := map[string]string{ // what changes of the flag itself; [] for all others
+		"another name":                   `{"field":"key","before":"\"base\"","after":"\"renamed\""},{"field":"name","before":"","after":"\"N\""}`,
+		"fewer":                          `{"field":"filters/groups/0/properties","before":"","after":"[{\"key\":\"plan\",\"type\":\"person\",\"value\":\"free\"}]"}`,
+		"others, and who depends on it": `{"field":"filters/groups/0/properties/0/value","before":"\"pro\"","after":"\"free\""}`,
+		"off":                            `{"field":"active","before":"true","after":"false"}`,
+		"variants":                       `{"field":"filters/multivariate","before":"","after":"{\"variants\":[{\"key\":\"test\",\"rollout_percentage\":100}]}"}`,
+	}
 	for _, tt := range []struct{ name, body, want string }{
 		{
 			"a new flag", `{"key":"new","filters":` + everybody + `}`,
@@ -353,8 +360,9 @@ func TestPreviewFlag(t *testing.T) {
 			if err == nil {
 				got = encode(t, v)
 			}
-			if got != tt.want {
-				t.Errorf("PreviewFlag(%s) =\n%s, want\n%s", tt.body, got, tt.want)
+			want := strings.Replace(tt.want, `"other_flags"`, `"definition":[`+definitions[tt.name]+`],"more_definition":0,"other_flags"`, 1)
+			if got != want {
+				t.Errorf("PreviewFlag(%s) =\n%s, want\n%s", tt.body, got, want)
 			}
 			w.checkUnchanged("PreviewFlag("+tt.body+")", before)
 		})

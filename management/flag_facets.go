@@ -69,7 +69,7 @@ func (s *Service) FlagFacets(ctx context.Context, p *Principal, ref string) (*Fl
 			owners[*f.CreatedBy]++
 		}
 	}
-	out.Tags, out.Contexts = flagFacets(tags), flagFacets(contexts)
+	out.Tags, out.Contexts = countedNames(tags), countedNames(contexts)
 	users, err := w.usersByID(ctx, slices.Collect(maps.Keys(owners)))
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (out *FlagFacets) count(f *FeatureFlag, status string) {
 	}
 }
 
-func flagFacets(counts map[string]int) []FlagFacet {
+func countedNames(counts map[string]int) []FlagFacet {
 	out := make([]FlagFacet, 0, len(counts))
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		out = append(out, FlagFacet{name, counts[name]})

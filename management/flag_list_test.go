@@ -103,6 +103,8 @@ func TestFlagFilters(t *testing.T) {
 		{management.FlagQuery{ExcludedTags: `["a"]`}, "trial_run conf check-out off"},
 		{management.FlagQuery{Tags: `["b"]`, ExcludedTags: `["a"]`}, "off"},
 		{management.FlagQuery{ExcludedFields: `["conf","off","none"]`}, "trial_run check-out plain"},
+		{management.FlagQuery{Keys: `["conf","off","none"]`}, "conf off"},
+		{management.FlagQuery{Keys: `[]`}, ""},
 		{management.FlagQuery{HasContexts: new(true)}, "off"},
 		{management.FlagQuery{HasContexts: new(false)}, "trial_run conf check-out plain"},
 		{management.FlagQuery{Active: "true", Search: "l", Runtime: "all"}, "trial_run plain"},
@@ -251,5 +253,26 @@ func TestRuling36KnownMembers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestFlagFacets(t *testing.T) {
+	w := newWorld(t)
+	w.flag(w.web, `{"key":"a","filters":`+everybody+`,"tags":["x","y"],"evaluation_contexts":["web"]}`)
+	w.flag(w.web, `{"key":"b","filters":`+everybody+`,"tags":["y"],"active":false}`)
+	must(w.changeFlag(w.flag(w.web, `{"key":"c","filters":`+everybody+`,"tags":["z"]}`), `{"active":false,"archived":true}`))(t)
+	w.flag(w.app, `{"key":"d","filters":`+everybody+`,"tags":["other"]}`)
+	w.clock.now = w.clock.now.AddDate(0, 0, 31)
+	got := must(w.FlagFacets(t.Context(), w.as(w.cyd), ref(w.web)))(t)
+	if len(got.Owners) != 1 || got.Owners[0].Flags != 2 || got.Owners[0].User.Email != w.ada.Email {
+		t.Errorf("owners %+v, want Ada with 2 flags", got.Owners)
+	}
+	got.Owners = nil
+	want := &management.FlagFacets{
+		On: 1, Off: 1, Stale: 1, Archived: 1,
+		Tags: []management.FlagFacet{{Name: "x", Flags: 1}, {Name: "y", Flags: 2}}, Contexts: []management.FlagFacet{{Name: "web", Flags: 1}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("FlagFacets() (-want +got)\n%s", diff)
 	}
 }

@@ -45,6 +45,10 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "FlagFacets", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error { return second(c.FlagFacets(c.ctx, c.p, c.web)) },
+		},
+		{
 			name: "MatchingFlags", scope: "feature_flag:read", kind: ofProject, first: flag,
 			call: func(c *callable) error { return second(c.MatchingFlags(c.ctx, c.p, c.web, management.FlagQuery{})) },
 		},

@@ -16,6 +16,7 @@ var flagRoutes = []route{
 	projectRoute("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
 	projectRoute("/feature_flags/activity", methods{get: listActivity("FeatureFlag")}),
 	projectRoute("/feature_flags/matching_ids", methods{get: matchingFlags}),
+	projectRoute("/feature_flags/facets", methods{get: read("project", (*service).FlagFacets)}),
 	projectRoute("/feature_flags/bulk_keys", methods{post: askIn((*service).FlagKeys)}),
 	projectRoute("/feature_flags/bulk_delete", methods{post: askIn((*service).DeleteFlags)}),
 	projectRoute("/feature_flags/preview", methods{post: askIn((*service).PreviewFlag)}),

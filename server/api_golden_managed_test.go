@@ -91,6 +91,7 @@ func TestManagedGolden(t *testing.T) {
 		{name: "flags-activity", call: requestTo("GET", flagsPath+"activity/?limit=1", "")},
 		{name: "flags-bulk-delete", call: requestTo("POST", flagsPath+"bulk_delete/", `{"ids":[1,99]}`)},
 		{name: "flags-bulk-keys", call: requestTo("POST", flagsPath+"bulk_keys/", `{"ids":[1,99]}`)},
+		{name: "flags-facets", call: requestTo("GET", flagsPath+"facets/", "")},
 		{name: "flags-matching", call: requestTo("GET", flagsPath+"matching_ids/?tags=%5B%22shop%22%5D", "")},
 		{name: "flags-mine", call: requestTo("GET", flagsPath+"my_flags/", "")},
 		{name: "flags-preview", call: requestTo("POST", flagsPath+"preview/", `{"key":"new-checkout","filters":{"groups":[{"rollout_percentage":0}]}}`)},

@@ -82,6 +82,7 @@ var routeTable = map[string]string{
 	"/api/projects/{project}/feature_flags":                         "GET feature_flag:read, POST feature_flag:write",
 	"/api/projects/{project}/feature_flags/activity":                "GET activity_log:read",
 	"/api/projects/{project}/feature_flags/matching_ids":            "GET feature_flag:read",
+	"/api/projects/{project}/feature_flags/facets":                  "GET feature_flag:read",
 	"/api/projects/{project}/feature_flags/bulk_keys":               "POST feature_flag:read",
 	"/api/projects/{project}/feature_flags/bulk_delete":             "POST feature_flag:write",
 	"/api/projects/{project}/feature_flags/preview":                 "POST feature_flag:read+person:read",

@@ -37,8 +37,8 @@ func decimal(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 // round keeps one decimal.
 func round(v float64) float64 { return float64(int(v*10+0.5)) / 10 }
 
-// maxHues is how many colours bars have.
-const maxHues = 8
+// hues is how many colours bars have.
+const hues = 8
 
 // variantBar shows how a flag is shared out among its variants.
 func variantBar(f *rawFilters) (b bar) {
@@ -47,7 +47,7 @@ func variantBar(f *rawFilters) (b bar) {
 	}
 	x := 0.0
 	for i, v := range f.Multivariate.Variants {
-		x = b.add(x, v.Share, "hue-"+strconv.Itoa(i%maxHues), v.Key)
+		x = b.add(x, v.Share, "hue-"+strconv.Itoa(i%hues), v.Key)
 	}
 	return b
 }

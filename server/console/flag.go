@@ -318,8 +318,8 @@ func (q *request) facts(v *flagView, f *management.FlagView, words *vocabulary) 
 const (
 	maxOffered = 500 // cohorts and flags
 	maxSampled = 200 // persons whose properties are suggested
-	maxNames   = 200 // properties
-	maxSamples = 20  // values of one property
+	namesOffered   = 200 // properties
+	valuesOffered = 20  // values of one property
 )
 
 // offers fills in what fields suggest.
@@ -389,11 +389,11 @@ func (q *request) samples(v *flagView) error {
 	values := make(map[string][]string)
 	for _, p := range persons.Items {
 		for name, raw := range readObject(string(p.Properties)) {
-			if _, known := values[name]; !known && len(values) >= maxNames {
+			if _, known := values[name]; !known && len(values) >= namesOffered {
 				continue
 			}
 			value := text(raw)
-			if list := values[name]; len(value) <= 80 && len(list) < maxSamples && !slices.Contains(list, value) && value != "" {
+			if list := values[name]; len(value) <= 80 && len(list) < valuesOffered && !slices.Contains(list, value) && value != "" {
 				values[name] = append(list, value)
 			} else if list == nil {
 				values[name] = []string{}
@@ -434,7 +434,7 @@ func (v *flagView) fields(words *vocabulary, cohorts []option) {
 	for i, f := range v.Variants {
 		id := variantName(i)
 		v.Parts = append(v.Parts, variantView{
-			variantForm: f, ID: id, Hue: "hue-" + strconv.Itoa(i%maxHues), Rows: min(max(2, 1+strings.Count(f.Payload, "\n")), 12),
+			variantForm: f, ID: id, Hue: "hue-" + strconv.Itoa(i%hues), Rows: min(max(2, 1+strings.Count(f.Payload, "\n")), 12),
 			Error: v.Errors[id], KeyError: v.Errors[id+".key"], ShareError: v.Errors[id+".share"], PayloadError: v.Errors[id+".payload"],
 		})
 		if f.Key != "" {

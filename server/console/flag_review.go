@@ -145,7 +145,7 @@ func aboutGroups(f *rawFilters) bool {
 	return false
 }
 
-const maxExamples = 12 // persons that a page lists
+const examplesShown = 12 // persons that a page lists
 
 // effectOf says in words what a preview has found.
 func effectOf(p *management.FlagPreview) *effectView {
@@ -178,7 +178,7 @@ func effectOf(p *management.FlagPreview) *effectView {
 	x = v.Bar.add(x, share(other), "other", "get another value")
 	v.Bar.add(x, 100-x, "same", "stay as they are")
 	for i, c := range p.Changes {
-		if i == maxExamples {
+		if i == examplesShown {
 			break
 		}
 		v.Persons = append(v.Persons, move{Person: c.DistinctID, From: valueWords(c.From), To: valueWords(c.To)})

@@ -14,9 +14,9 @@ const (
 	plainCookie  = "flagstaff"
 )
 
-// maxCookieAge is how long a browser keeps the cookie, in seconds. The session ends by
+// cookieAge is how long a browser keeps the cookie, in seconds. The session ends by
 // itself, before or after.
-const maxCookieAge = 90 * 24 * 60 * 60
+const cookieAge = 90 * 24 * 60 * 60
 
 // secure reports whether the browser has sent the request over HTTPS.
 func (c *console) secure(r *http.Request) bool {
@@ -45,7 +45,7 @@ func (c *console) token(r *http.Request) string {
 
 // setToken sends the token of a session to the browser, or takes it away if it is "".
 func (c *console) setToken(w http.ResponseWriter, r *http.Request, token string) {
-	cookie := &http.Cookie{Name: plainCookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: maxCookieAge}
+	cookie := &http.Cookie{Name: plainCookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: cookieAge}
 	if c.secure(r) {
 		cookie.Name, cookie.Secure = secureCookie, true
 	}

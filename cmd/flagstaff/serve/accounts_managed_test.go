@@ -40,6 +40,7 @@ func managedOperations() []operation {
 			{call: "POST /feature_flags/preview", scope: "feature_flag:read", also: "person:read", body: `{"key":"{new}","filters":{"groups":[{}]}}`, want: 200},
 			{call: "POST /feature_flags/user_blast_radius", scope: "feature_flag:read", also: "person:read", body: `{"condition":{"properties":[]}}`, want: 200},
 			{call: "GET /feature_flags/evaluation_reasons", scope: "feature_flag:read", query: "?distinct_id=u", want: 200},
+			{call: "GET /feature_flags/facets", scope: "feature_flag:read", want: 200},
 			{call: "GET /feature_flags/my_flags", scope: "feature_flag:read", want: 200},
 			{call: "POST /feature_flags/{id}/explain", scope: "feature_flag:read", also: "person:read", body: `{"distinct_id":"{new}"}`, want: 200},
 			{call: "GET /feature_flags/{id}", scope: "feature_flag:read", want: 200},
