@@ -295,11 +295,11 @@ func TestPreviewFlag(t *testing.T) {
 	const variants = `"multivariate":{"variants":[{"key":"test","rollout_percentage":100}]}`
 	none := `"other_flags":[]`
 	definitions := map[string]string{ // what changes of the flag itself; [] for all others
-		"another name":                   `{"field":"key","before":"\"base\"","after":"\"renamed\""},{"field":"name","before":"","after":"\"N\""}`,
-		"fewer":                          `{"field":"filters/groups/0/properties","before":"","after":"[{\"key\":\"plan\",\"type\":\"person\",\"value\":\"free\"}]"}`,
+		"another name":                  `{"field":"key","before":"\"base\"","after":"\"renamed\""},{"field":"name","before":"","after":"\"N\""}`,
+		"fewer":                         `{"field":"filters/groups/0/properties","before":"","after":"[{\"key\":\"plan\",\"type\":\"person\",\"value\":\"free\"}]"}`,
 		"others, and who depends on it": `{"field":"filters/groups/0/properties/0/value","before":"\"pro\"","after":"\"free\""}`,
-		"off":                            `{"field":"active","before":"true","after":"false"}`,
-		"variants":                       `{"field":"filters/multivariate","before":"","after":"{\"variants\":[{\"key\":\"test\",\"rollout_percentage\":100}]}"}`,
+		"off":                           `{"field":"active","before":"true","after":"false"}`,
+		"variants":                      `{"field":"filters/multivariate","before":"","after":"{\"variants\":[{\"key\":\"test\",\"rollout_percentage\":100}]}"}`,
 	}
 	for _, tt := range []struct{ name, body, want string }{
 		{

@@ -85,6 +85,7 @@ func (c *console) routes() {
 	post("/projects/{project}/flags/new", c.inProject(postFlag))
 	get("/projects/{project}/flags/{flag}", c.inProject(showFlag))
 	post("/projects/{project}/flags/{flag}", c.inProject(postFlag))
+	get("/projects/{project}/why", c.inProject(why))
 	get("/projects/{project}/flags/{flag}/switch", c.inProject(switchPage))
 	post("/projects/{project}/flags/{flag}/switch", c.inProject(switchFlag))
 	get("/projects/{project}/flags/{flag}/history", c.inProject(flagHistory))
@@ -190,7 +191,10 @@ func (c *console) inProject(p page) http.HandlerFunc {
 		q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
 		base := q.projectPath("")
 		q.layout.Home = base + "/flags"
-		q.layout.Nav = []navItem{{Name: "Flags", URL: base + "/flags", Current: strings.HasPrefix(q.URL.Path, base+"/flags")}}
+		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Why", URL: base + "/why"}} {
+			screen.Current = strings.HasPrefix(q.URL.Path, screen.URL)
+			q.layout.Nav = append(q.layout.Nav, screen)
+		}
 		return p(q)
 	})
 }

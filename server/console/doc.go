@@ -36,8 +36,9 @@
 // list of flags, flags_test.go its tests, templates/flags.html how it looks.
 //
 //   - console.go: routes, headers, sessions of requests; render.go: templates
-//   - signin.go, flags.go, flag.go: the screens
+//   - signin.go, flags.go, flag.go: screens, with session.go for cookies
 //   - flag_form.go, flag_filters.go: the form of a flag, and the JSON that it stands for
 //   - flag_review.go: who changes; flag_switch.go: on and off
-//   - words.go: definitions in words
+//   - why.go: why a person has a value
+//   - words.go: definitions in words; bar.go: shares as pictures
 package console

@@ -316,9 +316,9 @@ func (q *request) facts(v *flagView, f *management.FlagView, words *vocabulary) 
 
 // How much is looked at for suggestions.
 const (
-	maxOffered = 500 // cohorts and flags
-	maxSampled = 200 // persons whose properties are suggested
-	namesOffered   = 200 // properties
+	maxOffered    = 500 // cohorts and flags
+	maxSampled    = 200 // persons whose properties are suggested
+	namesOffered  = 200 // properties
 	valuesOffered = 20  // values of one property
 )
 

@@ -43,6 +43,7 @@ type effectView struct {
 
 // A move is from which value to which, for how many persons or for one.
 type move struct {
+	Why    string // where it is explained
 	Person, From, To, Count, Share string
 	Width                          string // percent
 	Class                          string
@@ -128,6 +129,11 @@ func (q *request) effect(patch management.PreviewPatch) (*effectView, error) {
 	v := effectOf(p)
 	if aboutGroups(readFilters(patch.Filters.Value)) {
 		v.Caveat = groupCaveat
+	}
+	if key := q.PathValue("flag"); key != "" {
+		for i := range v.Persons {
+			v.Persons[i].Why = q.projectPath("/why?" + url.Values{"person": {v.Persons[i].Person}, "flag": {key}}.Encode())
+		}
 	}
 	return v, nil
 }
