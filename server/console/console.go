@@ -86,6 +86,8 @@ func (c *console) routes() {
 	get("/projects/{project}/flags/{flag}", c.inProject(showFlag))
 	post("/projects/{project}/flags/{flag}", c.inProject(postFlag))
 	get("/projects/{project}/why", c.inProject(why))
+	get("/projects/{project}/activity", c.inProject(activity))
+	get("/projects/{project}/problems", c.inProject(listProblems))
 	get("/projects/{project}/flags/{flag}/switch", c.inProject(switchPage))
 	post("/projects/{project}/flags/{flag}/switch", c.inProject(switchFlag))
 	get("/projects/{project}/flags/{flag}/history", c.inProject(flagHistory))
@@ -191,7 +193,7 @@ func (c *console) inProject(p page) http.HandlerFunc {
 		q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
 		base := q.projectPath("")
 		q.layout.Home = base + "/flags"
-		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Why", URL: base + "/why"}} {
+		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
 			screen.Current = strings.HasPrefix(q.URL.Path, screen.URL)
 			q.layout.Nav = append(q.layout.Nav, screen)
 		}

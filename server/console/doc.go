@@ -39,6 +39,6 @@
 //   - signin.go, flags.go, flag.go: screens, with session.go for cookies
 //   - flag_form.go, flag_filters.go: the form of a flag, and the JSON that it stands for
 //   - flag_review.go: who changes; flag_switch.go: on and off
-//   - why.go: why a person has a value
+//   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong
 //   - words.go: definitions in words; bar.go: shares as pictures
 package console

@@ -43,7 +43,7 @@ type effectView struct {
 
 // A move is from which value to which, for how many persons or for one.
 type move struct {
-	Why    string // where it is explained
+	Why                            string // where it is explained
 	Person, From, To, Count, Share string
 	Width                          string // percent
 	Class                          string

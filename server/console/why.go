@@ -223,7 +223,7 @@ func (q *request) whyFlag(v *whyView) error {
 
 // traceOf says in words how a flag came to its value.
 func traceOf(e *management.FlagExplanation) *traceView {
-	t := &traceView{Value: valueWords(e.Value), On: has(e.Value), Why: e.Why, Hidden: e.Hidden, Dependencies: e.Dependencies, Holdout: drawOf(e.Holdout)}
+	t := &traceView{Value: valueWords(e.Value), On: has(e.Value), Why: cmp.Or(e.Result.Reason.Description, e.Why), Hidden: e.Hidden, Dependencies: e.Dependencies, Holdout: drawOf(e.Holdout)}
 	if e.Enrollment != nil {
 		t.Enrollment = new(stepOf(e.Enrollment))
 	}

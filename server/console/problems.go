@@ -1,0 +1,55 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// problemsView is what is wrong with the definitions of a project.
+type problemsView struct {
+	layout
+	Problems []problemView
+	Range    string
+	Cut      int // problems that are not listed
+}
+
+// A problemView is one finding.
+type problemView struct {
+	Severity, Class string
+	Flag, URL       string // "" for what is in no flag
+	Place, Value    string
+	Message, Hint   string
+}
+
+const problemsListed = 500
+
+func listProblems(q *request) error {
+	found := slices.Clone(q.c.Problems(q.at.Project.ID))
+	slices.SortStableFunc(found, func(a, b flags.Problem) int { return cmp.Compare(b.Severity, a.Severity) })
+	q.layout.Title = "Problems"
+	v := &problemsView{layout: q.layout, Range: count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
+	classes := map[flags.Severity]string{flags.Error: "bad", flags.Warning: "warn"}
+	for _, p := range found[:min(len(found), problemsListed)] {
+		one := problemView{Severity: p.Severity.String(), Class: classes[p.Severity]}
+		if e := p.DefinitionError; e != nil {
+			one.Flag, one.Value, one.Hint = e.Flag, e.Value, e.Hint
+			if e.Err != nil {
+				one.Message = e.Err.Error()
+			}
+			if e.Path != "" {
+				one.Place = placeWords(strings.TrimPrefix(e.Path, "/"))
+			}
+			if e.Flag != "" {
+				one.URL = q.projectPath("/flags/" + url.PathEscape(e.Flag))
+			}
+		}
+		v.Problems = append(v.Problems, one)
+	}
+	q.render(http.StatusOK, "problems", v)
+	return nil
+}
