@@ -78,6 +78,10 @@ func (c *console) routes() {
 	post("/signout", c.open(signOut))
 	get("/join/{token}", c.open(joinPage))
 	post("/join/{token}", c.open(join))
+	get("/forgot", c.open(forgotPage))
+	post("/forgot", c.open(forgot))
+	get("/reset/{token}", c.open(resetPage))
+	post("/reset/{token}", c.open(resetPassword))
 
 	get("/projects/{project}/{$}", c.inProject(projectHome))
 	get("/projects/{project}/flags", c.inProject(listFlags))

@@ -27,7 +27,7 @@ var (
 	errLargeForm = &pageError{http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.", false}
 	errSignedOut = &pageError{http.StatusUnauthorized, "You are signed out", "Nothing was saved yet. Sign in in another tab, then reload this page: your browser sends what you have typed again.", true}
 	errInsecure  = &pageError{http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.", false}
-	errLink      = &pageError{http.StatusGone, "The link is not valid any more", "It can be used once, and for a day. Ask for another one.", true}
+	errLink      = &pageError{http.StatusGone, "The link is not valid any more", "A link can be used once, and not for long. Ask for another one.", true}
 	errNoProject = &pageError{http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.", false}
 )
 

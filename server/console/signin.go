@@ -14,12 +14,11 @@ type signInView struct {
 	Address string
 	Next    string
 	Error   string
-	Mail    bool // there is mail
 }
 
 func (q *request) signInView() *signInView {
 	q.layout.Title = "Sign in"
-	return &signInView{layout: q.layout, Address: q.PostFormValue("email"), Next: q.next(), Mail: q.c.Service.MailAvailable()}
+	return &signInView{layout: q.layout, Address: q.PostFormValue("email"), Next: q.next()}
 }
 
 // next returns where to go after signing in, as a path below the prefix, or "".
@@ -34,7 +33,11 @@ func signInPage(q *request) error {
 	if _, err := q.c.Service.AuthenticateSession(q.Context(), q.c.token(q.Request), q.c.client(q.Request)); err == nil {
 		return q.redirect(q.c.Prefix + "/" + trimSlash(q.next()))
 	}
-	q.render(http.StatusOK, "signin", q.signInView())
+	v := q.signInView()
+	if q.Form.Get("done") == "password" {
+		v.Done = "The password is changed. Sign in with it."
+	}
+	q.render(http.StatusOK, "signin", v)
 	return nil
 }
 
@@ -175,4 +178,65 @@ func join(q *request) error {
 		return linkError(err)
 	}
 	return q.enter(o)
+}
+
+// A forgotView is the page of people who have forgotten their password.
+type forgotView struct {
+	layout
+	Address string
+	Mail    bool // there is mail
+	Sent    bool
+	Error   string
+}
+
+func forgotPage(q *request) error { return q.showForgot(http.StatusOK, false, "") }
+
+func (q *request) showForgot(status int, sent bool, refusal string) error {
+	q.layout.Title = "Forgotten password"
+	q.render(status, "forgot", &forgotView{layout: q.layout, Address: q.PostFormValue("email"), Mail: q.c.Service.MailAvailable(), Sent: sent, Error: refusal})
+	return nil
+}
+
+// forgot asks for a link by mail. The page says the same whether or not there is such an
+// account.
+func forgot(q *request) error {
+	err := q.c.Service.RequestPasswordReset(q.Context(), management.PasswordResetRequest{Email: optional.Of(q.PostFormValue("email"))})
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		return q.showForgot(statusOf(e, http.StatusUnprocessableEntity), false, e.Detail)
+	}
+	if err != nil {
+		return err
+	}
+	return q.showForgot(http.StatusOK, true, "")
+}
+
+// A resetView is the page of a link that gives another password.
+type resetView struct {
+	layout
+	Address string
+	Error   string
+}
+
+func resetPage(q *request) error { return q.showReset(http.StatusOK, "") }
+
+func (q *request) showReset(status int, refusal string) error {
+	offer, err := q.c.Service.OpenLink(q.Context(), management.LinkPasswordReset, q.PathValue("token"))
+	if err != nil {
+		return linkError(err)
+	}
+	q.layout.Title = "Choose another password"
+	q.render(status, "reset", &resetView{layout: q.layout, Address: offer.Email, Error: refusal})
+	return nil
+}
+
+// resetPassword gives an account another password, which ends all its sessions.
+func resetPassword(q *request) error {
+	err := q.c.Service.ResetPassword(q.Context(), q.PathValue("token"), management.ChosenPassword{Password: optional.Of(q.PostForm.Get("password"))})
+	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "password" {
+		return q.showReset(http.StatusUnprocessableEntity, e.Detail)
+	}
+	if err != nil {
+		return linkError(err)
+	}
+	return q.redirect(q.c.Prefix + "/signin?done=password")
 }

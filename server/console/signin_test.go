@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -223,4 +224,45 @@ func TestConfig(t *testing.T) {
 			t.Errorf("New(%q, %q): %v", c.Prefix, c.URL, err)
 		}
 	}
+}
+
+// A postman keeps the messages of a Service.
+type postman chan management.Message
+
+func (p postman) Send(_ context.Context, m management.Message) error {
+	p <- m
+	return nil
+}
+
+func TestForgottenPassword(t *testing.T) {
+	s := newSite(t)
+	s.token = ""
+	s.get("/forgot").want(200, "This server sends no mail.").checkPage()
+	s.post("/forgot", url.Values{"email": {address}}).want(422, "no mail server is configured").checkPage()
+
+	mail := make(postman, 10)
+	service, err := management.New(management.Config{Store: s.store, Data: s.store, Mailer: mail, SecretKeys: [][]byte{make([]byte, 32)}})
+	fatal(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- service.Run(ctx) }()
+	defer func() { stop(); <-done }()
+	s.handler, err = console.New(console.Config{Service: service, Prefix: "/console", URL: "https://flags.example.com"})
+	fatal(t, err)
+	s.get("/forgot").want(200, "Send me a link").checkPage()
+	s.post("/forgot", url.Values{"email": {"nobody@example.com"}}).want(200, "If there is an account").checkPage()
+	s.post("/forgot", url.Values{"email": {"no address"}}).want(422).checkPage()
+	s.post("/forgot", url.Values{"email": {address}}).want(200, "If there is an account")
+	message := <-mail
+	_, token, found := strings.Cut(message.Text, "/reset_password/")
+	if message.To != address || !found {
+		t.Fatalf("message to %s: %s", message.To, message.Text)
+	}
+	token, _, _ = strings.Cut(token, "\n")
+	s.get("/reset/"+token).want(200, address).checkPage()
+	s.post("/reset/"+token, url.Values{"password": {"short"}}).want(422).checkPage()
+	s.post("/reset/"+token, url.Values{"password": {"another horse battery staple"}}).leads("/signin?done=password")
+	s.get("/signin?done=password").want(200, "The password is changed.").checkPage()
+	s.get("/reset/"+token).want(410, "The link is not valid any more").checkPage()
+	s.post("/signin", url.Values{"email": {address}, "password": {"another horse battery staple"}}).leads("/")
 }

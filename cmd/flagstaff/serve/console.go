@@ -28,7 +28,11 @@ func (s *settings) withConsole(api *server.Server, accounts *management.Service,
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch path := r.URL.Path; {
+		path := r.URL.Path
+		switch token, reset := strings.CutPrefix(path, "/reset_password/"); {
+		case reset && r.Method == http.MethodGet: // which mail leads to
+			w.Header().Set("Location", consolePrefix+"/reset/"+url.PathEscape(token))
+			w.WriteHeader(http.StatusSeeOther)
 		case path == consolePrefix, path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
 			w.Header().Set("Location", consolePrefix+"/")
 			w.WriteHeader(http.StatusSeeOther)

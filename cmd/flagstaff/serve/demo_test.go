@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
@@ -46,9 +47,10 @@ func TestDemoCommands(t *testing.T) {
 			t.Errorf("%q is not printed:\n%s", key, stdout)
 		}
 	}
-	if lines := strings.Count(stderr.String(), "\n"); lines != 1 {
-		t.Errorf("there is more to read than where the server listens:\n%s", stderr)
+	if lines := strings.Count(stderr.String(), "\n"); lines != 2 {
+		t.Errorf("there is more to read than where the server and its console are:\n%s", stderr)
 	}
+	tryConsole(t, stderr.await(t, `console  (http://\S+/console)/join/(\S+)`))
 	var answers []string
 	for _, command := range demoCommand.FindAllString(stdout.String(), -1) {
 		answer, err := exec.CommandContext(t.Context(), "sh", "-c", command).Output()
@@ -148,5 +150,48 @@ func TestDemoEvents(t *testing.T) {
 		return bytes.Contains(e.Properties, []byte(`$survey_response_`+demoRemark))
 	}) {
 		t.Error("nobody says what to do better")
+	}
+}
+
+// tryConsole opens the link that the demo prints, and signs in with it.
+func tryConsole(t *testing.T, link []string) {
+	t.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	ask := func(method, url, accept string, cookies []*http.Cookie) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	base, join := link[1], link[1]+"/join/"+link[2]
+	if a := ask("GET", join, "text/html", nil); a.StatusCode != http.StatusOK {
+		t.Errorf("the link: %s", a.Status)
+	}
+	a := ask("POST", join, "text/html", nil)
+	if a.StatusCode != http.StatusSeeOther || len(a.Cookies()) != 1 {
+		t.Fatalf("the button of the link: %s, cookies %v", a.Status, a.Cookies())
+	}
+	if a := ask("GET", base+"/projects/1/flags", "text/html", a.Cookies()); a.StatusCode != http.StatusOK {
+		t.Errorf("the flags: %s", a.Status)
+	}
+	root := strings.TrimSuffix(base, "console")
+	if a := ask("GET", root, "text/html,*/*", nil); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/console/" {
+		t.Errorf("a browser at /: %s, Location %q", a.Status, a.Header.Get("Location"))
+	}
+	if a := ask("GET", root, "*/*", nil); a.StatusCode == http.StatusSeeOther {
+		t.Errorf("a program at /: %s, want what the server has always answered", a.Status)
 	}
 }
