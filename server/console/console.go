@@ -83,6 +83,7 @@ func (c *console) routes() {
 	get("/reset/{token}", c.open(resetPage))
 	post("/reset/{token}", c.open(resetPassword))
 
+	get("/projects", c.signedIn(listProjects))
 	get("/projects/{project}/{$}", c.inProject(projectHome))
 	get("/projects/{project}/flags", c.inProject(listFlags))
 	get("/projects/{project}/flags/new", c.inProject(newFlag))

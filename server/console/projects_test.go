@@ -1,0 +1,21 @@
+package console_test
+
+import (
+	"testing"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+func TestProjects(t *testing.T) {
+	s := newSite(t)
+	fatal(t, s.store.CreateProject(t.Context(), management.NewProject(s.organization(), "Second")))
+	a := s.get("/projects").want(200, "Acme", "Shop", "Second")
+	a.checkPage()
+	s.get("/projects/2/flags").want(200, "Second", "This project has no flags yet")
+
+	u, err := s.service.CreateUser(t.Context(), management.NewUser{Email: "alone@example.com", Password: password})
+	fatal(t, err)
+	s.signIn(u.Email)
+	s.get("/projects").want(200, "You are in no organization").checkPage()
+	s.get("/").want(404, "You have no project yet").checkPage()
+}
