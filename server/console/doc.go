@@ -36,7 +36,7 @@
 // list of flags, flags_test.go its tests, templates/flags.html how it looks.
 //
 //   - console.go: routes, headers, sessions of requests; render.go: templates
-//   - signin.go, flags.go, flag.go: screens, with session.go for cookies
+//   - signin.go with session.go, projects.go, flags.go with connect.go, flag.go: screens
 //   - flag_form.go, flag_filters.go: the form of a flag, and the JSON that it stands for
 //   - flag_review.go: who changes; flag_switch.go: on and off
 //   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong

@@ -34,7 +34,7 @@ type flagsView struct {
 	Older, Newer string // the next and the previous page; "" if there is none
 	Clear        string // the list without filters; "" if there are none
 	Empty        bool   // the project has no flags
-	ReadOnly     bool   // a document serves the flags
+	Snippets     []snippet
 }
 
 // flagsQuery is what the URL of the list says.
@@ -172,6 +172,7 @@ func listFlags(q *request) error {
 		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], asked.encode()))
 	}
 	v.Empty = facets.On+facets.Off+facets.Archived == 0
+	v.Snippets = q.snippets()
 	v.choices(facets, len(broken))
 	v.paging(page.Total)
 	q.render(http.StatusOK, "flags", v)

@@ -1,0 +1,26 @@
+package console
+
+import "net/url"
+
+// FormBody reads a form and returns the change that it stands for; ok is false if the form
+// has errors. verb and target are a button that is pressed before.
+func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
+	form := readFlagForm(v)
+	form.edit(verb, target)
+	page := &flagView{flagForm: form}
+	page.fields(&vocabulary{}, nil)
+	if _, ok := form.patch(nil); !ok {
+		return nil, false
+	}
+	return form.body(nil), true
+}
+
+// OperatorNames returns the operators that a form offers for a kind of filter.
+func OperatorNames(kind string) (names []string) {
+	for _, list := range operatorsOf(kind) {
+		for _, o := range list {
+			names = append(names, o.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,51 @@
+package console_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/server/console"
+)
+
+// TestOperators holds the form to the operators that there are.
+func TestOperators(t *testing.T) {
+	kinds := map[flags.FilterKind]string{flags.PropertyFilter: "person", flags.CohortFilter: "cohort", flags.FlagFilter: "flag"}
+	want := make(map[string][]string)
+	for o := range flags.Operators() {
+		want[kinds[o.For]] = append(want[kinds[o.For]], o.Name)
+	}
+	for _, kind := range kinds {
+		got := console.OperatorNames(kind)
+		slices.Sort(got)
+		slices.Sort(want[kind])
+		if !slices.Equal(got, want[kind]) {
+			t.Errorf("operators of a %s: %q, want %q", kind, got, want[kind])
+		}
+	}
+}
+
+// FuzzFlagForm: whatever a browser sends, a form without errors stands for JSON.
+func FuzzFlagForm(f *testing.F) {
+	for _, seed := range []string{
+		`key=a&base={"groups":[]}&c0.raw={}&c0.share=50&c0.f0.raw={}&c0.f0.kind=person&c0.f0.key=plan&c0.f0.operator=exact&c0.f0.value=pro`,
+		`key=a&base={"holdout":{"id":1}}&holdout_id=1&holdout_share=5&v0.raw={}&v0.key=x&v0.share=100&v0.payload=[1]&aggregation=0`,
+		`as_json=yes&json={"groups":[{"properties":[1,{}]}],"multivariate":{"variants":[null]},"payloads":[]}`,
+		`c0.raw=null&c0.share=1e2&c0.f0.raw=[1]&c0.f0.kind=flag&c0.f0.key=b&c0.f0.operator=none&c0.f0.value=true&base=nonsense`,
+	} {
+		for _, do := range []string{"to-json", "to-form", "copy c0", "even", "add-variant"} {
+			f.Add(seed, do, "c0")
+		}
+	}
+	f.Fuzz(func(t *testing.T, query, verb, target string) {
+		v, err := url.ParseQuery(query)
+		if err != nil {
+			return
+		}
+		if body, ok := console.FormBody(v, verb, target); ok && !json.Valid(body) {
+			t.Errorf("the form stands for %s", body)
+		}
+	})
+}
