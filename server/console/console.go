@@ -288,11 +288,11 @@ func readAssets(prefix string) (map[string]asset, error) {
 
 func (c *console) serveAsset(name string) http.HandlerFunc {
 	a := c.assets[name]
-	return func(w http.ResponseWriter, _ *http.Request) {
+	zipped := compressed(a.body)
+	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", a.typ)
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-		h.Set("Content-Length", strconv.Itoa(len(a.body)))
-		_, _ = w.Write(a.body) // the browser has gone
+		send(w, r, http.StatusOK, a.body, zipped)
 	}
 }

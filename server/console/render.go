@@ -2,6 +2,8 @@ package console
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"embed"
 	"fmt"
 	"html/template"
@@ -75,11 +77,32 @@ func (q *request) renderPart(status int, name, part string, view any) {
 		http.Error(q.w, "The page cannot be shown, because of an error of the program.", http.StatusInternalServerError)
 		return
 	}
-	h := q.w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	q.w.WriteHeader(status)
-	_, _ = b.WriteTo(q.w) // the browser has gone
+	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	send(q.w, q.Request, status, b.Bytes(), compressed(b.Bytes()))
+}
+
+// compressed returns what a body is in gzip.
+func compressed(body []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write(body)
+	if err := cmp.Or(err, z.Close()); err != nil { // a Buffer takes everything
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// send answers with a body, or with the same in gzip if the browser reads that.
+func send(w http.ResponseWriter, r *http.Request, status int, body, zipped []byte) {
+	h := w.Header()
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = zipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the browser has gone
 }
 
 // A moment is a time as pages show it.

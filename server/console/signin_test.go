@@ -1,10 +1,13 @@
 package console_test
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -266,3 +269,30 @@ func TestForgottenPassword(t *testing.T) {
 	s.get("/reset/"+token).want(410, "The link is not valid any more").checkPage()
 	s.post("/signin", url.Values{"email": {address}, "password": {"another horse battery staple"}}).leads("/")
 }
+
+// TestWeight: the first page with everything that it needs has at most 60 kB.
+func TestWeight(t *testing.T) {
+	s := newSite(t)
+	total := 0
+	page := s.get("/projects/1/flags").body
+	for _, path := range append([]string{"/projects/1/flags"}, assetForm.FindAllString(page, -1)...) {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "https://flags.example.com/console"+strings.TrimPrefix(path, "/console"), nil)
+		r.Header.Set("Accept-Encoding", "gzip, br")
+		a := s.do(r).want(200)
+		if a.header.Get("Content-Encoding") != "gzip" || a.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: headers %v", path, a.header)
+		}
+		z, err := gzip.NewReader(strings.NewReader(a.body))
+		fatal(t, err)
+		if _, err := io.Copy(io.Discard, z); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		total += len(a.body)
+	}
+	t.Logf("the first page has %d bytes", total)
+	if total > 60_000 {
+		t.Errorf("the first page has %d bytes, want at most 60,000", total)
+	}
+}
+
+var assetForm = regexp.MustCompile(`/console/static/[^"]+`)
