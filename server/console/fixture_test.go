@@ -43,6 +43,7 @@ type site struct {
 	token   string // of the session; "" for nobody
 	owner   *management.Principal
 	broken  *brokenStore
+	ahead   time.Duration // of the clock of the service
 }
 
 // template is the store that all sites copy. Its owner has the address and the password
@@ -79,7 +80,7 @@ func newSite(t testing.TB, configure ...func(*console.Config)) *site {
 	s := &site{t: t, store: template.Open(t)}
 	s.broken = &brokenStore{Storage: s.store}
 	var err error
-	s.service, err = management.New(management.Config{Store: s.broken, Data: s.broken, FlagUsers: survey.FlagUsers{}, SecretKeys: [][]byte{make([]byte, 32)}})
+	s.service, err = management.New(management.Config{Store: s.broken, Data: s.broken, FlagUsers: survey.FlagUsers{}, SecretKeys: [][]byte{make([]byte, 32)}, Now: func() time.Time { return time.Now().Add(s.ahead) }})
 	fatal(t, err)
 	s.project = 1
 	c := console.Config{Service: s.service, Prefix: "/console", URL: "https://flags.example.com", Problems: problems, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
