@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -419,24 +421,22 @@ func isShare(s string) bool {
 	return err == nil && v >= 0 && v <= 100 && json.Valid([]byte(s))
 }
 
+// maxDepth is how deep JSON that people type may be nested.
+const maxDepth = 200
+
 // checkJSON returns an error that names the line and the character of a fault.
 func checkJSON(s string) error {
-	var v json.RawMessage
-	err := json.Unmarshal([]byte(s), &v)
-	if err == nil {
-		return nil
-	}
-	e, ok := errors.AsType[*json.SyntaxError](err)
+	_, err := jsonscan.Parse([]byte(s), maxDepth)
+	e, ok := errors.AsType[*jsonscan.SyntaxError](err)
 	if !ok {
-		return errors.New("this is no JSON")
+		return err
 	}
-	at := min(max(int(e.Offset)-1, 0), len(s))
-	line := 1 + strings.Count(s[:at], "\n")
-	column := len([]rune(s[strings.LastIndexByte(s[:at], '\n')+1:at])) + 1
-	if int(e.Offset) >= len(s) && !strings.HasPrefix(err.Error(), "invalid character") {
+	line := 1 + strings.Count(s[:e.Offset], "\n")
+	if e.Offset == len(s) {
 		return fmt.Errorf("this is no JSON: it ends too early, in line %d", line)
 	}
-	return fmt.Errorf("this is no JSON: line %d, character %d, is not expected", line, column)
+	column := 1 + utf8.RuneCountInString(s[strings.LastIndexByte(s[:e.Offset], '\n')+1:e.Offset])
+	return fmt.Errorf("this is no JSON: line %d, character %d: %s", line, column, e.Msg)
 }
 
 func checkObject(s string) error {
