@@ -933,7 +933,7 @@ func (i *importer) prove(ctx context.Context) error {
 		n, subject := tried, subjects.Next()
 		tried++
 		mu.Unlock()
-		if differ.Load() || ctx.Err() != nil {
+		if differ.Load() {
 			return
 		}
 		if differences[n] = parity.Compare(before, after, i.report.Flags, subject, i.cohorts); differences[n] != nil {
