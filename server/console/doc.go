@@ -37,7 +37,7 @@
 //
 //   - console.go: routes, headers, sessions of requests; render.go: templates
 //   - signin.go with session.go, projects.go, flags.go with connect.go, flag.go: screens
-//   - flag_form.go, flag_filters.go: the form of a flag, and the JSON that it stands for
+//   - flag_form.go, filter.go: the form of a flag, and the JSON that it stands for
 //   - flag_review.go: who changes; flag_switch.go: on and off
 //   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong
 //   - words.go: definitions in words; bar.go: shares as pictures

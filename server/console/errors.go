@@ -21,14 +21,16 @@ type pageError struct {
 func (e *pageError) Error() string { return "console: " + e.title }
 
 var (
-	errNoPage    = &pageError{http.StatusNotFound, "There is no such page", "The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.", false}
-	errOrigin    = &pageError{http.StatusForbidden, "The request came from another site", "Nothing was changed. Forms of the console work only on its own pages.", false}
-	errForm      = &pageError{http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.", false}
-	errLargeForm = &pageError{http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.", false}
-	errSignedOut = &pageError{http.StatusUnauthorized, "You are signed out", "Nothing was saved yet. Sign in in another tab, then reload this page: your browser sends what you have typed again.", true}
-	errInsecure  = &pageError{http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.", false}
-	errLink      = &pageError{http.StatusGone, "The link is not valid any more", "A link can be used once, and not for long. Ask for another one.", true}
-	errNoProject = &pageError{http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.", false}
+	errNoPage       = &pageError{http.StatusNotFound, "There is no such page", "The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.", false}
+	errOrigin       = &pageError{http.StatusForbidden, "The request came from another site", "Nothing was changed. Forms of the console work only on its own pages.", false}
+	errForm         = &pageError{http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.", false}
+	errLargeForm    = &pageError{http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.", false}
+	errLargeUpload  = &pageError{http.StatusRequestEntityTooLarge, "The file is too large", "A file may have 64 MiB. What came before the limit is stored; send the rest as another file.", false}
+	errBrokenUpload = &pageError{http.StatusBadRequest, "The file did not arrive in full", "What has arrived is stored. Go back and send the file again: what is in already does no harm.", false}
+	errSignedOut    = &pageError{http.StatusUnauthorized, "You are signed out", "Nothing was saved yet. Sign in in another tab, then reload this page: your browser sends what you have typed again.", true}
+	errInsecure     = &pageError{http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.", false}
+	errLink         = &pageError{http.StatusGone, "The link is not valid any more", "A link can be used once, and not for long. Ask for another one.", true}
+	errNoProject    = &pageError{http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.", false}
 )
 
 // errorPages is the one table of pages for errors of the Service.
@@ -87,4 +89,10 @@ type errorView struct {
 	Text   string
 	Status int
 	SignIn string
+}
+
+// isRefusal reports whether an error is the word of the Service, and not a failure.
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*management.Error](err)
+	return ok
 }

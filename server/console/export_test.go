@@ -7,8 +7,8 @@ import "net/url"
 func FormBody(v url.Values, verb, target string) (body []byte, ok bool) {
 	form := readFlagForm(v)
 	form.edit(verb, target)
-	page := &flagView{flagForm: form}
-	page.fields(&vocabulary{}, nil)
+	page := &flagView{flagForm: form, offered: offered{words: new(vocabulary)}}
+	page.fields()
 	if _, ok := form.patch(nil); !ok {
 		return nil, false
 	}

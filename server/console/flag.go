@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,16 +47,7 @@ type flagView struct {
 	Hashes       []option
 	Matches      []option
 	Aggregations []option
-	GroupTypes   []option
-	Keys         []string     // keys of properties that persons have
-	Suggestions  []suggestion // values of those
-	Flags        []string     // keys of flags
-}
-
-// A suggestion is values that a property has.
-type suggestion struct {
-	ID     string // of the list
-	Values []string
+	offered
 }
 
 // A conditionView is a condition set with what its fields offer.
@@ -74,27 +64,6 @@ type conditionView struct {
 	VariantKeys  []option
 	Aggregations []option
 	Filters      []filterView
-}
-
-// A filterView is a filter with what its fields offer.
-type filterView struct {
-	filterForm
-	ID          string // c0.f0
-	And         bool   // not the first one
-	Operators   []optionGroup
-	GroupTypes  []option
-	Cohorts     []option
-	Inputs      []string // values, with room for one more where there may be several
-	List        string   // of suggested values
-	None, Range bool     // there is no value; there are two
-	KeyError    string
-	ValueError  string
-	Error       string
-}
-
-type optionGroup struct {
-	Label   string
-	Options []option
 }
 
 // A variantView is a variant with the messages about it.
@@ -275,16 +244,21 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 		q.layout.Title = f.Key
 	}
 	v.layout = q.layout
-	words, cohorts, err := q.offers(v, form, f)
+	self := int64(0)
+	if f != nil {
+		self = f.ID
+	}
+	var err error
+	v.offered, err = q.offers(self, 0)
 	if err != nil && status != http.StatusServiceUnavailable {
 		return q.keep(err, form)
 	}
 	if f != nil {
-		if err := q.facts(v, f, words); err != nil {
+		if err := q.facts(v, f, v.words); err != nil {
 			return err
 		}
 	}
-	v.fields(words, cohorts)
+	v.fields()
 	q.render(status, "flag", v)
 	return nil
 }
@@ -314,102 +288,6 @@ func (q *request) facts(v *flagView, f *management.FlagView, words *vocabulary) 
 	return nil
 }
 
-// How much is looked at for suggestions.
-const (
-	maxOffered    = 500 // cohorts and flags
-	maxSampled    = 200 // persons whose properties are suggested
-	namesOffered  = 200 // properties
-	valuesOffered = 20  // values of one property
-)
-
-// offers fills in what fields suggest.
-func (q *request) offers(v *flagView, form *flagForm, f *management.FlagView) (*vocabulary, []option, error) {
-	words := &vocabulary{cohorts: make(map[string]string), flags: make(map[string]string), groupTypes: make(map[string]string)}
-	cohorts, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, management.CohortQuery{}, maxOffered, 0)
-	if err != nil {
-		return words, nil, err
-	}
-	var list []option
-	for _, c := range cohorts.Items {
-		id := strconv.FormatInt(c.ID, 10)
-		words.cohorts[id] = c.Name
-		list = append(list, option{id, c.Name, false})
-	}
-	others, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{}, maxOffered, 0)
-	if err != nil {
-		return words, nil, err
-	}
-	for _, o := range others.Items {
-		words.flags[strconv.FormatInt(o.ID, 10)] = o.Key
-		if f == nil || o.ID != f.ID {
-			v.Flags = append(v.Flags, o.Key)
-		}
-	}
-	slices.Sort(v.Flags)
-	if v.GroupTypes, err = q.groupTypes(); err != nil {
-		return words, nil, err
-	}
-	for _, t := range v.GroupTypes {
-		words.groupTypes[t.Value] = t.Label
-	}
-	return words, list, q.samples(v)
-}
-
-// groupTypes returns the group types of the project, none if nothing is captured or the
-// user may not see them.
-func (q *request) groupTypes() ([]option, error) {
-	types, err := q.c.Service.GroupTypes(q.Context(), q.by, q.ref)
-	if isRefusal(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []option
-	for _, t := range types {
-		out = append(out, option{strconv.Itoa(t.GroupTypeIndex), t.GroupType, false})
-	}
-	return out, nil
-}
-
-func isRefusal(err error) bool {
-	_, ok := errors.AsType[*management.Error](err)
-	return ok
-}
-
-// samples fills in properties and values that some persons have.
-func (q *request) samples(v *flagView) error {
-	persons, err := q.c.Service.ListPersons(q.Context(), q.by, q.ref, management.PersonQuery{}, maxSampled, 0)
-	if isRefusal(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	values := make(map[string][]string)
-	for _, p := range persons.Items {
-		for name, raw := range readObject(string(p.Properties)) {
-			if _, known := values[name]; !known && len(values) >= namesOffered {
-				continue
-			}
-			value := text(raw)
-			if list := values[name]; len(value) <= 80 && len(list) < valuesOffered && !slices.Contains(list, value) && value != "" {
-				values[name] = append(list, value)
-			} else if list == nil {
-				values[name] = []string{}
-			}
-		}
-	}
-	for name, list := range values {
-		v.Keys = append(v.Keys, name)
-		slices.Sort(list)
-		v.Suggestions = append(v.Suggestions, suggestion{"values-" + url.PathEscape(name), list})
-	}
-	slices.Sort(v.Keys)
-	slices.SortFunc(v.Suggestions, func(a, b suggestion) int { return cmp.Compare(a.ID, b.ID) })
-	return nil
-}
-
 func selected(options []option, value string) []option {
 	out := slices.Clone(options)
 	found := false
@@ -424,7 +302,7 @@ func selected(options []option, value string) []option {
 }
 
 // fields fills in what the fields of the form show and offer.
-func (v *flagView) fields(words *vocabulary, cohorts []option) {
+func (v *flagView) fields() {
 	v.Runtimes = selected([]option{{Value: "all", Label: "Everywhere"}, {Value: "client", Label: "Browsers and apps only"}, {Value: "server", Label: "Back ends only"}}, v.Runtime)
 	v.Bucketings = selected([]option{{Value: "distinct_id", Label: "Person (distinct ID)"}, {Value: "device_id", Label: "Device"}}, v.Bucketing)
 	v.Hashes = selected([]option{{Value: "", Label: "The project's default"}, {Value: "sha1", Label: "SHA-1"}, {Value: "xxhash64", Label: "xxHash64"}}, v.Hash)
@@ -449,7 +327,7 @@ func (v *flagView) fields(words *vocabulary, cohorts []option) {
 		}
 		var raw rawCondition
 		if json.Unmarshal(must(json.Marshal(c.safeObject())), &raw) == nil {
-			set.Words = words.condition(&raw, v.Aggregation)
+			set.Words = v.words.condition(&raw, v.Aggregation)
 		}
 		if len(v.Variants) > 0 || c.Variant != "" {
 			set.VariantKeys = selected(variants, c.Variant)
@@ -458,7 +336,11 @@ func (v *flagView) fields(words *vocabulary, cohorts []option) {
 			set.Aggregations = selected(append([]option{{Value: "", Label: "what the flag is about"}, {Value: "persons", Label: "persons"}}, v.GroupTypes...), c.Aggregation)
 		}
 		for j, f := range c.Filters {
-			set.Filters = append(set.Filters, v.filterView(filterName(i, j), j, f, words, cohorts))
+			filter := v.filterView(filterName(i, j), f, v.Errors)
+			if j > 0 {
+				filter.Joint = "and"
+			}
+			set.Filters = append(set.Filters, filter)
 		}
 		v.Sets = append(v.Sets, set)
 	}
@@ -472,58 +354,6 @@ func (c *conditionForm) safeObject() object {
 	other := *c
 	other.Share = "0"
 	return other.object()
-}
-
-func (v *flagView) filterView(id string, j int, f filterForm, words *vocabulary, cohorts []option) filterView {
-	if key := words.flags[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && text(readObject(f.Raw)["key"]) == f.Key {
-		f.Key, f.Was = key, key
-	}
-	out := filterView{
-		filterForm: f, ID: id, And: j > 0, KeyError: v.Errors[id+".key"], Error: v.Errors[id],
-		ValueError: cmp.Or(v.Errors[id+".value"], v.Errors[id+".operator"], v.Errors[id+".group"]),
-	}
-	labels := []string{"Values", "Versions"}
-	known := false
-	for i, list := range operatorsOf(f.Kind) {
-		group := optionGroup{Label: labels[i]}
-		for _, o := range list {
-			group.Options = append(group.Options, option{o.name, o.label, o.name == f.Operator})
-			known = known || o.name == f.Operator
-		}
-		out.Operators = append(out.Operators, group)
-	}
-	if !known {
-		out.Operators = append(out.Operators, optionGroup{"Not known", []option{{f.Operator, f.Operator, true}}})
-	}
-	out.GroupTypes = selected(v.GroupTypes, f.GroupType)
-	takes := operatorOf(f.Kind, f.Operator).takes
-	out.Inputs = slices.Clone(f.Values)
-	switch takes {
-	case noValue:
-		out.None, out.Inputs = true, nil
-	case anyTexts, someTexts:
-		out.Inputs = append(out.Inputs, "")
-	case twoNumbers:
-		out.Range = true
-		out.Inputs = append(out.Inputs, "", "")[:max(2, len(f.Values))]
-	default:
-		if len(out.Inputs) == 0 {
-			out.Inputs = []string{""}
-		}
-	}
-	switch f.Kind {
-	case "cohort":
-		value := ""
-		if len(f.Values) > 0 {
-			value = f.Values[0]
-		}
-		out.Cohorts = selected(append([]option{{"", "Choose a cohort", false}}, cohorts...), value)
-	case "flag":
-		out.List = "flag-values"
-	default:
-		out.List = "values-" + url.PathEscape(f.Key)
-	}
-	return out
 }
 
 // pretty returns JSON with a line for each member.

@@ -21,7 +21,6 @@ const (
 	maxConditions = 500 // condition sets
 	maxFilters    = 500 // filters of a condition set
 	maxVariants   = 500
-	maxValues     = 1000 // values of a filter
 )
 
 // A flagForm is a flag as a person edits it: texts as they were typed, right or wrong.
@@ -65,17 +64,6 @@ type conditionForm struct {
 	Variant     string
 	Aggregation string // "" as the flag, "persons", or the index of a group type
 	Filters     []filterForm
-}
-
-// A filterForm is one comparison.
-type filterForm struct {
-	Raw       string
-	Kind      string // person, person_metadata, group, cohort or flag
-	Key       string
-	Was       string // the key as it was shown in place of the ID of a flag; "" otherwise
-	Operator  string
-	Values    []string
-	GroupType string
 }
 
 // A variantForm is a variant with its payload.
@@ -156,15 +144,7 @@ func conditionOf(raw json.RawMessage) conditionForm {
 		}
 	}
 	for _, raw := range readList(o["properties"]) {
-		p := readObject(string(raw))
-		f := filterForm{Raw: string(raw), Kind: text(p["type"]), Key: text(p["key"]), Operator: text(p["operator"]), Values: texts(p["value"]), GroupType: text(p["group_type_index"])}
-		if f.Kind == "" {
-			f.Kind = "person"
-		}
-		if f.Operator == "" {
-			f.Operator = operatorOf(f.Kind, "").name
-		}
-		c.Filters = append(c.Filters, f)
+		c.Filters = append(c.Filters, filterOf(raw))
 	}
 	return c
 }
@@ -190,14 +170,7 @@ func readFlagForm(v url.Values) *flagForm {
 			Variant: v.Get(name + ".variant"), Aggregation: v.Get(name + ".aggregation"),
 		}
 		for j := 0; j < maxFilters && v.Has(filterName(i, j)+".raw"); j++ {
-			name := filterName(i, j)
-			f := filterForm{Raw: v.Get(name + ".raw"), Kind: v.Get(name + ".kind"), Key: strings.TrimSpace(v.Get(name + ".key")), Was: v.Get(name + ".was"), Operator: v.Get(name + ".operator"), GroupType: v.Get(name + ".group")}
-			for _, value := range v[name+".value"] {
-				if value != "" && len(f.Values) < maxValues {
-					f.Values = append(f.Values, value)
-				}
-			}
-			c.Filters = append(c.Filters, f)
+			c.Filters = append(c.Filters, readFilter(v, filterName(i, j)))
 		}
 		form.Conditions = append(form.Conditions, c)
 	}
@@ -372,16 +345,7 @@ func (form *flagForm) check() {
 	for i := range form.Conditions {
 		share(conditionName(i)+".share", form.Conditions[i].Share)
 		for j := range form.Conditions[i].Filters {
-			f := &form.Conditions[i].Filters[j]
-			if f.Key == "" && f.Kind != "cohort" {
-				form.fail(filterName(i, j)+".key", "Name a %s.", map[bool]string{true: "flag", false: "property"}[f.Kind == "flag"])
-			}
-			if len(f.Values) == 0 && operatorOf(f.Kind, f.Operator).takes != noValue && !emptyValueKept(f) {
-				form.fail(filterName(i, j)+".value", "A value is missing.")
-			}
-			if f.Kind == "cohort" && len(f.Values) > 0 && !isNumber(f.Values[0]) {
-				form.fail(filterName(i, j)+".value", "Choose a cohort.")
-			}
+			form.Conditions[i].Filters[j].check(filterName(i, j), form.fail)
 		}
 	}
 	total := 0.0
@@ -407,13 +371,6 @@ func (form *flagForm) check() {
 			form.fail("holdout_id", "Must be a number, not %q.", shorten(form.HoldoutID, 40))
 		}
 	}
-}
-
-// emptyValueKept reports whether a filter has had the empty text as its value, and has it
-// still.
-func emptyValueKept(f *filterForm) bool {
-	o := readObject(f.Raw)
-	return text(o["key"]) == f.Key && text(o["operator"]) == f.Operator && string(o["value"]) == `""`
 }
 
 func isShare(s string) bool {
@@ -548,72 +505,6 @@ func (c *conditionForm) object() object {
 	return o
 }
 
-func (f *filterForm) object() object {
-	o := readObject(f.Raw)
-	delete(o, "cohort_name") // it is only shown
-	if text(o["key"]) != f.Key && (f.Was == "" || f.Key != f.Was) {
-		o["key"] = quoted(f.Key)
-		if f.Kind == "flag" {
-			o["dependency_chain"] = must(json.Marshal([]string{f.Key})) // it is a key, and not an ID
-		}
-	}
-	if f.Kind == "cohort" {
-		o["key"] = quoted("id")
-	}
-	if text(o["type"]) != f.Kind && (f.Raw == newPart || f.Kind != "person") { // without a kind it is a person's
-		o["type"] = quoted(f.Kind)
-	}
-	was := text(o["operator"])
-	if was == "" {
-		was = operatorOf(f.Kind, "").name
-	}
-	if was != f.Operator || o["operator"] == nil {
-		o["operator"] = quoted(f.Operator)
-	}
-	if f.Kind == "group" && isNumber(f.GroupType) {
-		o["group_type_index"] = json.RawMessage(f.GroupType)
-	}
-	takes := operatorOf(f.Kind, f.Operator).takes
-	raw, same := o["value"], takes == operatorOf(f.Kind, was).takes
-	if raw == nil || !same || takes != noValue && !slices.Equal(texts(raw), f.Values) {
-		o["value"] = f.value(takes)
-	}
-	return o
-}
-
-// value returns the JSON of the values that were typed, in the form that an operator takes.
-func (f *filterForm) value(takes operandForm) json.RawMessage {
-	one := ""
-	if len(f.Values) > 0 {
-		one = f.Values[0]
-	}
-	numeric := func(s string) json.RawMessage {
-		if _, err := strconv.ParseFloat(s, 64); err == nil && json.Valid([]byte(s)) {
-			return json.RawMessage(s)
-		}
-		return quoted(s)
-	}
-	switch {
-	case takes == noValue:
-		return json.RawMessage("null")
-	case f.Kind == "cohort" && isNumber(one):
-		return json.RawMessage(one)
-	case f.Kind == "flag" && (one == "true" || one == "false"):
-		return json.RawMessage(one)
-	case takes == oneNumber:
-		return numeric(one)
-	case takes == twoNumbers:
-		list := make([]json.RawMessage, len(f.Values))
-		for i := range f.Values {
-			list[i] = numeric(f.Values[i])
-		}
-		return must(json.Marshal(list))
-	case takes == someTexts, takes == anyTexts && len(f.Values) > 1:
-		return must(json.Marshal(f.Values))
-	}
-	return quoted(one)
-}
-
 // edit does what a button of the form says, which changes only the form: a verb and the
 // name of a part.
 func (form *flagForm) edit(verb, target string) {
@@ -624,12 +515,7 @@ func (form *flagForm) edit(verb, target string) {
 		form.Conditions = append(form.Conditions, conditionForm{Raw: newPart, Share: "0"})
 	case "add-person", "add-group", "add-cohort", "add-flag":
 		if condition {
-			kind := strings.TrimPrefix(verb, "add-")
-			f := filterForm{Raw: newPart, Kind: kind, Operator: operatorOf(kind, "").name}
-			if kind == "flag" {
-				f.Values = []string{"true"}
-			}
-			form.Conditions[i].Filters = append(form.Conditions[i].Filters, f)
+			form.Conditions[i].Filters = append(form.Conditions[i].Filters, newFilter(strings.TrimPrefix(verb, "add-")))
 		}
 	case "copy":
 		if condition {

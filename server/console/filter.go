@@ -1,0 +1,341 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+const maxValues = 1000 // values of a filter
+
+// A filterForm is one comparison, of a condition set or of a cohort.
+type filterForm struct {
+	Raw       string
+	Kind      string // person, person_metadata, group, cohort or flag
+	Key       string
+	Was       string // the key as it was shown in place of the ID of a flag; "" otherwise
+	Operator  string
+	Values    []string
+	GroupType string
+	Negated   bool // it is for those whom it does not fit; that counts in cohorts alone
+}
+
+// newFilter returns a filter of a kind that a person is about to fill in.
+func newFilter(kind string) filterForm {
+	f := filterForm{Raw: newPart, Kind: kind, Operator: operatorOf(kind, "").name}
+	if kind == "flag" {
+		f.Values = []string{"true"}
+	}
+	return f
+}
+
+// filterOf returns the form of a filter.
+func filterOf(raw json.RawMessage) filterForm {
+	p := readObject(string(raw))
+	f := filterForm{
+		Raw: string(raw), Kind: text(p["type"]), Key: text(p["key"]), Operator: text(p["operator"]), Values: texts(p["value"]),
+		GroupType: text(p["group_type_index"]), Negated: string(p["negation"]) == "true",
+	}
+	if f.Kind == "" {
+		f.Kind = "person"
+	}
+	if f.Operator == "" {
+		f.Operator = operatorOf(f.Kind, "").name
+	}
+	return f
+}
+
+// readFilter reads the fields of a filter, which begin with its name.
+func readFilter(v url.Values, name string) filterForm {
+	f := filterForm{
+		Raw: v.Get(name + ".raw"), Kind: v.Get(name + ".kind"), Key: strings.TrimSpace(v.Get(name + ".key")), Was: v.Get(name + ".was"),
+		Operator: v.Get(name + ".operator"), GroupType: v.Get(name + ".group"), Negated: v.Get(name+".not") != "",
+	}
+	for _, value := range v[name+".value"] {
+		if value != "" && len(f.Values) < maxValues {
+			f.Values = append(f.Values, value)
+		}
+	}
+	return f
+}
+
+// check notes what is missing.
+func (f *filterForm) check(name string, fail func(field, format string, args ...any)) {
+	if f.Key == "" && f.Kind != "cohort" {
+		fail(name+".key", "Name a %s.", map[bool]string{true: "flag", false: "property"}[f.Kind == "flag"])
+	}
+	if len(f.Values) == 0 && operatorOf(f.Kind, f.Operator).takes != noValue && !emptyValueKept(f) {
+		fail(name+".value", "A value is missing.")
+	}
+	if f.Kind == "cohort" && len(f.Values) > 0 && !isNumber(f.Values[0]) {
+		fail(name+".value", "Choose a cohort.")
+	}
+}
+
+// emptyValueKept reports whether a filter has had the empty text as its value, and has it
+// still.
+func emptyValueKept(f *filterForm) bool {
+	o := readObject(f.Raw)
+	return text(o["key"]) == f.Key && text(o["operator"]) == f.Operator && string(o["value"]) == `""`
+}
+
+func (f *filterForm) object() object {
+	o := readObject(f.Raw)
+	delete(o, "cohort_name") // it is only shown
+	if text(o["key"]) != f.Key && (f.Was == "" || f.Key != f.Was) {
+		o["key"] = quoted(f.Key)
+		if f.Kind == "flag" {
+			o["dependency_chain"] = must(json.Marshal([]string{f.Key})) // it is a key, and not an ID
+		}
+	}
+	if f.Kind == "cohort" {
+		o["key"] = quoted("id")
+	}
+	if text(o["type"]) != f.Kind && (f.Raw == newPart || f.Kind != "person") { // without a kind it is a person's
+		o["type"] = quoted(f.Kind)
+	}
+	was := text(o["operator"])
+	if was == "" {
+		was = operatorOf(f.Kind, "").name
+	}
+	if was != f.Operator || f.Raw == newPart {
+		o["operator"] = quoted(f.Operator)
+	}
+	if f.Kind == "group" && isNumber(f.GroupType) {
+		o["group_type_index"] = json.RawMessage(f.GroupType)
+	}
+	if negated := string(o["negation"]) == "true"; negated != f.Negated {
+		o["negation"] = json.RawMessage(strconv.FormatBool(f.Negated))
+	}
+	takes := operatorOf(f.Kind, f.Operator).takes
+	raw, same := o["value"], takes == operatorOf(f.Kind, was).takes
+	if raw == nil || !same || takes != noValue && !slices.Equal(texts(raw), f.Values) {
+		o["value"] = f.value(takes)
+	}
+	return o
+}
+
+// value returns the JSON of the values that were typed, in the form that an operator takes.
+func (f *filterForm) value(takes operandForm) json.RawMessage {
+	one := ""
+	if len(f.Values) > 0 {
+		one = f.Values[0]
+	}
+	numeric := func(s string) json.RawMessage {
+		if _, err := strconv.ParseFloat(s, 64); err == nil && json.Valid([]byte(s)) {
+			return json.RawMessage(s)
+		}
+		return quoted(s)
+	}
+	switch {
+	case takes == noValue:
+		return json.RawMessage("null")
+	case f.Kind == "cohort" && isNumber(one):
+		return json.RawMessage(one)
+	case f.Kind == "flag" && (one == "true" || one == "false"):
+		return json.RawMessage(one)
+	case takes == oneNumber:
+		return numeric(one)
+	case takes == twoNumbers:
+		list := make([]json.RawMessage, len(f.Values))
+		for i := range f.Values {
+			list[i] = numeric(f.Values[i])
+		}
+		return must(json.Marshal(list))
+	case takes == someTexts, takes == anyTexts && len(f.Values) > 1:
+		return must(json.Marshal(f.Values))
+	}
+	return quoted(one)
+}
+
+// A suggestion is values that a property has.
+type suggestion struct {
+	ID     string // of the list
+	Values []string
+}
+
+// A filterView is a filter with what its fields offer.
+type filterView struct {
+	filterForm
+	ID          string // c0.f0
+	Joint       string // the word before it
+	Nested      bool   // it is in a cohort, where it can be negated
+	Node        bool   // it says that it is a filter, where there are groups as well
+	Operators   []optionGroup
+	GroupTypes  []option
+	Cohorts     []option
+	Inputs      []string // values, with room for one more where there may be several
+	List        string   // of suggested values
+	None, Range bool     // there is no value; there are two
+	KeyError    string
+	ValueError  string
+	Error       string
+}
+
+type optionGroup struct {
+	Label   string
+	Options []option
+}
+
+// How much is looked at for suggestions.
+const (
+	maxOffered    = 500 // cohorts and flags
+	maxSampled    = 200 // persons whose properties are suggested
+	namesOffered  = 200 // properties
+	valuesOffered = 20  // values of one property
+)
+
+// offered is what the fields of filters suggest.
+type offered struct {
+	GroupTypes  []option
+	Keys        []string     // keys of properties that persons have
+	Suggestions []suggestion // values of those
+	Flags       []string     // keys of flags
+	cohorts     []option
+	words       *vocabulary
+}
+
+// offers returns what filters of a flag or of a cohort can be about, but for itself. It is
+// never without words.
+func (q *request) offers(flag, cohort int64) (v offered, err error) {
+	words := &vocabulary{cohorts: make(map[string]string), flags: make(map[string]string), groupTypes: make(map[string]string)}
+	v.words = words
+	cohorts, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, management.CohortQuery{}, maxOffered, 0)
+	if err != nil {
+		return v, err
+	}
+	for _, c := range cohorts.Items {
+		id := strconv.FormatInt(c.ID, 10)
+		words.cohorts[id] = c.Name
+		if c.ID != cohort {
+			v.cohorts = append(v.cohorts, option{id, c.Name, false})
+		}
+	}
+	others, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{}, maxOffered, 0)
+	if err != nil {
+		return v, err
+	}
+	for _, o := range others.Items {
+		words.flags[strconv.FormatInt(o.ID, 10)] = o.Key
+		if o.ID != flag {
+			v.Flags = append(v.Flags, o.Key)
+		}
+	}
+	slices.Sort(v.Flags)
+	if v.GroupTypes, err = q.groupTypes(); err != nil {
+		return v, err
+	}
+	for _, t := range v.GroupTypes {
+		words.groupTypes[t.Value] = t.Label
+	}
+	err = q.samples(&v)
+	return v, err
+}
+
+// groupTypes returns the group types of the project, none if nothing is captured or the
+// user may not see them.
+func (q *request) groupTypes() ([]option, error) {
+	types, err := q.c.Service.GroupTypes(q.Context(), q.by, q.ref)
+	if isRefusal(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []option
+	for _, t := range types {
+		out = append(out, option{strconv.Itoa(t.GroupTypeIndex), t.GroupType, false})
+	}
+	return out, nil
+}
+
+// samples fills in properties and values that some persons have.
+func (q *request) samples(v *offered) error {
+	persons, err := q.c.Service.ListPersons(q.Context(), q.by, q.ref, management.PersonQuery{}, maxSampled, 0)
+	if isRefusal(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	values := make(map[string][]string)
+	for _, p := range persons.Items {
+		for name, raw := range readObject(string(p.Properties)) {
+			if _, known := values[name]; !known && len(values) >= namesOffered {
+				continue
+			}
+			value := text(raw)
+			if list := values[name]; len(value) <= 80 && len(list) < valuesOffered && !slices.Contains(list, value) && value != "" {
+				values[name] = append(list, value)
+			} else if list == nil {
+				values[name] = []string{}
+			}
+		}
+	}
+	for name, list := range values {
+		v.Keys = append(v.Keys, name)
+		slices.Sort(list)
+		v.Suggestions = append(v.Suggestions, suggestion{"values-" + url.PathEscape(name), list})
+	}
+	slices.Sort(v.Keys)
+	slices.SortFunc(v.Suggestions, func(a, b suggestion) int { return cmp.Compare(a.ID, b.ID) })
+	return nil
+}
+
+// filterView returns a filter with what its fields offer, and with the messages about it.
+func (v *offered) filterView(id string, f filterForm, errs map[string]string) filterView {
+	if key := v.words.flags[f.Key]; f.Kind == "flag" && key != "" && f.Was == "" && text(readObject(f.Raw)["key"]) == f.Key {
+		f.Key, f.Was = key, key
+	}
+	out := filterView{
+		filterForm: f, ID: id, Joint: "where", KeyError: errs[id+".key"], Error: errs[id],
+		ValueError: cmp.Or(errs[id+".value"], errs[id+".operator"], errs[id+".group"]),
+	}
+	labels := []string{"Values", "Versions"}
+	known := false
+	for i, list := range operatorsOf(f.Kind) {
+		group := optionGroup{Label: labels[i]}
+		for _, o := range list {
+			group.Options = append(group.Options, option{o.name, o.label, o.name == f.Operator})
+			known = known || o.name == f.Operator
+		}
+		out.Operators = append(out.Operators, group)
+	}
+	if !known {
+		out.Operators = append(out.Operators, optionGroup{"Not known", []option{{f.Operator, f.Operator, true}}})
+	}
+	out.GroupTypes = selected(v.GroupTypes, f.GroupType)
+	takes := operatorOf(f.Kind, f.Operator).takes
+	out.Inputs = slices.Clone(f.Values)
+	switch takes {
+	case noValue:
+		out.None, out.Inputs = true, nil
+	case anyTexts, someTexts:
+		out.Inputs = append(out.Inputs, "")
+	case twoNumbers:
+		out.Range = true
+		out.Inputs = append(out.Inputs, "", "")[:max(2, len(f.Values))]
+	default:
+		if len(out.Inputs) == 0 {
+			out.Inputs = []string{""}
+		}
+	}
+	switch f.Kind {
+	case "cohort":
+		value := ""
+		if len(f.Values) > 0 {
+			value = f.Values[0]
+		}
+		out.Cohorts = selected(append([]option{{"", "Choose a cohort", false}}, v.cohorts...), value)
+	case "flag":
+		out.List = "flag-values"
+	default:
+		out.List = "values-" + url.PathEscape(f.Key)
+	}
+	return out
+}
