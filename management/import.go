@@ -66,6 +66,12 @@ type StaticCohort struct {
 type ImportOptions struct {
 	// DryRun stores nothing: the report tells what an import would do.
 	DryRun bool
+
+	// Progress, unless it is nil, is told how far the import is: with how many of the
+	// document's "cohorts" or "flags" it is done, or for how many "subjects" it has tried
+	// the new flags. One goroutine at a time calls it, from the beginning again if a
+	// transaction is repeated. It must not block.
+	Progress func(what string, done, total int)
 }
 
 // errDryRun ends the transaction of an import that shall store nothing.
@@ -84,6 +90,7 @@ type importer struct {
 	file   *importFile
 	report *ImportReport
 	set    *definitionSet // of the project, with what was made
+	tell   func(what string, done, total int)
 
 	groupTypes map[int]string          // of the project
 	groups     map[int]int             // indexes of the file to indexes of the project
@@ -136,9 +143,12 @@ func (s *Service) ImportDefinitions(ctx context.Context, p *Principal, ref strin
 // importDocument imports a document. enter gives the work of the transaction access to
 // the project.
 func (s *Service) importDocument(ctx context.Context, by *Principal, project int64, document []byte, o ImportOptions, enter func(*work) error) (*ImportReport, error) {
-	file, err := readImport(document)
+	file, err := readImport(bytes.TrimPrefix(document, []byte("\ufeff"))) // the mark of some editors
 	if err != nil {
 		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
 	}
 	groupTypes, err := s.groupTypesWith(ctx, project, file.groupNames(), o.DryRun)
 	if err != nil {
@@ -155,7 +165,7 @@ func (s *Service) importDocument(ctx context.Context, by *Principal, project int
 		}
 		set.groupTypes = groupTypes // of which a dry run has stored none
 		i := &importer{
-			work: w, file: file, set: set, report: newImportReport(), groupTypes: groupTypes,
+			work: w, file: file, set: set, report: newImportReport(), tell: o.Progress, groupTypes: groupTypes,
 			groups: make(map[int]int), cohorts: make(map[int64]int64), there: make(map[string]*FeatureFlag), imported: make(map[string]bool),
 		}
 		for n := range set.flags {
@@ -536,11 +546,14 @@ func (i *importer) importCohorts(ctx context.Context) error {
 			}
 		}
 	}
+	done := 0
 	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
 		for _, n := range stage {
 			if err := i.importCohort(ctx, &waiting[n], world); err != nil {
 				return err
 			}
+			done++
+			i.tell("cohorts", done, len(waiting))
 		}
 		return nil
 	})
@@ -650,6 +663,7 @@ func (i *importer) importFlags(ctx context.Context) error {
 			}
 		}
 	}
+	done := 0
 	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
 		now := i.now() // for all, so that lists have them in the order of the file
 		return inTurns(slices.Collect(slices.Chunk(stage, importTurn)), func(part []int) []readFlag {
@@ -668,7 +682,12 @@ func (i *importer) importFlags(ctx context.Context) error {
 					fresh = append(fresh, r.made)
 				}
 			}
-			return i.createFlags(ctx, fresh)
+			if err := i.createFlags(ctx, fresh); err != nil {
+				return err
+			}
+			done += len(list)
+			i.tell("flags", done, len(waiting))
+			return nil
 		})
 	})
 	for _, n := range circular {
@@ -931,6 +950,7 @@ func (i *importer) prove(ctx context.Context) error {
 	eachAtOnce(len(differences), func(int) {
 		mu.Lock()
 		n, subject := tried, subjects.Next()
+		i.tell("subjects", n, len(differences))
 		tried++
 		mu.Unlock()
 		if differ.Load() {

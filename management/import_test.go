@@ -3,6 +3,7 @@ package management_test
 import (
 	"errors"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -329,3 +330,92 @@ func TestImportDryRun(t *testing.T) {
 		t.Errorf("the flag was made by %+v, want the user of the import", got)
 	}
 }
+
+// An import tells how far it is: each kind of thing to its end, and never backwards.
+func TestImportProgress(t *testing.T) {
+	w := newWorld(t, withData)
+	document, err := os.ReadFile("../cmd/flagstaff/serve/demo.json")
+	w.ok(err)
+	var order []string
+	at, ends := make(map[string]int), make(map[string]int)
+	r, err := w.Import(t.Context(), w.web.ID, document, management.ImportOptions{Progress: func(what string, done, total int) {
+		if len(order) == 0 || order[len(order)-1] != what {
+			order = append(order, what)
+		}
+		if done < at[what] || done > total {
+			t.Errorf("%s: %d of %d after %d", what, done, total, at[what])
+		}
+		at[what], ends[what] = done, total
+	}})
+	w.ok(err)
+	if diff := cmp.Diff([]string{"cohorts", "flags", "subjects"}, order); diff != "" {
+		t.Errorf("order (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"cohorts": len(r.Cohorts), "flags": len(r.Flags), "subjects": r.Parity}, ends); diff != "" {
+		t.Errorf("totals (-want +got)\n%s", diff)
+	}
+	if at["cohorts"] != ends["cohorts"] || at["flags"] != ends["flags"] || at["subjects"] != ends["subjects"]-1 {
+		t.Errorf("ended at %v of %v", at, ends)
+	}
+}
+
+// What is exported is imported elsewhere as it was, and the same project gives the same
+// bytes.
+func TestExport(t *testing.T) {
+	w := newWorld(t, withData)
+	document := []byte("\ufeff" + `{"flags":[
+		{"id":1,"key":"b","active":true,"filters":{"groups":[{"properties":[{"key":"size","type":"group","group_type_index":0,"operator":"gt","value":7}]}],"aggregation_group_type_index":0}},
+		{"id":2,"key":"a","name":"<A>","active":true,"tags":["web"],"evaluation_runtime":"server","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":98}],"rollout_percentage":50}]}},
+		{"id":3,"key":"c","active":false,"archived":true,"filters":{"groups":[{}]}}],
+		"cohorts":[{"id":97,"name":"Listed","is_static":true},{"id":98,"name":"Acme","filters":{"properties":{"type":"OR","values":[{"key":"email","type":"person","operator":"icontains","value":"@acme.com"}]}}}],"group_type_mapping":{"0":"company"}}`)
+	_, err := w.Import(t.Context(), w.web.ID, document, management.ImportOptions{})
+	w.ok(err)
+	export := func(o management.ExportOptions) []byte {
+		t.Helper()
+		b, err := w.ExportDefinitions(t.Context(), w.as(w.ada), ref(w.web), o)
+		w.ok(err)
+		return b
+	}
+	for _, tt := range []struct {
+		name string
+		o    management.ExportOptions
+		keys []string
+	}{
+		{"a document", management.ExportOptions{}, []string{"a", "b"}},
+		{"a document with the archive", management.ExportOptions{Archived: true}, []string{"a", "b", "c"}},
+		{"lists", management.ExportOptions{AsLists: true}, []string{"a", "b"}},
+		{"lists with the archive", management.ExportOptions{Archived: true, AsLists: true}, []string{"a", "b", "c"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			exported := export(tt.o)
+			if again := export(tt.o); !slices.Equal(exported, again) {
+				t.Errorf("exported again (-first +second)\n%s", cmp.Diff(string(exported), string(again)))
+			}
+			same, err := w.ImportDefinitions(t.Context(), w.as(w.ada), ref(w.web), exported, management.ImportOptions{DryRun: true})
+			w.ok(err)
+			if len(same.Unchanged) != len(tt.keys)+2 || len(same.Flags)+len(same.Cohorts)+len(same.Left) > 0 {
+				t.Errorf("imported into the same project: %+v", same)
+			}
+			other := newWorld(t, withData)
+			r, err := other.Import(t.Context(), other.web.ID, exported, management.ImportOptions{})
+			other.ok(err)
+			slices.Sort(r.Flags)
+			slices.Sort(r.Cohorts)
+			if diff := cmp.Diff([][]string{tt.keys, {"Acme", "Listed"}}, [][]string{r.Flags, r.Cohorts}); diff != "" || len(r.Left)+len(r.Notes) > 0 {
+				t.Errorf("imported elsewhere: left out %v, notes %v (-want +got)\n%s", r.Left, r.Notes, diff)
+			}
+			if tt.o.AsLists {
+				return
+			}
+			back, err := other.ExportDefinitions(t.Context(), other.as(other.ada), ref(other.web), tt.o)
+			other.ok(err)
+			ids := func(b []byte) string { return numbers.ReplaceAllString(string(b), "$1") }
+			if diff := cmp.Diff(ids(exported), ids(back)); diff != "" {
+				t.Errorf("exported elsewhere (-first +second)\n%s", diff)
+			}
+		})
+	}
+}
+
+// numbers are the IDs in a document, of flags, of cohorts and in filters on them.
+var numbers = regexp.MustCompile(`("(?:id|value)": )\d+`)

@@ -122,6 +122,12 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "ExportDefinitions", scope: "feature_flag:read", also: "cohort:read", kind: ofProject, first: flag,
+			call: func(c *callable) error {
+				return second(c.ExportDefinitions(c.ctx, c.p, c.web, management.ExportOptions{}))
+			},
+		},
+		{
 			name: "DeleteFlags", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag deleted by ada in nothing"},
 			call: func(c *callable) error { return second(c.DeleteFlags(c.ctx, c.p, c.web, selection(c.id))) },
 		},

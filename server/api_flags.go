@@ -13,6 +13,7 @@ import (
 // has the routes of definitions.
 var flagRoutes = []route{
 	projectRoute("/import", methods{post: importDefinitions, stream: true}),
+	projectRoute("/export", methods{get: exportDefinitions}),
 	projectRoute("/feature_flags", methods{get: listFlags, post: createOf((*service).CreateFlag)}),
 	projectRoute("/feature_flags/activity", methods{get: listActivity("FeatureFlag")}),
 	projectRoute("/feature_flags/matching_ids", methods{get: matchingFlags}),
@@ -163,4 +164,22 @@ func importDefinitions(a *apiRequest) error {
 	document := bytes.Clone(a.x.body.raw) // the next request reuses its memory
 	report, err := a.service().ImportDefinitions(a.context(), a.principal, a.segment("project"), document, management.ImportOptions{DryRun: dryRun})
 	return a.answer(http.StatusOK, report, err)
+}
+
+// exportDefinitions answers with the flags and cohorts of a project as a document that can
+// be imported (management.md §13.20).
+func exportDefinitions(a *apiRequest) error {
+	archived, err := a.asked("archived")
+	if err != nil {
+		return err
+	}
+	lists, err := a.asked("lists")
+	if err != nil {
+		return err
+	}
+	document, err := a.service().ExportDefinitions(a.context(), a.principal, a.segment("project"), management.ExportOptions{Archived: archived, AsLists: lists})
+	if err != nil {
+		return err
+	}
+	return a.x.respond(http.StatusOK, typeJSON, document)
 }

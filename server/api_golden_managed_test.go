@@ -99,6 +99,8 @@ func TestManagedGolden(t *testing.T) {
 		{name: "flags-reasons", call: requestTo("GET", flagsPath+"evaluation_reasons/?distinct_id=ada", "")},
 		{name: "import", call: requestTo("POST", "/api/projects/1/import/", importBody)},
 		{name: "import-dry-run", call: requestTo("POST", "/api/projects/1/import/?dry_run=true", importBody)},
+		{name: "export", call: requestTo("GET", "/api/projects/1/export/?archived=true", "")},
+		{name: "export-lists", call: requestTo("GET", "/api/projects/1/export/?lists=true", "")},
 		{name: "import-error", call: requestTo("POST", "/api/projects/1/import/", `{"flags":7}`)},
 		{name: "flag", call: requestOn(flagOf, "GET", "", "")},
 		{name: "flag-create", call: requestTo("POST", flagsPath, `{"key":"dark-mode","filters":{"groups":[{"rollout_percentage":25}]}}`)},

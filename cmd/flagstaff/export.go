@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/flagstaff-go/flagstaff/internal/export"
 )
 
 // exportCommand writes the flags and cohorts of a project as a document.
@@ -64,87 +62,18 @@ Examples:
 	}
 }
 
-// An exportedFlag is a flag of a document that people read: what it is, without what it
-// was, and without what is usual.
-type exportedFlag struct {
-	ID            int64           `json:"id"`
-	Key           string          `json:"key"`
-	Name          string          `json:"name,omitempty"`
-	Active        bool            `json:"active"`
-	Archived      bool            `json:"archived,omitempty"`
-	Tags          []string        `json:"tags,omitempty"`
-	Filters       json.RawMessage `json:"filters"`
-	Continuity    bool            `json:"ensure_experience_continuity,omitempty"`
-	Runtime       string          `json:"evaluation_runtime,omitempty"`
-	Bucketing     string          `json:"bucketing_identifier,omitempty"`
-	BucketingHash string          `json:"bucketing_hash,omitempty"`
-	Contexts      []string        `json:"evaluation_contexts,omitempty"`
-	ContextMatch  string          `json:"evaluation_contexts_match_mode,omitempty"`
-	RemoteConfig  bool            `json:"is_remote_configuration,omitempty"`
-	HasExperiment bool            `json:"has_experiment"`
-}
-
-type exportedCohort struct {
-	ID          int64           `json:"id"`
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Static      bool            `json:"is_static"`
-	Filters     json.RawMessage `json:"filters,omitempty"`
-}
-
 // export returns the copy as a document whose bytes depend on its content alone.
 func (c *projectCopy) export() ([]byte, error) {
-	list := []exportedFlag{}
-	for _, raw := range c.flags {
-		var f struct {
-			exportedFlag
-			Secret      bool              `json:"has_encrypted_payloads"`
-			Experiments []json.RawMessage `json:"experiment_set"` // of the public system, which shows no more
-		}
-		if err := json.Unmarshal(raw, &f); err != nil {
-			return nil, fmt.Errorf("the server sends a flag that cannot be read: %w", err)
-		}
-		if f.Secret {
-			c.notes = append(c.notes, fmt.Sprintf("flag %s is left out: its payloads are encrypted", f.Key))
-			continue
-		}
-		f.HasExperiment = f.HasExperiment || len(f.Experiments) > 0
-		if f.Runtime == "all" {
-			f.Runtime = ""
-		}
-		if f.Bucketing == "distinct_id" {
-			f.Bucketing = ""
-		}
-		if f.ContextMatch == "any" {
-			f.ContextMatch = ""
-		}
-		list = append(list, f.exportedFlag)
+	p := export.Project{Flags: c.flags, Cohorts: c.cohorts, GroupTypes: c.groupTypes, Timezone: c.timezone}
+	document, leftOut, err := p.Document()
+	if err != nil {
+		return nil, fmt.Errorf("the server sends what cannot be read: %w", err)
 	}
-	c.exported = len(list)
-	slices.SortFunc(list, func(a, b exportedFlag) int { return cmp.Compare(a.Key, b.Key) })
-	cohorts := []exportedCohort{}
-	for _, raw := range c.cohorts {
-		var one exportedCohort
-		if err := json.Unmarshal(raw, &one); err != nil {
-			return nil, fmt.Errorf("the server sends a cohort that cannot be read: %w", err)
-		}
-		if one.Static {
-			one.Filters = nil
-		}
-		cohorts = append(cohorts, one)
+	for _, key := range leftOut {
+		c.notes = append(c.notes, fmt.Sprintf("flag %s is left out: its payloads are encrypted", key))
 	}
-	slices.SortFunc(cohorts, func(a, b exportedCohort) int { return cmp.Compare(a.ID, b.ID) })
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(struct {
-		Flags      []exportedFlag    `json:"flags"`
-		Cohorts    []exportedCohort  `json:"cohorts"`
-		GroupTypes map[string]string `json:"group_type_mapping"`
-		Timezone   string            `json:"timezone,omitempty"`
-	}{list, cohorts, c.groupTypes, c.timezone})
-	return b.Bytes(), err
+	c.exported = len(c.flags) - len(leftOut)
+	return document, nil
 }
 
 // writeFile replaces a file as a whole: there is the old one or the new one, whatever

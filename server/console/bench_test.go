@@ -1,37 +1,170 @@
 package console_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
-// BenchmarkFlags is the list of flags of a project with 10,000 of them: newest first, sorted,
-// and searched. Each shall take at most 50 ms.
-func BenchmarkFlags(b *testing.B) {
-	s := newSite(b)
-	demo := s.flag("checkout-button")
-	stored, err := s.store.Flag(b.Context(), 1, demo.ID)
+// newLargeSite returns a site whose project has 10,000 flags more, 100,000 persons and
+// 1,000,000 events of a survey, whose ID it returns; with -short it is a five-hundredth
+// of all.
+func newLargeSite(b *testing.B) (*site, string) {
+	b.Helper()
+	share := 1
+	if testing.Short() {
+		share = 500
+	}
+	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "large.db"), sqlstore.Options{})
 	fatal(b, err)
-	fatal(b, s.store.Atomic(b.Context(), func(store management.Store) error {
-		for i := range 10_000 {
+	b.Cleanup(func() { fatal(b, store.Close()) })
+	fill(b, store)
+	s := newSiteOn(b, store)
+
+	demo, err := store.Flag(b.Context(), 1, s.flag("checkout-button").ID)
+	fatal(b, err)
+	var list []*management.FeatureFlag
+	for i := range 10_000 / share {
+		f := management.NewFlag(1, time.Now())
+		f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), "One of many.", demo.Filters, []string{fmt.Sprintf("team-%d", i%20)}
+		list = append(list, f)
+	}
+	fatal(b, store.Atomic(b.Context(), func(store management.Store) error { return store.CreateFlag(b.Context(), list...) }))
+
+	surveys, err := survey.New(survey.Config{Management: s.service})
+	fatal(b, err)
+	raw, err := os.ReadFile("../../cmd/flagstaff/serve/demo_survey.json")
+	fatal(b, err)
+	var patch survey.Patch
+	fatal(b, json.Unmarshal(raw, &patch))
+	v, err := surveys.Create(b.Context(), s.owner, "1", patch)
+	fatal(b, err)
+
+	persons := 100_000 / share
+	var events []capture.Event
+	flush := func() {
+		fatal(b, store.WriteEvents(b.Context(), events, survey.Events(events)))
+		events = events[:0]
+	}
+	event := func(n int, name, properties string) {
+		at := time.Now().UTC().Add(-time.Duration(n%(30*24*60)) * time.Minute).Truncate(time.Microsecond)
+		events = append(events, capture.Event{
+			Project: 1, UUID: capture.NewUUID(at), Name: name, DistinctID: fmt.Sprintf("person-%06d", n%persons), Time: at, Received: at, Properties: json.RawMessage(properties),
+		})
+		if len(events) == 5000 {
+			flush()
+		}
+	}
+	for n := range persons {
+		event(n, "signed up", fmt.Sprintf(`{"$set":{"plan":%q,"logins":%d,"email":"person-%06d@example.org"}}`, []string{"free", "pro", "team", "trial"}[n%4], n%300, n))
+	}
+	answers := []string{"Faster exports.", "A dark mode.", "Fewer mails.", "Nothing, it is fine."}
+	for n := range 1_000_000 / share {
+		properties := fmt.Sprintf(`{"$survey_id":%q`, v.ID)
+		switch n % 4 {
+		case 0, 1:
+			event(n, "survey shown", properties+"}")
+		case 2:
+			event(n, "survey sent", properties+fmt.Sprintf(`,"$survey_completed":true,"$survey_response_7ce5b831-dc71-4648-b6b0-b583d48a0c11":"%d","$survey_response_0b6c7b8e-7a0e-4b8e-9a55-0d7f3cf1f0aa":%q}`, n/4%11, answers[n/4%len(answers)]))
+		default:
+			event(n, "survey dismissed", properties+"}")
+		}
+	}
+	flush()
+	return s, v.ID.String()
+}
+
+// BenchmarkPages is the time of each page of a large project, as the median and the 99th
+// percentile of the times.
+func BenchmarkPages(b *testing.B) {
+	s, _ := newLargeSite(b)
+	flag := s.flagPath("flag-00007")
+	for _, page := range []struct{ name, path string }{
+		{"projects", "/projects"},
+		{"flags", "/projects/1/flags"},
+		{"flags sorted, page 3", "/projects/1/flags?sort=key&page=3"},
+		{"flags searched", "/projects/1/flags?q=flag-0000"},
+		{"flags stale", "/projects/1/flags?state=stale"},
+		{"flag", flag},
+		{"new flag", "/projects/1/flags/new"},
+		{"flag history", flag + "/history"},
+		{"switch", s.flagPath("checkout-button") + "/switch?to=off"},
+		{"why, all flags", "/projects/1/why?person=person-000042"},
+		{"why, one flag", "/projects/1/why?person=person-000042&flag=flag-00007"},
+		{"activity", "/projects/1/activity"},
+		{"problems", "/projects/1/problems"},
+		{"import", importPath},
+		{"export", "/projects/1/export"},
+	} {
+		b.Run(page.name, func(b *testing.B) {
+			var times []time.Duration
+			for b.Loop() {
+				begun := time.Now()
+				a := s.get(page.path)
+				times = append(times, time.Since(begun))
+				a.want(http.StatusOK)
+			}
+			slices.Sort(times)
+			ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+			b.ReportMetric(ms(times[len(times)/2]), "ms-median")
+			b.ReportMetric(ms(times[len(times)*99/100]), "ms-99th")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// maxFirstPage is how many bytes a browser loads to show the first page to somebody who is
+// signed in, compressed, with the files that the page needs.
+const maxFirstPage = 60_000
+
+func TestFirstPage(t *testing.T) {
+	s := newSite(t)
+	demo, err := s.store.Flag(t.Context(), 1, s.flag("checkout-button").ID)
+	fatal(t, err)
+	fatal(t, s.store.Atomic(t.Context(), func(store management.Store) error {
+		for i := range 60 {
 			f := management.NewFlag(1, time.Now())
-			f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), "One of many.", stored.Filters, []string{fmt.Sprintf("team-%d", i%20)}
-			if err := store.CreateFlag(b.Context(), f); err != nil {
+			f.Key, f.Name, f.Filters, f.Tags = fmt.Sprintf("flag-%05d", i), fmt.Sprintf("The number %d of many, with a description.", i), demo.Filters, []string{fmt.Sprintf("team-%d", i%20)}
+			if err := store.CreateFlag(t.Context(), f); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-	for _, query := range []string{"", "?sort=key&page=100", "?q=flag-0999"} {
-		b.Run(query, func(b *testing.B) {
-			for b.Loop() {
-				if a := s.get("/projects/1/flags" + query); a.status != 200 {
-					b.Fatal(a.status)
-				}
-			}
-		})
+	size := func(path string) int {
+		t.Helper()
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "https://flags.example.com"+path, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		a := s.do(r).want(http.StatusOK)
+		if a.header.Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s is not compressed", path)
+		}
+		t.Logf("%6d bytes: %s", len(a.body), path)
+		return len(a.body)
+	}
+	page := s.get("/projects/1/flags").want(http.StatusOK, "1 to 50 of")
+	all := size("/console/projects/1/flags")
+	files := make(map[string]bool)
+	for part := range strings.SplitSeq(page.body, `"`) {
+		if strings.HasPrefix(part, "/console/static/") && !files[part] {
+			files[part] = true
+			all += size(part)
+		}
+	}
+	if len(files) < 2 || all > maxFirstPage {
+		t.Errorf("the first page needs %d files and %d bytes, want a style, a script and at most %d bytes", len(files), all, maxFirstPage)
 	}
 }

@@ -29,6 +29,8 @@ type console struct {
 	pages  *pages
 	assets map[string]asset // by name
 	mux    *http.ServeMux
+
+	imports *imports
 }
 
 // An asset is a file for browsers, at a path that changes with its content.
@@ -45,7 +47,7 @@ func New(config Config) (http.Handler, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	c := &console{Config: config}
+	c := &console{Config: config, imports: newImports()}
 	var err error
 	if c.assets, err = readAssets(config.Prefix); err != nil {
 		return nil, err
@@ -97,6 +99,11 @@ func (c *console) routes() {
 	post("/projects/{project}/flags/{flag}/switch", c.inProject(switchFlag))
 	get("/projects/{project}/flags/{flag}/history", c.inProject(flagHistory))
 	post("/projects/{project}/flags/{flag}/history", c.inProject(revertFlag))
+
+	get("/projects/{project}/import", c.inProject(importPage))
+	post("/projects/{project}/import", c.inProject(postImport))
+	get("/projects/{project}/import/{run}", c.inProject(importRunPage))
+	get("/projects/{project}/export", c.inProject(exportDefinitions))
 
 	for name, a := range c.assets {
 		c.mux.HandleFunc("GET "+a.path, c.serveAsset(name))
@@ -213,7 +220,11 @@ func (q *request) projectPath(rest string) string {
 // parse reads the query and the body.
 func (q *request) parse() error {
 	if q.Body != nil {
-		q.Body = http.MaxBytesReader(q.w, q.Body, maxForm)
+		largest := int64(maxForm)
+		if strings.HasPrefix(q.Header.Get("Content-Type"), "multipart/form-data") {
+			largest = maxUpload // which handlers read part by part
+		}
+		q.Body = http.MaxBytesReader(q.w, q.Body, largest)
 	}
 	if err := q.ParseForm(); err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {

@@ -23,6 +23,10 @@
 // changes the value of more than a tenth of them, and every switch of a flag with the tag
 // "protected".
 //
+// A document that is imported travels from page to page, packed, in a hidden field, so that
+// the server keeps nothing of it. What an import that is under way has done so far, and what
+// has become of it, is kept in memory for an hour.
+//
 // # Security
 //
 // Pages allow no inline script and no inline style, and cannot be framed. Requests that
@@ -40,5 +44,6 @@
 //   - flag_form.go, filter.go: the form of a flag, and the JSON that it stands for
 //   - flag_review.go: who changes; flag_switch.go: on and off
 //   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong
+//   - import.go with import_run.go, export.go: definitions of other servers, and for them
 //   - words.go: definitions in words; bar.go: shares as pictures
 package console

@@ -48,7 +48,9 @@ type site struct {
 
 // template is the store that all sites copy. Its owner has the address and the password
 // above.
-var template = sqlitetest.NewTemplate(func(t testing.TB, store sqlstore.Storage) {
+var template = sqlitetest.NewTemplate(fill)
+
+func fill(t testing.TB, store sqlstore.Storage) {
 	ctx := t.Context()
 	created, err := management.Bootstrap(ctx, store, management.First{Owner: address, Organization: "Acme", Project: "Shop"})
 	fatal(t, err)
@@ -72,12 +74,17 @@ var template = sqlitetest.NewTemplate(func(t testing.TB, store sqlstore.Storage)
 	}
 	fatal(t, events.Capture(capture.ClientEvent{Name: "$groupidentify", DistinctID: "user-001", Time: time.Now(), Properties: map[string]any{"$group_type": "company", "$group_key": "acme", "$group_set": map[string]any{"seats": 70}}}))
 	fatal(t, events.Close(ctx))
-})
+}
 
 // newSite returns a site on which the owner is signed in.
 func newSite(t testing.TB, configure ...func(*console.Config)) *site {
 	t.Helper()
-	s := &site{t: t, store: template.Open(t)}
+	return newSiteOn(t, template.Open(t), configure...)
+}
+
+func newSiteOn(t testing.TB, store sqlstore.Storage, configure ...func(*console.Config)) *site {
+	t.Helper()
+	s := &site{t: t, store: store}
 	s.broken = &brokenStore{Storage: s.store}
 	var err error
 	s.service, err = management.New(management.Config{Store: s.broken, Data: s.broken, FlagUsers: survey.FlagUsers{}, SecretKeys: [][]byte{make([]byte, 32)}, Now: func() time.Time { return time.Now().Add(s.ahead) }})
@@ -209,7 +216,17 @@ func compact(t testing.TB, raw []byte) string {
 // A brokenStore fails when it is told to.
 type brokenStore struct {
 	sqlstore.Storage
-	broken atomic.Bool
+	broken    atomic.Bool
+	importing func() error // is called when an import begins to store, unless it is nil
+}
+
+func (b *brokenStore) AddGroupTypes(ctx context.Context, project int64, names []string) (map[int]string, error) {
+	if b.importing != nil {
+		if err := b.importing(); err != nil {
+			return nil, err
+		}
+	}
+	return b.Storage.AddGroupTypes(ctx, project, names)
 }
 
 var errBroken = fmt.Errorf("%w: the disk is gone", io.ErrUnexpectedEOF)

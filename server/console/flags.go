@@ -17,10 +17,11 @@ const pageSize = 50 // flags on a page
 // flagsView is the list of flags.
 type flagsView struct {
 	layout
-	Rows   []flagRow
-	Query  flagsQuery
-	Action string // where the filters are sent
-	NewURL string
+	Rows      []flagRow
+	Query     flagsQuery
+	Action    string // where the filters are sent
+	NewURL    string
+	ImportURL string
 
 	States   []stateTab
 	Kinds    []option
@@ -167,7 +168,7 @@ func listFlags(q *request) error {
 	}
 	q.layout.Title = "Flags"
 	q.layout.Done = doneWords[q.Form.Get("done")]
-	v := &flagsView{layout: q.layout, Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new")}
+	v := &flagsView{layout: q.layout, Query: asked, Action: q.projectPath("/flags"), NewURL: q.projectPath("/flags/new"), ImportURL: q.projectPath("/import")}
 	for _, f := range page.Items {
 		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], asked.encode()))
 	}

@@ -109,6 +109,63 @@
     }, 500);
   });
 
+  // A form whose work takes long is sent while another page says how far it is. That page
+  // can be reloaded, and the server goes on. What the form is answered with comes last.
+  document.addEventListener("submit", async (event) => {
+    const form = event.target, button = event.submitter, run = form.dataset.run;
+    if (!run || button?.value !== "import") return;
+    event.preventDefault();
+    const before = $("main"), here = location.href;
+    let ended = false;
+    const sent = fetch(form.action, { method: "POST", body: new FormData(form, button) });
+    sent.catch(() => {}).then(() => (ended = true));
+    button.disabled = true;
+    poll(run, () => ended);
+    let answer;
+    try {
+      answer = await sent;
+      if (answer.redirected) {
+        location.assign(answer.url);
+        return;
+      }
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      history.replaceState(null, "", here);
+      swap("main", page);
+    } catch {
+      history.replaceState(null, "", here);
+      $("main").replaceWith(before);
+      button.disabled = false;
+      delete form.dataset.run;
+      form.requestSubmit(button);
+    }
+  });
+
+  // poll shows how far something is, until it has ended.
+  async function poll(url, ended) {
+    for (;;) {
+      await new Promise((wake) => setTimeout(wake, 700));
+      if (ended()) return;
+      let page;
+      try {
+        const answer = await fetch(url, { headers: { Accept: "text/html" } });
+        if (answer.ok) page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      } catch { /* the server may be back at the next time */ }
+      if (!page || ended()) continue;
+      const next = $("[data-poll]", page), old = $("[data-poll]");
+      if (!next) {
+        location.assign(url);
+        return;
+      }
+      if (old) {
+        old.replaceWith(document.adoptNode(next));
+      } else {
+        $("main").replaceWith(document.adoptNode($("main", page)));
+        document.title = page.title;
+        history.replaceState(null, "", url);
+      }
+    }
+  }
+
   function total() {
     const out = $("[data-total=shares]");
     if (!out) return;
@@ -147,4 +204,5 @@
     total();
   }
   enhance();
+  if ($("[data-poll]")) poll(location.href, () => false);
 })();

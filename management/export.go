@@ -1,0 +1,82 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/internal/export"
+)
+
+// ExportOptions say what an export has.
+type ExportOptions struct {
+	// Archived exports archived flags as well.
+	Archived bool
+
+	// AsLists exports lists of flags and cohorts as the management API shows them, with
+	// authors and times. Otherwise it is a definitions document, which people read and keep.
+	AsLists bool
+}
+
+// ExportDefinitions returns the flags and cohorts of a project as JSON that
+// [Service.ImportDefinitions] takes (management.md §13.20). A definitions document has no
+// flags with encrypted payloads, and its bytes depend on what it says alone. Static
+// cohorts come without their members. It needs scopes feature_flag:read and cohort:read.
+func (s *Service) ExportDefinitions(ctx context.Context, p *Principal, ref string, o ExportOptions) ([]byte, error) {
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read", "cohort:read")
+	if err != nil {
+		return nil, err
+	}
+	list, err := w.store.Flags(ctx, w.at.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(f FeatureFlag) bool { return f.Kind != FlagOrdinary || f.Archived && !o.Archived })
+	flagViews, err := w.flagViews(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	cohorts, err := w.store.Cohorts(ctx, w.at.Project.ID)
+	if err != nil {
+		return nil, err
+	}
+	cohortViews, err := w.cohortViews(ctx, cohorts)
+	if err != nil {
+		return nil, err
+	}
+	types, err := w.groupTypes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := export.Project{GroupTypes: make(map[string]string), Timezone: w.at.Project.Timezone}
+	for index, name := range types {
+		out.GroupTypes[strconv.Itoa(index)] = name
+	}
+	if o.AsLists {
+		return json.Marshal(map[string]any{"flags": flagViews, "cohorts": cohortViews, "group_type_mapping": out.GroupTypes, "timezone": out.Timezone})
+	}
+	if out.Flags, err = marshalEach(flagViews); err != nil {
+		return nil, err
+	}
+	if out.Cohorts, err = marshalEach(cohortViews); err != nil {
+		return nil, err
+	}
+	document, _, err := out.Document()
+	if err != nil {
+		return nil, fmt.Errorf("management: export: %w", err)
+	}
+	return document, nil
+}
+
+func marshalEach[T any](list []T) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, len(list))
+	for i, v := range list {
+		var err error
+		if out[i], err = json.Marshal(v); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,43 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// exportDefinitions sends the flags and cohorts of the project as a file.
+func exportDefinitions(q *request) error {
+	o := management.ExportOptions{Archived: q.Form.Get("archived") == "true", AsLists: q.Form.Get("as") == "lists"}
+	document, err := q.c.Service.ExportDefinitions(q.Context(), q.by, q.ref, o)
+	if err != nil {
+		return err
+	}
+	name := exportName(q.at.Project.Name)
+	if o.AsLists {
+		name += "-lists"
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Disposition", `attachment; filename="`+name+`.json"`)
+	send(q.w, q.Request, http.StatusOK, document, compressed(document))
+	return nil
+}
+
+// exportName returns the name of a project as the name of a file, which is ASCII.
+func exportName(project string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		}
+		return ' '
+	}, project)
+	if name = strings.Join(strings.Fields(name), "-"); name == "" {
+		return "flags"
+	}
+	return name
+}

@@ -1,0 +1,422 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+const (
+	// maxUpload is how large the body of a form with files may be: a document, and what is
+	// around it.
+	maxUpload = flags.MaxDocument + 1<<20 // bytes
+
+	// maxImportTime is how long an import may take from its first byte, which is longer
+	// than other requests.
+	maxImportTime = 10 * time.Minute
+
+	importListed = 200 // flags, cohorts, … that a report lists of each
+)
+
+// importView is the page for documents that are imported and exported.
+type importView struct {
+	layout
+	Action       string
+	ExportAction string
+	Text         string       // that was pasted
+	Kept         keptDocument // that was sent before
+	Error        string
+	Largest      string
+	Runs         []importRow
+}
+
+// A keptDocument travels from page to page in a hidden field, so that it is uploaded once
+// and the server does not have to keep it.
+type keptDocument struct {
+	Name   string // of the file
+	Size   string // in words
+	Packed string // "": there is none
+}
+
+// An importRow is an import in the list of the latest.
+type importRow struct {
+	Name, URL, State, By string
+	At                   moment
+}
+
+// importCheckView is what an import would do.
+type importCheckView struct {
+	layout
+	Action, ImportURL string
+	Kept              keptDocument
+	RunID             string // that the import will have
+	RunURL            string // the page that will say how far it is
+	Label             string // of the button; "": nothing would be made
+	importReport
+}
+
+// An importReport is what an import has done, or would do.
+type importReport struct {
+	Summary  string
+	Proof    string
+	Sections []importSection
+}
+
+// An importSection is a part of a report.
+type importSection struct {
+	Title, Hint string
+	Reasons     []management.NotImported // in place of Items
+	Items       []importItem
+	More        string // what is not listed
+	Closed      bool
+}
+
+type importItem struct {
+	Text, URL string
+	Code      bool
+}
+
+// An importForm is what a browser sends.
+type importForm struct {
+	verb     string
+	run      string
+	name     string
+	text     string // that was pasted
+	document []byte
+	kept     string // the document in the form of keptDocument
+}
+
+func importPage(q *request) error { return q.showImport(http.StatusOK, &importForm{}, "") }
+
+// showImport shows the form with what was sent.
+func (q *request) showImport(status int, form *importForm, refusal string) error {
+	q.layout.Title = "Import and export"
+	v := &importView{
+		layout: q.layout, Action: q.projectPath("/import"), ExportAction: q.projectPath("/export"), Error: refusal,
+		Text: form.text, Largest: fmt.Sprintf("%d MiB", flags.MaxDocument>>20),
+	}
+	if form.text == "" {
+		v.Kept = form.keep()
+	}
+	for _, run := range q.c.imports.of(q.at.Project.ID, q.c.Now()) {
+		row := importRow{Name: run.name, URL: q.importPath(run.id), By: run.by, At: q.c.moment(run.started), State: "under way"}
+		switch {
+		case run.failure != "":
+			row.State = "nothing was imported"
+		case run.report != nil:
+			row.State = run.report.Summary
+		}
+		v.Runs = append(v.Runs, row)
+	}
+	q.render(status, "import", v)
+	return nil
+}
+
+func (q *request) importPath(run string) string { return q.projectPath("/import/" + run) }
+
+// postImport checks a document, or imports it.
+func postImport(q *request) error {
+	deadlines := http.NewResponseController(q.w)
+	until := time.Now().Add(maxImportTime)
+	// A connection that has no deadlines needs none to be moved.
+	_ = deadlines.SetReadDeadline(until)
+	_ = deadlines.SetWriteDeadline(until)
+	form, err := q.readImport()
+	switch {
+	case errors.Is(err, errLargeForm):
+		return q.showImport(http.StatusRequestEntityTooLarge, form, fmt.Sprintf("The document is larger than %d MiB.", flags.MaxDocument>>20))
+	case err != nil:
+		return err
+	case len(bytes.TrimSpace(form.document)) == 0:
+		return q.showImport(http.StatusUnprocessableEntity, form, "Choose a file, or paste a document.")
+	}
+	if form.verb == "import" {
+		return q.runImport(form)
+	}
+	if !q.c.imports.enter() {
+		return q.importBusy(form)
+	}
+	defer q.c.imports.leave()
+	ctx, cancel := context.WithDeadline(q.Context(), until)
+	defer cancel()
+	report, err := q.c.Service.ImportDefinitions(ctx, q.by, q.ref, form.document, management.ImportOptions{DryRun: true})
+	if err != nil {
+		return q.importRefused(err, form)
+	}
+	id := newRunID()
+	q.layout.Title = "What an import would do"
+	v := &importCheckView{
+		layout: q.layout, Action: q.projectPath("/import"), ImportURL: q.projectPath("/import"), Kept: form.keep(), RunID: id, RunURL: q.importPath(id), importReport: q.importReport(report, false),
+	}
+	if made := madeWords(report); made != "" {
+		v.Label = "Import " + made
+	}
+	q.render(http.StatusOK, "import_check", v)
+	return nil
+}
+
+// runImport imports a document. The import goes on if the browser leaves: the page of the
+// run says how far it is, and what has become of it.
+func (q *request) runImport(form *importForm) error {
+	if !validRunID(form.run) {
+		return errForm
+	}
+	if q.c.imports.find(q.at.Project.ID, form.run, q.c.Now()) != nil { // the form was sent twice
+		return q.redirect(q.importPath(form.run))
+	}
+	if !q.c.imports.enter() {
+		return q.importBusy(form)
+	}
+	defer q.c.imports.leave()
+	run, fresh := q.c.imports.start(importRun{id: form.run, project: q.at.Project.ID, name: form.name, by: nameOf(q.by.User), started: q.c.Now()})
+	if !fresh {
+		return q.redirect(q.importPath(form.run))
+	}
+	if err := q.importInto(run, form.document); err != nil {
+		return q.importRefused(err, form)
+	}
+	return q.redirect(q.importPath(form.run))
+}
+
+// importInto imports a document, and notes how far that is and what becomes of it.
+func (q *request) importInto(run runID, document []byte) error {
+	failure := "The program has failed."
+	var done *importReport
+	defer func() { q.c.imports.end(run, done, failure, q.c.Now()) }() // also after a panic
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), maxImportTime)
+	defer cancel()
+	report, err := q.c.Service.ImportDefinitions(ctx, q.by, q.ref, document, management.ImportOptions{
+		Progress: func(what string, done, total int) { q.c.imports.progress(run, what, done, total) },
+	})
+	if err != nil {
+		failure = pageOf(err).title + "."
+		if e, ok := errors.AsType[*management.Error](err); ok {
+			failure = e.Detail
+		}
+		return err
+	}
+	view := q.importReport(report, true)
+	done, failure = &view, ""
+	return nil
+}
+
+// importRefused shows the form again with the reason why a document is not imported.
+func (q *request) importRefused(err error, form *importForm) error {
+	e, ok := errors.AsType[*management.Error](err)
+	switch {
+	case ok && (errors.Is(e, management.ErrInvalid) || errors.Is(e, management.ErrConflict)):
+		reason := e.Detail
+		if e.Attr != "" {
+			reason = "The member " + e.Attr + ": " + reason
+		}
+		return q.showImport(http.StatusUnprocessableEntity, form, reason)
+	case pageOf(err).status != http.StatusServiceUnavailable:
+		return err
+	}
+	q.c.Log.ErrorContext(q.Context(), "a document was not imported", "path", q.URL.Path, "error", err)
+	return q.showImport(http.StatusServiceUnavailable, form, "The store does not answer, so nothing was imported. The document is still here: try again in a while.")
+}
+
+func (q *request) importBusy(form *importForm) error {
+	q.w.Header().Set("Retry-After", "10")
+	return q.showImport(http.StatusServiceUnavailable, form, "The server has enough to do with other documents. This one is still here: try again in a moment.")
+}
+
+// readImport reads the form. It returns what it has read together with an error.
+func (q *request) readImport() (*importForm, error) {
+	form := &importForm{}
+	r, err := q.MultipartReader()
+	if err != nil {
+		return form, errForm
+	}
+	for {
+		part, err := r.NextPart()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = form.read(part)
+		}
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return form, errLargeForm
+		}
+		if err != nil {
+			return form, errForm
+		}
+	}
+	switch { // the newest document counts
+	case len(form.document) > 0:
+		form.text, form.kept = "", ""
+	case strings.TrimSpace(form.text) != "":
+		form.name, form.document, form.kept = "pasted document", []byte(form.text), ""
+	case form.kept != "":
+		if form.document, err = unpack(form.kept); err != nil {
+			return form, errForm
+		}
+	}
+	if len(form.document) > flags.MaxDocument {
+		form.document = nil
+		return form, errLargeForm
+	}
+	return form, nil
+}
+
+// read reads one field.
+func (f *importForm) read(part *multipart.Part) error {
+	body, err := io.ReadAll(part)
+	if err != nil {
+		return err
+	}
+	switch part.FormName() {
+	case "do":
+		f.verb = string(body)
+	case "run":
+		f.run = string(body)
+	case "text":
+		f.text = string(body)
+	case "kept":
+		f.kept = string(body)
+	case "name":
+		if f.name == "" {
+			f.name = fileName(string(body))
+		}
+	case "file":
+		if len(body) > 0 {
+			f.document, f.name = body, fileName(part.FileName())
+		}
+	}
+	return nil
+}
+
+// maxFileName is how much of the name of a file is shown.
+const maxFileName = 100 // characters
+
+func fileName(name string) string {
+	name = strings.ToValidUTF8(strings.TrimSpace(name), "")
+	if r := []rune(name); len(r) > maxFileName {
+		name = string(r[:maxFileName]) + "…"
+	}
+	if name == "" {
+		return "document"
+	}
+	return name
+}
+
+// keep returns the document for a hidden field.
+func (f *importForm) keep() keptDocument {
+	if len(f.document) == 0 {
+		return keptDocument{}
+	}
+	if f.kept == "" {
+		f.kept = base64.RawURLEncoding.EncodeToString(compressed(f.document))
+	}
+	return keptDocument{Name: f.name, Size: sizeWords(len(f.document)), Packed: f.kept}
+}
+
+// unpack reads what keep has made. It reads no more than a document may have.
+func unpack(packed string) ([]byte, error) {
+	z, err := gzip.NewReader(base64.NewDecoder(base64.RawURLEncoding, strings.NewReader(packed)))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, flags.MaxDocument+1))
+}
+
+// sizeWords writes a number of bytes.
+func sizeWords(n int) string {
+	switch {
+	case n < 1000:
+		return count(n, "byte", "bytes")
+	case n < 1_000_000:
+		return number((n+500)/1000) + " kB"
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// madeWords says what an import makes, "" for nothing.
+func madeWords(r *management.ImportReport) string {
+	var parts []string
+	if n := len(r.Flags); n > 0 {
+		parts = append(parts, count(n, "flag", "flags"))
+	}
+	if n := len(r.Cohorts); n > 0 {
+		parts = append(parts, count(n, "cohort", "cohorts"))
+	}
+	return joined(parts)
+}
+
+// importReport says in words what an import has done, or would do.
+func (q *request) importReport(r *management.ImportReport, done bool) importReport {
+	would := func(did, would string) string {
+		if done {
+			return did
+		}
+		return would
+	}
+	v := importReport{Summary: cmp.Or(madeWords(r), "Nothing") + would(" imported", " would be imported")}
+	if n := len(r.Unchanged); n > 0 {
+		v.Summary += ", " + number(n) + " there already"
+	}
+	if n := len(r.Left); n > 0 {
+		v.Summary += ", " + number(n) + " left out"
+	}
+	v.Summary += "."
+	if r.Parity > 0 {
+		v.Proof = "Each new flag was tried for " + count(r.Parity, "random person", "random persons") + ": here it has the same value as in the document."
+	}
+	if n := len(r.Left); n > 0 {
+		s := importSection{Title: would("Left out", "Would be left out"), Hint: "Change the document, or the project, and import the same document again: what is there already stays as it is.", Reasons: r.Left[:min(n, importListed)]}
+		s.cut(n)
+		v.Sections = append(v.Sections, s)
+	}
+	v.add(importSection{Title: "To know"}, r.Notes, func(note string) importItem { return importItem{Text: note} })
+	v.add(importSection{Title: would("New flags", "Flags that would be made")}, r.Flags, func(key string) importItem {
+		item := importItem{Text: key, Code: true}
+		if done {
+			item.URL = q.projectPath("/flags/" + key)
+		}
+		return item
+	})
+	v.add(importSection{Title: would("New cohorts", "Cohorts that would be made")}, r.Cohorts, func(name string) importItem { return importItem{Text: name} })
+	var empty []string
+	for _, c := range r.StaticCohorts {
+		if c.Made {
+			empty = append(empty, c.Name)
+		}
+	}
+	v.add(importSection{Title: "Static cohorts without members", Hint: "A document does not have the members of static cohorts. Upload them to the cohort, or let “flagstaff import -from” copy them from the other server."}, empty, func(name string) importItem { return importItem{Text: name} })
+	v.add(importSection{Title: "Already there", Hint: "The project has these as they are in the document.", Closed: true}, r.Unchanged, func(name string) importItem { return importItem{Text: name} })
+	return v
+}
+
+// add adds a section if something is in it.
+func (v *importReport) add(s importSection, names []string, item func(string) importItem) {
+	if len(names) == 0 {
+		return
+	}
+	for _, name := range names[:min(len(names), importListed)] {
+		s.Items = append(s.Items, item(name))
+	}
+	s.cut(len(names))
+	v.Sections = append(v.Sections, s)
+}
+
+// cut notes how many things there are, and how many are not listed.
+func (s *importSection) cut(n int) {
+	s.Title += " (" + number(n) + ")"
+	if n > importListed {
+		s.More = "and " + number(n-importListed) + " more"
+	}
+}

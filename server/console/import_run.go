@@ -1,0 +1,214 @@
+package console
+
+import (
+	"crypto/rand"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxImports    = 2         // documents that are checked or imported at once
+	maxImportRuns = 50        // imports that are remembered
+	importRunAge  = time.Hour // for which an import is remembered
+)
+
+// imports are the imports that are under way, and the latest that have ended. They are
+// about what this process does: that an import has ended well stands in the activity of
+// the project as well, and to import a document again changes nothing.
+type imports struct {
+	slots chan struct{} // one for each document at once
+
+	mu   sync.Mutex
+	runs []importRun // the oldest first
+}
+
+// An importRun is an import that was begun.
+type importRun struct {
+	id      string // unique in the project
+	project int64
+	name    string // of the document
+	by      string // name of the user
+	started time.Time
+	ended   time.Time // zero: it is under way
+
+	what        string // that is counted
+	done, total int
+
+	report  *importReport // nil: it is under way, or has failed
+	failure string        // "": it has not failed
+}
+
+func newImports() *imports { return &imports{slots: make(chan struct{}, maxImports)} }
+
+// enter takes room for one document. It reports false if there is none.
+func (i *imports) enter() bool {
+	select {
+	case i.slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (i *imports) leave() { <-i.slots }
+
+// start begins an import. If the project has an import with the same ID already, it
+// reports false.
+func (i *imports) start(run importRun) (id runID, fresh bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.forgetLocked(run.started)
+	id = runID{run.project, run.id}
+	if i.findLocked(id) != nil {
+		return id, false
+	}
+	i.runs = append(i.runs, run)
+	return id, true
+}
+
+// A runID names an import.
+type runID struct {
+	project int64
+	id      string
+}
+
+// forgetLocked forgets the imports that ended long ago, and the oldest if there are many.
+func (i *imports) forgetLocked(now time.Time) {
+	i.runs = slices.DeleteFunc(i.runs, func(r importRun) bool { return !r.ended.IsZero() && now.Sub(r.ended) > importRunAge })
+	for n := 0; n < len(i.runs) && len(i.runs) >= maxImportRuns; {
+		if i.runs[n].ended.IsZero() {
+			n++
+		} else {
+			i.runs = slices.Delete(i.runs, n, n+1)
+		}
+	}
+}
+
+func (i *imports) findLocked(id runID) *importRun {
+	n := slices.IndexFunc(i.runs, func(r importRun) bool { return r.project == id.project && r.id == id.id })
+	if n < 0 {
+		return nil
+	}
+	return &i.runs[n]
+}
+
+// find returns a copy of an import, or nil.
+func (i *imports) find(project int64, id string, now time.Time) *importRun {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.forgetLocked(now)
+	run := i.findLocked(runID{project, id})
+	if run == nil {
+		return nil
+	}
+	found := *run
+	return &found
+}
+
+// of returns the imports of a project, the newest first.
+func (i *imports) of(project int64, now time.Time) (out []importRun) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.forgetLocked(now)
+	for _, r := range slices.Backward(i.runs) {
+		if r.project == project {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// progress notes how far an import is.
+func (i *imports) progress(id runID, what string, done, total int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if run := i.findLocked(id); run != nil {
+		run.what, run.done, run.total = what, done, total
+	}
+}
+
+// end notes what has become of an import: a report, or a failure.
+func (i *imports) end(id runID, report *importReport, failure string, now time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if run := i.findLocked(id); run != nil {
+		run.report, run.failure, run.ended = report, failure, now
+	}
+}
+
+// newRunID returns the ID of an import that may follow.
+func newRunID() string { return strings.ToLower(rand.Text()) }
+
+// validRunID reports whether newRunID could have made an ID.
+func validRunID(id string) bool {
+	return len(id) == len(rand.Text()) && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// importRunView is the page of one import.
+type importRunView struct {
+	layout
+	ImportURL string
+	Name, By  string
+	Started   moment
+	Running   bool
+	Steps     []importStep
+	Failure   string
+	importReport
+}
+
+// An importStep is a part of an import, for a bar.
+type importStep struct {
+	Name        string
+	Words       string
+	Done, Total int
+	Waiting     bool // it has not begun
+}
+
+// importSteps are what an import counts, in order.
+var importSteps = []struct{ what, name, unit string }{
+	{"cohorts", "Make cohorts", ""},
+	{"flags", "Make flags", ""},
+	{"subjects", "Try the new flags", " random persons"},
+}
+
+func importRunPage(q *request) error {
+	run := q.c.imports.find(q.at.Project.ID, q.PathValue("run"), q.c.Now())
+	if run == nil {
+		return errNoRun
+	}
+	q.layout.Title = "Import of " + run.name
+	v := &importRunView{
+		layout: q.layout, ImportURL: q.projectPath("/import"), Name: run.name, By: run.by, Started: q.c.moment(run.started), Failure: run.failure,
+		Running: run.ended.IsZero(),
+	}
+	if run.report != nil {
+		v.importReport = *run.report
+	}
+	if v.Running {
+		v.Steps = stepsOf(run)
+	}
+	q.render(http.StatusOK, "import_run", v)
+	return nil
+}
+
+// stepsOf says how far the parts of an import are.
+func stepsOf(run *importRun) (steps []importStep) {
+	at := slices.IndexFunc(importSteps, func(s struct{ what, name, unit string }) bool { return s.what == run.what })
+	for n, s := range importSteps {
+		step := importStep{Name: s.name, Total: 1}
+		switch {
+		case n < at:
+			step.Done, step.Words = 1, "done"
+		case n == at:
+			step.Done, step.Total = run.done, max(run.total, 1)
+			step.Words = number(run.done) + " of " + number(run.total) + s.unit
+		default:
+			step.Waiting, step.Words = true, "waits"
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
