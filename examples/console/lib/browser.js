@@ -100,7 +100,7 @@ export async function walk(page) {
 			const name = element.outerHTML.slice(0, 120)
 			const style = getComputedStyle(element)
 			if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) === 0) return `no outline: ${name}`
-			const box = element.getBoundingClientRect()
+			const box = element.getClientRects()[0]
 			if (box.width < 4 || box.height < 4) return `nothing to see: ${name}`
 			const [x, y] = [box.left + Math.min(box.width, innerWidth) / 2, Math.min(box.top + box.height / 2, box.top + 12)]
 			const top = document.elementFromPoint(x, y)
