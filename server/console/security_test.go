@@ -78,7 +78,7 @@ func harmless(page string) string {
 		}
 		for _, a := range attributePattern.FindAllStringSubmatch(m[3], -1) {
 			name, value := strings.ToLower(a[1]), html.UnescapeString(a[2]+a[3])
-			local := strings.HasPrefix(value, "/console/") || strings.HasPrefix(value, "#") || strings.HasPrefix(value, "?")
+			local := value == "" || strings.HasPrefix(value, "/console/") || strings.HasPrefix(value, "#") || strings.HasPrefix(value, "?")
 			switch {
 			case strings.HasPrefix(name, "on"), name == "style", name == "srcdoc", name == "formaction", name == "http-equiv":
 				return "the attribute in " + m[0]
@@ -167,6 +167,8 @@ func (s *site) hostile() {
 		}
 	}
 	fatal(t, events.Close(ctx))
+	document := fmt.Sprintf(`{"flags":[{"id":1,"key":%[1]s,"active":true,"filters":{"groups":[{}]}},{"id":2,"key":"brought","name":%[1]s,"active":true,"filters":{"groups":[{}]}}],"cohorts":[{"id":97,"name":%[1]s,"is_static":true}]}`, quoted(t, vectors[1]))
+	s.sent(s.checked(vectors[11]+".json", document).want(200).form("import"), "import").want(303)
 	const name = `" onmouseover="alert(1)' {{.}}` // < and > are refused
 	_, err = s.service.UpdateProject(ctx, s.owner, "1", management.ProjectPatch{Name: optional.Of(name)})
 	fatal(t, err)
@@ -199,7 +201,7 @@ type crawler struct {
 	seen   map[string]bool
 	visits map[string]int      // by route
 	forms  map[string]postedTo // one of each kind
-	fields map[string]bool     // names of fields of forms that are not posted
+	fields map[string]bool     // names of fields of forms
 }
 
 // postedTo is a form with where it is sent.
@@ -207,10 +209,11 @@ type postedTo struct {
 	action string
 	form   url.Values
 	press  [][2]string // buttons
+	parts  bool        // it is sent with files
 }
 
 // samePages is how many pages of one route are visited: one for each vector, and others.
-const samePages = 50
+const samePages = 40
 
 func (c *crawler) route(path string) string {
 	r := httptest.NewRequest("GET", "https://flags.example.com"+path, nil)
@@ -258,7 +261,7 @@ func (c *crawler) readForms(path string, a *answer) {
 		if to := actionForm.FindStringSubmatch(m[1]); to != nil {
 			action = c.local(path, html.UnescapeString(to[1]))
 		}
-		f := postedTo{action: action, form: (&answer{t: c.t, body: `<form id="x"` + m[2] + "</form>"}).form("x")}
+		f := postedTo{action: action, parts: strings.Contains(m[1], "multipart/form-data"), form: (&answer{t: c.t, body: `<form id="x"` + m[2] + "</form>"}).form("x")}
 		for _, b := range buttonForm.FindAllStringSubmatch(m[2], -1) {
 			f.press = append(f.press, [2]string{html.UnescapeString(b[1]), html.UnescapeString(b[2])})
 		}
@@ -277,6 +280,7 @@ func (c *crawler) readForms(path string, a *answer) {
 // check checks any answer of the console.
 func (c *crawler) check(what string, a *answer) {
 	c.t.Helper()
+	failed := c.t.Failed()
 	h := a.header
 	if h.Get("X-Frame-Options") != "DENY" || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") || !strings.Contains(h.Get("Content-Security-Policy"), "form-action 'self'") || h.Get("X-Content-Type-Options") != "nosniff" {
 		c.t.Errorf("%s: headers %v", what, h)
@@ -289,11 +293,13 @@ func (c *crawler) check(what string, a *answer) {
 	}
 	switch kind := h.Get("Content-Type"); {
 	case strings.HasPrefix(kind, "text/html"):
-		if fault := harmless(a.body); fault != "" {
-			c.t.Errorf("%s: status %d has %s", what, a.status, fault)
-		}
 		if strings.Contains(a.body, "<html") {
 			a.checkPage()
+		} else if fault := harmless(a.body); fault != "" {
+			c.t.Errorf("%s: status %d has %s", what, a.status, fault)
+		}
+		if !failed && c.t.Failed() {
+			c.t.Logf("this is %s: status %d, %s", what, a.status, words(a.body))
 		}
 	case a.body != "" && !strings.HasPrefix(kind, "text/plain"):
 		if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {
@@ -337,7 +343,7 @@ func TestEvilTexts(t *testing.T) {
 	}
 
 	// In the query of each page.
-	for _, route := range routes {
+	for n, route := range routes {
 		var path string
 		for p := range c.seen {
 			if c.route(p) == route && (path == "" || p < path) {
@@ -346,6 +352,9 @@ func TestEvilTexts(t *testing.T) {
 		}
 		path, _, _ = strings.Cut(path, "?")
 		for i, v := range vectors {
+			if (i+n)%3 != 0 {
+				continue // each vector meets each kind of page
+			}
 			query := url.Values{"done": {v}, "next": {v}, "back": {v}, "from": {v}, "to": {v}}
 			for name := range c.fields {
 				query.Set(name, v)
@@ -377,7 +386,12 @@ func TestEvilTexts(t *testing.T) {
 			if press[0] != "" {
 				form.Set(press[0], press[1])
 			}
-			c.check("POST "+f.action+" "+press[1]+" with "+v, s.post(strings.TrimPrefix(f.action, "/console"), form))
+			path, what := strings.TrimPrefix(f.action, "/console"), "POST "+f.action+" "+press[1]+" with "+v
+			if f.parts {
+				c.check(what, s.do(s.multi(path, form, v, []byte(v))))
+			} else {
+				c.check(what, s.post(path, form))
+			}
 		}
 	}
 	t.Logf("%d pages, %d forms, %d posts", len(c.seen), len(c.forms), n)
