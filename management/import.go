@@ -969,5 +969,6 @@ func (i *importer) prove(ctx context.Context) error {
 		}
 	}
 	i.report.Parity = len(differences)
+	i.tell("subjects", i.report.Parity, i.report.Parity)
 	return nil
 }

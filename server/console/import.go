@@ -37,7 +37,9 @@ type importView struct {
 	ExportAction string
 	Text         string       // that was pasted
 	Kept         keptDocument // that was sent before
-	Error        string
+	FileError    string
+	TextError    string
+	Error        string // about neither of them
 	Largest      string
 	Runs         []importRow
 }
@@ -104,8 +106,16 @@ func importPage(q *request) error { return q.showImport(http.StatusOK, &importFo
 func (q *request) showImport(status int, form *importForm, refusal string) error {
 	q.layout.Title = "Import and export"
 	v := &importView{
-		layout: q.layout, Action: q.projectPath("/import"), ExportAction: q.projectPath("/export"), Error: refusal,
+		layout: q.layout, Action: q.projectPath("/import"), ExportAction: q.projectPath("/export"),
 		Text: form.text, Largest: fmt.Sprintf("%d MiB", flags.MaxDocument>>20),
+	}
+	switch {
+	case status == http.StatusServiceUnavailable:
+		v.Error = refusal
+	case form.text != "":
+		v.TextError = refusal
+	default:
+		v.FileError = refusal
 	}
 	if form.text == "" {
 		v.Kept = form.keep()

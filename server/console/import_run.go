@@ -174,6 +174,9 @@ var importSteps = []struct{ what, name, unit string }{
 	{"subjects", "Try the new flags", " random persons"},
 }
 
+// lastStep follows when all is counted: the transaction ends.
+const lastStep = "Store them"
+
 func importRunPage(q *request) error {
 	run := q.c.imports.find(q.at.Project.ID, q.PathValue("run"), q.c.Now())
 	if run == nil {
@@ -202,6 +205,8 @@ func stepsOf(run *importRun) (steps []importStep) {
 		switch {
 		case n < at:
 			step.Done, step.Words = 1, "done"
+		case n == at && run.done == run.total:
+			step.Done, step.Words = 1, "done"
 		case n == at:
 			step.Done, step.Total = run.done, max(run.total, 1)
 			step.Words = number(run.done) + " of " + number(run.total) + s.unit
@@ -210,5 +215,9 @@ func stepsOf(run *importRun) (steps []importStep) {
 		}
 		steps = append(steps, step)
 	}
-	return steps
+	last := importStep{Name: lastStep, Total: 1, Waiting: true, Words: "waits"}
+	if at == len(importSteps)-1 && run.done == run.total {
+		last.Waiting, last.Words = false, "under way"
+	}
+	return append(steps, last)
 }

@@ -135,7 +135,7 @@ func TestImportRefusals(t *testing.T) {
 	if got := typed.form("import").Get("text"); got != `{"flags":[} <b>` {
 		t.Errorf("what was pasted comes back as %q", got)
 	}
-	if !strings.Contains(typed.body, `aria-invalid="true" aria-describedby="document-error"`) {
+	if !strings.Contains(typed.body, `aria-invalid="true" aria-describedby="text-error"`) {
 		t.Error("the field does not lead to the error")
 	}
 
@@ -203,7 +203,7 @@ func TestImportUnderWay(t *testing.T) {
 		<-begun
 	}
 	run := importPath + "/" + forms[0].Get("run")
-	under := s.get(run).want(200, "Importing shop-0.json", "Make cohorts waits Make flags waits Try the new flags waits", "the import goes on")
+	under := s.get(run).want(200, "Importing shop-0.json", "Make cohorts waits Make flags waits Try the new flags waits Store them waits", "the import goes on")
 	under.checkPage()
 	if !strings.Contains(under.body, `id="progress" data-poll`) {
 		t.Error("the page does not look again")
@@ -245,10 +245,11 @@ func TestImportSteps(t *testing.T) {
 		done, total int
 		want        []string
 	}{
-		{"", 0, 0, []string{"Make cohorts: waits", "Make flags: waits", "Try the new flags: waits"}},
-		{"cohorts", 1, 2, []string{"Make cohorts: 1 of 2", "Make flags: waits", "Try the new flags: waits"}},
-		{"flags", 4000, 10_000, []string{"Make cohorts: done", "Make flags: 4,000 of 10,000", "Try the new flags: waits"}},
-		{"subjects", 50, 1000, []string{"Make cohorts: done", "Make flags: done", "Try the new flags: 50 of 1,000 random persons"}},
+		{"", 0, 0, []string{"Make cohorts: waits", "Make flags: waits", "Try the new flags: waits", "Store them: waits"}},
+		{"cohorts", 1, 2, []string{"Make cohorts: 1 of 2", "Make flags: waits", "Try the new flags: waits", "Store them: waits"}},
+		{"flags", 4000, 10_000, []string{"Make cohorts: done", "Make flags: 4,000 of 10,000", "Try the new flags: waits", "Store them: waits"}},
+		{"subjects", 50, 1000, []string{"Make cohorts: done", "Make flags: done", "Try the new flags: 50 of 1,000 random persons", "Store them: waits"}},
+		{"subjects", 1000, 1000, []string{"Make cohorts: done", "Make flags: done", "Try the new flags: done", "Store them: under way"}},
 	} {
 		if diff := cmp.Diff(tt.want, console.ImportSteps(tt.what, tt.done, tt.total)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.what, diff)

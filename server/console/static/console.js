@@ -112,6 +112,11 @@
     }, 500);
   });
 
+  // A form whose answer takes long says that it was sent.
+  document.addEventListener("submit", (event) => {
+    for (const el of all("[data-busy]", event.target)) el.textContent = el.dataset.busy;
+  });
+
   // A form whose work takes long is sent while another page says how far it is. That page
   // can be reloaded, and the server goes on. What the form is answered with comes last.
   document.addEventListener("submit", async (event) => {
@@ -120,7 +125,7 @@
     event.preventDefault();
     const before = $("main"), here = location.href;
     let ended = false;
-    const sent = fetch(form.action, { method: "POST", body: new FormData(form, button) });
+    const sent = fetch(form.getAttribute("action"), { method: "POST", body: new FormData(form, button) });
     sent.catch(() => {}).then(() => (ended = true));
     button.disabled = true;
     poll(run, () => ended);
