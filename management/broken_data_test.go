@@ -121,9 +121,9 @@ func (d *brokenData) CountCohort(ctx context.Context, project, cohort int64) (in
 	return d.DataStore.CountCohort(ctx, project, cohort)
 }
 
-func (d *brokenData) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
+func (d *brokenData) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, int, error) {
 	if err := d.in("AddCohortMembers"); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	return d.DataStore.AddCohortMembers(ctx, project, cohort, distinctIDs)
 }
@@ -161,6 +161,8 @@ func TestDataFailures(t *testing.T) {
 	w.flag(w.web, `{"key":"group","filters":{"groups":[{"properties":[{"key":"size","type":"group","value":7}]}],"aggregation_group_type_index":0}}`)
 	w.flag(w.web, `{"key":"created","filters":{"groups":[{"properties":[{"key":"created_at","type":"person_metadata","operator":"is_set"}]}]}}`)
 	w.flag(w.web, `{"key":"continuous","ensure_experience_continuity":true,"filters":{"groups":[{"rollout_percentage":50}]}}`)
+	feature := w.feature(w.web, `{"name":"New","stage":"beta"}`)
+	w.capture(w.web, "x", "u1", `{"$set":{"$feature_enrollment/new":true}}`)
 	explain := func(id, rest string) func() error {
 		return func() error { return second(w.explain(id, `{"distinct_id":"u1"`+rest+`}`)) }
 	}
@@ -193,6 +195,10 @@ func TestDataFailures(t *testing.T) {
 		{"MyFlags", func() error { return second(w.MyFlags(ctx, p, web, "")) }, "GroupTypes AppendPerson AppendCohorts PersonCreated Overrides"},
 		{"PreviewFlag", preview(`{"id":1,"filters":` + inCohort(list) + `}`), "GroupTypes RecentDistinctIDs AppendPerson AppendCohorts"},
 		{"PreviewFlag of rollout alone", preview(`{"key":"new","filters":` + everybody + `}`), "GroupTypes RecentDistinctIDs"},
+		{"PreviewCohort", func() error {
+			return second(w.PreviewCohort(ctx, p, web, decode[management.CohortPreviewPatch](t, `{"id":`+dynamic+`,"filters":`+pro+`}`)))
+		}, "GroupTypes RecentDistinctIDs AppendPerson"},
+		{"ListEnrollments", func() error { return second(w.ListEnrollments(ctx, p, web, feature, false, 10, 0)) }, "AllPersons Persons"},
 		{"BlastRadius", blast(`{"condition":{"properties":[{"key":"id","type":"cohort","value":` + list + `}]}}`), "GroupTypes AllPersons AppendCohorts"},
 		{"BlastRadius of groups", blast(`{"condition":{},"group_type_index":0}`), "GroupTypes Groups"},
 		{"ListCohortPersons", func() error { return second(w.ListCohortPersons(ctx, p, web, list, 10, 0)) }, "Persons"},

@@ -40,13 +40,15 @@ func (s *Service) ListCohortPersons(ctx context.Context, p *Principal, ref, coho
 	return &Page[*PersonView]{page.Total, showPersons(page.Items)}, nil
 }
 
+var errBehavioral = invalid("", "behavioral_cohort_found", "The cohort cannot be evaluated: it has behavioral criteria, or uses a cohort that has.")
+
 func (w *work) dynamicMembers(ctx context.Context, c *Cohort, limit, offset int) (*Page[Person], error) {
 	m, err := w.cohortMembership(ctx, []Cohort{*c})
 	if err != nil {
 		return nil, err
 	}
 	if len(m.keys) == 0 {
-		return nil, invalid("", "behavioral_cohort_found", "The cohort cannot be evaluated: it has behavioral criteria, or uses a cohort that has.")
+		return nil, errBehavioral
 	}
 	page := new(Page[Person])
 	ids := []uuid.UUID{}

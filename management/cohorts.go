@@ -97,6 +97,11 @@ type CohortPatch struct {
 	Static      optional.Value[bool]            `json:"is_static"`
 	Deleted     optional.Value[bool]            `json:"deleted"`
 
+	// Original is the cohort as a client has seen it. A change of a field that somebody
+	// else has changed since is ErrConflict then, and what the client leaves as it was
+	// stays as it is now.
+	Original optional.Value[json.RawMessage] `json:"original_cohort"`
+
 	body body
 }
 
@@ -133,12 +138,15 @@ func cohortFields(c *Cohort, patch *CohortPatch) field.Table {
 	return field.Table{
 		field.Plain("name", &patch.Name, &c.Name, check.UpTo(check.Title, maxCohortName)),
 		field.Plain("description", &patch.Description, &c.Description, check.UpTo(check.String, check.MaxText)),
-		field.Logged("filters", c.shown()),
+		field.Checked("filters", &patch.Filters, checkNothing).LoggedAs(c.shown()),
 		field.Checked("is_static", &patch.Static, check.Bool).LoggedAs(c.Static),
 		field.Plain("deleted", &patch.Deleted, &c.Deleted, check.Bool),
 		field.Checked("query", &patch.Query, checkNoQuery),
 	}
 }
+
+// checkNothing is for filters, which are judged when they are applied.
+func checkNothing(string, *optional.Value[json.RawMessage]) error { return nil }
 
 func checkNoQuery(attr string, o *optional.Value[json.RawMessage]) error {
 	if o.Set && !o.Null {
@@ -343,6 +351,9 @@ func (s *Service) UpdateCohort(ctx context.Context, p *Principal, ref, cohort st
 		if err := patch.validate(c); err != nil {
 			return err
 		}
+		if err := settleOriginal("cohort", &patch.Original, cohortFields(c, &patch)); err != nil {
+			return err
+		}
 		set, err := w.definitionSet(ctx)
 		if err != nil {
 			return err
@@ -424,6 +435,7 @@ func (s *Service) staticCohort(ctx context.Context, p *Principal, ref, cohort st
 type CohortUpload struct {
 	Received int `json:"received"` // distinct IDs
 	Added    int `json:"added"`    // persons who were not members before
+	Unknown  int `json:"unknown"`  // distinct IDs that nobody had, and that got a person
 	Count    int `json:"count"`    // members now
 
 	// Complete says that the list came to its end. Otherwise the first Received of
@@ -447,8 +459,8 @@ func (s *Service) AddCohortIDs(ctx context.Context, p *Principal, ref, cohort st
 	out := new(CohortUpload)
 	part := make([]string, 0, uploadPart)
 	flush := func() error {
-		n, err := s.c.Data.AddCohortMembers(ctx, c.Project, c.ID, part)
-		out.Received, out.Added, part = out.Received+len(part), out.Added+n, part[:0]
+		added, unknown, err := s.c.Data.AddCohortMembers(ctx, c.Project, c.ID, part)
+		out.Received, out.Added, out.Unknown, part = out.Received+len(part), out.Added+added, out.Unknown+unknown, part[:0]
 		return err
 	}
 	var failure error

@@ -250,13 +250,13 @@ func TestAddCohortIDs(t *testing.T) {
 		return encode(t, out), nil
 	}
 	w.clock.advance(time.Minute)
-	if got := must(add(listed("u1", "new", "u1")))(t); got != `{"received":3,"added":2,"count":2,"complete":true}` {
+	if got := must(add(listed("u1", "new", "u1")))(t); got != `{"received":3,"added":2,"unknown":1,"count":2,"complete":true}` {
 		t.Errorf("AddCohortIDs = %s", got)
 	}
-	if got := must(add(listed("new")))(t); got != `{"received":1,"added":0,"count":2,"complete":true}` {
+	if got := must(add(listed("new")))(t); got != `{"received":1,"added":0,"unknown":0,"count":2,"complete":true}` {
 		t.Errorf("AddCohortIDs again = %s", got)
 	}
-	if got := must(add(listed()))(t); got != `{"received":0,"added":0,"count":2,"complete":true}` {
+	if got := must(add(listed()))(t); got != `{"received":0,"added":0,"unknown":0,"count":2,"complete":true}` {
 		t.Errorf("AddCohortIDs of nobody = %s", got)
 	}
 	v := must(w.Cohort(ctx, w.as(w.ada), ref(w.web), id))(t)
@@ -479,7 +479,9 @@ func TestCountCohorts(t *testing.T) {
 
 	// Counts are good for an hour.
 	w.capture(w.web, "x", "u5", `{"$set":{"plan":"pro"}}`)
-	must(w.store.AddCohortMembers(ctx, w.web.ID, 4, []string{"u5"}))(t)
+	if _, _, err := w.store.AddCohortMembers(ctx, w.web.ID, 4, []string{"u5"}); err != nil {
+		t.Fatal(err)
+	}
 	w.clock.advance(59 * time.Minute)
 	count()
 	check("within the hour", "Pro 3, User 3, Behavior unknown, List 1, Gone to be counted, Foreign 1")
@@ -608,10 +610,10 @@ func TestRuling70Upload(t *testing.T) {
 		if !errors.Is(err, gone) || out == nil || out.Received != n || out.Count != n || out.Complete {
 			t.Errorf("AddCohortIDs of %d = %+v, %v", n, out, err)
 		}
-		told(fmt.Sprintf(`{"received":%d,"added":%d,"count":%d,"complete":false}`, n, out.Added, n))
+		told(fmt.Sprintf(`{"received":%d,"added":%d,"unknown":%d,"count":%d,"complete":false}`, n, out.Added, out.Added, n))
 	}
 	must(w.UpdateCohort(t.Context(), w.as(w.ada), ref(w.web), id, management.CohortPatch{Name: optional.Of("Other")}))(t)
-	told(`{"received":5003,"added":4996,"count":5003,"complete":false}`)
+	told(`{"received":5003,"added":4996,"unknown":4996,"count":5003,"complete":false}`)
 	must(w.AddCohortIDs(t.Context(), w.as(w.ada), ref(w.web), id, listed("u1", "new")))(t)
-	told(`{"received":2,"added":1,"count":5004,"complete":true}`)
+	told(`{"received":2,"added":1,"unknown":1,"count":5004,"complete":true}`)
 }

@@ -83,8 +83,9 @@ type PersonStore interface {
 type CohortMemberStore interface {
 	// AddCohortMembers makes the persons with the distinct IDs members of a
 	// cohort and returns how many were not members before. It makes a person
-	// for a distinct ID that no person has, so that nothing of a list is lost.
-	AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error)
+	// for a distinct ID that no person has, so that nothing of a list is lost,
+	// and returns how many such unknown ones there were, each counted once.
+	AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (added, unknown int, err error)
 
 	// RemoveCohortMembers takes persons out of a cohort and returns how many
 	// were members.

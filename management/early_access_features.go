@@ -48,6 +48,9 @@ type EarlyAccessPatch struct {
 	// key is made of the name.
 	FlagID optional.Value[int64] `json:"feature_flag_id"`
 
+	// Original is the feature as a client has seen it, as in a CohortPatch.
+	Original optional.Value[json.RawMessage] `json:"original_feature"`
+
 	body body
 }
 
@@ -277,6 +280,9 @@ func (s *Service) UpdateEarlyAccessFeature(ctx context.Context, p *Principal, re
 		}
 		patch := patch
 		if err := patch.validate(f, false); err != nil {
+			return err
+		}
+		if err := settleOriginal("early access feature", &patch.Original, earlyAccessFields(f, &patch)); err != nil {
 			return err
 		}
 		before := *f

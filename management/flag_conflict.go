@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -42,6 +43,37 @@ func (s *Service) settleConflict(f *FeatureFlag, patch *FlagPatch) error {
 	}
 	if len(clashes) > 0 {
 		return conflict("%s Both changes are about: %s.", versionDetail(f), strings.Join(clashes, ", "))
+	}
+	return nil
+}
+
+// settleOriginal returns an error if somebody else has changed, since a client has seen a
+// thing, the same fields as a patch of the client. From other patches it takes what they
+// leave as it was. The original is the thing as the client has seen it; without one
+// nothing is compared.
+func settleOriginal(thing string, original *optional.Value[json.RawMessage], table field.Table) error {
+	if !original.Set || original.Null {
+		return nil
+	}
+	seen, ok := rawjson.Object(original.Value)
+	if !ok {
+		return invalid("original_"+thing[strings.LastIndexByte(thing, ' ')+1:], "not_a_dict", "Expected a dictionary of items but got type %q.", rawjson.Kind(original.Value))
+	}
+	var clashes []string
+	for _, row := range table {
+		if !row.Logged || row.Sent == nil || !row.Sent.IsSet() {
+			continue
+		}
+		switch before, known := seen[row.Attr]; {
+		case !known, sameJSON(row.Sent.JSON(), row.ValueJSON()):
+		case sameJSON(before, row.Sent.JSON()):
+			row.Sent.LeaveOut()
+		case !sameJSON(before, row.ValueJSON()):
+			clashes = append(clashes, row.Attr)
+		}
+	}
+	if len(clashes) > 0 {
+		return conflict("The %s was changed by somebody else in the meantime. Both changes are about: %s.", thing, strings.Join(clashes, ", "))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	if s.c.Data == nil {
 		return nil, errNoData
 	}
-	limit, err := patch.limit()
+	limit, err := previewLimit(&patch.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	return v, nil
 }
 
-func (patch *PreviewPatch) limit() (int, error) {
-	o := &patch.Limit
+// previewLimit returns for how many distinct IDs a preview is.
+func previewLimit(o *optional.Value[int]) (int, error) {
 	switch {
 	case o.Undecoded() != nil:
 		return 0, invalid("limit", "invalid_input", "A valid integer is required.")
@@ -186,6 +186,7 @@ type comparison struct {
 	others              []string // keys of the flags that depend on it
 
 	subjects    int
+	on          int // distinct IDs for whom the value is true after the change
 	changed     int
 	transitions map[[2]any]int
 	changes     []ValueChange
@@ -257,7 +258,11 @@ func (s *Service) comparePerson(ctx context.Context, project int64, c *compariso
 // note counts what differs for a distinct ID.
 func (c *comparison) note(distinctID string, before, after *flags.Results) {
 	c.subjects++
-	if from, to := flagValue(before, c.keyBefore), flagValue(after, c.keyAfter); from != to {
+	from, to := flagValue(before, c.keyBefore), flagValue(after, c.keyAfter)
+	if to == true {
+		c.on++
+	}
+	if from != to {
 		c.changed++
 		c.transitions[[2]any{from, to}]++
 		if len(c.changes) < maxChanges {

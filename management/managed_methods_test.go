@@ -173,6 +173,20 @@ func managedMethods() []method {
 			call: func(c *callable) error { return second(c.Cohort(c.ctx, c.p, c.web, c.id)) },
 		},
 		{
+			name: "CohortUses", scope: "cohort:read", also: "feature_flag:read", kind: ofProject, first: dynamic,
+			call: func(c *callable) error { return second(c.CohortUses(c.ctx, c.p, c.web)) },
+		},
+		{
+			name: "PreviewCohort", scope: "cohort:read", also: "person:read", kind: ofProject, first: dynamic,
+			call: func(c *callable) error {
+				return second(c.PreviewCohort(c.ctx, c.p, c.web, decode[management.CohortPreviewPatch](c.t, `{"id":`+c.id+`,"filters":`+pro+`}`)))
+			},
+		},
+		{
+			name: "ListEnrollments", scope: "early_access_feature:read", also: "person:read", kind: ofProject, first: feature,
+			call: func(c *callable) error { return second(c.ListEnrollments(c.ctx, c.p, c.web, c.id, false, 10, 0)) },
+		},
+		{
 			name: "ListCohortPersons", scope: "cohort:read", also: "person:read", kind: ofProject, first: static,
 			call: func(c *callable) error { return second(c.ListCohortPersons(c.ctx, c.p, c.web, c.id, 10, 0)) },
 		},

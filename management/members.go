@@ -46,6 +46,11 @@ func (patch *CohortPatch) SetBody(raw []byte, lenient bool) {
 	patch.body.set(members.Cohort, raw, lenient)
 }
 
+// SetBody is [FlagPatch.SetBody] for a preview of a cohort.
+func (patch *CohortPreviewPatch) SetBody(raw []byte, lenient bool) {
+	patch.body.set(cohortPreviewShape, raw, lenient)
+}
+
 // SetBody is [FlagPatch.SetBody] for an early access feature.
 func (patch *EarlyAccessPatch) SetBody(raw []byte, lenient bool) {
 	patch.body.set(earlyAccessShape, raw, lenient)
@@ -78,9 +83,10 @@ var (
 			"app_urls recording_domains",
 		"id uuid organization organization_id project_id api_token has_completed_onboarding_for ingested_event is_demo access_control "+
 			"created_at updated_at secret_api_token has_secret_api_token has_secret_api_token_backup")
-	previewShape     = members.Flag.With("limit")
-	earlyAccessShape = members.New("an early access feature", "name description stage documentation_url payload feature_flag_id",
-		"id feature_flag created_at _create_in_folder assignee")
+	previewShape       = members.Flag.With("limit")
+	cohortPreviewShape = members.Cohort.With("limit")
+	earlyAccessShape   = members.New("an early access feature", "name description stage documentation_url payload feature_flag_id",
+		"id feature_flag created_at _create_in_folder assignee original_feature")
 	rolloutShape = members.New("a rollout", "rollout_percentage condition version", "",
 		"rollout_percentage rollout percentage percent rolloutpercent", "condition group index conditionset")
 	revertShape      = members.New("a revert", "version current_version", "", "version to target revertto", "current_version current expected expectedversion ifversion")

@@ -239,7 +239,9 @@ func TestListPersons(t *testing.T) {
 	}
 	for i := range cohorts {
 		w.ok(w.store.CreateCohort(t.Context(), &cohorts[i]))
-		must(w.store.AddCohortMembers(t.Context(), cohorts[i].Project, cohorts[i].ID, []string{"x", "user-2"}))(t)
+		if _, _, err := w.store.AddCohortMembers(t.Context(), cohorts[i].Project, cohorts[i].ID, []string{"x", "user-2"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, tt := range []struct {
 		name          string

@@ -12,6 +12,8 @@ import (
 // cohortRoutes are the routes of cohorts (management.md §13.10).
 var cohortRoutes = []route{
 	projectRoute("/cohorts", methods{get: listCohorts, post: createOf((*service).CreateCohort)}),
+	projectRoute("/cohorts/uses", methods{get: read("project", (*service).CohortUses)}),
+	projectRoute("/cohorts/preview", methods{post: askIn((*service).PreviewCohort)}),
 	projectRoute("/cohorts/{id}", methods{get: readOf((*service).Cohort), patch: changeOf((*service).UpdateCohort)}),
 	projectRoute("/cohorts/{id}/members", methods{get: readOf((*service).CohortUpload), post: addMembers, stream: true}),
 	projectRoute("/cohorts/{id}/persons", methods{get: listCohortPersons}),

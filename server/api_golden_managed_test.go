@@ -132,6 +132,9 @@ func TestManagedGolden(t *testing.T) {
 		{name: "cohort", call: requestOn(dynamicOf, "GET", "", "")},
 		{name: "cohort-create", call: requestTo("POST", cohortsPath, `{"name":"Beta","filters":{"properties":{"type":"AND","values":[{"key":"email","type":"person","operator":"icontains","value":"@acme.example"}]}}}`)},
 		{name: "cohort-create-error", call: requestTo("POST", cohortsPath, `{"name":"Beta","filters":{"properties":{"type":"NOR","values":[]}}}`)},
+		{name: "cohort-uses", call: requestTo("GET", cohortsPath+"uses/", "")},
+		{name: "cohort-preview", call: requestTo("POST", cohortsPath+"preview/", `{"name":"Free","filters":{"properties":{"type":"AND","values":[{"key":"plan","type":"person","operator":"exact","value":"free"}]}}}`)},
+		{name: "cohort-preview-error", call: requestTo("POST", cohortsPath+"preview/", `{"name":"Free","limmit":1}`)},
 		{name: "cohort-patch", call: requestOn(dynamicOf, "PATCH", "", `{"description":"Who pays"}`)},
 		{name: "cohort-members", call: requestOn(staticOf, "POST", "members/", "distinct_id\nada\nbob\nada\n", csv...)},
 		{name: "cohort-members-error", call: requestOn(dynamicOf, "POST", "members/", "ada\n", csv...)},
@@ -146,6 +149,7 @@ func TestManagedGolden(t *testing.T) {
 
 		{name: "early-access-features", call: requestTo("GET", earlyPath, "")},
 		{name: "early-access-feature", call: requestOn(earlyOf, "GET", "", "")},
+		{name: "early-access-enrollments", call: requestOn(earlyOf, "GET", "enrollments/?opted_out=true", "")},
 		{name: "early-access-feature-create", call: requestTo("POST", earlyPath, `{"name":"Dark mode","stage":"alpha","description":"Easier on the eyes"}`)},
 		{name: "early-access-feature-create-error", call: requestTo("POST", earlyPath, `{"name":"Dark mode","stage":"soon"}`)},
 		{name: "early-access-feature-patch", call: requestOn(earlyOf, "PATCH", "", `{"stage":"general-availability"}`)},

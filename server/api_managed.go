@@ -21,6 +21,7 @@ var managedRoutes = slices.Concat([]route{
 	projectRoute("/early_access_feature/{id}", methods{
 		get: readOf((*service).EarlyAccessFeature), patch: changeOf((*service).UpdateEarlyAccessFeature), delete: removeOf((*service).DeleteEarlyAccessFeature),
 	}),
+	projectRoute("/early_access_feature/{id}/enrollments", methods{get: listEnrollments}),
 }, flagRoutes, cohortRoutes, personRoutes)
 
 // serviceOf returns the Service with the methods that are operations of a route.
@@ -72,6 +73,18 @@ func listOf[T any](f func(s *service, ctx context.Context, p *principal, project
 		page, err := f(a.service(), a.context(), a.principal, a.segment("project"), limit, offset)
 		return answerPage(a, page, err)
 	}
+}
+
+// listEnrollments answers with who has enrolled in an early access feature, or with
+// opted_out=true who has chosen against it.
+func listEnrollments(a *apiRequest) error {
+	optedOut, err := a.asked("opted_out")
+	if err != nil {
+		return err
+	}
+	limit, offset := a.window()
+	v, err := a.service().ListEnrollments(a.context(), a.principal, a.segment("project"), a.segment("id"), optedOut, limit, offset)
+	return a.answer(http.StatusOK, v, err)
 }
 
 // listActivity answers with a page of the activity log: about one thing if the path

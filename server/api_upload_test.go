@@ -361,12 +361,12 @@ type members struct {
 	err   error
 }
 
-func (m *members) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
+func (m *members) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.added = append(m.added, distinctIDs...)
 	if m.err != nil {
-		return 0, m.err
+		return 0, 0, m.err
 	}
 	return m.Storage.AddCohortMembers(ctx, project, cohort, distinctIDs)
 }

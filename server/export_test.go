@@ -1,6 +1,10 @@
 package server
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/server/internal/idlist"
+)
 
 // BudgetLeft returns how much memory for bodies no request has.
 func (s *Server) BudgetLeft() int64 { return s.budget.left.Load() }
@@ -18,9 +22,9 @@ func (s *Server) Paths() []string {
 var (
 	HasETag   = hasETag
 	ValuesOf  = valuesOf
-	IDsOfCSV  = idsOfCSV
-	IDsOfJSON = idsOfJSON
+	IDsOfCSV  = idlist.CSV
+	IDsOfJSON = idlist.JSON
 )
 
 // MaxElement is how many bytes an element of an upload may have.
-const MaxElement = maxElement
+const MaxElement = idlist.MaxElement

@@ -107,6 +107,10 @@ var routeTable = map[string]string{
 	"/api/projects/{project}/early_access_feature":      "GET early_access_feature:read, POST early_access_feature:write",
 	"/api/projects/{project}/early_access_feature/{id}": "GET early_access_feature:read, PATCH early_access_feature:write, DELETE early_access_feature:write",
 
+	"/api/projects/{project}/early_access_feature/{id}/enrollments": "GET early_access_feature:read+person:read",
+
+	"/api/projects/{project}/cohorts/uses":                                  "GET cohort:read+feature_flag:read",
+	"/api/projects/{project}/cohorts/preview":                               "POST cohort:read+person:read",
 	"/api/projects/{project}/cohorts":                                       "GET cohort:read, POST cohort:write",
 	"/api/projects/{project}/cohorts/{id}":                                  "GET cohort:read, PATCH cohort:write",
 	"/api/projects/{project}/cohorts/{id}/members":                          "GET cohort:read, POST cohort:write",

@@ -305,7 +305,8 @@ func (t storeTarget) members(ctx context.Context, cohort int64, yield func(strin
 }
 
 func (t storeTarget) add(ctx context.Context, cohort int64, distinctIDs []string) (int, error) {
-	return t.AddCohortMembers(ctx, t.project.ID, cohort, distinctIDs)
+	added, _, err := t.AddCohortMembers(ctx, t.project.ID, cohort, distinctIDs)
+	return added, err
 }
 
 // An importReport is what -json prints of an import.

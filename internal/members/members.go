@@ -112,7 +112,7 @@ var (
 	Cohort = New("a cohort", "id filters groups is_static deleted cohort_type",
 		"name description query count created_by created_at updated_at is_calculating last_calculation errors_calculating "+
 			"last_error_message experiment_set version pending_version team team_id project_id uuid basic_surveys_set condition_type "+
-			"_create_in_folder _create_static_person_ids",
+			"_create_in_folder _create_static_person_ids original_cohort",
 		"filters filter", "groups group", "is_static static", "deleted isdeleted")
 
 	Criteria = New("the filters of a cohort", "properties", "", "properties property filters values groups conditions tree")

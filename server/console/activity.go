@@ -46,6 +46,9 @@ var scopeWords = map[string]string{
 	"FeatureFlag": "flag", "Cohort": "cohort", "Survey": "survey", "EarlyAccessFeature": "early access feature", "Person": "person", "Group": "group", "Project": "project",
 }
 
+// thingPaths are where things are shown; the ID follows.
+var thingPaths = map[string]string{"FeatureFlag": "/flags/", "Cohort": "/cohorts/", "EarlyAccessFeature": "/features/"}
+
 func activity(q *request) error {
 	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
 	page = min(max(page, 1), 1<<20)
@@ -112,8 +115,8 @@ func (q *request) activityEntry(a *management.ActivityView) activityEntry {
 	if a.ItemID != "" {
 		e.Only = q.projectPath("/activity?" + url.Values{"scope": {a.Scope}, "item": {a.ItemID}}.Encode())
 	}
-	if a.Scope == "FeatureFlag" {
-		e.URL = q.projectPath("/flags/" + url.PathEscape(a.ItemID))
+	if path := thingPaths[a.Scope]; path != "" {
+		e.URL = q.projectPath(path + url.PathEscape(a.ItemID))
 	}
 	for _, c := range a.Detail.Changes {
 		e.Changes = append(e.Changes, changeLine{placeWords(c.Field), excerpt(c.Before), excerpt(c.After)})

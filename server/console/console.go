@@ -105,6 +105,14 @@ func (c *console) routes() {
 	get("/projects/{project}/import/{run}", c.inProject(importRunPage))
 	get("/projects/{project}/export", c.inProject(exportDefinitions))
 
+	get("/projects/{project}/cohorts", c.inProject(listCohorts))
+	get("/projects/{project}/cohorts/new", c.inProject(newCohort))
+	post("/projects/{project}/cohorts/new", c.inProject(postCohort))
+	get("/projects/{project}/cohorts/{cohort}", c.inProject(showCohort))
+	post("/projects/{project}/cohorts/{cohort}", c.inProject(postCohort))
+	get("/projects/{project}/cohorts/{cohort}/members", c.inProject(cohortMembers))
+	post("/projects/{project}/cohorts/{cohort}/members", c.inProject(addMembers))
+
 	for name, a := range c.assets {
 		c.mux.HandleFunc("GET "+a.path, c.serveAsset(name))
 	}
@@ -205,7 +213,7 @@ func (c *console) inProject(p page) http.HandlerFunc {
 		q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
 		base := q.projectPath("")
 		q.layout.Home = base + "/flags"
-		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
+		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
 			screen.Current = strings.HasPrefix(q.URL.Path, screen.URL)
 			q.layout.Nav = append(q.layout.Nav, screen)
 		}

@@ -45,5 +45,6 @@
 //   - flag_review.go: who changes; flag_switch.go: on and off
 //   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong
 //   - import.go with import_run.go, export.go: definitions of other servers, and for them
-//   - words.go: definitions in words; bar.go: shares as pictures
+//   - cohorts.go, cohort.go with cohort_form.go, cohort_review.go, cohort_members.go: cohorts
+//   - words.go, cohort_words.go: definitions in words; bar.go: shares as pictures
 package console

@@ -81,7 +81,7 @@ func (f *filterForm) check(name string, fail func(field, format string, args ...
 // still.
 func emptyValueKept(f *filterForm) bool {
 	o := readObject(f.Raw)
-	return text(o["key"]) == f.Key && text(o["operator"]) == f.Operator && string(o["value"]) == `""`
+	return text(o["key"]) == f.Key && cmp.Or(text(o["operator"]), operatorOf(f.Kind, "").name) == f.Operator && string(o["value"]) == `""`
 }
 
 func (f *filterForm) object() object {

@@ -376,5 +376,7 @@ func kindWords(f *management.FlagView, raw *rawFilters) string {
 var doneWords = map[string]string{
 	"on": "The flag is on.", "off": "The flag is off.", "saved": "Saved.", "created": "The flag was made.", "archived": "The flag is archived, and off.",
 	"unarchived": "The flag is back from the archive. It is still off.", "deleted": "The flag was deleted.", "restored": "The flag is back.", "reverted": "The earlier version is back.",
-	"unchanged": "Nothing was changed.",
+	"unchanged":   "Nothing was changed.",
+	"cohort-made": "The cohort was made.", "cohort-deleted": "The cohort was deleted.", "cohort-restored": "The cohort is back.",
+	"members-added": "The persons are in the cohort.", "member-removed": "The person is not in the cohort any more.",
 }

@@ -241,7 +241,7 @@ var propertyRows = []row{
 		}
 	}},
 	{"cohort", "a static cohort", func(t *testing.T, c *client) {
-		n, err := c.store.AddCohortMembers(t.Context(), 1, 7, []string{c.id("a")})
+		n, _, err := c.store.AddCohortMembers(t.Context(), 1, 7, []string{c.id("a")})
 		if n != 1 || err != nil {
 			t.Fatalf("AddCohortMembers = %d, %v", n, err)
 		}

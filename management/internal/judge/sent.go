@@ -121,7 +121,13 @@ type editor struct {
 // kept returns the members of an object that are known.
 func kept(s *members.Shape, v jsonscan.Value) object {
 	o := membersOf(v)
-	o.names = slices.DeleteFunc(o.names, func(name string) bool { return !s.Knows([]byte(name)) })
+	o.names = slices.DeleteFunc(o.names, func(name string) bool {
+		known := s.Knows([]byte(name))
+		if !known {
+			delete(o.values, name)
+		}
+		return !known
+	})
 	return o
 }
 

@@ -37,16 +37,13 @@
       form.submit();
       return;
     }
-    if (!page) return;
-    // What was typed while the server was answering is not lost.
-    if (String(new URLSearchParams(new FormData(form, button))) === String(body)) swap("main", page, button);
-    else form.requestSubmit(button);
+    if (page) swap("main", page, button);
   });
 
   function swap(selector, page, from) {
     const next = $(selector, page), old = $(selector);
     if (!next || !old) return;
-    const held = document.activeElement?.id, part = (from?.value || "").split(" "), top = scrollY;
+    const id = from?.id, part = (from?.value || "").split(" "), top = scrollY;
     const known = new Set(all("[id]", old).map((el) => el.id));
     old.replaceWith(document.adoptNode(next));
     if (page.title) document.title = page.title;
@@ -54,10 +51,42 @@
     scrollTo(0, top);
     const fresh = all("fieldset[id]").filter((el) => !known.has(el.id)).at(-1);
     const invalid = $("[aria-invalid]");
-    const target = (held && document.getElementById(held)) || invalid || (fresh && $("input:not([type=hidden]):not([type=range]), select", fresh)) ||
-      (part[1] && $(`button[value$="${CSS.escape(part[1])}"]`)) || $("main");
+    const target = invalid || (fresh && $("input:not([type=hidden], [type=range], [type=checkbox]), select", fresh)) ||
+      (id && document.getElementById(id)) || (part[1] && $(`button[value$="${CSS.escape(part[1])}"]`)) || $("main");
     target.focus({ preventScroll: target === $("main") });
   }
+
+  // A file that is sent shows how far it is.
+  document.addEventListener("submit", (event) => {
+    const form = event.target, bar = $("progress", form), out = $("[data-sent]", form);
+    if (!form.matches("[data-upload]")) return;
+    event.preventDefault();
+    const request = new XMLHttpRequest(), buttons = all("button", form);
+    const done = (text) => {
+      bar.hidden = true;
+      out.value = text;
+      for (const button of buttons) button.disabled = false;
+    };
+    request.upload.onprogress = ({ loaded, total }) => {
+      bar.max = total;
+      bar.value = loaded;
+      out.value = loaded < total ? `${Math.floor((loaded / total) * 100)} % sent` : "Sent; it is being stored";
+    };
+    request.onload = () => {
+      if (request.responseURL !== form.action) {
+        location.assign(request.responseURL);
+        return;
+      }
+      done("");
+      swap("main", new DOMParser().parseFromString(request.responseText, "text/html"), event.submitter);
+    };
+    request.onerror = () => done("The server could not be reached. Send it again: what is in already does no harm.");
+    request.open("POST", form.action);
+    request.setRequestHeader("Accept", "text/html");
+    request.send(new FormData(form));
+    bar.hidden = false;
+    for (const button of buttons) button.disabled = true;
+  });
 
   // Filters of a list apply while they are changed.
   let waiting;

@@ -13,10 +13,13 @@ import (
 )
 
 // AddCohortMembers implements [management.CohortMemberStore].
-func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
-	return inParts(distinctIDs, func(part []string) (int, error) {
-		return db.addCohortMembers(ctx, project, cohort, part)
+func (db *DB) AddCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (added, unknown int, err error) {
+	added, err = inParts(distinctIDs, func(part []string) (int, error) {
+		n, links, err := db.addCohortMembers(ctx, project, cohort, part)
+		unknown += links
+		return n, err
 	})
+	return added, unknown, err
 }
 
 // maxMembers is how many members of a cohort are added or removed in one
@@ -35,15 +38,16 @@ func inParts[T any](list []T, f func([]T) (int, error)) (sum int, err error) {
 	return sum, nil
 }
 
-func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (int, error) {
+// addCohortMembers is AddCohortMembers in one transaction.
+func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, distinctIDs []string) (_, unknown int, err error) {
 	sightings := management.Sightings(project, distinctIDs)
 	if len(sightings) == 0 {
-		return 0, nil
+		return 0, 0, nil
 	}
 	var changes persons.Changes
 	var members []uuid.UUID
 	var added int64
-	err := db.about(ctx, project, func(t *tx) error {
+	err = db.about(ctx, project, func(t *tx) error {
 		u := persons.NewUnit(sightings)
 		if err := t.load(ctx, u); err != nil {
 			return err
@@ -66,9 +70,9 @@ func (db *DB) addCohortMembers(ctx context.Context, project, cohort int64, disti
 		db.caches.memberships(members)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("add members of cohort %d: %w", cohort, err)
+		return 0, 0, fmt.Errorf("add members of cohort %d: %w", cohort, err)
 	}
-	return int(added), nil
+	return int(added), len(changes.Links), nil
 }
 
 // memberships drops the cohorts of persons.

@@ -1,0 +1,187 @@
+package management
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// A CohortPreviewPatch is a change of a cohort that is not made.
+type CohortPreviewPatch struct {
+	CohortPatch
+
+	// ID is the cohort that would change. Without it, it would be made.
+	ID optional.Value[int64] `json:"id"`
+
+	// Limit is as in a PreviewPatch.
+	Limit optional.Value[int] `json:"limit"`
+}
+
+// A CohortPreview is what a change of a cohort would do.
+type CohortPreview struct {
+	Subjects int `json:"subjects"` // distinct IDs
+	Members  int `json:"members"`  // of them: those who would be members
+	Joining  int `json:"joining"`  // of those: the ones who are not now
+	Leaving  int `json:"leaving"`  // members now, who would be none
+
+	// Changes are the first 100 distinct IDs that join or leave, the newest first.
+	Changes []MemberChange `json:"changes"`
+
+	// Flags are the active flags that would have another value for somebody.
+	Flags []ChangedFlag `json:"flags"`
+}
+
+// A MemberChange is somebody who would join a cohort, or leave it.
+type MemberChange struct {
+	DistinctID string `json:"distinct_id"`
+	Member     bool   `json:"member"` // after the change
+}
+
+// PreviewCohort tells what CreateCohort or UpdateCohort would do with a patch, which it
+// judges as they do, for the persons of the newest events, as PreviewFlag does for flags.
+// Nothing is changed or logged. It needs scopes cohort:read and person:read.
+func (s *Service) PreviewCohort(ctx context.Context, p *Principal, ref string, patch CohortPreviewPatch) (*CohortPreview, error) {
+	w, err := s.beginAt(ctx, p, ref, "cohort:read", "person:read")
+	if err != nil {
+		return nil, err
+	}
+	if s.c.Data == nil {
+		return nil, errNoData
+	}
+	limit, err := previewLimit(&patch.Limit)
+	if err != nil {
+		return nil, err
+	}
+	set, err := w.definitionSet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, after, err := w.changedCohort(ctx, set, &patch)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCohortComparison(set, before, after)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err := s.comparePerson(ctx, w.at.Project.ID, c, id); err != nil {
+			return nil, err
+		}
+	}
+	return c.cohortPreview(), nil
+}
+
+// changedCohort returns a cohort before a change, which is nil for a new one, and after it.
+func (w *work) changedCohort(ctx context.Context, set *definitionSet, patch *CohortPreviewPatch) (before, after *Cohort, err error) {
+	c := &Cohort{Project: w.at.Project.ID}
+	switch id := &patch.ID; {
+	case id.Undecoded() != nil:
+		return nil, nil, invalid("id", "invalid_input", "A valid integer is required.")
+	case id.Set && !id.Null:
+		c, err = w.store.Cohort(ctx, w.at.Project.ID, id.Value)
+		if errors.Is(err, ErrNotFound) {
+			return nil, nil, invalid("id", "does_not_exist", "Invalid pk \"%d\" - object does not exist.", id.Value)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if !c.Deleted {
+			before = new(*c)
+		}
+	}
+	if err := patch.validate(c); err != nil {
+		return nil, nil, err
+	}
+	if err := patch.apply(c, set.world()); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case c.Static:
+		return nil, nil, invalid("is_static", "invalid_input", "A static cohort is a list of persons: who is in it does not follow from a change of the cohort.")
+	case c.Deleted:
+		return nil, nil, invalid("deleted", "invalid_input", "A cohort that is deleted has no members.")
+	}
+	return before, c, nil
+}
+
+// newCohortComparison compiles a flag for the members of a cohort, and the flags that use
+// the cohort, with the cohort before and after a change.
+func newCohortComparison(set *definitionSet, before, after *Cohort) (*comparison, error) {
+	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int), keyAfter: audienceKey}
+	changed := *set
+	changed.cohorts = slices.Clone(set.cohorts)
+	now := set.flags
+	if before != nil {
+		c.keyBefore = audienceKey
+		now = append(slices.Clone(now), audienceFlag(-1, audienceKey, judge.InCohort(before.ID)))
+		changed.cohorts = slices.DeleteFunc(changed.cohorts, func(other Cohort) bool { return other.ID == before.ID })
+		c.others = set.flagsByCohort(before.ID)
+	}
+	if after.ID == 0 {
+		for i := range set.cohorts {
+			after.ID = max(after.ID, set.cohorts[i].ID)
+		}
+		after.ID++ // which no stored cohort has
+	}
+	changed.cohorts = append(changed.cohorts, *after)
+	members := judge.InCohort(after.ID)
+	if err := judge.Judge(&members, judge.Subject{Key: audienceKey, Create: true}, changed.world()); err != nil {
+		if judgeError(err) == err {
+			return nil, err
+		}
+		return nil, errBehavioral
+	}
+	var err error
+	if c.before, err = set.compile(now); err != nil {
+		return nil, err
+	}
+	c.after, err = changed.compile(append(slices.Clone(set.flags), audienceFlag(-1, audienceKey, members)))
+	return c, err
+}
+
+// flagsByCohort returns the keys of the active flags whose values can follow from a
+// cohort.
+func (d *definitionSet) flagsByCohort(id int64) []string {
+	world := d.world()
+	users, _ := judge.CohortUsers(world, id)
+	found := make(map[string]bool)
+	for _, user := range users {
+		found[user.Key] = true
+		for _, key := range dependentFlags(world, &FeatureFlag{ID: user.ID, Key: user.Key}) {
+			found[key] = true
+		}
+	}
+	var keys []string
+	for i := range d.flags {
+		if f := &d.flags[i]; found[f.Key] && f.Kind == FlagOrdinary {
+			keys = append(keys, f.Key)
+		}
+	}
+	return keys
+}
+
+func (c *comparison) cohortPreview() *CohortPreview {
+	p := c.preview()
+	v := &CohortPreview{Subjects: p.Subjects, Members: c.on, Changes: []MemberChange{}, Flags: p.OtherFlags}
+	for values, n := range c.transitions {
+		if values[1] == true {
+			v.Joining += n
+		} else if values[0] == true {
+			v.Leaving += n
+		}
+	}
+	for _, change := range p.Changes {
+		if change.To == true || change.From == true {
+			v.Changes = append(v.Changes, MemberChange{change.DistinctID, change.To == true})
+		}
+	}
+	return v
+}

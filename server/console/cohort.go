@@ -1,0 +1,349 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// cohortView is the page of one cohort.
+type cohortView struct {
+	layout
+	*cohortForm
+	offered
+	New     bool
+	Deleted bool
+	Action  string
+	List    string
+	Notice  string
+	Tree    nodeView
+
+	Who       string // in words
+	Size      sizeView
+	Uses      []useView
+	Blocking  []useView // what keeps it from being deleted
+	Made      moment
+	Author    string
+	Activity  string // the whole history
+	Entries   []activityEntry
+	Members   *membersView // nil: they are not shown here
+	UploadURL string
+	Upload    *uploadView // the newest list
+}
+
+// A nodeView is a node with what its fields offer.
+type nodeView struct {
+	ID       string
+	Raw      string
+	Root     bool
+	Group    bool
+	Other    string // the JSON of what the form has no fields for
+	Joint    string // before it
+	Kinds    []option
+	Children []nodeView
+	Filter   filterView
+	Error    string
+	Empty    bool
+	Deepest  bool // no group can be added
+}
+
+// membersView is a page of the persons in a cohort.
+type membersView struct {
+	Rows         []memberRow
+	Total        int
+	Range        string
+	Problem      string // why they are not known
+	Older, Newer string
+	Removable    bool
+	Action       string
+	Page         int
+	Full         bool // it is a page of the list, and not a part of the page of the cohort
+}
+
+// A memberRow is a person in a cohort.
+type memberRow struct {
+	ID, Name, URL string
+	DistinctID    string
+	MoreIDs       int
+	Seen          moment
+}
+
+// An uploadView is what became of the newest list.
+type uploadView struct {
+	Words    string
+	Complete bool
+}
+
+const (
+	membersShown  = 20 // persons on the page of a cohort
+	entriesShown  = 10 // entries of the history there
+	membersListed = 50 // persons on a page of their list
+)
+
+func newCohort(q *request) error {
+	form := &cohortForm{Base: emptyCohort, Static: q.Form.Get("kind") == "static"}
+	form.Root = nodeForm{Raw: newPart, Group: true, Children: []nodeForm{{Filter: newFilter("person")}}}
+	return q.showCohortForm(http.StatusOK, nil, form, "")
+}
+
+func showCohort(q *request) error {
+	c, err := q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
+	if err != nil {
+		return err
+	}
+	return q.showCohortForm(http.StatusOK, c, cohortFormOf(c), "")
+}
+
+// postCohort does what a button of the form says.
+func postCohort(q *request) error {
+	form := readCohortForm(q.PostForm)
+	var c *management.CohortView
+	if ref := q.PathValue("cohort"); ref != "" {
+		var err error
+		if c, err = q.c.Service.Cohort(q.Context(), q.by, q.ref, ref); err != nil {
+			return q.keepCohort(err, form)
+		}
+		form.Static = c.IsStatic
+		if form.Original == "" || !json.Valid([]byte(form.Original)) {
+			form.Original = originalOf(c)
+		}
+	} else {
+		form.Original = ""
+	}
+	verb, target, _ := strings.Cut(q.PostForm.Get("do"), " ")
+	switch verb {
+	case "save":
+		return q.saveCohort(c, form)
+	case "review":
+		return q.reviewCohort(c, form)
+	case "preview":
+		return q.previewCohort(c, form)
+	case "delete", "restore":
+		if c == nil {
+			return errForm
+		}
+		return q.switchCohort(c, verb == "delete")
+	case "remove-person":
+		if c == nil {
+			return errForm
+		}
+		return q.removeMember(c, target)
+	}
+	form.edit(verb, target)
+	status := http.StatusOK
+	if len(form.Errors) > 0 {
+		status = http.StatusUnprocessableEntity
+	}
+	return q.showCohortForm(status, c, form, "")
+}
+
+const storeDown = "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while."
+
+// keepCohort shows a form again with what was typed if the store fails.
+func (q *request) keepCohort(err error, form *cohortForm) error {
+	if pageOf(err).status != http.StatusServiceUnavailable {
+		return err
+	}
+	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "path", q.URL.Path, "error", err)
+	return q.showCohortForm(http.StatusServiceUnavailable, nil, form, storeDown)
+}
+
+// saveCohort saves a form. Who is in a cohort that something uses is changed only by
+// somebody who has seen what that does.
+func (q *request) saveCohort(c *management.CohortView, form *cohortForm) error {
+	patch, ok := form.patch()
+	if !ok {
+		return q.showCohortForm(http.StatusUnprocessableEntity, c, form, "")
+	}
+	if c == nil {
+		made, err := q.c.Service.CreateCohort(q.Context(), q.by, q.ref, patch)
+		if err != nil {
+			return q.refusedCohort(err, nil, form)
+		}
+		return q.redirect(q.cohortPath(made.ID) + "?done=cohort-made")
+	}
+	if !form.Reviewed && !form.Static && !sameText(patch.Filters.Value, c.Filters) {
+		uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
+		if err != nil {
+			return q.refusedCohort(err, c, form)
+		}
+		if uses[c.ID] != nil {
+			return q.reviewCohort(c, form)
+		}
+	}
+	if _, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), patch); err != nil {
+		return q.refusedCohort(err, c, form)
+	}
+	return q.redirect(q.cohortPath(c.ID) + "?done=saved")
+}
+
+// sameText reports whether two JSON texts say the same, but for blanks and the order of
+// members.
+func sameText(a, b json.RawMessage) bool {
+	read := func(raw json.RawMessage) (v any, ok bool) {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		err := d.Decode(&v)
+		return v, err == nil
+	}
+	x, ok := read(a)
+	y, too := read(b)
+	return ok && too && reflect.DeepEqual(x, y)
+}
+
+// refusedCohort shows a form again with what the Service says against it.
+func (q *request) refusedCohort(err error, c *management.CohortView, form *cohortForm) error {
+	e, ok := errors.AsType[*management.Error](err)
+	switch {
+	case !ok:
+		return q.keepCohort(err, form)
+	case errors.Is(e, management.ErrConflict) && c != nil && !sameText(json.RawMessage(form.Original), json.RawMessage(originalOf(c))):
+		return q.cohortConflict(c, form)
+	case errors.Is(e, management.ErrInvalid), errors.Is(e, management.ErrConflict):
+		form.refuse(e)
+		return q.showCohortForm(http.StatusUnprocessableEntity, c, form, "")
+	}
+	return err
+}
+
+// switchCohort deletes a cohort or brings it back.
+func (q *request) switchCohort(c *management.CohortView, deleted bool) error {
+	patch := management.CohortPatch{Deleted: optional.Of(deleted)}
+	if _, err := q.c.Service.UpdateCohort(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), patch); err != nil {
+		return q.refusedCohort(err, c, cohortFormOf(c))
+	}
+	if deleted {
+		return q.redirect(q.projectPath("/cohorts?done=cohort-deleted"))
+	}
+	return q.redirect(q.cohortPath(c.ID) + "?done=cohort-restored")
+}
+
+// showCohortForm answers with the page of a cohort, which is nil if the cohort is new.
+func (q *request) showCohortForm(status int, c *management.CohortView, form *cohortForm, notice string) error {
+	v := &cohortView{cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path, Notice: notice}
+	v.Action = strings.TrimSuffix(v.Action, "/members")
+	q.layout.Title, q.layout.Done = cmp.Or(form.Name, "New cohort"), doneWords[q.URL.Query().Get("done")]
+	if v.New {
+		q.layout.Title = "New cohort"
+	} else if c != nil {
+		q.layout.Title = c.Name
+	}
+	if len(form.Errors) > 0 && notice == "" {
+		v.Notice = cmp.Or(form.Errors[""], "Something has to be put right before this can be saved. What you have typed is still here.")
+	}
+	v.layout = q.layout
+	self := int64(0)
+	if c != nil {
+		self = c.ID
+	}
+	var err error
+	if v.offered, err = q.offers(0, self); err != nil && status != http.StatusServiceUnavailable {
+		return q.keepCohort(err, form)
+	}
+	if c != nil {
+		if err := q.cohortFacts(v, c); err != nil {
+			return q.keepCohort(err, form)
+		}
+	}
+	left := maxNodes
+	v.Tree = v.nodeView(rootNode, "", &form.Root, &left)
+	q.render(status, "cohort", v)
+	return nil
+}
+
+// cohortFacts fills in what is known of a cohort that exists.
+func (q *request) cohortFacts(v *cohortView, c *management.CohortView) error {
+	v.Deleted, v.Size = c.Deleted, q.sizeOf(c)
+	v.Made, v.Author = q.c.moment(c.CreatedAt), authorName(c.CreatedBy)
+	if !c.IsStatic {
+		v.Who = v.words.cohort(c.Filters)
+	}
+	uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
+	if err != nil {
+		return err
+	}
+	v.Uses = q.usesOf(uses[c.ID])
+	v.Uses = v.Uses[:min(len(v.Uses), usesShown)]
+	for _, use := range v.Uses {
+		if !use.Off {
+			v.Blocking = append(v.Blocking, use)
+		}
+	}
+	item := strconv.FormatInt(c.ID, 10)
+	if v.Entries, err = q.historyOf("Cohort", item); err != nil {
+		return err
+	}
+	v.Activity = q.projectPath("/activity?" + url.Values{"scope": {"Cohort"}, "item": {item}}.Encode())
+	if c.Deleted {
+		return nil
+	}
+	v.UploadURL = q.cohortPath(c.ID) + "/members"
+	if q.Method == http.MethodGet || c.IsStatic {
+		if v.Members, err = q.membersOf(c, membersShown, 1); err != nil {
+			return err
+		}
+		if c.IsStatic && v.Members.Problem == "" {
+			v.Size = sizeView{number(v.Members.Total), true, moment{}}
+		}
+	}
+	if c.IsStatic {
+		v.Upload, err = q.uploadOf(c)
+	}
+	return err
+}
+
+// historyOf returns the newest entries about a thing, none if the user may not see them.
+func (q *request) historyOf(scope, item string) ([]activityEntry, error) {
+	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, management.ActivityQuery{Scope: scope, ItemID: item, Page: 1, Limit: entriesShown})
+	if isRefusal(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []activityEntry
+	for i := range list.Items {
+		out = append(out, q.activityEntry(&list.Items[i]))
+	}
+	return out, nil
+}
+
+// nodeView returns a node with what its fields offer.
+func (v *cohortView) nodeView(id, joint string, n *nodeForm, left *int) nodeView {
+	out := nodeView{ID: id, Raw: n.Raw, Root: id == rootNode, Group: n.Group, Joint: joint, Error: v.Errors[id], Deepest: strings.Count(id, ".") >= maxNested-2}
+	switch {
+	case n.Other:
+		out.Other = shorten(n.Raw, 400)
+		return out
+	case !n.Group:
+		out.Filter = v.filterView(id, n.Filter, v.Errors)
+		out.Filter.Joint, out.Filter.Nested, out.Filter.Node = joint, true, true
+		return out
+	}
+	kind, word := "AND", "and"
+	if n.Any {
+		kind, word = "OR", "or"
+	}
+	out.Kinds = selected([]option{{Value: "AND", Label: "all of these are true"}, {Value: "OR", Label: "one of these is true"}}, kind)
+	out.Empty = len(n.Children) == 0
+	for i := range n.Children {
+		if *left--; *left < 0 {
+			break
+		}
+		joint := word
+		if i == 0 {
+			joint = ""
+		}
+		out.Children = append(out.Children, v.nodeView(id+"."+strconv.Itoa(i), joint, &n.Children[i], left))
+	}
+	return out
+}

@@ -1,0 +1,279 @@
+package console
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"iter"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/server/internal/idlist"
+)
+
+// cohortMembersView is the list of all persons in a cohort.
+type cohortMembersView struct {
+	layout
+	Name         string
+	List, Cohort string
+	membersView
+}
+
+func cohortMembers(q *request) error {
+	c, err := q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
+	if err != nil {
+		return err
+	}
+	members, err := q.membersOf(c, membersListed, pageNumber(q.Form))
+	if err != nil {
+		return err
+	}
+	q.layout.Title, q.layout.Done = "Persons in "+c.Name, doneWords[q.Form.Get("done")]
+	return q.show("cohort_members", &cohortMembersView{q.layout, c.Name, q.projectPath("/cohorts"), q.cohortPath(c.ID), *members})
+}
+
+// membersOf returns a page of the persons in a cohort.
+func (q *request) membersOf(c *management.CohortView, size, page int) (*membersView, error) {
+	v := &membersView{Removable: c.IsStatic, Action: q.cohortPath(c.ID), Page: page, Full: size == membersListed}
+	list, err := q.c.Service.ListCohortPersons(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), size, (page-1)*size)
+	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
+		v.Problem = e.Detail
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list.Items {
+		row := memberRow{ID: p.ID.String(), Name: p.Name, URL: q.personPath(p), Seen: q.c.moment(p.CreatedAt)}
+		if len(p.DistinctIDs) > 0 {
+			row.DistinctID, row.MoreIDs = p.DistinctIDs[0], len(p.DistinctIDs)-1
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.Total = list.Total
+	first := (page-1)*size + 1
+	switch {
+	case len(v.Rows) == 0:
+		v.Range = "Nobody"
+	case len(v.Rows) == list.Total:
+		v.Range = count(list.Total, "person", "persons")
+	default:
+		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + number(list.Total) + " persons"
+	}
+	link := func(page int) string {
+		return q.cohortPath(c.ID) + "/members?" + url.Values{"page": {strconv.Itoa(page)}}.Encode()
+	}
+	if page*size < list.Total {
+		v.Older = link(page + 1)
+		if size != membersListed {
+			v.Older = link(1)
+		}
+	}
+	if page > 1 {
+		v.Newer = link(page - 1)
+	}
+	return v, nil
+}
+
+// personPath returns where a person is shown.
+func (q *request) personPath(p *management.PersonView) string {
+	id := p.ID.String()
+	if len(p.DistinctIDs) > 0 {
+		id = p.DistinctIDs[0]
+	}
+	return q.projectPath("/why?" + url.Values{"person": {id}}.Encode())
+}
+
+// uploadOf says what became of the newest list of a static cohort, nil if there was none.
+func (q *request) uploadOf(c *management.CohortView) (*uploadView, error) {
+	u, err := q.c.Service.CohortUpload(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10))
+	if isRefusal(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &uploadView{Complete: u.Complete, Words: uploadWords(u)}
+	return v, nil
+}
+
+func uploadWords(u *management.CohortUpload) string {
+	if u.Received == 0 && u.Complete {
+		return "The newest list had no distinct IDs."
+	}
+	words := "The newest list had " + count(u.Received, "distinct ID", "distinct IDs") + ": "
+	if !u.Complete {
+		words = "The newest list broke off after " + count(u.Received, "distinct ID", "distinct IDs") + ", which are stored. Send it again: what is in already does no harm. "
+	}
+	if u.Added == 1 {
+		words += "1 person was not in the cohort before."
+	} else {
+		words += number(u.Added) + " persons were not in the cohort before."
+	}
+	if u.Unknown > 0 {
+		words += " " + number(u.Unknown) + " of the distinct IDs were not found: nobody with them has been seen yet. " +
+			"Each of them has got a person without properties, at the top of the list of persons."
+		if u.Unknown == 1 {
+			words = strings.Replace(words, "1 of the distinct IDs were not found: nobody with them has been seen yet. Each of them has got a person without properties, at", "1 of the distinct IDs was not found: nobody with it has been seen yet. It has got a person without properties, at", 1)
+		}
+	}
+	return words
+}
+
+// addMembers adds the distinct IDs of a text and of a file to a static cohort, while they
+// arrive.
+func addMembers(q *request) error {
+	c, err := q.c.Service.Cohort(q.Context(), q.by, q.ref, q.PathValue("cohort"))
+	if err != nil {
+		return err
+	}
+	if !c.IsStatic {
+		return q.showCohortForm(http.StatusUnprocessableEntity, c, cohortFormOf(c), "The cohort is no list: who is in it follows from their properties.")
+	}
+	in, err := q.openUpload()
+	if err != nil {
+		return err
+	}
+	out, err := q.c.Service.AddCohortIDs(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), in.ids())
+	if err == nil && out.Received == 0 {
+		return q.showMembersForm(c, in, "Choose a file, or type distinct IDs.")
+	}
+	if err == nil {
+		return q.redirect(q.cohortPath(c.ID) + "?done=members-added")
+	}
+	switch e, refused := errors.AsType[*management.Error](err); {
+	case refused && errors.Is(e, management.ErrInvalid):
+		return q.showMembersForm(c, in, e.Detail)
+	case in.failed == nil:
+		if pageOf(err).status == http.StatusServiceUnavailable {
+			q.c.Log.ErrorContext(q.Context(), "members of a cohort were not added", "path", q.URL.Path, "error", err)
+			form := cohortFormOf(c)
+			form.fail("ids", "The store does not answer. Send the list again in a while: what is in already does no harm.")
+			return q.showUpload(http.StatusServiceUnavailable, c, form, in)
+		}
+		return err
+	default:
+		return in.failed
+	}
+}
+
+func (q *request) showMembersForm(c *management.CohortView, in *formUpload, message string) error {
+	form := cohortFormOf(c)
+	form.fail("ids", "%s", message)
+	return q.showUpload(http.StatusUnprocessableEntity, c, form, in)
+}
+
+// showUpload shows the page of a cohort again, with the distinct IDs that were typed.
+func (q *request) showUpload(status int, c *management.CohortView, form *cohortForm, in *formUpload) error {
+	form.IDs = in.typed
+	return q.showCohortForm(status, c, form, "Not all of the list is in the cohort.")
+}
+
+// removeMember takes a person out of a static cohort.
+func (q *request) removeMember(c *management.CohortView, person string) error {
+	err := q.c.Service.RemoveCohortPerson(q.Context(), q.by, q.ref, strconv.FormatInt(c.ID, 10), management.CohortPersons{ID: optional.Of(person)})
+	if err != nil {
+		return q.refusedCohort(err, c, cohortFormOf(c))
+	}
+	if page, err := strconv.Atoi(q.PostForm.Get("page")); err == nil && q.PostForm.Get("from") == "members" {
+		return q.redirect(q.cohortPath(c.ID) + "/members?" + url.Values{"page": {strconv.Itoa(page)}, "done": {"member-removed"}}.Encode())
+	}
+	return q.redirect(q.cohortPath(c.ID) + "?done=member-removed")
+}
+
+// A formUpload is a posted form with a text and a file, which are read as they arrive.
+type formUpload struct {
+	parts  *multipart.Reader
+	typed  string // the text
+	failed error  // why the form could not be read
+}
+
+// openUpload begins to read a form with a file.
+func (q *request) openUpload() (*formUpload, error) {
+	parts, err := q.MultipartReader()
+	if err != nil {
+		return nil, errForm
+	}
+	return &formUpload{parts: parts}, nil
+}
+
+// ids iterates over the distinct IDs of all parts. An error is the last thing that it
+// yields.
+func (u *formUpload) ids() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for {
+			part, err := u.parts.NextPart()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				u.failed = uploadFailure(err)
+				yield("", u.failed)
+				return
+			}
+			var body io.Reader = part
+			if part.FormName() == "ids" {
+				text, err := io.ReadAll(io.LimitReader(part, maxForm+1))
+				if err == nil && len(text) > maxForm {
+					err = errLargeForm
+				}
+				if err != nil {
+					u.failed = uploadFailure(err)
+					yield("", u.failed)
+					return
+				}
+				u.typed = lines(string(text))
+				body = strings.NewReader(u.typed)
+			} else if part.FormName() != "file" {
+				continue
+			}
+			in := bufio.NewReader(body)
+			decode := idlist.CSV
+			if looksLikeJSON(in) {
+				decode = idlist.JSON
+			}
+			for id, err := range decode(in) {
+				if _, told := errors.AsType[*management.Error](err); err != nil && !told {
+					u.failed = uploadFailure(err)
+					err = u.failed
+				}
+				if !yield(id, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// uploadFailure returns what to say if a form breaks off.
+func uploadFailure(err error) error {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return errLargeUpload
+	}
+	if err == errLargeForm {
+		return err
+	}
+	return errBrokenUpload
+}
+
+// looksLikeJSON reports whether a list begins as JSON does.
+func looksLikeJSON(in *bufio.Reader) bool {
+	for n := 1; ; n++ {
+		b, err := in.Peek(n)
+		if err != nil {
+			return false
+		}
+		switch b[n-1] {
+		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf: // blanks, and the byte order mark
+		case '[', '{':
+			return true
+		default:
+			return false
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// A cohortReviewView is the page that says who is in a cohort, before it is saved.
+type cohortReviewView struct {
+	layout
+	Name     string
+	New      bool
+	List     string
+	Action   string
+	Hidden   []hidden // the form
+	Uses     []useView
+	Who, Was string // in words
+	effectView
+}
+
+// reviewCohort shows who comes in and who leaves by a form.
+func (q *request) reviewCohort(c *management.CohortView, form *cohortForm) error {
+	patch, ok := form.patch()
+	if !ok {
+		return q.showCohortForm(http.StatusUnprocessableEntity, c, form, "")
+	}
+	effect, err := q.cohortEffect(c, patch)
+	if err != nil {
+		return q.refusedCohort(err, c, form)
+	}
+	offered, err := q.offers(0, 0)
+	if err != nil {
+		return q.keepCohort(err, form)
+	}
+	q.layout.Title = "Who is in it"
+	v := &cohortReviewView{
+		layout: q.layout, Name: form.Name, New: c == nil, List: q.projectPath("/cohorts"), Action: q.URL.Path, Hidden: hiddenFields(q.PostForm),
+		Who: offered.words.cohort(patch.Filters.Value), effectView: *effect,
+	}
+	if c != nil {
+		v.Was = offered.words.cohort(c.Filters)
+		uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
+		if err != nil {
+			return q.keepCohort(err, form)
+		}
+		v.Uses = q.usesOf(uses[c.ID])
+	}
+	q.render(http.StatusOK, "cohort_review", v)
+	return nil
+}
+
+// previewCohort answers a script that asks who is in a cohort while it is edited: with a
+// part of a page, or with nothing while the form is not complete.
+func (q *request) previewCohort(c *management.CohortView, form *cohortForm) error {
+	if form.Name == "" {
+		form.Name = "new"
+	}
+	patch, ok := form.patch()
+	if !ok || form.Static {
+		q.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	effect, err := q.cohortEffect(c, patch)
+	if isRefusal(err) {
+		q.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	q.renderPart(http.StatusOK, "cohort_review", "effect", effect)
+	return nil
+}
+
+// cohortEffect asks the Service who is in a cohort after a change.
+func (q *request) cohortEffect(c *management.CohortView, patch management.CohortPatch) (*effectView, error) {
+	patch.Original = optional.Value[json.RawMessage]{}
+	asked := management.CohortPreviewPatch{CohortPatch: patch}
+	if c != nil {
+		asked.ID = optional.Of(c.ID)
+	}
+	p, err := q.c.Service.PreviewCohort(q.Context(), q.by, q.ref, asked)
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		switch e.Code {
+		case "not_available":
+			return &effectView{Unknown: "Who is in it is not known: no events are captured here."}, nil
+		case "behavioral_cohort_found":
+			return &effectView{Unknown: e.Detail}, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.cohortEffectOf(p, c == nil), nil
+}
+
+// cohortEffectOf says in words what a preview has found.
+func (q *request) cohortEffectOf(p *management.CohortPreview, isNew bool) *effectView {
+	v := &effectView{Known: true, Summary: membersSummary(p, isNew)}
+	if p.Subjects == 0 {
+		return v
+	}
+	share := func(n int) float64 { return float64(n) * 100 / float64(p.Subjects) }
+	x := 0.0
+	for _, part := range []struct {
+		n           int
+		class, name string
+	}{
+		{p.Members - p.Joining, "other", "stay in it"},
+		{p.Joining, "gain", map[bool]string{true: "in it", false: "come in"}[isNew]},
+		{p.Leaving, "lose", "leave"},
+	} {
+		x = v.Bar.add(x, share(part.n), part.class, part.name)
+	}
+	v.Bar.add(x, 100-x, "same", map[bool]string{true: "not in it", false: "stay out"}[isNew])
+	if p.Joining > 0 {
+		v.Moves = append(v.Moves, move{From: "not in it", To: "in it", Count: number(p.Joining), Share: percent(round(share(p.Joining)))})
+	}
+	if p.Leaving > 0 {
+		v.Moves = append(v.Moves, move{From: "in it", To: "not in it", Count: number(p.Leaving), Share: percent(round(share(p.Leaving)))})
+	}
+	for i, change := range p.Changes {
+		if i == examplesShown {
+			break
+		}
+		m := move{Person: change.DistinctID, From: "not in it", To: "in it", Why: q.projectPath("/why?" + url.Values{"person": {change.DistinctID}}.Encode())}
+		if !change.Member {
+			m.From, m.To = m.To, m.From
+		}
+		v.Persons = append(v.Persons, m)
+	}
+	v.More = p.Joining + p.Leaving - len(v.Persons)
+	for _, f := range p.Flags {
+		v.Others = append(v.Others, otherFlag{f.Key, count(f.Changed, "person", "persons")})
+	}
+	return v
+}
+
+func membersSummary(p *management.CohortPreview, isNew bool) string {
+	if p.Subjects == 0 {
+		return "Nobody has been seen yet, so it cannot be told who is in it."
+	}
+	words := "Of the " + number(p.Subjects) + " persons who were seen last, " + number(p.Members)
+	if p.Members == 1 {
+		words += " is in it"
+	} else {
+		words += " are in it"
+	}
+	var moves []string
+	if p.Joining > 0 {
+		moves = append(moves, number(p.Joining)+" come in")
+	}
+	if p.Leaving > 0 {
+		moves = append(moves, number(p.Leaving)+" leave")
+	}
+	switch {
+	case isNew:
+		return words + "."
+	case len(moves) == 0:
+		return words + ", as now."
+	}
+	return words + " then: " + joined(moves) + "."
+}
+
+// A clashView is the page for somebody who has edited an older form of a thing that has no
+// versions.
+type clashView struct {
+	layout
+	Kind         string // cohort, for example
+	Name         string
+	List         string
+	ListName     string
+	Keep         string // the thing as it is now
+	Action       string
+	Hidden       []hidden
+	Original     string // as it is now
+	Theirs, Mine []changeLine
+}
+
+// cohortConflict shows what somebody else has changed since a form was made, and what
+// saving the form would change now.
+func (q *request) cohortConflict(c *management.CohortView, form *cohortForm) error {
+	offered, err := q.offers(0, 0)
+	if err != nil {
+		return q.keepCohort(err, form)
+	}
+	var was originalCohort
+	_ = json.Unmarshal([]byte(form.Original), &was) // a form that is not ours has had nothing
+	now := originalCohort{c.Name, c.Description, c.Filters}
+	mine := originalCohort{form.Name, form.Description, c.Filters}
+	if !c.IsStatic {
+		mine.Filters = form.filters()
+	}
+	v := &clashView{
+		Kind: "cohort", Name: c.Name, List: q.projectPath("/cohorts"), ListName: "Cohorts", Keep: q.cohortPath(c.ID),
+		Theirs: cohortChanges(offered.words, was, now), Mine: cohortChanges(offered.words, now, mine),
+	}
+	return q.clash(v, originalOf(c))
+}
+
+// clash answers with a clashView.
+func (q *request) clash(v *clashView, now string) error {
+	q.layout.Title = "Somebody else changed " + v.Name
+	v.layout, v.Action, v.Original = q.layout, q.URL.Path, now
+	for _, h := range hiddenFields(q.PostForm) {
+		if h.Name != "original" {
+			v.Hidden = append(v.Hidden, h)
+		}
+	}
+	q.render(http.StatusConflict, "clash", v)
+	return nil
+}
+
+// cohortChanges says what differs between two forms of a cohort.
+func cohortChanges(words *vocabulary, a, b originalCohort) []changeLine {
+	var out []changeLine
+	add := func(place, before, after string) {
+		if before != after {
+			out = append(out, changeLine{place, before, after})
+		}
+	}
+	add("name", a.Name, b.Name)
+	add("description", a.Description, b.Description)
+	if !sameText(a.Filters, b.Filters) {
+		before, after := words.cohort(a.Filters), words.cohort(b.Filters)
+		if before == after {
+			before, after = shorten(text(a.Filters), 2000), shorten(text(b.Filters), 2000)
+		}
+		add("who is in it", before, after)
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// cohortsView is the list of cohorts.
+type cohortsView struct {
+	layout
+	Rows         []cohortRow
+	Search, Kind string
+	Kinds        []stateTab
+	Action       string
+	NewURL       string
+	Range        string
+	Older, Newer string
+	Clear        string
+	Empty        bool // the project has no cohorts
+}
+
+// A cohortRow is a cohort in the list.
+type cohortRow struct {
+	Name, URL   string
+	Description string
+	Static      bool
+	Who         string // in words; "" for a list
+	Size        sizeView
+	Uses        []useView
+	MoreUses    int
+	Made        moment
+	Author      string
+}
+
+// A sizeView is how many persons are in a cohort.
+type sizeView struct {
+	Words   string
+	Known   bool
+	Counted moment
+}
+
+// A useView is something that uses a cohort.
+type useView struct {
+	Kind, Name, URL string // no URL: it has no page
+	Off             bool
+}
+
+const (
+	usesListed = 3   // in the list
+	usesShown  = 500 // on the page of a cohort
+)
+
+func (q *request) cohortPath(id int64) string {
+	return q.projectPath("/cohorts/" + strconv.FormatInt(id, 10))
+}
+
+func listCohorts(q *request) error {
+	page := pageNumber(q.Form)
+	asked := management.CohortQuery{Search: strings.TrimSpace(q.Form.Get("q"))}
+	kind := q.Form.Get("kind")
+	switch kind {
+	case "list":
+		asked.Type = "static"
+	case "properties":
+		asked.Type = "dynamic"
+	default:
+		kind = ""
+	}
+	list, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, asked, pageSize, (page-1)*pageSize)
+	if err != nil {
+		return err
+	}
+	all, err := q.c.Service.ListCohorts(q.Context(), q.by, q.ref, management.CohortQuery{}, maxOffered, 0)
+	if err != nil {
+		return err
+	}
+	uses, err := q.c.Service.CohortUses(q.Context(), q.by, q.ref)
+	if err != nil {
+		return err
+	}
+	words := &vocabulary{cohorts: make(map[string]string)}
+	for _, c := range all.Items {
+		words.cohorts[strconv.FormatInt(c.ID, 10)] = c.Name
+	}
+	q.layout.Title, q.layout.Done = "Cohorts", doneWords[q.Form.Get("done")]
+	v := &cohortsView{layout: q.layout, Search: asked.Search, Kind: kind, Action: q.projectPath("/cohorts"), NewURL: q.projectPath("/cohorts/new"), Empty: all.Total == 0}
+	for _, c := range list.Items {
+		row := cohortRow{
+			Name: c.Name, URL: q.cohortPath(c.ID), Description: c.Description, Static: c.IsStatic, Size: q.sizeOf(c),
+			Made: q.c.moment(c.CreatedAt), Author: authorName(c.CreatedBy),
+		}
+		if !c.IsStatic {
+			row.Who = words.cohort(c.Filters)
+		}
+		row.Uses = q.usesOf(uses[c.ID])
+		if row.MoreUses = len(row.Uses) - usesListed; row.MoreUses > 0 {
+			row.Uses = row.Uses[:usesListed]
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.paging(page, list.Total)
+	return q.show("cohorts", v)
+}
+
+// show answers with a page.
+func (q *request) show(name string, view any) error {
+	q.render(http.StatusOK, name, view)
+	return nil
+}
+
+// pageNumber returns which page of a list is asked for. What is no number is the first one.
+func pageNumber(v url.Values) int {
+	n, _ := strconv.Atoi(v.Get("page"))
+	return min(max(n, 1), 1<<20)
+}
+
+func (v *cohortsView) paging(page, total int) {
+	link := func(kind, search string, page int) string {
+		values := url.Values{}
+		for name, value := range map[string]string{"kind": kind, "q": search} {
+			if value != "" {
+				values.Set(name, value)
+			}
+		}
+		if page > 1 {
+			values.Set("page", strconv.Itoa(page))
+		}
+		if len(values) == 0 {
+			return v.Action
+		}
+		return v.Action + "?" + values.Encode()
+	}
+	for _, kind := range []option{{Value: "", Label: "All"}, {Value: "properties", Label: "By properties"}, {Value: "list", Label: "Lists"}} {
+		v.Kinds = append(v.Kinds, stateTab{kind.Label, link(kind.Value, v.Search, 1), "", kind.Value == v.Kind})
+	}
+	first := (page-1)*pageSize + 1
+	last := first + len(v.Rows) - 1
+	switch {
+	case len(v.Rows) == 0:
+		v.Range = "No cohorts"
+	case len(v.Rows) == total:
+		v.Range = count(total, "cohort", "cohorts")
+	default:
+		v.Range = number(first) + " to " + number(last) + " of " + number(total) + " cohorts"
+	}
+	if last < total && len(v.Rows) > 0 {
+		v.Older = link(v.Kind, v.Search, page+1)
+	}
+	if page > 1 {
+		v.Newer = link(v.Kind, v.Search, page-1)
+	}
+	if v.Search != "" || v.Kind != "" {
+		v.Clear = v.Action
+	}
+}
+
+// sizeOf says how many persons are in a cohort.
+func (q *request) sizeOf(c *management.CohortView) sizeView {
+	switch {
+	case c.Count != nil:
+		return sizeView{number(*c.Count), true, q.c.momentOf(c.LastCalculation)}
+	case c.IsCalculating:
+		return sizeView{Words: "being counted"}
+	case c.ErrorsCalculating > 0:
+		return sizeView{Words: "cannot be counted"}
+	}
+	return sizeView{Words: "not known"}
+}
+
+// usesOf lists what uses a cohort, flags that are on first.
+func (q *request) usesOf(uses *management.CohortUses) []useView {
+	if uses == nil {
+		return nil
+	}
+	var on, off, cohorts []useView
+	for _, f := range uses.Flags {
+		use := useView{Kind: "flag", Name: f.Key, URL: q.flagPath(f.ID), Off: !f.Active}
+		if f.Survey {
+			use.Kind, use.URL = "targeting of a survey", ""
+		}
+		if f.Active {
+			on = append(on, use)
+		} else {
+			off = append(off, use)
+		}
+	}
+	for _, c := range uses.Cohorts {
+		cohorts = append(cohorts, useView{Kind: "cohort", Name: c.Name, URL: q.cohortPath(c.ID)})
+	}
+	return append(append(on, cohorts...), off...)
+}
