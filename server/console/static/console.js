@@ -37,13 +37,16 @@
       form.submit();
       return;
     }
-    if (page) swap("main", page, button);
+    if (!page) return;
+    // What was typed while the server was answering is not lost.
+    if (String(new URLSearchParams(new FormData(form, button))) === String(body)) swap("main", page, button);
+    else form.requestSubmit(button);
   });
 
   function swap(selector, page, from) {
     const next = $(selector, page), old = $(selector);
     if (!next || !old) return;
-    const id = from?.id, part = (from?.value || "").split(" "), top = scrollY;
+    const held = document.activeElement?.id, part = (from?.value || "").split(" "), top = scrollY;
     const known = new Set(all("[id]", old).map((el) => el.id));
     old.replaceWith(document.adoptNode(next));
     if (page.title) document.title = page.title;
@@ -51,8 +54,8 @@
     scrollTo(0, top);
     const fresh = all("fieldset[id]").filter((el) => !known.has(el.id)).at(-1);
     const invalid = $("[aria-invalid]");
-    const target = invalid || (fresh && $("input:not([type=hidden], [type=range], [type=checkbox]), select", fresh)) ||
-      (id && document.getElementById(id)) || (part[1] && $(`button[value$="${CSS.escape(part[1])}"]`)) || $("main");
+    const target = (held && document.getElementById(held)) || invalid || (fresh && $("input:not([type=hidden], [type=range], [type=checkbox]), select", fresh)) ||
+      (part[1] && $(`button[value$="${CSS.escape(part[1])}"]`)) || $("main");
     target.focus({ preventScroll: target === $("main") });
   }
 

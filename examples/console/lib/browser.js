@@ -1,0 +1,143 @@
+import fs from 'node:fs/promises'
+import http from 'node:http'
+import { createRequire } from 'node:module'
+import { chromium } from 'playwright-core'
+import { Keyboard, Pointer } from './hands.js'
+
+const require = createRequire(import.meta.url)
+
+// These turn off the requests that Chromium makes by itself, and what makes pictures
+// differ from machine to machine.
+const flags = [
+	'--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+	'--disable-lcd-text', '--font-render-hinting=none', '--hide-scrollbars',
+]
+
+// The three ways in which people work.
+export const ways = {
+	mouse: { script: true, hand: Pointer },
+	keyboard: { script: true, hand: Keyboard },
+	noscript: { script: false, hand: Pointer },
+}
+
+// Browser is headless Chromium. It keeps what pages complain about.
+export class Browser {
+	static async start(url) {
+		const browser = new Browser()
+		browser.url = url
+		browser.problems = []
+		browser.chromium = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags })
+		return browser
+	}
+
+	// person opens the console for somebody who works in one of the ways. A state of
+	// another context, which has its cookies, is where it goes on.
+	async person(way, { state, viewport = { width: 1280, height: 900 }, colorScheme = 'light' } = {}) {
+		const { script, hand } = ways[way]
+		const context = await this.chromium.newContext({
+			baseURL: this.url, javaScriptEnabled: script, storageState: state, viewport, colorScheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC',
+		})
+		context.setDefaultTimeout(10_000)
+		const page = await context.newPage()
+		this.watch(page)
+		return { context, page, way, hand: new hand(page), script }
+	}
+
+	// watch keeps exceptions, errors of the console, and what the Content-Security-Policy
+	// has refused, which Chromium reports as such an error. An answer that refuses a form,
+	// or says that there is no such page, is none.
+	watch(page) {
+		page.on('pageerror', (error) => this.problems.push(`${page.url()}: exception ${error.message}`))
+		page.on('console', (message) => {
+			if (!['error', 'warning'].includes(message.type())) return
+			const refused = /^Failed to load resource: the server responded with a status of 4\d\d /.test(message.text()) && !message.location().url.includes('/static/')
+			if (!refused) this.problems.push(`${page.url()}: ${message.text()}`)
+		})
+	}
+
+	close() {
+		return this.chromium.close()
+	}
+}
+
+const axe = await fs.readFile(require.resolve('axe-core/axe.min.js'), 'utf8')
+
+// findings returns what axe has to say about a page, by WCAG 2.2 AA and what is good
+// practice besides, or by the rules about colours alone. It runs through the debugger,
+// because the policy of the pages allows no script of others.
+export async function findings(page, { colours = false } = {}) {
+	const rules = colours ? { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } : { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }
+	const session = await page.context().newCDPSession(page)
+	const evaluate = async (expression) => {
+		const { result, exceptionDetails } = await session.send('Runtime.evaluate', { expression, awaitPromise: true })
+		if (exceptionDetails) throw new Error(`axe failed: ${JSON.stringify(exceptionDetails).slice(0, 400)}`)
+		return result.value
+	}
+	try {
+		if (!(await evaluate('!!globalThis.axe'))) await evaluate(`${axe}; true`)
+		return JSON.parse(await evaluate(`axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ['violations'] }).then(({ violations }) => JSON.stringify(violations.map(
+			({ id, nodes }) => [id, nodes.slice(0, 4).map(({ html, any, all, none }) => html.slice(0, 160) + ' ' + [...any, ...all, ...none].map((c) => c.message).join('; '))])))`))
+	} finally {
+		await session.detach()
+	}
+}
+
+// walk presses Tab until it is round. It returns what a keyboard does not reach, and where it
+// cannot be seen: what has the focus without an outline, or is behind something else.
+export async function walk(page) {
+	await page.evaluate(() => {
+		document.activeElement?.blur()
+		window.walked = new Set()
+	})
+	const faults = []
+	for (let n = 0, ends = 0; n < stops && ends < 3; n++) {
+		await page.keyboard.press('Tab')
+		const fault = await page.evaluate(() => {
+			const element = document.activeElement
+			if (element === document.body) return 'end'
+			if (window.walked.has(element)) return 'round'
+			window.walked.add(element)
+			const name = element.outerHTML.slice(0, 120)
+			const style = getComputedStyle(element)
+			if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) === 0) return `no outline: ${name}`
+			const box = element.getClientRects()[0]
+			if (box.width < 4 || box.height < 4) return `nothing to see: ${name}`
+			const [x, y] = [box.left + Math.min(box.width, innerWidth) / 2, Math.min(box.top + box.height / 2, box.top + 12)]
+			const top = document.elementFromPoint(x, y)
+			if (!top || !(element.contains(top) || top.contains(element))) return `behind ${top?.outerHTML.slice(0, 60)}: ${name}`
+		})
+		if (fault === 'round') break
+		if (fault === 'end') ends++
+		else if (fault) faults.push(fault)
+	}
+	const missed = await page.evaluate(() => [...(document.querySelector('dialog[open]') ?? document).querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]
+		.filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility({ visibilityProperty: true }) && !window.walked.has(e) && !(e.type === 'radio' && !e.checked))
+		.map((e) => e.outerHTML.slice(0, 120)))
+	return [...faults, ...missed.map((html) => `not reached: ${html}`)]
+}
+
+// stops is how many stops of Tab a page may have.
+const stops = 400
+
+// Site is a web site of another origin that has posthog-js, as a product's own pages have.
+export class Site {
+	static async start() {
+		const site = new Site()
+		const sdk = await fs.readFile(require.resolve('posthog-js/dist/module.js'))
+		site.server = http.createServer((request, response) => {
+			if (request.url === '/sdk.js') {
+				response.writeHead(200, { 'content-type': 'text/javascript' }).end(sdk)
+				return
+			}
+			response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Shop</title><link rel="icon" href="data:,"><script type="module">import posthog from "/sdk.js"; window.posthog = posthog</script>')
+		})
+		await new Promise((listening) => site.server.listen(0, 'localhost', listening))
+		site.url = `http://localhost:${site.server.address().port}`
+		return site
+	}
+
+	close() {
+		this.server.closeAllConnections()
+		this.server.close()
+	}
+}

@@ -1,0 +1,52 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+// Server is the demo, with a store and a folder for mail of its own.
+export class Server {
+	static async start(program) {
+		const server = new Server()
+		server.program = program
+		server.folder = await fs.mkdtemp(path.join(os.tmpdir(), 'console-'))
+		server.store = path.join(server.folder, 'demo.db')
+		server.mail = path.join(server.folder, 'mail')
+		// The environment would change its settings.
+		const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('FLAGSTAFF_')))
+		server.process = spawn(program, ['-demo', '-addr', '127.0.0.1:0', '-store', server.store, '-mail-dir', server.mail], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+		let log = ''
+		await new Promise((started, failed) => {
+			server.process.stderr.setEncoding('utf8').on('data', (chunk) => {
+				log += chunk
+				server.url = log.match(/^listening on (\S+)$/m)?.[1]
+				server.link = log.match(/^console +(\S+)$/m)?.[1]
+				if (server.url && server.link) started()
+			})
+			server.process.once('exit', () => failed(new Error(`the server did not start: ${log}`)))
+		})
+		return server
+	}
+
+	// key makes a personal API key for a user, on the machine of the server.
+	async key(address) {
+		const { stdout } = await promisify(execFile)(this.program, ['-store', this.store, '-create-key', address])
+		return stdout.match(/phx_\w+/)[0]
+	}
+
+	// letter returns the link in the newest mail of a kind to an address, or undefined.
+	async letter(kind, address) {
+		const names = await fs.readdir(this.mail).catch(() => [])
+		for (const name of names.filter((n) => n.includes(kind)).sort().reverse()) {
+			const text = await fs.readFile(path.join(this.mail, name), 'utf8')
+			if (text.includes(address)) return text.match(/https?:\/\/[^\s"<>]+/)?.[0]
+		}
+	}
+
+	async stop() {
+		this.process.kill()
+		await once(this.process, 'exit')
+		await fs.rm(this.folder, { recursive: true, force: true })
+	}
+}

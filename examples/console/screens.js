@@ -1,0 +1,87 @@
+// The screens: each page of the console, in light and dark, narrow and wide.
+// looks are how a page is looked at.
+export const looks = [1440, 360].flatMap((width) => ['light', 'dark'].map((scheme) => ({ width, scheme })))
+
+const evening = (n) => ({ groups: [{ properties: [], rollout_percentage: n }] })
+
+// visitor returns the screens of somebody who is not signed in.
+export const visitor = [
+	['signin', (t) => t.page.goto('/console/signin')],
+	['signin-refused', async (t) => {
+		await t.page.goto('/console/signin')
+		await t.field('E-mail address').fill('nobody@example.com')
+		await t.field('Password').fill('wrong')
+		await t.button('Sign in').click()
+		await t.main.getByRole('alert').waitFor()
+	}],
+	['forgot', (t) => t.page.goto('/console/forgot')],
+	['forgot-sent', async (t) => {
+		await t.page.goto('/console/forgot')
+		await t.field('E-mail address').fill('nobody@example.com')
+		await t.button('Send me a link').click()
+		await t.main.getByRole('status').waitFor()
+	}],
+	['link-used', (t) => t.page.goto('/console/join/used')],
+	['join', (t) => t.page.goto(t.server.link)],
+]
+
+// member returns the screens of the owner.
+export const member = [
+	['flags', (t) => t.open('/flags')],
+	['flags-keys', async (t) => {
+		await t.open('/flags')
+		await t.page.keyboard.press('?')
+		await t.page.getByRole('dialog').waitFor()
+	}],
+	['flags-none', (t) => t.open('/flags?q=nothing+is+like+this')],
+	['flag', (t) => t.open('/flags/2')],
+	['flag-new', (t) => t.open('/flags/new')],
+	['flag-wrong', async (t) => {
+		await t.open('/flags/2')
+		await t.main.locator('[name="c0.f0.value"]').first().fill('')
+		await t.main.locator('[name="c1.share"]').fill('101')
+		await t.button('See who changes').click()
+		await t.main.locator('.wrong').first().waitFor()
+	}],
+	['flag-json', async (t) => {
+		await t.open('/flags/2')
+		await t.button('Edit as JSON').click()
+		await t.main.locator('#json').waitFor()
+	}],
+	['flag-edited', async (t) => {
+		await t.open('/flags/1')
+		await t.main.locator('[name="c1.share"]').fill('80')
+		await t.page.locator('#effect .lead').waitFor()
+	}],
+	['flag-review', async (t) => {
+		await t.open('/flags/1')
+		await t.main.locator('[name="c1.share"]').fill('80')
+		await t.button('See who changes').click()
+		await t.title('Who changes')
+	}],
+	['flag-conflict', async (t) => {
+		await t.open('/flags/6')
+		await t.main.locator('[name="c0.share"]').fill('80')
+		const shares = [30, 40]
+		const now = (await t.flag('bulk-export')).filters.groups[0].rollout_percentage
+		await t.api.patch('/feature_flags/6/', { filters: evening(shares.find((n) => n !== now)) })
+		await t.button('See who changes').click()
+		await t.title('Somebody else changed this flag')
+	}],
+	['flag-switch', async (t) => {
+		await t.open('/flags/2')
+		await t.button('Switch off').click()
+		await t.title(/^Switch checkout-button off/)
+	}],
+	['flag-history', (t) => t.open('/flags/6/history')],
+	['why', (t) => t.open('/why')],
+	['why-all', (t) => t.open('/why?person=user-007')],
+	['why-one', (t) => t.open('/why?person=user-007&flag=checkout-button')],
+	['activity', (t) => t.open('/activity')],
+	['problems', (t) => t.open('/problems')],
+	['projects', (t) => t.page.goto('/console/projects')],
+	['no-page', (t) => t.open('/nothing')],
+]
+
+// pictures are those of docs/console.md, by the screens that they show.
+export const pictures = [['flags', 'flags'], ['flag', 'flag-edited'], ['review', 'flag-review'], ['why', 'why-one']]

@@ -1,0 +1,141 @@
+// Works with the console in a browser: node suite.js SERVER [PART…], where SERVER is the
+// program of the server. See README.md.
+import fs from 'node:fs/promises'
+import path from 'node:path'
+import { Api } from '../sdk/js/lib/api.js'
+import { Checks } from '../sdk/js/lib/checks.js'
+import { Browser, findings, Site, walk, ways } from './lib/browser.js'
+import { shrink } from './lib/png.js'
+import { Server } from './lib/server.js'
+import { looks, member, pictures, visitor } from './screens.js'
+import { password, Task, tasks } from './tasks.js'
+
+const [program, ...given] = process.argv.slice(2)
+const parts = ['screens', ...Object.keys(ways), 'pictures']
+const screens = [...visitor, ...member].map(([name]) => name)
+for (const name of given) {
+	if (!parts.includes(name) && !screens.includes(name)) {
+		console.error(`there is no part ${name}; there are ${parts.join(', ')}, and the screens ${screens.join(', ')}`)
+		process.exit(2)
+	}
+}
+const chosenScreens = given.filter((name) => screens.includes(name))
+const chosen = given.filter((name) => parts.includes(name))
+if (chosenScreens.length > 0) chosen.push('screens')
+const folder = process.env.FLAGSTAFF_SCREENSHOTS
+
+// limit is the time limit of all parts, in milliseconds.
+const limit = 600_000
+const timer = setTimeout(() => {
+	console.log(`FAIL suite ends within ${limit / 1000} s`)
+	process.exit(1)
+}, limit)
+
+const server = await Server.start(program)
+const site = await Site.start()
+const api = new Api({ url: server.url, projectKey: 'phc_demo', personalKey: 'phx_demo' })
+const { id: project } = await api.get('/')
+const browser = await Browser.start(server.url)
+const suite = { server, site, api, project, url: server.url }
+const all = []
+
+// part runs one part with checks of its own.
+async function part(name, run) {
+	if (chosen.length > 0 ? !chosen.includes(name) : name === 'pictures') return
+	const checks = new Checks(`console-${name}`)
+	all.push(checks)
+	await checks.step('Z99', 'runs to its end', () => run(checks))
+}
+
+// look opens a screen in all looks.
+async function look(checks, person, name, open) {
+	if (chosenScreens.length > 0 && !chosenScreens.includes(name)) return
+	const t = new Task(suite, person, checks)
+	const { page } = t
+	await checks.step(name, 'is shown', async () => {
+		for (const width of new Set(looks.map((l) => l.width))) {
+			await page.setViewportSize({ width, height: 900 })
+			await open(t)
+			const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+			checks.ok(`${name} ${width}`, 'nothing is wider than the page', wide <= 0, wide)
+			checks.equal(`${name} ${width}`, 'a keyboard reaches everything, and shows where it is', await walk(page), [])
+			for (const { scheme } of looks.filter((l) => l.width === width)) {
+				await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+				checks.equal(`${name} ${width} ${scheme}`, 'axe finds nothing', await findings(page, { colours: scheme === 'dark' }), [])
+				if (folder) await picture(page, path.join(folder, `${name}-${scheme}-${width}.png`), width)
+			}
+		}
+	})
+}
+
+try {
+	if (folder) await fs.mkdir(folder, { recursive: true })
+	await part('screens', async (checks) => {
+		const stranger = await browser.person('mouse')
+		for (const [name, open] of visitor) await look(checks, stranger, name, open)
+		await join(stranger.page)
+		for (const [name, open] of member) await look(checks, stranger, name, open)
+		await stranger.context.close()
+	})
+	await part('pictures', async (checks) => {
+		const owner = await browser.person('mouse', { viewport: { width: 1180, height: 760 } })
+		await join(owner.page)
+		const to = new URL('../../docs/console/', import.meta.url)
+		await fs.rm(to, { recursive: true, force: true })
+		await fs.mkdir(to, { recursive: true })
+		for (const [name, screen] of pictures) {
+			await member.find(([other]) => other === screen)[1](new Task(suite, owner, checks))
+			const picture = shrink(await owner.page.screenshot())
+			await fs.writeFile(new URL(`${name}.png`, to), picture)
+			checks.ok(name, `has ${picture.length} bytes`, picture.length < 100_000)
+		}
+	})
+	await Promise.all(Object.keys(ways).map((way) => part(way, async (checks) => {
+		await addUser(`${way}@example.com`)
+		const person = await browser.person(way)
+		const t = new Task(suite, person, checks)
+		for (const [id, text, run] of tasks) await checks.step(id, text, () => run(t))
+		await person.context.close()
+	})))
+} finally {
+	await browser.close()
+	site.close()
+	await server.stop()
+	clearTimeout(timer)
+}
+
+const last = new Checks('console')
+last.equal('E01', 'no page had an error, and no policy refused anything', browser.problems, [])
+last.ok('E02', 'something was checked', all.some(({ passed }) => passed > 0))
+for (const checks of all) {
+	last.passed += checks.passed
+	last.failed += checks.failed
+}
+last.finish()
+
+// picture keeps what a page looks like, from its top to its end.
+async function picture(page, file, width) {
+	const height = await page.evaluate(() => {
+		document.activeElement?.blur()
+		return document.documentElement.scrollHeight
+	})
+	await page.setViewportSize({ width, height: Math.max(height, 900) })
+	await fs.writeFile(file, shrink(await page.screenshot()))
+	await page.setViewportSize({ width, height: 900 })
+}
+
+// join signs the owner in.
+async function join(page) {
+	await page.goto(server.link)
+	await page.getByLabel('Choose a password').fill(password)
+	await page.getByRole('button', { name: 'Sign in' }).click()
+	await page.getByRole('heading', { level: 1, name: 'Flags' }).waitFor()
+}
+
+// addUser makes an account without a password, as an administrator of the organization.
+async function addUser(email) {
+	const answer = await fetch(`${server.url}/api/organizations/@current/members/`, {
+		method: 'POST', headers: { authorization: `Bearer ${api.personalKey}`, 'content-type': 'application/json' }, body: JSON.stringify({ email, first_name: email.split('@')[0], level: 8 }),
+	})
+	if (!answer.ok) throw new Error(`adding ${email} answered ${answer.status}: ${await answer.text()}`)
+}

@@ -1,0 +1,263 @@
+// The tasks: what people come to the console for. Each runs in every way of working, for
+// a user of its own, and says what it has seen.
+import { createHmac } from 'node:crypto'
+import { poll } from '../sdk/js/lib/checks.js'
+
+export const password = 'correct horse battery staple'
+
+// A Task is one person at work. Steps name what they act on as users see it.
+export class Task {
+	constructor(suite, person, checks) {
+		Object.assign(this, suite, person, { checks })
+		this.address = `${person.way}@example.com`
+		this.main = this.page.locator('main')
+	}
+
+	// key names a thing so that no other way of working meets it.
+	key(name) {
+		return `${name}-${this.way}`
+	}
+
+	button(name, within = this.main) {
+		return within.getByRole('button', { name, exact: true })
+	}
+
+	link(name, within = this.main) {
+		return within.getByRole('link', { name, exact: true }).first()
+	}
+
+	field(name, within = this.main) {
+		return within.getByLabel(name, { exact: true })
+	}
+
+	group(name, within = this.main) {
+		return within.getByRole('group', { name, exact: true })
+	}
+
+	// screen follows the menu.
+	async screen(name) {
+		await this.hand.press(this.page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name, exact: true }))
+		await this.title(name)
+	}
+
+	// title waits for the heading of a page.
+	title(name) {
+		return this.page.getByRole('heading', { level: 1, name }).waitFor()
+	}
+
+	// sees checks that a text is on the page, or comes.
+	async sees(id, text, what) {
+		const locator = typeof what === 'string' || what instanceof RegExp ? this.main.getByText(what).first() : what
+		const found = await locator.waitFor().then(() => true, () => false)
+		this.checks.ok(id, text, found, found ? undefined : (await this.main.innerText().catch(() => '')).replace(/\s+/g, ' ').slice(0, 600))
+	}
+
+	// open goes to a page of the project by its address, as from a bookmark.
+	open(path) {
+		return this.page.goto(`/console/projects/${this.project}${path}`)
+	}
+
+	// flag returns a flag as the API has it.
+	flag(key) {
+		return this.api.get(`/feature_flags/${key}/`)
+	}
+}
+
+// code is what an authenticator shows, some steps of 30 s from now.
+export function code(secret, steps = 0) {
+	const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+	let bits = ''
+	for (const sign of secret.replaceAll('=', '')) bits += alphabet.indexOf(sign).toString(2).padStart(5, '0')
+	const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)))
+	const counter = Buffer.alloc(8)
+	counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps))
+	const sum = createHmac('sha1', key).update(counter).digest()
+	const at = sum.at(-1) & 15
+	return String((sum.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0')
+}
+
+async function signIn(t) {
+	const { page, hand } = t
+	await page.goto('/console/')
+	await t.title('Sign in')
+	t.checks.ok('S01', 'whoever is not signed in comes to the form', new URL(page.url()).pathname === '/console/signin', page.url())
+
+	await hand.press(t.link('Forgotten password'))
+	await hand.write(t.field('E-mail address'), t.address)
+	await hand.press(t.button('Send me a link'))
+	await t.sees('S02', 'a forgotten password is asked for', 'If there is an account')
+	const link = await poll(() => t.server.letter('password_reset', t.address))
+	t.checks.ok('S03', 'the mail has a link', !!link)
+	await page.goto(link)
+	await hand.write(t.field('New password'), 'short')
+	await hand.press(t.button('Save'))
+	await t.sees('S04', 'a short password is refused beside its field', t.main.locator('#password-error'))
+	await hand.write(t.field('New password'), password)
+	await hand.press(t.button('Save'))
+	await t.sees('S05', 'another password is chosen', 'The password is changed.')
+	await page.goto(link)
+	await t.sees('S06', 'the link is good once', 'The link is not valid any more')
+
+	await page.goto('/console/signin')
+	await hand.write(t.field('E-mail address'), t.address)
+	await hand.write(t.field('Password'), 'wrong')
+	await hand.press(t.button('Sign in'))
+	await t.sees('S07', 'a wrong password is refused', t.main.getByRole('alert'))
+	t.checks.equal('S08', 'the address stays, the password does not', [await t.field('E-mail address').inputValue(), await t.field('Password').inputValue()], [t.address, ''])
+	await hand.write(t.field('Password'), password)
+	await hand.press(t.button('Sign in'))
+	await t.title('Flags')
+	t.checks.ok('S09', 'the right one opens the flags', /\/projects\/\d+\/flags$/.test(page.url()), page.url())
+}
+
+async function makeFlag(t) {
+	const { hand } = t
+	const key = t.key('made')
+	await t.screen('Flags')
+	await hand.press(t.link('New flag'))
+	await t.title('New flag')
+	await hand.write(t.field('Key', t.main.locator('#form')), 'no blanks')
+	await hand.press(t.button('See who changes'))
+	await t.sees('F01', 'a wrong key is refused beside its field', t.main.locator('#key-error'))
+	t.checks.equal('F02', 'what was typed stays', await t.main.locator('#key').inputValue(), 'no blanks')
+	await hand.write(t.main.locator('#key'), key)
+	await hand.write(t.main.locator('#name'), 'Made by hand')
+
+	const first = t.group('Condition 1')
+	await hand.press(t.button('property', first))
+	const filter = t.group('Filter', first)
+	await hand.write(t.field('Property', filter), 'plan')
+	await hand.choose(t.field('Comparison', filter), 'is not')
+	await hand.write(t.field('Value', filter).first(), 'free')
+	await hand.press(t.button('Add a condition'))
+	const second = t.group('Condition 2')
+	await hand.write(t.field('Share', second), '25')
+	await hand.press(t.button('Add variants'))
+	await hand.choose(t.field('Variant', first), 'test')
+	await hand.press(t.button('See who changes'))
+	await t.title('Who changes')
+	await t.sees('F03', 'the page says who gets it', /the 200 persons who were seen last/)
+	await hand.press(t.button('Make the flag'))
+	await t.sees('F04', 'the flag is made', 'The flag was made.')
+	const { name, filters } = await t.flag(key)
+	t.checks.equal('F05', 'with two conditions and variants', [name, filters.groups.map((g) => [g.properties.map((p) => [p.key, p.operator, p.value]), g.rollout_percentage ?? 100, g.variant ?? null]), filters.multivariate.variants.map((v) => [v.key, v.rollout_percentage])], [
+		'Made by hand', [[[['plan', 'is_not', 'free']], 100, 'test'], [[], 25, null]], [['control', 50], ['test', 50]],
+	])
+}
+
+async function preview(t) {
+	const { hand } = t
+	const key = t.key('preview')
+	await t.api.post('/feature_flags/', { key, active: true, filters: { groups: [{ properties: [], rollout_percentage: 10 }] } })
+	await t.screen('Flags')
+	await hand.write(t.main.getByRole('searchbox'), key)
+	if (!t.script) await hand.press(t.button('Apply'))
+	await t.main.locator('tbody tr').nth(1).waitFor({ state: 'detached' })
+	await hand.press(t.link(key))
+	await t.title(key)
+	await hand.write(t.field('Share', t.group('Condition 1')), '60')
+	if (t.script) await t.sees('P01', 'the page says who changes while one edits', t.page.locator('#effect').getByText(/Of the 200 persons .* gain it/))
+	await hand.press(t.button('See who changes'))
+	await t.title('Who changes')
+	const lead = await t.main.locator('.lead').innerText()
+	const { changed } = await t.api.post('/feature_flags/preview/', { id: (await t.flag(key)).id, filters: { groups: [{ properties: [], rollout_percentage: 60 }] } })
+	t.checks.ok('P02', `${changed} persons gain it, as the API says`, lead.includes(`${changed} gain it`), lead)
+	await hand.press(t.button('Back to editing'))
+	t.checks.equal('P03', 'back in the form, nothing is lost', await t.field('Share', t.group('Condition 1')).inputValue(), '60')
+	await hand.press(t.button('See who changes'))
+	await t.title('Who changes')
+	await hand.press(t.button('Save'))
+	await t.sees('P04', 'the change is saved', 'Saved.')
+	t.checks.equal('P05', 'as it was shown', (await t.flag(key)).filters.groups[0].rollout_percentage, 60)
+}
+
+async function conflict(t) {
+	const { hand } = t
+	const key = t.key('conflict')
+	const share = (n) => ({ filters: { groups: [{ properties: [], rollout_percentage: n }] } })
+	const { id } = await t.api.post('/feature_flags/', { key, active: true, ...share(10) })
+	await t.open(`/flags/${id}`)
+	await hand.write(t.field('Share', t.group('Condition 1')), '70')
+	await t.api.patch(`/feature_flags/${id}/`, share(20))
+	await hand.press(t.button('See who changes'))
+	await t.title('Somebody else changed this flag')
+	await t.sees('C01', 'what they changed is there', t.main.locator('section', { hasText: 'What they changed' }).getByText('20', { exact: true }))
+	await t.sees('C02', 'and what saving would change', t.main.locator('section', { hasText: 'What saving yours' }).getByText('70', { exact: true }))
+	t.checks.equal('C03', 'nothing is overwritten', (await t.flag(key)).filters.groups[0].rollout_percentage, 20)
+	await hand.press(t.button('Go on editing mine'))
+	await t.title(key)
+	t.checks.equal('C04', 'what was typed is still there', await t.field('Share', t.group('Condition 1')).inputValue(), '70')
+	await hand.press(t.button('See who changes'))
+	await t.title('Who changes')
+	await t.api.patch(`/feature_flags/${id}/`, share(30))
+	await hand.press(t.button('Save'))
+	await t.title('Somebody else changed this flag')
+	await hand.press(t.button('Save mine over theirs'))
+	await t.sees('C05', 'whoever chooses that saves over theirs', 'Saved.')
+	t.checks.equal('C06', 'and it is saved', (await t.flag(key)).filters.groups[0].rollout_percentage, 70)
+}
+
+async function switchFlag(t) {
+	const { hand } = t
+	const key = t.key('switched')
+	const { id } = await t.api.post('/feature_flags/', { key, active: true, filters: { groups: [{ properties: [], rollout_percentage: 100 }] } })
+	await t.screen('Flags')
+	await hand.press(t.button(`Switch ${key} off`))
+	await t.sees('W01', 'a switch that reaches everybody asks', 'Of the 200 persons')
+	await hand.press(t.link('Cancel'))
+	await t.title('Flags')
+	t.checks.equal('W02', 'cancelled, it stays on', (await t.flag(key)).active, true)
+	await hand.press(t.button(`Switch ${key} off`))
+	await t.sees('W03', 'it asks again', 'Of the 200 persons')
+	await hand.press(t.button('Switch off'))
+	await t.sees('W04', 'confirmed, it is off', 'The flag is off.')
+	t.checks.equal('W05', 'and off for programs', (await t.flag(key)).active, false)
+
+	await t.open(`/flags/${id}/history`)
+	await hand.press(t.button('Go back to this version'))
+	await t.sees('W06', 'its history leads back', 'The earlier version is back.')
+	t.checks.equal('W07', 'and it is on', (await t.flag(key)).active, true)
+	await t.screen('Activity')
+	await t.sees('W08', 'the activity has it', t.main.locator('.log').getByText(key).first())
+}
+
+async function why(t) {
+	const { hand } = t
+	const who = 'user-007'
+	const { flags } = await t.api.flags({ distinct_id: who, flag_keys: ['new-dashboard', 'checkout-button'] })
+	const value = (key) => (flags[key].variant ?? (flags[key].enabled ? 'on' : 'off'))
+	await t.screen('Why')
+	await hand.write(t.field('Person'), who)
+	await hand.press(t.button('Explain'))
+	const row = t.main.locator('tbody tr', { has: t.link('checkout-button', t.page) })
+	await t.sees('Y01', 'all flags of a person are listed', row)
+	t.checks.ok('Y02', 'with the values that programs get', (await row.innerText()).includes(value('checkout-button')), await row.innerText())
+	await hand.press(t.link('new-dashboard'))
+	await t.main.locator('.trace').waitFor()
+	const trace = await t.main.locator('.trace h2').innerText()
+	t.checks.ok('Y03', 'one flag has its value', trace.includes(value('new-dashboard')), trace)
+	await t.sees('Y04', 'and its steps: what was asked for', t.main.getByRole('region', { name: 'Filters of condition 1' }).getByText('plan'))
+	t.checks.ok('Y05', 'a link to it can be sent', new URL(t.page.url()).searchParams.get('person') === who, t.page.url())
+	await hand.write(t.field('Person'), 'user-00')
+	await hand.press(t.button('Explain'))
+	await t.sees('Y06', 'somebody unknown is said to be unknown', 'Nothing is stored about')
+}
+
+async function signOut(t) {
+	await t.hand.press(t.page.getByRole('button', { name: 'Sign out', exact: true }))
+	await t.title('Sign in')
+	await t.page.goto(`/console/projects/${t.project}/flags`)
+	await t.title('Sign in')
+	t.checks.ok('Z02', 'signed out, nothing opens', new URL(t.page.url()).searchParams.get('next') === `/projects/${t.project}/flags`, t.page.url())
+}
+
+// tasks are in the order in which a person does them.
+export const tasks = [
+	['S00', 'sign in', signIn],
+	['F00', 'make a flag with two conditions and variants', makeFlag],
+	['P00', 'preview and save', preview],
+	['C00', 'resolve a conflict', conflict],
+	['W00', 'switch a flag, and go back', switchFlag],
+	['Y00', 'find out why', why],
+	['Z00', 'sign out', signOut],
+]
