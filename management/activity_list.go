@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
 )
 
 // MaxActivities is how many entries a page of the activity log has.
@@ -18,7 +20,9 @@ const MaxActivities = 100
 type ActivityQuery struct {
 	Scope  string // the kind of thing that entries are about, such as Survey; "": any
 	ItemID string // ID of the thing, or the key of a FeatureFlag; "": any
+	User   string // the ID of the user who did it, or "system"; "": anybody
 	Page   int    // from 1
+	Before string // only entries older than the one with this ID, whatever Page is; "": all
 	Limit  int    // on a page, 1 to 100
 }
 
@@ -83,16 +87,30 @@ func (s *Service) ListActivity(ctx context.Context, p *Principal, ref string, q 
 			return nil, err
 		}
 	}
+	f := ActivityFilter{Project: &w.at.Project.ID, Scope: q.Scope, ItemID: q.ItemID, System: q.User == "system"}
+	if q.User != "" && !f.System {
+		user, err := strconv.ParseInt(q.User, 10, 64)
+		if err != nil {
+			return nil, invalid("user", "invalid_input", "A valid integer is required.")
+		}
+		f.User = &user
+	}
 	limit := min(q.Limit, MaxActivities)
 	page := min(q.Page, math.MaxInt32/MaxActivities)
-	list, total, err := w.store.Activities(ctx, ActivityFilter{Project: &w.at.Project.ID, Scope: q.Scope, ItemID: q.ItemID}, limit, (page-1)*limit)
+	if q.Before != "" {
+		if f.Before, err = check.ParseID(q.Before); err != nil {
+			return nil, invalid("before", "invalid_input", "%q is no ID of an entry.", check.Excerpt(q.Before))
+		}
+		page = 1
+	}
+	list, total, err := w.store.Activities(ctx, f, limit, (page-1)*limit)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case total == 0 && q.ItemID != "":
+	case total == 0 && q.ItemID != "" && q.User == "":
 		return nil, plainNotFound // every thing that ever existed has an entry
-	case len(list) == 0 && q.Page > 1:
+	case len(list) == 0 && page > 1:
 		return nil, notFound("Invalid page.")
 	}
 	views, err := w.activityViews(ctx, list)

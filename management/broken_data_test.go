@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -83,6 +84,20 @@ func (d *brokenData) Persons(ctx context.Context, project int64, f management.Pe
 	return d.DataStore.Persons(ctx, project, f, limit, offset)
 }
 
+func (d *brokenData) PersonsBefore(ctx context.Context, project int64, f management.PersonFilter, before uuid.UUID, limit int) ([]management.Person, error) {
+	if err := d.in("PersonsBefore"); err != nil {
+		return nil, err
+	}
+	return d.DataStore.PersonsBefore(ctx, project, f, before, limit)
+}
+
+func (d *brokenData) RecentEvents(ctx context.Context, project int64, person uuid.UUID, limit int) ([]capture.Event, int, error) {
+	if err := d.in("RecentEvents"); err != nil {
+		return nil, 0, err
+	}
+	return d.DataStore.RecentEvents(ctx, project, person, limit)
+}
+
 // A brokenTypes is the Store beside a brokenData.
 type brokenTypes struct {
 	tables
@@ -107,9 +122,9 @@ func (d *brokenData) Groups(ctx context.Context, project int64, typeIndex int, s
 	return d.DataStore.Groups(ctx, project, typeIndex, search, limit, offset)
 }
 
-func (d *brokenData) RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, error) {
+func (d *brokenData) RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, time.Time, error) {
 	if err := d.in("RecentDistinctIDs"); err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	return d.DataStore.RecentDistinctIDs(ctx, project, limit)
 }
@@ -201,6 +216,17 @@ func TestDataFailures(t *testing.T) {
 		{"ListEnrollments", func() error { return second(w.ListEnrollments(ctx, p, web, feature, false, 10, 0)) }, "AllPersons Persons"},
 		{"BlastRadius", blast(`{"condition":{"properties":[{"key":"id","type":"cohort","value":` + list + `}]}}`), "GroupTypes AllPersons AppendCohorts"},
 		{"BlastRadius of groups", blast(`{"condition":{},"group_type_index":0}`), "GroupTypes Groups"},
+		{"ExplainFlags", func() error {
+			return second(w.ExplainFlags(ctx, p, web, []byte(`{"distinct_id":"u1","groups":{"company":"acme"}}`)))
+		}, "GroupTypes AppendPerson AppendCohorts AppendGroup PersonCreated Overrides"},
+		{"SearchPersons", func() error {
+			return second(w.SearchPersons(ctx, p, web, management.PersonSearch{Text: "u"}, 10))
+		}, "PersonsBefore"},
+		{"SearchPersons by properties", func() error {
+			return second(w.SearchPersons(ctx, p, web, management.PersonSearch{Properties: `[{"key":"plan","type":"person","value":"pro"}]`}, 10))
+		}, "GroupTypes PersonsBefore"},
+		{"PersonEvents", func() error { return second(w.PersonEvents(ctx, p, web, "u1", 10)) }, "RecentEvents"},
+		{"PersonCohorts", func() error { return second(w.PersonCohorts(ctx, p, web, "u1")) }, "GroupTypes AppendCohorts"},
 		{"ListCohortPersons", func() error { return second(w.ListCohortPersons(ctx, p, web, list, 10, 0)) }, "Persons"},
 		{"ListCohortPersons of a dynamic one", func() error { return second(w.ListCohortPersons(ctx, p, web, dynamic, 10, 0)) }, "GroupTypes AllPersons Persons"},
 		{"AddCohortIDs", func() error { return second(w.AddCohortIDs(ctx, p, web, list, listed("u1"))) }, "AddCohortMembers CountCohort"},
@@ -216,6 +242,7 @@ func TestDataFailures(t *testing.T) {
 		needed := strings.Fields(tt.fails)
 		for _, method := range []string{
 			"AppendPerson", "PersonCreated", "AppendGroup", "AppendCohorts", "Overrides", "AllPersons", "Persons", "GroupTypes", "Groups", "RecentDistinctIDs",
+			"PersonsBefore", "RecentEvents",
 			"CountCohort", "AddCohortMembers", "AddCohortPersons", "RemoveCohortPersons",
 		} {
 			before := w.state()

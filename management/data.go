@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 )
 
@@ -36,6 +38,17 @@ type PersonStore interface {
 	// first, and how many it selects.
 	Persons(ctx context.Context, project int64, f PersonFilter, limit, offset int) ([]Person, int, error)
 
+	// PersonsBefore returns the newest ones of the persons that a filter selects
+	// and that come after a person in the order of Persons, which goes by
+	// descending ID; uuid.Max is before all of them. The person need not exist.
+	PersonsBefore(ctx context.Context, project int64, f PersonFilter, before uuid.UUID, limit int) ([]Person, error)
+
+	// RecentEvents returns the events of a person that were stored last, newest
+	// first, without Received, and at how many of the events that were stored last
+	// it has looked, of all projects. It looks at a bounded number of them, and
+	// therefore may not find all.
+	RecentEvents(ctx context.Context, project int64, person uuid.UUID, limit int) (events []capture.Event, looked int, err error)
+
 	// AllPersons iterates over all persons of a project by ascending ID, each
 	// once and with only the first of its distinct IDs. It reads them in parts
 	// and holds nothing between two parts, so that it takes little memory, and
@@ -59,10 +72,10 @@ type PersonStore interface {
 	PurgeEvents(ctx context.Context) (more bool, err error)
 
 	// RecentDistinctIDs returns distinct IDs of the newest events, each once,
-	// newest first. It looks at a bounded number of events: it takes day after
-	// day, but may not see all events of a day that has many, and may not find
-	// all IDs.
-	RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, error)
+	// newest first, and the time of the event by which the last one was found. It
+	// looks at a bounded number of events: it takes day after day, but may not
+	// see all events of a day that has many, and may not find all IDs.
+	RecentDistinctIDs(ctx context.Context, project int64, limit int) (ids []string, since time.Time, err error)
 
 	// AddGroupTypes makes the group types that a project does not have, as
 	// events do, in the order of the names, as far as there is room. It returns

@@ -132,35 +132,44 @@ func audienceFlag(id int64, key string, filters flags.Filters) FeatureFlag {
 // distinct IDs. If flags look at static cohorts, the store is asked about each
 // person.
 func (s *Service) eachPerson(ctx context.Context, project int64, snapshot *flags.Snapshot, keys []string, visit func(*Person, *flags.Results)) error {
-	in, now := new(flags.Input), s.now()
+	in := new(flags.Input)
 	for person, err := range s.c.Data.AllPersons(ctx, project) {
 		if err != nil {
 			return err
 		}
-		distinctID := ""
-		if len(person.DistinctIDs) > 0 {
-			distinctID = person.DistinctIDs[0]
+		results, err := s.evaluatePerson(ctx, in, project, snapshot, keys, &person)
+		if err != nil {
+			return err
 		}
-		in.Reset(snapshot, distinctID, runtime.Filter{}, now)
-		in.SetKeys(keys)
-		if len(person.Properties) > 0 {
-			if err := in.SetPerson(person.Properties); err != nil {
-				return fmt.Errorf("management: stored properties: %w", err)
-			}
-		}
-		in.SetPersonCreated(person.Created)
-		if in.Needs().Cohorts {
-			cohorts, err := s.c.Data.AppendCohorts(ctx, nil, project, distinctID)
-			if err != nil {
-				return err
-			}
-			for _, id := range cohorts {
-				in.SetCohort(id)
-			}
-		}
-		visit(&person, in.Evaluate())
+		visit(&person, results)
 	}
 	return ctx.Err()
+}
+
+// evaluatePerson evaluates flags for a person under the first of its distinct IDs.
+func (s *Service) evaluatePerson(ctx context.Context, in *flags.Input, project int64, snapshot *flags.Snapshot, keys []string, person *Person) (*flags.Results, error) {
+	distinctID := ""
+	if len(person.DistinctIDs) > 0 {
+		distinctID = person.DistinctIDs[0]
+	}
+	in.Reset(snapshot, distinctID, runtime.Filter{}, s.now())
+	in.SetKeys(keys)
+	if len(person.Properties) > 0 {
+		if err := in.SetPerson(person.Properties); err != nil {
+			return nil, fmt.Errorf("management: stored properties: %w", err)
+		}
+	}
+	in.SetPersonCreated(person.Created)
+	if in.Needs().Cohorts {
+		cohorts, err := s.c.Data.AppendCohorts(ctx, nil, project, distinctID)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range cohorts {
+			in.SetCohort(id)
+		}
+	}
+	return in.Evaluate(), nil
 }
 
 // groupsPart is how many groups are read at once.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
@@ -37,6 +38,10 @@ const (
 type FlagPreview struct {
 	Subjects int `json:"subjects"` // distinct IDs
 	Changed  int `json:"changed"`  // of them: those for whom the flag would have another value
+
+	// Since is when the subject that was seen least lately was seen; nil if there
+	// are none.
+	Since *time.Time `json:"since"`
 
 	// Transitions are from which values to which, the one of the most distinct IDs
 	// first. Changes are the first 100 distinct IDs, the newest first.
@@ -108,7 +113,7 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	if err != nil {
 		return nil, err
 	}
-	ids, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
+	ids, since, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +124,9 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 	}
 	v := c.preview()
 	v.Definition, v.MoreDefinition = definition, more
+	if len(ids) > 0 {
+		v.Since = &since
+	}
 	return v, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/wire"
 )
 
 // A FlagEvaluation is the value of a flag for somebody, and why it is that.
@@ -32,7 +33,30 @@ func (s *Service) EvaluationReasons(ctx context.Context, p *Principal, ref, dist
 	if distinctID == "" {
 		return nil, invalid("distinct_id", "required", "This field is required.")
 	}
-	list, results, err := w.evaluateFor(ctx, distinctID, groups)
+	r, err := requestFor(distinctID, groups)
+	if err != nil {
+		return nil, err
+	}
+	return w.reasonsFor(ctx, r)
+}
+
+// ExplainFlags returns the same as [Service.EvaluationReasons] for the request that
+// would be the body of POST /flags, as [Service.ExplainFlag] takes it. It needs scopes
+// feature_flag:read and person:read.
+func (s *Service) ExplainFlags(ctx context.Context, p *Principal, ref string, document []byte) (map[string]FlagEvaluation, error) {
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read", "person:read")
+	if err != nil {
+		return nil, err
+	}
+	r, err := readRequest(document)
+	if err != nil {
+		return nil, err
+	}
+	return w.reasonsFor(ctx, r)
+}
+
+func (w *work) reasonsFor(ctx context.Context, r *wire.Request) (map[string]FlagEvaluation, error) {
+	list, results, err := w.evaluateFor(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +69,7 @@ func (s *Service) EvaluationReasons(ctx context.Context, p *Principal, ref, dist
 
 // evaluateFor evaluates the flags of a project, and returns with the results those
 // flags that people have made, newest first.
-func (w *work) evaluateFor(ctx context.Context, distinctID, groups string) ([]FeatureFlag, *flags.Results, error) {
-	r, err := requestFor(distinctID, groups)
-	if err != nil {
-		return nil, nil, err
-	}
+func (w *work) evaluateFor(ctx context.Context, r *wire.Request) ([]FeatureFlag, *flags.Results, error) {
 	set, err := w.definitionSet(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -98,7 +118,11 @@ func (s *Service) MyFlags(ctx context.Context, p *Principal, ref, groups string)
 	if err != nil {
 		return nil, err
 	}
-	list, results, err := w.evaluateFor(ctx, p.User.DistinctID, groups)
+	r, err := requestFor(p.User.DistinctID, groups)
+	if err != nil {
+		return nil, err
+	}
+	list, results, err := w.evaluateFor(ctx, r)
 	if err != nil {
 		return nil, err
 	}

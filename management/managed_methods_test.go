@@ -132,6 +132,12 @@ func managedMethods() []method {
 			call: func(c *callable) error { return second(c.DeleteFlags(c.ctx, c.p, c.web, selection(c.id))) },
 		},
 		{
+			name: "ExplainFlags", scope: "feature_flag:read", also: "person:read", kind: ofProject, first: flag,
+			call: func(c *callable) error {
+				return second(c.ExplainFlags(c.ctx, c.p, c.web, []byte(`{"distinct_id":"u1","person_properties":{"plan":"pro"}}`)))
+			},
+		},
+		{
 			name: "ExplainFlag", scope: "feature_flag:read", also: "person:read", kind: ofProject, first: flag,
 			call: func(c *callable) error {
 				return second(c.ExplainFlag(c.ctx, c.p, c.web, c.id, []byte(`{"distinct_id":"u1"}`)))

@@ -79,6 +79,20 @@ func capturedMethods() []method {
 			call: func(c *callable) error { return second(c.GetPerson(c.ctx, c.p, c.web, "u")) },
 		},
 		{
+			name: "SearchPersons", scope: "person:read", kind: ofProject, first: seize,
+			call: func(c *callable) error {
+				return second(c.SearchPersons(c.ctx, c.p, c.web, management.PersonSearch{Text: "u", Properties: `[{"key":"plan","type":"person","value":"secret-free"}]`}, 10))
+			},
+		},
+		{
+			name: "PersonEvents", scope: "person:read", kind: ofProject, first: seize,
+			call: func(c *callable) error { return second(c.PersonEvents(c.ctx, c.p, c.web, "u", 10)) },
+		},
+		{
+			name: "PersonCohorts", scope: "cohort:read", also: "person:read", kind: ofProject, first: seize,
+			call: func(c *callable) error { return second(c.PersonCohorts(c.ctx, c.p, c.web, "u")) },
+		},
+		{
 			name: "UpdatePersonProperty", early: true, scope: "person:write", kind: ofProject, first: seize, log: []string{"Person updated by ada in Acme"},
 			call: func(c *callable) error {
 				return second(c.UpdatePersonProperty(c.ctx, c.p, c.web, "u", setProperty("plan", `"secret-pro"`)))

@@ -353,6 +353,9 @@ type ActivityFilter struct {
 	Organization *uuid.UUID
 	Scope        string
 	ItemID       string
+	User         *int64
+	System       bool      // only what the system did
+	Before       uuid.UUID // only what comes after this entry in the list
 }
 
 // An ActivityStore keeps the activity log.
@@ -360,7 +363,7 @@ type ActivityStore interface {
 	AddActivity(ctx context.Context, entries ...*Activity) error
 
 	// Activities returns a page of the entries that a filter selects, newest
-	// first, and how many it selects.
+	// first, and how many it selects; Before has no effect on the number.
 	Activities(ctx context.Context, f ActivityFilter, limit, offset int) ([]Activity, int, error)
 }
 

@@ -22,7 +22,7 @@ var flagRoutes = []route{
 	projectRoute("/feature_flags/bulk_delete", methods{post: askIn((*service).DeleteFlags)}),
 	projectRoute("/feature_flags/preview", methods{post: askIn((*service).PreviewFlag)}),
 	projectRoute("/feature_flags/user_blast_radius", methods{post: askIn((*service).BlastRadius)}),
-	projectRoute("/feature_flags/evaluation_reasons", methods{get: evaluationReasons}),
+	projectRoute("/feature_flags/evaluation_reasons", methods{get: evaluationReasons, post: explainFlags}),
 	projectRoute("/feature_flags/my_flags", methods{get: myFlags}),
 	projectRoute("/feature_flags/{id}", methods{get: readOf((*service).Flag), patch: updateFlag}),
 	projectRoute("/feature_flags/{id}/activity", methods{get: listActivity("FeatureFlag")}),
@@ -143,6 +143,11 @@ func explainFlag(a *apiRequest) error {
 
 func evaluationReasons(a *apiRequest) error {
 	v, err := a.service().EvaluationReasons(a.context(), a.principal, a.segment("project"), a.param("distinct_id"), a.param("groups"))
+	return a.answer(http.StatusOK, v, err)
+}
+
+func explainFlags(a *apiRequest) error {
+	v, err := a.service().ExplainFlags(a.context(), a.principal, a.segment("project"), bytes.Clone(a.document))
 	return a.answer(http.StatusOK, v, err)
 }
 

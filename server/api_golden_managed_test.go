@@ -96,6 +96,7 @@ func TestManagedGolden(t *testing.T) {
 		{name: "flags-mine", call: requestTo("GET", flagsPath+"my_flags/", "")},
 		{name: "flags-preview", call: requestTo("POST", flagsPath+"preview/", `{"key":"new-checkout","filters":{"groups":[{"rollout_percentage":0}]}}`)},
 		{name: "flags-radius", call: requestTo("POST", flagsPath+"user_blast_radius/", `{"condition":{"properties":[{"key":"plan","type":"person","operator":"exact","value":"pro"}],"rollout_percentage":50}}`)},
+		{name: "flags-reasons-body", call: requestTo("POST", flagsPath+"evaluation_reasons/", `{"distinct_id":"ada","person_properties":{"plan":"pro"}}`)},
 		{name: "flags-reasons", call: requestTo("GET", flagsPath+"evaluation_reasons/?distinct_id=ada", "")},
 		{name: "import", call: requestTo("POST", "/api/projects/1/import/", importBody)},
 		{name: "import-dry-run", call: requestTo("POST", "/api/projects/1/import/?dry_run=true", importBody)},
@@ -186,6 +187,10 @@ func TestManagedGolden(t *testing.T) {
 		{name: "survey-copy", call: requestOn(surveyOf, "POST", "duplicate_to_projects/", `{"target_team_ids":[1]}`)},
 
 		{name: "persons", call: requestTo("GET", personsPath+"?search=ada", "")},
+		{name: "person-search", call: requestTo("GET", "/api/projects/1/person_search/?search=da&properties=%5B%7B%22key%22%3A%22plan%22%2C%22type%22%3A%22person%22%2C%22value%22%3A%22pro%22%7D%5D", "")},
+		{name: "person-search-error", call: requestTo("GET", "/api/projects/1/person_search/?properties=plan", "")},
+		{name: "person-events", call: requestOn(personOf, "GET", "events/", "")},
+		{name: "person-cohorts", call: requestOn(personOf, "GET", "cohorts/", "")},
 		{name: "person", call: requestOn(personOf, "GET", "", "")},
 		{name: "person-error", call: requestTo("GET", personsPath+"00000000-0000-7000-8000-000000000000/", "")},
 		{name: "person-set", call: requestOn(personOf, "POST", "update_property/", `{"key":"plan","value":"free"}`)},

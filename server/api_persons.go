@@ -12,6 +12,9 @@ import (
 var personRoutes = []route{
 	projectRoute("/persons", methods{get: listPersons}),
 	projectRoute("/persons/{id}", methods{get: readOf((*service).GetPerson), delete: deletePerson}),
+	projectRoute("/persons/{id}/events", methods{get: personEvents}),
+	projectRoute("/persons/{id}/cohorts", methods{get: readOf((*service).PersonCohorts)}),
+	projectRoute("/person_search", methods{get: searchPersons}),
 	projectRoute("/persons/{id}/update_property", methods{post: changeOf((*service).UpdatePersonProperty)}),
 	projectRoute("/persons/{id}/delete_property", methods{post: changeOf((*service).DeletePersonProperty)}),
 
@@ -36,6 +39,21 @@ func listPersons(a *apiRequest) error {
 	limit, offset := a.window()
 	page, err := a.service().ListPersons(a.context(), a.principal, a.segment("project"), q, limit, offset)
 	return answerPage(a, page, err)
+}
+
+// searchPersons answers with a page that has no number, since nobody counts whom a search
+// would find.
+func searchPersons(a *apiRequest) error {
+	q := management.PersonSearch{Text: a.param("search"), Properties: a.param("properties"), After: a.param("after")}
+	limit, _ := a.window()
+	v, err := a.service().SearchPersons(a.context(), a.principal, a.segment("project"), q, limit)
+	return a.answer(http.StatusOK, v, err)
+}
+
+func personEvents(a *apiRequest) error {
+	limit, _ := a.window()
+	v, err := a.service().PersonEvents(a.context(), a.principal, a.segment("project"), a.segment("id"), limit)
+	return a.answer(http.StatusOK, v, err)
 }
 
 // deletePerson deletes a person. If its events are to be deleted as well, they are

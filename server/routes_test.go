@@ -87,7 +87,7 @@ var routeTable = map[string]string{
 	"/api/projects/{project}/feature_flags/bulk_delete":             "POST feature_flag:write",
 	"/api/projects/{project}/feature_flags/preview":                 "POST feature_flag:read+person:read",
 	"/api/projects/{project}/feature_flags/user_blast_radius":       "POST feature_flag:read+person:read",
-	"/api/projects/{project}/feature_flags/evaluation_reasons":      "GET feature_flag:read",
+	"/api/projects/{project}/feature_flags/evaluation_reasons":      "GET feature_flag:read, POST feature_flag:read+person:read",
 	"/api/projects/{project}/feature_flags/my_flags":                "GET feature_flag:read",
 	"/api/projects/{project}/feature_flags/{id}/explain":            "POST feature_flag:read+person:read",
 	"/api/projects/{project}/feature_flags/{id}":                    "GET feature_flag:read, PATCH feature_flag:write",
@@ -121,6 +121,9 @@ var routeTable = map[string]string{
 
 	"/api/projects/{project}/persons":                      "GET person:read",
 	"/api/projects/{project}/persons/{id}":                 "GET person:read, DELETE person:write",
+	"/api/projects/{project}/persons/{id}/events":          "GET person:read",
+	"/api/projects/{project}/persons/{id}/cohorts":         "GET cohort:read+person:read",
+	"/api/projects/{project}/person_search":                "GET person:read",
 	"/api/projects/{project}/persons/{id}/update_property": "POST person:write",
 	"/api/projects/{project}/persons/{id}/delete_property": "POST person:write",
 	"/api/projects/{project}/groups_types":                 "GET group:read",

@@ -92,6 +92,12 @@ func (c *console) routes() {
 	post("/projects/{project}/flags/new", c.inProject(postFlag))
 	get("/projects/{project}/flags/{flag}", c.inProject(showFlag))
 	post("/projects/{project}/flags/{flag}", c.inProject(postFlag))
+	get("/projects/{project}/persons", c.inProject(listPersons))
+	get("/projects/{project}/persons/{person}", c.inProject(showPerson))
+	post("/projects/{project}/persons/{person}", c.inProject(postPerson))
+	get("/projects/{project}/groups/{type}", c.inProject(listGroups))
+	get("/projects/{project}/groups/{type}/group", c.inProject(showGroup))
+	post("/projects/{project}/groups/{type}/group", c.inProject(postGroup))
 	get("/projects/{project}/why", c.inProject(why))
 	get("/projects/{project}/activity", c.inProject(activity))
 	get("/projects/{project}/problems", c.inProject(listProblems))
@@ -213,8 +219,8 @@ func (c *console) inProject(p page) http.HandlerFunc {
 		q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
 		base := q.projectPath("")
 		q.layout.Home = base + "/flags"
-		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
-			screen.Current = strings.HasPrefix(q.URL.Path, screen.URL)
+		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Persons", URL: base + "/persons", Also: base + "/groups"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
+			screen.Current = strings.HasPrefix(q.URL.Path, screen.URL) || screen.Also != "" && strings.HasPrefix(q.URL.Path, screen.Also)
 			q.layout.Nav = append(q.layout.Nav, screen)
 		}
 		return p(q)

@@ -43,6 +43,8 @@
 //   - signin.go with session.go, projects.go, flags.go with connect.go, flag.go: screens
 //   - flag_form.go, filter.go: the form of a flag, and the JSON that it stands for
 //   - flag_review.go: who changes; flag_switch.go: on and off
+//   - persons.go, person.go, groups.go, with properties.go, typed.go: persons, groups, and
+//     their properties
 //   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong
 //   - import.go with import_run.go, export.go: definitions of other servers, and for them
 //   - cohorts.go, cohort.go with cohort_form.go, cohort_review.go, cohort_members.go: cohorts

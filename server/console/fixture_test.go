@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -217,6 +219,7 @@ func compact(t testing.TB, raw []byte) string {
 type brokenStore struct {
 	sqlstore.Storage
 	broken    atomic.Bool
+	update    atomic.Bool  // of persons fails
 	importing func() error // is called when an import begins to store, unless it is nil
 }
 
@@ -236,6 +239,20 @@ func (b *brokenStore) Project(ctx context.Context, id int64) (*management.Projec
 		return nil, errBroken
 	}
 	return b.Storage.Project(ctx, id)
+}
+
+func (b *brokenStore) UpdatePerson(ctx context.Context, project int64, id uuid.UUID, set map[string]json.RawMessage, unset []string) (*management.Person, error) {
+	if b.update.Load() {
+		return nil, errBroken
+	}
+	return b.Storage.UpdatePerson(ctx, project, id, set, unset)
+}
+
+// object returns the members of an object.
+func object(t testing.TB, raw []byte) (out map[string]json.RawMessage) {
+	t.Helper()
+	fatal(t, json.Unmarshal(raw, &out))
+	return out
 }
 
 // with returns a form with other values.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -126,7 +127,7 @@ func (q *request) effect(patch management.PreviewPatch) (*effectView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := effectOf(p)
+	v := effectOf(p, q.c.since(p.Since))
 	if aboutGroups(readFilters(patch.Filters.Value)) {
 		v.Caveat = groupCaveat
 	}
@@ -154,7 +155,7 @@ func aboutGroups(f *rawFilters) bool {
 const examplesShown = 12 // persons that a page lists
 
 // effectOf says in words what a preview has found.
-func effectOf(p *management.FlagPreview) *effectView {
+func effectOf(p *management.FlagPreview, since string) *effectView {
 	v := &effectView{Known: true, Cut: p.MoreDefinition}
 	share := func(n int) float64 {
 		if p.Subjects == 0 {
@@ -196,20 +197,36 @@ func effectOf(p *management.FlagPreview) *effectView {
 	for _, c := range p.Definition {
 		v.Changes = append(v.Changes, changeOf(c))
 	}
-	v.Summary = summaryOf(p.Subjects, p.Changed, gain, lose, other)
+	v.Summary = summaryOf(p.Subjects, p.Changed, gain, lose, other, since)
 	return v
+}
+
+// since says from when on the persons of a preview were seen.
+func (c *console) since(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	now, then := c.Now().UTC(), t.UTC()
+	form := "2 January 2006"
+	switch {
+	case now.Sub(then) < 24*time.Hour:
+		form = "15:04 UTC on 2 January"
+	case then.Year() == now.Year():
+		form = "2 January"
+	}
+	return ", since " + then.Format(form)
 }
 
 // has reports whether somebody with a value has the flag.
 func has(v any) bool { return v != nil && v != false }
 
 // summaryOf says in one sentence for how many persons something changes.
-func summaryOf(subjects, changed, gain, lose, other int) string {
+func summaryOf(subjects, changed, gain, lose, other int, since string) string {
 	switch {
 	case subjects == 0:
 		return "Nobody has been seen yet, so it cannot be told who changes."
 	case changed == 0:
-		return "Nothing changes for the " + number(subjects) + " persons who were seen last."
+		return "Nothing changes for the " + number(subjects) + " persons who were seen last" + since + "."
 	}
 	var parts []string
 	for _, p := range []struct {
@@ -220,7 +237,7 @@ func summaryOf(subjects, changed, gain, lose, other int) string {
 			parts = append(parts, number(p.n)+" "+p.words)
 		}
 	}
-	return "Of the " + number(subjects) + " persons who were seen last, " + joined(parts) + "."
+	return "Of the " + number(subjects) + " persons who were seen last" + since + ", " + joined(parts) + "."
 }
 
 // joined writes a list as people say it.

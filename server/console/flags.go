@@ -379,4 +379,8 @@ var doneWords = map[string]string{
 	"unchanged":   "Nothing was changed.",
 	"cohort-made": "The cohort was made.", "cohort-deleted": "The cohort was deleted.", "cohort-restored": "The cohort is back.",
 	"members-added": "The persons are in the cohort.", "member-removed": "The person is not in the cohort any more.",
+	"property-set": "The property is set.", "property-removed": "The property is gone.",
+	"person-deleted": "The person was deleted. The events stay.",
+	"person-erased":  "The person was deleted. The events are being deleted now, which may take some minutes.",
+	"group-deleted":  "The group was deleted. Events that name it make it again.",
 }

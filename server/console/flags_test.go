@@ -103,7 +103,7 @@ func TestSwitch(t *testing.T) {
 	if s.flag("retired").Active {
 		t.Fatal("the flag was switched without an answer")
 	}
-	ask := s.get(strings.TrimPrefix(a.header.Get("Location"), "/console")).want(200, "Switch retired on?", "Of the 40 persons who were seen last, 40 gain it.", "gain it 100 %")
+	ask := s.get(strings.TrimPrefix(a.header.Get("Location"), "/console")).want(200, "Switch retired on?", "Of the 40 persons who were seen last, since ", ", 40 gain it.", "gain it 100 %")
 	ask.checkPage()
 	s.post(path+"/switch", with(ask.form(""), "to", "on")).leads("/projects/1/flags?done=on&q=re&state=off")
 	if !s.flag("retired").Active {

@@ -32,13 +32,14 @@ type layout struct {
 
 type navItem struct {
 	Name, URL string
+	Also      string // where else it is current; "" for nowhere
 	Current   bool
 }
 
 // pages are the parsed templates, by the name of the page.
 type pages map[string]*template.Template
 
-var pageNames = []string{"error", "signin", "code", "join", "forgot", "reset", "flags", "flag", "flag_review", "flag_conflict", "flag_switch", "flag_history", "why", "activity", "problems", "projects", "import", "import_check", "import_run", "cohorts", "cohort", "cohort_review", "cohort_members", "clash"}
+var pageNames = []string{"error", "signin", "code", "join", "forgot", "reset", "flags", "flag", "flag_review", "flag_conflict", "flag_switch", "flag_history", "persons", "person", "groups", "group", "why", "activity", "problems", "projects", "import", "import_check", "import_run", "cohorts", "cohort", "cohort_review", "cohort_members", "clash"}
 
 // parsePages parses the templates. They have two functions only: the path of a static
 // file, and a list of what is passed to a partial.

@@ -20,13 +20,15 @@ type whyView struct {
 	Action     string
 	Person     string
 	Flag       string
-	Properties string
-	Groups     string
+	Typed      []typedRow   // properties that a program would send
+	Groups     []groupField // which groups a program would send
+	Open       bool         // some of them are filled in
 	Errors     map[string]string
-	Known      bool     // something is stored about the person
+	Known      string   // the page about the person; "" if nothing is stored
 	Candidates []option // persons whose distinct IDs begin so
 	Flags      []string
 	Persons    []string // some, to begin with
+	Names      []string // of properties
 
 	Rows []whyRow
 	Cut  int // flags that are not listed
@@ -35,6 +37,22 @@ type whyView struct {
 	Text  string // the trace as lines
 	Edit  string // where the flag is edited
 	All   string // all flags of the person
+}
+
+// A typedRow is a property that was typed. Rows without a name do not count.
+type typedRow struct {
+	ID         string // of its fields
+	Key, Value string
+	kind       string
+	Types      []option
+	Error      string
+}
+
+// A groupField is the group of one type.
+type groupField struct {
+	Index string
+	Name  string // of the type
+	Key   string // of the group; "" if there is none
 }
 
 // A whyRow is the value of one flag.
@@ -89,33 +107,26 @@ var outcomeWords = map[string]string{
 	"not_reached": "not looked at", "provisional": "fits only because a flag has failed", "error": "failed", "no_group_type": "is about a group that the person is not in",
 }
 
+// maxTyped is how many properties can be typed.
+const maxTyped = 100
+
 func why(q *request) error {
 	v := &whyView{
-		Action: q.projectPath("/why"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")),
-		Properties: lines(q.Form.Get("properties")), Groups: lines(q.Form.Get("groups")), Errors: make(map[string]string),
+		Action: q.projectPath("/why"), Person: strings.TrimSpace(q.Form.Get("person")), Flag: strings.TrimSpace(q.Form.Get("flag")), Errors: make(map[string]string),
 	}
 	q.layout.Title = "Why"
+	if err := v.readTyped(q); err != nil {
+		return err
+	}
 	if err := q.whySuggestions(v); err != nil {
 		return err
 	}
-	for field, text := range map[string]string{"properties": v.Properties, "groups": v.Groups} {
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		if err := checkJSON(text); err != nil {
-			v.Errors[field] = err.Error()
-		} else if o := readObject(text); len(o) == 0 && strings.TrimSpace(text) != "{}" {
-			v.Errors[field] = `It has to be an object, such as {"plan": "pro"}.`
-		}
-	}
-	asked := v.Person != "" || v.Flag != "" && v.Properties != ""
+	v.check()
 	var err error
 	switch {
-	case len(v.Errors) > 0 || !asked:
+	case len(v.Errors) > 0 || v.Person == "" && !v.Open:
 	case v.Flag != "":
 		err = q.whyFlag(v)
-	case strings.TrimSpace(v.Properties) != "":
-		v.Errors["flag"] = "Choose a flag: typed properties count for one flag at a time."
 	default:
 		err = q.whyAll(v)
 	}
@@ -124,6 +135,7 @@ func why(q *request) error {
 	} else if err != nil {
 		return err
 	}
+	v.rest()
 	v.layout = q.layout
 	status := http.StatusOK
 	if len(v.Errors) > 0 {
@@ -131,6 +143,73 @@ func why(q *request) error {
 	}
 	q.render(status, "why", v)
 	return nil
+}
+
+// readTyped reads the properties and groups of the URL.
+func (v *whyView) readTyped(q *request) error {
+	keys, kinds, values := q.Form["key"], q.Form["type"], q.Form["value"]
+	if len(keys) > maxTyped || len(kinds) != len(keys) || len(values) != len(keys) {
+		return errForm
+	}
+	for i, key := range keys {
+		if key != "" || values[i] != "" {
+			v.Typed = append(v.Typed, typedRow{Key: key, kind: kinds[i], Value: values[i]})
+		}
+	}
+	types, err := q.groupTypes()
+	if err != nil {
+		return err
+	}
+	v.Open = len(v.Typed) > 0
+	for _, t := range types {
+		key := strings.TrimSpace(q.Form.Get("group-" + t.Value))
+		v.Groups = append(v.Groups, groupField{t.Value, t.Label, key})
+		v.Open = v.Open || key != ""
+	}
+	return nil
+}
+
+// check says what is wrong with the properties that were typed.
+func (v *whyView) check() {
+	seen := make(map[string]bool)
+	for i := range v.Typed {
+		row := &v.Typed[i]
+		_, wrong := typed(row.kind, row.Value)
+		switch {
+		case row.Key == "":
+			wrong = "Name the property that has the value."
+		case seen[row.Key]:
+			wrong = "The property is there twice."
+		}
+		seen[row.Key] = true
+		if row.Error = wrong; wrong != "" {
+			v.Errors["typed"] = wrong
+		}
+	}
+}
+
+// rest gives the rows their fields, and adds empty ones to type more.
+func (v *whyView) rest() {
+	const more = 2 // rows
+	v.Typed = append(v.Typed, make([]typedRow, min(more, maxTyped-len(v.Typed)))...)
+	for i := range v.Typed {
+		v.Typed[i].ID = strconv.Itoa(i + 1)
+		v.Typed[i].Types = selected(propertyTypes, cmp.Or(v.Typed[i].kind, typeText))
+	}
+}
+
+// body is the request that a program would send.
+func (v *whyView) body() []byte {
+	properties, groups := make(object), make(map[string]string)
+	for _, row := range v.Typed {
+		properties[row.Key], _ = typed(row.kind, row.Value)
+	}
+	for _, g := range v.Groups {
+		if g.Key != "" {
+			groups[g.Name] = g.Key
+		}
+	}
+	return must(json.Marshal(map[string]any{"distinct_id": cmp.Or(v.Person, "nobody"), "person_properties": properties, "groups": groups}))
 }
 
 // whySuggestions fills in persons and flags to choose from.
@@ -150,12 +229,17 @@ func (q *request) whySuggestions(v *whyView) error {
 		for _, p := range persons.Items {
 			v.Persons = append(v.Persons, p.DistinctIDs[:min(1, len(p.DistinctIDs))]...)
 		}
+		v.Names = namesIn(persons.Items)
 	}
 	if v.Person == "" {
 		return nil
 	}
-	_, err = q.c.Service.GetPerson(q.Context(), q.by, q.ref, v.Person)
-	if v.Known = err == nil; v.Known || !isRefusal(err) {
+	known, err := q.c.Service.GetPerson(q.Context(), q.by, q.ref, v.Person)
+	if err == nil {
+		v.Known = q.personPath(known.ID.String())
+		return nil
+	}
+	if !isRefusal(err) {
 		return err
 	}
 	similar, err := q.c.Service.ListPersons(q.Context(), q.by, q.ref, management.PersonQuery{Search: v.Person}, whyCandidates, 0)
@@ -168,56 +252,66 @@ func (q *request) whySuggestions(v *whyView) error {
 	for _, p := range similar.Items {
 		for _, id := range p.DistinctIDs {
 			if strings.HasPrefix(id, v.Person) {
-				v.Candidates = append(v.Candidates, option{Value: v.link(id, v.Flag), Label: id})
+				v.Candidates = append(v.Candidates, option{Value: v.linkFor(id, v.Flag), Label: id})
 			}
 		}
 	}
 	return nil
 }
 
-// link returns the URL of the page for a person and a flag, "" for all of them.
-func (v *whyView) link(person, flag string) string {
-	values := url.Values{"person": {person}}
-	for name, value := range map[string]string{"flag": flag, "properties": v.Properties, "groups": v.Groups} {
+// link returns the URL of the page about the same somebody and a flag, "" for all flags.
+func (v *whyView) link(flag string) string { return v.linkFor(v.Person, flag) }
+
+func (v *whyView) linkFor(person, flag string) string {
+	values := url.Values{}
+	set := func(name, value string) {
 		if value != "" {
 			values.Set(name, value)
 		}
+	}
+	set("person", person)
+	set("flag", flag)
+	for _, row := range v.Typed {
+		values.Add("key", row.Key)
+		values.Add("type", row.kind)
+		values.Add("value", row.Value)
+	}
+	for _, g := range v.Groups {
+		set("group-"+g.Index, g.Key)
 	}
 	return v.Action + "?" + values.Encode()
 }
 
 func (q *request) whyAll(v *whyView) error {
-	reasons, err := q.c.Service.EvaluationReasons(q.Context(), q.by, q.ref, v.Person, v.Groups)
+	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, v.body())
 	if err != nil {
 		return err
 	}
-	for key, r := range reasons {
-		v.Rows = append(v.Rows, whyRow{key, v.link(v.Person, key), valueWords(r.Value), r.Evaluation.Description, has(r.Value)})
-	}
-	slices.SortFunc(v.Rows, func(a, b whyRow) int { return cmp.Compare(a.Key, b.Key) })
+	v.Rows = v.rows(reasons)
 	if v.Cut = len(v.Rows) - whyListed; v.Cut > 0 {
 		v.Rows = v.Rows[:whyListed]
 	}
 	return nil
 }
 
+// rows lists values of flags by key.
+func (v *whyView) rows(reasons map[string]management.FlagEvaluation) []whyRow {
+	var rows []whyRow
+	for key, r := range reasons {
+		rows = append(rows, whyRow{key, v.link(key), valueWords(r.Value), r.Evaluation.Description, has(r.Value)})
+	}
+	slices.SortFunc(rows, func(a, b whyRow) int { return cmp.Compare(a.Key, b.Key) })
+	return rows
+}
+
 func (q *request) whyFlag(v *whyView) error {
-	body := map[string]any{"distinct_id": cmp.Or(v.Person, "nobody")}
-	if strings.TrimSpace(v.Properties) != "" {
-		body["person_properties"] = json.RawMessage(v.Properties)
-	}
-	if strings.TrimSpace(v.Groups) != "" {
-		body["groups"] = json.RawMessage(v.Groups)
-	}
-	e, err := q.c.Service.ExplainFlag(q.Context(), q.by, q.ref, v.Flag, must(json.Marshal(body)))
+	e, err := q.c.Service.ExplainFlag(q.Context(), q.by, q.ref, v.Flag, v.body())
 	if err != nil {
 		return err
 	}
 	v.Flag, v.Trace, v.Text = e.Key, traceOf(e), e.String()
 	v.Edit = q.projectPath("/flags/" + url.PathEscape(e.Key))
-	if v.Person != "" && v.Properties == "" {
-		v.All = v.link(v.Person, "")
-	}
+	v.All = v.link("")
 	return nil
 }
 

@@ -1,8 +1,14 @@
 package console_test
 
 import (
+	"encoding/json"
 	"net/url"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
 func TestWhy(t *testing.T) {
@@ -15,11 +21,74 @@ func TestWhy(t *testing.T) {
 	s.get("/projects/1/why?person=user-000&flag=new-dashboard").want(200, "no match", `"user-000" is drawn at`, "the share of 50 %.")
 	s.get("/projects/1/why?person=user-000&flag=checkout-button").want(200, "Everybody is in the share of 100 %.", "The variant is drawn at").checkPage()
 	s.get("/projects/1/why?person=user-00&flag=new-dashboard").want(200, "Nothing is stored about user-00 . Did you mean", "user-009").checkPage()
-	s.get("/projects/1/why?flag=new-dashboard&properties="+url.QueryEscape(`{"plan":"team"}`)).want(200, "new-dashboard is on", "team")
-	s.get("/projects/1/why?person=user-001&flag=company-billing&groups="+url.QueryEscape(`{"company":"acme"}`)).want(200, "seats group company", "70")
+	s.get("/projects/1/why?flag=new-dashboard&key=plan&type=text&value=team").want(200, "new-dashboard is on", "team").checkPage()
+	s.get("/projects/1/why?person=user-001&flag=company-billing&group-0=acme").want(200, "seats group company", "70")
 	s.get("/projects/1/why?person=user-001&flag=dashboard-tour").want(200, "Flags that it depends on", "new-dashboard is true")
 	s.get("/projects/1/why?person=x&flag=none").want(422, "Not found.").checkPage()
-	s.get("/projects/1/why?person=x&properties="+url.QueryEscape(`{"plan":}`)).want(422, "line 1, character 9").checkPage()
-	s.get("/projects/1/why?person=x&groups=[]").want(422, "It has to be an object").checkPage()
-	s.get("/projects/1/why?person=x&properties="+url.QueryEscape(`{"a":1}`)).want(422, "Choose a flag").checkPage()
+	s.get("/projects/1/why?person=x&key=&type=text&value=v").want(422, "Name the property that has the value.").checkPage()
+	s.get("/projects/1/why?key=a&type=text&value=v&key=a&type=text&value=w").want(422, "The property is there twice.").checkPage()
+	s.get("/projects/1/why?key=a&key=b&type=text&value=v").want(400, "could not be read")
+}
+
+// create makes a flag that is on.
+func (s *site) create(key, filters string) {
+	s.t.Helper()
+	var patch management.FlagPatch
+	fatal(s.t, json.Unmarshal([]byte(`{"key":"`+key+`","filters":`+filters+`}`), &patch))
+	_, err := s.service.CreateFlag(s.t.Context(), s.owner, "1", patch)
+	fatal(s.t, err)
+}
+
+// TestWhyTyped has properties and groups that are typed in, with a type each.
+func TestWhyTyped(t *testing.T) {
+	s := newSite(t)
+	filters := func(operator, value string) string {
+		return `{"groups":[{"properties":[{"key":"p","type":"person","operator":"` + operator + `","value":` + value + `}],"rollout_percentage":100}]}`
+	}
+	s.create("over-nine", filters("gt", "9"))
+	s.create("is-true", filters("exact", `"true"`))
+	s.create("is-set", filters("is_set", "null"))
+	s.create("has-x", filters("icontains", `"x"`))
+	for _, tt := range []struct {
+		kind, value string
+		on          []string
+	}{
+		{"text", "10", []string{"is-set", "over-nine"}},
+		{"text", "max", []string{"has-x", "is-set"}},
+		{"number", " 10 ", []string{"is-set", "over-nine"}},
+		{"number", "8", []string{"is-set"}},
+		{"truth", "true", []string{"is-set", "is-true"}},
+		{"truth", "false", []string{"is-set"}},
+		{"json", `["x"]`, []string{"has-x", "is-set"}},
+	} {
+		a := s.get("/projects/1/why?"+url.Values{"key": {"p"}, "type": {tt.kind}, "value": {tt.value}}.Encode()).want(200, "All flags")
+		a.checkPage()
+		var on []string
+		for _, key := range []string{"has-x", "is-set", "is-true", "over-nine"} {
+			if strings.Contains(words(a.body), key+" on ") {
+				on = append(on, key)
+			}
+		}
+		if diff := cmp.Diff(tt.on, on); diff != "" {
+			t.Errorf("%s %q (-want +got)\n%s", tt.kind, tt.value, diff)
+		}
+		if form := a.getForm("/why"); form.Get("key") != "p" || form.Get("type") != tt.kind || form.Get("value") != tt.value {
+			t.Errorf("the form has %v", form)
+		}
+	}
+	for _, tt := range []struct{ kind, value, want string }{
+		{"number", "ten", "Must be a number, such as 5 or -0.5."},
+		{"number", "", "Must be a number"},
+		{"number", "0x10", "Must be a number"},
+		{"truth", "yes", "Must be true or false."},
+		{"nothing", "0", "Nothing has no value"},
+		{"json", `{"plan":}`, "line 1, character 9"},
+	} {
+		s.get("/projects/1/why?"+url.Values{"key": {"p"}, "type": {tt.kind}, "value": {tt.value}}.Encode()).want(422, tt.want).checkPage()
+	}
+	s.get("/projects/1/why?group-0=acme").want(200, "company-billing on").checkPage()
+	s.get("/projects/1/why?group-0=none").want(200, "company-billing off")
+	s.get("/projects/1/why?person=user-001&key=plan&type=text&value=free").want(200, "new-dashboard", "All flags of user-001").checkPage()
+	script := "<script>alert(1)</script>"
+	s.get("/projects/1/why?" + url.Values{"key": {script}, "type": {script}, "value": {script}, "group-0": {script}}.Encode()).want(200).checkPage()
 }

@@ -40,6 +40,7 @@ func managedOperations() []operation {
 			{call: "POST /feature_flags/preview", scope: "feature_flag:read", also: "person:read", body: `{"key":"{new}","filters":{"groups":[{}]}}`, want: 200},
 			{call: "POST /feature_flags/user_blast_radius", scope: "feature_flag:read", also: "person:read", body: `{"condition":{"properties":[]}}`, want: 200},
 			{call: "GET /feature_flags/evaluation_reasons", scope: "feature_flag:read", query: "?distinct_id=u", want: 200},
+			{call: "POST /feature_flags/evaluation_reasons", scope: "feature_flag:read", also: "person:read", body: `{"distinct_id":"{new}"}`, want: 200},
 			{call: "GET /feature_flags/facets", scope: "feature_flag:read", want: 200},
 			{call: "GET /feature_flags/my_flags", scope: "feature_flag:read", want: 200},
 			{call: "POST /feature_flags/{id}/explain", scope: "feature_flag:read", also: "person:read", body: `{"distinct_id":"{new}"}`, want: 200},
@@ -69,6 +70,9 @@ func managedOperations() []operation {
 
 			{call: "GET /persons", scope: "person:read", want: 200},
 			{call: "GET /persons/{id}", scope: "person:read", want: 200},
+			{call: "GET /person_search", scope: "person:read", want: 200},
+			{call: "GET /persons/{id}/events", scope: "person:read", want: 200},
+			{call: "GET /persons/{id}/cohorts", scope: "cohort:read", also: "person:read", want: 200},
 			{call: "DELETE /persons/{id}", scope: "person:write", want: 204},
 			{call: "POST /persons/{id}/update_property", scope: "person:write", body: `{"key":"plan","value":"{new}"}`, want: 200},
 			{call: "POST /persons/{id}/delete_property", scope: "person:write", body: `{"$unset":"name"}`, want: 200},

@@ -60,6 +60,15 @@ func testActivity(t *testing.T, s *suite) {
 		{"a thing", filter{ItemID: "7"}, 10, 0, "yf", 2},
 		{"a thing of a scope", filter{Scope: "User", ItemID: "7"}, 10, 0, "y", 1},
 		{"all filters", filter{Project: &p.ID, Organization: &o.ID, Scope: "FeatureFlag", ItemID: "7"}, 10, 0, "f", 1},
+		{"a user", filter{User: &ann.ID}, 10, 0, "fs", 2},
+		{"another user", filter{User: new(int64(99))}, 10, 0, "", 0},
+		{"the system", filter{System: true}, 10, 0, "yf", 2},
+		{"the system in a project", filter{Project: &p.ID, System: true}, 10, 0, "f", 1},
+		{"after an entry", filter{Before: system.ID}, 2, 0, "fs", 5},
+		{"after an entry of a project", filter{Project: &p.ID, Before: full.ID}, 2, 0, "s", 2},
+		{"after an entry that is not selected", filter{Project: &p.ID, Before: system.ID}, 2, 0, "fs", 2},
+		{"after the last one", filter{Before: bare.ID}, 2, 0, "", 5},
+		{"after an unknown entry", filter{Before: uuid.New()}, 2, 0, "", 5},
 		{"filters that exclude each other", filter{Project: &p.ID, Organization: &o.ID, Scope: "User"}, 10, 0, "", 0},
 	} {
 		var list []management.Activity

@@ -301,9 +301,13 @@ func testConcurrentDeletion(t *testing.T, s *suite) {
 
 func testRecentDistinctIDs(t *testing.T, s *suite) {
 	ctx := t.Context()
+	seen := make(map[string]time.Time) // when each distinct ID was seen last
 	check := func(project int64, limit int, all ...string) {
 		t.Helper()
-		got, err := s.RecentDistinctIDs(ctx, project, limit)
+		got, since, err := s.RecentDistinctIDs(ctx, project, limit)
+		if last := len(all) - 1; last >= 0 && !since.Equal(seen[all[last]]) || last < 0 && !since.IsZero() {
+			t.Errorf("RecentDistinctIDs(%d, %d): since %v", project, limit, since)
+		}
 		if diff := cmp.Diff(all, got, same); err != nil || diff != "" {
 			t.Errorf("RecentDistinctIDs(%d, %d): %v (-want +got)\n%s", project, limit, err, diff)
 		}
@@ -312,6 +316,9 @@ func testRecentDistinctIDs(t *testing.T, s *suite) {
 	at := func(id string, time time.Time) capture.Event {
 		e := s.event("page", id, `{"$process_person_profile":false}`)
 		e.Time, e.UUID = time, capture.NewUUID(time)
+		if time.After(seen[id]) {
+			seen[id] = time
+		}
 		return e
 	}
 	day := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)

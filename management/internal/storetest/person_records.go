@@ -252,3 +252,91 @@ func testPersonUpdates(t *testing.T, s *suite) {
 		t.Errorf("%d distinct IDs, want %d", n, 1+writers*times)
 	}
 }
+
+// testPersonsBefore walks through persons from one to the next.
+func testPersonsBefore(t *testing.T, s *suite) {
+	ctx := t.Context()
+	var all []string // newest first
+	for i := range 9 {
+		name := fmt.Sprint("user-", i)
+		e := s.event("page", name, fmt.Sprintf(`{"$set":{"n":%d}}`, i))
+		e.Received = s.now.Add(time.Duration(i) * time.Second)
+		s.write(t, e, elsewhere(e, 2))
+		all = append([]string{name}, all...)
+	}
+	if _, err := s.AddCohortMembers(ctx, 1, 7, []string{"user-3", "user-5"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		filter management.PersonFilter
+		want   []string
+	}{
+		{management.PersonFilter{}, all},
+		{management.PersonFilter{Search: "user-"}, all},
+		{management.PersonFilter{Search: "user-4"}, []string{"user-4"}},
+		{management.PersonFilter{Cohort: 7}, []string{"user-5", "user-3"}},
+		{management.PersonFilter{Cohort: 7, Search: "user-3"}, []string{"user-3"}},
+		{management.PersonFilter{Search: "\x00"}, nil},
+	} {
+		for _, limit := range []int{1, 4, 100} {
+			var got []string
+			before := uuid.Max
+			for {
+				page, err := s.PersonsBefore(ctx, 1, tt.filter, before, limit)
+				must(t, err)
+				for _, p := range page {
+					full, err := s.Person(ctx, 1, p.ID)
+					must(t, err)
+					want(t, "a person of a page", *full)(p, nil)
+					got = append(got, p.DistinctIDs[0])
+				}
+				if len(page) < limit {
+					break
+				}
+				before = page[limit-1].ID
+			}
+			if diff := cmp.Diff(tt.want, got, same); diff != "" {
+				t.Errorf("%+v, pages of %d (-want +got)\n%s", tt.filter, limit, diff)
+			}
+		}
+	}
+}
+
+func testRecentEvents(t *testing.T, s *suite) {
+	ctx := t.Context()
+	at := func(name, id string, minutes int) capture.Event {
+		e := s.event(name, id, `{"n":1.50,"s":"\u0000"}`)
+		e.Time = s.now.Add(time.Duration(minutes) * time.Minute)
+		return e
+	}
+	first, second := at("first", "u", 0), at("second", "a", 2)
+	s.write(t, first, second, at("other", "stranger", 5), elsewhere(at("elsewhere", "u", 9), 2))
+	s.write(t, s.event("$identify", "u", `{"$anon_distinct_id":"a"}`))
+	third := at("third", "u", 1)
+	s.write(t, third)
+	id := s.whoIs(t, 1, "u").ID
+	for _, store := range []sqlstore.Storage{s.Storage, s.another(t)} {
+		list, looked, err := store.RecentEvents(ctx, 1, id, 10)
+		must(t, err)
+		var names []string
+		for _, e := range list {
+			names = append(names, e.Name)
+		}
+		if diff := cmp.Diff([]string{"second", "third", "$identify", "first"}, names); diff != "" || looked != 6 {
+			t.Errorf("RecentEvents looked at %d (-want +got)\n%s", looked, diff)
+		}
+		second.Received = time.Time{}
+		if diff := cmp.Diff(second, list[0]); diff != "" {
+			t.Errorf("an event (-want +got)\n%s", diff)
+		}
+		newest, _, err := store.RecentEvents(ctx, 1, id, 1)
+		if err != nil || len(newest) != 1 || newest[0].Name != "third" {
+			t.Errorf("the event that was stored last: %v, %v", newest, err)
+		}
+		for project, person := range map[int64]uuid.UUID{1: uuid.New(), 2: id} {
+			if list, _, err := store.RecentEvents(ctx, project, person, 10); err != nil || len(list) > 0 {
+				t.Errorf("RecentEvents of a person of another project: %v, %v", list, err)
+			}
+		}
+	}
+}

@@ -71,6 +71,8 @@ var alone = []part{
 	{"events of deleted persons", testDeleteEvents},
 	{"deleted newest events", testDeleteNewest},
 	{"recent distinct IDs", testRecentDistinctIDs},
+	{"persons before others", testPersonsBefore},
+	{"recent events", testRecentEvents},
 	{"group records", testGroupRecords},
 	{"pages of groups", testGroupPages},
 	{"persons of cohorts", testCohortPersons},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -51,6 +53,12 @@ func (a *accounts) Activities(ctx context.Context, f management.ActivityFilter, 
 	if f.ItemID != "" {
 		is("item_id", f.ItemID)
 	}
+	if f.User != nil {
+		is("user_id", *f.User)
+	}
+	if f.System {
+		is("is_system", true)
+	}
 	where := ""
 	if len(conditions) > 0 {
 		where = "WHERE " + strings.Join(conditions, " AND ")
@@ -61,6 +69,13 @@ func (a *accounts) Activities(ctx context.Context, f management.ActivityFilter, 
 	}
 	if offset >= total {
 		return nil, total, nil
+	}
+	if f.Before != uuid.Nil {
+		where += " AND "
+		if len(conditions) == 0 {
+			where = "WHERE "
+		}
+		where, args = where+"(created_at, number) < (SELECT created_at, number FROM activity_log WHERE id = ?)", append(args, f.Before.String())
 	}
 	list, err := activities.list(ctx, a, where+" ORDER BY created_at DESC, number DESC LIMIT ? OFFSET ?", append(args, limit, offset)...)
 	return list, total, err

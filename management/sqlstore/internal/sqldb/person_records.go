@@ -116,6 +116,19 @@ func (db *DB) Persons(ctx context.Context, project int64, f management.PersonFil
 	return list, total, nil
 }
 
+func (db *DB) PersonsBefore(ctx context.Context, project int64, f management.PersonFilter, before uuid.UUID, limit int) ([]management.Person, error) {
+	if !storable(f.DistinctID, f.Search) {
+		return nil, nil
+	}
+	id, tail, args := db.d.selected(project, &f)
+	page := "p.id IN (SELECT " + id + " " + tail + " AND " + id + " < ? ORDER BY " + id + " DESC LIMIT ?) ORDER BY p.id DESC"
+	var list []management.Person
+	if err := db.read(ctx, db.d.personRows()+page, append(args, db.d.id(before), limit), personInto(&list)); err != nil {
+		return nil, fmt.Errorf("read persons: %w", err)
+	}
+	return list, nil
+}
+
 // keys returns UUIDs of persons as a list.
 func (d *Dialect) keys(ids []uuid.UUID) list {
 	return uuids(d, "", ids, func(id *uuid.UUID) uuid.UUID { return *id }).values

@@ -85,10 +85,15 @@ func TestPersonQueryPlans(t *testing.T) {
 	_, e2 := db.GroupTypes(ctx, 1)
 	_, e3 := db.Group(ctx, 1, 0, "acme")
 	_, n, e4 := db.Groups(ctx, 1, 0, "a", 10, 0)
-	_, e5 := db.RecentDistinctIDs(ctx, 1, 10)
+	_, _, e5 := db.RecentDistinctIDs(ctx, 1, 10)
+	events, looked, e8 := db.RecentEvents(ctx, 1, p.ID, 10)
+	before, e9 := db.PersonsBefore(ctx, 1, management.PersonFilter{Search: "u"}, uuid.Max, 10)
+	if len(events) != 2 || looked != 2 || len(before) != 1 {
+		t.Errorf("RecentEvents = %v, %d; PersonsBefore = %v", events, looked, before)
+	}
 	e6 := db.DeletePerson(ctx, 1, p.ID, true)
 	_, e7 := db.PurgeEvents(ctx)
-	if err := errors.Join(err, e1, e2, e3, e4, e5, e6, e7); n != 1 || err != nil {
+	if err := errors.Join(err, e1, e2, e3, e4, e5, e6, e7, e8, e9); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 
@@ -481,8 +486,8 @@ func TestRecentInBounds(t *testing.T) {
 		for i := range 28 {
 			want = append(want, fmt.Sprint("day ", i))
 		}
-		got, err := db.RecentDistinctIDs(t.Context(), 1, 100)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		got, since, err := db.RecentDistinctIDs(t.Context(), 1, 100)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" || !since.Equal(day.AddDate(0, 0, -29)) {
 			t.Errorf("RecentDistinctIDs: %v (-want +got)\n%s", err, diff)
 		}
 	})

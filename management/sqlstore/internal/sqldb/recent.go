@@ -29,22 +29,21 @@ func (d *Dialect) day(time string) string {
 // which are the newest if UUIDs begin with the time, as in version 7, and sorts
 // them by time. It reads at most thirty days with events, and so may return
 // fewer IDs than there are.
-func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) ([]string, error) {
-	var list []string
+func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) (list []string, since time.Time, err error) {
 	seen := make(map[string]bool)
 	before := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // all events are of earlier years
 	for range recentDays {
 		sample, at, err := db.newestDay(ctx, project, before)
 		if err != nil {
-			return nil, fmt.Errorf("read recent distinct IDs: %w", err)
+			return nil, time.Time{}, fmt.Errorf("read recent distinct IDs: %w", err)
 		}
 		for _, s := range sample {
 			if len(list) >= limit {
-				return list, nil
+				return list, since, nil
 			}
 			if !seen[s.distinctID] {
 				seen[s.distinctID] = true
-				list = append(list, s.distinctID)
+				list, since = append(list, s.distinctID), s.at
 			}
 		}
 		if len(sample) == 0 {
@@ -52,7 +51,7 @@ func (db *DB) RecentDistinctIDs(ctx context.Context, project int64, limit int) (
 		}
 		before = at
 	}
-	return list, nil
+	return list, since, nil
 }
 
 // A sight is the time of an event of a distinct ID.

@@ -1,0 +1,123 @@
+package management
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
+)
+
+// PersonEvents are the newest events of a person.
+type PersonEvents struct {
+	Items []PersonEvent `json:"results"` // newest first
+
+	// Looked is among how many of the newest stored events, of everybody, the events
+	// of the person were looked for: at most 50,000.
+	Looked int `json:"looked"`
+}
+
+// A PersonEvent is an event as the API shows it.
+type PersonEvent struct {
+	UUID       uuid.UUID       `json:"uuid"`
+	Event      string          `json:"event"`
+	DistinctID string          `json:"distinct_id"`
+	Timestamp  time.Time       `json:"timestamp"`
+	Properties json.RawMessage `json:"properties"`
+}
+
+// MaxPersonEvents is how many events of a person are shown at most.
+const MaxPersonEvents = 100
+
+// PersonEvents returns the newest events of a person, at most limit and at most
+// MaxPersonEvents. Events that are not among the newest ones of the store are not found.
+// It needs scope person:read.
+func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string, limit int) (*PersonEvents, error) {
+	w, err := s.capturedAt(ctx, p, ref, "person:read")
+	if err != nil {
+		return nil, err
+	}
+	person, err := w.findPerson(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	list, looked, err := s.c.Data.RecentEvents(ctx, w.at.Project.ID, person.ID, min(max(limit, 1), MaxPersonEvents))
+	if err != nil {
+		return nil, err
+	}
+	out := &PersonEvents{Items: []PersonEvent{}, Looked: looked}
+	for i := range list {
+		e := &list[i]
+		out.Items = append(out.Items, PersonEvent{e.UUID, e.Name, e.DistinctID, e.Time, rawjson.Or(e.Properties, "{}")})
+	}
+	return out, nil
+}
+
+// PersonCohorts are the cohorts of a person.
+type PersonCohorts struct {
+	Items []PersonCohort `json:"results"`
+}
+
+// A PersonCohort is a cohort that a person is in.
+type PersonCohort struct {
+	ID     int64  `json:"id"`
+	Name   string `json:"name"`
+	Static bool   `json:"is_static"`
+}
+
+// PersonCohorts returns the cohorts that a person is in, the newest first: static ones
+// that list the person, and dynamic ones whose criteria the person meets now. It needs
+// scopes cohort:read and person:read.
+func (s *Service) PersonCohorts(ctx context.Context, p *Principal, ref, id string) (*PersonCohorts, error) {
+	w, err := s.capturedAt(ctx, p, ref, "cohort:read", "person:read")
+	if err != nil {
+		return nil, err
+	}
+	person, err := w.findPerson(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	project := w.at.Project.ID
+	list, err := w.store.Cohorts(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	m, err := w.cohortMembership(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	in := make([]bool, len(list))
+	if len(person.DistinctIDs) > 0 {
+		static, err := s.c.Data.AppendCohorts(ctx, nil, project, person.DistinctIDs[0])
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			in[i] = list[i].Static && slices.Contains(static, list[i].ID)
+		}
+	}
+	if len(m.keys) > 0 {
+		var keys []string
+		for key := range m.keys {
+			keys = append(keys, key)
+		}
+		results, err := s.evaluatePerson(ctx, new(flags.Input), project, m.snapshot, keys, person)
+		if err != nil {
+			return nil, err
+		}
+		for key, i := range m.keys {
+			in[i] = flagValue(results, key) == true
+		}
+	}
+	out := &PersonCohorts{Items: []PersonCohort{}}
+	for i, c := range slices.Backward(list) {
+		if in[i] {
+			out.Items = append(out.Items, PersonCohort{c.ID, c.Name, c.Static})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,260 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// groupsView is the list of the groups of a type.
+type groupsView struct {
+	layout
+	Action       string
+	Type         string
+	Search       string
+	Tabs         []stateTab
+	Rows         []groupRow
+	Range        string
+	Older, Newer string
+	Clear        string
+}
+
+type groupRow struct {
+	Key, URL   string
+	Properties string
+	Created    moment
+}
+
+// groupType returns the type that the path names.
+func (q *request) groupType() (index int, name string, err error) {
+	types, err := q.groupTypes()
+	if err != nil {
+		return 0, "", err
+	}
+	for _, t := range types {
+		if t.Value == q.PathValue("type") {
+			index, err := strconv.Atoi(t.Value)
+			return index, t.Label, err
+		}
+	}
+	return 0, "", errNoPage
+}
+
+func (q *request) groupsPath(index int) string {
+	return q.projectPath("/groups/" + strconv.Itoa(index))
+}
+
+// groupPath has the key in the query, because a key can be "..".
+func (q *request) groupPath(index int, key string) string {
+	return q.groupsPath(index) + "/group?" + url.Values{"key": {key}}.Encode()
+}
+
+func listGroups(q *request) error {
+	index, name, err := q.groupType()
+	if err != nil {
+		return err
+	}
+	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
+	page = min(max(page, 1), 1<<20)
+	search := strings.TrimSpace(q.Form.Get("q"))
+	list, err := q.c.Service.ListGroups(q.Context(), q.by, q.ref, index, search, pageSize, (page-1)*pageSize)
+	if err != nil {
+		return err
+	}
+	q.layout.Title, q.layout.Done = "Groups: "+name, doneWords[q.Form.Get("done")]
+	v := &groupsView{layout: q.layout, Action: q.groupsPath(index), Type: name, Search: search}
+	if v.Tabs, err = q.personTabs(strconv.Itoa(index)); err != nil {
+		return err
+	}
+	for _, g := range list.Items {
+		v.Rows = append(v.Rows, groupRow{g.GroupKey, q.groupPath(index, g.GroupKey), propertiesInWords(g.GroupProperties, ""), q.c.moment(g.CreatedAt)})
+	}
+	link := func(page int) string {
+		values := url.Values{"page": {strconv.Itoa(page)}}
+		if search != "" {
+			values.Set("q", search)
+		}
+		return v.Action + "?" + values.Encode()
+	}
+	if first := (page-1)*pageSize + 1; len(v.Rows) > 0 {
+		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + count(list.Total, "group", "groups")
+	}
+	if page*pageSize < list.Total {
+		v.Older = link(page + 1)
+	}
+	if page > 1 {
+		v.Newer = link(page - 1)
+	}
+	if search != "" {
+		v.Clear = v.Action
+	}
+	q.render(http.StatusOK, "groups", v)
+	return nil
+}
+
+// groupView is the page about one group.
+type groupView struct {
+	layout
+	List       string
+	Type, Key  string
+	Known      bool // false: the store does not answer, and only the form is shown
+	Created    moment
+	Properties []propertyRow
+	Cut        int
+	Form       *propertyForm
+	Flags      []whyRow
+	Caveat     string
+	Activity   string
+	Delete     deleteForm
+}
+
+func showGroup(q *request) error {
+	index, name, err := q.groupType()
+	if err != nil {
+		return err
+	}
+	g, err := q.c.Service.FindGroup(q.Context(), q.by, q.ref, index, q.Form.Get("key"))
+	if err != nil {
+		return err
+	}
+	return q.showGroup(http.StatusOK, name, g, q.propertyForm(q.groupPath(index, g.GroupKey), g.GroupProperties), deleteForm{})
+}
+
+func (q *request) showGroup(status int, name string, g *management.GroupView, form *propertyForm, deletion deleteForm) error {
+	form.options()
+	if g == nil {
+		q.layout.Title = "Group"
+		q.render(status, "group", &groupView{layout: q.layout, List: q.projectPath("/persons"), Type: name, Key: "Group", Form: form})
+		return nil
+	}
+	q.layout.Title, q.layout.Done = shorten(g.GroupKey, 120), doneWords[q.Form.Get("done")]
+	v := &groupView{
+		layout: q.layout, List: q.groupsPath(g.GroupTypeIndex), Type: name, Key: g.GroupKey, Known: true, Created: q.c.moment(g.CreatedAt),
+		Form: form, Caveat: groupCaveat, Delete: deletion,
+		Activity: q.projectPath("/activity?" + url.Values{"scope": {"Group"}, "item": {strconv.Itoa(g.GroupTypeIndex) + "/" + g.GroupKey}}.Encode()),
+	}
+	v.Delete.Name = g.GroupKey
+	v.Properties, v.Cut = propertyRows(g.GroupProperties, editLink(q.groupPath(g.GroupTypeIndex, g.GroupKey)))
+	for _, row := range v.Properties {
+		form.Names = append(form.Names, row.Name)
+	}
+	var err error
+	if v.Flags, err = q.groupFlags(name, g); err != nil {
+		return err
+	}
+	q.render(status, "group", v)
+	return nil
+}
+
+// groupFlags returns the values of the flags that are about groups of a type, or look at
+// their properties.
+func (q *request) groupFlags(name string, g *management.GroupView) ([]whyRow, error) {
+	list, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{}, maxOffered, 0)
+	if err != nil {
+		return nil, err
+	}
+	index := strconv.Itoa(g.GroupTypeIndex)
+	about := make(map[string]bool)
+	for _, f := range list.Items {
+		if looksAt(readFilters(f.Filters), index) {
+			about[f.Key] = true
+		}
+	}
+	if len(about) == 0 {
+		return nil, nil
+	}
+	why := &whyView{Action: q.projectPath("/why"), Groups: []groupField{{Index: index, Name: name, Key: g.GroupKey}}}
+	reasons, err := q.c.Service.ExplainFlags(q.Context(), q.by, q.ref, why.body())
+	if isRefusal(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(why.rows(reasons), func(r whyRow) bool { return !about[r.Key] }), nil
+}
+
+// looksAt reports whether filters are about groups of a type, or ask for properties of
+// such groups.
+func looksAt(f *rawFilters, index string) bool {
+	for i := range f.Groups {
+		c := &f.Groups[i]
+		aggregation := text(f.Aggregation)
+		if len(c.Aggregation) > 0 {
+			aggregation = text(c.Aggregation)
+		}
+		if aggregation == index {
+			return true
+		}
+		for _, p := range c.Properties {
+			if p.Type == "group" && cmp.Or(text(p.GroupType), aggregation) == index {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// postGroup changes a property of a group, or deletes the group.
+func postGroup(q *request) error {
+	index, name, err := q.groupType()
+	if err != nil {
+		return err
+	}
+	service, key := q.c.Service, q.Form.Get("key")
+	page := q.groupPath(index, key)
+	var g *management.GroupView
+	load := func() error {
+		g, err = service.FindGroup(q.Context(), q.by, q.ref, index, key)
+		return err
+	}
+	if q.PostForm.Get("do") == "delete" {
+		if err := load(); err != nil {
+			return err
+		}
+		if typed := q.PostForm.Get("typed"); typed != key {
+			return q.showGroup(http.StatusUnprocessableEntity, name, g, q.propertyForm(page, g.GroupProperties), deleteForm{Typed: typed, Error: "Type " + key + " to delete the group."})
+		}
+		if err := service.DeleteGroup(q.Context(), q.by, q.ref, index, key); err != nil {
+			return err
+		}
+		return q.redirect(q.groupsPath(index) + "?done=group-deleted")
+	}
+	return q.changeProperty(q.readPropertyForm(page), propertyChange{
+		now: func() (json.RawMessage, error) {
+			if err := load(); err != nil {
+				return nil, err
+			}
+			return g.GroupProperties, nil
+		},
+		set: func(patch management.PropertyPatch) error {
+			_, err := service.UpdateGroupProperty(q.Context(), q.by, q.ref, index, key, patch)
+			return err
+		},
+		remove: func(removal management.PropertyRemoval) error {
+			_, err := service.DeleteGroupProperty(q.Context(), q.by, q.ref, index, key, removal)
+			return err
+		},
+		done: page,
+		show: func(status int, f *propertyForm) error {
+			if status == http.StatusServiceUnavailable {
+				return q.showGroup(status, name, nil, f, deleteForm{})
+			}
+			if g == nil {
+				if err := load(); err != nil && !errors.Is(err, management.ErrNotFound) {
+					return err
+				} else if err != nil {
+					return errNoPage
+				}
+			}
+			return q.showGroup(status, name, g, f, deleteForm{})
+		},
+	})
+}

@@ -1,0 +1,241 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// personView is the page about one person.
+type personView struct {
+	layout
+	List       string
+	Name       string
+	Known      bool // false: the store does not answer, and only the form is shown
+	UUID       string
+	Anonymous  bool
+	Created    moment
+	Seen       moment
+	SeenWords  string // in place of Seen
+	IDs        []string
+	MoreIDs    int
+	Properties []propertyRow
+	Cut        int // properties that are not listed
+	Form       *propertyForm
+	Cohorts    []cohortLink
+	On, Off    []whyRow
+	MoreFlags  int
+	Why        string // all flags of the person, explained
+	Events     []eventRow
+	EventsHint string
+	Activity   string
+	Delete     deleteForm
+}
+
+type cohortLink struct {
+	Name   string
+	Static bool
+}
+
+// An eventRow is an event of a person.
+type eventRow struct {
+	Name       string
+	At         moment
+	ID         string // the distinct ID, if the person has several
+	Properties string // as JSON
+	Count      string
+}
+
+// A deleteForm asks for the name of what is to be deleted.
+type deleteForm struct {
+	Name   string // what is to be typed
+	Typed  string
+	Error  string
+	Events bool
+}
+
+const (
+	idsShown    = 100 // distinct IDs of a person
+	eventsShown = 25  // events of a person
+)
+
+func showPerson(q *request) error {
+	p, err := q.c.Service.GetPerson(q.Context(), q.by, q.ref, q.PathValue("person"))
+	if err != nil {
+		return err
+	}
+	return q.showPerson(http.StatusOK, p, q.propertyForm(q.personPath(p.ID.String()), p.Properties), deleteForm{})
+}
+
+// showPerson shows a person with forms as they are. Without a person it shows only the
+// form of the property.
+func (q *request) showPerson(status int, p *management.PersonView, form *propertyForm, deletion deleteForm) error {
+	form.options()
+	if p == nil {
+		q.layout.Title = "Person"
+		q.render(status, "person", &personView{layout: q.layout, List: q.projectPath("/persons"), Name: "Person", Form: form})
+		return nil
+	}
+	id := p.ID.String()
+	q.layout.Title, q.layout.Done = cmp.Or(shorten(p.Name, 120), id), doneWords[q.Form.Get("done")]
+	v := &personView{
+		layout: q.layout, List: q.projectPath("/persons"), Name: q.layout.Title, Known: true, UUID: id, Anonymous: anonymous(p), Created: q.c.moment(p.CreatedAt),
+		Form: form, Delete: deletion, Activity: q.projectPath("/activity?" + url.Values{"scope": {"Person"}, "item": {id}}.Encode()),
+	}
+	v.Delete.Name = v.Name
+	v.IDs = p.DistinctIDs[:min(len(p.DistinctIDs), idsShown)]
+	v.MoreIDs = len(p.DistinctIDs) - len(v.IDs)
+	v.Properties, v.Cut = propertyRows(p.Properties, editLink(q.personPath(id)))
+	for _, row := range v.Properties {
+		form.Names = append(form.Names, row.Name)
+	}
+	if err := q.personCohorts(v, id); err != nil {
+		return err
+	}
+	if len(p.DistinctIDs) > 0 {
+		if err := q.personFlags(v, p.DistinctIDs[0]); err != nil {
+			return err
+		}
+	}
+	if err := q.personEvents(v, id, len(p.DistinctIDs) > 1); err != nil {
+		return err
+	}
+	q.render(status, "person", v)
+	return nil
+}
+
+func (q *request) personCohorts(v *personView, id string) error {
+	cohorts, err := q.c.Service.PersonCohorts(q.Context(), q.by, q.ref, id)
+	if isRefusal(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range cohorts.Items {
+		v.Cohorts = append(v.Cohorts, cohortLink{c.Name, c.Static})
+	}
+	return nil
+}
+
+// personFlags fills in the values of all flags.
+func (q *request) personFlags(v *personView, distinctID string) error {
+	reasons, err := q.c.Service.EvaluationReasons(q.Context(), q.by, q.ref, distinctID, "")
+	if err != nil {
+		return err
+	}
+	why := &whyView{Action: q.projectPath("/why"), Person: distinctID}
+	v.Why = why.link("")
+	for _, row := range why.rows(reasons) {
+		switch {
+		case row.On:
+			v.On = append(v.On, row)
+		case len(v.Off) < whyListed:
+			v.Off = append(v.Off, row)
+		default:
+			v.MoreFlags++
+		}
+	}
+	return nil
+}
+
+func (q *request) personEvents(v *personView, id string, several bool) error {
+	events, err := q.c.Service.PersonEvents(q.Context(), q.by, q.ref, id, eventsShown)
+	if err != nil {
+		return err
+	}
+	for _, e := range events.Items {
+		row := eventRow{Name: e.Event, At: q.c.moment(e.Timestamp), Properties: indented(e.Properties), Count: count(len(readObject(string(e.Properties))), "property", "properties")}
+		if several {
+			row.ID = e.DistinctID
+		}
+		v.Events = append(v.Events, row)
+	}
+	among := "the " + number(events.Looked) + " events that were stored last"
+	switch {
+	case len(v.Events) > 0:
+		v.Seen = v.Events[0].At
+		v.EventsHint = "The newest ones among " + among + "."
+	case events.Looked == 0:
+		v.SeenWords, v.EventsHint = "no events yet", "No events are stored."
+	default:
+		v.SeenWords, v.EventsHint = "not lately", "None is among "+among+"."
+	}
+	return nil
+}
+
+// indented writes JSON for people.
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// postPerson changes a property of a person, or deletes the person.
+func postPerson(q *request) error {
+	ref := q.PathValue("person")
+	if q.PostForm.Get("do") == "delete" {
+		return q.deletePerson(ref)
+	}
+	page := q.personPath(ref)
+	form := q.readPropertyForm(page)
+	service := q.c.Service
+	var p *management.PersonView
+	return q.changeProperty(form, propertyChange{
+		now: func() (json.RawMessage, error) {
+			var err error
+			if p, err = service.GetPerson(q.Context(), q.by, q.ref, ref); err != nil {
+				return nil, err
+			}
+			return p.Properties, nil
+		},
+		set: func(patch management.PropertyPatch) error {
+			_, err := service.UpdatePersonProperty(q.Context(), q.by, q.ref, ref, patch)
+			return err
+		},
+		remove: func(removal management.PropertyRemoval) error {
+			_, err := service.DeletePersonProperty(q.Context(), q.by, q.ref, ref, removal)
+			return err
+		},
+		done: page,
+		show: func(status int, f *propertyForm) error {
+			if status == http.StatusServiceUnavailable {
+				return q.showPerson(status, nil, f, deleteForm{})
+			}
+			if p == nil {
+				var err error
+				if p, err = service.GetPerson(q.Context(), q.by, q.ref, ref); err != nil {
+					return err
+				}
+			}
+			return q.showPerson(status, p, f, deleteForm{})
+		},
+	})
+}
+
+// deletePerson deletes a person whose name was typed.
+func (q *request) deletePerson(ref string) error {
+	p, err := q.c.Service.GetPerson(q.Context(), q.by, q.ref, ref)
+	if err != nil {
+		return err
+	}
+	deletion := deleteForm{Typed: q.PostForm.Get("typed"), Events: q.PostForm.Get("events") == "yes"}
+	if name := cmp.Or(shorten(p.Name, 120), p.ID.String()); deletion.Typed != name {
+		deletion.Error = "Type " + name + " to delete the person."
+		return q.showPerson(http.StatusUnprocessableEntity, p, q.propertyForm(q.personPath(p.ID.String()), p.Properties), deletion)
+	}
+	if err := q.c.Service.DeletePerson(q.Context(), q.by, q.ref, p.ID.String(), deletion.Events); err != nil {
+		return err
+	}
+	done := "person-deleted"
+	if deletion.Events {
+		done = "person-erased"
+	}
+	return q.redirect(q.projectPath("/persons?done=" + done))
+}

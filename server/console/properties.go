@@ -1,0 +1,164 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// A propertyRow is a property of a person or a group.
+type propertyRow struct {
+	Name, Value, Type string
+	Edit              string // where it is edited; "" if it is not
+}
+
+// A propertyForm is a property that is being changed.
+type propertyForm struct {
+	Action           string
+	Name, Type       string
+	Value            string
+	Was              string // its JSON when the form was made; "" if there was none
+	There            bool   // it can be removed
+	Types            []option
+	Names            []string
+	Errors           map[string]string
+	Notice, NoticeAs string
+	Cancel           string
+}
+
+const (
+	valueShown      = 600 // characters of a property
+	propertiesShown = 500 // of one person or group
+)
+
+// propertyRows lists properties by name.
+func propertyRows(raw json.RawMessage, edit func(name string) string) (rows []propertyRow, cut int) {
+	for name, value := range readObject(string(raw)) {
+		kind, words := typeOf(value)
+		rows = append(rows, propertyRow{name, shorten(words, valueShown), typeWord(kind), edit(name)})
+	}
+	slices.SortFunc(rows, func(a, b propertyRow) int { return cmp.Compare(a.Name, b.Name) })
+	cut = max(0, len(rows)-propertiesShown)
+	return rows[:len(rows)-cut], cut
+}
+
+// propertyForm returns the form for the property that the URL names, as it is now.
+func (q *request) propertyForm(action string, properties json.RawMessage) *propertyForm {
+	f := &propertyForm{Action: action, Name: q.Form.Get("edit"), Type: typeText, Errors: make(map[string]string)}
+	if raw, ok := readObject(string(properties))[f.Name]; ok {
+		f.Type, f.Value = typeOf(raw)
+		f.Was, f.There, f.Cancel = string(raw), true, action
+	}
+	return f
+}
+
+// readPropertyForm returns the form that was posted.
+func (q *request) readPropertyForm(action string) *propertyForm {
+	v := q.PostForm
+	return &propertyForm{
+		Action: action, Name: v.Get("name"), Type: v.Get("type"), Value: lines(v.Get("value")), Was: v.Get("was"), There: v.Get("was") != "",
+		Errors: make(map[string]string), Cancel: action,
+	}
+}
+
+func (f *propertyForm) options() { f.Types = selected(propertyTypes, f.Type) }
+
+// A propertyChange changes one property of a person or a group.
+type propertyChange struct {
+	now    func() (json.RawMessage, error) // all of its properties
+	set    func(management.PropertyPatch) error
+	remove func(management.PropertyRemoval) error
+	done   string
+	show   func(status int, f *propertyForm) error // the form again
+}
+
+// changeProperty sets or removes the property of a form.
+func (q *request) changeProperty(f *propertyForm, c propertyChange) error {
+	var value json.RawMessage
+	remove := q.PostForm.Get("do") == "unset"
+	if strings.TrimSpace(f.Name) == "" {
+		f.Errors["name"] = "A property needs a name."
+	}
+	if !remove {
+		var wrong string
+		if value, wrong = typed(f.Type, f.Value); wrong != "" {
+			f.Errors["value"] = wrong
+		}
+	}
+	if len(f.Errors) > 0 {
+		return c.show(http.StatusUnprocessableEntity, f)
+	}
+	now, err := c.now()
+	if err != nil {
+		return q.keepProperty(err, f, c)
+	}
+	if is := string(readObject(string(now))[f.Name]); is != f.Was && !sameJSON(is, f.Was) {
+		return c.show(http.StatusConflict, f.changed(is))
+	}
+	if remove {
+		err = c.remove(management.PropertyRemoval{Unset: optional.Of(f.Name)})
+	} else {
+		err = c.set(management.PropertyPatch{Key: optional.Of(f.Name), Value: optional.Of(value)})
+	}
+	if err != nil {
+		return q.keepProperty(err, f, c)
+	}
+	joint := "?"
+	if strings.Contains(c.done, "?") {
+		joint = "&"
+	}
+	return q.redirect(c.done + joint + "done=" + map[bool]string{true: "property-removed", false: "property-set"}[remove])
+}
+
+// changed tells that the value is another one than when the form was made, and lets the
+// user choose.
+func (f *propertyForm) changed(is string) *propertyForm {
+	mine := "the value below"
+	switch {
+	case f.Was == "":
+		f.Notice = "There is a property with this name, which an event or somebody else may have set: its value is"
+	case is == "":
+		f.Notice = "An event or somebody else has removed the property meanwhile. Set it to make it again with " + mine + "."
+	default:
+		f.Notice = "An event or somebody else has changed the property meanwhile: its value is"
+	}
+	f.NoticeAs = shorten(text(json.RawMessage(is)), valueShown)
+	f.Was, f.There = is, is != ""
+	return f
+}
+
+func sameJSON(a, b string) bool {
+	return a != "" && b != "" && text(json.RawMessage(a)) == text(json.RawMessage(b)) && a[0] == b[0]
+}
+
+// keepProperty shows a form again with what the Service says against it, or that the store
+// does not answer.
+func (q *request) keepProperty(err error, f *propertyForm, c propertyChange) error {
+	e, ok := errors.AsType[*management.Error](err)
+	switch {
+	case ok && errors.Is(e, management.ErrInvalid):
+		f.Errors[map[bool]string{true: "name", false: "value"}[e.Attr == "key" || e.Attr == "$unset"]] = e.Detail
+		return c.show(http.StatusUnprocessableEntity, f)
+	case ok, pageOf(err).status != http.StatusServiceUnavailable:
+		return err
+	}
+	q.c.Log.ErrorContext(q.Context(), "a property was not saved", "path", q.URL.Path, "error", err)
+	f.Notice = "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while."
+	return c.show(http.StatusServiceUnavailable, f)
+}
+
+// editLink returns the function that names where a property is edited.
+func editLink(page string) func(string) string {
+	joint := "?"
+	if strings.Contains(page, "?") {
+		joint = "&"
+	}
+	return func(name string) string { return page + joint + url.Values{"edit": {name}}.Encode() + "#property" }
+}
