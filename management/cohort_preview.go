@@ -67,7 +67,7 @@ func (s *Service) PreviewCohort(ctx context.Context, p *Principal, ref string, p
 	if err != nil {
 		return nil, err
 	}
-	ids, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
+	ids, _, err := s.c.Data.RecentDistinctIDs(ctx, w.at.Project.ID, limit)
 	if err != nil {
 		return nil, err
 	}

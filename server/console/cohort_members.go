@@ -49,7 +49,7 @@ func (q *request) membersOf(c *management.CohortView, size, page int) (*membersV
 		return nil, err
 	}
 	for _, p := range list.Items {
-		row := memberRow{ID: p.ID.String(), Name: p.Name, URL: q.personPath(p), Seen: q.c.moment(p.CreatedAt)}
+		row := memberRow{ID: p.ID.String(), Name: p.Name, URL: q.personPath(p.ID.String()), Seen: q.c.moment(p.CreatedAt)}
 		if len(p.DistinctIDs) > 0 {
 			row.DistinctID, row.MoreIDs = p.DistinctIDs[0], len(p.DistinctIDs)-1
 		}
@@ -78,15 +78,6 @@ func (q *request) membersOf(c *management.CohortView, size, page int) (*membersV
 		v.Newer = link(page - 1)
 	}
 	return v, nil
-}
-
-// personPath returns where a person is shown.
-func (q *request) personPath(p *management.PersonView) string {
-	id := p.ID.String()
-	if len(p.DistinctIDs) > 0 {
-		id = p.DistinctIDs[0]
-	}
-	return q.projectPath("/why?" + url.Values{"person": {id}}.Encode())
 }
 
 // uploadOf says what became of the newest list of a static cohort, nil if there was none.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -38,6 +39,7 @@ type personView struct {
 
 type cohortLink struct {
 	Name   string
+	URL    string
 	Static bool
 }
 
@@ -117,7 +119,7 @@ func (q *request) personCohorts(v *personView, id string) error {
 		return err
 	}
 	for _, c := range cohorts.Items {
-		v.Cohorts = append(v.Cohorts, cohortLink{c.Name, c.Static})
+		v.Cohorts = append(v.Cohorts, cohortLink{c.Name, q.projectPath("/cohorts/" + strconv.FormatInt(c.ID, 10)), c.Static})
 	}
 	return nil
 }
