@@ -264,7 +264,7 @@ func testPersonsBefore(t *testing.T, s *suite) {
 		s.write(t, e, elsewhere(e, 2))
 		all = append([]string{name}, all...)
 	}
-	if _, err := s.AddCohortMembers(ctx, 1, 7, []string{"user-3", "user-5"}); err != nil {
+	if _, _, err := s.AddCohortMembers(ctx, 1, 7, []string{"user-3", "user-5"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
