@@ -2,10 +2,12 @@ package console
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -16,9 +18,10 @@ type activityView struct {
 	Action       string
 	Item         string // the ID of a thing, "" for all
 	Scopes       []option
+	Users        []option // who can have done it
 	Entries      []activityEntry
 	Range        string
-	Older, Newer string
+	Older, First string // the next page, and the first one; "" if there is none
 	Clear        string
 }
 
@@ -47,53 +50,78 @@ var scopeWords = map[string]string{
 }
 
 // thingPaths are where things are shown; the ID follows.
-var thingPaths = map[string]string{"FeatureFlag": "/flags/", "Cohort": "/cohorts/", "EarlyAccessFeature": "/features/"}
+var thingPaths = map[string]string{"FeatureFlag": "/flags/", "Cohort": "/cohorts/", "EarlyAccessFeature": "/features/", "Person": "/persons/"}
 
 func activity(q *request) error {
-	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
-	page = min(max(page, 1), 1<<20)
-	asked := management.ActivityQuery{Scope: q.Form.Get("scope"), ItemID: q.Form.Get("item"), Page: page, Limit: pageSize}
+	asked := management.ActivityQuery{
+		Scope: q.Form.Get("scope"), ItemID: q.Form.Get("item"), User: q.Form.Get("by"), Before: q.Form.Get("before"), Page: 1, Limit: pageSize,
+	}
 	list, err := q.c.Service.ListActivity(q.Context(), q.by, q.ref, asked)
+	if errors.Is(err, management.ErrInvalid) {
+		return errNoPage // a user or a place in the list was made up
+	}
 	if err != nil {
 		return err
 	}
 	q.layout.Title = "Activity"
 	v := &activityView{layout: q.layout, Action: q.projectPath("/activity"), Item: asked.ItemID}
 	v.Scopes = selected(append([]option{{Value: "", Label: "Everything"}}, activityScopes...), asked.Scope)
+	if v.Users, err = q.authors(asked.User); err != nil {
+		return err
+	}
 	for i := range list.Items {
 		v.Entries = append(v.Entries, q.activityEntry(&list.Items[i]))
 	}
-	link := func(page int) string {
+	link := func(before string) string {
 		values := url.Values{}
-		for name, value := range map[string]string{"scope": asked.Scope, "item": asked.ItemID} {
+		for name, value := range map[string]string{"scope": asked.Scope, "item": asked.ItemID, "by": asked.User, "before": before} {
 			if value != "" {
 				values.Set(name, value)
 			}
 		}
-		if page > 1 {
-			values.Set("page", strconv.Itoa(page))
-		}
-		if len(values) == 0 {
-			return v.Action
-		}
-		return v.Action + "?" + values.Encode()
+		return strings.TrimSuffix(v.Action+"?"+values.Encode(), "?")
 	}
-	first := (page-1)*pageSize + 1
-	v.Range = "Nothing yet"
-	if len(v.Entries) > 0 {
-		v.Range = number(first) + " to " + number(first+len(v.Entries)-1) + " of " + count(list.Total, "entry", "entries")
+	v.Range = count(list.Total, "entry", "entries")
+	if n := len(list.Items); n == pageSize {
+		v.Older = link(list.Items[n-1].ID.String())
 	}
-	if page*pageSize < list.Total {
-		v.Older = link(page + 1)
+	if asked.Before != "" {
+		v.First = link("")
 	}
-	if page > 1 {
-		v.Newer = link(page - 1)
-	}
-	if asked.Scope != "" || asked.ItemID != "" {
+	if asked.Scope != "" || asked.ItemID != "" || asked.User != "" {
 		v.Clear = v.Action
 	}
 	q.render(http.StatusOK, "activity", v)
 	return nil
+}
+
+// authors are the members of the organization, and the system.
+func (q *request) authors(chosen string) ([]option, error) {
+	out := []option{{Value: "", Label: "Anybody"}, {Value: "system", Label: "The system"}}
+	list, err := q.c.Service.ListMembers(q.Context(), q.by, q.at.Organization.ID.String(), maxOffered, 0)
+	if err != nil && !isRefusal(err) {
+		return nil, err
+	}
+	if err == nil {
+		for _, m := range list.Items {
+			u := &m.User
+			out = append(out, option{Value: strconv.FormatInt(u.ID, 10), Label: fullName(u.FirstName, u.LastName, u.Email)})
+		}
+	}
+	return selected(out, chosen), nil
+}
+
+// thingPath returns where a thing is shown as it is now, "" if it has no page.
+func (q *request) thingPath(scope, id string) string {
+	if path := thingPaths[scope]; path != "" {
+		return q.projectPath(path + url.PathEscape(id))
+	}
+	if kind, key, ok := strings.Cut(id, "/"); ok && scope == "Group" {
+		if index, err := strconv.Atoi(kind); err == nil {
+			return q.groupPath(index, key)
+		}
+	}
+	return ""
 }
 
 func (q *request) activityEntry(a *management.ActivityView) activityEntry {
@@ -115,8 +143,8 @@ func (q *request) activityEntry(a *management.ActivityView) activityEntry {
 	if a.ItemID != "" {
 		e.Only = q.projectPath("/activity?" + url.Values{"scope": {a.Scope}, "item": {a.ItemID}}.Encode())
 	}
-	if path := thingPaths[a.Scope]; path != "" {
-		e.URL = q.projectPath(path + url.PathEscape(a.ItemID))
+	if a.Activity != "deleted" || a.Scope != "Person" && a.Scope != "Group" { // of which nothing is left
+		e.URL = q.thingPath(a.Scope, a.ItemID)
 	}
 	for _, c := range a.Detail.Changes {
 		e.Changes = append(e.Changes, changeLine{placeWords(c.Field), excerpt(c.Before), excerpt(c.After)})

@@ -1,6 +1,11 @@
 package console_test
 
-import "testing"
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+)
 
 func TestActivity(t *testing.T) {
 	s := newSite(t)
@@ -9,8 +14,49 @@ func TestActivity(t *testing.T) {
 	a := s.get("/projects/1/activity").want(200, address+" updated the flag retired", "description", "Other words", "on false → true")
 	a.checkPage()
 	s.get("/projects/1/activity?scope=Cohort").want(200, "Show everything").checkPage()
-	s.get("/projects/1/activity?scope=FeatureFlag&item=retired").want(200, "1 to 2 of 2 entries").checkPage()
-	s.get("/projects/1/activity?page=99").want(404).checkPage()
+	s.get("/projects/1/activity?scope=FeatureFlag&item=retired").want(200, "2 entries").checkPage()
+	for _, query := range []string{"before=x", "by=x"} {
+		s.get("/projects/1/activity?" + query).want(404).checkPage()
+	}
+}
+
+// TestActivityFilters walks through what a user has done with things of each kind.
+func TestActivityFilters(t *testing.T) {
+	s := newSite(t)
+	s.member("bob@example.com", 1)
+	for i := range 60 {
+		s.update("retired", fmt.Sprintf(`{"name":"%d"}`, i))
+	}
+	p, page := s.person("user-001")
+	s.post(page, url.Values{"do": {"set"}, "was": {""}, "name": {"x"}, "type": {"text"}, "value": {"y"}})
+	s.post("/projects/1/groups/0/group?key=acme", url.Values{"do": {"set"}, "was": {""}, "name": {"x"}, "type": {"text"}, "value": {"y"}})
+	first := s.get("/projects/1/activity").want(200, "updated the person "+p.ID.String(), "the group acme")
+	for _, leads := range []string{"/persons/" + p.ID.String(), "/groups/0/group?key=acme", fmt.Sprintf("/flags/%d", s.flag("retired").ID)} {
+		if !strings.Contains(first.body, `href="/console/projects/1`+leads+`"`) {
+			t.Errorf("no entry leads to %s", leads)
+		}
+		s.get("/projects/1"+leads).want(200)
+	}
+	seen := 0
+	path := fmt.Sprintf("/projects/1/activity?by=%d&scope=FeatureFlag", s.owner.User.ID)
+	for pages := 0; path != "" && pages < 5; pages++ {
+		a := s.get(path).want(200)
+		a.checkPage()
+		seen += strings.Count(a.body, "<li data-row>")
+		path = a.link("Older")
+		if path == "" {
+			s.get(a.link("Newest")).want(200, "updated the flag retired")
+		}
+	}
+	if seen != 60 {
+		t.Errorf("%d entries, want 60", seen)
+	}
+	s.get("/projects/1/activity?by=system&scope=Person").want(200, "Nothing is like that").checkPage()
+	if a := s.get("/projects/1/activity?by=system").want(200); strings.Contains(words(a.body), "updated the") {
+		t.Error("what a user has done counts for the system")
+	}
+	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001@example.org"}}).want(303)
+	s.get("/projects/1/activity?scope=Person&item=" + p.ID.String()).want(200, "deleted the person")
 }
 
 func TestProblems(t *testing.T) {
