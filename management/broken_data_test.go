@@ -209,7 +209,7 @@ func TestDataFailures(t *testing.T) {
 		{"EvaluationReasons", reasons, "GroupTypes AppendPerson AppendCohorts AppendGroup PersonCreated Overrides"},
 		{"MyFlags", func() error { return second(w.MyFlags(ctx, p, web, "")) }, "GroupTypes AppendPerson AppendCohorts PersonCreated Overrides"},
 		{"PreviewFlag", preview(`{"id":1,"filters":` + inCohort(list) + `}`), "GroupTypes RecentDistinctIDs AppendPerson AppendCohorts"},
-		{"PreviewFlag of rollout alone", preview(`{"key":"new","filters":` + everybody + `}`), "GroupTypes RecentDistinctIDs"},
+		{"PreviewFlag of rollout alone", preview(`{"key":"rollout","filters":` + everybody + `}`), "GroupTypes RecentDistinctIDs"},
 		{"PreviewCohort", func() error {
 			return second(w.PreviewCohort(ctx, p, web, decode[management.CohortPreviewPatch](t, `{"id":`+dynamic+`,"filters":`+pro+`}`)))
 		}, "GroupTypes RecentDistinctIDs AppendPerson"},

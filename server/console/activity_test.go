@@ -35,7 +35,7 @@ func TestActivityFilters(t *testing.T) {
 		if !strings.Contains(first.body, `href="/console/projects/1`+leads+`"`) {
 			t.Errorf("no entry leads to %s", leads)
 		}
-		s.get("/projects/1"+leads).want(200)
+		s.get("/projects/1" + leads).want(200)
 	}
 	seen := 0
 	path := fmt.Sprintf("/projects/1/activity?by=%d&scope=FeatureFlag", s.owner.User.ID)
@@ -56,7 +56,7 @@ func TestActivityFilters(t *testing.T) {
 		t.Error("what a user has done counts for the system")
 	}
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001@example.org"}}).want(303)
-	s.get("/projects/1/activity?scope=Person&item=" + p.ID.String()).want(200, "deleted the person")
+	s.get("/projects/1/activity?scope=Person&item="+p.ID.String()).want(200, "deleted the person")
 }
 
 func TestProblems(t *testing.T) {
