@@ -60,6 +60,7 @@ type nodeView struct {
 type membersView struct {
 	Rows         []memberRow
 	Total        int
+	All          string // the same as people write it
 	Range        string
 	Problem      string // why they are not known
 	Older, Newer string

@@ -49,13 +49,9 @@ func (q *request) membersOf(c *management.CohortView, size, page int) (*membersV
 		return nil, err
 	}
 	for _, p := range list.Items {
-		row := memberRow{ID: p.ID.String(), Name: p.Name, URL: q.personPath(p.ID.String()), Seen: q.c.moment(p.CreatedAt)}
-		if len(p.DistinctIDs) > 0 {
-			row.DistinctID, row.MoreIDs = p.DistinctIDs[0], len(p.DistinctIDs)-1
-		}
-		v.Rows = append(v.Rows, row)
+		v.Rows = append(v.Rows, q.memberRow(p))
 	}
-	v.Total = list.Total
+	v.Total, v.All = list.Total, number(list.Total)
 	first := (page-1)*size + 1
 	switch {
 	case len(v.Rows) == 0:
@@ -65,9 +61,7 @@ func (q *request) membersOf(c *management.CohortView, size, page int) (*membersV
 	default:
 		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + number(list.Total) + " persons"
 	}
-	link := func(page int) string {
-		return q.cohortPath(c.ID) + "/members?" + url.Values{"page": {strconv.Itoa(page)}}.Encode()
-	}
+	link := func(page int) string { return pageLink(q.cohortPath(c.ID)+"/members", page) }
 	if page*size < list.Total {
 		v.Older = link(page + 1)
 		if size != membersListed {
@@ -78,6 +72,23 @@ func (q *request) membersOf(c *management.CohortView, size, page int) (*membersV
 		v.Newer = link(page - 1)
 	}
 	return v, nil
+}
+
+// memberRow returns how a person is listed.
+func (q *request) memberRow(p *management.PersonView) memberRow {
+	row := memberRow{ID: p.ID.String(), Name: p.Name, URL: q.personPath(p.ID.String()), Seen: q.c.moment(p.CreatedAt)}
+	if len(p.DistinctIDs) > 0 {
+		row.DistinctID, row.MoreIDs = p.DistinctIDs[0], len(p.DistinctIDs)-1
+	}
+	return row
+}
+
+// pageLink returns the address of a page of a list.
+func pageLink(path string, page int) string {
+	if page == 1 {
+		return path
+	}
+	return path + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode()
 }
 
 // uploadOf says what became of the newest list of a static cohort, nil if there was none.
@@ -94,8 +105,11 @@ func (q *request) uploadOf(c *management.CohortView) (*uploadView, error) {
 }
 
 func uploadWords(u *management.CohortUpload) string {
-	if u.Received == 0 && u.Complete {
+	switch {
+	case u.Received == 0 && u.Complete:
 		return "The newest list had no distinct IDs."
+	case u.Received == 0:
+		return "The newest list could not be read, so nobody of it is in the cohort."
 	}
 	words := "The newest list had " + count(u.Received, "distinct ID", "distinct IDs") + ": "
 	if !u.Complete {

@@ -119,6 +119,12 @@ func (c *console) routes() {
 	get("/projects/{project}/cohorts/{cohort}/members", c.inProject(cohortMembers))
 	post("/projects/{project}/cohorts/{cohort}/members", c.inProject(addMembers))
 
+	get("/projects/{project}/features", c.inProject(listFeatures))
+	get("/projects/{project}/features/new", c.inProject(newFeature))
+	post("/projects/{project}/features/new", c.inProject(postFeature))
+	get("/projects/{project}/features/{feature}", c.inProject(showFeature))
+	post("/projects/{project}/features/{feature}", c.inProject(postFeature))
+
 	for name, a := range c.assets {
 		c.mux.HandleFunc("GET "+a.path, c.serveAsset(name))
 	}
@@ -219,7 +225,7 @@ func (c *console) inProject(p page) http.HandlerFunc {
 		q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
 		base := q.projectPath("")
 		q.layout.Home = base + "/flags"
-		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Persons", URL: base + "/persons", Also: base + "/groups"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
+		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Persons", URL: base + "/persons", Also: base + "/groups"}, {Name: "Early access", URL: base + "/features"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
 			screen.Current = strings.HasPrefix(q.URL.Path, screen.URL) || screen.Also != "" && strings.HasPrefix(q.URL.Path, screen.Also)
 			q.layout.Nav = append(q.layout.Nav, screen)
 		}

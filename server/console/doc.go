@@ -48,5 +48,6 @@
 //   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong
 //   - import.go with import_run.go, export.go: definitions of other servers, and for them
 //   - cohorts.go, cohort.go with cohort_form.go, cohort_review.go, cohort_members.go: cohorts
+//   - features.go, feature.go: early access features
 //   - words.go, cohort_words.go: definitions in words; bar.go: shares as pictures
 package console

@@ -378,6 +378,8 @@ var doneWords = map[string]string{
 	"unarchived": "The flag is back from the archive. It is still off.", "deleted": "The flag was deleted.", "restored": "The flag is back.", "reverted": "The earlier version is back.",
 	"unchanged":   "Nothing was changed.",
 	"cohort-made": "The cohort was made.", "cohort-deleted": "The cohort was deleted.", "cohort-restored": "The cohort is back.",
+	"feature-made": "The feature was made.", "feature-deleted": "The feature was deleted. Its flag is still there.",
+	"enrolled": "The person is enrolled.", "unenrolled": "The person is not enrolled any more.", "choice-forgotten": "The choice of the person is forgotten.",
 	"members-added": "The persons are in the cohort.", "member-removed": "The person is not in the cohort any more.",
 	"property-set": "The property is set.", "property-removed": "The property is gone.",
 	"person-deleted": "The person was deleted. The events stay.",

@@ -1,0 +1,448 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// A featureForm is an early access feature as a person edits it.
+type featureForm struct {
+	Original  string // the JSON of the feature for which the form was made; "" for a new one
+	Confirmed string // the stage of which the person has seen what it does
+
+	Name, Description string
+	Stage             string
+	Documentation     string
+	Payload           string
+	Flag              string // the key of the flag of a new feature; "" to make one
+	Person            string // a distinct ID that is to be enrolled
+	Typed             string // the name, before it is deleted
+
+	Errors map[string]string
+}
+
+// originalFeature is what the Service compares with the stored feature.
+type originalFeature struct {
+	Name             string          `json:"name"`
+	Description      string          `json:"description"`
+	Stage            string          `json:"stage"`
+	DocumentationURL string          `json:"documentation_url"`
+	Payload          json.RawMessage `json:"payload"`
+}
+
+func featureOf(f *management.EarlyAccessView) originalFeature {
+	return originalFeature{f.Name, f.Description, f.Stage, f.DocumentationURL, f.Payload}
+}
+
+// featureView is the page of one early access feature.
+type featureView struct {
+	layout
+	*featureForm
+	New        bool
+	Action     string
+	List       string
+	Notice     string
+	Stages     []option
+	Confirm    string // the stage that the next save confirms
+	Flags      []string
+	Now        featureRow
+	Activity   string
+	Entries    []activityEntry
+	Enrollment *enrollmentView
+}
+
+// An enrollmentView is who has enrolled.
+type enrollmentView struct {
+	Tabs         []stateTab
+	OptedOut     bool // those who have chosen against it are shown
+	Rows         []memberRow
+	Problem      string
+	Range        string
+	Older, Newer string
+	Action       string
+	Enrolled     int
+	Property     string
+}
+
+func (form *featureForm) fail(field, format string, args ...any) {
+	if form.Errors == nil {
+		form.Errors = make(map[string]string)
+	}
+	if form.Errors[field] == "" {
+		form.Errors[field] = fmt.Sprintf(format, args...)
+	}
+}
+
+// Error returns the message about a field, "" if there is none. Templates ask for it.
+func (form *featureForm) Error(field string) string { return form.Errors[field] }
+
+func featureFormOf(f *management.EarlyAccessView) *featureForm {
+	form := &featureForm{
+		Original: string(must(json.Marshal(featureOf(f)))), Name: f.Name, Description: f.Description, Stage: f.Stage, Documentation: f.DocumentationURL,
+	}
+	if string(f.Payload) != "{}" {
+		form.Payload = pretty(f.Payload)
+	}
+	return form
+}
+
+func readFeatureForm(v url.Values) *featureForm {
+	return &featureForm{
+		Original: v.Get("original"), Confirmed: v.Get("confirmed"), Name: strings.TrimSpace(v.Get("name")), Description: lines(v.Get("description")), Stage: v.Get("stage"),
+		Documentation: strings.TrimSpace(v.Get("documentation")), Payload: lines(v.Get("payload")), Flag: strings.TrimSpace(v.Get("flag")),
+		Person: strings.TrimSpace(v.Get("person")), Typed: v.Get("typed"),
+	}
+}
+
+// patch returns the change that the form stands for, or a new feature with a flag, 0 for a
+// flag that is made. Errors of the form are in Errors, and then ok is false.
+func (form *featureForm) patch(flag int64) (p management.EarlyAccessPatch, ok bool) {
+	payload := json.RawMessage("{}")
+	if strings.TrimSpace(form.Payload) != "" {
+		payload = json.RawMessage(form.Payload)
+		var o object
+		if err := checkJSON(form.Payload); err != nil {
+			form.fail("payload", "%v", err)
+		} else if json.Unmarshal(payload, &o) != nil || o == nil {
+			form.fail("payload", `The payload is an object, such as {"image": "beta.png"}.`)
+		}
+	}
+	if form.Name == "" {
+		form.fail("name", "A feature needs a name.")
+	}
+	if len(form.Errors) > 0 {
+		return p, false
+	}
+	body := map[string]any{"name": form.Name, "description": form.Description, "stage": form.Stage, "documentation_url": form.Documentation, "payload": payload}
+	if flag != 0 {
+		body["feature_flag_id"] = flag
+	}
+	if form.Original != "" {
+		body["original_feature"] = json.RawMessage(form.Original)
+	}
+	raw := must(json.Marshal(body))
+	if err := json.Unmarshal(raw, &p); err != nil { // it was just made
+		panic(err)
+	}
+	p.SetBody(raw, false)
+	return p, true
+}
+
+// refuse notes what the Service says against the form.
+func (form *featureForm) refuse(e *management.Error) {
+	field := map[string]string{"name": "name", "description": "description", "stage": "stage", "documentation_url": "documentation", "payload": "payload", "feature_flag_id": "flag"}[e.Attr]
+	if e.Attr == "" && form.Original == "" && form.Flag != "" {
+		field = "flag"
+	}
+	form.fail(field, "%s", e.Detail)
+}
+
+func newFeature(q *request) error {
+	return q.showFeatureForm(http.StatusOK, nil, &featureForm{Stage: "draft"}, "")
+}
+
+func showFeature(q *request) error {
+	f, err := q.c.Service.EarlyAccessFeature(q.Context(), q.by, q.ref, q.PathValue("feature"))
+	if err != nil {
+		return err
+	}
+	return q.showFeatureForm(http.StatusOK, f, featureFormOf(f), "")
+}
+
+// postFeature does what a button of the form says.
+func postFeature(q *request) error {
+	form := readFeatureForm(q.PostForm)
+	verb, target, _ := strings.Cut(q.PostForm.Get("do"), " ")
+	ref := q.PathValue("feature")
+	if ref == "" {
+		form.Original = ""
+		return q.createFeature(form)
+	}
+	f, err := q.c.Service.EarlyAccessFeature(q.Context(), q.by, q.ref, ref)
+	if err != nil {
+		return q.keepFeature(err, form)
+	}
+	switch verb {
+	case "enrol", "unenrol", "forget":
+		return q.enrol(f, form, verb, target)
+	case "delete":
+		return q.deleteFeature(f, form)
+	case "edit":
+		return q.showFeatureForm(http.StatusOK, f, form, "")
+	}
+	if !json.Valid([]byte(form.Original)) {
+		form.Original = string(must(json.Marshal(featureOf(f))))
+	}
+	return q.saveFeature(f, form)
+}
+
+func (q *request) keepFeature(err error, form *featureForm) error {
+	if pageOf(err).status != http.StatusServiceUnavailable {
+		return err
+	}
+	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "path", q.URL.Path, "error", err)
+	return q.showFeatureForm(http.StatusServiceUnavailable, nil, form, storeDown)
+}
+
+func (q *request) refusedFeature(err error, f *management.EarlyAccessView, form *featureForm) error {
+	e, ok := errors.AsType[*management.Error](err)
+	switch {
+	case !ok:
+		return q.keepFeature(err, form)
+	case errors.Is(e, management.ErrConflict) && f != nil && !sameText(json.RawMessage(form.Original), must(json.Marshal(featureOf(f)))):
+		return q.featureConflict(f, form)
+	case errors.Is(e, management.ErrInvalid), errors.Is(e, management.ErrConflict):
+		form.refuse(e)
+		return q.showFeatureForm(http.StatusUnprocessableEntity, f, form, "")
+	}
+	return err
+}
+
+func (q *request) createFeature(form *featureForm) error {
+	flag := int64(0)
+	if form.Flag != "" {
+		f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, form.Flag)
+		switch {
+		case errors.Is(err, management.ErrNotFound):
+			form.fail("flag", "There is no flag with the key %s.", form.Flag)
+		case err != nil:
+			return q.keepFeature(err, form)
+		default:
+			flag = f.ID
+		}
+	}
+	patch, ok := form.patch(flag)
+	if !ok {
+		return q.showFeatureForm(http.StatusUnprocessableEntity, nil, form, "")
+	}
+	made, err := q.c.Service.CreateEarlyAccessFeature(q.Context(), q.by, q.ref, patch)
+	if err != nil {
+		return q.refusedFeature(err, nil, form)
+	}
+	return q.redirect(q.featurePath(made.ID.String()) + "?done=feature-made")
+}
+
+// saveFeature saves a form. A stage that changes what enrolment does is confirmed first,
+// if somebody has enrolled or chosen against the feature.
+func (q *request) saveFeature(f *management.EarlyAccessView, form *featureForm) error {
+	patch, ok := form.patch(0)
+	if !ok {
+		return q.showFeatureForm(http.StatusUnprocessableEntity, f, form, "")
+	}
+	was, then := stageOf(f.Stage), stageOf(form.Stage)
+	if was.Released != then.Released && form.Confirmed != form.Stage {
+		e, err := q.c.Service.ListEnrollments(q.Context(), q.by, q.ref, f.ID.String(), false, 0, 0)
+		if err != nil && !isRefusal(err) {
+			return q.keepFeature(err, form)
+		}
+		if err == nil && e.Enrolled+e.OptedOut > 0 {
+			form.Confirmed = form.Stage
+			return q.showFeatureForm(http.StatusOK, f, form, stageWarning(then, e))
+		}
+	}
+	if _, err := q.c.Service.UpdateEarlyAccessFeature(q.Context(), q.by, q.ref, f.ID.String(), patch); err != nil {
+		return q.refusedFeature(err, f, form)
+	}
+	return q.redirect(q.featurePath(f.ID.String()) + "?done=saved")
+}
+
+// stageWarning says for whom a stage changes something.
+func stageWarning(then stageView, e *management.Enrollments) string {
+	if then.Released {
+		return "Nothing is saved yet. " + enrolledWords(e.Enrolled) + " before: from this stage on the flag is on for them, whatever its conditions say, and off for the " +
+			number(e.OptedOut) + " who have chosen against it. Save once more to do that."
+	}
+	return "Nothing is saved yet. " + enrolledWords(e.Enrolled) + ": in this stage that does not count any more, and the conditions of the flag decide for them, as for the " +
+		number(e.OptedOut) + " who have chosen against it. Save once more to do that."
+}
+
+func enrolledWords(n int) string {
+	if n == 1 {
+		return "1 person has enrolled"
+	}
+	return number(n) + " persons have enrolled"
+}
+
+func (q *request) deleteFeature(f *management.EarlyAccessView, form *featureForm) error {
+	shown := featureFormOf(f)
+	if form.Typed != f.Name {
+		shown.Typed = form.Typed
+		shown.fail("typed", "Type %s to delete it.", f.Name)
+		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
+	}
+	if err := q.c.Service.DeleteEarlyAccessFeature(q.Context(), q.by, q.ref, f.ID.String()); err != nil {
+		return q.refusedFeature(err, f, shown)
+	}
+	return q.redirect(q.projectPath("/features?done=feature-deleted"))
+}
+
+// enrol writes down what a person has chosen, as a program of the person would, or takes
+// the choice back. The person is a distinct ID that was typed, or the target of a button.
+func (q *request) enrol(f *management.EarlyAccessView, form *featureForm, verb, target string) error {
+	shown := featureFormOf(f)
+	shown.Person = form.Person
+	person := cmp.Or(target, form.Person)
+	if person == "" {
+		shown.fail("person", "Type a distinct ID of a person.")
+		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
+	}
+	e, err := q.c.Service.ListEnrollments(q.Context(), q.by, q.ref, f.ID.String(), false, 0, 0)
+	if err == nil {
+		if verb == "forget" {
+			_, err = q.c.Service.DeletePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyRemoval{Unset: optional.Of(e.Property)})
+		} else {
+			_, err = q.c.Service.UpdatePersonProperty(q.Context(), q.by, q.ref, person, management.PropertyPatch{
+				Key: optional.Of(e.Property), Value: optional.Of(json.RawMessage(strconv.FormatBool(verb == "enrol"))),
+			})
+		}
+	}
+	switch refusal, refused := errors.AsType[*management.Error](err); {
+	case errors.Is(err, management.ErrNotFound):
+		shown.fail("person", "Nobody has been seen with the distinct ID %s.", person)
+		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
+	case refused && (errors.Is(refusal, management.ErrInvalid) || errors.Is(refusal, management.ErrConflict)):
+		shown.fail("person", "%s", refusal.Detail)
+		return q.showFeatureForm(http.StatusUnprocessableEntity, f, shown, "")
+	case err != nil:
+		return q.keepFeature(err, shown)
+	}
+	values := url.Values{"done": {map[string]string{"enrol": "enrolled", "unenrol": "unenrolled", "forget": "choice-forgotten"}[verb]}}
+	if q.PostForm.Get("show") == "out" {
+		values.Set("show", "out")
+	}
+	return q.redirect(q.featurePath(f.ID.String()) + "?" + values.Encode())
+}
+
+// featureConflict shows what somebody else has changed since a form was made, and what
+// saving the form would change now.
+func (q *request) featureConflict(f *management.EarlyAccessView, form *featureForm) error {
+	var was originalFeature
+	_ = json.Unmarshal([]byte(form.Original), &was) // a form that is not ours has had nothing
+	mine := originalFeature{form.Name, form.Description, form.Stage, form.Documentation, json.RawMessage(cmp.Or(strings.TrimSpace(form.Payload), "{}"))}
+	v := &clashView{
+		Kind: "early access feature", Name: f.Name, List: q.projectPath("/features"), ListName: "Early access", Keep: q.featurePath(f.ID.String()),
+		Theirs: featureChanges(was, featureOf(f)), Mine: featureChanges(featureOf(f), mine),
+	}
+	return q.clash(v, string(must(json.Marshal(featureOf(f)))))
+}
+
+func featureChanges(a, b originalFeature) []changeLine {
+	var out []changeLine
+	for _, c := range []changeLine{
+		{"name", a.Name, b.Name},
+		{"description", a.Description, b.Description},
+		{"stage", stageOf(a.Stage).Label, stageOf(b.Stage).Label},
+		{"documentation", a.DocumentationURL, b.DocumentationURL},
+	} {
+		if c.Before != c.After {
+			out = append(out, c)
+		}
+	}
+	if !sameText(a.Payload, b.Payload) {
+		out = append(out, changeLine{"payload", text(a.Payload), text(b.Payload)})
+	}
+	return out
+}
+
+// showFeatureForm answers with the page of a feature, which is nil if it is new.
+func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, form *featureForm, notice string) error {
+	q.layout.Title, q.layout.Done = cmp.Or(form.Name, "New feature"), doneWords[q.URL.Query().Get("done")]
+	v := &featureView{
+		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"), Notice: notice,
+		Stages: selected(featureStages, form.Stage), Confirm: form.Confirmed,
+	}
+	if v.New {
+		q.layout.Title = "New feature"
+	} else if f != nil {
+		q.layout.Title = f.Name
+	}
+	if len(form.Errors) > 0 && notice == "" {
+		v.Notice = cmp.Or(form.Errors[""], "Something has to be put right before this can be done. What you have typed is still here.")
+	}
+	v.layout = q.layout
+	if v.New && status != http.StatusServiceUnavailable {
+		flags, err := q.c.Service.ListFlags(q.Context(), q.by, q.ref, management.FlagQuery{Order: "key"}, maxOffered, 0)
+		if err != nil {
+			return q.keepFeature(err, form)
+		}
+		for _, flag := range flags.Items {
+			v.Flags = append(v.Flags, flag.Key)
+		}
+	}
+	if f != nil {
+		if err := q.featureFacts(v, f); err != nil {
+			return q.keepFeature(err, form)
+		}
+	}
+	q.render(status, "feature", v)
+	return nil
+}
+
+// featureFacts fills in what is known of a feature that exists.
+func (q *request) featureFacts(v *featureView, f *management.EarlyAccessView) error {
+	v.Now = q.featureRow(f)
+	item := f.ID.String()
+	var err error
+	if v.Entries, err = q.historyOf("EarlyAccessFeature", item); err != nil {
+		return err
+	}
+	v.Activity = q.projectPath("/activity?" + url.Values{"scope": {"EarlyAccessFeature"}, "item": {item}}.Encode())
+	v.Enrollment, err = q.enrollmentOf(f)
+	return err
+}
+
+func (q *request) enrollmentOf(f *management.EarlyAccessView) (*enrollmentView, error) {
+	page, path := pageNumber(q.URL.Query()), q.featurePath(f.ID.String())
+	v := &enrollmentView{OptedOut: q.Form.Get("show") == "out", Action: path}
+	e, err := q.c.Service.ListEnrollments(q.Context(), q.by, q.ref, f.ID.String(), v.OptedOut, membersShown, (page-1)*membersShown)
+	if refusal, ok := errors.AsType[*management.Error](err); ok {
+		v.Problem = refusal.Detail
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Enrolled, v.Property = e.Enrolled, e.Property
+	link := func(page int) string {
+		values := url.Values{}
+		if v.OptedOut {
+			values.Set("show", "out")
+		}
+		if page > 1 {
+			values.Set("page", strconv.Itoa(page))
+		}
+		if len(values) == 0 {
+			return path
+		}
+		return path + "?" + values.Encode()
+	}
+	v.Tabs = []stateTab{{"Enrolled", path, number(e.Enrolled), !v.OptedOut}, {"Chosen against it", path + "?show=out", number(e.OptedOut), v.OptedOut}}
+	for _, p := range e.Persons {
+		v.Rows = append(v.Rows, q.memberRow(p))
+	}
+	total := e.Enrolled
+	if v.OptedOut {
+		total = e.OptedOut
+	}
+	first := (page-1)*membersShown + 1
+	v.Range = count(total, "person", "persons")
+	if len(v.Rows) > 0 && len(v.Rows) < total {
+		v.Range = number(first) + " to " + number(first+len(v.Rows)-1) + " of " + v.Range
+	}
+	if page*membersShown < total {
+		v.Older = link(page + 1)
+	}
+	if page > 1 {
+		v.Newer = link(page - 1)
+	}
+	return v, nil
+}

@@ -1,0 +1,96 @@
+package console
+
+import (
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// featuresView is the list of early access features.
+type featuresView struct {
+	layout
+	Rows         []featureRow
+	NewURL       string
+	Range        string
+	Older, Newer string
+	Empty        bool
+}
+
+// A featureRow is an early access feature in the list.
+type featureRow struct {
+	Name, URL   string
+	Description string
+	Stage       stageView
+	Flag        string // the key
+	FlagURL     string
+	FlagOff     bool
+	Made        moment
+}
+
+// A stageView is a stage of an early access feature.
+type stageView struct {
+	Label, Class, Means string
+	Released            bool // persons can enrol
+}
+
+// featureStages are the stages in the order in which features go through them.
+var featureStages = []option{
+	{Value: "draft", Label: "Draft"},
+	{Value: "concept", Label: "Concept"},
+	{Value: "alpha", Label: "Alpha"},
+	{Value: "beta", Label: "Beta"},
+	{Value: "general-availability", Label: "General availability"},
+	{Value: "archived", Label: "Archived"},
+}
+
+// stageOf says what a stage means.
+func stageOf(stage string) stageView {
+	v := stageView{Label: stage, Means: "Persons cannot enrol; the conditions of the flag decide alone."}
+	for _, s := range featureStages {
+		if s.Value == stage {
+			v.Label = s.Label
+		}
+	}
+	switch stage {
+	case "alpha", "beta", "general-availability":
+		v.Released, v.Class = true, "good"
+		v.Means = "Persons can enrol. Those who have get the flag, whatever its conditions say; those who have chosen against it do not."
+	case "concept":
+		v.Means = "Programs can show it and collect who is interested. The conditions of the flag decide alone."
+	}
+	return v
+}
+
+func (q *request) featurePath(id string) string { return q.projectPath("/features/" + id) }
+
+func listFeatures(q *request) error {
+	page := pageNumber(q.Form)
+	list, err := q.c.Service.ListEarlyAccessFeatures(q.Context(), q.by, q.ref, pageSize, (page-1)*pageSize)
+	if err != nil {
+		return err
+	}
+	q.layout.Title, q.layout.Done = "Early access", doneWords[q.Form.Get("done")]
+	v := &featuresView{layout: q.layout, NewURL: q.projectPath("/features/new"), Empty: list.Total == 0}
+	for _, f := range list.Items {
+		v.Rows = append(v.Rows, q.featureRow(f))
+	}
+	first := (page-1)*pageSize + 1
+	last := first + len(v.Rows) - 1
+	v.Range = count(list.Total, "feature", "features")
+	if len(v.Rows) > 0 && len(v.Rows) < list.Total {
+		v.Range = number(first) + " to " + number(last) + " of " + v.Range
+	}
+	if last < list.Total && len(v.Rows) > 0 {
+		v.Older = pageLink(q.projectPath("/features"), page+1)
+	}
+	if page > 1 {
+		v.Newer = pageLink(q.projectPath("/features"), page-1)
+	}
+	return q.show("features", v)
+}
+
+func (q *request) featureRow(f *management.EarlyAccessView) featureRow {
+	row := featureRow{Name: f.Name, URL: q.featurePath(f.ID.String()), Description: f.Description, Stage: stageOf(f.Stage), Made: q.c.moment(f.CreatedAt)}
+	if f.Flag != nil {
+		row.Flag, row.FlagURL, row.FlagOff = f.Flag.Key, q.flagPath(f.Flag.ID), !f.Flag.Active
+	}
+	return row
+}
