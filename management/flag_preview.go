@@ -208,9 +208,12 @@ type comparison struct {
 func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison, error) {
 	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int)}
 	changed := slices.Clone(set.flags)
+	at := len(changed) // where the flag is
 	if before != nil {
 		c.keyBefore = before.Key
-		changed = slices.DeleteFunc(changed, func(f FeatureFlag) bool { return f.ID == before.ID })
+		if n := slices.IndexFunc(changed, func(f FeatureFlag) bool { return f.ID == before.ID }); n >= 0 {
+			at, changed = n, slices.Delete(changed, n, n+1)
+		}
 		c.others = dependentFlags(set.world(), before)
 	}
 	if after != nil {
@@ -218,13 +221,13 @@ func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison,
 		if after.ID == 0 {
 			after.ID = -1 // which no stored flag has
 		}
-		changed = append(changed, *after)
+		changed = slices.Insert(changed, at, *after)
 	}
 	var err error
 	if c.before, err = set.compile(set.flags); err != nil {
 		return nil, err
 	}
-	c.after, err = set.compile(changed)
+	c.after, err = set.recompile(changed, c.before)
 	return c, err
 }
 

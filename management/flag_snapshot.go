@@ -61,7 +61,12 @@ func (d *definitionSet) world() *judge.World {
 
 // compile returns flags as they are served.
 func (d *definitionSet) compile(list []FeatureFlag) (*flags.Snapshot, error) {
-	snapshot, err := flags.Compile(Definitions(list, d.cohorts, d.groupTypes), flags.CompileOptions{TimeZone: d.zone})
+	return d.recompile(list, nil)
+}
+
+// recompile is compile for flags of which few differ from the ones of another snapshot.
+func (d *definitionSet) recompile(list []FeatureFlag, previous *flags.Snapshot) (*flags.Snapshot, error) {
+	snapshot, err := flags.Compile(Definitions(list, d.cohorts, d.groupTypes), flags.CompileOptions{TimeZone: d.zone, Previous: previous})
 	if err != nil {
 		return nil, fmt.Errorf("management: definitions: %w", err)
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -277,13 +278,12 @@ func (q *request) samples(v *offered) error {
 			}
 		}
 	}
-	for name, list := range values {
-		v.Keys = append(v.Keys, name)
+	v.Keys = slices.Sorted(maps.Keys(values))
+	for _, name := range v.Keys {
+		list := values[name]
 		slices.Sort(list)
 		v.Suggestions = append(v.Suggestions, suggestion{"values-" + url.PathEscape(name), list})
 	}
-	slices.Sort(v.Keys)
-	slices.SortFunc(v.Suggestions, func(a, b suggestion) int { return cmp.Compare(a.ID, b.ID) })
 	return nil
 }
 

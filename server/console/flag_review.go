@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -106,15 +107,14 @@ func (q *request) previewForm(f *management.FlagView, form *flagForm) error {
 // hiddenFields returns all fields of a form but its buttons.
 func hiddenFields(form url.Values) []hidden {
 	var out []hidden
-	for name, values := range form {
+	for _, name := range slices.Sorted(maps.Keys(form)) {
 		if name == "do" || name == "reviewed" {
 			continue
 		}
-		for _, v := range values {
+		for _, v := range form[name] {
 			out = append(out, hidden{name, v})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b hidden) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -297,10 +298,10 @@ func (q *request) whyAll(v *whyView) error {
 // rows lists values of flags by key.
 func (v *whyView) rows(reasons map[string]management.FlagEvaluation) []whyRow {
 	var rows []whyRow
-	for key, r := range reasons {
+	for _, key := range slices.Sorted(maps.Keys(reasons)) {
+		r := reasons[key]
 		rows = append(rows, whyRow{key, v.link(key), valueWords(r.Value), r.Evaluation.Description, has(r.Value)})
 	}
-	slices.SortFunc(rows, func(a, b whyRow) int { return cmp.Compare(a.Key, b.Key) })
 	return rows
 }
 
