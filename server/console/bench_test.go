@@ -20,9 +20,8 @@ import (
 )
 
 // newLargeSite returns a site whose project has 10,000 flags more, 100,000 persons and
-// 1,000,000 events of a survey, whose ID it returns; with -short it is a five-hundredth
-// of all.
-func newLargeSite(b *testing.B) (*site, string) {
+// 1,000,000 events of a survey; with -short it is a five-hundredth of all.
+func newLargeSite(b *testing.B) *site {
 	b.Helper()
 	share := 1
 	if testing.Short() {
@@ -84,14 +83,16 @@ func newLargeSite(b *testing.B) (*site, string) {
 		}
 	}
 	flush()
-	return s, v.ID.String()
+	return s
 }
 
 // BenchmarkPages is the time of each page of a large project, as the median and the 99th
 // percentile of the times.
 func BenchmarkPages(b *testing.B) {
-	s, _ := newLargeSite(b)
+	s := newLargeSite(b)
 	flag := s.flagPath("flag-00007")
+	found, err := s.service.ListPersons(b.Context(), s.owner, "1", management.PersonQuery{DistinctID: "person-000042"}, 1, 0)
+	fatal(b, err)
 	for _, page := range []struct{ name, path string }{
 		{"projects", "/projects"},
 		{"flags", "/projects/1/flags"},
@@ -102,6 +103,12 @@ func BenchmarkPages(b *testing.B) {
 		{"new flag", "/projects/1/flags/new"},
 		{"flag history", flag + "/history"},
 		{"switch", s.flagPath("checkout-button") + "/switch?to=off"},
+		{"persons", "/projects/1/persons"},
+		{"persons searched", "/projects/1/persons?q=person-000042"},
+		{"person", fmt.Sprintf("/projects/1/persons/%s", found.Items[0].UUID)},
+		{"cohorts", "/projects/1/cohorts"},
+		{"new cohort", "/projects/1/cohorts/new"},
+		{"early access", "/projects/1/features"},
 		{"why, all flags", "/projects/1/why?person=person-000042"},
 		{"why, one flag", "/projects/1/why?person=person-000042&flag=flag-00007"},
 		{"activity", "/projects/1/activity"},
