@@ -1,10 +1,14 @@
 package console_test
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
 func TestActivity(t *testing.T) {
@@ -57,6 +61,25 @@ func TestActivityFilters(t *testing.T) {
 	}
 	s.post(page, url.Values{"do": {"delete"}, "typed": {"user-001@example.org"}}).want(303)
 	s.get("/projects/1/activity?scope=Person&item="+p.ID.String()).want(200, "deleted the person")
+}
+
+func TestStatus(t *testing.T) {
+	now := time.Now()
+	var status console.Status
+	s := newSite(t, func(c *console.Config) {
+		c.Now = func() time.Time { return now }
+		c.Status = func(_ context.Context, project int64) console.Status {
+			if project != 1 {
+				t.Errorf("the status of project %d", project)
+			}
+			return status
+		}
+	})
+	s.get("/projects/1/problems").want(200, "Current not known", "ready it reads").checkPage()
+	status = console.Status{Origin: "store", Checked: now.Add(-2 * time.Second)}
+	s.get("/projects/1/problems").want(200, "From the store", "as of just now", "ready it reads").checkPage()
+	status = console.Status{Origin: "file", Checked: now.Add(-2 * time.Minute), Faults: "events cannot be written; <the stream> does not answer"}
+	s.get("/projects/1/problems").want(200, "a document (file)", "as of 2 minutes ago old", "not ready", "The server does not work as it should: events cannot be written; <the stream> does not answer.").checkPage()
 }
 
 func TestProblems(t *testing.T) {

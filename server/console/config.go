@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,11 +37,22 @@ type Config struct {
 	// Nil: that is not known, and not shown.
 	Problems func(project int64) []flags.Problem
 
+	// Status returns what serves the flags of a project, and what does not work. Nil:
+	// that is not known, and not shown.
+	Status func(ctx context.Context, project int64) Status
+
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 
 	// Log takes failures. Nil: they are discarded.
 	Log *slog.Logger
+}
+
+// A Status is how the flags of a project are served.
+type Status struct {
+	Origin  string    // where the definitions come from, such as "store" or "file"; "": not known
+	Checked time.Time // when they were last known to be current; zero: not known
+	Faults  string    // what does not work, in words for everybody; "" if nothing is known
 }
 
 func (c Config) withDefaults() Config {

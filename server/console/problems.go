@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
@@ -13,9 +14,34 @@ import (
 // problemsView is what is wrong with the definitions of a project.
 type problemsView struct {
 	layout
+	Status   *statusView // nil: not known
 	Problems []problemView
 	Range    string
 	Cut      int // problems that are not listed
+}
+
+// A statusView is how the flags are served.
+type statusView struct {
+	Origin  string
+	Checked moment
+	Old     bool // the definitions were not known to be current for a while
+	Faults  string
+}
+
+// checkedLately is for how long definitions that were known to be current need no warning.
+// They are looked at each second.
+const checkedLately = time.Minute
+
+func (q *request) status() *statusView {
+	if q.c.Status == nil {
+		return nil
+	}
+	s := q.c.Status(q.Context(), q.at.Project.ID)
+	v := &statusView{Origin: s.Origin, Faults: s.Faults}
+	if !s.Checked.IsZero() {
+		v.Checked, v.Old = q.c.moment(s.Checked), q.c.Now().Sub(s.Checked) > checkedLately
+	}
+	return v
 }
 
 // A problemView is one finding.
@@ -32,7 +58,7 @@ func listProblems(q *request) error {
 	found := slices.Clone(q.c.Problems(q.at.Project.ID))
 	slices.SortStableFunc(found, func(a, b flags.Problem) int { return cmp.Compare(b.Severity, a.Severity) })
 	q.layout.Title = "Problems"
-	v := &problemsView{layout: q.layout, Range: count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
+	v := &problemsView{layout: q.layout, Status: q.status(), Range: count(len(found), "finding", "findings"), Cut: max(0, len(found)-problemsListed)}
 	classes := map[flags.Severity]string{flags.Error: "bad", flags.Warning: "warn"}
 	for _, p := range found[:min(len(found), problemsListed)] {
 		one := problemView{Severity: p.Severity.String(), Class: classes[p.Severity]}

@@ -20,9 +20,9 @@ import (
 const consolePrefix = "/console"
 
 // withConsole adds the web console to a server. A browser that opens / is sent there.
-func (s *settings) withConsole(api *server.Server, accounts *management.Service, projects *server.Registry, log *slog.Logger) (http.Handler, error) {
+func (s *settings) withConsole(api *server.Server, accounts *management.Service, projects *server.Registry, ready *readiness, log *slog.Logger) (http.Handler, error) {
 	pages, err := console.New(console.Config{
-		Service: accounts, Prefix: consolePrefix, URL: originOf(s.appURL), ClientIP: api.ClientIP, Problems: problemsOf(projects), Log: log,
+		Service: accounts, Prefix: consolePrefix, URL: originOf(s.appURL), ClientIP: api.ClientIP, Problems: problemsOf(projects), Status: servedOf(projects, ready), Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -62,6 +62,22 @@ func problemsOf(projects *server.Registry) func(int64) []flags.Problem {
 			}
 		}
 		return nil
+	}
+}
+
+// servedOf returns what tells how the flags of a project are served.
+func servedOf(projects *server.Registry, ready *readiness) func(context.Context, int64) console.Status {
+	return func(ctx context.Context, id int64) console.Status {
+		var s console.Status
+		for p := range projects.All() {
+			if p.ID == id && p.Origin != nil && p.Checked != nil {
+				s.Origin, s.Checked = p.Origin(), p.Checked()
+			}
+		}
+		if e, ok := errors.AsType[*server.NotReady](ready.check(ctx)); ok {
+			s.Faults = e.What
+		}
+		return s
 	}
 }
 
