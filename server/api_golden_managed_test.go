@@ -174,9 +174,9 @@ func TestManagedGolden(t *testing.T) {
 			return api("POST", surveysPath+created["id"].(string)+"/launch/", "")
 		}},
 		{name: "survey-stop", call: requestOn(surveyOf, "POST", "stop/", "")},
-		{name: "survey-stats", call: requestOn(surveyOf, "GET", "stats/?include_per_question_stats=true", "")},
+		{name: "survey-stats", call: requestOn(surveyOf, "GET", "stats/?include_per_question_stats=true&include_per_day_stats=true", "")},
 		{name: "survey-stats-error", call: requestOn(surveyOf, "GET", "stats/?date_from=yesterday", "")},
-		{name: "survey-responses", call: requestOn(surveyOf, "GET", "responses/?limit=1", "")},
+		{name: "survey-responses", call: requestOn(surveyOf, "GET", "responses/?limit=1&search=o", "")},
 		{name: "survey-responses-csv", call: requestOn(surveyOf, "GET", "responses/?format=csv", "")},
 		{name: "survey-response-archive", call: requestOn(surveyOf, "POST", "responses/"+response+"/archive/", "")},
 		{name: "survey-response-unarchive", call: requestOn(surveyOf, "POST", "responses/"+response+"/unarchive/", "")},

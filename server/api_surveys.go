@@ -61,7 +61,10 @@ func (a *apiRequest) statsQuery() (q survey.StatsQuery, err error) {
 	if q.ExcludeArchived, err = a.asked("exclude_archived"); err != nil {
 		return q, err
 	}
-	q.PerQuestion, err = a.asked("include_per_question_stats")
+	if q.PerQuestion, err = a.asked("include_per_question_stats"); err != nil {
+		return q, err
+	}
+	q.PerDay, err = a.asked("include_per_day_stats")
 	return q, err
 }
 
@@ -110,7 +113,7 @@ func onResponse(f func(*surveys, context.Context, *principal, string, string, st
 func surveyResponses(a *apiRequest) error {
 	q := survey.ResponseQuery{
 		Since: a.param("since"), Until: a.param("until"), QuestionID: a.param("question_id"), Least: a.param("score_gte"), Most: a.param("score_lte"),
-		Limit: a.param("limit"), Offset: a.param("offset"),
+		Limit: a.param("limit"), Offset: a.param("offset"), Search: a.param("search"),
 	}
 	var err error
 	if q.ExcludeArchived, err = a.asked("exclude_archived"); err != nil {

@@ -25,6 +25,8 @@
 // AppendNumber writes them. Strings have escapes only for quotes, backslashes and
 // control characters.
 //
+// [CSVCell] is about texts that people open in spreadsheets.
+//
 // # Sources
 //
 // The rules are in evaluation.md §4.1, §4.4, §4.5 and §4.7. In cases that these do

@@ -19,7 +19,7 @@ var shape = members.New("a survey", namesOf(Patch{}), namesOf(View{})+" _create_
 func namesOf(v any) string {
 	var names []string
 	for f := range reflect.TypeOf(v).Fields() {
-		if name := f.Tag.Get("json"); name != "" {
+		if name := f.Tag.Get("json"); name != "" && name != "-" {
 			names = append(names, name)
 		}
 	}

@@ -46,6 +46,10 @@ type Patch struct {
 	Translations         optional.Value[json.RawMessage] `json:"translations"`
 	FormContent          optional.Value[json.RawMessage] `json:"form_content"`
 
+	// IfUpdated refuses the change with [management.ErrConflict] unless the survey was
+	// changed last at this time. Nil: any.
+	IfUpdated *time.Time `json:"-"`
+
 	insightExists bool // whether there is the insight to link to
 
 	whole bool // a new survey's required fields are required

@@ -5,14 +5,14 @@ import (
 	"encoding/csv"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/survey/internal/rules"
@@ -23,6 +23,7 @@ import (
 type ResponseQuery struct {
 	Since, Until    string
 	QuestionID      string
+	Search          string // part of an answer, in any case; of the answer to the question if there is one
 	Least, Most     string // score_gte and score_lte, of the answer to the question
 	ExcludeArchived bool
 	Limit, Offset   string // 1 to 500, 100 if not given; ignored for CSV
@@ -117,6 +118,9 @@ func (s *Service) findResponses(ctx context.Context, p *management.Principal, re
 	if query.From, query.To, err = w.timeWindow("since", q.Since, "until", q.Until); err != nil {
 		return nil, nil, err
 	}
+	if err := refusal(check.Search(q.Search)); err != nil {
+		return nil, nil, err
+	}
 	questions := rules.Parse(v.Questions)
 	selected, err := q.selector(questions)
 	if err != nil {
@@ -149,7 +153,7 @@ func (q *ResponseQuery) selector(questions []rules.Question) (func(*Response) bo
 		if least != nil || most != nil {
 			return nil, refuse("question_id", "required", "score_gte and score_lte need a question_id.")
 		}
-		return func(*Response) bool { return true }, nil
+		return func(r *Response) bool { return q.Search == "" || slices.ContainsFunc(questions, q.found(r)) }, nil
 	}
 	for i := range questions {
 		if questions[i].ID != q.QuestionID {
@@ -157,6 +161,9 @@ func (q *ResponseQuery) selector(questions []rules.Question) (func(*Response) bo
 		}
 		return func(r *Response) bool {
 			answers := answersTo(r, &questions[i])
+			if q.Search != "" && !q.found(r)(questions[i]) {
+				return false
+			}
 			if least == nil && most == nil {
 				return len(answers) > 0
 			}
@@ -168,6 +175,15 @@ func (q *ResponseQuery) selector(questions []rules.Question) (func(*Response) bo
 		}, nil
 	}
 	return nil, invalid("question_id", "The survey has no question with this ID.")
+}
+
+// found returns a function that reports whether a response answers a question with the
+// text that is searched for.
+func (q *ResponseQuery) found(r *Response) func(rules.Question) bool {
+	part := text.Lower(q.Search)
+	return func(question rules.Question) bool {
+		return slices.ContainsFunc(answersTo(r, &question), func(answer string) bool { return strings.Contains(text.Lower(answer), part) })
+	}
 }
 
 func newResponseView(r *Response, questions []rules.Question) ResponseView {
@@ -225,7 +241,7 @@ func (s *Service) WriteResponses(ctx context.Context, dst io.Writer, p *manageme
 	out := csv.NewWriter(dst)
 	head := []string{"uuid", "submitted_at", "distinct_id"}
 	for i := range questions {
-		head = append(head, csvCell(questions[i].Text))
+		head = append(head, text.CSVCell(questions[i].Text))
 	}
 	for _, column := range extraColumns {
 		head = append(head, column.name)
@@ -237,12 +253,12 @@ func (s *Service) WriteResponses(ctx context.Context, dst io.Writer, p *manageme
 		if err != nil {
 			return err
 		}
-		row := []string{r.ID.String(), r.Time.Format(time.RFC3339Nano), csvCell(r.DistinctID)}
+		row := []string{r.ID.String(), r.Time.Format(time.RFC3339Nano), text.CSVCell(r.DistinctID)}
 		for i := range questions {
-			row = append(row, csvCell(strings.Join(answersTo(&r, &questions[i]), "; ")))
+			row = append(row, text.CSVCell(strings.Join(answersTo(&r, &questions[i]), "; ")))
 		}
 		for _, column := range extraColumns {
-			row = append(row, csvCell(r.Extra[column.property]))
+			row = append(row, text.CSVCell(r.Extra[column.property]))
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -250,18 +266,6 @@ func (s *Service) WriteResponses(ctx context.Context, dst io.Writer, p *manageme
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// csvCell returns a text that no spreadsheet takes for a formula or a command. Some
-// programs skip invisible characters before it, and some accept signs that look like the
-// usual ones: full-width and small ones, and the minus of mathematics.
-func csvCell(text string) string {
-	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Mn, r) }
-	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, unseen))
-	if strings.ContainsRune("=+-@%|＝＋－＠％｜﹦﹢﹣﹫﹪−", first) {
-		return "'" + text
-	}
-	return text
 }
 
 // ArchiveResponse hides a response from statistics that leave archived ones out. It does

@@ -330,3 +330,37 @@ func TestQuestionLabels(t *testing.T) {
 		t.Errorf("labels of a project without surveys: %s", got)
 	}
 }
+
+// management.md §11.8: search in answers, of one question or of all.
+func TestSurveyResponsesSearch(t *testing.T) {
+	w := newWorld(t, withData)
+	id := w.survey(`{` + threeQuestions + `}`).ID
+	for i, answers := range []string{
+		`{"$survey_response_open":"Größer, please"}`, `{"$survey_response_open":"smaller","$survey_response_many":["A"]}`, `{"$survey_response_rate":7}`,
+	} {
+		w.event("sent", id, fmt.Sprint(i), time.Duration(i)*time.Hour, answers)
+	}
+	for _, tt := range []struct {
+		query survey.ResponseQuery
+		want  string
+	}{
+		{survey.ResponseQuery{}, "[2 1 0]"},
+		{survey.ResponseQuery{Search: "GRÖSSER"}, "[]"},
+		{survey.ResponseQuery{Search: "GRÖß"}, "[0]"},
+		{survey.ResponseQuery{Search: "a"}, "[1 0]"},
+		{survey.ResponseQuery{Search: "a", QuestionID: "many"}, "[1]"},
+		{survey.ResponseQuery{Search: "7", QuestionID: "rate", Least: "7"}, "[2]"},
+		{survey.ResponseQuery{Search: "7", QuestionID: "rate", Least: "8"}, "[]"},
+	} {
+		got := []string{}
+		for _, r := range must(w.responses(id, tt.query))(t).Results {
+			got = append(got, r.DistinctID)
+		}
+		if fmt.Sprint(got) != tt.want {
+			t.Errorf("%+v: responses of %v, want %s", tt.query, got, tt.want)
+		}
+	}
+	if _, err := w.responses(id, survey.ResponseQuery{Search: strings.Repeat("x", 201)}); !errors.Is(err, management.ErrInvalid) {
+		t.Errorf("a search that is too long: %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ type StatsQuery struct {
 	From, To        string // ISO 8601, "" for no bound
 	ExcludeArchived bool
 	PerQuestion     bool
+	PerDay          bool
 }
 
 // EventStats are what is known of the events of one kind (management.md §11.1).
@@ -61,6 +63,7 @@ type Stats struct {
 	StartDate   *time.Time      `json:"start_date"`
 	EndDate     *time.Time      `json:"end_date"`
 	PerQuestion []QuestionStats `json:"per_question_stats,omitzero"` // nil unless asked for
+	PerDay      []DayStats      `json:"per_day_stats,omitzero"`      // nil unless asked for
 }
 
 // statsOf turns counts into statistics. A person who has dismissed a survey and answered it
@@ -127,8 +130,8 @@ func (s *Service) Stats(ctx context.Context, p *management.Principal, ref, id st
 		return nil, err
 	}
 	stats := &Stats{ProjectStats: statsOf(counts), SurveyID: v.ID, StartDate: v.Start, EndDate: v.End}
-	if q.PerQuestion {
-		stats.PerQuestion, err = s.questionStats(ctx, v, query)
+	if q.PerQuestion || q.PerDay {
+		err = w.addResponseStats(ctx, v, query, q, stats)
 	}
 	return stats, err
 }
@@ -218,17 +221,34 @@ const (
 	maxDistribution = 200       // distinct values
 )
 
-// questionStats reads all responses that a query selects.
-func (s *Service) questionStats(ctx context.Context, v *Survey, q Query) ([]QuestionStats, error) {
+// DayStats are the responses of one day in the time zone of the project.
+type DayStats struct {
+	Day       string `json:"date"` // such as 2026-03-01
+	Responses int    `json:"response_count"`
+}
+
+// addResponseStats reads all responses that a query selects, and adds what was asked for.
+func (w *work) addResponseStats(ctx context.Context, v *Survey, q Query, asked StatsQuery, stats *Stats) error {
+	zone, err := time.LoadLocation(w.at.Project.Timezone)
+	if err != nil {
+		return err
+	}
 	questions := rules.Parse(v.Questions)
 	list := make([]QuestionStats, len(questions))
 	for i, question := range questions {
 		list[i] = QuestionStats{ID: question.ID, Index: question.Index, Text: question.Text, Type: question.Type, Distribution: map[string]int{}}
 	}
 	ratings := make([]struct{ sum, count int }, len(questions))
-	for r, err := range s.c.Events.SurveyResponses(ctx, q) {
+	days := make(map[string]int)
+	for r, err := range w.c.Events.SurveyResponses(ctx, q) {
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if asked.PerDay {
+			days[r.Time.In(zone).Format(time.DateOnly)]++
+		}
+		if !asked.PerQuestion {
+			continue
 		}
 		for i := range questions {
 			answers := answersTo(&r, &questions[i])
@@ -250,7 +270,16 @@ func (s *Service) questionStats(ctx context.Context, v *Survey, q Query) ([]Ques
 			list[i].Average = new(roundHundredths(float64(r.sum) / float64(r.count)))
 		}
 	}
-	return list, nil
+	if asked.PerQuestion {
+		stats.PerQuestion = list
+	}
+	if asked.PerDay {
+		stats.PerDay = make([]DayStats, 0, len(days))
+		for _, day := range slices.Sorted(maps.Keys(days)) {
+			stats.PerDay = append(stats.PerDay, DayStats{day, days[day]})
+		}
+	}
+	return nil
 }
 
 // ratingOf returns the value of an answer, if it is on the scale of the question. A scale of

@@ -439,3 +439,24 @@ func TestRuling57SurveyQuery(t *testing.T) {
 		checkFault(t, fmt.Sprintf("CountResponses of %q", ids), err, "invalid invalid_input survey_ids")
 	}
 }
+
+// management.md §11.1: responses by the days of the project's time zone.
+func TestSurveyStatsPerDay(t *testing.T) {
+	w := newWorld(t, withData)
+	id := w.survey(`{"start_date":` + date(0) + `}`).ID
+	w.web.Timezone = "Asia/Tokyo"
+	if err := w.store.UpdateProject(t.Context(), w.web); err != nil {
+		t.Fatal(err)
+	}
+	for i, hours := range []int{0, 1, 12, 24, 90} { // the world begins at 14:06 in Tokyo
+		w.event("sent", id, fmt.Sprint(i), time.Duration(hours)*time.Hour, `{}`)
+	}
+	got := w.stats(id, survey.StatsQuery{PerDay: true})
+	want := []survey.DayStats{{Day: "2026-03-04", Responses: 2}, {Day: "2026-03-05", Responses: 2}, {Day: "2026-03-08", Responses: 1}}
+	if diff := cmp.Diff(want, got.PerDay); diff != "" || got.PerQuestion != nil {
+		t.Errorf("responses by day (-want +got):\n%s", diff)
+	}
+	if got := w.stats(id, survey.StatsQuery{}).PerDay; got != nil {
+		t.Errorf("responses by day %v, want none unless asked for", got)
+	}
+}

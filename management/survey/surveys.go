@@ -128,6 +128,9 @@ func (s *Service) Update(ctx context.Context, p *management.Principal, ref, id s
 	}
 	return s.change(ctx, p, ref, id, "updated", patch.scopes(), func(c *change) ([]field.Change, error) {
 		patch := patch
+		if patch.IfUpdated != nil && !patch.IfUpdated.Equal(c.v.Updated) {
+			return nil, &management.Error{Kind: management.ErrConflict, Code: "conflict", Detail: "The survey was changed by somebody else."}
+		}
 		if err := c.checkFields(c.v, &patch); err != nil {
 			return nil, err
 		}

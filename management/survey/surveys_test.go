@@ -2,6 +2,7 @@ package survey_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -381,5 +382,22 @@ func (w *world) callsOfSurveys(u *management.User, ref, id, response string) map
 			return second(w.Summarize(ctx, p, ref, id, survey.SummaryQuery{QuestionIndex: "0"}))
 		},
 		"SurveyHeadline": func() error { return second(w.Headline(ctx, p, ref, id, survey.SummaryRefresh{})) },
+	}
+}
+
+// TestIfUpdated refuses changes of a survey that somebody else has changed.
+func TestIfUpdated(t *testing.T) {
+	w := newWorld(t)
+	before := w.survey(`{}`)
+	w.clock.advance(time.Second)
+	update := func(name string, at time.Time) (*survey.View, error) {
+		return w.Update(t.Context(), w.as(w.ada), refOf(w.web), before.ID.String(), survey.Patch{Name: optional.Of(name), IfUpdated: &at})
+	}
+	after := must(update("One", before.UpdatedAt))(t)
+	if _, err := update("Two", before.UpdatedAt); !errors.Is(err, management.ErrConflict) {
+		t.Errorf("a change of an older state: %v, want ErrConflict", err)
+	}
+	if v := must(update("Three", after.UpdatedAt))(t); v.Name != "Three" {
+		t.Errorf("name %q", v.Name)
 	}
 }

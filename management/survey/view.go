@@ -53,6 +53,8 @@ type View struct {
 	Translations          json.RawMessage         `json:"translations"`
 	FormContent           json.RawMessage         `json:"form_content"`
 	UserAccessLevel       string                  `json:"user_access_level"`
+
+	UpdatedAt time.Time `json:"-"` // of the last change, see [Patch.IfUpdated]
 }
 
 // A FlagKey is the key of a flag that a survey uses, null if it uses none.
@@ -148,6 +150,7 @@ func newView(v *Survey, authors map[int64]*management.UserBasic, flags map[int64
 		SamplingDaily:    v.samplingDailyText(),
 		PartialResponses: v.PartialResponses, IframeEmbedding: v.IframeEmbedding,
 		BaseLanguage: v.BaseLanguage, Translations: rawjson.OrNull(v.Translations), FormContent: rawjson.OrNull(v.FormContent), UserAccessLevel: "editor",
+		UpdatedAt: v.Updated,
 	}
 }
 

@@ -146,6 +146,9 @@ func (q *request) activityEntry(a *management.ActivityView) activityEntry {
 	if a.Activity != "deleted" || a.Scope != "Person" && a.Scope != "Group" { // of which nothing is left
 		e.URL = q.thingPath(a.Scope, a.ItemID)
 	}
+	if a.Scope == "Survey" && a.Activity != "deleted" && q.c.Surveys != nil {
+		e.URL = q.projectPath("/surveys/" + url.PathEscape(a.ItemID))
+	}
 	for _, c := range a.Detail.Changes {
 		e.Changes = append(e.Changes, changeLine{placeWords(c.Field), excerpt(c.Before), excerpt(c.After)})
 	}

@@ -14,11 +14,15 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
 // Config configures a console. Only Service is required.
 type Config struct {
 	Service *management.Service
+
+	// Surveys are the surveys of the Service. Nil: the console has no pages about them.
+	Surveys *survey.Service
 
 	// Prefix is the path below which the console is, such as "/console", without a
 	// slash at the end. "" is the root of the host.

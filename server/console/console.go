@@ -103,6 +103,17 @@ func (c *console) routes() {
 	get("/projects/{project}/problems", c.inProject(listProblems))
 	get("/projects/{project}/flags/{flag}/switch", c.inProject(switchPage))
 	post("/projects/{project}/flags/{flag}/switch", c.inProject(switchFlag))
+	get("/projects/{project}/surveys", c.inSurveys(listSurveys))
+	get("/projects/{project}/surveys/new", c.inSurveys(newSurvey))
+	post("/projects/{project}/surveys/new", c.inSurveys(postSurvey))
+	get("/projects/{project}/surveys/preview.css", c.inSurveys(previewSheet))
+	get("/projects/{project}/surveys/{survey}", c.inSurveys(showSurvey))
+	post("/projects/{project}/surveys/{survey}", c.inSurveys(postSurvey))
+	get("/projects/{project}/surveys/{survey}/results", c.inSurveys(surveyResults))
+	get("/projects/{project}/surveys/{survey}/results.csv", c.inSurveys(resultsCSV))
+	get("/projects/{project}/surveys/{survey}/chart.csv", c.inSurveys(chartCSV))
+	get("/projects/{project}/surveys/{survey}/answers", c.inSurveys(surveyAnswers))
+	post("/projects/{project}/surveys/{survey}/answers", c.inSurveys(postAnswer))
 	get("/projects/{project}/flags/{flag}/history", c.inProject(flagHistory))
 	post("/projects/{project}/flags/{flag}/history", c.inProject(revertFlag))
 
@@ -225,7 +236,10 @@ func (c *console) inProject(p page) http.HandlerFunc {
 		q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
 		base := q.projectPath("")
 		q.layout.Home = base + "/flags"
-		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Persons", URL: base + "/persons", Also: base + "/groups"}, {Name: "Early access", URL: base + "/features"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
+		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Surveys", URL: base + "/surveys"}, {Name: "Persons", URL: base + "/persons", Also: base + "/groups"}, {Name: "Early access", URL: base + "/features"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
+			if screen.Name == "Surveys" && c.Surveys == nil {
+				continue
+			}
 			screen.Current = strings.HasPrefix(q.URL.Path, screen.URL) || screen.Also != "" && strings.HasPrefix(q.URL.Path, screen.Also)
 			q.layout.Nav = append(q.layout.Nav, screen)
 		}

@@ -27,6 +27,9 @@
 // the server keeps nothing of it. What an import that is under way has done so far, and what
 // has become of it, is kept in memory for an hour.
 //
+// A survey that is saved by two people at once keeps what each of them has changed; where
+// both have changed the same, the second one sees both and chooses.
+//
 // # Security
 //
 // Pages allow no inline script and no inline style, and cannot be framed. Requests that
@@ -45,6 +48,9 @@
 //   - flag_review.go: who changes; flag_switch.go: on and off
 //   - persons.go, person.go, groups.go, with properties.go, typed.go: persons, groups, and
 //     their properties
+//   - surveys.go, survey.go with survey_form.go, survey_fields.go and survey_preview.go: the
+//     surveys, the form of one and how respondents see it
+//   - survey_results.go, survey_answers.go: what was answered; chart.go: columns as pictures
 //   - why.go: why a person has a value; activity.go, problems.go: what was done, what is wrong
 //   - import.go with import_run.go, export.go: definitions of other servers, and for them
 //   - cohorts.go, cohort.go with cohort_form.go, cohort_review.go, cohort_members.go: cohorts

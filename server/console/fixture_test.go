@@ -40,6 +40,7 @@ type site struct {
 	t       testing.TB
 	store   sqlstore.Storage
 	service *management.Service
+	surveys *survey.Service
 	handler http.Handler
 	project int64
 	token   string // of the session; "" for nobody
@@ -91,8 +92,10 @@ func newSiteOn(t testing.TB, store sqlstore.Storage, configure ...func(*console.
 	var err error
 	s.service, err = management.New(management.Config{Store: s.broken, Data: s.broken, FlagUsers: survey.FlagUsers{}, SecretKeys: [][]byte{make([]byte, 32)}, Now: func() time.Time { return time.Now().Add(s.ahead) }})
 	fatal(t, err)
+	s.surveys, err = survey.New(survey.Config{Management: s.service, Events: s.store})
+	fatal(t, err)
 	s.project = 1
-	c := console.Config{Service: s.service, Prefix: "/console", URL: "https://flags.example.com", Problems: problems, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	c := console.Config{Service: s.service, Surveys: s.surveys, Prefix: "/console", URL: "https://flags.example.com", Problems: problems, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, f := range configure {
 		f(&c)
 	}
@@ -258,6 +261,9 @@ func object(t testing.TB, raw []byte) (out map[string]json.RawMessage) {
 // with returns a form with other values.
 func with(form url.Values, pairs ...string) url.Values {
 	out := maps.Clone(form)
+	if out == nil {
+		out = make(url.Values)
+	}
 	for i := 0; i < len(pairs); i += 2 {
 		out[pairs[i]] = []string{pairs[i+1]}
 	}

@@ -39,7 +39,7 @@ type navItem struct {
 // pages are the parsed templates, by the name of the page.
 type pages map[string]*template.Template
 
-var pageNames = []string{"error", "signin", "code", "join", "forgot", "reset", "flags", "flag", "flag_review", "flag_conflict", "flag_switch", "flag_history", "persons", "person", "groups", "group", "why", "activity", "problems", "projects", "import", "import_check", "import_run", "cohorts", "cohort", "cohort_review", "cohort_members", "clash", "features", "feature"}
+var pageNames = []string{"error", "signin", "code", "join", "forgot", "reset", "flags", "flag", "flag_review", "flag_conflict", "flag_switch", "flag_history", "persons", "person", "groups", "group", "why", "activity", "problems", "projects", "import", "import_check", "import_run", "cohorts", "cohort", "cohort_review", "cohort_members", "clash", "features", "feature", "surveys", "survey", "survey_conflict", "survey_results", "survey_answers"}
 
 // parsePages parses the templates. They have two functions only: the path of a static
 // file, and a list of what is passed to a partial.
@@ -125,18 +125,22 @@ func (c *console) momentOf(t *time.Time) moment {
 	return c.moment(*t)
 }
 
-// ago says how long something is past, as people say it.
+// ago says how long something is past, or to come, as people say it.
 func ago(d time.Duration) string {
-	n := func(n int, unit string) string {
-		if n == 1 {
-			return "1 " + unit + " ago"
-		}
-		return strconv.Itoa(n) + " " + unit + "s ago"
+	const now = 45 * time.Second
+	switch {
+	case d <= -now:
+		return "in " + span(-d)
+	case d < now:
+		return "just now"
 	}
+	return span(d) + " ago"
+}
+
+func span(d time.Duration) string {
+	n := func(n int, unit string) string { return count(n, unit, unit+"s") }
 	const day = 24 * time.Hour
 	switch {
-	case d < 45*time.Second:
-		return "just now"
 	case d < time.Hour:
 		return n(max(1, int(d/time.Minute)), "minute")
 	case d < day:

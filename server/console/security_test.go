@@ -153,6 +153,13 @@ func (s *site) hostile() {
 			fatal(t, err)
 		}
 
+		asked := s.survey(fmt.Sprintf(`{"name":%[3]s,"description":%[1]s,"type":"popover","start_date":"2026-01-01T00:00:00Z","questions":[
+			{"id":"words","type":"open","question":%[2]s,"description":%[1]s,"descriptionContentType":"html","buttonText":%[1]s},
+			{"id":"choice","type":"single_choice","question":%[2]s,"choices":[%[2]s,"b"],"hasOpenChoice":true},
+			{"id":"rate","type":"rating","question":%[2]s,"scale":5,"lowerBoundLabel":%[1]s,"upperBoundLabel":%[1]s}],
+			"conditions":{"url":%[1]s,"selector":%[1]s,"events":{"values":[{"name":%[2]s}]}},"appearance":{"thankYouMessageHeader":%[1]s,"displayThankYouMessage":true,"placeholder":%[1]s,"unknown":%[1]s}}`, quoted(t, v), quoted(t, "evil "+v), quoted(t, fmt.Sprint(i, v))))
+		s.answered(asked, "sent", time.Now(), v, map[string]any{"words": v, "choice": v, "rate": 5})
+
 		fatal(t, events.Capture(capture.ClientEvent{
 			Name: v, DistinctID: v, Time: time.Now(),
 			Properties: map[string]any{"$set": map[string]any{v: v, "email": v, "name": v}, v: v},
@@ -277,6 +284,9 @@ func (c *crawler) readForms(path string, a *answer) {
 	}
 }
 
+// sheetForm is a style sheet that sets colours and nothing else.
+var sheetForm = regexp.MustCompile(`^\.preview \{( --pv-[a-z]+: [#0-9a-zA-Z(),.%/ ]+;)+ \}\n$`)
+
 // check checks any answer of the console.
 func (c *crawler) check(what string, a *answer) {
 	c.t.Helper()
@@ -300,6 +310,10 @@ func (c *crawler) check(what string, a *answer) {
 		}
 		if !failed && c.t.Failed() {
 			c.t.Logf("this is %s: status %d, %s", what, a.status, words(a.body))
+		}
+	case strings.HasPrefix(kind, "text/css"): // the colours of a preview
+		if !sheetForm.MatchString(a.body) {
+			c.t.Errorf("%s: the style sheet says more than colours: %s", what, a.body)
 		}
 	case a.body != "" && !strings.HasPrefix(kind, "text/plain"):
 		if !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {

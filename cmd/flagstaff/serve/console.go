@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
@@ -20,9 +21,9 @@ import (
 const consolePrefix = "/console"
 
 // withConsole adds the web console to a server. A browser that opens / is sent there.
-func (s *settings) withConsole(api *server.Server, accounts *management.Service, projects *server.Registry, ready *readiness, log *slog.Logger) (http.Handler, error) {
+func (s *settings) withConsole(api *server.Server, accounts *management.Service, surveys *survey.Service, projects *server.Registry, ready *readiness, log *slog.Logger) (http.Handler, error) {
 	pages, err := console.New(console.Config{
-		Service: accounts, Prefix: consolePrefix, URL: originOf(s.appURL), ClientIP: api.ClientIP, Problems: problemsOf(projects), Status: servedOf(projects, ready), Log: log,
+		Service: accounts, Surveys: surveys, Prefix: consolePrefix, URL: originOf(s.appURL), ClientIP: api.ClientIP, Problems: problemsOf(projects), Status: servedOf(projects, ready), Log: log,
 	})
 	if err != nil {
 		return nil, err

@@ -207,7 +207,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	handler, err := s.withConsole(api, services.accounts, &registry, ready, log)
+	handler, err := s.withConsole(api, services.accounts, services.surveys, &registry, ready, log)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,116 @@
+package console
+
+import "strconv"
+
+// A chart is columns over an axis, drawn as SVG whose widths are percent, so that it fits
+// every page and its texts keep their size.
+type chart struct {
+	Words   string // what it shows, for people who do not see it
+	Columns []chartColumn
+	Ticks   []chartTick
+	Marks   []chartMark
+}
+
+// A chartColumn is one value. X and Width are percent of the chart, Y and Height pixels.
+type chartColumn struct {
+	X, Width, Y, Height string
+	Class, Title        string
+}
+
+// A chartTick is a line across the chart with its value.
+type chartTick struct{ Y, TextY, Value string }
+
+// A chartMark is a text below the chart.
+type chartMark struct {
+	X, Anchor, Text string
+	Wide            bool // there is room for it on wide pages only
+}
+
+// A point is a value of a chart with what it is about.
+type point struct {
+	Label string
+	Value int
+	Class string
+	Title string
+}
+
+// The parts of a chart, in pixels.
+const (
+	chartTop    = 8
+	chartHeight = 132 // of the highest column
+)
+
+// columnChart draws points, with at most so many labels below them.
+func columnChart(words string, points []point, labels int) chart {
+	c := chart{Words: words}
+	most := 1
+	for _, p := range points {
+		most = max(most, p.Value)
+	}
+	most = roundUp(most)
+	for _, n := range []int{0, most / 2, most} {
+		if n == most/2 && most%2 != 0 {
+			continue
+		}
+		y := chartTop + chartHeight - float64(n)*chartHeight/float64(most)
+		c.Ticks = append(c.Ticks, chartTick{decimal(y), decimal(y + 4), number(n)})
+	}
+	if len(points) == 0 {
+		return c
+	}
+	each := 100 / float64(len(points))
+	every := max(1, (len(points)+labels-1)/labels)
+	for i, p := range points {
+		height := float64(p.Value) * chartHeight / float64(most)
+		if p.Value > 0 {
+			height = max(height, 2)
+		}
+		class, title := p.Class, p.Title
+		if class == "" {
+			class = "hue-1"
+		}
+		if title == "" {
+			title = p.Label + ": " + number(p.Value)
+		}
+		x := float64(i) * each
+		c.Columns = append(c.Columns, chartColumn{decimal(x + each*0.1), decimal(each * 0.8), decimal(chartTop + chartHeight - height), decimal(height), class, title})
+		switch {
+		case len(points) <= labels:
+			c.Marks = append(c.Marks, chartMark{decimal(x + each/2), "middle", p.Label, false})
+		case i == 0:
+			c.Marks = append(c.Marks, chartMark{"0", "start", p.Label, false})
+		case i == len(points)-1:
+			c.Marks = append(c.Marks, chartMark{"100", "end", p.Label, false})
+		case i%every == 0 && i+every/2 < len(points)-1:
+			c.Marks = append(c.Marks, chartMark{decimal(x + each/2), "middle", p.Label, true})
+		}
+	}
+	return c
+}
+
+// roundUp returns the next number that an axis ends with.
+func roundUp(n int) int {
+	for unit := 1; ; unit *= 10 {
+		for _, step := range []int{1, 2, 4, 6, 8, 10} {
+			if n <= step*unit {
+				return step * unit
+			}
+		}
+	}
+}
+
+// shareOf returns a part of a whole in words, such as 12.5 %.
+func shareOf(part, whole int) string {
+	if whole == 0 {
+		return percent(0)
+	}
+	return percent(round(float64(part) * 100 / float64(whole)))
+}
+
+// shareWidth returns the same as a width.
+func shareWidth(part, whole int) string {
+	if whole == 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(min(float64(part)*100/float64(whole), 100), 'f', 3, 64)
+}

@@ -1,0 +1,622 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+	"github.com/flagstaff-go/flagstaff/management/survey"
+)
+
+// surveyView is the page of one survey.
+type surveyView struct {
+	layout
+	offered
+	*surveyForm
+	Name     string
+	New      bool
+	List     string
+	Action   string
+	Results  string
+	Activity string
+	State    surveyState
+	Notice   string
+	Base     string // the survey as JSON
+	Was      string // what it was when the form was made
+	ID       string // which programs ask for; "" for a new one
+
+	Groups    []partView
+	Questions []questionView
+	Adders    []adder
+	Targets   []option
+	TargetKey fieldView
+	Sets      []conditionView
+
+	Preview previewView
+
+	Drafted, Runs, Ended, Archived bool
+	Launched, Finished, Made       moment
+	Author                         string
+	Reach                          string // who is asked, in words
+	Projects                       []option
+}
+
+// A partView is a part of the page with its fields.
+type partView struct {
+	ID, Title, Hint string
+	Closed, Open    bool
+	Fields          []fieldView
+}
+
+// A fieldView is a field with what was typed.
+type fieldView struct {
+	ID, Label, Hint, Kind, Unit, List string
+	Value                             string
+	Rows                              int
+	Options                           []option
+	Refresh                           bool
+	Swatch                            string // the colour that the value is
+	Error                             string
+}
+
+// A questionView is a question with its fields.
+type questionView struct {
+	ID       string
+	Number   int
+	Kind     string
+	Up, Down bool
+	Fields   []fieldView
+	More     []fieldView // opened on demand
+	Open     bool        // they are open
+	Then     fieldView
+	Answers  []fieldView
+	Error    string
+}
+
+type adder struct{ Verb, Label string }
+
+// Error returns the message about a field, "" if there is none. Templates ask for it.
+func (form *surveyForm) Error(field string) string { return form.Errors[field] }
+
+// newSurvey shows the form of a new survey, or what it can begin with.
+func newSurvey(q *request) error {
+	form := &surveyForm{Original: make(object)}
+	from := q.Form.Get("from")
+	i := max(0, slices.IndexFunc(surveyStarts, func(s struct{ key, name, about, json string }) bool { return s.key == from }))
+	doc := readObject(surveyStarts[i].json)
+	for name, otherwise := range map[string]string{"type": "popover", "schedule": "once"} {
+		if doc[name] == nil {
+			doc[name] = quoted(otherwise)
+		}
+	}
+	form.setDoc(doc)
+	return q.showSurveyForm(http.StatusOK, nil, form, "")
+}
+
+func (q *request) survey() (*survey.View, error) {
+	return q.c.Surveys.Survey(q.Context(), q.by, q.ref, q.PathValue("survey"))
+}
+
+func showSurvey(q *request) error {
+	v, err := q.survey()
+	if err != nil {
+		return err
+	}
+	return q.showSurveyForm(http.StatusOK, v, surveyFormOf(v), "")
+}
+
+// postSurvey does what a button of the form says.
+func postSurvey(q *request) error {
+	verb, target, _ := strings.Cut(q.PostForm.Get("do"), " ")
+	var v *survey.View
+	if q.PathValue("survey") != "" {
+		var err error
+		if v, err = q.survey(); err != nil {
+			if !q.PostForm.Has("base") {
+				return err
+			}
+			return q.keepSurvey(err, readSurveyForm(q.PostForm))
+		}
+	}
+	if act := surveyActions[verb]; act != nil && v != nil && !q.PostForm.Has("base") {
+		return act(q, v)
+	}
+	form := readSurveyForm(q.PostForm)
+	if err := q.resolveFlags(form); err != nil {
+		return q.keepSurvey(err, form)
+	}
+	switch verb {
+	case "save", "launch":
+		return q.saveSurvey(v, form, verb == "launch")
+	case "preview":
+		if form.AsJSON {
+			form.complete()
+		}
+		q.renderPart(http.StatusOK, "survey", "preview", q.previewOf(form.Doc))
+		return nil
+	}
+	form.edit(verb, target)
+	status := http.StatusOK
+	if len(form.Errors) > 0 {
+		status = http.StatusUnprocessableEntity
+	}
+	return q.showSurveyForm(status, v, form, "")
+}
+
+// resolveFlags replaces keys of flags by their IDs.
+func (q *request) resolveFlags(form *surveyForm) error {
+	for _, name := range []string{"linked_flag_id", "targeting_flag_id"} {
+		raw := form.Doc[name]
+		if len(raw) == 0 || raw[0] != '"' || form.AsJSON {
+			continue
+		}
+		f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, text(raw))
+		if errors.Is(err, management.ErrNotFound) {
+			form.fail(name, "There is no flag with the key %q.", shorten(text(raw), 60))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		form.Doc[name] = json.RawMessage(strconv.FormatInt(f.ID, 10))
+	}
+	return nil
+}
+
+// keepSurvey shows a form again with what was typed if the store fails.
+func (q *request) keepSurvey(err error, form *surveyForm) error {
+	if pageOf(err).status != http.StatusServiceUnavailable {
+		return err
+	}
+	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "path", q.URL.Path, "error", err)
+	return q.showSurveyForm(http.StatusServiceUnavailable, nil, form, "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while.")
+}
+
+// maxSaves is how often a survey is saved anew that somebody else changes meanwhile.
+const maxSaves = 5
+
+// saveSurvey stores a form, and launches the survey if that is asked for.
+func (q *request) saveSurvey(v *survey.View, form *surveyForm, launch bool) error {
+	form.complete()
+	if launch && len(questionsOf(form.Doc)) == 0 {
+		form.fail("questions", "Add a question before you launch the survey.")
+	}
+	if len(form.Errors) > 0 {
+		return q.showSurveyForm(http.StatusUnprocessableEntity, v, form, "")
+	}
+	changes := form.changes()
+	patch, err := surveyPatch(changes, v == nil)
+	if err != nil {
+		form.fail("", "The survey cannot be read: %v", err)
+		return q.showSurveyForm(http.StatusUnprocessableEntity, v, form, "")
+	}
+	done := "saved"
+	switch {
+	case v == nil:
+		done = "created"
+		v, err = q.c.Surveys.Create(q.Context(), q.by, q.ref, patch)
+		if err != nil {
+			return q.surveyRefused(err, nil, form)
+		}
+	case len(changes) == 0:
+		done = "unchanged"
+	default:
+		for range maxSaves {
+			if form.conflicts(changes, v) {
+				return q.surveyConflict(v, form, changes)
+			}
+			patch.IfUpdated = &v.UpdatedAt
+			_, err = q.c.Surveys.Update(q.Context(), q.by, q.ref, v.ID.String(), patch)
+			if !errors.Is(err, management.ErrConflict) {
+				break
+			}
+			if v, err = q.survey(); err != nil {
+				break
+			}
+			err = errManyChanges
+		}
+		if err != nil {
+			return q.surveyRefused(err, v, form)
+		}
+	}
+	if launch {
+		if _, err := q.c.Surveys.Launch(q.Context(), q.by, q.ref, v.ID.String()); err != nil {
+			return err
+		}
+		done = "launched"
+	}
+	return q.redirect(q.surveyPath(v.ID) + "?done=" + done)
+}
+
+// surveyRefused shows a form again with what the Service says against it.
+func (q *request) surveyRefused(err error, v *survey.View, form *surveyForm) error {
+	e, ok := errors.AsType[*management.Error](err)
+	if !ok {
+		return q.keepSurvey(err, form)
+	}
+	if !errors.Is(e, management.ErrInvalid) && !errors.Is(e, management.ErrConflict) {
+		return err
+	}
+	form.refuse(e)
+	return q.showSurveyForm(http.StatusUnprocessableEntity, v, form, "")
+}
+
+// conflicts reports whether somebody else has changed what the form changes, to something
+// else.
+func (form *surveyForm) conflicts(changes object, v *survey.View) bool {
+	now := surveyDoc(v)
+	for name, mine := range changes {
+		if !equalJSON(form.Original[name], now[name]) && !equalJSON(now[name], mine) {
+			return true
+		}
+	}
+	return false
+}
+
+// A surveyConflictView is the page for somebody who has edited an older state of a survey.
+type surveyConflictView struct {
+	layout
+	Name, List, Action, Survey string
+	Hidden                     []hidden
+	Was                        string // the survey as it is now
+	Theirs, Mine               []changeLine
+}
+
+// surveyConflict shows what others have changed since the form was made, and what saving
+// the form would change now.
+func (q *request) surveyConflict(v *survey.View, form *surveyForm, changes object) error {
+	now := surveyDoc(v)
+	q.layout.Title = "Somebody else changed " + v.Name
+	view := &surveyConflictView{layout: q.layout, Name: v.Name, List: q.projectPath("/surveys"), Action: q.URL.Path, Survey: q.surveyPath(v.ID)}
+	// What nobody here has touched is as the others have left it.
+	base := make(object)
+	for name, raw := range now {
+		base[name] = raw
+	}
+	for name, raw := range changes {
+		base[name] = raw
+	}
+	view.Hidden = []hidden{{"base", string(must(json.Marshal(base)))}}
+	view.Was = string(must(json.Marshal(now)))
+	for _, name := range surveyMembers {
+		view.Theirs = appendJSONChanges(view.Theirs, name, form.Original[name], now[name])
+		if mine := changes[name]; mine != nil {
+			view.Mine = appendJSONChanges(view.Mine, name, now[name], mine)
+		}
+	}
+	q.render(http.StatusConflict, "survey_conflict", view)
+	return nil
+}
+
+const maxChangeLines = 60
+
+// appendJSONChanges appends what differs between two values, member by member.
+func appendJSONChanges(list []changeLine, place string, before, after json.RawMessage) []changeLine {
+	if equalJSON(before, after) || len(list) >= maxChangeLines {
+		return list
+	}
+	nested := func(raw json.RawMessage) byte {
+		if raw = json.RawMessage(strings.TrimSpace(string(raw))); len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') {
+			return raw[0]
+		}
+		return 0
+	}
+	a, b := nested(before), nested(after)
+	switch {
+	case a == '{' && (b == '{' || isEmptyJSON(after)) || b == '{' && isEmptyJSON(before):
+		was, is := readObject(string(before)), readObject(string(after))
+		names := make(map[string]bool)
+		for name := range was {
+			names[name] = true
+		}
+		for name := range is {
+			names[name] = true
+		}
+		for _, name := range sortedKeys(names) {
+			list = appendJSONChanges(list, place+"/"+name, was[name], is[name])
+		}
+		return list
+	case a == '[' && b == '[' && strings.HasSuffix(place, "questions"):
+		was, is := readList(before), readList(after)
+		for i := range max(len(was), len(is)) {
+			var x, y json.RawMessage
+			if i < len(was) {
+				x = was[i]
+			}
+			if i < len(is) {
+				y = is[i]
+			}
+			list = appendJSONChanges(list, place+"/"+strconv.Itoa(i), x, y)
+		}
+		return list
+	}
+	return append(list, changeLine{surveyPlace(place), excerpt(before), excerpt(after)})
+}
+
+func sortedKeys(set map[string]bool) []string {
+	out := make([]string, 0, len(set))
+	for name := range set {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// surveyPlace says in words where in a survey something is.
+func surveyPlace(place string) string {
+	steps := strings.Split(place, "/")
+	if len(steps) > 1 && steps[0] == "questions" {
+		if n, err := strconv.Atoi(steps[1]); err == nil {
+			words := "question " + strconv.Itoa(n+1)
+			if len(steps) > 2 {
+				words += ", " + fieldWords(questionFields, steps[2:])
+			}
+			return words
+		}
+	}
+	return fieldWords(surveyFields, steps)
+}
+
+func fieldWords(fields []formField, path []string) string {
+	if f := fieldNamed(fields, path...); f != nil && len(f.Path) == len(path) {
+		return f.Label
+	}
+	return strings.ReplaceAll(strings.Join(path, ", "), "_", " ")
+}
+
+// showSurveyForm answers with the page of a survey, which is nil if it is new.
+func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, notice string) error {
+	v := &surveyView{
+		surveyForm: form, Name: text(form.Doc["name"]), New: q.PathValue("survey") == "", List: q.projectPath("/surveys"), Action: q.URL.Path, Notice: notice,
+		Base: string(must(json.Marshal(form.Doc))), Was: string(must(json.Marshal(form.Original))),
+	}
+	if v.New {
+		v.Action = q.projectPath("/surveys/new")
+	}
+	q.layout.Done = surveyDoneWords[q.URL.Query().Get("done")]
+	if len(form.Errors) > 0 && notice == "" {
+		v.Notice = cmp.Or(form.Errors[""], "Something has to be put right before this can be saved. What you have typed is still here.")
+	}
+	q.layout.Title = cmp.Or(v.Name, "New survey")
+	if s != nil {
+		q.layout.Title, v.Name = s.Name, s.Name
+		if err := q.surveyFacts(v, s); err != nil {
+			return err
+		}
+	}
+	v.layout = q.layout
+	var err error
+	v.offered, err = q.offers(0, 0)
+	if err != nil && status != http.StatusServiceUnavailable {
+		return q.keepSurvey(err, form)
+	}
+	for field, message := range form.Errors {
+		form.Filters.fail(field, "%s", message)
+	}
+	conditions := &flagView{flagForm: form.Filters, offered: v.offered}
+	conditions.fields()
+	v.Sets = conditions.Sets
+	if err := q.namedFlags(form, v.words); err != nil && status != http.StatusServiceUnavailable {
+		return q.keepSurvey(err, form)
+	}
+	if s != nil {
+		v.Reach = surveyReach(surveyFormOf(s), v.words)
+	}
+	v.fields()
+	v.Preview = q.previewOf(form.Doc)
+	q.render(status, "survey", v)
+	return nil
+}
+
+// namedFlags adds the keys of flags that the form names to a vocabulary.
+func (q *request) namedFlags(form *surveyForm, words *vocabulary) error {
+	for _, name := range []string{"linked_flag_id", "targeting_flag_id"} {
+		id := text(form.Doc[name])
+		if !isNumber(id) || words.flags[id] != "" {
+			continue
+		}
+		f, err := q.c.Service.Flag(q.Context(), q.by, q.ref, id)
+		if isRefusal(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		words.flags[id] = f.Key
+	}
+	return nil
+}
+
+// surveyFacts fills in what is known of a survey that exists.
+func (q *request) surveyFacts(v *surveyView, s *survey.View) error {
+	v.ID, v.State, v.Results = s.ID.String(), q.c.stateOf(s), q.surveyPath(s.ID)+"/results"
+	v.Activity = q.projectPath("/activity?scope=Survey&item=" + s.ID.String())
+	v.Archived = s.Archived
+	v.Drafted = v.State.Name == "draft" || v.State.Name == "scheduled"
+	v.Runs, v.Ended = v.State.Name == "running", v.State.Name == "complete"
+	v.Launched, v.Finished = q.c.momentOf(s.StartDate), q.c.momentOf(s.EndDate)
+	v.Made, v.Author = q.c.moment(s.CreatedAt), authorName(s.CreatedBy)
+	list, err := q.c.Service.ListOrganizations(q.Context(), q.by, organizationsListed, 0)
+	if err != nil {
+		return err
+	}
+	for _, o := range list.Items {
+		for _, p := range o.Projects {
+			label := p.Name
+			if len(list.Items) > 1 {
+				label = o.Name + ": " + p.Name
+			}
+			v.Projects = append(v.Projects, option{strconv.FormatInt(p.ID, 10), label, p.ID == q.at.Project.ID})
+		}
+	}
+	return nil
+}
+
+// surveyReach says in words who is asked.
+func surveyReach(form *surveyForm, words *vocabulary) string {
+	reach := "everyone"
+	switch form.Target {
+	case "flag":
+		reach = "everybody for whom the flag " + cmp.Or(words.flags[text(form.Doc["targeting_flag_id"])], text(form.Doc["targeting_flag_id"])) + " is on"
+	case "filters":
+		reach = words.reach(readFilters(form.Doc["targeting_flag_filters"]))
+	}
+	if linked := form.Doc["linked_flag_id"]; !isEmptyJSON(linked) {
+		reach += ", with the flag " + cmp.Or(words.flags[text(linked)], text(linked))
+	}
+	return reach
+}
+
+// fields fills in what the fields of the form show and offer.
+func (v *surveyView) fields() {
+	v.Targets = selected([]option{{Value: "", Label: "Everyone"}, {Value: "filters", Label: "Persons who fit conditions"}, {Value: "flag", Label: "Persons for whom a flag is on"}}, v.Target)
+	v.TargetKey = v.field(&targetFlag, "", v.Doc)
+	for _, g := range surveyGroups {
+		out := partView{ID: g.ID, Title: g.Title, Hint: g.Hint, Closed: g.Closed}
+		for i := range g.fields {
+			if f := &g.fields[i]; f.On == nil || f.On(v.Doc) {
+				field := v.field(f, "", v.Doc)
+				out.Open = out.Open || field.Error != ""
+				out.Fields = append(out.Fields, field)
+			}
+		}
+		v.Groups = append(v.Groups, out)
+	}
+	questions := questionsOf(v.Doc)
+	for i, o := range questions {
+		v.Questions = append(v.Questions, v.question(i, o, questions))
+	}
+	if len(questions) < maxFormQuestions {
+		for _, t := range questionTemplates {
+			v.Adders = append(v.Adders, adder{t.Verb, t.Label})
+		}
+	}
+}
+
+func (v *surveyView) field(f *formField, prefix string, o object) fieldView {
+	name := prefix + f.Name
+	out := fieldView{
+		ID: name, Label: f.Label, Hint: f.Hint, Kind: f.Kind, Unit: f.Unit, List: f.List, Value: f.value(o), Rows: f.Rows, Refresh: f.Refresh, Error: v.Errors[name],
+	}
+	switch {
+	case f.Kind == "choice":
+		out.Options = selected(f.Options, out.Value)
+	case f.Kind == "color":
+		out.Swatch = cssColor(out.Value)
+	case f.List == "flag-keys":
+		if key := v.words.flags[out.Value]; key != "" {
+			out.Value = key
+		}
+	case f.Kind == "area" || f.Kind == "lines":
+		out.Rows = min(max(f.Rows, 1+strings.Count(out.Value, "\n")), 20)
+	}
+	return out
+}
+
+func (v *surveyView) question(i int, o object, all []object) questionView {
+	name := questionName(i)
+	out := questionView{ID: name, Number: i + 1, Kind: questionTypeNames[text(o["type"])], Up: i > 0, Down: i+1 < len(all), Error: v.Errors[name]}
+	for j := range questionFields {
+		if f := &questionFields[j]; f.On == nil || f.On(o) {
+			field := v.field(f, name+".", o)
+			if !f.More {
+				out.Fields = append(out.Fields, field)
+				continue
+			}
+			out.More = append(out.More, field)
+			out.Open = out.Open || field.Error != "" || f.Kind != "choice" && field.Value != ""
+		}
+	}
+	if e := v.Errors[name+".validation"]; e != "" {
+		out.Error = e
+	}
+	places := []option{{Value: "", Label: "the next question"}, {Value: "end", Label: "the end"}}
+	for j, other := range all {
+		if j != i {
+			places = append(places, option{Value: strconv.Itoa(j), Label: "question " + strconv.Itoa(j+1) + ": " + shorten(text(other["question"]), 40)})
+		}
+	}
+	keys := answerKeys(o)
+	thens := slices.Clone(places)
+	if keys != nil {
+		thens = append(thens, option{Value: "answers", Label: "what the answer says"})
+	}
+	then := branchOf(o)
+	out.Then = fieldView{ID: name + ".then", Label: "Then comes", Kind: "choice", Options: selected(thens, then), Refresh: true, Error: v.Errors[name+".branching"]}
+	if then == "answers" {
+		values := readObject(string(readObject(string(o["branching"]))["responseValues"]))
+		for _, key := range keys {
+			out.Answers = append(out.Answers, fieldView{ID: name + ".then." + key.Value, Label: "After " + shorten(key.Label, 60), Kind: "choice", Options: selected(places, text(values[key.Value]))})
+		}
+	}
+	return out
+}
+
+// surveyActions are what buttons do that have no form around them.
+var surveyActions = map[string]func(*request, *survey.View) error{
+	"launch": func(q *request, v *survey.View) error {
+		_, err := q.c.Surveys.Launch(q.Context(), q.by, q.ref, v.ID.String())
+		return q.acted(err, v, "launched")
+	},
+	"stop": func(q *request, v *survey.View) error {
+		_, err := q.c.Surveys.Stop(q.Context(), q.by, q.ref, v.ID.String())
+		return q.acted(err, v, "stopped")
+	},
+	"resume": func(q *request, v *survey.View) error {
+		return q.acted(q.changeSurvey(v, survey.Patch{EndDate: optional.Value[string]{Set: true, Null: true}}), v, "resumed")
+	},
+	"archive": func(q *request, v *survey.View) error {
+		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(true)}), v, "archived")
+	},
+	"unarchive": func(q *request, v *survey.View) error {
+		return q.acted(q.changeSurvey(v, survey.Patch{Archived: optional.Of(false)}), v, "unarchived")
+	},
+	"copy":   copySurvey,
+	"delete": deleteSurvey,
+}
+
+func (q *request) changeSurvey(v *survey.View, patch survey.Patch) error {
+	_, err := q.c.Surveys.Update(q.Context(), q.by, q.ref, v.ID.String(), patch)
+	return err
+}
+
+// acted leads back to a survey after an action, or shows why the Service has refused it.
+func (q *request) acted(err error, v *survey.View, done string) error {
+	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
+		return q.showSurveyForm(http.StatusUnprocessableEntity, v, surveyFormOf(v), e.Detail)
+	}
+	if err != nil {
+		return err
+	}
+	return q.redirect(q.surveyPath(v.ID) + "?done=" + done)
+}
+
+func copySurvey(q *request, v *survey.View) error {
+	project := cmp.Or(q.PostForm.Get("project"), q.ref)
+	if !isNumber(project) {
+		return errForm
+	}
+	made, err := q.c.Surveys.Copy(q.Context(), q.by, q.ref, v.ID.String(), survey.CopyRequest{Projects: optional.Of(json.RawMessage("[" + project + "]"))})
+	if err != nil {
+		return q.acted(err, v, "")
+	}
+	return q.redirect(q.c.Prefix + "/projects/" + project + "/surveys/" + made.Surveys[0].ID.String() + "?done=copied")
+}
+
+func deleteSurvey(q *request, v *survey.View) error {
+	if strings.TrimSpace(q.PostForm.Get("typed")) != strings.TrimSpace(v.Name) {
+		form := surveyFormOf(v)
+		form.fail("typed", "Type %s to delete it.", v.Name)
+		return q.showSurveyForm(http.StatusUnprocessableEntity, v, form, "The survey was not deleted.")
+	}
+	if err := q.c.Surveys.Delete(q.Context(), q.by, q.ref, v.ID.String()); err != nil {
+		return q.acted(err, v, "")
+	}
+	return q.redirect(q.projectPath("/surveys?done=deleted"))
+}

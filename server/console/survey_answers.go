@@ -1,0 +1,208 @@
+package console
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/management/survey"
+)
+
+// answersView is the answers to one question in words.
+type answersView struct {
+	layout
+	Name, List, Survey, Results string
+	Question, Text              string // its ID, and what it asks
+	Action                      string
+	Search                      string
+	Archived                    bool
+	Back                        string // the query of the page
+	CSV                         string
+	Rows                        []answerRow
+	Older, Newer                string
+	Range                       string
+	Themes                      []textBlock
+	ThemesOff                   string // why there are none
+	Made                        moment
+}
+
+// An answerRow is an answer with what is known of its response.
+type answerRow struct {
+	ID           string
+	Text         string
+	Person       string
+	PersonURL    string
+	At           moment
+	About        string
+	Archived     bool
+	OtherAnswers []string
+}
+
+// A textBlock is a part of a summary: a heading, a list, or a paragraph.
+type textBlock struct {
+	Heading string
+	Text    string
+	Items   []string
+}
+
+func surveyAnswers(q *request) error {
+	s, err := q.survey()
+	if err != nil {
+		return err
+	}
+	asked := q.Form.Get("question")
+	questions := questionsOf(surveyDoc(s))
+	i := slices.IndexFunc(questions, func(o object) bool { return text(o["id"]) == asked })
+	if i < 0 {
+		return errNoPage
+	}
+	page, _ := strconv.Atoi(q.Form.Get("page")) // what is no number is the first page
+	page = min(max(page, 1), 1<<20)
+	v := &answersView{
+		Name: s.Name, List: q.projectPath("/surveys"), Survey: q.surveyPath(s.ID), Results: q.surveyPath(s.ID) + "/results", Question: asked, Text: text(questions[i]["question"]),
+		Action: q.surveyPath(s.ID) + "/answers", Search: strings.TrimSpace(q.Form.Get("q")), Archived: q.Form.Get("archived") != "",
+	}
+	list, err := q.c.Surveys.Responses(q.Context(), q.by, q.ref, s.ID.String(), survey.ResponseQuery{
+		QuestionID: asked, Search: v.Search, ExcludeArchived: !v.Archived, Limit: strconv.Itoa(pageSize), Offset: strconv.Itoa((page - 1) * pageSize),
+	})
+	if err != nil {
+		return err
+	}
+	archived, err := q.c.Surveys.ArchivedResponses(q.Context(), q.by, q.ref, s.ID.String())
+	if err != nil {
+		return err
+	}
+	for j := range list.Results {
+		v.Rows = append(v.Rows, q.answerRow(&list.Results[j], asked, archived))
+	}
+	values := url.Values{"question": {asked}}
+	if v.Search != "" {
+		values.Set("q", v.Search)
+	}
+	if v.Archived {
+		values.Set("archived", "yes")
+	}
+	v.CSV = v.Results + ".csv?" + values.Encode()
+	link := func(page int) string {
+		values.Del("page")
+		if page > 1 {
+			values.Set("page", strconv.Itoa(page))
+		}
+		return values.Encode()
+	}
+	v.Back = link(page)
+	if list.HasMore {
+		v.Older = v.Action + "?" + link(page+1)
+	}
+	if page > 1 {
+		v.Newer = v.Action + "?" + link(page-1)
+	}
+	v.Range = "No answers"
+	if n := len(v.Rows); n > 0 {
+		v.Range = "Answers " + number((page-1)*pageSize+1) + " to " + number((page-1)*pageSize+n)
+	}
+	if page == 1 && v.Search == "" {
+		if err := q.themes(v, s.ID.String()); err != nil {
+			return err
+		}
+	}
+	q.layout.Title = "Answers: " + s.Name
+	q.layout.Done = surveyDoneWords[q.Form.Get("done")]
+	v.layout = q.layout
+	q.render(http.StatusOK, "survey_answers", v)
+	return nil
+}
+
+func (q *request) answerRow(r *survey.ResponseView, question string, archived []uuid.UUID) answerRow {
+	row := answerRow{ID: r.UUID.String(), Text: answerTo(r, question), Person: r.DistinctID, At: q.c.moment(r.SubmittedAt), Archived: slices.Contains(archived, r.UUID)}
+	row.PersonURL = q.projectPath("/why?" + url.Values{"person": {r.DistinctID}}.Encode())
+	var about []string
+	for _, p := range []*string{r.Extra.DeviceType, r.Extra.Browser, r.Extra.CountryName, r.Extra.CurrentURL} {
+		if p != nil && *p != "" {
+			about = append(about, shorten(*p, 80))
+		}
+	}
+	row.About = strings.Join(about, ", ")
+	for _, a := range r.Answers {
+		if a.QuestionID != question && a.Answer != nil {
+			row.OtherAnswers = append(row.OtherAnswers, strings.TrimSuffix(shorten(a.QuestionText, 60), ":")+" → "+shorten(answerTo(r, a.QuestionID), 80))
+		}
+	}
+	return row
+}
+
+// themes fills in what the answers have in common.
+func (q *request) themes(v *answersView, id string) error {
+	s, err := q.c.Surveys.Summarize(q.Context(), q.by, q.ref, id, survey.SummaryQuery{QuestionID: v.Question})
+	if isRefusal(err) {
+		v.ThemesOff = pageOf(err).text
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.Themes, v.Made = textBlocks(s.Content), q.c.moment(s.GeneratedAt)
+	return nil
+}
+
+var (
+	strong  = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+	escaped = regexp.MustCompile(`\\([[:punct:]])`)
+)
+
+// textBlocks reads the Markdown of a summary, as far as summaries use it.
+func textBlocks(markdown string) (out []textBlock) {
+	words := func(s string) string {
+		return escaped.ReplaceAllString(html.UnescapeString(strong.ReplaceAllString(s, "$1")), "$1")
+	}
+	for line := range strings.Lines(markdown) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+		case strings.HasPrefix(line, "#"):
+			out = append(out, textBlock{Heading: words(strings.TrimSpace(strings.TrimLeft(line, "#")))})
+		case strings.HasPrefix(line, "- "), strings.HasPrefix(line, "* "):
+			if len(out) == 0 || out[len(out)-1].Items == nil {
+				out = append(out, textBlock{})
+			}
+			last := &out[len(out)-1]
+			last.Items = append(last.Items, words(line[2:]))
+		default:
+			out = append(out, textBlock{Text: words(line)})
+		}
+	}
+	return out
+}
+
+// postAnswer archives a response, or brings it back.
+func postAnswer(q *request) error {
+	act, done := q.c.Surveys.ArchiveResponse, "hidden"
+	switch q.PostForm.Get("do") {
+	case "archive":
+	case "unarchive":
+		act, done = q.c.Surveys.UnarchiveResponse, "shown"
+	default:
+		return errForm
+	}
+	s, err := q.survey()
+	if err != nil {
+		return err
+	}
+	if err := act(q.Context(), q.by, q.ref, s.ID.String(), q.PostForm.Get("response")); err != nil {
+		return err
+	}
+	back, _ := url.ParseQuery(q.PostForm.Get("back")) // what cannot be read is left out
+	to := url.Values{"done": {done}}
+	for _, name := range []string{"question", "q", "archived", "page"} {
+		if value := back.Get(name); value != "" {
+			to.Set(name, value)
+		}
+	}
+	return q.redirect(q.surveyPath(s.ID) + "/answers?" + to.Encode())
+}

@@ -1,0 +1,329 @@
+package console
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The fields of a survey, in the order of the page. Names of members are those of the API
+// (management.md §9).
+
+// A fieldGroup is a part of the page.
+type fieldGroup struct {
+	ID, Title, Hint string
+	Closed          bool // it is opened on demand
+	fields          []formField
+}
+
+var surveyGroups = []fieldGroup{
+	{ID: "about", Title: "The survey", fields: []formField{
+		member("text", "name", "Name").hint("Colleagues see it, and so do programs that ask for surveys."),
+		member("area", "description", "Note for colleagues"),
+		member("choice", "type", "How it is shown").choices(surveyTypes, "popover").refreshing(),
+	}},
+	{ID: "shown", Title: "When and where it is shown", fields: []formField{
+		member("text", "conditions.url", "Address of the page").inBrowsers().hint("Without one the survey is shown on all pages."),
+		member("choice", "conditions.urlMatchType", "The address").inBrowsers().choices(matchOptions, "icontains"),
+		member("text", "conditions.selector", "Only with this element").inBrowsers().hint("A CSS selector, such as #buy. The survey is shown when the page has it."),
+		member("number", "conditions.seenSurveyWaitPeriodInDays", "Not after another survey within").inBrowsers().unit("days"),
+		member("names", "conditions.deviceTypes", "Devices").inBrowsers().hint("Desktop, Mobile, Tablet. None: all devices."),
+		member("choice", "conditions.deviceTypesMatchType", "The device").inBrowsers().choices(matchOptions, "icontains"),
+		eventNames("conditions.events", "After one of these events").inBrowsers().hint("A name on each line. Filters of their properties are edited as JSON, and kept."),
+		member("truth", "conditions.events.repeatedActivation", "Each time the event happens, not only the first time").inBrowsers(),
+		eventNames("conditions.cancelEvents", "Not any more after one of these events").inBrowsers().hint("A name on each line."),
+		flagField("linked_flag_id", "Only for persons with the flag").inBrowsers(),
+		member("text", "conditions.linkedFlagVariant", "Variant of that flag").inBrowsers().hint("A key, or any. Without one the flag has to be on."),
+	}},
+	{ID: "schedule", Title: "How often and how long", Closed: true, fields: []formField{
+		member("choice", "schedule", "A person is asked").choices([]option{{Value: "once", Label: "once"}, {Value: "recurring", Label: "once in each iteration"}, {Value: "always", Label: "always, also after an answer"}}, "once"),
+		member("number", "responses_limit", "Ends after").unit("responses"),
+		member("number", "iteration_count", "Iterations"),
+		member("number", "iteration_frequency_days", "An iteration has").unit("days"),
+		member("date", "start_date", "Starts").hint("In UTC. To start at once, launch it."),
+		member("date", "end_date", "Ends").hint("In UTC."),
+		member("number", "response_sampling_limit", "At most").unit("responses, spread over the days"),
+		member("number", "response_sampling_interval", "Spread over"),
+		member("choice", "response_sampling_interval_type", "Unit of that").choices([]option{{Value: "", Label: "none"}, {Value: "day", Label: "days"}, {Value: "week", Label: "weeks"}, {Value: "month", Label: "months"}}, ""),
+		member("date", "response_sampling_start_date", "Spread from").hint("In UTC, from today on."),
+		member("truth", "enable_partial_responses", "Answers count as soon as they are given, also if the survey is not completed"),
+	}},
+	{ID: "look", Title: "How it looks", Closed: true, fields: []formField{
+		member("choice", "appearance.position", "Place").inBrowsers().choices([]option{
+			{Value: "", Label: "the default"},
+			{Value: "top_left", Label: "top left"},
+			{Value: "top_center", Label: "top centre"},
+			{Value: "top_right", Label: "top right"},
+			{Value: "middle_left", Label: "middle left"},
+			{Value: "middle_center", Label: "middle"},
+			{Value: "middle_right", Label: "middle right"},
+			{Value: "left", Label: "bottom left"},
+			{Value: "center", Label: "bottom centre"},
+			{Value: "right", Label: "bottom right"},
+			{Value: "next_to_trigger", Label: "beside what opens it"},
+		}, ""),
+		member("number", "appearance.surveyPopupDelaySeconds", "Appears after").inBrowsers().unit("seconds"),
+		member("choice", "appearance.widgetType", "Opened by").onType("widget").choices([]option{{Value: "", Label: "the default"}, {Value: "button", Label: "a button"}, {Value: "tab", Label: "a tab"}, {Value: "selector", Label: "an element of the page"}}, ""),
+		member("text", "appearance.widgetLabel", "Label of the button").onType("widget"),
+		member("text", "appearance.widgetSelector", "The element").onType("widget").hint("A CSS selector, such as #feedback."),
+		member("color", "appearance.widgetColor", "Colour of the button").onType("widget"),
+		member("choice", "appearance.tabPosition", "Edge of the tab").onType("widget").choices([]option{{Value: "", Label: "the default"}, {Value: "top", Label: "top"}, {Value: "left", Label: "left"}, {Value: "right", Label: "right"}, {Value: "bottom", Label: "bottom"}}, ""),
+		member("color", "appearance.backgroundColor", "Background"),
+		member("color", "appearance.textColor", "Text"),
+		member("color", "appearance.borderColor", "Border"),
+		member("color", "appearance.submitButtonColor", "Button"),
+		member("color", "appearance.submitButtonTextColor", "Text of the button"),
+		member("color", "appearance.ratingButtonColor", "Ratings"),
+		member("color", "appearance.ratingButtonActiveColor", "Chosen rating"),
+		member("text", "appearance.submitButtonText", "Label of the button"),
+		member("text", "appearance.placeholder", "In an empty field"),
+		member("truth", "appearance.displayIntroScreen", "Begin with a screen of its own").refreshing(),
+		member("text", "appearance.introScreenHeader", "Title of the first screen").when("appearance", "displayIntroScreen"),
+		member("area", "appearance.introScreenDescription", "Text of the first screen").when("appearance", "displayIntroScreen"),
+		member("text", "appearance.introScreenButtonText", "Button of the first screen").when("appearance", "displayIntroScreen"),
+		member("truth", "appearance.displayThankYouMessage", "Say thank you at the end").refreshing(),
+		member("text", "appearance.thankYouMessageHeader", "Title of the thanks").when("appearance", "displayThankYouMessage"),
+		member("area", "appearance.thankYouMessageDescription", "Text of the thanks").when("appearance", "displayThankYouMessage"),
+		member("text", "appearance.thankYouMessageCloseButtonText", "Button of the thanks").when("appearance", "displayThankYouMessage"),
+		member("truth", "appearance.autoDisappear", "The thanks go by themselves").when("appearance", "displayThankYouMessage"),
+		member("truth", "appearance.shuffleQuestions", "Ask the questions in random order"),
+		member("truth", "appearance.allowGoBack", "Respondents can go back"),
+		member("truth", "appearance.hideCancelButton", "Respondents cannot close it").inBrowsers(),
+		member("truth", "appearance.whiteLabel", "Without the name of the SDK's maker"),
+	}},
+}
+
+// targetFlag is the field of an ordinary flag that decides who is asked.
+var targetFlag = flagField("targeting_flag_id", "Flag")
+
+// surveyFields are the fields of all groups.
+var surveyFields = func() []formField {
+	out := []formField{targetFlag}
+	for _, g := range surveyGroups {
+		out = append(out, g.fields...)
+	}
+	return out
+}()
+
+var surveyTypes = []option{
+	{Value: "popover", Label: "Popover: in a corner of the page"},
+	{Value: "widget", Label: "Widget: opened by a button or tab"},
+	{Value: "external_survey", Label: "Hosted: on a page of its own"},
+	{Value: "api", Label: "API: your program shows it"},
+}
+
+// surveyTypeNames are the types in one word.
+var surveyTypeNames = map[string]string{"popover": "popover", "widget": "widget", "external_survey": "hosted", "api": "API"}
+
+var matchOptions = []option{
+	{Value: "icontains", Label: "contains this"},
+	{Value: "not_icontains", Label: "does not contain this"},
+	{Value: "exact", Label: "is this"},
+	{Value: "is_not", Label: "is not this"},
+	{Value: "regex", Label: "matches this pattern"},
+	{Value: "not_regex", Label: "does not match this pattern"},
+}
+
+var questionTypes = []option{
+	{Value: "open", Label: "Free text"},
+	{Value: "single_choice", Label: "One choice"},
+	{Value: "multiple_choice", Label: "Several choices"},
+	{Value: "rating", Label: "Rating"},
+	{Value: "link", Label: "Link"},
+}
+
+var questionTypeNames = map[string]string{"open": "free text", "single_choice": "one choice", "multiple_choice": "several choices", "rating": "rating", "link": "link"}
+
+var questionFields = []formField{
+	member("choice", "type", "Type").choices(questionTypes, "open").refreshing(),
+	member("area", "question", "Question").rows(2),
+	member("area", "description", "Explanation").rows(2).more(),
+	member("choice", "descriptionContentType", "The explanation is").choices([]option{{Value: "text", Label: "plain text"}, {Value: "html", Label: "HTML"}}, "text").more(),
+	member("text", "link", "Leads to").onType("link").hint("https://… or mailto:…"),
+	member("choice", "display", "Shown as").onType("rating").choices([]option{{Value: "number", Label: "numbers"}, {Value: "emoji", Label: "faces"}}, "number"),
+	scaleField(),
+	member("text", "lowerBoundLabel", "Label of the lowest").onType("rating"),
+	member("text", "upperBoundLabel", "Label of the highest").onType("rating"),
+	npsField(),
+	member("lines", "choices", "Choices").onType("single_choice", "multiple_choice").rows(5).hint("One on each line, 2 to 100."),
+	member("truth", "hasOpenChoice", "The last choice is free text").onType("single_choice", "multiple_choice"),
+	member("truth", "shuffleOptions", "In random order").onType("single_choice", "multiple_choice"),
+	ruleField("min_length", "At least").unit("characters").more(),
+	ruleField("max_length", "At most").unit("characters").more(),
+	ruleField("email", "Has to be an e-mail address").more(),
+	member("text", "buttonText", "Label of the button").more(),
+	member("truth", "optional", "Can be left out"),
+	member("truth", "skipSubmitButton", "An answer leads on at once, without the button").onType("rating", "single_choice").more(),
+}
+
+// member returns the field for a member of a survey or of a question.
+func member(kind, path, label string) formField {
+	return formField{Kind: kind, Name: path, Path: strings.Split(path, "."), Label: label, Rows: 3}
+}
+
+func (f formField) hint(s string) formField { f.Hint = s; return f }
+func (f formField) unit(s string) formField { f.Unit = s; return f }
+func (f formField) rows(n int) formField    { f.Rows = n; return f }
+func (f formField) refreshing() formField   { f.Refresh = true; return f }
+
+// more puts a field among those that few questions need.
+func (f formField) more() formField { f.More = true; return f }
+
+func (f formField) choices(options []option, otherwise string) formField {
+	f.Options, f.Default = options, otherwise
+	return f
+}
+
+// onType shows a field only for some types of surveys or questions.
+func (f formField) onType(types ...string) formField {
+	f.On = func(o object) bool { return slices.Contains(types, text(o["type"])) }
+	return f
+}
+
+// inBrowsers shows a field only for surveys that are shown on pages of others.
+func (f formField) inBrowsers() formField {
+	f.On = func(o object) bool { return text(o["type"]) != "external_survey" }
+	return f
+}
+
+// when shows a field only if another one is ticked.
+func (f formField) when(path ...string) formField {
+	f.On = func(o object) bool { return string(memberAt(o, path)) == "true" }
+	return f
+}
+
+// flagField is the field for the ID of a flag. People type its key: while nobody knows the
+// ID, the key is in its place.
+func flagField(name, label string) formField {
+	f := member("text", name, label).hint("The key of a flag.")
+	f.List = "flag-keys"
+	return f
+}
+
+// scaleField is the scale of a rating.
+func scaleField() formField {
+	f := member("choice", "scale", "Scale").onType("rating").refreshing().choices([]option{
+		{Value: "2", Label: "thumbs up or down"}, {Value: "3", Label: "1 to 3"}, {Value: "5", Label: "1 to 5"}, {Value: "7", Label: "1 to 7"}, {Value: "10", Label: "0 to 10"},
+	}, "")
+	f.set = func(_ json.RawMessage, typed string) json.RawMessage { return numberJSON(typed) }
+	return f
+}
+
+// npsField says whether a rating is a net promoter score. One from 0 to 10 is, unless it
+// says that it is none (management.md §9.3).
+func npsField() formField {
+	f := member("truth", "isNpsQuestion", "Count the net promoter score")
+	f.On = func(o object) bool { return text(o["type"]) == "rating" && text(o["scale"]) == "10" }
+	f.get = func(raw json.RawMessage) string {
+		if string(raw) == "false" {
+			return ""
+		}
+		return "yes"
+	}
+	f.set = func(_ json.RawMessage, typed string) json.RawMessage {
+		return json.RawMessage(strconv.FormatBool(typed != ""))
+	}
+	return f
+}
+
+// ruleField is a rule for free text, which stands in a list.
+func ruleField(rule, label string) formField {
+	f := member("number", "validation", label).onType("open")
+	f.Name = rule
+	if rule == "email" {
+		f.Kind = "truth"
+	}
+	f.get = func(raw json.RawMessage) string {
+		for _, r := range readList(raw) {
+			if o := readObject(string(r)); text(o["type"]) == rule {
+				if rule == "email" {
+					return "yes"
+				}
+				return text(o["value"])
+			}
+		}
+		return ""
+	}
+	f.set = func(was json.RawMessage, typed string) json.RawMessage {
+		var list []object
+		found := false
+		for _, r := range readList(was) {
+			o := readObject(string(r))
+			if text(o["type"]) == rule {
+				if typed == "" {
+					continue
+				}
+				found = true
+				if rule != "email" {
+					o["value"] = numberJSON(typed)
+				}
+			}
+			list = append(list, o)
+		}
+		if !found && typed != "" {
+			o := object{"type": quoted(rule)}
+			if rule != "email" {
+				o["value"] = numberJSON(typed)
+			}
+			list = append(list, o)
+		}
+		if list == nil {
+			return nil
+		}
+		return jsonList(list)
+	}
+	return f
+}
+
+// eventNames is the field for events by their names, with what else is said about each.
+func eventNames(path, label string) formField {
+	f := member("lines", path+".values", label)
+	f.Name = path
+	f.get = func(raw json.RawMessage) string {
+		var out []string
+		for _, r := range readList(raw) {
+			out = append(out, text(readObject(string(r))["name"]))
+		}
+		return strings.Join(out, "\n")
+	}
+	f.set = func(was json.RawMessage, typed string) json.RawMessage {
+		before := make(map[string]object)
+		for _, r := range readList(was) {
+			o := readObject(string(r))
+			before[text(o["name"])] = o
+		}
+		var list []object
+		for _, name := range lineNames(typed) {
+			o := before[name]
+			if o == nil {
+				o = object{"name": quoted(name)}
+			}
+			list = append(list, o)
+		}
+		return jsonList(list)
+	}
+	return f
+}
+
+// dateForm is how browsers send dates with a time.
+const dateForm = "2006-01-02T15:04"
+
+// dateText returns a time as a field shows it, and what is none as it is.
+func dateText(raw json.RawMessage) string {
+	s := text(raw)
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t.UTC().Format(dateForm)
+	}
+	return s
+}
+
+func dateJSON(typed string) json.RawMessage {
+	for _, form := range []string{dateForm, dateForm + ":05"} {
+		if t, err := time.Parse(form, typed); err == nil {
+			return quoted(t.Format(time.RFC3339))
+		}
+	}
+	return quoted(typed)
+}

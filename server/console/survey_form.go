@@ -1,0 +1,674 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/survey"
+)
+
+// A surveyForm is a survey as a person edits it. Doc is the whole survey in the words of
+// the API: fields of the page stand for members of it, with what was typed, right or wrong.
+// What has no field comes through unchanged.
+type surveyForm struct {
+	Original object // as the survey was when the form was made; empty for a new one
+	Doc      object
+	Target   string    // who is asked: everyone "", flag, or filters
+	Filters  *flagForm // of which only the condition sets count
+
+	AsJSON bool
+	JSON   string // as typed
+
+	// Errors are messages by the name of the field, "" for the whole survey.
+	Errors map[string]string
+}
+
+// surveyMembers are the members of a survey that can be changed (management.md §9.1).
+var surveyMembers = []string{
+	"name", "description", "type", "schedule", "linked_flag_id", "linked_insight_id", "targeting_flag_id", "targeting_flag_filters",
+	"questions", "conditions", "appearance", "start_date", "end_date", "responses_limit", "iteration_count", "iteration_frequency_days",
+	"response_sampling_start_date", "response_sampling_interval_type", "response_sampling_interval", "response_sampling_limit",
+	"enable_partial_responses", "enable_iframe_embedding", "base_language", "translations", "form_content",
+}
+
+// neverNull are the members that are empty texts when they are empty.
+var neverNull = []string{"name", "description", "base_language"}
+
+// surveyFlagPrefix is how keys of flags begin that were made for a survey
+// (management.md §9.6).
+const surveyFlagPrefix = "survey-targeting-"
+
+var jsonNull = json.RawMessage("null")
+
+// surveyDoc returns a survey in the form in which the API takes it.
+func surveyDoc(v *survey.View) object {
+	all, out := readObject(string(must(json.Marshal(v)))), make(object)
+	for _, name := range surveyMembers {
+		if out[name] = all[name]; out[name] == nil {
+			out[name] = jsonNull
+		}
+	}
+	if f := v.TargetingFlag; f != nil {
+		if strings.HasPrefix(f.Key, surveyFlagPrefix) {
+			out["targeting_flag_filters"] = f.Filters
+		} else {
+			out["targeting_flag_id"] = json.RawMessage(strconv.FormatInt(f.ID, 10))
+		}
+	}
+	return out
+}
+
+func surveyFormOf(v *survey.View) *surveyForm {
+	form := &surveyForm{Original: surveyDoc(v)}
+	form.setDoc(surveyDoc(v))
+	return form
+}
+
+// setDoc fills in what is edited apart from the document.
+func (form *surveyForm) setDoc(doc object) {
+	form.Doc, form.Filters = doc, &flagForm{}
+	switch {
+	case !isEmptyJSON(doc["targeting_flag_filters"]):
+		form.Target = "filters"
+		form.Filters.setFilters(doc["targeting_flag_filters"])
+	case !isEmptyJSON(doc["targeting_flag_id"]):
+		form.Target = "flag"
+	default:
+		form.Target = ""
+	}
+}
+
+func isEmptyJSON(raw json.RawMessage) bool {
+	return slices.Contains([]string{"", "null", `""`, "[]", "{}"}, string(bytes.TrimSpace(raw)))
+}
+
+// readSurveyForm reads what a browser has sent.
+func readSurveyForm(v url.Values) *surveyForm {
+	form := &surveyForm{Original: readObject(v.Get("original"))}
+	if v.Get("as_json") != "" {
+		form.setDoc(readObject(v.Get("base")))
+		form.AsJSON, form.JSON = true, lines(v.Get("json"))
+		return form
+	}
+	doc := readObject(v.Get("base"))
+	foldFields(surveyFields, "", doc, v)
+	questions := questionsOf(doc)
+	for i := range questions {
+		name := questionName(i)
+		if !v.Has(name + ".type") {
+			break
+		}
+		foldFields(questionFields, name+".", questions[i], v)
+		foldBranching(questions[i], name, v)
+	}
+	if len(questions) > 0 || doc["questions"] != nil {
+		doc["questions"] = jsonList(questions)
+	}
+	form.setDoc(doc)
+	if v.Has("target") {
+		form.Target = v.Get("target")
+	}
+	if v.Has("filters") {
+		form.Filters = readFlagForm(v)
+		if form.Filters.check(); len(form.Filters.Errors) == 0 { // also if everyone is asked for now
+			doc["targeting_flag_filters"] = form.filters()
+		}
+		form.Filters.Errors = nil
+	}
+	return form
+}
+
+func jsonList(list []object) json.RawMessage {
+	if list == nil {
+		list = []object{}
+	}
+	return must(json.Marshal(list))
+}
+
+func questionName(i int) string { return "q" + strconv.Itoa(i) }
+
+// questionsOf returns the questions of a survey, each of its members by name.
+func questionsOf(doc object) []object {
+	var out []object
+	for _, raw := range readList(doc["questions"]) {
+		out = append(out, readObject(string(raw)))
+	}
+	return out
+}
+
+// fail notes what is wrong with a field; the first message stays.
+func (form *surveyForm) fail(field, format string, args ...any) {
+	if form.Errors == nil {
+		form.Errors = make(map[string]string)
+	}
+	if form.Errors[field] == "" {
+		form.Errors[field] = fmt.Sprintf(format, args...)
+	}
+}
+
+// A formField stands for one member of a survey or of a question.
+type formField struct {
+	Name    string
+	Label   string
+	Hint    string
+	Kind    string // text, area, number, truth, choice, color, date, names or lines
+	Unit    string
+	List    string // of suggestions
+	Rows    int
+	Options []option
+	Default string // of a choice, while the member is not there
+	Refresh bool   // other fields depend on it
+	More    bool   // it is opened on demand
+	Path    []string
+	On      func(object) bool // whether the field is shown; nil: always
+
+	get func(json.RawMessage) string
+	set func(was json.RawMessage, typed string) json.RawMessage
+}
+
+// value returns what a field shows.
+func (f *formField) value(o object) string {
+	raw := memberAt(o, f.Path)
+	switch {
+	case f.get != nil:
+		return f.get(raw)
+	case f.Kind == "truth":
+		if string(raw) == "true" {
+			return "yes"
+		}
+		return ""
+	case f.Kind == "date":
+		return dateText(raw)
+	case f.Kind == "lines":
+		return strings.Join(texts(raw), "\n")
+	case f.Kind == "names":
+		return strings.Join(texts(raw), ", ")
+	case f.Kind == "choice" && text(raw) == "":
+		return f.Default
+	}
+	return text(raw)
+}
+
+// put stores what was typed, unless that is what the field has shown.
+func (f *formField) put(o object, typed string) {
+	if typed == f.value(o) {
+		return
+	}
+	was := memberAt(o, f.Path)
+	var raw json.RawMessage
+	switch {
+	case f.set != nil:
+		raw = f.set(was, typed)
+	case f.Kind == "truth":
+		raw = json.RawMessage(strconv.FormatBool(typed != ""))
+	case typed == "" && !slices.Contains(neverNull, f.Name):
+	case f.Kind == "number":
+		raw = numberJSON(typed)
+	case f.Kind == "date":
+		raw = dateJSON(typed)
+	case f.Kind == "lines":
+		raw = must(json.Marshal(lineNames(typed)))
+	case f.Kind == "names":
+		raw = must(json.Marshal(names(typed)))
+	default:
+		raw = quoted(typed)
+	}
+	setMember(o, f.Path, raw)
+}
+
+// numberJSON returns a number, or as a text what is none: the Service says what is wrong
+// with it.
+func numberJSON(typed string) json.RawMessage {
+	if _, err := strconv.ParseFloat(typed, 64); err == nil && json.Valid([]byte(typed)) {
+		return json.RawMessage(typed)
+	}
+	return quoted(typed)
+}
+
+// lineNames reads a list with a line for each element.
+func lineNames(typed string) []string {
+	out := []string{}
+	for line := range strings.Lines(lines(typed)) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func memberAt(o object, path []string) json.RawMessage {
+	for _, name := range path[:len(path)-1] {
+		o = readObject(string(o[name]))
+	}
+	return o[path[len(path)-1]]
+}
+
+// setMember sets a member of an object, or of an object in it. Nil takes the member away;
+// of the survey itself it makes null, which is how the API empties a field.
+func setMember(o object, path []string, raw json.RawMessage) {
+	name := path[0]
+	if len(path) > 1 {
+		inner := readObject(string(o[name]))
+		setMember(inner, path[1:], raw)
+		o[name] = must(json.Marshal(inner))
+		return
+	}
+	if raw == nil {
+		delete(o, name)
+		return
+	}
+	o[name] = raw
+}
+
+// foldFields puts what was typed into an object. Only fields that the page has shown count:
+// a box that is not there is not the same as one that is not ticked.
+func foldFields(fields []formField, prefix string, o object, v url.Values) {
+	for i := range fields {
+		f, name := &fields[i], prefix+fields[i].Name
+		if f.Kind == "truth" && slices.Contains(v["shown"], name) || v.Has(name) {
+			typed := lines(v.Get(name))
+			if f.Kind != "area" {
+				typed = strings.TrimSpace(typed)
+			}
+			f.put(o, typed)
+		}
+	}
+}
+
+// questionTemplates are the questions that can be added.
+var questionTemplates = []struct{ Verb, Label, JSON string }{
+	{"add-open", "free text", `{"type":"open","question":""}`},
+	{"add-single", "one choice", `{"type":"single_choice","question":"","choices":["Yes","No"]}`},
+	{"add-multiple", "several choices", `{"type":"multiple_choice","question":"","choices":["One thing","Another thing"]}`},
+	{"add-rating", "rating", `{"type":"rating","question":"","display":"emoji","scale":5,"isNpsQuestion":false,"lowerBoundLabel":"Bad","upperBoundLabel":"Good"}`},
+	{"add-nps", "net promoter score", `{"type":"rating","question":"How likely are you to recommend us to a friend?","display":"number","scale":10,"isNpsQuestion":true,"lowerBoundLabel":"Not likely","upperBoundLabel":"Very likely"}`},
+	{"add-link", "link", `{"type":"link","question":"","link":"","buttonText":"Open"}`},
+}
+
+// maxFormQuestions is how many questions a survey can have (management.md §9.3).
+const maxFormQuestions = 100
+
+// edit does what a button of the form says, which changes only the form: a verb and the
+// name of a part.
+func (form *surveyForm) edit(verb, target string) {
+	questions := questionsOf(form.Doc)
+	i, _ := partOf(target)
+	question := strings.HasPrefix(target, "q") && i >= 0 && i < len(questions)
+	switch {
+	case verb == "to-json":
+		if form.complete(); len(form.Errors) == 0 {
+			form.AsJSON, form.JSON = true, pretty(must(json.Marshal(form.Doc)))
+		}
+		return
+	case verb == "to-form":
+		if form.readJSON(); len(form.Errors) == 0 {
+			form.AsJSON = false
+			form.setDoc(form.Doc)
+		}
+		return
+	case form.AsJSON:
+		return
+	case strings.HasPrefix(verb, "add-") && target == "" && verb != "add-condition":
+		for _, t := range questionTemplates {
+			if t.Verb == verb && len(questions) < maxFormQuestions {
+				questions = append(questions, readObject(t.JSON))
+			}
+		}
+	case !question:
+		form.Filters.edit(verb, target)
+		return
+	case verb == "copy" && len(questions) < maxFormQuestions:
+		c := readObject(string(must(json.Marshal(questions[i]))))
+		delete(c, "id") // responses refer to it
+		redirectBranches(questions, func(to int) int {
+			if to > i {
+				return to + 1
+			}
+			return to
+		})
+		questions = slices.Insert(questions, i+1, c)
+	case verb == "up" && i > 0, verb == "down" && i+1 < len(questions):
+		other := i - 1
+		if verb == "down" {
+			other = i + 1
+		}
+		questions[i], questions[other] = questions[other], questions[i]
+		redirectBranches(questions, func(to int) int {
+			switch to {
+			case i:
+				return other
+			case other:
+				return i
+			}
+			return to
+		})
+	case verb == "remove":
+		questions = slices.Delete(questions, i, i+1)
+		redirectBranches(questions, func(to int) int {
+			switch {
+			case to == i:
+				return -1
+			case to > i:
+				return to - 1
+			}
+			return to
+		})
+	}
+	form.Doc["questions"] = jsonList(questions)
+}
+
+// readJSON takes the survey from the JSON that was typed.
+func (form *surveyForm) readJSON() {
+	if err := checkJSON(form.JSON); err != nil {
+		form.fail("json", "%v", err)
+		return
+	}
+	var doc object
+	if json.Unmarshal([]byte(form.JSON), &doc) != nil || doc == nil {
+		form.fail("json", `A survey is an object, such as {"name": "…", "type": "popover"}.`)
+		return
+	}
+	form.Doc = doc
+}
+
+// complete makes Doc what all fields say, and notes what cannot be said in JSON.
+func (form *surveyForm) complete() {
+	if form.AsJSON {
+		form.readJSON()
+		return
+	}
+	if form.Target != "flag" {
+		form.Doc["targeting_flag_id"] = jsonNull
+	}
+	if form.Target != "filters" {
+		form.Doc["targeting_flag_filters"] = jsonNull
+	} else {
+		if len(form.Filters.Conditions) == 0 {
+			form.fail("target", "Add a condition: without one nobody is asked.")
+		}
+		form.Filters.check()
+		for field, message := range form.Filters.Errors {
+			form.fail(field, "%s", message)
+		}
+		if len(form.Filters.Errors) == 0 {
+			form.Doc["targeting_flag_filters"] = form.filters()
+		}
+	}
+	if form.Target == "flag" && isEmptyJSON(form.Doc["targeting_flag_id"]) {
+		form.fail("targeting_flag_id", "Name a flag.")
+	}
+}
+
+// filters returns the filters of the targeting, with the condition sets of the form.
+func (form *surveyForm) filters() json.RawMessage {
+	out := readObject(string(form.Doc["targeting_flag_filters"]))
+	groups := make([]object, len(form.Filters.Conditions))
+	for i := range groups {
+		groups[i] = form.Filters.Conditions[i].object()
+	}
+	out["groups"] = jsonList(groups)
+	return must(json.Marshal(out))
+}
+
+// changes returns the members of the survey that differ from what they were.
+func (form *surveyForm) changes() object {
+	out := make(object)
+	for name, raw := range form.Doc {
+		if !equalJSON(form.Original[name], raw) {
+			out[name] = raw
+		}
+	}
+	for name, was := range form.Original {
+		if form.Doc[name] == nil && !isEmptyJSON(was) {
+			out[name] = jsonNull
+			if slices.Contains(neverNull, name) {
+				out[name] = quoted("")
+			}
+		}
+	}
+	return out
+}
+
+// equalJSON reports whether two values are equal. All empty ones are, as they are for the
+// Service.
+func equalJSON(a, b json.RawMessage) bool {
+	if isEmptyJSON(a) || isEmptyJSON(b) {
+		return isEmptyJSON(a) && isEmptyJSON(b)
+	}
+	return canonical(a) == canonical(b)
+}
+
+// canonical returns JSON without blanks and with its members in order.
+func canonical(raw json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return string(raw)
+	}
+	return string(must(json.Marshal(v)))
+}
+
+// surveyPatch returns the change of a survey, or a new one.
+func surveyPatch(changes object, isNew bool) (p survey.Patch, err error) {
+	body := make(object)
+	for name, raw := range changes {
+		switch {
+		case name == "targeting_flag_filters" && isEmptyJSON(raw):
+			if isEmptyJSON(changes["targeting_flag_id"]) { // another flag takes its place
+				body["remove_targeting_flag"] = json.RawMessage("true")
+			}
+		case isNew && isEmptyJSON(raw): // it has its default
+		default:
+			body[name] = raw
+		}
+	}
+	raw := must(json.Marshal(body))
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return p, err
+	}
+	p.SetBody(raw, false)
+	return p, nil
+}
+
+// refuse notes what the Service says against the form.
+func (form *surveyForm) refuse(err *management.Error) {
+	field, detail := form.fieldOf(err)
+	form.fail(field, "%s", detail)
+}
+
+// fieldOf returns the name of the field that an error is about, and the message without
+// the place.
+func (form *surveyForm) fieldOf(e *management.Error) (field, detail string) {
+	if form.AsJSON {
+		if e.Attr != "" {
+			return "json", e.Attr + ": " + e.Detail
+		}
+		return "json", e.Detail
+	}
+	switch {
+	case e.Code == "unique":
+		return "name", e.Detail
+	case e.Attr == "questions":
+		place, rest, found := strings.Cut(strings.TrimPrefix(e.Detail, "Question "), ": ")
+		n, err := strconv.Atoi(place)
+		if !found || err != nil {
+			return "questions", e.Detail
+		}
+		name := questionName(n - 1)
+		if f := fieldNamed(questionFields, firstMember(rest)); f != nil {
+			return name + "." + f.Name, rest
+		}
+		return name, rest
+	case e.Attr == "targeting_flag_filters":
+		inner := *e
+		inner.Attr, inner.Detail = "filters", "filters/"+strings.TrimPrefix(strings.TrimPrefix(e.Detail, "targeting_flag_filters/"), "filters/")
+		if field, rest := fieldOf(&inner, false); field != "" {
+			return field, rest
+		}
+		return "target", e.Detail
+	case e.Attr == "" && strings.HasPrefix(e.Detail, "targeting_flag_filters"):
+		return "target", "These conditions would ask everyone: give every condition a filter or a share below 100, or ask everyone."
+	case e.Attr == "" && strings.HasPrefix(e.Detail, "conditions.linkedFlagVariant"):
+		return "conditions.linkedFlagVariant", e.Detail
+	case e.Attr == "" && strings.HasPrefix(e.Detail, "appearance.shuffleQuestions"):
+		return "appearance.shuffleQuestions", e.Detail
+	}
+	if e.Attr == "conditions" || e.Attr == "appearance" {
+		if f := fieldNamed(surveyFields, e.Attr, firstMember(e.Detail)); f != nil {
+			return f.Name, e.Detail
+		}
+		return "", e.Attr + ": " + e.Detail
+	}
+	if f := fieldNamed(surveyFields, e.Attr); f != nil {
+		return f.Name, e.Detail
+	}
+	return "", e.Detail
+}
+
+// firstMember returns the name with which a message begins.
+func firstMember(s string) string {
+	name, _, _ := strings.Cut(s, " ")
+	name, _, _ = strings.Cut(name, ".")
+	return name
+}
+
+// fieldNamed returns the field for a member, nil if there is none.
+func fieldNamed(fields []formField, path ...string) *formField {
+	for i := range fields {
+		if len(fields[i].Path) >= len(path) && slices.Equal(fields[i].Path[:len(path)], path) {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+// Where questions lead.
+
+// answerKeys returns the answers to a question that can decide which one comes next
+// (management.md §9.3).
+func answerKeys(q object) []option {
+	switch text(q["type"]) {
+	case "single_choice":
+		var out []option
+		for i, c := range texts(q["choices"]) {
+			out = append(out, option{Value: strconv.Itoa(i), Label: c})
+		}
+		return out
+	case "rating":
+		switch text(q["scale"]) {
+		case "10":
+			return []option{{Value: "detractors", Label: "0 to 6"}, {Value: "passives", Label: "7 or 8"}, {Value: "promoters", Label: "9 or 10"}}
+		case "2":
+			return []option{{Value: "negative", Label: "thumbs down"}, {Value: "positive", Label: "thumbs up"}}
+		}
+		return []option{{Value: "negative", Label: "a low rating"}, {Value: "neutral", Label: "a middle rating"}, {Value: "positive", Label: "a high rating"}}
+	}
+	return nil
+}
+
+// branchOf returns where a question leads: to the next one "", end, the index of another
+// one, or answers.
+func branchOf(q object) string {
+	b := readObject(string(q["branching"]))
+	switch text(b["type"]) {
+	case "end":
+		return "end"
+	case "specific_question":
+		return text(b["index"])
+	case "response_based":
+		return "answers"
+	}
+	return ""
+}
+
+// branchTarget returns JSON of where an answer leads.
+func branchTarget(to string) json.RawMessage {
+	if isNumber(to) {
+		return json.RawMessage(to)
+	}
+	return quoted(to)
+}
+
+// foldBranching puts into a question where it leads.
+func foldBranching(q object, name string, v url.Values) {
+	if then := v.Get(name + ".then"); v.Has(name+".then") && then != branchOf(q) {
+		switch then {
+		case "":
+			delete(q, "branching")
+		case "answers":
+			q["branching"] = json.RawMessage(`{"type":"response_based","responseValues":{}}`)
+		case "end":
+			q["branching"] = json.RawMessage(`{"type":"end"}`)
+		default:
+			q["branching"] = must(json.Marshal(object{"type": quoted("specific_question"), "index": branchTarget(then)}))
+		}
+	}
+	if branchOf(q) != "answers" {
+		return
+	}
+	keys := answerKeys(q)
+	if keys == nil { // the question is of another type now
+		delete(q, "branching")
+		return
+	}
+	b := readObject(string(q["branching"]))
+	before, values := readObject(string(b["responseValues"])), make(object)
+	for _, key := range keys {
+		field := name + ".then." + key.Value
+		to := text(before[key.Value])
+		if v.Has(field) {
+			to = v.Get(field)
+		}
+		if to != "" {
+			values[key.Value] = branchTarget(to)
+		}
+	}
+	b["responseValues"] = must(json.Marshal(values))
+	q["branching"] = must(json.Marshal(b))
+}
+
+// redirectBranches moves where questions lead. A question that is gone, −1, is not led to.
+func redirectBranches(questions []object, move func(int) int) {
+	moved := func(raw json.RawMessage) json.RawMessage {
+		n, err := strconv.Atoi(text(raw))
+		if err != nil {
+			return raw
+		}
+		if n = move(n); n < 0 {
+			return nil
+		}
+		return json.RawMessage(strconv.Itoa(n))
+	}
+	for _, q := range questions {
+		b := readObject(string(q["branching"]))
+		switch branchOf(q) {
+		case "", "end":
+			continue
+		case "answers":
+			values := readObject(string(b["responseValues"]))
+			for key, to := range values {
+				if values[key] = moved(to); values[key] == nil {
+					delete(values, key)
+				}
+			}
+			b["responseValues"] = must(json.Marshal(values))
+		default:
+			if b["index"] = moved(b["index"]); b["index"] == nil {
+				delete(q, "branching")
+				continue
+			}
+		}
+		q["branching"] = must(json.Marshal(b))
+	}
+}
+
+// errManyChanges is the answer if a survey changes faster than it can be saved.
+var errManyChanges = errors.New("console: the survey changes all the time")
