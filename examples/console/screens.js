@@ -79,6 +79,13 @@ export const member = [
 	['why-one', (t) => t.open('/why?person=user-007&flag=checkout-button')],
 	['activity', (t) => t.open('/activity')],
 	['problems', (t) => t.open('/problems')],
+	['import', (t) => t.open('/import')],
+	['import-check', async (t) => {
+		await t.open('/import')
+		await t.field('Or paste it').fill(JSON.stringify({ flags: [{ id: 1, key: 'brought', active: true, filters: { groups: [{}] } }, { id: 2, key: 'no blanks', filters: {} }] }))
+		await t.button('See what it would do').click()
+		await t.title('What an import would do')
+	}],
 	['projects', (t) => t.page.goto('/console/projects')],
 	['no-page', (t) => t.open('/nothing')],
 ]

@@ -36,7 +36,7 @@ const site = await Site.start()
 const api = new Api({ url: server.url, projectKey: 'phc_demo', personalKey: 'phx_demo' })
 const { id: project } = await api.get('/')
 const browser = await Browser.start(server.url)
-const suite = { server, site, api, project, url: server.url }
+const suite = { server, site, browser, api, project, url: server.url }
 const all = []
 
 // part runs one part with checks of its own.

@@ -1,6 +1,8 @@
 // The tasks: what people come to the console for. Each runs in every way of working, for
 // a user of its own, and says what it has seen.
 import { createHmac } from 'node:crypto'
+import fs from 'node:fs/promises'
+import path from 'node:path'
 import { poll } from '../sdk/js/lib/checks.js'
 
 export const password = 'correct horse battery staple'
@@ -8,7 +10,7 @@ export const password = 'correct horse battery staple'
 // A Task is one person at work. Steps name what they act on as users see it.
 export class Task {
 	constructor(suite, person, checks) {
-		Object.assign(this, suite, person, { checks })
+		Object.assign(this, suite, person, { suite, checks })
 		this.address = `${person.way}@example.com`
 		this.main = this.page.locator('main')
 	}
@@ -251,6 +253,195 @@ async function signOut(t) {
 	t.checks.ok('Z02', 'signed out, nothing opens', new URL(t.page.url()).searchParams.get('next') === `/projects/${t.project}/flags`, t.page.url())
 }
 
+async function bringIn(t) {
+	const { hand } = t
+	const key = t.key('brought')
+	const file = path.join(t.server.folder, `${t.way}.json`)
+	await fs.writeFile(file, JSON.stringify({ flags: [{ id: 1, key, active: true, filters: { groups: [{ rollout_percentage: 40 }] } }] }))
+	await t.screen('Flags')
+	await hand.press(t.link('Import and export'))
+	await t.title('Import and export')
+	await hand.attach(t.field('File'), file)
+	await hand.press(t.button('See what it would do'))
+	await t.title('What an import would do')
+	await t.sees('I01', 'first it says what it would do', /1 flag would be imported/)
+	t.checks.equal('I02', 'and stores nothing', await t.flag(key).then(() => 'there', (error) => error.status), 404)
+	await hand.press(t.button(/^Import /))
+	await t.sees('I03', 'then it does it', /1 flag imported/)
+	t.checks.equal('I04', 'and the flag is there', (await t.flag(key)).filters.groups[0].rollout_percentage, 40)
+}
+
+async function uploadCohort(t) {
+	const { hand } = t
+	const name = t.key('Readers')
+	const file = path.join(t.server.folder, `${t.way}.csv`)
+	await fs.writeFile(file, 'distinct_id\nuser-001\nuser-002\nuser-003\nnobody-at-all\n')
+	await t.screen('Cohorts')
+	await hand.press(t.link('New cohort'))
+	await t.title('New cohort')
+	await hand.write(t.field('Name'), name)
+	await hand.check(t.field(/^A list of persons/))
+	await hand.press(t.button('Make the cohort'))
+	await t.title(name)
+	await hand.attach(t.field('Or a file'), file)
+	await hand.press(t.button('Add them'))
+	await t.sees('H01', 'those who are known are in it', t.main.getByText('user-002').first())
+	await t.sees('H02', 'those who are not are named', t.main.locator('.note', { hasText: 'nobody-at-all' }))
+	const cohort = (await t.api.get('/cohorts/?limit=1000')).results.find((c) => c.name === name)
+	t.checks.equal('H03', 'the API says the same', (await t.api.get(`/cohorts/${cohort.id}/persons/`)).results.length, 3)
+	await t.api.post('/feature_flags/', { key: t.key('reads'), active: true, filters: { groups: [{ properties: [{ key: 'id', type: 'cohort', operator: 'in', value: cohort.id }], rollout_percentage: 100 }] } })
+	await t.open(`/cohorts/${cohort.id}`)
+	await t.sees('H04', 'it cannot be deleted while a flag uses it', 'It cannot be deleted while this uses it')
+}
+
+async function deletePerson(t) {
+	const { hand } = t
+	const who = t.key('gone')
+	await t.api.capture({ event: 'came by', distinct_id: who, properties: { $set: { email: `${who}@example.net` } } })
+	await poll(() => t.api.person(who))
+	await t.screen('Persons')
+	await hand.write(t.main.getByRole('searchbox'), who)
+	await hand.press(t.button('Search'))
+	const row = t.main.locator('tbody').getByRole('link').first()
+	await row.getByText(who).waitFor()
+	await hand.press(row)
+	await t.sees('D01', 'a person has properties and events', t.main.getByText('came by').first())
+	await hand.press(t.main.locator('summary', { hasText: 'Delete the person' }))
+	await hand.write(t.main.locator('#typed'), 'somebody else')
+	await hand.press(t.button('Delete'))
+	await t.sees('D02', 'another name does not delete it', t.main.locator('#typed-error'))
+	t.checks.ok('D03', 'and the person is still there', !!(await t.api.person(who)))
+	await hand.check(t.field('Delete all events of the person as well'))
+	await hand.write(t.main.locator('#typed'), await t.main.locator('label[for="typed"] code').innerText())
+	await hand.press(t.button('Delete'))
+	await t.title('Persons')
+	t.checks.equal('D04', 'confirmed, the person is gone', await poll(() => t.api.person(who), (person) => !person), undefined)
+}
+
+async function invite(t) {
+	const { hand } = t
+	const guest = `guest-${t.way}@example.com`
+	await t.open('/settings/members')
+	await hand.write(t.field('E-mail address'), guest)
+	await hand.press(t.button('Invite'))
+	const shown = t.main.locator('#value')
+	await t.sees('J01', 'the link is shown', shown)
+	const link = await shown.inputValue()
+	const other = await t.browser.person(t.way)
+	const g = new Task(t.suite, other, t.checks)
+	await g.page.goto(link)
+	await g.hand.write(g.field('First name'), 'Grace')
+	await g.hand.write(g.field('Choose a password'), password)
+	await g.hand.press(g.button('Join'))
+	await g.title('Flags')
+	await g.sees('J02', 'the guest is in', g.page.getByText('Grace').first())
+	await t.open('/settings/members')
+	await t.sees('J03', 'and among the members', t.main.getByText(guest).first())
+	await other.context.close()
+}
+
+async function endSession(t) {
+	const { hand } = t
+	const other = await t.browser.person(t.way)
+	const o = new Task(t.suite, other, t.checks)
+	await o.page.goto('/console/')
+	await o.hand.write(o.field('E-mail address'), t.address)
+	await o.hand.write(o.field('Password'), password)
+	await o.hand.press(o.button('Sign in'))
+	await o.title('Flags')
+	await t.page.goto('/console/me')
+	await hand.press(t.button('End').first())
+	await t.main.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' })
+	await o.page.reload()
+	await o.title('Sign in')
+	t.checks.ok('X01', 'the other browser is signed out', o.page.url().includes('/signin'), o.page.url())
+	await other.context.close()
+}
+
+async function secondFactor(t) {
+	const { page, hand } = t
+	await page.goto('/console/me')
+	await hand.press(t.button('Turn it on'))
+	await t.title('Connect an authenticator')
+	const secret = (await t.main.locator('code.breaks').innerText()).trim()
+	await hand.write(t.field('Code'), '000000')
+	await hand.press(t.button('Turn it on'))
+	await t.sees('A01', 'a wrong code is refused beside its field', t.main.locator('#code-error'))
+	await hand.write(t.field('Code'), code(secret))
+	await hand.press(t.button('Turn it on'))
+	await t.sees('A02', 'backup codes are shown', t.main.locator('.codes li').nth(9))
+	await hand.press(page.getByRole('button', { name: 'Sign out', exact: true }))
+	await t.title('Sign in')
+	await hand.write(t.field('E-mail address'), t.address)
+	await hand.write(t.field('Password'), password)
+	await hand.press(t.button('Sign in'))
+	await t.title('Enter a code')
+	await page.goto(`/console/projects/${t.project}/flags`)
+	await t.title('Sign in')
+	t.checks.ok('A03', 'the password alone opens nothing', true)
+	await hand.write(t.field('E-mail address'), t.address)
+	await hand.write(t.field('Password'), password)
+	await hand.press(t.button('Sign in'))
+	await t.title('Enter a code')
+	await hand.write(t.field('Code'), code(secret, 1))
+	await hand.press(t.button('Sign in'))
+	await t.title('Flags')
+	t.checks.ok('A04', 'with a code one is in', page.url().endsWith('/flags'), page.url())
+}
+
+async function survey(t) {
+	const { hand } = t
+	const name = t.key('Docs')
+	await t.screen('Surveys')
+	await hand.press(t.link('New survey'))
+	await t.title('New survey')
+	await hand.write(t.field('Name'), name)
+	if (!(await t.group('Question 1').isVisible())) {
+		await hand.press(t.button('Free text'))
+	}
+	const question = t.group('Question 1')
+	await hand.write(t.field('Question', question), 'What is missing?')
+	await hand.press(t.button('Save and launch'))
+	await t.sees('U01', 'the survey runs', 'The survey runs.')
+	const { results } = await t.api.get('/surveys/?limit=1000')
+	const made = results.find((s) => s.name === name)
+	const answered = await answer(t, made, 'More examples')
+	t.checks.equal('U02', 'posthog-js shows it to programs', answered, 'What is missing?')
+	await poll(() => t.api.get(`/surveys/${made.id}/responses/`), (page) => page.results?.length > 0)
+	await t.open(`/surveys/${made.id}/results`)
+	await t.sees('U03', 'the chart has the response', t.main.getByText('Responses over time').first())
+	await t.sees('U04', 'and the answer', 'More examples')
+}
+
+// answer answers a survey on a page of another origin, through posthog-js.
+async function answer(t, survey, text) {
+	const { context, page } = await t.browser.person('mouse')
+	await page.goto(t.site.url)
+	await page.waitForFunction(() => window.posthog)
+	const seen = await page.evaluate(async ([token, host, id, text]) => {
+		const { posthog } = window
+		posthog.init(token, { api_host: host, opt_out_useragent_filter: true, request_batching: false, autocapture: false, disable_session_recording: true, disable_surveys: false, advanced_disable_toolbar_metrics: true })
+		const list = await new Promise((done) => posthog.getSurveys(done, true))
+		const found = list.find((s) => s.id === id)
+		posthog.capture('survey shown', { $survey_id: id })
+		posthog.capture('survey sent', { $survey_id: id, $survey_completed: true, [`$survey_response_${found.questions[0].id}`]: text })
+		return found.questions[0].question
+	}, [t.api.projectKey, t.url, survey.id, text])
+	await poll(() => t.api.get(`/surveys/${survey.id}/responses/`), (list) => list.results?.length > 0)
+	await context.close()
+	return seen
+}
+
+async function enrol(t) {
+	const { hand } = t
+	const name = t.key('Beta')
+	await t.screen('Early access')
+	await hand.press(t.link('New feature'))
+	await hand.write(t.field('Name'), name)
+	await hand.press(t.button('Make the feature'))
+	await t.title(name)
+}
+
 // tasks are in the order in which a person does them.
 export const tasks = [
 	['S00', 'sign in', signIn],
@@ -259,5 +450,6 @@ export const tasks = [
 	['C00', 'resolve a conflict', conflict],
 	['W00', 'switch a flag, and go back', switchFlag],
 	['Y00', 'find out why', why],
+	['I00', 'import', bringIn],
 	['Z00', 'sign out', signOut],
 ]

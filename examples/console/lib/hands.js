@@ -78,7 +78,14 @@ export class Keyboard {
 		}
 	}
 
+	// check ticks a box, or goes to one of several choices with the arrow keys: Tab stops at
+	// the one that is chosen.
 	async check(target) {
+		if ((await target.getAttribute('type')) === 'radio') {
+			await this.reach(this.page.locator(`input[name="${await target.getAttribute('name')}"]:checked`))
+			for (let n = 0; n < 20 && !(await target.isChecked()); n++) await this.page.keyboard.press('ArrowDown')
+			return
+		}
 		await this.reach(target)
 		if (!(await target.isChecked())) await this.page.keyboard.press('Space')
 	}
