@@ -79,6 +79,23 @@ export const member = [
 	['why-one', (t) => t.open('/why?person=user-007&flag=checkout-button')],
 	['activity', (t) => t.open('/activity')],
 	['problems', (t) => t.open('/problems')],
+	['cohorts', (t) => t.open('/cohorts')],
+	['cohort', (t) => t.open('/cohorts/1')],
+	['cohort-new', (t) => t.open('/cohorts/new')],
+	['cohort-review', async (t) => {
+		await t.open('/cohorts/1')
+		await t.main.locator('input[name$=".value"]').first().fill('50')
+		await t.button('See who changes').click()
+		await t.title('Who changes')
+	}],
+	['cohort-list', async (t) => {
+		const { results } = await t.api.get('/cohorts/?limit=1000')
+		const made = results.find((c) => c.is_static) ?? await t.api.post('/cohorts/', { name: 'Readers of the letter', is_static: true })
+		await t.open(`/cohorts/${made.id}`)
+		await t.field('Distinct IDs').fill('user-001\nuser-002\nnobody-at-all')
+		await t.button('Add them').click()
+		await t.main.locator('.note').first().waitFor()
+	}],
 	['import', (t) => t.open('/import')],
 	['import-check', async (t) => {
 		await t.open('/import')
