@@ -94,7 +94,20 @@ export const member = [
 		await t.open(`/cohorts/${made.id}`)
 		await t.field('Distinct IDs').fill('user-001\nuser-002\nnobody-at-all')
 		await t.button('Add them').click()
-		await t.main.locator('.note').first().waitFor()
+		await t.main.getByRole('status').waitFor()
+	}],
+	['persons', (t) => t.open('/persons')],
+	['persons-search', (t) => t.open('/persons?property=plan&operator=exact&value=pro')],
+	['person', async (t) => {
+		await t.open('/persons?q=user-007')
+		await t.main.locator('tbody').getByRole('link').first().click()
+		await t.main.locator('.events').waitFor()
+	}],
+	['groups', (t) => t.open('/groups/0')],
+	['group', async (t) => {
+		await t.open('/groups/0')
+		await t.main.locator('tbody').getByRole('link').first().click()
+		await t.main.getByText('Distinct IDs').or(t.main.getByText('Properties')).first().waitFor()
 	}],
 	['import', (t) => t.open('/import')],
 	['import-check', async (t) => {

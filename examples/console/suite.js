@@ -59,10 +59,11 @@ async function look(checks, person, name, open) {
 			const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 			checks.ok(`${name} ${width}`, 'nothing is wider than the page', wide <= 0, wide)
 			checks.equal(`${name} ${width}`, 'a keyboard reaches everything, and shows where it is', await walk(page), [])
+			await unroll(page, width)
 			for (const { scheme } of looks.filter((l) => l.width === width)) {
 				await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
 				checks.equal(`${name} ${width} ${scheme}`, 'axe finds nothing', await findings(page, { colours: scheme === 'dark' }), [])
-				if (folder) await picture(page, path.join(folder, `${name}-${scheme}-${width}.png`), width)
+				if (folder) await fs.writeFile(path.join(folder, `${name}-${scheme}-${width}.png`), shrink(await page.screenshot()))
 			}
 		}
 	})
@@ -113,15 +114,14 @@ for (const checks of all) {
 }
 last.finish()
 
-// picture keeps what a page looks like, from its top to its end.
-async function picture(page, file, width) {
+// unroll makes the window as high as the page, so that nothing is behind a bar that stays in
+// sight while one scrolls.
+async function unroll(page, width) {
 	const height = await page.evaluate(() => {
 		document.activeElement?.blur()
 		return document.documentElement.scrollHeight
 	})
 	await page.setViewportSize({ width, height: Math.max(height, 900) })
-	await fs.writeFile(file, shrink(await page.screenshot()))
-	await page.setViewportSize({ width, height: 900 })
 }
 
 // join signs the owner in.

@@ -451,6 +451,7 @@ export const tasks = [
 	['W00', 'switch a flag, and go back', switchFlag],
 	['Y00', 'find out why', why],
 	['H00', 'upload a cohort', uploadCohort],
+	['D00', 'delete a person', deletePerson],
 	['I00', 'import', bringIn],
 	['Z00', 'sign out', signOut],
 ]
