@@ -94,7 +94,7 @@ export const member = [
 		await t.open(`/cohorts/${made.id}`)
 		await t.field('Distinct IDs').fill('user-001\nuser-002\nnobody-at-all')
 		await t.button('Add them').click()
-		await t.main.getByRole('status').waitFor()
+		await t.main.locator('p[role=status]').waitFor()
 	}],
 	['persons', (t) => t.open('/persons')],
 	['persons-search', (t) => t.open('/persons?property=plan&operator=exact&value=pro')],
