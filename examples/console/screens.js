@@ -96,6 +96,12 @@ export const member = [
 		await t.button('Add them').click()
 		await t.main.locator('p[role=status]').waitFor()
 	}],
+	['features', (t) => t.open('/features')],
+	['feature', async (t) => {
+		const { results } = await t.api.get('/early_access_feature/')
+		const made = results.find((f) => f.name === 'Answers') ?? await t.api.post('/early_access_feature/', { name: 'Answers', description: 'Answers questions about your orders.', stage: 'beta' })
+		await t.open(`/features/${made.id}`)
+	}],
 	['persons', (t) => t.open('/persons')],
 	['persons-search', (t) => t.open('/persons?property=plan&operator=exact&value=pro')],
 	['person', async (t) => {

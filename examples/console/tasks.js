@@ -436,11 +436,21 @@ async function answer(t, survey, text) {
 async function enrol(t) {
 	const { hand } = t
 	const name = t.key('Beta')
+	const who = 'user-011'
 	await t.screen('Early access')
 	await hand.press(t.link('New feature'))
+	await t.title('New feature')
 	await hand.write(t.field('Name'), name)
+	await hand.choose(t.field('Stage'), 'Beta')
 	await hand.press(t.button('Make the feature'))
 	await t.title(name)
+	const key = await t.main.locator('.facts code').first().innerText()
+	const on = async () => (await t.api.flags({ distinct_id: who, flag_keys: [key] })).flags[key]?.enabled ?? false
+	t.checks.equal('N01', 'a feature has a flag, which is off for who has not enrolled', await on(), false)
+	await hand.write(t.field('Distinct ID'), who)
+	await hand.press(t.button('Enrol'))
+	await t.sees('N02', 'the person is listed', t.main.locator('tbody').getByText(who).first())
+	t.checks.equal('N03', 'and has the flag', await poll(on), true)
 }
 
 // tasks are in the order in which a person does them.
@@ -452,6 +462,7 @@ export const tasks = [
 	['W00', 'switch a flag, and go back', switchFlag],
 	['Y00', 'find out why', why],
 	['H00', 'upload a cohort', uploadCohort],
+	['N00', 'enrol in early access', enrol],
 	['D00', 'delete a person', deletePerson],
 	['I00', 'import', bringIn],
 	['Z00', 'sign out', signOut],
