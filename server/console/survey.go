@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -276,12 +277,8 @@ func (q *request) surveyConflict(v *survey.View, form *surveyForm, changes objec
 	view := &surveyConflictView{layout: q.layout, Name: v.Name, List: q.projectPath("/surveys"), Action: q.URL.Path, Survey: q.surveyPath(v.ID)}
 	// What nobody here has touched is as the others have left it.
 	base := make(object)
-	for name, raw := range now {
-		base[name] = raw
-	}
-	for name, raw := range changes {
-		base[name] = raw
-	}
+	maps.Copy(base, now)
+	maps.Copy(base, changes)
 	view.Hidden = []hidden{{"base", string(must(json.Marshal(base)))}}
 	view.Was = string(must(json.Marshal(now)))
 	for _, name := range surveyMembers {

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/csv"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -218,9 +219,7 @@ func answerTo(r *survey.ResponseView, question string) string {
 // how many took them, free text last.
 func resultPoints(o object, stats *survey.QuestionStats) (out []point) {
 	left := make(map[string]int, len(stats.Distribution))
-	for answer, n := range stats.Distribution {
-		left[answer] = n
-	}
+	maps.Copy(left, stats.Distribution)
 	take := func(answer, label string) {
 		out = append(out, point{Label: label, Value: left[answer]})
 		delete(left, answer)
