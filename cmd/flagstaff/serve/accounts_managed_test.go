@@ -29,9 +29,11 @@ func managedOperations() []operation {
 			{call: "GET /early_access_feature/{id}", scope: "early_access_feature:read", want: 200},
 			{call: "PATCH /early_access_feature/{id}", scope: "early_access_feature:write", body: `{"stage":"beta"}`, want: 200},
 			{call: "DELETE /early_access_feature/{id}", scope: "early_access_feature:write", want: 204},
+			{call: "GET /early_access_feature/{id}/enrollments", scope: "early_access_feature:read", also: "person:read", want: 200},
 
 			{call: "GET /feature_flags", scope: "feature_flag:read", want: 200},
 			{call: "POST /feature_flags", scope: "feature_flag:write", body: `{"key":"{new}","filters":{"groups":[{}]}}`, want: 201},
+			{call: "GET /export", scope: "feature_flag:read", also: "cohort:read", want: 200},
 			{call: "POST /import", scope: "feature_flag:write", also: "cohort:write", body: `{"flags":[{"key":"{new}","filters":{"groups":[{}]}}]}`, want: 200},
 			{call: "GET /feature_flags/activity", scope: "activity_log:read", want: 200},
 			{call: "GET /feature_flags/matching_ids", scope: "feature_flag:read", want: 200},
@@ -59,6 +61,8 @@ func managedOperations() []operation {
 
 			{call: "GET /cohorts", scope: "cohort:read", want: 200},
 			{call: "POST /cohorts", scope: "cohort:write", body: `{"name":"{new}","is_static":true}`, want: 201},
+			{call: "GET /cohorts/uses", scope: "cohort:read", also: "feature_flag:read", want: 200},
+			{call: "POST /cohorts/preview", scope: "cohort:read", also: "person:read", body: `{"name":"{new}","filters":{"properties":{"type":"AND","values":[{"key":"plan","type":"person","value":"pro"}]}}}`, want: 200},
 			{call: "GET /cohorts/{id}", scope: "cohort:read", want: 200},
 			{call: "PATCH /cohorts/{id}", scope: "cohort:write", body: `{"description":"another"}`, want: 200},
 			{call: "POST /cohorts/{id}/members", scope: "cohort:write", body: `["{new}"]`, want: 200},
