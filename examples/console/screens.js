@@ -115,6 +115,11 @@ export const member = [
 		await t.main.locator('tbody').getByRole('link').first().click()
 		await t.main.getByText('Distinct IDs').or(t.main.getByText('Properties')).first().waitFor()
 	}],
+	['surveys', (t) => t.open('/surveys')],
+	['survey-results', async (t) => {
+		const { results } = await t.api.get('/surveys/')
+		await t.open(`/surveys/${results.at(-1).id}/results`)
+	}],
 	['import', (t) => t.open('/import')],
 	['import-check', async (t) => {
 		await t.open('/import')
@@ -127,4 +132,4 @@ export const member = [
 ]
 
 // pictures are those of docs/console.md, by the screens that they show.
-export const pictures = [['flags', 'flags'], ['flag', 'flag-edited'], ['review', 'flag-review'], ['why', 'why-one']]
+export const pictures = [['flags', 'flags'], ['flag', 'flag-edited'], ['review', 'flag-review'], ['why', 'why-one'], ['survey', 'survey-results']]
