@@ -30,7 +30,7 @@ var (
 const (
 	demoPersons   = 200
 	demoCompanies = 20
-	demoDays      = 30 // in which its events lie
+	demoDays      = 28 // in which its events lie; previews look at 30 days
 )
 
 // addDemo creates flags, a survey, persons and their events in the demo's project,
