@@ -167,7 +167,7 @@ func TestCapturedElsewhere(t *testing.T) {
 			switch c.checkUnchanged(m.name, before); {
 			case strings.HasPrefix(m.name, "ListPersons of"):
 				checkFault(t, m.name+" in another project", m.call(c), "invalid does_not_exist cohort")
-			case strings.HasPrefix(m.name, "List"), m.name == "GroupTypes":
+			case strings.HasPrefix(m.name, "List"), m.name == "GroupTypes", m.name == "SearchPersons":
 				checkFault(t, m.name+" in another project", m.call(c), "")
 			default:
 				checkFault(t, m.name+" in another project", m.call(c), "not found not_found")
