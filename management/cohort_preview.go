@@ -44,18 +44,7 @@ type MemberChange struct {
 // judges as they do, for the persons of the newest events, as PreviewFlag does for flags.
 // Nothing is changed or logged. It needs scopes cohort:read and person:read.
 func (s *Service) PreviewCohort(ctx context.Context, p *Principal, ref string, patch CohortPreviewPatch) (*CohortPreview, error) {
-	w, err := s.beginAt(ctx, p, ref, "cohort:read", "person:read")
-	if err != nil {
-		return nil, err
-	}
-	if s.c.Data == nil {
-		return nil, errNoData
-	}
-	limit, err := previewLimit(&patch.Limit)
-	if err != nil {
-		return nil, err
-	}
-	set, err := w.definitionSet(ctx)
+	w, set, limit, err := s.beginPreview(ctx, p, ref, "cohort:read", &patch.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -117,11 +117,11 @@ func TestCohortOriginal(t *testing.T) {
 func TestListEnrollments(t *testing.T) {
 	w := newWorld(t, withData)
 	id := w.feature(w.web, `{"name":"New","stage":"beta"}`)
-	for who, properties := range map[string]string{
+	for distinctID, properties := range map[string]string{
 		"u1": `{"$feature_enrollment/new":true}`, "u2": `{"$feature_enrollment/new":"true","other":[{"$feature_enrollment/new":true}]}`,
 		"u3": `{"$feature_enrollment/new":false}`, "u4": `{"$feature_enrollment/newer":true}`, "u5": `{"x":{"$feature_enrollment/new":true}}`,
 	} {
-		w.capture(w.web, "x", who, `{"$set":`+properties+`}`)
+		w.capture(w.web, "x", distinctID, `{"$set":`+properties+`}`)
 	}
 	list := func(optedOut bool, limit, offset int) *management.Enrollments {
 		t.Helper()

@@ -86,18 +86,7 @@ type ChangedFlag struct {
 // known, so that condition sets about groups do not match. Nothing is changed or
 // logged. It needs scopes feature_flag:read and person:read.
 func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, patch PreviewPatch) (*FlagPreview, error) {
-	w, err := s.beginAt(ctx, p, ref, "feature_flag:read", "person:read")
-	if err != nil {
-		return nil, err
-	}
-	if s.c.Data == nil {
-		return nil, errNoData
-	}
-	limit, err := previewLimit(&patch.Limit)
-	if err != nil {
-		return nil, err
-	}
-	set, err := w.definitionSet(ctx)
+	w, set, limit, err := s.beginPreview(ctx, p, ref, "feature_flag:read", &patch.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +117,24 @@ func (s *Service) PreviewFlag(ctx context.Context, p *Principal, ref string, pat
 		v.Since = &since
 	}
 	return v, nil
+}
+
+// beginPreview begins the preview of a change, which reads what a scope allows, and
+// persons. It returns the definitions as they are, and how many distinct IDs to look at.
+func (s *Service) beginPreview(ctx context.Context, p *Principal, ref string, scope Scope, limit *optional.Value[int]) (*work, *definitionSet, int, error) {
+	w, err := s.beginAt(ctx, p, ref, scope, "person:read")
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if s.c.Data == nil {
+		return nil, nil, 0, errNoData
+	}
+	n, err := previewLimit(limit)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	set, err := w.definitionSet(ctx)
+	return w, set, n, err
 }
 
 // previewLimit returns for how many distinct IDs a preview is.

@@ -49,7 +49,8 @@ const (
 	personsLooked    = 1000   // persons that are read at once
 )
 
-// Stages of a search, of which all persons of one come before those of the next.
+// Stages of a search. All persons that one stage finds come before the persons that the
+// next stage finds.
 const (
 	stageBegins   = "a" // a distinct ID begins with the text, which an index finds
 	stageContains = "b"

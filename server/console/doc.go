@@ -8,7 +8,7 @@
 //	})
 //	mux.Handle("/console/", handler)
 //
-// All rules are those of package management: the console calls the Service with the
+// Package management has all rules: the console calls the Service with the
 // Principal of the browser's session, and shows what the Service answers.
 //
 // # Pages

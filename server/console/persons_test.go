@@ -73,7 +73,7 @@ func TestPersons(t *testing.T) {
 		a := s.get("/projects/1/persons?"+tt.query).want(200, "clear the search")
 		a.checkPage()
 		got := a.listed()
-		slices.Sort(got) // those of one write have no order
+		slices.Sort(got) // events of one write have no order
 		slices.Sort(tt.want)
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.query, diff)

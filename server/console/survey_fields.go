@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The fields of a survey, in the order of the page. Names of members are those of the API
-// (management.md §9).
+// The fields of a survey, in the order of the page. Members have the names that the API
+// gives them (management.md §9).
 
 // A fieldGroup is a part of the page.
 type fieldGroup struct {

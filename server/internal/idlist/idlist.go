@@ -128,7 +128,7 @@ func csvError(err error, line int) error {
 }
 
 // JSON iterates over a list of strings and numbers, or over the list distinct_ids of an
-// object. Blank strings do not count. Errors are as those of [CSV].
+// object. Blank strings do not count. It returns the errors that [CSV] returns.
 func JSON(body io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		u, in := openUpload(body)
