@@ -3,7 +3,6 @@ package management
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"slices"
@@ -30,7 +29,7 @@ type Invitation struct {
 	Email        string // as a user's
 	FirstName    string // proposed for a new account
 	Level        int    // of the future member
-	Hash         []byte // hash of the token in the link; unique
+	Hash         []byte // of the token in the link that was shown; unique
 	CreatedBy    int64
 	Created      time.Time
 	Expires      time.Time
@@ -48,6 +47,10 @@ type InvitationView struct {
 	CreatedBy *UserBasic `json:"created_by"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
+
+	// Link is the page that accepts, only in the answer that makes the invitation, if
+	// [InvitationPatch.ShowLink] asks for it.
+	Link string `json:"link,omitempty"`
 }
 
 // An InvitationPatch makes an invitation.
@@ -55,9 +58,12 @@ type InvitationPatch struct {
 	Email     optional.Value[string] `json:"target_email"`
 	FirstName optional.Value[string] `json:"first_name"`
 	Level     optional.Value[int]    `json:"level"`
+
+	// ShowLink asks for the link. There need be no mail then.
+	ShowLink optional.Value[bool] `json:"show_link"`
 }
 
-var errNoInvitations = invalid("", "email_not_available", "Email is not available: without it only staff can add members.")
+var errNoInvitations = invalid("", "email_not_available", "Email is not available: without it only staff can add members, or others invite with show_link.")
 
 // invitationViews shows invitations.
 func (w *work) invitationViews(ctx context.Context, list []Invitation) ([]*InvitationView, error) {
@@ -73,7 +79,7 @@ func (w *work) invitationViews(ctx context.Context, list []Invitation) ([]*Invit
 	for i := range list {
 		v := &list[i]
 		views = append(views, &InvitationView{
-			ID: v.ID, Email: v.Email, FirstName: v.FirstName, Mailed: true, Level: v.Level, Expired: !w.now().Before(v.Expires),
+			ID: v.ID, Email: v.Email, FirstName: v.FirstName, Mailed: w.MailAvailable(), Level: v.Level, Expired: !w.now().Before(v.Expires),
 			CreatedBy: basicUser(authors, &v.CreatedBy), CreatedAt: v.Created, UpdatedAt: v.Created,
 		})
 	}
@@ -102,15 +108,19 @@ func (s *Service) ListInvitations(ctx context.Context, p *Principal, ref string,
 
 // Invite invites the reader of an e-mail address to an organization, and sends the link
 // that accepts. An earlier invitation of the address becomes invalid. The answer does not
-// tell whether the address has an account. It needs mail, scope organization_member:write,
-// and the level of an administrator.
+// tell whether the address has an account; it has another link if the patch asks for that,
+// which does not prove the address. It needs mail or [InvitationPatch.ShowLink], scope
+// organization_member:write, and the level of an administrator.
 func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch InvitationPatch) (*InvitationView, error) {
 	// The transaction asks again. Whatever is refused here costs no attempt.
 	o, own, err := s.begin(p).organizationByRef(ctx, ref, LevelAdmin, "organization_member:write")
 	if err != nil {
 		return nil, err
 	}
-	if !s.MailAvailable() {
+	if err := judgeError(check.Bool("show_link", &patch.ShowLink)); err != nil {
+		return nil, err
+	}
+	if !s.MailAvailable() && !patch.ShowLink.Value {
 		return nil, errNoInvitations
 	}
 	err = judgeError(cmp.Or(
@@ -126,9 +136,8 @@ func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch In
 	if err := s.countMail(ctx, o, patch.Email.Value); err != nil {
 		return nil, err
 	}
-	b := make([]byte, 32)
-	rand.Read(b) // never fails
-	text := base64.RawURLEncoding.EncodeToString(b)
+	mailed, _ := newToken()
+	shown := shownToken(mailed)
 	var view *InvitationView
 	var mail Message
 	err = s.atomicIn(ctx, p, ref, LevelAdmin, "organization_member:write", func(w *work, o *Organization, own int) error {
@@ -137,7 +146,7 @@ func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch In
 		}
 		v := &Invitation{
 			ID: newID(), Organization: o.ID, Email: patch.Email.Value, FirstName: patch.FirstName.Value, Level: level,
-			Hash: tokenHash(text), CreatedBy: p.User.ID, Created: s.now(), Expires: s.now().Add(invitationLife),
+			Hash: tokenHash(shown), CreatedBy: p.User.ID, Created: s.now(), Expires: s.now().Add(invitationLife),
 		}
 		if err := w.invite(ctx, v); err != nil {
 			return err
@@ -146,15 +155,26 @@ func (s *Service) Invite(ctx context.Context, p *Principal, ref string, patch In
 		if err != nil {
 			return err
 		}
-		view, mail = views[0], s.invitationMail(v, o, p.User, text)
+		view, mail = views[0], s.invitationMail(v, o, p.User, mailed)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.mail.send(mail)
+	if patch.ShowLink.Value {
+		view.Link = s.invitationLink(shown)
+	}
 	return view, nil
 }
+
+// shownToken returns the token of the link that the inviter sees. The mail has the token that
+// it is made of, so that whoever has that one has read the mail.
+func shownToken(mailed string) string {
+	return base64.RawURLEncoding.EncodeToString(tokenHash("shown:" + mailed))
+}
+
+func (s *Service) invitationLink(token string) string { return s.c.AppURL + "/signup/" + token }
 
 // invite stores and logs an invitation in place of an earlier one of the address. A
 // member is not invited.
@@ -197,7 +217,7 @@ var errIsMember = conflict("The user is a member already.")
 func (s *Service) invitationMail(v *Invitation, o *Organization, by *User, token string) Message {
 	return s.newLetter(&User{Email: v.Email}, KindInvitation, "You are invited to an organization",
 		nameOf(by)+" invites you to the organization "+mailName(o.Name)+" in "+s.c.AppName+". To accept, open this page:", "",
-		s.c.AppURL+"/signup/"+token, "",
+		s.invitationLink(token), "",
 		"The link is valid for three days, until "+v.Expires.Format("2 January 2006 at 15:04 UTC")+".", "",
 		"If you do not expect this, do nothing: nobody becomes a member without it.",
 	)
@@ -263,6 +283,7 @@ type invited struct {
 	*Invitation
 	organization *Organization
 	user         *User // with the address; nil: there is none
+	mailed       bool  // the token comes from the mail, and proves the address
 }
 
 // invitation returns the invitation with a token. The inviter must still be allowed to
@@ -273,6 +294,10 @@ func (w *work) invitation(ctx context.Context, token string) (*invited, error) {
 	}
 	// The index finds the hash and not the token, so the time tells nothing of tokens.
 	v, err := w.store.InvitationByToken(ctx, tokenHash(token))
+	mailed := errors.Is(err, ErrNotFound)
+	if mailed {
+		v, err = w.store.InvitationByToken(ctx, tokenHash(shownToken(token)))
+	}
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil, errInvitation
@@ -305,7 +330,7 @@ func (w *work) invitation(ctx context.Context, token string) (*invited, error) {
 	case !u.Active:
 		return nil, errInvitation
 	}
-	return &invited{v, o, u}, nil
+	return &invited{v, o, u, mailed}, nil
 }
 
 // goneError returns another error in place of ErrNotFound.
@@ -329,7 +354,7 @@ func (s *Service) OpenInvitation(ctx context.Context, token string) (*Invitation
 // with that address (management.md §8.5), and uses the invitation up. The Principal is nil
 // if the caller is not known. Otherwise it must be the account, with scope user:write. An
 // account that has not verified its address accepts only as a Principal, since the reader
-// of the mail may be somebody else.
+// of the mail may be somebody else; so does every account with a link that was shown.
 func (s *Service) AcceptInvitation(ctx context.Context, p *Principal, token string, a Acceptance) (*MemberView, error) {
 	if p != nil {
 		if err := p.changesUsers(); err != nil {
@@ -345,7 +370,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, p *Principal, token stri
 	}
 	var created *User
 	if v.user == nil {
-		if created, err = s.invitedUser(ctx, v.Invitation, a); err != nil { // takes too long for a transaction
+		if created, err = s.invitedUser(ctx, v, a); err != nil { // takes too long for a transaction
 			return nil, err
 		}
 	}
@@ -402,6 +427,8 @@ func (v *invited) acceptableBy(p *Principal) error {
 	switch {
 	case p != nil && (v.user == nil || v.user.ID != p.User.ID):
 		return invalid("", "invalid_recipient", "This invitation is for another email address.")
+	case p == nil && v.user != nil && !v.mailed:
+		return invalid("", "not_verified", "There is an account with this address. Accept as its user.")
 	case p == nil && v.user != nil && v.user.EmailVerified != nil && !*v.user.EmailVerified:
 		return invalid("", "not_verified", "The account with this address has not verified it. Accept with a personal API key of the account.")
 	}
@@ -409,8 +436,8 @@ func (v *invited) acceptableBy(p *Principal) error {
 }
 
 // invitedUser returns the account that an invitation makes, which is not stored yet. The
-// token proves its address.
-func (s *Service) invitedUser(ctx context.Context, v *Invitation, a Acceptance) (*User, error) {
+// token of a mail proves its address.
+func (s *Service) invitedUser(ctx context.Context, v *invited, a Acceptance) (*User, error) {
 	if !a.FirstName.Set {
 		a.FirstName = optional.Of(v.FirstName)
 	}
@@ -431,7 +458,7 @@ func (s *Service) invitedUser(ctx context.Context, v *Invitation, a Acceptance) 
 	if u.PasswordHash, err = s.passwords.Hash(ctx, a.Password.Value); err != nil {
 		return nil, err
 	}
-	u.Joined, u.EmailVerified = s.now(), new(true)
+	u.Joined, u.EmailVerified = s.now(), &v.mailed
 	return u, nil
 }
 

@@ -1,6 +1,7 @@
 package management_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -200,6 +201,56 @@ func TestRuling67AcceptWithAccount(t *testing.T) {
 }
 
 // Nobody comes in by an invitation of somebody who may not invite any more.
+// TestShownLink: whoever invites can have a link, which proves no address (management.md §8.5).
+func TestShownLink(t *testing.T) {
+	w := newWorld(t)
+	invite := func(email string) (shown, mailed string) {
+		t.Helper()
+		v := must(w.Invite(t.Context(), w.as(w.ada), w.acme.ID.String(), decode[management.InvitationPatch](t, `{"target_email":"`+email+`","show_link":true}`)))(t)
+		return v.Link[strings.LastIndex(v.Link, "/")+1:], invitationIn(t, w.mails()[0])
+	}
+	shown, mailed := invite("new@example.com")
+	if shown == mailed {
+		t.Fatal("the mail has the link that is shown")
+	}
+	for _, token := range []string{shown, mailed} {
+		if offer := must(w.OpenInvitation(t.Context(), token))(t); offer.Email != "new@example.com" {
+			t.Errorf("OpenInvitation = %+v", offer)
+		}
+	}
+	if list := must(w.ListInvitations(t.Context(), w.as(w.ada), w.acme.ID.String(), 10, 0))(t); list.Items[0].Link != "" {
+		t.Errorf("the list has the link %s", list.Items[0].Link)
+	}
+	m := must(w.accept(nil, shown, newPassword))(t)
+	if v := m.User.IsEmailVerified; v == nil || *v {
+		t.Error("the link that was shown proves the address")
+	}
+	_, err := w.accept(nil, mailed, newPassword)
+	checkFault(t, "the link of the mail after the other one", err, "invalid invalid_token token")
+
+	shown, mailed = invite("eve@example.com")
+	_, err = w.accept(nil, shown, `{}`)
+	checkFault(t, "AcceptInvitation for an account by the inviter", err, "invalid not_verified")
+	must(w.accept(nil, mailed, `{}`))(t)
+	shown, _ = invite("old@example.com")
+	_, err = w.accept(nil, shown, newPassword)
+	checkFault(t, "AcceptInvitation for an account that is not active", err, "invalid invalid_token token")
+
+	w = newWorld(t, func(c *management.Config) { c.Mailer = nil })
+	v := must(w.Invite(t.Context(), w.as(w.ada), w.acme.ID.String(), decode[management.InvitationPatch](t, `{"target_email":"fay@example.com","show_link":true}`)))(t)
+	if v.Mailed || v.Link == "" {
+		t.Errorf("Invite without mail = %+v", v)
+	}
+	_, err = w.Invite(t.Context(), w.as(w.ada), w.acme.ID.String(), decode[management.InvitationPatch](t, `{"target_email":"fay@example.com","show_link":false}`))
+	checkFault(t, "Invite without mail and without a link", err, "invalid email_not_available")
+	for _, value := range []string{"null", `"maybe"`} {
+		_, err = w.Invite(t.Context(), w.as(w.ada), w.acme.ID.String(), decode[management.InvitationPatch](t, `{"target_email":"fay@example.com","show_link":`+value+`}`))
+		if e, ok := errors.AsType[*management.Error](err); !ok || e.Attr != "show_link" {
+			t.Errorf("show_link %s: %v", value, err)
+		}
+	}
+}
+
 func TestRuling67FormerAdministrators(t *testing.T) {
 	for name, change := range map[string]func(w *world){
 		"has left": func(w *world) {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
 	"net/url"
 	"strconv"
 	"strings"
@@ -40,6 +41,26 @@ type TwoFactorSetup struct {
 	Success    bool   `json:"success"`
 	Secret     string `json:"secret"`
 	OTPAuthURL string `json:"otpauth_url"`
+}
+
+// QRCode returns the OTPAuthURL as a picture for the camera of a phone, with one pixel for
+// each module of the code and no margin.
+func (t *TwoFactorSetup) QRCode() (image.Image, error) {
+	key, err := otp.NewKeyFromURL(t.OTPAuthURL)
+	if err != nil {
+		return nil, fmt.Errorf("management: make a QR code: %w", err)
+	}
+	const smallest, largest, step = 21, 177, 4 // modules of a side
+	for side := smallest; ; side += step {
+		// It fails while the side is too small.
+		picture, err := key.Image(side, side)
+		if err == nil {
+			return picture, nil
+		}
+		if side >= largest {
+			return nil, fmt.Errorf("management: make a QR code: %w", err)
+		}
+	}
 }
 
 // A TwoFactorPatch confirms an authenticator.

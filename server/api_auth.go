@@ -86,8 +86,8 @@ func (a *apiRequest) authenticate() error {
 
 // identify asks the host application first, and then looks for a key.
 func (a *apiRequest) identify() (*management.Principal, error) {
-	if a.s.config.Management.AuthFunc != nil {
-		p, err := a.s.config.Management.AuthFunc(a.x.r)
+	if m := &a.s.config.Management; m.AuthFunc != nil && !(m.AuthSameOrigin && foreign(a.x.r)) {
+		p, err := m.AuthFunc(a.x.r)
 		if err != nil {
 			return nil, fmt.Errorf("authenticate: %w", err)
 		}
@@ -122,6 +122,13 @@ func (a *apiRequest) sameSite() error {
 		}
 	}
 	return nil
+}
+
+// foreign reports whether a page of another origin made a browser send a request.
+func foreign(r *http.Request) bool {
+	changing := *r
+	changing.Method = http.MethodPost // what only reads would pass
+	return new(http.CrossOriginProtection).Check(&changing) != nil
 }
 
 // key returns the personal API key of a request, "" if there is none, and where it

@@ -176,6 +176,54 @@ func TestAPIHostAuthentication(t *testing.T) {
 	a.fails(cookie("GET"), 403, "two_factor_setup_required")
 }
 
+// TestAPIOwnPages: with AuthSameOrigin, pages of other origins have keys alone, whatever they
+// do.
+func TestAPIOwnPages(t *testing.T) {
+	var asked int
+	a := newAPI(t, apiSetup{server: func(c *server.Config) {
+		service := c.Management.Service
+		c.Management.AuthFunc = func(r *http.Request) (*management.Principal, error) {
+			asked++
+			return service.PrincipalOf(r.Context(), uuid.MustParse(bob))
+		}
+		c.Management.AuthSameOrigin = true
+		c.Management.Origins = []string{"https://app.example"}
+	}})
+	const me = "/api/users/@me"
+	for _, tt := range []struct {
+		origin, site string
+		own          bool
+	}{
+		{"", "same-origin", true},
+		{"", "none", true},
+		{"", "", true},
+		{"http://example.com", "", true},
+		{"https://app.example", "cross-site", false},
+		{"https://app.example", "", false},
+		{"", "same-site", false},
+		{"", "cross-site", false},
+		{"null", "", false},
+	} {
+		for _, method := range []string{"GET", "PATCH"} {
+			asked = 0
+			stranger := api(method, me, "", "Authorization", "", "Origin", tt.origin, "Sec-Fetch-Site", tt.site)
+			if tt.own {
+				a.ok(stranger)
+			} else {
+				a.fails(stranger, 401, "not_authenticated")
+				a.ok(api(method, me, "", "Origin", tt.origin, "Sec-Fetch-Site", tt.site)) // with a key
+			}
+			if (asked > 0) != tt.own {
+				t.Errorf("%s from %q, %q: AuthFunc is asked %d times", method, tt.origin, tt.site, asked)
+			}
+		}
+	}
+	resp := api("GET", me, "", "Origin", "https://app.example").do(a)
+	if resp.Header.Get("Access-Control-Allow-Origin") != "https://app.example" || resp.Header.Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("headers %v", resp.Header)
+	}
+}
+
 // TestAPIProof: evidence that the request comes from the user reaches the Service.
 func TestAPIProof(t *testing.T) {
 	a := newAPI(t, apiSetup{management: func(c *management.Config) { c.Mutations = management.MutationsStepUp }})

@@ -24,7 +24,7 @@ func (s *Server) setAPICORS(h, request http.Header) {
 	}
 	h["Access-Control-Allow-Origin"] = origin[:1:1]
 	h["Access-Control-Expose-Headers"] = apiCORSExposed
-	if s.config.Management.AuthFunc != nil { // the host may know its users by cookies
+	if m := &s.config.Management; m.AuthFunc != nil && !m.AuthSameOrigin { // the host may know its users by cookies
 		h["Access-Control-Allow-Credentials"] = corsTrue
 	}
 }

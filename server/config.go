@@ -134,6 +134,11 @@ type ManagementConfig struct {
 	// one of Origins. Nil: there are only keys.
 	AuthFunc func(*http.Request) (*management.Principal, error)
 
+	// AuthSameOrigin asks AuthFunc only about requests that no page of another origin
+	// has made a browser send, whatever their method is. Pages of Origins then use the
+	// API with keys alone.
+	AuthSameOrigin bool
+
 	// AllowKeyInBody accepts personal API keys also as the member or query
 	// parameter personal_api_key. An upload, and a request without a body, can
 	// have it in the query alone. Queries are often logged.

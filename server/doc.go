@@ -51,11 +51,14 @@
 //	GET       /api/projects/{project}/feature_flags/local_evaluation     the same
 //	GET       /api/projects/{project}/feature_flags/{id}/remote_config   a payload
 //
+// and a page to which the links of invitations lead:
+//
+//	GET POST  /signup/{token}               accepts an invitation
+//
 // If the Service can send mail, there are also the pages to which links in mails
 // lead:
 //
 //	GET POST  /verify_email/{user}/{token}
-//	GET POST  /signup/{token}               accepts an invitation
 //	GET POST  /reset_password/{token}       chooses another password
 //
 // # What a request costs

@@ -115,6 +115,7 @@ func routesOf(c Config) []*route {
 		for i := range definitionRoutes {
 			list = append(list, &definitionRoutes[i])
 		}
+		list = append(list, &signupRoute)
 		if c.Management.Service.MailAvailable() {
 			for i := range pageRoutes {
 				list = append(list, &pageRoutes[i])

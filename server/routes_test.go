@@ -347,7 +347,7 @@ func TestRoutesWithout(t *testing.T) {
 	for _, r := range tableRows(t, newRouteServer(t).Server) {
 		hasBare := r.who == forAll && (r.path == "/flags" || r.path == "/decide" || strings.HasPrefix(r.path, "/a")) ||
 			r.who == forHosts && slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, r.path)
-		hasQuiet := hasBare || strings.HasPrefix(r.path, "/api/") || r.path == definitionsPath
+		hasQuiet := hasBare || strings.HasPrefix(r.path, "/api/") || strings.HasPrefix(r.path, "/signup/") || r.path == definitionsPath
 		for h, want := range map[http.Handler]bool{bare: hasBare, quiet: hasQuiet} {
 			c := r.call("")
 			c.method = "BREW"

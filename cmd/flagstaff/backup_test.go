@@ -192,6 +192,10 @@ func TestInvite(t *testing.T) {
 			if text.Code != 0 || !strings.HasPrefix(text.Stdout, `invited bea@example.com to organization "`+answer.Organization+`" as member; the link that accepts is valid for three days:`+"\n"+server.url+"/signup/") {
 				t.Errorf("%+v", text)
 			}
+			in := run(t, "users", "invite", "-store", store, "-app-url", server.url, "admin@localhost")
+			if want := `admin@localhost is a member of organization "` + answer.Organization + `" already; the link that signs in is good once, for a day:` + "\n" + server.url + "/console/join/"; in.Code != 0 || !strings.HasPrefix(in.Stdout, want) {
+				t.Errorf("%+v, want %s", in, want)
+			}
 			run(t, "users", "invite", "-store", store, "-app-url", server.url, "nobody").want(t, outcome{1, "", "flagstaff users invite: target_email: Enter a valid email address.\n"})
 		})
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -36,8 +35,8 @@ var levels = map[string]int{"member": management.LevelMember, "admin": managemen
 type invited struct {
 	Email        string `json:"email"`
 	Organization string `json:"organization,omitempty"`
-	Level        string `json:"level"`
-	Link         string `json:"link,omitempty"` // with -store; a server mails it
+	Level        string `json:"level,omitempty"` // "": the user is a member already
+	Link         string `json:"link,omitempty"`  // with -store; a server mails it
 }
 
 // inviteCommand invites a user to an organization.
@@ -53,7 +52,9 @@ func (p *program) inviteCommand() *cli.Command {
 		Description: `Invite asks the server at FLAGSTAFF_URL to mail an invitation to ADDRESS, for the
 organization of the user whose key is in FLAGSTAFF_KEY. With -store it needs neither a
 server nor mail: it writes the invitation into the store, for the first organization, and
-prints the link that accepts it, which is valid for three days. Hand it over in person.
+prints the link that accepts it, which is valid for three days. For a member of the
+organization, who is locked out perhaps, it prints a link that signs in, once and within a
+day. Hand links over in person.
 
 Examples:
 
@@ -99,6 +100,9 @@ Examples:
 			if answer.Link == "" {
 				return p.print("invited %s as %s; the server mails the link", printable(answer.Email), level)
 			}
+			if answer.Level == "" {
+				return p.print("%s is a member of organization %q already; the link that signs in is good once, for a day:\n%s", printable(answer.Email), answer.Organization, answer.Link)
+			}
 			return p.print("invited %s to organization %q as %s; the link that accepts is valid for three days:\n%s", printable(answer.Email), answer.Organization, level, answer.Link)
 		},
 	}
@@ -143,8 +147,7 @@ func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	letters := make(mailbox, 1)
-	service, err := management.New(management.Config{Store: opened, Leader: opened, Mailer: letters, AppURL: strings.TrimSuffix(appURL, "/"), Log: log})
+	service, err := management.New(management.Config{Store: opened, Leader: opened, AppURL: strings.TrimSuffix(appURL, "/"), Log: log})
 	if err != nil {
 		return err
 	}
@@ -152,57 +155,24 @@ func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch
 	if err != nil {
 		return fmt.Errorf("%s: %w", storage.Name(store), err)
 	}
+	patch.ShowLink = optional.Of(true)
 	view, err := service.Invite(ctx, principal, organization.ID.String(), patch)
+	if errors.Is(err, management.ErrConflict) { // the user is a member
+		token, err := service.NewSignInLink(ctx, patch.Email.Value)
+		if errors.Is(err, management.ErrNotFound) {
+			return fmt.Errorf("%s: the account %s is not active", storage.Name(store), printable(patch.Email.Value))
+		}
+		*answer = invited{Email: patch.Email.Value, Organization: organization.Name, Link: strings.TrimSuffix(appURL, "/") + "/console/join/" + token}
+		return err
+	}
 	if refused, ok := errors.AsType[*management.Error](err); ok {
 		return fmt.Errorf("%s: %s", cmp.Or(refused.Attr, storage.Name(store)), refused.Detail)
 	}
 	if err != nil {
 		return err
 	}
-	// The service gives its mail to the mailer while it runs.
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- service.Run(running) }()
-	var letter management.Message
-	select {
-	case letter = <-letters:
-	case <-time.After(inviteTime):
-		err = errors.New("the invitation was written, but its link is lost: invite the address again")
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	stop()
-	if err := errors.Join(err, <-ended); err != nil {
-		return err
-	}
-	*answer = invited{Email: view.Email, Organization: organization.Name, Level: answer.Level, Link: linkIn(letter.Text, appURL)}
+	*answer = invited{Email: view.Email, Organization: organization.Name, Level: answer.Level, Link: view.Link}
 	return nil
-}
-
-// inviteTime is how long the service may take to give its mail away.
-const inviteTime = 30 * time.Second
-
-// A mailbox keeps mail instead of sending it.
-type mailbox chan management.Message
-
-// Send implements [management.Mailer].
-func (m mailbox) Send(ctx context.Context, letter management.Message) error {
-	select {
-	case m <- letter:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// linkIn returns the line of a letter that is a link.
-func linkIn(text, appURL string) string {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, strings.TrimSuffix(appURL, "/")+"/signup/") {
-			return line
-		}
-	}
-	return ""
 }
 
 // firstOwner returns the first organization of a store, and its owner.

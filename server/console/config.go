@@ -12,8 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -45,6 +48,10 @@ type Config struct {
 	// that is not known, and not shown.
 	Status func(ctx context.Context, project int64) Status
 
+	// Usage returns what an organization has used of what it may. Nil: that is not known,
+	// and not shown.
+	Usage func(organization uuid.UUID) []Usage
+
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 
@@ -59,6 +66,14 @@ type Status struct {
 	Faults  string    // what does not work, in words for everybody; "" if nothing is known
 }
 
+// A Usage is how much an organization has used of something in the period that is running.
+type Usage struct {
+	Name   string // of what is counted, as the page shows it
+	Period quota.Period
+	Used   int64
+	Limit  int64 // [quota.None]: none
+}
+
 func (c Config) withDefaults() Config {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Now == nil {
@@ -69,6 +84,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Problems == nil {
 		c.Problems = func(int64) []flags.Problem { return nil }
+	}
+	if c.Usage == nil {
+		c.Usage = func(uuid.UUID) []Usage { return nil }
 	}
 	return c
 }

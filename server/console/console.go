@@ -85,6 +85,26 @@ func (c *console) routes() {
 	get("/reset/{token}", c.open(resetPage))
 	post("/reset/{token}", c.open(resetPassword))
 
+	get("/me", c.ofAccount(showAccount))
+	post("/me/name", c.ofAccount(saveName))
+	post("/me/address", c.ofAccount(changeAddress))
+	post("/me/address/keep", c.ofAccount(keepAddress))
+	post("/me/address/verify", c.ofAccount(verifyAddress))
+	post("/me/password", c.ofAccount(changePassword))
+	post("/me/two-factor/start", c.ofAccount(setUpSecondFactor))
+	post("/me/two-factor/confirm", c.ofAccount(confirmSecondFactor))
+	post("/me/two-factor/codes", c.ofAccount(newBackupCodes))
+	get("/me/two-factor/off", c.ofAccount(askSecondFactorOff))
+	post("/me/two-factor/off", c.ofAccount(turnSecondFactorOff))
+	post("/me/sessions/{session}/end", c.ofAccount(endSession))
+	post("/me/sessions/end-others", c.ofAccount(endOtherSessions))
+	get("/me/keys", c.ofAccount(showKeys))
+	post("/me/keys", c.ofAccount(createKey))
+	get("/me/keys/{key}/roll", c.ofAccount(askRollKey))
+	post("/me/keys/{key}/roll", c.ofAccount(rollKey))
+	get("/me/keys/{key}/delete", c.ofAccount(askDeleteKey))
+	post("/me/keys/{key}/delete", c.ofAccount(deleteKey))
+
 	get("/projects", c.signedIn(listProjects))
 	get("/projects/{project}/{$}", c.inProject(projectHome))
 	get("/projects/{project}/flags", c.inProject(listFlags))
@@ -135,6 +155,17 @@ func (c *console) routes() {
 	post("/projects/{project}/features/new", c.inProject(postFeature))
 	get("/projects/{project}/features/{feature}", c.inProject(showFeature))
 	post("/projects/{project}/features/{feature}", c.inProject(postFeature))
+
+	get("/projects/{project}/settings", c.inProject(showSettings))
+	post("/projects/{project}/settings", c.inProject(forAdministrators(saveSettings)))
+	get("/projects/{project}/settings/{action}", c.inProject(askProjectAction))
+	post("/projects/{project}/settings/{action}", c.inProject(doProjectAction))
+	get("/projects/{project}/settings/members", c.inProject(showMembers))
+	post("/projects/{project}/settings/members", c.inProject(forAdministrators(inviteMember)))
+	post("/projects/{project}/settings/members/{user}", c.inProject(forAdministrators(changeLevel)))
+	get("/projects/{project}/settings/members/{user}/remove", c.inProject(askRemoveMember))
+	post("/projects/{project}/settings/members/{user}/remove", c.inProject(forAdministrators(removeMember)))
+	post("/projects/{project}/settings/invitations/{invitation}/withdraw", c.inProject(forAdministrators(withdrawInvitation)))
 
 	for name, a := range c.assets {
 		c.mux.HandleFunc("GET "+a.path, c.serveAsset(name))
@@ -232,19 +263,50 @@ func (c *console) inProject(p page) http.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		q.at = at
-		q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
-		base := q.projectPath("")
-		q.layout.Home = base + "/flags"
-		for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Surveys", URL: base + "/surveys"}, {Name: "Persons", URL: base + "/persons", Also: base + "/groups"}, {Name: "Early access", URL: base + "/features"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}} {
-			if screen.Name == "Surveys" && c.Surveys == nil {
-				continue
-			}
-			screen.Current = strings.HasPrefix(q.URL.Path, screen.URL) || screen.Also != "" && strings.HasPrefix(q.URL.Path, screen.Also)
-			q.layout.Nav = append(q.layout.Nav, screen)
+		q.enterProject(at)
+		return p(q)
+	})
+}
+
+// enterProject makes a page be about a project.
+func (q *request) enterProject(at *management.ProjectAccess) {
+	q.at = at
+	q.layout.Project, q.layout.Organization = at.Project.Name, at.Organization.Name
+	base := q.projectPath("")
+	q.layout.Home = base + "/flags"
+	for _, screen := range []navItem{{Name: "Flags", URL: base + "/flags"}, {Name: "Cohorts", URL: base + "/cohorts"}, {Name: "Surveys", URL: base + "/surveys"}, {Name: "Persons", URL: base + "/persons", Also: base + "/groups"}, {Name: "Early access", URL: base + "/features"}, {Name: "Why", URL: base + "/why"}, {Name: "Activity", URL: base + "/activity"}, {Name: "Problems", URL: base + "/problems"}, {Name: "Settings", URL: base + "/settings"}} {
+		if screen.Name == "Surveys" && q.c.Surveys == nil {
+			continue
+		}
+		screen.Current = strings.HasPrefix(q.URL.Path, screen.URL) || screen.Also != "" && strings.HasPrefix(q.URL.Path, screen.Also)
+		q.layout.Nav = append(q.layout.Nav, screen)
+	}
+}
+
+// ofAccount serves a page about the user's account, beside the screens of the project that
+// the user has used last.
+func (c *console) ofAccount(p page) http.HandlerFunc {
+	return c.signedIn(func(q *request) error {
+		switch at, err := c.Service.Access(q.Context(), q.by, "@current", "feature_flag:read"); {
+		case err == nil:
+			q.enterProject(at)
+		case !errors.Is(err, management.ErrNotFound) && !errors.Is(err, management.ErrForbidden):
+			return err
 		}
 		return p(q)
 	})
+}
+
+// forAdministrators serves a page that does what only administrators may. The Service
+// refuses others, and the answer says so in words.
+func forAdministrators(p page) page {
+	return func(q *request) error {
+		err := p(q)
+		if errors.Is(err, management.ErrForbidden) && !q.administers() {
+			return &pageError{http.StatusForbidden, "You may not do that", "Nothing was changed. Administrators and owners of " + q.at.Organization.Name + " may do it; you are a " + levelWords[q.at.Level] + ".", false}
+		}
+		return err
+	}
 }
 
 func (q *request) projectPath(rest string) string {

@@ -55,5 +55,7 @@
 //   - import.go with import_run.go, export.go: definitions of other servers, and for them
 //   - cohorts.go, cohort.go with cohort_form.go, cohort_review.go, cohort_members.go: cohorts
 //   - features.go, feature.go: early access features
+//   - settings.go with confirm.go, members.go: a project and its organization
+//   - account.go, keys.go: the user; invitation.go: how people become members
 //   - words.go, cohort_words.go: definitions in words; bar.go: shares as pictures
 package console

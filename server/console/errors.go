@@ -29,7 +29,7 @@ var (
 	errBrokenUpload = &pageError{http.StatusBadRequest, "The file did not arrive in full", "What has arrived is stored. Go back and send the file again: what is in already does no harm.", false}
 	errSignedOut    = &pageError{http.StatusUnauthorized, "You are signed out", "Nothing was saved yet. Sign in in another tab, then reload this page: your browser sends what you have typed again.", true}
 	errInsecure     = &pageError{http.StatusForbidden, "People cannot sign in over plain HTTP", "Passwords would cross the network readable for everybody. Open the console over HTTPS, or on the machine of the server.", false}
-	errLink         = &pageError{http.StatusGone, "The link is not valid any more", "A link can be used once, and not for long. Ask for another one.", true}
+	errLink         = &pageError{http.StatusGone, "The link is not valid any more", "It has expired, was withdrawn, or was used already: a link is good once, and not for long. Ask for another one.", true}
 	errNoProject    = &pageError{http.StatusNotFound, "You have no project yet", "Ask an administrator of your organization to invite you, or to make a project.", false}
 	errNoRun        = &pageError{http.StatusNotFound, "This import is not known here", "It ended more than an hour ago, the server was started again since, or another machine does it. What it has made stands in the activity of the project; to import the document again changes nothing.", false}
 )

@@ -385,4 +385,11 @@ var doneWords = map[string]string{
 	"person-deleted": "The person was deleted. The events stay.",
 	"person-erased":  "The person was deleted. The events are being deleted now, which may take some minutes.",
 	"group-deleted":  "The group was deleted. Events that name it make it again.",
+
+	"key-reset": "The project has another API key.", "key-ended": "The secret key before is not valid any more.", "project-deleted": "The project was deleted.",
+	"level": "The level was changed.", "removed": "The member was removed.", "withdrawn": "The invitation was withdrawn. Its link is not valid any more.",
+	"joined": "You are a member now.", "key-deleted": "The key was deleted.", "address": "The address was changed.",
+	"address-asked": "A message is on its way. Open the link in it.", "address-kept": "The address stays as it is.",
+	"password": "The password was changed. All other sessions have ended.", "two-factor-off": "Two-factor authentication is off. All other sessions have ended.",
+	"session": "The session has ended.", "sessions": "All other sessions have ended.",
 }

@@ -26,7 +26,7 @@ func listProjects(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.layout.Title = "Projects"
+	q.layout.Title, q.layout.Done = "Projects", doneWords[q.Form.Get("done")]
 	v := &projectsView{layout: q.layout, Cut: max(0, list.Total-len(list.Items))}
 	for _, o := range list.Items {
 		one := organizationView{Name: o.Name}

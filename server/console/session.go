@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -14,9 +15,29 @@ const (
 	plainCookie  = "flagstaff"
 )
 
-// cookieAge is how long a browser keeps the cookie, in seconds. The session ends by
-// itself, before or after.
-const cookieAge = 90 * 24 * 60 * 60
+// cookieAge is how long a browser keeps the cookie, in seconds: as long as browsers keep
+// any. The session ends by itself before.
+const cookieAge = 400 * 24 * 60 * 60
+
+// AuthFunc returns a function that recognises users by their sessions of the console with
+// the Config, for server.ManagementConfig.AuthFunc: the management API is then open to
+// pages of the same origin. It returns nil for requests without a session, and for one that
+// has ended. AuthSameOrigin of the ManagementConfig should be true. The function is safe for
+// concurrent use.
+func AuthFunc(config Config) (func(*http.Request) (*management.Principal, error), error) {
+	config = config.withDefaults()
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	c := &console{Config: config}
+	return func(r *http.Request) (*management.Principal, error) {
+		p, err := c.Service.AuthenticateSession(r.Context(), c.token(r), c.client(r))
+		if errors.Is(err, management.ErrUnauthenticated) {
+			return nil, nil
+		}
+		return p, err
+	}, nil
+}
 
 // secure reports whether the browser has sent the request over HTTPS.
 func (c *console) secure(r *http.Request) bool {

@@ -124,10 +124,14 @@ func signOut(q *request) error {
 		return err
 	}
 	q.c.setToken(q.w, q.Request, "")
+	if next := q.next(); next != "" {
+		return q.redirect(q.c.Prefix + next)
+	}
 	return q.redirect(q.c.Prefix + "/signin")
 }
 
-// A joinView is the page of a link that signs its reader in.
+// A joinView is the page of a link that signs its reader in. Links of invitations have the
+// same path.
 type joinView struct {
 	layout
 	Address  string
@@ -146,17 +150,26 @@ func joinPage(q *request) error {
 
 func (q *request) showJoin(status int, refusal string) error {
 	offer, err := q.c.Service.OpenLink(q.Context(), management.LinkSignIn, q.PathValue("token"))
+	if isToken(err) {
+		return q.showInvitation(status, nil)
+	}
 	if err != nil {
-		return linkError(err)
+		return err
 	}
 	q.layout.Title = "Welcome"
 	q.render(status, "join", &joinView{layout: q.layout, Address: offer.Email, Password: offer.HasPassword, Error: refusal})
 	return nil
 }
 
+// isToken reports whether the token of a link is good for nothing, or for something else.
+func isToken(err error) bool {
+	e, ok := errors.AsType[*management.Error](err)
+	return ok && e.Attr == "token"
+}
+
 // linkError is the page for a link that is not good for anything any more.
 func linkError(err error) error {
-	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "token" {
+	if isToken(err) {
 		return errLink
 	}
 	return err
@@ -174,8 +187,11 @@ func join(q *request) error {
 	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr == "password" {
 		return q.showJoin(http.StatusUnprocessableEntity, e.Detail)
 	}
+	if isToken(err) {
+		return q.acceptInvitation()
+	}
 	if err != nil {
-		return linkError(err)
+		return err
 	}
 	return q.enter(o)
 }

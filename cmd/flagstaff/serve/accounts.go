@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
@@ -33,6 +34,7 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 	}
 	c := management.Config{
 		Store: store, Data: store, Leader: store, Mailer: mailer, AppURL: appURL, SecretKeys: keys,
+		SessionIdle: time.Duration(s.sessionIdle), SessionLife: time.Duration(s.sessionLife),
 		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
 		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Pinned: projects.Pinned, Log: log,

@@ -57,6 +57,8 @@ type settings struct {
 	mailDir          string
 	mailFrom         string
 	mutations        choice
+	sessionIdle      duration
+	sessionLife      duration
 	deleteUsers      choice
 	deleteEmpty      bool
 	hideBackupCodes  bool
@@ -100,6 +102,8 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 		mutations:   choice{value: "key", allowed: []string{"key", "stepup", "off"}},
 		deleteUsers: choice{value: "cascade", allowed: []string{"cascade", "strict"}},
 
+		sessionIdle:     duration(14 * 24 * time.Hour),
+		sessionLife:     duration(90 * 24 * time.Hour),
 		shutdownTimeout: duration(15 * time.Second),
 		drain:           duration(unattendedDrain),
 		stream:          stream{replicas: whole{1, 1, 5}, partitions: whole{1, 1, 256}},
@@ -143,10 +147,12 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.BoolVar(&s.withoutSecrets, "without-secrets", false, "start although the keys of -secret-key-file cannot read all secrets in the store: for users whose authenticators are lost for good")
 	set.StringVar(&s.firstKeys, "first-keys", "", "write the keys that a first start makes to a new `FILE`, which only its owner can read, instead of to standard output")
 	set.StringVar(&s.appURL, "app-url", "", "`URL` that links in mails and in lists begin with (default: the listen address)")
-	set.StringVar(&s.smtp, "smtp", "", "send mail through `URL`, smtp://USER:PASSWORD@HOST:PORT or smtps://…; without mail, changes of e-mail addresses need no verification, and nobody can be invited")
+	set.StringVar(&s.smtp, "smtp", "", "send mail through `URL`, smtp://USER:PASSWORD@HOST:PORT or smtps://…; without mail, changes of e-mail addresses need no verification, and links of invitations have to be handed over")
 	set.StringVar(&s.mailDir, "mail-dir", "", "write mail as files in `DIRECTORY` instead")
 	set.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that mail is from (default flagstaff@ the host of -app-url)")
 	set.Var(&s.mutations, "account-mutations", "what a personal API key needs to change e-mail address, password or two-factor authentication: key (itself), stepup (the password or a code besides) or off (`MODE`: it cannot)")
+	set.Var(&s.sessionIdle, "session-idle", "`TIME` without a request after which somebody who is signed in to the console has to sign in again")
+	set.Var(&s.sessionLife, "session-life", "`TIME` after which that is so in any case")
 	set.Var(&s.deleteUsers, "delete-users", "`POLICY` for users who are members of organizations: cascade (memberships end with the user, except of an only owner) or strict (refuse)")
 	set.BoolVar(&s.deleteEmpty, "delete-empty-organizations", false, "delete an organization with its last member, who can otherwise not be deleted")
 	set.BoolVar(&s.hideBackupCodes, "hide-backup-codes", false, "show backup codes only when they are made")
@@ -232,6 +238,11 @@ func (s *settings) check() error {
 	for _, origin := range s.managementOrigin {
 		if err := new(http.CrossOriginProtection).AddTrustedOrigin(origin); err != nil {
 			return fmt.Errorf("invalid value %q for flag -management-origins: want such as https://app.example.com", origin)
+		}
+	}
+	for name, d := range map[string]duration{"session-idle": s.sessionIdle, "session-life": s.sessionLife} {
+		if time.Duration(d) < time.Minute {
+			return fmt.Errorf("invalid value %q for flag -%s: want at least 1m", d.String(), name)
 		}
 	}
 	if s.smtp != "" && s.mailDir != "" {

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/quota"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/console"
@@ -20,19 +23,36 @@ import (
 // consolePrefix is where the web console is.
 const consolePrefix = "/console"
 
-// withConsole adds the web console to a server. A browser that opens / is sent there.
-func (s *settings) withConsole(api *server.Server, accounts *management.Service, surveys *survey.Service, projects *server.Registry, ready *readiness, log *slog.Logger) (http.Handler, error) {
-	pages, err := console.New(console.Config{
-		Service: accounts, Surveys: surveys, Prefix: consolePrefix, URL: originOf(s.appURL), ClientIP: api.ClientIP, Problems: problemsOf(projects), Status: servedOf(projects, ready), Log: log,
-	})
+// withConsole returns a server with the web console. Pages of the same origin use the
+// management API with the sessions of the console. A browser that opens / is sent to the
+// console.
+func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *survey.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (http.Handler, error) {
+	var api *server.Server
+	c := console.Config{
+		Service: accounts, Surveys: surveys, Prefix: consolePrefix, URL: originOf(s.appURL), Problems: problemsOf(projects), Status: servedOf(projects, ready), Usage: usage, Log: config.Log,
+		ClientIP: func(r *http.Request) netip.Addr { return api.ClientIP(r) },
+	}
+	pages, err := console.New(c)
 	if err != nil {
+		return nil, err
+	}
+	if config.Management.AuthFunc, err = console.AuthFunc(c); err != nil {
+		return nil, err
+	}
+	config.Management.AuthSameOrigin = true
+	if api, err = server.New(config); err != nil {
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
-		switch token, reset := strings.CutPrefix(path, "/reset_password/"); {
-		case reset && r.Method == http.MethodGet: // which mail leads to
+		token, reset := strings.CutPrefix(path, "/reset_password/")
+		invitation, signup := strings.CutPrefix(path, "/signup/")
+		switch { // mails lead to the first two
+		case reset && r.Method == http.MethodGet:
 			w.Header().Set("Location", consolePrefix+"/reset/"+url.PathEscape(token))
+			w.WriteHeader(http.StatusSeeOther)
+		case signup && r.Method == http.MethodGet:
+			w.Header().Set("Location", consolePrefix+"/join/"+url.PathEscape(invitation))
 			w.WriteHeader(http.StatusSeeOther)
 		case path == consolePrefix, path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
 			w.Header().Set("Location", consolePrefix+"/")
@@ -52,6 +72,18 @@ func originOf(address string) string {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host
+}
+
+// usageOf returns what tells how much organizations have used of their quotas.
+func usageOf(evaluations, events *quota.Quota, s *settings) func(uuid.UUID) []console.Usage {
+	of := func(name string, q *quota.Quota, allowed allowance, organization string) console.Usage {
+		used, limit := q.Usage(organization)
+		return console.Usage{Name: name, Used: used, Limit: limit, Period: allowed.period}
+	}
+	return func(organization uuid.UUID) []console.Usage {
+		id := organization.String()
+		return []console.Usage{of("Answers with flags", evaluations, s.quota, id), of("Events", events, s.eventQuota, id)}
+	}
 }
 
 // problemsOf returns what tells the problems of the definitions that are served.

@@ -157,13 +157,18 @@ func TestDemoEvents(t *testing.T) {
 func tryConsole(t *testing.T, link []string) {
 	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	ask := func(method, url, accept string, cookies []*http.Cookie) *http.Response {
+	ask := func(method, url, accept string, cookies []*http.Cookie, headers ...string) *http.Response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Header.Set("Accept", accept)
+		for i := 0; i < len(headers); i += 2 {
+			if headers[i+1] != "" {
+				r.Header.Set(headers[i], headers[i+1])
+			}
+		}
 		for _, c := range cookies {
 			r.AddCookie(c)
 		}
@@ -190,6 +195,33 @@ func tryConsole(t *testing.T, link []string) {
 	root := strings.TrimSuffix(base, "console")
 	if a := ask("GET", root, "text/html,*/*", nil); a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/console/" {
 		t.Errorf("a browser at /: %s, Location %q", a.Status, a.Header.Get("Location"))
+	}
+	// The session opens the management API, for pages of the same origin.
+	for _, tt := range []struct {
+		site, origin string
+		cookie       string
+		want         int
+	}{
+		{"same-origin", "", a.Cookies()[0].Value, http.StatusOK},
+		{"", "", a.Cookies()[0].Value, http.StatusOK},
+		{"cross-site", "https://evil.example", a.Cookies()[0].Value, http.StatusUnauthorized},
+		{"same-site", "http://127.0.0.1:1", a.Cookies()[0].Value, http.StatusUnauthorized},
+		{"", "https://evil.example", a.Cookies()[0].Value, http.StatusUnauthorized},
+		{"same-origin", "", "chosen-by-somebody-else-chosen-by-somebody-else", http.StatusUnauthorized},
+	} {
+		got := ask("GET", root+"api/users/@me/", "*/*", []*http.Cookie{{Name: a.Cookies()[0].Name, Value: tt.cookie}}, "Sec-Fetch-Site", tt.site, "Origin", tt.origin)
+		if got.StatusCode != tt.want || got.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("the API with a session from %q, %q: %s, %v", tt.site, tt.origin, got.Status, got.Header)
+		}
+	}
+	if out := ask("POST", base+"/signout", "text/html", a.Cookies()); out.StatusCode != http.StatusSeeOther {
+		t.Errorf("signing out: %s", out.Status)
+	}
+	if got := ask("GET", root+"api/users/@me/", "*/*", a.Cookies()); got.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the API with a session that has ended: %s", got.Status)
+	}
+	if got := ask("GET", root+"signup/x", "text/html", nil); got.Header.Get("Location") != "/console/join/x" {
+		t.Errorf("the link of an invitation leads to %q", got.Header.Get("Location"))
 	}
 	if a := ask("GET", root, "*/*", nil); a.StatusCode == http.StatusSeeOther {
 		t.Errorf("a program at /: %s, want what the server has always answered", a.Status)

@@ -129,7 +129,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := m.bootstrap(ctx, s, store); err != nil {
+	if err := m.bootstrap(ctx, s, store, services.accounts, given.appURL); err != nil {
 		return err
 	}
 
@@ -203,11 +203,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		config.Geo = given.geo
 	}
 	services.run(background, &wg)
-	api, err := server.New(config)
-	if err != nil {
-		return err
-	}
-	handler, err := s.withConsole(api, services.accounts, services.surveys, &registry, ready, log)
+	handler, err := s.withConsole(config, services.accounts, services.surveys, &registry, ready, usageOf(flagQuota, eventQuota, s))
 	if err != nil {
 		return err
 	}

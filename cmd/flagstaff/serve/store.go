@@ -37,9 +37,9 @@ func (s *settings) open(ctx context.Context, o sqlstore.Options) (sqlstore.Stora
 // storeName returns the name of the store without secrets.
 func (s *settings) storeName() string { return storage.Name(s.store) }
 
-// bootstrap prepares an empty store, and prints the keys or writes them to the file
-// of -first-keys.
-func (m *Main) bootstrap(ctx context.Context, s *settings, store sqlstore.Storage) (err error) {
+// bootstrap prepares an empty store, and prints the keys, and the link by which the owner
+// enters the console, or writes them to the file of -first-keys.
+func (m *Main) bootstrap(ctx context.Context, s *settings, store sqlstore.Storage, accounts *management.Service, appURL string) (err error) {
 	keys, err := s.createFirstKeys(ctx, store)
 	if err != nil {
 		return err
@@ -67,6 +67,11 @@ func (m *Main) bootstrap(ctx context.Context, s *settings, store sqlstore.Storag
 		fmt.Fprintf(out, `created owner %s
   personal API key    %s   for the management API; shown only now
 `, created.Owner.Email, created.PersonalKey)
+		token, err := accounts.NewSignInLink(ctx, created.Owner.Email)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "  console             %s%s/join/%s   choose a password there; good once, for a day\n", appURL, consolePrefix, token)
 	}
 	if s.projectKey == "" || created != nil && created.SecretKey != "" {
 		return nil

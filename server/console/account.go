@@ -1,0 +1,370 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"net/http"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// An accountView is the account of the user who is signed in.
+type accountView struct {
+	layout
+	Tabs   []navItem
+	Action string
+	Notice string
+
+	FirstName, LastName           string
+	FirstNameError, LastNameError string
+
+	Address      string // the current one
+	Email        string // as typed
+	EmailError   string
+	Pending      string // an address that is to be verified
+	Unverified   bool
+	Mail         bool
+	HasPassword  bool
+	CurrentError string
+	NewError     string
+
+	TwoFactor bool
+	Codes     int // backup codes that are left
+	CodesLow  bool
+	Sessions  []sessionRow
+	Others    bool // there are other sessions
+}
+
+type sessionRow struct {
+	Browser, Address string
+	Current          bool
+	Seen, Created    moment
+	End              string
+}
+
+func (q *request) accountPath() string { return q.c.Prefix + "/me" }
+
+// accountTabs are the screens of an account.
+func (q *request) accountTabs() []navItem {
+	base := q.accountPath()
+	return []navItem{
+		{Name: "Account", URL: base, Current: !strings.HasPrefix(q.URL.Path, base+"/keys")},
+		{Name: "Personal keys", URL: base + "/keys", Current: strings.HasPrefix(q.URL.Path, base+"/keys")},
+	}
+}
+
+func showAccount(q *request) error {
+	q.layout.Done = doneWords[q.Form.Get("done")]
+	return q.account(http.StatusOK, nil)
+}
+
+// account shows the account, and what was typed into one of its forms if fill is not nil.
+func (q *request) account(status int, fill func(*accountView)) error {
+	me, err := q.c.Service.User(q.Context(), q.by, "@me")
+	if err != nil {
+		return err
+	}
+	factor, err := q.c.Service.TwoFactorStatus(q.Context(), q.by, "@me")
+	if err != nil {
+		return err
+	}
+	sessions, err := q.c.Service.Sessions(q.Context(), q.by, "@me")
+	if err != nil {
+		return err
+	}
+	q.layout.Title = "Your account"
+	const few = 3 // backup codes
+	v := &accountView{
+		layout: q.layout, Tabs: q.accountTabs(), Action: q.accountPath(), FirstName: me.FirstName, LastName: me.LastName, Address: me.Email,
+		Mail: q.c.Service.MailAvailable(), HasPassword: me.HasPassword, TwoFactor: factor.IsEnabled, Codes: factor.BackupCodesRemaining, CodesLow: factor.BackupCodesRemaining < few,
+	}
+	if me.PendingEmail != nil {
+		v.Pending = *me.PendingEmail
+	}
+	v.Unverified = v.Mail && v.Pending == "" && (me.IsEmailVerified == nil || !*me.IsEmailVerified)
+	for _, s := range sessions {
+		row := sessionRow{Browser: s.Browser, Address: s.Address, Current: s.Current, Seen: q.c.moment(s.SeenAt), Created: q.c.moment(s.CreatedAt), End: v.Action + "/sessions/" + s.ID.String() + "/end"}
+		if row.Browser == "" {
+			row.Browser = "Another browser or program"
+		}
+		v.Others = v.Others || !s.Current
+		v.Sessions = append(v.Sessions, row)
+	}
+	if fill != nil {
+		fill(v)
+	}
+	q.render(status, "account", v)
+	return nil
+}
+
+// changeAccount saves what one form of the account says. It shows the account with the
+// message if a value is refused: refused fills in the fields.
+func (q *request) changeAccount(patch management.UserPatch, refused func(v *accountView, e *management.Error)) (*management.UserView, error) {
+	me, err := q.c.Service.UpdateUser(q.Context(), q.by, "@me", patch)
+	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrNotFound) {
+		return nil, q.account(pageOf(e).status, func(v *accountView) { refused(v, e) })
+	}
+	return me, err
+}
+
+func saveName(q *request) error {
+	first, last := q.PostForm.Get("first_name"), q.PostForm.Get("last_name")
+	me, err := q.changeAccount(management.UserPatch{FirstName: optional.Of(first), LastName: optional.Of(last)}, func(v *accountView, e *management.Error) {
+		v.FirstName, v.LastName = first, last
+		switch e.Attr {
+		case "first_name":
+			v.FirstNameError = e.Detail
+		case "last_name":
+			v.LastNameError = e.Detail
+		default:
+			v.Notice = e.Detail
+		}
+	})
+	if me == nil {
+		return err
+	}
+	return q.redirect(q.accountPath() + "?done=saved")
+}
+
+func changeAddress(q *request) error {
+	email := q.PostForm.Get("email")
+	me, err := q.changeAccount(management.UserPatch{Email: optional.Of(email)}, func(v *accountView, e *management.Error) {
+		v.Email, v.EmailError = email, e.Detail
+	})
+	if me == nil {
+		return err
+	}
+	if me.PendingEmail != nil {
+		return q.redirect(q.accountPath() + "?done=address-asked")
+	}
+	return q.redirect(q.accountPath() + "?done=address")
+}
+
+func keepAddress(q *request) error {
+	if _, err := q.c.Service.CancelEmailChange(q.Context(), q.by); err != nil && !errors.Is(err, management.ErrInvalid) { // it is done already
+		return err
+	}
+	return q.redirect(q.accountPath() + "?done=address-kept")
+}
+
+// verifyAddress sends the message that verifies the address once more.
+func verifyAddress(q *request) error {
+	err := q.c.Service.RequestEmailVerification(q.Context(), q.by, management.EmailRequest{UUID: optional.Of(q.by.User.UUID.String())})
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Detail })
+	}
+	if err != nil {
+		return err
+	}
+	return q.redirect(q.accountPath() + "?done=address-asked")
+}
+
+// changePassword gives the user another password. All other sessions end, and this one gets
+// another token.
+func changePassword(q *request) error {
+	patch := management.UserPatch{Password: optional.Of(q.PostForm.Get("password"))}
+	if q.PostForm.Has("current_password") {
+		patch.CurrentPassword = optional.Of(q.PostForm.Get("current_password"))
+	}
+	me, err := q.changeAccount(patch, func(v *accountView, e *management.Error) {
+		switch e.Attr {
+		case "current_password":
+			v.CurrentError = e.Detail
+		case "password":
+			v.NewError = e.Detail
+		default:
+			v.Notice = e.Detail
+		}
+	})
+	if me == nil {
+		return err
+	}
+	q.renewSession()
+	return q.redirect(q.accountPath() + "?done=password")
+}
+
+// renewSession gives the session another token, after what its user may have changed. If
+// that fails the session keeps its token: the change is made all the same.
+func (q *request) renewSession() {
+	token, err := q.c.Service.RenewSession(q.Context(), q.by)
+	if err != nil {
+		q.c.Log.WarnContext(q.Context(), "a session keeps its token after a change of the account", "error", err)
+		return
+	}
+	q.c.setToken(q.w, q.Request, token)
+}
+
+func endSession(q *request) error {
+	err := q.c.Service.EndSession(q.Context(), q.by, "@me", q.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	return q.redirect(q.accountPath() + "?done=session")
+}
+
+func endOtherSessions(q *request) error {
+	if err := q.c.Service.EndOtherSessions(q.Context(), q.by, "@me"); err != nil {
+		return err
+	}
+	return q.redirect(q.accountPath() + "?done=sessions")
+}
+
+// A secondFactorView is the page that connects an authenticator.
+type secondFactorView struct {
+	layout
+	Address string // that the authenticator scans
+	Secret  string // in groups of four
+	Path    string // the QR code as SVG
+	Box     string
+	Action  string
+	Cancel  string
+	Error   string
+}
+
+// setUpSecondFactor makes a secret, and shows it to be scanned. It is a POST, because a
+// secret before is not valid any more.
+func setUpSecondFactor(q *request) error {
+	setup, err := q.c.Service.StartTwoFactor(q.Context(), q.by, "@me")
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Detail })
+	}
+	if err != nil {
+		return err
+	}
+	return q.scan(http.StatusOK, setup, "")
+}
+
+// scan shows what an authenticator scans, and asks for its code.
+func (q *request) scan(status int, setup *management.TwoFactorSetup, refusal string) error {
+	picture, err := setup.QRCode()
+	if err != nil {
+		return err
+	}
+	q.layout.Title = "Connect an authenticator"
+	v := &secondFactorView{layout: q.layout, Address: setup.OTPAuthURL, Action: q.accountPath() + "/two-factor/confirm", Cancel: q.accountPath(), Error: refusal}
+	v.Path, v.Box = drawQR(picture)
+	for part := range groups(setup.Secret, 4) {
+		v.Secret += part + " "
+	}
+	v.Secret = strings.TrimSpace(v.Secret)
+	q.render(status, "two_factor", v)
+	return nil
+}
+
+// groups yields the parts of a text, of n bytes each.
+func groups(s string, n int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for ; len(s) > n; s = s[n:] {
+			if !yield(s[:n]) {
+				return
+			}
+		}
+		yield(s)
+	}
+}
+
+// drawQR returns the dark modules of a QR code as the path of an SVG picture, and what the
+// picture shows: the code and the margin of four modules that cameras need.
+func drawQR(picture image.Image) (path, box string) {
+	const margin = 4 // modules
+	var b strings.Builder
+	r := picture.Bounds()
+	dark := func(x, y int) bool {
+		if x >= r.Max.X {
+			return false
+		}
+		red, _, _, _ := picture.At(x, y).RGBA()
+		return red < 0x8000
+	}
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			from := x
+			for dark(x, y) {
+				x++
+			}
+			if x > from {
+				fmt.Fprintf(&b, "M%d %dh%dv1h-%dz", from, y, x-from, x-from)
+			}
+		}
+	}
+	return b.String(), fmt.Sprintf("%d %d %d %d", r.Min.X-margin, r.Min.Y-margin, r.Dx()+2*margin, r.Dy()+2*margin)
+}
+
+// otpScheme begins what an authenticator scans, which has at most maxSetup bytes.
+const (
+	otpScheme = "otpauth://totp/"
+	maxSetup  = 2000
+)
+
+// confirmSecondFactor turns the second factor on with a code, and shows backup codes.
+func confirmSecondFactor(q *request) error {
+	code := must(json.Marshal(q.PostForm.Get("code")))
+	err := q.c.Service.ConfirmTwoFactor(q.Context(), q.by, "@me", management.TwoFactorPatch{Token: optional.Of(code)})
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		setup := &management.TwoFactorSetup{OTPAuthURL: q.PostForm.Get("setup")}
+		if e.Code == "token_invalid" && len(setup.OTPAuthURL) <= maxSetup && strings.HasPrefix(setup.OTPAuthURL, otpScheme) {
+			_, rest, _ := strings.Cut(setup.OTPAuthURL, "secret=")
+			setup.Secret, _, _ = strings.Cut(rest, "&")
+			return q.scan(http.StatusUnprocessableEntity, setup, "That is not the code that the authenticator shows now. Are its clock and the server's right?")
+		}
+		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Detail })
+	}
+	if err != nil {
+		return err
+	}
+	q.renewSession()
+	return q.newCodes("Two-factor authentication is on", "From now on you sign in with your password and a code. All other sessions have ended. ")
+}
+
+func newBackupCodes(q *request) error {
+	return q.newCodes("New backup codes", "The codes before are not valid any more. ")
+}
+
+// newCodes makes backup codes and shows them.
+func (q *request) newCodes(title, text string) error {
+	codes, err := q.c.Service.NewBackupCodes(q.Context(), q.by, "@me")
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		return q.account(pageOf(e).status, func(v *accountView) { v.Notice = e.Detail })
+	}
+	if err != nil {
+		return err
+	}
+	return q.showOnce(title, &shownView{
+		Text:  text + "Save these codes where you find them without your phone. Each signs you in once if you do not have the authenticator.",
+		Codes: codes, Back: q.accountPath(), BackName: "I have saved them",
+	})
+}
+
+func askSecondFactorOff(q *request) error { return q.secondFactorOff(http.StatusOK, "") }
+
+func (q *request) secondFactorOff(status int, refusal string) error {
+	return q.confirm(status, "Turn two-factor authentication off?", &confirmView{
+		Text:   []string{"Then your password alone signs you in. All other sessions end."},
+		Button: "Turn it off", Danger: true, Cancel: q.accountPath(), Code: true, Refusal: refusal,
+	})
+}
+
+// turnSecondFactorOff asks for a code, so that a browser that was left open is not enough.
+func turnSecondFactorOff(q *request) error {
+	second, err := q.c.Service.VerifySecondFactor(q.Context(), q.by.User.UUID, q.PostForm.Get("code"))
+	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrThrottled) {
+		return q.secondFactorOff(http.StatusTooManyRequests, e.Detail)
+	}
+	switch {
+	case errors.Is(err, management.ErrNotFound): // it is off
+		return q.redirect(q.accountPath() + "?done=two-factor-off")
+	case err != nil:
+		return err
+	case !second.OK:
+		return q.secondFactorOff(http.StatusUnprocessableEntity, "The code is not valid.")
+	}
+	if err := q.c.Service.DisableTwoFactor(q.Context(), q.by, "@me"); err != nil {
+		return err
+	}
+	q.renewSession()
+	return q.redirect(q.accountPath() + "?done=two-factor-off")
+}

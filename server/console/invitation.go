@@ -1,0 +1,110 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// An invitationView is the page of a link that makes its reader a member.
+type invitationView struct {
+	layout
+	Organization string
+	Address      string
+	HasAccount   bool
+	Joins        bool   // the user who is signed in is invited
+	Other        string // the user who is signed in is another one
+	SignIn       string
+	Next         string // this page, below the prefix
+	Error        string
+
+	FirstName, LastName                          string
+	FirstNameError, LastNameError, PasswordError string
+}
+
+// reader returns the user who is signed in, nil for nobody.
+func (q *request) reader() (*management.Principal, error) {
+	p, err := q.c.Service.AuthenticateSession(q.Context(), q.c.token(q.Request), q.c.client(q.Request))
+	if errors.Is(err, management.ErrUnauthenticated) {
+		return nil, nil
+	}
+	return p, err
+}
+
+// showInvitation shows what an invitation is for, and what was typed.
+func (q *request) showInvitation(status int, fill func(*invitationView)) error {
+	offer, err := q.c.Service.OpenInvitation(q.Context(), q.PathValue("token"))
+	if err != nil {
+		return linkError(err)
+	}
+	by, err := q.reader()
+	if err != nil {
+		return err
+	}
+	q.layout.Title = "Join " + offer.Organization
+	v := &invitationView{layout: q.layout, Organization: offer.Organization, Address: offer.Email, HasAccount: offer.HasAccount, FirstName: offer.FirstName, Next: "/join/" + q.PathValue("token")}
+	v.SignIn = q.c.Prefix + "/signin?next=" + url.QueryEscape(v.Next)
+	switch {
+	case by == nil:
+	case by.User.Email == offer.Email:
+		v.Joins = true
+	default:
+		v.Other = by.User.Email
+	}
+	if fill != nil {
+		fill(v)
+	}
+	q.render(status, "invitation", v)
+	return nil
+}
+
+// acceptInvitation makes the user who is signed in a member, or a new account with the
+// address of the invitation, which is signed in then.
+func (q *request) acceptInvitation() error {
+	by, err := q.reader()
+	if err != nil {
+		return err
+	}
+	first, last, password := q.PostForm.Get("first_name"), q.PostForm.Get("last_name"), q.PostForm.Get("password")
+	var fields management.Acceptance
+	if by == nil {
+		offer, err := q.c.Service.OpenInvitation(q.Context(), q.PathValue("token"))
+		if err != nil {
+			return linkError(err)
+		}
+		if offer.HasAccount { // its user signs in first, whoever has the link
+			return q.showInvitation(http.StatusUnauthorized, nil)
+		}
+		fields = management.Acceptance{FirstName: optional.Of(first), LastName: optional.Of(last), Password: optional.Of(password)}
+	}
+	member, err := q.c.Service.AcceptInvitation(q.Context(), by, q.PathValue("token"), fields)
+	if e, ok := errors.AsType[*management.Error](err); ok && e.Attr != "token" {
+		return q.showInvitation(pageOf(e).status, func(v *invitationView) {
+			v.FirstName, v.LastName = first, last
+			switch e.Attr {
+			case "first_name":
+				v.FirstNameError = e.Detail
+			case "last_name":
+				v.LastNameError = e.Detail
+			case "password":
+				v.PasswordError = e.Detail
+			default:
+				v.Error = e.Detail
+			}
+		})
+	}
+	if err != nil {
+		return linkError(err)
+	}
+	if by != nil {
+		return q.redirect(q.c.Prefix + "/projects?done=joined")
+	}
+	o, err := q.c.Service.OpenSession(q.Context(), member.User.Email, password, q.c.client(q.Request))
+	if err != nil { // the account is there, and can sign in later
+		return q.redirect(q.c.Prefix + "/signin")
+	}
+	return q.enter(o)
+}

@@ -1,0 +1,254 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+// A keysView is the personal API keys of the user.
+type keysView struct {
+	layout
+	Tabs   []navItem
+	Action string
+	Keys   []keyRow
+	Newest string // the ID of the newest key; a form that is sent again makes no second key
+	Notice string
+
+	Label      string
+	LabelError string
+	Reaches    []option
+	Scopes     []scopeField
+	ScopeError string
+	Projects   []option
+}
+
+type keyRow struct {
+	Label, Mask, May      string
+	Created, Used, Rolled moment
+	Roll, Delete          string
+}
+
+// A scopeField is the right to one kind of things.
+type scopeField struct {
+	Name, Label string
+	Levels      []option
+}
+
+// keyScopes are the things that the API has, by the objects of their scopes.
+var keyScopes = []struct{ object, label string }{
+	{"feature_flag", "Flags"},
+	{"cohort", "Cohorts"},
+	{"early_access_feature", "Early access features"},
+	{"survey", "Surveys"},
+	{"person", "Persons"},
+	{"group", "Groups"},
+	{"activity_log", "Activity"},
+	{"project", "Projects, and their keys"},
+	{"organization", "The organization"},
+	{"organization_member", "Members and invitations"},
+	{"user", "Your account"},
+}
+
+func (q *request) keysPath() string { return q.accountPath() + "/keys" }
+
+func showKeys(q *request) error {
+	q.layout.Done = doneWords[q.Form.Get("done")]
+	return q.keys(http.StatusOK, new(keysView))
+}
+
+// keys shows the keys, and the form for another one as it was posted.
+func (q *request) keys(status int, v *keysView) error {
+	list, err := q.c.Service.Keys(q.Context(), q.by)
+	if err != nil {
+		return err
+	}
+	projects, err := q.projectNames()
+	if err != nil {
+		return err
+	}
+	q.layout.Title = "Personal keys"
+	v.layout, v.Tabs, v.Action, v.Label = q.layout, q.accountTabs(), q.keysPath(), q.PostForm.Get("label")
+	chosen := q.PostForm.Get("reach")
+	v.Reaches = []option{
+		{Value: "chosen", Label: "only what is chosen below", Selected: chosen != "all"},
+		{Value: "all", Label: "everything that you may", Selected: chosen == "all"},
+	}
+	for _, s := range keyScopes {
+		name := "scope." + s.object
+		given := q.PostForm.Get(name)
+		v.Scopes = append(v.Scopes, scopeField{name, s.label, []option{
+			{Value: "", Label: "nothing"},
+			{Value: "read", Label: "read", Selected: given == "read"},
+			{Value: "write", Label: "read and change", Selected: given == "write"},
+		}})
+	}
+	v.Projects = []option{{Value: "", Label: "all projects"}}
+	for _, p := range projects {
+		p.Selected = p.Value == q.PostForm.Get("project")
+		v.Projects = append(v.Projects, p)
+	}
+	if len(list) > 0 {
+		v.Newest = list[0].ID
+	}
+	for _, k := range list {
+		row := keyRow{Label: k.Label, Mask: k.Mask, May: mayWords(k, projects), Created: q.c.moment(k.Created), Used: q.c.momentOf(k.LastUsed), Rolled: q.c.momentOf(k.LastRolled)}
+		row.Roll, row.Delete = v.Action+"/"+k.ID+"/roll", v.Action+"/"+k.ID+"/delete"
+		v.Keys = append(v.Keys, row)
+	}
+	q.render(status, "keys", v)
+	return nil
+}
+
+// projectNames returns the projects of the user as options.
+func (q *request) projectNames() (names []option, err error) {
+	list, err := q.c.Service.ListProjects(q.Context(), q.by, "", projectsOffered, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list.Items {
+		names = append(names, option{Value: strconv.FormatInt(p.ID, 10), Label: p.Name})
+	}
+	return names, nil
+}
+
+const projectsOffered = 1000
+
+// mayWords says what a key may do.
+func mayWords(k *management.KeyView, projects []option) string {
+	var parts []string
+	for _, scope := range k.Scopes {
+		object, action, _ := strings.Cut(scope, ":")
+		words := object
+		for _, s := range keyScopes {
+			if s.object == object {
+				words = s.label
+			}
+		}
+		switch {
+		case scope == "*":
+			words = "everything"
+		case action == "write":
+			words += " (read and change)"
+		default:
+			words += " (read)"
+		}
+		parts = append(parts, words)
+	}
+	text := strings.Join(parts, ", ")
+	for i, id := range k.Projects {
+		name := "project " + strconv.FormatInt(id, 10)
+		for _, p := range projects {
+			if p.Value == strconv.FormatInt(id, 10) {
+				name = p.Label
+			}
+		}
+		if i == 0 {
+			text += "; only in "
+		} else {
+			text += ", "
+		}
+		text += name
+	}
+	if n := len(k.Organizations); n > 0 {
+		text += "; only in " + count(n, "organization", "organizations")
+	}
+	return text
+}
+
+func createKey(q *request) error {
+	list, err := q.c.Service.Keys(q.Context(), q.by)
+	if err != nil {
+		return err
+	}
+	if len(list) > 0 && list[0].ID != q.PostForm.Get("newest") {
+		return q.keys(http.StatusConflict, &keysView{Notice: "The key “" + list[0].Label + "” was made after this page was loaded, and no other one now. If its value is lost, roll or delete it."})
+	}
+	var scopes []string
+	if q.PostForm.Get("reach") == "all" {
+		scopes = []string{"*"}
+	} else {
+		for _, s := range keyScopes {
+			if action := q.PostForm.Get("scope." + s.object); action != "" {
+				scopes = append(scopes, s.object+":"+action)
+			}
+		}
+	}
+	patch := management.KeyPatch{Label: optional.Of(q.PostForm.Get("label")), Scopes: optional.Of(must(json.Marshal(append([]string{}, scopes...))))}
+	if project := q.PostForm.Get("project"); project != "" {
+		patch.Projects = optional.Of(json.RawMessage("[" + strconv.Itoa(atoi(project)) + "]"))
+	}
+	k, err := q.c.Service.CreateKey(q.Context(), q.by, patch)
+	if e, ok := errors.AsType[*management.Error](err); ok {
+		v := new(keysView)
+		switch {
+		case e.Attr == "label":
+			v.LabelError = e.Detail
+		case e.Attr == "scopes" && len(scopes) == 0:
+			v.ScopeError = "Choose something that the key may do."
+		case e.Attr != "":
+			v.ScopeError = e.Detail
+		default:
+			v.Notice = e.Detail
+		}
+		return q.keys(pageOf(e).status, v)
+	}
+	if err != nil {
+		return err
+	}
+	return q.showKey("The key “"+k.Label+"”", k)
+}
+
+// showKey shows the value of a key.
+func (q *request) showKey(title string, k *management.KeyView) error {
+	return q.showOnce(title, &shownView{
+		Text:  "Copy the key now: it is not shown again. Programs send it as Authorization: Bearer.",
+		Label: "Personal key", Value: *k.Value, Back: q.keysPath(), BackName: "I have copied it",
+	})
+}
+
+func askRollKey(q *request) error   { return q.askKey(http.StatusOK, true, "") }
+func askDeleteKey(q *request) error { return q.askKey(http.StatusOK, false, "") }
+
+// askKey asks whether a key shall be rolled, or else deleted.
+func (q *request) askKey(status int, roll bool, refusal string) error {
+	k, err := q.c.Service.Key(q.Context(), q.by, q.PathValue("key"))
+	if err != nil {
+		return err
+	}
+	v := &confirmView{Cancel: q.keysPath(), Hidden: []hidden{{"mask", k.Mask}}, Refusal: refusal}
+	if roll {
+		v.Text, v.Button = []string{"The key gets another value, which is shown once. The value that begins and ends with " + k.Mask + " is not valid any more."}, "Roll it"
+		return q.confirm(status, "Roll the key “"+k.Label+"”?", v)
+	}
+	v.Text, v.Button, v.Danger = []string{"Programs that use it cannot use the API any more."}, "Delete it", true
+	return q.confirm(status, "Delete the key “"+k.Label+"”?", v)
+}
+
+// rollKey gives a key another value. A page that is sent again does nothing: its mask is
+// another one.
+func rollKey(q *request) error {
+	k, err := q.c.Service.Key(q.Context(), q.by, q.PathValue("key"))
+	if err != nil {
+		return err
+	}
+	if k.Mask != q.PostForm.Get("mask") {
+		return q.askKey(http.StatusConflict, true, "The key has got another value since this page was loaded. Nothing was done.")
+	}
+	if k, err = q.c.Service.RollKey(q.Context(), q.by, k.ID); err != nil {
+		return err
+	}
+	return q.showKey("The new value of “"+k.Label+"”", k)
+}
+
+func deleteKey(q *request) error {
+	if err := q.c.Service.DeleteKey(q.Context(), q.by, q.PathValue("key")); err != nil {
+		return err
+	}
+	return q.redirect(q.keysPath() + "?done=key-deleted")
+}

@@ -1,0 +1,251 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"path"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/optional"
+)
+
+type memberListView struct {
+	layout
+	Tabs         []navItem
+	May          bool // the user is an administrator
+	Organization string
+	Action       string
+	Members      []memberListRow
+	Invitations  []invitationRow
+	Cut          int // invitations that are not listed
+	Range        string
+	Older, Newer string
+	Mail         bool
+	Notice       string
+
+	Email, FirstName           string
+	EmailError, FirstNameError string
+	Levels                     []option
+	LevelError                 string
+}
+
+type memberListRow struct {
+	ID, Name, Email string
+	Level           string
+	Was             int
+	Levels          []option // none: the user may not change it
+	TwoFactor       bool
+	Self            bool
+	Joined          moment
+	Action          string
+	Remove          string // the page that asks; "": the user may not
+}
+
+type invitationRow struct {
+	Email, Level, By string
+	Expired          bool
+	At               moment
+	Withdraw         string
+}
+
+const (
+	membersOnPage     = 100 // on a page
+	invitationsListed = 200
+)
+
+func (q *request) membersPath() string { return q.settingsPath() + "/members" }
+
+func showMembers(q *request) error {
+	q.layout.Done = doneWords[q.Form.Get("done")]
+	return q.members(http.StatusOK, new(memberListView))
+}
+
+// levelOptions are the levels that a user may give.
+func levelOptions(own, chosen int) (list []option) {
+	for _, level := range []int{management.LevelMember, management.LevelAdmin, management.LevelOwner} {
+		if level <= own {
+			list = append(list, option{Value: strconv.Itoa(level), Label: levelWords[level], Selected: level == chosen})
+		}
+	}
+	return list
+}
+
+// members shows the members of the organization, and what v says of the form.
+func (q *request) members(status int, v *memberListView) error {
+	organization := q.at.Organization.ID.String()
+	page := max(1, atoi(q.Form.Get("page")))
+	list, err := q.c.Service.ListMembers(q.Context(), q.by, organization, membersOnPage, (page-1)*membersOnPage)
+	if err != nil {
+		return err
+	}
+	if page > 1 && len(list.Items) == 0 {
+		return errNoPage
+	}
+	q.layout.Title = "Members"
+	v.layout, v.Tabs, v.May, v.Organization, v.Action, v.Mail = q.layout, q.settingsTabs(), q.administers(), q.at.Organization.Name, q.membersPath(), q.c.Service.MailAvailable()
+	if v.Levels == nil {
+		v.Levels = levelOptions(q.at.Level, management.LevelMember)
+	}
+	for _, m := range list.Items {
+		row := memberListRow{
+			ID: m.User.UUID.String(), Name: fullName(m.User.FirstName, m.User.LastName, ""), Email: m.User.Email, Level: levelWords[m.Level], Was: m.Level,
+			TwoFactor: m.Is2FAEnabled, Self: m.User.ID == q.by.User.ID, Joined: q.c.moment(m.JoinedAt), Action: v.Action + "/" + m.User.UUID.String(),
+		}
+		if v.May && m.Level <= q.at.Level {
+			row.Levels = levelOptions(q.at.Level, m.Level)
+		}
+		if row.Self || len(row.Levels) > 0 {
+			row.Remove = row.Action + "/remove"
+		}
+		v.Members = append(v.Members, row)
+	}
+	first := (page-1)*membersOnPage + 1
+	v.Range = number(first) + " to " + number(first+len(v.Members)-1) + " of " + count(list.Total, "member", "members")
+	if page > 1 {
+		v.Newer = v.Action + "?page=" + strconv.Itoa(page-1)
+	}
+	if page*membersOnPage < list.Total {
+		v.Older = v.Action + "?page=" + strconv.Itoa(page+1)
+	}
+	if v.May {
+		invitations, err := q.c.Service.ListInvitations(q.Context(), q.by, organization, invitationsListed, 0)
+		if err != nil {
+			return err
+		}
+		v.Cut = invitations.Total - len(invitations.Items)
+		for _, i := range invitations.Items {
+			v.Invitations = append(v.Invitations, invitationRow{
+				Email: i.Email, Level: levelWords[i.Level], By: authorName(i.CreatedBy), Expired: i.Expired, At: q.c.moment(i.CreatedAt),
+				Withdraw: q.settingsPath() + "/invitations/" + i.ID.String() + "/withdraw",
+			})
+		}
+	}
+	q.render(status, "members", v)
+	return nil
+}
+
+// atoi returns a whole number, or 0.
+func atoi(text string) int {
+	n, _ := strconv.Atoi(text) // 0 is as good as what is no number
+	return n
+}
+
+// inviteMember invites the reader of an address, and shows the link.
+func inviteMember(q *request) error {
+	level := atoi(q.PostForm.Get("level"))
+	v := &memberListView{Email: q.PostForm.Get("email"), FirstName: q.PostForm.Get("first_name"), Levels: levelOptions(q.at.Level, level)}
+	i, err := q.c.Service.Invite(q.Context(), q.by, q.at.Organization.ID.String(), management.InvitationPatch{
+		Email: optional.Of(v.Email), FirstName: optional.Of(v.FirstName), Level: optional.Of(level), ShowLink: optional.Of(true),
+	})
+	if e, ok := errors.AsType[*management.Error](err); ok && !errors.Is(e, management.ErrForbidden) && !errors.Is(e, management.ErrNotFound) {
+		switch e.Attr {
+		case "target_email":
+			v.EmailError = e.Detail
+		case "first_name":
+			v.FirstNameError = e.Detail
+		case "level":
+			v.LevelError = e.Detail
+		default:
+			v.Notice = e.Detail
+		}
+		return q.members(pageOf(e).status, v)
+	}
+	if err != nil {
+		return err
+	}
+	text := "Hand this link to the reader of " + i.Email + ", in a way that nobody else reads."
+	if i.Mailed {
+		text = "A message with a link is on its way to " + i.Email + ". You can also hand over this link yourself."
+	}
+	return q.showOnce("Invited", &shownView{
+		Text:  text + " It is shown only now, works once, and is valid for three days.",
+		Label: "Link for " + i.Email, Value: q.origin() + q.c.Prefix + "/join/" + path.Base(i.Link), Back: q.membersPath(), BackName: "To the members",
+	})
+}
+
+func withdrawInvitation(q *request) error {
+	err := q.c.Service.WithdrawInvitation(q.Context(), q.by, q.at.Organization.ID.String(), q.PathValue("invitation"))
+	if err != nil {
+		return err
+	}
+	return q.redirect(q.membersPath() + "?done=withdrawn")
+}
+
+// member returns the member that a path names.
+func (q *request) member() (*management.MemberView, error) {
+	for offset := 0; ; offset += membersOnPage {
+		list, err := q.c.Service.ListMembers(q.Context(), q.by, q.at.Organization.ID.String(), membersOnPage, offset)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list.Items {
+			if m.User.UUID.String() == q.PathValue("user") {
+				return m, nil
+			}
+		}
+		if len(list.Items) == 0 {
+			return nil, errNoPage
+		}
+	}
+}
+
+func memberName(m *management.MemberView) string {
+	return fullName(m.User.FirstName, m.User.LastName, m.User.Email)
+}
+
+func changeLevel(q *request) error {
+	m, err := q.member()
+	if err != nil {
+		return err
+	}
+	level, was := atoi(q.PostForm.Get("level")), atoi(q.PostForm.Get("was"))
+	if m.Level != was && m.Level != level {
+		return q.members(http.StatusConflict, &memberListView{Notice: "Somebody else has changed the level of " + memberName(m) + " meanwhile, to " + levelWords[m.Level] + ". Choose again if you want another one."})
+	}
+	_, err = q.c.Service.UpdateMember(q.Context(), q.by, q.at.Organization.ID.String(), m.User.UUID.String(), management.MemberPatch{Level: optional.Of(level)})
+	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
+		return q.members(http.StatusUnprocessableEntity, &memberListView{Notice: memberName(m) + " stays " + levelWords[m.Level] + ": " + e.Detail})
+	}
+	if err != nil {
+		return err
+	}
+	return q.redirect(q.membersPath() + "?done=level")
+}
+
+func askRemoveMember(q *request) error { return q.removal(http.StatusOK, "") }
+
+// removal asks whether a member shall be removed.
+func (q *request) removal(status int, refusal string) error {
+	m, err := q.member()
+	if err != nil {
+		return err
+	}
+	v := &confirmView{
+		Text:   []string{"The account stays, and so does what it has made. To come back it needs another invitation."},
+		Button: "Remove " + memberName(m), Danger: true, Cancel: q.membersPath(), Refusal: refusal,
+	}
+	title := "Remove " + memberName(m) + " from " + q.at.Organization.Name + "?"
+	if m.User.ID == q.by.User.ID {
+		title, v.Button = "Leave "+q.at.Organization.Name+"?", "Leave"
+		v.Text = []string{"You do not see its projects any more. To come back you need another invitation."}
+	}
+	if m.User.ID != q.by.User.ID && !q.administers() {
+		v.Button, v.Refusal, status = "", "Only administrators and owners of "+q.at.Organization.Name+" may do this.", http.StatusForbidden
+	}
+	return q.confirm(status, title, v)
+}
+
+func removeMember(q *request) error {
+	err := q.c.Service.RemoveMember(q.Context(), q.by, q.at.Organization.ID.String(), q.PathValue("user"))
+	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) {
+		return q.removal(http.StatusUnprocessableEntity, e.Detail)
+	}
+	if err != nil {
+		return err
+	}
+	if q.PathValue("user") == q.by.User.UUID.String() {
+		return q.redirect(q.c.Prefix + "/projects")
+	}
+	return q.redirect(q.membersPath() + "?done=removed")
+}

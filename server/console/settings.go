@@ -1,0 +1,416 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/quota"
+)
+
+// A settingForm says how a setting of a project is typed.
+type settingForm uint8
+
+const (
+	settingText   settingForm = iota
+	settingCheck              // true or false
+	settingChoice             // one of the options; "" is null
+	settingJSON               // "" is null
+	settingLines              // a list of texts
+)
+
+// A setting is a field of a project as the API names it.
+type setting struct {
+	name, label, hint string
+	form              settingForm
+	options           []option // of a choice; the values are JSON, "" for null
+}
+
+// The settings of a project. What the second list has is of use to PostHog's JavaScript SDK
+// alone.
+var (
+	yesNo        = []option{{Value: "", Label: "not set"}, {Value: "true", Label: "on"}, {Value: "false", Label: "off"}}
+	mainSettings = []setting{
+		{name: "name", label: "Name"},
+		{name: "timezone", label: "Time zone", hint: "For example Europe/Berlin."},
+		{name: "anonymize_ips", label: "Do not keep the network addresses of events", form: settingCheck},
+		{name: "surveys_opt_in", label: "Surveys", hint: "Off: clients get no surveys, whatever their dates are.", form: settingChoice, options: yesNo},
+	}
+	browserSettings = []setting{
+		{name: "app_urls", label: "Addresses of the application", hint: "One in each line, such as https://app.example.com.", form: settingLines},
+		{name: "recording_domains", label: "Addresses on which sessions may be recorded", hint: "One in each line. None: all.", form: settingLines},
+		{name: "session_recording_opt_in", label: "Recording of sessions", form: settingChoice, options: yesNo},
+		{name: "heatmaps_opt_in", label: "Heatmaps", form: settingChoice, options: yesNo},
+		{name: "autocapture_exceptions_opt_in", label: "Capture of exceptions", form: settingChoice, options: yesNo},
+		{name: "autocapture_web_vitals_opt_in", label: "Capture of web vitals", form: settingChoice, options: yesNo},
+		{name: "capture_performance_opt_in", label: "Capture of performance", form: settingChoice, options: yesNo},
+		{name: "cookieless_server_hash_mode", label: "Without cookies", form: settingChoice, options: []option{{Value: "", Label: "not set"}, {Value: "0", Label: "off"}, {Value: "1", Label: "stateless"}, {Value: "2", Label: "stateful"}}},
+		{name: "completed_snippet_onboarding", label: "The application has been connected", form: settingCheck},
+		{name: "session_recording_network_payload_capture_config", label: "What recordings keep of network requests", hint: "A JSON object.", form: settingJSON},
+	}
+	allSettings = slices.Concat(mainSettings, browserSettings)
+)
+
+// text returns a value of the API as it is typed.
+func (s *setting) text(raw json.RawMessage) string {
+	switch s.form {
+	case settingCheck:
+		if string(raw) == "true" {
+			return "true"
+		}
+		return ""
+	case settingLines:
+		return strings.Join(texts(raw), "\n")
+	}
+	return text(raw)
+}
+
+// value returns what was typed as a value of the API. Text that is no JSON where there
+// should be some is a string, which the Service refuses.
+func (s *setting) value(typed string) json.RawMessage {
+	switch s.form {
+	case settingText:
+		return must(json.Marshal(typed))
+	case settingCheck:
+		return must(json.Marshal(typed == "true"))
+	case settingLines:
+		list := []string{}
+		for line := range strings.Lines(typed) {
+			if line = strings.TrimSpace(line); line != "" {
+				list = append(list, line)
+			}
+		}
+		if len(list) == 0 && s.name == "recording_domains" {
+			return json.RawMessage("null")
+		}
+		return must(json.Marshal(list))
+	}
+	switch {
+	case typed == "":
+		return json.RawMessage("null")
+	case json.Valid([]byte(typed)):
+		return json.RawMessage(typed)
+	}
+	return must(json.Marshal(typed))
+}
+
+// A settingField is a setting as its form shows it.
+type settingField struct {
+	Name, Label, Hint string
+	Value, Was, Error string
+	Check, Lines      bool
+	Mono              bool
+	Options           []option
+}
+
+type settingsView struct {
+	layout
+	Tabs         []navItem
+	May          bool // the user is an administrator
+	Role         string
+	Action       string
+	Main, More   []settingField
+	MoreOpen     bool
+	Key          string
+	HasSecret    bool
+	HasBackup    bool
+	Usage        []usageRow
+	Created      moment
+	Notice       string
+	Organization string
+}
+
+// A usageRow is a quota and how much of it is used.
+type usageRow struct {
+	Name, Used, Limit, Period, Share string
+	Bar                              bar
+}
+
+// levelWords are the levels of members in words.
+var levelWords = map[int]string{management.LevelMember: "member", management.LevelAdmin: "administrator", management.LevelOwner: "owner"}
+
+// settingsTabs are the screens of the settings.
+func (q *request) settingsTabs() []navItem {
+	base := q.projectPath("/settings")
+	tabs := []navItem{{Name: "Project", URL: base}, {Name: "Members", URL: base + "/members"}}
+	for i := range tabs {
+		tabs[i].Current = q.URL.Path == tabs[i].URL || i > 0 && strings.HasPrefix(q.URL.Path, tabs[i].URL)
+	}
+	return tabs
+}
+
+func (q *request) settingsPath() string { return q.projectPath("/settings") }
+
+func (q *request) administers() bool { return q.at.Level >= management.LevelAdmin }
+
+func showSettings(q *request) error {
+	project, err := q.c.Service.GetProject(q.Context(), q.by, q.ref)
+	if err != nil {
+		return err
+	}
+	q.layout.Done = doneWords[q.Form.Get("done")]
+	return q.settings(http.StatusOK, project, nil, nil)
+}
+
+// settings shows a project. What was typed and is not in the project yet stands in place of
+// what the project has.
+func (q *request) settings(status int, project *management.ProjectView, typed, errs map[string]string) error {
+	stored, err := settingTexts(project)
+	if err != nil {
+		return err
+	}
+	q.layout.Title = "Settings"
+	v := &settingsView{
+		layout: q.layout, Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
+		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Created: q.c.moment(project.CreatedAt), Organization: q.at.Organization.Name,
+	}
+	fields := func(list []setting) (out []settingField) {
+		for i := range list {
+			s := &list[i]
+			f := settingField{
+				Name: s.name, Label: s.label, Hint: s.hint, Value: stored[s.name], Was: stored[s.name], Error: errs[s.name],
+				Check: s.form == settingCheck, Lines: s.form == settingLines || s.form == settingJSON, Mono: s.form == settingJSON,
+			}
+			if text, given := typed[s.name]; given {
+				f.Value = text
+			}
+			for _, o := range s.options {
+				o.Selected = o.Value == f.Value
+				f.Options = append(f.Options, o)
+			}
+			out = append(out, f)
+		}
+		return out
+	}
+	v.Main, v.More = fields(mainSettings), fields(browserSettings)
+	for _, f := range v.More {
+		v.MoreOpen = v.MoreOpen || f.Error != ""
+	}
+	if len(errs) > 0 {
+		v.Notice = "Something has to be put right before this can be saved. What you have typed is still here."
+	}
+	for _, u := range q.c.Usage(q.at.Organization.ID) {
+		v.Usage = append(v.Usage, usageOf(u))
+	}
+	q.render(status, "settings", v)
+	return nil
+}
+
+func usageOf(u Usage) usageRow {
+	row := usageRow{Name: u.Name, Used: number(int(u.Used)), Limit: "no limit", Period: "in all"}
+	switch u.Period {
+	case quota.Month:
+		row.Period = "this month"
+	case quota.Day:
+		row.Period = "today"
+	}
+	if u.Limit == quota.None {
+		return row
+	}
+	row.Limit = number(int(u.Limit))
+	share := 100.0
+	if u.Limit > 0 {
+		share = min(100, float64(u.Used)*100/float64(u.Limit))
+	}
+	class := "other"
+	if share == 100 {
+		class = "lose"
+	}
+	row.Bar.add(row.Bar.add(0, share, class, "used"), 100-share, "same", "left")
+	row.Share = percent(float64(int(share)))
+	return row
+}
+
+// settingTexts returns the settings of a project as they are typed, by name.
+func settingTexts(project *management.ProjectView) (map[string]string, error) {
+	raw, err := json.Marshal(project)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	out := make(map[string]string)
+	for i := range allSettings {
+		s := &allSettings[i]
+		out[s.name] = s.text(members[s.name])
+	}
+	return out, nil
+}
+
+// saveSettings changes the settings that the user has changed, and no others: two people
+// may change different ones at once. One that somebody else has changed since the page was
+// loaded is shown first.
+func saveSettings(q *request) error {
+	project, err := q.c.Service.GetProject(q.Context(), q.by, q.ref)
+	if err != nil {
+		return err
+	}
+	stored, err := settingTexts(project)
+	if err != nil {
+		return err
+	}
+	typed, errs, changes := make(map[string]string), make(map[string]string), make(map[string]json.RawMessage)
+	for i := range allSettings {
+		s := &allSettings[i]
+		now, was := unixLines(q.PostForm.Get(s.name)), unixLines(q.PostForm.Get("was."+s.name))
+		if now == was || now == stored[s.name] {
+			continue
+		}
+		typed[s.name] = now
+		if stored[s.name] != was {
+			errs[s.name] = "Somebody else has changed this meanwhile, to: " + s.words(stored[s.name]) + ". Save once more to have yours instead, or leave the page to keep theirs."
+			continue
+		}
+		changes[s.name] = s.value(now)
+	}
+	if len(errs) > 0 {
+		return q.settings(http.StatusConflict, project, typed, errs)
+	}
+	body := must(json.Marshal(changes))
+	var patch management.ProjectPatch
+	if err := json.Unmarshal(body, &patch); err != nil {
+		return err
+	}
+	patch.SetBody(body, false)
+	_, err = q.c.Service.UpdateProject(q.Context(), q.by, q.ref, patch)
+	if e, ok := errors.AsType[*management.Error](err); ok && errors.Is(e, management.ErrInvalid) && e.Attr != "" {
+		return q.settings(http.StatusUnprocessableEntity, project, typed, map[string]string{e.Attr: e.Detail})
+	}
+	if err != nil {
+		return err
+	}
+	return q.redirect(q.settingsPath() + "?done=saved")
+}
+
+// unixLines returns a text with the line ends of the store: browsers send others.
+func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+// words returns what was typed for a setting as messages show it.
+func (s *setting) words(typed string) string {
+	if s.form == settingCheck && typed == "" {
+		return "no"
+	}
+	for _, o := range s.options {
+		if o.Value == typed {
+			return o.Label
+		}
+	}
+	switch typed {
+	case "":
+		return "nothing"
+	case "true":
+		return "yes"
+	}
+	return "“" + shorten(typed, 80) + "”"
+}
+
+// A projectAction changes the keys of a project, or deletes it. It is asked for first.
+type projectAction struct {
+	title, button string
+	text          []string
+	typed         bool // the name of the project has to be typed
+	do            func(*request) error
+}
+
+var projectActions = map[string]projectAction{
+	"reset-key": {
+		title: "Give the project another API key?", button: "Make another key",
+		text: []string{"All programs that use the key, in browsers and on phones as well, get no flags any more until they have the new one, and their events are lost."},
+		do: func(q *request) error {
+			if _, err := q.c.Service.ResetToken(q.Context(), q.by, q.ref); err != nil {
+				return err
+			}
+			return q.redirect(q.settingsPath() + "?done=key-reset")
+		},
+	},
+	"rotate-secret": {
+		title: "Make a new secret key?", button: "Make a new key",
+		text: []string{"The new key is shown once. The key that is in use now stays good beside it, until you end it or make another one; a key before that one ends at once."},
+		do: func(q *request) error {
+			project, err := q.c.Service.RotateSecretToken(q.Context(), q.by, q.ref)
+			if err != nil {
+				return err
+			}
+			return q.showOnce("The new secret key", &shownView{
+				Text:  "Copy it now: it is not shown again. Give it to servers that evaluate flags themselves, and to nobody else. The key before stays good until you end it.",
+				Label: "Secret key", Value: *project.SecretToken, Back: q.settingsPath(), BackName: "I have copied it",
+			})
+		},
+	},
+	"end-secret": {
+		title: "End the secret key before the current one?", button: "End it",
+		text: []string{"Programs that still have it get no definitions any more."},
+		do: func(q *request) error {
+			if _, err := q.c.Service.DeleteSecretTokenBackup(q.Context(), q.by, q.ref); err != nil {
+				return err
+			}
+			return q.redirect(q.settingsPath() + "?done=key-ended")
+		},
+	},
+	"delete": {
+		title: "Delete the project?", button: "Delete it with everything in it", typed: true,
+		text: []string{"All its flags, cohorts, surveys, persons and events are deleted with it, for good. Its keys end: programs that use them get no flags."},
+		do: func(q *request) error {
+			if err := q.c.Service.DeleteProject(q.Context(), q.by, q.ref); err != nil {
+				return err
+			}
+			return q.redirect(q.c.Prefix + "/projects?done=project-deleted")
+		},
+	},
+}
+
+// projectAction returns what a path asks for, and the state of the project that the page
+// was made for.
+func (q *request) projectAction() (*projectAction, string, error) {
+	a, ok := projectActions[q.PathValue("action")]
+	if !ok {
+		return nil, "", errNoPage
+	}
+	project, err := q.c.Service.GetProject(q.Context(), q.by, q.ref)
+	if err != nil {
+		return nil, "", err
+	}
+	return &a, strconv.FormatInt(project.UpdatedAt.UnixMicro(), 10), nil
+}
+
+func askProjectAction(q *request) error {
+	a, state, err := q.projectAction()
+	if err != nil {
+		return err
+	}
+	return q.askProject(http.StatusOK, a, state, "")
+}
+
+func (q *request) askProject(status int, a *projectAction, state, refusal string) error {
+	v := &confirmView{Text: a.text, Button: a.button, Danger: a.typed, Cancel: q.settingsPath(), Hidden: []hidden{{"state", state}}, Refusal: refusal, Typed: q.PostForm.Get("typed")}
+	if a.typed {
+		v.Word = q.at.Project.Name
+	}
+	if !q.administers() {
+		v.Button, v.Word, v.Refusal = "", "", "Only administrators and owners of "+q.at.Organization.Name+" may do this."
+		status = http.StatusForbidden
+	}
+	return q.confirm(status, a.title, v)
+}
+
+func doProjectAction(q *request) error {
+	a, state, err := q.projectAction()
+	if err != nil {
+		return err
+	}
+	switch {
+	case !q.administers(): // the Service would say the same
+		return q.askProject(http.StatusForbidden, a, state, "")
+	case q.PostForm.Get("state") != state: // a page that is sent again makes no second key
+		return q.askProject(http.StatusConflict, a, state, "The project has changed since this page was loaded. Nothing was done; look whether you still want to.")
+	case a.typed && q.PostForm.Get("typed") != q.at.Project.Name:
+		return q.askProject(http.StatusUnprocessableEntity, a, state, "Type the name of the project as it stands here.")
+	}
+	return a.do(q)
+}
