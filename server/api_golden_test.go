@@ -99,6 +99,7 @@ func TestAPIGolden(t *testing.T) {
 
 		{name: "invites", before: func(a *apiServer) { a.invited("fay@new.example") }, call: api("GET", "/api/organizations/@current/invites/", "")},
 		{name: "invite-create", call: api("POST", "/api/organizations/@current/invites/", `{"target_email":"Fay@New.example","first_name":"Fay","level":8}`)},
+		{name: "invite-link", call: api("POST", "/api/organizations/@current/invites/", `{"target_email":"fay@new.example","show_link":true}`)},
 		{name: "invite-delete", make: func(a *apiServer) call {
 			a.invited("fay@new.example")
 			return api("DELETE", a.one("/api/organizations/@current/invites/"), "")
@@ -116,6 +117,12 @@ func TestAPIGolden(t *testing.T) {
 		}},
 		{name: "signup-accept-account", make: func(a *apiServer) call {
 			return api("POST", "/api/signup/"+a.invited("stella@staff.example")+"/", "").with(stellaKey)
+		}},
+		{name: "signup-accept-link", make: func(a *apiServer) call {
+			return api("POST", "/api/signup/"+a.shown("fay@new.example")+"/", `{"password":"another-Horse-42-battery"}`, "Authorization", "")
+		}},
+		{name: "signup-error-link-account", make: func(a *apiServer) call {
+			return api("POST", "/api/signup/"+a.shown("stella@staff.example")+"/", "", "Authorization", "")
 		}},
 		{name: "signup-error", call: api("POST", "/api/signup/x/", `{"password":"another-Horse-42-battery"}`, "Authorization", "")},
 
@@ -249,6 +256,17 @@ func (a *apiServer) invited(email string) string {
 	return token[1]
 }
 
+// shown invites an address and returns the token of the link in the answer.
+func (a *apiServer) shown(email string) string {
+	a.t.Helper()
+	v := a.ok(api("POST", "/api/organizations/"+acme+"/invites/", `{"target_email":"`+email+`","show_link":true}`))
+	token := invitationLink.FindStringSubmatch(fmt.Sprint(v["link"]))
+	if token == nil {
+		a.t.Fatalf("no link in %v", v)
+	}
+	return token[1]
+}
+
 var resetLink = regexp.MustCompile(`/reset_password/(\S+)`)
 
 // resetToken asks for another password for Ada, and returns the token of the message.
@@ -374,7 +392,7 @@ var scrubbed = []struct {
 	{regexp.MustCompile(`ph([xcs])_[0-9A-Za-z]{30,}`), "ph${1}_(random)"},
 	{regexp.MustCompile(`(?m)("mask_value": "phx_\.\.\.)[0-9A-Za-z]{4}"`), `${1}(random)"`},
 	{regexp.MustCompile(`(: ?)"[0-9A-Za-z_-]{38,44}"`), `${1}"(random)"`}, // ids of keys, distinct ids, tokens
-	{regexp.MustCompile(`/(signup|password_reset)/[0-9A-Za-z_-]{43}/`), "/$1/(random)/"},
+	{regexp.MustCompile(`/(signup|password_reset)/[0-9A-Za-z_-]{43}\b`), "/$1/(random)"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "(random)"},
 	{regexp.MustCompile(`("trace_id": ")[0-9a-f-]{36}"`), `${1}(random)"`},
 	{regexp.MustCompile(`\bsurvey-targeting-[0-9a-f]{10}\b`), "survey-targeting-(random)"},

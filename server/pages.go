@@ -12,14 +12,16 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
 
-// pageRoutes and signupRoute are the pages to which links lead, unless the host application
-// has its own. The links of pageRoutes come in mails alone. A page asks for a click, because programs that look for viruses in mails
-// follow links as well.
+// pageRoutes are the pages to which links in mails lead, unless the host application has its
+// own. A page asks for a click, because programs that look for viruses in mails follow links
+// as well.
 var pageRoutes = []route{
 	{path: "/verify_email/{user}/{token}", every: func(s *Server, x *exchange) error { return s.page(x, verifyPage) }},
 	{path: "/reset_password/{token}", every: func(s *Server, x *exchange) error { return s.page(x, resetPage) }},
 }
 
+// signupRoute is the page that accepts an invitation. Its link works without mail: the
+// inviter may hand it over.
 var signupRoute = route{path: "/signup/{token}", every: func(s *Server, x *exchange) error { return s.page(x, signupPage) }}
 
 // A page is a form and what it does.

@@ -119,7 +119,7 @@ type settingsView struct {
 	HasSecret    bool
 	HasBackup    bool
 	Usage        []usageRow
-	Created      moment
+	Import       string
 	Notice       string
 	Organization string
 }
@@ -166,7 +166,7 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 	q.layout.Title = "Settings"
 	v := &settingsView{
 		layout: q.layout, Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
-		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Created: q.c.moment(project.CreatedAt), Organization: q.at.Organization.Name,
+		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name, Import: q.projectPath("/import"),
 	}
 	fields := func(list []setting) (out []settingField) {
 		for i := range list {

@@ -115,9 +115,9 @@ func TestOwnerOfOldStore(t *testing.T) {
 			d := emptyStore(t, path)
 			s := d.run(t)
 			printed := s.stdout.String()
-			m := regexp.MustCompile(`^created owner admin@localhost\n  personal API key +(phx_\w+) [^\n]*\n$`).FindStringSubmatch(printed)
+			m := regexp.MustCompile(`^created owner admin@localhost\n  personal API key +(phx_\w+) [^\n]*\n  console +http://\S+/console/join/\S+ [^\n]*\n$`).FindStringSubmatch(printed)
 			if m == nil {
-				t.Fatalf("the start printed %q, want the owner and nothing else", printed)
+				t.Fatalf("the start printed %q, want the owner, the link and nothing else", printed)
 			}
 			user := s.with(m[1]).me(t)
 			if user["organization"].(map[string]any)["id"] != organization.ID.String() || user["team"].(map[string]any)["api_token"] != project.APIKey {
