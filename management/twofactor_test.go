@@ -71,15 +71,15 @@ func TestTwoFactor(t *testing.T) {
 		"secret": {setup.Secret}, "issuer": {"Acme & Co"}, "algorithm": {"SHA1"}, "digits": {"6"}, "period": {"30"},
 	}
 	picture := must(setup.QRCode())(t)
-	finder := ""
+	var finder strings.Builder
 	for y := range 7 {
 		for x := range 7 {
 			red, _, _, _ := picture.At(x, y).RGBA()
-			finder += map[bool]string{true: "#", false: "."}[red == 0]
+			finder.WriteString(map[bool]string{true: "#", false: "."}[red == 0])
 		}
 	}
-	if side := picture.Bounds().Dx(); side < 37 || side%4 != 1 || picture.Bounds().Dy() != side || finder != "########.....##.###.##.###.##.###.##.....########" {
-		t.Errorf("a QR code of %v with the corner %s", picture.Bounds(), finder)
+	if side := picture.Bounds().Dx(); side < 37 || side%4 != 1 || picture.Bounds().Dy() != side || finder.String() != "########.....##.###.##.###.##.###.##.....########" {
+		t.Errorf("a QR code of %v with the corner %s", picture.Bounds(), finder.String())
 	}
 	if _, err := (&management.TwoFactorSetup{OTPAuthURL: strings.Repeat("x", 5000)}).QRCode(); err == nil {
 		t.Error("a QR code has 5,000 bytes")

@@ -141,22 +141,21 @@ func mayWords(k *management.KeyView, projects []option) string {
 		parts = append(parts, words)
 	}
 	text := strings.Join(parts, ", ")
-	for i, id := range k.Projects {
+	var only []string
+	for _, id := range k.Projects {
 		name := "project " + strconv.FormatInt(id, 10)
 		for _, p := range projects {
 			if p.Value == strconv.FormatInt(id, 10) {
 				name = p.Label
 			}
 		}
-		if i == 0 {
-			text += "; only in "
-		} else {
-			text += ", "
-		}
-		text += name
+		only = append(only, name)
 	}
 	if n := len(k.Organizations); n > 0 {
-		text += "; only in " + count(n, "organization", "organizations")
+		only = append(only, count(n, "organization", "organizations"))
+	}
+	if len(only) > 0 {
+		text += "; only in " + strings.Join(only, ", ")
 	}
 	return text
 }
