@@ -319,77 +319,6 @@ async function deletePerson(t) {
 	t.checks.equal('D04', 'confirmed, the person is gone', await poll(() => t.api.person(who), (person) => !person), undefined)
 }
 
-async function invite(t) {
-	const { hand } = t
-	const guest = `guest-${t.way}@example.com`
-	await t.open('/settings/members')
-	await hand.write(t.field('E-mail address'), guest)
-	await hand.press(t.button('Invite'))
-	const shown = t.main.locator('#value')
-	await t.sees('J01', 'the link is shown', shown)
-	const link = await shown.inputValue()
-	const other = await t.browser.person(t.way)
-	const g = new Task(t.suite, other, t.checks)
-	await g.page.goto(link)
-	await g.hand.write(g.field('First name'), 'Grace')
-	await g.hand.write(g.field('Choose a password'), password)
-	await g.hand.press(g.button('Join'))
-	await g.title('Flags')
-	await g.sees('J02', 'the guest is in', g.page.getByText('Grace').first())
-	await t.open('/settings/members')
-	await t.sees('J03', 'and among the members', t.main.getByText(guest).first())
-	await other.context.close()
-}
-
-async function endSession(t) {
-	const { hand } = t
-	const other = await t.browser.person(t.way)
-	const o = new Task(t.suite, other, t.checks)
-	await o.page.goto('/console/')
-	await o.hand.write(o.field('E-mail address'), t.address)
-	await o.hand.write(o.field('Password'), password)
-	await o.hand.press(o.button('Sign in'))
-	await o.title('Flags')
-	await t.page.goto('/console/me')
-	await hand.press(t.button('End').first())
-	await t.main.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' })
-	await o.page.reload()
-	await o.title('Sign in')
-	t.checks.ok('X01', 'the other browser is signed out', o.page.url().includes('/signin'), o.page.url())
-	await other.context.close()
-}
-
-async function secondFactor(t) {
-	const { page, hand } = t
-	await page.goto('/console/me')
-	await hand.press(t.button('Turn it on'))
-	await t.title('Connect an authenticator')
-	const secret = (await t.main.locator('code.breaks').innerText()).trim()
-	await hand.write(t.field('Code'), '000000')
-	await hand.press(t.button('Turn it on'))
-	await t.sees('A01', 'a wrong code is refused beside its field', t.main.locator('#code-error'))
-	await hand.write(t.field('Code'), code(secret))
-	await hand.press(t.button('Turn it on'))
-	await t.sees('A02', 'backup codes are shown', t.main.locator('.codes li').nth(9))
-	await hand.press(page.getByRole('button', { name: 'Sign out', exact: true }))
-	await t.title('Sign in')
-	await hand.write(t.field('E-mail address'), t.address)
-	await hand.write(t.field('Password'), password)
-	await hand.press(t.button('Sign in'))
-	await t.title('Enter a code')
-	await page.goto(`/console/projects/${t.project}/flags`)
-	await t.title('Sign in')
-	t.checks.ok('A03', 'the password alone opens nothing', true)
-	await hand.write(t.field('E-mail address'), t.address)
-	await hand.write(t.field('Password'), password)
-	await hand.press(t.button('Sign in'))
-	await t.title('Enter a code')
-	await hand.write(t.field('Code'), code(secret, 1))
-	await hand.press(t.button('Sign in'))
-	await t.title('Flags')
-	t.checks.ok('A04', 'with a code one is in', page.url().endsWith('/flags'), page.url())
-}
-
 async function survey(t) {
 	const { hand } = t
 	const name = t.key('Docs')
@@ -397,11 +326,7 @@ async function survey(t) {
 	await hand.press(t.link('New survey'))
 	await t.title('New survey')
 	await hand.write(t.field('Name'), name)
-	if (!(await t.group('Question 1').isVisible())) {
-		await hand.press(t.button('Free text'))
-	}
-	const question = t.group('Question 1')
-	await hand.write(t.field('Question', question), 'What is missing?')
+	await hand.write(t.field('Question', t.group('Question 2')), 'What is missing?')
 	await hand.press(t.button('Save and launch'))
 	await t.sees('U01', 'the survey runs', 'The survey runs.')
 	const { results } = await t.api.get('/surveys/?limit=1000')
@@ -424,9 +349,10 @@ async function answer(t, survey, text) {
 		posthog.init(token, { api_host: host, opt_out_useragent_filter: true, request_batching: false, autocapture: false, disable_session_recording: true, disable_surveys: false, advanced_disable_toolbar_metrics: true })
 		const list = await new Promise((done) => posthog.getSurveys(done, true))
 		const found = list.find((s) => s.id === id)
+		const open = found.questions.find((q) => q.type === 'open')
 		posthog.capture('survey shown', { $survey_id: id })
-		posthog.capture('survey sent', { $survey_id: id, $survey_completed: true, [`$survey_response_${found.questions[0].id}`]: text })
-		return found.questions[0].question
+		posthog.capture('survey sent', { $survey_id: id, $survey_completed: true, [`$survey_response_${open.id}`]: text })
+		return open.question
 	}, [t.api.projectKey, t.url, survey.id, text])
 	await poll(() => t.api.get(`/surveys/${survey.id}/responses/`), (list) => list.results?.length > 0)
 	await context.close()
@@ -462,6 +388,7 @@ export const tasks = [
 	['W00', 'switch a flag, and go back', switchFlag],
 	['Y00', 'find out why', why],
 	['H00', 'upload a cohort', uploadCohort],
+	['U00', 'launch a survey, answer it, and read the chart', survey],
 	['N00', 'enrol in early access', enrol],
 	['D00', 'delete a person', deletePerson],
 	['I00', 'import', bringIn],

@@ -49,7 +49,7 @@ export class Browser {
 	watch(page) {
 		page.on('pageerror', (error) => this.problems.push(`${page.url()}: exception ${error.message}`))
 		page.on('console', (message) => {
-			if (!['error', 'warning'].includes(message.type())) return
+			if (!['error', 'warning'].includes(message.type()) || !page.url().startsWith(this.url)) return // of other sites
 			const refused = /^Failed to load resource: the server responded with a status of 4\d\d /.test(message.text()) && !message.location().url.includes('/static/')
 			if (!refused) this.problems.push(`${page.url()}: ${message.text()}`)
 		})
