@@ -127,6 +127,27 @@ export const member = [
 		await t.button('See what it would do').click()
 		await t.title('What an import would do')
 	}],
+	['survey', async (t) => {
+		const { results } = await t.api.get('/surveys/')
+		await t.open(`/surveys/${results.at(-1).id}`)
+	}],
+	['survey-new', (t) => t.open('/surveys/new')],
+	['settings', (t) => t.open('/settings')],
+	['settings-wrong', async (t) => {
+		await t.open('/settings')
+		await t.field('Time zone').fill('Mars')
+		await t.button('Save').click()
+		await t.main.locator('#timezone-error').waitFor()
+	}],
+	['members', (t) => t.open('/settings/members')],
+	['project-delete', (t) => t.open('/settings/delete')],
+	['account', (t) => t.page.goto('/console/me')],
+	['keys', (t) => t.page.goto('/console/me/keys')],
+	['two-factor', async (t) => {
+		await t.page.goto('/console/me')
+		await t.button('Turn it on').click()
+		await t.title('Connect an authenticator')
+	}],
 	['projects', (t) => t.page.goto('/console/projects')],
 	['no-page', (t) => t.open('/nothing')],
 ]

@@ -379,6 +379,115 @@ async function enrol(t) {
 	t.checks.equal('N03', 'and has the flag', await poll(on), true)
 }
 
+// another opens a second browser, for somebody who works in the same way.
+async function another(t, work) {
+	const person = await t.browser.person(t.way)
+	try {
+		return await work(new Task(t.suite, person, t.checks))
+	} finally {
+		await person.context.close()
+	}
+}
+
+// enter fills in the form of those who sign in.
+async function enter(t) {
+	await t.title('Sign in')
+	await t.hand.write(t.field('E-mail address'), t.address)
+	await t.hand.write(t.field('Password'), password)
+	await t.hand.press(t.button('Sign in'))
+}
+
+async function invite(t) {
+	const { hand } = t
+	const guest = `guest-${t.way}@example.com`
+	await t.screen('Settings')
+	await hand.press(t.link('Members'))
+	await t.title(/^Members of/)
+	await hand.write(t.field('E-mail address'), 'somebody')
+	await hand.press(t.button('Invite'))
+	t.checks.ok('J01', 'what is no address is not sent', !(await t.main.locator('#value').isVisible()))
+	await hand.write(t.field('E-mail address'), guest)
+	await hand.choose(t.field('Level'), 'administrator')
+	await hand.press(t.button('Invite'))
+	const shown = t.main.locator('#value')
+	await t.sees('J02', 'the link is shown', shown)
+	const link = await shown.inputValue()
+	t.checks.ok('J03', 'and mailed', !!(await poll(() => t.server.letter('invitation', guest))))
+	await another(t, async (g) => {
+		await g.page.goto(link)
+		await g.title(/^Join/)
+		await g.hand.write(g.field('First name'), 'Grace')
+		await g.hand.write(g.field('Choose a password'), 'short')
+		await g.hand.press(g.button('Join'))
+		await g.sees('J04', 'a short password is refused beside its field', g.main.locator('#password-error'))
+		t.checks.equal('J05', 'the name stays', await g.field('First name').inputValue(), 'Grace')
+		await g.hand.write(g.field('Choose a password'), password)
+		await g.hand.press(g.button('Join'))
+		await g.title('Flags')
+		await g.page.goto(link)
+		await g.sees('J06', 'the link is good once', 'The link is not valid any more')
+	})
+	await t.open('/settings/members')
+	const row = t.main.locator('tbody tr', { hasText: guest })
+	await t.sees('J07', 'the guest is a member', row.getByText('Grace'))
+	await hand.press(row.getByRole('link', { name: `Remove ${guest}` }))
+	await hand.press(t.main.getByRole('button', { name: /^Remove/ }))
+	await t.title(/^Members of/)
+	t.checks.equal('J08', 'and removed is none', await row.count(), 0)
+}
+
+async function endSession(t) {
+	const { hand } = t
+	await another(t, async (o) => {
+		await o.page.goto('/console/')
+		await enter(o)
+		await o.title('Flags')
+		await t.page.goto('/console/me')
+		await t.title('Your account')
+		await hand.press(t.button('End'))
+		await t.sees('X01', 'the session is not in the list any more', t.main.getByText('this one'))
+		t.checks.equal('X02', 'only this one is', await t.button('End').count(), 0)
+		await o.page.reload()
+		await o.title('Sign in')
+		t.checks.ok('X03', 'the other browser is signed out', new URL(o.page.url()).pathname === '/console/signin', o.page.url())
+	})
+}
+
+async function secondFactor(t) {
+	const { page, hand } = t
+	await page.goto('/console/me')
+	await hand.press(t.button('Turn it on'))
+	await t.title('Connect an authenticator')
+	const secret = (await t.main.locator('.hint code').innerText()).replace(/\s/g, '')
+	await hand.write(t.field('Code'), '000000')
+	await hand.press(t.button('Turn it on'))
+	await t.sees('A01', 'a wrong code is refused beside its field', t.main.locator('#code-error'))
+	await hand.write(t.field('Code'), code(secret))
+	await hand.press(t.button('Turn it on'))
+	const codes = t.main.locator('.codes li')
+	await t.sees('A02', 'backup codes are shown', codes.nth(9))
+	const [backup] = await codes.allInnerTexts()
+
+	await hand.press(page.getByRole('button', { name: 'Sign out', exact: true }))
+	await enter(t)
+	await t.title('Enter a code')
+	await page.goto(`/console/projects/${t.project}/flags`)
+	await t.title('Sign in')
+	t.checks.ok('A03', 'the password alone opens nothing', new URL(page.url()).pathname === '/console/signin', page.url())
+	await enter(t)
+	await t.title('Enter a code')
+	await hand.write(t.field('Code'), code(secret, 1))
+	await hand.press(t.button('Sign in'))
+	await t.title('Flags')
+	t.checks.ok('A04', 'the code of the authenticator opens', page.url().endsWith('/flags'), page.url())
+
+	await page.goto('/console/me')
+	await hand.press(t.link('Turn it off…'))
+	await hand.write(t.main.locator('#code'), backup.trim())
+	await hand.press(t.main.getByRole('button', { name: /^Turn it off/ }))
+	await t.sees('A05', 'a backup code turns it off', t.button('Turn it on'))
+}
+
 // tasks are in the order in which a person does them.
 export const tasks = [
 	['S00', 'sign in', signIn],
@@ -392,5 +501,8 @@ export const tasks = [
 	['N00', 'enrol in early access', enrol],
 	['D00', 'delete a person', deletePerson],
 	['I00', 'import', bringIn],
+	['J00', 'invite and join', invite],
+	['X00', 'end a session', endSession],
+	['A00', 'turn a second factor on, and sign in with it', secondFactor],
 	['Z00', 'sign out', signOut],
 ]
