@@ -2,6 +2,7 @@ package members
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -119,6 +120,9 @@ var (
 
 	Node = New("a group of criteria", "type values", "negation id name", "values value filters conditions properties")
 )
+
+// Names returns the names of all members of the objects, in no order.
+func (s *Shape) Names() iter.Seq[string] { return maps.Keys(s.known) }
 
 // Knows reports whether the objects have a member with a name.
 func (s *Shape) Knows(name []byte) bool { return s.known[string(name)] }

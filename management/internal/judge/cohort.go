@@ -28,7 +28,7 @@ func readTree(raw []byte, m Mode) (*flags.CohortNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := o.values["properties"]
+	v := o.get("properties")
 	if root := membersOf(v); listOf(root) == "" {
 		return nil, within("properties", unfit(v, wantedTree))
 	}
@@ -44,7 +44,7 @@ const wantedTree = "an object with a type, AND or OR, and a list of values"
 // listOf returns the name of the member with the nodes in a node, "" for a leaf.
 func listOf(o object) string {
 	for _, name := range []string{"values", "AND", "OR"} {
-		if _, ok := o.values[name]; ok && (name == "values" || o.values["key"] == nil) {
+		if o.has(name) && (name == "values" || !o.has("key")) {
 			return name
 		}
 	}
@@ -61,13 +61,13 @@ func readNode(v jsonscan.Value) (flags.CohortNode, error) {
 	case "":
 		return readLeaf(o)
 	case "values":
-		kind, err := readNodeType(o.values["type"])
+		kind, err := readNodeType(o.get("type"))
 		if err != nil {
 			return flags.CohortNode{}, within("type", err)
 		}
-		return readGroupNode(kind, name, o.values[name])
+		return readGroupNode(kind, name, o.get(name))
 	}
-	return readGroupNode(name, name, o.values[name]) // a very old form
+	return readGroupNode(name, name, o.get(name)) // a very old form
 }
 
 func readNodeType(v jsonscan.Value) (string, error) {
@@ -98,7 +98,7 @@ func readGroupNode(kind, member string, values jsonscan.Value) (flags.CohortNode
 }
 
 func readLeaf(o object) (flags.CohortNode, error) {
-	if name, _ := str(o.values["type"]); name == "behavioral" {
+	if name, _ := str(o.get("type")); name == "behavioral" {
 		return readBehavioral(o)
 	}
 	leaf, err := readProperty(o, leafTypes)
@@ -108,15 +108,15 @@ func readLeaf(o object) (flags.CohortNode, error) {
 // readBehavioral reads a criterion on what somebody did. Flags cannot use it, so it
 // is kept as it is, but for what the engine looks at.
 func readBehavioral(o object) (n flags.CohortNode, err error) {
-	key, err := readKey(o.values["key"])
+	key, err := readKey(o.get("key"))
 	if err != nil {
 		return n, within("key", err)
 	}
 	o.set("key", text.AppendQuoted(nil, key))
-	if _, err := optionalText(o.values["operator"]); err != nil {
+	if _, err := optionalText(o.get("operator")); err != nil {
 		return n, within("operator", err)
 	}
-	if _, err := optionalBool(o.values["negation"]); err != nil {
+	if _, err := optionalBool(o.get("negation")); err != nil {
 		return n, within("negation", err)
 	}
 	criterion, err := appendValue(nil, o.append(nil))

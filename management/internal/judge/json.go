@@ -3,10 +3,12 @@ package judge
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -45,34 +47,141 @@ func checkSize(n int) error {
 // An object is a decoded JSON object. Of members with the same name the last one
 // counts (management.md §15.1 A24).
 type object struct {
-	names  []string // in the order of their first appearance
-	values map[string]jsonscan.Value
+	members []member       // in the order of their first appearance
+	places  map[string]int // of the members, once there are more than maxSearched
 }
+
+type member struct {
+	name  string
+	value jsonscan.Value
+}
+
+// maxSearched is how many members an object has at most that are searched one by one.
+// Objects that somebody has written have fewer.
+const maxSearched = 16
 
 // membersOf returns the members of an object; none if v is something else.
 func membersOf(v jsonscan.Value) object {
-	o := object{values: make(map[string]jsonscan.Value)}
+	var o object
 	for m := v.Object(); m.Next(); {
-		o.set(string(m.Name()), m.Value())
+		if o.members == nil {
+			o.members = make([]member, 0, 4)
+		}
+		o.set(nameOf(m.Name()), m.Value())
 	}
 	return o
 }
 
-func (o *object) set(name string, v jsonscan.Value) {
-	if _, ok := o.values[name]; !ok {
-		o.names = append(o.names, name)
+// memberOf returns a member of an object, nil if there is none.
+func memberOf(v jsonscan.Value, name string) (found jsonscan.Value) {
+	for m := v.Object(); m.Next(); {
+		if string(m.Name()) == name {
+			found = m.Value()
+		}
 	}
-	o.values[name] = v
+	return found
+}
+
+// names has the names that members mostly have, to share their memory.
+var names = func() map[string]string {
+	list := make(map[string]string)
+	for _, s := range []*members.Shape{members.Filters, members.Condition, members.Filter, members.Multivariate, members.Variant, members.Holdout, members.Criteria, members.Node} {
+		for name := range s.Names() {
+			list[name] = name
+		}
+	}
+	return list
+}()
+
+func nameOf(b []byte) string {
+	if name, ok := names[string(b)]; ok {
+		return name
+	}
+	return string(b)
+}
+
+// find returns the place of a member, -1 if there is none.
+func (o *object) find(name string) int {
+	if o.places != nil {
+		if i, ok := o.places[name]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range o.members {
+		if o.members[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// get returns the value of a member, nil if there is none.
+func (o *object) get(name string) jsonscan.Value {
+	if i := o.find(name); i >= 0 {
+		return o.members[i].value
+	}
+	return nil
+}
+
+func (o *object) has(name string) bool { return o.find(name) >= 0 }
+
+func (o *object) set(name string, v jsonscan.Value) {
+	if i := o.find(name); i >= 0 {
+		o.members[i].value = v
+		return
+	}
+	o.members = append(o.members, member{name, v})
+	switch n := len(o.members); {
+	case o.places != nil:
+		o.places[name] = n - 1
+	case n > maxSearched:
+		o.number()
+	}
+}
+
+// number notes the places of the members, if there are many.
+func (o *object) number() {
+	o.places = nil
+	if len(o.members) <= maxSearched {
+		return
+	}
+	o.places = make(map[string]int, len(o.members))
+	for i := range o.members {
+		o.places[o.members[i].name] = i
+	}
+}
+
+// keep removes the members that shall not stay.
+func (o *object) keep(stays func(name string) bool) {
+	before := len(o.members)
+	o.members = slices.DeleteFunc(o.members, func(m member) bool { return !stays(m.name) })
+	if len(o.members) < before {
+		o.number()
+	}
+}
+
+func (o *object) remove(name string) {
+	if o.has(name) {
+		o.keep(func(other string) bool { return other != name })
+	}
 }
 
 // append writes the object with its values as they are.
 func (o *object) append(dst []byte) []byte {
+	if dst == nil {
+		size := len("{}")
+		for i := range o.members {
+			size += len(o.members[i].name) + len(`"":,`) + len(o.members[i].value)
+		}
+		dst = make([]byte, 0, size)
+	}
 	dst = append(dst, '{')
-	for i, name := range o.names {
+	for i := range o.members {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(text.AppendQuoted(dst, name), ':'), o.values[name]...)
+		dst = append(append(text.AppendQuoted(dst, o.members[i].name), ':'), o.members[i].value...)
 	}
 	return append(dst, '}')
 }
@@ -177,12 +286,13 @@ func appendValue(dst []byte, v jsonscan.Value) ([]byte, error) {
 		return append(dst, ']'), nil
 	case jsonscan.Object:
 		o := membersOf(v)
-		for _, name := range o.names {
-			if err := checkNUL(name); err != nil {
+		for i := range o.members {
+			m := &o.members[i]
+			if err := checkNUL(m.name); err != nil {
 				return dst, err
 			}
-			if o.values[name], err = appendValue(nil, o.values[name]); err != nil {
-				return dst, within(shorten(name), err)
+			if m.value, err = appendValue(nil, m.value); err != nil {
+				return dst, within(shorten(m.name), err)
 			}
 		}
 		return o.append(dst), nil

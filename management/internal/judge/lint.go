@@ -38,16 +38,72 @@ func (w *World) newTrial(f *flags.Filters) *trial {
 	}
 }
 
+// lintFlags judges normalized filters and what they refer to. It lets the engine look at
+// all of them at once, and by themselves only at those of which it finds anything then.
+func (w *World) lintFlags(list []verdict) {
+	if len(list) > 1 {
+		list = w.doubtful(list)
+	}
+	for _, v := range list {
+		*v.err = w.lintFlag(v.filters, v.dependencies)
+	}
+}
+
+// doubtful returns the filters of which the engine finds anything. What it finds of one
+// does not depend on the others, up to the number of findings where it stops.
+func (w *World) doubtful(list []verdict) []verdict {
+	t := w.newTrial(list[0].filters)
+	numbers := map[string]int{subjectKey: 0}
+	for i, v := range list[1:] {
+		key := subjectKey + " " + strconv.Itoa(i)
+		numbers[key] = i + 1
+		t.definitions.Flags = append(t.definitions.Flags, flags.Flag{ID: math.MinInt64 + int64(i) + 1, Key: key, Active: true, Filters: *v.filters})
+	}
+	seen := make(map[*flags.Flag]bool)
+	var cohorts []int64
+	for _, v := range list {
+		for _, f := range v.dependencies {
+			if !seen[f] {
+				seen[f] = true
+				t.addFlag(f)
+			}
+		}
+		cohorts = slices.AppendSeq(cohorts, v.filters.CohortIDs())
+	}
+	w.addCohorts(t, cohorts)
+	s, err := flags.Compile(&t.definitions, flags.CompileOptions{TimeZone: w.zone})
+	if err != nil || len(s.Problems()) >= flags.MaxProblems {
+		return list
+	}
+	found := make([]bool, len(list))
+	for _, p := range s.Problems() {
+		if i, ok := numbers[p.Flag]; ok {
+			found[i] = true
+		}
+	}
+	var doubtful []verdict
+	for i, v := range list {
+		if found[i] {
+			doubtful = append(doubtful, v)
+		}
+	}
+	return doubtful
+}
+
+// addFlag adds a flag that others depend on. Of these it matters only that they are
+// there: they were judged before, and form no circle.
+func (t *trial) addFlag(f *flags.Flag) {
+	t.definitions.Flags = append(t.definitions.Flags, flags.Flag{ID: f.ID, Key: f.Key, Active: true})
+}
+
 // lintFlag judges normalized filters and what they refer to.
 func (w *World) lintFlag(f *flags.Filters, dependencies []*flags.Flag) error {
 	t := w.newTrial(f)
 	for at, p := range f.All() {
 		t.watch(fmt.Sprintf("/filters/groups/%d/properties/%d", at.Group, at.Property), p)
 	}
-	// Of the flags that this one depends on it matters only that they are there:
-	// they were judged before, and form no circle.
-	for _, target := range dependencies {
-		t.definitions.Flags = append(t.definitions.Flags, flags.Flag{ID: target.ID, Key: target.Key, Active: true})
+	for _, f := range dependencies {
+		t.addFlag(f)
 	}
 	w.addCohorts(t, slices.Collect(f.CohortIDs()))
 	_, own, err := w.lint(t, "/filters/")

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -67,24 +68,24 @@ func elements(v jsonscan.Value, check func(jsonscan.Value) error) error {
 // filters checks the members of filters and of all objects in them.
 func (m Mode) filters(v jsonscan.Value) error {
 	o := membersOf(v)
-	if present(o.values["version"]) {
+	if present(o.get("version")) {
 		return nil // another language, which is refused as such
 	}
 	if err := m.object(members.Filters, v); err != nil {
 		return err
 	}
-	if err := elements(o.values["groups"], m.condition); err != nil {
+	if err := elements(o.get("groups"), m.condition); err != nil {
 		return within("groups", err)
 	}
-	multivariate := o.values["multivariate"]
+	multivariate := o.get("multivariate")
 	err := m.object(members.Multivariate, multivariate)
 	if err == nil {
-		err = within("variants", elements(membersOf(multivariate).values["variants"], func(v jsonscan.Value) error { return m.object(members.Variant, v) }))
+		err = within("variants", elements(memberOf(multivariate, "variants"), func(v jsonscan.Value) error { return m.object(members.Variant, v) }))
 	}
 	if err != nil {
 		return within("multivariate", err)
 	}
-	return within("holdout", m.object(members.Holdout, o.values["holdout"]))
+	return within("holdout", m.object(members.Holdout, o.get("holdout")))
 }
 
 // condition checks the members of a condition set and of its properties.
@@ -93,7 +94,7 @@ func (m Mode) condition(v jsonscan.Value) error {
 		return err
 	}
 	property := func(v jsonscan.Value) error { return m.object(members.Filter, v) }
-	return within("properties", elements(membersOf(v).values["properties"], property))
+	return within("properties", elements(memberOf(v, "properties"), property))
 }
 
 // criteria checks the members of the filters of a cohort, and of all objects in them
@@ -102,18 +103,18 @@ func (m Mode) criteria(v jsonscan.Value) error {
 	if err := m.object(members.Criteria, v); err != nil {
 		return err
 	}
-	return within("properties", m.node(membersOf(v).values["properties"]))
+	return within("properties", m.node(memberOf(v, "properties")))
 }
 
 func (m Mode) node(v jsonscan.Value) error {
 	o := membersOf(v)
 	list := listOf(o)
 	if list == "" {
-		if name, _ := str(o.values["type"]); name == "behavioral" {
+		if name, _ := str(o.get("type")); name == "behavioral" {
 			return nil
 		}
 		s := members.Filter
-		if kind, _ := str(o.values["type"]); strings.EqualFold(kind, "AND") || strings.EqualFold(kind, "OR") {
+		if kind, _ := str(o.get("type")); strings.EqualFold(kind, "AND") || strings.EqualFold(kind, "OR") {
 			s = members.Node
 		}
 		return m.object(s, v)
@@ -121,7 +122,7 @@ func (m Mode) node(v jsonscan.Value) error {
 	if err := m.object(members.Node, without(o, list, "values")); err != nil {
 		return err
 	}
-	return within(list, elements(o.values[list], m.node))
+	return within(list, elements(o.get(list), m.node))
 }
 
 // without returns an object that lacks a member, unless it has a certain name.
@@ -129,11 +130,7 @@ func without(o object, name, but string) jsonscan.Value {
 	if name == but {
 		return o.append(nil)
 	}
-	rest := object{values: make(map[string]jsonscan.Value)}
-	for _, n := range o.names {
-		if n != name {
-			rest.set(n, o.values[n])
-		}
-	}
+	rest := object{members: slices.Clone(o.members)}
+	rest.keep(func(other string) bool { return other != name })
 	return rest.append(nil)
 }

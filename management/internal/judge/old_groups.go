@@ -52,27 +52,27 @@ func convertGroup(v jsonscan.Value) (json.RawMessage, error) {
 		return nil, unfit(v, "an object")
 	}
 	o := membersOf(v)
-	if present(o.values["event_id"]) || present(o.values["action_id"]) {
+	if present(o.get("event_id")) || present(o.get("action_id")) {
 		return appendNode(nil, "OR", nil), nil
 	}
 	var list []json.RawMessage
-	switch v := o.values["properties"]; v.Kind() {
+	switch v := o.get("properties"); v.Kind() {
 	case jsonscan.Array:
 		for a := v.Array(); a.Next(); {
 			if a.Value().Kind() != jsonscan.Object {
 				return nil, within("properties", within(len(list), unfit(a.Value(), "an object")))
 			}
 			leaf := membersOf(a.Value())
-			if name, _ := str(leaf.values["type"]); name == "event" || !present(leaf.values["type"]) {
+			if name, _ := str(leaf.get("type")); name == "event" || !present(leaf.get("type")) {
 				leaf.set("type", jsonscan.Value(`"person"`))
 			}
 			list = append(list, leaf.append(nil))
 		}
 	case jsonscan.Object:
-		for properties, i := membersOf(v), 0; i < len(properties.names); i++ {
-			leaf := object{values: make(map[string]jsonscan.Value)}
-			leaf.set("key", text.AppendQuoted(nil, properties.names[i]))
-			leaf.set("value", properties.values[properties.names[i]])
+		for _, m := range membersOf(v).members {
+			var leaf object
+			leaf.set("key", text.AppendQuoted(nil, m.name))
+			leaf.set("value", m.value)
 			leaf.set("type", jsonscan.Value(`"person"`))
 			list = append(list, leaf.append(nil))
 		}

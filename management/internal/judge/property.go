@@ -58,18 +58,18 @@ func readProperty(o object, types []string) (flags.Filter, error) {
 	if p.Type, err = readType(o, types); err != nil {
 		return p, within("type", err)
 	}
-	if p.Key, err = readKey(o.values["key"]); err != nil {
+	if p.Key, err = readKey(o.get("key")); err != nil {
 		return p, within("key", err)
 	}
-	if p.Operator, err = readOperator(o.values["operator"]); err != nil {
+	if p.Operator, err = readOperator(o.get("operator")); err != nil {
 		return p, within("operator", err)
 	}
-	negation, err := optionalBool(o.values["negation"])
+	negation, err := optionalBool(o.get("negation"))
 	if err != nil {
 		return p, within("negation", err)
 	}
 	p.Negation = isTrue(negation)
-	index, err := readGroupType(o.values["group_type_index"])
+	index, err := readGroupType(o.get("group_type_index"))
 	if err != nil {
 		return p, within("group_type_index", err)
 	}
@@ -80,15 +80,15 @@ func readProperty(o object, types []string) (flags.Filter, error) {
 		err = readFlagReference(&p, o)
 	case "group":
 		p.GroupTypeIndex = index
-		err = readOperand(&p, o.values["value"])
+		err = readOperand(&p, o.get("value"))
 	default:
-		err = readOperand(&p, o.values["value"])
+		err = readOperand(&p, o.get("value"))
 	}
 	return p, err
 }
 
 func readType(o object, types []string) (string, error) {
-	v := o.values["type"]
+	v := o.get("type")
 	name, ok := str(v)
 	if !ok || !slices.Contains(types, name) {
 		return "", unfit(v, "one of "+strings.Join(types, ", "))
@@ -140,18 +140,18 @@ func readGroupType(v jsonscan.Value) (*int, error) {
 // §13.10).
 func readCohortReference(p *flags.Filter, o object) error {
 	if p.Key != "id" {
-		return within("key", refuse(`must be "id" for a cohort, not %s`, shorten(o.values["key"])))
+		return within("key", refuse(`must be "id" for a cohort, not %s`, shorten(o.get("key"))))
 	}
 	if p.Operator != "" && p.Operator != flags.OperatorIn && p.Operator != flags.OperatorNotIn {
-		return within("operator", unfit(o.values["operator"], "in or not_in for a cohort"))
+		return within("operator", unfit(o.get("operator"), "in or not_in for a cohort"))
 	}
-	v := o.values["value"]
+	v := o.get("value")
 	if s, ok := str(v); ok {
 		v = jsonscan.Value(s) // SDKs accept the text of an id, too
 	}
 	id, ok := integer(v)
 	if !ok {
-		return within("value", unfit(o.values["value"], "the integer id of a cohort"))
+		return within("value", unfit(o.get("value"), "the integer id of a cohort"))
 	}
 	p.Value = strconv.AppendInt(nil, id, 10)
 	return nil
@@ -160,12 +160,12 @@ func readCohortReference(p *flags.Filter, o object) error {
 // readFlagReference reads the rest of a dependency.
 func readFlagReference(p *flags.Filter, o object) error {
 	if p.Operator != flags.OperatorFlagEvaluatesTo {
-		return within("operator", unfit(o.values["operator"], "flag_evaluates_to for a flag"))
+		return within("operator", unfit(o.get("operator"), "flag_evaluates_to for a flag"))
 	}
-	if o.values["dependency_chain"].Kind() == jsonscan.Array {
+	if o.get("dependency_chain").Kind() == jsonscan.Array {
 		p.DependencyChain = new([]string) // for the key is surely none of an id
 	}
-	v := o.values["value"]
+	v := o.get("value")
 	switch v.Kind() {
 	case jsonscan.True, jsonscan.False, jsonscan.String:
 		value, err := appendValue(nil, v)

@@ -323,6 +323,83 @@ func TestRandomFilters(t *testing.T) {
 	}
 }
 
+// Many filters at once are judged as each by itself.
+func TestRandomJudgeAll(t *testing.T) {
+	w := newWorld()
+	g := generator{rand.New(rand.NewPCG(4, 4))}
+	refused, accepted := 0, 0
+	for range fulltest.Count(10, 100) {
+		var cases []judge.Case
+		var want, got []string
+		for len(cases) < 60 {
+			f, _, err := read(nil, []byte(g.filters()), subject.Key)
+			if err != nil {
+				continue
+			}
+			alone := f.Clone()
+			err = judge.Judge(&alone, subject, w)
+			want = append(want, judged(t, &alone, err))
+			cases = append(cases, judge.Case{Filters: &f, Subject: subject})
+			if err != nil {
+				refused++
+			} else {
+				accepted++
+			}
+		}
+		for i, err := range judge.JudgeAll(cases, w) {
+			got = append(got, judged(t, cases[i].Filters, err))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("JudgeAll (-each by itself +all at once)\n%s", diff)
+		}
+	}
+	if refused < accepted/10 || accepted < refused/10 {
+		t.Errorf("%d filters were refused and %d accepted: the generator has lost its balance", refused, accepted)
+	}
+}
+
+// judged shows filters that were judged, or why they were refused.
+func judged(t *testing.T, f *flags.Filters, err error) string {
+	if err != nil {
+		return outcome(nil, err)
+	}
+	return normal(t, f)
+}
+
+// An object with many members has each once, with the last of its values.
+func TestManyMembers(t *testing.T) {
+	var b strings.Builder
+	want := make(map[string]string)
+	b.WriteString(`{"groups":[{}],"payloads":{`)
+	for i := range 60 {
+		key := fmt.Sprintf("key-%d", i*7%40) // of which the first twenty come twice
+		want[key] = strconv.Itoa(i)
+		fmt.Fprintf(&b, `"%s":%d,`, key, i)
+	}
+	b.WriteString(`"last":null}}`)
+	f, text, err := read(nil, []byte(b.String()), "many")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	for key := range f.Payloads {
+		got[key], _ = f.Payload(key)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("payloads (-want +got)\n%s", diff)
+	}
+	for range 2 { // the text has each member of filters once, whatever is known of them
+		for i := range 20 {
+			text = bytes.Replace(text, []byte(`{`), fmt.Appendf(nil, `{"unknown-%d":1,`, i), 1)
+		}
+	}
+	shown := judge.Show(text, &f, false)
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(shown, &members); err != nil || len(members) != 2 || bytes.Count(shown, []byte("unknown")) != 0 {
+		t.Errorf("Show(%s) = %s, %v; want only what is known", text, shown, err)
+	}
+}
+
 // checkCohort checks what CohortFilters returned for raw, as checkAccepted does, by
 // a flag that uses the cohort.
 func checkCohort(t testing.TB, p storedProject, w *judge.World, raw, out []byte) (compared bool) {

@@ -3,9 +3,9 @@ package judge
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
@@ -54,8 +54,8 @@ func readFilters(raw []byte, key string) (flags.Filters, error) {
 		return f, err
 	}
 	for _, member := range filterMembers {
-		if v, sent := o.values[member.name]; sent {
-			if err := member.read(&f, v); err != nil {
+		if o.has(member.name) {
+			if err := member.read(&f, o.get(member.name)); err != nil {
 				return flags.Filters{}, within(member.name, err)
 			}
 		}
@@ -108,22 +108,22 @@ func readGroup(v jsonscan.Value) (flags.Condition, error) {
 	}
 	o := membersOf(v)
 	var err error
-	if g.Properties, err = readProperties(o.values["properties"]); err != nil {
+	if g.Properties, err = readProperties(o.get("properties")); err != nil {
 		return g, within("properties", err)
 	}
-	if v := o.values["rollout_percentage"]; present(v) {
+	if v := o.get("rollout_percentage"); present(v) {
 		n, err := percentage(v)
 		if err != nil {
 			return g, within("rollout_percentage", err)
 		}
 		g.RolloutPercentage = &n
 	}
-	if g.Variant, err = optionalText(o.values["variant"]); err != nil {
+	if g.Variant, err = optionalText(o.get("variant")); err != nil {
 		return g, within("variant", err)
 	}
 	const aggregation = "aggregation_group_type_index"
-	if v, ok := o.values[aggregation]; ok {
-		index, err := readGroupType(v)
+	if o.has(aggregation) {
+		index, err := readGroupType(o.get(aggregation))
 		if err != nil {
 			return g, within(aggregation, err)
 		}
@@ -131,10 +131,10 @@ func readGroup(v jsonscan.Value) (flags.Condition, error) {
 			g.AggregationGroupTypeIndex = flags.ByGroup(*index)
 		}
 	}
-	if g.Description, err = displayed(o.values["description"]); err != nil {
+	if g.Description, err = displayed(o.get("description")); err != nil {
 		return g, within("description", err)
 	}
-	g.SortKey, err = displayed(o.values["sort_key"])
+	g.SortKey, err = displayed(o.get("sort_key"))
 	return g, within("sort_key", err)
 }
 
@@ -182,7 +182,7 @@ func readMultivariate(f *flags.Filters, v jsonscan.Value) error {
 	if v.Kind() != jsonscan.Object {
 		return unfit(v, "an object with a list of variants")
 	}
-	list, err := readVariants(membersOf(v).values["variants"])
+	list, err := readVariants(memberOf(v, "variants"))
 	f.Multivariate = &flags.Multivariate{Variants: list}
 	return within("variants", err)
 }
@@ -212,16 +212,16 @@ func readVariant(v jsonscan.Value) (flags.Variant, error) {
 		return x, unfit(v, "an object")
 	}
 	o := membersOf(v)
-	key, ok := str(o.values["key"])
+	key, ok := str(o.get("key"))
 	if !ok || len(key) > maxVariantKey || !variantKey.MatchString(key) {
-		return x, within("key", unfit(o.values["key"], "1 to 400 letters, digits, underscores, dots, slashes and hyphens"))
+		return x, within("key", unfit(o.get("key"), "1 to 400 letters, digits, underscores, dots, slashes and hyphens"))
 	}
 	x.Key = key
 	var err error
-	if x.Name, err = optionalText(o.values["name"]); err != nil {
+	if x.Name, err = optionalText(o.get("name")); err != nil {
 		return x, within("name", err)
 	}
-	x.RolloutPercentage, err = percentage(o.values["rollout_percentage"])
+	x.RolloutPercentage, err = percentage(o.get("rollout_percentage"))
 	return x, within("rollout_percentage", err)
 }
 
@@ -236,15 +236,16 @@ func readPayloads(f *flags.Filters, v jsonscan.Value) error {
 		return unfit(v, "an object")
 	}
 	o := membersOf(v)
-	for _, key := range slices.Sorted(maps.Keys(o.values)) {
-		if !present(o.values[key]) {
+	slices.SortFunc(o.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	for _, m := range o.members {
+		if !present(m.value) {
 			continue
 		}
-		payload, err := readPayload(o.values[key])
+		payload, err := readPayload(m.value)
 		if err != nil {
-			return within(shorten(key), err)
+			return within(shorten(m.name), err)
 		}
-		f.SetPayload(key, payload)
+		f.SetPayload(m.name, payload)
 	}
 	return nil
 }
@@ -271,11 +272,11 @@ func readHoldout(f *flags.Filters, v jsonscan.Value) error {
 		return unfit(v, "an object with id and exclusion_percentage")
 	}
 	o := membersOf(v)
-	id, ok := integer(o.values["id"])
+	id, ok := integer(o.get("id"))
 	if !ok {
-		return within("id", unfit(o.values["id"], "an integer"))
+		return within("id", unfit(o.get("id"), "an integer"))
 	}
-	share, err := percentage(o.values["exclusion_percentage"])
+	share, err := percentage(o.get("exclusion_percentage"))
 	if err != nil {
 		return within("exclusion_percentage", err)
 	}
@@ -287,13 +288,13 @@ func readHoldout(f *flags.Filters, v jsonscan.Value) error {
 // feature_enrollment and holdout say now, as the loader does (evaluation.md §3.3
 // and §13.3). Otherwise they have no effect, and are dropped.
 func readLegacy(f *flags.Filters, o object, key string) {
-	old := object{values: make(map[string]jsonscan.Value)}
+	var old object
 	for _, name := range []string{"super_groups", "holdout_groups"} {
-		if present(o.values[name]) {
-			old.set(name, o.values[name])
+		if present(o.get(name)) {
+			old.set(name, o.get(name))
 		}
 	}
-	if len(old.names) == 0 {
+	if len(old.members) == 0 {
 		return
 	}
 	m, _ := flags.DecodeFilters(old.append(nil), key) // what means nothing is dropped

@@ -33,8 +33,7 @@ func mergeText(before json.RawMessage, f *flags.Filters, change json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
-	_, groups := sent.values["groups"]
-	if f == nil || groups && unreadable(f) != nil {
+	if f == nil || sent.has("groups") && unreadable(f) != nil {
 		return Compact(sent.append(nil)), nil
 	}
 	stored, err := parse(before)
@@ -42,13 +41,13 @@ func mergeText(before json.RawMessage, f *flags.Filters, change json.RawMessage,
 		return nil, err
 	}
 	for _, older := range [][2]string{{"feature_enrollment", "super_groups"}, {"holdout", "holdout_groups"}} {
-		if _, replaced := sent.values[older[0]]; replaced {
+		if sent.has(older[0]) {
 			stored.remove(older[1])
 		}
 	}
-	if slices.ContainsFunc(stored.names, func(name string) bool { _, replaced := sent.values[name]; return !replaced }) {
-		for _, name := range sent.names {
-			stored.set(name, sent.values[name])
+	if slices.ContainsFunc(stored.members, func(m member) bool { return !sent.has(m.name) }) {
+		for _, m := range sent.members {
+			stored.set(m.name, m.value)
 		}
 		sent = stored
 	}
@@ -121,26 +120,15 @@ type editor struct {
 // kept returns the members of an object that are known.
 func kept(s *members.Shape, v jsonscan.Value) object {
 	o := membersOf(v)
-	o.names = slices.DeleteFunc(o.names, func(name string) bool {
-		known := s.Knows([]byte(name))
-		if !known {
-			delete(o.values, name)
-		}
-		return !known
-	})
+	o.keep(func(name string) bool { return s.Knows([]byte(name)) })
 	return o
 }
 
 // edit replaces the value of a member, if there is one.
 func (o *object) edit(name string, change func(jsonscan.Value) jsonscan.Value) {
-	if v, ok := o.values[name]; ok {
-		o.values[name] = change(v)
+	if i := o.find(name); i >= 0 {
+		o.members[i].value = change(o.members[i].value)
 	}
-}
-
-func (o *object) remove(name string) {
-	delete(o.values, name)
-	o.names = slices.DeleteFunc(o.names, func(n string) bool { return n == name })
 }
 
 // list edits the elements of a list, of which there must be as many as in the model.
@@ -169,7 +157,7 @@ func (e *editor) list(v jsonscan.Value, length int, change func(i int, v jsonsca
 
 func (e *editor) filters(v jsonscan.Value, f *flags.Filters, opaque bool) []byte {
 	o := kept(members.Filters, v)
-	if empty := membersOf(v).values["groups"]; len(f.Groups) == 1 && !hasElements(empty) {
+	if empty := memberOf(v, "groups"); len(f.Groups) == 1 && !hasElements(empty) {
 		o.set("groups", jsonscan.Value(`[{"properties":[]}]`)) // which remote configuration has made
 	}
 	o.edit("groups", func(v jsonscan.Value) jsonscan.Value {
@@ -215,7 +203,7 @@ func (e *editor) condition(v jsonscan.Value, g *flags.Condition) []byte {
 	})
 	o.edit("aggregation_group_type_index", func(v jsonscan.Value) jsonscan.Value { return aggregationText(v, g.AggregationGroupTypeIndex) })
 	if share := g.RolloutPercentage; share != nil {
-		if n, err := percentage(o.values["rollout_percentage"]); err != nil || n != *share {
+		if n, err := percentage(o.get("rollout_percentage")); err != nil || n != *share {
 			o.set("rollout_percentage", strconv.AppendFloat(nil, *share, 'f', -1, 64))
 		}
 	}
@@ -235,11 +223,11 @@ func property(v jsonscan.Value, p *flags.Filter) []byte {
 	switch p.Type {
 	case "flag":
 		o.remove("dependency_chain") // it says that the key is no ID
-		if key, err := readKey(o.values["key"]); err != nil || key != p.Key {
+		if key, err := readKey(o.get("key")); err != nil || key != p.Key {
 			o.set("key", text.AppendQuoted(nil, p.Key))
 		}
 	case "cohort":
-		sent := o.values["value"]
+		sent := o.get("value")
 		if s, ok := str(sent); ok {
 			sent = jsonscan.Value(s)
 		}
@@ -269,10 +257,11 @@ func payloadsText(f *flags.Filters) jsonscan.Value {
 		return jsonscan.Value("null")
 	}
 	v, _ := jsonscan.Parse(b, maxDepth)
-	if payloads, ok := membersOf(v).values["payloads"]; ok {
-		return payloads
+	o := membersOf(v)
+	if !o.has("payloads") {
+		return jsonscan.Value("null")
 	}
-	return jsonscan.Value("null")
+	return o.get("payloads")
 }
 
 // node shows a node of a cohort's tree.
@@ -286,7 +275,7 @@ func (e *editor) node(v jsonscan.Value, n *flags.CohortNode) []byte {
 	case list != "":
 		shown := kept(members.Node, v)
 		if list != "values" {
-			shown.set(list, o.values[list])
+			shown.set(list, o.get(list))
 		}
 		shown.edit(list, func(v jsonscan.Value) jsonscan.Value {
 			return e.list(v, len(n.Values), func(i int, v jsonscan.Value) []byte { return e.node(v, &n.Values[i]) })
