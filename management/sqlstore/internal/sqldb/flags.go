@@ -180,7 +180,8 @@ func (a *accounts) CreateFlag(ctx context.Context, list ...*management.FeatureFl
 		if err != nil {
 			return nil, err
 		}
-		if err := flagVersions.set(ctx, a, collect(rows, func(row **flagRow) *management.FeatureFlag { return &(*row).FeatureFlag })...); err != nil {
+		columns := "id" + strings.TrimPrefix(flagVersions.columns, "flag_id")
+		if err := flagVersions.setFrom(ctx, a, columns, "FROM feature_flag WHERE project_id = ? AND id IN (?)", list[0].Project, slice[int64](ids)); err != nil {
 			return nil, err
 		}
 		type kind struct{ active, archived, deleted, ordinary bool }

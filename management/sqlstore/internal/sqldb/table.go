@@ -107,31 +107,50 @@ func (tab *table[T]) insertAll(ctx context.Context, a *accounts, list []*T, tail
 
 // set inserts rows or replaces the rows with their keys.
 func (tab *table[T]) set(ctx context.Context, a *accounts, list ...*T) error {
-	columns := columnsOf(tab.fields(&a.db.d, new(T)))
+	return tab.put(ctx, a, "store", list, tab.replacing(), nil)
+}
+
+// setFrom is set for the rows that a SELECT without its columns selects of another table.
+// columns are its columns for the ones of this table.
+func (tab *table[T]) setFrom(ctx context.Context, a *accounts, columns, tail string, args ...any) error {
+	query, args, err := a.db.d.among("INSERT INTO "+tab.name+" ("+tab.columns+") SELECT "+columns+" "+tail+tab.replacing(), args)
+	if err == nil {
+		_, err = a.exec(ctx, query, args...)
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: %w", tab.noun, err)
+	}
+	return nil
+}
+
+// replacing is the end of an INSERT that replaces rows.
+func (tab *table[T]) replacing() string {
+	columns := strings.Split(tab.columns, ", ")
 	key := strings.Join(columns[:tab.key], ", ")
 	columns = columns[tab.key:]
 	for i, c := range columns {
 		columns[i] = c + " = excluded." + c
 	}
-	return tab.put(ctx, a, "store", list, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(columns, ", "), nil)
+	return " ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(columns, ", ")
 }
 
 // put inserts rows by as few statements as there may be.
 func (tab *table[T]) put(ctx context.Context, a *accounts, verb string, list []*T, tail string, scan func(*sql.Rows) error) error {
+	columns, skipped := tab.columns, 0
+	if tab.serial {
+		_, columns, _ = strings.Cut(columns, ", ")
+		skipped = 1
+	}
+	row := "(" + strings.Repeat("?, ", strings.Count(columns, ",")) + "?)"
 	err := a.change(ctx, func(t *tx) error {
 		for rows := range slices.Chunk(list, rowsPerStatement) {
-			var columns []string
-			var values []any
+			values := make([]any, 0, len(rows)*(1+strings.Count(columns, ",")))
 			for _, v := range rows {
-				fields := tab.fields(&a.db.d, v)
-				if tab.serial {
-					fields = fields[1:]
+				for _, f := range tab.fields(&a.db.d, v)[skipped:] {
+					values = append(values, f.at)
 				}
-				columns, values = columnsOf(fields), append(values, valuesOf(fields)...)
 			}
-			row := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ") + ")"
-			query := "INSERT INTO " + tab.name + " (" + strings.Join(columns, ", ") + ") VALUES " +
-				strings.TrimSuffix(strings.Repeat(row+", ", len(rows)), ", ") + tail
+			query := "INSERT INTO " + tab.name + " (" + columns + ") VALUES " + strings.Repeat(row+", ", len(rows)-1) + row + tail
 			if _, err := t.run(ctx, query, values, scan); err != nil {
 				return err
 			}
