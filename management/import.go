@@ -11,7 +11,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -402,7 +401,17 @@ func (r *importReader) finish() (*importFile, error) {
 	file := r.file
 	file.flags = make([]importedFlag, len(r.flags))
 	errs := make([]error, len(r.flags))
-	eachAtOnce(len(r.flags), func(n int) { errs[n] = json.Unmarshal(r.flags[n], &file.flags[n]) })
+	var undecoded error
+	err := eachAtOnce(1+len(r.flags), func(n int) {
+		if n == 0 {
+			file.definitions, undecoded = flags.Decode(bytes.NewReader(r.definitions()))
+		} else {
+			errs[n-1] = json.Unmarshal(r.flags[n-1], &file.flags[n-1])
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
 	for n, err := range errs {
 		if err != nil {
 			return nil, invalid("flags", "invalid_input", "Flag %d cannot be read: %s.", n+1, err)
@@ -418,26 +427,13 @@ func (r *importReader) finish() (*importFile, error) {
 	if err := r.readTrees(); err != nil {
 		return nil, err
 	}
-	cohorts := any(r.cohorts)
-	if r.cohorts == nil {
-		cohorts = r.trees
-	}
-	document := map[string]any{"flags": append([]json.RawMessage{}, r.flags...), "cohorts": cohorts, "group_type_mapping": file.groupTypes}
-	for name, v := range r.options {
-		document[name] = v
+	if undecoded != nil {
+		return nil, invalid("", "invalid_input", "The definitions cannot be read: %s.", undecoded)
 	}
 	for _, id := range r.static {
 		if !slices.ContainsFunc(file.cohorts, func(c importedCohort) bool { return c.ID == id }) {
 			file.cohorts = append(file.cohorts, importedCohort{ID: id, Static: true})
 		}
-	}
-	if r.static != nil {
-		document["static_cohorts"] = r.static
-	}
-	body := rawjson.Must(document)
-	var err error
-	if file.definitions, err = flags.Decode(bytes.NewReader(body)); err != nil {
-		return nil, invalid("", "invalid_input", "The definitions cannot be read: %s.", err)
 	}
 	file.index = flags.NewIndex(file.definitions.Flags)
 	for n := range file.flags {
@@ -445,6 +441,29 @@ func (r *importReader) finish() (*importFile, error) {
 		f.Flag = file.index.Find(flags.FlagReference{Name: f.Key, IsKey: true})
 	}
 	return file, nil
+}
+
+// definitions returns the document of definitions that has what was collected.
+func (r *importReader) definitions() json.RawMessage {
+	document := map[string]any{"group_type_mapping": r.file.groupTypes, "cohorts": r.cohorts}
+	if r.cohorts == nil {
+		document["cohorts"] = r.trees
+	}
+	for name, v := range r.options {
+		document[name] = v
+	}
+	if r.static != nil {
+		document["static_cohorts"] = r.static
+	}
+	head := rawjson.Must(document)
+	out := append(head[:len(head)-1], `,"flags":[`...)
+	for n, raw := range r.flags { // as they are: to encode them would cost as much as to read them
+		if n > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, raw...)
+	}
+	return append(out, "]}"...)
 }
 
 // readTrees reads cohorts that are trees by ID.
@@ -666,10 +685,13 @@ func (i *importer) importFlags(ctx context.Context) error {
 	done := 0
 	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
 		now := i.now() // for all, so that lists have them in the order of the file
-		return inTurns(slices.Collect(slices.Chunk(stage, importTurn)), func(part []int) []readFlag {
+		return inTurns(slices.Collect(slices.Chunk(stage, importTurn)), func(part []int) ([]readFlag, error) {
 			list := make([]readFlag, len(part))
-			eachAtOnce(len(part), func(n int) { list[n] = i.readFlag(&waiting[part[n]], world) })
-			return list
+			for n, number := range part {
+				list[n].file = &waiting[number]
+			}
+			shares := slices.Collect(slices.Chunk(list, importShare))
+			return list, eachAtOnce(len(shares), func(n int) { i.readFlags(shares[n], world) })
 		}, func(list []readFlag) error {
 			var fresh []*FeatureFlag
 			for _, r := range list {
@@ -697,45 +719,8 @@ func (i *importer) importFlags(ctx context.Context) error {
 }
 
 // importTurn is how many flags are stored at once, while the next ones are read.
-const importTurn = 1000
-
-// inTurns calls read for each part, and write for what it returns, in order. It reads a
-// part while the one before is written.
-func inTurns[P, R any](parts []P, read func(P) R, write func(R) error) error {
-	results, stop := make(chan R), make(chan struct{})
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer close(stop)
-	wg.Go(func() {
-		for _, part := range parts {
-			select {
-			case results <- read(part):
-			case <-stop:
-				return
-			}
-		}
-	})
-	for range parts {
-		if err := write(<-results); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachAtOnce calls f for the numbers below n, on all processors.
-func eachAtOnce(n int, f func(int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
-}
+// importShare is how many of these one processor reads at once.
+const importTurn, importShare = 1000, 125
 
 // A readFlag is a flag of a file, and the flag that was made of it.
 type readFlag struct {
@@ -744,14 +729,37 @@ type readFlag struct {
 	err  error
 }
 
-// readFlag returns the flag that a file describes. It changes nothing.
-func (i *importer) readFlag(f *importedFlag, world *judge.World) readFlag {
-	made := i.newFlag()
-	made.HasExperiment, made.BucketingHash = f.experiment(), ""
-	if f.Version > 0 {
-		made.Version = f.Version
+// readFlags makes the flags that a file describes. It changes nothing else.
+func (i *importer) readFlags(list []readFlag, world *judge.World) {
+	type sound struct {
+		*readFlag
+		filters flags.Filters
+		text    json.RawMessage
 	}
-	return readFlag{f, made, i.fill(made, f, world)}
+	sounds, cases := make([]sound, 0, len(list)), make([]judge.Case, 0, len(list))
+	for n := range list {
+		f := sound{readFlag: &list[n]}
+		f.made = i.newFlag()
+		f.made.HasExperiment, f.made.BucketingHash = f.file.experiment(), ""
+		if f.file.Version > 0 {
+			f.made.Version = f.file.Version
+		}
+		if f.filters, f.text, f.err = i.fill(f.made, f.file, world); f.err == nil {
+			sounds = append(sounds, f)
+			cases = append(cases, judge.Case{Filters: &sounds[len(sounds)-1].filters, Subject: judge.Subject{Key: f.file.Key, Create: true, RemoteConfig: f.made.RemoteConfig}})
+		}
+	}
+	for n, err := range judge.JudgeAll(cases, world) {
+		f := &sounds[n]
+		switch broken := f.file.Err(); {
+		case err != nil:
+			f.err = judgeError(err)
+		case broken != nil:
+			f.err = invalid("", "invalid_input", "%s", broken)
+		default:
+			f.made.settle(f.filters, f.text)
+		}
+	}
 }
 
 // wanted reports whether the flag that was made of a file's is to be stored. It is left
@@ -811,8 +819,9 @@ func changed(changes []field.Change) string {
 	return strings.Join(names, ", ")
 }
 
-// fill gives a new flag what a file says of it.
-func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) error {
+// fill gives a new flag what a file says of it, but for its filters, which it returns with
+// their text.
+func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) (flags.Filters, json.RawMessage, error) {
 	patch := FlagPatch{
 		Key: optional.Of(f.Key), Name: optional.Of(f.Name), Filters: optional.Of(rawjson.Or(f.Filters, "{}")), Active: optional.Of(f.Active), Archived: optional.Of(f.Archived),
 		Continuity: optional.Of(f.EnsureExperienceContinuity), Runtime: optional.Of(f.EvaluationRuntime), Bucketing: optional.Of(f.BucketingIdentifier),
@@ -820,27 +829,18 @@ func (i *importer) fill(made *FeatureFlag, f *importedFlag, world *judge.World) 
 		ContextMatch: optional.Of(f.EvaluationContextsMatchMode),
 		Tags:         optional.Of(rawjson.Must(append([]string{}, f.Tags...))), RemoteConfig: optional.Of(f.IsRemoteConfiguration),
 	}
-	if err := patch.validate(made); err != nil {
-		return err
+	err := patch.validate(made)
+	if err == nil {
+		err = applyFields(made, &patch, world)
 	}
-	if err := applyFields(made, &patch, world); err != nil {
-		return err
+	if err != nil {
+		return flags.Filters{}, nil, err
 	}
 	filters, text, err := readFilters(patch.Filters.Value, f.Key, judge.Lenient)
 	if err == nil {
 		err = i.translateFilters(&filters)
 	}
-	if err == nil {
-		err = judge.Judge(&filters, judge.Subject{Key: f.Key, Create: true, RemoteConfig: made.RemoteConfig}, world)
-	}
-	if err != nil {
-		return judgeError(err)
-	}
-	if err := f.Err(); err != nil {
-		return invalid("", "invalid_input", "%s", err)
-	}
-	made.settle(filters, text)
-	return nil
+	return filters, text, judgeError(err)
 }
 
 // translateFilters makes filters refer to what the project has: flags by key, cohorts
@@ -928,7 +928,7 @@ func (i *importer) prove(ctx context.Context) error {
 	}
 	var before, after *flags.Snapshot
 	var errs [2]error
-	eachAtOnce(2, func(n int) {
+	err := eachAtOnce(2, func(n int) {
 		if n == 0 {
 			before, errs[0] = flags.Compile(i.file.definitions, inFile)
 		} else {
@@ -936,6 +936,8 @@ func (i *importer) prove(ctx context.Context) error {
 		}
 	})
 	switch {
+	case err != nil:
+		return err
 	case errs[0] != nil:
 		return invalid("", "invalid_input", "The definitions of the file cannot be compiled: %s.", errs[0])
 	case errs[1] != nil:
@@ -947,12 +949,15 @@ func (i *importer) prove(ctx context.Context) error {
 	var mu sync.Mutex // for subjects and tried
 	tried, differences := 0, make([]*parity.Difference, min(paritySubjects, max(maxParityValues/len(i.report.Flags), 1)))
 	var differ atomic.Bool
-	eachAtOnce(len(differences), func(int) {
+	next := func() (int, *flags.Request) {
 		mu.Lock()
-		n, subject := tried, subjects.Next()
-		i.tell("subjects", n, len(differences))
+		defer mu.Unlock()
+		i.tell("subjects", tried, len(differences))
 		tried++
-		mu.Unlock()
+		return tried - 1, subjects.Next()
+	}
+	err = eachAtOnce(len(differences), func(int) {
+		n, subject := next()
 		if differ.Load() {
 			return
 		}
@@ -960,7 +965,7 @@ func (i *importer) prove(ctx context.Context) error {
 			differ.Store(true)
 		}
 	})
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	for _, difference := range differences {

@@ -359,6 +359,26 @@ func TestImportProgress(t *testing.T) {
 	}
 }
 
+// A panic ends an import with an error, in whatever goroutine it happens, and nothing is
+// stored.
+func TestImportPanic(t *testing.T) {
+	w := newWorld(t, withData)
+	document, err := os.ReadFile("../cmd/flagstaff/serve/demo.json")
+	w.ok(err)
+	_, err = w.Import(t.Context(), w.web.ID, document, management.ImportOptions{Progress: func(what string, done, _ int) {
+		if what == "subjects" && done == 10 {
+			panic("no progress")
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "panicked: no progress") {
+		t.Errorf("Import = %v, want an error that tells of the panic", err)
+	}
+	list, err := w.store.Flags(t.Context(), w.web.ID)
+	if w.ok(err); len(list) != 0 {
+		t.Errorf("the project has %d flags, want none", len(list))
+	}
+}
+
 // What is exported is imported elsewhere as it was, and the same project gives the same
 // bytes.
 func TestExport(t *testing.T) {
