@@ -13,7 +13,7 @@
 // [Merge] applies a change to the text of filters. [Read] and [ReadCohort] read such a
 // text, and refuse types and forms that package flags would pass over; [Merge] and
 // ReadCohort refuse names that nothing knows. [Show] and [ShowCohort] return the text
-// that clients get back. [Judge] and [JudgeCohort] apply the rules, and
+// that clients get back. [Judge], [JudgeAll] and [JudgeCohort] apply the rules, and
 // bring references into the form in which they are stored. What refers to what is told
 // by [Dependencies], [Dependents] and [CohortUsers]; [Variants], [GroupBased] and
 // [FullyRolledOut] look at filters.
