@@ -48,7 +48,7 @@ func checkSize(n int) error {
 // counts (management.md §15.1 A24).
 type object struct {
 	members []member       // in the order of their first appearance
-	places  map[string]int // of the members, once there are more than maxSearched
+	places  map[string]int // of the members, once there are more than fewMembers
 }
 
 type member struct {
@@ -56,9 +56,9 @@ type member struct {
 	value jsonscan.Value
 }
 
-// maxSearched is how many members an object has at most that are searched one by one.
+// fewMembers is how many members of an object are searched one by one at most.
 // Objects that somebody has written have fewer.
-const maxSearched = 16
+const fewMembers = 16
 
 // membersOf returns the members of an object; none if v is something else.
 func membersOf(v jsonscan.Value) object {
@@ -135,7 +135,7 @@ func (o *object) set(name string, v jsonscan.Value) {
 	switch n := len(o.members); {
 	case o.places != nil:
 		o.places[name] = n - 1
-	case n > maxSearched:
+	case n > fewMembers:
 		o.number()
 	}
 }
@@ -143,7 +143,7 @@ func (o *object) set(name string, v jsonscan.Value) {
 // number notes the places of the members, if there are many.
 func (o *object) number() {
 	o.places = nil
-	if len(o.members) <= maxSearched {
+	if len(o.members) <= fewMembers {
 		return
 	}
 	o.places = make(map[string]int, len(o.members))
