@@ -330,6 +330,24 @@ func TestRenewSession(t *testing.T) {
 }
 
 // The session that was not seen for longest makes room for the hundred and first.
+// management.md §5.9 rule 9.
+func TestAddressNeedsPasswordInSession(t *testing.T) {
+	w := newWorld(t)
+	_, p := w.signIn(w.ada)
+	patch := func(body string) error {
+		_, err := w.UpdateUser(t.Context(), p, "@me", decode[management.UserPatch](t, body))
+		return err
+	}
+	checkFault(t, "no password", patch(`{"email":"new@example.com"}`), "invalid required current_password")
+	checkFault(t, "a wrong password", patch(`{"email":"new@example.com","current_password":"wrong"}`), "invalid incorrect_password current_password")
+	if err := patch(`{"email":"` + w.ada.Email + `","first_name":"Ada"}`); err != nil {
+		t.Errorf("the address that it is: %v", err)
+	}
+	if err := patch(`{"email":"new@example.com","current_password":"` + staple + `"}`); err != nil {
+		t.Errorf("with the password: %v", err)
+	}
+}
+
 func TestSessionsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	first, _ := w.signIn(w.ada)

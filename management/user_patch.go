@@ -90,8 +90,14 @@ func (s *Service) prepareUser(ctx context.Context, p *Principal, ref string, pat
 	if err := judgeError(s.userFields(u, patch).Check()); err != nil {
 		return "", "", err
 	}
+	readdressed := patch.Email.Set && patch.Email.Value != u.Email && p.Session != nil && u.ID == p.User.ID
+	if patch.Password.Set || readdressed {
+		if err := s.provePassword(ctx, u, patch); err != nil {
+			return "", "", err
+		}
+	}
 	if patch.Password.Set {
-		if hash, err = s.newPassword(ctx, u, patch); err != nil {
+		if hash, err = s.newPassword(ctx, u, patch.Password.Value); err != nil {
 			return "", "", err
 		}
 	}
@@ -246,24 +252,29 @@ func (c *userChange) changeEmail(ctx context.Context, u *User) error {
 	return nil
 }
 
-// newPassword checks that a password may change, and returns the hash of the new one. It
-// takes long, so callers call it outside of a transaction.
-func (s *Service) newPassword(ctx context.Context, u *User, patch *UserPatch) (string, error) {
-	if u.hasPassword() {
-		if !patch.CurrentPassword.Set {
-			return "", invalid("current_password", "required", "This field is required.")
-		}
-		switch ok, err := s.checkPassword(ctx, u, patch.CurrentPassword.Value); {
-		case err != nil:
-			return "", err
-		case !ok:
-			return "", errWrongPassword
-		}
+// provePassword checks the current password of a user who has one. It takes long, so callers
+// call it outside of a transaction.
+func (s *Service) provePassword(ctx context.Context, u *User, patch *UserPatch) error {
+	if !u.hasPassword() {
+		return nil
 	}
-	if err := s.passwords.Check(patch.Password.Value, u.Email, u.FirstName, u.LastName); err != nil {
+	if !patch.CurrentPassword.Set {
+		return invalid("current_password", "required", "This field is required.")
+	}
+	ok, err := s.checkPassword(ctx, u, patch.CurrentPassword.Value)
+	if err == nil && !ok {
+		err = errWrongPassword
+	}
+	return err
+}
+
+// newPassword checks a new password and returns its hash. It takes long, so callers call it
+// outside of a transaction.
+func (s *Service) newPassword(ctx context.Context, u *User, password string) (string, error) {
+	if err := s.passwords.Check(password, u.Email, u.FirstName, u.LastName); err != nil {
 		return "", invalid("password", "invalid_input", "%s", err)
 	}
-	return s.passwords.Hash(ctx, patch.Password.Value)
+	return s.passwords.Hash(ctx, password)
 }
 
 func (c *userChange) changePassword(ctx context.Context, u *User) error {

@@ -137,6 +137,7 @@ func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts b
 	case p.Published == nil || p.Published.definitions == nil:
 		return errNotReady
 	}
+	p.asked(x.start)
 	if s.config.Quota != nil && !s.config.Quota.Take(p.Organization, definitionsCost) {
 		s.metrics.limited.Inc()
 		return errQuota

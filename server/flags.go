@@ -58,6 +58,7 @@ func (s *Server) evaluate(x *exchange, decide bool) error {
 	if err != nil {
 		return err
 	}
+	p.asked(x.start)
 
 	e := wire.Envelope{RequestID: x.requestID(), EvaluatedAt: x.start}
 	if x.query.Config {

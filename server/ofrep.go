@@ -156,6 +156,9 @@ func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) 
 	if secret && errors.Is(err, ErrUnknownProject) { // the project was made a moment ago
 		err = errNotReady
 	}
+	if err == nil {
+		p.asked(x.start)
+	}
 	return p, secret, err
 }
 

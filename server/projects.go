@@ -54,9 +54,24 @@ type Project struct {
 	// is for metrics. Nil: unknown.
 	Checked func() time.Time
 
+	// Asked keeps when a program last asked for the project's flags or definitions, in
+	// Unix seconds. Nil: that is not kept.
+	Asked *atomic.Int64
+
+	// Loaded returns when the definitions that are served were compiled. Nil: unknown.
+	Loaded func() time.Time
+
 	// Origin returns where the definitions come from, such as "store", "file",
 	// "remote" or "cache". It is for metrics. Nil: unknown.
 	Origin func() string
+}
+
+// asked notes that a program has asked for flags. It writes at most once a second, so that
+// processors do not wait for each other.
+func (p *Project) asked(now time.Time) {
+	if at := now.Unix(); p.Asked != nil && p.Asked.Load() != at {
+		p.Asked.Store(at)
+	}
 }
 
 func (p *Project) snapshot() *flags.Snapshot {

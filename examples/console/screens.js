@@ -149,6 +149,7 @@ export const member = [
 		await t.title('Connect an authenticator')
 	}],
 	['projects', (t) => t.page.goto('/console/projects')],
+	['connect', (t) => t.open('/connect')],
 	['no-page', (t) => t.open('/nothing')],
 ]
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -68,7 +69,9 @@ type project struct {
 	flags     *flags.Evaluator
 	published *server.Published
 	checked   time.Time
-	pinned    *pin // nil if its flags come from the store
+	compiled  time.Time    // when flags got their definitions
+	asked     atomic.Int64 // for server.Project
+	pinned    *pin         // nil if its flags come from the store
 }
 
 // New returns a Catalog that has no projects before Refresh.
@@ -160,7 +163,7 @@ func (c *Catalog) register() {
 		served := &server.Project{
 			ID: id, Name: p.record.Name, Organization: p.record.Organization.String(), Flags: p.flags,
 			AnonymizeIPs: p.record.AnonymizeIPs, Published: p.published, Checked: func() time.Time { return c.checked(id) },
-			Origin: func() string { return c.origin(id) },
+			Origin: func() string { return c.origin(id) }, Asked: &p.asked, Loaded: func() time.Time { return c.loaded(id) },
 		}
 		if p.published != nil {
 			served.ClientConfig = p.published.Client()
@@ -183,6 +186,16 @@ func (c *Catalog) checked(id int64) time.Time {
 		return p.pinned.loader.Status().Checked
 	}
 	return p.checked
+}
+
+// loaded returns when the definitions of a project that are served were compiled.
+func (c *Catalog) loaded(id int64) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.projects[id]; p != nil {
+		return p.compiled
+	}
+	return time.Time{}
 }
 
 // origin returns where the definitions of a project come from.

@@ -82,6 +82,7 @@ func (c *Catalog) compile(ctx context.Context, p *project, d *flags.Definitions)
 		return err
 	}
 	old := p.flags.Swap(snapshot)
+	p.compiled = time.Now()
 	if old != nil && old.ETag() == snapshot.ETag() {
 		return nil // something else of the project has changed
 	}

@@ -22,15 +22,16 @@ type accountView struct {
 	FirstName, LastName           string
 	FirstNameError, LastNameError string
 
-	Address      string // the current one
-	Email        string // as typed
-	EmailError   string
-	Pending      string // an address that is to be verified
-	Unverified   bool
-	Mail         bool
-	HasPassword  bool
-	CurrentError string
-	NewError     string
+	Address              string // the current one
+	Email                string // as typed
+	EmailError           string
+	AddressPasswordError string
+	Pending              string // an address that is to be verified
+	Unverified           bool
+	Mail                 bool
+	HasPassword          bool
+	CurrentError         string
+	NewError             string
 
 	TwoFactor bool
 	Codes     int // backup codes that are left
@@ -132,8 +133,17 @@ func saveName(q *request) error {
 
 func changeAddress(q *request) error {
 	email := q.PostForm.Get("email")
-	me, err := q.changeAccount(management.UserPatch{Email: optional.Of(email)}, func(v *accountView, e *management.Error) {
-		v.Email, v.EmailError = email, e.Detail
+	patch := management.UserPatch{Email: optional.Of(email)}
+	if q.PostForm.Has("current_password") {
+		patch.CurrentPassword = optional.Of(q.PostForm.Get("current_password"))
+	}
+	me, err := q.changeAccount(patch, func(v *accountView, e *management.Error) {
+		v.Email = email
+		if e.Attr == "current_password" {
+			v.AddressPasswordError = e.Detail
+		} else {
+			v.EmailError = e.Detail
+		}
 	})
 	if me == nil {
 		return err

@@ -26,12 +26,23 @@ func TestAccount(t *testing.T) {
 		t.Errorf("what was typed is gone: %v", got)
 	}
 
-	a = s.post("/me/address", url.Values{"email": {"nobody"}}).want(422, "Enter a valid email address.")
+	for given, says := range map[string]string{"": "This field is required.", "wrong": "Your current password is incorrect."} {
+		form := url.Values{"email": {"new@example.com"}, "current_password": {given}}
+		if given == "" {
+			form.Del("current_password")
+		}
+		a = s.post("/me/address", form).want(422, says)
+		a.checkPage()
+		if !strings.Contains(a.body, `id="address_password-error"`) || !strings.Contains(a.body, `value="new@example.com"`) {
+			t.Errorf("with the password %q: %s", given, words(a.body))
+		}
+	}
+	a = s.post("/me/address", url.Values{"email": {"nobody"}, "current_password": {password}}).want(422, "Enter a valid email address.")
 	a.checkPage()
 	if !strings.Contains(a.body, `value="nobody"`) {
 		t.Error("the address that was typed is gone")
 	}
-	s.post("/me/address", url.Values{"email": {"new@example.com"}}).leads("/me?done=address")
+	s.post("/me/address", url.Values{"email": {"new@example.com"}, "current_password": {password}}).leads("/me?done=address")
 	s.get("/me?done=address").want(200, "The address was changed.", "new@example.com").checkPage()
 	s.post("/me/address/keep", nil).leads("/me?done=address-kept") // there is nothing to keep
 	s.post("/me/address/verify", nil).want(422, "no mail server is configured").checkPage()

@@ -50,7 +50,7 @@ var scopeWords = map[string]string{
 }
 
 // thingPaths are where things are shown; the ID follows.
-var thingPaths = map[string]string{"FeatureFlag": "/flags/", "Cohort": "/cohorts/", "EarlyAccessFeature": "/features/", "Person": "/persons/"}
+var thingPaths = map[string]string{"FeatureFlag": "/flags/", "Cohort": "/cohorts/", "EarlyAccessFeature": "/features/", "Person": "/persons/", "Survey": "/surveys/"}
 
 func activity(q *request) error {
 	asked := management.ActivityQuery{
@@ -113,8 +113,11 @@ func (q *request) authors(chosen string) ([]option, error) {
 
 // thingPath returns where a thing is shown as it is now, "" if it has no page.
 func (q *request) thingPath(scope, id string) string {
-	if path := thingPaths[scope]; path != "" {
+	if path := thingPaths[scope]; path != "" && (scope != "Survey" || q.c.Surveys != nil) {
 		return q.projectPath(path + url.PathEscape(id))
+	}
+	if scope == "Project" {
+		return q.projectPath("/settings")
 	}
 	if kind, key, ok := strings.Cut(id, "/"); ok && scope == "Group" {
 		if index, err := strconv.Atoi(kind); err == nil {
@@ -143,11 +146,8 @@ func (q *request) activityEntry(a *management.ActivityView) activityEntry {
 	if a.ItemID != "" {
 		e.Only = q.projectPath("/activity?" + url.Values{"scope": {a.Scope}, "item": {a.ItemID}}.Encode())
 	}
-	if a.Activity != "deleted" || a.Scope != "Person" && a.Scope != "Group" { // of which nothing is left
+	if a.Activity != "deleted" || a.Scope != "Person" && a.Scope != "Group" && a.Scope != "Survey" { // of which nothing is left
 		e.URL = q.thingPath(a.Scope, a.ItemID)
-	}
-	if a.Scope == "Survey" && a.Activity != "deleted" && q.c.Surveys != nil {
-		e.URL = q.projectPath("/surveys/" + url.PathEscape(a.ItemID))
 	}
 	for _, c := range a.Detail.Changes {
 		e.Changes = append(e.Changes, changeLine{placeWords(c.Field), excerpt(c.Before), excerpt(c.After)})

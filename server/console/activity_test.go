@@ -76,8 +76,8 @@ func TestStatus(t *testing.T) {
 		}
 	})
 	s.get("/projects/1/problems").want(200, "Current not known", "ready it reads").checkPage()
-	status = console.Status{Origin: "store", Checked: now.Add(-2 * time.Second)}
-	s.get("/projects/1/problems").want(200, "From the store", "as of just now", "ready it reads").checkPage()
+	status = console.Status{Origin: "store", Checked: now.Add(-2 * time.Second), Loaded: now.Add(-3 * time.Hour)}
+	s.get("/projects/1/problems").want(200, "From the store", "as of just now", "Compiled 3 hours ago", "ready it reads").checkPage()
 	status = console.Status{Origin: "file", Checked: now.Add(-2 * time.Minute), Faults: "events cannot be written; <the stream> does not answer"}
 	s.get("/projects/1/problems").want(200, "a document (file)", "as of 2 minutes ago old", "not ready", "The server does not work as it should: events cannot be written; <the stream> does not answer.").checkPage()
 }

@@ -1,5 +1,40 @@
 package console
 
+import "net/http"
+
+// A connectView is how programs are connected with a project, and what has come of them.
+type connectView struct {
+	layout
+	connection
+	Flags string // the list of flags
+}
+
+// A connection is what the page about connecting and an empty list of flags have in common.
+type connection struct {
+	Snippets []snippet
+	Watched  bool   // whether programs ask for flags is known
+	Asked    moment // when one last did; empty if none has
+	Event    bool   // an event has come
+	Waits    bool   // for what has not come yet
+}
+
+func (q *request) connection() connection {
+	v := connection{Snippets: q.snippets(), Watched: q.c.Status != nil, Event: q.at.Project.IngestedEvent}
+	if v.Watched {
+		if at := q.c.Status(q.Context(), q.at.Project.ID).Asked; !at.IsZero() {
+			v.Asked = q.c.moment(at)
+		}
+	}
+	v.Waits = !v.Event || v.Watched && v.Asked.Words == ""
+	return v
+}
+
+func connect(q *request) error {
+	q.layout.Title = "Connect a program"
+	q.render(http.StatusOK, "connect", &connectView{layout: q.layout, connection: q.connection(), Flags: q.projectPath("/flags")})
+	return nil
+}
+
 // A snippet is the lines that connect a program with the server.
 type snippet struct{ Name, Code string }
 

@@ -137,6 +137,7 @@ func (c *console) routes() {
 	get("/projects/{project}/flags/{flag}/history", c.inProject(flagHistory))
 	post("/projects/{project}/flags/{flag}/history", c.inProject(revertFlag))
 
+	get("/projects/{project}/connect", c.inProject(connect))
 	get("/projects/{project}/import", c.inProject(importPage))
 	post("/projects/{project}/import", c.inProject(postImport))
 	get("/projects/{project}/import/{run}", c.inProject(importRunPage))

@@ -24,6 +24,7 @@ var (
 	errNoPage       = &pageError{http.StatusNotFound, "There is no such page", "The address leads to nothing. What it has led to may have been deleted, or belongs to a project that you may not see.", false}
 	errOrigin       = &pageError{http.StatusForbidden, "The request came from another site", "Nothing was changed. Forms of the console work only on its own pages.", false}
 	errForm         = &pageError{http.StatusBadRequest, "The form could not be read", "Nothing was changed. Go back and send it again.", false}
+	errUploads      = &pageError{http.StatusServiceUnavailable, "The server has enough to do with other documents", "Nothing was changed. Go back and send the document again in a moment.", false}
 	errLargeForm    = &pageError{http.StatusRequestEntityTooLarge, "The form is too large", "Nothing was changed. A form may have 4 MiB.", false}
 	errLargeUpload  = &pageError{http.StatusRequestEntityTooLarge, "The file is too large", "A file may have 64 MiB. What came before the limit is stored; send the rest as another file.", false}
 	errBrokenUpload = &pageError{http.StatusBadRequest, "The file did not arrive in full", "What has arrived is stored. Go back and send the file again: what is in already does no harm.", false}

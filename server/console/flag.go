@@ -35,7 +35,7 @@ type flagView struct {
 	Changer  string
 	Called   moment
 	Problems []string
-	UsedBy   []string // what else uses the flag
+	UsedBy   []usedBy // what else uses the flag
 	Notice   string   // what has gone wrong with the whole form
 	Enrolled bool     // the early access feature of the flag enrols people
 	Locked   bool     // payloads are encrypted, and not shown
@@ -280,13 +280,16 @@ func (q *request) facts(v *flagView, f *management.FlagView, words *vocabulary) 
 	}
 	v.Status = status.Reason
 	for _, s := range f.Surveys {
-		v.UsedBy = append(v.UsedBy, "the survey "+s.Name)
+		v.UsedBy = append(v.UsedBy, usedBy{"the survey", s.Name, q.projectPath("/surveys/" + s.ID.String())})
 	}
 	for _, s := range f.Features {
-		v.UsedBy = append(v.UsedBy, "the early access feature "+s.Name)
+		v.UsedBy = append(v.UsedBy, usedBy{"the early access feature", s.Name, q.projectPath("/features/" + s.ID.String())})
 	}
 	return nil
 }
+
+// A usedBy is something that uses a flag.
+type usedBy struct{ Kind, Name, URL string }
 
 func selected(options []option, value string) []option {
 	out := slices.Clone(options)

@@ -31,11 +31,12 @@ type flagsView struct {
 	Runtimes []option
 	Sorts    []option
 
-	Range        string // which flags are shown, and of how many
-	Older, Newer string // the next and the previous page; "" if there is none
-	Clear        string // the list without filters; "" if there are none
-	Empty        bool   // the project has no flags
-	Snippets     []snippet
+	Range        string     // which flags are shown, and of how many
+	Older, Newer string     // the next and the previous page; "" if there is none
+	Clear        string     // the list without filters; "" if there are none
+	Empty        bool       // the project has no flags
+	Connect      connection // if Empty
+	ConnectURL   string
 }
 
 // flagsQuery is what the URL of the list says.
@@ -173,7 +174,10 @@ func listFlags(q *request) error {
 		v.Rows = append(v.Rows, q.flagRow(f, words, problems[f.Key], asked.encode()))
 	}
 	v.Empty = facets.On+facets.Off+facets.Archived == 0
-	v.Snippets = q.snippets()
+	v.ConnectURL = q.projectPath("/connect")
+	if v.Empty {
+		v.Connect = q.connection()
+	}
 	v.choices(facets, len(broken))
 	v.paging(page.Total)
 	q.render(http.StatusOK, "flags", v)

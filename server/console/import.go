@@ -143,6 +143,10 @@ func postImport(q *request) error {
 	// A connection that has no deadlines needs none to be moved.
 	_ = deadlines.SetReadDeadline(until)
 	_ = deadlines.SetWriteDeadline(until)
+	if !q.c.imports.receive() {
+		return errUploads
+	}
+	defer q.c.imports.received()
 	form, err := q.readImport()
 	switch {
 	case errors.Is(err, errLargeForm):

@@ -11,6 +11,7 @@ import (
 
 const (
 	maxImports    = 2         // documents that are checked or imported at once
+	maxUploads    = 4         // forms with documents that are read, or at work, at once
 	maxImportRuns = 50        // imports that are remembered
 	importRunAge  = time.Hour // for which an import is remembered
 )
@@ -19,7 +20,8 @@ const (
 // about what this process does: that an import has ended well stands in the activity of
 // the project as well, and to import a document again changes nothing.
 type imports struct {
-	slots chan struct{} // one for each document at once
+	slots   chan struct{} // one for each document at once
+	uploads chan struct{} // one for each form
 
 	mu   sync.Mutex
 	runs []importRun // the oldest first
@@ -41,12 +43,22 @@ type importRun struct {
 	failure string        // "": it has not failed
 }
 
-func newImports() *imports { return &imports{slots: make(chan struct{}, maxImports)} }
+func newImports() *imports {
+	return &imports{slots: make(chan struct{}, maxImports), uploads: make(chan struct{}, maxUploads)}
+}
 
-// enter takes room for one document. It reports false if there is none.
-func (i *imports) enter() bool {
+// receive takes room for the form of a document, which is read into memory. It reports false
+// if there is none.
+func (i *imports) receive() bool { return take(i.uploads) }
+
+func (i *imports) received() { <-i.uploads }
+
+// enter takes room for the work on one document. It reports false if there is none.
+func (i *imports) enter() bool { return take(i.slots) }
+
+func take(slots chan struct{}) bool {
 	select {
-	case i.slots <- struct{}{}:
+	case slots <- struct{}{}:
 		return true
 	default:
 		return false

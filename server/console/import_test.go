@@ -329,3 +329,30 @@ func TestExport(t *testing.T) {
 		})
 	}
 }
+
+// TestUploadsAreBounded: only so many documents are in memory at once.
+func TestUploadsAreBounded(t *testing.T) {
+	s := newSite(t)
+	form := func() *http.Request {
+		return s.multi(importPath, url.Values{"do": {"check"}}, "shop.json", []byte(brought))
+	}
+	ended := make(chan int, 4)
+	var senders []*io.PipeWriter
+	for range cap(ended) {
+		r, w := io.Pipe()
+		begun := form()
+		begun.Body, begun.ContentLength = r, -1
+		go func() { ended <- s.do(begun).status }()
+		_, err := w.Write([]byte("--")) // it is being read
+		fatal(t, err)
+		senders = append(senders, w)
+	}
+	s.do(form()).want(503, "The server has enough to do with other documents").checkPage()
+	for _, w := range senders {
+		fatal(t, w.CloseWithError(io.ErrUnexpectedEOF))
+		if status := <-ended; status != 400 {
+			t.Errorf("half a form: status %d", status)
+		}
+	}
+	s.do(form()).want(200, "What an import would do")
+}

@@ -24,6 +24,7 @@ type problemsView struct {
 type statusView struct {
 	Origin  string
 	Checked moment
+	Loaded  moment
 	Old     bool // the definitions were not known to be current for a while
 	Faults  string
 }
@@ -38,6 +39,9 @@ func (q *request) status() *statusView {
 	}
 	s := q.c.Status(q.Context(), q.at.Project.ID)
 	v := &statusView{Origin: s.Origin, Faults: s.Faults}
+	if !s.Loaded.IsZero() {
+		v.Loaded = q.c.moment(s.Loaded)
+	}
 	if !s.Checked.IsZero() {
 		v.Checked, v.Old = q.c.moment(s.Checked), q.c.Now().Sub(s.Checked) > checkedLately
 	}

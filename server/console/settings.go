@@ -120,6 +120,7 @@ type settingsView struct {
 	HasBackup    bool
 	Usage        []usageRow
 	Import       string
+	Connect      string
 	Notice       string
 	Organization string
 }
@@ -166,7 +167,7 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 	q.layout.Title = "Settings"
 	v := &settingsView{
 		layout: q.layout, Tabs: q.settingsTabs(), May: q.administers(), Role: levelWords[q.at.Level], Action: q.settingsPath(), Key: project.APIToken,
-		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name, Import: q.projectPath("/import"),
+		HasSecret: project.HasSecretToken, HasBackup: project.HasSecretTokenBackup, Organization: q.at.Organization.Name, Import: q.projectPath("/import"), Connect: q.projectPath("/connect"),
 	}
 	fields := func(list []setting) (out []settingField) {
 		for i := range list {

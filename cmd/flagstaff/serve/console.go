@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -103,8 +104,12 @@ func servedOf(projects *server.Registry, ready *readiness) func(context.Context,
 	return func(ctx context.Context, id int64) console.Status {
 		var s console.Status
 		for p := range projects.All() {
-			if p.ID == id && p.Origin != nil && p.Checked != nil {
-				s.Origin, s.Checked = p.Origin(), p.Checked()
+			if p.ID != id {
+				continue
+			}
+			s.Origin, s.Checked, s.Loaded = p.Origin(), p.Checked(), p.Loaded()
+			if at := p.Asked.Load(); at != 0 {
+				s.Asked = time.Unix(at, 0)
 			}
 		}
 		if e, ok := errors.AsType[*server.NotReady](ready.check(ctx)); ok {

@@ -15,6 +15,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -59,6 +60,9 @@ func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services
 	if err != nil {
 		return err
 	}
+	if err := nameDemoCohorts(ctx, services.accounts, principal, fmt.Sprint(p.ID)); err != nil {
+		return err
+	}
 	var patch survey.Patch
 	if err := json.Unmarshal(demoSurvey, &patch); err != nil {
 		return err
@@ -68,6 +72,24 @@ func (s *settings) addDemo(ctx context.Context, store sqlstore.Storage, services
 		return err
 	}
 	return addDemoEvents(ctx, sink, p.ID, created, time.Now())
+}
+
+// demoCohorts are the names of the cohorts of the demo by their IDs in its definitions, which
+// have no names for cohorts.
+var demoCohorts = map[string]string{"Imported cohort 1": "Power users", "Imported cohort 2": "Trial users"}
+
+func nameDemoCohorts(ctx context.Context, accounts *management.Service, by *management.Principal, project string) error {
+	list, err := accounts.ListCohorts(ctx, by, project, management.CohortQuery{}, len(demoCohorts), 0)
+	if err != nil {
+		return err
+	}
+	for _, c := range list.Items {
+		patch := management.CohortPatch{Name: optional.Of(demoCohorts[c.Name])}
+		if _, err := accounts.UpdateCohort(ctx, by, project, fmt.Sprint(c.ID), patch); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A demoWriter makes up the persons of the demo and what they do. But for the times,

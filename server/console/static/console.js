@@ -183,8 +183,9 @@
   // poll shows how far something is, until it has ended.
   async function poll(url, ended) {
     for (;;) {
-      await new Promise((wake) => setTimeout(wake, 700));
+      await new Promise((wake) => setTimeout(wake, Number($("[data-poll]")?.dataset.poll) || 700));
       if (ended()) return;
+      if (document.hidden) continue;
       let page;
       try {
         const answer = await fetch(url, { headers: { Accept: "text/html" } });
