@@ -54,17 +54,25 @@ func (q *request) origin() string {
 func (q *request) snippets() []snippet {
 	url, key := q.origin(), q.at.Project.APIKey
 	return []snippet{
-		{"Go", `client, err := flagstaff.Open(ctx, flagstaff.Config{URL: "` + url + `", ProjectKey: "` + key + `", SecretKey: secret})
+		{"Go", `client, err := flagstaff.Open(ctx, flagstaff.Config{
+	URL:        "` + url + `",
+	ProjectKey: "` + key + `",
+	SecretKey:  secret,
+})
 ada := client.For(&flags.Request{DistinctID: "ada"})
 if ada.Bool("my-flag", false) { … }`},
-		{"JavaScript", `posthog.init("` + key + `", { api_host: "` + url + `" })
+		{"JavaScript", `posthog.init("` + key + `",
+  { api_host: "` + url + `" })
 posthog.onFeatureFlags(() => {
   if (posthog.isFeatureEnabled("my-flag")) { … }
 })`},
-		{"Python", `posthog = Posthog("` + key + `", host="` + url + `")
+		{"Python", `posthog = Posthog("` + key + `",
+    host="` + url + `")
 if posthog.feature_enabled("my-flag", "ada"):
     …`},
-		{"curl", `curl '` + url + `/flags?v=2' -H 'Content-Type: application/json' \
-  -d '{"api_key": "` + key + `", "distinct_id": "ada"}'`},
+		{"curl", `curl '` + url + `/flags?v=2' \
+  -H 'Content-Type: application/json' \
+  -d '{"api_key": "` + key + `",
+       "distinct_id": "ada"}'`},
 	}
 }

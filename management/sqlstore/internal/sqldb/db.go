@@ -117,6 +117,10 @@ func (db *DB) migrate(ctx context.Context) error {
 		return sqlstore.ErrNoStore
 	}
 	results, err := provider.Up(ctx)
+	if version == 0 && err == nil && len(results) > 0 {
+		db.o.Log.InfoContext(ctx, "schema created", "version", results[len(results)-1].Source.Version)
+		return nil
+	}
 	for _, r := range results {
 		db.o.Log.InfoContext(ctx, "schema changed", "migration", r.Source.Version, "duration", r.Duration)
 	}
