@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 )
@@ -107,12 +108,23 @@ func newCohortComparison(set *definitionSet, before, after *Cohort) (*comparison
 	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int), keyAfter: audienceKey}
 	changed := *set
 	changed.cohorts = slices.Clone(set.cohorts)
-	now := set.flags
+	var now, then []FeatureFlag
 	if before != nil {
 		c.keyBefore = audienceKey
-		now = append(slices.Clone(now), audienceFlag(-1, audienceKey, judge.InCohort(before.ID)))
 		changed.cohorts = slices.DeleteFunc(changed.cohorts, func(other Cohort) bool { return other.ID == before.ID })
-		c.others = set.flagsByCohort(before.ID)
+		world := set.world()
+		users := flagsByCohort(world, before.ID)
+		then = set.neededBy(world, users)
+		now = append(slices.Clone(then), audienceFlag(-1, audienceKey, judge.InCohort(before.ID)))
+		changes := make(map[int64]bool)
+		for _, f := range users {
+			changes[f.ID] = true
+		}
+		for i := range then {
+			if f := &then[i]; changes[f.ID] && f.Kind == FlagOrdinary {
+				c.others = append(c.others, f.Key)
+			}
+		}
 	}
 	if after.ID == 0 {
 		for i := range set.cohorts {
@@ -132,29 +144,19 @@ func newCohortComparison(set *definitionSet, before, after *Cohort) (*comparison
 	if c.before, err = set.compile(now); err != nil {
 		return nil, err
 	}
-	c.after, err = changed.compile(append(slices.Clone(set.flags), audienceFlag(-1, audienceKey, members)))
+	c.after, err = changed.compile(append(then, audienceFlag(-1, audienceKey, members)))
 	return c, err
 }
 
-// flagsByCohort returns the keys of the active flags whose values can follow from a
-// cohort.
-func (d *definitionSet) flagsByCohort(id int64) []string {
-	world := d.world()
+// flagsByCohort returns the active flags whose values can follow from a cohort. Some come
+// more than once.
+func flagsByCohort(world *judge.World, id int64) []*flags.Flag {
 	users, _ := judge.CohortUsers(world, id)
-	found := make(map[string]bool)
+	list := slices.Clone(users)
 	for _, user := range users {
-		found[user.Key] = true
-		for _, key := range dependentFlags(world, &FeatureFlag{ID: user.ID, Key: user.Key}) {
-			found[key] = true
-		}
+		list = append(list, dependentFlags(world, &FeatureFlag{ID: user.ID, Key: user.Key})...)
 	}
-	var keys []string
-	for i := range d.flags {
-		if f := &d.flags[i]; found[f.Key] && f.Kind == FlagOrdinary {
-			keys = append(keys, f.Key)
-		}
-	}
-	return keys
+	return list
 }
 
 func (c *comparison) cohortPreview() *CohortPreview {

@@ -536,3 +536,27 @@ func (manyGroups) Groups(_ context.Context, _ int64, _ int, _ string, limit, off
 	}
 	return list, 2500, nil
 }
+
+// Explanations and previews have the flags as the store has them, whatever is served of
+// the project in the meantime.
+func TestServedSnapshot(t *testing.T) {
+	var served *flags.Snapshot
+	w := newWorld(t, withData, func(c *management.Config) { c.Snapshot = func(int64) *flags.Snapshot { return served } })
+	id := w.flag(w.web, `{"key":"a","filters":{"groups":[{"rollout_percentage":0}]}}`)
+	w.flag(w.web, `{"key":"b","filters":{"groups":[{"properties":[{"key":"a","type":"flag","operator":"flag_evaluates_to","value":true}]}]}}`)
+	compiled := func() *flags.Snapshot {
+		list, err := w.store.FlagDefinitions(t.Context(), w.web.ID)
+		w.ok(err)
+		return must(flags.Compile(management.Definitions(list, nil, map[int]string{}), flags.CompileOptions{TimeZone: time.UTC}))(t)
+	}
+	older := compiled()
+	must(w.changeFlag(id, `{"filters":{"groups":[{"rollout_percentage":100}]}}`))(t)
+	for name, s := range map[string]*flags.Snapshot{"none": nil, "older": older, "current": compiled()} {
+		served = s
+		all := must(w.EvaluationReasons(t.Context(), w.owner(w.web), ref(w.web), "u1", ""))(t)
+		one := must(w.ExplainFlag(t.Context(), w.owner(w.web), ref(w.web), "b", []byte(`{"distinct_id":"u1"}`)))(t)
+		if all["a"].Value != true || all["b"].Value != true || one.Value != true {
+			t.Errorf("%s: a is %v, b is %v and explained as %v, want true", name, all["a"].Value, all["b"].Value, one.Value)
+		}
+	}
+}

@@ -210,49 +210,61 @@ type comparison struct {
 	inBefore, inAfter flags.Input
 }
 
-// newComparison compiles both. Only the flag itself and the flags that depend on it
-// can have other values.
+// newComparison compiles both. Only the flag itself and the flags that depend on it can
+// have other values, so that of the others only those count which one of these needs.
 func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison, error) {
 	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int)}
-	changed := slices.Clone(set.flags)
-	at := len(changed) // where the flag is
+	world := set.world()
+	var concerned []*flags.Flag
 	if before != nil {
 		c.keyBefore = before.Key
-		if n := slices.IndexFunc(changed, func(f FeatureFlag) bool { return f.ID == before.ID }); n >= 0 {
-			at, changed = n, slices.Delete(changed, n, n+1)
+		concerned = dependentFlags(world, before)
+		for _, f := range concerned {
+			c.others = append(c.others, f.Key)
 		}
-		c.others = dependentFlags(set.world(), before)
+		concerned = append(concerned, judge.Dependencies(world, &before.Filters)...)
 	}
 	if after != nil {
 		c.keyAfter = after.Key
 		if after.ID == 0 {
 			after.ID = -1 // which no stored flag has
 		}
-		changed = slices.Insert(changed, at, *after)
+		concerned = append(concerned, judge.Dependencies(world, &after.Filters)...)
+	}
+	now := set.neededBy(world, concerned)
+	if before != nil {
+		now = slices.DeleteFunc(now, func(f FeatureFlag) bool { return f.ID == before.ID })
+	}
+	then := slices.Clone(now)
+	if before != nil {
+		now = append(now, *before)
+	}
+	if after != nil {
+		then = append(then, *after)
 	}
 	var err error
-	if c.before, err = set.compile(set.flags); err != nil {
+	if c.before, err = set.recompile(now, nil); err != nil {
 		return nil, err
 	}
-	c.after, err = set.recompile(changed, c.before)
+	c.after, err = set.recompile(then, c.before)
 	return c, err
 }
 
-// dependentFlags returns the keys of the active flags that depend on a flag, directly
-// or through others.
-func dependentFlags(world *judge.World, f *FeatureFlag) []string {
-	var keys []string
+// dependentFlags returns the active flags that depend on a flag, directly or through
+// others.
+func dependentFlags(world *judge.World, f *FeatureFlag) []*flags.Flag {
+	var list []*flags.Flag
 	seen := map[int64]bool{f.ID: true}
 	for queue := []*flags.Flag{{ID: f.ID, Key: f.Key}}; len(queue) > 0; queue = queue[1:] {
 		for _, user := range judge.Dependents(world, queue[0].ID, queue[0].Key) {
 			if !seen[user.ID] {
 				seen[user.ID] = true
-				keys = append(keys, user.Key)
+				list = append(list, user)
 				queue = append(queue, user)
 			}
 		}
 	}
-	return keys
+	return list
 }
 
 // comparePerson evaluates flags for a distinct ID.

@@ -3,9 +3,12 @@ package management
 import (
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/graph"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -15,10 +18,11 @@ type definitionSet struct {
 	cohorts    []Cohort
 	groupTypes map[int]string // nil: it is not known which there are
 	zone       *time.Location
+	served     *flags.Snapshot // of flags that may be somewhat older or newer; nil: there is none
 }
 
 func (w *work) definitionSet(ctx context.Context) (*definitionSet, error) {
-	d := new(definitionSet)
+	d := &definitionSet{served: w.c.Snapshot(w.at.Project.ID)}
 	var err error
 	if d.flags, err = w.store.FlagDefinitions(ctx, w.at.Project.ID); err != nil {
 		return nil, err
@@ -61,7 +65,7 @@ func (d *definitionSet) world() *judge.World {
 
 // compile returns flags as they are served.
 func (d *definitionSet) compile(list []FeatureFlag) (*flags.Snapshot, error) {
-	return d.recompile(list, nil)
+	return d.recompile(list, d.served)
 }
 
 // recompile is compile for flags of which few differ from the ones of another snapshot.
@@ -71,4 +75,21 @@ func (d *definitionSet) recompile(list []FeatureFlag, previous *flags.Snapshot) 
 		return nil, fmt.Errorf("management: definitions: %w", err)
 	}
 	return snapshot, nil
+}
+
+// neededBy returns flags and all flags that these need, in the order of the project. They
+// have the values that they have among all flags.
+func (d *definitionSet) neededBy(world *judge.World, list []*flags.Flag) []FeatureFlag {
+	needs := func(f *flags.Flag) iter.Seq[*flags.Flag] { return slices.Values(judge.Dependencies(world, &f.Filters)) }
+	needed := make(map[int64]bool)
+	for step := range graph.Reach(slices.Values(list), needs) {
+		needed[step.Node.ID] = true
+	}
+	var found []FeatureFlag
+	for i := range d.flags {
+		if needed[d.flags[i].ID] {
+			found = append(found, d.flags[i])
+		}
+	}
+	return found
 }

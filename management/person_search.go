@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -182,8 +183,12 @@ func (search *searching) named(p *Person) bool {
 	if slices.ContainsFunc(p.DistinctIDs, contains) {
 		return true
 	}
-	properties, _ := rawjson.Object(p.Properties)
-	return slices.ContainsFunc(personNames, func(name string) bool { return contains(rawjson.Text(properties[name])) })
+	for m := jsonscan.Value(p.Properties).Object(); m.Next(); { // of the many persons that a search looks at few are found
+		if slices.Contains(personNames, string(m.Name())) && contains(rawjson.Text(json.RawMessage(m.Value()))) {
+			return true
+		}
+	}
+	return false
 }
 
 // look adds the persons of a stage to the page, until it is full or enough were looked

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management/internal/password"
 	"github.com/flagstaff-go/flagstaff/management/internal/seal"
 )
@@ -125,6 +126,11 @@ type Config struct {
 	// as they are served. It must not wait for the Store. Nil: the Store serves all.
 	Pinned func(project int64) *Pinned
 
+	// Snapshot returns the compiled flags that are served for a project, nil if there
+	// are none yet. Explanations and previews compile only what differs from them. It
+	// must not wait for the Store. Nil: they compile all flags each time.
+	Snapshot func(project int64) *flags.Snapshot
+
 	// OnChange is called after something has changed that clients see of a
 	// project, before who changed it is answered; project is 0 if projects
 	// themselves have changed, come or gone. Nil: nobody is told.
@@ -150,6 +156,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Pinned == nil {
 		c.Pinned = func(int64) *Pinned { return nil }
+	}
+	if c.Snapshot == nil {
+		c.Snapshot = func(int64) *flags.Snapshot { return nil }
 	}
 	if c.OnChange == nil {
 		c.OnChange = func(context.Context, int64) {}

@@ -57,7 +57,8 @@ type Catalog struct {
 	versions map[int64]int64
 	projects map[int64]*project
 
-	pins sync.Map // from the IDs of projects to pins, for callers in a transaction
+	// For callers in a transaction, from the IDs of projects to pins and Evaluators.
+	pins, evaluators sync.Map
 }
 
 // A project has what is known about one project. Its Evaluator stays the same
@@ -149,6 +150,12 @@ func (c *Catalog) readProjects(ctx context.Context) error {
 			p.record, p.loaded = record, false
 		}
 		known[record.ID] = p
+		c.evaluators.Store(record.ID, p.flags)
+	}
+	for id := range c.projects {
+		if known[id] == nil {
+			c.evaluators.Delete(id)
+		}
 	}
 	c.projects = known
 	return nil
@@ -217,6 +224,16 @@ func (c *Catalog) Pinned(project int64) *management.Pinned {
 	}
 	pinned := p.(*pin)
 	return &management.Pinned{Definitions: pinned.last.Load(), Origin: pinned.loader.Status().Origin}
+}
+
+// Snapshot is the function for Snapshot of a management.Config: it returns the compiled
+// flags that are served for a project, nil if there are none.
+func (c *Catalog) Snapshot(project int64) *flags.Snapshot {
+	e, ok := c.evaluators.Load(project)
+	if !ok {
+		return nil
+	}
+	return e.(*flags.Evaluator).Snapshot()
 }
 
 // Changed is the function for OnChange of a management.Config: it calls Refresh

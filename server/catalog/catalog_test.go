@@ -188,6 +188,9 @@ func TestProjectsComeAndGo(t *testing.T) {
 	if w.served("phc_new").Flags != evaluator {
 		t.Error("the project has another Evaluator after its key was changed")
 	}
+	if served, gone := w.Snapshot(w.project.ID), w.Snapshot(other.ID); served != evaluator.Snapshot() || gone != nil {
+		t.Errorf("Snapshot = %p and %p for a project that is gone, want %p and nil", served, gone, evaluator.Snapshot())
+	}
 }
 
 // TestFailures checks that a failure leaves what is served, and is made up for

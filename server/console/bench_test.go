@@ -20,8 +20,9 @@ import (
 )
 
 // newLargeSite returns a site whose project has 10,000 flags more, 100,000 persons and
-// 1,000,000 events of a survey; with -short it is a five-hundredth of all.
-func newLargeSite(b *testing.B) *site {
+// 1,000,000 events of a survey, whose ID it returns; with -short it is a five-hundredth of
+// all.
+func newLargeSite(b *testing.B) (*site, string) {
 	b.Helper()
 	share := 1
 	if testing.Short() {
@@ -83,13 +84,15 @@ func newLargeSite(b *testing.B) *site {
 		}
 	}
 	flush()
-	return s
+	fatal(b, s.served.Refresh(b.Context()))
+	return s, v.ID.String()
 }
 
 // BenchmarkPages is the time of each page of a large project, as the median and the 99th
 // percentile of the times.
 func BenchmarkPages(b *testing.B) {
-	s := newLargeSite(b)
+	s, id := newLargeSite(b)
+	survey := "/projects/1/surveys/" + id
 	flag := s.flagPath("flag-00007")
 	found, err := s.service.ListPersons(b.Context(), s.owner, "1", management.PersonQuery{DistinctID: "person-000042"}, 1, 0)
 	fatal(b, err)
@@ -109,6 +112,12 @@ func BenchmarkPages(b *testing.B) {
 		{"cohorts", "/projects/1/cohorts"},
 		{"new cohort", "/projects/1/cohorts/new"},
 		{"early access", "/projects/1/features"},
+		{"surveys", "/projects/1/surveys"},
+		{"new survey", "/projects/1/surveys/new"},
+		{"survey", survey},
+		{"survey results", survey + "/results"},
+		{"survey answers", survey + "/answers?question=0b6c7b8e-7a0e-4b8e-9a55-0d7f3cf1f0aa"},
+		{"survey answers searched", survey + "/answers?question=0b6c7b8e-7a0e-4b8e-9a55-0d7f3cf1f0aa&q=dark"},
 		{"why, all flags", "/projects/1/why?person=person-000042"},
 		{"why, one flag", "/projects/1/why?person=person-000042&flag=flag-00007"},
 		{"activity", "/projects/1/activity"},

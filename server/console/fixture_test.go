@@ -27,6 +27,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite/sqlitetest"
 	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/server"
+	"github.com/flagstaff-go/flagstaff/server/catalog"
 	"github.com/flagstaff-go/flagstaff/server/console"
 )
 
@@ -40,6 +42,7 @@ type site struct {
 	t       testing.TB
 	store   sqlstore.Storage
 	service *management.Service
+	served  *catalog.Catalog
 	surveys *survey.Service
 	handler http.Handler
 	project int64
@@ -90,7 +93,13 @@ func newSiteOn(t testing.TB, store sqlstore.Storage, configure ...func(*console.
 	s := &site{t: t, store: store}
 	s.broken = &brokenStore{Storage: s.store}
 	var err error
-	s.service, err = management.New(management.Config{Store: s.broken, Data: s.broken, FlagUsers: survey.FlagUsers{}, SecretKeys: [][]byte{make([]byte, 32)}, Now: func() time.Time { return time.Now().Add(s.ahead) }})
+	s.served, err = catalog.New(catalog.Config{Store: s.store, Registry: new(server.Registry)})
+	fatal(t, err)
+	fatal(t, s.served.Refresh(t.Context()))
+	s.service, err = management.New(management.Config{
+		Store: s.broken, Data: s.broken, FlagUsers: survey.FlagUsers{}, SecretKeys: [][]byte{make([]byte, 32)},
+		OnChange: s.served.Changed, Snapshot: s.served.Snapshot, Now: func() time.Time { return time.Now().Add(s.ahead) },
+	})
 	fatal(t, err)
 	s.surveys, err = survey.New(survey.Config{Management: s.service, Events: s.store})
 	fatal(t, err)

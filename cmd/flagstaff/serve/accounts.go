@@ -37,7 +37,7 @@ func (s *settings) services(store sqlstore.Storage, keys [][]byte, mailer manage
 		SessionIdle: time.Duration(s.sessionIdle), SessionLife: time.Duration(s.sessionLife),
 		DeleteEmptyOrganizations: s.deleteEmpty, HideForeignProjects: s.hideForeign, HideBackupCodes: s.hideBackupCodes,
 		VerifyByCode: s.verifyByCode, RevokeKeysOnPasswordChange: s.revokeKeys, NativeTypes: s.nativeTypes,
-		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Pinned: projects.Pinned, Log: log,
+		FlagUsers: survey.FlagUsers{}, OnChange: projects.Changed, Pinned: projects.Pinned, Snapshot: projects.Snapshot, Log: log,
 	}
 	switch s.mutations.value {
 	case "stepup":
