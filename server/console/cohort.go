@@ -147,15 +147,9 @@ func postCohort(q *request) error {
 	return q.showCohortForm(status, c, form, "")
 }
 
-const storeDown = "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while."
-
 // keepCohort shows a form again with what was typed if the store fails.
 func (q *request) keepCohort(err error, form *cohortForm) error {
-	if pageOf(err).status != http.StatusServiceUnavailable {
-		return err
-	}
-	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "path", q.URL.Path, "error", err)
-	return q.showCohortForm(http.StatusServiceUnavailable, nil, form, storeDown)
+	return q.keep(err, func(status int, notice string) error { return q.showCohortForm(status, nil, form, notice) })
 }
 
 // saveCohort saves a form. Who is in a cohort that something uses is changed only by
@@ -230,16 +224,13 @@ func (q *request) switchCohort(c *management.CohortView, deleted bool) error {
 
 // showCohortForm answers with the page of a cohort, which is nil if the cohort is new.
 func (q *request) showCohortForm(status int, c *management.CohortView, form *cohortForm, notice string) error {
-	v := &cohortView{cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path, Notice: notice}
+	v := &cohortView{cohortForm: form, New: c == nil && q.PathValue("cohort") == "", List: q.projectPath("/cohorts"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
 	v.Action = strings.TrimSuffix(v.Action, "/members")
 	q.layout.Title, q.layout.Done = cmp.Or(form.Name, "New cohort"), doneWords[q.URL.Query().Get("done")]
 	if v.New {
 		q.layout.Title = "New cohort"
 	} else if c != nil {
 		q.layout.Title = c.Name
-	}
-	if len(form.Errors) > 0 && notice == "" {
-		v.Notice = cmp.Or(form.Errors[""], "Something has to be put right before this can be saved. What you have typed is still here.")
 	}
 	v.layout = q.layout
 	self := int64(0)

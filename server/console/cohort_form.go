@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -34,7 +33,7 @@ type cohortForm struct {
 
 	IDs string // distinct IDs as they were typed, for a list
 
-	Errors map[string]string
+	checked
 }
 
 // A nodeForm is a group of criteria, one criterion, or what the form has no fields for.
@@ -190,19 +189,6 @@ func readNode(v url.Values, name string, depth int, left *int) nodeForm {
 	}
 	return n
 }
-
-// fail notes what is wrong with a field; the first message stays.
-func (form *cohortForm) fail(field, format string, args ...any) {
-	if form.Errors == nil {
-		form.Errors = make(map[string]string)
-	}
-	if form.Errors[field] == "" {
-		form.Errors[field] = fmt.Sprintf(format, args...)
-	}
-}
-
-// Error returns the message about a field, "" if there is none. Templates ask for it.
-func (form *cohortForm) Error(field string) string { return form.Errors[field] }
 
 // refuse notes what the Service says against the form.
 func (form *cohortForm) refuse(e *management.Error) {

@@ -27,7 +27,7 @@ type featureForm struct {
 	Person            string // a distinct ID that is to be enrolled
 	Typed             string // the name, before it is deleted
 
-	Errors map[string]string
+	checked
 }
 
 // originalFeature is what the Service compares with the stored feature.
@@ -81,9 +81,6 @@ func (form *featureForm) fail(field, format string, args ...any) {
 		form.Errors[field] = fmt.Sprintf(format, args...)
 	}
 }
-
-// Error returns the message about a field, "" if there is none. Templates ask for it.
-func (form *featureForm) Error(field string) string { return form.Errors[field] }
 
 func featureFormOf(f *management.EarlyAccessView) *featureForm {
 	form := &featureForm{
@@ -186,11 +183,7 @@ func postFeature(q *request) error {
 }
 
 func (q *request) keepFeature(err error, form *featureForm) error {
-	if pageOf(err).status != http.StatusServiceUnavailable {
-		return err
-	}
-	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "path", q.URL.Path, "error", err)
-	return q.showFeatureForm(http.StatusServiceUnavailable, nil, form, storeDown)
+	return q.keep(err, func(status int, notice string) error { return q.showFeatureForm(status, nil, form, notice) })
 }
 
 func (q *request) refusedFeature(err error, f *management.EarlyAccessView, form *featureForm) error {
@@ -357,16 +350,13 @@ func featureChanges(a, b originalFeature) []changeLine {
 func (q *request) showFeatureForm(status int, f *management.EarlyAccessView, form *featureForm, notice string) error {
 	q.layout.Title, q.layout.Done = cmp.Or(form.Name, "New feature"), doneWords[q.URL.Query().Get("done")]
 	v := &featureView{
-		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"), Notice: notice,
+		featureForm: form, New: f == nil && q.PathValue("feature") == "", Action: q.URL.Path, List: q.projectPath("/features"), Notice: form.noticeOr(notice),
 		Stages: selected(featureStages, form.Stage), Confirm: form.Confirmed,
 	}
 	if v.New {
 		q.layout.Title = "New feature"
 	} else if f != nil {
 		q.layout.Title = f.Name
-	}
-	if len(form.Errors) > 0 && notice == "" {
-		v.Notice = cmp.Or(form.Errors[""], "Something has to be put right before this can be done. What you have typed is still here.")
 	}
 	v.layout = q.layout
 	if v.New && status != http.StatusServiceUnavailable {

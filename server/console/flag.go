@@ -78,9 +78,6 @@ type variantView struct {
 	Rows         int // lines of the payload
 }
 
-// Error returns the message about a field, "" if there is none. Templates ask for it.
-func (form *flagForm) Error(field string) string { return form.Errors[field] }
-
 // noVersion is the version of a flag that does not exist yet.
 const noVersion = -1
 
@@ -107,7 +104,7 @@ func postFlag(q *request) error {
 	if ref := q.PathValue("flag"); ref != "" {
 		var err error
 		if f, err = q.c.Service.Flag(q.Context(), q.by, q.ref, ref); err != nil {
-			return q.keep(err, form)
+			return q.keepFlag(err, form)
 		}
 	}
 	verb, target, _ := strings.Cut(q.PostForm.Get("do"), " ")
@@ -135,13 +132,9 @@ func postFlag(q *request) error {
 	return q.showForm(status, f, form, "")
 }
 
-// keep shows a form again with what was typed if the store fails.
-func (q *request) keep(err error, form *flagForm) error {
-	if pageOf(err).status != http.StatusServiceUnavailable {
-		return err
-	}
-	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "path", q.URL.Path, "error", err)
-	return q.showForm(http.StatusServiceUnavailable, nil, form, "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while.")
+// keepFlag shows a form again with what was typed if the store fails.
+func (q *request) keepFlag(err error, form *flagForm) error {
+	return q.keep(err, func(status int, notice string) error { return q.showForm(status, nil, form, notice) })
 }
 
 func (q *request) actOnFlag(f *management.FlagView, form *flagForm, verb string) error {
@@ -173,7 +166,7 @@ func (q *request) actOnFlag(f *management.FlagView, form *flagForm, verb string)
 func (q *request) refused(err error, f *management.FlagView, form *flagForm) error {
 	e, ok := errors.AsType[*management.Error](err)
 	if !ok {
-		return q.keep(err, form)
+		return q.keepFlag(err, form)
 	}
 	switch {
 	case f != nil && (errors.Is(e, management.ErrConflict) || errors.Is(e, management.ErrPrecondition)) && f.Version != form.Version:
@@ -230,11 +223,8 @@ func (q *request) save(f *management.FlagView, form *flagForm) error {
 
 // showForm answers with the page of a flag, which is nil if the flag is new.
 func (q *request) showForm(status int, f *management.FlagView, form *flagForm, notice string) error {
-	v := &flagView{flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path, Notice: notice}
+	v := &flagView{flagForm: form, New: f == nil && q.PathValue("flag") == "", List: q.projectPath("/flags"), Action: q.URL.Path, Notice: form.noticeOr(notice)}
 	q.layout.Done = doneWords[q.URL.Query().Get("done")]
-	if len(form.Errors) > 0 && notice == "" {
-		v.Notice = cmp.Or(form.Errors[""], "Something has to be put right before this can be saved. What you have typed is still here.")
-	}
 	switch {
 	case v.New:
 		q.layout.Title = "New flag"
@@ -251,7 +241,7 @@ func (q *request) showForm(status int, f *management.FlagView, form *flagForm, n
 	var err error
 	v.offered, err = q.offers(self, 0)
 	if err != nil && status != http.StatusServiceUnavailable {
-		return q.keep(err, form)
+		return q.keepFlag(err, form)
 	}
 	if f != nil {
 		if err := q.facts(v, f, v.words); err != nil {

@@ -52,8 +52,7 @@ type flagForm struct {
 	AsJSON bool   // the filters are edited as JSON
 	JSON   string // as typed
 
-	// Errors are messages by the name of the field, "" for the whole flag.
-	Errors map[string]string
+	checked
 }
 
 // A conditionForm is a condition set.
@@ -187,16 +186,6 @@ func lines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 func conditionName(i int) string { return "c" + strconv.Itoa(i) }
 func filterName(i, j int) string { return conditionName(i) + ".f" + strconv.Itoa(j) }
 func variantName(i int) string   { return "v" + strconv.Itoa(i) }
-
-// fail notes what is wrong with a field; the first message stays.
-func (form *flagForm) fail(field, format string, args ...any) {
-	if form.Errors == nil {
-		form.Errors = make(map[string]string)
-	}
-	if form.Errors[field] == "" {
-		form.Errors[field] = fmt.Sprintf(format, args...)
-	}
-}
 
 // refuse notes what the Service says against the form.
 func (form *flagForm) refuse(e *management.Error) {

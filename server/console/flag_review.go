@@ -319,7 +319,7 @@ type conflictView struct {
 func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 	versions, err := q.c.Service.FlagVersions(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), max(1, min(f.Version-form.Version, pageSize)), 0)
 	if err != nil {
-		return q.keep(err, form)
+		return q.keepFlag(err, form)
 	}
 	q.layout.Title = "Somebody else changed " + f.Key
 	v := &conflictView{layout: q.layout, Key: f.Key, Action: q.URL.Path, Flag: q.flagPath(f.ID), Version: f.Version}
@@ -338,7 +338,7 @@ func (q *request) conflict(f *management.FlagView, form *flagForm) error {
 		if e, refused := errors.AsType[*management.Error](err); refused {
 			v.MineErr = e.Detail
 		} else if err != nil {
-			return q.keep(err, form)
+			return q.keepFlag(err, form)
 		} else {
 			v.Mine = *effect
 		}

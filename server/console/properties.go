@@ -150,7 +150,7 @@ func (q *request) keepProperty(err error, f *propertyForm, c propertyChange) err
 		return err
 	}
 	q.c.Log.ErrorContext(q.Context(), "a property was not saved", "path", q.URL.Path, "error", err)
-	f.Notice = "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while."
+	f.Notice = storeDown
 	return c.show(http.StatusServiceUnavailable, f)
 }
 

@@ -82,9 +82,6 @@ type questionView struct {
 
 type adder struct{ Verb, Label string }
 
-// Error returns the message about a field, "" if there is none. Templates ask for it.
-func (form *surveyForm) Error(field string) string { return form.Errors[field] }
-
 // newSurvey shows the form of a new survey, or what it can begin with.
 func newSurvey(q *request) error {
 	form := &surveyForm{Original: make(object)}
@@ -172,11 +169,7 @@ func (q *request) resolveFlags(form *surveyForm) error {
 
 // keepSurvey shows a form again with what was typed if the store fails.
 func (q *request) keepSurvey(err error, form *surveyForm) error {
-	if pageOf(err).status != http.StatusServiceUnavailable {
-		return err
-	}
-	q.c.Log.ErrorContext(q.Context(), "a form of the console was not saved", "path", q.URL.Path, "error", err)
-	return q.showSurveyForm(http.StatusServiceUnavailable, nil, form, "The store does not answer, so nothing was saved. What you have typed is still here: try again in a while.")
+	return q.keep(err, func(status int, notice string) error { return q.showSurveyForm(status, nil, form, notice) })
 }
 
 // maxSaves is how often a survey is saved anew that somebody else changes meanwhile.
@@ -370,16 +363,13 @@ func fieldWords(fields []formField, path []string) string {
 // showSurveyForm answers with the page of a survey, which is nil if it is new.
 func (q *request) showSurveyForm(status int, s *survey.View, form *surveyForm, notice string) error {
 	v := &surveyView{
-		surveyForm: form, Name: text(form.Doc["name"]), New: q.PathValue("survey") == "", List: q.projectPath("/surveys"), Action: q.URL.Path, Notice: notice,
+		surveyForm: form, Name: text(form.Doc["name"]), New: q.PathValue("survey") == "", List: q.projectPath("/surveys"), Action: q.URL.Path, Notice: form.noticeOr(notice),
 		Base: string(must(json.Marshal(form.Doc))), Was: string(must(json.Marshal(form.Original))),
 	}
 	if v.New {
 		v.Action = q.projectPath("/surveys/new")
 	}
 	q.layout.Done = surveyDoneWords[q.URL.Query().Get("done")]
-	if len(form.Errors) > 0 && notice == "" {
-		v.Notice = cmp.Or(form.Errors[""], "Something has to be put right before this can be saved. What you have typed is still here.")
-	}
 	q.layout.Title = cmp.Or(v.Name, "New survey")
 	if s != nil {
 		q.layout.Title, v.Name = s.Name, s.Name

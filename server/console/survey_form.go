@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -26,8 +25,7 @@ type surveyForm struct {
 	AsJSON bool
 	JSON   string // as typed
 
-	// Errors are messages by the name of the field, "" for the whole survey.
-	Errors map[string]string
+	checked
 }
 
 // surveyMembers are the members of a survey that can be changed (management.md §9.1).
@@ -141,16 +139,6 @@ func questionsOf(doc object) []object {
 		out = append(out, readObject(string(raw)))
 	}
 	return out
-}
-
-// fail notes what is wrong with a field; the first message stays.
-func (form *surveyForm) fail(field, format string, args ...any) {
-	if form.Errors == nil {
-		form.Errors = make(map[string]string)
-	}
-	if form.Errors[field] == "" {
-		form.Errors[field] = fmt.Sprintf(format, args...)
-	}
 }
 
 // A formField stands for one member of a survey or of a question.
