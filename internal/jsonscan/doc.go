@@ -36,6 +36,9 @@
 // and decoders end, report the fault, and never panic or read outside the
 // value. Nesting deeper than [MaxDepth] is a fault.
 //
+// What is nested is read once per level that is walked. A [Map] reads all of a value once;
+// its walkers then step from one part to the next.
+//
 // # Memory and concurrency
 //
 // Values, plain names and plain texts share the memory of the input; they are valid

@@ -16,6 +16,8 @@ type walker struct {
 	start, end int // the value
 	stage      stage
 	fault      fault // the fault is at text[next]
+	part       bool  // the text goes on behind the array
+	depth      int32 // how deep the text may be nested
 }
 
 // Members steps through the members of an object, in the order of the input:
@@ -39,16 +41,25 @@ type Elements struct{ w walker }
 // Object returns the members of an object. White space around the object is
 // allowed, so that it may be a whole text that was not parsed. If v is not an
 // object there are no members and Err says so.
-func (v Value) Object() Members { return Members{w: walker{text: v}} }
+func (v Value) Object() Members { return v.ObjectWithin(MaxDepth) }
+
+// ObjectWithin is Object with another limit than [MaxDepth].
+func (v Value) ObjectWithin(maxDepth int) Members {
+	return Members{w: walker{text: v, depth: int32(maxDepth)}}
+}
 
 // Array returns the elements of an array. White space around the array is
 // allowed, so that it may be a whole text that was not parsed. If v is not an
 // array there are no elements and Err says so.
-func (v Value) Array() Elements { return Elements{w: walker{text: v}} }
+func (v Value) Array() Elements { return Elements{w: walker{text: v, depth: MaxDepth}} }
 
 // Next steps to the next member, and reports whether there is one. After it
 // has returned false it does so forever.
-func (o *Members) Next() bool {
+func (o *Members) Next() bool { return o.NextName() && o.Read() }
+
+// NextName is Next without the value, which has to be walked over before the next step,
+// with [Members.Read] or [Members.Elements].
+func (o *Members) NextName() bool {
 	w := &o.w
 	i, ok := w.advance('{', '}', notObject, badObject)
 	if !ok {
@@ -67,7 +78,32 @@ func (o *Members) Next() bool {
 	if i >= len(w.text) || w.text[i] != ':' {
 		return w.fail(i, badColon)
 	}
-	return w.value(space(w.text, i+1))
+	i = space(w.text, i+1)
+	return w.step(i, i)
+}
+
+// Read walks over the value behind the name, and reports whether there is one.
+func (o *Members) Read() bool { return o.w.value(o.w.next) }
+
+// Elements returns the elements of the array behind the name. When they have been walked
+// over, [Members.Behind] goes on behind them. It is not ok if there is no array; then Read
+// is the only step that is left.
+func (o *Members) Elements() (a Elements, ok bool) {
+	w := &o.w
+	if w.next >= len(w.text) || w.text[w.next] != '[' {
+		return Elements{}, false
+	}
+	return Elements{w: walker{text: w.text[w.next:], depth: w.depth - 1, part: true}}, true
+}
+
+// Behind makes the array whose elements have been walked over the current value. It
+// returns false, and ends the walk, if that was at fault.
+func (o *Members) Behind(a *Elements) bool {
+	w := &o.w
+	if a.w.fault != none || a.w.stage != atEnd {
+		return w.fail(w.next+a.w.next, a.w.fault)
+	}
+	return w.step(w.next, w.next+a.w.next)
 }
 
 // Next steps to the next element, and reports whether there is one. After it
@@ -101,6 +137,9 @@ func (w *walker) advance(open, close byte, other, broken fault) (int, bool) {
 	default:
 		return i, false
 	}
+	if w.part {
+		return i, w.fail(i+1, none)
+	}
 	// The closing bracket: only white space may follow.
 	if i = space(b, i+1); i < len(b) {
 		return i, w.fail(i, badTail)
@@ -115,12 +154,17 @@ func (w *walker) value(i int) bool {
 	if i < len(w.text) && w.text[i] == '"' { // most values, and skip does more than they need
 		end, _, f = scanString(w.text, i+1)
 	} else {
-		end, f = skip(w.text, i, MaxDepth-1)
+		end, f = skip(w.text, i, int(w.depth)-1)
 	}
 	if f != none {
 		return w.fail(end, f)
 	}
-	w.start, w.end, w.next, w.stage = i, end, end, inside
+	return w.step(i, end)
+}
+
+// step makes a value the current one. It returns true.
+func (w *walker) step(start, end int) bool {
+	w.start, w.end, w.next, w.stage = start, end, end, inside
 	return true
 }
 
@@ -134,7 +178,7 @@ func (w *walker) err() error {
 	if w.fault == none {
 		return nil
 	}
-	return newError(w.text, w.next, w.fault, MaxDepth)
+	return newError(w.text, w.next, w.fault, int(w.depth))
 }
 
 func (w *walker) current() Value {

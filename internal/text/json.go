@@ -18,6 +18,9 @@ func Str(v []byte) (string, bool) {
 		return "", false
 	}
 	if x.Kind() == jsonscan.String {
+		if s, ok := x.Plain(); ok {
+			return string(s), true
+		}
 		s, ok := x.AppendString(nil)
 		return string(s), ok
 	}
