@@ -23,7 +23,7 @@ func releaseInput(in *Input) {
 // decideFlag evaluates a single flag, and what it depends on, for a Go caller.
 func (s *Snapshot) decideFlag(i int32, r *Request) decision {
 	f := &s.flags[i]
-	if f.state == dormant || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags, f.tagMatch) {
+	if f.state == dormant || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags(), f.tagMatch) {
 		return decision{value: valueHidden}
 	}
 	if f.fixed.value != valueHidden {
@@ -66,7 +66,7 @@ func (in *Input) decideWithDependencies(i int32, r *Request) decision {
 	in.nextRun()
 	s := in.snap
 	f := &s.flags[i]
-	if len(f.direct) == 0 {
+	if len(f.direct()) == 0 {
 		if r != nil {
 			in.fillFlag(r, f)
 		}
@@ -79,7 +79,7 @@ func (in *Input) decideWithDependencies(i int32, r *Request) decision {
 		for ; word != 0; word &= word - 1 {
 			j := int32(w<<6 + bits.TrailingZeros64(word))
 			t := &s.flags[j]
-			if j != i && (t.state == dormant || in.SurveysOnly && !t.survey || !in.filter.Admits(t.requirement, t.tags, t.tagMatch)) {
+			if j != i && (t.state == dormant || in.SurveysOnly && !t.survey || !in.filter.Admits(t.requirement, t.tags(), t.tagMatch)) {
 				continue
 			}
 			if r != nil {

@@ -59,7 +59,7 @@ func (in *Input) Flags() iter.Seq[Result] {
 			switch {
 			case in.ran[i] == in.run:
 				d = in.decisions[i]
-			case f.state != dormant || !in.maySee(f) || in.SurveysOnly && !f.survey || in.someKeys && !slices.Contains(in.keys, f.key):
+			case f.state != dormant || !in.maySee(f) || in.SurveysOnly && !f.survey || in.someKeys && !slices.Contains(in.keys, f.key()):
 				continue
 			}
 			if !yield(s.resultOrDisabled(i, d)) {
@@ -71,7 +71,7 @@ func (in *Input) Flags() iter.Seq[Result] {
 
 // maySee reports whether the Input's filter admits a flag that results may show.
 func (in *Input) maySee(f *compiledFlag) bool {
-	return !f.encrypted && in.filter.Admits(f.requirement, f.tags, f.tagMatch)
+	return !f.encrypted && in.filter.Admits(f.requirement, f.tags(), f.tagMatch)
 }
 
 // An Outcome sums up what AppendFlags wrote.

@@ -27,11 +27,11 @@ type Answers struct {
 // The caller has checked that there are Answers.
 func (s *Snapshot) answer(i int32, r *Request) (Result, bool) {
 	f := &s.flags[i]
-	result, ok := r.Answers.Results[f.key]
+	result, ok := r.Answers.Results[f.key()]
 	if !ok || result.Failed && result.Reason.Code == ErrorOverrides || f.state == dormant || s.whyHidden(i, r) != nil {
 		return Result{}, false
 	}
-	result.Key, result.form, result.basis = f.key, f.form, s.basisOfReason(f, result.Reason)
+	result.Key, result.form, result.basis = f.key(), f.form, s.basisOfReason(f, result.Reason)
 	result.hasVariant = result.hasVariant || result.Variant != ""
 	result.Answered = true
 	result.Metadata.MinimalEvents = s.minimal && !result.Metadata.HasExperiment

@@ -16,19 +16,19 @@ func (s *Snapshot) Changed(old *Snapshot) []string {
 	for i := range s.flags { // each comes after the flags that it depends on
 		f := &s.flags[i]
 		changed[i] = old == nil || s.common != old.common || !s.sameFlag(f, old) ||
-			slices.ContainsFunc(f.direct, func(d int32) bool { return changed[d] })
+			slices.ContainsFunc(f.direct(), func(d int32) bool { return changed[d] })
 	}
 	var keys []string
 	for _, i := range s.order {
 		if changed[i] {
-			keys = append(keys, s.flags[i].key)
+			keys = append(keys, s.flags[i].key())
 		}
 	}
 	if old == nil {
 		return keys
 	}
 	for _, i := range old.order {
-		key := old.flags[i].key
+		key := old.flags[i].key()
 		if _, ok := s.find(key); !ok {
 			keys = append(keys, key)
 		}
@@ -39,11 +39,11 @@ func (s *Snapshot) Changed(old *Snapshot) []string {
 // sameFlag reports whether an older Snapshot has a flag with the same definition
 // and the same direct dependencies.
 func (s *Snapshot) sameFlag(f *compiledFlag, old *Snapshot) bool {
-	i, ok := old.find(f.key)
+	i, ok := old.find(f.key())
 	if !ok {
 		return false
 	}
 	was := &old.flags[i]
 	return f.sum.digest == was.sum.digest && f.state == was.state &&
-		slices.EqualFunc(f.direct, was.direct, func(d, wd int32) bool { return s.flags[d].key == old.flags[wd].key })
+		slices.EqualFunc(f.direct(), was.direct(), func(d, wd int32) bool { return s.flags[d].key() == old.flags[wd].key() })
 }

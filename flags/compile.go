@@ -116,7 +116,8 @@ func (c *compiler) compile() error {
 	// Most flags are boolean: they have two values, which are of about this size.
 	c.s.values = make([]value, 0, 2*len(c.s.flags))
 	c.s.edges = make([]edges, 0, 2*len(c.s.flags))
-	c.arena = make([]byte, 0, 256*len(c.s.flags))
+	c.s.payloads = make([]payload, 1)
+	c.arena = make([]byte, 0, c.renderedSize())
 	for i := range c.s.flags {
 		c.compileFound(int32(i))
 		if err := c.checkSize(); err != nil {
@@ -130,11 +131,8 @@ func (c *compiler) compile() error {
 	}
 	c.lintGroupTypes()
 	c.buildNameTables()
-	c.s.arena = slices.Clone(c.arena)
-	c.s.values = slices.Clone(c.s.values)
-	c.s.edges = slices.Clone(c.s.edges)
-	c.s.checks = slices.Clone(c.s.checks)
-	c.packSlices()
+	c.s.arena, c.s.values, c.s.edges, c.s.checks = trimmed(c.arena), trimmed(c.s.values), trimmed(c.s.edges), trimmed(c.s.checks)
+	c.s.payloads = trimmed(c.s.payloads)
 	found.cohorts, found.regexps = c.cohortOf, c.regexps.regexpBudget
 	c.finish()
 	return nil
@@ -145,7 +143,7 @@ func (c *compiler) compileFound(i int32) {
 	before := len(c.problems)
 	c.compileFlag(i)
 	f, found := &c.s.flags[i], &c.s.found
-	f.sum = c.sums[c.place[i]]
+	f.sum = c.sums[c.place[i]].flagSum
 	found.conditions = max(found.conditions, len(f.conditions))
 	if before == len(c.problems) {
 		return
@@ -180,37 +178,13 @@ func (c *compiler) findZone() {
 	c.o.TimeZone, c.s.zone = zone, zone
 }
 
-// packSlices moves the small slices of all flags next to each other, in the order
-// in which evaluation walks over them.
-func (c *compiler) packSlices() {
-	conditions, checks, variants := 0, 0, 0
-	for i := range c.s.flags {
-		f := &c.s.flags[i]
-		conditions += len(f.conditions)
-		variants += len(f.variants)
-		for j := range f.conditions {
-			checks += len(f.conditions[j].checks)
-		}
+// trimmed returns a list that wastes little memory.
+func trimmed[E any](list []E) []E {
+	const part = 16
+	if cap(list)-len(list) <= len(list)/part {
+		return list
 	}
-	allConditions := make([]compiledCondition, 0, conditions)
-	allChecks := make([]uint32, 0, checks)
-	allVariants := make([]variantBound, 0, variants)
-	for i := range c.s.flags {
-		f := &c.s.flags[i]
-		for j := range f.conditions {
-			allChecks, f.conditions[j].checks = packSlice(allChecks, f.conditions[j].checks)
-		}
-		allConditions, f.conditions = packSlice(allConditions, f.conditions)
-		allVariants, f.variants = packSlice(allVariants, f.variants)
-	}
-}
-
-// packSlice appends a piece to the packed ones. It returns all of them, and the
-// piece in its new place.
-func packSlice[E any](packed, piece []E) (all, copied []E) {
-	n := len(packed)
-	all = append(packed, piece...)
-	return all, all[n:len(all):len(all)]
+	return slices.Clone(list)
 }
 
 // numberGroupTypes gives each name of a group type an ordinal.

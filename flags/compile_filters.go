@@ -19,7 +19,7 @@ const smallSet = 8
 // compileFilters compiles the filters of condition set n in their effective
 // order: flag filters, property filters, cohort filters (evaluation.md §3.5).
 func (c *compiler) compileFilters(f *compiledFlag, src *Condition, n int, aggregation int32) []uint32 {
-	checks := make([]uint32, 0, len(src.Properties))
+	checks := c.checks.list(len(src.Properties))[:0]
 	for j := range src.Properties {
 		if fl := &src.Properties[j]; fl.Kind() == FlagFilter {
 			checks = append(checks, c.flagCheck(fl, c.filterPlace(n, j)))
@@ -34,7 +34,10 @@ func (c *compiler) compileFilters(f *compiledFlag, src *Condition, n int, aggreg
 			if fl.Negation {
 				c.problem(Warning, &path{up: filterPath(n, j), name: "negation"}, nil, "use the negated operator", "negation counts in cohorts only and is ignored here")
 			}
-			id, _ := c.propertyCheck(fl, owner, c.filterPlace(n, j))
+			id, known := c.knownCheck(fl, owner)
+			if !known {
+				id, _ = c.propertyCheck(fl, owner, c.filterPlace(n, j))
+			}
 			checks = append(checks, id)
 		case UnknownFilter:
 			at := &path{up: filterPath(n, j), name: "type"}
@@ -99,9 +102,29 @@ func (c *compiler) neverCheck(slot int32, name string, fl *Filter) uint32 {
 	})
 }
 
+// knownCheck returns the check of a filter on a property that is known.
+func (c *compiler) knownCheck(fl *Filter, owner int) (id uint32, ok bool) {
+	k := c.knownFilter(fl, owner)
+	if !k.ok || fl.fault != nil || k.owner != int32(owner) || k.key != fl.Key || k.operator != fl.Operator || k.value != string(fl.Value) {
+		return 0, false
+	}
+	c.read = append(c.read, k.slot)
+	return k.check, true
+}
+
 // propertyCheck compiles a filter on a property. The second result says why the
 // filter cannot be understood; 0 means that it can.
 func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
+	before, read := len(c.problems), len(c.read)
+	id, code := c.newPropertyCheck(fl, owner, at)
+	if code == 0 && before == len(c.problems) && before < MaxProblems && len(c.read) == read+1 {
+		*c.knownFilter(fl, owner) = knownFilter{fl.Key, fl.Operator, sharedString(fl.Value), int32(owner), c.read[read], id, true}
+	}
+	return id, code
+}
+
+// newPropertyCheck is propertyCheck for a filter that is not known.
+func (c *compiler) newPropertyCheck(fl *Filter, owner int, at *path) (uint32, failCode) {
 	const hintFault = "flags that reach the filter fail until this is corrected"
 	if fl.fault != nil {
 		return c.failCheck(failFlagData, at, []byte(fl.fault.Value), hintFault, "%w", fl.fault.Err), failFlagData
@@ -371,7 +394,7 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 			accepts[i] = values[i].hasVariant && values[i].variant == s
 		}
 		if !slices.Contains(accepts, true) {
-			c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant of that flag", "flag %q never has this variant", target.key)
+			c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant of that flag", "flag %q never has this variant", target.key())
 		}
 	default:
 		c.problem(Warning, &path{up: at, name: "value"}, v, "use true, false or a variant's key", "the dependency can never match")
@@ -379,9 +402,9 @@ func (c *compiler) flagCheck(fl *Filter, at *path) uint32 {
 	}
 	switch {
 	case target.unreadable:
-		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "correct that flag or remove the filter", "flag %q is inactive and cannot be understood, so this flag fails", target.key)
+		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "correct that flag or remove the filter", "flag %q is inactive and cannot be understood, so this flag fails", target.key())
 	case target.state == dormant:
-		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key)
+		c.problem(Warning, &path{up: at, name: "key"}, quote(fl.Key), "activate that flag or remove the filter", "flag %q is inactive and counts as false", target.key())
 	}
 	key := checkKey{op: opFlag, slot: t, name: fl.Operator, value: sharedString(fl.Value)}
 	return c.addCheck(key, func() check {

@@ -11,17 +11,18 @@ import (
 // compileFlag compiles flag i. The flags that it depends on have been compiled.
 func (c *compiler) compileFlag(i int32) {
 	f, m := &c.s.flags[i], c.model[i]
-	c.flag, c.read, c.plainTail = m, c.read[:0], span{}
+	c.flag, c.read, c.plainHead, c.plainTail = m, c.read[:0], span{}, span{}
 
 	c.s.maxPrefix = max(c.s.maxPrefix, len(f.prefix))
 	f.id, f.version = m.ID, m.Version
 	f.hasExperiment = m.HasExperiment == nil || *m.HasExperiment
 	f.encrypted = m.HasEncryptedPayloads
 	f.form = formOf(m)
-	f.survey = strings.HasPrefix(f.key, surveyPrefix)
+	f.survey = strings.HasPrefix(f.key(), surveyPrefix)
 	f.requirement = runtime.ParseRequirement(m.EvaluationRuntime)
 	for _, tag := range m.EvaluationContexts {
-		f.tags = append(f.tags, strings.Clone(tag))
+		s := f.makeSeldom()
+		s.tags = append(s.tags, strings.Clone(tag))
 	}
 	f.tagMatch, _ = runtime.ParseTagMatch(m.EvaluationContextsMatchMode)
 	f.continuity, f.enrollment, f.holdoutValue = -1, -1, -1
@@ -52,7 +53,7 @@ func (c *compiler) compileState(f *compiledFlag, m *Flag) {
 		if hint == "" {
 			hint = "the flag fails with " + ErrorFlagData + " until this is corrected"
 		}
-		c.add(Error, &DefinitionError{f.key, e.Path, e.Value, e.Err, hint})
+		c.add(Error, &DefinitionError{f.key(), e.Path, e.Value, e.Err, hint})
 		f.failedValue = c.addValue(f, value{failed: true}, nil)
 		f.fixed = f.failWith(failFlagData)
 	}
@@ -65,7 +66,7 @@ func (c *compiler) compileRules(f *compiledFlag, m *Flag) {
 	c.compileEnrollment(f, m)
 	c.compileHoldout(f, m)
 	c.compileBucketing(f, m)
-	f.conditions = make([]compiledCondition, len(m.Filters.Groups))
+	f.conditions = c.conditions.list(len(m.Filters.Groups))
 	for n := range m.Filters.Groups {
 		c.compileCondition(f, m, n, pins)
 	}
@@ -75,7 +76,9 @@ func (c *compiler) compileRules(f *compiledFlag, m *Flag) {
 	c.fixDecision(f)
 	if f.fixed.value == valueHidden {
 		slices.Sort(c.read)
-		f.needs = slices.Clone(slices.Compact(c.read))
+		read := slices.Compact(c.read)
+		f.needs = c.slots.list(len(read))
+		copy(f.needs, read)
 		f.quickKnows, f.quickParses = c.quickKnows(f)
 	}
 }
@@ -102,8 +105,9 @@ func (c *compiler) compileVariants(f *compiledFlag, m *Flag) map[string]int32 {
 		return nil
 	}
 	pins := make(map[string]int32)
+	f.variants = c.variants.list(len(m.Filters.Multivariate.Variants))
 	sum := 0.0
-	for _, v := range m.Filters.Multivariate.Variants {
+	for i, v := range m.Filters.Multivariate.Variants {
 		n, ok := pins[v.Key]
 		if !ok {
 			key := strings.Clone(v.Key)
@@ -111,7 +115,7 @@ func (c *compiler) compileVariants(f *compiledFlag, m *Flag) map[string]int32 {
 			pins[key] = n
 		}
 		sum += v.RolloutPercentage / 100
-		f.variants = append(f.variants, variantBound{sum, n})
+		f.variants[i] = variantBound{sum, n}
 	}
 	return pins
 }
@@ -154,7 +158,7 @@ func (c *compiler) compileEnrollment(f *compiledFlag, m *Flag) {
 	if !isTrue(m.Filters.FeatureEnrollment) {
 		return
 	}
-	f.enrollment = c.slot(ownerPerson, enrollmentPrefix+f.key)
+	f.enrollment = c.slot(ownerPerson, enrollmentPrefix+f.key())
 	f.optOutValue = f.offValue
 	if payload := m.Filters.Payloads["true"]; payload != nil {
 		f.optOutValue = c.addValue(f, value{}, payload)
@@ -169,7 +173,7 @@ func (c *compiler) compileHoldout(f *compiledFlag, m *Flag) {
 	}
 	pct := min(max(h.ExclusionPercentage, 0), 100)
 	f.holdoutAll = pct == 100
-	f.holdoutAt = pct / 100
+	f.makeSeldom().holdoutAt = pct / 100
 	variant := holdoutPrefix + strconv.FormatInt(h.ID, 10)
 	f.holdoutValue = c.addValue(f, value{enabled: true, variant: variant, hasVariant: true}, m.Filters.Payloads[variant])
 }
@@ -194,7 +198,7 @@ func (c *compiler) compileBucketing(f *compiledFlag, m *Flag) {
 	if m.EnsureExperienceContinuity && f.aggregation == ownerPerson && !f.byDevice {
 		if f.continuity = c.number; f.continuity < 0 {
 			f.continuity = int32(len(c.s.continuityFlags))
-			c.s.continuityFlags = append(c.s.continuityFlags, f.key)
+			c.s.continuityFlags = append(c.s.continuityFlags, f.key())
 		}
 		if c.s.anonymousSlot < 0 {
 			c.s.anonymousSlot = c.rawSlot(ownerPerson, "$anon_distinct_id")

@@ -16,7 +16,7 @@ import (
 func (c *compiler) orderFlags() {
 	x := emptyIndex(len(c.d.Flags))
 	c.index = x
-	var places []int
+	places := make([]int, 0, len(c.d.Flags))
 	for i := range c.d.Flags {
 		f := &c.d.Flags[i]
 		switch {
@@ -50,15 +50,18 @@ func (c *compiler) orderFlags() {
 	c.s.order = make([]int32, len(order))
 	c.model = make([]*Flag, len(order))
 	c.place = make([]int, len(order))
+	prefixes, moved := c.prefixes(order), false
 	for n, i := range order {
 		c.s.order[i] = int32(n)
 		c.model[n], c.place[n] = x.flags[i], places[i]
-		// One text serves as the key and, with a dot, as what is hashed.
-		f := &c.s.flags[n]
-		f.prefix = x.flags[i].Key + "."
-		f.key = f.prefix[:len(f.prefix)-1]
+		moved = moved || n != i
+		end := len(x.flags[i].Key) + 1
+		c.s.flags[n].prefix, prefixes = prefixes[:end], prefixes[end:]
 	}
-	c.s.index = newKeyIndex(c.s.flags)
+	c.s.index = x.keys
+	if moved {
+		c.s.index = newKeyIndex(c.s.flags)
+	}
 	for n, i := range order {
 		f := &c.s.flags[n]
 		switch f.setState(x.flags[i]); {
@@ -73,11 +76,27 @@ func (c *compiler) orderFlags() {
 			if f.state == normal && c.s.flags[target].state == missing {
 				f.state = missing
 			}
-			f.direct = append(f.direct, target)
+			f.setDirect(append(f.direct(), target))
 		}
 		c.s.cyclic = c.s.cyclic || f.state == cyclic
 	}
 	c.reportCycles(needs, circular)
+}
+
+// prefixes returns the keys of flags, each with a dot behind it. One text serves all of
+// them, as the key and, with the dot, as what is hashed.
+func (c *compiler) prefixes(order []int) string {
+	size := 0
+	for _, i := range order {
+		size += len(c.index.flags[i].Key) + 1
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, i := range order {
+		b.WriteString(c.index.flags[i].Key)
+		b.WriteByte('.')
+	}
+	return b.String()
 }
 
 // setState sets the state that a flag has by itself.
@@ -123,7 +142,7 @@ func (c *compiler) findDependencies() (needs [][]int, dangling []bool) {
 	dangling = make([]bool, len(c.index.flags))
 	marked := make([]int, len(c.index.flags)) // number + 1 of the last flag that needs this one
 	for i, f := range c.index.flags {
-		if !f.evaluable() {
+		if !f.Filters.hasTargets() || !f.evaluable() {
 			continue
 		}
 		for at, fl := range f.Filters.All() {

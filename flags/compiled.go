@@ -25,7 +25,8 @@ type Snapshot struct {
 	index keyIndex
 
 	values   []value
-	edges    []edges // of values: what AppendFlags copies before and after the reason
+	payloads []payload // the first one is none
+	edges    []edges   // of values: what AppendFlags copies before and after the reason
 	reasons  []Reason
 	rendered []span // of reasons
 	arena    []byte // all rendered bytes
@@ -81,7 +82,7 @@ type findings struct {
 	conditions int          // the most that a flag has
 	regexps    regexpBudget // what they need together
 	patched    int          // flags that were compiled since all were
-	room       *atomic.Bool // whether another Snapshot uses what is behind values, edges, checks, cohorts and arena
+	room       *atomic.Bool // whether another Snapshot uses what is behind values, payloads, edges, checks, cohorts and arena
 }
 
 // A state says whether the condition sets of a flag decide its value at all.
@@ -117,17 +118,14 @@ type compiledFlag struct {
 	prefix       string // key and dot, with which every hashed text starts
 	variants     []variantBound
 
-	key         string
 	valueCount  int32
 	optOutValue int32 // of an early access opt-out
 	aggregation int32 // of the flag: a group type's ordinal, or an owner constant
 	holdoutAll  bool
-	holdoutAt   float64
-	direct      []int32 // flags that it depends on, all earlier unless it is cyclic
 	needs       []int32 // slots that it looks at
 	requirement runtime.Requirement
-	tags        []string
 	tagMatch    runtime.TagMatch
+	seldom      *seldomParts // nil if it has none of them
 
 	survey       bool
 	encrypted    bool
@@ -140,6 +138,42 @@ type compiledFlag struct {
 	version       int
 	hasExperiment bool
 	sum           flagSum // of its definition, without dependencies and cohorts
+}
+
+// seldomParts are what few flags have.
+type seldomParts struct {
+	tags      []string // evaluation contexts
+	direct    []int32  // flags that it depends on, all earlier unless it is cyclic
+	holdoutAt float64  // share of a holdout
+}
+
+func (f *compiledFlag) makeSeldom() *seldomParts {
+	if f.seldom == nil {
+		f.seldom = new(seldomParts)
+	}
+	return f.seldom
+}
+
+func (f *compiledFlag) key() string { return f.prefix[:len(f.prefix)-1] }
+
+func (f *compiledFlag) tags() []string {
+	if f.seldom == nil {
+		return nil
+	}
+	return f.seldom.tags
+}
+
+func (f *compiledFlag) direct() []int32 {
+	if f.seldom == nil {
+		return nil
+	}
+	return f.seldom.direct
+}
+
+func (f *compiledFlag) setDirect(list []int32) {
+	if len(list) > 0 {
+		f.makeSeldom().direct = list
+	}
 }
 
 // onValue returns the place of the value that a condition set without a variant gives.
@@ -274,12 +308,17 @@ const (
 
 // A value is one value that a flag can have.
 type value struct {
-	payload    span   // the payload's JSON within the tail; empty: none
-	text       string // the payload as Metadata.Payload shows it
 	variant    string
+	payload    int32 // number in Snapshot.payloads
 	hasVariant bool
 	enabled    bool
 	failed     bool
+}
+
+// A payload is the payload of a value.
+type payload struct {
+	json span   // within the tail of the value; empty: none
+	text string // as Metadata.Payload shows it
 }
 
 // edges are what a value is rendered to: what stands before the reason, and what

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 )
 
@@ -18,7 +19,7 @@ type compiler struct {
 	byID   map[int64]int32 // places of flags by ID, in a patch
 	model  []*Flag         // the flags that exist by program order
 	place  []int           // places of the same in d.Flags
-	sums   []flagSum       // of d.Flags
+	sums   []modelSum      // of d.Flags
 	number int32           // the continuity number to keep, or -1
 
 	slotOf   map[slotKey]int32
@@ -26,11 +27,20 @@ type compiler struct {
 	cohortOf map[int64]*cohortBuild
 	groupOf  map[int]int32 // ordinals by group type index
 	regexps  regexpBuilder
+	known    []knownFilter
+
+	// What flags are compiled to lies next to each other, in the order in which
+	// evaluation walks over it.
+	conditions slab[compiledCondition]
+	checks     slab[uint32]
+	variants   slab[variantBound]
+	slots      slab[int32]
 
 	// The flag that is being compiled: nil outside of flags.
 	flag      *Flag
 	read      []int32 // slots that it reads
 	plainTail span    // its tail without payload
+	plainHead span    // what the heads of all its values begin with
 	payload   []byte  // memory for addValue
 	steps     [5]path // see filterPlace
 }
@@ -94,6 +104,26 @@ type checkKey struct {
 	slot    int32
 	name    string // the operator, for ops that several share
 	value   string
+}
+
+// A knownFilter is a filter on a property that was compiled, and in which there was
+// nothing to report.
+type knownFilter struct {
+	key, operator, value string
+	owner, slot          int32
+	check                uint32
+	ok                   bool
+}
+
+const knownFilters = 512 // filters
+
+// knownFilter returns the place of a filter among the known ones.
+func (c *compiler) knownFilter(fl *Filter, owner int) *knownFilter {
+	if c.known == nil {
+		c.known = make([]knownFilter, min(1<<bits.Len(uint(2*len(c.s.flags))), knownFilters))
+	}
+	h := hashName(fl.Key) ^ 31*hashName([]byte(fl.Value)) ^ uint32(owner)
+	return &c.known[h&uint32(len(c.known)-1)]
 }
 
 // A slotKey identifies a slot.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,9 @@ func Decode(r io.Reader) (*Definitions, error) {
 		return nil, errors.New("flags: Decode: the reader is nil")
 	}
 	var buf bytes.Buffer
+	if sized, ok := r.(interface{ Len() int }); ok {
+		buf.Grow(min(sized.Len(), MaxDocument) + bytes.MinRead) // to grow while reading copies all of it several times
+	}
 	n, err := buf.ReadFrom(io.LimitReader(r, MaxDocument+1))
 	if err != nil {
 		return nil, fmt.Errorf("flags: read definitions: %w", err)
@@ -54,22 +58,19 @@ func Decode(r io.Reader) (*Definitions, error) {
 		return nil, fmt.Errorf("%w: the document has more than %d bytes", ErrTooLarge, MaxDocument)
 	}
 	d := decoder{out: new(Definitions)}
-	if err := d.whole(buf.Bytes()); err != nil {
+	if err := d.document(buf.Bytes()); err != nil {
 		return nil, err
 	}
 	return d.out, nil
 }
 
-// whole reads a document.
-func (d *decoder) whole(document []byte) error {
+// noObject says why a document is not a JSON object.
+func noObject(document []byte) error {
 	root, err := jsonscan.Parse(document, maxDepth)
 	if err != nil {
 		return fmt.Errorf("flags: definitions are not valid JSON: %w", err)
 	}
-	if root.Kind() != jsonscan.Object {
-		return fmt.Errorf("flags: definitions must be a JSON object with an array \"flags\", not %s", kindName(root))
-	}
-	return d.document(root)
+	return fmt.Errorf("flags: definitions must be a JSON object with an array \"flags\", not %s", kindName(root))
 }
 
 // DecodeFilters reads the filters of one flag (evaluation.md §1.3), as they are
@@ -136,6 +137,13 @@ type decoder struct {
 	buf      []byte // scratch for strings with escapes
 	noted    map[memberKey]bool
 	places   *places // where a DocumentReader has the places of flags, or nil
+
+	values      jsonscan.Map // of the flag being read
+	repeated    textCache
+	groups      slab[Condition]
+	properties  slab[Filter]
+	variants    slab[Variant]
+	percentages slab[float64]
 }
 
 // errManyFaults stands for every fault after the first thousands.
@@ -230,16 +238,19 @@ var kindNames = [...]string{
 
 func kindName(v jsonscan.Value) string { return kindNames[v.Kind()] }
 
-func (d *decoder) text(v jsonscan.Value) string {
+func (d *decoder) text(v jsonscan.Value) string { return string(d.bytes(v)) }
+
+// bytes is text for what is not kept.
+func (d *decoder) bytes(v jsonscan.Value) []byte {
 	if b, ok := v.Plain(); ok {
-		return string(b)
+		return b
 	}
 	d.buf, _ = v.AppendString(d.buf[:0])
-	return string(d.buf)
+	return d.buf
 }
 
-// words are the strings that documents repeat for every filter; to share them
-// saves most of the small allocations.
+// words are the strings that documents repeat for every filter, which all documents
+// share.
 var words = func() map[string]string {
 	m := make(map[string]string)
 	for _, w := range []string{"person", "person_metadata", "group", "cohort", "flag", "id", "AND", "OR", "property", "true", "any", "all", "client", "server", "sha1", "xxhash64"} {
@@ -251,14 +262,8 @@ var words = func() map[string]string {
 	return m
 }()
 
-func (d *decoder) word(v jsonscan.Value) string {
-	if b, ok := v.Plain(); ok {
-		if w, ok := words[string(b)]; ok {
-			return w
-		}
-	}
-	return d.text(v)
-}
+// word is text for a text that is likely to be repeated.
+func (d *decoder) word(v jsonscan.Value) string { return d.repeated.text(d.bytes(v)) }
 
 // is reports whether v is of the wanted kind. Null and nothing are not, which is
 // fine; anything else is a fault.
@@ -356,12 +361,12 @@ func (d *decoder) index(p *path, v jsonscan.Value) (int, bool) {
 	return int(n), true
 }
 
-func (d *decoder) strings(dst *[]string, p *path, v jsonscan.Value) error {
+func (d *decoder) texts(dst *[]string, p *path, v jsonscan.Value) error {
 	if !d.is(jsonscan.Array, p, v) {
 		return nil
 	}
 	*dst = nil
-	a := v.Array()
+	a := d.values.Array(v)
 	for i := 0; a.Next(); i++ {
 		if err := d.count(1); err != nil {
 			return err
@@ -370,15 +375,56 @@ func (d *decoder) strings(dst *[]string, p *path, v jsonscan.Value) error {
 			d.wrong(&path{up: p, n: i}, a.Value(), "a string")
 			continue
 		}
-		*dst = append(*dst, d.text(a.Value()))
+		*dst = append(*dst, d.word(a.Value()))
 	}
 	return nil
 }
 
+// document reads a document. To walk over it checks it.
 func (d *decoder) document(root jsonscan.Value) error {
+	done, err := d.members(root, true)
+	if done {
+		return err
+	}
+	again := decoder{out: new(Definitions), places: d.places}
+	if d.places != nil {
+		*d.places = places{}
+	}
+	*d = again
+	_, err = d.members(root, false)
+	return err
+}
+
+// members reads the members of a document. early says to read the flags when they come,
+// so that nothing walks over them twice. That is not done if it could have another result
+// than to read them after the members that describe all flags: because of a second list,
+// of notes, or of an error.
+func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error) {
 	var flagList, cohorts, static jsonscan.Value
-	odd := false
-	for o := root.Object(); o.Next(); {
+	var odd, read bool
+	notes := 0
+	o := root.ObjectWithin(maxDepth)
+	for o.NextName() {
+		if string(o.Name()) == "flags" && early && !odd {
+			if read || len(d.out.notes) > 0 {
+				return false, nil
+			}
+			if a, ok := o.Elements(); ok {
+				if d.places != nil {
+					d.places.start = o.Offset()
+				}
+				if d.list(&a, len(root)) != nil {
+					return false, nil
+				}
+				if read, notes = o.Behind(&a), len(d.out.notes); read && d.places != nil {
+					_, d.places.end = o.Span()
+				}
+				continue
+			}
+		}
+		if !o.Read() {
+			break
+		}
 		v := o.Value()
 		switch string(o.Name()) {
 		case "flags":
@@ -420,18 +466,43 @@ func (d *decoder) document(root jsonscan.Value) error {
 			odd = odd || !members.Document.Knows(o.Name())
 		}
 	}
-	if odd {
+	switch {
+	case o.Err() != nil:
+		return true, noObject(root)
+	case read && (odd || flagList != nil || len(d.out.notes) != notes):
+		return false, nil
+	case odd:
 		d.checkMembers(members.Document, nil, root)
 	}
-	if flagList.Kind() != jsonscan.Array {
-		return fmt.Errorf("flags: definitions must have an array \"flags\", not %s", kindName(flagList))
+	if !read {
+		if flagList.Kind() != jsonscan.Array {
+			return true, fmt.Errorf("flags: definitions must have an array \"flags\", not %s", kindName(flagList))
+		}
+		a := flagList.Array()
+		if err := d.list(&a, len(flagList)); err != nil {
+			return true, err
+		}
 	}
-	// Few flags are shorter than this, and to grow a list of flags is dear.
-	d.out.Flags = make([]Flag, 0, min(len(flagList)/256, maxFlags))
-	a := flagList.Array()
-	for i := 0; a.Next(); i++ {
+	if err := d.cohorts(cohorts); err != nil {
+		return true, err
+	}
+	return true, d.staticCohorts(static)
+}
+
+// list reads the list of flags, which has at most so many bytes.
+func (d *decoder) list(a *jsonscan.Elements, size int) error {
+	d.out.Flags = []Flag{}
+	for i := 0; d.values.Next(a); i++ {
 		if i == maxFlags {
 			return fmt.Errorf("%w: the document has more than %d flags", ErrTooLarge, maxFlags)
+		}
+		if n := len(d.out.Flags); n == cap(d.out.Flags) {
+			// To grow the list is dear. What is left is perhaps like the flags so far.
+			more := 8
+			if at := a.Offset(); n > 0 {
+				more = max(int(int64(size-at)*int64(n)/int64(at)*17/16), n/4)
+			}
+			d.out.Flags = slices.Grow(d.out.Flags, min(more+1, maxFlags))
 		}
 		elements, notes := d.elements, len(d.out.notes)
 		if err := d.element(i, a.Value()); err != nil {
@@ -445,10 +516,10 @@ func (d *decoder) document(root jsonscan.Value) error {
 	if d.places != nil {
 		d.places.notes = len(d.out.notes)
 	}
-	if err := d.cohorts(cohorts); err != nil {
-		return err
+	if cap(d.out.Flags) > 2*len(d.out.Flags) { // most of the document is cohorts
+		d.out.Flags = slices.Clone(d.out.Flags)
 	}
-	return d.staticCohorts(static)
+	return nil
 }
 
 // element reads element i of the list of flags.
@@ -487,14 +558,15 @@ func (d *decoder) groupTypes(p *path, v jsonscan.Value) {
 }
 
 func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
-	d.out.Flags = append(d.out.Flags, Flag{})
-	f := &d.out.Flags[len(d.out.Flags)-1]
+	n := len(d.out.Flags)
+	d.out.Flags = slices.Grow(d.out.Flags, 1)[:n+1]
+	f := &d.out.Flags[n]
 	d.flag, d.fault = f, &f.fault
 	defer func() { d.flag, d.fault = nil, nil }()
 
 	var filters, contexts, tags, key jsonscan.Value
 	var hasID, remote, odd bool
-	for o := v.Object(); o.Next(); {
+	for o := d.values.Object(v); o.Next(); {
 		v, p := o.Value(), &path{}
 		switch string(o.Name()) {
 		case "key":
@@ -573,7 +645,8 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		if !f.Deleted {
 			d.note(Error, &path{up: at, name: "key"}, key, "the flag is left out; give it a key", errors.New("a flag's key must be a string that is not empty"))
 		}
-		d.out.Flags = d.out.Flags[:len(d.out.Flags)-1]
+		*f = Flag{} // its place is for the next one
+		d.out.Flags = d.out.Flags[:n]
 		return nil
 	}
 	f.Key = d.text(key)
@@ -585,11 +658,11 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		d.note(Warning, &path{name: "id"}, nil, "results will say id 0", errors.New("the flag has no id"))
 	}
 	if contexts.Kind() != jsonscan.Null && contexts != nil {
-		if err := d.strings(&f.EvaluationContexts, &path{name: "evaluation_contexts"}, contexts); err != nil {
+		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_contexts"}, contexts); err != nil {
 			return err
 		}
 	} else if tags != nil {
-		if err := d.strings(&f.EvaluationContexts, &path{name: "evaluation_tags"}, tags); err != nil {
+		if err := d.texts(&f.EvaluationContexts, &path{name: "evaluation_tags"}, tags); err != nil {
 			return err
 		}
 	}
@@ -619,7 +692,7 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	}
 	var groups, multivariate, payloads, holdout, superGroups, holdoutGroups jsonscan.Value
 	var hasEnrollment, odd bool
-	for o := v.Object(); o.Next(); {
+	for o := d.values.Object(v); o.Next(); {
 		v, p := o.Value(), &path{up: at}
 		switch string(o.Name()) {
 		case "groups":
@@ -694,11 +767,12 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 	if !d.is(jsonscan.Array, at, v) {
 		return nil
 	}
-	a := v.Array()
+	var list []Condition
+	a := d.values.Array(v)
 	for i := 0; a.Next(); i++ {
 		if i == maxConditions {
 			d.fail(at, nil, fmt.Errorf("%w: more than %d condition sets", ErrTooLarge, maxConditions))
-			f.Groups = nil
+			d.groups.done(list)
 			return nil
 		}
 		if err := d.count(1); err != nil {
@@ -709,15 +783,15 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 			d.wrong(at, a.Value(), "an object")
 			continue
 		}
-		f.Groups = append(f.Groups, Condition{})
-		c := &f.Groups[len(f.Groups)-1]
+		list = d.groups.next(list)
+		c := &list[len(list)-1]
 		odd := false
-		for o := a.Value().Object(); o.Next(); {
+		for o := d.values.Object(a.Value()); o.Next(); {
 			v, p := o.Value(), &path{up: at}
 			switch string(o.Name()) {
 			case "properties":
 				p.name = "properties"
-				if err := d.properties(&c.Properties, p, v); err != nil {
+				if err := d.filterList(&c.Properties, p, v); err != nil {
 					return err
 				}
 			case "rollout_percentage":
@@ -725,7 +799,7 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 				var pct float64
 				c.RolloutPercentage = nil
 				if d.float(&pct, p, v) {
-					c.RolloutPercentage = &pct
+					c.RolloutPercentage = d.percentages.put(pct)
 				}
 			case "variant":
 				p.name = "variant"
@@ -750,15 +824,17 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 			d.checkMembers(members.Condition, at, a.Value())
 		}
 	}
+	f.Groups = d.groups.done(list)
 	return nil
 }
 
-func (d *decoder) properties(dst *[]Filter, at *path, v jsonscan.Value) error {
+func (d *decoder) filterList(dst *[]Filter, at *path, v jsonscan.Value) error {
 	*dst = nil
 	if !d.is(jsonscan.Array, at, v) {
 		return nil
 	}
-	a := v.Array()
+	var list []Filter
+	a := d.values.Array(v)
 	for i := 0; a.Next(); i++ {
 		if err := d.count(1); err != nil {
 			return err
@@ -768,11 +844,8 @@ func (d *decoder) properties(dst *[]Filter, at *path, v jsonscan.Value) error {
 			d.wrong(at, a.Value(), "an object")
 			continue
 		}
-		if *dst == nil {
-			*dst = make([]Filter, 0, 2)
-		}
-		*dst = append(*dst, Filter{})
-		f := &(*dst)[len(*dst)-1]
+		list = d.properties.next(list)
+		f := &list[len(list)-1]
 		if err := d.decodeFilter(f, at, a.Value()); err != nil {
 			return err
 		}
@@ -780,6 +853,7 @@ func (d *decoder) properties(dst *[]Filter, at *path, v jsonscan.Value) error {
 			d.note(Warning, &path{up: at, name: "type"}, nil, `say "person" if that is meant`, errors.New("the filter has no type and counts as one on the person"))
 		}
 	}
+	*dst = d.properties.done(list)
 	return nil
 }
 
@@ -792,7 +866,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 
 	var key jsonscan.Value
 	odd := false
-	for o := v.Object(); o.Next(); {
+	for o := d.values.Object(v); o.Next(); {
 		v, p := o.Value(), &path{up: at}
 		switch string(o.Name()) {
 		case "key":
@@ -827,7 +901,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 			if v.Kind() == jsonscan.Array {
 				chain := []string{}
 				p.name = "dependency_chain"
-				if err := d.strings(&chain, p, v); err != nil {
+				if err := d.texts(&chain, p, v); err != nil {
 					return err
 				}
 				f.DependencyChain = &chain
@@ -841,7 +915,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		d.checkMembers(members.Filter, at, v)
 		d.fault = &f.fault
 	}
-	if name, ok := olderOperators[f.Operator]; ok {
+	if name := currentOperator(f.Operator); name != f.Operator {
 		d.note(Note, &path{up: at, name: "operator"}, quote(f.Operator), fmt.Sprintf("replace it by %q", name), errors.New("the legacy operator was converted"))
 		f.Operator = name
 	}
@@ -860,8 +934,16 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 	return nil
 }
 
-// olderOperators are the operators that have another name now (evaluation.md §4.2).
-var olderOperators = map[string]string{"min": OperatorGTE, "max": OperatorLTE}
+// currentOperator returns the name that an operator has now (evaluation.md §4.2).
+func currentOperator(name string) string {
+	switch name {
+	case "min":
+		return OperatorGTE
+	case "max":
+		return OperatorLTE
+	}
+	return name
+}
 
 func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 	var variants jsonscan.Value
@@ -869,7 +951,7 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		return nil
 	}
 	odd := false
-	for o := v.Object(); o.Next(); {
+	for o := d.values.Object(v); o.Next(); {
 		if string(o.Name()) == "variants" {
 			variants = o.Value()
 		} else {
@@ -884,7 +966,8 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		return nil
 	}
 	f.Multivariate = new(Multivariate)
-	a := variants.Array()
+	var list []Variant
+	a := d.values.Array(variants)
 	for i := 0; a.Next(); i++ {
 		if err := d.count(1); err != nil {
 			return err
@@ -894,9 +977,10 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 			d.wrong(at, a.Value(), "an object")
 			continue
 		}
-		var w Variant
+		list = d.variants.next(list)
+		w := &list[len(list)-1]
 		hasKey, odd := false, false
-		for o := a.Value().Object(); o.Next(); {
+		for o := d.values.Object(a.Value()); o.Next(); {
 			v, p := o.Value(), &path{up: at}
 			switch string(o.Name()) {
 			case "key":
@@ -921,8 +1005,8 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		if !hasKey {
 			d.fail(&path{up: at, name: "key"}, a.Value(), errors.New("a variant's key must be a string"))
 		}
-		f.Multivariate.Variants = append(f.Multivariate.Variants, w)
 	}
+	f.Multivariate.Variants = d.variants.done(list)
 	return nil
 }
 
@@ -931,7 +1015,7 @@ func (d *decoder) payloads(f *Filters, at *path, v jsonscan.Value) error {
 		return nil
 	}
 	f.Payloads = make(map[string]json.RawMessage)
-	for o := v.Object(); o.Next(); {
+	for o := d.values.Object(v); o.Next(); {
 		if err := d.count(1); err != nil {
 			return err
 		}
@@ -947,7 +1031,7 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 	}
 	var h Holdout
 	var hasID, hasPct, odd bool
-	for o := v.Object(); o.Next(); {
+	for o := d.values.Object(v); o.Next(); {
 		switch string(o.Name()) {
 		case "id":
 			hasID = d.integer(&h.ID, &path{up: at, name: "id"}, o.Value())
@@ -969,7 +1053,7 @@ func (d *decoder) holdout(f *Filters, at *path, v jsonscan.Value) {
 
 // holdoutGroups converts the older form of a holdout (evaluation.md §13.3).
 func (d *decoder) holdoutGroups(f *Filters, at *path, v jsonscan.Value) {
-	a := v.Array()
+	a := d.values.Array(v)
 	if !a.Next() {
 		return
 	}
@@ -1000,12 +1084,12 @@ func (d *decoder) holdoutGroups(f *Filters, at *path, v jsonscan.Value) {
 
 // superGroups converts the older form of early access (evaluation.md §3.3).
 func (d *decoder) superGroups(f *Filters, flagKey string, at *path, v jsonscan.Value) {
-	a := v.Array()
+	a := d.values.Array(v)
 	if !a.Next() {
 		return
 	}
 	var properties jsonscan.Value
-	for o := a.Value().Object(); o.Next(); {
+	for o := d.values.Object(a.Value()); o.Next(); {
 		if string(o.Name()) == "properties" {
 			properties = o.Value()
 		}

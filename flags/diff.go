@@ -287,7 +287,7 @@ func (s side) value(i int32) (_ seenValue, payload string) {
 		return seenValue{}, ""
 	}
 	v := &s.snap.values[d.value]
-	return seenValue{v.enabled, v.failed, v.hasVariant, v.variant}, v.text
+	return seenValue{v.enabled, v.failed, v.hasVariant, v.variant}, s.snap.payloads[v.payload].text
 }
 
 // result returns the whole result, with the reason if there is none.

@@ -56,15 +56,11 @@ func (d *DocumentReader) Decode(document []byte) (*Definitions, error) {
 	}
 	var p places
 	r := decoder{out: new(Definitions), places: &p}
-	if err := r.whole(document); err != nil {
+	if err := r.document(document); err != nil {
 		return nil, err
 	}
-	// Whitespace before the document is no part of it.
-	before := len(document) - len(bytes.TrimLeft(document, " \t\r\n"))
-	p.start, p.end, p.others = p.start+before, p.end+before, r.elements
+	p.others = r.elements
 	for i := range p.list {
-		p.list[i].start += before
-		p.list[i].end += before
 		p.others -= p.list[i].elements
 	}
 	d.document, d.last, d.places = document, r.out, p

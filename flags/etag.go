@@ -17,7 +17,12 @@ import (
 type flagSum struct {
 	digest uint64 // the same in every process
 	seal   uint64 // of this process: nobody can make another definition with it
-	faulty bool   // something could not be understood, about which sums say nothing
+}
+
+// A modelSum is the flagSum of a Flag.
+type modelSum struct {
+	flagSum
+	faulty bool // something could not be understood, about which sums say nothing
 }
 
 var sealSeed = maphash.MakeSeed()
@@ -36,13 +41,14 @@ func (c *compiler) hashContent(p *Snapshot) {
 	var all contentHash
 	all.digest(c.s.common)
 	all.number(int64(len(d.Flags)))
-	c.sums = make([]flagSum, len(d.Flags))
+	all.buf = slices.Grow(all.buf, 8*len(d.Flags))
+	c.sums = make([]modelSum, len(d.Flags))
 	next := 0
 	for i := range d.Flags {
 		f := &d.Flags[i]
 		h.buf, h.faulty = h.buf[:0], false
 		h.definition(f)
-		sum := flagSum{seal: maphash.Bytes(sealSeed, h.buf), faulty: h.faulty}
+		sum := modelSum{flagSum{seal: maphash.Bytes(sealSeed, h.buf)}, h.faulty}
 		if p != nil && !f.Deleted && next < len(p.order) {
 			if old := &p.flags[p.order[next]]; old.sum.seal == sum.seal {
 				sum.digest = old.sum.digest
@@ -108,12 +114,13 @@ func (h *contentHash) text(s string) {
 	h.buf = append(h.buf, s...)
 }
 
+// flag writes 1 or 0 as number does.
 func (h *contentHash) flag(b bool) {
+	n := byte(0)
 	if b {
-		h.number(1)
-	} else {
-		h.number(0)
+		n = 1 << 1
 	}
+	h.buf = append(h.buf, n)
 }
 
 func (h *contentHash) fault(e *DefinitionError) {

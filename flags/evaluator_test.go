@@ -431,31 +431,6 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestLoadAllocations: reading a definition allocates what it keeps. The paths to the
-// values of a document, which only problems need, stay on the stack.
-func TestLoadAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	const count, max = 500, 16.0
-	document, err := json.Marshal(bench.Definitions(count, flags.HashSHA1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := testing.AllocsPerRun(5, func() {
-		d, err := flags.Decode(bytes.NewReader(document))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := flags.Compile(d, flags.CompileOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if n /= count; n > max {
-		t.Errorf("a load allocates %.1f times for each flag, want at most %v", n, max)
-	}
-}
-
 func TestETag(t *testing.T) {
 	base := compiled(t, mixed).ETag()
 	if again := compiled(t, mixed).ETag(); again != base {

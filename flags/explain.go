@@ -178,7 +178,7 @@ func (in *Input) Explain(key string) (*Trace, error) {
 	// The dependencies are evaluated first and without a trace, then the flag
 	// itself with one.
 	result := in.decideWithDependencies(i, nil)
-	for _, d := range f.direct {
+	for _, d := range f.direct() {
 		t.Dependencies = append(t.Dependencies, in.traceDependency(d))
 	}
 	if f.state == normal {
@@ -214,7 +214,7 @@ func (in *Input) aggregationName(a int32) string {
 // traceDependency returns the value of flag i in the current run.
 func (in *Input) traceDependency(i int32) DependencyTrace {
 	s := in.snap
-	t := DependencyTrace{Key: s.flags[i].key, Value: "false"}
+	t := DependencyTrace{Key: s.flags[i].key(), Value: "false"}
 	if in.ran[i] != in.run || in.decisions[i].value < 0 { // a flag on a cycle has no value
 		switch f := &s.flags[i]; {
 		case f.unreadable:
@@ -263,7 +263,7 @@ func (in *Input) traceEnrollment(f *compiledFlag, p *slotValue, enrolled bool) {
 }
 
 func (in *Input) traceHoldout(f *compiledFlag, subject string, bucket float64, out bool) {
-	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: bucket, Hashed: true, Threshold: f.holdoutAt, In: out}
+	in.trace.Holdout = &BucketTrace{Subject: strings.Clone(subject), Bucket: bucket, Hashed: true, Threshold: f.seldom.holdoutAt, In: out}
 }
 
 // traceSkip records a condition set without a usable subject.

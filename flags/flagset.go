@@ -32,7 +32,7 @@ func (s *Snapshot) addDependencies(set flagSet, last int32) {
 		// than the one that adds them.
 		for word := set[w]; word != 0; {
 			b := 63 - bits.LeadingZeros64(word)
-			for _, d := range s.flags[w<<6+int32(b)].direct {
+			for _, d := range s.flags[w<<6+int32(b)].direct() {
 				set.add(d)
 			}
 			word = set[w] & (1<<b - 1)
@@ -52,7 +52,7 @@ func (s *Snapshot) addCyclicDependencies(set flagSet) {
 	for len(todo) > 0 {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, d := range s.flags[i].direct {
+		for _, d := range s.flags[i].direct() {
 			if !set.has(d) {
 				set.add(d)
 				todo = append(todo, d)
@@ -63,8 +63,8 @@ func (s *Snapshot) addCyclicDependencies(set flagSet) {
 
 // addTagged numbers the evaluation contexts of flag i.
 func (s *Snapshot) addTagged(i int32, f *compiledFlag) {
-	numbers := make([]int32, len(f.tags))
-	for n, tag := range f.tags {
+	numbers := make([]int32, len(f.tags()))
+	for n, tag := range f.tags() {
 		number, ok := s.tagNumbers[tag]
 		if !ok {
 			number = int32(len(s.tagged))
@@ -126,7 +126,7 @@ func (c *compiler) buildFlagSets() {
 				s.needed[k].addFlag(f, seen, 1<<k)
 			}
 		}
-		if len(f.tags) == 0 {
+		if len(f.tags()) == 0 {
 			s.untagged.add(i)
 		} else {
 			s.addTagged(i, f)

@@ -38,7 +38,7 @@ func (c *compiler) patch(p *Snapshot) *Snapshot {
 	count := 0
 	for i := range t.s.flags {
 		f, sum := &p.flags[i], &t.sums[t.place[i]]
-		if f.sum.seal == sum.seal && !sum.faulty {
+		if f.sum == sum.flagSum && !sum.faulty {
 			continue
 		}
 		if count++; p.found.patched+count > len(p.flags)/patchShare || !t.replace(int32(i), f) {
@@ -87,7 +87,7 @@ func (c *compiler) match(p *Snapshot) bool {
 			return false
 		}
 		at := p.order[n]
-		if old := &p.flags[at]; f.Key == "" || f.Key != old.key || f.ID != old.id {
+		if old := &p.flags[at]; f.Key == "" || f.Key != old.key() || f.ID != old.id {
 			return false
 		}
 		c.model[at], c.place[at] = f, i
@@ -103,7 +103,7 @@ func (p *Snapshot) extended() *Snapshot {
 	first := p.found.room.CompareAndSwap(false, true)
 	s.flags = slices.Clone(p.flags)
 	s.slots = slices.Clone(p.slots)
-	s.values, s.edges, s.checks = extended(p.values, first), extended(p.edges, first), extended(p.checks, first)
+	s.values, s.payloads, s.edges, s.checks = extended(p.values, first), extended(p.payloads, first), extended(p.edges, first), extended(p.checks, first)
 	s.cohorts, s.arena = extended(p.cohorts, first), extended(p.arena, first)
 	s.storedCohorts = maps.Clone(p.storedCohorts)
 	s.continuityFlags = slices.Clip(p.continuityFlags)
@@ -127,7 +127,8 @@ func extended[E any](list []E, first bool) []E {
 // flags need of each other is as before.
 func (c *compiler) replace(i int32, old *compiledFlag) bool {
 	m, f := c.model[i], &c.s.flags[i]
-	*f = compiledFlag{prefix: old.prefix, key: old.key, id: old.id, direct: old.direct}
+	*f = compiledFlag{prefix: old.prefix, id: old.id}
+	f.setDirect(old.direct())
 	f.setState(m)
 	if old.state == missing {
 		return false
@@ -143,7 +144,7 @@ func (c *compiler) replace(i int32, old *compiledFlag) bool {
 			}
 		}
 	}
-	return slices.Equal(direct, old.direct)
+	return slices.Equal(direct, old.direct())
 }
 
 // compileChanged compiles the flags that have changed, and those that depend on one of
@@ -159,10 +160,11 @@ func (c *compiler) compileChanged(p *Snapshot, changed flagSet) bool {
 	for n := range s.flags {
 		i, f, old := int32(n), &s.flags[n], &p.flags[n]
 		if !changed.has(i) {
-			if !slices.ContainsFunc(f.direct, changed.has) {
+			if !slices.ContainsFunc(f.direct(), changed.has) {
 				continue
 			}
-			*f = compiledFlag{prefix: old.prefix, key: old.key, id: old.id, direct: old.direct, state: old.state, unreadable: old.unreadable}
+			*f = compiledFlag{prefix: old.prefix, id: old.id, state: old.state, unreadable: old.unreadable}
+			f.setDirect(old.direct())
 		}
 		c.number = old.continuity
 		c.problems = c.problems[:0]

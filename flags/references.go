@@ -82,6 +82,18 @@ func (f *Filters) All() iter.Seq2[Place, *Filter] {
 	}
 }
 
+// hasTargets reports whether a filter is on a flag.
+func (f *Filters) hasTargets() bool {
+	for i := range f.Groups {
+		for j := range f.Groups[i].Properties {
+			if f.Groups[i].Properties[j].Type == "flag" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Targets iterates over the flags that filters name, as often as they do.
 func (f *Filters) Targets() iter.Seq[FlagReference] {
 	return func(yield func(FlagReference) bool) {
@@ -146,10 +158,11 @@ func (n *CohortNode) CohortIDs() iter.Seq[int64] {
 // not change; then it is safe for concurrent use.
 type Index struct {
 	flags []*Flag
-	byKey map[string]int
-	byID  map[int64]int
+	keys  keyIndex // of flags
 
-	chains func() *chainOrder // made when it is first asked for
+	// Both are made when they are first asked for.
+	byID   func() map[int64]int
+	chains func() *chainOrder
 }
 
 // NewIndex returns an index of the flags of a list that exist: that are not
@@ -165,8 +178,8 @@ func NewIndex(list []Flag) *Index {
 
 // emptyIndex returns an empty index with room for n flags.
 func emptyIndex(n int) *Index {
-	x := &Index{flags: make([]*Flag, 0, n), byKey: make(map[string]int, n), byID: make(map[int64]int, n)}
-	x.chains = sync.OnceValue(x.orderChains)
+	x := &Index{flags: make([]*Flag, 0, n), keys: emptyKeyIndex(n)}
+	x.byID, x.chains = sync.OnceValue(x.numberIDs), sync.OnceValue(x.orderChains)
 	return x
 }
 
@@ -175,16 +188,23 @@ func (x *Index) add(f *Flag) bool {
 	if f.Deleted || f.Key == "" {
 		return false
 	}
-	n := len(x.flags)
-	if _, taken := x.byKey[f.Key]; taken {
+	place := x.keys.seek(f.Key, x.keyAt)
+	if *place != 0 {
 		return false
 	}
-	x.byKey[f.Key] = n
-	if _, taken := x.byID[f.ID]; !taken {
-		x.byID[f.ID] = n
-	}
 	x.flags = append(x.flags, f)
+	*place = int32(len(x.flags))
 	return true
+}
+
+func (x *Index) keyAt(n int32) string { return x.flags[n].Key }
+
+func (x *Index) numberIDs() map[int64]int {
+	byID := make(map[int64]int, len(x.flags))
+	for n, f := range slices.Backward(x.flags) { // the first one with an ID counts
+		byID[f.ID] = n
+	}
+	return byID
 }
 
 // Flags iterates over the flags in the order of the list.
@@ -206,18 +226,15 @@ func (x *Index) Find(r FlagReference) *Flag {
 
 // number returns the number of the flag that a reference means, -1 for none.
 func (x *Index) number(r FlagReference) int {
-	if x == nil {
+	if x == nil || len(x.flags) == 0 {
 		return -1
 	}
 	if id, ok := r.ID(); ok {
-		if n, ok := x.byID[id]; ok {
+		if n, ok := x.byID()[id]; ok {
 			return n
 		}
 	}
-	if n, ok := x.byKey[r.Name]; ok {
-		return n
-	}
-	return -1
+	return int(*x.keys.seek(r.Name, x.keyAt)) - 1
 }
 
 // Dependencies returns the flags that filters name, each once, in the order of the

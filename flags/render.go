@@ -21,43 +21,70 @@ func (s *Snapshot) rendering(p span) []byte { return s.arena[p.off : p.off+p.len
 // it would copy it.
 func (s *Snapshot) setResult(r *Result, i int32, out decision) {
 	f, v := &s.flags[i], &s.values[out.value]
-	r.Key, r.Enabled, r.Variant, r.Failed = f.key, v.enabled, v.variant, v.failed
+	r.Key, r.Enabled, r.Variant, r.Failed = f.key(), v.enabled, v.variant, v.failed
 	r.Reason = s.reasons[out.reason]
-	r.Metadata.ID, r.Metadata.Version, r.Metadata.Payload = f.id, f.version, v.text
+	p := &s.payloads[v.payload]
+	r.Metadata.ID, r.Metadata.Version, r.Metadata.Payload = f.id, f.version, p.text
 	r.Metadata.HasExperiment, r.Metadata.MinimalEvents = f.hasExperiment, s.minimal && !f.hasExperiment
 	r.hasVariant, r.basis, r.form = v.hasVariant, s.basis(f, out.reason), f.form
-	r.payload = s.rendering(v.payload)
+	r.payload = s.rendering(p.json)
 }
 
 func (c *compiler) spanFrom(from int) span {
 	return span{uint32(from), uint32(len(c.arena) - from)}
 }
 
+// renderedSize estimates the size of the arena, so that it need not grow.
+func (c *compiler) renderedSize() int {
+	const head, tail = len(`,"":{"key":"","enabled":false,`), len(`,"metadata":{"id":,"version":1,"description":null,"has_experiment":true}}`) + 6
+	size := 1 << 10 // for the reasons
+	for _, m := range c.model {
+		values := 2
+		if v := m.Filters.Multivariate; v != nil {
+			values += len(v.Variants)
+		}
+		size += tail + values*(head+2*len(m.Key))
+		for _, p := range m.Filters.Payloads {
+			size += tail + len(p)
+		}
+	}
+	return int(min(int64(size), c.maxBytes))
+}
+
 // addValue renders one value of a flag. The tail without payload is the same
 // for all values of a flag.
-func (c *compiler) addValue(f *compiledFlag, v value, payload json.RawMessage) int32 {
+func (c *compiler) addValue(f *compiledFlag, v value, stored json.RawMessage) int32 {
 	r := Result{
-		Key: f.key, Enabled: v.enabled, Variant: v.variant, Failed: v.failed, hasVariant: v.hasVariant,
+		Key: f.key(), Enabled: v.enabled, Variant: v.variant, Failed: v.failed, hasVariant: v.hasVariant,
 		Metadata: Metadata{ID: f.id, Version: f.version, HasExperiment: f.hasExperiment},
 	}
 	start := len(c.arena)
-	// The comma in front belongs to the flag before; the first one goes without.
-	c.arena = append(text.AppendQuoted(append(c.arena, ','), f.key), ':')
-	c.arena = r.appendHead(c.arena)
+	if c.plainHead.len == 0 {
+		// The comma in front belongs to the flag before; the first one goes without.
+		c.arena = text.AppendQuoted(append(c.arena, ','), r.Key)
+		quoted := c.arena[start+1:]
+		c.arena = append(append(c.arena, `:{"key":`...), quoted...)
+		c.plainHead = c.spanFrom(start)
+	} else {
+		c.arena = append(c.arena, c.arena[c.plainHead.off:][:c.plainHead.len]...)
+	}
+	c.arena = r.appendValue(c.arena)
 	e := edges{head: c.spanFrom(start)}
 
-	var ok bool
-	if v.text, ok = payloadText(payload); ok {
-		c.payload = appendPayload(c.payload[:0], payload, v.text)
+	shown, ok := payloadText(stored)
+	if ok {
+		c.payload = appendPayload(c.payload[:0], stored, shown)
 		r.payload = c.payload
-		v.payload.len = uint32(len(c.payload))
 	}
 	if ok || c.plainTail.len == 0 {
 		var at int
 		start = len(c.arena)
 		c.arena, at = r.appendTail(c.arena)
-		e.tail, v.payload.off = c.spanFrom(start), uint32(at)
-		if !ok {
+		e.tail = c.spanFrom(start)
+		if ok {
+			v.payload = int32(len(c.s.payloads))
+			c.s.payloads = append(c.s.payloads, payload{span{uint32(at), uint32(len(c.payload))}, shown})
+		} else {
 			c.plainTail = e.tail
 		}
 	} else {

@@ -186,7 +186,7 @@ func (in *Input) fillFlag(r *Request, f *compiledFlag) {
 		in.fillSlot(r, in.snap.deviceSlot)
 	}
 	if f.continuity >= 0 {
-		in.fillOverride(r, f.continuity, f.key)
+		in.fillOverride(r, f.continuity, f.key())
 		if in.AnonymousID == "" {
 			in.fillSlot(r, in.snap.anonymousSlot)
 		}

@@ -121,13 +121,13 @@ func (r Result) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
 // AppendJSON appends what MarshalJSON writes, the bytes that [Input.AppendFlags]
 // has for the flag (evaluation.md §11.1).
 func (r *Result) AppendJSON(dst []byte) []byte {
-	dst, _ = r.appendTail(r.Reason.append(r.appendHead(dst)))
+	dst = text.AppendQuoted(append(dst, `{"key":`...), r.Key)
+	dst, _ = r.appendTail(r.Reason.append(r.appendValue(dst)))
 	return dst
 }
 
-// appendHead appends what stands before the reason.
-func (r *Result) appendHead(dst []byte) []byte {
-	dst = text.AppendQuoted(append(dst, `{"key":`...), r.Key)
+// appendValue appends what stands behind the key and before the reason.
+func (r *Result) appendValue(dst []byte) []byte {
 	dst = strconv.AppendBool(append(dst, `,"enabled":`...), r.Enabled)
 	if r.hasVariant {
 		dst = text.AppendQuoted(append(dst, `,"variant":`...), r.Variant)

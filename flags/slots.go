@@ -114,21 +114,32 @@ func (t *nameTable) slotOf(name []byte) int32 {
 // places of the flags only, since these have their keys.
 type keyIndex struct {
 	mask   uint32
-	places []int32 // place in Snapshot.flags + 1; 0 is free
+	places []int32 // place in a list of flags + 1; 0 is free
+}
+
+// emptyKeyIndex returns an index with room for n flags.
+func emptyKeyIndex(n int) keyIndex {
+	size := 1 << bits.Len(uint(n*2))
+	return keyIndex{mask: uint32(size - 1), places: make([]int32, size)}
 }
 
 // newKeyIndex returns the index of flags with different keys.
 func newKeyIndex(flags []compiledFlag) keyIndex {
-	size := 1 << bits.Len(uint(len(flags)*2))
-	x := keyIndex{mask: uint32(size - 1), places: make([]int32, size)}
+	x := emptyKeyIndex(len(flags))
 	for i := range flags {
-		h := hashName(flags[i].key) & x.mask
-		for x.places[h] != 0 {
-			h = (h + 1) & x.mask
-		}
-		x.places[h] = int32(i) + 1
+		*x.seek(flags[i].key(), func(i int32) string { return flags[i].key() }) = int32(i) + 1
 	}
 	return x
+}
+
+// seek returns where the index has the place of a key, plus one, or would have it. keyAt
+// returns the key at a place.
+func (x *keyIndex) seek(key string, keyAt func(place int32) string) *int32 {
+	for h := hashName(key) & x.mask; ; h = (h + 1) & x.mask {
+		if p := &x.places[h]; *p == 0 || keyAt(*p-1) == key {
+			return p
+		}
+	}
 }
 
 // find returns the place of the flag with a key. A Snapshot that is unset has none.
@@ -141,7 +152,7 @@ func (s *Snapshot) find(key string) (place int32, ok bool) {
 		if i < 0 {
 			return 0, false
 		}
-		if s.flags[i].key == key {
+		if s.flags[i].key() == key {
 			return i, true
 		}
 	}

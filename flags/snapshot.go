@@ -74,13 +74,13 @@ func (s *Snapshot) whyHidden(i int32, r *Request) error {
 	f := &s.flags[i]
 	switch {
 	case f.encrypted:
-		return fmt.Errorf("%w: flag %q has an encrypted payload", ErrFiltered, f.key)
+		return fmt.Errorf("%w: flag %q has an encrypted payload", ErrFiltered, f.key())
 	case r.hidesNothing():
 		return nil
 	case !f.requirement.Admits(r.Filter.Kind):
-		return fmt.Errorf("%w: flag %q is for runtime %v, the request is %v", ErrFiltered, f.key, f.requirement, r.Filter.Kind)
-	case !r.Filter.Admits(f.requirement, f.tags, f.tagMatch):
-		return fmt.Errorf("%w: flag %q needs %v of the evaluation contexts %q, the request has %q", ErrFiltered, f.key, f.tagMatch, f.tags, slices.Clone(r.Filter.Tags))
+		return fmt.Errorf("%w: flag %q is for runtime %v, the request is %v", ErrFiltered, f.key(), f.requirement, r.Filter.Kind)
+	case !r.Filter.Admits(f.requirement, f.tags(), f.tagMatch):
+		return fmt.Errorf("%w: flag %q needs %v of the evaluation contexts %q, the request has %q", ErrFiltered, f.key(), f.tagMatch, f.tags(), slices.Clone(r.Filter.Tags))
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *Snapshot) Keys() iter.Seq[string] {
 			return
 		}
 		for _, i := range s.order {
-			if !yield(s.flags[i].key) {
+			if !yield(s.flags[i].key()) {
 				return
 			}
 		}

@@ -116,7 +116,7 @@ func (s *Snapshot) Lacking(r *Request) []string {
 	lacking.retain(in.admittedFlags())
 	for _, i := range s.order {
 		if lacking.has(i) {
-			keys = append(keys, s.flags[i].key)
+			keys = append(keys, s.flags[i].key())
 		}
 	}
 	return keys
@@ -138,7 +138,7 @@ func (in *Input) lackingFlags() flagSet {
 		if !f.remote {
 			continue
 		}
-		if in.lacks(s, f) || slices.ContainsFunc(f.direct, set.has) {
+		if in.lacks(s, f) || slices.ContainsFunc(f.direct(), set.has) {
 			set.add(int32(i))
 		}
 	}
@@ -290,7 +290,7 @@ func (c *compiler) findRemote() {
 	for i := range s.flags {
 		f := &s.flags[i]
 		f.remote = f.state != dormant && f.state != cyclic && (in.lacks(s, f) ||
-			slices.ContainsFunc(f.direct, func(d int32) bool { return s.flags[d].remote }))
+			slices.ContainsFunc(f.direct(), func(d int32) bool { return s.flags[d].remote }))
 		s.someRemote = s.someRemote || f.remote
 	}
 }

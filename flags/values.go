@@ -103,7 +103,7 @@ func (s *Snapshot) Payload(key string, r *Request, v any) error {
 	}
 	if !answered {
 		if d := s.decideFlag(i, r); d.value >= 0 {
-			payload = s.values[d.value].text
+			payload = s.payloads[s.values[d.value].payload].text
 		}
 	}
 	if payload == "" {
