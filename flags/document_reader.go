@@ -20,7 +20,7 @@ type DocumentReader struct {
 }
 
 // minKept is the size from which on a document is kept, in bytes: a smaller one is read
-// in two milliseconds.
+// in a millisecond or two.
 const minKept = 256 << 10
 
 // places tell where the flags of a document stand.

@@ -28,7 +28,7 @@ var targets = []struct{ name, work, target string }{
 	{"E3", "4 variants with payload", "≤ 1.5"},
 	{"E4", "a regexp, a version and a relative date", "≤ 1.3"},
 	{"E5", "all flags, from JSON to JSON", "≤ 1.6 (SHA-1)"},
-	{"E6", "decode and compile", "≤ 0.6"},
+	{"E6", "decode and compile", "≤ 0.7"},
 	{"E7", "E2 on all cores", "≤ 0.53"},
 	{"E8", "Explain of E2", ""},
 	{"E10", "E2 with the properties built per call", "≤ 1.3"},
