@@ -125,8 +125,8 @@ func (s *sandbox) install(ctx context.Context, program *Module, p Platform) ([]b
 		return nil, err
 	}
 	// The go command refuses GOBIN for other platforms, and puts what it installs for
-	// them into a folder of GOPATH.
-	env := []string{"GOPATH=" + bin, "GOBIN=", "CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch}
+	// them into a folder of GOPATH. What is released is compiled with default flags.
+	env := []string{"GOFLAGS=-modcacherw", "GOPATH=" + bin, "GOBIN=", "CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch}
 	if _, err := s.run(ctx, work, env, "go", "install", "-trimpath", "-ldflags=-s -w", program.version(s.version).String()); err != nil {
 		return nil, err
 	}

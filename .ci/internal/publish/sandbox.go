@@ -35,8 +35,9 @@ func (r *Repo) newSandbox(ctx context.Context, dir, version string) (*sandbox, e
 	s.env = append(os.Environ(),
 		"GOENV=off", "GOWORK=off", "GOTOOLCHAIN=local",
 		// With -trimpath, compiled packages of others are found in the build cache,
-		// although the module cache is another one.
-		"GOFLAGS=-trimpath -modcacherw",
+		// although the module cache is another one: if .ci/run has compiled them, and
+		// so without what debuggers need.
+		"GOFLAGS=-trimpath -modcacherw -gcflags=all=-dwarf=false",
 		"GOPROXY="+fileURL(s.proxy)+","+fileURL(cache), "GONOPROXY=", "GOVCS=*:off",
 		"GOSUMDB=off", "GOPRIVATE=", "GONOSUMDB=", "GOINSECURE=",
 		"GOMODCACHE="+filepath.Join(dir, "mod"), "GOPATH="+filepath.Join(dir, "path"), "GOBIN="+filepath.Join(dir, "bin"),
