@@ -53,7 +53,7 @@ func (e *edited) tidy(t testing.TB) {
 func TestDocumentReader(t *testing.T) {
 	seed := rand.Uint64()
 	documents, reused := 0, 0
-	for i := range uint64(fulltest.Count(10, 40)) {
+	for i := range uint64(fulltest.Count(10, 20)) {
 		if !t.Run(fmt.Sprint("seed ", seed+i), func(t *testing.T) {
 			e, d := newEdited(t, seed+i), flags.NewDocumentReader()
 			if i%4 > 0 {

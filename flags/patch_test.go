@@ -262,7 +262,7 @@ func checkPatches(t testing.TB, seed uint64, steps int) (patches int) {
 func TestPatches(t *testing.T) {
 	seed := rand.Uint64()
 	patches := 0
-	for i := range uint64(fulltest.Count(10, 40)) {
+	for i := range uint64(fulltest.Count(10, 20)) {
 		if !t.Run(fmt.Sprint("seed ", seed+i), func(t *testing.T) { patches += checkPatches(t, seed+i, 20) }) {
 			return
 		}

@@ -19,7 +19,7 @@ import (
 // which some are undone, and compares the lists of all stores with the flags read one by
 // one.
 func testFlagDefinitions(t *testing.T, s *suite) {
-	const steps = 150
+	const steps = 75 // each compares all flags
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -114,19 +113,17 @@ var shared = []part{
 	{"cancellation", testCancellation},
 }
 
-// Run runs the contract. Open returns an empty store; the function that it
-// returns with it opens the same store once more, as another process would, or is
-// nil if that cannot be.
-func Run(t *testing.T, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
-	runParts(t, slices.Concat(alone, shared), open)
-}
+// An Open returns an empty store; the function that it returns with it opens the same
+// store once more, as another process would, or is nil if that cannot be.
+type Open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)
 
-// RunShared runs the third of the contract in which databases differ most.
-func RunShared(t *testing.T, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
-	runParts(t, shared, open)
-}
+// RunAlone runs what stores promise to one caller, which is most of the contract.
+func RunAlone(t *testing.T, open Open) { runParts(t, alone, open) }
 
-func runParts(t *testing.T, parts []part, open func(t *testing.T) (s sqlstore.Storage, again func(t *testing.T) sqlstore.Storage)) {
+// RunShared runs the rest of the contract, in which databases differ most.
+func RunShared(t *testing.T, open Open) { runParts(t, shared, open) }
+
+func runParts(t *testing.T, parts []part, open Open) {
 	for _, p := range parts {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()

@@ -27,13 +27,14 @@ func open(t *testing.T, url string) sqlstore.Storage {
 	return db
 }
 
-func TestContract(t *testing.T) {
-	run := storetest.RunShared
-	if fulltest.Enabled() {
-		run = storetest.Run
-	}
-	run(t, func(t *testing.T) (sqlstore.Storage, func(*testing.T) sqlstore.Storage) {
-		url := postgrestest.Open(t)
-		return open(t, url), func(t *testing.T) sqlstore.Storage { return open(t, url) }
-	})
+func openNew(t *testing.T) (sqlstore.Storage, func(*testing.T) sqlstore.Storage) {
+	url := postgrestest.Open(t)
+	return open(t, url), func(t *testing.T) sqlstore.Storage { return open(t, url) }
+}
+
+func TestContract(t *testing.T) { storetest.RunShared(t, openNew) }
+
+func TestContractAlone(t *testing.T) {
+	fulltest.Only(t)
+	storetest.RunAlone(t, openNew)
 }

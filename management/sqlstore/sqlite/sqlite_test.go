@@ -23,9 +23,11 @@ func open(t *testing.T, path string) sqlstore.Storage {
 	return db
 }
 
-func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) (sqlstore.Storage, func(*testing.T) sqlstore.Storage) {
-		path := filepath.Join(t.TempDir(), "odd #%3F name?.db")
-		return open(t, path), func(t *testing.T) sqlstore.Storage { return open(t, path) }
-	})
+func openFile(t *testing.T) (sqlstore.Storage, func(*testing.T) sqlstore.Storage) {
+	path := filepath.Join(t.TempDir(), "odd #%3F name?.db")
+	return open(t, path), func(t *testing.T) sqlstore.Storage { return open(t, path) }
 }
+
+func TestContract(t *testing.T) { storetest.RunShared(t, openFile) }
+
+func TestContractAlone(t *testing.T) { storetest.RunAlone(t, openFile) }
