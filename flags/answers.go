@@ -1,8 +1,10 @@
 package flags
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"math/bits"
 	"slices"
 )
 
@@ -55,18 +57,23 @@ func (in *Input) Flags() iter.Seq[Result] {
 		s := in.snap
 		in.decideAll()
 		for _, i := range s.order {
-			f, d := &s.flags[i], decision{value: valueHidden}
-			switch {
-			case in.ran[i] == in.run:
-				d = in.decisions[i]
-			case f.state != dormant || !in.maySee(f) || in.SurveysOnly && !f.survey || in.someKeys && !slices.Contains(in.keys, f.key()):
-				continue
-			}
-			if !yield(s.resultOrDisabled(i, d)) {
+			if d, ok := in.listed(i); ok && !yield(s.resultOrDisabled(i, d)) {
 				return
 			}
 		}
 	}
+}
+
+// listed returns the decision about flag i after decideAll, which is hidden for an
+// inactive flag. It is not ok if the request does not ask for the flag or may not see
+// it.
+func (in *Input) listed(i int32) (d decision, ok bool) {
+	if in.ran[i] == in.run {
+		return in.decisions[i], true
+	}
+	f := &in.snap.flags[i]
+	hidden := f.state != dormant || !in.maySee(f) || in.SurveysOnly && !f.survey || in.someKeys && !slices.Contains(in.keys, f.key())
+	return decision{value: valueHidden}, !hidden
 }
 
 // maySee reports whether the Input's filter admits a flag that results may show.
@@ -88,7 +95,11 @@ func (in *Input) AppendFlags(dst []byte) ([]byte, Outcome) {
 	s := in.snap
 	n, partial := in.decideAll()
 	start := len(dst)
-	for _, i := range s.order {
+	order := s.order
+	if n < len(order)/sparse {
+		order = in.sparseOrder()
+	}
+	for _, i := range order {
 		if in.ran[i] != in.run {
 			continue
 		}
@@ -106,4 +117,22 @@ func (in *Input) AppendFlags(dst []byte) ([]byte, Outcome) {
 	}
 	dst[start] = '{' // in place of the comma of the first head
 	return append(dst, '}'), Outcome{n, partial}
+}
+
+// sparse is how many times as many flags as results there must be for it to be faster to
+// sort the results than to look at all flags.
+const sparse = 32
+
+// sparseOrder returns the flags that decideAll has evaluated, in the order of the
+// definitions. It is valid until the next call.
+func (in *Input) sparseOrder() []int32 {
+	list := in.sparse[:0]
+	for w, word := range in.admitted {
+		for ; word != 0; word &= word - 1 {
+			list = append(list, int32(w<<6+bits.TrailingZeros64(word)))
+		}
+	}
+	slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(in.snap.flags[a].place, in.snap.flags[b].place) })
+	in.sparse = list
+	return list
 }

@@ -158,6 +158,7 @@ func (c *compiler) finish() {
 	c.findRemote()
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return int(b.Severity) - int(a.Severity) })
 	c.s.problems = c.problems
+	c.s.memos = new(atomic.Pointer[memo]) // a Snapshot that is made of another has values of its own
 }
 
 const hintZone = `want the name of a zone, such as "Europe/Berlin"; dates without a zone are in UTC`

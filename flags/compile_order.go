@@ -56,6 +56,7 @@ func (c *compiler) orderFlags() {
 		c.model[n], c.place[n] = x.flags[i], places[i]
 		moved = moved || n != i
 		end := len(x.flags[i].Key) + 1
+		c.s.flags[n].place = int32(i)
 		c.s.flags[n].prefix, prefixes = prefixes[:end], prefixes[end:]
 	}
 	c.s.index = x.keys

@@ -31,6 +31,8 @@ type Snapshot struct {
 	rendered []span // of reasons
 	arena    []byte // all rendered bytes
 
+	memos *atomic.Pointer[memo] // of AppendRendered, the latest first
+
 	checks  []check
 	cohorts []compiledCohort
 	zone    *time.Location
@@ -137,6 +139,7 @@ type compiledFlag struct {
 	id            int64
 	version       int
 	hasExperiment bool
+	place         int32   // in Snapshot.order
 	sum           flagSum // of its definition, without dependencies and cohorts
 }
 

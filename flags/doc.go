@@ -43,8 +43,8 @@
 // questions that want one truth, and [Snapshot.Lookup]. [Snapshot.Evaluate] and [Snapshot.Flag] give
 // the full [Result] with reason and metadata, [Snapshot.Explain] every step
 // that led to it. Servers that hold a request's JSON use an [Input] and
-// [Input.AppendFlags], which writes the answer without allocating. All of
-// them agree on every request.
+// [Input.AppendFlags], which writes the answer without allocating, or
+// [Input.AppendRendered], which does so in another form. All of them agree on every request.
 //
 // # Concurrency
 //

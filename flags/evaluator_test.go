@@ -410,6 +410,7 @@ func TestNoAllocations(t *testing.T) {
 	in := new(flags.Input)
 	var dst []byte
 	tags := []string{"a"}
+	few := []string{"benchmark-flag-007", "benchmark-flag-003"}
 	run := func() {
 		in.Reset(s, "user-1", runtime.Filter{Kind: runtime.Client, Tags: tags}, time.Time{})
 		in.SetKeys(nil)
@@ -417,6 +418,8 @@ func TestNoAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.Needs()
+		dst, _ = in.AppendFlags(dst[:0])
+		in.SetKeys(few)
 		dst, _ = in.AppendFlags(dst[:0])
 		in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
 		if err := in.PersonJSON(person); err != nil {
@@ -803,5 +806,56 @@ func TestRuling76ZeroValues(t *testing.T) {
 	}
 	if _, err := flags.Decode(nil); err == nil {
 		t.Error("Decode of nil: no error")
+	}
+}
+
+// TestFewOfManyFlags asks for few flags of many, whose order is not the order in which
+// they are evaluated.
+func TestFewOfManyFlags(t *testing.T) {
+	const many = 200
+	document := func(version int) *flags.Definitions {
+		var b strings.Builder
+		b.WriteString(`{"flags":[`)
+		for i := range many {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			filter := ""
+			if i%3 == 0 { // on a flag behind it
+				filter = fmt.Sprintf(`{"key":"%d","type":"flag","operator":"flag_evaluates_to","value":true}`, many-i%2)
+			}
+			fmt.Fprintf(&b, `{"id":%d,"key":"flag-%d","active":true,"version":%d,"filters":{"groups":[{"properties":[%s],"rollout_percentage":50}]}}`, i+1, i, version+i%2, filter)
+		}
+		b.WriteString(`]}`)
+		d, err := flags.Decode(strings.NewReader(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	s := compile(t, document(1))
+	changed := document(1)
+	changed.Flags[4].Version = 7
+	patched, err := flags.Compile(changed, flags.CompileOptions{Previous: s})
+	if err != nil || flags.Patched(patched) == 0 {
+		t.Fatalf("%d flags were patched, %v", flags.Patched(patched), err)
+	}
+	var in flags.Input
+	for _, s := range []*flags.Snapshot{s, patched} {
+		for _, keys := range [][]string{{}, {"flag-4"}, {"flag-9", "nobody", "flag-4", "flag-6", "flag-4"}} {
+			in.Reset(s, "user-1", runtime.Filter{}, time.Time{})
+			in.SetKeys(keys)
+			want := []byte("{")
+			for key, r := range in.Evaluate().All() {
+				if len(want) > 1 {
+					want = append(want, ',')
+				}
+				want = r.AppendJSON(fmt.Appendf(want, "%q:", key))
+			}
+			got, _ := in.AppendFlags(nil)
+			if diff := cmp.Diff(string(want)+"}", string(got)); diff != "" {
+				t.Errorf("%q (-want +got)\n%s", keys, diff)
+			}
+		}
 	}
 }

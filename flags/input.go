@@ -67,6 +67,7 @@ type Input struct {
 	admitted, mask flagSet
 	namedTags      []uint64 // numbers of evaluation contexts, 64 per word
 	neededGroups   []string
+	sparse         []int32 // of sparseOrder
 
 	buf           []byte // decoded and folded texts of this request
 	hash          []byte // text to be hashed, see bucket

@@ -342,6 +342,12 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 	if seen != all.Len() {
 		return bad("Input.Flags", fmt.Sprintf("%d flags, want %d", seen, all.Len()))
 	}
+	for _, when := range []string{"when it is written", "when it was kept"} {
+		list, n := in.AppendRendered(nil, &plainRendering)
+		if diff := cmp.Diff(string(renderedList(listed)), string(list)); diff != "" || n != len(listed) {
+			return bad("Input.AppendRendered "+when, fmt.Sprintf("%d flags, want %d %s", n, len(listed), diff))
+		}
+	}
 	var wantOrder []string
 	for _, result := range results {
 		wantOrder = append(wantOrder, result.Key)

@@ -127,7 +127,7 @@ func extended[E any](list []E, first bool) []E {
 // flags need of each other is as before.
 func (c *compiler) replace(i int32, old *compiledFlag) bool {
 	m, f := c.model[i], &c.s.flags[i]
-	*f = compiledFlag{prefix: old.prefix, id: old.id}
+	*f = compiledFlag{prefix: old.prefix, id: old.id, place: old.place}
 	f.setDirect(old.direct())
 	f.setState(m)
 	if old.state == missing {

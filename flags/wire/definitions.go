@@ -85,7 +85,12 @@ func AppendDefinitions(dst []byte, d *flags.Definitions, o DefinitionsOptions) (
 // DefinitionsETag returns the entity tag of a document. It depends on nothing
 // but the bytes of the document.
 func DefinitionsETag(document []byte) string {
-	return fmt.Sprintf(`W/"%016x"`, xxhash.Sum64(document))
+	const digits = "0123456789abcdef"
+	tag := [...]byte{'W', '/', '"', 3 + 16: '"'}
+	for i, sum := 3+15, xxhash.Sum64(document); i >= 3; i, sum = i-1, sum>>4 {
+		tag[i] = digits[sum&15]
+	}
+	return string(tag[:])
 }
 
 // A document is a definitions document that is being written.

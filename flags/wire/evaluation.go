@@ -41,18 +41,7 @@ func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, code s
 func AppendEvaluations(dst []byte, in *flags.Input, e Envelope) (_, list []byte, n int) {
 	dst = append(dst, `{"flags":`...)
 	start := len(dst)
-	dst = append(dst, '[')
-	for r := range in.Flags() {
-		if n++; n > 1 {
-			dst = append(dst, ',')
-		}
-		if code, details := noValue(&r); code != "" {
-			dst = AppendFailure(dst, r.Key, code, details)
-			continue
-		}
-		dst = append(appendEvaluated(dst, &r), `}}`...)
-	}
-	dst = append(dst, ']')
+	dst, n = in.AppendRendered(dst, &evaluations)
 	end := len(dst)
 	dst = append(dst, `,"metadata":{"evaluatedAt":`...)
 	dst = strconv.AppendInt(dst, e.EvaluatedAt.UnixMilli(), 10)
@@ -60,6 +49,14 @@ func AppendEvaluations(dst []byte, in *flags.Input, e Envelope) (_, list []byte,
 	dst = append(e.appendPartial(dst), `}}`...)
 	return dst, dst[start:end:end], n
 }
+
+// evaluations writes the elements of that list.
+var evaluations = flags.Rendering{Append: func(dst []byte, r *flags.Result) []byte {
+	if code, details := noValue(r); code != "" {
+		return AppendFailure(dst, r.Key, code, details)
+	}
+	return append(appendEvaluated(dst, r), `}}`...)
+}}
 
 // appendPartial appends the member of metadata that says that stored data could
 // not be read.
