@@ -139,7 +139,7 @@ type decoder struct {
 	places   *places // where a DocumentReader has the places of flags, or nil
 
 	values      jsonscan.Map // of the flag being read
-	repeated    textCache
+	repeated    *textCache   // nil for what is no document
 	groups      slab[Condition]
 	properties  slab[Filter]
 	variants    slab[Variant]
@@ -403,6 +403,7 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 	var flagList, cohorts, static jsonscan.Value
 	var odd, read bool
 	notes := 0
+	d.repeated = new(textCache)
 	o := root.ObjectWithin(maxDepth)
 	for o.NextName() {
 		if string(o.Name()) == "flags" && early && !odd {

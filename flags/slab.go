@@ -45,23 +45,27 @@ func (s *slab[E]) put(e E) *E {
 }
 
 // A textCache has texts that a document has repeated, each at the place that its hash
-// gives, so that most repetitions need no memory of their own.
+// gives, so that most repetitions need no memory of their own. Nil has none.
 type textCache [256]string
 
 const cachedSize = 64 // bytes of a text
 
 // text returns a text.
 func (c *textCache) text(b []byte) string {
-	if len(b) == 0 || len(b) > cachedSize {
-		return string(b)
+	if c == nil || len(b) == 0 || len(b) > cachedSize {
+		return wordOf(b)
 	}
 	place := &c[hashName(b)%uint32(len(c))]
 	if *place != string(b) {
-		if word, ok := words[string(b)]; ok {
-			*place = word
-		} else {
-			*place = string(b)
-		}
+		*place = wordOf(b)
 	}
 	return *place
+}
+
+// wordOf returns a text, of which all documents share those in words.
+func wordOf(b []byte) string {
+	if word, ok := words[string(b)]; ok {
+		return word
+	}
+	return string(b)
 }
