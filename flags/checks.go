@@ -170,11 +170,11 @@ func (c *check) hasDate(t, now time.Time, zone *time.Location) (result, ok bool)
 	}
 }
 
-func (c *check) hasVersion(v semver.Version) bool {
+func (c *check) hasVersion(v *semver.Version) bool {
 	if c.op == opSemverRange {
 		return c.more.rng.Contains(v)
 	}
-	switch n := semver.Compare(v, c.more.version); c.op {
+	switch n := semver.Compare(v, &c.more.version); c.op {
 	case opSemverEQ:
 		return n == 0
 	case opSemverNEQ:

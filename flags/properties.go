@@ -316,12 +316,12 @@ func (in *Input) fixNow() {
 
 // version returns the property as evaluation.md §4.10 compares it. It is not ok
 // if the property is no version.
-func (in *Input) version(p *slotValue) (semver.Version, bool) {
+func (in *Input) version(p *slotValue) (v *semver.Version, ok bool) {
 	if p.have&haveVersion == 0 {
 		p.have |= haveVersion
-		p.semver, p.verOK = semver.Parse(in.text(p))
+		p.verOK = p.semver.Set(in.text(p))
 	}
-	return p.semver, p.verOK
+	return &p.semver, p.verOK
 }
 
 // validUTF8 replaces each invalid byte by U+FFFD, as encoding/json does.

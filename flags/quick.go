@@ -348,12 +348,12 @@ func (k *check) quickMatch(v *quickValue, place int8, forms *quickForms, zone *t
 		}
 		if forms.versionOf != place {
 			forms.versionOf = place
-			forms.version, forms.versionOK = semver.Parse(v.text)
+			forms.versionOK = forms.version.Set(v.text)
 		}
 		if !forms.versionOK {
 			return false, true
 		}
-		match = k.hasVersion(forms.version)
+		match = k.hasVersion(&forms.version)
 	case opRegex:
 		s := v.text
 		switch v.kind {

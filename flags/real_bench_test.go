@@ -272,7 +272,7 @@ func BenchmarkE17(b *testing.B) {
 				version, _ := r.PersonProperties["version"].(string)
 				v, ok := semver.Parse(version)
 				for i := range bounds {
-					ok = ok && semver.Compare(v, bounds[i]) >= 0
+					ok = ok && semver.Compare(&v, &bounds[i]) >= 0
 				}
 				sinkBool = ok
 			}

@@ -42,19 +42,19 @@ func IsTime(s string) bool {
 
 // LacksYear reports whether d is a day without a year: it is one of the year of now,
 // in UTC.
-func (d Date) LacksYear() bool { return d.lacks == lacksYear }
+func (d *Date) LacksYear() bool { return d.lacks == lacksYear }
 
 // LacksDay reports whether d is a month, which counts as its first day.
-func (d Date) LacksDay() bool { return d.lacks == lacksDay }
+func (d *Date) LacksDay() bool { return d.lacks == lacksDay }
 
 // Relative reports whether d depends on now.
-func (d Date) Relative() bool { return d.unit != 0 || d.LacksYear() }
+func (d *Date) Relative() bool { return d.unit != 0 || d.LacksYear() }
 
 // At returns the instant of d. A relative date is taken off the wall clock of the
 // zone; nil is UTC (evaluation.md §4.9). If this leads to a wall time that occurs
 // twice, the result is the earlier instant; if the wall time does not occur, there is
 // none and At reports false. The location of the result is unspecified.
-func (d Date) At(now time.Time, zone *time.Location) (time.Time, bool) {
+func (d *Date) At(now time.Time, zone *time.Location) (time.Time, bool) {
 	if d.unit == 0 {
 		if !d.LacksYear() {
 			return d.instant, true
@@ -69,17 +69,13 @@ func (d Date) At(now time.Time, zone *time.Location) (time.Time, bool) {
 		zone = time.UTC
 	}
 	now = now.Round(0).In(zone)
+	if back, ok := d.fixed(); ok && zone == time.UTC {
+		return now.Add(-back), true // its clocks are never changed
+	}
 	year, month, day := now.Date()
 	hour, minute, second := now.Clock()
-	const hours = 24 * time.Hour
-	back := time.Duration(0)
+	back, _ := d.fixed()
 	switch d.unit {
-	case 'h':
-		back = time.Duration(d.count) * time.Hour
-	case 'd':
-		back = time.Duration(d.count) * hours
-	case 'w':
-		back = time.Duration(d.count) * 7 * hours
 	case 'm':
 		year, month, day = monthsBefore(d.count, year, month, day)
 	case 'y':
@@ -89,6 +85,19 @@ func (d Date) At(now time.Time, zone *time.Location) (time.Time, bool) {
 	// What a clock in the zone shows, as if the zone were UTC.
 	shown := time.Date(year, month, day, hour, minute, second, now.Nanosecond(), time.UTC).Add(-back)
 	return firstShown(shown, zone)
+}
+
+// fixed returns the length of a span of hours, days or weeks.
+func (d *Date) fixed() (back time.Duration, ok bool) {
+	switch d.unit {
+	case 'h':
+		return time.Duration(d.count) * time.Hour, true
+	case 'd':
+		return time.Duration(d.count) * 24 * time.Hour, true
+	case 'w':
+		return time.Duration(d.count) * 7 * 24 * time.Hour, true
+	}
+	return 0, false
 }
 
 // monthsBefore goes back n months, one by one. If a month is too short, the day

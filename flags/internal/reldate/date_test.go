@@ -471,6 +471,27 @@ func TestMonthsStepping(t *testing.T) {
 	}
 }
 
+// TestDays compares the first and the last day of each month with package time, through
+// two of the 400 years after which the calendar repeats itself, and in the last year.
+func TestDays(t *testing.T) {
+	for year := range 801 {
+		if year == 800 {
+			year = 9999
+		}
+		for month := time.January; month <= time.December; month++ {
+			for _, want := range []time.Time{
+				time.Date(year, month, 1, 0, 0, 0, 0, time.UTC),
+				time.Date(year, month+1, 0, 23, 59, 59, 999_999_999, time.UTC),
+			} {
+				text := want.Format(time.RFC3339Nano)
+				if got, ok := reldate.Property(text, now, nil); !ok || !got.Equal(want) {
+					t.Fatalf("%s is %v, %v", text, got, ok)
+				}
+			}
+		}
+	}
+}
+
 // TestSpansInZones checks that all units are taken off the wall clock of the zone.
 func TestSpansInZones(t *testing.T) {
 	pacific := load(t, "US/Pacific")

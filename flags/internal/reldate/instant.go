@@ -142,11 +142,24 @@ func (w *wall) at(offset int) (time.Time, bool) {
 	if !w.valid() {
 		return time.Time{}, false
 	}
-	t := time.Date(w.year, time.Month(w.month), w.day, w.hour, w.minute, w.second, w.nanosecond, time.UTC)
-	if offset != 0 {
-		t = t.Add(-time.Duration(offset) * time.Second)
+	seconds := int64(w.days())*24*3600 + int64((w.hour*60+w.minute)*60+w.second-offset)
+	return time.Unix(seconds, int64(w.nanosecond)).UTC(), true
+}
+
+// days returns the days from 1970-01-01 to a date that exists. [time.Date] takes twice the
+// time, since it accepts others, too.
+func (w *wall) days() int {
+	// Years begin in March, so that the day that only some years have is their last one.
+	year, month := w.year, w.month-3
+	if month < 0 {
+		year, month = year-1, month+12
 	}
-	return t, true
+	year += 400 // not negative: the calendar repeats itself every 400 years
+	const (
+		every400  = 400*365 + 97
+		until1970 = 719_468 // from 0000-03-01
+	)
+	return year*365 + year/4 - year/100 + year/400 + (153*month+2)/5 + w.day - 1 - every400 - until1970
 }
 
 // in returns the first instant at which clocks in the zone show w. It reports

@@ -4,7 +4,7 @@
 // [Compare] orders them:
 //
 //	v, ok := semver.Parse("v3.10")
-//	semver.Compare(v, bound) > 0 // semver_gt
+//	semver.Compare(&v, &bound) > 0 // semver_gt
 //
 // [Tilde], [Caret] or [Wildcard] turn the value of a range operator into a
 // [Range] once, and [Range.Contains] tests the version of each property. A text

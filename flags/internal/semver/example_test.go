@@ -9,12 +9,12 @@ import (
 func Example() {
 	version, _ := semver.Parse("v3.10")
 	bound, _ := semver.Parse("3.9")
-	fmt.Println(semver.Compare(version, bound) > 0)
+	fmt.Println(semver.Compare(&version, &bound) > 0)
 
 	r, _ := semver.Tilde("3.08")
 	for _, s := range []string{"3.8.5", "3.9.0", "3.8.5-rc.1"} {
 		v, _ := semver.Parse(s)
-		fmt.Println(s, r.Contains(v))
+		fmt.Println(s, r.Contains(&v))
 	}
 
 	_, ok := semver.Parse("1.2.3.4")

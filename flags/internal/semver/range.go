@@ -145,11 +145,11 @@ func isStar(c byte) bool { return c == '*' || c == 'x' || c == 'X' }
 // major, minor and patch (evaluation.md §4.10).
 //
 // Contains does not allocate.
-func (r Range) Contains(v Version) bool {
+func (r Range) Contains(v *Version) bool {
 	given := v.pre == ""
 	for i := range r.comparators {
 		c := &r.comparators[i]
-		if !c.contains(&v) {
+		if !c.contains(v) {
 			return false
 		}
 		given = given || c.bound.pre != "" &&

@@ -128,7 +128,7 @@ func TestContains(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, ok1 := constructors[tt.operator](tt.filter)
 			v, ok2 := semver.Parse(tt.property)
-			if got := ok1 && ok2 && r.Contains(v); got != tt.want {
+			if got := ok1 && ok2 && r.Contains(&v); got != tt.want {
 				t.Errorf("%s %q contains %q = %v, want %v", tt.operator, tt.filter, tt.property, got, tt.want)
 			}
 		})
@@ -217,7 +217,7 @@ func TestWildcard(t *testing.T) {
 func TestZeroRange(t *testing.T) {
 	release, _ := semver.Parse("7.1")
 	pre, _ := semver.Parse("7.1.0-a")
-	if r := (semver.Range{}); !r.Contains(release) || r.Contains(pre) {
+	if r := (semver.Range{}); !r.Contains(&release) || r.Contains(&pre) {
 		t.Error("Range{} is not every release")
 	}
 }
@@ -245,7 +245,7 @@ func FuzzContains(f *testing.F) {
 			if !ok || !parsed {
 				continue
 			}
-			if got := r.Contains(v); got != want.contains(o) {
+			if got := r.Contains(&v); got != want.contains(o) {
 				t.Fatalf("%s %q contains %q = %v, want %v", name, filter, property, got, !got)
 			}
 		}
@@ -263,7 +263,7 @@ func BenchmarkContains(b *testing.B) {
 			v, _ := semver.Parse(tt.property)
 			b.ReportAllocs()
 			for b.Loop() {
-				r.Contains(v)
+				r.Contains(&v)
 			}
 		})
 	}

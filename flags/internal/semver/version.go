@@ -22,9 +22,13 @@ type Version struct {
 //
 // Parse does not allocate. The result shares the memory of s.
 func Parse(s string) (v Version, ok bool) {
-	ok = v.parse(trim(s))
+	ok = v.Set(s)
 	return v, ok
 }
+
+// Set is Parse for a Version that exists, which spares a copy. If s is not a version, v
+// does not change.
+func (v *Version) Set(s string) (ok bool) { return v.parse(trim(s)) }
 
 // trim removes the characters that are allowed around a version. A v after a
 // space stays, and makes the version invalid.
@@ -39,9 +43,7 @@ func trim(s string) string {
 // insideText reports whether c is certainly not part of a white space character.
 func insideText(c byte) bool { return ' ' < c && c < utf8.RuneSelf }
 
-// parse sets v to the version s, which is trimmed. If s is not a version, v
-// does not change. The result is a parameter because each function that
-// returned it would copy it, which costs more than parsing.
+// parse is Set for a text that is trimmed.
 func (v *Version) parse(s string) bool {
 	var components [3]uint64
 	for i := range components {
@@ -75,14 +77,25 @@ func (v *Version) parse(s string) bool {
 // digits, which is 0 if there is no number or it does not fit.
 func component(s string) (n uint64, digits int) {
 	for digits < len(s) && s[digits]-'0' <= 9 {
+		n = n*10 + uint64(s[digits]-'0')
+		digits++
+	}
+	if digits > 19 { // 19 digits always fit
+		return longComponent(s[:digits])
+	}
+	return n, digits
+}
+
+// longComponent is component for many digits, which may be leading zeros.
+func longComponent(s string) (n uint64, digits int) {
+	for digits = range len(s) {
 		d := uint64(s[digits] - '0')
 		if n >= math.MaxUint64/10 && (n > math.MaxUint64/10 || d > math.MaxUint64%10) {
 			return 0, 0
 		}
 		n = n*10 + d
-		digits++
 	}
-	return n, digits
+	return n, len(s)
 }
 
 // identifiers reads the dot-separated identifiers at the start of s, up to a
@@ -119,8 +132,8 @@ func identifiers(s string, zeros bool) (list, rest string, ok bool) {
 // higher.
 //
 // Compare does not allocate.
-func Compare(a, b Version) int {
-	if c := precedence(&a, &b); c != 0 {
+func Compare(a, b *Version) int {
+	if c := precedence(a, b); c != 0 {
 		return c
 	}
 	return compareLists(a.build, b.build)

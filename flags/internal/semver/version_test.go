@@ -84,7 +84,7 @@ func TestParse(t *testing.T) {
 				}
 				return
 			}
-			if want := parse(t, tt.same); got != want || semver.Compare(got, want) != 0 {
+			if want := parse(t, tt.same); got != want || semver.Compare(&got, &want) != 0 {
 				t.Errorf("Parse(%q) = %v, want %v", tt.text, got, want)
 			}
 		})
@@ -130,7 +130,7 @@ func TestOperators(t *testing.T) {
 			p, ok2 := semver.Parse(tt.property)
 			got := ok1 && ok2
 			if got {
-				switch c := semver.Compare(p, f); tt.operator {
+				switch c := semver.Compare(&p, &f); tt.operator {
 				case "eq":
 					got = c == 0
 				case "neq":
@@ -175,7 +175,7 @@ func TestCompare(t *testing.T) {
 				want = 1
 			}
 			v, w := parse(t, a), parse(t, b)
-			if got := semver.Compare(v, w); got != want {
+			if got := semver.Compare(&v, &w); got != want {
 				t.Errorf("Compare(%q, %q) = %d, want %d", a, b, got, want)
 			}
 			if (v == w) != (want == 0) {
@@ -190,7 +190,7 @@ func TestCompare(t *testing.T) {
 func TestCompareTime(t *testing.T) {
 	list := strings.Repeat("1.", 500_000)
 	a, b := parse(t, "1-"+list+"1"), parse(t, "1-"+list+"2")
-	if got := semver.Compare(a, b); got != -1 {
+	if got := semver.Compare(&a, &b); got != -1 {
 		t.Errorf("Compare of long lists = %d, want -1", got)
 	}
 }
@@ -258,11 +258,11 @@ func FuzzCompare(f *testing.F) {
 			x, _ := obviousParse(texts[i])
 			for j, w := range versions {
 				y, _ := obviousParse(texts[j])
-				got := semver.Compare(v, w)
+				got := semver.Compare(&v, &w)
 				if got < -1 || got > 1 || got != sign(x.compare(y)) {
 					t.Fatalf("Compare(%q, %q) = %d, want %d", texts[i], texts[j], got, sign(x.compare(y)))
 				}
-				if back := semver.Compare(w, v); back != -got {
+				if back := semver.Compare(&w, &v); back != -got {
 					t.Fatalf("Compare(%q, %q) = %d, but %d the other way round", texts[i], texts[j], got, back)
 				}
 				if (got == 0) != (v == w) {
@@ -271,8 +271,8 @@ func FuzzCompare(f *testing.F) {
 			}
 		}
 		// After sorting, the first version is not above the last.
-		slices.SortFunc(versions, semver.Compare)
-		if semver.Compare(versions[0], versions[2]) > 0 {
+		slices.SortFunc(versions, func(v, w semver.Version) int { return semver.Compare(&v, &w) })
+		if semver.Compare(&versions[0], &versions[2]) > 0 {
 			t.Fatalf("Compare is not transitive for %q", texts)
 		}
 	})
@@ -288,8 +288,8 @@ func TestNoAllocation(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		a, _ := semver.Parse("v1.2.3-beta.2+build.5 ")
 		b, _ := semver.Parse("1.2.3-beta.11+build.05")
-		semver.Compare(a, b)
-		r.Contains(a)
+		semver.Compare(&a, &b)
+		r.Contains(&a)
 		semver.Parse("1.2.x")
 	})
 	if n != 0 {
@@ -319,7 +319,7 @@ func BenchmarkCompare(b *testing.B) {
 			w, _ := semver.Parse(tt.b)
 			b.ReportAllocs()
 			for b.Loop() {
-				semver.Compare(v, w)
+				semver.Compare(&v, &w)
 			}
 		})
 	}
