@@ -149,15 +149,14 @@ func (p *Person) settle(a *answer, key string) {
 
 func (p *Person) flag(key string, r *flags.Request, result *flags.Result) (err error) {
 	if p.override != nil {
-		if *result, err = p.override.Flag(key, r); err == nil {
+		if err = p.override.FlagInto(result, key, r); err == nil {
 			return nil
 		}
 	}
 	if p.snapshot == nil {
 		return flags.ErrNotReady
 	}
-	*result, err = p.snapshot.Flag(key, r)
-	return err
+	return p.snapshot.FlagInto(result, key, r)
 }
 
 // takesFilter reports whether the request has no Filter and the Client has one.

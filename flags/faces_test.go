@@ -3,6 +3,7 @@ package flags_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -91,6 +92,17 @@ func TestFaces(t *testing.T) {
 				}
 				result, err := s.Flag(tt.key, r)
 				got.Code = result.Reason.Code
+				want := flags.Result{Key: "before", Variant: "before", Failed: true, Unconfirmed: true, Answered: true}
+				into := want
+				if err == nil {
+					want = result
+				}
+				if intoErr := s.FlagInto(&into, tt.key, r); fmt.Sprint(intoErr) != fmt.Sprint(err) {
+					t.Errorf("FlagInto = %v, Flag = %v", intoErr, err)
+				}
+				if diff := cmp.Diff(want, into, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+					t.Errorf("FlagInto (-want +got):\n%s", diff)
+				}
 				for _, known := range []error{flags.ErrFiltered, flags.ErrUnknownFlag} {
 					if errors.Is(err, known) {
 						got.Err = known

@@ -43,29 +43,37 @@ func (s *Snapshot) Evaluate(r *Request) *Results {
 // and a flag that a dependency cycle removes is a failed result with reason
 // dependency_cycle_flag (evaluation.md §11.7).
 func (s *Snapshot) Flag(key string, r *Request) (result Result, err error) {
+	err = s.FlagInto(&result, key, r)
+	return result, err
+}
+
+// FlagInto is Flag for a Result of the caller's, which spares copies of it. What the Result
+// had before does not count; for an error it stays as it was. It must not be nil.
+func (s *Snapshot) FlagInto(result *Result, key string, r *Request) error {
 	if s.isUnset() {
-		return Result{}, ErrNotReady
+		return ErrNotReady
 	}
 	i, ok := s.find(key)
 	if !ok {
-		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
+		return fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
 	if err := s.whyHidden(i, r); err != nil {
-		return Result{}, err
+		return err
 	}
 	if r.hasAnswers() {
-		if result, ok := s.answer(i, r); ok {
-			return result, nil
+		if answer, ok := s.answer(i, r); ok {
+			*result = answer
+			return nil
 		}
 	}
 	d := s.decideFlag(i, r)
 	if d.value >= 0 {
-		s.setResult(&result, i, d)
+		s.setResult(result, i, d)
 	} else {
-		result = s.resultOrDisabled(i, d)
+		*result = s.resultOrDisabled(i, d)
 	}
 	result.Unconfirmed = r.hasAnswers() && s.lacksFor(i, r)
-	return result, nil
+	return nil
 }
 
 // whyHidden says why a request may not see a flag. That a flag is inactive is no
