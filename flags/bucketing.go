@@ -53,8 +53,10 @@ func (k hashKind) bucket(text []byte) float64 {
 		// would have to wait until both are in the cache.
 		top = uint64(binary.BigEndian.Uint32(sum[0:4]))<<32 | uint64(binary.BigEndian.Uint32(sum[4:8]))
 	}
-	return float64(top>>4) / (1 << 60)
+	return bucketOf(top)
 }
+
+func bucketOf(top uint64) float64 { return float64(top>>4) / (1 << 60) }
 
 // Bucket returns where a subject falls in a flag's rollout, in [0, 1], with the
 // default hash: a condition set with rollout percentage p admits the subject if
