@@ -164,7 +164,7 @@ func (f *compiledFlag) quickPick(c *compiledCondition, distinctID string) (value
 	return f.variantAt(bucket), ok
 }
 
-// quickBucket is Input.bucket with the hashed text on the stack. It is not ok if the
+// quickBucket is Input.bucket with the hashed text on the stack, or nowhere. It is not ok if the
 // distinct ID would have to be cut, is not UTF-8, or belongs to a very long key.
 func (f *compiledFlag) quickBucket(subject, salt string) (bucket float64, ok bool) {
 	if f.hash == kindXX64 && salt == "" && len(subject) <= 200 {
