@@ -6,11 +6,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -195,11 +198,65 @@ func BenchmarkC1(b *testing.B) {
 		addr := startBench(b, populate(b, openSQLite(b), knownPerson), `{"flags":[]}`)
 		b.ReportAllocs()
 		b.ResetTimer()
-		fire(b, addr, "/i/v0/e/", 64, b.N, func(dst []byte, i int) []byte {
-			dst = append(dst, `{"api_key":"phc_bench",`...)
-			return append(dst, fmt.Sprintf(eventText, i%persons, now())[1:]...)
-		})
+		fire(b, addr, "/i/v0/e/", 64, b.N, singleBody)
 	})
+}
+
+// BenchmarkC6 measures row C6 of docs/performance.md: what a single durable event costs
+// beside its parts, which are a request with a static answer and an event of a batch of
+// 100. The three run in turns over 64 connections, so that a busy machine affects all of
+// them.
+func BenchmarkC6(b *testing.B) {
+	const perRound = 6400
+	static := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header()["Content-Type"] = []string{"application/json"}
+		io.WriteString(w, `{"status":"Ok"}`)
+	}))
+	b.Cleanup(static.Close)
+	addr := startBench(b, populate(b, openSQLite(b), knownPerson), `{"flags":[]}`)
+	parts := []struct {
+		name     string
+		requests int
+		run      func(requests int)
+		times    []time.Duration // of one event, by round
+	}{
+		{name: "static", requests: perRound, run: func(n int) { fire(b, static.Listener.Addr().String(), "/", 64, n, singleBody) }},
+		{name: "batch", requests: perRound / perBatch, run: func(n int) { fire(b, addr, "/batch/", 64, n, batchBody) }},
+		{name: "single", requests: perRound, run: func(n int) { fire(b, addr, "/i/v0/e/", 64, n, singleBody) }},
+	}
+	for round := 0; b.Loop(); round++ {
+		for i := range parts {
+			start := time.Now()
+			parts[i].run(parts[i].requests)
+			if round > 0 { // the first one warms up
+				parts[i].times = append(parts[i].times, time.Since(start)/perRound)
+			}
+		}
+	}
+	if len(parts[0].times) == 0 {
+		return
+	}
+	var ratios, floors, singles []float64
+	for i, of := range parts[0].times {
+		floors = append(floors, (of + parts[1].times[i]).Seconds())
+		singles = append(singles, parts[2].times[i].Seconds())
+		ratios = append(ratios, floors[i]/singles[i])
+	}
+	middle := func(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/2] }
+	b.ReportMetric(0, "ns/op") // of a round: says nothing
+	for _, p := range parts {
+		b.ReportMetric(float64(slices.Sorted(slices.Values(p.times))[len(p.times)/2].Nanoseconds())/1e3, p.name+"-µs")
+	}
+	b.ReportMetric(1/middle(floors), "floor-req/s")
+	b.ReportMetric(1/middle(singles), "single-req/s")
+	b.ReportMetric(middle(ratios), "single/floor")
+}
+
+// singleBody appends one event.
+func singleBody(dst []byte, i int) []byte {
+	dst = append(dst, `{"api_key":"phc_bench",`...)
+	return append(dst, fmt.Sprintf(eventText, i%persons, now())[1:]...)
 }
 
 // newFloor returns a function that inserts a number of events with the
