@@ -47,6 +47,7 @@ func BenchmarkCompare(b *testing.B) {
 	}{
 		{"boolean", enabled(booleanFlag), nil},
 		{"conditions", enabled(conditionsFlag), nil},
+		{"per-call", perCall, nil},
 		{"variants", variants, nil},
 		{"regexp", enabled(regexpFlag), func(l library) bool { return l.regexps }},
 		{"semver", enabled(semverFlag), nil},
@@ -75,6 +76,27 @@ func enabled(f flag) func(*testing.B, library) {
 			sinkBool = all[i&(benchPersons-1)].enabled(flagKey)
 			i++
 		}
+	}
+}
+
+// perCall evaluates conditionsFlag for persons whose properties are put together for the
+// call, as in a service that asks for one flag in a request.
+func perCall(b *testing.B, l library) {
+	e := open(b, l, []flag{conditionsFlag})
+	d, isDirect := e.(direct)
+	ids := make([]string, benchPersons)
+	for i := range ids {
+		ids[i] = personID(i)
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if id := ids[i&(benchPersons-1)]; isDirect {
+			sinkBool = d.enabledFor(flagKey, id)
+		} else {
+			sinkBool = e.subject(customerWith(id)).enabled(flagKey)
+		}
+		i++
 	}
 }
 

@@ -97,6 +97,13 @@ func (e *flagstaffEngine) subject(p person) subject {
 	return &flagstaffSubject{e, flags.Request{DistinctID: p.id, PersonProperties: p.properties}}
 }
 
+func (e *flagstaffEngine) enabledFor(key, id string) bool {
+	return e.evaluator.Bool(key, &flags.Request{DistinctID: id, Person: []flags.Property{
+		flags.String("plan", "Pro"), flags.Int("seats", 42), flags.String("country", "DE"), flags.Bool("beta", true),
+		flags.String("email", "somebody.with.a.long.name@example.com"), flags.String("version", "2.11.3"),
+	}}, false)
+}
+
 type flagstaffSubject struct {
 	*flagstaffEngine
 	request flags.Request

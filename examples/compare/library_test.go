@@ -47,6 +47,12 @@ type engine interface {
 	close()
 }
 
+// A direct engine takes the properties of customer for one evaluation as its callers have
+// them, without a map and without a subject.
+type direct interface {
+	enabledFor(key, id string) bool
+}
+
 // A subject evaluates flags for one person by the library's public API.
 type subject interface {
 	enabled(key string) bool

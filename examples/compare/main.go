@@ -69,7 +69,7 @@ func goTool(stdout, stderr io.Writer, args ...string) error {
 var references = []string{"flagstaff-sha1", "flagstaff-xxhash64"}
 
 var titles = map[string]string{
-	"boolean": "one boolean flag", "conditions": "3 conditions × 2 filters, 50 %", "variants": "4 variants",
+	"boolean": "one boolean flag", "conditions": "3 conditions × 2 filters, 50 %", "per-call": "the same, properties per call", "variants": "4 variants",
 	"all-100": "all of 100", "all-1000": "all of 1,000",
 	"events-repeated": "3 conditions, events on, same persons", "events-new": "3 conditions, events on, new persons",
 	"load": "load 10,000 flags",

@@ -86,9 +86,9 @@ var (
 	booleanFlag = flag{key: flagKey, conditions: []condition{{rollout: 100}}}
 
 	conditionsFlag = flag{key: flagKey, conditions: []condition{
-		{filters: []filter{{"plan", equals, "free"}, {"seats", above, 10}}, rollout: 50},
-		{filters: []filter{{"plan", equals, "team"}, {"seats", above, 20}}, rollout: 50},
-		{filters: []filter{{"plan", equals, "pro"}, {"seats", above, 30}}, rollout: 50},
+		{filters: []filter{{"plan", equals, "Free"}, {"seats", above, 10}}, rollout: 50},
+		{filters: []filter{{"plan", equals, "Team"}, {"seats", above, 20}}, rollout: 50},
+		{filters: []filter{{"plan", equals, "Pro"}, {"seats", above, 30}}, rollout: 50},
 	}}
 
 	variantsFlag = flag{key: flagKey, variants: []string{"red", "green", "blue", "black"}}
@@ -123,9 +123,11 @@ func personID(i int) string { return fmt.Sprintf("0190f5a0-7c1e-7b7e-9d3a-%012x"
 
 // customer returns a person with few properties, who meets the third condition
 // of conditionsFlag and the conditions of the other flags.
-func customer(i int) person {
-	return person{personID(i), map[string]any{
-		"plan": "pro", "seats": 42, "country": "DE", "beta": true,
+func customer(i int) person { return customerWith(personID(i)) }
+
+func customerWith(id string) person {
+	return person{id, map[string]any{
+		"plan": "Pro", "seats": 42, "country": "DE", "beta": true,
 		"email": "somebody.with.a.long.name@example.com", "version": "2.11.3",
 	}}
 }
@@ -133,7 +135,7 @@ func customer(i int) person {
 // anybody returns a person who may meet any of the conditions, or none.
 func anybody(i int) person {
 	p := customer(i)
-	p.properties["plan"] = []string{"free", "team", "pro", "none"}[i%4]
+	p.properties["plan"] = []string{"Free", "Team", "Pro", "none"}[i%4]
 	p.properties["seats"] = i * 7 % 60
 	p.properties["email"] = []string{"ada@acme.com", "ada@example.net", "Ada@corp.org", "ada.b-c@corp.org"}[i%4]
 	p.properties["version"] = []string{"2.9.9", "2.10.0", "1.99.0", "10.0.0", "2.10.1"}[i%5]
@@ -143,7 +145,7 @@ func anybody(i int) person {
 // visitor returns a person with 25 properties.
 func visitor(i int) person {
 	return person{personID(i), map[string]any{
-		"plan": "pro", "country": "DE", "browser": "Chrome", "os": "Linux", "locale": "de-DE", "team": "platform",
+		"plan": "Pro", "country": "DE", "browser": "Chrome", "os": "Linux", "locale": "de-DE", "team": "platform",
 		"seats": 42, "logins": 1337, "age_days": 400, "projects": 12,
 		"email": "somebody@example.com", "browser_version": 156, "device_type": "Desktop", "timezone": "Europe/Berlin",
 		"current_url": "https://app.example.com/projects/42/dashboard", "referrer": "https://www.example.org/",

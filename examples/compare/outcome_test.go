@@ -163,3 +163,18 @@ func TestEvents(t *testing.T) {
 		})
 	}
 }
+
+// TestDirect: a person whose properties are given for the call has the same value.
+func TestDirect(t *testing.T) {
+	each(t, []flag{conditionsFlag}, func(t *testing.T, _ library, e engine) {
+		d, ok := e.(direct)
+		if !ok {
+			t.Skip("the library takes a person")
+		}
+		for i := range 200 {
+			if id := personID(i); d.enabledFor(flagKey, id) != e.subject(customer(i)).enabled(flagKey) {
+				t.Errorf("%s has two values", id)
+			}
+		}
+	})
+}
