@@ -71,13 +71,21 @@ async function look(checks, person, name, open) {
 
 try {
 	if (folder) await fs.mkdir(folder, { recursive: true })
-	await part('screens', async (checks) => {
+	// People look at screens while others work: a part mostly waits for its browser.
+	const seen = part('screens', async (checks) => {
 		const stranger = await browser.person('mouse')
 		for (const [name, open] of visitor) await look(checks, stranger, name, open)
 		await join(stranger.page)
 		for (const [name, open] of member) await look(checks, stranger, name, open)
 		await stranger.context.close()
 	})
+	await Promise.all([seen, ...Object.keys(ways).map((way) => part(way, async (checks) => {
+		await addUser(`${way}@example.com`)
+		const person = await browser.person(way)
+		const t = new Task(suite, person, checks)
+		for (const [id, text, run] of tasks) await checks.step(id, text, () => run(t))
+		await person.context.close()
+	}))])
 	await part('pictures', async (checks) => {
 		const owner = await browser.person('mouse', { viewport: { width: 1180, height: 760 } })
 		await join(owner.page)
@@ -91,13 +99,6 @@ try {
 			checks.ok(name, `has ${picture.length} bytes`, picture.length < 100_000)
 		}
 	})
-	await Promise.all(Object.keys(ways).map((way) => part(way, async (checks) => {
-		await addUser(`${way}@example.com`)
-		const person = await browser.person(way)
-		const t = new Task(suite, person, checks)
-		for (const [id, text, run] of tasks) await checks.step(id, text, () => run(t))
-		await person.context.close()
-	})))
 } finally {
 	await browser.close()
 	site.close()
