@@ -211,7 +211,7 @@ type comparison struct {
 }
 
 // newComparison compiles both. Only the flag itself and the flags that depend on it can
-// have other values, so that of the others only those count which one of these needs.
+// have other values. They are compiled with the flags that they need, and no others.
 func newComparison(set *definitionSet, before, after *FeatureFlag) (*comparison, error) {
 	c := &comparison{transitions: make(map[[2]any]int), changes: []ValueChange{}, changedKeys: make(map[string]int)}
 	world := set.world()

@@ -83,7 +83,7 @@ func TestMap(t *testing.T) {
 	} {
 		mapsAlike(t, &m, []byte(text))
 	}
-	// Other values than those of the text, and no text at all.
+	// Values that are not part of the text, and no text at all.
 	other := jsonscan.Value(`{"a":[1]}`)
 	var want, got strings.Builder
 	walked(&want, nil, other, 3)

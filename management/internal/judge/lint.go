@@ -38,8 +38,8 @@ func (w *World) newTrial(f *flags.Filters) *trial {
 	}
 }
 
-// lintFlags judges normalized filters and what they refer to. It lets the engine look at
-// all of them at once, and by themselves only at those of which it finds anything then.
+// lintFlags judges normalized filters and what they refer to. The engine looks at all of
+// them at once first. A flag in which it finds anything is then looked at by itself.
 func (w *World) lintFlags(list []verdict) {
 	if len(list) > 1 {
 		list = w.doubtful(list)
