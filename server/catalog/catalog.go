@@ -199,10 +199,14 @@ func (c *Catalog) checked(id int64) time.Time {
 func (c *Catalog) loaded(id int64) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.projects[id]; p != nil {
-		return p.compiled
+	p := c.projects[id]
+	switch {
+	case p == nil:
+		return time.Time{}
+	case p.pinned != nil:
+		return p.pinned.loader.Status().Loaded
 	}
-	return time.Time{}
+	return p.compiled
 }
 
 // origin returns where the definitions of a project come from.

@@ -289,6 +289,9 @@ func TestPin(t *testing.T) {
 		t.Errorf("Origin = %q, want static", origin)
 	}
 	w.want(w.project.APIKey, map[string]bool{"pinned": true})
+	if loaded := w.served(w.project.APIKey).Loaded(); loaded.IsZero() || !loaded.Equal(loader.Status().Loaded) {
+		t.Errorf("compiled at %v, want %v", loaded, loader.Status().Loaded)
+	}
 	if checked := w.served(w.project.APIKey).Checked(); !checked.Equal(loader.Status().Checked) {
 		t.Errorf("Checked = %v, want that of the loader, %v", checked, loader.Status().Checked)
 	}
