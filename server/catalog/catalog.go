@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server"
@@ -169,8 +170,10 @@ func (c *Catalog) register() {
 	for id, p := range c.projects {
 		served := &server.Project{
 			ID: id, Name: p.record.Name, Organization: p.record.Organization.String(), Flags: p.flags,
-			AnonymizeIPs: p.record.AnonymizeIPs, Published: p.published, Checked: func() time.Time { return c.checked(id) },
-			Origin: func() string { return c.origin(id) }, Asked: &p.asked, Loaded: func() time.Time { return c.loaded(id) },
+			AnonymizeIPs: p.record.AnonymizeIPs, Published: p.published, Asked: &p.asked,
+			Origin:  func() string { return c.status(id).Origin },
+			Loaded:  func() time.Time { return c.status(id).Loaded },
+			Checked: func() time.Time { return c.status(id).Checked },
 		}
 		if p.published != nil {
 			served.ClientConfig = p.published.Client()
@@ -180,43 +183,19 @@ func (c *Catalog) register() {
 	c.c.Registry.Replace(byKey)
 }
 
-// checked returns when the definitions of a project were last known to be
-// current.
-func (c *Catalog) checked(id int64) time.Time {
+// status returns where the definitions of a project come from, and since when they are
+// served.
+func (c *Catalog) status(id int64) source.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.projects[id]
 	switch {
 	case p == nil:
-		return time.Time{}
+		return source.Status{Origin: "store"}
 	case p.pinned != nil:
-		return p.pinned.loader.Status().Checked
+		return p.pinned.loader.Status()
 	}
-	return p.checked
-}
-
-// loaded returns when the definitions of a project that are served were compiled.
-func (c *Catalog) loaded(id int64) time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.projects[id]
-	switch {
-	case p == nil:
-		return time.Time{}
-	case p.pinned != nil:
-		return p.pinned.loader.Status().Loaded
-	}
-	return p.compiled
-}
-
-// origin returns where the definitions of a project come from.
-func (c *Catalog) origin(id int64) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p := c.projects[id]; p != nil && p.pinned != nil {
-		return p.pinned.loader.Status().Origin
-	}
-	return "store"
+	return source.Status{Origin: "store", Loaded: p.compiled, Checked: p.checked}
 }
 
 // Pinned is the function for Pinned of a management.Config: it returns the source of a
