@@ -183,7 +183,8 @@ func (search *searching) named(p *Person) bool {
 	if slices.ContainsFunc(p.DistinctIDs, contains) {
 		return true
 	}
-	for m := jsonscan.Value(p.Properties).Object(); m.Next(); { // of the many persons that a search looks at few are found
+	// Most persons that a search looks at do not match: nothing else of them is decoded.
+	for m := jsonscan.Value(p.Properties).Object(); m.Next(); {
 		if slices.Contains(personNames, string(m.Name())) && contains(rawjson.Text(json.RawMessage(m.Value()))) {
 			return true
 		}

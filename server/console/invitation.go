@@ -25,22 +25,13 @@ type invitationView struct {
 	FirstNameError, LastNameError, PasswordError string
 }
 
-// reader returns the user who is signed in, nil for nobody.
-func (q *request) reader() (*management.Principal, error) {
-	p, err := q.c.Service.AuthenticateSession(q.Context(), q.c.token(q.Request), q.c.client(q.Request))
-	if errors.Is(err, management.ErrUnauthenticated) {
-		return nil, nil
-	}
-	return p, err
-}
-
 // showInvitation shows what an invitation is for, and what was typed.
 func (q *request) showInvitation(status int, fill func(*invitationView)) error {
 	offer, err := q.c.Service.OpenInvitation(q.Context(), q.PathValue("token"))
 	if err != nil {
 		return linkError(err)
 	}
-	by, err := q.reader()
+	by, err := q.c.reader(q.Request)
 	if err != nil {
 		return err
 	}
@@ -64,7 +55,7 @@ func (q *request) showInvitation(status int, fill func(*invitationView)) error {
 // acceptInvitation makes the user who is signed in a member, or a new account with the
 // address of the invitation, which is signed in then.
 func (q *request) acceptInvitation() error {
-	by, err := q.reader()
+	by, err := q.c.reader(q.Request)
 	if err != nil {
 		return err
 	}

@@ -30,13 +30,16 @@ func AuthFunc(config Config) (func(*http.Request) (*management.Principal, error)
 		return nil, err
 	}
 	c := &console{Config: config}
-	return func(r *http.Request) (*management.Principal, error) {
-		p, err := c.Service.AuthenticateSession(r.Context(), c.token(r), c.client(r))
-		if errors.Is(err, management.ErrUnauthenticated) {
-			return nil, nil
-		}
-		return p, err
-	}, nil
+	return c.reader, nil
+}
+
+// reader returns the user who is signed in, nil for nobody.
+func (c *console) reader(r *http.Request) (*management.Principal, error) {
+	p, err := c.Service.AuthenticateSession(r.Context(), c.token(r), c.client(r))
+	if errors.Is(err, management.ErrUnauthenticated) {
+		return nil, nil
+	}
+	return p, err
 }
 
 // secure reports whether the browser has sent the request over HTTPS.
