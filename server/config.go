@@ -29,6 +29,10 @@ type Config struct {
 	// is partial. Nil: nothing is stored.
 	Store subject.Store
 
+	// StoreTimeout is how long a request for flags waits for the Store in all. It should
+	// be shorter than clients wait for flags, 3 s in most SDKs. Zero: 1 s.
+	StoreTimeout time.Duration
+
 	// Geo finds out where a client is. Nil: there are no $geoip_* properties
 	// except those in the request.
 	Geo subject.Locator
@@ -192,6 +196,7 @@ func (c Config) withDefaults() Config {
 	c.Capture.MaxBody = cmp.Or(c.Capture.MaxBody, 20<<20)
 	c.Capture.MaxDecoded = cmp.Or(c.Capture.MaxDecoded, 50<<20)
 	c.Capture.MaxEvent = cmp.Or(c.Capture.MaxEvent, 1<<20)
+	c.StoreTimeout = cmp.Or(c.StoreTimeout, time.Second)
 	c.Capture.Timeout = cmp.Or(c.Capture.Timeout, 10*time.Second)
 	c.MaxBodyMemory = cmp.Or(c.MaxBodyMemory, usualMemory())
 	c.Management.MaxBody = cmp.Or(c.Management.MaxBody, 1<<20)
@@ -222,6 +227,9 @@ func (c Config) check() error {
 		if limit.bytes < 0 {
 			return fmt.Errorf("server: Config.%s is %d, want 0 or more bytes", limit.name, limit.bytes)
 		}
+	}
+	if c.StoreTimeout < 0 {
+		return fmt.Errorf("server: Config.StoreTimeout is %v, want 0 or more", c.StoreTimeout)
 	}
 	if c.Capture.Timeout < 0 {
 		return fmt.Errorf("server: Config.Capture.Timeout is %v, want 0 or more", c.Capture.Timeout)

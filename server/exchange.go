@@ -38,7 +38,7 @@ type exchange struct {
 func newExchange(s *Server) *exchange {
 	return &exchange{
 		body:   body{budget: &s.budget},
-		filler: subject.Filler{Store: s.config.Store, Locator: s.config.Geo},
+		filler: subject.Filler{Store: s.config.Store, Timeout: s.config.StoreTimeout, Locator: s.config.Geo},
 	}
 }
 

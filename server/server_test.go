@@ -192,6 +192,7 @@ func TestNewErrors(t *testing.T) {
 	}{
 		{"no projects", server.Config{}},
 		{"negative MaxBody", server.Config{Projects: projects, MaxBody: -1}},
+		{"negative StoreTimeout", server.Config{Projects: projects, StoreTimeout: -1}},
 		{"negative MaxDecoded", server.Config{Projects: projects, MaxDecoded: -1}},
 		{"rate without burst", server.Config{Projects: projects, RateLimit: server.RateLimit{IP: server.Limit{PerSecond: 1}}}},
 		{"burst without rate", server.Config{Projects: projects, RateLimit: server.RateLimit{Project: server.Limit{Burst: 1}}}},

@@ -1,9 +1,12 @@
 package server_test
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -78,6 +81,29 @@ func TestStoreFailures(t *testing.T) {
 				if *a.ErrorsWhileComputingFlags != tt.want || a.Flags != nil && !a.enabled("flag-bool") {
 					t.Errorf("%s: %+v, want errorsWhileComputingFlags %v", target, a, tt.want)
 				}
+			}
+		})
+	}
+}
+
+// A silentProperties store answers nothing before its context ends.
+type silentProperties struct{ fakeStore }
+
+func (silentProperties) AppendPerson(ctx context.Context, dst []byte, _ int64, _ string) ([]byte, error) {
+	<-ctx.Done()
+	return dst, ctx.Err()
+}
+
+// TestStoreTimeout: a store that does not answer delays an answer by a second, unless
+// the server is configured otherwise.
+func TestStoreTimeout(t *testing.T) {
+	for _, tt := range []struct{ timeout, want time.Duration }{{0, time.Second}, {20 * time.Millisecond, 20 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(t, func(c *server.Config) { c.Store, c.StoreTimeout = silentProperties{}, tt.timeout })
+			start := time.Now()
+			a := call{body: simple}.ok(t, s)
+			if took := time.Since(start); took != tt.want || !*a.ErrorsWhileComputingFlags || !a.enabled("flag-bool") {
+				t.Errorf("timeout %v: after %v: %+v, want a partial answer after %v", tt.timeout, took, a, tt.want)
 			}
 		})
 	}

@@ -46,6 +46,10 @@ type Filler struct {
 	// Store has the stored data. Nil: nothing is stored.
 	Store Store
 
+	// Timeout is how long a Fill waits for the Store in all. What is not read by then
+	// is among the failures. Zero: as long as the context lasts.
+	Timeout time.Duration
+
 	// Locator has the places of addresses. Nil: there are none.
 	Locator Locator
 
@@ -73,7 +77,12 @@ func (f *Filler) Fill(ctx context.Context, r Request, inputs ...*flags.Input) []
 	f.inputs = append(f.inputs[:0], inputs...)
 	f.stored, f.cohorts, f.failures = f.stored[:0], f.cohorts[:0], f.failures[:0]
 	needs := f.needs()
-	if f.Store != nil {
+	if f.Store != nil && (needs.Person || needs.PersonCreated || needs.Cohorts || needs.Overrides || len(f.groups) > 0) {
+		if f.Timeout > 0 {
+			limited, cancel := context.WithTimeout(ctx, f.Timeout)
+			defer cancel()
+			ctx = limited
+		}
 		id := text.Identifier(r.DistinctID, capture.MaxID)
 		if id != "" && !r.RequestPersonOnly {
 			f.addPerson(ctx, r.Project, id, needs)

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,4 +192,54 @@ func TestFill(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A silentStore answers nothing before its context ends.
+type silentStore struct{ subject.Store }
+
+func (silentStore) AppendPerson(ctx context.Context, dst []byte, _ int64, _ string) ([]byte, error) {
+	<-ctx.Done()
+	return dst, ctx.Err()
+}
+
+func (silentStore) AppendGroup(ctx context.Context, dst []byte, _ int64, _, _ string) ([]byte, error) {
+	<-ctx.Done()
+	return dst, ctx.Err()
+}
+
+func (silentStore) AppendCohorts(ctx context.Context, dst []int64, _ int64, _ string) ([]int64, error) {
+	<-ctx.Done()
+	return dst, ctx.Err()
+}
+
+func (silentStore) Overrides(ctx context.Context, _ int64, _, _ string, _ []string, _ func(string, string)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestFillTimeout: all reads of a request have one deadline together.
+func TestFillTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r wire.Request
+		if err := r.Parse([]byte(`{"distinct_id":"user-1","groups":{"company":"acme"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		var in flags.Input
+		if err := r.Fill(&in, compile(document), runtime.All, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		filler := subject.Filler{Store: silentStore{}, Timeout: time.Second}
+		start := time.Now()
+		failures := filler.Fill(t.Context(), subject.Request{Request: &r, Project: 7}, &in)
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("took %v, want 1s", took)
+		}
+		var want []subject.Failure
+		for _, what := range []string{"person", "group", "cohorts", "overrides"} {
+			want = append(want, subject.Failure{What: what, Err: context.DeadlineExceeded})
+		}
+		if diff := cmp.Diff(want, failures, cmpopts.EquateErrors()); diff != "" {
+			t.Errorf("failures (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -95,7 +95,7 @@
 // # Reading, and how fresh it is
 //
 // The data that /flags reads, which is persons, groups, cohort memberships and
-// continuity rows, goes through a cache of bounded size. An entry is used for
+// continuity rows, goes through a cache of bounded size ([Storage.CacheReads]). An entry is used for
 // at most one second ([Options.MaxStale]) from the moment before it was read. A
 // write of this process drops the entries that it changes, after the commit and
 // before the write is acknowledged. A read that is running at that moment does

@@ -28,6 +28,11 @@ type Storage interface {
 	// error is the last thing that it yields.
 	Events(ctx context.Context, project int64) iter.Seq2[capture.Event, error]
 
+	// CacheReads returns how many reads for /flags the cache has answered since the
+	// Storage was opened, and how many the database has. A request reads the person, and
+	// each group, list of cohorts and set of hash keys that its flags look at.
+	CacheReads() (hits, misses uint64)
+
 	// Ready returns an error if the storage does not answer.
 	Ready(ctx context.Context) error
 

@@ -43,6 +43,7 @@ type settings struct {
 	maxBody         size
 	maxBodyMemory   size
 	maxEvent        size
+	storeTimeout    duration
 	shutdownTimeout duration
 	drain           duration
 
@@ -104,6 +105,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 
 		sessionIdle:     duration(14 * 24 * time.Hour),
 		sessionLife:     duration(90 * 24 * time.Hour),
+		storeTimeout:    duration(time.Second),
 		shutdownTimeout: duration(15 * time.Second),
 		drain:           duration(unattendedDrain),
 		stream:          stream{replicas: whole{1, 1, 5}, partitions: whole{1, 1, 256}},
@@ -136,6 +138,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	s.maxEvent = 1 << 20
 	set.Var(&s.maxEvent, "max-event", "largest event in `BYTES`, with 4 KiB for what is stored beside its name, distinct ID and properties; NATS must take messages of as many (max_payload)")
 	set.Var(&s.maxBodyMemory, "max-body-memory", "memory for the bodies of all requests together, and what is made of them, in `BYTES`; what does not fit is answered 503 (default: 536870912, or a quarter of the memory limit of the process or its container if that is less)")
+	set.Var(&s.storeTimeout, "store-timeout", "`TIME` that a request for flags waits for stored properties, cohorts and hash keys; without them its answer says that it is partial")
 	set.Var(&s.drain, "drain", "`TIME` after SIGINT or SIGTERM during which requests are still answered, with /readyz at 503, so that balancers notice (default 3s, or 0s if standard error is a terminal)")
 	set.Var(&s.shutdownTimeout, "shutdown-timeout", "`TIME` that requests under way may take after that")
 	set.Var(&s.logFormat, "log-format", "`FORMAT` of the log on standard error: text or json")

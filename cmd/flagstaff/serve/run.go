@@ -174,13 +174,14 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	config := server.Config{
-		Projects:   &registry,
-		Store:      store,
-		Quota:      flagQuota,
-		OFREP:      true,
-		Products:   s.products,
-		MaxBody:    int64(s.maxBody),
-		MaxDecoded: 2 * int64(s.maxBody),
+		Projects:     &registry,
+		Store:        store,
+		StoreTimeout: time.Duration(s.storeTimeout),
+		Quota:        flagQuota,
+		OFREP:        true,
+		Products:     s.products,
+		MaxBody:      int64(s.maxBody),
+		MaxDecoded:   2 * int64(s.maxBody),
 
 		MaxBodyMemory: int64(s.maxBodyMemory),
 
@@ -195,7 +196,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		TrustedProxies: s.proxies(),
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
 		Ready:          ready.check,
-		Metrics:        events.metrics(),
+		Metrics:        events.metrics(store),
 		Log:            log,
 	}
 	if given.geo != nil {

@@ -289,7 +289,7 @@ func TestWrongUsages(t *testing.T) {
 		{[]string{"-database-url", "x.db"}, "there is no flag -database-url; did you mean -store STORE?"},
 		{[]string{"-verbose"}, "there is no flag -verbose; did you mean -log-level LEVEL, such as -log-level debug?"},
 		{[]string{"-rate", "5"}, "there is no flag -rate; did you mean -rate-limit RATE[:BURST], or -rate-limit-ip RATE[:BURST]?"},
-		{[]string{"-timeout", "5s"}, "there is no flag -timeout; did you mean -shutdown-timeout TIME?"},
+		{[]string{"-timeout", "5s"}, "there is no flag -timeout; did you mean -shutdown-timeout TIME, or -store-timeout TIME?"},
 		{[]string{"-trusted_proxies", "none"}, "there is no flag -trusted_proxies; did you mean -trusted-proxies PREFIXES?"},
 		{[]string{"-nonsense"}, "there is no flag -nonsense; see -help"},
 

@@ -102,6 +102,7 @@ var shared = []part{
 	{"events survive", testReopen},
 	{"large and odd values", testOddValues},
 	{"concurrent identification (T25)", testConcurrentIdentify},
+	{"cache reads", testCacheReads},
 	{"concurrent merges", testConcurrentMerges},
 	{"overrides (evaluation.md §12)", testOverrides},
 	{"persons change by hand and by events", testPersonUpdates},
@@ -493,6 +494,32 @@ func testConcurrentIdentify(t *testing.T, s *suite) {
 		// who come with an ID that is new join it.
 		if shared < 1 {
 			t.Errorf("round %d: nobody has the anonymous person", round)
+		}
+	}
+}
+
+// testCacheReads counts the reads of a Storage that has cached nothing yet.
+func testCacheReads(t *testing.T, s *suite) {
+	s.write(t, s.event("page", "user-1", `{"$set":{"plan":"pro"}}`))
+	fresh := s.another(t)
+	for _, read := range []struct {
+		what string
+		read func() error
+	}{
+		{"a person", func() error { _, err := fresh.AppendPerson(t.Context(), nil, 1, "user-1"); return err }},
+		{"nobody", func() error { _, err := fresh.AppendPerson(t.Context(), nil, 1, "user-2"); return err }},
+		{"a group", func() error { _, err := fresh.AppendGroup(t.Context(), nil, 1, "company", "acme"); return err }},
+		{"the cohorts of a person that is known by now", func() error { _, err := fresh.AppendCohorts(t.Context(), nil, 1, "user-1"); return err }},
+	} {
+		hits, misses := fresh.CacheReads()
+		for range 2 {
+			if err := read.read(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after, missed := fresh.CacheReads()
+		if missed != misses+1 || after <= hits {
+			t.Errorf("%s, read twice: %d hits and %d misses more, want one miss and a hit", read.what, after-hits, missed-misses)
 		}
 	}
 }

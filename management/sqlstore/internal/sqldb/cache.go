@@ -22,6 +22,8 @@ type caches struct {
 	groups *cache[persons.Group, []byte]         // properties; nil if there is no such group
 	rows   *cache[uuid.UUID, map[string]string]  // hash keys by flag key
 	member *cache[uuid.UUID, []int64]            // cohorts
+
+	hits, misses *atomic.Uint64 // reads that needed no database, and the others
 }
 
 func newCaches(o sqlstore.Options) caches {
@@ -34,6 +36,8 @@ func newCaches(o sqlstore.Options) caches {
 		groups: newCache[persons.Group](o, each, o.CacheBytes/4, &sequence, bytes),
 		rows:   newCache[uuid.UUID](o, each/2, o.CacheBytes/8, &sequence, func(m map[string]string) int { return 64 * len(m) }),
 		member: newCache[uuid.UUID](o, each/2, o.CacheBytes/8, &sequence, func(ids []int64) int { return 8 * len(ids) }),
+		hits:   new(atomic.Uint64),
+		misses: new(atomic.Uint64),
 	}
 }
 

@@ -12,6 +12,11 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 )
 
+// CacheReads implements [sqlstore.Storage].
+func (db *DB) CacheReads() (hits, misses uint64) {
+	return db.caches.hits.Load(), db.caches.misses.Load()
+}
+
 // AppendPerson appends the properties of the person with a distinct ID, as a
 // JSON object. If there is no such person, it returns dst unchanged.
 func (db *DB) AppendPerson(ctx context.Context, dst []byte, project int64, distinctID string) ([]byte, error) {
@@ -25,12 +30,15 @@ func (db *DB) person(ctx context.Context, project int64, distinctID string) (uui
 	key := persons.DistinctID{Project: project, ID: distinctID}
 	if id, ok := c.ids.get(key); ok {
 		if id == uuid.Nil {
+			c.hits.Add(1)
 			return id, nil, nil
 		}
 		if properties, ok := c.people.get(id); ok {
+			c.hits.Add(1)
 			return id, properties, nil
 		}
 	}
+	c.misses.Add(1)
 	key.ID = strings.Clone(key.ID) // the key stays in the cache
 	r := c.ids.begin()
 	var id uuid.UUID
@@ -82,8 +90,10 @@ func (db *DB) AppendGroup(ctx context.Context, dst []byte, project int64, groupT
 	c := db.caches.groups
 	key := persons.Group{GroupType: persons.GroupType{Project: project, Name: groupType}, Key: groupKey}
 	if properties, ok := c.get(key); ok {
+		db.caches.hits.Add(1)
 		return append(dst, properties...), nil
 	}
+	db.caches.misses.Add(1)
 	key.Name, key.Key = strings.Clone(key.Name), strings.Clone(key.Key)
 	r := c.begin()
 	var properties []byte
@@ -105,8 +115,10 @@ func (db *DB) AppendCohorts(ctx context.Context, dst []int64, project int64, dis
 	}
 	c := db.caches.member
 	if cohorts, ok := c.get(id); ok {
+		db.caches.hits.Add(1)
 		return append(dst, cohorts...), nil
 	}
+	db.caches.misses.Add(1)
 	r := c.begin()
 	var cohorts []int64
 	rows, err := db.query(ctx, "SELECT cohort_id FROM cohort_member WHERE person_id = ? AND project_id = ? ORDER BY cohort_id", db.d.id(id), project)
@@ -195,8 +207,10 @@ func (db *DB) hashKeys(ctx context.Context, person uuid.UUID) (map[string]string
 	}
 	c := db.caches.rows
 	if m, ok := c.get(person); ok {
+		db.caches.hits.Add(1)
 		return m, nil
 	}
+	db.caches.misses.Add(1)
 	r := c.begin()
 	rows, err := db.query(ctx, "SELECT flag_key, hash_key FROM hash_key_override WHERE person_id = ?", db.d.id(person))
 	if err != nil {
