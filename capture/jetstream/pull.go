@@ -172,7 +172,10 @@ func (w *worker) drain(sub *nats.Subscription, arrived <-chan *nats.Msg) (hand [
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drainWait)
 	defer cancel()
-	_ = w.stream.c.Conn.FlushWithContext(ctx) // without a connection nothing comes
+	// Asked about the consumer, the server forgets a request that nobody waits for any
+	// more. If nats-server 2.9 found out when it has to deliver a message again, it would
+	// forget the message until AckWait has passed. Without a connection nothing comes.
+	_, _ = w.consumer.Info(ctx)
 	for {
 		select {
 		case m := <-arrived:
