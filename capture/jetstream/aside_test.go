@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
 // aside is what was set aside.
@@ -31,7 +32,7 @@ func aside(t testing.TB, s *jetstream.Stream) []jetstream.Aside {
 // stored, and it can be replayed.
 func TestPoison(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	s := open(t, conn)
 	st := newStore()
 	var tries atomic.Int64
@@ -129,7 +130,7 @@ func TestOutliers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, connect(t, startServer(t).url()))
+			s := open(t, connect(t, natstest.Start(t).URL()))
 			st := newStore()
 			picky := sinkFunc(func(ctx context.Context, list []capture.Event) error {
 				for _, e := range list {
@@ -157,7 +158,7 @@ func TestOutliers(t *testing.T) {
 // replayed.
 func TestForeignAside(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	s := open(t, conn)
 	if got := aside(t, s); len(got) != 0 {
 		t.Errorf("%d messages are set aside at first", len(got))

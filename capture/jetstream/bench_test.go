@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
 // batches returns what a busy Collector writes: 500 events of about 600 bytes,
@@ -34,7 +35,7 @@ func batches() func() []capture.Event {
 // floor is the same bytes and headers, published by the client alone.
 func BenchmarkWrite(b *testing.B) {
 	b.Run("stream", func(b *testing.B) {
-		s := open(b, connect(b, startServer(b).url()))
+		s := open(b, connect(b, natstest.Start(b).URL()))
 		next := batches()
 		b.ReportAllocs()
 		for b.Loop() {
@@ -43,7 +44,7 @@ func BenchmarkWrite(b *testing.B) {
 		b.ReportMetric(500*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	})
 	b.Run("floor", func(b *testing.B) {
-		conn := connect(b, startServer(b).url())
+		conn := connect(b, natstest.Start(b).URL())
 		open(b, conn)
 		js := js(b, conn)
 		next := batches()
@@ -78,7 +79,7 @@ func BenchmarkWrite(b *testing.B) {
 // events that are there already.
 func BenchmarkConsume(b *testing.B) {
 	const backlog = 50_000
-	s := open(b, connect(b, startServer(b).url()))
+	s := open(b, connect(b, natstest.Start(b).URL()))
 	next := batches()
 	b.ReportAllocs()
 	for b.Loop() {

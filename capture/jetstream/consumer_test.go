@@ -14,12 +14,13 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
 // TestConsume: what is written arrives as it was, in its order.
 func TestConsume(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	s := open(t, conn)
 	var want []capture.Event
 	for i := range 3000 {
@@ -44,26 +45,18 @@ func TestConsume(t *testing.T) {
 // §3.7).
 func TestRuling74FullBatches(t *testing.T) {
 	t.Parallel()
-	servers := map[string]string{"embedded": startServer(t).url()}
-	if path := natsServer(t); !isURL(path) {
-		servers["installed"] = startProcess(t, path).url
-	}
-	for name, url := range servers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t, connect(t, url))
-			const backlog, batch = 6000, 300
-			write(t, s, events("p", 0, backlog)...)
-			st := newStore()
-			_, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: batch})
-			st.await(t, backlog)
-			waiting(t, s, 0)
-			stop()
-			inOrder(t, st.stored())
-			if st.writes > backlog/batch || st.again > 0 {
-				t.Errorf("%d writes, %d events written again; want %d writes of %d events, none again", st.writes, st.again, backlog/batch, batch)
-			}
-		})
+	url := natstest.Start(t).URL()
+	s := open(t, connect(t, url))
+	const backlog, batch = 6000, 300
+	write(t, s, events("p", 0, backlog)...)
+	st := newStore()
+	_, stop := consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBatch: batch})
+	st.await(t, backlog)
+	waiting(t, s, 0)
+	stop()
+	inOrder(t, st.stored())
+	if st.writes > backlog/batch || st.again > 0 {
+		t.Errorf("%d writes, %d events written again; want %d writes of %d events, none again", st.writes, st.again, backlog/batch, batch)
 	}
 }
 
@@ -77,7 +70,7 @@ func TestUnavailableSink(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, connect(t, startServer(t).url()))
+			s := open(t, connect(t, natstest.Start(t).URL()))
 			st := newStore()
 			want := events("p", 0, 20)
 			// The sink works again from a Write on that begins with the first event. If
@@ -110,7 +103,7 @@ func TestUnavailableSink(t *testing.T) {
 // that gives no sign of life, nobody else gets them.
 func TestSlowSink(t *testing.T) {
 	t.Parallel()
-	url := startServer(t).url()
+	url := natstest.Start(t).URL()
 	s := open(t, connect(t, url), quick) // AckWait is 1 s
 	other, err := js(t, connect(t, url)).Consumer(t.Context(), "flagstaff", "writer-0")
 	if err != nil {
@@ -140,7 +133,7 @@ func TestSlowSink(t *testing.T) {
 // TestWriteTimeout: a Write that hangs is given up and repeated.
 func TestWriteTimeout(t *testing.T) {
 	t.Parallel()
-	s := open(t, connect(t, startServer(t).url()))
+	s := open(t, connect(t, natstest.Start(t).URL()))
 	st := newStore()
 	hangs := make(chan struct{}, 1)
 	hangs <- struct{}{}
@@ -163,7 +156,7 @@ func TestWriteTimeout(t *testing.T) {
 // else was fetched is there for the next Consumer at once.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	s := open(t, connect(t, startServer(t).url()), func(c *jetstream.Config) { c.AckWait, c.Lease = time.Hour, time.Hour })
+	s := open(t, connect(t, natstest.Start(t).URL()), func(c *jetstream.Config) { c.AckWait, c.Lease = time.Hour, time.Hour })
 	st := newStore()
 	writing, finish := make(chan int), make(chan struct{})
 	st.before = func(ctx context.Context, list []capture.Event) error {
@@ -220,7 +213,7 @@ func TestStop(t *testing.T) {
 // in hand.
 func TestMaxBatch(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	s := open(t, conn, quick)
 	write(t, s, events("p", 0, 100)...)
 	c, err := js(t, conn).Consumer(t.Context(), "flagstaff", "writer-0")
@@ -254,17 +247,15 @@ func TestMaxBatch(t *testing.T) {
 // stored all the same.
 func TestHugeMessage(t *testing.T) {
 	t.Parallel()
-	srv := &server{t: t, folder: t.TempDir(), port: -1, limit: 4 << 20}
-	srv.start()
-	t.Cleanup(srv.stop)
+	srv := natstest.Start(t, "max_payload: 4MB")
 	huge := event("p", 2)
 	huge.Properties = fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("x", 3<<20))
 	want := []capture.Event{event("p", 1), huge, event("p", 3)}
-	write(t, open(t, connect(t, srv.url())), want...)
-	srv.stop()
-	srv.limit = 1 << 20
-	srv.start()
-	s := open(t, connect(t, srv.url()))
+	write(t, open(t, connect(t, srv.URL())), want...)
+	srv.Stop()
+	srv.Settings = nil
+	srv.Run(t)
+	s := open(t, connect(t, srv.URL()))
 	st := newStore()
 	consume(t, s, jetstream.ConsumerConfig{Sink: st, MaxBytes: 1})
 	st.await(t, len(want))
@@ -275,7 +266,7 @@ func TestHugeMessage(t *testing.T) {
 }
 
 func TestConsumerConfig(t *testing.T) {
-	s := open(t, connect(t, startServer(t).url()))
+	s := open(t, connect(t, natstest.Start(t).URL()))
 	for name, c := range map[string]jetstream.ConsumerConfig{
 		"no sink":        {},
 		"negative batch": {Sink: newStore(), MaxBatch: -1},

@@ -14,6 +14,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
 // document has one flag that is for everybody, or nobody.
@@ -34,8 +35,8 @@ func definitions(t testing.TB, url string) *jetstream.Definitions {
 // server was away.
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
-	srv := startServer(t)
-	put, follow := definitions(t, srv.url()), definitions(t, srv.url())
+	srv := natstest.Start(t)
+	put, follow := definitions(t, srv.URL()), definitions(t, srv.URL())
 	if _, _, err := follow.Load(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "no definitions") {
 		t.Errorf("Load = %v before the first Put, want an error that says so", err)
 	}
@@ -61,14 +62,14 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("Load = %v of what one has, want %v", err, source.ErrNotModified)
 	}
 
-	srv.stop()
+	srv.Stop()
 	if err := loader.Refresh(t.Context()); err == nil {
 		t.Error("Refresh = nil without a server")
 	}
 	if !on() {
 		t.Error("the flag is gone with the server")
 	}
-	srv.start()
+	srv.Run(t)
 	eventually(t, "a Put", func() bool { version, err = put.Put(t.Context(), document(0)); return err == nil })
 	eventually(t, "the change", func() bool { return !on() })
 
@@ -88,9 +89,9 @@ func TestDefinitions(t *testing.T) {
 // good definitions stay.
 func TestForeignDefinitions(t *testing.T) {
 	t.Parallel()
-	srv := startServer(t)
-	d := definitions(t, srv.url())
-	bucket, err := js(t, connect(t, srv.url())).KeyValue(t.Context(), "flagstaff-definitions")
+	srv := natstest.Start(t)
+	d := definitions(t, srv.URL())
+	bucket, err := js(t, connect(t, srv.URL())).KeyValue(t.Context(), "flagstaff-definitions")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestForeignDefinitions(t *testing.T) {
 
 func TestDefinitionsConfig(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	for _, tt := range []struct {
 		c    jetstream.DefinitionsConfig
 		want string
@@ -125,10 +126,8 @@ func TestDefinitionsConfig(t *testing.T) {
 // TestLargeDefinitions: what NATS does not take is an error that says what to do.
 func TestLargeDefinitions(t *testing.T) {
 	t.Parallel()
-	srv := &server{t: t, folder: t.TempDir(), port: -1, limit: 2000}
-	srv.start()
-	t.Cleanup(srv.stop)
-	d := definitions(t, srv.url())
+	srv := natstest.Start(t, "max_payload: 2000")
+	d := definitions(t, srv.URL())
 	var list []string
 	for i := range 1000 {
 		list = append(list, fmt.Sprintf(`{"id":%d,"key":%q,"active":true,"filters":{"groups":[]}}`, i+1, uuid.NewString()))
@@ -141,7 +140,7 @@ func TestLargeDefinitions(t *testing.T) {
 // TestWatchEnds: with an error if the connection is closed.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	d, err := jetstream.OpenDefinitions(t.Context(), jetstream.DefinitionsConfig{Conn: conn})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ func TestDependencies(t *testing.T) {
 	bad := map[string]string{
 		ours + "management":                   "sinks are passed in",
 		ours + "server":                       "programs wire a server",
-		"github.com/nats-io/nats-server/v2":   "the server is for tests",
 		"github.com/prometheus/client_golang": "Stats are plain numbers",
 		"testing":                             "it would come with its flags into every program",
 		"github.com/nats-io/nats.go/micro":    "nobody asked for it",

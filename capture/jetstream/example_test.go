@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
 // exampleServer stands for the NATS server that a program connects to.
@@ -23,17 +23,12 @@ func exampleServer() (url string, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: folder, NoLog: true, NoSigs: true})
+	s, err := natstest.New(folder)
 	if err != nil {
 		log.Fatal(err)
 	}
-	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		log.Fatal("the server does not start")
-	}
-	return s.ClientURL(), func() {
-		s.Shutdown()
-		s.WaitForShutdown()
+	return s.URL(), func() {
+		s.Kill()
 		_ = os.RemoveAll(folder) // of the test
 	}
 }

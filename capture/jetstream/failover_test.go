@@ -10,6 +10,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
 // A load writes events until it is stopped, the way clients do: what was not
@@ -116,13 +117,13 @@ func (l *load) check(t testing.TB, st *store) {
 // machine that stores.
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	srv := startServer(t)
-	outages(t, srv.url(), func(c *jetstream.Config) {
+	srv := natstest.Start(t)
+	outages(t, srv.URL(), func(c *jetstream.Config) {
 		quick(c)
 		c.Partitions = 2
 	}, func() {
-		srv.stop()
-		srv.start()
+		srv.Stop()
+		srv.Run(t)
 	})
 }
 
@@ -176,7 +177,7 @@ func outages(t *testing.T, url string, change func(*jetstream.Config), restart f
 // What each writes first is in order all the same.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	url := startServer(t).url()
+	url := natstest.Start(t).URL()
 	s := open(t, connect(t, url), quick)
 	st := newStore()
 	l, stopLoad := startLoad(t, s, 4)
@@ -218,41 +219,33 @@ func TestTakeover(t *testing.T) {
 // connection looks like SIGKILL to everybody else (wire.md §3.7).
 func TestRuling74Takeover(t *testing.T) {
 	t.Parallel()
-	servers := map[string]string{"embedded": startServer(t).url()}
-	if path := natsServer(t); !isURL(path) {
-		servers["installed"] = startProcess(t, path).url
+	url := natstest.Start(t).URL()
+	s := open(t, connect(t, url))
+	st := newStore()
+	writing, dead := make(chan struct{}, 1), make(chan struct{})
+	hangs := sinkFunc(func(context.Context, []capture.Event) error {
+		select {
+		case writing <- struct{}{}:
+		default:
+		}
+		<-dead
+		return capture.ErrUnavailable
+	})
+	conn := connect(t, url)
+	consume(t, open(t, conn), jetstream.ConsumerConfig{Sink: hangs, MaxBatch: 20})
+	t.Cleanup(func() { close(dead) }) // before Run is awaited
+	write(t, s, events("p", 0, 100)...)
+	<-writing
+	consume(t, open(t, connect(t, url)), jetstream.ConsumerConfig{Sink: st, MaxBatch: 20})
+	conn.Close()
+	killed := time.Now()
+	st.await(t, 100)
+	if d := time.Since(killed); d > 3*time.Second {
+		t.Errorf("another machine stores after %v, want at most 3s", d)
+	} else {
+		t.Logf("another machine stores after %v", d)
 	}
-	for name, url := range servers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t, connect(t, url))
-			st := newStore()
-			writing, dead := make(chan struct{}, 1), make(chan struct{})
-			hangs := sinkFunc(func(context.Context, []capture.Event) error {
-				select {
-				case writing <- struct{}{}:
-				default:
-				}
-				<-dead
-				return capture.ErrUnavailable
-			})
-			conn := connect(t, url)
-			consume(t, open(t, conn), jetstream.ConsumerConfig{Sink: hangs, MaxBatch: 20})
-			t.Cleanup(func() { close(dead) }) // before Run is awaited
-			write(t, s, events("p", 0, 100)...)
-			<-writing
-			consume(t, open(t, connect(t, url)), jetstream.ConsumerConfig{Sink: st, MaxBatch: 20})
-			conn.Close()
-			killed := time.Now()
-			st.await(t, 100)
-			if d := time.Since(killed); d > 3*time.Second {
-				t.Errorf("another machine stores after %v, want at most 3s", d)
-			} else {
-				t.Logf("another machine stores after %v", d)
-			}
-			inOrder(t, st.stored())
-		})
-	}
+	inOrder(t, st.stored())
 }
 
 type sinkFunc func(context.Context, []capture.Event) error
@@ -263,7 +256,7 @@ func (f sinkFunc) Write(ctx context.Context, list []capture.Event) error { retur
 // them go. Order is kept.
 func TestIntruder(t *testing.T) {
 	t.Parallel()
-	url := startServer(t).url()
+	url := natstest.Start(t).URL()
 	conn := connect(t, url)
 	s := open(t, conn, quick)
 	st := newStore()

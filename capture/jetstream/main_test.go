@@ -3,6 +3,7 @@ package jetstream_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -13,15 +14,23 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
-// TestMain looks for goroutines that outlive all tests.
+// TestMain looks for goroutines that outlive all tests. Examples cannot skip themselves
+// if there is no server.
 func TestMain(m *testing.M) {
+	if _, err := natstest.Installed(); err != nil && os.Getenv("CI") == "" {
+		flag.Parse()
+		skip := flag.Lookup("test.skip").Value
+		if err := skip.Set(strings.TrimPrefix(skip.String()+"|^Example", "|")); err != nil {
+			panic(err) // a flag of package testing
+		}
+	}
 	code := m.Run()
 	var left string
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -48,45 +57,6 @@ func ours() string {
 	}
 	return strings.Join(left, "\n\n")
 }
-
-// A server is NATS on a folder and a port of its own, which can stop and start
-// again.
-type server struct {
-	t      testing.TB
-	folder string
-	port   int
-	limit  int32 // of a message, 0: the default
-	s      *natsserver.Server
-}
-
-func startServer(t testing.TB) *server {
-	t.Helper()
-	s := &server{t: t, folder: t.TempDir(), port: -1}
-	s.start()
-	t.Cleanup(s.stop)
-	return s
-}
-
-func (s *server) start() {
-	s.t.Helper()
-	o := &natsserver.Options{Host: "127.0.0.1", Port: s.port, JetStream: true, StoreDir: s.folder, NoLog: true, NoSigs: true, MaxPayload: s.limit}
-	var err error
-	if s.s, err = natsserver.NewServer(o); err != nil {
-		s.t.Fatal(err)
-	}
-	s.s.Start()
-	if !s.s.ReadyForConnections(10 * time.Second) {
-		s.t.Fatal("the server does not start")
-	}
-	s.port = o.Port
-}
-
-func (s *server) stop() {
-	s.s.Shutdown()
-	s.s.WaitForShutdown()
-}
-
-func (s *server) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.port) }
 
 // connect returns a connection that ends with the test.
 func connect(t testing.TB, url string) *nats.Conn {

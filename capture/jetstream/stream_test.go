@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 )
 
 func js(t testing.TB, conn *nats.Conn) natsjs.JetStream {
@@ -41,7 +41,7 @@ func info(t testing.TB, conn *nats.Conn, name string) *natsjs.StreamInfo {
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	// Several machines begin at the same time.
 	var wg sync.WaitGroup
 	for range 8 {
@@ -71,7 +71,7 @@ func TestOpen(t *testing.T) {
 // the config has others.
 func TestOpenKeeps(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	_, err := js(t, conn).CreateStream(t.Context(), natsjs.StreamConfig{
 		Name: "own", Subjects: []string{"own.events.0.*", "own.events.1.*"}, Retention: natsjs.WorkQueuePolicy, Discard: natsjs.DiscardNew,
 		MaxBytes: 12345678, Duplicates: time.Minute, Description: "the operator's",
@@ -101,7 +101,7 @@ func TestOpenKeeps(t *testing.T) {
 // TestOpenRefuses: a stream that could lose what it has acknowledged.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	for i, tt := range []struct {
 		change func(*natsjs.StreamConfig)
 		want   string
@@ -137,7 +137,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	for _, tt := range []struct {
 		c    jetstream.Config
 		want string
@@ -158,13 +158,8 @@ func TestConfig(t *testing.T) {
 
 // TestWithoutJetStream: the error says what to do.
 func TestWithoutJetStream(t *testing.T) {
-	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	defer s.Shutdown()
-	_, err = jetstream.Open(t.Context(), jetstream.Config{Conn: connect(t, s.ClientURL())})
+	srv := natstest.Start(t, "jetstream: disabled")
+	_, err := jetstream.Open(t.Context(), jetstream.Config{Conn: connect(t, srv.URL())})
 	if err == nil || !strings.Contains(err.Error(), "-js") {
 		t.Errorf("Open = %v, want an error with -js", err)
 	}
@@ -174,7 +169,7 @@ func TestWithoutJetStream(t *testing.T) {
 // in what makes it one of a kind is another (wire.md §9 T12, T13).
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
-	s := open(t, connect(t, startServer(t).url()))
+	s := open(t, connect(t, natstest.Start(t).URL()))
 	list := events("p", 0, 10)
 	other := list[0]
 	other.DistinctID = "q"
@@ -187,10 +182,8 @@ func TestDuplicates(t *testing.T) {
 // TestTooLarge: an event that NATS or the stream does not take hurts nobody else.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	srv := &server{t: t, folder: t.TempDir(), port: -1, limit: 100_000}
-	srv.start()
-	t.Cleanup(srv.stop)
-	conn := connect(t, srv.url())
+	srv := natstest.Start(t, "max_payload: 100000")
+	conn := connect(t, srv.URL())
 	s := open(t, conn)
 	large := func(n, size int) capture.Event {
 		e := event("p", n)
@@ -235,10 +228,11 @@ func TestTooLarge(t *testing.T) {
 	}
 
 	c := info(t, conn, "flagstaff").Config
-	c.MaxMsgSize = 1000
-	if _, err := js(t, conn).UpdateStream(t.Context(), c); err != nil {
+	c.Name, c.Subjects, c.MaxMsgSize = "small", []string{"small.events.0.*"}, 1000
+	if _, err := js(t, conn).CreateStream(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
+	s = open(t, conn, func(c *jetstream.Config) { c.Name = "small" })
 	check(s.Write(t.Context(), []capture.Event{event("q", 1), large(2, 2000), event("q", 3)}), 1)
 	waiting(t, s, 2)
 }
@@ -247,8 +241,8 @@ func TestTooLarge(t *testing.T) {
 // (wire.md §2.11).
 func TestRuling72CanWrite(t *testing.T) {
 	t.Parallel()
-	srv := startServer(t)
-	s := open(t, connect(t, srv.url()), func(c *jetstream.Config) { c.MaxBytes = 20_000 })
+	srv := natstest.Start(t)
+	s := open(t, connect(t, srv.URL()), func(c *jetstream.Config) { c.MaxBytes = 20_000 })
 	if err := s.CanWrite(t.Context()); err != nil {
 		t.Errorf("CanWrite = %v, want nil", err)
 	}
@@ -258,7 +252,7 @@ func TestRuling72CanWrite(t *testing.T) {
 	if err := s.CanWrite(t.Context()); !errors.Is(err, capture.ErrUnavailable) || !strings.Contains(err.Error(), "is full") {
 		t.Errorf("CanWrite = %v of a full stream, want that it is full", err)
 	}
-	srv.stop()
+	srv.Stop()
 	if err := s.CanWrite(t.Context()); !errors.Is(err, capture.ErrUnavailable) {
 		t.Errorf("CanWrite = %v without a server, want ErrUnavailable", err)
 	}
@@ -268,7 +262,7 @@ func TestRuling72CanWrite(t *testing.T) {
 // something is stored (wire.md §9 T30).
 func TestFull(t *testing.T) {
 	t.Parallel()
-	s := open(t, connect(t, startServer(t).url()), func(c *jetstream.Config) { c.MaxBytes = 20_000 })
+	s := open(t, connect(t, natstest.Start(t).URL()), func(c *jetstream.Config) { c.MaxBytes = 20_000 })
 	var n int
 	var err error
 	for n = 0; err == nil && n < 1000; n += 10 {
@@ -292,15 +286,15 @@ func TestFull(t *testing.T) {
 // TestLostConnection: nobody waits for a server that is gone.
 func TestLostConnection(t *testing.T) {
 	t.Parallel()
-	srv := startServer(t)
-	conn := connect(t, srv.url())
+	srv := natstest.Start(t)
+	conn := connect(t, srv.URL())
 	s := open(t, conn)
 	write(t, s, event("p", 1))
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("Ready = %v, want nil", err)
 	}
 	lost := conn.StatusChanged(nats.RECONNECTING)
-	srv.stop()
+	srv.Stop()
 	<-lost
 	if err := s.Write(t.Context(), events("p", 0, 5)); !errors.Is(err, capture.ErrUnavailable) {
 		t.Errorf("Write = %v, want ErrUnavailable", err)
@@ -308,7 +302,7 @@ func TestLostConnection(t *testing.T) {
 	if err := s.Ready(t.Context()); !errors.Is(err, capture.ErrUnavailable) {
 		t.Errorf("Ready = %v, want ErrUnavailable", err)
 	}
-	srv.start()
+	srv.Run(t)
 	eventually(t, "a Write", func() bool { return s.Write(t.Context(), events("p", 0, 5)) == nil })
 	waiting(t, s, 5)
 	conn.Close()
@@ -328,7 +322,7 @@ func TestLostConnection(t *testing.T) {
 // TestNoStream: a stream that was deleted, or is another's now.
 func TestNoStream(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, startServer(t).url())
+	conn := connect(t, natstest.Start(t).URL())
 	s := open(t, conn)
 	if err := js(t, conn).DeleteStream(t.Context(), "flagstaff"); err != nil {
 		t.Fatal(err)
@@ -350,7 +344,7 @@ func TestNoStream(t *testing.T) {
 // TestWriteContext: when ctx ends, nothing is known, and repeating is harmless.
 func TestWriteContext(t *testing.T) {
 	t.Parallel()
-	s := open(t, connect(t, startServer(t).url()))
+	s := open(t, connect(t, natstest.Start(t).URL()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	list := events("p", 0, 3000)
@@ -367,7 +361,7 @@ func TestWriteContext(t *testing.T) {
 // TestConcurrentWrites: each Write keeps its order, all arrive.
 func TestConcurrentWrites(t *testing.T) {
 	t.Parallel()
-	s := open(t, connect(t, startServer(t).url()), func(c *jetstream.Config) { c.Partitions = 4 })
+	s := open(t, connect(t, natstest.Start(t).URL()), func(c *jetstream.Config) { c.Partitions = 4 })
 	st := newStore()
 	consume(t, s, jetstream.ConsumerConfig{Sink: st})
 	var wg sync.WaitGroup

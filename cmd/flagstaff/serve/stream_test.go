@@ -16,61 +16,34 @@ import (
 	"testing"
 	"time"
 
-	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// A broker is NATS on a folder and a port of its own, which can stop and start
-// again. It wants a password.
+// A broker is a NATS server that wants a password.
 type broker struct {
-	t      *testing.T
-	folder string
-	port   int
-	s      *natsserver.Server
+	*natstest.Server
+	t *testing.T
 }
 
 const brokerPassword = "s3cret-of-nats"
 
-func startBroker(t *testing.T) *broker {
+func startBroker(t *testing.T) broker {
 	t.Helper()
-	b := &broker{t: t, folder: t.TempDir(), port: -1}
-	b.start()
-	t.Cleanup(b.stop)
-	return b
+	return broker{natstest.Start(t, "authorization { user: flagstaff, password: "+brokerPassword+" }"), t}
 }
 
-func (b *broker) start() {
-	b.t.Helper()
-	o := &natsserver.Options{Host: "127.0.0.1", Port: b.port, JetStream: true, StoreDir: b.folder, Username: "flagstaff", Password: brokerPassword, NoLog: true, NoSigs: true}
-	var err error
-	if b.s, err = natsserver.NewServer(o); err != nil {
-		b.t.Fatal(err)
-	}
-	b.s.Start()
-	if !b.s.ReadyForConnections(10 * time.Second) {
-		b.t.Fatal("NATS does not start")
-	}
-	b.port = o.Port
-}
-
-func (b *broker) stop() {
-	b.s.Shutdown()
-	b.s.WaitForShutdown()
-}
-
-func (b *broker) url() string {
-	return fmt.Sprintf("nats://flagstaff:%s@127.0.0.1:%d", brokerPassword, b.port)
-}
+func (b broker) url() string { return "nats://flagstaff:" + brokerPassword + "@" + b.Addr }
 
 // open returns the stream. Its settings make servers take over soon.
-func (b *broker) open() *jetstream.Stream {
+func (b broker) open() *jetstream.Stream {
 	b.t.Helper()
 	conn, err := nats.Connect(b.url(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	if err != nil {
@@ -205,7 +178,7 @@ func TestRuling74EventLimit(t *testing.T) {
 		})
 	}
 	code, _, stderr := command(t, "-demo", "-max-event", "2000000", "-stream", b.url(), "-addr", "127.0.0.1:0")
-	want := fmt.Sprintf("flagstaff serve: NATS at 127.0.0.1:%d takes messages of at most 1048576 bytes, and -max-event is 2000000: raise max_payload of NATS, or lower -max-event\n", b.port)
+	want := fmt.Sprintf("flagstaff serve: NATS at %s takes messages of at most 1048576 bytes, and -max-event is 2000000: raise max_payload of NATS, or lower -max-event\n", b.Addr)
 	if code != 1 || stderr != want {
 		t.Errorf("exit code %d, %q; want 1 and %q", code, stderr, want)
 	}
@@ -232,7 +205,7 @@ func TestStream(t *testing.T) {
 		}
 	}
 
-	b.stop()
+	b.Stop()
 	eventually(t, "that it is not ready", func() bool {
 		status, _ := get(t, url+"/readyz")
 		return status == http.StatusServiceUnavailable
@@ -248,7 +221,7 @@ func TestStream(t *testing.T) {
 	if _, metrics := get(t, url+"/metrics"); strings.Contains(metrics, "flagstaff_stream_waiting_events 0") || !strings.Contains(metrics, "flagstaff_stream_stored_total 1") {
 		t.Errorf("metrics without the stream:\n%s", metrics)
 	}
-	b.start()
+	b.Run(t)
 	eventually(t, "that it is ready again", func() bool {
 		status, _ := get(t, url+"/readyz")
 		return status == http.StatusOK
@@ -261,12 +234,12 @@ func TestStream(t *testing.T) {
 	}
 
 	// A missing NATS server is an error at the start.
-	b.stop()
+	b.Stop()
 	m := Main{Args: []string{"-demo", "-stream", b.url(), "-addr", "127.0.0.1:0"}, Stdout: io.Discard, Stderr: stderr}
 	if code := m.Run(t.Context()); code != 1 || strings.Contains(stderr.String(), brokerPassword) {
 		t.Errorf("exit code %d without NATS, want 1:\n%s", code, stderr)
 	}
-	b.start()
+	b.Run(t)
 }
 
 // TestStreamOutages kills the server and restarts NATS under load. What was
@@ -285,8 +258,8 @@ func TestStreamOutages(t *testing.T) {
 		v = startVictim(t, path, "-stream", b.url())
 		l.url.Store(&v.url)
 		l.await(t, 200)
-		b.stop()
-		b.start()
+		b.Stop()
+		b.Run(t)
 	}
 	l.await(t, 400)
 	l.stop()

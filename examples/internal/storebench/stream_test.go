@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/internal/natstest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
@@ -106,19 +106,7 @@ func BenchmarkC5(b *testing.B) {
 // startStream returns a stream in a NATS server of its own.
 func startStream(b *testing.B) *jetstream.Stream {
 	b.Helper()
-	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: b.TempDir(), NoLog: true, NoSigs: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	s.Start()
-	b.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	if !s.ReadyForConnections(10 * time.Second) {
-		b.Fatal("NATS does not start")
-	}
-	conn, err := nats.Connect(s.ClientURL())
+	conn, err := nats.Connect(natstest.Start(b).URL())
 	if err != nil {
 		b.Fatal(err)
 	}
