@@ -21,7 +21,7 @@ const smallSet = 8
 func (c *compiler) compileFilters(f *compiledFlag, src *Condition, n int, aggregation int32) []uint32 {
 	checks := c.checks.list(len(src.Properties))[:0]
 	for j := range src.Properties {
-		if fl := &src.Properties[j]; fl.Kind() == FlagFilter {
+		if fl := &src.Properties[j]; fl.Type == "flag" {
 			checks = append(checks, c.flagCheck(fl, c.filterPlace(n, j)))
 		}
 	}
@@ -104,9 +104,12 @@ func (c *compiler) neverCheck(slot int32, name string, fl *Filter) uint32 {
 
 // knownCheck returns the check of a filter on a property that is known.
 func (c *compiler) knownCheck(fl *Filter, owner int) (id uint32, ok bool) {
-	k := c.knownFilter(fl, owner)
-	if !k.ok || fl.fault != nil || k.owner != int32(owner) || k.key != fl.Key || k.operator != fl.Operator || k.value != string(fl.Value) {
-		return 0, false
+	places := c.knownFilters(fl, owner)
+	k := &places[0]
+	if !k.is(fl, owner) {
+		if k = &places[1]; !k.is(fl, owner) {
+			return 0, false
+		}
 	}
 	c.read = append(c.read, k.slot)
 	return k.check, true
@@ -118,7 +121,9 @@ func (c *compiler) propertyCheck(fl *Filter, owner int, at *path) (uint32, failC
 	before, read := len(c.problems), len(c.read)
 	id, code := c.newPropertyCheck(fl, owner, at)
 	if code == 0 && before == len(c.problems) && before < MaxProblems && len(c.read) == read+1 {
-		*c.knownFilter(fl, owner) = knownFilter{fl.Key, fl.Operator, sharedString(fl.Value), int32(owner), c.read[read], id, true}
+		places := c.knownFilters(fl, owner)
+		places[1] = places[0]
+		places[0] = knownFilter{fl.Key, fl.Operator, sharedString(fl.Value), int32(owner), c.read[read], id, true}
 	}
 	return id, code
 }

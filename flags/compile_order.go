@@ -35,13 +35,19 @@ func (c *compiler) orderFlags() {
 		}
 	}
 	needs, dangling := c.findDependencies()
-	stages, circular := graph.Stages(needs)
-
-	// Within a stage flags are in the order of the document.
 	order := make([]int, 0, len(x.flags))
-	for _, stage := range stages {
-		slices.Sort(stage)
-		order = append(order, stage...)
+	var circular []int
+	if needs == nil {
+		for i := range x.flags {
+			order = append(order, i)
+		}
+	} else {
+		var stages [][]int
+		stages, circular = graph.Stages(needs)
+		for _, stage := range stages { // in which flags are in the order of the document
+			slices.Sort(stage)
+			order = append(order, stage...)
+		}
 	}
 	sorted := len(order)
 	order = append(order, circular...)
@@ -65,7 +71,11 @@ func (c *compiler) orderFlags() {
 	}
 	for n, i := range order {
 		f := &c.s.flags[n]
-		switch f.setState(x.flags[i]); {
+		f.setState(x.flags[i])
+		if needs == nil {
+			continue
+		}
+		switch {
 		case f.state == dormant:
 		case n >= sorted:
 			f.state = cyclic
@@ -137,8 +147,11 @@ func (c *compiler) target(r FlagReference) int32 {
 }
 
 // findDependencies returns what each flag needs, each once, and whether one of the
-// flags that it names does not exist.
+// flags that it names does not exist. Both are nil if no flag names another.
 func (c *compiler) findDependencies() (needs [][]int, dangling []bool) {
+	if !slices.ContainsFunc(c.index.flags, func(f *Flag) bool { return f.Filters.hasTargets() }) {
+		return nil, nil
+	}
 	needs = make([][]int, len(c.index.flags))
 	dangling = make([]bool, len(c.index.flags))
 	marked := make([]int, len(c.index.flags)) // number + 1 of the last flag that needs this one

@@ -27,7 +27,7 @@ type compiler struct {
 	cohortOf map[int64]*cohortBuild
 	groupOf  map[int]int32 // ordinals by group type index
 	regexps  regexpBuilder
-	known    []knownFilter
+	known    [][2]knownFilter
 
 	// What flags are compiled to lies next to each other, in the order in which
 	// evaluation walks over it.
@@ -115,15 +115,20 @@ type knownFilter struct {
 	ok                   bool
 }
 
-const knownFilters = 512 // filters
+const maxKnownFilters = 256 // places for two filters
 
-// knownFilter returns the place of a filter among the known ones.
-func (c *compiler) knownFilter(fl *Filter, owner int) *knownFilter {
+// knownFilters returns the two places that a filter can have among the known ones.
+func (c *compiler) knownFilters(fl *Filter, owner int) *[2]knownFilter {
 	if c.known == nil {
-		c.known = make([]knownFilter, min(1<<bits.Len(uint(2*len(c.s.flags))), knownFilters))
+		c.known = make([][2]knownFilter, min(1<<bits.Len(uint(len(c.s.flags))), maxKnownFilters))
 	}
 	h := hashName(fl.Key) ^ 31*hashName([]byte(fl.Value)) ^ uint32(owner)
 	return &c.known[h&uint32(len(c.known)-1)]
+}
+
+// is reports whether a filter is the known one.
+func (k *knownFilter) is(fl *Filter, owner int) bool {
+	return k.ok && fl.fault == nil && k.owner == int32(owner) && k.key == fl.Key && k.operator == fl.Operator && k.value == string(fl.Value)
 }
 
 // A slotKey identifies a slot.

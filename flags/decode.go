@@ -140,6 +140,8 @@ type decoder struct {
 
 	values      jsonscan.Map // of the flag being read
 	repeated    *textCache   // nil for what is no document
+	seen        seenFilters  // nil for what is no document
+	names       textSlab
 	groups      slab[Condition]
 	properties  slab[Filter]
 	variants    slab[Variant]
@@ -205,6 +207,14 @@ func (d *decoder) note(s Severity, p *path, value jsonscan.Value, hint string, e
 	d.out.notes = append(d.out.notes, Problem{s, e})
 }
 
+// noteCount returns how many notes there are.
+func (d *decoder) noteCount() int {
+	if d.out == nil {
+		return 0
+	}
+	return len(d.out.notes)
+}
+
 // wrong records that v is not what was wanted.
 func (d *decoder) wrong(p *path, v jsonscan.Value, want string) {
 	if d.fault == nil || *d.fault != nil {
@@ -239,6 +249,9 @@ var kindNames = [...]string{
 func kindName(v jsonscan.Value) string { return kindNames[v.Kind()] }
 
 func (d *decoder) text(v jsonscan.Value) string { return string(d.bytes(v)) }
+
+// name is text for a text of which each flag has one.
+func (d *decoder) name(v jsonscan.Value) string { return d.names.text(d.bytes(v)) }
 
 // bytes is text for what is not kept.
 func (d *decoder) bytes(v jsonscan.Value) []byte {
@@ -403,7 +416,7 @@ func (d *decoder) members(root jsonscan.Value, early bool) (done bool, err error
 	var flagList, cohorts, static jsonscan.Value
 	var odd, read bool
 	notes := 0
-	d.repeated = new(textCache)
+	d.repeated, d.seen = new(textCache), newSeenFilters(len(root))
 	o := root.ObjectWithin(maxDepth)
 	for o.NextName() {
 		if string(o.Name()) == "flags" && early && !odd {
@@ -567,8 +580,9 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 
 	var filters, contexts, tags, key jsonscan.Value
 	var hasID, remote, odd bool
+	p := new(path) // of each member in turn
 	for o := d.values.Object(v); o.Next(); {
-		v, p := o.Value(), &path{}
+		v := o.Value()
 		switch string(o.Name()) {
 		case "key":
 			key = v
@@ -577,7 +591,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 			hasID = d.integer(&f.ID, p, v)
 		case "name":
 			if v.Kind() == jsonscan.String {
-				f.Name = d.text(v)
+				f.Name = d.name(v)
 			}
 		case "active":
 			p.name = "active"
@@ -650,7 +664,7 @@ func (d *decoder) decodeFlag(v jsonscan.Value, at *path) error {
 		d.out.Flags = d.out.Flags[:n]
 		return nil
 	}
-	f.Key = d.text(key)
+	f.Key = d.name(key)
 	if remote {
 		// Continuity is there for SDKs alone, so that they ask the server.
 		f.EnsureExperienceContinuity = false
@@ -693,8 +707,9 @@ func (d *decoder) filters(f *Filters, key string, at *path, v jsonscan.Value) er
 	}
 	var groups, multivariate, payloads, holdout, superGroups, holdoutGroups jsonscan.Value
 	var hasEnrollment, odd bool
+	p := &path{up: at}
 	for o := d.values.Object(v); o.Next(); {
-		v, p := o.Value(), &path{up: at}
+		v := o.Value()
 		switch string(o.Name()) {
 		case "groups":
 			groups = v
@@ -787,8 +802,9 @@ func (d *decoder) conditions(f *Filters, at *path, v jsonscan.Value) error {
 		list = d.groups.next(list)
 		c := &list[len(list)-1]
 		odd := false
+		p := &path{up: at}
 		for o := d.values.Object(a.Value()); o.Next(); {
-			v, p := o.Value(), &path{up: at}
+			v := o.Value()
 			switch string(o.Name()) {
 			case "properties":
 				p.name = "properties"
@@ -847,11 +863,22 @@ func (d *decoder) filterList(dst *[]Filter, at *path, v jsonscan.Value) error {
 		}
 		list = d.properties.next(list)
 		f := &list[len(list)-1]
+		places := d.seen.places(a.Value())
+		if n, ok := copySeen(f, places, a.Value()); ok {
+			if err := d.count(n); err != nil {
+				return err
+			}
+			continue
+		}
+		elements, notes := d.elements, d.noteCount()
 		if err := d.decodeFilter(f, at, a.Value()); err != nil {
 			return err
 		}
 		if f.Type == "" && f.fault == nil {
 			d.note(Warning, &path{up: at, name: "type"}, nil, `say "person" if that is meant`, errors.New("the filter has no type and counts as one on the person"))
+		}
+		if f.fault == nil && *d.fault == nil && notes == d.noteCount() {
+			keepSeen(f, places, a.Value(), d.elements-elements)
 		}
 	}
 	*dst = d.properties.done(list)
@@ -867,8 +894,9 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 
 	var key jsonscan.Value
 	odd := false
+	p := &path{up: at}
 	for o := d.values.Object(v); o.Next(); {
-		v, p := o.Value(), &path{up: at}
+		v := o.Value()
 		switch string(o.Name()) {
 		case "key":
 			key = v
@@ -981,8 +1009,9 @@ func (d *decoder) multivariate(f *Filters, at *path, v jsonscan.Value) error {
 		list = d.variants.next(list)
 		w := &list[len(list)-1]
 		hasKey, odd := false, false
+		p := &path{up: at}
 		for o := d.values.Object(a.Value()); o.Next(); {
-			v, p := o.Value(), &path{up: at}
+			v := o.Value()
 			switch string(o.Name()) {
 			case "key":
 				p.name = "key"

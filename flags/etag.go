@@ -34,21 +34,17 @@ var sealSeed = maphash.MakeSeed()
 // unchanged flags are not computed again.
 func (c *compiler) hashContent(p *Snapshot) {
 	d := c.d
-	var h contentHash
-	h.common(d, c.o)
-	c.s.common = xxhash.Sum64(h.buf)
+	b := make(contentHash, 0, 512).common(d, c.o)
+	c.s.common = xxhash.Sum64(b)
 
-	var all contentHash
-	all.digest(c.s.common)
-	all.number(int64(len(d.Flags)))
-	all.buf = slices.Grow(all.buf, 8*len(d.Flags))
+	all := make(contentHash, 0, 32+8*len(d.Flags)).digest(c.s.common).number(int64(len(d.Flags)))
 	c.sums = make([]modelSum, len(d.Flags))
 	next := 0
 	for i := range d.Flags {
 		f := &d.Flags[i]
-		h.buf, h.faulty = h.buf[:0], false
-		h.definition(f)
-		sum := modelSum{flagSum{seal: maphash.Bytes(sealSeed, h.buf)}, h.faulty}
+		var sum modelSum
+		b, sum.faulty = b[:0].definition(f)
+		sum.seal = maphash.Bytes(sealSeed, b)
 		if p != nil && !f.Deleted && next < len(p.order) {
 			if old := &p.flags[p.order[next]]; old.sum.seal == sum.seal {
 				sum.digest = old.sum.digest
@@ -56,139 +52,136 @@ func (c *compiler) hashContent(p *Snapshot) {
 			next++
 		}
 		if sum.digest == 0 {
-			sum.digest = xxhash.Sum64(h.buf)
+			sum.digest = xxhash.Sum64(b)
 		}
-		all.digest(sum.digest)
+		all = all.digest(sum.digest)
 		c.sums[i] = sum
 	}
-	c.s.etag = strconv.FormatUint(xxhash.Sum64(all.buf)|1<<63, 16)
+	c.s.etag = strconv.FormatUint(xxhash.Sum64(all)|1<<63, 16)
 }
 
 // common hashes what is not of one flag.
-func (h *contentHash) common(d *Definitions, o CompileOptions) {
-	h.text("3") // version of this encoding
-	h.text(o.TimeZone.String())
-	h.flag(o.Regexp != nil)
-	h.number(int64(d.PropertyMatchingVersion))
-	h.flag(d.MinimalFlagCalledEvents)
-	h.text(d.BucketingHash)
-	h.number(int64(len(d.GroupTypes)))
+func (b contentHash) common(d *Definitions, o CompileOptions) contentHash {
+	b = b.text("3") // version of this encoding
+	b = b.text(o.TimeZone.String())
+	b = b.flag(o.Regexp != nil)
+	b = b.number(int64(d.PropertyMatchingVersion))
+	b = b.flag(d.MinimalFlagCalledEvents)
+	b = b.text(d.BucketingHash)
+	b = b.number(int64(len(d.GroupTypes)))
 	for _, i := range slices.Sorted(maps.Keys(d.GroupTypes)) {
-		h.number(int64(i))
-		h.text(d.GroupTypes[i])
+		b = b.number(int64(i))
+		b = b.text(d.GroupTypes[i])
 	}
-	h.number(int64(len(d.Cohorts)))
+	b = b.number(int64(len(d.Cohorts)))
 	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) {
 		c := d.Cohorts[id]
-		h.number(id)
-		h.flag(c.Stored)
-		h.flag(c.Behavioral)
-		h.flag(c.unreadable() != nil)
-		h.flag(c.Properties != nil)
+		b = b.number(id)
+		b = b.flag(c.Stored)
+		b = b.flag(c.Behavioral)
+		b = b.flag(c.unreadable() != nil)
+		b = b.flag(c.Properties != nil)
 		if c.Properties != nil {
-			h.node(c.Properties, 0)
+			b = b.node(c.Properties, 0)
 		}
 	}
+	return b
 }
 
 // A contentHash collects the bytes to hash.
-type contentHash struct {
-	buf    []byte
-	faulty bool // a flag or one of its filters could not be understood
-}
+type contentHash []byte
 
-func (h *contentHash) number(n int64) {
+func (b contentHash) number(n int64) contentHash {
 	if 0 <= n && n < 64 {
-		h.buf = append(h.buf, byte(n<<1))
-		return
+		return append(b, byte(n<<1))
 	}
-	h.buf = binary.AppendVarint(h.buf, n)
+	return binary.AppendVarint(b, n)
 }
 
-func (h *contentHash) digest(n uint64) { h.buf = binary.LittleEndian.AppendUint64(h.buf, n) }
+func (b contentHash) digest(n uint64) contentHash { return binary.LittleEndian.AppendUint64(b, n) }
 
-func (h *contentHash) float(f float64) { h.number(int64(math.Float64bits(f))) }
+func (b contentHash) float(f float64) contentHash { return b.number(int64(math.Float64bits(f))) }
 
-func (h *contentHash) text(s string) {
-	h.number(int64(len(s)))
-	h.buf = append(h.buf, s...)
-}
+func (b contentHash) text(s string) contentHash { return append(b.number(int64(len(s))), s...) }
 
 // flag writes 1 or 0 as number does.
-func (h *contentHash) flag(b bool) {
-	n := byte(0)
-	if b {
-		n = 1 << 1
+func (b contentHash) flag(v bool) contentHash {
+	if v {
+		return append(b, 1<<1)
 	}
-	h.buf = append(h.buf, n)
+	return append(b, 0)
 }
 
-func (h *contentHash) fault(e *DefinitionError) {
-	h.flag(e != nil)
-	h.faulty = h.faulty || e != nil
-}
-
-func (h *contentHash) definition(f *Flag) {
-	h.number(f.ID)
-	h.text(f.Key)
-	h.flag(f.Active)
-	h.flag(f.Deleted)
-	h.number(int64(f.Version))
-	h.flag(f.EnsureExperienceContinuity)
-	h.text(f.BucketingIdentifier)
-	h.text(f.BucketingHash)
-	h.text(f.EvaluationRuntime)
-	h.number(int64(len(f.EvaluationContexts)))
+// definition hashes a flag. faulty says that something of it could not be understood.
+func (b contentHash) definition(f *Flag) (_ contentHash, faulty bool) {
+	b = b.number(f.ID)
+	b = b.text(f.Key)
+	b = b.flag(f.Active)
+	b = b.flag(f.Deleted)
+	b = b.number(int64(f.Version))
+	b = b.flag(f.EnsureExperienceContinuity)
+	b = b.text(f.BucketingIdentifier)
+	b = b.text(f.BucketingHash)
+	b = b.text(f.EvaluationRuntime)
+	b = b.number(int64(len(f.EvaluationContexts)))
 	for _, t := range f.EvaluationContexts {
-		h.text(t)
+		b = b.text(t)
 	}
-	h.text(f.EvaluationContextsMatchMode)
-	h.flag(f.IsRemoteConfiguration)
-	h.flag(f.HasEncryptedPayloads)
-	h.flag(f.HasExperiment == nil || *f.HasExperiment)
-	h.fault(f.unreadable())
+	b = b.text(f.EvaluationContextsMatchMode)
+	b = b.flag(f.IsRemoteConfiguration)
+	b = b.flag(f.HasEncryptedPayloads)
+	b = b.flag(f.HasExperiment == nil || *f.HasExperiment)
+	faulty = f.unreadable() != nil
+	b = b.flag(faulty)
 	c := &f.Filters
-	h.number(int64(c.Version))
-	h.number(int64(c.AggregationGroupTypeIndex))
-	h.flag(isTrue(c.EarlyExit))
-	h.flag(isTrue(c.FeatureEnrollment))
-	h.flag(c.Holdout != nil)
+	b = b.number(int64(c.Version))
+	b = b.number(int64(c.AggregationGroupTypeIndex))
+	b = b.flag(isTrue(c.EarlyExit))
+	b = b.flag(isTrue(c.FeatureEnrollment))
+	b = b.flag(c.Holdout != nil)
 	if c.Holdout != nil {
-		h.number(c.Holdout.ID)
-		h.float(c.Holdout.ExclusionPercentage)
+		b = b.number(c.Holdout.ID)
+		b = b.float(c.Holdout.ExclusionPercentage)
 	}
-	h.flag(c.Multivariate != nil)
+	b = b.flag(c.Multivariate != nil)
 	if c.Multivariate != nil {
-		h.number(int64(len(c.Multivariate.Variants)))
+		b = b.number(int64(len(c.Multivariate.Variants)))
 		for _, v := range c.Multivariate.Variants {
-			h.text(v.Key)
-			h.float(v.RolloutPercentage)
+			b = b.text(v.Key)
+			b = b.float(v.RolloutPercentage)
 		}
 	}
-	h.number(int64(len(c.Payloads)))
-	if len(c.Payloads) > 0 { // to iterate allocates, and most flags have none
-		for key, payload := range c.sortedPayloads() {
-			h.text(key)
-			h.text(sharedString(payload))
-		}
+	b = b.number(int64(len(c.Payloads)))
+	if len(c.Payloads) > 0 {
+		b = b.payloads(c)
 	}
-	h.number(int64(len(c.Groups)))
+	b = b.number(int64(len(c.Groups)))
 	for i := range c.Groups {
 		g := &c.Groups[i]
-		h.flag(g.RolloutPercentage != nil)
+		b = b.flag(g.RolloutPercentage != nil)
 		if g.RolloutPercentage != nil {
-			h.float(*g.RolloutPercentage)
+			b = b.float(*g.RolloutPercentage)
 		}
-		h.flag(g.Variant != nil)
+		b = b.flag(g.Variant != nil)
 		if g.Variant != nil {
-			h.text(*g.Variant)
+			b = b.text(*g.Variant)
 		}
-		h.number(int64(g.AggregationGroupTypeIndex))
-		h.number(int64(len(g.Properties)))
+		b = b.number(int64(g.AggregationGroupTypeIndex))
+		b = b.number(int64(len(g.Properties)))
 		for j := range g.Properties {
-			h.filter(&g.Properties[j])
+			b = b.filter(&g.Properties[j])
+			faulty = faulty || g.Properties[j].fault != nil
 		}
 	}
+	return b, faulty
+}
+
+// payloads is a part of definition that most flags do not need: to iterate allocates.
+func (b contentHash) payloads(f *Filters) contentHash {
+	for key, payload := range f.sortedPayloads() {
+		b = b.text(key).text(sharedString(payload))
+	}
+	return b
 }
 
 // sortedPayloads iterates over the payloads in the order of their keys.
@@ -205,33 +198,35 @@ func (f *Filters) sortedPayloads() iter.Seq2[string, json.RawMessage] {
 	}
 }
 
-func (h *contentHash) filter(f *Filter) {
-	h.text(f.Key)
-	h.text(sharedString(f.Value))
-	h.text(f.Operator)
-	h.text(f.Type)
-	h.flag(f.GroupTypeIndex != nil)
+func (b contentHash) filter(f *Filter) contentHash {
+	b = b.text(f.Key)
+	b = b.text(sharedString(f.Value))
+	b = b.text(f.Operator)
+	b = b.text(f.Type)
+	b = b.flag(f.GroupTypeIndex != nil)
 	if f.GroupTypeIndex != nil {
-		h.number(int64(*f.GroupTypeIndex))
+		b = b.number(int64(*f.GroupTypeIndex))
 	}
-	h.flag(f.Negation)
-	h.flag(f.DependencyChain != nil)
-	h.fault(f.fault)
+	b = b.flag(f.Negation)
+	b = b.flag(f.DependencyChain != nil)
+	b = b.flag(f.fault != nil)
+	return b
 }
 
 // node hashes a tree as deep as a compiled one can be.
-func (h *contentHash) node(n *CohortNode, depth int) {
-	h.flag(n.Leaf != nil)
+func (b contentHash) node(n *CohortNode, depth int) contentHash {
+	b = b.flag(n.Leaf != nil)
 	if n.Leaf != nil {
-		h.filter(n.Leaf)
-		return
+		b = b.filter(n.Leaf)
+		return b
 	}
-	h.text(n.Type)
-	h.number(int64(len(n.Values)))
+	b = b.text(n.Type)
+	b = b.number(int64(len(n.Values)))
 	if depth > MaxTreeGroups {
-		return
+		return b
 	}
 	for i := range n.Values {
-		h.node(&n.Values[i], depth+1)
+		b = b.node(&n.Values[i], depth+1)
 	}
+	return b
 }

@@ -31,7 +31,7 @@ func TestLoadIsFrugal(t *testing.T) {
 	}
 	const (
 		n              = 10_000
-		maxAllocations = 1.25 // of a flag
+		maxAllocations = 0.25 // of a flag
 		maxHeap        = 450  // bytes of a flag, without what is rendered
 	)
 	document := bench.Document(n)

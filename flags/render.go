@@ -30,9 +30,8 @@ func (s *Snapshot) setResult(r *Result, i int32, out decision) {
 	r.payload = s.rendering(p.json)
 }
 
-func (c *compiler) spanFrom(from int) span {
-	return span{uint32(from), uint32(len(c.arena) - from)}
-}
+// spanFrom returns the piece of the arena that begins somewhere and ends where b ends.
+func spanFrom(start int, b []byte) span { return span{uint32(start), uint32(len(b) - start)} }
 
 // renderedSize estimates the size of the arena, so that it need not grow.
 func (c *compiler) renderedSize() int {
@@ -51,45 +50,40 @@ func (c *compiler) renderedSize() int {
 	return int(min(int64(size), c.maxBytes))
 }
 
-// addValue renders one value of a flag. The tail without payload is the same
-// for all values of a flag.
+// addValue renders one value of a flag. What its head begins with, and the tail without
+// payload, are the same for all values of a flag.
 func (c *compiler) addValue(f *compiledFlag, v value, stored json.RawMessage) int32 {
-	r := Result{
-		Key: f.key(), Enabled: v.enabled, Variant: v.variant, Failed: v.failed, hasVariant: v.hasVariant,
-		Metadata: Metadata{ID: f.id, Version: f.version, HasExperiment: f.hasExperiment},
-	}
-	start := len(c.arena)
+	start, b := len(c.arena), c.arena
 	if c.plainHead.len == 0 {
 		// The comma in front belongs to the flag before; the first one goes without.
-		c.arena = text.AppendQuoted(append(c.arena, ','), r.Key)
-		quoted := c.arena[start+1:]
-		c.arena = append(append(c.arena, `:{"key":`...), quoted...)
-		c.plainHead = c.spanFrom(start)
+		b = text.AppendQuoted(append(b, ','), f.key())
+		quoted := b[start+1:]
+		b = append(append(b, `:{"key":`...), quoted...)
+		c.plainHead = spanFrom(start, b)
 	} else {
-		c.arena = append(c.arena, c.arena[c.plainHead.off:][:c.plainHead.len]...)
+		b = append(b, b[c.plainHead.off:][:c.plainHead.len]...)
 	}
-	c.arena = r.appendValue(c.arena)
-	e := edges{head: c.spanFrom(start)}
+	b = v.append(b)
+	e := edges{head: spanFrom(start, b), tail: c.plainTail}
 
 	shown, ok := payloadText(stored)
+	c.payload = c.payload[:0]
 	if ok {
-		c.payload = appendPayload(c.payload[:0], stored, shown)
-		r.payload = c.payload
+		c.payload = appendPayload(c.payload, stored, shown)
 	}
 	if ok || c.plainTail.len == 0 {
 		var at int
-		start = len(c.arena)
-		c.arena, at = r.appendTail(c.arena)
-		e.tail = c.spanFrom(start)
+		start = len(b)
+		b, at = appendTail(b, f.id, f.version, f.hasExperiment, c.payload)
+		e.tail = spanFrom(start, b)
 		if ok {
 			v.payload = int32(len(c.s.payloads))
 			c.s.payloads = append(c.s.payloads, payload{span{uint32(at), uint32(len(c.payload))}, shown})
 		} else {
 			c.plainTail = e.tail
 		}
-	} else {
-		e.tail = c.plainTail
 	}
+	c.arena = b
 	c.s.values = append(c.s.values, v)
 	c.s.edges = append(c.s.edges, e)
 	return int32(len(c.s.values) - 1)
@@ -112,7 +106,7 @@ func (c *compiler) renderReasons(conditions int) {
 	for i, r := range c.s.reasons {
 		start := len(c.arena)
 		c.arena = r.append(c.arena)
-		c.s.rendered[i] = c.spanFrom(start)
+		c.s.rendered[i] = spanFrom(start, c.arena)
 	}
 }
 

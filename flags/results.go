@@ -122,17 +122,22 @@ func (r Result) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
 // has for the flag (evaluation.md §11.1).
 func (r *Result) AppendJSON(dst []byte) []byte {
 	dst = text.AppendQuoted(append(dst, `{"key":`...), r.Key)
-	dst, _ = r.appendTail(r.Reason.append(r.appendValue(dst)))
+	v := value{variant: r.Variant, hasVariant: r.hasVariant, enabled: r.Enabled, failed: r.Failed}
+	dst, _ = appendTail(r.Reason.append(v.append(dst)), r.Metadata.ID, r.Metadata.Version, r.Metadata.HasExperiment, r.payload)
 	return dst
 }
 
-// appendValue appends what stands behind the key and before the reason.
-func (r *Result) appendValue(dst []byte) []byte {
-	dst = strconv.AppendBool(append(dst, `,"enabled":`...), r.Enabled)
-	if r.hasVariant {
-		dst = text.AppendQuoted(append(dst, `,"variant":`...), r.Variant)
+// append appends what stands behind the key and before the reason.
+func (v *value) append(dst []byte) []byte {
+	if v.enabled {
+		dst = append(dst, `,"enabled":true`...)
+	} else {
+		dst = append(dst, `,"enabled":false`...)
 	}
-	if r.Failed {
+	if v.hasVariant {
+		dst = text.AppendQuoted(append(dst, `,"variant":`...), v.variant)
+	}
+	if v.failed {
 		dst = append(dst, `,"failed":true`...)
 	}
 	return append(dst, ',')
@@ -153,17 +158,19 @@ func (r *Reason) append(dst []byte) []byte {
 
 // appendTail appends what stands behind the reason. payloadAt is where in dst the
 // payload begins, if there is one.
-func (r *Result) appendTail(dst []byte) (_ []byte, payloadAt int) {
-	dst = strconv.AppendInt(append(dst, `,"metadata":{"id":`...), r.Metadata.ID, 10)
-	dst = strconv.AppendInt(append(dst, `,"version":`...), int64(r.Metadata.Version), 10)
+func appendTail(dst []byte, id int64, version int, hasExperiment bool, payload []byte) (_ []byte, payloadAt int) {
+	dst = strconv.AppendInt(append(dst, `,"metadata":{"id":`...), id, 10)
+	dst = strconv.AppendInt(append(dst, `,"version":`...), int64(version), 10)
 	dst = append(dst, `,"description":null`...)
-	if len(r.payload) > 0 {
+	if len(payload) > 0 {
 		dst = append(dst, `,"payload":`...)
 		payloadAt = len(dst)
-		dst = append(dst, r.payload...)
+		dst = append(dst, payload...)
 	}
-	dst = strconv.AppendBool(append(dst, `,"has_experiment":`...), r.Metadata.HasExperiment)
-	return append(dst, `}}`...), payloadAt
+	if hasExperiment {
+		return append(dst, `,"has_experiment":true}}`...), payloadAt
+	}
+	return append(dst, `,"has_experiment":false}}`...), payloadAt
 }
 
 // Results has the results of all flags that a request may see. It is immutable and

@@ -1,5 +1,7 @@
 package flags
 
+import "strings"
+
 // A slab gives out lists that lie next to each other in memory: many of them cost one
 // allocation. One list at a time is being made, at the beginning of what is free. The
 // zero slab is ready.
@@ -44,28 +46,24 @@ func (s *slab[E]) put(e E) *E {
 	return &list[0]
 }
 
-// A textCache has texts that a document has repeated, each at the place that its hash
-// gives, so that most repetitions need no memory of their own. Nil has none.
-type textCache [256]string
-
-const cachedSize = 64 // bytes of a text
-
-// text returns a text.
-func (c *textCache) text(b []byte) string {
-	if c == nil || len(b) == 0 || len(b) > cachedSize {
-		return wordOf(b)
-	}
-	place := &c[hashName(b)%uint32(len(c))]
-	if *place != string(b) {
-		*place = wordOf(b)
-	}
-	return *place
+// A textSlab gives out texts that lie next to each other in memory. The zero textSlab is
+// ready.
+type textSlab struct {
+	block strings.Builder
+	size  int // of the block, in bytes
 }
 
-// wordOf returns a text, of which all documents share those in words.
-func wordOf(b []byte) string {
-	if word, ok := words[string(b)]; ok {
-		return word
+const textBlock = 4 << 10 // bytes of a block, unless one text has more
+
+// text returns a copy.
+func (s *textSlab) text(b []byte) string {
+	start := s.block.Len()
+	if s.block.Cap()-start < len(b) {
+		s.size = max(len(b), min(2*s.size, textBlock), 64)
+		s.block.Reset()
+		s.block.Grow(s.size)
+		start = 0
 	}
-	return string(b)
+	s.block.Write(b)
+	return s.block.String()[start:]
 }

@@ -53,10 +53,10 @@ func hashName[T string | []byte](name T) uint32 {
 			a = hi ^ lo
 		}
 		b = load64(name, n-8)
-	default:
-		for i := range n {
-			a = a<<8 | uint64(name[i])
-		}
+	case n >= 4:
+		a, b = uint64(load32(name, 0)), uint64(load32(name, n-4))
+	case n > 0:
+		a = uint64(name[0])<<16 | uint64(name[n/2])<<8 | uint64(name[n-1])
 	}
 	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^uint64(n)^0xd1b54a32d192ed03)
 	return uint32(hi ^ lo ^ (hi^lo)>>32)
@@ -66,6 +66,12 @@ func load64[T string | []byte](s T, i int) uint64 {
 	var b [8]byte
 	copy(b[:], s[i:i+8])
 	return binary.LittleEndian.Uint64(b[:])
+}
+
+func load32[T string | []byte](s T, i int) uint32 {
+	var b [4]byte
+	copy(b[:], s[i:i+4])
+	return binary.LittleEndian.Uint32(b[:])
 }
 
 // newNameTable returns the table of an owner's slots.
