@@ -115,12 +115,12 @@ type knownFilter struct {
 	ok                   bool
 }
 
-const maxKnownFilters = 256 // places for two filters
+const knownFilterPlaces = 256 // places for two filters
 
 // knownFilters returns the two places that a filter can have among the known ones.
 func (c *compiler) knownFilters(fl *Filter, owner int) *[2]knownFilter {
 	if c.known == nil {
-		c.known = make([][2]knownFilter, min(1<<bits.Len(uint(len(c.s.flags))), maxKnownFilters))
+		c.known = make([][2]knownFilter, min(1<<bits.Len(uint(len(c.s.flags))), knownFilterPlaces))
 	}
 	h := hashName(fl.Key) ^ 31*hashName([]byte(fl.Value)) ^ uint32(owner)
 	return &c.known[h&uint32(len(c.known)-1)]

@@ -44,8 +44,8 @@ type seenFilter struct {
 }
 
 const (
-	seenFilterSize = 256 // bytes of a filter
-	maxSeenFilters = 128 // places for two filters
+	seenFilterSize   = 256 // bytes of a filter
+	seenFilterPlaces = 128 // places for two filters
 )
 
 // seenFilters are filters that a document has had, at one of the two places that the hash
@@ -54,7 +54,7 @@ type seenFilters [][2]seenFilter
 
 // newSeenFilters returns room for filters of a document of so many bytes.
 func newSeenFilters(size int) seenFilters {
-	return make(seenFilters, min(1<<bits.Len(uint(size/(2*seenFilterSize))), maxSeenFilters))
+	return make(seenFilters, min(1<<bits.Len(uint(size/(2*seenFilterSize))), seenFilterPlaces))
 }
 
 func (s seenFilters) places(text jsonscan.Value) *[2]seenFilter {
