@@ -20,22 +20,21 @@ type Person struct {
 	override *flags.Snapshot // whose flags come first; nil: none
 	request  flags.Request
 
-	// What was asked before. The goroutine that has set busy may use it; another one
-	// does without, and comes to the same answer. A mutex would cost an allocation.
+	memory flags.Memory
+
+	// What was asked of an override, or of a server's answers, in place of memory. The
+	// goroutine that has set busy may use it; another one does without, and comes to the
+	// same. A mutex would cost an allocation, and a slice another: the compiler could not
+	// tell it from the Person.
 	busy  atomic.Bool
-	n     int       // how many of first are used
-	first [3]answer // the first questions cost no allocation
-	more  *[]answer // a pointer, so that the compiler can tell the Person from the list
+	asked *[]answer
 }
 
 // An answer is what a flag was found to be.
 type answer struct {
-	key     string
-	err     error // why there is no value
-	hidden  bool  // the error is flags.ErrFiltered
-	ok      bool  // there is a value: the flag is neither unknown nor failed; a hidden one is off
-	result  flags.Result
-	exposed bool
+	key string
+	flags.Brief
+	shown bool
 }
 
 // For returns a Person for a request, which is copied; what it refers to must not change
@@ -60,103 +59,50 @@ func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 	return p
 }
 
-// begin returns what a flag was found to be, for a caller that calls end soon. If the value
-// is shown to the person, it is reported. It returns nil if another goroutine asks, too.
-func (p *Person) begin(key string, shown bool) *answer {
-	if !p.busy.CompareAndSwap(false, true) {
-		return nil
+// decide evaluates a flag the first time. If its value is shown to the person, it is
+// reported once. It is not ok for a flag that is unknown or hidden.
+func (p *Person) decide(key string, shown bool) (d flags.Brief, ok bool) {
+	var first bool
+	switch {
+	case p.override != nil || p.request.Answers != nil:
+		d, first, ok = p.recall(key, shown)
+	case p.takesFilter():
+		r := p.filtered()
+		d, first, ok = p.memory.Brief(p.snapshot, key, &r, shown)
+	default:
+		d, first, ok = p.memory.Brief(p.snapshot, key, &p.request, shown)
 	}
-	a := p.find(key)
-	if shown && !a.exposed {
-		a.exposed = true
-		p.expose(a)
+	if first && p.client != nil && p.client.events != nil {
+		p.client.events.Shown(d, &p.request)
 	}
-	return a
+	return d, ok
 }
 
-func (p *Person) end() { p.busy.Store(false) }
-
-// evaluate returns what begin does, for a Person that may be nil, and by value.
-func (p *Person) evaluate(key string, shown bool) answer {
-	if p == nil {
-		return answer{err: flags.ErrNotReady}
-	}
-	if a := p.begin(key, shown); a != nil {
-		out := *a
-		p.end()
-		return out
-	}
-	var a answer
-	p.settle(&a, key)
-	if shown {
-		p.expose(&a)
-	}
-	return a
-}
-
-// expose reports that a value was shown.
-func (p *Person) expose(a *answer) {
-	if a.err != nil || a.result.Failed || a.result.Reason.Code == flags.ReasonFlagDisabled {
-		return
-	}
-	if events := p.client.Events(); events != nil {
-		events.Shown(&a.result, &p.request)
-	}
-}
-
-// find returns the answer for a flag, which is evaluated the first time.
-func (p *Person) find(key string) *answer {
-	for i := range p.n {
-		if p.first[i].key == key {
-			return &p.first[i]
+// recall is decide without the report, for a Person with an override or a server's answers.
+// First says that the value is shown for the first time.
+func (p *Person) recall(key string, shown bool) (d flags.Brief, first, ok bool) {
+	mine := p.busy.CompareAndSwap(false, true)
+	if mine {
+		defer p.busy.Store(false)
+		if p.asked == nil {
+			p.asked = new([]answer)
 		}
-	}
-	var a *answer
-	if p.more != nil {
-		for i := range *p.more {
-			if a = &(*p.more)[i]; a.key == key {
-				return a
+		for i := range *p.asked {
+			if a := &(*p.asked)[i]; a.key == key {
+				first = shown && !a.shown
+				a.shown = a.shown || shown
+				return a.Brief, first, true
 			}
 		}
 	}
-	if p.n < len(p.first) {
-		a = &p.first[p.n]
-		p.n++
-	} else {
-		if p.more == nil {
-			p.more = new([]answer)
-		}
-		*p.more = append(*p.more, answer{})
-		a = &(*p.more)[len(*p.more)-1]
+	r := p.filtered()
+	if d, ok = p.override.Brief(key, &r); !ok {
+		d, ok = p.snapshot.Brief(key, &r)
 	}
-	p.settle(a, key)
-	return a
-}
-
-// settle evaluates a flag.
-func (p *Person) settle(a *answer, key string) {
-	var err error
-	if !p.takesFilter() {
-		err = p.flag(key, &p.request, &a.result)
-	} else {
-		r := p.request
-		r.Filter = p.client.config.Filter
-		err = p.flag(key, &r, &a.result)
+	if mine && ok {
+		*p.asked = append(*p.asked, answer{d.Key(), d, shown})
 	}
-	a.key, a.err, a.hidden = key, err, err != nil && errors.Is(err, flags.ErrFiltered)
-	a.ok = err == nil && !a.result.Failed || a.hidden
-}
-
-func (p *Person) flag(key string, r *flags.Request, result *flags.Result) (err error) {
-	if p.override != nil {
-		if err = p.override.FlagInto(result, key, r); err == nil {
-			return nil
-		}
-	}
-	if p.snapshot == nil {
-		return flags.ErrNotReady
-	}
-	return p.snapshot.FlagInto(result, key, r)
+	return d, shown && ok, ok
 }
 
 // takesFilter reports whether the request has no Filter and the Client has one.
@@ -165,56 +111,73 @@ func (p *Person) takesFilter() bool {
 	return p.client != nil && hides(&p.client.config.Filter) && !hides(&p.request.Filter)
 }
 
+// filtered returns the request, with the Client's Filter if it has none.
+func (p *Person) filtered() flags.Request {
+	r := p.request
+	if p.takesFilter() {
+		r.Filter = p.client.config.Filter
+	}
+	return r
+}
+
 // Bool reports whether a flag is on, and reports the exposure. It returns the fallback
 // if the flag is unknown or failed, or if nothing is loaded.
 func (p *Person) Bool(key string, fallback bool) bool {
 	if p == nil {
 		return fallback
 	}
-	if a := p.begin(key, true); a != nil {
-		on, ok := a.result.Enabled, a.ok
-		if p.end(); ok {
-			return on
-		}
+	d, ok := p.decide(key, true)
+	switch {
+	case !ok:
+		r := p.filtered()
+		return p.snapshot.Bool(key, &r, fallback)
+	case d.Failed():
 		return fallback
 	}
-	if a := p.evaluate(key, true); a.ok {
-		return a.result.Enabled
-	}
-	return fallback
+	return d.Enabled()
 }
 
 // Variant returns the key of the variant of a flag, "true" for a flag that is on without
 // a variant and "false" for one that is off, and reports the exposure. It returns the
 // fallback if the flag is unknown or failed, or if nothing is loaded.
 func (p *Person) Variant(key, fallback string) string {
-	if a := p.evaluate(key, true); a.ok {
-		return a.result.Text()
+	if v, ok := p.text(key, true); ok {
+		return v
 	}
 	return fallback
 }
 
 // Lookup is Variant for callers that tell a flag that is off from one that has no value.
 // It reports no exposure.
-func (p *Person) Lookup(key string) (value string, ok bool) {
-	if a := p.evaluate(key, false); a.ok {
-		return a.result.Text(), true
+func (p *Person) Lookup(key string) (value string, ok bool) { return p.text(key, false) }
+
+func (p *Person) text(key string, shown bool) (value string, ok bool) {
+	if p == nil {
+		return "", false
 	}
-	return "", false
+	d, ok := p.decide(key, shown)
+	switch {
+	case !ok:
+		r := p.filtered()
+		return p.snapshot.Lookup(key, &r)
+	case d.Failed():
+		return "", false
+	}
+	return d.Text(), true
 }
 
 // Payload decodes the payload of a flag into v, as [json.Unmarshal] does, and reports the
 // exposure. The error is [flags.ErrNotReady], [flags.ErrUnknownFlag], [flags.ErrNoPayload], or
 // what decoding returned.
 func (p *Person) Payload(key string, v any) error {
-	a := p.evaluate(key, true)
+	result, err := p.result(key, true)
 	switch {
-	case a.err != nil && !a.hidden:
-		return a.err
-	case a.result.Metadata.Payload == "":
+	case err != nil && !errors.Is(err, flags.ErrFiltered):
+		return err
+	case result.Metadata.Payload == "":
 		return fmt.Errorf("%w: flag %s", flags.ErrNoPayload, strconv.Quote(key))
 	}
-	if err := decodePayload(a.result.Metadata.Payload, v); err != nil {
+	if err := decodePayload(result.Metadata.Payload, v); err != nil {
 		return fmt.Errorf("flagstaff: payload of flag %s: %w", strconv.Quote(key), err)
 	}
 	return nil
@@ -240,8 +203,18 @@ func Payload[T any](p *Person, key string, fallback T) T {
 // Result returns all that is known about the value of a flag, with its reason. It reports
 // no exposure. The error comes from [flags.Snapshot.Flag], or is [flags.ErrNotReady].
 func (p *Person) Result(key string) (flags.Result, error) {
-	a := p.evaluate(key, false)
-	return a.result, a.err
+	return p.result(key, false)
+}
+
+func (p *Person) result(key string, shown bool) (flags.Result, error) {
+	if p == nil {
+		return flags.Result{}, flags.ErrNotReady
+	}
+	if d, ok := p.decide(key, shown); ok {
+		return d.Result(), nil
+	}
+	r := p.filtered()
+	return p.snapshot.Flag(key, &r)
 }
 
 // Results evaluates all flags that the request may see, see [flags.Snapshot.Evaluate]. It
@@ -267,9 +240,6 @@ func (p *Person) Request() *flags.Request {
 	if p == nil {
 		return nil
 	}
-	r := p.request
-	if p.takesFilter() {
-		r.Filter = p.client.config.Filter
-	}
+	r := p.filtered()
 	return &r
 }

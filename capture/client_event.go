@@ -254,19 +254,21 @@ func (c *Client) Exposed(e Exposure) {
 	c.queue.publish(pos, s)
 }
 
-// Shown is Exposed of [ExposureOf], and keeps nothing of its arguments: it copies what
-// it sends, if the exposure is not remembered. It does nothing if one of them is nil.
-func (c *Client) Shown(r *flags.Result, request *flags.Request) {
-	if c.isUnset() || r == nil || request == nil {
+// Shown is Exposed of [ExposureOf] the Brief's Result, and keeps nothing of the request: it
+// copies what it sends, if the exposure is not remembered. A flag that failed or is
+// inactive has no value to show. Shown does nothing without a request.
+func (c *Client) Shown(b flags.Brief, request *flags.Request) {
+	if c.isUnset() || request == nil || b.Failed() || b.Inactive() {
 		return
 	}
 	if c.seen != nil {
-		variant, enabled := flagValue(r.Variant, r.Enabled)
-		if c.seen.repeats(c.seen.key(request.DistinctID, r.Key, variant, enabled)) {
+		variant, enabled := flagValue(b.Variant(), b.Enabled())
+		if c.seen.repeats(c.seen.key(request.DistinctID, b.Key(), variant, enabled)) {
 			return
 		}
 	}
-	e := ExposureOf(r, request)
+	result := b.Result()
+	e := ExposureOf(&result, request)
 	c.Exposed(e.clone())
 }
 

@@ -425,25 +425,42 @@ func TestNoClient(t *testing.T) {
 	}
 }
 
+// briefOf returns what the flag f comes to.
+func briefOf(t *testing.T, flag string) flags.Brief {
+	t.Helper()
+	d, err := flags.Decode(strings.NewReader(`{"flags":[` + flag + `]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := flags.Compile(d, flags.CompileOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	brief, ok := s.Brief("f", nil)
+	if !ok {
+		t.Fatal("nothing is known of the flag")
+	}
+	return brief
+}
+
 // TestShown: the exposure is the same, and what the caller changes afterwards does not
-// reach it.
+// reach it. What has no value is not shown.
 func TestShown(t *testing.T) {
 	sink := &memorySink{}
 	c := newClient(t, capture.ClientConfig{Sink: sink})
-	result := flags.Result{
-		Key: "f", Enabled: true, Variant: "blue", Reason: flags.Reason{Code: "condition_match", Description: "Matched condition set 1"},
-		Metadata: flags.Metadata{ID: 5, Version: 3, HasExperiment: true},
-	}
+	const rules = `"filters":{"groups":[{}],"multivariate":{"variants":[{"key":"blue","rollout_percentage":100}]}}`
+	brief := briefOf(t, `{"id":5,"version":3,"key":"f","active":true,"has_experiment":true,`+rules+`}`)
 	groups := map[string]string{"company": "acme"}
 	request := &flags.Request{DistinctID: "u1", Groups: groups, Person: []flags.Property{flags.String("plan", "pro")}}
-	c.Shown(&result, request)
+	c.Shown(brief, request)
 	groups["company"] = "other"
-	c.Shown(&result, request)
-	c.Shown(nil, request)
-	c.Shown(&result, nil)
+	c.Shown(brief, request)
+	c.Shown(brief, nil)
+	c.Shown(briefOf(t, `{"key":"f","active":false,`+rules+`}`), request)
+	c.Shown(briefOf(t, `{"key":"f","active":true,"filters":{"groups":7}}`), request)
 	closeClient(t, c)
-	c.Shown(&result, request)
-	(*capture.Client)(nil).Shown(&result, request)
+	c.Shown(brief, request)
+	(*capture.Client)(nil).Shown(brief, request)
 	got := sink.all()
 	if len(got) != 1 || got[0].DistinctID != "u1" || c.Stats().Repeated != 2 {
 		t.Fatalf("events: %+v, repeated: %d; want one of u1, and 2", got, c.Stats().Repeated)
@@ -941,6 +958,7 @@ func TestClientDoesNotAllocate(t *testing.T) {
 		ids[i] = fmt.Sprint("user-", i)
 	}
 	properties := json.RawMessage(`{"n":1}`)
+	flag := briefOf(t, `{"key":"f","active":true,"filters":{"groups":[{}]}}`)
 	n := 0
 	for _, tt := range []struct {
 		name string
@@ -949,7 +967,7 @@ func TestClientDoesNotAllocate(t *testing.T) {
 		{"Exposed, repeated", func() { c.Exposed(capture.Exposure{DistinctID: "u", Flag: "f", Variant: "a"}) }},
 		{"Shown, repeated", func() {
 			r := flags.Request{DistinctID: ids[0][:4], Person: []flags.Property{flags.String("plan", ids[0])}, Groups: map[string]string{"company": ids[0]}}
-			c.Shown(&flags.Result{Key: "f"}, &r)
+			c.Shown(flag, &r)
 		}},
 		{"Exposed, new", func() {
 			c.Exposed(capture.Exposure{DistinctID: ids[n], Flag: "f", Variant: "a"})

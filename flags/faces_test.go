@@ -92,16 +92,13 @@ func TestFaces(t *testing.T) {
 				}
 				result, err := s.Flag(tt.key, r)
 				got.Code = result.Reason.Code
-				want := flags.Result{Key: "before", Variant: "before", Failed: true, Unconfirmed: true, Answered: true}
-				into := want
-				if err == nil {
-					want = result
+				b, ok := s.Brief(tt.key, r)
+				if ok != (err == nil) || b.Key() != result.Key || b.Enabled() != result.Enabled || b.Variant() != result.Variant ||
+					b.Failed() != result.Failed || b.Text() != result.Text() || b.Inactive() != (result.Reason.Code == flags.ReasonFlagDisabled) {
+					t.Errorf("Brief = %+v, %v; Flag = %+v, %v", b.Result(), ok, result, err)
 				}
-				if intoErr := s.FlagInto(&into, tt.key, r); fmt.Sprint(intoErr) != fmt.Sprint(err) {
-					t.Errorf("FlagInto = %v, Flag = %v", intoErr, err)
-				}
-				if diff := cmp.Diff(want, into, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
-					t.Errorf("FlagInto (-want +got):\n%s", diff)
+				if diff := cmp.Diff(result, b.Result(), cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+					t.Errorf("Brief (-Flag +Brief):\n%s", diff)
 				}
 				for _, known := range []error{flags.ErrFiltered, flags.ErrUnknownFlag} {
 					if errors.Is(err, known) {

@@ -384,6 +384,7 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 
 // compareRequest evaluates a Go caller's request in every way.
 func compareRequest(s *flags.Snapshot, results []reference.Result, partial bool, want map[string]any, request *flags.Request, bad func(what, diff string) bool) bool {
+	var memory flags.Memory
 	mine := s.Evaluate(request)
 	if mine.Partial != partial || mine.Len() != len(results) {
 		return bad("Evaluate", fmt.Sprintf("want %d flags, partial %v; got %d, %v", len(results), partial, mine.Len(), mine.Partial))
@@ -403,6 +404,12 @@ func compareRequest(s *flags.Snapshot, results []reference.Result, partial bool,
 		}
 		if diff := cmp.Diff(result, single, cmp.AllowUnexported(flags.Result{})); diff != "" {
 			return bad("Flag "+w.Key, diff)
+		}
+		for range 2 { // evaluated, and remembered
+			d, _, ok := memory.Brief(s, w.Key, request, false)
+			if diff := cmp.Diff(single, d.Result(), cmp.AllowUnexported(flags.Result{})); diff != "" || !ok {
+				return bad("Memory.Brief "+w.Key, diff)
+			}
 		}
 		trace, err := s.Explain(w.Key, request)
 		if err != nil {

@@ -17,11 +17,11 @@ import (
 
 func (s *Snapshot) rendering(p span) []byte { return s.arena[p.off : p.off+p.len : p.off+p.len] }
 
-// setResult sets all of a Result but Unconfirmed to what a decision about flag i came to. To
-// return it would copy it.
+// setResult sets a Result that is zero to what a decision about flag i came to. To return
+// it would copy it.
 func (s *Snapshot) setResult(r *Result, i int32, out decision) {
 	f, v := &s.flags[i], &s.values[out.value]
-	r.Key, r.Enabled, r.Variant, r.Failed, r.Answered = f.key(), v.enabled, v.variant, v.failed, false
+	r.Key, r.Enabled, r.Variant, r.Failed = f.key(), v.enabled, v.variant, v.failed
 	r.Reason = s.reasons[out.reason]
 	p := &s.payloads[v.payload]
 	r.Metadata.ID, r.Metadata.Version, r.Metadata.Payload = f.id, f.version, p.text

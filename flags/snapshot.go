@@ -43,37 +43,29 @@ func (s *Snapshot) Evaluate(r *Request) *Results {
 // and a flag that a dependency cycle removes is a failed result with reason
 // dependency_cycle_flag (evaluation.md §11.7).
 func (s *Snapshot) Flag(key string, r *Request) (result Result, err error) {
-	err = s.FlagInto(&result, key, r)
-	return result, err
-}
-
-// FlagInto is Flag for a Result of the caller's, which spares copies of it. What the Result
-// had before does not count; for an error it stays as it was. It must not be nil.
-func (s *Snapshot) FlagInto(result *Result, key string, r *Request) error {
 	if s.isUnset() {
-		return ErrNotReady
+		return Result{}, ErrNotReady
 	}
 	i, ok := s.find(key)
 	if !ok {
-		return fmt.Errorf("%w: %q", ErrUnknownFlag, key)
+		return Result{}, fmt.Errorf("%w: %q", ErrUnknownFlag, key)
 	}
 	if err := s.whyHidden(i, r); err != nil {
-		return err
+		return Result{}, err
 	}
 	if r.hasAnswers() {
 		if answer, ok := s.answer(i, r); ok {
-			*result = answer
-			return nil
+			return answer, nil
 		}
 	}
 	d := s.decideFlag(i, r)
 	if d.value >= 0 {
-		s.setResult(result, i, d)
+		s.setResult(&result, i, d)
 	} else {
-		*result = s.resultOrDisabled(i, d)
+		result = s.resultOrDisabled(i, d)
 	}
 	result.Unconfirmed = r.hasAnswers() && s.lacksFor(i, r)
-	return nil
+	return result, nil
 }
 
 // whyHidden says why a request may not see a flag. That a flag is inactive is no
