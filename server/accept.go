@@ -2,17 +2,18 @@ package server
 
 import (
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// prefersText reports whether a client would rather have text than JSON. A range that
-// covers both, and none at all, is for JSON.
-func prefersText(accept []string) bool {
-	var text, other float64
+// prefers reports whether a client would rather have one of some media types than one of
+// others. A range that covers both, and none at all, is for the others.
+func prefers(accept, wanted, others []string) bool {
+	var one, other float64
 	for _, list := range accept {
-		for one := range strings.SplitSeq(list, ",") {
-			mediaType, parameters, err := mime.ParseMediaType(one)
+		for part := range strings.SplitSeq(list, ",") {
+			mediaType, parameters, err := mime.ParseMediaType(part)
 			if err != nil {
 				continue
 			}
@@ -22,13 +23,19 @@ func prefersText(accept []string) bool {
 					continue
 				}
 			}
-			switch mediaType {
-			case "text/plain", "text/*":
-				text = max(text, quality)
-			case "application/json", "application/*":
+			switch {
+			case slices.Contains(wanted, mediaType):
+				one = max(one, quality)
+			case slices.Contains(others, mediaType):
 				other = max(other, quality)
 			}
 		}
 	}
-	return text > other
+	return one > other
 }
+
+// The media types of explanations (management.md §13.16).
+var (
+	explainText = []string{"text/plain", "text/*"}
+	explainJSON = []string{"application/json", "application/*"}
+)

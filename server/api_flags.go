@@ -135,7 +135,7 @@ func explainFlag(a *apiRequest) error {
 	document := bytes.Clone(a.document) // the next request reuses its memory
 	v, err := a.service().ExplainFlag(a.context(), a.principal, a.segment("project"), a.segment("id"), document)
 	a.x.w.Header().Add("Vary", "Accept")
-	if err == nil && prefersText(a.x.r.Header.Values("Accept")) {
+	if err == nil && prefers(a.x.r.Header["Accept"], explainText, explainJSON) {
 		return a.x.respond(http.StatusOK, typeText, []byte(v.String()))
 	}
 	return a.answer(http.StatusOK, v, err)

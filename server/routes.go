@@ -90,6 +90,9 @@ func routesOf(c Config) []*route {
 	for i := range deliveryRoutes {
 		list = append(list, &deliveryRoutes[i])
 	}
+	for i := range documentRoutes {
+		list = append(list, &documentRoutes[i])
+	}
 	if c.OFREP {
 		for i := range ofrepRoutes {
 			list = append(list, &ofrepRoutes[i])

@@ -30,6 +30,7 @@ var routeTable = map[string]string{
 	"/i/v0/e": "GET all, POST all", "/batch": "GET all, POST all", "/i/v0/ai/batch": "POST all", "/e": "GET all, POST all", "/capture": "GET all, POST all",
 	"/track": "GET all, POST all", "/engage": "GET all, POST all", "/s": "POST all", "/i/v1/analytics/events": "POST all",
 	"/api/surveys": "GET all, POST all", "/api/early_access_features": "GET all, POST all", "/array/{key}/config": "GET all", "/array/{key}/config.js": "GET all",
+	"/api/schema": "GET all", "/api/docs": "GET all",
 
 	// These take a project's secret key as well.
 	"/flags/definitions":                                       "GET feature_flag:read",
