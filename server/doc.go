@@ -24,6 +24,8 @@
 //	GET POST  /api/early_access_features
 //	GET       /healthz /readyz        for operators
 //	GET       /metrics                for operators
+//	GET       /api/schema             the OpenAPI document of all routes
+//	GET       /api/docs               the same as a page
 //
 // The routes of OpenFeature's remote evaluation protocol exist if [Config.OFREP] is
 // true:
@@ -169,6 +171,13 @@
 // are closed to pages of other origins unless [ManagementConfig.Origins] lists
 // them.
 //
+// # Document
+//
+// The OpenAPI document has all routes that a server can have, whatever this one has. It
+// is YAML, unless the query has format=json, or the header Accept ranks JSON above YAML.
+// The page needs no script, no other file and no other host, and its
+// Content-Security-Policy allows nothing but its own style. Both are for everybody.
+//
 // # Limits and errors
 //
 // An answer that cannot be finished is cut off, so that no client takes it for
@@ -202,7 +211,8 @@
 // clients send. Files of the management API begin with api: api.go is the way of a
 // request, api_routes.go the table of the routes of accounts, and api_operations.go
 // what they do; api_managed.go, and the files that it names, are the same for what
-// projects serve; api_upload.go reads lists.
+// projects serve; api_upload.go reads lists. document.go answers with the OpenAPI
+// document, whose source is in internal/openapi.
 //
 // The rules are in api.md, evaluation.md §8 to §11 and §14, wire.md §1, §2, §4, §5
 // and §7, and management.md §0 to §13, in docs/spec; comments cite them.

@@ -157,6 +157,10 @@ var segments = strings.NewReplacer(
 	"{user}", "@me", "{key}", "id-of-"+readerKey, "{organization}", "@current", "{project}", "1", "{id}", "1", "{response}", "1", "{token}", "x", "{invitation}", other, "{version}", "1", "{session}", other,
 )
 
+// aliases turns the other addresses of what belongs to a project into the one that is in
+// tables.
+var aliases = strings.NewReplacer("/api/environments/{project}", "/api/projects/{project}", "/api/organizations/{organization}/projects/{project}", "/api/projects/{project}")
+
 // A tableRow is a path with a method and the right to use it.
 type tableRow struct{ pattern, path, method, who string }
 
@@ -168,7 +172,6 @@ func (r tableRow) keyed() bool { return r.who == everyKey || strings.Contains(r.
 // have.
 func tableRows(t *testing.T, s *server.Server) []tableRow {
 	t.Helper()
-	aliases := strings.NewReplacer("/api/environments/{project}", "/api/projects/{project}", "/api/organizations/{organization}/projects/{project}", "/api/projects/{project}")
 	unseen := maps.Clone(routeTable)
 	var rows []tableRow
 	for _, pattern := range s.Paths() {

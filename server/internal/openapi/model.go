@@ -88,9 +88,9 @@ type schema struct {
 	Pattern  string
 }
 
-// Closed reports whether an object is refused if it has other members than its
+// closed reports whether an object is refused if it has other members than its
 // properties.
-func (s schema) Closed() bool {
+func (s *schema) closed() bool {
 	return s.Additional.given && s.Additional.schema == nil && !s.Additional.any
 }
 

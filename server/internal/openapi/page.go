@@ -8,24 +8,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"html/template"
 	"regexp"
 	"slices"
 	"strings"
 )
 
+//go:embed page.css
+var style string
+
 // Page returns the document as a page for people. It needs no other file, no script and
 // no other host.
+//
+// Package html/template would need reflection, for which programs keep code that nothing
+// calls; a server that is embedded into another program shall not cost that.
 func Page() ([]byte, error) {
 	var a api
 	if err := json.Unmarshal([]byte(document), &a); err != nil {
 		return nil, fmt.Errorf("openapi: read the document: %w", err)
 	}
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, newPage(&a)); err != nil {
-		return nil, fmt.Errorf("openapi: render the page: %w", err)
-	}
-	return b.Bytes(), nil
+	p := &page{api: &a}
+	p.all()
+	return p.out.Bytes(), nil
 }
 
 // Policy returns the value of the header Content-Security-Policy for the page: only the
@@ -35,109 +38,179 @@ func Policy() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 }
 
-//go:embed page.css
-var style string
-
-//go:embed page.html
-var pageText string
-
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"text":   markup,
-	"type":   typeOf,
-	"limits": limits,
-	"pretty": pretty,
-}).Parse(pageText))
-
-// A page is what the template shows.
+// A page is written from its top to its end.
 type page struct {
-	API    *api
-	Style  template.CSS
-	Groups []group
+	api *api
+	out bytes.Buffer
 }
 
-// A group has the operations with one tag.
-type group struct {
-	Name, Description string
-	Operations        []shownOperation
+// markup is HTML. All other text is escaped when it is written.
+type markup string
+
+// put writes HTML with values in it.
+func (p *page) put(format string, values ...any) {
+	for i, v := range values {
+		if text, ok := v.(string); ok {
+			values[i] = html.EscapeString(text)
+		}
+	}
+	fmt.Fprintf(&p.out, format+"\n", values...)
 }
 
-// A shownOperation is an operation with what its references name.
-type shownOperation struct {
-	operation
-	Method, Path string
-	Keys         []string
-	Body         ordered[content]
-	Answers      []entry[response]
+func (p *page) all() {
+	info := &p.api.Info
+	p.put(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>%s: API</title>
+<style>%s</style>
+<nav aria-label="Operations">`, info.Title, markup(style))
+	for _, tag := range p.api.Tags {
+		p.put(`<details><summary>%s</summary><ul>`, tag.Name)
+		p.operations(tag.Name, func(_, _ string, o *operation) {
+			p.put(`<li><a href="#%s">%s</a></li>`, o.ID, o.Summary)
+		})
+		p.put(`</ul></details>`)
+	}
+	p.put(`<p><a href="#schemas">Schemas</a></p>
+</nav>
+<main>
+<h1>%s</h1>
+<p>%s The document for programs: <a href="/api/schema/">YAML</a>, <a href="/api/schema/?format=json">JSON</a>.</p>
+%s`, info.Title, info.Summary, formatted(info.Description))
+	for _, tag := range p.api.Tags {
+		p.put(`<section><h2>%s</h2>%s`, tag.Name, formatted(tag.Description))
+		p.operations(tag.Name, p.operation)
+		p.put(`</section>`)
+	}
+	p.put(`<section id="schemas"><h2>Schemas</h2>`)
+	for _, s := range p.api.Components.Schemas {
+		p.schema(s.Name, &s.Value)
+	}
+	p.put(`</section></main>`)
 }
 
-func newPage(a *api) *page {
-	p := &page{API: a, Style: template.CSS(style)}
-	for _, tag := range a.Tags {
-		g := group{Name: tag.Name, Description: tag.Description}
-		for _, path := range a.Paths {
-			for _, method := range path.Value {
-				if slices.Contains(method.Value.Tags, tag.Name) {
-					g.Operations = append(g.Operations, a.shown(method.Value, method.Name, path.Name))
-				}
+// operations calls f for each operation with a tag.
+func (p *page) operations(tag string, f func(path, method string, o *operation)) {
+	for _, path := range p.api.Paths {
+		for i := range path.Value {
+			if o := &path.Value[i]; slices.Contains(o.Value.Tags, tag) {
+				f(path.Name, strings.ToUpper(o.Name), &o.Value)
 			}
 		}
-		p.Groups = append(p.Groups, g)
 	}
-	return p
 }
 
-func (a *api) shown(o operation, method, path string) shownOperation {
-	s := shownOperation{operation: o, Method: strings.ToUpper(method), Path: path}
-	for i, p := range s.Parameters {
-		if p.Ref != "" {
-			s.Parameters[i] = a.Components.Parameters[last(p.Ref)]
+func (p *page) operation(path, method string, o *operation) {
+	c := &p.api.Components
+	p.put(`<details class="operation" id="%s"><summary><span class="method">%s</span> <span class="path">%s</span><span class="what">%s</span></summary>%s`,
+		o.ID, method, path, o.Summary, formatted(o.Description))
+	p.keys(o.Security)
+	if len(o.Parameters) > 0 {
+		p.put(`<h3>Parameters</h3><table><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
+		for _, parameter := range o.Parameters {
+			if parameter.Ref != "" {
+				parameter = c.Parameters[last(parameter.Ref)]
+			}
+			place := "in the " + parameter.In
+			if parameter.Required && parameter.In != "path" {
+				place += ", required"
+			}
+			p.put(`<tr><td><code>%s</code> <span class="note">%s</span></td><td>%s</td><td>%s%s</td></tr>`,
+				parameter.Name, place, typeOf(&parameter.Schema), formatted(parameter.Description), note(limits(&parameter.Schema, parameter.Example)))
+		}
+		p.put(`</table>`)
+	}
+	if o.RequestBody != nil {
+		contents := o.RequestBody.Content
+		if o.RequestBody.Ref != "" {
+			contents = c.RequestBodies[last(o.RequestBody.Ref)].Content
+		}
+		p.put(`<h3>Body</h3>`)
+		for _, one := range contents {
+			p.put(`<p><code>%s</code>: %s</p>%s`, one.Name, typeOf(&one.Value.Schema), example(one.Value.Example))
 		}
 	}
-	for _, keys := range o.Security {
+	p.put(`<h3>Answers</h3><table><tr><th scope="col">Status</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
+	var shown json.RawMessage
+	for i, r := range o.Responses {
+		if r.Value.Ref != "" {
+			r.Value = c.Responses[last(r.Value.Ref)]
+		}
+		var types []string
+		for _, one := range r.Value.Content {
+			types = append(types, fmt.Sprintf(`%s <span class="note">%s</span>`, typeOf(&one.Value.Schema), html.EscapeString(one.Name)))
+			if i == 0 && shown == nil {
+				shown = one.Value.Example
+			}
+		}
+		status := strings.Replace(r.Name, "default", "other", 1)
+		p.put(`<tr><td>%s</td><td>%s</td><td>%s</td></tr>`, status, markup(strings.Join(types, "<br>")), formatted(r.Value.Description))
+	}
+	p.put(`</table>%s<p class="note">Operation <code>%s</code></p></details>`, example(shown), o.ID)
+}
+
+// keys writes the keys that open an operation.
+func (p *page) keys(security []map[string][]string) {
+	var list []string
+	for _, keys := range security {
 		for name, scopes := range keys {
-			text := strings.TrimSuffix(firstSentence(a.Components.SecuritySchemes[name].Description), ".")
+			text, _, _ := strings.Cut(p.api.Components.SecuritySchemes[name].Description, ". ")
+			text = strings.TrimSuffix(text, ".")
 			if len(scopes) > 0 {
 				text += " with `" + strings.Join(scopes, "` and `") + "`"
 			}
-			s.Keys = append(s.Keys, text+".")
+			list = append(list, inline(text+"."))
 		}
 	}
-	if o.RequestBody != nil {
-		s.Body = o.RequestBody.Content
-		if o.RequestBody.Ref != "" {
-			s.Body = a.Components.RequestBodies[last(o.RequestBody.Ref)].Content
-		}
+	if len(list) > 0 {
+		p.put(`<h3>Key</h3><ul><li>%s</li></ul>`, markup(strings.Join(list, "</li><li>")))
 	}
-	for _, r := range o.Responses {
-		if r.Value.Ref != "" {
-			r.Value = a.Components.Responses[last(r.Value.Ref)]
-		}
-		s.Answers = append(s.Answers, r)
-	}
-	return s
 }
 
-func firstSentence(s string) string {
-	first, _, _ := strings.Cut(s, ". ")
-	return first
+func (p *page) schema(name string, s *schema) {
+	p.put(`<details class="schema" id="schema-%s"><summary><strong>%s</strong></summary>%s`, name, name, formatted(s.Description))
+	members := s.members()
+	if len(members) == 0 {
+		p.put(`<p>%s</p>%s</details>`, typeOf(s), note(limits(s, nil)))
+		return
+	}
+	p.put(`<table><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
+	for _, m := range members {
+		required := markup("")
+		if m.required {
+			required = ` <span class="note">required</span>`
+		}
+		p.put(`<tr><td><code>%s</code>%s</td><td>%s</td><td>%s%s</td></tr>`, m.name, required, typeOf(m.schema), formatted(m.schema.Description), note(limits(m.schema, nil)))
+	}
+	p.put(`</table>`)
+	if s.closed() {
+		p.put(`<p class="note">Other members are refused.</p>`)
+	}
+	p.put(`</details>`)
 }
 
-// markup returns text of the document as HTML. Of CommonMark it knows paragraphs, lists,
-// code and strong text, which is all that the document has.
-func markup(s string) template.HTML {
+// formatted returns text of the document as HTML. Of CommonMark it knows paragraphs,
+// lists, code and strong text, which is all that the document has.
+func formatted(s string) markup {
+	if s == "" {
+		return ""
+	}
 	var b strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(s), "\n\n") {
-		if items, ok := strings.CutPrefix(block, "* "); ok {
-			b.WriteString("<ul>")
-			for item := range strings.SplitSeq(items, "\n* ") {
-				b.WriteString("<li>" + inline(item) + "</li>")
-			}
-			b.WriteString("</ul>")
+		items, ok := strings.CutPrefix(block, "* ")
+		if !ok {
+			b.WriteString("<p>" + inline(block) + "</p>")
 			continue
 		}
-		b.WriteString("<p>" + inline(block) + "</p>")
+		b.WriteString("<ul>")
+		for item := range strings.SplitSeq(items, "\n* ") {
+			b.WriteString("<li>" + inline(item) + "</li>")
+		}
+		b.WriteString("</ul>")
 	}
-	return template.HTML(b.String())
+	return markup(b.String())
 }
 
 var (
@@ -150,86 +223,96 @@ func inline(s string) string {
 	return codeText.ReplaceAllString(s, "<code>$1</code>")
 }
 
+func note(s string) markup {
+	if s == "" {
+		return ""
+	}
+	return markup(`<span class="note">` + html.EscapeString(s) + `</span>`)
+}
+
+// example shows JSON for people.
+func example(b json.RawMessage) markup {
+	if len(b) == 0 {
+		return ""
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", "  "); err != nil { // cannot be: it is a part of the document
+		return ""
+	}
+	return markup("<pre>" + html.EscapeString(out.String()) + "</pre>")
+}
+
 // typeOf says in words what a schema allows, with links to named schemas.
-func typeOf(s schema) template.HTML {
+func typeOf(s *schema) markup {
+	var list []string
 	switch {
 	case s.Ref != "":
 		name := html.EscapeString(last(s.Ref))
-		return template.HTML(`<a href="#schema-` + name + `">` + name + `</a>`)
+		return markup(`<a href="#schema-` + name + `">` + name + `</a>`)
 	case len(s.AnyOf) > 0:
-		list := make([]string, len(s.AnyOf))
-		for i, one := range s.AnyOf {
-			list[i] = string(typeOf(one))
+		for i := range s.AnyOf {
+			list = append(list, string(typeOf(&s.AnyOf[i])))
 		}
-		return template.HTML(strings.Join(list, " or "))
 	case len(s.Type) == 0:
 		return "any JSON"
 	}
-	list := make([]string, len(s.Type))
-	for i, name := range s.Type {
+	for _, name := range s.Type {
+		text := html.EscapeString(name)
 		switch {
 		case name == "array" && s.Items != nil:
-			list[i] = "list of " + string(typeOf(*s.Items))
+			text = "list of " + string(typeOf(s.Items))
 		case name == "object" && s.Additional.schema != nil:
-			list[i] = "map to " + string(typeOf(*s.Additional.schema))
-		case name == "string" && s.Format != "" || name == "integer" && s.Format != "":
-			list[i] = name + " (" + html.EscapeString(s.Format) + ")"
-		default:
-			list[i] = html.EscapeString(name)
+			text = "map to " + string(typeOf(s.Additional.schema))
+		case name != "null" && s.Format != "":
+			text += " (" + html.EscapeString(s.Format) + ")"
 		}
+		list = append(list, text)
 	}
-	return template.HTML(strings.Join(list, " or "))
+	return markup(strings.Join(list, " or "))
 }
 
 // limits says what a schema allows besides its type, "" if that is all.
-func limits(s schema) string {
-	var list []string
-	add := func(format string, v any) {
-		if text := fmt.Sprint(v); text != "" {
-			list = append(list, fmt.Sprintf(format, text))
-		}
-	}
+func limits(s *schema, example json.RawMessage) string {
 	values := make([]string, len(s.Enum))
 	for i, v := range s.Enum {
 		values[i] = string(v)
 	}
-	add("one of %s", strings.Join(values, ", "))
-	add("always %s", string(s.Const))
-	add("at least %s", s.Minimum)
-	add("at most %s", s.Maximum)
-	add("at least %s characters", s.MinChars)
-	add("at most %s characters", s.MaxChars)
-	add("at least %s elements", s.MinItems)
-	add("at most %s elements", s.MaxItems)
-	add("matches %s", s.Pattern)
-	add("default %s", string(s.Default))
+	var list []string
+	for _, limit := range []struct{ format, value string }{
+		{"one of %s", strings.Join(values, ", ")},
+		{"always %s", string(s.Const)},
+		{"at least %s", string(s.Minimum)},
+		{"at most %s", string(s.Maximum)},
+		{"at least %s characters", string(s.MinChars)},
+		{"at most %s characters", string(s.MaxChars)},
+		{"at least %s elements", string(s.MinItems)},
+		{"at most %s elements", string(s.MaxItems)},
+		{"matches %s", s.Pattern},
+		{"%s unless it is given", string(s.Default)},
+		{"such as %s", string(example)},
+	} {
+		if limit.value != "" {
+			list = append(list, fmt.Sprintf(limit.format, limit.value))
+		}
+	}
 	return strings.Join(list, "; ")
 }
 
-// pretty indents JSON for people.
-func pretty(b json.RawMessage) string {
-	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return string(b)
-	}
-	return out.String()
-}
-
-// A member is a property of an object in the table of a schema.
+// A member is a property of an object.
 type member struct {
-	Name     string
-	Required bool
-	Schema   schema
+	name     string
+	required bool
+	schema   *schema
 }
 
-// Members returns the properties of an object, those of objects within it with their
-// path as the name.
-func (s schema) Members() []member {
-	var list []member
-	for _, p := range s.Properties {
-		list = append(list, member{p.Name, slices.Contains(s.Required, p.Name), p.Value})
-		for _, inner := range p.Value.Members() {
-			inner.Name = p.Name + "." + inner.Name
+// members returns the properties of an object, those of objects within it with their path
+// as the name.
+func (s *schema) members() (list []member) {
+	for i := range s.Properties {
+		p := &s.Properties[i]
+		list = append(list, member{p.Name, slices.Contains(s.Required, p.Name), &p.Value})
+		for _, inner := range p.Value.members() {
+			inner.name = p.Name + "." + inner.name
 			list = append(list, inner)
 		}
 	}
