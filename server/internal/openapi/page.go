@@ -26,9 +26,9 @@ func Page() ([]byte, error) {
 	if err := json.Unmarshal([]byte(document), &a); err != nil {
 		return nil, fmt.Errorf("openapi: read the document: %w", err)
 	}
-	p := &page{api: &a}
-	p.all()
-	return p.out.Bytes(), nil
+	w := &writer{api: &a}
+	w.all()
+	return w.out.Bytes(), nil
 }
 
 // Policy returns the value of the header Content-Security-Policy for the page: only the
@@ -38,8 +38,8 @@ func Policy() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 }
 
-// A page is written from its top to its end.
-type page struct {
+// A writer writes the page from its top to its end.
+type writer struct {
 	api *api
 	out bytes.Buffer
 }
@@ -48,52 +48,52 @@ type page struct {
 type markup string
 
 // put writes HTML with values in it.
-func (p *page) put(format string, values ...any) {
+func (w *writer) put(format string, values ...any) {
 	for i, v := range values {
 		if text, ok := v.(string); ok {
 			values[i] = html.EscapeString(text)
 		}
 	}
-	fmt.Fprintf(&p.out, format+"\n", values...)
+	fmt.Fprintf(&w.out, format+"\n", values...)
 }
 
-func (p *page) all() {
-	info := &p.api.Info
-	p.put(`<!doctype html>
+func (w *writer) all() {
+	info := &w.api.Info
+	w.put(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>%s: API</title>
 <style>%s</style>
 <nav aria-label="Operations">`, info.Title, markup(style))
-	for _, tag := range p.api.Tags {
-		p.put(`<details><summary>%s</summary><ul>`, tag.Name)
-		p.operations(tag.Name, func(_, _ string, o *operation) {
-			p.put(`<li><a href="#%s">%s</a></li>`, o.ID, o.Summary)
+	for _, tag := range w.api.Tags {
+		w.put(`<details><summary>%s</summary><ul>`, tag.Name)
+		w.operations(tag.Name, func(_, _ string, o *operation) {
+			w.put(`<li><a href="#%s">%s</a></li>`, o.ID, o.Summary)
 		})
-		p.put(`</ul></details>`)
+		w.put(`</ul></details>`)
 	}
-	p.put(`<p><a href="#schemas">Schemas</a></p>
+	w.put(`<p><a href="#schemas">Schemas</a></p>
 </nav>
 <main>
 <h1>%s</h1>
 <p>%s The document for programs: <a href="/api/schema/">YAML</a>, <a href="/api/schema/?format=json">JSON</a>.</p>
 %s`, info.Title, info.Summary, formatted(info.Description))
-	for _, tag := range p.api.Tags {
-		p.put(`<section><h2>%s</h2>%s`, tag.Name, formatted(tag.Description))
-		p.operations(tag.Name, p.operation)
-		p.put(`</section>`)
+	for _, tag := range w.api.Tags {
+		w.put(`<section><h2>%s</h2>%s`, tag.Name, formatted(tag.Description))
+		w.operations(tag.Name, w.operation)
+		w.put(`</section>`)
 	}
-	p.put(`<section id="schemas"><h2>Schemas</h2>`)
-	for _, s := range p.api.Components.Schemas {
-		p.schema(s.Name, &s.Value)
+	w.put(`<section id="schemas"><h2>Schemas</h2>`)
+	for _, s := range w.api.Components.Schemas {
+		w.schema(s.Name, &s.Value)
 	}
-	p.put(`</section></main>`)
+	w.put(`</section></main>`)
 }
 
 // operations calls f for each operation with a tag.
-func (p *page) operations(tag string, f func(path, method string, o *operation)) {
-	for _, path := range p.api.Paths {
+func (w *writer) operations(tag string, f func(path, method string, o *operation)) {
+	for _, path := range w.api.Paths {
 		for i := range path.Value {
 			if o := &path.Value[i]; slices.Contains(o.Value.Tags, tag) {
 				f(path.Name, strings.ToUpper(o.Name), &o.Value)
@@ -102,13 +102,13 @@ func (p *page) operations(tag string, f func(path, method string, o *operation))
 	}
 }
 
-func (p *page) operation(path, method string, o *operation) {
-	c := &p.api.Components
-	p.put(`<details class="operation" id="%s"><summary><span class="method">%s</span> <span class="path">%s</span><span class="what">%s</span></summary>%s`,
-		o.ID, method, path, o.Summary, formatted(o.Description))
-	p.keys(o.Security)
+func (w *writer) operation(path, method string, o *operation) {
+	c := &w.api.Components
+	w.put(`<details class="operation"><summary><span class="method">%s</span> <span class="path">%s</span><span class="what">%s</span></summary><div id="%s"></div>%s`,
+		method, path, o.Summary, o.ID, formatted(o.Description))
+	w.keys(o.Security)
 	if len(o.Parameters) > 0 {
-		p.put(`<h3>Parameters</h3><table><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
+		w.put(`<h3>Parameters</h3><table><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
 		for _, parameter := range o.Parameters {
 			if parameter.Ref != "" {
 				parameter = c.Parameters[last(parameter.Ref)]
@@ -117,22 +117,22 @@ func (p *page) operation(path, method string, o *operation) {
 			if parameter.Required && parameter.In != "path" {
 				place += ", required"
 			}
-			p.put(`<tr><td><code>%s</code> <span class="note">%s</span></td><td>%s</td><td>%s%s</td></tr>`,
+			w.put(`<tr><td><code>%s</code> <span class="note">%s</span></td><td>%s</td><td>%s%s</td></tr>`,
 				parameter.Name, place, typeOf(&parameter.Schema), formatted(parameter.Description), note(limits(&parameter.Schema, parameter.Example)))
 		}
-		p.put(`</table>`)
+		w.put(`</table>`)
 	}
 	if o.RequestBody != nil {
 		contents := o.RequestBody.Content
 		if o.RequestBody.Ref != "" {
 			contents = c.RequestBodies[last(o.RequestBody.Ref)].Content
 		}
-		p.put(`<h3>Body</h3>`)
+		w.put(`<h3>Body</h3>`)
 		for _, one := range contents {
-			p.put(`<p><code>%s</code>: %s</p>%s`, one.Name, typeOf(&one.Value.Schema), example(one.Value.Example))
+			w.put(`<p><code>%s</code>: %s</p>%s`, one.Name, typeOf(&one.Value.Schema), example(one.Value.Example))
 		}
 	}
-	p.put(`<h3>Answers</h3><table><tr><th scope="col">Status</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
+	w.put(`<h3>Answers</h3><table><tr><th scope="col">Status</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
 	var shown json.RawMessage
 	for i, r := range o.Responses {
 		if r.Value.Ref != "" {
@@ -146,17 +146,17 @@ func (p *page) operation(path, method string, o *operation) {
 			}
 		}
 		status := strings.Replace(r.Name, "default", "other", 1)
-		p.put(`<tr><td>%s</td><td>%s</td><td>%s</td></tr>`, status, markup(strings.Join(types, "<br>")), formatted(r.Value.Description))
+		w.put(`<tr><td>%s</td><td>%s</td><td>%s</td></tr>`, status, markup(strings.Join(types, "<br>")), formatted(r.Value.Description))
 	}
-	p.put(`</table>%s<p class="note">Operation <code>%s</code></p></details>`, example(shown), o.ID)
+	w.put(`</table>%s<p class="note">Operation <code>%s</code></p></details>`, example(shown), o.ID)
 }
 
 // keys writes the keys that open an operation.
-func (p *page) keys(security []map[string][]string) {
+func (w *writer) keys(security []map[string][]string) {
 	var list []string
 	for _, keys := range security {
 		for name, scopes := range keys {
-			text, _, _ := strings.Cut(p.api.Components.SecuritySchemes[name].Description, ". ")
+			text, _, _ := strings.Cut(w.api.Components.SecuritySchemes[name].Description, ". ")
 			text = strings.TrimSuffix(text, ".")
 			if len(scopes) > 0 {
 				text += " with `" + strings.Join(scopes, "` and `") + "`"
@@ -165,30 +165,30 @@ func (p *page) keys(security []map[string][]string) {
 		}
 	}
 	if len(list) > 0 {
-		p.put(`<h3>Key</h3><ul><li>%s</li></ul>`, markup(strings.Join(list, "</li><li>")))
+		w.put(`<h3>Key</h3><ul><li>%s</li></ul>`, markup(strings.Join(list, "</li><li>")))
 	}
 }
 
-func (p *page) schema(name string, s *schema) {
-	p.put(`<details class="schema" id="schema-%s"><summary><strong>%s</strong></summary>%s`, name, name, formatted(s.Description))
+func (w *writer) schema(name string, s *schema) {
+	w.put(`<details class="schema"><summary><strong>%s</strong></summary><div id="schema-%s"></div>%s`, name, name, formatted(s.Description))
 	members := s.members()
 	if len(members) == 0 {
-		p.put(`<p>%s</p>%s</details>`, typeOf(s), note(limits(s, nil)))
+		w.put(`<p>%s</p>%s</details>`, typeOf(s), note(limits(s, nil)))
 		return
 	}
-	p.put(`<table><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
+	w.put(`<table><tr><th scope="col">Member</th><th scope="col">Type</th><th scope="col">Meaning</th></tr>`)
 	for _, m := range members {
 		required := markup("")
 		if m.required {
 			required = ` <span class="note">required</span>`
 		}
-		p.put(`<tr><td><code>%s</code>%s</td><td>%s</td><td>%s%s</td></tr>`, m.name, required, typeOf(m.schema), formatted(m.schema.Description), note(limits(m.schema, nil)))
+		w.put(`<tr><td><code>%s</code>%s</td><td>%s</td><td>%s%s</td></tr>`, m.name, required, typeOf(m.schema), formatted(m.schema.Description), note(limits(m.schema, nil)))
 	}
-	p.put(`</table>`)
+	w.put(`</table>`)
 	if s.closed() {
-		p.put(`<p class="note">Other members are refused.</p>`)
+		w.put(`<p class="note">Other members are refused.</p>`)
 	}
-	p.put(`</details>`)
+	w.put(`</details>`)
 }
 
 // formatted returns text of the document as HTML. Of CommonMark it knows paragraphs,
@@ -293,6 +293,11 @@ func limits(s *schema, example json.RawMessage) string {
 	} {
 		if limit.value != "" {
 			list = append(list, fmt.Sprintf(limit.format, limit.value))
+		}
+	}
+	for i := range s.AnyOf {
+		if inner := limits(&s.AnyOf[i], nil); inner != "" && s.AnyOf[i].Ref == "" {
+			list = append(list, inner)
 		}
 	}
 	return strings.Join(list, "; ")

@@ -1,4 +1,4 @@
-package openapi_test
+package openapitest
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-var update = flag.Bool("update", false, "write openapi.json of the server anew")
+var update = flag.Bool("update", false, "write openapi.json anew")
 
-const folder = "../../server/internal/openapi"
+const folder = "../../../server/internal/openapi"
 
 // TestJSON: openapi.json is the document in YAML. With -update it is written.
 func TestJSON(t *testing.T) {
