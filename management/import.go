@@ -25,6 +25,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/internal/field"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 	"github.com/flagstaff-go/flagstaff/management/internal/normal"
+	"github.com/flagstaff-go/flagstaff/management/internal/parallel"
 	"github.com/flagstaff-go/flagstaff/management/internal/parity"
 	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 	"github.com/flagstaff-go/flagstaff/management/optional"
@@ -402,7 +403,7 @@ func (r *importReader) finish() (*importFile, error) {
 	file.flags = make([]importedFlag, len(r.flags))
 	errs := make([]error, len(r.flags))
 	var undecoded error
-	err := eachAtOnce(1+len(r.flags), func(n int) {
+	err := parallel.Each(1+len(r.flags), func(n int) {
 		if n == 0 {
 			file.definitions, undecoded = flags.Decode(bytes.NewReader(r.definitions()))
 		} else {
@@ -685,13 +686,13 @@ func (i *importer) importFlags(ctx context.Context) error {
 	done := 0
 	circular, err := i.inStages(ctx, len(waiting), needs, func(stage []int, world *judge.World) error {
 		now := i.now() // for all, so that lists have them in the order of the file
-		return inTurns(slices.Collect(slices.Chunk(stage, importTurn)), func(part []int) ([]readFlag, error) {
+		return parallel.InTurns(slices.Collect(slices.Chunk(stage, importTurn)), func(part []int) ([]readFlag, error) {
 			list := make([]readFlag, len(part))
 			for n, number := range part {
 				list[n].file = &waiting[number]
 			}
 			shares := slices.Collect(slices.Chunk(list, importShare))
-			return list, eachAtOnce(len(shares), func(n int) { i.readFlags(shares[n], world) })
+			return list, parallel.Each(len(shares), func(n int) { i.readFlags(shares[n], world) })
 		}, func(list []readFlag) error {
 			var fresh []*FeatureFlag
 			for _, r := range list {
@@ -928,7 +929,7 @@ func (i *importer) prove(ctx context.Context) error {
 	}
 	var before, after *flags.Snapshot
 	var errs [2]error
-	err := eachAtOnce(2, func(n int) {
+	err := parallel.Each(2, func(n int) {
 		if n == 0 {
 			before, errs[0] = flags.Compile(i.file.definitions, inFile)
 		} else {
@@ -956,7 +957,7 @@ func (i *importer) prove(ctx context.Context) error {
 		tried++
 		return tried - 1, subjects.Next()
 	}
-	err = eachAtOnce(len(differences), func(int) {
+	err = parallel.Each(len(differences), func(int) {
 		n, subject := next()
 		if differ.Load() {
 			return

@@ -1,4 +1,4 @@
-package management
+package parallel
 
 import (
 	"fmt"
@@ -8,27 +8,27 @@ import (
 	"sync/atomic"
 )
 
-// recovered calls f, and returns its panic as an error: one in a goroutine that nobody
+// Recovered calls f, and returns its panic as an error: one in a goroutine that nobody
 // else recovers would end the program.
-func recovered(f func()) (err error) {
+func Recovered(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("management: an import panicked: %v\n%s", v, debug.Stack())
+			err = fmt.Errorf("a goroutine panicked: %v\n%s", v, debug.Stack())
 		}
 	}()
 	f()
 	return nil
 }
 
-// eachAtOnce calls f for the numbers below n, on all processors. The error is a panic of
+// Each calls f for the numbers below n, on all processors. The error is a panic of
 // f, after which f may not have been called for some numbers.
-func eachAtOnce(n int, f func(int)) error {
+func Each(n int, f func(int)) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	errs := make(chan error, 1)
 	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
-			err := recovered(func() {
+			err := Recovered(func() {
 				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 					f(i)
 				}
@@ -52,9 +52,9 @@ func eachAtOnce(n int, f func(int)) error {
 	}
 }
 
-// inTurns calls read for each part, and write for what it returns, in order, until one of
+// InTurns calls read for each part, and write for what it returns, in order, until one of
 // them fails. It reads a part while the one before is written.
-func inTurns[P, R any](parts []P, read func(P) (R, error), write func(R) error) error {
+func InTurns[P, R any](parts []P, read func(P) (R, error), write func(R) error) error {
 	type result struct {
 		read R
 		err  error
@@ -66,7 +66,7 @@ func inTurns[P, R any](parts []P, read func(P) (R, error), write func(R) error) 
 	wg.Go(func() {
 		for _, part := range parts {
 			var r result
-			if err := recovered(func() { r.read, r.err = read(part) }); err != nil {
+			if err := Recovered(func() { r.read, r.err = read(part) }); err != nil {
 				r.err = err
 			}
 			select {
