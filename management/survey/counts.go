@@ -55,3 +55,11 @@ type Response struct {
 	// $survey_iteration and $survey_completed.
 	Extra map[string]string
 }
+
+// Answers are what a [Response] has answered.
+type Answers struct {
+	Time time.Time // of the response
+
+	// Object is a JSON object of the answers that a Response has, nil if it has none.
+	Object json.RawMessage
+}

@@ -236,14 +236,23 @@ type halfData struct {
 }
 
 func (d *halfData) SurveyResponses(ctx context.Context, q survey.Query) iter.Seq2[survey.Response, error] {
-	return func(yield func(survey.Response, error) bool) {
+	return half(d.EventStore.SurveyResponses(ctx, q), d.after)
+}
+
+func (d *halfData) SurveyAnswers(ctx context.Context, q survey.Query) iter.Seq2[survey.Answers, error] {
+	return half(d.EventStore.SurveyAnswers(ctx, q), d.after)
+}
+
+// half fails after some elements of a list.
+func half[T any](list iter.Seq2[T, error], after int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		n := 0
-		for r, err := range d.EventStore.SurveyResponses(ctx, q) {
-			if n++; n > d.after {
-				yield(survey.Response{}, errBroken)
+		for v, err := range list {
+			if n++; n > after {
+				yield(*new(T), errBroken)
 				return
 			}
-			if !yield(r, err) {
+			if !yield(v, err) {
 				return
 			}
 		}

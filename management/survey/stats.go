@@ -3,10 +3,9 @@ package survey
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -216,107 +215,53 @@ type QuestionStats struct {
 	Average      *float64       `json:"average"`
 }
 
-const (
-	otherAnswers    = "<other>" // free text where there are choices
-	maxDistribution = 200       // distinct values
-)
-
 // DayStats are the responses of one day in the time zone of the project.
 type DayStats struct {
 	Day       string `json:"date"` // such as 2026-03-01
 	Responses int    `json:"response_count"`
 }
 
-// addResponseStats reads all responses that a query selects, and adds what was asked for.
+// addResponseStats reads the answers of all responses that a query selects, and adds what
+// was asked for.
 func (w *work) addResponseStats(ctx context.Context, v *Survey, q Query, asked StatsQuery, stats *Stats) error {
 	zone, err := time.LoadLocation(w.at.Project.Timezone)
 	if err != nil {
 		return err
 	}
-	questions := rules.Parse(v.Questions)
-	list := make([]QuestionStats, len(questions))
-	for i, question := range questions {
-		list[i] = QuestionStats{ID: question.ID, Index: question.Index, Text: question.Text, Type: question.Type, Distribution: map[string]int{}}
+	type date struct {
+		year  int
+		month time.Month
+		day   int
 	}
-	ratings := make([]struct{ sum, count int }, len(questions))
-	days := make(map[string]int)
-	for r, err := range w.c.Events.SurveyResponses(ctx, q) {
+	var counters answerCounters
+	if asked.PerQuestion {
+		counters = newAnswerCounters(rules.Parse(v.Questions))
+	}
+	days := make(map[date]int)
+	for a, err := range w.c.Events.SurveyAnswers(ctx, q) {
 		if err != nil {
 			return err
 		}
 		if asked.PerDay {
-			days[r.Time.In(zone).Format(time.DateOnly)]++
+			var d date
+			d.year, d.month, d.day = a.Time.In(zone).Date()
+			days[d]++
 		}
-		if !asked.PerQuestion {
-			continue
-		}
-		for i := range questions {
-			answers := answersTo(&r, &questions[i])
-			if len(answers) == 0 {
-				continue
-			}
-			list[i].Responses++
-			for _, answer := range answers {
-				list[i].add(answer, &questions[i])
-			}
-			if x, ok := ratingOf(&questions[i], answers[0]); ok {
-				ratings[i].count++
-				ratings[i].sum += x
-			}
-		}
-	}
-	for i := range list {
-		if r := ratings[i]; r.count > 0 {
-			list[i].Average = new(roundHundredths(float64(r.sum) / float64(r.count)))
+		if asked.PerQuestion {
+			counters.add(a.Object)
 		}
 	}
 	if asked.PerQuestion {
-		stats.PerQuestion = list
+		stats.PerQuestion = counters.stats()
 	}
 	if asked.PerDay {
 		stats.PerDay = make([]DayStats, 0, len(days))
-		for _, day := range slices.Sorted(maps.Keys(days)) {
-			stats.PerDay = append(stats.PerDay, DayStats{day, days[day]})
+		for d, n := range days {
+			stats.PerDay = append(stats.PerDay, DayStats{time.Date(d.year, d.month, d.day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly), n})
 		}
+		slices.SortFunc(stats.PerDay, func(a, b DayStats) int { return strings.Compare(a.Day, b.Day) })
 	}
 	return nil
-}
-
-// ratingOf returns the value of an answer, if it is on the scale of the question. A scale of
-// ten begins with 0, every other one with 1.
-func ratingOf(question *rules.Question, answer string) (int, bool) {
-	least := 1.0
-	if question.Scale == 10 {
-		least = 0
-	}
-	x, err := strconv.ParseFloat(answer, 64)
-	ok := err == nil && question.Type == rules.Rating && x >= least && x <= float64(question.Scale) && x == math.Trunc(x)
-	return int(x), ok
-}
-
-// add counts an answer, unless the question asks for free text.
-func (q *QuestionStats) add(answer string, question *rules.Question) {
-	switch question.Type {
-	case rules.Open, rules.Link:
-		return
-	case rules.SingleChoice, rules.MultipleChoice:
-		if !isChoice(question, answer) {
-			answer = otherAnswers
-		}
-	}
-	if _, known := q.Distribution[answer]; known || len(q.Distribution) < maxDistribution {
-		q.Distribution[answer]++
-	}
-}
-
-// isChoice reports whether an answer is one of the choices. The last choice may stand for
-// free text.
-func isChoice(question *rules.Question, answer string) bool {
-	choices := question.Choices
-	if question.HasOpenChoice && len(choices) > 0 {
-		choices = choices[:len(choices)-1]
-	}
-	return slices.Contains(choices, answer)
 }
 
 // answersTo returns the answers of a response to a question as texts: several for a multiple
@@ -324,7 +269,11 @@ func isChoice(question *rules.Question, answer string) bool {
 // answer by its index. For a multiple choice, a list takes precedence over a text
 // (management.md §10.1).
 func answersTo(r *Response, question *rules.Question) []string {
-	byID, byIndex := r.Answers[question.ID], r.Answers[strconv.Itoa(question.Index)]
+	return answersIn(r.Answers[question.ID], r.Answers[strconv.Itoa(question.Index)], question)
+}
+
+// answersIn is answersTo for the answers by ID and by index.
+func answersIn(byID, byIndex json.RawMessage, question *rules.Question) []string {
 	list := answerTexts(byID)
 	if other := answerTexts(byIndex); len(list) == 0 || question.Type == rules.MultipleChoice && byID[0] != '[' && len(other) > 0 {
 		list = other

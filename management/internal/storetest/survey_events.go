@@ -55,14 +55,34 @@ func tally(c *survey.Counts, responses []survey.Response) string {
 	return b.String()
 }
 
+// responses returns the responses that a query selects. SurveyAnswers must have their times
+// and answers.
 func responses(t *testing.T, s sqlstore.Storage, q survey.Query) []survey.Response {
 	t.Helper()
 	var list []survey.Response
+	type answered struct {
+		Time    time.Time
+		Answers map[string]json.RawMessage
+	}
+	var want, got []answered
 	for r, err := range s.SurveyResponses(t.Context(), q) {
 		if err != nil {
 			t.Fatalf("SurveyResponses: %v", err)
 		}
-		list = append(list, r)
+		list, want = append(list, r), append(want, answered{r.Time, r.Answers})
+	}
+	for a, err := range s.SurveyAnswers(t.Context(), q) {
+		if err != nil {
+			t.Fatalf("SurveyAnswers: %v", err)
+		}
+		all := make(map[string]json.RawMessage)
+		if a.Object != nil {
+			must(t, json.Unmarshal(a.Object, &all))
+		}
+		got = append(got, answered{a.Time, all})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("SurveyAnswers (-SurveyResponses +got)\n%s", diff)
 	}
 	return list
 }
@@ -364,6 +384,13 @@ func testSurveyResponses(t *testing.T, s *suite) {
 				break
 			}
 		}
+		for a, err := range s.SurveyAnswers(ctx, q) {
+			must(t, err)
+			if diff := cmp.Diff(all[0].Time, a.Time); diff != "" {
+				t.Fatalf("the first answers (-want +got)\n%s", diff)
+			}
+			break
+		}
 	}
 	got := 0
 	for r, err := range s.SurveyResponses(ctx, q) { // and the store can be used meanwhile
@@ -385,6 +412,17 @@ func testSurveyResponses(t *testing.T, s *suite) {
 		cancel()
 	}
 	wantError(t, "SurveyResponses with a cancelled context", context.Canceled, failure)
+	for _, err := range s.SurveyAnswers(cancelled, q) {
+		failure = err
+	}
+	wantError(t, "SurveyAnswers with a cancelled context", context.Canceled, failure)
+	cancelled, cancel = context.WithCancel(ctx)
+	defer cancel()
+	for _, err := range s.SurveyAnswers(cancelled, q) {
+		failure = err
+		cancel()
+	}
+	wantError(t, "SurveyAnswers with a context that is cancelled", context.Canceled, failure)
 	wantErr(t, "CountSurveyEvents with a cancelled context", context.Canceled)(s.CountSurveyEvents(cancelled, q))
 	wantErr(t, "CountResponses with a cancelled context", context.Canceled)(s.CountResponses(cancelled, q))
 }

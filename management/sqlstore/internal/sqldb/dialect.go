@@ -234,13 +234,19 @@ const maxValues = 250
 // in runs a query for all values. The query has IN (?) for `column = ANY
 // (values)`; arguments for its other parameters come before.
 func (t *tx) in(ctx context.Context, query string, before []any, values list, scan func(*sql.Rows) error) error {
+	return t.db.d.in(query, before, values, func(query string, args []any) error {
+		_, err := t.run(ctx, query, args, scan)
+		return err
+	})
+}
+
+// in calls run with as many queries as it takes for all values.
+func (d *Dialect) in(query string, before []any, values list, run func(query string, args []any) error) error {
 	if values.len() == 0 {
 		return nil
 	}
-	if t.db.d.Postgres {
-		query = strings.Replace(query, "IN (?)", "= ANY (?)", 1)
-		_, err := t.run(ctx, query, append(before, values.array()), scan)
-		return err
+	if d.Postgres {
+		return run(strings.Replace(query, "IN (?)", "= ANY (?)", 1), append(before, values.array()))
 	}
 	n := values.len()
 	for first := 0; first < n; first += maxValues {
@@ -257,7 +263,7 @@ func (t *tx) in(ctx context.Context, query string, before []any, values list, sc
 			args = append(args, values.at(min(first+i, last-1)))
 		}
 		marks := strings.TrimSuffix(strings.Repeat("?,", size), ",")
-		if _, err := t.run(ctx, strings.Replace(query, "IN (?)", "IN ("+marks+")", 1), args, scan); err != nil {
+		if err := run(strings.Replace(query, "IN (?)", "IN ("+marks+")", 1), args); err != nil {
 			return err
 		}
 	}

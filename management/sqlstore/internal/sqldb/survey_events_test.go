@@ -512,7 +512,9 @@ func surveyAnswers(t *testing.T, db *sqldb.DB) []any {
 func TestSurveyQueriesUseIndexes(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "x.db")
 	db := open(t, path, sqlstore.Options{})
-	write(t, db, surveyEvent("survey sent", surveyA, "u", 0, ``))
+	for second := range 2 { // of one submission
+		write(t, db, surveyEvent("survey sent", surveyA, "u", -second, `"$survey_submission_id":"x"`))
+	}
 	for _, q := range []survey.Query{{}, {ExcludeArchived: true}, {From: new(now), To: new(now)}, {From: new(now), To: new(now), ExcludeArchived: true}} {
 		q.Project, q.Surveys = 1, []uuid.UUID{surveyA, surveyB}
 		if _, err := db.CountSurveyEvents(ctx, q); err != nil {
@@ -522,6 +524,11 @@ func TestSurveyQueriesUseIndexes(t *testing.T) {
 			t.Fatalf("CountResponses = %v, %v", n, err)
 		}
 		for _, err := range db.SurveyResponses(ctx, q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, err := range db.SurveyAnswers(ctx, q) {
 			if err != nil {
 				t.Fatal(err)
 			}
