@@ -55,24 +55,25 @@ func (f *compiledFlag) drawsVariant() bool {
 	return len(f.variants) > 0
 }
 
-// basis returns the Basis of a flag's value, by its reason.
-func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
+// basisVaries stands for the Basis of a flag whose condition sets differ in it.
+const basisVaries Basis = 1 << 7
+
+// basisOfMatch returns the Basis of a flag's values that a condition set gives.
+func (f *compiledFlag) basisOfMatch() Basis {
+	var all Basis
+	for i := range f.conditions {
+		if b := f.conditions[i].basis(f); i == 0 {
+			all = b
+		} else if b != all {
+			return basisVaries
+		}
+	}
+	return all
+}
+
+// basis returns the Basis of a value that the condition set gives.
+func (c *compiledCondition) basis(f *compiledFlag) Basis {
 	switch {
-	case reason == reasonSuper:
-		return BasisTargeting
-	case reason == reasonHeldOut:
-		return BasisRollout
-	case reason < reasonIndexed:
-		return BasisNone
-	}
-	switch reasonKind((reason - reasonIndexed) % int32(reasonKinds)) {
-	case reasonOut:
-		return BasisRollout
-	case reasonMatch:
-	default:
-		return BasisNone
-	}
-	switch c := &f.conditions[s.reasons[reason].ConditionIndex]; {
 	case c.pinned >= 0:
 		return BasisTargeting
 	case f.drawsVariant():
@@ -83,4 +84,31 @@ func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
 		return BasisRollout
 	}
 	return BasisEveryone
+}
+
+// kindBases says of each reasonKind which Basis it has, and whether it has the Basis of the
+// flag's matches.
+var kindBases = [reasonKinds]struct{ own, match Basis }{
+	reasonMatch: {match: ^BasisNone},
+	reasonOut:   {own: BasisRollout},
+}
+
+// basis returns the Basis of a flag's value, by its reason. Whether a flag matched is
+// hard for a processor to guess, so no jump depends on it.
+func (s *Snapshot) basis(f *compiledFlag, reason int32) Basis {
+	if reason < reasonIndexed {
+		switch reason {
+		case reasonSuper:
+			return BasisTargeting
+		case reasonHeldOut:
+			return BasisRollout
+		}
+		return BasisNone
+	}
+	kind := &kindBases[uint32(reason-reasonIndexed)%uint32(reasonKinds)]
+	b := f.matchBasis&kind.match | kind.own
+	if b == basisVaries {
+		return f.conditions[s.reasons[reason].ConditionIndex].basis(f)
+	}
+	return b
 }

@@ -13,12 +13,12 @@ import (
 // many flags there are.
 func TestMemory(t *testing.T) {
 	const n = 12
-	document := `{"flags":[`
+	document := []byte(`{"flags":[`)
 	for i := range n {
-		document += fmt.Sprintf(`{"key":"flag-%d","active":true,"filters":{"groups":[{"rollout_percentage":0},{"properties":[{"key":"p","type":"person","operator":"exact","value":"x"}],"variant":"a"}],
+		document = fmt.Appendf(document, `{"key":"flag-%d","active":true,"filters":{"groups":[{"rollout_percentage":0},{"properties":[{"key":"p","type":"person","operator":"exact","value":"x"}],"variant":"a"}],
 			"multivariate":{"variants":[{"key":"a","rollout_percentage":0},{"key":"b","rollout_percentage":100}]}}},`, i)
 	}
-	s := compiled(t, document+`{"key":"asleep","active":false}]}`)
+	s := compiled(t, string(document)+`{"key":"asleep","active":false}]}`)
 	var m flags.Memory
 	properties := map[string]any{"p": "x"}
 	r := &flags.Request{DistinctID: "u", PersonProperties: properties}

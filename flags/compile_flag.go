@@ -70,6 +70,7 @@ func (c *compiler) compileRules(f *compiledFlag, m *Flag) {
 	for n := range m.Filters.Groups {
 		c.compileCondition(f, m, n, pins)
 	}
+	f.matchBasis = f.basisOfMatch()
 	if c.canFail(f) {
 		f.failedValue = c.addValue(f, value{failed: true}, nil)
 	}

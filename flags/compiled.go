@@ -132,9 +132,10 @@ type compiledFlag struct {
 	survey       bool
 	encrypted    bool
 	form         form
-	readsCohorts bool // stored cohorts
-	readsHash    bool // a stored hash key can change the decision
-	remote       bool // it looks at something that only a server knows, see NeedsOf
+	matchBasis   Basis // of a value that a condition set gives, or basisVaries
+	readsCohorts bool  // stored cohorts
+	readsHash    bool  // a stored hash key can change the decision
+	remote       bool  // it looks at something that only a server knows, see NeedsOf
 
 	id            int64
 	version       int

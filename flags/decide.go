@@ -130,6 +130,11 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 		if !c.everyone && drawn != c.aggregation {
 			drawn, bucket = c.aggregation, in.bucket(f, subject, saltRollout)
 		}
+		if i == len(f.conditions)-1 && !c.everyone && result == yes && kept.blame == 0 && in.trace == nil {
+			if on := f.drawless(c); on >= 0 {
+				return lastDecision(f.offValue, on, index, bucket <= c.threshold)
+			}
+		}
 		inRollout := c.everyone || bucket <= c.threshold // evaluation.md §2.2
 		if in.trace != nil {
 			in.traceRollout(f, index, subject, inRollout)
@@ -150,6 +155,17 @@ func (in *Input) decideByConditions(f *compiledFlag) decision {
 		kept.keep(d, in.failureOf(c.checks[n]))
 	}
 	return kept.settle(f, decision{f.offValue, reason.number()})
+}
+
+// lastDecision is what the last condition set comes to if all filters match. A
+// processor cannot guess whether a subject is in a rollout, and would begin the next flag
+// anew after each wrong guess: so no jump depends on it.
+func lastDecision(off, on, index int32, inRollout bool) decision {
+	var in int32
+	if inRollout {
+		in = 1
+	}
+	return decision{off + (on-off)&-in, reasonAt(reasonOut, index) + (reasonAt(reasonMatch, index)-reasonAt(reasonOut, index))*in}
 }
 
 // matchFilters evaluates the filters of a condition set in their effective
@@ -173,11 +189,8 @@ func (in *Input) matchFilters(c *compiledCondition) (result verdict, n int) {
 // pickValue chooses the value of a condition set that matched: the pinned
 // variant, on, or the variant that is drawn (evaluation.md §2.3).
 func (in *Input) pickValue(f *compiledFlag, c *compiledCondition, subject string) int32 {
-	if c.pinned >= 0 {
-		return c.pinned
-	}
-	if len(f.variants) == 0 {
-		return f.onValue()
+	if on := f.drawless(c); on >= 0 {
+		return on
 	}
 	bucket := in.bucket(f, subject, saltVariant)
 	value := f.variantAt(bucket)
@@ -185,6 +198,17 @@ func (in *Input) pickValue(f *compiledFlag, c *compiledCondition, subject string
 		in.traceVariant(f, bucket, value)
 	}
 	return value
+}
+
+// drawless returns the value of a condition set that matched, or -1 if a variant is drawn.
+func (f *compiledFlag) drawless(c *compiledCondition) int32 {
+	switch {
+	case c.pinned >= 0:
+		return c.pinned
+	case len(f.variants) == 0:
+		return f.onValue()
+	}
+	return -1
 }
 
 // variantAt returns the value of the variant whose share has the bucket, or on.

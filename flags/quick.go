@@ -140,6 +140,11 @@ conditions:
 				return decision{}, false
 			}
 		}
+		if i == len(f.conditions)-1 && !c.everyone {
+			if on := f.drawless(c); on >= 0 {
+				return lastDecision(f.offValue, on, int32(i), bucket <= c.threshold), true
+			}
+		}
 		switch {
 		case c.everyone || bucket <= c.threshold:
 			value, ok := f.quickPick(c, r.DistinctID)
@@ -154,11 +159,8 @@ conditions:
 
 // quickPick is Input.pickValue for a distinct ID.
 func (f *compiledFlag) quickPick(c *compiledCondition, distinctID string) (value int32, ok bool) {
-	switch {
-	case c.pinned >= 0:
-		return c.pinned, true
-	case len(f.variants) == 0:
-		return f.onValue(), true
+	if on := f.drawless(c); on >= 0 {
+		return on, true
 	}
 	bucket, ok := f.quickBucket(distinctID, saltVariant)
 	return f.variantAt(bucket), ok
