@@ -3,6 +3,7 @@ package capture
 import (
 	"hash/maphash"
 	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 )
 
@@ -33,25 +34,27 @@ const (
 // is then forgotten early.
 type seenTable struct {
 	sets []seenSet
-	seed [3]maphash.Seed
+	seed maphash.Seed // of distinct IDs
+	keys [2]uint64    // of flags and variants
 }
 
 func newSeenTable(size int) *seenTable {
-	t := &seenTable{sets: make([]seenSet, (size+seenWays-1)/seenWays)}
-	for i := range t.seed {
-		t.seed[i] = maphash.MakeSeed()
+	return &seenTable{
+		sets: make([]seenSet, (size+seenWays-1)/seenWays),
+		seed: maphash.MakeSeed(),
+		keys: [2]uint64{rand.Uint64(), rand.Uint64()},
 	}
-	return t
 }
 
 // key hashes an exposure. It is a keyed hash of 64 bits: it is too improbable to
-// matter that two exposures share one, even if a user tries.
+// matter that two exposures share one, even if a user tries. The user has a say in the
+// distinct ID alone, so that the hash of the flag and the variant may be a faster one.
 func (t *seenTable) key(distinctID, flag, variant string, enabled bool) uint64 {
-	a := maphash.String(t.seed[0], distinctID)
-	b := maphash.String(t.seed[1], flag)
+	a := maphash.String(t.seed, distinctID)
+	b := mix(t.keys[0], flag)
 	v := uint64(0x9e3779b97f4a7c15)
 	if variant != "" {
-		v = maphash.String(t.seed[2], variant)
+		v = mix(t.keys[1], variant)
 	} else if enabled {
 		v = 0xc2b2ae3d27d4eb4f
 	}
@@ -61,6 +64,25 @@ func (t *seenTable) key(distinctID, flag, variant string, enabled bool) uint64 {
 		return 1
 	}
 	return h
+}
+
+// mix hashes a short text in words of eight bytes, with two multiplications for most.
+func mix(key uint64, s string) uint64 {
+	h := key ^ uint64(len(s))
+	for ; len(s) >= 8; s = s[8:] {
+		h = fold(h ^ (uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56))
+	}
+	var rest uint64
+	for i := range len(s) {
+		rest = rest<<8 | uint64(s[i])
+	}
+	return fold(h ^ rest)
+}
+
+func fold(x uint64) uint64 {
+	hi, lo := bits.Mul64(x, 0x9e3779b97f4a7c15)
+	return hi ^ lo
 }
 
 func (t *seenTable) set(h uint64) *seenSet {

@@ -425,6 +425,31 @@ func TestNoClient(t *testing.T) {
 	}
 }
 
+// TestSeenKey: exposures that resemble each other have different hashes.
+func TestSeenKey(t *testing.T) {
+	key := capture.SeenKey()
+	names := []string{"", "a", "b", "ab", "ba", "aaaaaaa", "aaaaaaaa", "aaaaaaaaa", "aaaaaaaab", "aaaaaaaaaaaaaaaa", "\x00", "\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00"}
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("a-flag-%d", i))
+	}
+	seen := make(map[uint64][3]string)
+	for _, id := range names[:15] {
+		for _, flag := range names {
+			for _, variant := range names {
+				e := [3]string{id, flag, variant}
+				h := key(id, flag, variant, true)
+				if other, again := seen[h]; again {
+					t.Fatalf("%q and %q have one hash", e, other)
+				}
+				seen[h] = e
+			}
+		}
+	}
+	if key("u", "f", "", true) == key("u", "f", "", false) {
+		t.Error("both values of a flag have one hash")
+	}
+}
+
 // briefOf returns what the flag f comes to.
 func briefOf(t *testing.T, flag string) flags.Brief {
 	t.Helper()

@@ -183,8 +183,14 @@ func (m *Memory) Brief(s *Snapshot, key string, r *Request, show bool) (b Brief,
 	if m.words[len(m.words)-1].Load() != 0 {
 		return m.briefMore(s, key, r, show)
 	}
-	b, w, ok := s.briefWord(key, r, show)
-	for i := 0; w != 0 && i < len(m.words); i++ {
+	if b, ok = s.Brief(key, r); !ok || b.written != nil {
+		return b, show && ok, ok
+	}
+	w, fits := b.word()
+	if show {
+		w |= wordShown
+	}
+	for i := 0; fits && i < len(m.words); i++ {
 		p := &m.words[i]
 		if p.CompareAndSwap(0, w) {
 			break
@@ -193,7 +199,7 @@ func (m *Memory) Brief(s *Snapshot, key string, r *Request, show bool) (b Brief,
 			return b, show && p.Or(wordShown)&wordShown == 0, true
 		}
 	}
-	return b, show && ok, ok
+	return b, show, true
 }
 
 // briefMore is Brief for flags that the words have no room for.
