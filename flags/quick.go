@@ -166,14 +166,9 @@ func (f *compiledFlag) quickPick(c *compiledCondition, distinctID string) (value
 	return f.variantAt(bucket), ok
 }
 
-// quickBucket is Input.bucket with the hashed text on the stack, or nowhere. It is not ok if the
-// distinct ID would have to be cut, is not UTF-8, or belongs to a very long key.
+// quickBucket is Input.bucket with the hashed text on the stack. It is not ok if the distinct ID
+// would have to be cut, is not UTF-8, or belongs to a very long key.
 func (f *compiledFlag) quickBucket(subject, salt string) (bucket float64, ok bool) {
-	if f.hash == kindXX64 && salt == "" && len(subject) <= 200 {
-		if top, ok := joinedXX64(f.prefix, subject); ok {
-			return bucketOf(top), true
-		}
-	}
 	var buf [96]byte // to clear more takes time
 	size := len(f.prefix) + len(subject) + len(salt)
 	switch {
