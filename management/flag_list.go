@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/management/internal/check"
+	"github.com/flagstaff-go/flagstaff/management/internal/finder"
 	"github.com/flagstaff-go/flagstaff/management/internal/judge"
 )
 
@@ -142,7 +143,7 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 	if !slices.Contains([]string{"", "boolean", "multivariant", "experiment", "remote_config"}, q.Type) {
 		return nil, invalid("type", "invalid_choice", "%q is not a valid choice.", check.Excerpt(q.Type))
 	}
-	found := textFinder(q.Search)
+	found := finder.New(q.Search)
 	archived := cmp.Or(q.Archived, new(false))
 	now := s.now()
 	hasOneOf := func(names, of []string) bool {

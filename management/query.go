@@ -2,7 +2,6 @@ package management
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -39,11 +38,4 @@ func idList(attr, text string) ([]int64, error) {
 		ids = append(ids, id)
 	}
 	return ids, nil
-}
-
-// textFinder returns a function that reports whether a text contains the search,
-// whatever the case of letters. A blank in the search stands for a blank, - or _.
-func textFinder(search string) func(string) bool {
-	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(search, "\uFFFD")), " ", "[ _-]")
-	return regexp.MustCompile("(?i)" + pattern).MatchString
 }

@@ -1,3 +1,0 @@
-package management
-
-var Finder = textFinder
