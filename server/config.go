@@ -41,8 +41,15 @@ type Config struct {
 	// there is no limit.
 	Quota Quota
 
-	// OFREP adds the routes of OpenFeature's remote evaluation protocol.
+	// OFREP adds the routes of OpenFeature's remote evaluation protocol. If Projects
+	// is a [*Registry], they include event streams, and definitions name them as well.
 	OFREP bool
+
+	// MaxStreams is how many event streams the clients of one project may have on this
+	// server. Zero: 10,000. Less than zero: there are no event streams, and clients
+	// poll. All projects together have one for each 256 KiB of the memory that the
+	// process may have, and 65,536 at most.
+	MaxStreams int
 
 	// Products are the names with which SDKs introduce themselves in their
 	// User-Agent, for runtime detection. None: the names of [runtime.Detector].
@@ -199,6 +206,7 @@ func (c Config) withDefaults() Config {
 	c.StoreTimeout = cmp.Or(c.StoreTimeout, time.Second)
 	c.Capture.Timeout = cmp.Or(c.Capture.Timeout, 10*time.Second)
 	c.MaxBodyMemory = cmp.Or(c.MaxBodyMemory, usualMemory())
+	c.MaxStreams = cmp.Or(c.MaxStreams, maxProjectStreams)
 	c.Management.MaxBody = cmp.Or(c.Management.MaxBody, 1<<20)
 	c.Management.MaxUpload = cmp.Or(c.Management.MaxUpload, 64<<20)
 	c.Management.AppURL = strings.TrimRight(c.Management.AppURL, "/")

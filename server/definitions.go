@@ -128,14 +128,20 @@ func (a *apiRequest) localEvaluation(access *management.DefinitionsAccess) error
 // definitions answers with the definitions of a project.
 func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts bool) error {
 	s, x := a.s, a.x
-	p, err := s.config.Projects.Project(x.r.Context(), access.Project.APIKey)
-	switch {
-	case errors.Is(err, ErrUnknownProject): // the project was made a moment ago
-		return errNotReady
-	case err != nil:
-		return fmt.Errorf("%w: find project: %w", errBackend, err)
-	case p.Published == nil || p.Published.definitions == nil:
-		return errNotReady
+	p, err := a.published(access.Project.APIKey)
+	if err != nil {
+		return err
+	}
+	if s.addressed != nil {
+		s.catchUp(x, p)
+		etag := p.snapshot().ETag()
+		// A new snapshot is served after its definitions are published. In this order they
+		// are not older than what the stream begins with.
+		if p, err = a.published(access.Project.APIKey); err != nil {
+			return err
+		}
+		path := appendStream([]byte(s.prefix(x.r)), access.Project.APIKey, etag)
+		x.w.Header()["Flagstaff-Event-Stream"] = []string{string(path)}
 	}
 	p.asked(x.start)
 	if s.config.Quota != nil && !s.config.Quota.Take(p.Organization, definitionsCost) {
@@ -152,6 +158,20 @@ func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts b
 	}
 	x.w.Header()["Cache-Control"] = revalidate
 	return x.respondDocument(typeJSON, d)
+}
+
+// published returns a project with definitions.
+func (a *apiRequest) published(apiKey string) (*Project, error) {
+	p, err := a.s.config.Projects.Project(a.x.r.Context(), apiKey)
+	switch {
+	case errors.Is(err, ErrUnknownProject): // the project was made a moment ago
+		return nil, errNotReady
+	case err != nil:
+		return nil, fmt.Errorf("%w: find project: %w", errBackend, err)
+	case p.Published == nil || p.Published.definitions == nil:
+		return nil, errNotReady
+	}
+	return p, nil
 }
 
 // remoteConfig answers with the payload of a flag, which is the text of JSON

@@ -23,6 +23,7 @@ type exchange struct {
 	status  int    // of the answer, 0 before there is one
 	streams bool   // the answer is written while it is made
 	id      string // "" before the first call of requestID
+	apiKey  string // of the project that OpenFeature's protocol is about, "" otherwise
 
 	query wire.Query
 	body  body
@@ -30,6 +31,9 @@ type exchange struct {
 	in    flags.Input
 	out   []byte
 	key   [1]string // of the flag, if the request is about one
+	more  []byte    // eventStreams of the answer
+
+	opened *stream // to be written after the exchange; nil if there is none
 
 	// filler has the stored data to which in refers until the answer is written.
 	filler subject.Filler
@@ -42,8 +46,9 @@ func newExchange(s *Server) *exchange {
 	}
 }
 
-// serve runs a route's handler and answers for it if it fails.
-func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
+// serve runs a route's handler and answers for it if it fails. It returns an event stream
+// that the caller is to write: a stream takes long, and keeps no exchange.
+func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) *stream {
 	x := s.exchanges.Get().(*exchange)
 	x.w, x.r, x.start, x.status, x.streams, x.id = w, r, time.Now(), 0, false, ""
 	x.body.in = newArrival(w, r)
@@ -56,6 +61,7 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) {
 	if err := s.dispatch(rt, x); err != nil {
 		s.fail(rt, x, err)
 	}
+	return x.opened
 }
 
 // finish ends an exchange, also after a panic. The process survives the panic, and
@@ -78,8 +84,8 @@ func (s *Server) finish(rt *route, x *exchange) {
 	if v != nil {
 		panic(v)
 	}
-	x.w, x.r, x.id, x.key[0], x.body.in = nil, nil, "", "", arrival{}
-	if x.status != http.StatusInternalServerError && x.body.size() <= maxPooledBody && int64(cap(x.out)+x.filler.Memory()) <= s.maxPooled {
+	x.w, x.r, x.id, x.apiKey, x.key[0], x.opened, x.body.in = nil, nil, "", "", "", nil, arrival{}
+	if x.status != http.StatusInternalServerError && x.body.size() <= maxPooledBody && int64(cap(x.out)+cap(x.more)+x.filler.Memory()) <= s.maxPooled {
 		s.exchanges.Put(x)
 	}
 }

@@ -33,7 +33,7 @@ type routeMetrics struct {
 	duration  prometheus.Observer
 }
 
-func newMetrics(c Config) (*metrics, error) {
+func newMetrics(c Config, streams *streams) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "flagstaff_http_requests_total",
@@ -92,6 +92,12 @@ func newMetrics(c Config) (*metrics, error) {
 	r := prometheus.NewRegistry()
 	r.MustRegister(m.requests, m.inFlight, m.evaluated, m.limited, m.failures, duration,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if c.addressed() != nil {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "flagstaff_event_streams",
+			Help: "Event streams that are open.",
+		}, func() float64 { return float64(streams.count()) }))
+	}
 	if p, ok := c.Projects.(enumerable); ok {
 		r.MustRegister(definitions{p})
 	}

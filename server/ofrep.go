@@ -75,6 +75,10 @@ func (s *Server) ofrepFlags(x *exchange) error {
 		return err
 	}
 	e := wire.Envelope{RequestID: x.requestID(), EvaluatedAt: x.start, Partial: !complete}
+	if s.addressed != nil {
+		x.more = s.appendEventStreams(x.more[:0], x.r, x.apiKey, snapshot.ETag())
+		e.EventStreams = x.more
+	}
 	var list []byte
 	var n int
 	x.out, list, n = wire.AppendEvaluations(x.out[:0], &x.in, e)
@@ -104,6 +108,7 @@ func (s *Server) ofrepRequest(x *exchange, otherwise runtime.Kind) (*Project, *f
 	if !x.req.HasDistinctID {
 		return nil, nil, 0, errNoPerson
 	}
+	s.catchUp(x, p)
 	snapshot := p.snapshot()
 	if snapshot == nil {
 		return nil, nil, 0, errNotReady
@@ -152,6 +157,7 @@ func (s *Server) ofrepProject(x *exchange) (p *Project, secret bool, err error) 
 	if err := s.limiters.byKey.take(x.w.Header(), limitedKey(key), x.start); err != nil {
 		return nil, false, err
 	}
+	x.apiKey = key
 	p, err = s.projectOf(x, key)
 	if secret && errors.Is(err, ErrUnknownProject) { // the project was made a moment ago
 		err = errNotReady
@@ -183,7 +189,9 @@ var ofrepAnswers = []ofrepAnswer{
 
 	{errNoAPIKey, http.StatusUnauthorized, "", "No key provided, want Authorization: Bearer or X-API-Key."},
 	{ErrUnknownProject, http.StatusUnauthorized, "", "The key is invalid."},
+	{errNoStream, http.StatusNotFound, "", "There is no event stream at this address. Evaluate all flags to get the current one."},
 	{errQuota, http.StatusTooManyRequests, "", "The quota of feature flag requests is used up."},
+	{errStreams, http.StatusTooManyRequests, "", "There are too many event streams of this project, or of this address."},
 	{errRateLimited, http.StatusTooManyRequests, "", "Rate limit exceeded."},
 	{errMethod, http.StatusMethodNotAllowed, "", "Method not allowed."},
 

@@ -65,11 +65,7 @@ func (a *apiRequest) asked(name string) (bool, error) {
 // param returns the last value of a parameter of the query, which is the one that
 // counts in PostHog.
 func (a *apiRequest) param(name string) string {
-	last := ""
-	for value := range valuesOf(a.x.r.URL.RawQuery, name) {
-		last = value
-	}
-	return storable(last)
+	return storable(lastOf(a.x.r.URL.RawQuery, name))
 }
 
 // listParam reads a parameter that is a list: with commas, repeated, or with brackets
@@ -86,6 +82,15 @@ func (a *apiRequest) listParam(name string) []string {
 		}
 	}
 	return list
+}
+
+// lastOf returns the last value of a parameter of a query.
+func lastOf(query, name string) string {
+	last := ""
+	for value := range valuesOf(query, name) {
+		last = value
+	}
+	return last
 }
 
 // valuesOf iterates over the values of a parameter of a query. They are the same as

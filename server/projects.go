@@ -86,7 +86,13 @@ func (p *Project) snapshot() *flags.Snapshot {
 // copies the set, so make many changes at once with Replace.
 type Registry struct {
 	mu      sync.Mutex // held to change current
-	current atomic.Pointer[map[string]*Project]
+	current atomic.Pointer[registered]
+}
+
+// registered is the content of a Registry. It does not change.
+type registered struct {
+	projects map[string]*Project      // by API key
+	streams  func() map[string]string // API keys by the addresses of event streams
 }
 
 var _ Projects = (*Registry)(nil)
@@ -137,10 +143,21 @@ func (r *Registry) load() map[string]*Project {
 	if r == nil {
 		return nil
 	}
-	if m := r.current.Load(); m != nil {
-		return *m
+	if c := r.current.Load(); c != nil {
+		return c.projects
 	}
 	return nil
+}
+
+// keyOfStream returns the API key whose event stream has an address.
+func (r *Registry) keyOfStream(address string) (apiKey string, ok bool) {
+	if r == nil {
+		return "", false
+	}
+	if c := r.current.Load(); c != nil {
+		apiKey, ok = c.streams()[address]
+	}
+	return apiKey, ok
 }
 
 func (r *Registry) change(f func(map[string]*Project)) {
@@ -151,5 +168,11 @@ func (r *Registry) change(f func(map[string]*Project)) {
 		m = make(map[string]*Project)
 	}
 	f(m)
-	r.current.Store(&m)
+	r.current.Store(&registered{m, sync.OnceValue(func() map[string]string {
+		streams := make(map[string]string, len(m))
+		for apiKey := range m {
+			streams[string(appendStreamAddress(nil, apiKey))] = apiKey
+		}
+		return streams
+	})})
 }

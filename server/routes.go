@@ -97,6 +97,9 @@ func routesOf(c Config) []*route {
 		for i := range ofrepRoutes {
 			list = append(list, &ofrepRoutes[i])
 		}
+		if c.addressed() != nil {
+			list = append(list, &streamRoute)
+		}
 	}
 	if c.Capture.Collector != nil {
 		for i := range captureRoutes {
@@ -131,7 +134,11 @@ func routesOf(c Config) []*route {
 func (s *Server) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	handle := func(pattern string, rt *route) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(rt, w, r) })
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if stream := s.serve(rt, w, r); stream != nil {
+				stream.write(w, r)
+			}
+		})
 	}
 	for _, rt := range s.routes() {
 		if rt.path == "/" {

@@ -26,6 +26,11 @@ type Server struct {
 	agents    *lru.Cache[string, []capture.Property] // by User-Agent
 	unready   atomic.Pointer[string]                 // what /readyz has answered last, nil for ready
 
+	// For event streams. addressed is nil if there are none.
+	addressed addressed
+	streams   *streams
+	appPath   string // of Config.Management.AppURL
+
 	// For the management API.
 	apiLimiters apiLimiters
 	origins     *http.CrossOriginProtection
@@ -58,7 +63,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := newMetrics(c)
+	streams := newStreams(c.MaxStreams)
+	metrics, err := newMetrics(c, streams)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +74,10 @@ func New(c Config) (*Server, error) {
 		metrics:  metrics,
 		limiters: limiters,
 		agents:   agents,
+
+		addressed: c.addressed(),
+		streams:   streams,
+		appPath:   pathOf(c.Management.AppURL),
 
 		apiLimiters: apiLimiters,
 		origins:     origins,

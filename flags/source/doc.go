@@ -62,6 +62,9 @@
 // one interval, two seconds by default, whether the file was changed in place,
 // replaced by renaming, or switched by a symbolic link as Kubernetes does.
 //
+// A change on a Flagstaff server is live within a second of the change, while a [Remote] of
+// it can follow its event stream.
+//
 // The first load is immediate. The times of later polls follow from the
 // Loader's identity. So the polls of many processes are spread over the
 // interval, even if all of them were started or interrupted at the same moment.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -99,6 +100,8 @@ type Loader struct {
 	decoder flags.DocumentReader
 	last    *flags.Snapshot // that it has compiled
 
+	follower atomic.Pointer[follower] // of the latest Run that has something to follow
+
 	closing context.Context // ends with Close
 	close   context.CancelCauseFunc
 	working sync.WaitGroup // calls of Run and Refresh
@@ -184,7 +187,7 @@ func (l *Loader) begin(ctx context.Context) (_ context.Context, end func(), err 
 }
 
 // Run loads at once, and then once per interval, at the times that follow from
-// the Loader's Identity. It returns nil when ctx ends, or when the Loader is closed.
+// the Loader's Identity, and when the server of a [Remote] tells of a change. It returns nil when ctx ends, or when the Loader is closed.
 // Errors of the source never end it; they make the pauses longer, a [RetryError] in
 // particular. It returns an error only if the Loader has no Evaluator or no Source.
 func (l *Loader) Run(ctx context.Context) error {
@@ -196,11 +199,20 @@ func (l *Loader) Run(ctx context.Context) error {
 		return nil
 	}
 	defer end()
+	follower := newFollower()
+	var following sync.WaitGroup
+	defer following.Wait() // ctx has ended by then
+	started := false
 	logged := ""
 	for {
-		_ = l.Refresh(ctx) // its error is in the Status, even if there were definitions in a cache
+		_ = l.Refresh(follower.in(ctx)) // its error is in the Status, even if there were definitions in a cache
 		if ctx.Err() != nil {
 			return nil
+		}
+		if !started && follower.offered() {
+			started = true
+			l.follower.Store(follower)
+			following.Go(func() { follower.run(ctx) })
 		}
 		status := l.Status()
 		switch {
@@ -214,11 +226,17 @@ func (l *Loader) Run(ctx context.Context) error {
 			}
 			l.config.Log.ErrorContext(ctx, message, "error", status.Err)
 		}
+		news := follower.news
+		if status.Err != nil {
+			news = nil // a source that fails is left alone for as long as without a stream
+		}
 		timer := time.NewTimer(l.schedule.pause(time.Now(), l.backoff(status)))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
+		case <-news:
+			timer.Stop()
 		case <-timer.C:
 		}
 	}
@@ -457,6 +475,7 @@ func (l *Loader) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	status := l.status
+	status.Following = l.follower.Load().isOpen()
 	if l.asker != nil {
 		status.Asks = l.asker.status()
 	}

@@ -39,6 +39,11 @@ var (
 // minutes. After other errors, including wrong keys (401 and 403, [ErrRefused]),
 // it tries again after 30 to 60 seconds.
 //
+// While a Loader runs, it also follows the event stream of Flagstaff's server, which tells
+// of a change within a second (wire.md §7.4), and then loads at once. The stream takes a
+// connection of its own. It changes nothing else: while there is none, because the server
+// is another one or a proxy does not let it through, changes are seen by the next poll.
+//
 // The version has two parts. A hash of the document keeps a document that is
 // only sent again from being loaded again. The entity tag, if there is one,
 // lets the server omit an unchanged document.
@@ -71,6 +76,9 @@ type Remote struct {
 	// 500 ms. AskKeep is how long an answer is kept for equal requests. Zero means
 	// ten seconds, and less than zero that none is kept.
 	AskTimeout, AskKeep time.Duration
+
+	// Poll makes a Loader learn of changes by polling alone.
+	Poll bool
 }
 
 const (
@@ -125,6 +133,11 @@ func (r Remote) Document(ctx context.Context, have string) (document []byte, ver
 	if r.ProjectKey != "" {
 		query = "token=" + url.QueryEscape(r.ProjectKey) + "&send_cohorts"
 	}
+	follower := followerOf(ctx)
+	wanted := follower.wanted()
+	if wanted != "" {
+		query += "&flagConfigEtag=" + url.QueryEscape(wanted)
+	}
 	request, err := r.request(ctx, http.MethodGet, "flags/definitions", query)
 	if err != nil {
 		return nil, "", err
@@ -140,6 +153,7 @@ func (r Remote) Document(ctx context.Context, have string) (document []byte, ver
 	defer response.Body.Close()
 	switch {
 	case response.StatusCode == http.StatusNotModified && haveETag != "":
+		follower.loaded(r, response, wanted)
 		return nil, have, ErrNotModified
 	case response.StatusCode != http.StatusOK:
 		// If the rest of a short body is read, the connection can be reused.
@@ -149,6 +163,7 @@ func (r Remote) Document(ctx context.Context, have string) (document []byte, ver
 	if document, err = r.read(response); err != nil {
 		return nil, "", err
 	}
+	follower.loaded(r, response, wanted)
 	hash := strconv.FormatUint(xxhash.Sum64(document), 16)
 	version = hash
 	if etag := response.Header.Get("ETag"); strings.HasPrefix(strings.TrimPrefix(etag, "W/"), `"`) {

@@ -38,6 +38,10 @@ type Status struct {
 	Err      error
 	Failures int
 
+	// Following says that an event stream of the server is open, by which changes are
+	// seen at once, see [Remote].
+	Following bool
+
 	// CacheErr says why a Cached could not use or replace the definitions on disk.
 	// It is nil once they were replaced, and for other sources.
 	CacheErr error
@@ -66,11 +70,12 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		Checked    time.Time       `json:"checked,omitzero"`
 		Error      string          `json:"error,omitempty"`
 		Failures   int             `json:"failures"`
+		Following  bool            `json:"following,omitempty"`
 		CacheError string          `json:"cache_error,omitempty"`
 		Problems   []flags.Problem `json:"problems"`
 		Asks       *asks           `json:"asks,omitempty"`
 	}{
-		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, textOf(s.CacheErr), s.Problems, nil,
+		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, s.Following, textOf(s.CacheErr), s.Problems, nil,
 	}
 	if out.Problems == nil {
 		out.Problems = []flags.Problem{}

@@ -36,8 +36,8 @@ func AppendEvaluation(dst []byte, r *flags.Result, e Envelope) (_ []byte, code s
 // answer of OpenFeature's remote evaluation protocol for all of them. Among them
 // are inactive flags and, as failures, flags without a value. List is
 // the part of it that depends on nothing but the flags and their values: of the
-// Envelope, RequestID, EvaluatedAt and Partial are behind it. n is how many flags
-// there are.
+// Envelope, RequestID, EvaluatedAt, Partial and EventStreams are behind it. n is how
+// many flags there are.
 func AppendEvaluations(dst []byte, in *flags.Input, e Envelope) (_, list []byte, n int) {
 	dst = append(dst, `{"flags":`...)
 	start := len(dst)
@@ -46,7 +46,11 @@ func AppendEvaluations(dst []byte, in *flags.Input, e Envelope) (_, list []byte,
 	dst = append(dst, `,"metadata":{"evaluatedAt":`...)
 	dst = strconv.AppendInt(dst, e.EvaluatedAt.UnixMilli(), 10)
 	dst = text.AppendQuoted(append(dst, `,"requestId":`...), e.RequestID)
-	dst = append(e.appendPartial(dst), `}}`...)
+	dst = append(e.appendPartial(dst), '}')
+	if len(e.EventStreams) > 0 {
+		dst = append(append(dst, `,"eventStreams":`...), e.EventStreams...)
+	}
+	dst = append(dst, '}')
 	return dst, dst[start:end:end], n
 }
 

@@ -27,6 +27,11 @@ type Envelope struct {
 	// without its braces, such as `"config":{},"isAuthenticated":false`. It is
 	// copied as it is. Empty: there is none.
 	Config []byte
+
+	// EventStreams are the streams that tell of changes, as the JSON of the member
+	// of that name (wire.md §7.4). It is copied as it is, into answers of OpenFeature's
+	// remote evaluation protocol for all flags alone. Empty: there are none.
+	EventStreams []byte
 }
 
 // AppendResponse evaluates the flags that the request may see and appends the

@@ -69,6 +69,7 @@ type project struct {
 	version   int64
 	loaded    bool // record and version have not changed since the last load
 	flags     *flags.Evaluator
+	next      *flags.Snapshot // compiled, not served yet; nil if there is none
 	published *server.Published
 	checked   time.Time
 	compiled  time.Time    // when flags got their definitions
@@ -130,7 +131,20 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 	if changed {
 		c.register()
 	}
+	// Clients that learn of new flags from an Evaluator fetch definitions, so that
+	// these come first.
+	for _, p := range c.projects {
+		p.serve()
+	}
 	return errors.Join(errs...)
+}
+
+// serve swaps in the flags that were compiled last.
+func (p *project) serve() {
+	if p.next != nil {
+		p.flags.Swap(p.next)
+		p.next, p.compiled = nil, time.Now()
+	}
 }
 
 // readProjects reads the list of projects.

@@ -12,8 +12,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// load reads everything that is served for a project and swaps it in, except in
-// the Registry.
+// load reads everything that is served for a project. Refresh puts it into the Registry
+// and serves its flags.
 func (c *Catalog) load(ctx context.Context, p *project) error {
 	stored, err := c.read(ctx, p.record.ID)
 	if err != nil {
@@ -73,16 +73,20 @@ func (c *Catalog) read(ctx context.Context, project int64) (*stored, error) {
 	return out, err
 }
 
-// compile compiles the definitions of a project and swaps them in.
+// compile compiles the definitions of a project. The first ones are served at once, for
+// a project in the Registry should have some.
 func (c *Catalog) compile(ctx context.Context, p *project, d *flags.Definitions) error {
 	o := c.options(p)
-	o.Previous = p.flags.Snapshot()
+	old := p.flags.Snapshot()
+	o.Previous = old
 	snapshot, err := flags.Compile(d, o)
 	if err != nil {
 		return err
 	}
-	old := p.flags.Swap(snapshot)
-	p.compiled = time.Now()
+	p.next = snapshot
+	if old == nil {
+		p.serve()
+	}
 	if old != nil && old.ETag() == snapshot.ETag() {
 		return nil // something else of the project has changed
 	}

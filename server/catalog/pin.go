@@ -12,6 +12,7 @@ import (
 // A pin is a source that replaces the store as the origin of a project's flags.
 type pin struct {
 	loader *source.Loader
+	flags  flags.Evaluator                   // of the loader; the project's own follows
 	last   atomic.Pointer[flags.Definitions] // the latest from the source
 }
 
@@ -37,7 +38,7 @@ func (c *Catalog) newLoader(ctx context.Context, id int64, pinned *pin, from sou
 	if p == nil {
 		return fmt.Errorf("catalog: there is no project %d", id)
 	}
-	pinned.loader = source.NewLoader(p.flags, from, source.LoaderConfig{
+	pinned.loader = source.NewLoader(&pinned.flags, from, source.LoaderConfig{
 		Compile: c.options(p), Log: c.c.Log,
 		OnDefinitions: pinned.last.Store,
 		OnSwap:        func(_, _ *flags.Snapshot) { c.republish(ctx, id, pinned) },
@@ -45,7 +46,8 @@ func (c *Catalog) newLoader(ctx context.Context, id int64, pinned *pin, from sou
 	return nil
 }
 
-// republish publishes a project whose source has new definitions.
+// republish publishes a project whose source has new definitions, and then serves its
+// flags, even if the store fails.
 func (c *Catalog) republish(ctx context.Context, id int64, pinned *pin) {
 	c.mu.Lock()
 	p := c.projects[id]
@@ -55,4 +57,7 @@ func (c *Catalog) republish(ctx context.Context, id int64, pinned *pin) {
 	}
 	c.mu.Unlock()
 	c.Changed(ctx, id)
+	if p != nil {
+		p.flags.Swap(pinned.flags.Snapshot())
+	}
 }

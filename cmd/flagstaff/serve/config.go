@@ -43,6 +43,7 @@ type settings struct {
 	maxBody         size
 	maxBodyMemory   size
 	maxEvent        size
+	maxStreams      whole
 	storeTimeout    duration
 	shutdownTimeout duration
 	drain           duration
@@ -108,6 +109,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 		storeTimeout:    duration(time.Second),
 		shutdownTimeout: duration(15 * time.Second),
 		drain:           duration(unattendedDrain),
+		maxStreams:      whole{10_000, 0, 65_536},
 		stream:          stream{replicas: whole{1, 1, 5}, partitions: whole{1, 1, 256}},
 	}
 	if !unattended {
@@ -137,6 +139,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.Var(&s.maxBody, "max-body", "largest body of a flags request in `BYTES`, as sent; up to twice as much after decompression")
 	s.maxEvent = 1 << 20
 	set.Var(&s.maxEvent, "max-event", "largest event in `BYTES`, with 4 KiB for what is stored beside its name, distinct ID and properties; NATS must take messages of as many (max_payload)")
+	set.Var(&s.maxStreams, "max-streams", "event streams that the clients of a project may have on this server, `N`, by which they learn of changed flags at once; with 0 there are none, and clients poll")
 	set.Var(&s.maxBodyMemory, "max-body-memory", "memory for the bodies of all requests together, and what is made of them, in `BYTES`; what does not fit is answered 503 (default: 536870912, or a quarter of the memory limit of the process or its container if that is less)")
 	set.Var(&s.storeTimeout, "store-timeout", "`TIME` that a request for flags waits for stored properties, cohorts and hash keys; without them its answer says that it is partial")
 	set.Var(&s.drain, "drain", "`TIME` after SIGINT or SIGTERM during which requests are still answered, with /readyz at 503, so that balancers notice (default 3s, or 0s if standard error is a terminal)")

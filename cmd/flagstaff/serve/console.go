@@ -24,25 +24,24 @@ import (
 // consolePrefix is where the web console is.
 const consolePrefix = "/console"
 
-// withConsole returns a server with the web console. Pages of the same origin use the
-// management API with the sessions of the console. A browser that opens / is sent to the
-// console.
-func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *survey.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (http.Handler, error) {
-	var api *server.Server
+// withConsole returns a server with the web console, and the server by itself. Pages of
+// the same origin use the management API with the sessions of the console. A browser that
+// opens / is sent to the console.
+func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *survey.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (handler http.Handler, api *server.Server, err error) {
 	c := console.Config{
 		Service: accounts, Surveys: surveys, Prefix: consolePrefix, URL: originOf(s.appURL), Problems: problemsOf(projects), Status: servedOf(projects, ready), Usage: usage, Log: config.Log,
 		ClientIP: func(r *http.Request) netip.Addr { return api.ClientIP(r) },
 	}
 	pages, err := console.New(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if config.Management.AuthFunc, err = console.AuthFunc(c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	config.Management.AuthSameOrigin = true
 	if api, err = server.New(config); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
@@ -63,7 +62,7 @@ func (s *settings) withConsole(config server.Config, accounts *management.Servic
 		default:
 			api.ServeHTTP(w, r)
 		}
-	}), nil
+	}), api, nil
 }
 
 // originOf returns a URL without its path, "" for "".

@@ -179,6 +179,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		StoreTimeout: time.Duration(s.storeTimeout),
 		Quota:        flagQuota,
 		OFREP:        true,
+		MaxStreams:   cmp.Or(s.maxStreams.n, -1), // 0 is the default of the server
 		Products:     s.products,
 		MaxBody:      int64(s.maxBody),
 		MaxDecoded:   2 * int64(s.maxBody),
@@ -204,7 +205,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		config.Geo = given.geo
 	}
 	services.run(background, &wg)
-	handler, err := s.withConsole(config, services.accounts, services.surveys, &registry, ready, usageOf(flagQuota, eventQuota, s))
+	handler, api, err := s.withConsole(config, services.accounts, services.surveys, &registry, ready, usageOf(flagQuota, eventQuota, s))
 	if err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 			return err
 		}
 	}
-	return s.answer(ctx, log, given.listener, handler, ready)
+	return s.answer(ctx, log, given.listener, handler, ready, api.CloseStreams)
 }
 
 // given is what the settings name besides the store.

@@ -18,10 +18,10 @@ import (
 //
 // For the time of -drain it answers as before, but /readyz says that it is not
 // ready, so that balancers send their requests elsewhere, and each answer closes its
-// connection. Then it takes no more connections, and answers what still comes on the
-// ones that it has. Shutdown of [http.Server] would cut requests that are being read,
+// connection. Then it ends event streams, whose clients find another server by now, takes
+// no more connections, and answers what still comes on the ones that it has. Shutdown of [http.Server] would cut requests that are being read,
 // so it comes last, when nothing is under way.
-func (s *settings) answer(ctx context.Context, log *slog.Logger, listener net.Listener, handler http.Handler, ready *readiness) error {
+func (s *settings) answer(ctx context.Context, log *slog.Logger, listener net.Listener, handler http.Handler, ready *readiness, closeStreams func()) error {
 	connections := connections{states: make(map[net.Conn]state), most: connectionsFor(memlimit.Process())}
 	httpServer := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,6 +53,7 @@ func (s *settings) answer(ctx context.Context, log *slog.Logger, listener net.Li
 	}
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(s.shutdownTimeout))
 	defer cancel()
+	closeStreams()
 	empty(deadline, listener, min(time.Duration(s.drain), handshakeTime))
 	err := listener.Close()
 	// Serve has noted all connections that it took when it returns.
