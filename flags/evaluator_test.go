@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,6 +85,41 @@ func TestEvaluator(t *testing.T) {
 	var n int
 	if err := e.Payload("on", plain, &n); err == nil || errors.Is(err, flags.ErrNoPayload) {
 		t.Errorf("Payload of an object into an int = %v, want an error of decoding", err)
+	}
+}
+
+// TestEvaluatorWatch: a channel is closed by the next Swap, and by no other.
+func TestEvaluatorWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e flags.Evaluator
+		isClosed := func(c <-chan struct{}) bool {
+			select {
+			case <-c:
+				return true
+			default:
+				return false
+			}
+		}
+		s, since, none := e.Watch()
+		if s != nil || !since.IsZero() || isClosed(none) {
+			t.Errorf("Watch of the zero Evaluator = %v, %v", s, since)
+		}
+		first := compiled(t, mixed)
+		e.Swap(first)
+		begin := time.Now()
+		time.Sleep(time.Minute)
+		s, since, changed := e.Watch()
+		_, _, again := e.Watch()
+		if s != first || !since.Equal(begin) || !isClosed(none) || isClosed(changed) || isClosed(again) {
+			t.Errorf("Watch after a Swap = %p, %v; closed: %v, %v, %v", s, since, isClosed(none), isClosed(changed), isClosed(again))
+		}
+		e.Swap(first)
+		if !isClosed(changed) || !isClosed(again) {
+			t.Error("a Swap does not close what was waiting for it")
+		}
+	})
+	if s, since, changed := (*flags.Evaluator)(nil).Watch(); s != nil || !since.IsZero() || changed != nil {
+		t.Errorf("Watch of a nil Evaluator = %v, %v", s, since)
 	}
 }
 

@@ -32,6 +32,7 @@
 //
 //	POST      /ofrep/v1/evaluate/flags        all flags
 //	POST      /ofrep/v1/evaluate/flags/{key}  one flag
+//	GET       /ofrep/v1/streams/{stream}      tells of changes
 //
 // The routes for events exist if there is a [CaptureConfig.Collector]:
 //
@@ -125,8 +126,17 @@
 // the same, whatever they were computed from; the quota counts this request, too.
 // Inactive flags are in the answer with reason DISABLED. A flag that cannot be
 // computed is in it as an error of its own. If a store fails, the metadata has
-// errorsWhileComputingFlags. There are no event streams, so clients' parameters
-// flagConfigEtag and flagConfigLastModified have no effect.
+// errorsWhileComputingFlags.
+//
+// # Event streams
+//
+// A server whose [Config.Projects] are a [*Registry] tells clients of changes by event
+// streams (wire.md §7.4). It tells of each [flags.Evaluator.Swap] of a [Project] that
+// changes the entity tag of its snapshot; a program that also publishes definitions does so
+// before. Each stream is a request that does not end: it takes a connection and the two
+// goroutines of net/http, and no memory of other requests. The deadlines of the
+// [http.Server] do not hold for it. [Server.CloseStreams] ends all of them, which
+// [http.Server.Shutdown] waits for.
 //
 // # Events
 //
@@ -205,7 +215,8 @@
 // # Where things are
 //
 // config.go has what a server is given, and routes.go the table of routes. flags.go
-// is POST /flags from body to answer, and ofrep.go OpenFeature's protocol.
+// is POST /flags from body to answer, ofrep.go OpenFeature's protocol, and streams.go its
+// event streams.
 // published.go renders what delivery.go and definitions.go send. capture.go and
 // analytics.go are the routes for events. body.go and decompress.go decode what
 // clients send. Files of the management API begin with api: api.go is the way of a

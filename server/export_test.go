@@ -28,3 +28,6 @@ var (
 
 // MaxElement is how many bytes an element of an upload may have.
 const MaxElement = idlist.MaxElement
+
+// MaxAddressStreams is how many event streams of a project an address may have.
+const MaxAddressStreams = maxAddressStreams

@@ -26,7 +26,8 @@ var routeTable = map[string]string{
 	"/": "GET hosts", "/_liveness": "GET hosts", "/_readiness": "GET hosts", "/healthz": "GET hosts", "/readyz": "GET hosts", "/metrics": "GET hosts",
 
 	"/flags": "POST all", "/decide": "POST all",
-	"/ofrep/v1/evaluate/flags": "POST all", "/ofrep/v1/evaluate/flags/{key}": "POST all",
+	"/ofrep/v1/streams/{stream}": "GET all",
+	"/ofrep/v1/evaluate/flags":   "POST all", "/ofrep/v1/evaluate/flags/{key}": "POST all",
 	"/i/v0/e": "GET all, POST all", "/batch": "GET all, POST all", "/i/v0/ai/batch": "POST all", "/e": "GET all, POST all", "/capture": "GET all, POST all",
 	"/track": "GET all, POST all", "/engage": "GET all, POST all", "/s": "POST all", "/i/v1/analytics/events": "POST all",
 	"/api/surveys": "GET all, POST all", "/api/early_access_features": "GET all, POST all", "/array/{key}/config": "GET all", "/array/{key}/config.js": "GET all",

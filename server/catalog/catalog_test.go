@@ -415,3 +415,37 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestPublishedFirst: when somebody who watches the flags of a project learns of a change,
+// its documents have it, whether the flags come from the store or from elsewhere.
+func TestPublishedFirst(t *testing.T) {
+	w := newWorld(t)
+	evaluator := w.served(w.project.APIKey).Flags
+	published := w.served(w.project.APIKey).Published
+	seen := make(chan *server.Published)
+	watch := func() {
+		_, _, changed := evaluator.Watch()
+		go func() {
+			<-changed
+			seen <- w.served(w.project.APIKey).Published
+		}()
+	}
+	for _, change := range []func(){
+		func() {
+			w.put(nil, "a", everyone)
+			w.Changed(t.Context(), w.project.ID)
+		},
+		func() {
+			_, err := w.Pin(t.Context(), w.project.ID, source.Static{Definitions: new(flags.Definitions)})
+			w.ok(err)
+		},
+	} {
+		watch()
+		change()
+		now := <-seen
+		if now == published || now != w.served(w.project.APIKey).Published {
+			t.Errorf("the documents are %p, were %p, and will be %p", now, published, w.served(w.project.APIKey).Published)
+		}
+		published = now
+	}
+}

@@ -9,6 +9,14 @@ const flags = [
 
 const modules = new URL('../node_modules/', import.meta.url)
 
+// openFeatureModules says where a page finds the modules that OpenFeature's import.
+const openFeatureModules = {
+	'@openfeature/core': '/sdk/@openfeature/core/dist/esm/index.js',
+	'@openfeature/web-sdk': '/sdk/@openfeature/web-sdk/dist/esm/index.js',
+	'@openfeature/ofrep-web-provider': '/sdk/@openfeature/ofrep-web-provider/index.esm.js',
+	'@openfeature/ofrep-core': '/sdk/@openfeature/ofrep-web-provider/node_modules/@openfeature/ofrep-core/index.esm.js',
+}
+
 // Browser is headless Chromium and a web site with the SDK. The site has its
 // own origin, so that all requests of the SDK are cross-origin.
 export class Browser {
@@ -24,6 +32,16 @@ export class Browser {
 	// open shows the site with an SDK to a new visitor, but does not start the
 	// SDK.
 	async open(sdk = 'posthog-js/dist/module.js') {
+		return this.#visit(`sdk=${sdk}`, () => window.posthog)
+	}
+
+	// openFeature shows the site with OpenFeature's SDK and its provider for remote
+	// evaluation, as window.OpenFeature and window.OFREPWebProvider.
+	async openFeature() {
+		return this.#visit('openfeature', () => window.OpenFeature)
+	}
+
+	async #visit(query, ready) {
 		const context = await this.chromium.newContext()
 		const page = await context.newPage()
 		page.setDefaultTimeout(15_000)
@@ -32,8 +50,8 @@ export class Browser {
 		page.on('console', (message) => {
 			if (message.type() === 'error') visit.problems.push({ what: message.text(), url: message.location().url })
 		})
-		await page.goto(`${this.origin}/?sdk=${sdk}`)
-		await page.waitForFunction(() => window.posthog)
+		await page.goto(`${this.origin}/?${query}`)
+		await page.waitForFunction(ready)
 		return visit
 	}
 
@@ -65,7 +83,15 @@ async function serve(request, response) {
 		return
 	}
 	const sdk = url.searchParams.get('sdk')
-	const script = sdk && `<script type="module">import posthog from '/sdk/${sdk}'; window.posthog = posthog</script>`
+	let script = sdk && `<script type="module">import posthog from '/sdk/${sdk}'; window.posthog = posthog</script>`
+	if (url.searchParams.has('openfeature')) {
+		script = `<script type="importmap">${JSON.stringify({ imports: openFeatureModules })}</script>
+			<script type="module">
+				import { OpenFeature } from '@openfeature/web-sdk'
+				import { OFREPWebProvider } from '@openfeature/ofrep-web-provider'
+				Object.assign(window, { OpenFeature, OFREPWebProvider })
+			</script>`
+	}
 	response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>demo</title><link rel="icon" href="data:,">
 		<button id="buy">Buy now</button>${script ?? ''}`)
 }
