@@ -140,8 +140,7 @@ func (a *apiRequest) definitions(access *management.DefinitionsAccess, cohorts b
 		if p, err = a.published(access.Project.APIKey); err != nil {
 			return err
 		}
-		path := appendStream([]byte(s.prefix(x.r)), access.Project.APIKey, etag)
-		x.w.Header()["Flagstaff-Event-Stream"] = []string{string(path)}
+		x.w.Header()["Flagstaff-Event-Stream"] = []string{relativeStream(x.r, access.Project.APIKey, etag)}
 	}
 	p.asked(x.start)
 	if s.config.Quota != nil && !s.config.Quota.Take(p.Organization, definitionsCost) {

@@ -160,36 +160,42 @@ func appendStreamAddress(dst []byte, apiKey string) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, sum[:24])
 }
 
-// appendStream appends the path of the event stream of a project, without the prefix below
-// which the server is. etag identifies the definitions that the client gets now: it is told
-// of what has changed since then, even before it opens the stream.
+// appendStream appends the address of the event stream of a project, relative to the root
+// of the server. etag identifies the definitions that the client gets now: it is told of what
+// has changed since then, even before it opens the stream.
 func appendStream(dst []byte, apiKey, etag string) []byte {
-	dst = appendStreamAddress(append(dst, streamPath...), apiKey)
+	dst = appendStreamAddress(append(dst, streamPath[1:]...), apiKey)
 	if etag != "" {
 		dst = append(append(dst, "?from="...), etag...)
 	}
 	return dst
 }
 
-// appendEventStreams appends the member of that name of answers.
+// relativeStream returns that address relative to the path of a request, so that it does not
+// matter below which prefix the client sees the server.
+func relativeStream(r *http.Request, apiKey, etag string) string {
+	up := strings.Repeat("../", max(0, strings.Count(r.URL.Path, "/")-1))
+	return string(appendStream([]byte(up), apiKey, etag))
+}
+
+// appendEventStreams appends the member of that name of answers. The protocol demands a path
+// from the root of the origin.
 func (s *Server) appendEventStreams(dst []byte, r *http.Request, apiKey, etag string) []byte {
 	dst = append(dst, `[{"type":"sse","endpoint":{"requestUri":`...)
 	dst = text.AppendQuoted(dst, s.prefix(r))
-	dst = appendStream(dst[:len(dst)-1], apiKey, etag)
+	dst = appendStream(append(dst[:len(dst)-1], '/'), apiKey, etag)
 	return append(dst, `"}}]`...)
 }
 
-// prefix returns the path below which clients find the server.
+// prefix returns the path below which clients find the routes of the protocol.
 func (s *Server) prefix(r *http.Request) string {
 	if s.config.Management.AppURL != "" {
 		return s.appPath
 	}
 	// r.URL lacks the prefix below which the server may be mounted.
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	for _, own := range [...]string{"/ofrep/v1/", "/flags/definitions", "/api/"} {
-		if i := strings.LastIndex(path, own); i >= 0 && strings.HasPrefix(path, "/") {
-			return path[:i]
-		}
+	if i := strings.LastIndex(path, "/ofrep/v1/"); i >= 0 && strings.HasPrefix(path, "/") {
+		return path[:i]
 	}
 	return ""
 }

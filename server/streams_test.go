@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -519,34 +520,79 @@ func TestEventStreamOfDefinitions(t *testing.T) {
 		a.projects.Set("phc_acme", &server.Project{ID: 1, Organization: "acme", Flags: e, Published: definitionsOf(t, document)})
 	}
 	serve(published)
-	get := func(query, prefix string, header ...string) *http.Response {
-		c := api("GET", definitionsPath+query, "", header...).with(acmeSecret)
-		r := c.request()
-		r.RequestURI = prefix + definitionsPath + query
-		w := httptest.NewRecorder()
-		a.ServeHTTP(w, r)
-		return w.Result()
+	get := func(query string, header ...string) *http.Response {
+		return api("GET", definitionsPath+query, "", header...).with(acmeSecret).do(a)
 	}
-	resp := get("", "/app")
-	path := regexp.MustCompile(`^/app(/ofrep/v1/streams/[\w-]{32}\?from=` + first.ETag() + `)$`).FindStringSubmatch(resp.Header.Get("Flagstaff-Event-Stream"))
+	resp := get("")
+	path := regexp.MustCompile(`^\.\.(/ofrep/v1/streams/[\w-]{32}\?from=` + first.ETag() + `)$`).FindStringSubmatch(resp.Header.Get("Flagstaff-Event-Stream"))
 	if path == nil {
 		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
+	}
+	for target, want := range map[string]string{
+		definitionsPath + "/": "../..", "/api/feature_flag/local_evaluation": "../..", "/api/projects/1/feature_flags/local_evaluation?send_cohorts": "../../../..",
+	} {
+		if got := api("GET", target, "").with(acmeSecret).do(a).Header.Get("Flagstaff-Event-Stream"); got != want+path[1] {
+			t.Errorf("%s: %s, want %s", target, got, want+path[1])
+		}
 	}
 	bulk := ofrep("", ofrepUser, "Authorization", "Bearer phc_acme").do(a)
 	if body := bodyText(t, bulk); !strings.Contains(body, `"requestUri":"`+path[1]+`"`) {
 		t.Errorf("%s, want a stream at %s", body, path[1])
 	}
-	if again := get("", "", "If-None-Match", resp.Header.Get("Etag")); again.StatusCode != 304 || again.Header.Get("Flagstaff-Event-Stream") != path[1] {
+	if again := get("", "If-None-Match", resp.Header.Get("Etag")); again.StatusCode != 304 || again.Header.Get("Flagstaff-Event-Stream") != path[1] {
 		t.Errorf("%d %v", again.StatusCode, again.Header)
 	}
 
 	// The other definitions come after the request, as a catalog brings them.
 	waiting := make(chan *http.Response)
-	go func() { waiting <- get("?flagConfigEtag="+second.ETag(), "") }()
+	go func() { waiting <- get("?flagConfigEtag=" + second.ETag()) }()
 	serve(`{"flags":[]}`)
 	e.Swap(second)
 	next := <-waiting
 	if body := bodyText(t, next); !strings.HasPrefix(body, `{"flags":[],`) || !strings.HasSuffix(next.Header.Get("Flagstaff-Event-Stream"), "?from="+second.ETag()) {
 		t.Errorf("%s %v", body, next.Header)
 	}
+}
+
+// BenchmarkIdleStreams opens a thousand event streams, and reports the memory that each
+// takes of heap and stacks. The other ends of the connections are in the same process, and
+// take a few hundred bytes of it.
+func BenchmarkIdleStreams(b *testing.B) {
+	const streams = 1000
+	s := newOFREP(b, nil)
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	body := bodyText(b, ofrep("", ofrepUser).do(s))
+	path := regexp.MustCompile(`"requestUri":"([^"]+)"`).FindStringSubmatch(body)[1]
+	used := func() int64 {
+		var m runtime.MemStats
+		for range 2 { // the first one leaves what pools keep
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc + m.StackInuse)
+	}
+	total := int64(0)
+	for b.Loop() {
+		before := used()
+		conns := make([]net.Conn, 0, streams)
+		for i := range streams {
+			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+			if err != nil {
+				b.Fatal(err)
+			}
+			conns = append(conns, conn)
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.%d\r\n\r\n", path, i%100)
+			var head [1 << 10]byte
+			if n, err := conn.Read(head[:]); err != nil || !strings.HasPrefix(string(head[:n]), "HTTP/1.1 200 OK\r\n") {
+				b.Fatalf("%q, %v", head[:n], err)
+			}
+		}
+		total += used() - before
+		for _, conn := range conns {
+			conn.Close()
+		}
+	}
+	s.CloseStreams()
+	b.ReportMetric(float64(total)/float64(b.N*streams), "B/stream")
 }

@@ -25,10 +25,10 @@ const (
 	streamSilence = 75 * time.Second
 
 	// streamSpread is the time over which programs connect again that have lost their
-	// streams at the same moment.
-	streamSpread = 5 * time.Second
-
-	minStreamPause = 2 * time.Second // after an attempt that failed; doubles
+	// streams at the same moment. It doubles with each stream that does not last for
+	// streamHealthy, up to maxStreamPause.
+	streamSpread   = 5 * time.Second
+	streamHealthy  = 30 * time.Second
 	maxStreamPause = 2 * time.Minute
 
 	maxStreamLine = 4 << 10 // bytes
@@ -140,15 +140,13 @@ func (f *follower) tell(etag string) {
 func (f *follower) run(ctx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
-		opened, err := f.follow(ctx)
-		pause := rand.N(streamSpread)
-		if opened {
+		begin := time.Now()
+		err := f.follow(ctx)
+		if time.Since(begin) >= streamHealthy {
 			failures = 0
-		} else {
-			longest := min(minStreamPause<<min(failures, 10), maxStreamPause)
-			pause = longest/2 + rand.N(longest/2)
-			failures++
 		}
+		pause := rand.N(min(streamSpread<<min(failures, 10), maxStreamPause))
+		failures++
 		if retry, ok := errors.AsType[*RetryError](err); ok {
 			pause += retry.After
 		}
@@ -161,8 +159,8 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// follow follows the stream until it ends. opened says that there was one.
-func (f *follower) follow(ctx context.Context) (opened bool, err error) {
+// follow follows the stream until it ends, and returns why.
+func (f *follower) follow(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // of the Client's Transport
 			err = fmt.Errorf("source: following the server panicked: %v", r)
@@ -170,7 +168,7 @@ func (f *follower) follow(ctx context.Context) (opened bool, err error) {
 	}()
 	remote, address := f.where()
 	if address == nil {
-		return false, nil
+		return nil
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -178,7 +176,7 @@ func (f *follower) follow(ctx context.Context) (opened bool, err error) {
 	defer silence.Stop()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
-		return false, err
+		return err
 	}
 	request.Header.Set("User-Agent", userAgent)
 	request.Header.Set("Accept", eventStream)
@@ -186,16 +184,16 @@ func (f *follower) follow(ctx context.Context) (opened bool, err error) {
 	client.Timeout = 0 // a stream has no end
 	response, err := client.Do(request)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer response.Body.Close()
 	mediaType, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode != http.StatusOK || mediaType != eventStream {
 		err := fmt.Errorf("source: no event stream, but status %d", response.StatusCode)
 		if after := retryAfter(response.Header, time.Now()); after > 0 {
-			return false, &RetryError{after, err}
+			return &RetryError{after, err}
 		}
-		return false, err
+		return err
 	}
 	f.setOpen(true)
 	defer f.setOpen(false)
@@ -204,7 +202,7 @@ func (f *follower) follow(ctx context.Context) (opened bool, err error) {
 	for {
 		line, err := lines.ReadSlice('\n')
 		if err != nil {
-			return true, err
+			return err
 		}
 		silence.Reset(streamSilence)
 		line = bytes.TrimRight(line, "\r\n")
