@@ -166,7 +166,7 @@ func (w *watcher) changeEverything(t *testing.T) {
 	t.Helper()
 	for _, change := range []func(*watcher, *testing.T){
 		(*watcher).changeFlagsLife, (*watcher).changeCohorts, (*watcher).changeEarlyAccess, (*watcher).changeSurveys,
-		(*watcher).changeTimezone, (*watcher).changeDefinitions, (*watcher).changeProject,
+		(*watcher).changeTimezone, (*watcher).changeDefinitions, (*watcher).changeStream, (*watcher).changeProject,
 	} {
 		w.writer, w.reader = w.reader, w.writer
 		change(w, t)
