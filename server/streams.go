@@ -316,7 +316,7 @@ func (st *stream) write(w http.ResponseWriter, r *http.Request) {
 func (st *stream) appendHead(b []byte) []byte {
 	retry := minRetry + rand.N(maxRetry-minRetry)
 	b = append(strconv.AppendInt(append(b, "retry: "...), retry.Milliseconds(), 10), '\n')
-	if strings.Trim(st.have, "0123456789abcdef") == "" { // clients choose what they name
+	if st.have != "" && strings.Trim(st.have, "0123456789abcdef") == "" { // clients choose what they name
 		b = append(append(append(b, "id: "...), st.have...), '\n')
 	}
 	return append(b, '\n')
