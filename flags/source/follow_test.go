@@ -18,6 +18,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 )
 
 // A teller is a server that tells of changes, as the Transport of clients within a
@@ -305,14 +306,10 @@ func TestFollowPauses(t *testing.T) {
 	})
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // TestFollowersAreSpread: the clients of a server that restarts come back one after the
 // other, and load nothing for it.
 func TestFollowersAreSpread(t *testing.T) {
-	const clients = 10_000
+	clients := fulltest.Count(1_000, 10_000)
 	synctest.Test(t, func(t *testing.T) {
 		s := newTeller()
 		var all []*source.Loader
