@@ -100,13 +100,13 @@ func TestEventStreams(t *testing.T) {
 	_, _, loaded := e.Watch()
 	go func() { _ = l.Run(t.Context()) }() // nil
 	await("the first load", loaded)
-	if !e.Bool("new-dashboard", &flags.Request{DistinctID: "u", PersonProperties: map[string]any{"plan": "pro"}}, false) {
+	if !e.Bool("dashboard-tour", &flags.Request{DistinctID: "u", PersonProperties: map[string]any{"plan": "pro"}}, false) {
 		t.Fatal("the flag is off before the change")
 	}
 
 	_, _, changed := e.Watch()
 	begin := time.Now()
-	post(t, url+"/api/projects/@current/feature_flags/new-dashboard/disable/", `{}`, "Authorization", "Bearer phx_demo")
+	post(t, url+"/api/projects/@current/feature_flags/dashboard-tour/disable/", `{}`, "Authorization", "Bearer phx_demo")
 	select {
 	case data := <-told:
 		t.Logf("told after %v", time.Since(begin))
@@ -118,7 +118,7 @@ func TestEventStreams(t *testing.T) {
 	}
 	await("the change", changed)
 	t.Logf("loaded after %v", time.Since(begin))
-	if e.Bool("new-dashboard", &flags.Request{DistinctID: "u", PersonProperties: map[string]any{"plan": "pro"}}, true) {
+	if e.Bool("dashboard-tour", &flags.Request{DistinctID: "u", PersonProperties: map[string]any{"plan": "pro"}}, true) {
 		t.Error("the flag is on after it was disabled")
 	}
 
