@@ -40,8 +40,9 @@ const (
 	maxProjectStreams = 10_000
 	maxAddressStreams = 1_000
 
-	// memoryPerStream is a part of the memory limit for each stream. A stream takes about an
-	// eighth of it. The rest is for requests, which need connections, too.
+	// memoryPerStream is a part of the memory limit for each stream. A stream takes about a
+	// tenth of it (BenchmarkIdleStreams). The rest is for requests, which need connections,
+	// too.
 	memoryPerStream = 256 << 10
 
 	// heartbeat is how often a stream says that it is there. Proxies close connections
