@@ -94,7 +94,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 			if !keyed || free || scopes != r.who {
 				t.Errorf("%s needs %s, and the document says %v", name, r.who, o.Security)
 			}
-		case strings.HasPrefix(r.pattern, "/ofrep/"), r.pattern == "/i/v1/analytics/events": // the key is in a header
+		case strings.HasPrefix(r.pattern, "/ofrep/v1/evaluate/"), r.pattern == "/i/v1/analytics/events": // the key is in a header
 			if free || len(o.Security) == 0 {
 				t.Errorf("%s needs a key, and the document says %v", name, o.Security)
 			}
