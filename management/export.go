@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/internal/export"
+	"github.com/flagstaff-go/flagstaff/internal/parallel"
 )
 
 // ExportOptions say what an export has.
@@ -71,12 +73,7 @@ func (s *Service) ExportDefinitions(ctx context.Context, p *Principal, ref strin
 }
 
 func marshalEach[T any](list []T) ([]json.RawMessage, error) {
-	out := make([]json.RawMessage, len(list))
-	for i, v := range list {
-		var err error
-		if out[i], err = json.Marshal(v); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	out, errs := make([]json.RawMessage, len(list)), make([]error, len(list))
+	err := parallel.Each(len(list), func(i int) { out[i], errs[i] = json.Marshal(list[i]) })
+	return out, cmp.Or(err, cmp.Or(errs...))
 }

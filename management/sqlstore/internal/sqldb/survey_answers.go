@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/parallel"
+	"github.com/flagstaff-go/flagstaff/internal/parallel"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
