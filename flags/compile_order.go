@@ -34,7 +34,7 @@ func (c *compiler) orderFlags() {
 			c.flag = nil
 		}
 	}
-	needs, dangling := c.findDependencies()
+	needs, dangling := c.findDependencies(places)
 	order := make([]int, 0, len(x.flags))
 	var circular []int
 	if needs == nil {
@@ -147,16 +147,17 @@ func (c *compiler) target(r FlagReference) int32 {
 }
 
 // findDependencies returns what each flag needs, each once, and whether one of the
-// flags that it names does not exist. Both are nil if no flag names another.
-func (c *compiler) findDependencies() (needs [][]int, dangling []bool) {
-	if !slices.ContainsFunc(c.index.flags, func(f *Flag) bool { return f.Filters.hasTargets() }) {
+// flags that it names does not exist. Both are nil if no flag names another. places are
+// the places of the flags in the definitions.
+func (c *compiler) findDependencies(places []int) (needs [][]int, dangling []bool) {
+	if !slices.ContainsFunc(places, func(at int) bool { return c.sums[at].depends }) {
 		return nil, nil
 	}
 	needs = make([][]int, len(c.index.flags))
 	dangling = make([]bool, len(c.index.flags))
 	marked := make([]int, len(c.index.flags)) // number + 1 of the last flag that needs this one
 	for i, f := range c.index.flags {
-		if !f.Filters.hasTargets() || !f.evaluable() {
+		if !c.sums[places[i]].depends || !f.evaluable() {
 			continue
 		}
 		for at, fl := range f.Filters.All() {

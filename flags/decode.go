@@ -41,10 +41,19 @@ const (
 // exceeds a limit ([ErrTooLarge]): 64 MiB, 200 levels of nesting, 100,000 flags,
 // or 2,000,000 elements in all.
 //
-// The result shares memory with one copy of the document.
+// The result shares no memory with the document.
 func Decode(r io.Reader) (*Definitions, error) {
 	if r == nil {
 		return nil, errors.New("flags: Decode: the reader is nil")
+	}
+	d := decoder{out: new(Definitions)}
+	if memory, ok := r.(*bytes.Reader); ok && 0 < memory.Len() && memory.Len() <= MaxDocument {
+		err := errors.New("flags: Decode: the document was not read")
+		_, _ = memory.WriteTo(writerFunc(func(document []byte) { err = d.document(document) })) // all of it, without a copy
+		if err != nil {
+			return nil, err
+		}
+		return d.out, nil
 	}
 	var buf bytes.Buffer
 	if sized, ok := r.(interface{ Len() int }); ok {
@@ -57,11 +66,18 @@ func Decode(r io.Reader) (*Definitions, error) {
 	if n > MaxDocument {
 		return nil, fmt.Errorf("%w: the document has more than %d bytes", ErrTooLarge, MaxDocument)
 	}
-	d := decoder{out: new(Definitions)}
 	if err := d.document(buf.Bytes()); err != nil {
 		return nil, err
 	}
 	return d.out, nil
+}
+
+// A writerFunc takes what is written, which it must not keep.
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
 }
 
 // noObject says why a document is not a JSON object.
@@ -142,6 +158,7 @@ type decoder struct {
 	repeated    *textCache   // nil for what is no document
 	seen        seenFilters  // nil for what is no document
 	names       textSlab
+	raw         slab[byte]
 	groups      slab[Condition]
 	properties  slab[Filter]
 	variants    slab[Variant]
@@ -252,6 +269,20 @@ func (d *decoder) text(v jsonscan.Value) string { return string(d.bytes(v)) }
 
 // name is text for a text of which each flag has one.
 func (d *decoder) name(v jsonscan.Value) string { return d.names.text(d.bytes(v)) }
+
+// json returns a value to keep. Definitions share no memory with their document, but
+// filters that are read alone do.
+func (d *decoder) json(v jsonscan.Value) json.RawMessage {
+	if d.out == nil {
+		return json.RawMessage(v[:len(v):len(v)])
+	}
+	if len(v) > slabSize/8 {
+		return bytes.Clone(v)
+	}
+	kept := d.raw.list(len(v))
+	copy(kept, v)
+	return kept
+}
 
 // bytes is text for what is not kept.
 func (d *decoder) bytes(v jsonscan.Value) []byte {
@@ -864,7 +895,7 @@ func (d *decoder) filterList(dst *[]Filter, at *path, v jsonscan.Value) error {
 		list = d.properties.next(list)
 		f := &list[len(list)-1]
 		places := d.seen.places(a.Value())
-		if n, ok := copySeen(f, places, a.Value()); ok {
+		if n, ok := d.copySeen(f, places, a.Value()); ok {
 			if err := d.count(n); err != nil {
 				return err
 			}
@@ -901,7 +932,7 @@ func (d *decoder) decodeFilter(f *Filter, at *path, v jsonscan.Value) error {
 		case "key":
 			key = v
 		case "value":
-			f.Value = json.RawMessage(v[:len(v):len(v)])
+			f.Value = d.json(v)
 			if v.Kind() == jsonscan.Array {
 				// About the number of elements, which compilation copies.
 				if err := d.count(bytes.Count(v, []byte{','})); err != nil {
@@ -1049,8 +1080,7 @@ func (d *decoder) payloads(f *Filters, at *path, v jsonscan.Value) error {
 		if err := d.count(1); err != nil {
 			return err
 		}
-		v := o.Value()
-		f.Payloads[string(o.Name())] = json.RawMessage(v[:len(v):len(v)])
+		f.Payloads[string(o.Name())] = d.json(o.Value())
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -308,7 +307,7 @@ func (d *decoder) node(n *CohortNode, at *path, v jsonscan.Value, depth int) err
 			return err
 		}
 		if n.Leaf.Kind() == UnknownFilter {
-			n.Criterion = json.RawMessage(v[:len(v):len(v)])
+			n.Criterion = d.json(v)
 		}
 		return nil
 	}

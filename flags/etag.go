@@ -22,7 +22,8 @@ type flagSum struct {
 // A modelSum is the flagSum of a Flag.
 type modelSum struct {
 	flagSum
-	faulty bool // something could not be understood, about which sums say nothing
+	faulty  bool // something could not be understood, about which sums say nothing
+	depends bool // a filter is on a flag
 }
 
 var sealSeed = maphash.MakeSeed()
@@ -43,7 +44,7 @@ func (c *compiler) hashContent(p *Snapshot) {
 	for i := range d.Flags {
 		f := &d.Flags[i]
 		var sum modelSum
-		b, sum.faulty = b[:0].definition(f)
+		b, sum.faulty, sum.depends = b[:0].definition(f)
 		sum.seal = maphash.Bytes(sealSeed, b)
 		if p != nil && !f.Deleted && next < len(p.order) {
 			if old := &p.flags[p.order[next]]; old.sum.seal == sum.seal {
@@ -112,8 +113,9 @@ func (b contentHash) flag(v bool) contentHash {
 	return append(b, 0)
 }
 
-// definition hashes a flag. faulty says that something of it could not be understood.
-func (b contentHash) definition(f *Flag) (_ contentHash, faulty bool) {
+// definition hashes a flag. faulty says that something of it could not be understood, and
+// depends that a filter is on a flag.
+func (b contentHash) definition(f *Flag) (_ contentHash, faulty, depends bool) {
 	b = b.number(f.ID)
 	b = b.text(f.Key)
 	b = b.flag(f.Active)
@@ -169,11 +171,12 @@ func (b contentHash) definition(f *Flag) (_ contentHash, faulty bool) {
 		b = b.number(int64(g.AggregationGroupTypeIndex))
 		b = b.number(int64(len(g.Properties)))
 		for j := range g.Properties {
-			b = b.filter(&g.Properties[j])
-			faulty = faulty || g.Properties[j].fault != nil
+			fl := &g.Properties[j]
+			b = b.filter(fl)
+			faulty, depends = faulty || fl.fault != nil, depends || fl.Type == "flag"
 		}
 	}
-	return b, faulty
+	return b, faulty, depends
 }
 
 // payloads is a part of definition that most flags do not need: to iterate allocates.

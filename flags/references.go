@@ -82,18 +82,6 @@ func (f *Filters) All() iter.Seq2[Place, *Filter] {
 	}
 }
 
-// hasTargets reports whether a filter is on a flag.
-func (f *Filters) hasTargets() bool {
-	for i := range f.Groups {
-		for j := range f.Groups[i].Properties {
-			if f.Groups[i].Properties[j].Type == "flag" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // Targets iterates over the flags that filters name, as often as they do.
 func (f *Filters) Targets() iter.Seq[FlagReference] {
 	return func(yield func(FlagReference) bool) {

@@ -1,9 +1,7 @@
 package flags
 
 import (
-	"encoding/json"
 	"math/bits"
-	"unsafe"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 )
@@ -39,7 +37,6 @@ func wordOf(b []byte) string {
 type seenFilter struct {
 	text     jsonscan.Value
 	filter   *Filter
-	value    int // where its value begins in the text
 	elements int // that count against maxElements
 }
 
@@ -64,9 +61,9 @@ func (s seenFilters) places(text jsonscan.Value) *[2]seenFilter {
 	return &s[hashName([]byte(text))&uint32(len(s)-1)]
 }
 
-// copySeen makes f the filter with a text, if it is at one of the places. The value is
-// where the text is: what changes it must not change other filters.
-func copySeen(f *Filter, places *[2]seenFilter, text jsonscan.Value) (elements int, ok bool) {
+// copySeen makes f the filter with a text, if it is at one of the places. Its value is a
+// copy, so that what changes it changes no other filter.
+func (d *decoder) copySeen(f *Filter, places *[2]seenFilter, text jsonscan.Value) (elements int, ok bool) {
 	if places == nil {
 		return 0, false
 	}
@@ -77,8 +74,8 @@ func copySeen(f *Filter, places *[2]seenFilter, text jsonscan.Value) (elements i
 		}
 	}
 	*f = *s.filter
-	if end := s.value + len(f.Value); f.Value != nil {
-		f.Value = json.RawMessage(text[s.value:end:end])
+	if f.Value != nil {
+		f.Value = d.json(jsonscan.Value(f.Value))
 	}
 	return s.elements, true
 }
@@ -88,10 +85,6 @@ func keepSeen(f *Filter, places *[2]seenFilter, text jsonscan.Value, elements in
 	if places == nil || f.GroupTypeIndex != nil || f.DependencyChain != nil {
 		return
 	}
-	value := 0
-	if f.Value != nil {
-		value = int(uintptr(unsafe.Pointer(unsafe.SliceData(f.Value))) - uintptr(unsafe.Pointer(unsafe.SliceData(text))))
-	}
 	places[1] = places[0]
-	places[0] = seenFilter{text, f, value, elements}
+	places[0] = seenFilter{text, f, elements}
 }

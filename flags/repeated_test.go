@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -119,5 +120,28 @@ func TestRepeatedElementsCount(t *testing.T) {
 	document := `{"flags":[{"key":"a","id":1,"filters":{"groups":[` + strings.TrimSuffix(strings.Repeat(group+",", 20), ",") + `]}}]}`
 	if _, err := flags.Decode(strings.NewReader(document)); !errors.Is(err, flags.ErrTooLarge) {
 		t.Errorf("error %v, want ErrTooLarge", err)
+	}
+}
+
+// TestDecodeKeepsNothing: definitions are the same when what they were read from is not.
+func TestDecodeKeepsNothing(t *testing.T) {
+	for seed := range uint64(5) {
+		document := reference.NewGenerator(seed).Document()
+		want, err := flags.Decode(strings.NewReader(string(document)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := bytes.NewReader(document)
+		got, err := flags.Decode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := r.Len(); n != 0 {
+			t.Errorf("seed %d: %d bytes were not read", seed, n)
+		}
+		clear(document)
+		if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+			t.Errorf("seed %d (-kept +cleared)\n%s", seed, diff)
+		}
 	}
 }

@@ -174,17 +174,6 @@ type mappedWalker struct {
 	value    *token
 }
 
-// step steps to the next value.
-func (w *mappedWalker) step() bool {
-	if w.at == w.last {
-		w.value = nil
-		return false
-	}
-	w.value = &w.m.tokens[w.at]
-	w.at = w.value.next
-	return true
-}
-
 func (w *mappedWalker) current() Value {
 	if w.value == nil {
 		return nil
@@ -196,37 +185,42 @@ func (w *mappedWalker) current() Value {
 type MappedMembers struct {
 	w     mappedWalker
 	name  *token
-	other Members // of another value
+	other *Members // of another value
 }
 
 // Object returns the members of an object, as [Value.Object] does. It may be within the
-// text or not.
+// text or not; then it costs an allocation.
 func (m *Map) Object(v Value) MappedMembers {
 	if w, ok := m.walker(v, '{'); ok {
 		return MappedMembers{w: w}
 	}
-	return MappedMembers{other: v.Object()}
+	o := v.Object()
+	return MappedMembers{other: &o}
 }
 
 // Next is [Members.Next].
 func (o *MappedMembers) Next() bool {
-	if o.w.m == nil {
-		return o.other.Next()
+	w := &o.w
+	if w.at == w.last {
+		return o.past()
 	}
-	if o.w.at == o.w.last {
-		return o.w.step()
-	}
-	o.name = &o.w.m.tokens[o.w.at]
-	o.w.at++
-	return o.w.step()
+	o.name, w.value = &w.m.tokens[w.at], &w.m.tokens[w.at+1]
+	w.at = w.value.next
+	return true
+}
+
+// past is Next where the Map has no more members.
+func (o *MappedMembers) past() bool {
+	o.w.value = nil
+	return o.other != nil && o.other.Next()
 }
 
 // Name is [Members.Name].
 func (o *MappedMembers) Name() []byte {
-	if o.w.m == nil {
+	switch {
+	case o.other != nil:
 		return o.other.Name()
-	}
-	if o.w.value == nil {
+	case o.w.value == nil:
 		return nil
 	}
 	start, end := int(o.name.start)+1, o.name.endsAt()-1
@@ -239,7 +233,7 @@ func (o *MappedMembers) Name() []byte {
 
 // Value is [Members.Value].
 func (o *MappedMembers) Value() Value {
-	if o.w.m == nil {
+	if o.other != nil {
 		return o.other.Value()
 	}
 	return o.w.current()
@@ -248,29 +242,34 @@ func (o *MappedMembers) Value() Value {
 // MappedElements are [Elements], of a value in the text of a Map or of another one.
 type MappedElements struct {
 	w     mappedWalker
-	other Elements // of another value
+	other *Elements // of another value
 }
 
 // Array returns the elements of an array, as [Value.Array] does. It may be within the text
-// or not.
+// or not; then it costs an allocation.
 func (m *Map) Array(v Value) MappedElements {
 	if w, ok := m.walker(v, '['); ok {
 		return MappedElements{w: w}
 	}
-	return MappedElements{other: v.Array()}
+	a := v.Array()
+	return MappedElements{other: &a}
 }
 
 // Next is [Elements.Next].
 func (a *MappedElements) Next() bool {
-	if a.w.m == nil {
-		return a.other.Next()
+	w := &a.w
+	if w.at == w.last {
+		w.value = nil
+		return a.other != nil && a.other.Next()
 	}
-	return a.w.step()
+	w.value = &w.m.tokens[w.at]
+	w.at = w.value.next
+	return true
 }
 
 // Value is [Elements.Value].
 func (a *MappedElements) Value() Value {
-	if a.w.m == nil {
+	if a.other != nil {
 		return a.other.Value()
 	}
 	return a.w.current()
