@@ -400,6 +400,8 @@ var otherRoutes = map[string]string{
 	"POST /api/surveys":               forAnybody,
 	"GET /api/early_access_features":  forAnybody,
 	"POST /api/early_access_features": forAnybody,
+	"GET /api/schema":                 forAnybody,
+	"GET /api/docs":                   forAnybody,
 
 	"GET /flags/definitions":                                       forSDKs,
 	"GET /api/feature_flag/local_evaluation":                       forSDKs,
