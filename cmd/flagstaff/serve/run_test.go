@@ -207,7 +207,11 @@ func TestReload(t *testing.T) {
 	start := time.Now()
 	write(`{"flags":[{"id":1,"key":"b","active":true,"filters":{"groups":[{"properties":[{"key":"x","type":"person","operator":"foo"}]}]}}]}`)
 	stderr.await(t, `unknown operator`)
-	got := post(t, url+"/flags?v=2", `{"api_key":"phc_local","distinct_id":"u"}`)
+	var got map[string]any
+	eventually(t, "the new flag", func() bool { // the log has it a moment earlier
+		got = post(t, url+"/flags?v=2", `{"api_key":"phc_local","distinct_id":"u"}`)
+		return values(got)["b"] != nil
+	})
 	if values(got)["b"] != false || got["errorsWhileComputingFlags"] != true {
 		t.Errorf("after a file with a broken flag: %v", got)
 	}
