@@ -237,7 +237,7 @@ func TestOpenAPIClosed(t *testing.T) {
 	}
 }
 
-// sameNames reports names of the document that differ from those of the code.
+// sameNames reports the names that only the code or only the document has.
 func sameNames(t *testing.T, what string, code, document []string) {
 	t.Helper()
 	code = slices.Compact(slices.Sorted(slices.Values(code)))

@@ -197,7 +197,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		TrustedProxies: s.proxies(),
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
 		Ready:          ready.check,
-		Metrics:        events.metrics(store),
+		Metrics:        append(events.metrics(), storeMetrics{store}),
 		Log:            log,
 	}
 	if given.geo != nil {

@@ -150,29 +150,12 @@ func (e *eventStream) readiness(store sqlstore.Storage) *readiness {
 	return newReadiness(e.stream.CanWrite, part{"the store does not answer", store.Ready}, part{"the stream does not answer", e.stream.Ready})
 }
 
-// metrics returns the metrics of the store, and of the stream, for /metrics.
-func (e *eventStream) metrics(store sqlstore.Storage) []prometheus.Collector {
-	list := []prometheus.Collector{storeMetrics{store}}
-	if e != nil {
-		list = append(list, e)
+// metrics returns the metrics of the stream for /metrics.
+func (e *eventStream) metrics() []prometheus.Collector {
+	if e == nil {
+		return nil
 	}
-	return list
-}
-
-// storeMetrics show how often the cache of a store spares the database.
-type storeMetrics struct{ store sqlstore.Storage }
-
-var descCacheReads = prometheus.NewDesc("flagstaff_store_cache_reads_total",
-	"Reads of stored data for flags: hits were answered from memory, misses by the database.", []string{"result"}, nil)
-
-// Describe implements [prometheus.Collector].
-func (m storeMetrics) Describe(ch chan<- *prometheus.Desc) { ch <- descCacheReads }
-
-// Collect implements [prometheus.Collector].
-func (m storeMetrics) Collect(ch chan<- prometheus.Metric) {
-	hits, misses := m.store.CacheReads()
-	ch <- prometheus.MustNewConstMetric(descCacheReads, prometheus.CounterValue, float64(hits), "hit")
-	ch <- prometheus.MustNewConstMetric(descCacheReads, prometheus.CounterValue, float64(misses), "miss")
+	return []prometheus.Collector{e}
 }
 
 var (

@@ -1,4 +1,3 @@
-// Package finder looks in texts for what users type.
 package finder
 
 import (

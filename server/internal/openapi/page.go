@@ -310,8 +310,8 @@ type member struct {
 	schema   *schema
 }
 
-// members returns the properties of an object, those of objects within it with their path
-// as the name.
+// members returns the properties of an object. A property of an object within it has its
+// path as the name.
 func (s *schema) members() (list []member) {
 	for i := range s.Properties {
 		p := &s.Properties[i]

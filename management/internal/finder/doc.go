@@ -1,0 +1,2 @@
+// Package finder looks in texts for what users type.
+package finder
