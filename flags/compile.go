@@ -134,6 +134,8 @@ func (c *compiler) compile() error {
 	c.s.arena, c.s.values, c.s.edges, c.s.checks = trimmed(c.arena), trimmed(c.s.values), trimmed(c.s.edges), trimmed(c.s.checks)
 	c.s.payloads = trimmed(c.s.payloads)
 	found.cohorts, found.regexps = c.cohortOf, c.regexps.regexpBudget
+	c.buildFlagSets()
+	c.findRemote()
 	c.finish()
 	return nil
 }
@@ -152,10 +154,8 @@ func (c *compiler) compileFound(i int32) {
 	found.outside = found.outside || slices.ContainsFunc(found.flags[i], func(p Problem) bool { return p.Flag == "" })
 }
 
-// finish settles what follows from the flags.
+// finish completes the Snapshot.
 func (c *compiler) finish() {
-	c.buildFlagSets()
-	c.findRemote()
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return int(b.Severity) - int(a.Severity) })
 	c.s.problems = c.problems
 	c.s.memos = new(atomic.Pointer[memo]) // a Snapshot that is made of another has values of its own

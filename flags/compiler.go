@@ -22,6 +22,8 @@ type compiler struct {
 	sums   []modelSum      // of d.Flags
 	number int32           // the continuity number to keep, or -1
 
+	compiled []int32 // flags by program order, in a patch
+
 	slotOf   map[slotKey]int32
 	checkOf  map[checkKey]uint32
 	cohortOf map[int64]*cohortBuild

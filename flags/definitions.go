@@ -43,6 +43,8 @@ type Definitions struct {
 
 	// notes are the findings of Decode, which Compile passes on as Problems.
 	notes []Problem
+
+	sums *keptSums // nil unless a DocumentReader has read the Flags
 }
 
 // A Flag is one flag's definition (evaluation.md §1.2). Of what evaluation does

@@ -63,6 +63,7 @@ func (d *DocumentReader) Decode(document []byte) (*Definitions, error) {
 	for i := range p.list {
 		p.others -= p.list[i].elements
 	}
+	r.out.sums = keepSums(r.out.Flags)
 	d.document, d.last, d.places = document, r.out, p
 	if !r.reusable() || len(p.list) != len(r.out.Flags) {
 		d.document, d.last, d.places = nil, nil, places{}
@@ -168,6 +169,10 @@ func (d *decoder) between(text []byte, from *DocumentReader, first, last int) bo
 func (d *DocumentReader) splice(r *decoder, document []byte, first, last, left, moved int) *Definitions {
 	out := *d.last
 	out.Flags = slices.Concat(d.last.Flags[:first], r.out.Flags, d.last.Flags[last:])
+	if out.sums = keepSums(out.Flags); out.sums != nil && d.last.sums != nil {
+		sums := d.last.sums.of(d.last.Flags)
+		out.sums.list = slices.Concat(sums[:first], sumsOf(r.out.Flags, nil), sums[last:])
+	}
 	out.GroupTypes, out.Cohorts = maps.Clone(out.GroupTypes), maps.Clone(out.Cohorts)
 	shift := left - 1 // from the list that was read to the document
 	if first > 0 {

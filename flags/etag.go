@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -31,19 +32,59 @@ var sealSeed = maphash.MakeSeed()
 // hashContent computes the digests of everything in definitions and options that can
 // change an answer: of each flag, of what they have in common, and of all. Each
 // field is written with its length or presence, so that no two different
-// definitions feed the hash the same bytes. Sums that an earlier Snapshot has of
-// unchanged flags are not computed again.
+// definitions feed the hash the same bytes. Sums of unchanged flags that a DocumentReader
+// or an earlier Snapshot has are not computed again.
 func (c *compiler) hashContent(p *Snapshot) {
 	d := c.d
-	b := make(contentHash, 0, 512).common(d, c.o)
-	c.s.common = xxhash.Sum64(b)
-
+	c.s.common = xxhash.Sum64(make(contentHash, 0, 512).common(d, c.o))
+	if d.sums.areOf(d.Flags) {
+		c.sums = d.sums.of(d.Flags)
+	} else {
+		c.sums = sumsOf(d.Flags, p)
+	}
 	all := make(contentHash, 0, 32+8*len(d.Flags)).digest(c.s.common).number(int64(len(d.Flags)))
-	c.sums = make([]modelSum, len(d.Flags))
+	for i := range c.sums {
+		all = all.digest(c.sums[i].digest)
+	}
+	c.s.etag = strconv.FormatUint(xxhash.Sum64(all)|1<<63, 16)
+}
+
+// keptSums are the sums of the flags that a [DocumentReader] has read, which nobody
+// changes. They are computed when they are first needed.
+type keptSums struct {
+	first *Flag // of the list, whose copies may have been changed
+	once  sync.Once
+	list  []modelSum
+}
+
+// keepSums returns the keptSums of a list of flags.
+func keepSums(list []Flag) *keptSums {
+	if len(list) == 0 {
+		return nil
+	}
+	return &keptSums{first: &list[0]}
+}
+
+// areOf reports whether the sums are of a list of flags.
+func (k *keptSums) areOf(list []Flag) bool { return k != nil && len(list) > 0 && &list[0] == k.first }
+
+// of returns the sums of the list. It is safe for concurrent use.
+func (k *keptSums) of(list []Flag) []modelSum {
+	k.once.Do(func() {
+		if k.list == nil {
+			k.list = sumsOf(list, nil)
+		}
+	})
+	return k.list
+}
+
+// sumsOf computes the sums of flags, of which an earlier Snapshot may have the digests.
+func sumsOf(list []Flag, p *Snapshot) []modelSum {
+	sums := make([]modelSum, len(list))
+	b := make(contentHash, 0, 512)
 	next := 0
-	for i := range d.Flags {
-		f := &d.Flags[i]
-		var sum modelSum
+	for i := range list {
+		f, sum := &list[i], &sums[i]
 		b, sum.faulty, sum.depends = b[:0].definition(f)
 		sum.seal = maphash.Bytes(sealSeed, b)
 		if p != nil && !f.Deleted && next < len(p.order) {
@@ -55,10 +96,8 @@ func (c *compiler) hashContent(p *Snapshot) {
 		if sum.digest == 0 {
 			sum.digest = xxhash.Sum64(b)
 		}
-		all = all.digest(sum.digest)
-		c.sums[i] = sum
 	}
-	c.s.etag = strconv.FormatUint(xxhash.Sum64(all)|1<<63, 16)
+	return sums
 }
 
 // common hashes what is not of one flag.

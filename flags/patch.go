@@ -63,6 +63,10 @@ func (c *compiler) patch(p *Snapshot) *Snapshot {
 		t.buildNameTables()
 	}
 	t.s.arena = t.arena
+	if !t.seenAsIn(p) {
+		t.buildFlagSets()
+		t.findRemote()
+	}
 	t.finish()
 	return t.s
 }
@@ -109,7 +113,6 @@ func (p *Snapshot) extended() *Snapshot {
 	s.continuityFlags = slices.Clip(p.continuityFlags)
 	s.found.flags, s.found.cohorts = maps.Clone(p.found.flags), maps.Clone(p.found.cohorts)
 	s.found.room = new(atomic.Bool)
-	s.someRemote = false
 	return &s
 }
 
@@ -170,13 +173,33 @@ func (c *compiler) compileChanged(p *Snapshot, changed flagSet) bool {
 		c.problems = c.problems[:0]
 		delete(s.found.flags, i)
 		c.compileFound(i)
-		s.found.patched++
+		c.compiled = append(c.compiled, i)
 		if f.continuity != old.continuity || len(f.conditions) > p.found.conditions || s.found.outside || c.regexps.exceeded ||
 			c.checkSize() != nil || len(s.continuityFlags) > numbers {
 			return false
 		}
 	}
+	s.found.patched += len(c.compiled)
 	c.problems, c.flag = nil, nil
 	s.found.regexps = c.regexps.regexpBudget
+	return true
+}
+
+// seenAsIn reports whether requests see the flags that were compiled as they see those of
+// an earlier Snapshot: then the sets of flags, and what these look at, are as before.
+func (c *compiler) seenAsIn(p *Snapshot) bool {
+	if len(c.s.slots) != len(p.slots) {
+		return false
+	}
+	for _, i := range c.compiled {
+		f, old := &c.s.flags[i], &p.flags[i]
+		f.remote = c.s.needsServer(f)
+		if f.remote != old.remote || f.state != old.state || f.byDevice != old.byDevice || f.survey != old.survey ||
+			f.requirement != old.requirement || f.tagMatch != old.tagMatch || !slices.Equal(f.tags(), old.tags()) ||
+			f.readsCohorts != old.readsCohorts || f.readsHash != old.readsHash || !slices.Equal(f.needs, old.needs) {
+			return false
+		}
+	}
+	c.s.deviceSlot, c.s.anonymousSlot = p.deviceSlot, p.anonymousSlot
 	return true
 }

@@ -286,11 +286,18 @@ func (s *Snapshot) addStoredCohorts(n *StoredNeeds, i int32, seen map[int32]bool
 // findRemote finds the flags that look at anything that only a server knows.
 func (c *compiler) findRemote() {
 	s := c.s
-	var in *Input
+	s.someRemote = false
 	for i := range s.flags {
 		f := &s.flags[i]
-		f.remote = f.state != dormant && f.state != cyclic && (in.lacks(s, f) ||
-			slices.ContainsFunc(f.direct(), func(d int32) bool { return s.flags[d].remote }))
+		f.remote = s.needsServer(f)
 		s.someRemote = s.someRemote || f.remote
 	}
+}
+
+// needsServer reports whether a flag, or a flag that it depends on, looks at anything
+// that only a server knows. The flags that it depends on must have their answer already.
+func (s *Snapshot) needsServer(f *compiledFlag) bool {
+	var in *Input
+	return f.state != dormant && f.state != cyclic && (in.lacks(s, f) ||
+		slices.ContainsFunc(f.direct(), func(d int32) bool { return s.flags[d].remote }))
 }
