@@ -40,7 +40,7 @@ var zeros = map[string][]any{
 		new(flags.Filter), new(flags.FilterKind), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagDiff), new(flags.FlagReference), new(flags.GroupProperty), new(flags.Holdout), new(flags.Property),
 		new(flags.Index), new(flags.Input), new(flags.Memory), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Operand), new(flags.Operator), new(flags.Outcome), new(flags.Place),
 		new(flags.Problem), new(flags.Reason), new(flags.Rendering), new(flags.Request), new(flags.Result), new(flags.Results), new(flags.Severity), new(flags.Snapshot), new(flags.StoredNeeds),
-		new(flags.Subject), new(flags.Trace), new(flags.Variant), new(flags.VariantShare), new(flags.VariantTrace),
+		new(flags.Subject), new(flags.Tally), new(flags.TallyCount), new(flags.Trace), new(flags.Variant), new(flags.VariantShare), new(flags.VariantTrace),
 	},
 	"flags/flagstest": {new(flagstest.Builder)},
 	"flags/subject":   {new(subject.Failure), new(subject.Filler), new(subject.Request)},
@@ -62,7 +62,7 @@ var functions = map[string]any{
 	"capture.ExposureOf": capture.ExposureOf, "capture.Faults": capture.Faults, "capture.FlagProperties": capture.FlagProperties, "capture.IllegalID": capture.IllegalID, "capture.NewClient": capture.NewClient,
 	"capture.NewCollector": capture.NewCollector, "capture.NewUUID": capture.NewUUID, "capture.ParseUUID": capture.ParseUUID, "capture.SentAt": capture.SentAt,
 	"flags.AppendCohort": flags.AppendCohort, "flags.AppendFilters": flags.AppendFilters, "flags.Bucket": flags.Bucket, "flags.ByGroup": flags.ByGroup, "flags.Compile": flags.Compile,
-	"flags.Decode": flags.Decode, "flags.DecodeCohort": flags.DecodeCohort, "flags.DecodeFilters": flags.DecodeFilters, "flags.Diff": flags.Diff, "flags.NewIndex": flags.NewIndex,
+	"flags.Decode": flags.Decode, "flags.DecodeCohort": flags.DecodeCohort, "flags.DecodeFilters": flags.DecodeFilters, "flags.Diff": flags.Diff, "flags.NewIndex": flags.NewIndex, "flags.NewTally": flags.NewTally,
 	"flags.Any": flags.Any, "flags.Bool": flags.Bool, "flags.Float": flags.Float[float32], "flags.Int": flags.Int[int], "flags.Of": flags.Of, "flags.String": flags.String, "flags.Time": flags.Time,
 	"flags.OperatorNamed": flags.OperatorNamed, "flags.Operators": flags.Operators,
 	"flags/wire.AppendDefinitions": wire.AppendDefinitions, "flags/wire.AppendDetailed": wire.AppendDetailed, "flags/wire.AppendEmpty": wire.AppendEmpty,
@@ -76,7 +76,7 @@ var functions = map[string]any{
 // answering are the types whose nil pointers answer; other methods of nil pointers
 // panic, as the documentation of each package says.
 var answering = []string{
-	"..Client", "..Person", "capture.Client", "capture.Collector", "flags.DefinitionError", "flags.Evaluator", "flags.Index", "flags.Results", "flags.Snapshot", "geoip.Resolver",
+	"..Client", "..Person", "capture.Client", "capture.Collector", "flags.DefinitionError", "flags.Evaluator", "flags.Index", "flags.Results", "flags.Snapshot", "flags.Tally", "geoip.Resolver",
 }
 
 // panics are the calls whose own documentation says that they panic.

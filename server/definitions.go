@@ -24,7 +24,7 @@ var definitionRoutes = []route{
 // with scope feature_flag:read.
 func secretRoute(path string, answer func(*apiRequest, *management.DefinitionsAccess) error, aliases ...string) route {
 	return route{
-		path: path, aliases: aliases, conditional: true, failure: definitionsFailure,
+		path: path, aliases: aliases, failure: definitionsFailure,
 		every: func(s *Server, x *exchange) error { return s.secret(x, answer) },
 	}
 }

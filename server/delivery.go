@@ -11,15 +11,15 @@ import (
 // §4).
 var deliveryRoutes = []route{
 	{
-		path: "/api/surveys", method: http.MethodGet, also: http.MethodPost, allow: allowDelivery, public: true, conditional: true,
+		path: "/api/surveys", method: http.MethodGet, also: http.MethodPost, allow: allowDelivery, public: true,
 		handle: (*Server).surveys, failure: deliveryFailure,
 	},
 	{
-		path: "/api/early_access_features", method: http.MethodGet, also: http.MethodPost, allow: allowDelivery, public: true, conditional: true,
+		path: "/api/early_access_features", method: http.MethodGet, also: http.MethodPost, allow: allowDelivery, public: true,
 		handle: (*Server).earlyAccessFeatures, failure: deliveryFailure,
 	},
-	{path: "/array/{key}/config", method: http.MethodGet, allow: allowConfig, public: true, conditional: true, handle: (*Server).arrayConfig},
-	{path: "/array/{key}/config.js", method: http.MethodGet, allow: allowConfig, public: true, conditional: true, handle: (*Server).arrayScript},
+	{path: "/array/{key}/config", method: http.MethodGet, allow: allowConfig, public: true, handle: (*Server).arrayConfig},
+	{path: "/array/{key}/config.js", method: http.MethodGet, allow: allowConfig, public: true, handle: (*Server).arrayScript},
 }
 
 const (

@@ -9,8 +9,8 @@ import (
 
 // documentRoutes are the OpenAPI document of the server, and the page that shows it.
 var documentRoutes = []route{
-	{path: "/api/schema", method: http.MethodGet, allow: allowConfig, public: true, conditional: true, handle: (*Server).schema},
-	{path: "/api/docs", method: http.MethodGet, allow: allowConfig, public: true, conditional: true, handle: (*Server).docs},
+	{path: "/api/schema", method: http.MethodGet, allow: allowConfig, public: true, handle: (*Server).schema},
+	{path: "/api/docs", method: http.MethodGet, allow: allowConfig, public: true, handle: (*Server).docs},
 }
 
 var (

@@ -33,6 +33,8 @@ type exchange struct {
 	key   [1]string // of the flag, if the request is about one
 	more  []byte    // eventStreams of the answer
 
+	shard uint32 // where evaluations.add counted last
+
 	opened *stream // to be written after the exchange; nil if there is none
 
 	// filler has the stored data to which in refers until the answer is written.

@@ -104,6 +104,9 @@ func (s *Server) appendFlags(x *exchange, form wire.Form, p *Project, e wire.Env
 	default:
 		x.out, out = wire.AppendLegacy(x.out[:0], form, snapshot, &x.in, e)
 	}
+	if snapshot != nil {
+		s.metrics.evaluations.add(p.ID, snapshot, &x.in, out.Flags, &x.shard)
+	}
 	s.metrics.evaluated.Add(float64(out.Flags))
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,14 +24,19 @@ type metrics struct {
 	limited   prometheus.Counter
 	failures  *prometheus.CounterVec
 	events    *prometheus.CounterVec
-	routes    map[*route]routeMetrics
+	durations *prometheus.HistogramVec
+	routes    map[*route]*routeMetrics
+
+	evaluations *evaluations
 }
 
-// routeMetrics are the metrics that every request changes.
+// routeMetrics are the metrics that every request of a route changes. They are made by its
+// first request, because most routes of most servers are never called. What two requests
+// make at the same time is the same.
 type routeMetrics struct {
-	ok        prometheus.Counter // requests with status 200
-	unchanged prometheus.Counter // with status 304; nil unless the route is conditional
-	duration  prometheus.Observer
+	ok        atomic.Pointer[prometheus.Counter] // requests with status 200
+	unchanged atomic.Pointer[prometheus.Counter] // with status 304
+	duration  atomic.Pointer[prometheus.Observer]
 }
 
 func newMetrics(c Config, streams *streams) (*metrics, error) {
@@ -59,7 +65,18 @@ func newMetrics(c Config, streams *streams) (*metrics, error) {
 			Name: "flagstaff_events_total",
 			Help: "Events that clients have sent, by what became of them: stored, not stored (the client is told), over the quota, or discarded on purpose.",
 		}, []string{"result"}),
-		routes: make(map[*route]routeMetrics),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "flagstaff_http_request_duration_seconds",
+			Help:    "Time from the first byte of a request that was read to the last of the answer that was written, by route.",
+			Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
+
+			// For scrapes in the protobuf format.
+			NativeHistogramBucketFactor:     1.1,
+			NativeHistogramMaxBucketNumber:  100,
+			NativeHistogramMinResetDuration: time.Hour,
+		}, []string{"route"}),
+		routes:      make(map[*route]*routeMetrics),
+		evaluations: newEvaluations(),
 	}
 	// A counter that begins at 0 shows its first increase, too.
 	for _, what := range []string{"person", "group", "cohorts", "overrides"} {
@@ -68,19 +85,7 @@ func newMetrics(c Config, streams *streams) (*metrics, error) {
 	for _, result := range []string{"stored", "failed", "over_quota", "discarded"} {
 		m.events.WithLabelValues(result)
 	}
-	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "flagstaff_http_request_duration_seconds",
-		Help:    "Time from the first byte of a request that was read to the last of the answer that was written, by route.",
-		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
-	}, []string{"route"})
-
-	add := func(rt *route) {
-		rm := routeMetrics{ok: m.requests.WithLabelValues(rt.path, "200"), duration: duration.WithLabelValues(rt.path)}
-		if rt.conditional {
-			rm.unchanged = m.requests.WithLabelValues(rt.path, "304")
-		}
-		m.routes[rt] = rm
-	}
+	add := func(rt *route) { m.routes[rt] = new(routeMetrics) }
 	for _, rt := range routesOf(c) {
 		add(rt)
 	}
@@ -90,7 +95,7 @@ func newMetrics(c Config, streams *streams) (*metrics, error) {
 	}
 
 	r := prometheus.NewRegistry()
-	r.MustRegister(m.requests, m.inFlight, m.evaluated, m.limited, m.failures, duration,
+	r.MustRegister(m.requests, m.inFlight, m.evaluated, m.limited, m.failures, m.durations, m.evaluations,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.addressed() != nil {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -119,15 +124,26 @@ func newMetrics(c Config, streams *streams) (*metrics, error) {
 // observe counts a request that was answered.
 func (m *metrics) observe(rt *route, status int, d time.Duration) {
 	rm := m.routes[rt]
-	switch {
-	case status == http.StatusOK:
-		rm.ok.Inc()
-	case status == http.StatusNotModified && rm.unchanged != nil:
-		rm.unchanged.Inc()
+	count := func() prometheus.Counter { return m.requests.WithLabelValues(rt.path, strconv.Itoa(status)) }
+	switch status {
+	case http.StatusOK:
+		madeOnce(&rm.ok, count).Inc()
+	case http.StatusNotModified:
+		madeOnce(&rm.unchanged, count).Inc()
 	default:
-		m.requests.WithLabelValues(rt.path, strconv.Itoa(status)).Inc()
+		count().Inc()
 	}
-	rm.duration.Observe(d.Seconds())
+	madeOnce(&rm.duration, func() prometheus.Observer { return m.durations.WithLabelValues(rt.path) }).Observe(d.Seconds())
+}
+
+// madeOnce returns what p has, after its first use made it.
+func madeOnce[T any](p *atomic.Pointer[T], newT func() T) T {
+	if made := p.Load(); made != nil {
+		return *made
+	}
+	made := newT()
+	p.Store(&made)
+	return made
 }
 
 func (s *Server) serveMetrics(x *exchange) error {

@@ -71,12 +71,13 @@ func TestMetrics(t *testing.T) {
 		`flagstaff_definitions_age_seconds{project="8"} 36`, // and something
 		`flagstaff_definitions_origin{origin="file",project="8"} 1`,
 		`go_goroutines`,
+		`flagstaff_flag_evaluations_total{flag="flag-bool",project="7",value="true"} 2`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s", want)
 		}
 	}
-	for _, bad := range []string{"secret", "phc_demo", `age_seconds{project="9"}`, `definitions_flags{project="9"}`} {
+	for _, bad := range []string{"secret", "phc_demo", `route="/healthz"`, `route="/array/{key}/config"`, `age_seconds{project="9"}`, `definitions_flags{project="9"}`} {
 		if strings.Contains(got, bad) {
 			t.Errorf("%s in metrics", bad)
 		}

@@ -22,7 +22,7 @@ var ofrepRoutes = []route{
 		handle: (*Server).ofrepFlag, failure: ofrepFailure,
 	},
 	{
-		path: "/ofrep/v1/evaluate/flags", method: http.MethodPost, allow: allowPost, public: true, conditional: true,
+		path: "/ofrep/v1/evaluate/flags", method: http.MethodPost, allow: allowPost, public: true,
 		handle: (*Server).ofrepFlags, failure: ofrepFailure,
 	},
 }
@@ -47,6 +47,7 @@ func (s *Server) ofrepFlag(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	s.metrics.evaluations.addResult(p.ID, snapshot, &r, &x.shard)
 	s.metrics.evaluated.Inc()
 	status, code := http.StatusOK, ""
 	x.out, code = wire.AppendEvaluation(x.out[:0], &r, wire.Envelope{RequestID: x.requestID(), Partial: !complete})
@@ -82,6 +83,7 @@ func (s *Server) ofrepFlags(x *exchange) error {
 	var list []byte
 	var n int
 	x.out, list, n = wire.AppendEvaluations(x.out[:0], &x.in, e)
+	s.metrics.evaluations.add(p.ID, snapshot, &x.in, n, &x.shard)
 	s.metrics.evaluated.Add(float64(n))
 	etag := wire.DefinitionsETag(list)
 	x.w.Header()["Etag"] = []string{etag}

@@ -13,9 +13,6 @@ type route struct {
 	// every answer has CORS headers.
 	public bool
 
-	// conditional routes answer 304 to most requests (respondDocument).
-	conditional bool
-
 	handle func(*Server, *exchange) error
 
 	// every answers all methods, in place of the fields above. It is set in routes

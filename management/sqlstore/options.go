@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -22,9 +23,33 @@ type Options struct {
 	// default Open makes one.
 	MustExist bool
 
+	// OnOperation is called when the store turns to the database, with the context of the
+	// caller, for metrics and traces. The store goes on with the context that it returns,
+	// and calls the function that it returns, if that is not nil, when the operation has
+	// ended, with its error. It must be safe for concurrent use and not block. Nil: it is
+	// not called.
+	OnOperation func(context.Context, Operation) (context.Context, func(error))
+
 	// Log receives warnings. Nil discards them.
 	Log *slog.Logger
 }
+
+// An Operation is a kind of work of the database.
+type Operation string
+
+// The operations. The first four are reads for flags that the cache could not answer. One
+// that changes something ends with its transaction, and includes the time in which others
+// had their turn.
+const (
+	ReadPerson    Operation = "read_person"
+	ReadGroup     Operation = "read_group"
+	ReadCohorts   Operation = "read_cohorts"
+	ReadHashKeys  Operation = "read_hash_keys" // of experience continuity
+	Read          Operation = "read"           // anything else, outside of transactions
+	WriteEvents   Operation = "write_events"   // a batch, with what it does to persons
+	ChangePersons Operation = "change_persons" // or groups, cohort memberships or hash keys
+	Change        Operation = "change"         // accounts, flags, surveys and the like
+)
 
 var (
 	// ErrNoStore says that there is no store where [Options.MustExist] wants one.

@@ -10,6 +10,8 @@ import (
 	"testing"
 )
 
+const maxAtRest = 40_000 // bytes
+
 // TestDeploy holds the alert rules and the dashboard in deploy to the metrics that the
 // program has: every metric in their expressions exists, with the labels that they ask
 // for.
@@ -20,7 +22,12 @@ func TestDeploy(t *testing.T) {
 		status, _ := get(t, url+"/readyz")
 		return status == 200
 	})
+	// Prometheus keeps all of it, for each node, for weeks.
+	if _, rest := get(t, url+"/metrics"); len(rest) > maxAtRest {
+		t.Errorf("a server at rest has %d bytes of metrics, want at most %d", len(rest), maxAtRest)
+	}
 	post(t, url+"/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u"}`)
+	post(t, url+"/batch", `{"api_key":"phc_demo","batch":[{"event":"seen","distinct_id":"u"}]}`)
 	_, text := get(t, url+"/metrics")
 	if code := stop(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)

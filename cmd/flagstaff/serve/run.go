@@ -104,9 +104,10 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	defer given.close()
+	metrics := newStoreMetrics()
 	store := m.store
 	if store == nil {
-		if store, err = s.openStore(ctx, log); err != nil {
+		if store, err = s.open(ctx, sqlstore.Options{Log: log, OnOperation: metrics.onOperation}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, store.Close()) }()
@@ -158,6 +159,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	ready := events.readiness(store)
 	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: events.sink(sink), MaxBytes: maxWaiting(memlimit.Process()), OnWrite: func(n int, d time.Duration, err error) {
 		ready.wrote(n, err)
+		metrics.wrote(n, d, err)
 		if err != nil {
 			log.Error("events were not written", "events", n, "duration", d, "error", err)
 		}
@@ -197,7 +199,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		TrustedProxies: s.proxies(),
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
 		Ready:          ready.check,
-		Metrics:        append(events.metrics(), storeMetrics{store}),
+		Metrics:        append(events.metrics(), metrics.collectors(store)...),
 		Log:            log,
 	}
 	if given.geo != nil {

@@ -15,11 +15,6 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// openStore opens the store of -store, and makes it if it does not exist.
-func (s *settings) openStore(ctx context.Context, log *slog.Logger) (sqlstore.Storage, error) {
-	return s.open(ctx, sqlstore.Options{Log: log})
-}
-
 // openExisting opens the store of -store for a command that is of no use on an
 // empty one.
 func (s *settings) openExisting(ctx context.Context, log *slog.Logger) (sqlstore.Storage, error) {
@@ -30,6 +25,7 @@ func (s *settings) openExisting(ctx context.Context, log *slog.Logger) (sqlstore
 	return store, err
 }
 
+// open opens the store of -store, and makes it if it does not exist.
 func (s *settings) open(ctx context.Context, o sqlstore.Options) (sqlstore.Storage, error) {
 	return storage.Open(ctx, s.store, o)
 }

@@ -1,23 +1,72 @@
 package serve
 
 import (
+	"context"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
-// storeMetrics show how often the cache of a store spares the database.
-type storeMetrics struct{ store sqlstore.Storage }
+// storeMetrics show what a store does, and how events come to it.
+type storeMetrics struct {
+	operations *prometheus.HistogramVec
+	commits    prometheus.Histogram
+	sizes      prometheus.Histogram
+}
+
+func newStoreMetrics() *storeMetrics {
+	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{
+			Name: name, Help: help, Buckets: buckets,
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+		}
+	}
+	durations := []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
+	return &storeMetrics{
+		operations: prometheus.NewHistogramVec(histogram("flagstaff_store_operation_duration_seconds",
+			"Time that the database took, by what was read or changed. Changes include the time in which others had their turn.", durations), []string{"operation"}),
+		commits: prometheus.NewHistogram(histogram("flagstaff_commit_duration_seconds",
+			"Time to make a group of events durable: in the store, or with -stream in the stream.", durations)),
+		sizes: prometheus.NewHistogram(histogram("flagstaff_commit_events",
+			"Events that became durable together.", []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000})),
+	}
+}
+
+// onOperation is for [sqlstore.Options].
+func (m *storeMetrics) onOperation(ctx context.Context, o sqlstore.Operation) (context.Context, func(error)) {
+	start := time.Now()
+	return ctx, func(error) { m.operations.WithLabelValues(string(o)).Observe(time.Since(start).Seconds()) }
+}
+
+// wrote observes a write of the collector, unless it has made nothing durable.
+func (m *storeMetrics) wrote(events int, d time.Duration, err error) {
+	faults, durable := capture.Faults(err, events)
+	if stored := events - len(faults); durable && stored > 0 {
+		m.commits.Observe(d.Seconds())
+		m.sizes.Observe(float64(stored))
+	}
+}
+
+// collectors returns the metrics for /metrics.
+func (m *storeMetrics) collectors(store sqlstore.Storage) []prometheus.Collector {
+	return []prometheus.Collector{m.operations, m.commits, m.sizes, cacheReads{store}}
+}
+
+// cacheReads show how often the cache of a store spares the database.
+type cacheReads struct{ store sqlstore.Storage }
 
 var descCacheReads = prometheus.NewDesc("flagstaff_store_cache_reads_total",
 	"Reads of stored data for flags: hits were answered from memory, misses by the database.", []string{"result"}, nil)
 
 // Describe implements [prometheus.Collector].
-func (m storeMetrics) Describe(ch chan<- *prometheus.Desc) { ch <- descCacheReads }
+func (c cacheReads) Describe(ch chan<- *prometheus.Desc) { ch <- descCacheReads }
 
 // Collect implements [prometheus.Collector].
-func (m storeMetrics) Collect(ch chan<- prometheus.Metric) {
-	hits, misses := m.store.CacheReads()
+func (c cacheReads) Collect(ch chan<- prometheus.Metric) {
+	hits, misses := c.store.CacheReads()
 	ch <- prometheus.MustNewConstMetric(descCacheReads, prometheus.CounterValue, float64(hits), "hit")
 	ch <- prometheus.MustNewConstMetric(descCacheReads, prometheus.CounterValue, float64(misses), "miss")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // accounts is a DB as a [management.Store], either outside of transactions or
@@ -102,17 +103,10 @@ func (a *accounts) read(ctx context.Context, query string, args []any, scan func
 		_, err := a.t.run(ctx, query, args, scan)
 		return a.db.fail(err)
 	}
-	rows, err := a.db.query(ctx, query, args...)
-	if err != nil {
-		return a.db.fail(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return a.db.fail(err)
-		}
-	}
-	return a.db.fail(rows.Err())
+	ctx, end := a.db.begin(ctx, sqlstore.Read)
+	err = a.db.each(ctx, query, args, scan)
+	end(err)
+	return a.db.fail(err)
 }
 
 // change runs statements that change accounts. Inside of a transaction, the

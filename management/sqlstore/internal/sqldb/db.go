@@ -177,6 +177,21 @@ func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return s.QueryContext(context.WithoutCancel(ctx), args...)
 }
 
+// each calls scan for each row of a query that changes nothing.
+func (db *DB) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := db.query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 func (db *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/survey"
 )
 
@@ -28,7 +29,10 @@ func (db *DB) Write(ctx context.Context, events []capture.Event) error {
 
 // WriteEvents implements [survey.EventWriter].
 func (db *DB) WriteEvents(ctx context.Context, events []capture.Event, surveys []survey.Event) error {
-	return db.writePart(ctx, events, surveyRows(events, surveys), 0)
+	ctx, end := db.begin(ctx, sqlstore.WriteEvents)
+	err := db.writePart(ctx, events, surveyRows(events, surveys), 0)
+	end(err)
+	return err
 }
 
 // writePart stores a part of the events, with the survey rows of this part. The

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // CacheReads implements [sqlstore.Storage].
@@ -43,9 +45,11 @@ func (db *DB) person(ctx context.Context, project int64, distinctID string) (uui
 	r := c.ids.begin()
 	var id uuid.UUID
 	var properties []byte
+	ctx, end := db.begin(ctx, sqlstore.ReadPerson)
 	found, err := db.one(ctx, []any{&id, &properties}, `SELECT p.id, p.properties
 		FROM person_distinct_id d JOIN person p ON p.id = d.person_id
 		WHERE d.project_id = ? AND d.distinct_id = ?`, project, key.ID)
+	end(err)
 	if err != nil {
 		return uuid.Nil, nil, fmt.Errorf("read a person: %w", err)
 	}
@@ -97,9 +101,11 @@ func (db *DB) AppendGroup(ctx context.Context, dst []byte, project int64, groupT
 	key.Name, key.Key = strings.Clone(key.Name), strings.Clone(key.Key)
 	r := c.begin()
 	var properties []byte
+	ctx, end := db.begin(ctx, sqlstore.ReadGroup)
 	_, err := db.one(ctx, []any{&properties}, `SELECT e.properties
 		FROM group_type t JOIN group_entry e ON e.project_id = t.project_id AND e.type_index = t.type_index
 		WHERE t.project_id = ? AND t.name = ? AND e.group_key = ?`, project, key.Name, key.Key)
+	end(err)
 	if err != nil {
 		return dst, fmt.Errorf("read a group: %w", err)
 	}
@@ -120,20 +126,16 @@ func (db *DB) AppendCohorts(ctx context.Context, dst []int64, project int64, dis
 	}
 	db.caches.misses.Add(1)
 	r := c.begin()
+	ctx, end := db.begin(ctx, sqlstore.ReadCohorts)
 	var cohorts []int64
-	rows, err := db.query(ctx, "SELECT cohort_id FROM cohort_member WHERE person_id = ? AND project_id = ? ORDER BY cohort_id", db.d.id(id), project)
-	if err != nil {
-		return dst, fmt.Errorf("read cohort memberships: %w", db.fail(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = db.each(ctx, "SELECT cohort_id FROM cohort_member WHERE person_id = ? AND project_id = ? ORDER BY cohort_id", []any{db.d.id(id), project}, func(rows *sql.Rows) error {
 		var cohort int64
-		if err := rows.Scan(&cohort); err != nil {
-			return dst, fmt.Errorf("read cohort memberships: %w", db.fail(err))
-		}
+		err := rows.Scan(&cohort)
 		cohorts = append(cohorts, cohort)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	end(err)
+	if err != nil {
 		return dst, fmt.Errorf("read cohort memberships: %w", db.fail(err))
 	}
 	c.put(id, cohorts, r)
@@ -212,20 +214,16 @@ func (db *DB) hashKeys(ctx context.Context, person uuid.UUID) (map[string]string
 	}
 	db.caches.misses.Add(1)
 	r := c.begin()
-	rows, err := db.query(ctx, "SELECT flag_key, hash_key FROM hash_key_override WHERE person_id = ?", db.d.id(person))
-	if err != nil {
-		return nil, fmt.Errorf("read hash keys: %w", db.fail(err))
-	}
-	defer rows.Close()
+	ctx, end := db.begin(ctx, sqlstore.ReadHashKeys)
 	m := make(map[string]string)
-	for rows.Next() {
+	err := db.each(ctx, "SELECT flag_key, hash_key FROM hash_key_override WHERE person_id = ?", []any{db.d.id(person)}, func(rows *sql.Rows) error {
 		var flag, key string
-		if err := rows.Scan(&flag, &key); err != nil {
-			return nil, fmt.Errorf("read hash keys: %w", db.fail(err))
-		}
+		err := rows.Scan(&flag, &key)
 		m[flag] = key
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	end(err)
+	if err != nil {
 		return nil, fmt.Errorf("read hash keys: %w", db.fail(err))
 	}
 	c.put(person, m, r)

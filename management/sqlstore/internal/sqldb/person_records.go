@@ -12,6 +12,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // personRows is the beginning of a query for persons. The query returns their
@@ -150,7 +151,9 @@ func (t *tx) existing(ctx context.Context, project int64, ids []uuid.UUID) ([]uu
 // calls forget, which drops the entries that f has changed from the caches,
 // even after an error, because the outcome of a commit may be unknown. If f
 // finds that something is missing or too large, it returns its own error.
-func (db *DB) about(ctx context.Context, project int64, f func(*tx) error, forget func()) error {
+func (db *DB) about(ctx context.Context, project int64, f func(*tx) error, forget func()) (err error) {
+	ctx, end := db.begin(ctx, sqlstore.ChangePersons)
+	defer func() { end(err) }()
 	release, err := db.turns.take(ctx, project)
 	if err != nil {
 		return err
