@@ -48,7 +48,7 @@ type Config struct {
 	// MaxStreams is how many event streams the clients of one project may have on this
 	// server. Zero: 10,000. Less than zero: there are no event streams, and clients
 	// poll. All projects together have one for each 256 KiB of the memory that the
-	// process may have, and 65,536 at most.
+	// process may have, one for two files that it may have open, and 65,536 at most.
 	MaxStreams int
 
 	// Products are the names with which SDKs introduce themselves in their

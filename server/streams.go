@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flagstaff-go/flagstaff/internal/filelimit"
 	"github.com/flagstaff-go/flagstaff/internal/memlimit"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
@@ -83,7 +84,7 @@ type streamClient struct {
 
 func newStreams(mostOfProject int) *streams {
 	return &streams{
-		most: int(min(maxStreams, memlimit.Process()/memoryPerStream)), mostOfProject: mostOfProject,
+		most: int(min(maxStreams, memlimit.Process()/memoryPerStream, filelimit.Process()/2)), mostOfProject: mostOfProject,
 		closing:  make(chan struct{}),
 		projects: make(map[int64]int), clients: make(map[streamClient]int),
 	}

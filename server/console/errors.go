@@ -72,7 +72,7 @@ func (q *request) fail(err error) {
 		if errors.Is(err, context.Canceled) && q.Context().Err() != nil {
 			return // nobody is there any more
 		}
-		q.c.Log.ErrorContext(q.Context(), "a page of the console failed", "method", q.Method, "path", q.URL.Path, "error", err)
+		q.c.Log.ErrorContext(q.Context(), "a page of the console failed", "page", q.Pattern, "error", err)
 		q.w.Header().Set("Retry-After", "5")
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && e.RetryAfter > 0 {

@@ -103,7 +103,27 @@ func send(w http.ResponseWriter, r *http.Request, status int, body, zipped []byt
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the browser has gone
+	_, _ = writeSlowly(w, body) // the browser has gone
+}
+
+// maxStall is how long a browser may take for a piece of an answer. The deadline of the
+// [http.Server] is for answers as a whole, and long ones may take longer.
+const maxStall = 30 * time.Second
+
+// writeSlowly writes a part of an answer to a browser of any speed.
+func writeSlowly(w http.ResponseWriter, b []byte) (written int, err error) {
+	const piece = 32 << 10 // bytes
+	deadlines := http.NewResponseController(w)
+	for len(b) > 0 {
+		_ = deadlines.SetWriteDeadline(time.Now().Add(maxStall)) // a connection without deadlines needs none
+		n, err := w.Write(b[:min(len(b), piece)])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		b = b[n:]
+	}
+	return written, nil
 }
 
 // A moment is a time as pages show it.

@@ -335,7 +335,7 @@ func (a *attachment) Write(b []byte) (int, error) {
 		h.Set("Content-Disposition", `attachment; filename="`+a.name+`"`)
 		a.q.w.WriteHeader(http.StatusOK)
 	}
-	return a.q.w.Write(b)
+	return writeSlowly(a.q.w, b)
 }
 
 // chartCSV answers with the table of a chart: of the days, or of a question by its ID.

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,6 +28,10 @@ import (
 // settings has the settings from the command line and the environment.
 type settings struct {
 	addr            string
+	socketMode      fileMode
+	tlsCert         string
+	tlsKey          string
+	maxConnections  whole
 	store           string
 	stream          stream
 	flagsFile       string
@@ -110,6 +115,8 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 		shutdownTimeout: duration(15 * time.Second),
 		drain:           duration(unattendedDrain),
 		maxStreams:      whole{10_000, 0, 65_536},
+		maxConnections:  whole{0, 0, 1_000_000},
+		socketMode:      0o660,
 		stream:          stream{replicas: whole{1, 1, 5}, partitions: whole{1, 1, 256}},
 	}
 	if !unattended {
@@ -117,7 +124,11 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	}
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one")
+	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one; or on a Unix socket, unix:/run/flagstaff.sock, or on the socket of systemd, systemd or systemd:NAME")
+	set.Var(&s.socketMode, "socket-mode", "`MODE` of the Unix socket of -addr in octal: everybody who may write to it can connect")
+	set.StringVar(&s.tlsCert, "tls-cert", "", "answer over TLS with the certificate chain in `FILE` (PEM), also by HTTP/2; a change is live within two seconds")
+	set.StringVar(&s.tlsKey, "tls-key", "", "`FILE` with the key of -tls-cert (PEM)")
+	set.Var(&s.maxConnections, "max-connections", "connections `N` that the server has at once; further ones are answered 503 once all are busy (default: one for 128 KiB of the memory limit of the process, and no more than its limit of open files leaves)")
 	set.StringVar(&s.store, "store", "", "keep events, persons and projects in `STORE`: an SQLite file, \":memory:\", or postgres://USER:PASSWORD@HOST/DATABASE (default \""+storage.Default+"\", with -demo memory)")
 	set.StringVar(&s.stream.url, "stream", "", "write events to NATS JetStream at `URL`, nats://USER:PASSWORD@HOST:PORT or tls://…, several comma-separated; they are stored from there, so that clients are answered while the store is slow or down")
 	set.BoolVar(&s.stream.consume, "stream-consume", true, "with -stream, also store the events of the stream; one server of all that do so works at a time, the others stand by. With false at least one other server on the same PostgreSQL store must")
@@ -218,6 +229,9 @@ func (s *settings) check() error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkTLS(); err != nil {
+		return err
+	}
 	if s.demo && !loopback(host) {
 		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
 	}
@@ -280,6 +294,18 @@ func (s *settings) command() string {
 
 // checkAddr checks -addr and returns its host.
 func (s *settings) checkAddr() (host string, err error) {
+	if path, ok := strings.CutPrefix(s.addr, unixPrefix); ok {
+		if path == "" || len(path) > maxSocketPath || strings.HasSuffix(path, "/") {
+			return "", fmt.Errorf("invalid value %q for flag -addr: want unix: and the path of a socket, at most %d bytes long, such as unix:/run/flagstaff/flagstaff.sock", s.addr, maxSocketPath)
+		}
+		return "", nil
+	}
+	if _, ok := systemdName(s.addr); ok {
+		if s.addr == systemdAddr+":" {
+			return "", fmt.Errorf("invalid value %q for flag -addr: want systemd, or systemd: and the name of a socket (FileDescriptorName)", s.addr)
+		}
+		return "", nil
+	}
 	host, port, err := net.SplitHostPort(s.addr)
 	if err != nil || strings.Contains(s.addr, "/") {
 		example := "127.0.0.1:8000"
@@ -492,6 +518,20 @@ func (b *size) Set(s string) error {
 		return errors.New("want a number of bytes from 1 to 1073741824")
 	}
 	*b = size(n)
+	return nil
+}
+
+// A fileMode is who may do what with a file.
+type fileMode fs.FileMode
+
+func (m *fileMode) String() string { return fmt.Sprintf("%04o", uint32(*m)) }
+
+func (m *fileMode) Set(s string) error {
+	n, err := strconv.ParseUint(s, 8, 32)
+	if err != nil || n > 0o777 || n&0o200 == 0 {
+		return errors.New("want an octal number up to 0777 with which the owner may write, such as 0660")
+	}
+	*m = fileMode(n)
 	return nil
 }
 

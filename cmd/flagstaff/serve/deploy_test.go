@@ -33,7 +33,8 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("exit code %d, want 0", code)
 	}
 	known := labelsByMetric(text)
-	everywhere := map[string]bool{"job": true, "instance": true} // Prometheus adds them
+	known["flagstaff_tls_certificate_expiry_timestamp_seconds"] = make(map[string]bool) // with TLS, see TestTLS
+	everywhere := map[string]bool{"job": true, "instance": true}                        // Prometheus adds them
 	all := maps.Clone(everywhere)
 	for _, labels := range known {
 		maps.Copy(all, labels)

@@ -16,10 +16,7 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
-	"github.com/flagstaff-go/flagstaff/internal/memlimit"
 )
 
 // TestRuling69Memory attacks a server that has what a container of 256 MB gives it
@@ -187,59 +184,4 @@ func watchMemory(t *testing.T, pid int) (peak func() int64) {
 		<-ended
 	})
 	return most.Load
-}
-
-// TestRuling69Connections: connections that do nothing make room for others, and none
-// with a request is closed.
-func TestRuling69Connections(t *testing.T) {
-	c := connections{states: make(map[net.Conn]state), most: 3}
-	var conns []*closable
-	connect := func(states ...http.ConnState) {
-		conn := new(closable)
-		conns = append(conns, conn)
-		for _, s := range states {
-			c.note(conn, s)
-		}
-	}
-	closed := func() (list []int) {
-		for i, conn := range conns {
-			if conn.closed {
-				list = append(list, i)
-			}
-		}
-		return list
-	}
-	for i, tt := range []struct {
-		states []http.ConnState
-		closed []int
-	}{
-		{[]http.ConnState{http.StateNew, http.StateActive}, nil},
-		{[]http.ConnState{http.StateNew, http.StateActive, http.StateIdle}, nil},
-		{[]http.ConnState{http.StateNew}, nil},
-		{[]http.ConnState{http.StateNew, http.StateActive}, []int{1}},
-		{[]http.ConnState{http.StateNew, http.StateActive}, []int{1, 2}},
-		{[]http.ConnState{http.StateNew}, []int{1, 2, 5}},
-	} {
-		connect(tt.states...)
-		if diff := gocmp.Diff(tt.closed, closed()); diff != "" {
-			t.Errorf("after connection %d (-want +got):\n%s", i, diff)
-		}
-	}
-	if got := connectionsFor(230 << 20); got != 1840 {
-		t.Errorf("%d connections in 230 MiB", got)
-	}
-	if got := connectionsFor(memlimit.None); got != 1<<30 {
-		t.Errorf("%d connections in any memory", got)
-	}
-}
-
-// A closable is a connection that can only be closed.
-type closable struct {
-	net.Conn
-	closed bool
-}
-
-func (c *closable) Close() error {
-	c.closed = true
-	return nil
 }

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -99,7 +97,7 @@ func (m *Main) Run(ctx context.Context) int {
 func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	limitMemory(m.getenv)
 	log := s.logger(m.Stderr)
-	given, err := s.prepare(ctx, log)
+	given, err := m.prepare(ctx, s, log)
 	if err != nil {
 		return err
 	}
@@ -175,13 +173,19 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
+	connections := newConnections(given.most)
+	shown := append(events.metrics(), append(metrics.collectors(store), connections)...)
+	if given.tls != nil {
+		shown = append(shown, given.tls)
+		wg.Go(func() { given.tls.watch(background) })
+	}
 	config := server.Config{
 		Projects:     &registry,
 		Store:        store,
 		StoreTimeout: time.Duration(s.storeTimeout),
 		Quota:        flagQuota,
 		OFREP:        true,
-		MaxStreams:   cmp.Or(s.maxStreams.n, -1), // 0 is the default of the server
+		MaxStreams:   cmp.Or(min(s.maxStreams.n, given.most/2), -1), // 0 is the default of the server
 		Products:     s.products,
 		MaxBody:      int64(s.maxBody),
 		MaxDecoded:   2 * int64(s.maxBody),
@@ -199,7 +203,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		TrustedProxies: s.proxies(),
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
 		Ready:          ready.check,
-		Metrics:        append(events.metrics(), metrics.collectors(store)...),
+		Metrics:        shown,
 		Log:            log,
 	}
 	if given.geo != nil {
@@ -222,22 +226,31 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	defer drain()
 
 	log.InfoContext(ctx, "serving", "store", s.storeName(), "stream", s.stream.name(), "management", given.appURL+"/api/")
-	url := "http://" + given.listener.Addr().String()
-	fmt.Fprintf(m.Stderr, "listening on %s\n", url)
+	fmt.Fprintf(m.Stderr, "listening on %s\n", given.url)
 	if s.demo {
-		if err := s.linkConsole(ctx, m.Stderr, url, services.accounts); err != nil {
+		if err := s.linkConsole(ctx, m.Stderr, given.url, services.accounts); err != nil {
 			return err
 		}
-		if err := s.welcome(ctx, m.Stdout, url, services.accounts); err != nil {
+		if err := s.welcome(ctx, m.Stdout, given.url, services.accounts); err != nil {
 			return err
 		}
 	}
-	return s.answer(ctx, log, given.listener, handler, ready, api.CloseStreams)
+	if err := m.notify("READY=1"); err != nil {
+		return err
+	}
+	front := front{
+		listener: given.listener, tls: given.tls, connections: connections, ready: ready, closeStreams: api.CloseStreams, handler: handler,
+		stopping: func() error { return m.notify("STOPPING=1") }, log: log,
+	}
+	return front.answer(ctx, time.Duration(s.drain), time.Duration(s.shutdownTimeout))
 }
 
 // given is what the settings name besides the store.
 type given struct {
-	listener net.Listener
+	listener *listener
+	url      string       // of the listener
+	tls      *certificate // nil without -tls-cert
+	most     int          // connections
 	appURL   string
 	geo      *geoip.Resolver // nil without -geoip
 	keys     [][]byte
@@ -247,20 +260,27 @@ type given struct {
 
 // prepare checks and opens what the settings name besides the store. It comes
 // first, because a first start makes a store and tells its keys only once.
-func (s *settings) prepare(ctx context.Context, log *slog.Logger) (_ *given, err error) {
+func (m *Main) prepare(ctx context.Context, s *settings, log *slog.Logger) (_ *given, err error) {
 	g := new(given)
 	defer func() {
 		if err != nil {
 			g.close()
 		}
 	}()
-	if g.listener, err = net.Listen("tcp", s.addr); err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, fmt.Errorf("listen on %s: %w; is another server running there?", s.addr, err)
-		}
-		return nil, fmt.Errorf("listen on %s: %w", s.addr, err)
+	if g.most, err = s.connections(); err != nil {
+		return nil, err
 	}
-	g.appURL = cmp.Or(s.appURL, "http://"+g.listener.Addr().String())
+	if g.tls, err = s.certificate(log); err != nil {
+		return nil, err
+	}
+	if g.listener, err = m.listen(ctx, s); err != nil {
+		return nil, err
+	}
+	g.url = g.listener.url(s.scheme())
+	g.appURL = cmp.Or(s.appURL, g.url)
+	if strings.HasPrefix(g.appURL, unixPrefix) {
+		g.appURL = s.scheme() + "://localhost" // nobody can write a link to a Unix socket
+	}
 	if s.flagsFile != "" {
 		if _, _, err := (source.File{Path: s.flagsFile}).Load(ctx, ""); err != nil {
 			return nil, err

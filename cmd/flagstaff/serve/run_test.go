@@ -83,7 +83,7 @@ func start(t *testing.T, env map[string]string, args ...string) (url string, std
 		return <-code
 	})
 	t.Cleanup(func() { stop() })
-	return stderr.await(t, `listening on (http://\S+)`)[1], stderr, stop
+	return stderr.await(t, `listening on (\S+)`)[1], stderr, stop
 }
 
 func post(t *testing.T, url, body string, header ...string) map[string]any {
@@ -309,6 +309,11 @@ func TestWrongUsages(t *testing.T) {
 		{[]string{"-addr", ""}, `invalid value "" for flag -addr: want HOST:PORT, such as 127.0.0.1:8000`},
 		{[]string{"-addr", "localhost:99999"}, `invalid value "localhost:99999" for flag -addr: the port is "99999", want a number from 0 to 65535`},
 		{[]string{"-addr", "localhost:http"}, `invalid value "localhost:http" for flag -addr: the port is "http", want a number from 0 to 65535`},
+		{[]string{"-addr", "unix:"}, `invalid value "unix:" for flag -addr: want unix: and the path of a socket, at most 90 bytes long, such as unix:/run/flagstaff/flagstaff.sock`},
+		{[]string{"-addr", "systemd:"}, `invalid value "systemd:" for flag -addr: want systemd, or systemd: and the name of a socket (FileDescriptorName)`},
+		{[]string{"-socket-mode", "999"}, `invalid value "999" for flag -socket-mode: want an octal number up to 0777 with which the owner may write, such as 0660`},
+		{[]string{"-tls-cert", "a.pem"}, "flags -tls-cert and -tls-key need each other: a.pem is one file of the pair"},
+		{[]string{"-max-connections", "-1"}, `invalid value "-1" for flag -max-connections: want 0 to 1000000`},
 		{[]string{"-demo", "-addr", "0.0.0.0:8000"}, `invalid value "0.0.0.0:8000" for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000`},
 
 		{[]string{"-store", "mysql://u:s3cret@h/db"}, notStore + `there are no stores of the kind "mysql"` + wantStore},
@@ -421,6 +426,12 @@ func TestBadStart(t *testing.T) {
 		{[]string{"-secret-key-file", missing}, "none.json"},
 		{[]string{"-smtp", "http://user:s3cret@localhost"}, "smtp://user:password@host:port"},
 		{[]string{"-mail-dir", broken}, "broken.json"},
+		{[]string{"-tls-cert", missing, "-tls-key", missing}, "the file of -tls-cert: stat " + missing},
+		{[]string{"-tls-cert", broken, "-tls-key", broken}, "the certificate in " + broken + " (-tls-cert) with the key in"},
+		{[]string{"-addr", "unix:" + broken}, "there is a file that is no socket"},
+		{[]string{"-addr", "unix:" + filepath.Join(missing, "s")}, "the folder of the socket: stat " + missing},
+		{[]string{"-addr", "systemd"}, "systemd has passed no socket for -addr systemd: start the program by a unit"},
+		{[]string{"-max-connections", "1000000"}, "open files, which is enough for"},
 		{[]string{"-stream", "nats://user:s3cret@127.0.0.1:1"}, "connect to NATS at 127.0.0.1:1"},
 		{[]string{"-addr", "192.0.2.1:0"}, "listen on 192.0.2.1:0"},
 		{[]string{"-store", filepath.Join(missing, "x.db")}, "none.json"},

@@ -2,144 +2,154 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
+	"strings"
 	"time"
-
-	"github.com/flagstaff-go/flagstaff/internal/memlimit"
 )
+
+// How long clients may take. Package server gives bodies and long answers more time as long
+// as they move, and exempts event streams.
+const (
+	maxHeaderTime  = 10 * time.Second // for TLS and the header of a request
+	maxRequestTime = 30 * time.Second // for a request with its body
+	maxAnswerTime  = 30 * time.Second // from the header of a request to the end of the answer
+	maxIdleTime    = 2 * time.Minute  // of a connection between two requests
+	maxHeader      = 64 << 10         // bytes of the header of a request
+	maxMultiplexed = 100              // requests at once on one connection of HTTP/2
+)
+
+// A front is what meets clients.
+type front struct {
+	listener    *listener
+	tls         *certificate // nil without TLS
+	connections *connections
+	handler     http.Handler
+	ready       *readiness
+	log         *slog.Logger
+
+	closeStreams func()
+	stopping     func() error // tells systemd
+}
 
 // answer serves requests until ctx ends, and then shuts down so that no request is
 // cut that got a connection.
 //
-// For the time of -drain it answers as before, but /readyz says that it is not
+// For the time of drain it answers as before, but /readyz says that it is not
 // ready, so that balancers send their requests elsewhere, and each answer closes its
 // connection. Then it ends event streams, whose clients find another server by now, takes
-// no more connections, and answers what still comes on the ones that it has. Shutdown of [http.Server] would cut requests that are being read,
-// so it comes last, when nothing is under way.
-func (s *settings) answer(ctx context.Context, log *slog.Logger, listener net.Listener, handler http.Handler, ready *readiness, closeStreams func()) error {
-	connections := connections{states: make(map[net.Conn]state), most: connectionsFor(memlimit.Process())}
-	httpServer := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if ready.draining.Load() {
-				w.Header().Set("Connection", "close")
-			}
-			handler.ServeHTTP(w, r)
-		}),
-		ConnState:         connections.note,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-	}
+// no more connections, and answers what still comes on the ones that it has. Shutdown of
+// [http.Server] would cut requests that are being read, so it comes last, when nothing is
+// under way.
+func (f *front) answer(ctx context.Context, drain, timeout time.Duration) error {
+	httpServer := f.server()
 	failed := make(chan error, 1)
-	go func() { failed <- httpServer.Serve(listener) }()
+	gate := &gate{f.listener, f.connections}
+	go func() {
+		if f.tls == nil {
+			failed <- httpServer.Serve(gate)
+		} else {
+			failed <- httpServer.ServeTLS(gate, "", "")
+		}
+	}()
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
-	ready.draining.Store(true)
-	log.InfoContext(ctx, "shutting down", "drain", time.Duration(s.drain), "timeout", time.Duration(s.shutdownTimeout))
+	f.ready.draining.Store(true)
+	f.log.InfoContext(ctx, "shutting down", "drain", drain, "timeout", timeout)
+	told := f.stopping()
 	select {
 	case err := <-failed:
 		return err
-	case <-time.After(time.Duration(s.drain)):
+	case <-time.After(drain):
 	}
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(s.shutdownTimeout))
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	closeStreams()
-	empty(deadline, listener, min(time.Duration(s.drain), handshakeTime))
-	err := listener.Close()
+	f.closeStreams()
+	empty(deadline, f.listener, min(drain, handshakeTime))
+	err := errors.Join(told, gate.Close())
 	// Serve has noted all connections that it took when it returns.
 	if e := <-failed; !errors.Is(e, net.ErrClosed) {
 		err = errors.Join(err, e)
 	}
-	connections.await(deadline)
+	f.connections.await(deadline)
 	if e := httpServer.Shutdown(deadline); e != nil {
 		_ = httpServer.Close() // the remaining requests have had their time
-		err = errors.Join(err, fmt.Errorf("requests were still under way after %v: %w", &s.shutdownTimeout, e))
+		err = errors.Join(err, fmt.Errorf("requests were still under way after %v: %w", timeout, e))
 	}
 	return err
 }
 
-// connections are what an [http.Server] has.
-type connections struct {
-	mu     sync.Mutex
-	states map[net.Conn]state
-	most   int // there may be more only while all are busy
+// server returns the server of the program, with the limits of OPERATIONS.md.
+func (f *front) server() *http.Server {
+	s := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if f.ready.draining.Load() {
+				w.Header().Set("Connection", "close")
+			}
+			if f.connections.isSurplus(r.Context()) {
+				refuse(w)
+				return
+			}
+			f.handler.ServeHTTP(w, r)
+		}),
+		ConnContext:       f.connections.admit,
+		ConnState:         f.connections.note,
+		ReadHeaderTimeout: maxHeaderTime,
+		ReadTimeout:       maxRequestTime,
+		WriteTimeout:      maxAnswerTime,
+		IdleTimeout:       maxIdleTime,
+		MaxHeaderBytes:    maxHeader,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxMultiplexed,
+			WriteByteTimeout:     maxAnswerTime,
+		},
+		ErrorLog: log.New(serverLog{f.log}, "", 0),
+	}
+	if f.tls != nil {
+		s.TLSConfig = f.tls.config()
+	}
+	return s
 }
 
-type state struct {
-	http.ConnState
-	since time.Time
+// refuse answers a request on a connection that is one too many, and ends the connection.
+// Balancers ask another server then.
+func refuse(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Retry-After", "1")
+	h.Set("Connection", "close")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = io.WriteString(w, `{"type":"server_error","code":"service_unavailable","detail":"The server has too many connections. Please try again later.","attr":null}`) // the client may have gone
+}
+
+// A serverLog puts what [http.Server] has to say into the log. What clients do is no fault
+// of the program.
+type serverLog struct{ log *slog.Logger }
+
+func (l serverLog) Write(b []byte) (int, error) {
+	text := strings.TrimSpace(string(b))
+	level := slog.LevelError
+	for _, client := range []string{"http: TLS handshake error", "http2: ", "http: URL query contains semicolon"} {
+		if strings.HasPrefix(text, client) {
+			level = slog.LevelDebug
+		}
+	}
+	l.log.Log(context.Background(), level, "the HTTP server reports an error", "error", text)
+	return len(b), nil
 }
 
 // handshakeTime is how long a connection may take to come about. There is no such
 // time without -drain.
 const handshakeTime = 100 * time.Millisecond
-
-// newTime is how long a new connection may take to bring its first request if the
-// program waits for it to end.
-const newTime = time.Second
-
-func (c *connections) note(conn net.Conn, s http.ConnState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch s {
-	case http.StateClosed, http.StateHijacked:
-		delete(c.states, conn)
-	default:
-		c.states[conn] = state{s, time.Now()}
-		if len(c.states) > c.most && s == http.StateNew {
-			c.closeIdle()
-		}
-	}
-}
-
-// closeIdle closes the connection that waits longest for a request. The newest is one
-// of them, so there always is one.
-func (c *connections) closeIdle() {
-	var oldest net.Conn
-	var since time.Time
-	for conn, s := range c.states {
-		if s.ConnState != http.StateActive && (oldest == nil || s.since.Before(since)) {
-			oldest, since = conn, s.since
-		}
-	}
-	delete(c.states, oldest)
-	_ = oldest.Close() // its goroutine notices
-}
-
-// connectionsFor returns how many connections there may be in so much memory. Each
-// takes some 20 KiB, even if it does nothing.
-func connectionsFor(limit int64) int {
-	const perConnection = 128 << 10 // so that all take a sixth of the memory
-	return int(min(limit/perConnection, 1<<30))
-}
-
-// busy reports whether a request is under way, or may be.
-func (c *connections) busy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.states {
-		if s.ConnState == http.StateActive || s.ConnState == http.StateNew && time.Since(s.since) < newTime {
-			return true
-		}
-	}
-	return false
-}
-
-// await returns when nothing is under way, or when ctx ends.
-func (c *connections) await(ctx context.Context) {
-	for c.busy() && pause(ctx) {
-	}
-}
 
 // pause waits a moment, and reports whether ctx has not ended.
 func pause(ctx context.Context) bool {
@@ -149,4 +159,12 @@ func pause(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// closeNow closes a connection without a word, which could wait for the client.
+func closeNow(conn net.Conn) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	_ = conn.Close() // its goroutine notices
 }

@@ -2,7 +2,8 @@ package serve
 
 import (
 	"context"
-	"net"
+	"errors"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,13 +23,24 @@ var noSYN = []unix.SockFilter{
 // the time of a handshake, and returns when all that are open were taken, or when ctx
 // ends. Closing a listener resets connections that wait to be taken, although their
 // clients may have sent a request.
-func empty(ctx context.Context, listener net.Listener, handshake time.Duration) {
-	tcp, ok := listener.(*net.TCPListener)
+//
+// Connections that wait at a socket of systemd are for the next process, and so are those
+// that begin: nothing is done there.
+func empty(ctx context.Context, l *listener, handshake time.Duration) {
+	if l.shared {
+		return
+	}
+	l.withdraw()
+	socket, ok := l.Listener.(syscall.Conn)
 	if !ok {
 		return
 	}
-	raw, err := tcp.SyscallConn()
+	raw, err := socket.SyscallConn()
 	if err != nil {
+		return
+	}
+	if l.path != "" { // without its name nobody connects
+		emptySocket(ctx, raw)
 		return
 	}
 	_ = raw.Control(func(fd uintptr) {
@@ -43,6 +55,18 @@ func empty(ctx context.Context, listener net.Listener, handshake time.Duration) 
 			// Of a socket that listens, Unacked is how many connections wait.
 			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 			more = err == nil && info.Unacked > 0
+		})
+		more = more && err == nil && pause(ctx)
+	}
+}
+
+// emptySocket returns when all connections were taken that wait at a Unix socket: it can
+// then not be read.
+func emptySocket(ctx context.Context, raw syscall.RawConn) {
+	for more := true; more; {
+		err := raw.Control(func(fd uintptr) {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+			more = n > 0 || errors.Is(err, unix.EINTR)
 		})
 		more = more && err == nil && pause(ctx)
 	}

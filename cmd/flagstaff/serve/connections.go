@@ -1,0 +1,226 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/flagstaff-go/flagstaff/internal/filelimit"
+	"github.com/flagstaff-go/flagstaff/internal/memlimit"
+)
+
+// connections are what an [http.Server] has, and bounds them.
+//
+// If there are as many as there may be, a new connection takes the place of the one that
+// waits longest for a request. If all have one, the new connection is surplus: its request
+// is answered 503, so that a balancer asks another server. If there are too many of these as
+// well, new connections wait until the server takes them.
+type connections struct {
+	most    int
+	surplus atomic.Int64 // connections that are surplus
+	refused atomic.Uint64
+
+	mu     sync.Mutex
+	states map[net.Conn]state
+	closed bool
+	room   sync.Cond // signalled when a connection ends or may be closed, and at the end
+}
+
+type state struct {
+	http.ConnState
+	since   time.Time
+	surplus bool
+}
+
+const (
+	// maxSurplus is how many connections there may be only to be told that there are too
+	// many, or an eighth of all if that is less.
+	maxSurplus = 64
+
+	// newTime is how long a new connection may take to bring its first request if others
+	// need its place, or if the program waits for it to end.
+	newTime = time.Second
+)
+
+func newConnections(most int) *connections {
+	c := &connections{most: most, states: make(map[net.Conn]state)}
+	c.room.L = &c.mu
+	return c
+}
+
+// limit returns how many connections there may be, with those that are surplus.
+func (c *connections) limit() int { return c.most + min(maxSurplus, max(1, c.most/8)) }
+
+type surplusKey struct{}
+
+// admit counts a new connection. It is the ConnContext of the [http.Server].
+func (c *connections) admit(ctx context.Context, conn net.Conn) context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	surplus := len(c.states) >= c.most && !c.closeIdle()
+	c.states[conn] = state{http.StateNew, time.Now(), surplus}
+	if !surplus {
+		return ctx
+	}
+	c.surplus.Add(1)
+	c.refused.Add(1)
+	return context.WithValue(ctx, surplusKey{}, true)
+}
+
+// isSurplus reports whether the connection of a request is surplus.
+func (c *connections) isSurplus(ctx context.Context) bool {
+	return c.surplus.Load() > 0 && ctx.Value(surplusKey{}) != nil
+}
+
+// note keeps the state of a connection. It is the ConnState of the [http.Server].
+func (c *connections) note(conn net.Conn, s http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was, ok := c.states[conn]
+	switch {
+	case !ok: // closeIdle has closed it
+	case s == http.StateClosed, s == http.StateHijacked:
+		c.forget(conn, was)
+	default:
+		c.states[conn] = state{s, time.Now(), was.surplus}
+		if s == http.StateIdle {
+			c.room.Signal() // it may be closed
+		}
+	}
+}
+
+func (c *connections) forget(conn net.Conn, s state) {
+	delete(c.states, conn)
+	if s.surplus {
+		c.surplus.Add(-1)
+	}
+	c.room.Signal()
+}
+
+// closeIdle closes the connection that waits longest for a request, and reports whether
+// there is one. New ones get a moment to bring theirs.
+func (c *connections) closeIdle() bool {
+	var oldest net.Conn
+	var found state
+	for conn, s := range c.states {
+		waits := s.ConnState == http.StateIdle || s.ConnState == http.StateNew && time.Since(s.since) > newTime
+		if waits && (oldest == nil || s.since.Before(found.since)) {
+			oldest, found = conn, s
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	c.forget(oldest, found)
+	closeNow(oldest)
+	return true
+}
+
+// waitForRoom waits until there may be one more connection, surplus or not.
+func (c *connections) waitForRoom() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.states) >= c.limit() && !c.closed && !c.closeIdle() {
+		c.room.Wait()
+	}
+}
+
+// A gate is a listener that takes a connection only if there is room for one.
+type gate struct {
+	*listener
+	connections *connections
+}
+
+// Accept implements [net.Listener].
+func (g *gate) Accept() (net.Conn, error) {
+	g.connections.waitForRoom()
+	return g.listener.Accept()
+}
+
+// Close implements [net.Listener].
+func (g *gate) Close() error {
+	g.connections.mu.Lock()
+	g.connections.closed = true
+	g.connections.mu.Unlock()
+	g.connections.room.Broadcast()
+	return g.listener.Close()
+}
+
+// connectionsFor returns how many connections there may be in so much memory. Each
+// takes some 20 KiB, even if it does nothing.
+func connectionsFor(memory int64) int {
+	const perConnection = 128 << 10 // bytes, so that all take a sixth of the memory
+	return int(min(memory/perConnection, 1<<30))
+}
+
+// connectionsOf returns how many connections there may be with so many open files. The
+// rest is for the store and the stream: a database that cannot open a file fails.
+func connectionsOf(files int64) int {
+	kept := int64(128 + 16*runtime.GOMAXPROCS(0))
+	n := files - min(files/2, kept)
+	return int(min(n-n/8, 1<<30))
+}
+
+// connections returns how many connections there may be.
+func (s *settings) connections() (int, error) {
+	files := filelimit.Process()
+	n := s.maxConnections.n
+	if n == 0 {
+		return max(1, min(connectionsFor(memlimit.Process()), connectionsOf(files))), nil
+	}
+	if most := connectionsOf(files); n > most {
+		return 0, fmt.Errorf("-max-connections is %d, and the process may have %d open files, which is enough for %d connections: raise the limit (LimitNOFILE of systemd, ulimit -n), or lower -max-connections", n, files, most)
+	}
+	return n, nil
+}
+
+// busy reports whether a request is under way, or may be.
+func (c *connections) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.states {
+		if s.ConnState == http.StateActive || s.ConnState == http.StateNew && time.Since(s.since) < newTime {
+			return true
+		}
+	}
+	return false
+}
+
+// await returns when nothing is under way, or when ctx ends.
+func (c *connections) await(ctx context.Context) {
+	for c.busy() && pause(ctx) {
+	}
+}
+
+var (
+	descConnections = prometheus.NewDesc("flagstaff_connections",
+		"Connections of clients that are open.", nil, nil)
+	descMostConnections = prometheus.NewDesc("flagstaff_connections_max",
+		"Connections of clients that there may be.", nil, nil)
+	descRefused = prometheus.NewDesc("flagstaff_connections_refused_total",
+		"Connections that were answered 503 because there were too many.", nil, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (c *connections) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descConnections, descMostConnections, descRefused} {
+		ch <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c *connections) Collect(ch chan<- prometheus.Metric) {
+	c.mu.Lock()
+	n := len(c.states)
+	c.mu.Unlock()
+	ch <- prometheus.MustNewConstMetric(descConnections, prometheus.GaugeValue, float64(n))
+	ch <- prometheus.MustNewConstMetric(descMostConnections, prometheus.GaugeValue, float64(c.most))
+	ch <- prometheus.MustNewConstMetric(descRefused, prometheus.CounterValue, float64(c.refused.Load()))
+}

@@ -1,0 +1,6 @@
+package filelimit
+
+import "math"
+
+// None stands for no limit.
+const None = math.MaxInt64
