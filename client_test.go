@@ -442,7 +442,13 @@ func TestPersonAllocations(t *testing.T) {
 			t.Fatal("wrong value")
 		}
 	}
-	for name, ask := range map[string]func(){"a map": ask, "a list made for the call": perCall} {
+	byHandles := func() {
+		p := client.For(&flags.Request{DistinctID: "ada", PersonProperties: properties})
+		if !NewCheckout.Of(p) || Button.Of(p) != "red" {
+			t.Fatal("wrong value")
+		}
+	}
+	for name, ask := range map[string]func(){"a map": ask, "a list made for the call": perCall, "handles": byHandles} {
 		ask()
 		if n := testing.AllocsPerRun(1000, ask); n != 0 {
 			t.Errorf("with %s: %v allocations, want none", name, n)

@@ -50,12 +50,16 @@
 //
 // # Flags in one place
 //
-// [NewBool], [NewVariant] and [NewPayload] declare flags as variables, with their
-// fallbacks. [Client.Check] says which of them do not exist, or have other variants.
+// [NewBool], [NewVariant], [NewValue] and [NewPayload] declare flags as variables, with
+// their fallbacks. [Client.Check] says which of them do not exist, or have other variants.
+// The program flagstaff writes such variables for all flags: flagstaff help gen.
 //
 //	var Checkout = flagstaff.NewBool("new-checkout", false)
 //	…
-//	if Checkout.For(ctx) { … }
+//	if Checkout.On(ctx) { … }
+//
+// A snapshot finds declared flags by number. Their methods In ask a snapshot about a
+// request, without a Person, in the time of the evaluation alone.
 //
 // # More
 //

@@ -99,7 +99,7 @@ func ExampleNewBool() {
 
 	p := client.For(&flags.Request{DistinctID: "user-1", PersonProperties: map[string]any{"plan": "pro"}})
 	ctx = p.Context(ctx)
-	fmt.Println(NewCheckout.For(ctx), Button.For(ctx))
+	fmt.Println(NewCheckout.On(ctx), Button.For(ctx))
 	// Output: true red
 }
 

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// A Handle is a flag that a program has declared: a [BoolFlag], a [VariantFlag] or a
-// [PayloadFlag].
+// A Handle is a flag that a program has declared by [NewBool], [NewVariant], [NewValue] or
+// [NewPayload].
 type Handle interface {
 	// Key returns the key of the flag.
 	Key() string
@@ -26,12 +29,13 @@ var declared struct {
 	handles []Handle
 }
 
-// declare makes a Handle one of [Handles].
-func declare[H Handle](h H) H {
+// declare makes a Handle one of [Handles]. A type with a parameter is no Handle itself, and
+// has one that is the same for all types: a compiler takes twenty times as long for a
+// program with a thousand flags if it needs all methods of each type.
+func declare(h Handle) {
 	declared.mu.Lock()
 	defer declared.mu.Unlock()
 	declared.handles = append(declared.handles, h)
-	return h
 }
 
 // Handles returns all flags that the program has declared, in the order in which that
@@ -42,69 +46,119 @@ func Handles() []Handle {
 	return slices.Clone(declared.handles)
 }
 
-// A BoolFlag is a flag that is on or off.
+// A BoolFlag is a flag that is on or off. While the definitions have a flag with variants
+// under its key, it has its fallback.
 type BoolFlag struct {
-	key      string
+	flag     flags.Ref
 	fallback bool
 }
 
 // NewBool declares a flag with the value of [Person.Bool] where it has none. Declare
 // flags as variables of packages: they are listed by [Handles] for ever.
-func NewBool(key string, fallback bool) *BoolFlag { return declare(&BoolFlag{key, fallback}) }
+func NewBool(key string, fallback bool) *BoolFlag {
+	f := &BoolFlag{flags.Declare(key), fallback}
+	declare(f)
+	return f
+}
 
 // Key returns the key of the flag.
-func (f *BoolFlag) Key() string { return f.key }
+func (f *BoolFlag) Key() string { return f.flag.Key() }
 
-// For reports whether the flag is on for the Person of a context.
-func (f *BoolFlag) For(ctx context.Context) bool { return f.Of(From(ctx)) }
+// On reports whether the flag is on for the Person of a context.
+func (f *BoolFlag) On(ctx context.Context) bool { return f.Of(From(ctx)) }
 
 // Of reports whether the flag is on for a Person.
-func (f *BoolFlag) Of(p *Person) bool { return p.Bool(f.key, f.fallback) }
+func (f *BoolFlag) Of(p *Person) bool {
+	if p == nil {
+		return f.fallback
+	}
+	d, ok := p.decide(f.flag, true)
+	switch {
+	case !ok:
+		r := p.filtered()
+		return f.flag.Bool(p.snapshot, &r, f.fallback)
+	case d.Failed(), d.Multivariate():
+		return f.fallback
+	}
+	return d.Enabled()
+}
+
+// In reports whether the flag is on for a request, by one snapshot. It takes as much time
+// as evaluation itself, does not allocate, and reports no exposure.
+func (f *BoolFlag) In(s *flags.Snapshot, r *flags.Request) bool {
+	return f.flag.Bool(s, r, f.fallback)
+}
 
 func (f *BoolFlag) check(k kind) error {
 	if len(k.variants) > 0 {
-		return fmt.Errorf("flag %q has variants (%s), and is declared by NewBool", f.key, strings.Join(k.variants, ", "))
+		return fmt.Errorf("flag %q has variants (%s), and is declared by NewBool", f.Key(), strings.Join(k.variants, ", "))
 	}
 	return nil
 }
 
-// A VariantFlag is a flag with variants.
-type VariantFlag struct {
-	key, fallback string
-	others        []string
-}
+// A VariantFlag is a flag with variants, whose keys are of type V.
+type VariantFlag[V ~string] struct{ handle variantHandle }
 
 // NewVariant declares a flag with its variants. The first one is the fallback.
-func NewVariant(key, fallback string, others ...string) *VariantFlag {
-	return declare(&VariantFlag{key, fallback, slices.Clone(others)})
+func NewVariant[V ~string](key string, fallback V, others ...V) *VariantFlag[V] {
+	f := &VariantFlag[V]{variantHandle{flag: flags.Declare(key), fallback: string(fallback)}}
+	for _, variant := range others {
+		f.handle.others = append(f.handle.others, string(variant))
+	}
+	declare(&f.handle)
+	return f
 }
 
 // Key returns the key of the flag.
-func (f *VariantFlag) Key() string { return f.key }
+func (f *VariantFlag[V]) Key() string { return f.handle.Key() }
 
 // For returns the value of the flag for the Person of a context.
-func (f *VariantFlag) For(ctx context.Context) string { return f.Of(From(ctx)) }
+func (f *VariantFlag[V]) For(ctx context.Context) V { return V(f.handle.of(From(ctx))) }
 
 // Of returns the value of the flag for a Person. It is one of the declared variants:
 // anything else, and "true" and "false" unless they are declared, is the fallback.
-func (f *VariantFlag) Of(p *Person) string {
-	if v := p.Variant(f.key, f.fallback); slices.Contains(f.others, v) {
-		return v
+func (f *VariantFlag[V]) Of(p *Person) V { return V(f.handle.of(p)) }
+
+// In returns the value of the flag for a request, by one snapshot. It takes as much time
+// as evaluation itself, does not allocate, and reports no exposure.
+func (f *VariantFlag[V]) In(s *flags.Snapshot, r *flags.Request) V {
+	value, ok := f.handle.flag.Lookup(s, r)
+	return V(f.handle.declared(value, ok))
+}
+
+// A variantHandle is a VariantFlag of any type.
+type variantHandle struct {
+	flag     flags.Ref
+	fallback string
+	others   []string
+}
+
+func (f *variantHandle) Key() string { return f.flag.Key() }
+
+func (f *variantHandle) of(p *Person) string {
+	value, ok := p.text(f.flag, true)
+	return f.declared(value, ok)
+}
+
+// declared returns a value, or the fallback for what is not declared.
+func (f *variantHandle) declared(value string, ok bool) string {
+	if ok && slices.Contains(f.others, value) {
+		return value
 	}
 	return f.fallback
 }
 
-func (f *VariantFlag) check(k kind) error {
+func (f *variantHandle) check(k kind) error {
 	want := append([]string{f.fallback}, f.others...)
 	var errs []error
 	for _, variant := range k.variants {
 		if !slices.Contains(want, variant) {
-			errs = append(errs, fmt.Errorf("flag %q has the variant %q, which is not declared", f.key, variant))
+			errs = append(errs, fmt.Errorf("flag %q has the variant %q, which is not declared", f.Key(), variant))
 		}
 	}
 	for _, variant := range f.others {
 		if !slices.Contains(k.variants, variant) && variant != "true" && variant != "false" {
-			errs = append(errs, fmt.Errorf("flag %q has no variant %q, which is declared", f.key, variant))
+			errs = append(errs, fmt.Errorf("flag %q has no variant %q, which is declared", f.Key(), variant))
 		}
 	}
 	return errors.Join(errs...)
@@ -112,34 +166,112 @@ func (f *VariantFlag) check(k kind) error {
 
 // A PayloadFlag is a flag whose payload is a T.
 type PayloadFlag[T any] struct {
-	key      string
+	handle   payloadHandle
 	fallback T
 }
 
 // NewPayload declares a flag with its payload where it has none.
 func NewPayload[T any](key string, fallback T) *PayloadFlag[T] {
-	return declare(&PayloadFlag[T]{key, fallback})
+	f := &PayloadFlag[T]{payloadHandle{flag: flags.Declare(key), typ: reflect.TypeFor[T]()}, fallback}
+	declare(&f.handle)
+	return f
 }
 
 // Key returns the key of the flag.
-func (f *PayloadFlag[T]) Key() string { return f.key }
+func (f *PayloadFlag[T]) Key() string { return f.handle.Key() }
 
-// For returns the payload for the Person of a context.
+// For returns the payload for the Person of a context, see Of.
 func (f *PayloadFlag[T]) For(ctx context.Context) T { return f.Of(From(ctx)) }
 
-// Of returns the payload for a Person.
-func (f *PayloadFlag[T]) Of(p *Person) T { return Payload(p, f.key, f.fallback) }
+// Of returns the payload for a Person, as [Payload] does. Equal payloads are decoded
+// once: what T refers to is shared by all callers, and must not be changed.
+func (f *PayloadFlag[T]) Of(p *Person) T {
+	if v, ok := f.handle.of(p).(*T); ok {
+		return *v
+	}
+	return f.fallback
+}
 
-func (f *PayloadFlag[T]) check(k kind) error {
+// In returns the payload for a request, by one snapshot, see Of. It reports no exposure.
+func (f *PayloadFlag[T]) In(s *flags.Snapshot, r *flags.Request) T {
+	if v, ok := f.handle.in(s, r).(*T); ok {
+		return *v
+	}
+	return f.fallback
+}
+
+// A payloadHandle is a PayloadFlag of any type.
+type payloadHandle struct {
+	flag  flags.Ref
+	typ   reflect.Type
+	known atomic.Pointer[decodedPayload] // the latest first
+}
+
+// A decodedPayload is a payload that was decoded, in a list of them.
+type decodedPayload struct {
+	text  string
+	value any // a pointer; nil: there is an error
+	err   error
+	n     int // how many there are from here on
+	next  *decodedPayload
+}
+
+func (f *payloadHandle) Key() string { return f.flag.Key() }
+
+// of returns a pointer to the payload for a Person, nil for none.
+func (f *payloadHandle) of(p *Person) any {
+	if p == nil {
+		return nil
+	}
+	brief, _ := p.decide(f.flag, true)
+	payload := brief.Payload()
+	if payload == "" {
+		return nil
+	}
+	d := f.decode(payload)
+	if d.err != nil {
+		p.client.warn(f.Key(), asPayload(f.Key(), d.err))
+	}
+	return d.value
+}
+
+func (f *payloadHandle) in(s *flags.Snapshot, r *flags.Request) any {
+	if brief, _ := f.flag.Brief(s, r); brief.Payload() != "" {
+		return f.decode(brief.Payload()).value
+	}
+	return nil
+}
+
+// decode returns what a payload is.
+func (f *payloadHandle) decode(payload string) *decodedPayload {
+	const most = 64 // payloads that are kept
+	first := f.known.Load()
+	for d := first; d != nil; d = d.next {
+		if d.text == payload {
+			return d
+		}
+	}
+	d := &decodedPayload{text: strings.Clone(payload), n: 1}
+	value := reflect.New(f.typ).Interface()
+	if d.err = decodePayload(payload, value); d.err == nil {
+		d.value = value
+	}
+	if first != nil && first.n < most {
+		d.n, d.next = first.n+1, first
+	}
+	f.known.CompareAndSwap(first, d) // what another goroutine has added at this moment is decoded again
+	return d
+}
+
+func (f *payloadHandle) check(k kind) error {
 	var errs []error
-	for variant, payload := range k.payloads {
-		var v T
-		if err := decodePayload(payload, &v); err != nil {
-			errs = append(errs, fmt.Errorf("flag %q: the payload of %q is no %T: %w", f.key, variant, v, err))
+	for _, variant := range slices.Sorted(maps.Keys(k.payloads)) {
+		if err := decodePayload(k.payloads[variant], reflect.New(f.typ).Interface()); err != nil {
+			errs = append(errs, fmt.Errorf("flag %q: the payload of %q is no %v: %w", f.Key(), variant, f.typ, err))
 		}
 	}
 	if len(k.payloads) == 0 {
-		errs = append(errs, fmt.Errorf("flag %q has no payload", f.key))
+		errs = append(errs, fmt.Errorf("flag %q has no payload", f.Key()))
 	}
 	return errors.Join(errs...)
 }
@@ -148,6 +280,7 @@ func (f *PayloadFlag[T]) check(k kind) error {
 type kind struct {
 	variants []string
 	payloads map[string]string // by variant, or "true"
+	remote   bool              // the payload is the value
 }
 
 // learn remembers the kinds of the flags in new definitions.
@@ -158,7 +291,7 @@ func (c *Client) learn(d *flags.Definitions) {
 		if _, again := kinds[f.Key]; again || f.Deleted {
 			continue // the first flag with a key counts
 		}
-		var k kind
+		k := kind{remote: f.IsRemoteConfiguration}
 		if m := f.Filters.Multivariate; m != nil {
 			for _, v := range m.Variants {
 				k.variants = append(k.variants, v.Key)

@@ -61,16 +61,16 @@ func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 
 // decide evaluates a flag the first time. If its value is shown to the person, it is
 // reported once. It is not ok for a flag that is unknown or hidden.
-func (p *Person) decide(key string, shown bool) (d flags.Brief, ok bool) {
+func (p *Person) decide(f flags.Ref, shown bool) (d flags.Brief, ok bool) {
 	var first bool
 	switch {
 	case p.override != nil || p.request.Answers != nil:
-		d, first, ok = p.recall(key, shown)
+		d, first, ok = p.recall(f, shown)
 	case p.takesFilter():
 		r := p.filtered()
-		d, first, ok = p.memory.Brief(p.snapshot, key, &r, shown)
+		d, first, ok = p.memory.Brief(p.snapshot, f, &r, shown)
 	default:
-		d, first, ok = p.memory.Brief(p.snapshot, key, &p.request, shown)
+		d, first, ok = p.memory.Brief(p.snapshot, f, &p.request, shown)
 	}
 	if first && p.client != nil && p.client.events != nil {
 		p.client.events.Shown(d, &p.request)
@@ -80,7 +80,7 @@ func (p *Person) decide(key string, shown bool) (d flags.Brief, ok bool) {
 
 // recall is decide without the report, for a Person with an override or a server's answers.
 // First says that the value is shown for the first time.
-func (p *Person) recall(key string, shown bool) (d flags.Brief, first, ok bool) {
+func (p *Person) recall(f flags.Ref, shown bool) (d flags.Brief, first, ok bool) {
 	mine := p.busy.CompareAndSwap(false, true)
 	if mine {
 		defer p.busy.Store(false)
@@ -88,7 +88,7 @@ func (p *Person) recall(key string, shown bool) (d flags.Brief, first, ok bool) 
 			p.asked = new([]answer)
 		}
 		for i := range *p.asked {
-			if a := &(*p.asked)[i]; a.key == key {
+			if a := &(*p.asked)[i]; a.key == f.Key() {
 				first = shown && !a.shown
 				a.shown = a.shown || shown
 				return a.Brief, first, true
@@ -96,8 +96,8 @@ func (p *Person) recall(key string, shown bool) (d flags.Brief, first, ok bool) 
 		}
 	}
 	r := p.filtered()
-	if d, ok = p.override.Brief(key, &r); !ok {
-		d, ok = p.snapshot.Brief(key, &r)
+	if d, ok = f.Brief(p.override, &r); !ok {
+		d, ok = f.Brief(p.snapshot, &r)
 	}
 	if mine && ok {
 		*p.asked = append(*p.asked, answer{d.Key(), d, shown})
@@ -126,7 +126,7 @@ func (p *Person) Bool(key string, fallback bool) bool {
 	if p == nil {
 		return fallback
 	}
-	d, ok := p.decide(key, true)
+	d, ok := p.decide(flags.ByKey(key), true)
 	switch {
 	case !ok:
 		r := p.filtered()
@@ -141,7 +141,7 @@ func (p *Person) Bool(key string, fallback bool) bool {
 // a variant and "false" for one that is off, and reports the exposure. It returns the
 // fallback if the flag is unknown or failed, or if nothing is loaded.
 func (p *Person) Variant(key, fallback string) string {
-	if v, ok := p.text(key, true); ok {
+	if v, ok := p.text(flags.ByKey(key), true); ok {
 		return v
 	}
 	return fallback
@@ -149,17 +149,17 @@ func (p *Person) Variant(key, fallback string) string {
 
 // Lookup is Variant for callers that tell a flag that is off from one that has no value.
 // It reports no exposure.
-func (p *Person) Lookup(key string) (value string, ok bool) { return p.text(key, false) }
+func (p *Person) Lookup(key string) (value string, ok bool) { return p.text(flags.ByKey(key), false) }
 
-func (p *Person) text(key string, shown bool) (value string, ok bool) {
+func (p *Person) text(f flags.Ref, shown bool) (value string, ok bool) {
 	if p == nil {
 		return "", false
 	}
-	d, ok := p.decide(key, shown)
+	d, ok := p.decide(f, shown)
 	switch {
 	case !ok:
 		r := p.filtered()
-		return p.snapshot.Lookup(key, &r)
+		return f.Lookup(p.snapshot, &r)
 	case d.Failed():
 		return "", false
 	}
@@ -177,10 +177,15 @@ func (p *Person) Payload(key string, v any) error {
 	case result.Metadata.Payload == "":
 		return fmt.Errorf("%w: flag %s", flags.ErrNoPayload, strconv.Quote(key))
 	}
-	if err := decodePayload(result.Metadata.Payload, v); err != nil {
-		return fmt.Errorf("flagstaff: payload of flag %s: %w", strconv.Quote(key), err)
+	return asPayload(key, decodePayload(result.Metadata.Payload, v))
+}
+
+// asPayload says of an error that it is about the payload of a flag.
+func asPayload(key string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("flagstaff: payload of flag %s: %w", strconv.Quote(key), err)
 }
 
 func decodePayload(payload string, v any) error { return json.Unmarshal([]byte(payload), v) }
@@ -210,7 +215,7 @@ func (p *Person) result(key string, shown bool) (flags.Result, error) {
 	if p == nil {
 		return flags.Result{}, flags.ErrNotReady
 	}
-	if d, ok := p.decide(key, shown); ok {
+	if d, ok := p.decide(flags.ByKey(key), shown); ok {
 		return d.Result(), nil
 	}
 	r := p.filtered()

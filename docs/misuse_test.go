@@ -26,7 +26,7 @@ import (
 // Interfaces are left out: they have no values of their own.
 var zeros = map[string][]any{
 	".": {
-		new(flagstaff.BoolFlag), new(flagstaff.Client), new(flagstaff.Config), new(flagstaff.PayloadFlag[int]), new(flagstaff.Person), new(flagstaff.VariantFlag),
+		new(flagstaff.BoolFlag), new(flagstaff.Client), new(flagstaff.Config), new(flagstaff.PayloadFlag[int]), new(flagstaff.Person), new(flagstaff.ValueFlag[string]), new(flagstaff.VariantFlag[string]),
 		new(flagstaff.Web),
 	},
 	"capture": {
@@ -39,7 +39,7 @@ var zeros = map[string][]any{
 		new(flags.Condition), new(flags.ConditionTrace), new(flags.DefinitionError), new(flags.Definitions), new(flags.DependencyTrace), new(flags.DiffReport), new(flags.DocumentReader), new(flags.Evaluator),
 		new(flags.Filter), new(flags.FilterKind), new(flags.FilterTrace), new(flags.Filters), new(flags.Flag), new(flags.FlagDiff), new(flags.FlagReference), new(flags.GroupProperty), new(flags.Holdout), new(flags.Property),
 		new(flags.Index), new(flags.Input), new(flags.Memory), new(flags.Metadata), new(flags.Multivariate), new(flags.Needs), new(flags.Operand), new(flags.Operator), new(flags.Outcome), new(flags.Place),
-		new(flags.Problem), new(flags.Reason), new(flags.Rendering), new(flags.Request), new(flags.Result), new(flags.Results), new(flags.Severity), new(flags.Snapshot), new(flags.StoredNeeds),
+		new(flags.Problem), new(flags.Reason), new(flags.Ref), new(flags.Rendering), new(flags.Request), new(flags.Result), new(flags.Results), new(flags.Severity), new(flags.Snapshot), new(flags.StoredNeeds),
 		new(flags.Subject), new(flags.Tally), new(flags.TallyCount), new(flags.Trace), new(flags.Variant), new(flags.VariantShare), new(flags.VariantTrace),
 	},
 	"flags/flagstest": {new(flagstest.Builder)},
@@ -57,12 +57,12 @@ var interfaces = []string{"..Handle", "capture.Sink", "flags.Matcher", "flags/su
 // functions has each function that these packages export, but for flagstest, whose
 // functions fail a test.
 var functions = map[string]any{
-	"..From": flagstaff.From, "..Handles": flagstaff.Handles, "..NewBool": flagstaff.NewBool, "..NewPayload": flagstaff.NewPayload[int], "..NewVariant": flagstaff.NewVariant,
+	"..From": flagstaff.From, "..Handles": flagstaff.Handles, "..NewBool": flagstaff.NewBool, "..NewPayload": flagstaff.NewPayload[int], "..NewValue": flagstaff.NewValue[string], "..NewVariant": flagstaff.NewVariant[string],
 	"..Open": flagstaff.Open, "..Override": flagstaff.Override, "..Payload": flagstaff.Payload[int],
 	"capture.ExposureOf": capture.ExposureOf, "capture.Faults": capture.Faults, "capture.FlagProperties": capture.FlagProperties, "capture.IllegalID": capture.IllegalID, "capture.NewClient": capture.NewClient,
 	"capture.NewCollector": capture.NewCollector, "capture.NewUUID": capture.NewUUID, "capture.ParseUUID": capture.ParseUUID, "capture.SentAt": capture.SentAt,
-	"flags.AppendCohort": flags.AppendCohort, "flags.AppendFilters": flags.AppendFilters, "flags.Bucket": flags.Bucket, "flags.ByGroup": flags.ByGroup, "flags.Compile": flags.Compile,
-	"flags.Decode": flags.Decode, "flags.DecodeCohort": flags.DecodeCohort, "flags.DecodeFilters": flags.DecodeFilters, "flags.Diff": flags.Diff, "flags.NewIndex": flags.NewIndex, "flags.NewTally": flags.NewTally,
+	"flags.AppendCohort": flags.AppendCohort, "flags.AppendFilters": flags.AppendFilters, "flags.Bucket": flags.Bucket, "flags.ByGroup": flags.ByGroup, "flags.ByKey": flags.ByKey, "flags.Compile": flags.Compile,
+	"flags.Declare": flags.Declare, "flags.Decode": flags.Decode, "flags.DecodeCohort": flags.DecodeCohort, "flags.DecodeFilters": flags.DecodeFilters, "flags.Diff": flags.Diff, "flags.NewIndex": flags.NewIndex, "flags.NewTally": flags.NewTally,
 	"flags.Any": flags.Any, "flags.Bool": flags.Bool, "flags.Float": flags.Float[float32], "flags.Int": flags.Int[int], "flags.Of": flags.Of, "flags.String": flags.String, "flags.Time": flags.Time,
 	"flags.OperatorNamed": flags.OperatorNamed, "flags.Operators": flags.Operators,
 	"flags/wire.AppendDefinitions": wire.AppendDefinitions, "flags/wire.AppendDetailed": wire.AppendDetailed, "flags/wire.AppendEmpty": wire.AppendEmpty,

@@ -17,16 +17,26 @@ type Brief struct {
 // Brief is [Snapshot.Flag] without the texts of a Result. It is not ok where Flag returns
 // an error.
 func (s *Snapshot) Brief(key string, r *Request) (b Brief, ok bool) {
+	return ByKey(key).Brief(s, r)
+}
+
+// Brief returns the value of the flag, see [Snapshot.Brief].
+func (f Ref) Brief(s *Snapshot, r *Request) (b Brief, ok bool) {
 	if s.isUnset() {
 		return Brief{}, false
 	}
 	if r.hasAnswers() {
-		return s.writtenBrief(key, r)
+		return s.writtenBrief(f.key, r)
 	}
-	i, ok := s.find(key)
+	i, ok := f.place(s)
 	if !ok {
 		return Brief{}, false
 	}
+	return s.briefAt(i, r)
+}
+
+// briefAt is Brief for flag i, and a request without Answers.
+func (s *Snapshot) briefAt(i int32, r *Request) (b Brief, ok bool) {
 	f := &s.flags[i]
 	if f.encrypted || !r.hidesNothing() && !r.Filter.Admits(f.requirement, f.tags(), f.tagMatch) {
 		return Brief{}, false
@@ -36,7 +46,7 @@ func (s *Snapshot) Brief(key string, r *Request) (b Brief, ok bool) {
 	case valueHidden:
 		came = decision{f.offValue, reasonDisabled}
 	case valueOmitted: // no value of the flag is such a failure
-		return s.writtenBrief(key, r)
+		return s.writtenBrief(f.key(), r)
 	}
 	return Brief{snap: s.self, flag: i, came: came}, true
 }
@@ -111,6 +121,25 @@ func (b Brief) Failed() bool {
 	return b.snap != nil && b.snap.values[b.came.value].failed
 }
 
+// Payload returns the payload of the value, "" if there is none.
+func (b Brief) Payload() string {
+	switch {
+	case b.written != nil:
+		return b.written.Metadata.Payload
+	case b.snap != nil:
+		return b.snap.payloads[b.snap.values[b.came.value].payload].text
+	}
+	return ""
+}
+
+// Multivariate is [Result.Multivariate].
+func (b Brief) Multivariate() bool {
+	if b.written != nil {
+		return b.written.Multivariate()
+	}
+	return b.snap != nil && b.snap.flags[b.flag].form&formMultivariate != 0
+}
+
 // Inactive reports whether the flag is inactive, so that nothing was evaluated.
 func (b Brief) Inactive() bool {
 	if b.written != nil {
@@ -166,7 +195,7 @@ func (s *Snapshot) briefOf(w uint64) (b Brief, ok bool) {
 // Brief is [Snapshot.Brief], of which it remembers what is ok. Show says that the value
 // is shown to the person; first, that it was not before. What a request with Answers comes
 // to is not remembered, and is always shown first.
-func (m *Memory) Brief(s *Snapshot, key string, r *Request, show bool) (b Brief, first, ok bool) {
+func (m *Memory) Brief(s *Snapshot, f Ref, r *Request, show bool) (b Brief, first, ok bool) {
 	if s == nil {
 		return Brief{}, false, false
 	}
@@ -175,15 +204,15 @@ func (m *Memory) Brief(s *Snapshot, key string, r *Request, show bool) (b Brief,
 		if w == 0 {
 			break
 		}
-		if b, ok = s.briefOf(w); ok && b.Key() == key {
+		if b, ok = s.briefOf(w); ok && b.Key() == f.key {
 			first = show && w&wordShown == 0 && m.words[i].Or(wordShown)&wordShown == 0
 			return b, first, true
 		}
 	}
 	if m.words[len(m.words)-1].Load() != 0 {
-		return m.briefMore(s, key, r, show)
+		return m.briefMore(s, f, r, show)
 	}
-	if b, ok = s.Brief(key, r); !ok || b.written != nil {
+	if b, ok = f.Brief(s, r); !ok || b.written != nil {
 		return b, show && ok, ok
 	}
 	w, fits := b.word()
@@ -205,9 +234,9 @@ func (m *Memory) Brief(s *Snapshot, key string, r *Request, show bool) (b Brief,
 // briefMore is Brief for flags that the words have no room for.
 //
 //go:noinline
-func (m *Memory) briefMore(s *Snapshot, key string, r *Request, show bool) (b Brief, first, ok bool) {
+func (m *Memory) briefMore(s *Snapshot, f Ref, r *Request, show bool) (b Brief, first, ok bool) {
 	if !m.busy.CompareAndSwap(false, true) {
-		b, _, ok = s.briefWord(key, r, show)
+		b, _, ok = f.briefWord(s, r, show)
 		return b, show && ok, ok
 	}
 	defer m.busy.Store(false)
@@ -215,14 +244,14 @@ func (m *Memory) briefMore(s *Snapshot, key string, r *Request, show bool) (b Br
 		m.more = new([]uint64)
 	}
 	for i, w := range *m.more {
-		if b, ok = s.briefOf(w); ok && b.Key() == key {
+		if b, ok = s.briefOf(w); ok && b.Key() == f.key {
 			if show {
 				(*m.more)[i] |= wordShown
 			}
 			return b, show && w&wordShown == 0, true
 		}
 	}
-	b, w, ok := s.briefWord(key, r, show)
+	b, w, ok := f.briefWord(s, r, show)
 	if w != 0 {
 		*m.more = append(*m.more, w)
 	}
@@ -230,8 +259,8 @@ func (m *Memory) briefMore(s *Snapshot, key string, r *Request, show bool) (b Br
 }
 
 // briefWord is Brief that remembers nothing. The word is 0 if there is none.
-func (s *Snapshot) briefWord(key string, r *Request, show bool) (b Brief, w uint64, ok bool) {
-	if b, ok = s.Brief(key, r); !ok || b.written != nil {
+func (f Ref) briefWord(s *Snapshot, r *Request, show bool) (b Brief, w uint64, ok bool) {
+	if b, ok = f.Brief(s, r); !ok || b.written != nil {
 		return b, 0, ok
 	}
 	if w, ok = b.word(); !ok {

@@ -156,6 +156,7 @@ func (c *compiler) compileFound(i int32) {
 
 // finish completes the Snapshot.
 func (c *compiler) finish() {
+	c.s.findPlaces()
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return int(b.Severity) - int(a.Severity) })
 	c.s.problems = c.problems
 	c.s.memos = new(atomic.Pointer[memo]) // a Snapshot that is made of another has values of its own

@@ -24,6 +24,8 @@ type Snapshot struct {
 	order []int32        // places in flags, in the order of the document
 	index keyIndex
 
+	places []int32 // places in flags by the number of a Ref, or -1
+
 	values   []value
 	payloads []payload // the first one is none
 	edges    []edges   // of values: what AppendFlags copies before and after the reason

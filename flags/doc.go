@@ -64,7 +64,7 @@
 //   - operators.go, references.go: the table of operators, what filters refer to
 //   - compiled.go: what a Snapshot is made of
 //   - compile.go and compile_*.go: from the model to a Snapshot; lint.go: warnings
-//   - values.go: what a Go caller gets; decide.go: the evaluation of one flag; quick.go:
+//   - values.go: what a Go caller gets, ref.go: by number; decide.go: the evaluation of one flag; quick.go:
 //     its short cut
 //   - checks.go, cohorts.go, bucketing.go: what operators do, membership, hashing
 //   - admission.go, flagset.go: which flags a request evaluates

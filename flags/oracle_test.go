@@ -406,7 +406,7 @@ func compareRequest(s *flags.Snapshot, results []reference.Result, partial bool,
 			return bad("Flag "+w.Key, diff)
 		}
 		for range 2 { // evaluated, and remembered
-			d, _, ok := memory.Brief(s, w.Key, request, false)
+			d, _, ok := memory.Brief(s, flags.ByKey(w.Key), request, false)
 			if diff := cmp.Diff(single, d.Result(), cmp.AllowUnexported(flags.Result{})); diff != "" || !ok {
 				return bad("Memory.Brief "+w.Key, diff)
 			}

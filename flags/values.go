@@ -18,6 +18,11 @@ func (s *Snapshot) Bool(key string, r *Request, fallback bool) bool {
 	if !ok {
 		return fallback
 	}
+	return s.boolAt(i, r, fallback)
+}
+
+// boolAt is Bool for flag i.
+func (s *Snapshot) boolAt(i int32, r *Request, fallback bool) bool {
 	if r.hasAnswers() {
 		if enabled, ok := s.answeredBool(i, r, fallback); ok {
 			return enabled
@@ -60,6 +65,11 @@ func (s *Snapshot) Lookup(key string, r *Request) (value string, ok bool) {
 	if !ok {
 		return "", false
 	}
+	return s.lookupAt(i, r)
+}
+
+// lookupAt is Lookup for flag i.
+func (s *Snapshot) lookupAt(i int32, r *Request) (value string, ok bool) {
 	if r.hasAnswers() {
 		if value, ok, answered := s.answeredText(i, r); answered {
 			return value, ok

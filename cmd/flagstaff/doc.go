@@ -5,6 +5,7 @@
 //	flagstaff check flags.json                  faults, with their lines
 //	flagstaff explain flags.json beta user-1    how a flag gets its value
 //	flagstaff diff old.json new.json            for whom a change changes values
+//	flagstaff gen -o flags_gen.go flags.json    Go code by which a program asks for flags
 //	flagstaff flag rollout new-checkout 50      for how many a flag is on
 //	flagstaff import -from https://…            the flags of another server
 //	flagstaff backup flagstaff-1.db             a copy of the store of a running server

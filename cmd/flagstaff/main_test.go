@@ -255,6 +255,14 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"diff", "-persons", "x", file, file}, nil, `flagstaff diff: invalid value "x" for flag -persons: want a whole number`},
 		{[]string{"diff", "-now", "yesterday", file, file}, nil, `flagstaff diff: invalid value "yesterday" for flag -now: want a time such as 2026-03-01T12:00:00Z`},
 
+		{[]string{"gen"}, nil, `flagstaff gen: want a FILE, or a server by -url or FLAGSTAFF_URL; see flagstaff gen -help`},
+		{[]string{"gen", file, file}, nil, `flagstaff gen: want FILE, not 2 arguments; see flagstaff gen -help`},
+		{[]string{"gen", "-url", "http://h", file}, here, `flagstaff gen: want a FILE or -url, not both; see flagstaff gen -help`},
+		{[]string{"gen", "-check", file}, nil, `flagstaff gen: flag -check needs the file: -check -o FILE.go`},
+		{[]string{"gen", "-package", "a-b", file}, nil, `flagstaff gen: invalid value "a-b" for flag -package: want a name such as flags`},
+		{[]string{"gen", "-type", "button", file}, nil, `flagstaff gen: invalid value "button" for flag -type: want KEY=TYPE, such as button=Button`},
+		{[]string{"gen"}, []string{"FLAGSTAFF_URL=http://127.0.0.1:1"}, `flagstaff gen: there is no personal API key: put it into FLAGSTAFF_KEY, not into an argument, which others can see`},
+
 		{[]string{"version", "now"}, nil, `flagstaff version: want no arguments, not 1 argument, "now"; see flagstaff version -help`},
 		{[]string{"completion", "csh"}, nil, `flagstaff completion: there is no command "csh"; did you mean flagstaff completion zsh?`},
 		{[]string{"completion", "powershell"}, nil, `flagstaff completion: there is no command "powershell"; see flagstaff completion -help`},

@@ -30,11 +30,10 @@ type projectCopy struct {
 	exported   int // flags in the document of export
 }
 
-// fetchProject fetches the flags and cohorts of a project, archived flags included.
-// fetched is told how many records there are.
-func fetchProject(ctx context.Context, client *api.Client, fetched func(n int)) (*projectCopy, error) {
-	c := &projectCopy{flags: []json.RawMessage{}, cohorts: []json.RawMessage{}, groupTypes: make(map[string]string)}
-	known := make(map[int64]bool)
+// fetchFlags fetches the flags of a project, archived ones included. fetched is told how
+// many there are.
+func fetchFlags(ctx context.Context, client *api.Client, fetched func(n int)) ([]json.RawMessage, error) {
+	list, known := []json.RawMessage{}, make(map[int64]bool)
 	for _, query := range []url.Values{nil, {"archived": {"true"}}} {
 		for raw, err := range api.List[json.RawMessage](ctx, client, client.InProject("feature_flags"), query) {
 			if err != nil {
@@ -49,11 +48,22 @@ func fetchProject(ctx context.Context, client *api.Client, fetched func(n int)) 
 			// A server that does not know the parameter sends the same flags again.
 			if !known[f.ID] {
 				known[f.ID] = true
-				c.flags = append(c.flags, raw)
-				fetched(len(c.flags))
+				list = append(list, raw)
+				fetched(len(list))
 			}
 		}
 	}
+	return list, nil
+}
+
+// fetchProject fetches the flags and cohorts of a project, archived flags included.
+// fetched is told how many records there are.
+func fetchProject(ctx context.Context, client *api.Client, fetched func(n int)) (*projectCopy, error) {
+	list, err := fetchFlags(ctx, client, fetched)
+	if err != nil {
+		return nil, err
+	}
+	c := &projectCopy{flags: list, cohorts: []json.RawMessage{}, groupTypes: make(map[string]string)}
 	for raw, err := range api.List[json.RawMessage](ctx, client, client.InProject("cohorts"), nil) {
 		if err != nil {
 			return nil, err

@@ -21,6 +21,7 @@ const (
 	ofServer = "The server and its store"
 	ofFlags  = "Flags of a server"
 	ofFiles  = "Definitions in files"
+	ofCode   = "Flags in code"
 	ofMore   = "More"
 )
 
@@ -37,6 +38,7 @@ func (p *program) commands() []*cli.Command {
 		p.checkCommand(),
 		p.explainCommand(),
 		p.diffCommand(),
+		p.genCommand(),
 		p.versionCommand(),
 		p.completionCommand(),
 		p.helpCommand(),

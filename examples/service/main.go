@@ -40,13 +40,13 @@ func identify(r *http.Request) *flags.Request {
 
 func home(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	if maintenance.For(ctx) {
+	if maintenance.On(ctx) {
 		http.Error(w, "back soon", http.StatusServiceUnavailable)
 		return
 	}
 	json.NewEncoder(w).Encode(map[string]any{
-		"new checkout": newCheckout.For(ctx), "free shipping": freeShipping.For(ctx),
-		"team orders": teamOrders.For(ctx), "search": search.For(ctx), "button": button.For(ctx),
+		"new checkout": newCheckout.On(ctx), "free shipping": freeShipping.On(ctx),
+		"team orders": teamOrders.On(ctx), "search": search.For(ctx), "button": button.For(ctx),
 	})
 }
 

@@ -42,6 +42,7 @@ var targets = []struct{ name, work, target string }{
 	{"E16", "all flags for a Go caller", "≤ 1.4"},
 	{"E17", "filters on one version", ""},
 	{"E18", "a document of 10,000 flags of which one has changed, over all of it", "≤ 0.2"},
+	{"E19", "a declared flag by its number, over the same by its key", "≤ 1.1"},
 	{"E9/repeated", "E2 with an exposure that was reported before", "≤ 1.3"},
 	{"E9/new", "E2 with an exposure that was not", "≤ 2"},
 	{"G1/cached", "address to location, record in the cache", "≤ 2"},

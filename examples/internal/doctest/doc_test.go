@@ -126,7 +126,7 @@ func filled(t *testing.T, command, answers string) string {
 }
 
 // shown finds commands of which a document shows what they print, or says it.
-var shown = regexp.MustCompile(`(?m)^(?:curl|flagstaff (?:explain|flag|export)|seq) `)
+var shown = regexp.MustCompile(`(?m)^(?:curl|flagstaff (?:explain|flag|export|gen)|seq) `)
 
 // build puts the program flagstaff into a folder, where commands find it.
 func build(t *testing.T, folder string) {
@@ -194,6 +194,18 @@ func TestCommands(t *testing.T) {
 				t.Error("the document has no command")
 			}
 		})
+	}
+}
+
+// TestGenerated: the generated code of the example fits its flags.
+func TestGenerated(t *testing.T) {
+	programs := t.TempDir()
+	build(t, programs)
+	folder := filepath.Join(root, "examples", "typed", "shop")
+	command := exec.CommandContext(t.Context(), filepath.Join(programs, "flagstaff"), "gen", "-check", "-o", "flags_gen.go", "flags.json")
+	command.Dir = folder
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v in %s: run go generate there\n%s", err, folder, out)
 	}
 }
 

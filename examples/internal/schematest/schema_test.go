@@ -215,7 +215,7 @@ func documents(t *testing.T) map[string]string {
 		list[fmt.Sprintf("definitions.md %d", i)] = m[1]
 	}
 	for _, name := range []string{
-		"examples/inprocess/flags.json", "examples/openfeature/flags.json", "cmd/flagstaff/serve/demo.json",
+		"examples/inprocess/flags.json", "examples/openfeature/flags.json", "examples/typed/shop/flags.json", "cmd/flagstaff/serve/demo.json",
 	} {
 		list[name] = read(t, name)
 	}
