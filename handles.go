@@ -170,7 +170,8 @@ type PayloadFlag[T any] struct {
 	fallback T
 }
 
-// NewPayload declares a flag with its payload where it has none.
+// NewPayload declares a flag with its payload where it has none. If T is a pointer, the
+// payload null is none.
 func NewPayload[T any](key string, fallback T) *PayloadFlag[T] {
 	f := &PayloadFlag[T]{payloadHandle{flag: flags.Declare(key), typ: reflect.TypeFor[T]()}, fallback}
 	declare(&f.handle)
@@ -210,7 +211,7 @@ type payloadHandle struct {
 // A decodedPayload is a payload that was decoded, in a list of them.
 type decodedPayload struct {
 	text  string
-	value any // a pointer; nil: there is an error
+	value any // a pointer; nil: there is an error, or no payload
 	err   error
 	n     int // how many there are from here on
 	next  *decodedPayload
@@ -253,7 +254,8 @@ func (f *payloadHandle) decode(payload string) *decodedPayload {
 	}
 	d := &decodedPayload{text: strings.Clone(payload), n: 1}
 	value := reflect.New(f.typ).Interface()
-	if d.err = decodePayload(payload, value); d.err == nil {
+	d.err = decodePayload(payload, value)
+	if v := reflect.ValueOf(value).Elem(); d.err == nil && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		d.value = value
 	}
 	if first != nil && first.n < most {

@@ -196,4 +196,11 @@ func TestPayloadsOnce(t *testing.T) {
 	if d := f.decode("x"); d.err == nil {
 		t.Error("no error for what is no JSON")
 	}
+	pointer := &payloadHandle{flag: flags.ByKey("f"), typ: reflect.TypeFor[*int]()}
+	if d := pointer.decode("null"); d.err != nil || d.value != nil {
+		t.Errorf("null is decoded to %v, %v, want no payload", d.value, d.err)
+	}
+	if d := pointer.decode("7"); d.err != nil || **d.value.(**int) != 7 {
+		t.Errorf("7 is decoded to %v, %v", d.value, d.err)
+	}
 }

@@ -37,7 +37,7 @@ type ButtonDataColour struct {
 }
 
 // ButtonPayload is the payload of the flag "button".
-var ButtonPayload = flagstaff.NewPayload[ButtonData]("button", ButtonData{})
+var ButtonPayload = flagstaff.NewPayload[*ButtonData]("button", &ButtonData{})
 
 // NewCheckout is the flag "new-checkout".
 //
@@ -60,4 +60,4 @@ type SearchLimitsData struct {
 }
 
 // SearchLimitsPayload is the payload of the flag "search-limits".
-var SearchLimitsPayload = flagstaff.NewPayload[SearchLimitsData]("search-limits", SearchLimitsData{})
+var SearchLimitsPayload = flagstaff.NewPayload[*SearchLimitsData]("search-limits", &SearchLimitsData{})

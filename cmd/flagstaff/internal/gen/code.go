@@ -168,6 +168,10 @@ func (w *writer) payload(f *Flag, flag, handle string, about []string) error {
 				return fmt.Errorf("defaultValue %s is not what its schema says: %w", shorten(f.Fallback), err)
 			}
 		}
+		if s.kind == goStruct && !s.pointer() {
+			// A compiler needs PayloadFlag once for all pointers, and once for each struct.
+			typ, zero = "*"+typ, "&"+zero
+		}
 	}
 	w.comment(append([]string{fmt.Sprintf("%s is the payload of the flag %q.", handle, f.Key)}, about...)...)
 	w.printf("var %s = flagstaff.NewPayload[%s](%q, %s)\n\n", handle, typ, f.Key, zero)
