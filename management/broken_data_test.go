@@ -91,11 +91,11 @@ func (d *brokenData) PersonsBefore(ctx context.Context, project int64, f managem
 	return d.DataStore.PersonsBefore(ctx, project, f, before, limit)
 }
 
-func (d *brokenData) RecentEvents(ctx context.Context, project int64, person uuid.UUID, limit int) ([]capture.Event, int, error) {
-	if err := d.in("RecentEvents"); err != nil {
-		return nil, 0, err
+func (d *brokenData) FindEvents(ctx context.Context, project int64, f management.EventFilter, from management.EventPlace, limit int) ([]capture.Event, management.EventPlace, error) {
+	if err := d.in("FindEvents"); err != nil {
+		return nil, from, err
 	}
-	return d.DataStore.RecentEvents(ctx, project, person, limit)
+	return d.DataStore.FindEvents(ctx, project, f, from, limit)
 }
 
 // A brokenTypes is the Store beside a brokenData.
@@ -225,7 +225,7 @@ func TestDataFailures(t *testing.T) {
 		{"SearchPersons by properties", func() error {
 			return second(w.SearchPersons(ctx, p, web, management.PersonSearch{Properties: `[{"key":"plan","type":"person","value":"pro"}]`}, 10))
 		}, "GroupTypes PersonsBefore"},
-		{"PersonEvents", func() error { return second(w.PersonEvents(ctx, p, web, "u1", 10)) }, "RecentEvents"},
+		{"PersonEvents", func() error { return second(w.PersonEvents(ctx, p, web, "u1", 10)) }, "FindEvents"},
 		{"PersonCohorts", func() error { return second(w.PersonCohorts(ctx, p, web, "u1")) }, "GroupTypes AppendCohorts"},
 		{"ListCohortPersons", func() error { return second(w.ListCohortPersons(ctx, p, web, list, 10, 0)) }, "Persons"},
 		{"ListCohortPersons of a dynamic one", func() error { return second(w.ListCohortPersons(ctx, p, web, dynamic, 10, 0)) }, "GroupTypes AllPersons Persons"},
@@ -242,7 +242,7 @@ func TestDataFailures(t *testing.T) {
 		needed := strings.Fields(tt.fails)
 		for _, method := range []string{
 			"AppendPerson", "PersonCreated", "AppendGroup", "AppendCohorts", "Overrides", "AllPersons", "Persons", "GroupTypes", "Groups", "RecentDistinctIDs",
-			"PersonsBefore", "RecentEvents",
+			"PersonsBefore", "FindEvents",
 			"CountCohort", "AddCohortMembers", "AddCohortPersons", "RemoveCohortPersons",
 		} {
 			before := w.state()

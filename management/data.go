@@ -16,7 +16,53 @@ import (
 type DataStore interface {
 	subject.Store
 	PersonStore
+	EventStore
 	CohortMemberStore
+}
+
+// An EventFilter selects events. Empty fields select nothing away.
+type EventFilter struct {
+	Name       string
+	DistinctID string
+	Person     uuid.UUID // by all distinct IDs of the person
+	After      time.Time // only later events
+	Before     time.Time // only earlier events
+}
+
+// An EventPlace is the place of an event in a list of events by descending time. The
+// zero EventPlace is before all of them.
+type EventPlace struct {
+	Time time.Time
+	ID   int64 // by which a store tells events of the same time apart
+}
+
+// An EventStore has the events that were captured. It is safe for concurrent use.
+type EventStore interface {
+	// FindEvents returns the first events that a filter selects after a place, by
+	// descending time, at most limit, and the place where the next ones begin; the
+	// zero EventPlace if there are no more. There may be fewer than limit and
+	// still more to come, if events are large.
+	FindEvents(ctx context.Context, project int64, f EventFilter, from EventPlace, limit int) ([]capture.Event, EventPlace, error)
+
+	// AllEvents iterates over the events that a filter selects, in the order in which
+	// they were stored. It reads them in parts of bounded size and holds nothing
+	// between two parts, so that the caller may take long. An event that is stored
+	// or deleted meanwhile may be there or not. An error is the last thing that it
+	// yields; if ctx ends, it is the error of ctx.
+	AllEvents(ctx context.Context, project int64, f EventFilter) iter.Seq2[capture.Event, error]
+
+	// EventByUUID returns an event. If several events have the UUID, it is one of
+	// the newest day among them.
+	EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*capture.Event, error)
+
+	// PersonIDs returns the persons that have distinct IDs; IDs that nobody has are
+	// not in the map.
+	PersonIDs(ctx context.Context, project int64, distinctIDs []string) (map[string]uuid.UUID, error)
+
+	// IndexEvents prepares some of the events that were stored before to be found
+	// fast, and reports whether there may be more. All events are found, prepared
+	// or not.
+	IndexEvents(ctx context.Context) (more bool, err error)
 }
 
 // A PersonFilter selects persons. Empty fields select nothing away.
@@ -42,12 +88,6 @@ type PersonStore interface {
 	// and that come after a person in the order of Persons, which goes by
 	// descending ID; uuid.Max is before all of them. The person need not exist.
 	PersonsBefore(ctx context.Context, project int64, f PersonFilter, before uuid.UUID, limit int) ([]Person, error)
-
-	// RecentEvents returns the events of a person that were stored last, newest
-	// first, without Received, and at how many of the events that were stored last
-	// it has looked, of all projects. It looks at a bounded number of them, and
-	// therefore may not find all.
-	RecentEvents(ctx context.Context, project int64, person uuid.UUID, limit int) (events []capture.Event, looked int, err error)
 
 	// AllPersons iterates over all persons of a project by ascending ID, each
 	// once and with only the first of its distinct IDs. It reads them in parts

@@ -37,8 +37,8 @@
 // authenticators and backup codes are encrypted with Config.SecretKeys; neither is
 // ever in an error, in a log or in the activity log.
 //
-// [Service.Run] sends mail, counts cohorts, and deletes what deleted projects and persons
-// leave behind. Mail waits in memory: a process that is killed loses it, and the user who
+// [Service.Run] sends mail, counts cohorts, indexes events, and deletes what deleted
+// projects and persons leave behind. Mail waits in memory: a process that is killed loses it, and the user who
 // waits for a message asks for another.
 //
 // Package survey lies on top of this one. It changes surveys in the units of work of a

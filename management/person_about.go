@@ -2,40 +2,21 @@ package management
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/management/internal/rawjson"
 )
 
 // PersonEvents are the newest events of a person.
 type PersonEvents struct {
-	Items []PersonEvent `json:"results"` // newest first
-
-	// Looked is among how many of the newest stored events, of everybody, the events
-	// of the person were looked for: at most 50,000.
-	Looked int `json:"looked"`
-}
-
-// A PersonEvent is an event as the API shows it.
-type PersonEvent struct {
-	UUID       uuid.UUID       `json:"uuid"`
-	Event      string          `json:"event"`
-	DistinctID string          `json:"distinct_id"`
-	Timestamp  time.Time       `json:"timestamp"`
-	Properties json.RawMessage `json:"properties"`
+	Items []*EventView `json:"results"` // newest first
 }
 
 // MaxPersonEvents is how many events of a person are shown at most.
 const MaxPersonEvents = 100
 
 // PersonEvents returns the newest events of a person, at most limit and at most
-// MaxPersonEvents. Events that are not among the newest ones of the store are not found.
-// It needs scope person:read.
+// MaxPersonEvents. It needs scope person:read.
 func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string, limit int) (*PersonEvents, error) {
 	w, err := s.capturedAt(ctx, p, ref, "person:read")
 	if err != nil {
@@ -45,16 +26,11 @@ func (s *Service) PersonEvents(ctx context.Context, p *Principal, ref, id string
 	if err != nil {
 		return nil, err
 	}
-	list, looked, err := s.c.Data.RecentEvents(ctx, w.at.Project.ID, person.ID, min(max(limit, 1), MaxPersonEvents))
+	list, _, err := s.c.Data.FindEvents(ctx, w.at.Project.ID, EventFilter{Person: person.ID}, EventPlace{}, min(max(limit, 1), MaxPersonEvents))
 	if err != nil {
 		return nil, err
 	}
-	out := &PersonEvents{Items: []PersonEvent{}, Looked: looked}
-	for i := range list {
-		e := &list[i]
-		out.Items = append(out.Items, PersonEvent{e.UUID, e.Name, e.DistinctID, e.Time, rawjson.Or(e.Properties, "{}")})
-	}
-	return out, nil
+	return &PersonEvents{showEvents(list)}, nil
 }
 
 // PersonCohorts are the cohorts of a person.

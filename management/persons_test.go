@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
@@ -55,6 +57,9 @@ func unsetProperty(key string) management.PropertyRemoval {
 	return management.PropertyRemoval{Unset: optional.Of(key)}
 }
 
+// capturedEvent is the UUID of an event.
+var capturedEvent = uuid.MustParse("0190c8a0-0000-7000-8000-0000000000e1")
+
 // capturedMethods are the methods about what was captured.
 func capturedMethods() []method {
 	seize := func(c *callable) { c.seize() }
@@ -87,6 +92,27 @@ func capturedMethods() []method {
 		{
 			name: "PersonEvents", scope: "person:read", kind: ofProject, first: seize,
 			call: func(c *callable) error { return second(c.PersonEvents(c.ctx, c.p, c.web, "u", 10)) },
+		},
+		{
+			name: "ListEvents", scope: "query:read", kind: ofProject, first: seize,
+			call: func(c *callable) error {
+				return second(c.ListEvents(c.ctx, c.p, c.web, management.EventQuery{PersonID: "u"}, "", 10))
+			},
+		},
+		{
+			name: "GetEvent", scope: "query:read", kind: ofProject,
+			first: func(c *callable) {
+				c.ok(c.store.Write(c.t.Context(), []capture.Event{{Project: c.world.web.ID, UUID: capturedEvent, Name: "page", DistinctID: "u", Time: begin, Received: begin, Properties: json.RawMessage(`{}`)}}))
+			},
+			call: func(c *callable) error {
+				return second(c.GetEvent(c.ctx, c.p, c.web, capturedEvent.String()))
+			},
+		},
+		{
+			name: "WriteEvents", scope: "query:read", kind: ofProject, first: seize,
+			call: func(c *callable) error {
+				return second(c.WriteEvents(c.ctx, io.Discard, c.p, c.web, management.EventExport{}))
+			},
 		},
 		{
 			name: "PersonCohorts", scope: "cohort:read", also: "person:read", kind: ofProject, first: seize,
@@ -167,7 +193,7 @@ func TestCapturedElsewhere(t *testing.T) {
 			switch c.checkUnchanged(m.name, before); {
 			case strings.HasPrefix(m.name, "ListPersons of"):
 				checkFault(t, m.name+" in another project", m.call(c), "invalid does_not_exist cohort")
-			case strings.HasPrefix(m.name, "List"), m.name == "GroupTypes", m.name == "SearchPersons":
+			case strings.HasPrefix(m.name, "List"), m.name == "WriteEvents", m.name == "GroupTypes", m.name == "SearchPersons":
 				checkFault(t, m.name+" in another project", m.call(c), "")
 			default:
 				checkFault(t, m.name+" in another project", m.call(c), "not found not_found")

@@ -9,10 +9,10 @@ import (
 // mailers is how many messages are sent at once.
 const mailers = 4
 
-// Run sends mail, counts cohorts and deletes what projects and persons leave behind,
-// until ctx ends. Then it sends the messages that wait, once each, for at most ten
+// Run sends mail, counts cohorts, indexes events, and deletes what projects and persons
+// leave behind, until ctx ends. Then it sends the messages that wait, once each, for at most ten
 // seconds, and returns nil. It must be called once: without it mail waits, cohorts have
-// no count, and data of deleted projects and persons stays.
+// no count, events are found slowly, and data of deleted projects and persons stays.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range mailers {
@@ -42,6 +42,9 @@ func (s *Service) Run(ctx context.Context) error {
 	if data := s.c.Data; data != nil {
 		wg.Go(func() {
 			s.purgeEachMinute(ctx, "events of deleted persons are not deleted", func() (bool, error) { return data.PurgeEvents(ctx) })
+		})
+		wg.Go(func() {
+			s.again(ctx, indexEvery, "events are not indexed, and to find them takes longer and longer", func() (bool, error) { return data.IndexEvents(ctx) })
 		})
 	}
 	wg.Go(func() { s.keepCohorts(ctx) })
@@ -86,10 +89,17 @@ func (s *Service) noteUnfulfilled(ctx context.Context, v wish, err error) {
 // that is looked for.
 const purgeAfter = time.Minute
 
-// purgeEachMinute calls f each minute, and again while there is more. Failed says what a
-// failure means.
+// indexEvery is how often it is looked for events that can be indexed.
+const indexEvery = 10 * time.Second
+
 func (s *Service) purgeEachMinute(ctx context.Context, failed string, f func() (more bool, err error)) {
-	tick := time.NewTicker(purgeAfter)
+	s.again(ctx, purgeAfter, failed, f)
+}
+
+// again calls f now and after each pause, and at once while there is more. Failed says
+// what a failure means.
+func (s *Service) again(ctx context.Context, pause time.Duration, failed string, f func() (more bool, err error)) {
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		more, err := f()

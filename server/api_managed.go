@@ -22,7 +22,7 @@ var managedRoutes = slices.Concat([]route{
 		get: readOf((*service).EarlyAccessFeature), patch: changeOf((*service).UpdateEarlyAccessFeature), delete: removeOf((*service).DeleteEarlyAccessFeature),
 	}),
 	projectRoute("/early_access_feature/{id}/enrollments", methods{get: listEnrollments}),
-}, flagRoutes, cohortRoutes, personRoutes)
+}, flagRoutes, cohortRoutes, personRoutes, eventRoutes)
 
 // serviceOf returns the Service with the methods that are operations of a route.
 func serviceOf[S any](a *apiRequest) S {

@@ -26,6 +26,9 @@ var (
 	IDsOfJSON = idlist.JSON
 )
 
+// An EventList is a page of events.
+type EventList = eventList
+
 // MaxElement is how many bytes an element of an upload may have.
 const MaxElement = idlist.MaxElement
 

@@ -13,6 +13,7 @@ import (
 	shape "github.com/flagstaff-go/flagstaff/internal/members"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/survey"
+	"github.com/flagstaff-go/flagstaff/server"
 	"github.com/flagstaff-go/flagstaff/server/internal/openapi"
 )
 
@@ -130,7 +131,7 @@ var answerSchemas = map[string]any{
 	"Cohort": management.CohortView{}, "CohortPreview": management.CohortPreview{}, "MemberChange": management.MemberChange{}, "CohortUses": management.CohortUses{},
 	"CohortFlag": management.CohortFlag{}, "CohortName": management.CohortName{}, "CohortUpload": management.CohortUpload{},
 	"EarlyAccessFeature": management.EarlyAccessView{}, "Enrollments": management.Enrollments{},
-	"Person": management.PersonView{}, "FoundPersons": management.FoundPersons{}, "PersonEvents": management.PersonEvents{}, "PersonEvent": management.PersonEvent{},
+	"Person": management.PersonView{}, "FoundPersons": management.FoundPersons{}, "PersonEvents": management.PersonEvents{}, "Event": management.EventView{}, "EventList": server.EventList{},
 	"PersonCohorts": management.PersonCohorts{}, "PersonCohort": management.PersonCohort{}, "GroupType": management.GroupTypeView{}, "Group": management.GroupView{},
 	"Activity": management.ActivityView{}, "ActivityUser": management.ActivityUser{}, "ActivityDetail": management.ActivityDetail{}, "ActivityChange": management.ActivityChange{},
 

@@ -78,6 +78,12 @@
 // A store of a release without these tables is searched for survey events once,
 // when it is opened. A million other events take about a second.
 //
+// # Events
+//
+// FindEvents and AllEvents find events by blocks of 512, of which IndexEvents keeps
+// the times and a Bloom filter of names and distinct IDs (management.md §16.4). These
+// take some 2 bytes of an event. What is not in a block yet is read one by one.
+//
 // # Persons
 //
 // Persons counts the selected persons in an index. This takes about a
@@ -86,7 +92,7 @@
 // distinct ID that a search matches. Only the properties of a page are read.
 //
 // DeletePerson deletes everything at once except events. Events have no
-// index by distinct ID, which would slow down every write. So PurgeEvents
+// exact index by distinct ID, which would slow down every write. So PurgeEvents
 // looks through all events, for all persons together that were deleted before
 // it began, in parts of ten thousand. Its progress is stored. It deletes the
 // events that existed when the person was deleted: if the same distinct ID

@@ -157,16 +157,11 @@ func (q *request) personEvents(v *personView, id string, several bool) error {
 		}
 		v.Events = append(v.Events, row)
 	}
-	among := "the " + number(events.Looked) + " events that were stored last"
-	switch {
-	case len(v.Events) > 0:
-		v.Seen = v.Events[0].At
-		v.EventsHint = "The newest ones among " + among + "."
-	case events.Looked == 0:
+	if len(v.Events) == 0 {
 		v.SeenWords, v.EventsHint = "no events yet", "No events are stored."
-	default:
-		v.SeenWords, v.EventsHint = "not lately", "None is among "+among+"."
+		return nil
 	}
+	v.Seen, v.EventsHint = v.Events[0].At, "The newest ones."
 	return nil
 }
 

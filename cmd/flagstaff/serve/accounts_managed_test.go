@@ -76,6 +76,9 @@ func managedOperations() []operation {
 			{call: "GET /persons/{id}", scope: "person:read", want: 200},
 			{call: "GET /person_search", scope: "person:read", want: 200},
 			{call: "GET /persons/{id}/events", scope: "person:read", want: 200},
+			{call: "GET /events", scope: "query:read", want: 200},
+			{call: "GET /events/export", scope: "query:read", want: 200},
+			{call: "GET /events/{id}", scope: "query:read", want: 200},
 			{call: "GET /persons/{id}/cohorts", scope: "cohort:read", also: "person:read", want: 200},
 			{call: "DELETE /persons/{id}", scope: "person:write", want: 204},
 			{call: "POST /persons/{id}/update_property", scope: "person:write", body: `{"key":"plan","value":"{new}"}`, want: 200},
@@ -295,6 +298,14 @@ var collections = map[string]collection{
 			t.Fatal(err)
 		}
 		return p.ID.String()
+	}},
+	"events": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
+		now := time.Now().UTC()
+		e := capture.Event{Project: a.project.ID, UUID: capture.NewUUID(now), Name: name, DistinctID: name, Time: now, Received: now, Properties: json.RawMessage(`{}`)}
+		if err := s.store.Write(t.Context(), []capture.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+		return e.UUID.String()
 	}},
 	"surveys": {unknownUUID, func(t *testing.T, s *site, a *account, name string) string {
 		patch := survey.Patch{Name: optional.Of(name), Type: optional.Of("popover")}

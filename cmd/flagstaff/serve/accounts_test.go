@@ -385,6 +385,13 @@ func (a *answer) check(t *testing.T) {
 	switch {
 	case a.body == "":
 		return
+	case h.Get("Content-Type") == "application/x-ndjson" && strings.Contains(a.call, "/events/export/"):
+		for line := range strings.Lines(a.body) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%s = %d with the line %q, which is no JSON", a.call, a.status, line)
+			}
+		}
+		return
 	case h.Get("Content-Type") != "application/json":
 		t.Errorf("%s = %d with content type %q", a.call, a.status, h.Get("Content-Type"))
 	}

@@ -48,6 +48,9 @@ type DB struct {
 	turns    turns
 	ingested sync.Map // projects that are known to have events
 
+	indexing sync.Mutex // held by IndexEvents
+	settling settling   // for PostgreSQL
+
 	// mu is held while a statement is prepared, which may have to wait for a
 	// transaction that writes. Such a transaction must not wait for mu.
 	mu      sync.Mutex

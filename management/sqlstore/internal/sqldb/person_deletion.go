@@ -223,11 +223,14 @@ func (t *tx) endSearch(ctx context.Context, s *search, end int64) (more bool, er
 
 // afterEvents must be called after events were deleted. SQLite reuses the ID of
 // the newest event when that event is deleted, and a new event with this ID
-// must not be mistaken for one that existed before. PostgreSQL never reuses an
-// ID.
+// must not be mistaken for one that existed before, nor be in a block that was
+// made before. PostgreSQL never reuses an ID.
 func (t *tx) afterEvents(ctx context.Context) error {
 	if t.pg != nil {
 		return nil
+	}
+	if _, err := t.exec(ctx, "DELETE FROM event_block WHERE last_id > (SELECT coalesce(max(id), 0) FROM event)"); err != nil {
+		return err
 	}
 	_, err := t.exec(ctx, `UPDATE deleted_distinct_id SET last_event = (SELECT coalesce(max(id), 0) FROM event)
 		WHERE last_event > (SELECT coalesce(max(id), 0) FROM event)`)

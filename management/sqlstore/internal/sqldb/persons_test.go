@@ -86,10 +86,10 @@ func TestPersonQueryPlans(t *testing.T) {
 	_, e3 := db.Group(ctx, 1, 0, "acme")
 	_, n, e4 := db.Groups(ctx, 1, 0, "a", 10, 0)
 	_, _, e5 := db.RecentDistinctIDs(ctx, 1, 10)
-	events, looked, e8 := db.RecentEvents(ctx, 1, p.ID, 10)
+	events, _, e8 := db.FindEvents(ctx, 1, management.EventFilter{Person: p.ID, Name: "page", After: now.Add(-time.Hour)}, management.EventPlace{}, 10)
 	before, e9 := db.PersonsBefore(ctx, 1, management.PersonFilter{Search: "u"}, uuid.Max, 10)
-	if len(events) != 2 || looked != 2 || len(before) != 1 {
-		t.Errorf("RecentEvents = %v, %d; PersonsBefore = %v", events, looked, before)
+	if len(events) != 1 || len(before) != 1 {
+		t.Errorf("FindEvents = %v; PersonsBefore = %v", events, before)
 	}
 	e6 := db.DeletePerson(ctx, 1, p.ID, true)
 	_, e7 := db.PurgeEvents(ctx)
@@ -119,6 +119,8 @@ func TestPersonQueryPlans(t *testing.T) {
 		if err := rows.Close(); err != nil {
 			t.Fatal(err)
 		}
+		// The events of one block are few, and are sorted.
+		bad = bad && !(strings.HasPrefix(query, "SELECT id, ts FROM event WHERE id >= ? AND id <= ?") && strings.Contains(plan.String(), "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"))
 		if bad {
 			t.Errorf("%s%s", query, plan.String())
 		}

@@ -47,15 +47,23 @@ func (db *DB) try(ctx context.Context, f func(*tx) error) error {
 // lock makes the transaction the only one that writes about a project, until it
 // ends. SQLite has only one writer anyway. Several projects must be locked in
 // ascending order.
+//
+// On PostgreSQL, the transaction gets its number here, before it takes IDs for
+// events (see [settling]).
 func (t *tx) lock(ctx context.Context, project int64) error {
-	return t.advisoryLock(ctx, projectLocks, int32(uint32(project)))
+	if t.pg == nil {
+		return nil
+	}
+	_, err := t.pg.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, $2), pg_current_xact_id()", projectLocks, int32(uint32(project)))
+	return err
 }
 
 // The classes keep these advisory locks apart from each other and from locks of
-// other programs: "flag" and "acct". Package postgres has another class.
+// other programs: "flag", "acct" and "evbl". Package postgres has another class.
 const (
 	projectLocks = 0x666c6167
 	accountLock  = 0x61636374
+	blockLock    = 0x6576626c
 )
 
 func (t *tx) advisoryLock(ctx context.Context, class, key int32) error {

@@ -1,0 +1,169 @@
+package management_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// storeEvent stores an event of Web some minutes after the begin.
+func (w *world) storeEvent(minutes int, name, distinctID, properties string) {
+	w.t.Helper()
+	at := begin.Add(time.Duration(minutes) * time.Minute)
+	w.ok(w.store.Write(w.t.Context(), []capture.Event{{
+		Project: w.web.ID, UUID: uuid.MustParse("0190c8a0-0000-7000-8000-0000000000" + string("0123456789abcdef"[minutes/16]) + string("0123456789abcdef"[minutes%16])),
+		Name: name, DistinctID: distinctID, Time: at, Received: at, Properties: json.RawMessage(properties),
+	}}))
+}
+
+func TestListEvents(t *testing.T) {
+	w := newWorld(t, withData)
+	for i := range 5 {
+		w.storeEvent(i, "page", "u", `{}`)
+	}
+	w.storeEvent(5, "click", "v", `{"a": 1}`)
+	list := func(q management.EventQuery, cursor string, limit int) *management.EventPage {
+		t.Helper()
+		return must(w.ListEvents(t.Context(), w.as(w.ada), "1", q, cursor, limit))(t)
+	}
+	var got []string
+	cursor := ""
+	for {
+		page := list(management.EventQuery{Event: "page", PersonID: "u", Before: "2026-03-04T05:10:08Z", After: "2026-03-04T05:06:08"}, cursor, 2)
+		for _, e := range page.Items {
+			got = append(got, e.UUID.String()[34:])
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"04", "03", "02", "01"}, got); diff != "" {
+		t.Errorf("ListEvents (-want +got)\n%s", diff)
+	}
+	for _, q := range []management.EventQuery{{PersonID: "nobody"}, {PersonID: uuid.NewString()}, {Event: "Page"}, {DistinctID: "v", PersonID: "u"}} {
+		if page := list(q, "", 10); len(page.Items) != 0 || page.Items == nil || page.Next != "" {
+			t.Errorf("ListEvents(%+v) = %+v, want nothing", q, page)
+		}
+	}
+	want := `{"id":"0190c8a0-0000-7000-8000-000000000005","uuid":"0190c8a0-0000-7000-8000-000000000005","event":"click","distinct_id":"v",` +
+		`"timestamp":"2026-03-04T05:11:07Z","received_at":"2026-03-04T05:11:07Z","properties":{"a":1}}`
+	if got := encode(t, must(w.GetEvent(t.Context(), w.as(w.ada), "1", "0190c8a0-0000-7000-8000-000000000005"))(t)); got != want {
+		t.Errorf("GetEvent = %s, want %s", got, want)
+	}
+	for _, id := range []string{"5", "", strings.Repeat("0", 32)} {
+		_, err := w.GetEvent(t.Context(), w.as(w.ada), "1", id)
+		checkFault(t, "GetEvent "+id, err, "not found not_found")
+	}
+	for _, tt := range []struct {
+		q           management.EventQuery
+		cursor, err string
+	}{
+		{management.EventQuery{Before: "today"}, "", "invalid invalid_input before"},
+		{management.EventQuery{After: "2026-13-01T00:00:00Z"}, "", "invalid invalid_input after"},
+		{management.EventQuery{Event: strings.Repeat("é", 201)}, "", "invalid max_length event"},
+		{management.EventQuery{DistinctID: strings.Repeat("x", 201)}, "", "invalid max_length distinct_id"},
+		{management.EventQuery{PersonID: strings.Repeat("x", 201)}, "", "invalid max_length person_id"},
+		{management.EventQuery{}, "1", "invalid invalid_input cursor"},
+		{management.EventQuery{}, "-", "invalid invalid_input cursor"},
+		{management.EventQuery{}, "1-0", "invalid invalid_input cursor"},
+		{management.EventQuery{}, "1--1", "invalid invalid_input cursor"},
+		{management.EventQuery{}, "01-1", "invalid invalid_input cursor"},
+	} {
+		_, err := w.ListEvents(t.Context(), w.as(w.ada), "1", tt.q, tt.cursor, 10)
+		checkFault(t, "ListEvents", err, tt.err)
+	}
+	if page := list(management.EventQuery{}, "-1-1", 10); len(page.Items) != 0 {
+		t.Errorf("%d events before 1970", len(page.Items))
+	}
+}
+
+func TestWriteEvents(t *testing.T) {
+	w := newWorld(t, withData)
+	w.storeEvent(9, "page, or not", "=1+1", `{"a": "b\nc<"}`)
+	w.storeEvent(8, "$feature_flag_called", "u", `{"$feature_flag":"beta","$feature_flag_response":"@test","$groups":{"company":"acme"}}`)
+	w.storeEvent(7, "$feature_flag_called", "v", `{"$feature_flag":"beta","$feature_flag_response":true,"$process_person_profile":false}`)
+	w.storeEvent(6, "$feature_flag_called", "w", `{"$groups":7,"$process_person_profile":false}`)
+	u := must(w.store.PersonByDistinctID(t.Context(), w.web.ID, "u"))(t).ID.String()
+	const id, at = "0190c8a0-0000-7000-8000-0000000000", "2026-03-04T05:"
+	for _, tt := range []struct {
+		q    management.EventExport
+		want string
+	}{
+		{management.EventExport{EventQuery: management.EventQuery{Event: "page, or not"}}, `{"id":"` + id + `09","uuid":"` + id + `09","event":"page, or not","distinct_id":"=1+1","timestamp":"` + at + `15:07Z","received_at":"` + at + `15:07Z","properties":{"a":"b\nc<"}}` + "\n"},
+		{
+			management.EventExport{EventQuery: management.EventQuery{Event: "page, or not"}, Format: "csv"},
+			"uuid,event,distinct_id,timestamp,received_at,properties\n" + id + `09,"page, or not",'=1+1,` + at + `15:07Z,` + at + `15:07Z,"{""a"": ""b\nc<""}"` + "\n",
+		},
+		{
+			management.EventExport{Exposures: true, Format: "ndjson"},
+			`{"uuid":"` + id + `08","timestamp":"` + at + `14:07Z","distinct_id":"u","person_id":"` + u + `","groups":{"company":"acme"},"flag":"beta","variant":"@test"}` + "\n" +
+				`{"uuid":"` + id + `07","timestamp":"` + at + `13:07Z","distinct_id":"v","person_id":null,"groups":{},"flag":"beta","variant":true}` + "\n" +
+				`{"uuid":"` + id + `06","timestamp":"` + at + `12:07Z","distinct_id":"w","person_id":null,"groups":{},"flag":"","variant":null}` + "\n",
+		},
+		{
+			management.EventExport{Exposures: true, Format: "csv", EventQuery: management.EventQuery{Event: "$feature_flag_called", After: at + "12:30Z"}},
+			"uuid,timestamp,distinct_id,person_id,groups,flag,variant\n" + id + `08,` + at + `14:07Z,u,` + u + `,"{""company"":""acme""}",beta,'@test` + "\n" +
+				id + `07,` + at + `13:07Z,v,,{},beta,true` + "\n",
+		},
+		{management.EventExport{Exposures: true, Format: "csv", EventQuery: management.EventQuery{PersonID: "nobody"}}, "uuid,timestamp,distinct_id,person_id,groups,flag,variant\n"},
+		{management.EventExport{EventQuery: management.EventQuery{PersonID: "nobody"}}, ""},
+	} {
+		var b strings.Builder
+		n, err := w.WriteEvents(t.Context(), &b, w.as(w.ada), "1", tt.q)
+		lines := strings.Count(tt.want, "\n")
+		if tt.q.Format == "csv" {
+			lines--
+		}
+		if diff := cmp.Diff(tt.want, b.String()); err != nil || diff != "" || n != lines {
+			t.Errorf("WriteEvents(%+v) = %d, %v (-want +got)\n%s", tt.q, n, err, diff)
+		}
+	}
+	for q, want := range map[management.EventExport]string{
+		{Format: "xml"}: "invalid invalid_choice format",
+		{Exposures: true, EventQuery: management.EventQuery{Event: "page"}}: "invalid invalid_choice event",
+		{EventQuery: management.EventQuery{Before: "x"}}:                    "invalid invalid_input before",
+	} {
+		var b strings.Builder
+		_, err := w.WriteEvents(t.Context(), &b, w.as(w.ada), "1", q)
+		checkFault(t, "WriteEvents", err, want)
+		if b.Len() > 0 {
+			t.Errorf("WriteEvents(%+v) writes %q", q, b.String())
+		}
+	}
+}
+
+// brokenEvents fails after the first event.
+type brokenEvents struct{ management.DataStore }
+
+func (d brokenEvents) AllEvents(ctx context.Context, project int64, f management.EventFilter) iter.Seq2[capture.Event, error] {
+	return func(yield func(capture.Event, error) bool) {
+		for e := range d.DataStore.AllEvents(ctx, project, f) {
+			yield(e, nil)
+			yield(capture.Event{}, errBroken)
+			return
+		}
+	}
+}
+
+// TestWriteEventsFails: an export that cannot go on says so.
+func TestWriteEventsFails(t *testing.T) {
+	w := newWorld(t, withData, func(c *management.Config) { c.Data = brokenEvents{c.Data} })
+	w.storeEvent(1, "$feature_flag_called", "u", `{}`)
+	for _, exposures := range []bool{false, true} {
+		var b strings.Builder
+		_, err := w.WriteEvents(t.Context(), &b, w.as(w.ada), "1", management.EventExport{Exposures: exposures})
+		if !errors.Is(err, errBroken) {
+			t.Errorf("WriteEvents = %v, want the error of the store", err)
+		}
+	}
+}

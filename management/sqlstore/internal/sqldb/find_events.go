@@ -1,0 +1,388 @@
+package sqldb
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+const (
+	maxReadBytes = 8 << 20 // of the texts of events that are read at once
+	blocksRead   = 256     // blocks whose filters are read at once
+	eventsRead   = 50      // events of a page that are read at once
+)
+
+// An eventSearch is a search for events of one project.
+type eventSearch struct {
+	db      *DB
+	project int64
+	f       management.EventFilter
+	keys    []uint64 // a block without all of these has no event that the filter selects
+	end     int64    // the last ID that blocks have
+
+	where string // the conditions of the filter, for SQL
+	args  []any
+}
+
+// newEventSearch returns nil if the filter can select nothing.
+func (db *DB) newEventSearch(ctx context.Context, project int64, f management.EventFilter) (*eventSearch, error) {
+	s := &eventSearch{db: db, project: project, f: f}
+	// The plus sign keeps databases from reading all events of the project by another
+	// index.
+	s.and("+project_id = ?", project)
+	if f.Name != "" {
+		s.and("name = ?", f.Name)
+	}
+	if f.DistinctID != "" {
+		s.and("distinct_id = ?", f.DistinctID)
+	}
+	if !f.After.IsZero() {
+		s.and("ts > ?", db.d.time(f.After))
+	}
+	if !f.Before.IsZero() {
+		s.and("ts < ?", db.d.time(f.Before))
+	}
+	ids := []string{f.DistinctID}
+	if f.Person != uuid.Nil {
+		s.and(`distinct_id IN (SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?))`, db.d.id(f.Person), project)
+		ids = nil
+		err := db.read(ctx, "SELECT distinct_id FROM person_distinct_id WHERE person_id = (SELECT id FROM person WHERE id = ? AND project_id = ?)",
+			[]any{db.d.id(f.Person), project}, func(r *sql.Rows) error {
+				var id string
+				err := r.Scan(&id)
+				if f.DistinctID == "" || f.DistinctID == id {
+					ids = append(ids, id)
+				}
+				return err
+			})
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		s.keys = append(s.keys, blockKey(project, f.Name, id))
+	}
+	_, err := db.one(ctx, []any{&s.end}, "SELECT coalesce(max(last_id), 0) FROM event_block")
+	return s, err
+}
+
+func (s *eventSearch) and(condition string, args ...any) {
+	s.where += " AND " + condition
+	s.args = append(s.args, args...)
+}
+
+// may reports whether a block may have an event that is searched for.
+func (s *eventSearch) may(b *block) bool {
+	return (s.f.After.IsZero() || b.newest > s.f.After.UnixMicro()) && (s.f.Before.IsZero() || b.oldest < s.f.Before.UnixMicro()) &&
+		slices.ContainsFunc(s.keys, b.filter.has)
+}
+
+// FindEvents implements [management.EventStore].
+func (db *DB) FindEvents(ctx context.Context, project int64, f management.EventFilter, from management.EventPlace, limit int) ([]capture.Event, management.EventPlace, error) {
+	fail := func(err error) ([]capture.Event, management.EventPlace, error) {
+		return nil, management.EventPlace{}, fmt.Errorf("find events: %w", err)
+	}
+	for {
+		s, err := db.newEventSearch(ctx, project, f)
+		if err != nil {
+			return fail(err)
+		}
+		if s == nil {
+			return nil, management.EventPlace{}, nil
+		}
+		places, err := s.newest(ctx, from, limit+1)
+		if err != nil {
+			return fail(err)
+		}
+		var end int64
+		if _, err := db.one(ctx, []any{&end}, "SELECT coalesce(max(last_id), 0) FROM event_block"); err != nil {
+			return fail(err)
+		}
+		if end < s.end {
+			continue // the newest events were deleted meanwhile, with their block
+		}
+		list, next, err := s.page(ctx, places, limit)
+		if err != nil {
+			return fail(err)
+		}
+		return list, next, nil
+	}
+}
+
+// newest returns the places of the first events after a place, at most n.
+func (s *eventSearch) newest(ctx context.Context, from management.EventPlace, n int) ([]management.EventPlace, error) {
+	latest := int64(math.MaxInt64)
+	if from.ID != 0 {
+		latest = from.Time.UnixMicro()
+		at := s.db.d.time(from.Time)
+		s.and("(ts < ? OR ts = ? AND id < ?)", at, at, from.ID)
+	}
+	places, err := s.places(ctx, nil, s.end+1, math.MaxInt64, n)
+	if err != nil {
+		return nil, err
+	}
+	// Blocks come by descending time of their newest event, so that the search ends when
+	// no block can have an event as new as the last one that was found.
+	before := block{newest: math.MaxInt64, first: math.MaxInt64}
+	for {
+		var blocks []block
+		err := s.db.read(ctx, `SELECT first_id, last_id, oldest, newest, filter FROM event_block
+			WHERE newest <= ? AND (newest < ? OR first_id < ?) AND oldest <= ? AND last_id <= ? ORDER BY newest DESC, first_id DESC LIMIT ?`,
+			[]any{before.newest, before.newest, before.first, latest, s.end, blocksRead}, scanBlock(&blocks))
+		if err != nil {
+			return nil, err
+		}
+		for i := range blocks {
+			b := &blocks[i]
+			if len(places) == n && places[n-1].Time.UnixMicro() > b.newest || !s.f.After.IsZero() && b.newest <= s.f.After.UnixMicro() {
+				return places, nil
+			}
+			if !s.may(b) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if places, err = s.places(ctx, places, b.first, b.last, n); err != nil {
+				return nil, err
+			}
+		}
+		if len(blocks) < blocksRead {
+			return places, nil
+		}
+		before = blocks[len(blocks)-1]
+	}
+}
+
+func scanBlock(list *[]block) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
+		var b block
+		err := r.Scan(&b.first, &b.last, &b.oldest, &b.newest, (*[]byte)(&b.filter))
+		*list = append(*list, b)
+		return err
+	}
+}
+
+// places adds the events with some IDs to the first n places.
+func (s *eventSearch) places(ctx context.Context, list []management.EventPlace, first, last int64, n int) ([]management.EventPlace, error) {
+	args := append(append([]any{first, last}, s.args...), n)
+	err := s.db.read(ctx, "SELECT id, ts FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY ts DESC, id DESC LIMIT ?", args, func(r *sql.Rows) error {
+		var p management.EventPlace
+		err := r.Scan(&p.ID, moment{&p.Time})
+		list = append(list, p)
+		return err
+	})
+	slices.SortFunc(list, comparePlaces)
+	return list[:min(len(list), n)], err
+}
+
+// comparePlaces orders events, the newest first.
+func comparePlaces(a, b management.EventPlace) int {
+	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID))
+}
+
+const eventColumns = "uuid, name, distinct_id, ts, received_at, properties"
+
+func scanEvent(r *sql.Rows, e *capture.Event, more ...any) error {
+	var properties string
+	err := r.Scan(append([]any{&e.UUID, &e.Name, &e.DistinctID, moment{&e.Time}, moment{&e.Received}, &properties}, more...)...)
+	e.Properties = json.RawMessage(properties)
+	return err
+}
+
+func textBytes(e *capture.Event) int { return len(e.Name) + len(e.DistinctID) + len(e.Properties) }
+
+// page reads the events at the first places, at most limit, and fewer if they are large.
+// There are more events if there are more places.
+func (s *eventSearch) page(ctx context.Context, places []management.EventPlace, limit int) (list []capture.Event, next management.EventPlace, err error) {
+	size, more := 0, len(places) > limit
+	places = places[:min(len(places), limit)]
+	for first := 0; first < len(places); first += eventsRead {
+		part := places[first:min(first+eventsRead, len(places))]
+		found := make(map[int64]capture.Event, len(part))
+		err := s.db.d.in("SELECT "+eventColumns+", id FROM event WHERE id IN (?)", nil, collect(part, func(p *management.EventPlace) int64 { return p.ID }),
+			func(query string, args []any) error {
+				return s.db.read(ctx, query, args, func(r *sql.Rows) error {
+					e, id := capture.Event{Project: s.project}, int64(0)
+					err := scanEvent(r, &e, &id)
+					found[id] = e
+					return err
+				})
+			})
+		if err != nil {
+			return nil, next, err
+		}
+		for i, p := range part {
+			e, ok := found[p.ID]
+			if !ok {
+				continue // deleted meanwhile
+			}
+			if size += textBytes(&e); size > maxReadBytes && len(list) > 0 {
+				return list, places[first+i-1], nil
+			}
+			list = append(list, e)
+		}
+	}
+	if more {
+		next = places[len(places)-1]
+	}
+	return list, next, nil
+}
+
+// AllEvents implements [management.EventStore].
+func (db *DB) AllEvents(ctx context.Context, project int64, f management.EventFilter) iter.Seq2[capture.Event, error] {
+	return func(yield func(capture.Event, error) bool) {
+		err := db.eachEvent(ctx, project, f, func(e capture.Event) bool { return yield(e, nil) })
+		if err != nil {
+			yield(capture.Event{}, fmt.Errorf("read events: %w", err))
+		}
+	}
+}
+
+// eachEvent calls yield with the events that a filter selects until it returns false.
+func (db *DB) eachEvent(ctx context.Context, project int64, f management.EventFilter, yield func(capture.Event) bool) error {
+	s, err := db.newEventSearch(ctx, project, f)
+	if err != nil || s == nil {
+		return err
+	}
+	var last int64
+	if _, err := db.one(ctx, []any{&last}, "SELECT coalesce(max(id), 0) FROM event"); err != nil {
+		return err
+	}
+	covered := int64(0) // by blocks, up to this ID
+	for {
+		var blocks []block
+		err := db.read(ctx, "SELECT first_id, last_id, oldest, newest, filter FROM event_block WHERE first_id > ? AND last_id <= ? ORDER BY first_id LIMIT ?",
+			[]any{covered, last, blocksRead}, scanBlock(&blocks))
+		if err != nil {
+			return err
+		}
+		for i := range blocks {
+			b := &blocks[i]
+			covered = b.last
+			if !s.may(b) {
+				continue
+			}
+			if goOn, err := s.between(ctx, b.first, b.last, yield); err != nil || !goOn {
+				return err
+			}
+		}
+		if len(blocks) < blocksRead {
+			break
+		}
+	}
+	_, err = s.between(ctx, covered+1, last, yield)
+	return err
+}
+
+// between calls yield with the events with some IDs, in parts, and holds nothing of the
+// database meanwhile. It reports whether yield wants more.
+func (s *eventSearch) between(ctx context.Context, first, last int64, yield func(capture.Event) bool) (bool, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		// There may be no events for long.
+		if _, err := s.db.one(ctx, []any{&first}, "SELECT coalesce(min(id), ?) FROM event WHERE id >= ?", last+1, first); err != nil {
+			return false, err
+		}
+		if first > last {
+			return true, nil
+		}
+		// On SQLite, a query cannot be interrupted, so that it must not search for long.
+		until := last
+		if last-first >= 8*blockEvents {
+			until = first + 8*blockEvents - 1
+		}
+		var list []capture.Event
+		next, size := until+1, 0
+		rows, err := s.db.query(ctx, "SELECT "+eventColumns+", id FROM event WHERE id >= ? AND id <= ?"+s.where+" ORDER BY id", append([]any{first, until}, s.args...)...)
+		if err != nil {
+			return false, s.db.fail(err)
+		}
+		for rows.Next() {
+			e, id := capture.Event{Project: s.project}, int64(0)
+			if err = scanEvent(rows, &e, &id); err != nil {
+				break
+			}
+			list = append(list, e)
+			if size += textBytes(&e); size > maxReadBytes {
+				next = id + 1
+				break
+			}
+		}
+		if err = cmp.Or(err, rows.Err(), rows.Close()); err != nil {
+			return false, s.db.fail(err)
+		}
+		for i := range list {
+			if !yield(list[i]) {
+				return false, nil
+			}
+		}
+		first = next
+	}
+}
+
+// EventByUUID implements [management.EventStore]. The index event_once has the UUIDs by
+// day, and there are few days.
+func (db *DB) EventByUUID(ctx context.Context, project int64, id uuid.UUID) (*capture.Event, error) {
+	day, param := db.d.day("ts"), db.d.day("?")
+	if db.d.Postgres {
+		param = db.d.day("?::timestamptz")
+	}
+	before := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // all events are of earlier years
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		found := false
+		err := db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" DESC LIMIT 1",
+			[]any{project, db.d.time(before)}, func(r *sql.Rows) error {
+				found = true
+				return r.Scan(moment{&before})
+			})
+		if err != nil {
+			return nil, fmt.Errorf("find an event: %w", err)
+		}
+		if !found {
+			return nil, management.ErrNotFound
+		}
+		var e *capture.Event
+		query := strings.Join([]string{"SELECT", eventColumns, "FROM event WHERE project_id = ? AND", day, "=", param, "AND uuid = ? ORDER BY hash LIMIT 1"}, " ")
+		err = db.read(ctx, query, []any{project, db.d.time(before), db.d.id(id)}, func(r *sql.Rows) error {
+			e = &capture.Event{Project: project}
+			return scanEvent(r, e)
+		})
+		if err != nil || e != nil {
+			return e, wrap("find an event", err)
+		}
+	}
+}
+
+// PersonIDs implements [management.EventStore].
+func (db *DB) PersonIDs(ctx context.Context, project int64, distinctIDs []string) (map[string]uuid.UUID, error) {
+	found := make(map[string]uuid.UUID)
+	err := db.d.in("SELECT distinct_id, person_id FROM person_distinct_id WHERE project_id = ? AND distinct_id IN (?)", []any{project}, slice[string](distinctIDs),
+		func(query string, args []any) error {
+			return db.read(ctx, query, args, func(r *sql.Rows) error {
+				var id string
+				var person uuid.UUID
+				err := r.Scan(&id, &person)
+				found[id] = person
+				return err
+			})
+		})
+	return found, wrap("find persons", err)
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// eventRoutes are the routes of what was captured (management.md §16).
+var eventRoutes = []route{
+	projectRoute("/events", methods{get: listEvents}),
+	projectRoute("/events/export", methods{get: exportEvents}),
+	projectRoute("/events/{id}", methods{get: readOf((*service).GetEvent)}),
+}
+
+func (a *apiRequest) eventQuery() management.EventQuery {
+	return management.EventQuery{
+		Event: a.param("event"), PersonID: a.param("person_id"), DistinctID: a.param("distinct_id"), After: a.param("after"), Before: a.param("before"),
+	}
+}
+
+// An eventList is a page of events. Nobody counts them.
+type eventList struct {
+	Next    *string                 `json:"next"`
+	Results []*management.EventView `json:"results"`
+}
+
+func listEvents(a *apiRequest) error {
+	limit, _ := a.window()
+	page, err := a.service().ListEvents(a.context(), a.principal, a.segment("project"), a.eventQuery(), a.param("cursor"), limit)
+	if err != nil {
+		return err
+	}
+	list := eventList{Results: page.Items}
+	if page.Next != "" {
+		query := a.x.r.URL.Query()
+		query.Del("personal_api_key")
+		query.Set("limit", strconv.Itoa(limit))
+		query.Set("cursor", page.Next)
+		list.Next = new(a.s.address(a.x.r) + "?" + query.Encode())
+	}
+	return a.answer(http.StatusOK, list, nil)
+}
+
+// exportEvents writes events while it reads them. The trailer X-Event-Count comes after
+// the last one, so that an export which breaks off does not look complete.
+func exportEvents(a *apiRequest) error {
+	q := management.EventExport{EventQuery: a.eventQuery(), Format: a.param("format")}
+	var err error
+	if q.Exposures, err = a.asked("exposures"); err != nil {
+		return err
+	}
+	const trailer = "X-Event-Count"
+	kind, name := "application/x-ndjson", "events.ndjson"
+	if q.Format == "csv" {
+		kind, name = "text/csv; charset=utf-8", "events.csv"
+	}
+	w := &responseWriter{x: a.x, head: func(h http.Header) {
+		h["Content-Type"] = []string{kind}
+		h["Content-Disposition"] = []string{`attachment; filename="` + name + `"`}
+		h["Trailer"] = []string{trailer}
+	}}
+	written, err := a.service().WriteEvents(a.context(), w, a.principal, a.segment("project"), q)
+	if err != nil {
+		return err
+	}
+	if a.x.status == 0 { // no events, and no head of a table
+		_, _ = w.Write(nil)
+	}
+	a.x.w.Header()[trailer] = []string{strconv.Itoa(written)}
+	return nil
+}
