@@ -1,6 +1,7 @@
 package flagstaff
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"log/slog"
@@ -49,6 +50,12 @@ type Config struct {
 	// Events takes exposures, in place of an own client for URL. It is not closed by
 	// [Client.Close].
 	Events *capture.Client
+
+	// OnEvaluation is called when a flag is evaluated for a Person: when it is asked the
+	// first time for a value that is shown, and whenever there is no value. The context is
+	// the one of [Client.Ask], which [Client.Middleware] calls. It must be safe for
+	// concurrent use and not block. Package flags/otel has one. Nil: it is not called.
+	OnEvaluation func(context.Context, Evaluation)
 
 	// Filter is for requests whose own Filter is zero: the runtime and the
 	// evaluation contexts of this program. The zero value hides no flag.

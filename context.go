@@ -15,7 +15,7 @@ type (
 // Context returns a context with the Person, for [From].
 func (p *Person) Context(ctx context.Context) context.Context {
 	if s, _ := ctx.Value(overrideKey{}).(*flags.Snapshot); s != nil && p != nil && p.override != s {
-		p = &Person{client: p.client, snapshot: p.snapshot, override: s, request: *p.Request()}
+		p = &Person{client: p.client, snapshot: p.snapshot, override: s, request: *p.Request(), in: p.in}
 	}
 	return context.WithValue(ctx, personKey{}, p)
 }

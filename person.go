@@ -19,6 +19,7 @@ type Person struct {
 	snapshot *flags.Snapshot // nil: nothing is loaded
 	override *flags.Snapshot // whose flags come first; nil: none
 	request  flags.Request
+	in       *context.Context // of Ask, if somebody wants to know; nil otherwise
 
 	memory flags.Memory
 
@@ -55,6 +56,9 @@ func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 	p := c.For(r)
 	if c != nil {
 		p.request.Answers = c.loader.Ask(ctx, p.Request())
+		if c.config.OnEvaluation != nil {
+			p.in = within(ctx)
+		}
 	}
 	return p
 }
@@ -72,8 +76,17 @@ func (p *Person) decide(f flags.Ref, shown bool) (d flags.Brief, ok bool) {
 	default:
 		d, first, ok = p.memory.Brief(p.snapshot, f, &p.request, shown)
 	}
-	if first && p.client != nil && p.client.events != nil {
-		p.client.events.Shown(d, &p.request)
+	if p.client == nil || !shown {
+		return d, ok
+	}
+	fresh := false
+	if first && p.client.events != nil {
+		fresh = p.client.events.Shown(d, &p.request)
+	} else if first {
+		fresh = !d.Failed() && !d.Inactive()
+	}
+	if p.client.config.OnEvaluation != nil && (first || !ok) {
+		p.tell(f.Key(), d, ok, fresh)
 	}
 	return d, ok
 }

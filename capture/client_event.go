@@ -225,16 +225,19 @@ func (c *Client) enqueue(name, distinctID string, properties []byte, at time.Tim
 // person, flag and value as long as the exposure is remembered (see MaxExposures).
 // It never blocks and does not allocate. If the queue is full, the exposure is not
 // remembered, so that it is reported next time.
-func (c *Client) Exposed(e Exposure) {
+func (c *Client) Exposed(e Exposure) { c.expose(e) }
+
+// expose is Exposed, and reports whether the exposure is new.
+func (c *Client) expose(e Exposure) bool {
 	if c.isUnset() {
-		return
+		return false
 	}
 	variant, enabled := e.value()
 	var h uint64
 	if c.seen != nil {
 		h = c.seen.key(e.DistinctID, e.Flag, variant, enabled)
 		if !c.seen.add(h) {
-			return
+			return false
 		}
 	}
 	pos, s, err := c.queue.reserve()
@@ -243,7 +246,7 @@ func (c *Client) Exposed(e Exposure) {
 		if c.seen != nil {
 			c.seen.remove(h)
 		}
-		return
+		return false
 	}
 	i := &s.item
 	i.exposure, i.enabled = true, enabled
@@ -252,24 +255,26 @@ func (c *Client) Exposed(e Exposure) {
 	i.id, i.version, i.groups = e.ID, e.Version, e.Groups
 	i.micros = time.Now().UnixMicro()
 	c.queue.publish(pos, s)
+	return true
 }
 
 // Shown is Exposed of [ExposureOf] the Brief's Result, and keeps nothing of the request: it
 // copies what it sends, if the exposure is not remembered. A flag that failed or is
-// inactive has no value to show. Shown does nothing without a request.
-func (c *Client) Shown(b flags.Brief, request *flags.Request) {
+// inactive has no value to show. Shown does nothing without a request. It reports whether
+// the exposure is new, so that there will be an event.
+func (c *Client) Shown(b flags.Brief, request *flags.Request) (isNew bool) {
 	if c.isUnset() || request == nil || b.Failed() || b.Inactive() {
-		return
+		return false
 	}
 	if c.seen != nil {
 		variant, enabled := flagValue(b.Variant(), b.Enabled())
 		if c.seen.repeats(c.seen.key(request.DistinctID, b.Key(), variant, enabled)) {
-			return
+			return false
 		}
 	}
 	result := b.Result()
 	e := ExposureOf(&result, request)
-	c.Exposed(e.clone())
+	return c.expose(e.clone())
 }
 
 // clone copies the texts and the groups of an exposure.

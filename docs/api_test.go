@@ -27,6 +27,7 @@ var libraries = map[string]string{
 	"capture/jetstream": "capture_jetstream",
 	"cmd/flagstaff":     "cmd_flagstaff",
 	"flags/openfeature": "flags_openfeature",
+	"flags/otel":        "flags_otel",
 	"management":        "management",
 	"server":            "server",
 }

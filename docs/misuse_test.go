@@ -26,7 +26,7 @@ import (
 // Interfaces are left out: they have no values of their own.
 var zeros = map[string][]any{
 	".": {
-		new(flagstaff.BoolFlag), new(flagstaff.Client), new(flagstaff.Config), new(flagstaff.PayloadFlag[int]), new(flagstaff.Person), new(flagstaff.ValueFlag[string]), new(flagstaff.VariantFlag[string]),
+		new(flagstaff.BoolFlag), new(flagstaff.Client), new(flagstaff.Config), new(flagstaff.Evaluation), new(flagstaff.PayloadFlag[int]), new(flagstaff.Person), new(flagstaff.ValueFlag[string]), new(flagstaff.VariantFlag[string]),
 		new(flagstaff.Web),
 	},
 	"capture": {

@@ -35,8 +35,10 @@
 //
 // Reasons are TARGETING_MATCH, SPLIT if a rollout or the choice of a variant
 // decided, STATIC for a value that everyone gets, DEFAULT for flags that are
-// off, and DISABLED for inactive flags. Metadata has flagId, version, reason
-// (as in POST /flags), conditionIndex, payload and hasExperiment.
+// off, and DISABLED for inactive flags. Metadata has flagId, version (a text),
+// reason (as in POST /flags), conditionIndex, payload and hasExperiment, and for
+// telemetry hooks contextId, which is the distinct ID, and the flagSetId of the
+// [Options].
 //
 // # Events
 //

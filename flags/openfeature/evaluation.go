@@ -43,12 +43,12 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, fallback a
 // evaluate evaluates a flag. The function value converts the result of an
 // enabled flag; a flag that is off has the value off.
 func evaluate[T any](ctx context.Context, p *Provider, flag string, fallback, off T, flat of.FlattenedContext, value func(flags.Result) (T, string)) of.GenericResolutionDetail[T] {
-	r, fault := p.result(ctx, flag, flat)
+	r, id, fault := p.result(ctx, flag, flat)
 	if fault != nil {
 		return failed(fallback, *fault, nil)
 	}
 	detail := of.GenericResolutionDetail[T]{Value: off, ProviderResolutionDetail: of.ProviderResolutionDetail{
-		Reason: reasonOf(&r), Variant: r.Variant, FlagMetadata: metadataOf(&r),
+		Reason: reasonOf(&r), Variant: r.Variant, FlagMetadata: p.metadataOf(&r, id),
 	}}
 	switch {
 	case isConfiguration(&r):
@@ -77,18 +77,19 @@ func failed[T any](fallback T, err of.ResolutionError, metadata of.FlagMetadata)
 	}}
 }
 
-// result evaluates a flag, and reports an exposure if the Options ask for it.
-func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedContext) (flags.Result, *of.ResolutionError) {
+// result evaluates a flag, and reports an exposure if the Options ask for it. id is the
+// person for whom it does.
+func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedContext) (_ flags.Result, id string, _ *of.ResolutionError) {
 	s := p.evaluator.Snapshot()
 	if s == nil {
-		return flags.Result{}, new(of.NewProviderNotReadyResolutionError("there are no flag definitions yet"))
+		return flags.Result{}, "", new(of.NewProviderNotReadyResolutionError("there are no flag definitions yet"))
 	}
 	var request flags.Request
 	if err := p.fill(&request, flat, s); err != nil {
-		return flags.Result{}, new(of.NewInvalidContextResolutionError(err.Error()))
+		return flags.Result{}, "", new(of.NewInvalidContextResolutionError(err.Error()))
 	}
 	if request.DistinctID == "" {
-		return flags.Result{}, new(of.NewTargetingKeyMissingResolutionError("the context has no targeting key"))
+		return flags.Result{}, "", new(of.NewTargetingKeyMissingResolutionError("the context has no targeting key"))
 	}
 	if p.options.Ask != nil {
 		request.Answers = p.ask(ctx, s, flag, request)
@@ -96,14 +97,14 @@ func (p *Provider) result(ctx context.Context, flag string, flat of.FlattenedCon
 	r, err := s.Flag(flag, &request)
 	switch {
 	case err != nil: // the flag is unknown, or hidden by the filter
-		return flags.Result{}, new(of.NewFlagNotFoundResolutionError(err.Error()))
+		return flags.Result{}, "", new(of.NewFlagNotFoundResolutionError(err.Error()))
 	case r.Failed || r.Reason.Code == flags.ReasonMissingFlag:
-		return flags.Result{}, new(of.NewGeneralResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Code + ": " + r.Reason.Description))
+		return flags.Result{}, "", new(of.NewGeneralResolutionError("flag " + strconv.Quote(flag) + ": " + r.Reason.Code + ": " + r.Reason.Description))
 	}
 	if p.options.Exposures && p.options.Reporter != nil {
 		p.options.Reporter.Exposed(capture.ExposureOf(&r, &request))
 	}
-	return r, nil
+	return r, request.DistinctID, nil
 }
 
 // ask asks the server if the flag needs it. It asks for the other flags of the
@@ -133,9 +134,16 @@ func reasonOf(r *flags.Result) of.Reason {
 	return of.TargetingMatchReason
 }
 
-func metadataOf(r *flags.Result) of.FlagMetadata {
+// metadataOf returns the metadata of a result for the person with an ID. The names and
+// types of version, flagSetId and contextId are what telemetry hooks of OpenFeature
+// look for.
+func (p *Provider) metadataOf(r *flags.Result, id string) of.FlagMetadata {
 	m := of.FlagMetadata{
-		"flagId": r.Metadata.ID, "version": r.Metadata.Version, "reason": r.Reason.Code, "hasExperiment": r.Metadata.HasExperiment,
+		"version": strconv.Itoa(r.Metadata.Version), "contextId": id,
+		"flagId": r.Metadata.ID, "reason": r.Reason.Code, "hasExperiment": r.Metadata.HasExperiment,
+	}
+	if p.options.FlagSetID != "" {
+		m["flagSetId"] = p.options.FlagSetID
 	}
 	if r.Reason.ConditionIndex >= 0 {
 		m["conditionIndex"] = r.Reason.ConditionIndex

@@ -20,6 +20,11 @@ type Options struct {
 	// Name is the name of the Provider. Empty means "flagstaff".
 	Name string
 
+	// FlagSetID is the set to which the flags belong, such as the name of the project. It
+	// is in the metadata of evaluations, where telemetry hooks find it. Empty: it is left
+	// out.
+	FlagSetID string
+
 	// Source provides the definitions: Init loads them into the Evaluator and
 	// follows them until Shutdown. Nil means that the program swaps definitions
 	// in itself. It should then report them by OnSwap and OnLoad.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	of "github.com/open-feature/go-sdk/openfeature"
 	"github.com/open-feature/go-sdk/openfeature/isolated"
+	"github.com/open-feature/go-sdk/openfeature/telemetry"
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -270,12 +271,36 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// telemetryHook keeps the telemetry that OpenFeature's SDK makes of evaluations.
+type telemetryHook struct {
+	of.UnimplementedHook
+	events []telemetry.EvaluationEvent
+}
+
+func (h *telemetryHook) Finally(_ context.Context, c of.HookContext, d of.InterfaceEvaluationDetails, _ of.HookHints) {
+	h.events = append(h.events, telemetry.CreateEvaluationEvent(c, d))
+}
+
+// TestTelemetry: the SDK's own telemetry finds the version, the set and the person.
+func TestTelemetry(t *testing.T) {
+	hook := new(telemetryHook)
+	c := newClient(t, openfeature.Options{FlagSetID: "shop", DefaultID: "nobody", Hooks: []of.Hook{hook}})
+	resolve(t, c, "bool", "on", of.NewTargetlessEvaluationContext(nil))
+	want := []telemetry.EvaluationEvent{{Name: "feature_flag.evaluation", Attributes: map[string]any{
+		"feature_flag.key": "on", "feature_flag.provider.name": "flagstaff", "feature_flag.set.id": "shop", "feature_flag.version": "3",
+		"feature_flag.context.id": "nobody", "feature_flag.result.value": true, "feature_flag.result.reason": "static",
+	}}}
+	if diff := cmp.Diff(want, hook.events); diff != "" {
+		t.Errorf("telemetry (-want +got)\n%s", diff)
+	}
+}
+
 func TestMetadata(t *testing.T) {
 	c := newClient(t, openfeature.Options{})
 	person := of.NewEvaluationContext("user-1", nil)
 	for key, want := range map[string]of.FlagMetadata{
-		"on":       {"flagId": int64(1), "version": 3, "reason": "condition_match", "conditionIndex": 0, "payload": `{"a":[1]}`, "hasExperiment": false},
-		"inactive": {"flagId": int64(3), "version": 0, "reason": "flag_disabled", "hasExperiment": true},
+		"on":       {"flagId": int64(1), "version": "3", "contextId": "user-1", "reason": "condition_match", "conditionIndex": 0, "payload": `{"a":[1]}`, "hasExperiment": false},
+		"inactive": {"flagId": int64(3), "version": "0", "contextId": "user-1", "reason": "flag_disabled", "hasExperiment": true},
 		"nobody":   {},
 	} {
 		_, d := resolve(t, c, "bool", key, person)
@@ -461,7 +486,7 @@ func TestAllocations(t *testing.T) {
 	p := openfeature.NewProvider(plain(t), openfeature.Options{})
 	flat := of.FlattenedContext{"targetingKey": "user-1", "plan": "pro", "email": "jo@acme.example", "age": 42}
 	ctx := t.Context()
-	const metadata = 3 // the map takes two, and the reason in it one
+	const metadata = 5 // the map takes two, and each text in it one
 	if n := testing.AllocsPerRun(200, func() { p.BooleanEvaluation(ctx, "pro", false, flat) }); n > metadata {
 		t.Errorf("BooleanEvaluation allocates %v times, its metadata %v", n, metadata)
 	}
