@@ -35,6 +35,7 @@ func TestCandidates(t *testing.T) {
 	}{
 		{nil, []string{"serve", "backup", "restore", "users", "flag", "import", "export", "check", "explain", "diff", "gen", "version", "completion", "help"}},
 		{[]string{"users"}, []string{"invite"}},
+		{[]string{"export"}, []string{"events"}},
 		{[]string{"check", "-"}, []string{"-json", "-strict", "-help"}},
 		{[]string{"check", "--js"}, []string{"-json", "-strict", "-help"}},
 		{[]string{"completion"}, []string{"bash", "zsh", "fish"}},

@@ -8,6 +8,7 @@
 //	flagstaff gen -o flags_gen.go flags.json    Go code by which a program asks for flags
 //	flagstaff flag rollout new-checkout 50      for how many a flag is on
 //	flagstaff import -from https://…            the flags of another server
+//	flagstaff export events -o events.ndjson    what the server has captured
 //	flagstaff backup flagstaff-1.db             a copy of the store of a running server
 //	flagstaff help                              all commands
 //

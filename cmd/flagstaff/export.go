@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -20,7 +21,7 @@ func (p *program) exportCommand() *cli.Command {
 		Name:      "export",
 		Category:  ofFlags,
 		Usage:     "write the flags and cohorts of a project as a definitions document",
-		UsageText: programName + " export [-o FILE] [FLAGS]",
+		UsageText: programName + " export [-o FILE] [FLAGS]\n" + programName + " export events [-o FILE] [FLAGS]",
 		Description: `Export writes all flags and cohorts of the project as a definitions document, which check,
 explain, diff, import and the library take. The same project gives the same bytes, so that
 the document can be kept under version control. It has no flags with encrypted payloads,
@@ -33,6 +34,7 @@ Examples:
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "o", Usage: "write to `FILE`, which is replaced as a whole, instead of standard output", Destination: &to},
 		}, r.connection.flags()...),
+		Commands: []*cli.Command{p.exportEventsCommand()},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if _, err := p.connect(&r, cmd); err != nil {
 				return err
@@ -76,9 +78,19 @@ func (c *projectCopy) export() ([]byte, error) {
 	return document, nil
 }
 
-// writeFile replaces a file as a whole: there is the old one or the new one, whatever
-// happens. The new one can be read by all who may read the folder, as other documents.
-func writeFile(path string, content []byte) (err error) {
+// writeFile replaces a file as a whole. The new one can be read by all who may read the
+// folder, as other documents.
+func writeFile(path string, content []byte) error {
+	const readable = 0o644
+	return replaceFile(path, readable, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// replaceFile replaces a file by what f writes: there is the old one or the new one,
+// whatever happens.
+func replaceFile(path string, mode os.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -88,9 +100,11 @@ func writeFile(path string, content []byte) (err error) {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	_, err = f.Write(content)
-	const readable = 0o644
-	if err = errors.Join(err, f.Chmod(readable), f.Sync(), f.Close()); err != nil {
+	err = write(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err = errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

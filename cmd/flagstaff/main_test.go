@@ -330,6 +330,10 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"import", "-from", "https://h"}, append(here, "FLAGSTAFF_FROM_KEY=phc_s3cret"), `flagstaff import: flag -from: the key is a project API key; the management API wants a personal one, which begins with phx_`},
 		{[]string{"import", "-key", "phx_s3cret", file}, here, `flagstaff import: there is no flag -key; see flagstaff import -help`},
 		{[]string{"export", "flags.json"}, here, `flagstaff export: want no arguments, not 1 argument, "flags.json"; see flagstaff export -help`},
+		{[]string{"export", "events", "x"}, here, `flagstaff export events: want no arguments, not 1 argument, "x"; see flagstaff export events -help`},
+		{[]string{"export", "events", "-format", "xml"}, here, `flagstaff export events: invalid value "xml" for flag -format: want ndjson or csv`},
+		{[]string{"export", "events", "-from", "today"}, here, `flagstaff export events: invalid value "today" for flag -from: want a time such as 2026-11-01 or 2026-11-01T08:30:00Z`},
+		{[]string{"export", "events", "-to", "2026-13-01"}, here, `flagstaff export events: invalid value "2026-13-01" for flag -to: want a time such as 2026-11-01 or 2026-11-01T08:30:00Z`},
 		{[]string{"export", "-o"}, here, `flagstaff export: flag -o needs a value: -o FILE`},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

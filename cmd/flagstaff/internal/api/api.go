@@ -49,9 +49,10 @@ type Config struct {
 
 // A Client talks to one server. It is safe for concurrent use.
 type Client struct {
-	c    Config
-	base *url.URL
-	http *http.Client
+	c       Config
+	base    *url.URL
+	http    *http.Client
+	streams *http.Client // for answers of any length: it has no timeout
 }
 
 // ErrUnencrypted says that only [Config.Insecure] allows an address.
@@ -79,11 +80,13 @@ func New(c Config) (*Client, error) {
 		c.Wait = wait
 	}
 	c.UserAgent = cmp.Or(c.UserAgent, "flagstaff")
-	return &Client{c: c, base: u, http: &http.Client{
-		Timeout: cmp.Or(c.Timeout, maxRequest),
-		// A redirect could take the key elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	// A redirect could take the key elsewhere.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{
+		c: c, base: u,
+		http:    &http.Client{CheckRedirect: stay, Timeout: cmp.Or(c.Timeout, maxRequest)},
+		streams: &http.Client{CheckRedirect: stay},
+	}, nil
 }
 
 func loopback(host string) bool {
@@ -146,6 +149,66 @@ func (c *Client) Text(ctx context.Context, method, path string, body any) (strin
 	return text, err
 }
 
+// Copy writes an answer of any length to dst. The error says so if the answer breaks
+// off, or if the server sends nothing for the time of a request. The answer counts as
+// complete if it ends with a trailer, whose value Copy returns.
+func (c *Client) Copy(ctx context.Context, path, trailer string, dst io.Writer) (value string, err error) {
+	err = c.again(ctx, http.MethodGet, func() error {
+		value, err = c.copyOnce(ctx, path, trailer, dst)
+		return err
+	})
+	return value, err
+}
+
+func (c *Client) copyOnce(ctx context.Context, path, trailer string, dst io.Writer) (string, error) {
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	patience := time.AfterFunc(c.http.Timeout, stop)
+	defer patience.Stop()
+	response, err := c.send(waiting, c.streams, http.MethodGet, path, "*/*", nil)
+	if err == nil {
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			_, err = c.read(response, http.MethodGet, path)
+		} else if err = copyAll(dst, response.Body, patience, c.http.Timeout); err != nil {
+			err = fmt.Errorf("the answer of %s breaks off: %w", c.base.Host, err)
+		}
+	}
+	switch {
+	case err != nil && waiting.Err() != nil && ctx.Err() == nil:
+		return "", c.silent()
+	case err != nil:
+		return "", err
+	}
+	value := response.Trailer.Get(trailer)
+	if value == "" {
+		return "", fmt.Errorf("the answer of %s ends without saying that it is complete: is there a proxy that leaves trailers out, or a server that is no Flagstaff server?", c.base.Host)
+	}
+	return value, nil
+}
+
+// copyAll copies src. The timer runs only while src is waited for, since dst may take
+// long.
+func copyAll(dst io.Writer, src io.Reader, timer *time.Timer, patience time.Duration) error {
+	part := make([]byte, 64<<10)
+	for {
+		timer.Reset(patience)
+		n, err := src.Read(part)
+		timer.Stop()
+		if n > 0 {
+			if _, err := dst.Write(part[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
 // List yields all entries of a list, page by page, of the ones that a query selects,
 // which may be nil. An error ends it.
 func List[T any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
@@ -205,8 +268,13 @@ func (e *Error) Error() string {
 // has not done anything, so that any request may be tried again; what failed on the way
 // is tried again only if it changes nothing.
 func (c *Client) do(ctx context.Context, method, path, accept string, body []byte, into any) error {
+	return c.again(ctx, method, func() error { return c.once(ctx, method, path, accept, body, into) })
+}
+
+// again calls once until a request is answered, as do says.
+func (c *Client) again(ctx context.Context, method string, once func() error) error {
 	for try := 1; ; try++ {
-		err := c.once(ctx, method, path, accept, body, into)
+		err := once()
 		pause, again := time.Duration(0), false
 		if refused, ok := errors.AsType[*Error](err); ok {
 			switch refused.Status {
@@ -237,10 +305,11 @@ func wait(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-func (c *Client) once(ctx context.Context, method, path, accept string, body []byte, into any) error {
+// send sends a request.
+func (c *Client) send(ctx context.Context, client *http.Client, method, path, accept string, body []byte) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.base.String(), "/")+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make a request to %s: %w", c.base.Host, err)
+		return nil, fmt.Errorf("make a request to %s: %w", c.base.Host, err)
 	}
 	request.Header.Set("Authorization", "Bearer "+c.c.Key)
 	request.Header.Set("Accept", accept)
@@ -248,27 +317,48 @@ func (c *Client) once(ctx context.Context, method, path, accept string, body []b
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := c.http.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
 			if failed.Timeout() && ctx.Err() == nil {
-				return fmt.Errorf("the server at %s does not answer within %v", c.base.Host, c.http.Timeout)
+				return nil, c.silent()
 			}
 			err = failed.Err // the rest is said below
 		}
-		return fmt.Errorf("the server at %s does not answer: %w", c.base.Host, err)
+		return nil, fmt.Errorf("the server at %s does not answer: %w", c.base.Host, err)
 	}
-	defer response.Body.Close()
+	return response, nil
+}
+
+func (c *Client) silent() error {
+	return fmt.Errorf("the server at %s does not answer within %v", c.base.Host, c.http.Timeout)
+}
+
+// read reads an answer as a whole, and returns an error if it refuses the request.
+func (c *Client) read(response *http.Response, method, path string) ([]byte, error) {
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("the answer of %s breaks off: %w", c.base.Host, err)
+		return nil, fmt.Errorf("the answer of %s breaks off: %w", c.base.Host, err)
 	case len(answer) > maxAnswer:
-		return fmt.Errorf("the answer of %s to %s %s has more than %d bytes", c.base.Host, method, path, maxAnswer)
+		return nil, fmt.Errorf("the answer of %s to %s %s has more than %d bytes", c.base.Host, method, path, maxAnswer)
 	case response.StatusCode >= 300 && response.StatusCode < 400:
-		return fmt.Errorf("the server at %s sends the client elsewhere, to %s: give the address of the server itself", c.base.Host, clean(response.Header.Get("Location")))
+		return nil, fmt.Errorf("the server at %s sends the client elsewhere, to %s: give the address of the server itself", c.base.Host, clean(response.Header.Get("Location")))
 	case response.StatusCode >= 300:
-		return refusal(method+" "+path, response, answer)
+		return nil, refusal(method+" "+path, response, answer)
+	}
+	return answer, nil
+}
+
+func (c *Client) once(ctx context.Context, method, path, accept string, body []byte, into any) error {
+	response, err := c.send(ctx, c.http, method, path, accept, body)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	answer, err := c.read(response, method, path)
+	if err != nil {
+		return err
 	}
 	switch into := into.(type) {
 	case nil:

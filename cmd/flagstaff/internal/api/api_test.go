@@ -270,3 +270,27 @@ func TestNobodyThere(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// TestCopySilence: a server that falls silent in the middle of an answer is not waited
+// for for ever.
+func TestCopySilence(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "a part")
+		_ = http.NewResponseController(w).Flush()
+		<-over
+	}))
+	defer server.Close()
+	defer close(over)
+	c, err := api.New(api.Config{URL: server.URL, Key: "phx_key", Timeout: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	_, err = c.Copy(t.Context(), "/", "X-Count", &b)
+	want := "the server at " + strings.TrimPrefix(server.URL, "http://") + " does not answer within 50ms"
+	if err == nil || err.Error() != want || b.String() != "a part\n" {
+		t.Errorf("Copy = %v after %q, want %s", err, b.String(), want)
+	}
+}
