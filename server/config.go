@@ -96,6 +96,10 @@ type Config struct {
 	// Metrics are shown by /metrics in addition to the server's own.
 	Metrics []prometheus.Collector
 
+	// PrivateMetrics leaves the route /metrics out. A program serves
+	// [Server.MetricsHandler] elsewhere, where only operators can reach it.
+	PrivateMetrics bool
+
 	// Log receives warnings, and errors that are not the client's. Nil discards
 	// them.
 	Log *slog.Logger

@@ -118,6 +118,9 @@ func (s *Server) fail(rt *route, x *exchange, err error) {
 		s.config.Log.Error("request failed", "request_id", x.requestID(), "route", rt.path, "status", f.status, "error", err)
 	}
 	h := x.w.Header()
+	if f.status >= http.StatusInternalServerError {
+		h["X-Request-Id"] = []string{x.requestID()} // finds it in the log
+	}
 	switch f.status {
 	case http.StatusTooManyRequests:
 		if e, ok := errors.AsType[*rateLimitError](err); ok {

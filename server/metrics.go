@@ -146,6 +146,10 @@ func madeOnce[T any](p *atomic.Pointer[T], newT func() T) T {
 	return made
 }
 
+// MetricsHandler returns a handler that answers as the route /metrics does, for a listener of
+// operators. The handler is safe for concurrent use.
+func (s *Server) MetricsHandler() http.Handler { return s.metrics.handler }
+
 func (s *Server) serveMetrics(x *exchange) error {
 	x.status = http.StatusOK
 	s.metrics.handler.ServeHTTP(x.w, x.r)

@@ -32,8 +32,10 @@ var routes = []route{
 
 	{path: "/healthz", method: http.MethodGet, allow: allowGet, handle: (*Server).healthz},
 	{path: "/readyz", method: http.MethodGet, allow: allowGet, handle: (*Server).readyz},
-	{path: "/metrics", method: http.MethodGet, allow: allowGet, handle: (*Server).serveMetrics},
 }
+
+// metricsRoute exists unless Config.PrivateMetrics is set.
+var metricsRoute = route{path: "/metrics", method: http.MethodGet, allow: allowGet, handle: (*Server).serveMetrics}
 
 // captureRoutes are the routes of a server that takes events (wire.md §2.1).
 var captureRoutes = []route{
@@ -83,6 +85,9 @@ func routesOf(c Config) []*route {
 	var list []*route
 	for i := range routes {
 		list = append(list, &routes[i])
+	}
+	if !c.PrivateMetrics {
+		list = append(list, &metricsRoute)
 	}
 	for i := range deliveryRoutes {
 		list = append(list, &deliveryRoutes[i])

@@ -156,7 +156,7 @@ func addMembers(q *request) error {
 		return q.showMembersForm(c, in, e.Detail)
 	case in.failed == nil:
 		if pageOf(err).status == http.StatusServiceUnavailable {
-			q.c.Log.ErrorContext(q.Context(), "members of a cohort were not added", "page", q.Pattern, "error", err)
+			q.c.Log.ErrorContext(q.Context(), "members of a cohort were not added", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
 			form := cohortFormOf(c)
 			form.fail("ids", "The store does not answer. Send the list again in a while: what is in already does no harm.")
 			return q.showUpload(http.StatusServiceUnavailable, c, form, in)

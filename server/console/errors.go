@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -65,6 +67,16 @@ func pageOf(err error) *pageError {
 	return &pageError{http.StatusServiceUnavailable, "The store does not answer", "Nothing was changed. Reload this page to try again: if you have sent a form, your browser sends what you have typed once more.", false}
 }
 
+// requestID returns the id of a request for the log, "" if the program in front of the
+// console has given it none: clients send anything.
+func requestID(r *http.Request) string {
+	const length = 36 // other forms exist
+	if id := r.Header.Get("X-Request-Id"); len(id) == length && uuid.Validate(id) == nil {
+		return id
+	}
+	return ""
+}
+
 // fail answers with a page for an error.
 func (q *request) fail(err error) {
 	p := pageOf(err)
@@ -72,7 +84,7 @@ func (q *request) fail(err error) {
 		if errors.Is(err, context.Canceled) && q.Context().Err() != nil {
 			return // nobody is there any more
 		}
-		q.c.Log.ErrorContext(q.Context(), "a page of the console failed", "page", q.Pattern, "error", err)
+		q.c.Log.ErrorContext(q.Context(), "a page of the console failed", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
 		q.w.Header().Set("Retry-After", "5")
 	}
 	if e, ok := errors.AsType[*management.Error](err); ok && e.RetryAfter > 0 {

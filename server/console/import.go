@@ -239,7 +239,7 @@ func (q *request) importRefused(err error, form *importForm) error {
 	case pageOf(err).status != http.StatusServiceUnavailable:
 		return err
 	}
-	q.c.Log.ErrorContext(q.Context(), "a document was not imported", "page", q.Pattern, "error", err)
+	q.c.Log.ErrorContext(q.Context(), "a document was not imported", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
 	return q.showImport(http.StatusServiceUnavailable, form, "The store does not answer, so nothing was imported. The document is still here: try again in a while.")
 }
 

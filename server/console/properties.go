@@ -149,7 +149,7 @@ func (q *request) keepProperty(err error, f *propertyForm, c propertyChange) err
 	case ok, pageOf(err).status != http.StatusServiceUnavailable:
 		return err
 	}
-	q.c.Log.ErrorContext(q.Context(), "a property was not saved", "page", q.Pattern, "error", err)
+	q.c.Log.ErrorContext(q.Context(), "a property was not saved", "request_id", requestID(q.Request), "page", q.Pattern, "error", err)
 	f.Notice = storeDown
 	return c.show(http.StatusServiceUnavailable, f)
 }

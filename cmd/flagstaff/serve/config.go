@@ -75,6 +75,9 @@ type settings struct {
 	nativeTypes      bool
 	allowKeyInBody   bool
 	managementOrigin words
+	debugAddr        string
+	publicMetrics    bool
+	accessLog        share
 	logFormat        choice
 	logLevel         level
 	version          bool
@@ -179,6 +182,9 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.BoolVar(&s.nativeTypes, "native-types", false, "send member_count as an integer and metadata as an object, not as strings")
 	set.BoolVar(&s.allowKeyInBody, "allow-key-in-body", false, "accept personal API keys in bodies and query strings, where logs may keep them")
 	set.Var(&s.managementOrigin, "management-origins", "`ORIGINS` whose pages may use the management API, comma-separated, such as https://app.example.com (default: none)")
+	set.Var(&s.accessLog, "access-log", "log requests: all, or the `SHARE` of them, such as 0.01, and in any case those that are answered 500 or more; one line has time, method, route, status, bytes, duration, request id and client, and no key (default: no request)")
+	set.StringVar(&s.debugAddr, "debug-addr", "", "show metrics, profiles (/debug/pprof/) and how the program was built (/debug/build) on `HOST:PORT`, to everybody who can reach it: use a loopback address, such as 127.0.0.1:6060")
+	set.BoolVar(&s.publicMetrics, "public-metrics", true, "show /metrics on -addr, too (default true, with -debug-addr false)")
 	set.BoolVar(&s.version, "version", false, "print the version and exit")
 	return s, set
 }
@@ -217,6 +223,9 @@ func (m *Main) settings() (*settings, error) {
 	if s.demo && s.flagsFile == "" && !given["log-level"] && m.getenv(envName("log-level")) == "" {
 		s.logLevel = level(slog.LevelWarn) // what is new to a newcomer is not the log
 	}
+	if s.debugAddr != "" && !given["public-metrics"] && m.getenv(envName("public-metrics")) == "" {
+		s.publicMetrics = false // there is a place for operators
+	}
 	s.unknown = unknownVariables(set, m.Environ)
 	return s, bySource(s.check(), func(name string) bool { return !given[name] && m.getenv(envName(name)) != "" })
 }
@@ -230,6 +239,9 @@ func (s *settings) check() error {
 		return err
 	}
 	if err := s.checkTLS(); err != nil {
+		return err
+	}
+	if err := s.checkDebug(); err != nil {
 		return err
 	}
 	if s.demo && !loopback(host) {

@@ -58,6 +58,7 @@ func (s *settings) withConsole(config server.Config, accounts *management.Servic
 			w.Header().Set("Location", consolePrefix+"/")
 			w.WriteHeader(http.StatusSeeOther)
 		case strings.HasPrefix(path, consolePrefix+"/"):
+			identify(w, r) // for the log of the console
 			pages.ServeHTTP(w, r)
 		default:
 			api.ServeHTTP(w, r)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -96,7 +97,8 @@ func (m *Main) Run(ctx context.Context) int {
 // closed.
 func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	limitMemory(m.getenv)
-	log := s.logger(m.Stderr)
+	log, ended := newSampler(s.logger(m.Stderr))
+	defer ended()
 	given, err := m.prepare(ctx, s, log)
 	if err != nil {
 		return err
@@ -204,6 +206,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		RateLimit:      server.RateLimit{Project: server.Limit(s.rateLimit), IP: server.Limit(s.rateLimitIP)},
 		Ready:          ready.check,
 		Metrics:        shown,
+		PrivateMetrics: !s.publicMetrics,
 		Log:            log,
 	}
 	if given.geo != nil {
@@ -214,6 +217,14 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	handler, api, err := s.withConsole(config, services.accounts, services.surveys, &registry, ready, usageOf(flagQuota, eventQuota, s))
 	if err != nil {
 		return err
+	}
+
+	if s.accessLog > 0 {
+		handler = &accessLog{next: handler, share: float64(s.accessLog), clientIP: api.ClientIP, log: log}
+	}
+	if given.debug != nil {
+		wg.Go(func() { s.serveDebug(background, given.debug, api.MetricsHandler(), log) })
+		fmt.Fprintf(m.Stderr, "debug pages on http://%s\n", given.debug.Addr())
 	}
 
 	collecting, drain := context.WithCancel(background)
@@ -250,6 +261,7 @@ type given struct {
 	listener *listener
 	url      string       // of the listener
 	tls      *certificate // nil without -tls-cert
+	debug    net.Listener // nil without -debug-addr
 	most     int          // connections
 	appURL   string
 	geo      *geoip.Resolver // nil without -geoip
@@ -275,6 +287,11 @@ func (m *Main) prepare(ctx context.Context, s *settings, log *slog.Logger) (_ *g
 	}
 	if g.listener, err = m.listen(ctx, s); err != nil {
 		return nil, err
+	}
+	if s.debugAddr != "" {
+		if g.debug, err = listenTCP(s.debugAddr); err != nil {
+			return nil, err
+		}
 	}
 	g.url = g.listener.url(s.scheme())
 	g.appURL = cmp.Or(s.appURL, g.url)
@@ -314,6 +331,9 @@ func (g *given) close() {
 	}
 	if g.geo != nil {
 		_ = g.geo.Close() // of a file that was only read
+	}
+	if g.debug != nil {
+		_ = g.debug.Close() // as the other one
 	}
 	if g.listener != nil {
 		_ = g.listener.Close() // has no effect once the server serves

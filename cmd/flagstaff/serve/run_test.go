@@ -313,6 +313,8 @@ func TestWrongUsages(t *testing.T) {
 		{[]string{"-addr", "systemd:"}, `invalid value "systemd:" for flag -addr: want systemd, or systemd: and the name of a socket (FileDescriptorName)`},
 		{[]string{"-socket-mode", "999"}, `invalid value "999" for flag -socket-mode: want an octal number up to 0777 with which the owner may write, such as 0660`},
 		{[]string{"-tls-cert", "a.pem"}, "flags -tls-cert and -tls-key need each other: a.pem is one file of the pair"},
+		{[]string{"-debug-addr", ":6060"}, `invalid value ":6060" for flag -debug-addr: want HOST:PORT, such as 127.0.0.1:6060`},
+		{[]string{"-access-log", "1.5"}, `invalid value "1.5" for flag -access-log: want all, or a share of the requests above 0 and up to 1, such as 0.01`},
 		{[]string{"-max-connections", "-1"}, `invalid value "-1" for flag -max-connections: want 0 to 1000000`},
 		{[]string{"-demo", "-addr", "0.0.0.0:8000"}, `invalid value "0.0.0.0:8000" for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000`},
 

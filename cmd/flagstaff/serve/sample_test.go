@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// plainLog returns a log without times, and what was written to it.
+func plainLog() (*slog.Logger, *output) {
+	out := newOutput()
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})), out
+}
+
+// TestSampler: of repetitions a few lines pass, and a last one counts the others. What differs
+// in a way that matters is no repetition, and lines below warnings are not counted.
+func TestSampler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plain, out := plainLog()
+		log, end := newSampler(plain)
+		check := func(what string, want ...string) {
+			t.Helper()
+			if diff := gocmp.Diff(strings.Join(want, "\n"), strings.TrimSpace(out.String())); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", what, diff)
+			}
+			out.text.Reset()
+		}
+		for i := range 1000 {
+			log.Error("down", "request_id", i, "route", "/a")
+		}
+		log.With("more", true).Error("down", "request_id", 1000, "route", "/b")
+		var first []string
+		for i := range maxRepeated {
+			first = append(first, fmt.Sprintf("level=ERROR msg=down request_id=%d route=/a", i))
+		}
+		check("at once", append(first, "level=ERROR msg=down more=true request_id=1000 route=/b")...)
+		time.Sleep(sampleTime + 1)
+		synctest.Wait()
+		check("after the time", "level=ERROR msg=down request_id=999 route=/a left_out=995 within=1m0s")
+		log.Error("down", "request_id", 1001, "route", "/a")
+		check("again", "level=ERROR msg=down request_id=1001 route=/a")
+
+		for i := range maxRepeated + 2 {
+			log.Info("fine", "i", i)
+		}
+		if n := strings.Count(out.String(), "fine"); n != maxRepeated+2 {
+			t.Errorf("%d lines of information, want all", n)
+		}
+		out.text.Reset()
+
+		for i := range maxRepeated {
+			log.Error("down", "request_id", 2000+i, "route", "/a")
+		}
+		out.text.Reset()
+		time.Sleep(10 * time.Second)
+		end()
+		check("at the end", "level=ERROR msg=down request_id=2004 route=/a left_out=1 within=10s")
+		log.Error("down", "request_id", 3000, "route", "/a")
+		check("after the end", "level=ERROR msg=down request_id=3000 route=/a")
+	})
+}
+
+// TestSamplerBound: any number of kinds takes a bounded memory, and no line is lost in
+// silence, also with many writers at once.
+func TestSamplerBound(t *testing.T) {
+	plain, out := plainLog()
+	log, end := newSampler(plain)
+	const writers, lines = 8, 500
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range lines {
+				log.Error("down", "route", strings.Repeat("/long", 100), "project", fmt.Sprint(w, "-", i))
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(log.Handler().(*sampler).kinds); n > maxKinds+1 {
+		t.Errorf("%d kinds are kept, want at most %d", n, maxKinds+1)
+	}
+	end()
+	total := 0
+	for line := range strings.Lines(out.String()) {
+		n := 0
+		if _, left, ok := strings.Cut(line, "left_out="); ok {
+			if _, err := fmt.Sscan(left, &n); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			n = 1
+		}
+		total += n
+	}
+	if total != writers*lines {
+		t.Errorf("%d lines are told of, want %d", total, writers*lines)
+	}
+	if !log.Enabled(context.Background(), slog.LevelError) {
+		t.Error("errors are not enabled")
+	}
+}
