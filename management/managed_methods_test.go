@@ -65,6 +65,12 @@ func managedMethods() []method {
 			call: func(c *callable) error { return second(c.FlagStatus(c.ctx, c.p, c.web, c.id)) },
 		},
 		{
+			name: "FlagUsage", scope: "feature_flag:read", kind: ofProject, first: flag,
+			call: func(c *callable) error {
+				return second(c.FlagUsage(c.ctx, c.p, c.web, c.id, management.FlagUsageQuery{}))
+			},
+		},
+		{
 			name: "CreateFlag", scope: "feature_flag:write", kind: ofProject, once: "invalid unique key",
 			log: []string{"FeatureFlag created by ada in nothing"},
 			call: func(c *callable) error {

@@ -303,6 +303,11 @@ type FlagStore interface {
 	FlagVersion(ctx context.Context, project, id int64, version int) (*FeatureFlag, error)
 	FlagVersions(ctx context.Context, project, id int64, limit, offset int) ([]FeatureFlag, int, error)
 
+	// FlagUsage returns how often clients have reported the flag with a key since a
+	// day, in the order of day, value and SDK. Calls are counted as their events are
+	// stored (management.md §13.22).
+	FlagUsage(ctx context.Context, project int64, key string, since time.Time) ([]FlagCount, error)
+
 	// GroupTypes returns the names of the group types of a project by the
 	// index by which filters refer to them. Events make group types.
 	GroupTypes(ctx context.Context, project int64) (map[int]string, error)

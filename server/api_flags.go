@@ -27,6 +27,7 @@ var flagRoutes = []route{
 	projectRoute("/feature_flags/{id}", methods{get: readOf((*service).Flag), patch: updateFlag}),
 	projectRoute("/feature_flags/{id}/activity", methods{get: listActivity("FeatureFlag")}),
 	projectRoute("/feature_flags/{id}/status", methods{get: readOf((*service).FlagStatus)}),
+	projectRoute("/feature_flags/{id}/usage", methods{get: flagUsage}),
 	projectRoute("/feature_flags/{id}/explain", methods{post: explainFlag}),
 	projectRoute("/feature_flags/{id}/versions", methods{get: listVersions}),
 	projectRoute("/feature_flags/{id}/versions/{version}", methods{get: flagVersion}),
@@ -106,6 +107,13 @@ func flagVersion(a *apiRequest) error {
 		version = -1 // no flag has it
 	}
 	v, err := a.service().FlagVersion(a.context(), a.principal, a.segment("project"), a.segment("id"), version)
+	return a.answer(http.StatusOK, v, err)
+}
+
+// flagUsage answers with what clients have reported of a flag (management.md §13.22).
+func flagUsage(a *apiRequest) error {
+	q := management.FlagUsageQuery{Days: a.param("days"), SDK: a.param("sdk")}
+	v, err := a.service().FlagUsage(a.context(), a.principal, a.segment("project"), a.segment("id"), q)
 	return a.answer(http.StatusOK, v, err)
 }
 

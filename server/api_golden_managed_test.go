@@ -78,6 +78,18 @@ func newManagedSite(t *testing.T) *managedSite {
 	return a
 }
 
+// reportFlag stores what a client reports of a flag.
+func (a *managedSite) reportFlag(key, value, sdk string) {
+	a.t.Helper()
+	err := a.store.Write(a.t.Context(), []capture.Event{{
+		Project: 1, UUID: capture.NewUUID(apiTime), Name: "$feature_flag_called", DistinctID: "ada", Time: apiTime, Received: apiTime,
+		Properties: fmt.Appendf(nil, `{"$feature_flag":%q,"$feature_flag_response":%s,"$lib":%q}`, key, value, sdk),
+	}})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
 // TestManagedGolden keeps a request and response pair for each operation on what a
 // project serves, and for the errors that only these have.
 func TestManagedGolden(t *testing.T) {
@@ -112,6 +124,11 @@ func TestManagedGolden(t *testing.T) {
 		{name: "flag-patch-conflict", before: calls(requestOn(flagOf, "PATCH", "", `{"name":"Checkout"}`)), call: requestOn(flagOf, "PATCH", "", `{"name":"Basket","version":1,"original_flag":{"name":"New checkout"}}`)},
 		{name: "flag-activity", before: calls(requestOn(flagOf, "PATCH", "", `{"active":false}`)), call: requestOn(flagOf, "GET", "activity/", "")},
 		{name: "flag-status", call: requestOn(flagOf, "GET", "status/", "")},
+		{name: "flag-usage", call: func(a *managedSite) call {
+			a.reportFlag("new-checkout", `"test"`, "posthog-node")
+			return api("GET", a.flag+"usage/?days=2", "")
+		}},
+		{name: "flag-usage-error", call: requestOn(flagOf, "GET", "usage/?days=401", "")},
 		{name: "flag-explain", call: requestOn(flagOf, "POST", "explain/", `{"distinct_id":"ada"}`)},
 		{name: "flag-explain-text", call: requestTo("POST", flagsPath+"new-checkout/explain/", `{"distinct_id":"ada"}`, "Accept", "text/plain")},
 		{name: "flag-by-key", call: requestTo("GET", flagsPath+"new-checkout/", "")},

@@ -119,6 +119,7 @@ var answerSchemas = map[string]any{
 	"ImportReport": management.ImportReport{}, "NotImported": management.NotImported{}, "ImportedCohort": management.StaticCohort{},
 
 	"Flag": management.FlagView{}, "MinimalFlag": management.MinimalFlag{}, "FlagUser": management.FlagUser{}, "FlagStatusReport": management.FlagStatus{},
+	"FlagUsage": management.FlagUsage{}, "ValueUsage": management.ValueUsage{}, "SDKUsage": management.SDKUsage{}, "DayUsage": management.DayUsage{},
 	"FlagFacets": management.FlagFacets{}, "FlagFacet": management.FlagFacet{}, "FlagOwner": management.FlagOwner{}, "FlagKeys": management.FlagKeys{},
 	"DeletedFlags": management.DeletedFlags{}, "DeletedFlag": management.DeletedFlag{}, "UndeletedFlag": management.UndeletedFlag{},
 	"FlagPreview": management.FlagPreview{}, "FlagTransition": management.FlagTransition{}, "ValueChange": management.ValueChange{},

@@ -95,6 +95,7 @@ var routeTable = map[string]string{
 	"/api/projects/{project}/feature_flags/{id}":                    "GET feature_flag:read, PATCH feature_flag:write",
 	"/api/projects/{project}/feature_flags/{id}/activity":           "GET activity_log:read",
 	"/api/projects/{project}/feature_flags/{id}/status":             "GET feature_flag:read",
+	"/api/projects/{project}/feature_flags/{id}/usage":              "GET feature_flag:read",
 	"/api/projects/{project}/feature_flags/{id}/versions":           "GET feature_flag:read",
 	"/api/projects/{project}/feature_flags/{id}/versions/{version}": "GET feature_flag:read",
 	"/api/projects/{project}/feature_flags/{id}/revert":             "POST feature_flag:write",

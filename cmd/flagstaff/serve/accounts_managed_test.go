@@ -50,6 +50,7 @@ func managedOperations() []operation {
 			{call: "PATCH /feature_flags/{id}", scope: "feature_flag:write", body: `{"name":"another"}`, want: 200},
 			{call: "GET /feature_flags/{id}/activity", scope: "activity_log:read", want: 200},
 			{call: "GET /feature_flags/{id}/status", scope: "feature_flag:read", want: 200},
+			{call: "GET /feature_flags/{id}/usage", scope: "feature_flag:read", query: "?days=2", want: 200},
 			{call: "GET /feature_flags/{id}/versions", scope: "feature_flag:read", want: 200},
 			{call: "GET /feature_flags/{id}/versions/{version}", scope: "feature_flag:read", want: 200},
 			{call: "POST /feature_flags/{id}/revert", scope: "feature_flag:write", body: `{"version":1}`, want: 200},

@@ -95,7 +95,7 @@ var securityRows = []accountRow{
 				r := c.call(t, o.fill(r), "")
 				for _, m := range secret.FindAllString(r.body, -1) {
 					switch m {
-					case `"has_password":`, `"has_totp":`, `"api_token":`, `"mask_value":`, `"has_secret_api_token":`, `"has_secret_api_token_backup":`, `"bucketing_hash":`, `"cookieless_server_hash_mode":`:
+					case `"has_password":`, `"has_totp":`, `"api_token":`, `"mask_value":`, `"has_secret_api_token":`, `"has_secret_api_token_backup":`, `"bucketing_hash":`, `"cookieless_server_hash_mode":`, `"values":`:
 						continue
 					case `"value":`, `"secret_api_token":`:
 						if !o.managed && (!strings.Contains(r.body, m+"null") || strings.Contains(r.body, m+`"`)) {

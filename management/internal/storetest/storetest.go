@@ -109,6 +109,8 @@ var shared = []part{
 	{"persons change by hand and by events", testPersonUpdates},
 	{"persons are deleted while events arrive", testConcurrentDeletion},
 	{"groups change by hand and by events", testGroupUpdates},
+	{"usage of flags", testFlagUsage},
+	{"bounds of the usage of flags", testFlagUsageBounds},
 	{"concurrent responses", testConcurrentSurveys},
 	{"surveys at random", testSurveyHistories},
 	{"usage", testUsage},

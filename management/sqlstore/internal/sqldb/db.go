@@ -41,6 +41,7 @@ type DB struct {
 	leaders leaders
 
 	flagCalls flagCalls
+	usage     usageBacklog
 
 	poller poller // for SQLite
 	bumps  bumps  // for SQLite

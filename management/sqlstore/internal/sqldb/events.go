@@ -65,7 +65,8 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 	for i := range events {
 		hashes[i] = hashOf(&events[i])
 	}
-	calls := db.flagCalls.news(management.FlagCalls(events))
+	reported := management.FlagCalls(events)
+	calls, counted := db.flagCalls.news(reported), countedCalls(events, reported)
 	projects := projectsOf(events)
 	release, err := db.turns.take(ctx, projects...)
 	if err != nil {
@@ -74,6 +75,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 	defer release()
 	var (
 		changes persons.Changes
+		parts   []storedPart
 		all     = true // assume that all events are new
 	)
 	store := func(t *tx) error {
@@ -105,6 +107,12 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 		if err := t.noteCalls(ctx, calls); err != nil {
 			return err
 		}
+		if fresh != nil {
+			counted = countedCalls(events, freshCalls(reported, fresh))
+		}
+		if parts, err = t.addFlagUsage(ctx, counted); err != nil {
+			return err
+		}
 		if err := t.addSurveyEvents(ctx, freshRows(surveys, fresh, first), u.PersonOf); err != nil {
 			return err
 		}
@@ -122,6 +130,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 		return err
 	}
 	db.flagCalls.stored(calls)
+	db.usage.stored(parts)
 	for _, project := range projects {
 		db.ingested.Store(project, true)
 	}

@@ -1,7 +1,10 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,36 +29,52 @@ type flagName struct {
 	key     string
 }
 
+// A lastCall is when a flag was called last.
+type lastCall struct {
+	flagName
+	at time.Time
+}
+
 func newFlagCalls() flagCalls {
 	known, _ := simplelru.NewLRU[flagName, time.Time](maxFlagCalls, nil) // fails only for sizes below 1
 	return flagCalls{known: known}
 }
 
-// news returns the calls that may have to be stored.
-func (c *flagCalls) news(calls []management.FlagCall) (list []management.FlagCall) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, call := range calls {
-		known, ok := c.known.Get(flagName{call.Project, call.Key})
-		if !ok || call.At.Sub(known) > management.LastCalledStep {
-			list = append(list, call)
+// news returns the latest call of each flag, if it may have to be stored.
+func (c *flagCalls) news(calls []management.FlagCall) (list []lastCall) {
+	latest := make(map[flagName]time.Time)
+	for i := range calls {
+		name := flagName{calls[i].Project, calls[i].Key}
+		if known, ok := latest[name]; !ok || calls[i].At.After(known) {
+			latest[name] = calls[i].At
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, at := range latest {
+		known, ok := c.known.Get(name)
+		if !ok || at.Sub(known) > management.LastCalledStep {
+			list = append(list, lastCall{name, at})
+		}
+	}
+	slices.SortFunc(list, func(a, b lastCall) int {
+		return cmp.Or(cmp.Compare(a.project, b.project), strings.Compare(a.key, b.key))
+	})
 	return list
 }
 
 // stored records that calls need not be stored again.
-func (c *flagCalls) stored(calls []management.FlagCall) {
+func (c *flagCalls) stored(calls []lastCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, call := range calls {
-		c.known.Add(flagName{call.Project, call.Key}, call.At)
+		c.known.Add(call.flagName, call.at)
 	}
 }
 
 // noteCalls stores when flags were called. It does not wait for a transaction
 // that changes the flag: there will be another call.
-func (t *tx) noteCalls(ctx context.Context, calls []management.FlagCall) error {
+func (t *tx) noteCalls(ctx context.Context, calls []lastCall) error {
 	const stale = "project_id = ? AND key = ? AND deleted = false AND (last_called_at IS NULL OR last_called_at < ?)"
 	query := "UPDATE feature_flag SET last_called_at = ? WHERE " + stale
 	if t.pg != nil {
@@ -63,7 +82,7 @@ func (t *tx) noteCalls(ctx context.Context, calls []management.FlagCall) error {
 	}
 	d := &t.db.d
 	for _, call := range calls {
-		if _, err := t.exec(ctx, query, d.time(call.At), call.Project, call.Key, d.time(call.At.Add(-management.LastCalledStep))); err != nil {
+		if _, err := t.exec(ctx, query, d.time(call.at), call.project, call.key, d.time(call.at.Add(-management.LastCalledStep))); err != nil {
 			return err
 		}
 	}

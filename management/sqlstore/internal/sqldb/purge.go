@@ -24,6 +24,8 @@ var leftovers = []leftover{
 	{"survey_response_archive", "number", "response_uuid", "response_uuid"},
 	{"cohort_member", "project_id, cohort_id, person_id", "cohort_id", "cohort_id"},
 	{"feature_flag_version", "project_id, flag_id, version", "flag_id", "flag_id"},
+	{"flag_usage", "project_id, flag_key, period", "flag_key", "flag_key"},
+	{"flag_usage_part", "project_id, part", "part", "part"},
 	{"group_entry", "project_id, type_index, group_key", "type_index", "type_index"},
 	{"group_type", "project_id, type_index", "type_index", "type_index"},
 	{"deleted_distinct_id", "project_id, distinct_id", "distinct_id", "distinct_id"},

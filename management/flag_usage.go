@@ -1,0 +1,132 @@
+package management
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+)
+
+// The days of the usage of a flag. Stores count calls of the last maxUsageDays.
+const (
+	usualUsageDays = 30
+	maxUsageDays   = 400
+)
+
+// A FlagUsage says what clients have reported of a flag, day by day (management.md
+// §13.22).
+type FlagUsage struct {
+	Key          string       `json:"key"`
+	From         string       `json:"date_from"` // the first day, in UTC, such as 2026-03-01
+	To           string       `json:"date_to"`   // today
+	Total        int64        `json:"total_count"`
+	LastCalledAt *time.Time   `json:"last_called_at"`
+	Values       []ValueUsage `json:"values"` // most often reported first
+	SDKs         []SDKUsage   `json:"sdks"`   // in the same order
+	Days         []DayUsage   `json:"days"`   // all from From to To
+}
+
+// A ValueUsage says how often a value was reported.
+type ValueUsage struct {
+	Value json.RawMessage `json:"value"` // true, false, a variant, null, or [OtherCalls]
+	Count int64           `json:"count"`
+}
+
+// An SDKUsage says how often clients with an SDK have reported a value.
+type SDKUsage struct {
+	SDK   *string `json:"sdk"` // nil: the clients do not name theirs
+	Count int64   `json:"count"`
+}
+
+// A DayUsage says what was reported on a day.
+type DayUsage struct {
+	Date   string       `json:"date"`
+	Count  int64        `json:"count"`
+	Values []ValueUsage `json:"values"` // most often reported first
+}
+
+// A FlagUsageQuery selects calls of a flag as the parameters of its usage do. Empty
+// fields select nothing away.
+type FlagUsageQuery struct {
+	Days string // a number of days, today included; "" for 30
+	SDK  string
+}
+
+// FlagUsage returns what clients have reported of a flag. It needs scope
+// feature_flag:read.
+func (s *Service) FlagUsage(ctx context.Context, p *Principal, ref, flag string, q FlagUsageQuery) (*FlagUsage, error) {
+	w, err := s.beginAt(ctx, p, ref, "feature_flag:read")
+	if err != nil {
+		return nil, err
+	}
+	days := usualUsageDays
+	if q.Days != "" {
+		if days, err = strconv.Atoi(q.Days); err != nil || days < 1 || days > maxUsageDays {
+			return nil, invalid("days", "invalid_input", "Must be a number of days from 1 to %d, not %q.", maxUsageDays, check.Excerpt(q.Days))
+		}
+	}
+	f, err := w.flagByRef(ctx, flag)
+	if err != nil {
+		return nil, err
+	}
+	const day = 24 * time.Hour
+	today := s.now().UTC().Truncate(day)
+	first := today.Add(-time.Duration(days-1) * day)
+	counts, err := w.store.FlagUsage(ctx, f.Project, f.Key, first)
+	if err != nil {
+		return nil, err
+	}
+	if q.SDK != "" {
+		counts = slices.DeleteFunc(counts, func(c FlagCount) bool { return c.SDK != q.SDK })
+	}
+	u := usageOf(counts)
+	u.Key, u.LastCalledAt = f.Key, f.LastCalled
+	u.From, u.To = first.Format(time.DateOnly), today.Format(time.DateOnly)
+	u.Days = make([]DayUsage, days)
+	for i := range u.Days {
+		at, n := first.Add(time.Duration(i)*day), 0
+		for n < len(counts) && counts[n].Day.Equal(at) {
+			n++
+		}
+		part := usageOf(counts[:n])
+		u.Days[i], counts = DayUsage{at.Format(time.DateOnly), part.Total, part.Values}, counts[n:]
+	}
+	return u, nil
+}
+
+// usageOf adds counts up.
+func usageOf(counts []FlagCount) *FlagUsage {
+	u := new(FlagUsage)
+	values, sdks := make(map[string]int64), make(map[string]int64)
+	for i := range counts {
+		c := &counts[i]
+		u.Total += c.Count
+		values[string(c.Value)] += c.Count
+		sdks[c.SDK] += c.Count
+	}
+	u.Values, u.SDKs = make([]ValueUsage, 0, len(values)), make([]SDKUsage, 0, len(sdks))
+	for _, value := range mostFirst(values) {
+		u.Values = append(u.Values, ValueUsage{json.RawMessage(value), values[value]})
+	}
+	for _, sdk := range mostFirst(sdks) {
+		named := &sdk
+		if sdk == "" {
+			named = nil
+		}
+		u.SDKs = append(u.SDKs, SDKUsage{named, sdks[sdk]})
+	}
+	return u
+}
+
+// mostFirst returns what was counted, with the highest count first.
+func mostFirst(counts map[string]int64) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+	})
+}
