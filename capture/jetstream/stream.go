@@ -57,9 +57,15 @@ type Config struct {
 	// partitions. Zero: 1.5 s.
 	Lease time.Duration
 
+	// MustExist makes Open fail with [ErrNoStream] instead of creating what is missing.
+	MustExist bool
+
 	// Log receives settings that exist and differ. Nil: no log.
 	Log *slog.Logger
 }
+
+// ErrNoStream says that something is missing that [Config.MustExist] wants.
+var ErrNoStream = errors.New("jetstream: there is no stream yet")
 
 // nameRule matches names that streams, buckets and subjects may all have.
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -188,6 +194,9 @@ func (s *Stream) openAside(ctx context.Context) error {
 func (s *Stream) ensure(ctx context.Context, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := s.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if s.c.MustExist {
+			return want, fmt.Errorf("%w: %q is missing", ErrNoStream, want.Name)
+		}
 		stream, err = s.js.CreateStream(ctx, want)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created a moment ago
 			stream, err = s.js.Stream(ctx, want.Name)
@@ -253,6 +262,9 @@ func (s *Stream) openConsumers(ctx context.Context) error {
 		}
 		consumer, err := s.js.Consumer(ctx, s.c.Name, want.Durable)
 		if errors.Is(err, jetstream.ErrConsumerNotFound) {
+			if s.c.MustExist {
+				return fmt.Errorf("%w: its consumer %q is missing", ErrNoStream, want.Durable)
+			}
 			consumer, err = s.js.CreateConsumer(ctx, s.c.Name, want)
 			if errors.Is(err, jetstream.ErrConsumerExists) { // created a moment ago
 				consumer, err = s.js.Consumer(ctx, s.c.Name, want.Durable)
@@ -276,6 +288,11 @@ func (s *Stream) openConsumers(ctx context.Context) error {
 
 // openLeases creates the bucket of leases unless it exists.
 func (s *Stream) openLeases(ctx context.Context) error {
+	if s.c.MustExist {
+		if _, err := s.js.KeyValue(ctx, s.c.Name+"-leases"); errors.Is(err, jetstream.ErrBucketNotFound) {
+			return fmt.Errorf("%w: the bucket %q is missing", ErrNoStream, s.c.Name+"-leases")
+		}
+	}
 	var err error
 	s.leases, err = openBucket(ctx, s.js, jetstream.KeyValueConfig{
 		Bucket:      s.c.Name + "-leases",

@@ -67,6 +67,39 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestMustExist: with MustExist, Open makes nothing.
+func TestMustExist(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, natstest.Start(t).URL())
+	look := func() error {
+		_, err := jetstream.Open(t.Context(), jetstream.Config{Conn: conn, MustExist: true})
+		return err
+	}
+	for _, step := range []struct {
+		what   string
+		remove func(natsjs.JetStream) error
+	}{
+		{"nothing", nil},
+		{"no bucket", func(js natsjs.JetStream) error { return js.DeleteKeyValue(t.Context(), "flagstaff-leases") }},
+		{"no consumer", func(js natsjs.JetStream) error { return js.DeleteConsumer(t.Context(), "flagstaff", "writer-0") }},
+	} {
+		if step.remove != nil {
+			open(t, conn)
+			if err := look(); err != nil {
+				t.Errorf("with all: %v", err)
+			}
+			if err := step.remove(js(t, conn)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 { // the first look has not made it
+			if err := look(); !errors.Is(err, jetstream.ErrNoStream) {
+				t.Errorf("with %s: Open = %v, want ErrNoStream", step.what, err)
+			}
+		}
+	}
+}
+
 // TestOpenKeeps: settings that an operator has chosen stay, and are logged if
 // the config has others.
 func TestOpenKeeps(t *testing.T) {

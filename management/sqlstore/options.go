@@ -51,6 +51,19 @@ const (
 	Change        Operation = "change"         // accounts, flags, surveys and the like
 )
 
+// A State is what a look at a store finds, without changing it.
+type State struct {
+	// Version is the version of the schema.
+	Version int64
+
+	// Pending are the names of the migrations that Open would run, in their order.
+	Pending []string
+
+	// Secrets has what Sealed of the store returns. It is nil if migrations must run before
+	// that can be read.
+	Secrets map[[3]byte]int
+}
+
 var (
 	// ErrNoStore says that there is no store where [Options.MustExist] wants one.
 	ErrNoStore = errors.New("sqlstore: there is no store yet")

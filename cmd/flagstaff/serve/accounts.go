@@ -70,21 +70,30 @@ func (s *settings) mailer(appURL string) (management.Mailer, error) {
 	if s.smtp == "" && s.mailDir == "" {
 		return nil, nil
 	}
+	options, err := s.mailOptions(appURL)
+	if err != nil {
+		return nil, err
+	}
+	if s.mailDir != "" {
+		return mail.OpenDir(s.mailDir, options)
+	}
+	return mail.NewSMTP(s.smtp, options)
+}
+
+// mailOptions returns from whom mail is.
+func (s *settings) mailOptions(appURL string) (mail.Options, error) {
 	options := mail.Options{From: s.mailFrom, FromName: "Flagstaff"}
 	if options.From == "" {
 		u, err := url.Parse(appURL)
 		if err != nil {
-			return nil, fmt.Errorf("invalid value for flag -app-url: %w", err)
+			return options, fmt.Errorf("invalid value for flag -app-url: %w", err)
 		}
 		options.From = "flagstaff@" + u.Hostname()
 		if _, err := netip.ParseAddr(u.Hostname()); err == nil {
 			options.From = "flagstaff@localhost" // an e-mail address needs a host name
 		}
 	}
-	if s.mailDir != "" {
-		return mail.OpenDir(s.mailDir, options)
-	}
-	return mail.NewSMTP(s.smtp, options)
+	return options, nil
 }
 
 // keyFile returns the file with the keys that encrypt secrets in the store, or "" if
@@ -123,25 +132,17 @@ func (s *settings) secretKeys() ([][]byte, error) {
 // checkSecrets makes sure that the keys can read what is encrypted in the store. It
 // returns the keys, of a new file if the store is to have one.
 func (s *settings) checkSecrets(ctx context.Context, store management.SealedStore, keys [][]byte, log *slog.Logger) ([][]byte, error) {
-	lost, err := management.UnreadableSecrets(ctx, store, keys)
+	text, err := s.unreadable(ctx, store, keys)
 	if err != nil {
 		return nil, err
 	}
-	path, own := s.keyFile()
-	if lost > 0 {
-		where := "with none of the keys in " + path
-		switch {
-		case path == "" && storage.IsPostgres(s.store):
-			where = "with keys, but there is no -secret-key-file"
-		case len(keys) == 0:
-			where = fmt.Sprintf("with the keys in %s, which does not exist", path)
-		}
-		text := fmt.Sprintf("%s has %d authenticators, backup codes and payloads that were encrypted %s", s.storeName(), lost, where)
+	if text != "" {
 		if !s.withoutSecrets {
-			return nil, fmt.Errorf("%s: bring their keys back, or start with -without-secrets if these are lost for good", text)
+			return nil, errors.New(text + ": " + bringBack)
 		}
 		log.WarnContext(ctx, text)
 	}
+	path, own := s.keyFile()
 	if !own || len(keys) > 0 {
 		return keys, nil
 	}
@@ -149,6 +150,26 @@ func (s *settings) checkSecrets(ctx context.Context, store management.SealedStor
 		return nil, fmt.Errorf("make a secret key: %w", err)
 	}
 	return s.secretKeys()
+}
+
+// bringBack is what to do about unreadable secrets.
+const bringBack = "bring their keys back, or start with -without-secrets if these are lost for good"
+
+// unreadable says in words what in a store none of the keys can read, "" if there is nothing.
+func (s *settings) unreadable(ctx context.Context, store management.SealedStore, keys [][]byte) (string, error) {
+	lost, err := management.UnreadableSecrets(ctx, store, keys)
+	if err != nil || lost == 0 {
+		return "", err
+	}
+	path, _ := s.keyFile()
+	where := "with none of the keys in " + path
+	switch {
+	case path == "" && storage.IsPostgres(s.store):
+		where = "with keys, but there is no -secret-key-file"
+	case len(keys) == 0:
+		where = fmt.Sprintf("with the keys in %s, which does not exist", path)
+	}
+	return fmt.Sprintf("%s has %d authenticators, backup codes and payloads that were encrypted %s", s.storeName(), lost, where), nil
 }
 
 // createKey prints a new key for a user, so that no user is ever locked out.

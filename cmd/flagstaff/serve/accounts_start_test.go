@@ -292,6 +292,10 @@ func TestLostKeyFile(t *testing.T) {
 				if code != 1 || stdout != "" || !strings.HasSuffix(stderr, want) {
 					t.Errorf("exit code %d, %q, %q; want 1, nothing, and %q", code, stdout, stderr, want)
 				}
+				code, stdout, _ = command(t, append([]string{"-check", "-store", store, "-addr", "127.0.0.1:0"}, args...)...)
+				if code != 1 || !strings.HasSuffix(stdout, want) {
+					t.Errorf("-check: exit code %d, %q; want 1 and %q", code, stdout, want)
+				}
 			}
 			lost := file + ".lost"
 			if err := os.Rename(file, lost); err != nil {

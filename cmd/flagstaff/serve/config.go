@@ -80,6 +80,7 @@ type settings struct {
 	accessLog        share
 	logFormat        choice
 	logLevel         level
+	checkOnly        bool
 	version          bool
 
 	// unknown has the environment variables that look like settings and are none,
@@ -185,6 +186,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.Var(&s.accessLog, "access-log", "log requests: all, or the `SHARE` of them, such as 0.01, and in any case those that are answered 500 or more; one line has time, method, route, status, bytes, duration, request id and client, and no key (default: no request)")
 	set.StringVar(&s.debugAddr, "debug-addr", "", "show metrics, profiles (/debug/pprof/) and how the program was built (/debug/build) on `HOST:PORT`, to everybody who can reach it: use a loopback address, such as 127.0.0.1:6060")
 	set.BoolVar(&s.publicMetrics, "public-metrics", true, "show /metrics on -addr, too (default true, with -debug-addr false)")
+	set.BoolVar(&s.checkOnly, "check", false, "look at the settings, files, the store and the stream as a start would, change and make nothing, say all that is wrong, and exit")
 	set.BoolVar(&s.version, "version", false, "print the version and exit")
 	return s, set
 }
@@ -211,9 +213,9 @@ func (m *Main) settings() (*settings, error) {
 	given := make(map[string]bool)
 	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	set.VisitAll(func(f *flag.Flag) {
-		if value := m.getenv(envName(f.Name)); value != "" && !given[f.Name] && err == nil {
+		if value := m.getenv(envName(f.Name)); value != "" && !given[f.Name] {
 			if e := f.Value.Set(value); e != nil {
-				err = fmt.Errorf("invalid value %q for %s: %s", value, envName(f.Name), readable(e.Error()))
+				err = errors.Join(err, fmt.Errorf("invalid value %q for %s: %s", value, envName(f.Name), readable(e.Error())))
 			}
 		}
 	})
@@ -230,22 +232,19 @@ func (m *Main) settings() (*settings, error) {
 	return s, bySource(s.check(), func(name string) bool { return !given[name] && m.getenv(envName(name)) != "" })
 }
 
+// check returns all that is wrong with the settings by themselves.
 func (s *settings) check() error {
 	if s.version {
 		return nil
 	}
+	var errs []error
+	fail := func(err error) { errs = append(errs, err) } // nil is none
 	host, err := s.checkAddr()
-	if err != nil {
-		return err
-	}
-	if err := s.checkTLS(); err != nil {
-		return err
-	}
-	if err := s.checkDebug(); err != nil {
-		return err
-	}
-	if s.demo && !loopback(host) {
-		return fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr)
+	fail(err)
+	fail(s.checkTLS())
+	fail(s.checkDebug())
+	if s.demo && err == nil && !loopback(host) {
+		fail(fmt.Errorf("invalid value %q for flag -addr: -demo has well-known keys and serves loopback addresses only, such as 127.0.0.1:8000", s.addr))
 	}
 	if s.store == "" {
 		s.store = storage.Default
@@ -253,43 +252,39 @@ func (s *settings) check() error {
 			s.store = sqlite.Memory
 		}
 	}
-	if err := storage.Check(s.store); err != nil {
-		return err
-	}
+	fail(storage.Check(s.store))
 	if name := s.command(); name != "" && s.store == sqlite.Memory {
-		return fmt.Errorf("flag -%s needs a -store that lasts: what is in memory is gone when it exits", name)
+		fail(fmt.Errorf("flag -%s needs a -store that lasts: what is in memory is gone when it exits", name))
 	}
 	for _, scope := range s.keyScopes {
 		if !management.Scope(scope).Valid() {
-			return fmt.Errorf("invalid value %q for flag -key-scopes: want such as user:read, or * for all", scope)
+			fail(fmt.Errorf("invalid value %q for flag -key-scopes: want such as user:read, or * for all", scope))
 		}
 	}
 	if u, err := url.Parse(s.appURL); s.appURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
-		return fmt.Errorf("invalid value %q for flag -app-url: want an http or https URL without query and fragment", s.appURL)
+		fail(fmt.Errorf("invalid value %q for flag -app-url: want an http or https URL without query and fragment", s.appURL))
 	}
 	for _, origin := range s.managementOrigin {
 		if err := new(http.CrossOriginProtection).AddTrustedOrigin(origin); err != nil {
-			return fmt.Errorf("invalid value %q for flag -management-origins: want such as https://app.example.com", origin)
+			fail(fmt.Errorf("invalid value %q for flag -management-origins: want such as https://app.example.com", origin))
 		}
 	}
 	for name, d := range map[string]duration{"session-idle": s.sessionIdle, "session-life": s.sessionLife} {
 		if time.Duration(d) < time.Minute {
-			return fmt.Errorf("invalid value %q for flag -%s: want at least 1m", d.String(), name)
+			fail(fmt.Errorf("invalid value %q for flag -%s: want at least 1m", d.String(), name))
 		}
 	}
 	if s.smtp != "" && s.mailDir != "" {
-		return errors.New("flags -smtp and -mail-dir exclude each other")
+		fail(errors.New("flags -smtp and -mail-dir exclude each other"))
 	}
-	if err := s.checkStream(); err != nil {
-		return err
-	}
+	fail(s.checkStream())
 	if s.projectKey == "" && s.demo {
 		s.projectKey = demoKey
 	}
 	if s.projectKey != "" && !validKey(s.projectKey) {
-		return errors.New("invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_")
+		fail(errors.New("invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_"))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // command returns the name of the flag that makes the program do something with a
@@ -376,6 +371,7 @@ Usage:
 	%[1]s [-store STORE] -create-key ADDRESS
 	%[1]s [-store STORE] -set-quota N
 	%[1]s -stream URL -stream-replay
+	%[1]s -check
 	%[1]s help
 	%[1]s version
 

@@ -26,6 +26,11 @@
 // -drain, while requests are answered as before. Then the server finishes what is
 // under way and ends.
 //
+// With -tls-cert and -tls-key it speaks TLS and HTTP/2 by itself, and -addr may name
+// a Unix socket, or a socket that systemd passes. -debug-addr is for operators:
+// metrics and profiles. -check looks at everything that a start looks at, changes
+// nothing, and says all that is wrong.
+//
 // The option -help lists all settings. Each one can also be set in the
 // environment, by FLAGSTAFF_ and the name of the option in capitals; the
 // command line takes precedence.

@@ -57,7 +57,7 @@ func (m *Main) getenv(name string) string {
 
 // Run serves until ctx ends, or does what an option such as -create-key says, and
 // returns the exit code: 0 after an orderly shutdown, 1 if the server cannot start or
-// serve, 2 if a setting is invalid. Settings of the memory of the process follow the
+// serve or -check finds an error, 2 if a setting is invalid. Settings of the memory of the process follow the
 // limit of its container unless GOMEMLIMIT and GOGC say otherwise. Run must be called
 // once; several values may run in one process, on different addresses.
 func (m *Main) Run(ctx context.Context) int {
@@ -66,7 +66,9 @@ func (m *Main) Run(ctx context.Context) int {
 	case errors.Is(err, errHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintf(m.Stderr, "%s: %v\n", m.name(), err)
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fmt.Fprintf(m.Stderr, "%s: %s\n", m.name(), line)
+		}
 		return 2
 	case s.version:
 		fmt.Fprintln(m.Stdout, release.Get())
@@ -77,6 +79,8 @@ func (m *Main) Run(ctx context.Context) int {
 	}
 	do := m.serve
 	switch {
+	case s.checkOnly:
+		do = m.check
 	case s.createKey != "":
 		do = m.createKey
 	case s.setQuota.set:
@@ -312,11 +316,8 @@ func (m *Main) prepare(ctx context.Context, s *settings, log *slog.Logger) (_ *g
 		return nil, err
 	}
 	if s.stream.url != "" {
-		if g.conn, err = s.stream.connect(log); err != nil {
+		if g.conn, err = s.connectStream(log); err != nil {
 			return nil, err
-		}
-		if most := g.conn.MaxPayload(); most < int64(s.maxEvent) {
-			return nil, fmt.Errorf("%s takes messages of at most %d bytes, and -max-event is %d: raise max_payload of NATS, or lower -max-event", s.stream.name(), most, s.maxEvent)
 		}
 	}
 	if g.mailer, err = s.mailer(g.appURL); err != nil {

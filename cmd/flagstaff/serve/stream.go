@@ -92,6 +92,19 @@ func (c *stream) connect(log *slog.Logger) (*nats.Conn, error) {
 	return conn, nil
 }
 
+// connectStream returns a connection that can carry the largest event.
+func (s *settings) connectStream(log *slog.Logger) (*nats.Conn, error) {
+	conn, err := s.stream.connect(log)
+	if err != nil {
+		return nil, err
+	}
+	if most := conn.MaxPayload(); most < int64(s.maxEvent) {
+		conn.Close()
+		return nil, fmt.Errorf("%s takes messages of at most %d bytes, and -max-event is %d: raise max_payload of NATS, or lower -max-event", s.stream.name(), most, s.maxEvent)
+	}
+	return conn, nil
+}
+
 // An eventStream is the stream between the collector and the store. It is nil
 // if there is no stream.
 type eventStream struct {

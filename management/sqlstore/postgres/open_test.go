@@ -65,8 +65,14 @@ func TestMustExist(t *testing.T) {
 		if _, err := postgres.Open(t.Context(), url, existing); !errors.Is(err, sqlstore.ErrNoStore) {
 			t.Errorf("Open = %v, want ErrNoStore", err)
 		}
+		if _, err := postgres.Inspect(t.Context(), url); !errors.Is(err, sqlstore.ErrNoStore) {
+			t.Errorf("Inspect = %v, want ErrNoStore", err)
+		}
 	}
 	open(t, url)
+	if state, err := postgres.Inspect(t.Context(), url); err != nil || state.Version == 0 || len(state.Pending) > 0 || state.Secrets == nil {
+		t.Errorf("Inspect = %+v, %v; want a store without pending migrations", state, err)
+	}
 	db, err := postgres.Open(t.Context(), url, existing)
 	if err != nil {
 		t.Fatal(err)

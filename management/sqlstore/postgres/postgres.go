@@ -23,15 +23,9 @@ import (
 //
 // Errors do not quote the connection string, which may have a password.
 func Open(ctx context.Context, dsn string, o sqlstore.Options) (sqlstore.Storage, error) {
-	config, err := pgx.ParseConfig(dsn)
+	config, err := parse(dsn)
 	if err != nil {
-		return nil, errors.New("postgres: the connection string cannot be read; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")
-	}
-	if _, ok := config.RuntimeParams["application_name"]; !ok {
-		config.RuntimeParams["application_name"] = "flagstaff"
-	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 10 * time.Second
+		return nil, err
 	}
 	pool := func(n int) *sql.DB {
 		db := stdlib.OpenDB(*config)
@@ -47,6 +41,41 @@ func Open(ctx context.Context, dsn string, o sqlstore.Options) (sqlstore.Storage
 		return nil, fmt.Errorf("postgres: open %s: %w", config.Database, err)
 	}
 	return db, nil
+}
+
+// Inspect looks at the store in a database, in transactions that can only read. It returns
+// [sqlstore.ErrNoStore] if there is no store, and [sqlstore.ErrNewer] if a newer release has
+// changed it.
+//
+// Errors do not quote the connection string, which may have a password.
+func Inspect(ctx context.Context, dsn string) (*sqlstore.State, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.RuntimeParams["default_transaction_read_only"] = "on"
+	pool := stdlib.OpenDB(*config)
+	pool.SetMaxOpenConns(1)
+	state, err := sqldb.Inspect(ctx, pool, sqldb.Dialect{Postgres: true, Fault: fault})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: look at %s: %w", config.Database, err)
+	}
+	return state, nil
+}
+
+// parse reads a connection string.
+func parse(dsn string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("postgres: the connection string cannot be read; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	}
+	if _, ok := config.RuntimeParams["application_name"]; !ok {
+		config.RuntimeParams["application_name"] = "flagstaff"
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	return config, nil
 }
 
 // fault classifies errors by SQLSTATE.

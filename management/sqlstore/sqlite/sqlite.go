@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -66,6 +68,32 @@ func Open(ctx context.Context, path string, o sqlstore.Options) (sqlstore.Storag
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	return db, nil
+}
+
+// Inspect looks at the store in a file, and changes nothing: it makes no file, and no server
+// that uses the store notices. It returns [sqlstore.ErrNoStore] if there is no store, and
+// [sqlstore.ErrNewer] if a newer release has changed it.
+func Inspect(ctx context.Context, path string) (*sqlstore.State, error) {
+	if path == "" || path == Memory {
+		return nil, errors.New("sqlite: look at a store: want the name of a file")
+	}
+	if err := create(path, true); err != nil { // which it does not
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	options := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)"}}
+	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		// Nobody has the store open. SQLite would make files beside it to read it.
+		options.Set("immutable", "1")
+	}
+	pool, err := sql.Open("sqlite", uri(path)+"?"+options.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: look at %s: %w", path, err)
+	}
+	state, err := sqldb.Inspect(ctx, pool, sqldb.Dialect{Fault: fault})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: look at %s: %w", path, err)
+	}
+	return state, nil
 }
 
 // cacheSizes returns the settings of the page caches of the connection that writes, and of

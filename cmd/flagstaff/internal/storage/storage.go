@@ -24,6 +24,15 @@ func Open(ctx context.Context, store string, o sqlstore.Options) (sqlstore.Stora
 	return sqlite.Open(ctx, store, o)
 }
 
+// Inspect looks at a store without changing it. [Check] has accepted its name, and it is not
+// in memory.
+func Inspect(ctx context.Context, store string) (*sqlstore.State, error) {
+	if IsPostgres(store) {
+		return postgres.Inspect(ctx, store)
+	}
+	return sqlite.Inspect(ctx, store)
+}
+
 // IsPostgres reports whether a store is in PostgreSQL.
 func IsPostgres(store string) bool {
 	return strings.HasPrefix(store, "postgres://") || strings.HasPrefix(store, "postgresql://")

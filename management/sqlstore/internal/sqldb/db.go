@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,10 +65,8 @@ var _ sqlstore.Storage = (*DB)(nil)
 //go:embed schema/*/*.sql
 var schema embed.FS
 
-// New returns a DB over two connection pools of one database, and migrates its
-// schema. One pool only reads, the other one may write, and both enforce
-// foreign keys. The DB closes the pools, also if New fails.
-func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o sqlstore.Options) (*DB, error) {
+// newDB returns a DB whose schema nobody has looked at.
+func newDB(reading, writing *sql.DB, d Dialect, o sqlstore.Options) *DB {
 	db := &DB{
 		reading: reading, writing: writing, d: d, o: withDefaults(o),
 		queries: make(map[string]*sql.Stmt), turn: make(chan struct{}, 1),
@@ -75,6 +75,37 @@ func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o sqlstore.Op
 	db.caches = newCaches(db.o)
 	db.flags = newFlagCache()
 	db.flagCalls = newFlagCalls()
+	return db
+}
+
+// Inspect looks at a database through a connection pool, which need not be able to write, and
+// closes it. It returns [sqlstore.ErrNoStore] if there is no store, and [sqlstore.ErrNewer]
+// if a newer release has changed it.
+func Inspect(ctx context.Context, pool *sql.DB, d Dialect) (_ *sqlstore.State, err error) {
+	db := newDB(pool, pool, d, sqlstore.Options{MustExist: true})
+	defer func() { err = errors.Join(err, db.Close()) }()
+	provider, version, err := db.migrations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pending []string
+	for _, source := range provider.ListSources() {
+		if source.Version > version {
+			pending = append(pending, strings.TrimSuffix(path.Base(source.Path), ".sql"))
+		}
+	}
+	sealed, err := db.Sealed(ctx)
+	if err != nil && len(pending) == 0 {
+		return nil, err
+	}
+	return &sqlstore.State{Version: version, Pending: pending, Secrets: sealed}, nil
+}
+
+// New returns a DB over two connection pools of one database, and migrates its
+// schema. One pool only reads, the other one may write, and both enforce
+// foreign keys. The DB closes the pools, also if New fails.
+func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o sqlstore.Options) (*DB, error) {
+	db := newDB(reading, writing, d, o)
 	switch err := db.migrate(ctx); {
 	case errors.Is(err, sqlstore.ErrNewer), errors.Is(err, sqlstore.ErrNoStore):
 		return nil, errors.Join(err, db.Close())
@@ -87,38 +118,11 @@ func New(ctx context.Context, reading, writing *sql.DB, d Dialect, o sqlstore.Op
 	return db, nil
 }
 
+// migrate brings the schema up to date.
 func (db *DB) migrate(ctx context.Context) error {
-	dialect, folder := goose.DialectSQLite3, "schema/sqlite"
-	var options []goose.ProviderOption
-	if db.d.Postgres {
-		dialect, folder = goose.DialectPostgres, "schema/postgres"
-		// Several processes may start on one database at once. All but the
-		// first check each second, for up to five minutes, whether the schema
-		// is ready.
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-		if err != nil {
-			return err
-		}
-		options = append(options, goose.WithSessionLocker(locker))
-	}
-	files, err := fs.Sub(schema, folder)
+	provider, version, err := db.migrations(ctx)
 	if err != nil {
 		return err
-	}
-	provider, err := goose.NewProvider(dialect, db.writing, files, options...)
-	if err != nil {
-		return err
-	}
-	version, err := db.schemaVersion(ctx)
-	if err != nil {
-		return err
-	}
-	sources := provider.ListSources()
-	switch newest := sources[len(sources)-1].Version; {
-	case version > newest:
-		return fmt.Errorf("%w: it has version %d, and this program knows versions up to %d; use the release that has changed it, or a newer one", sqlstore.ErrNewer, version, newest)
-	case version == 0 && db.o.MustExist:
-		return sqlstore.ErrNoStore
 	}
 	results, err := provider.Up(ctx)
 	if version == 0 && err == nil && len(results) > 0 {
@@ -129,6 +133,44 @@ func (db *DB) migrate(ctx context.Context) error {
 		db.o.Log.InfoContext(ctx, "schema changed", "migration", r.Source.Version, "duration", r.Duration)
 	}
 	return err
+}
+
+// migrations returns all migrations, and the version of the schema as it is. It changes
+// nothing.
+func (db *DB) migrations(ctx context.Context) (_ *goose.Provider, version int64, err error) {
+	dialect, folder := goose.DialectSQLite3, "schema/sqlite"
+	var options []goose.ProviderOption
+	if db.d.Postgres {
+		dialect, folder = goose.DialectPostgres, "schema/postgres"
+		// Several processes may start on one database at once. All but the
+		// first check each second, for up to five minutes, whether the schema
+		// is ready.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return nil, 0, err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	files, err := fs.Sub(schema, folder)
+	if err != nil {
+		return nil, 0, err
+	}
+	provider, err := goose.NewProvider(dialect, db.writing, files, options...)
+	if err != nil {
+		return nil, 0, err
+	}
+	version, err = db.schemaVersion(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	sources := provider.ListSources()
+	switch newest := sources[len(sources)-1].Version; {
+	case version > newest:
+		return nil, 0, fmt.Errorf("%w: it has version %d, and this program knows versions up to %d; use the release that has changed it, or a newer one", sqlstore.ErrNewer, version, newest)
+	case version == 0 && db.o.MustExist:
+		return nil, 0, sqlstore.ErrNoStore
+	}
+	return provider, version, nil
 }
 
 // schemaVersion returns the version of the schema, 0 if there is none. goose would

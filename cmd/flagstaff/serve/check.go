@@ -1,0 +1,306 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/flagstaff-go/flagstaff/capture/jetstream"
+	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/flags/source"
+	"github.com/flagstaff-go/flagstaff/geoip"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/mail"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
+)
+
+// maxCheckTime is how long -check waits for the store and the stream in all.
+const maxCheckTime = 30 * time.Second
+
+// A checking writes what a look at the settings finds, a line for each thing.
+type checking struct {
+	out    io.Writer
+	errors int
+}
+
+func (c *checking) line(mark, what, text string) {
+	fmt.Fprintf(c.out, "%-8s %-12s %s\n", mark, what, strings.ReplaceAll(text, "\n", "; "))
+}
+
+func (c *checking) ok(what, format string, args ...any) {
+	c.line("ok", what, fmt.Sprintf(format, args...))
+}
+
+func (c *checking) warn(what, format string, args ...any) {
+	c.line("warning", what, fmt.Sprintf(format, args...))
+}
+
+func (c *checking) fail(what string, err error) {
+	c.errors++
+	c.line("error", what, err.Error())
+}
+
+// check looks at everything that a start looks at, and makes nothing. The settings by
+// themselves are in order.
+func (m *Main) check(ctx context.Context, s *settings) error {
+	ctx, cancel := context.WithTimeout(ctx, maxCheckTime)
+	defer cancel()
+	c := &checking{out: m.Stdout}
+	c.ok("settings", "are in order")
+	m.checkAddresses(ctx, s, c)
+	s.checkFiles(ctx, c)
+	keys, err := s.secretKeys()
+	if err != nil {
+		c.fail("secret keys", err)
+	} else if path, own := s.keyFile(); len(keys) == 0 && own {
+		c.ok("secret keys", "%s does not exist; a start makes it unless the store has secrets", path)
+	} else if path == "" && len(keys) == 0 {
+		c.warn("secret keys", "there is no -secret-key-file, and so no two-factor authentication")
+	} else {
+		c.ok("secret keys", "%d", len(keys))
+	}
+	s.checkStore(ctx, c, keys, err == nil)
+	s.checkBroker(ctx, c)
+	switch c.errors {
+	case 0:
+		return nil
+	case 1:
+		return errors.New("1 error")
+	}
+	return fmt.Errorf("%d errors", c.errors)
+}
+
+// checkAddresses looks whether the addresses are free. One that is in use is no error: before
+// an upgrade the old server is there.
+func (m *Main) checkAddresses(ctx context.Context, s *settings, c *checking) {
+	if n, err := s.connections(); err != nil {
+		c.fail("connections", err)
+	} else {
+		c.ok("connections", "%d at most", n)
+	}
+	free := func(what, addr string, err error) {
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			c.warn(what, "%v", err)
+		case err != nil:
+			c.fail(what, err)
+		default:
+			c.ok(what, "%s is free", addr)
+		}
+	}
+	if _, ok := systemdName(s.addr); ok {
+		c.ok("address", "systemd passes the socket when it starts the program")
+	} else if path, ok := strings.CutPrefix(s.addr, unixPrefix); ok {
+		free("address", s.addr, checkSocket(ctx, path))
+	} else {
+		free("address", s.addr, tryTCP(s.addr))
+	}
+	if s.debugAddr != "" {
+		free("debug pages", s.debugAddr, tryTCP(s.debugAddr))
+	}
+}
+
+// tryTCP listens on an address for a moment.
+func tryTCP(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%w; a server that runs there must end before another one starts", err)
+		}
+		return err
+	}
+	return l.Close()
+}
+
+// checkFiles looks at the files of the settings.
+func (s *settings) checkFiles(ctx context.Context, c *checking) {
+	switch cert, err := s.certificate(nil); {
+	case err != nil:
+		c.fail("certificate", err)
+	case cert == nil:
+	case cert.aging() != "":
+		c.warn("certificate", "%s (%v)", cert.aging(), cert.expires())
+	default:
+		c.ok("certificate", "valid until %v", cert.expires())
+	}
+	if s.flagsFile != "" {
+		if n, broken, err := lookAtFlags(ctx, s.flagsFile); err != nil {
+			c.fail("flags", err)
+		} else if broken > 0 {
+			c.warn("flags", "%s has %d flags and %d errors in them; `flagstaff check %s` says which", s.flagsFile, n, broken, s.flagsFile)
+		} else {
+			c.ok("flags", "%s has %d", s.flagsFile, n)
+		}
+	}
+	if s.geoip != "" {
+		geo, err := geoip.Open(s.geoip, geoip.Options{})
+		if err == nil {
+			err = geo.Close()
+		}
+		if err != nil {
+			c.fail("geoip", err)
+		} else {
+			c.ok("geoip", "%s", s.geoip)
+		}
+	}
+	if err := s.lookAtMail(); err != nil {
+		c.fail("mail", err)
+	} else if s.smtp != "" || s.mailDir != "" {
+		c.ok("mail", "its settings are in order; no mail was sent")
+	}
+}
+
+// lookAtFlags returns how many flags a document has, and how many errors.
+func lookAtFlags(ctx context.Context, file string) (n, broken int, err error) {
+	document, _, err := (source.File{Path: file}).Load(ctx, "")
+	if err != nil {
+		return 0, 0, err
+	}
+	snapshot, err := flags.Compile(document, flags.CompileOptions{})
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, p := range snapshot.Problems() {
+		if p.Severity == flags.Error {
+			broken++
+		}
+	}
+	return snapshot.Len(), broken, nil
+}
+
+// lookAtMail checks the settings of mail without a server, and makes no folder.
+func (s *settings) lookAtMail() error {
+	if s.smtp == "" && s.mailDir == "" {
+		return nil
+	}
+	options, err := s.mailOptions(cmp.Or(s.appURL, "http://localhost"))
+	if err != nil {
+		return err
+	}
+	address := s.smtp
+	if s.mailDir != "" {
+		address = "smtp://localhost" // never connected to; the sender is checked with it
+		switch info, err := os.Stat(s.mailDir); {
+		case errors.Is(err, fs.ErrNotExist): // a start makes it
+		case err != nil:
+			return fmt.Errorf("the folder of -mail-dir: %w", err)
+		case !info.IsDir():
+			return fmt.Errorf("the folder of -mail-dir: %s is a file", s.mailDir)
+		}
+	}
+	_, err = mail.NewSMTP(address, options)
+	return err
+}
+
+// checkStore looks at the store, and whether the keys read its secrets.
+func (s *settings) checkStore(ctx context.Context, c *checking, keys [][]byte, haveKeys bool) {
+	if s.store == sqlite.Memory {
+		c.ok("store", "in memory")
+		return
+	}
+	state, err := storage.Inspect(ctx, s.store)
+	switch {
+	case errors.Is(err, sqlstore.ErrNoStore):
+		s.checkNewStore(c)
+		return
+	case err != nil:
+		c.fail("store", err)
+		return
+	case len(state.Pending) > 0:
+		c.ok("store", "%s has a schema of version %d; a start migrates it: %s", s.storeName(), state.Version, strings.Join(state.Pending, ", "))
+	default:
+		c.ok("store", "%s has a schema of version %d, which is this program's", s.storeName(), state.Version)
+	}
+	if !haveKeys {
+		return // of which there is an error
+	}
+	if state.Secrets == nil {
+		c.warn("secrets", "they can only be looked at after the migrations")
+		return
+	}
+	switch text, err := s.unreadable(ctx, sealed(state.Secrets), keys); {
+	case err != nil:
+		c.fail("secrets", err)
+	case text != "" && !s.withoutSecrets:
+		c.fail("secrets", errors.New(text+": "+bringBack))
+	case text != "":
+		c.warn("secrets", "%s", text)
+	default:
+		c.ok("secrets", "the keys read all of them")
+	}
+}
+
+// checkNewStore looks whether a first start can make the store.
+func (s *settings) checkNewStore(c *checking) {
+	if !storage.IsPostgres(s.store) {
+		if info, err := os.Stat(filepath.Dir(s.store)); err != nil {
+			c.fail("store", fmt.Errorf("%s does not exist, and a start cannot make it: %w", s.store, err))
+			return
+		} else if !info.IsDir() {
+			c.fail("store", fmt.Errorf("%s does not exist, and a start cannot make it: %s is no folder", s.store, filepath.Dir(s.store)))
+			return
+		}
+	}
+	c.warn("store", "there is none in %s yet; a start makes it", s.storeName())
+	if s.firstKeys == "" {
+		return
+	}
+	if _, err := os.Lstat(s.firstKeys); err == nil {
+		c.fail("first keys", fmt.Errorf("the file of -first-keys: %s exists, and a first start makes a new one", s.firstKeys))
+	}
+}
+
+// sealed are the secrets of a store that was looked at.
+type sealed map[[3]byte]int
+
+// Sealed implements [management.SealedStore].
+func (s sealed) Sealed(context.Context) (map[[3]byte]int, error) { return s, nil }
+
+var _ management.SealedStore = sealed(nil)
+
+// checkBroker looks at the stream of -stream.
+func (s *settings) checkBroker(ctx context.Context, c *checking) {
+	if s.stream.url == "" {
+		return
+	}
+	var text strings.Builder
+	log := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	conn, err := s.connectStream(slog.New(slog.DiscardHandler)) // its errors come back, too
+	if err != nil {
+		c.fail("stream", err)
+		return
+	}
+	defer conn.Close()
+	_, err = jetstream.Open(ctx, jetstream.Config{Conn: conn, Partitions: s.stream.partitions.n, Replicas: s.stream.replicas.n, MustExist: true, Log: log})
+	for line := range strings.Lines(text.String()) { // settings that exist and differ
+		c.warn("stream", "%s", strings.TrimSpace(line))
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrNoStream):
+		c.warn("stream", "%s: %v; a start makes it", s.stream.name(), err)
+	case err != nil:
+		c.fail("stream", err)
+	default:
+		c.ok("stream", "%s", s.stream.name())
+	}
+}
+
+// withoutTime leaves out what has no meaning in a line of -check.
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+		return slog.Attr{}
+	}
+	return a
+}
