@@ -35,6 +35,11 @@ type CollectorConfig struct {
 	// WriteTimeout is how long a Write may take. Zero: 30 s.
 	WriteTimeout time.Duration
 
+	// OnAccept gets the events of each Accept, with its context, before others see them. It
+	// may set their Trace. It must be safe for concurrent use and not block. Nil: it is not
+	// called.
+	OnAccept func(ctx context.Context, events []Event)
+
 	// OnWrite gets for each Write, for metrics, how many events it had, how long it
 	// took, and how it ended. It must not block. Nil: it is not called.
 	OnWrite func(events int, d time.Duration, err error)
@@ -92,6 +97,9 @@ func (c *Collector) Accept(ctx context.Context, events ...Event) error {
 	}
 	if c.isUnset() {
 		return ErrClosed
+	}
+	if c.c.OnAccept != nil {
+		c.c.OnAccept(ctx, events)
 	}
 	g := &group{events: events, done: make(chan error, 1)}
 	for i := range events {

@@ -25,6 +25,11 @@ type Event struct {
 	// NoPerson says that the event is stored without any effect on persons and
 	// groups, whatever its properties are.
 	NoPerson bool
+
+	// Trace is the traceparent of W3C Trace Context of the request that brought the event,
+	// if somebody follows it. A stream takes it along, and a store leaves it out. Empty:
+	// nobody does.
+	Trace string
 }
 
 // Size returns about how many bytes an event takes in a stream: its name, distinct ID

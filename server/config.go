@@ -93,6 +93,13 @@ type Config struct {
 	// begins, and not shown, except for what a [*NotReady] says.
 	Ready func(context.Context) error
 
+	// OnRequest is called when a request begins, with the pattern of its route, for traces.
+	// The request goes on with the context that it returns, and the function that it
+	// returns, if that is not nil, is called with the status and the id of the request
+	// when it was answered: of an event stream, when the stream begins. It must be safe for
+	// concurrent use and not block. Nil: it is not called.
+	OnRequest func(r *http.Request, route string) (context.Context, func(status int, requestID string))
+
 	// Metrics are shown by /metrics in addition to the server's own.
 	Metrics []prometheus.Collector
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -20,10 +21,11 @@ type exchange struct {
 	r     *http.Request
 	start time.Time
 
-	status  int    // of the answer, 0 before there is one
-	streams bool   // the answer is written while it is made
-	id      string // "" before the first call of requestID
-	apiKey  string // of the project that OpenFeature's protocol is about, "" otherwise
+	status   int                                // of the answer, 0 before there is one
+	streams  bool                               // the answer is written while it is made
+	answered func(status int, requestID string) // of Config.OnRequest; nil: nobody waits
+	id       string                             // "" before the first call of requestID
+	apiKey   string                             // of the project that OpenFeature's protocol is about, "" otherwise
 
 	query wire.Query
 	body  body
@@ -56,6 +58,11 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) *strea
 	x.body.in = newArrival(w, r)
 	x.body.maxBody, x.body.maxDecoded = s.config.MaxBody, s.config.MaxDecoded
 	s.metrics.inFlight.Inc()
+	if s.config.OnRequest != nil {
+		var ctx context.Context
+		ctx, x.answered = s.config.OnRequest(r, rt.path)
+		x.r = r.WithContext(ctx)
+	}
 	defer s.finish(rt, x)
 	if rt.public {
 		setCORS(w.Header(), r.Header)
@@ -83,6 +90,10 @@ func (s *Server) finish(rt *route, x *exchange) {
 	s.metrics.inFlight.Dec()
 	x.body.release()
 	s.metrics.observe(rt, x.status, time.Since(x.start))
+	if x.answered != nil {
+		x.answered(x.status, x.requestID())
+		x.answered = nil
+	}
 	if v != nil {
 		panic(v)
 	}

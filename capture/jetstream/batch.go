@@ -40,6 +40,7 @@ func (w *worker) store(ctx context.Context, hand []message) error {
 	b := &batch{worker: w}
 	for _, m := range hand {
 		e, err := decodeEvent(m.Data())
+		e.Trace = m.trace
 		if err != nil {
 			b.bad = append(b.bad, item{message: m, reason: err})
 		} else {

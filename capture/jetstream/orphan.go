@@ -77,7 +77,7 @@ func (w *worker) findOrphans(ctx context.Context, hand []message) error {
 				continue
 			}
 			size += len(m.Data)
-			list = append(list, message{delivered: orphan{m, stream}, sequence: m.Sequence, at: m.Time})
+			list = append(list, message{delivered: orphan{m, stream}, sequence: m.Sequence, at: m.Time, trace: m.Header.Get(headerTrace)})
 		}
 		if err := w.store(ctx, list); err != nil {
 			return err

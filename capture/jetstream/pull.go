@@ -161,7 +161,7 @@ func (w *worker) add(hand []message, m *nats.Msg) ([]message, error) {
 	if about.NumDelivered > 1 {
 		w.redelivered.Add(1)
 	}
-	return append(hand, message{pulled{m, w.stream.c.Conn}, about.Sequence.Stream, about.Sequence.Consumer, about.NumDelivered, about.Timestamp}), nil
+	return append(hand, message{pulled{m, w.stream.c.Conn}, about.Sequence.Stream, about.Sequence.Consumer, about.NumDelivered, about.Timestamp, m.Header.Get(headerTrace)}), nil
 }
 
 // drain ends the subscription of a request and returns the messages that the server

@@ -19,6 +19,9 @@ var once = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
 // is set aside.
 const headroom = 1 << 10
 
+// headerTrace has the Trace of an event, under the name that W3C Trace Context gives it.
+const headerTrace = "traceparent"
+
 // Write implements [capture.Sink]. It returns nil when the stream has acknowledged
 // all events. An event that is too large for NATS or the stream is a
 // [*capture.EventError]. Any other failure, a full stream included, is a
@@ -71,6 +74,9 @@ func (s *Stream) publish(ctx context.Context, events []capture.Event, first int,
 			jetstream.MsgIDHeader:          {string(appendMessageID(room[:0], e))},
 			jetstream.ExpectedStreamHeader: {s.c.Name},
 		}}
+		if e.Trace != "" {
+			m.Header[headerTrace] = []string{e.Trace}
+		}
 		// PublishMsgAsync has copied the message when it returns, and never sends
 		// it again, so the buffer can be reused for the next one.
 		if futures[i], err = s.js.PublishMsgAsync(m, once...); err != nil {

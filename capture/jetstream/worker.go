@@ -45,6 +45,7 @@ type message struct {
 	delivery uint64 // as the consumer counts deliveries
 	attempts uint64
 	at       time.Time // when it was published
+	trace    string    // of the event
 }
 
 // A delivered is what a message needs of where it comes from.

@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // An Operation is a kind of work of the database.
-type Operation string
+type Operation = string
 
 // The operations. The first four are reads for flags that the cache could not answer. One
 // that changes something ends with its transaction, and includes the time in which others

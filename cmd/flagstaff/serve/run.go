@@ -37,6 +37,9 @@ type Main struct {
 	Stdout  io.Writer // keys of a first start, help, and what commands report
 	Stderr  io.Writer // the log, and why the program ends
 
+	// Tracing follows requests, events and what the store does. Nil: nobody does.
+	Tracing Tracing
+
 	// store, if not nil, replaces the store that the settings name, and stays
 	// open. Tests use it to look into the store.
 	store sqlstore.Storage
@@ -111,7 +114,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	metrics := newStoreMetrics()
 	store := m.store
 	if store == nil {
-		if store, err = s.open(ctx, sqlstore.Options{Log: log, OnOperation: metrics.onOperation}); err != nil {
+		if store, err = s.open(ctx, sqlstore.Options{Log: log, OnOperation: m.traceOperations(metrics.onOperation)}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, store.Close()) }()
@@ -129,7 +132,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	sink := services.surveys.Sink(store)
+	sink := m.traceSink(services.surveys.Sink(store), "store events")
 	events, err := s.openStream(ctx, given.conn, sink, log)
 	if err != nil {
 		return err
@@ -161,13 +164,17 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	stopConsuming := events.consume(background)
 	defer stopConsuming()
 	ready := events.readiness(store)
-	collector, err := capture.NewCollector(capture.CollectorConfig{Sink: events.sink(sink), MaxBytes: maxWaiting(memlimit.Process()), OnWrite: func(n int, d time.Duration, err error) {
+	group := capture.CollectorConfig{Sink: m.traceStream(events, sink), MaxBytes: maxWaiting(memlimit.Process()), OnWrite: func(n int, d time.Duration, err error) {
 		ready.wrote(n, err)
 		metrics.wrote(n, d, err)
 		if err != nil {
 			log.Error("events were not written", "events", n, "duration", d, "error", err)
 		}
-	}})
+	}}
+	if m.Tracing != nil {
+		group.OnAccept = m.Tracing.OnAccept
+	}
+	collector, err := capture.NewCollector(group)
 	if err != nil {
 		return err
 	}
@@ -212,6 +219,9 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 		Metrics:        shown,
 		PrivateMetrics: !s.publicMetrics,
 		Log:            log,
+	}
+	if m.Tracing != nil {
+		config.OnRequest = m.Tracing.OnRequest
 	}
 	if given.geo != nil {
 		wg.Go(func() { _ = given.geo.Watch(background, 0) }) // returns nil when stopped

@@ -38,7 +38,7 @@ func newStoreMetrics() *storeMetrics {
 // onOperation is for [sqlstore.Options].
 func (m *storeMetrics) onOperation(ctx context.Context, o sqlstore.Operation) (context.Context, func(error)) {
 	start := time.Now()
-	return ctx, func(error) { m.operations.WithLabelValues(string(o)).Observe(time.Since(start).Seconds()) }
+	return ctx, func(error) { m.operations.WithLabelValues(o).Observe(time.Since(start).Seconds()) }
 }
 
 // wrote observes a write of the collector, unless it has made nothing durable.

@@ -132,14 +132,6 @@ func (s *settings) openStream(ctx context.Context, conn *nats.Conn, store captur
 	return e, nil
 }
 
-// sink returns the sink of the collector: the stream, or else the store.
-func (e *eventStream) sink(store capture.Sink) capture.Sink {
-	if e == nil {
-		return store
-	}
-	return e.stream
-}
-
 // consume stores the events of the stream until the caller calls stop.
 func (e *eventStream) consume(ctx context.Context) (stop func()) {
 	if e == nil || e.consumer == nil {

@@ -59,14 +59,17 @@ func (a *accounts) together(ctx context.Context, f func(*accounts) error) error 
 		return a.t.savepoint(ctx, func() error { return f(a) })
 	}
 	var own error // the error of f, which fail must not classify
+	ctx, end := a.db.begin(ctx, sqlstore.Change)
 	err := a.db.exclusive(ctx, func(t *tx) error {
 		defer func() { t.over = true }()
 		own = f(&accounts{db: a.db, t: t})
 		return own
 	})
 	if err == nil || own != nil {
+		end(nil) // the database has done what it was told
 		return err
 	}
+	end(err)
 	return fmt.Errorf("run a transaction: %w", a.db.fail(err))
 }
 
@@ -114,7 +117,10 @@ func (a *accounts) read(ctx context.Context, query string, args []any, scan func
 // own.
 func (a *accounts) change(ctx context.Context, f func(*tx) error) error {
 	if a.t == nil {
-		return a.db.fail(a.db.exclusive(ctx, f))
+		ctx, end := a.db.begin(ctx, sqlstore.Change)
+		err := a.db.exclusive(ctx, f)
+		end(err)
+		return a.db.fail(err)
 	}
 	if err := a.live(); err != nil {
 		return err

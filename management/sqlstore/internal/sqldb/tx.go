@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
-
-	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 )
 
 // A tx is a transaction that writes.
@@ -76,9 +74,7 @@ func (t *tx) advisoryLock(ctx context.Context, class, key int32) error {
 
 // exclusive is atomic for a transaction that changes accounts. Only one process
 // has such a transaction at a time. Writers of events do not wait for it.
-func (db *DB) exclusive(ctx context.Context, f func(*tx) error) (err error) {
-	ctx, end := db.begin(ctx, sqlstore.Change)
-	defer func() { end(err) }()
+func (db *DB) exclusive(ctx context.Context, f func(*tx) error) error {
 	if !db.d.Postgres {
 		return db.atomic(ctx, f) // SQLite has only one writer anyway
 	}
