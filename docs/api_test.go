@@ -30,6 +30,7 @@ var libraries = map[string]string{
 	"flags/otel":        "flags_otel",
 	"management":        "management",
 	"server":            "server",
+	"server/otel":       "server_otel",
 }
 
 // TestAPI holds the exported identifiers of each library to a golden file, so that a

@@ -9,6 +9,7 @@ require (
 	github.com/flagstaff-go/flagstaff/flags/openfeature v0.1.0
 	github.com/flagstaff-go/flagstaff/management v0.1.0
 	github.com/flagstaff-go/flagstaff/server v0.1.0
+	github.com/flagstaff-go/flagstaff/server/otel v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -28,6 +29,8 @@ require (
 	github.com/ccojocar/zxcvbn-go v1.0.4 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gorilla/css v1.0.1 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
@@ -52,6 +55,10 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/sethvargo/go-retry v0.4.0 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
+	go.opentelemetry.io/otel v1.46.0 // indirect
+	go.opentelemetry.io/otel/metric v1.46.0 // indirect
+	go.opentelemetry.io/otel/trace v1.46.0 // indirect
 	go.uber.org/mock v0.6.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go4.org/netipx v0.0.0-20231129151722-fdeea329fbba // indirect
@@ -75,4 +82,5 @@ replace (
 	github.com/flagstaff-go/flagstaff/flags/openfeature => ../flags/openfeature
 	github.com/flagstaff-go/flagstaff/management => ../management
 	github.com/flagstaff-go/flagstaff/server => ../server
+	github.com/flagstaff-go/flagstaff/server/otel => ../server/otel
 )

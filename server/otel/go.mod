@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/flagstaff-go/flagstaff v0.1.0
+	github.com/google/go-cmp v0.7.0
 	go.opentelemetry.io/otel v1.46.0
 	go.opentelemetry.io/otel/trace v1.46.0
 )

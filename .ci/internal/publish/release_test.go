@@ -89,7 +89,7 @@ func TestPrepare(t *testing.T) {
 	}
 	tags := strings.Fields(gitIn(t, dir, "tag", "--points-at", "HEAD"))
 	want := []string{
-		"capture/jetstream/" + version, "cmd/flagstaff/" + version, "flags/openfeature/" + version, "flags/otel/" + version, "management/" + version, "server/" + version, version,
+		"capture/jetstream/" + version, "cmd/flagstaff/" + version, "flags/openfeature/" + version, "flags/otel/" + version, "management/" + version, "server/" + version, "server/otel/" + version, version,
 	}
 	if diff := cmp.Diff(want, tags); diff != "" {
 		t.Errorf("tags: -want +got\n%s", diff)
