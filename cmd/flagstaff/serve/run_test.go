@@ -45,6 +45,14 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
+// take returns what was written since the last call.
+func (o *output) take() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.text.Reset()
+	return o.text.String()
+}
+
 // await returns the first match of a pattern in what is written.
 func (o *output) await(t *testing.T, pattern string) []string {
 	t.Helper()

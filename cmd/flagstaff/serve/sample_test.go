@@ -32,10 +32,9 @@ func TestSampler(t *testing.T) {
 		log, end := newSampler(plain)
 		check := func(what string, want ...string) {
 			t.Helper()
-			if diff := gocmp.Diff(strings.Join(want, "\n"), strings.TrimSpace(out.String())); diff != "" {
+			if diff := gocmp.Diff(strings.Join(want, "\n"), strings.TrimSpace(out.take())); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", what, diff)
 			}
-			out.text.Reset()
 		}
 		for i := range 1000 {
 			log.Error("down", "request_id", i, "route", "/a")
@@ -55,15 +54,13 @@ func TestSampler(t *testing.T) {
 		for i := range maxRepeated + 2 {
 			log.Info("fine", "i", i)
 		}
-		if n := strings.Count(out.String(), "fine"); n != maxRepeated+2 {
+		if n := strings.Count(out.take(), "fine"); n != maxRepeated+2 {
 			t.Errorf("%d lines of information, want all", n)
 		}
-		out.text.Reset()
-
 		for i := range maxRepeated {
 			log.Error("down", "request_id", 2000+i, "route", "/a")
 		}
-		out.text.Reset()
+		out.take()
 		time.Sleep(10 * time.Second)
 		end()
 		check("at the end", "level=ERROR msg=down request_id=2004 route=/a left_out=1 within=10s")
