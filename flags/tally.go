@@ -43,10 +43,11 @@ func (t *Tally) Add(in *Input) {
 		return
 	}
 	t.used = true
+	counts, decisions := t.counts, in.decisions // the compiler does not know that they stay
 	for w, word := range in.admitted {
 		for ; word != 0; word &= word - 1 {
-			if v := in.decisions[w<<6+bits.TrailingZeros64(word)].value; v >= 0 {
-				t.counts[v]++
+			if v := decisions[w<<6+bits.TrailingZeros64(word)].value; v >= 0 {
+				counts[v]++
 			}
 		}
 	}

@@ -145,7 +145,7 @@ func (f *follower) run(ctx context.Context) {
 		if time.Since(begin) >= streamHealthy {
 			failures = 0
 		}
-		pause := rand.N(min(streamSpread<<min(failures, 10), maxStreamPause))
+		pause := streamPause(failures)
 		failures++
 		if retry, ok := errors.AsType[*RetryError](err); ok {
 			pause += retry.After
@@ -157,6 +157,12 @@ func (f *follower) run(ctx context.Context) {
 			timer.Stop()
 		}
 	}
+}
+
+// streamPause returns the pause before a program connects again, after some failures in a
+// row.
+func streamPause(failures int) time.Duration {
+	return rand.N(min(streamSpread<<min(failures, 10), maxStreamPause))
 }
 
 // follow follows the stream until it ends, and returns why.

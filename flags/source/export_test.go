@@ -1,0 +1,4 @@
+package source
+
+// StreamPause is streamPause, for tests.
+var StreamPause = streamPause
