@@ -305,6 +305,12 @@ func compare(t testing.TB, document []byte, doc *reference.Document, s *flags.Sn
 		if diff := cmp.Diff(want[key], decode(b)); diff != "" {
 			return bad("Input.Evaluate of "+key, diff)
 		}
+		// What Constant says of a flag holds for every request, unless stored hash keys
+		// cannot be read.
+		if c, ok := s.Constant(key); ok && result.Reason.Code != flags.ErrorOverrides &&
+			(c.Enabled != result.Enabled || c.Variant != result.Variant || c.Metadata != result.Metadata || result.Failed) {
+			return bad("Constant "+key, cmp.Diff(c, result, cmp.AllowUnexported(flags.Result{})))
+		}
 		trace, err := in.Explain(key)
 		if err != nil {
 			t.Fatal(err)

@@ -47,7 +47,10 @@ func (s *Service) FlagFacets(ctx context.Context, p *Principal, ref string) (*Fl
 	}
 	out := &FlagFacets{Owners: []FlagOwner{}}
 	tags, contexts, owners := make(map[string]int), make(map[string]int), make(map[int64]int)
-	now := s.now()
+	states, err := w.stateJudge(ctx, list)
+	if err != nil {
+		return nil, err
+	}
 	for i := range list {
 		f := &list[i]
 		if f.Kind != FlagOrdinary {
@@ -57,8 +60,7 @@ func (s *Service) FlagFacets(ctx context.Context, p *Principal, ref string) (*Fl
 			out.Archived++
 			continue
 		}
-		status, _ := statusOf(f, now)
-		out.count(f, status)
+		out.count(f, states.state(f).status)
 		for _, name := range f.Tags {
 			tags[name]++
 		}

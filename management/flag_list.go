@@ -80,7 +80,7 @@ func (w *work) findFlags(ctx context.Context, q FlagQuery, limit, offset int) ([
 	}
 	rest := q
 	rest.Active, rest.Archived, rest.Key = "", nil, ""
-	if q.Active != "STALE" && rest.empty() {
+	if q.Active != flagStale && rest.empty() {
 		return w.store.FindFlags(ctx, w.at.Project.ID, simple, limit, offset)
 	}
 	list, err := w.selectFlags(ctx, q)
@@ -94,7 +94,8 @@ func (q *FlagQuery) empty() bool {
 
 // selectFlags returns the flags that a query selects, in its order.
 func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]FeatureFlag, error) {
-	selected, err := w.flagSelector(&q)
+	var states stateJudge
+	selected, err := flagSelector(&q, &states)
 	if err != nil {
 		return nil, err
 	}
@@ -106,13 +107,19 @@ func (w *work) selectFlags(ctx context.Context, q FlagQuery) ([]FeatureFlag, err
 	if err != nil {
 		return nil, err
 	}
+	if q.Active == flagStale {
+		if states, err = w.stateJudge(ctx, list); err != nil {
+			return nil, err
+		}
+	}
 	list = slices.DeleteFunc(list, func(f FeatureFlag) bool { return f.Kind != FlagOrdinary || !selected(&f) })
 	slices.SortStableFunc(list, order)
 	return list, nil
 }
 
-// flagSelector returns what tells whether a query selects a flag.
-func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
+// flagSelector returns what tells whether a query selects a flag. It asks for states only
+// if the query selects by them.
+func flagSelector(q *FlagQuery, states *stateJudge) (func(*FeatureFlag) bool, error) {
 	if err := judgeError(check.Search(q.Search)); err != nil {
 		return nil, err
 	}
@@ -145,17 +152,12 @@ func (s *Service) flagSelector(q *FlagQuery) (func(*FeatureFlag) bool, error) {
 	}
 	found := finder.New(q.Search)
 	archived := cmp.Or(q.Archived, new(false))
-	now := s.now()
 	hasOneOf := func(names, of []string) bool {
 		return slices.ContainsFunc(of, func(name string) bool { return slices.Contains(names, name) })
 	}
-	stale := func(f *FeatureFlag) bool {
-		status, _ := statusOf(f, now)
-		return status == flagStale
-	}
 	return func(f *FeatureFlag) bool {
 		return f.Archived == *archived &&
-			(q.Active != "true" || f.Active) && (q.Active != "false" || !f.Active) && (q.Active != "STALE" || stale(f)) &&
+			(q.Active != "true" || f.Active) && (q.Active != "false" || !f.Active) && (q.Active != flagStale || states.state(f).status == flagStale) &&
 			(len(authors) == 0 || f.CreatedBy != nil && slices.Contains(authors, *f.CreatedBy)) &&
 			(q.Search == "" || found(f.Key) || found(f.Name)) &&
 			(q.Key == "" || strings.EqualFold(q.Key, f.Key)) &&

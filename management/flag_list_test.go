@@ -203,6 +203,7 @@ func TestFlagStatus(t *testing.T) {
 		{"old, for some", `{"filters":{"groups":[{"rollout_percentage":50}]}}`, month, nil, "active", "ACTIVE"},
 		{"old, for some, asked for", `{"filters":{"groups":[{"rollout_percentage":50}]}}`, month, new(time.Hour), "active", "ACTIVE"},
 		{"not asked for any more", `{"filters":{"groups":[{"rollout_percentage":50}]}}`, month, new(month), "stale", "STALE"},
+		{"old, for each group", `{"filters":{"aggregation_group_type_index":0,"groups":[{"rollout_percentage":100,"aggregation_group_type_index":0}]}}`, month, nil, "active", "ACTIVE"},
 		{"old remote configuration", `{"is_remote_configuration":true}`, month, nil, "active", "ACTIVE"},
 		{"remote configuration that nobody asks for", `{"is_remote_configuration":true}`, month, new(month), "stale", "STALE"},
 		{"disabled", `{"active":false}`, month, new(month), "inactive", "INACTIVE"},
@@ -220,7 +221,7 @@ func TestFlagStatus(t *testing.T) {
 			if tt.called != nil {
 				called.at = new(w.clock.Now().Add(-*tt.called))
 			}
-			if v := w.seeFlag(id); v.Status != tt.view {
+			if v := w.seeFlag(id); v.Status != tt.view || (v.StaleReason != nil) != (tt.view == "STALE") {
 				t.Errorf("the flag has status %s, want %s", v.Status, tt.view)
 			}
 			got := must(w.FlagStatus(t.Context(), w.as(w.ada), ref(w.web), id))(t)
@@ -230,6 +231,15 @@ func TestFlagStatus(t *testing.T) {
 			page := must(w.ListFlags(t.Context(), w.as(w.ada), ref(w.web), management.FlagQuery{Active: "STALE"}, 10, 0))(t)
 			if stale := page.Total == 1; stale != (tt.view == "STALE") {
 				t.Errorf("listed as stale: %t", stale)
+			}
+			for _, v := range page.Items {
+				reason, since := "Every request gets true: condition set 1 is for everybody; unchanged since 4 March 2026", begin
+				if tt.called != nil && *tt.called >= month {
+					reason, since = "No client has reported a value for 30 days, since 4 March 2026", w.clock.Now().Add(-*tt.called)
+				}
+				if v.StaleReason == nil || *v.StaleReason != reason || got.Reason != reason || v.StaleSince == nil || !v.StaleSince.Equal(since) {
+					t.Errorf("stale because of %v, %q, since %v; want %q, %v", v.StaleReason, got.Reason, v.StaleSince, reason, since)
+				}
 			}
 			must(w.changeFlag(id, `{"deleted":true}`))(t)
 			if got := must(w.FlagStatus(t.Context(), w.as(w.ada), ref(w.web), id))(t); got.Status != "deleted" {

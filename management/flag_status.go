@@ -2,10 +2,12 @@ package management
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/management/internal/judge"
+	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // The states of flags (management.md §13.4).
@@ -22,21 +24,61 @@ const (
 // configuration is for everybody.
 const staleAfter = 30 * 24 * time.Hour
 
-// statusOf returns the state of a flag, and why it is in it.
-func statusOf(f *FeatureFlag, now time.Time) (status, reason string) {
-	old := func(t time.Time) bool { return now.Sub(t) >= staleAfter }
+// A flagState is the state of a flag and why it is in it, and since when if it is stale.
+type flagState struct {
+	status, reason string
+	since          *time.Time
+}
+
+// stateJudge tells the states of flags.
+type stateJudge struct {
+	now      time.Time
+	compiled *flags.Snapshot // of all flags that have to be looked at; nil: none has to
+}
+
+// stateJudge returns what tells the states of flags of the project. It compiles flags only
+// if none are served and one of them is so old that it matters.
+func (w *work) stateJudge(ctx context.Context, list []FeatureFlag) (stateJudge, error) {
+	j := stateJudge{now: w.now()}
+	if !slices.ContainsFunc(list, func(f FeatureFlag) bool { return j.unchanged(&f) }) {
+		return j, nil
+	}
+	if j.compiled = w.c.Snapshot(w.at.Project.ID); j.compiled != nil {
+		return j, nil
+	}
+	d, err := w.definitionSet(ctx)
+	if err == nil {
+		j.compiled, err = d.compile(d.flags)
+	}
+	return j, err
+}
+
+// unchanged reports whether a flag that is evaluated was not touched for long. What is
+// served may be newer or older by a moment, so such a flag is served as it is stored.
+func (j *stateJudge) unchanged(f *FeatureFlag) bool {
+	return f.Active && !f.Deleted && !f.RemoteConfig && j.now.Sub(f.Updated) >= staleAfter
+}
+
+func (j *stateJudge) state(f *FeatureFlag) flagState {
 	switch {
 	case f.Deleted:
-		return flagDeleted, "Flag has been deleted"
+		return flagState{flagDeleted, "Flag has been deleted", nil}
 	case !f.Active:
-		return flagInactive, "Flag is disabled"
-	case f.LastCalled != nil && old(*f.LastCalled):
-		return flagStale, "Flag has not been called for 30 days"
-	case !f.RemoteConfig && old(f.Updated) && judge.FullyRolledOut(&f.Filters):
-		return flagStale, "Flag is rolled out to everyone and has not been changed for 30 days"
+		return flagState{flagInactive, "Flag is disabled", nil}
+	case f.LastCalled != nil && j.now.Sub(*f.LastCalled) >= staleAfter:
+		days := int(j.now.Sub(*f.LastCalled) / (24 * time.Hour))
+		return flagState{flagStale, fmt.Sprintf("No client has reported a value for %d days, since %s", days, dateOf(*f.LastCalled)), f.LastCalled}
+	case !j.unchanged(f):
+	default:
+		if r, ok := j.compiled.Constant(f.Key); ok {
+			reason := fmt.Sprintf("Every request gets %s: condition set %d is for everybody; unchanged since %s", r.Text(), r.Reason.ConditionIndex+1, dateOf(f.Updated))
+			return flagState{flagStale, reason, &f.Updated}
+		}
 	}
-	return flagActive, "Flag is in use"
+	return flagState{flagActive, "Flag is in use", nil}
 }
+
+func dateOf(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
 // A FlagStatus says whether a flag is still of use.
 type FlagStatus struct {
@@ -57,6 +99,10 @@ func (s *Service) FlagStatus(ctx context.Context, p *Principal, ref, flag string
 	if f.Archived && !f.Deleted {
 		return &FlagStatus{"archived", "Flag has been archived"}, nil
 	}
-	status, reason := statusOf(f, s.now())
-	return &FlagStatus{strings.ToLower(status), reason}, nil
+	j, err := w.stateJudge(ctx, []FeatureFlag{*f})
+	if err != nil {
+		return nil, err
+	}
+	state := j.state(f)
+	return &FlagStatus{strings.ToLower(state.status), state.reason}, nil
 }

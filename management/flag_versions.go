@@ -108,8 +108,8 @@ func (s *Service) FlagVersion(ctx context.Context, p *Principal, ref, flag strin
 		return nil, err
 	}
 	world.surveys, world.features = nil, nil
+	world.states = stateJudge{now: was.Updated}
 	view := w.flagView(was, f.EncryptedPayloads || was.EncryptedPayloads, world)
-	view.Status, _ = statusOf(was, was.Updated)
 	return view, nil
 }
 

@@ -36,6 +36,8 @@ type FlagView struct {
 	RemoteConfig        bool            `json:"is_remote_configuration"`
 	EncryptedPayloads   bool            `json:"has_encrypted_payloads"`
 	Status              string          `json:"status"`
+	StaleReason         *string         `json:"stale_reason"` // our own, for people; null unless the flag is stale
+	StaleSince          *time.Time      `json:"stale_since"`
 	Runtime             string          `json:"evaluation_runtime"`
 	Bucketing           string          `json:"bucketing_identifier"`
 	BucketingHash       string          `json:"bucketing_hash"` // our own (evaluation.md §2.1)
@@ -75,6 +77,7 @@ type flagWorld struct {
 	cohorts  map[int64]string
 	surveys  map[int64][]FlagUser
 	features map[int64][]FlagUser
+	states   stateJudge
 }
 
 // flagViews returns views of flags of one project.
@@ -113,6 +116,9 @@ func (w *work) flagWorld(ctx context.Context, list []FeatureFlag) (*flagWorld, e
 	if world.surveys, err = w.c.FlagUsers.Linked(ctx, &UnitOfWork{w}, w.at.Project.ID); err != nil {
 		return nil, err
 	}
+	if world.states, err = w.stateJudge(ctx, list); err != nil {
+		return nil, err
+	}
 	features, err := w.store.EarlyAccessFeatures(ctx, w.at.Project.ID)
 	for i := range features {
 		world.features[features[i].Flag] = append(world.features[features[i].Flag], FlagUser{features[i].ID, features[i].Name})
@@ -127,8 +133,8 @@ func (w *work) flagView(f *FeatureFlag, secret bool, world *flagWorld) *FlagView
 	if secret && w.by.Key == nil {
 		filters = withoutPayloads(f.Filters)
 	}
-	status, _ := statusOf(f, w.now())
-	return &FlagView{
+	state := world.states.state(f)
+	view := &FlagView{
 		ID: f.ID, Name: f.Name, Key: f.Key,
 		Filters: f.shown(withCohortNames(filters, world.cohorts)).JSON(),
 		Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
@@ -137,7 +143,11 @@ func (w *work) flagView(f *FeatureFlag, secret bool, world *flagWorld) *FlagView
 		ExperimentSet: []int64{}, HasExperiment: f.HasExperiment, Surveys: append([]FlagUser{}, world.surveys[f.ID]...), Features: append([]FlagUser{}, world.features[f.ID]...),
 		CanEdit: true, Tags: append([]string{}, f.Tags...), Contexts: append([]string{}, f.Contexts...), ContextMatch: f.ContextMatch,
 		AnalyticsDashboards: []int64{}, UserAccessLevel: "manager",
-		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: status,
+		RemoteConfig: f.RemoteConfig, EncryptedPayloads: f.EncryptedPayloads, Status: state.status, StaleSince: state.since,
 		Runtime: f.Runtime, Bucketing: f.Bucketing, BucketingHash: f.BucketingHash, LastCalledAt: f.LastCalled,
 	}
+	if state.status == flagStale {
+		view.StaleReason = &state.reason
+	}
+	return view
 }

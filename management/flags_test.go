@@ -78,7 +78,7 @@ func TestFlagForm(t *testing.T) {
 		`"created_by":` + ada + `,"created_at":"2026-03-04T05:06:07Z","updated_at":"2026-03-04T05:06:07Z","version":1,"last_modified_by":` + ada + `,` +
 		`"ensure_experience_continuity":false,"experiment_set":[],"has_experiment":false,"surveys":[],"features":[],"can_edit":true,"tags":[],"evaluation_contexts":[],"evaluation_contexts_match_mode":"any",` +
 		`"usage_dashboard":null,"analytics_dashboards":[],"has_enriched_analytics":false,"user_access_level":"manager","is_remote_configuration":false,` +
-		`"has_encrypted_payloads":false,"status":"ACTIVE","evaluation_runtime":"all","bucketing_identifier":"distinct_id","bucketing_hash":"",` +
+		`"has_encrypted_payloads":false,"status":"ACTIVE","stale_reason":null,"stale_since":null,"evaluation_runtime":"all","bucketing_identifier":"distinct_id","bucketing_hash":"",` +
 		`"last_called_at":null,"is_used_in_replay_settings":false}`
 	if diff := cmp.Diff(want, encode(t, v)); diff != "" {
 		t.Errorf("a new flag (-want +got)\n%s", diff)

@@ -228,6 +228,9 @@ func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) 
 	add("name", f.Name)
 	add("id", fmt.Sprint(f.ID))
 	add("state", state(f))
+	if f.StaleReason != nil {
+		add("stale", *f.StaleReason)
+	}
 	for i := range filters.Groups {
 		name := "audience"
 		if len(filters.Groups) > 1 {

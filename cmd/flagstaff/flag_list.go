@@ -24,21 +24,25 @@ func (p *program) flagListCommand() *cli.Command {
 	var r remote
 	var search, byState, kind, order string
 	var tags []string
+	var stale bool
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "list flags",
 		UsageText: programName + " flag list [FLAGS]",
 		Description: `List prints the flags of the project, newest first: the key, the state, for whom the
 flag is on, when it was changed, and by whom. Archived flags are left out without -state archived.
+With -stale it prints the flags that can perhaps be removed, and why: no client has reported a
+value for 30 days, or every request gets the same value and nobody has changed that for 30 days.
 
 Examples:
 
 	flagstaff flag list
-	flagstaff flag list -state stale
+	flagstaff flag list -stale
 	flagstaff flag list -search checkout -tag web -order key`,
 		Flags: r.flags(
 			&cli.StringFlag{Name: "search", Usage: "only flags with `TEXT` in the key or the name", Destination: &search},
 			&cli.StringFlag{Name: "state", Usage: "only flags in the `STATE` on, off, stale or archived", Destination: &byState},
+			&cli.BoolFlag{Name: "stale", Usage: "only stale flags, with why they are stale; short for -state stale", Destination: &stale},
 			&cli.StringFlag{Name: "kind", Usage: "only flags of the `KIND` boolean, variants, experiment or config", Destination: &kind},
 			&cli.StringSliceFlag{Name: "tag", Usage: "only flags with the `TAG`. May be given again, for flags with any of them", Destination: &tags},
 			&cli.StringFlag{Name: "order", Usage: "sort by the `FIELD` key, name, created_at or updated_at; with a hyphen before it the other way round", Destination: &order},
@@ -49,6 +53,12 @@ Examples:
 				if value != "" {
 					query.Set(name, value)
 				}
+			}
+			if stale {
+				if byState != "" && byState != "stale" {
+					return wrongUsage("-stale and -state %s exclude each other", byState)
+				}
+				byState = "stale"
 			}
 			if byState != "" {
 				parameter, ok := states[byState]
@@ -95,6 +105,13 @@ func (p *program) listFlags(ctx context.Context, r *remote, query url.Values) er
 		}
 		return p.print("the project has no flags yet: %s flag create KEY makes one", programName)
 	}
+	if query.Get("active") == "STALE" {
+		rows := [][]string{{"KEY", "WHY", "BY"}}
+		for _, f := range views {
+			rows = append(rows, []string{f.Key, staleReason(f), who(f.LastModifiedBy)})
+		}
+		return p.table(rows)
+	}
 	rows := [][]string{{"KEY", "STATE", "AUDIENCE", "CHANGED", "BY"}}
 	filters := r.filtersOf(ctx, views...)
 	for i, f := range views {
@@ -106,4 +123,12 @@ func (p *program) listFlags(ctx context.Context, r *remote, query url.Values) er
 		rows = append(rows, []string{f.Key, state(f), shorten(audience, width), when(f.UpdatedAt), who(f.LastModifiedBy)})
 	}
 	return p.table(rows)
+}
+
+// staleReason says why a flag is stale, "-" if the server does not tell.
+func staleReason(f *management.FlagView) string {
+	if f.StaleReason == nil {
+		return "-"
+	}
+	return *f.StaleReason
 }

@@ -77,6 +77,7 @@ base    on     nobody                                                        DAT
 `, "flag", "list")
 			s.prints("KEY   STATE  AUDIENCE  CHANGED           BY\nbase  on     nobody    DATE  admin@localhost\n", "flag", "list", "-search", "bas", "-state", "on", "-kind", "boolean")
 			s.prints("no flags are like that\n", "flag", "list", "-tag", "ios")
+			s.prints("no flags are like that\n", "flag", "list", "-stale")
 
 			s.prints(`flag             button
 name             Button \x1b[31m
@@ -258,6 +259,25 @@ func TestRefusals(t *testing.T) {
 	}
 	got := call{args: []string{"flag", "list"}, env: []string{"FLAGSTAFF_URL=http://127.0.0.1:1", "FLAGSTAFF_KEY=phx_s3cret"}}.run(t)
 	got.want(t, outcome{1, "", "flagstaff flag list: the server at 127.0.0.1:1 does not answer: dial tcp 127.0.0.1:1: connect: connection refused\n"})
+}
+
+// TestListStale: why flags are stale.
+func TestListStale(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("active") != "STALE" {
+			t.Errorf("the tool asks for %s", r.URL)
+		}
+		fmt.Fprint(w, `{"count":2,"next":null,"previous":null,"results":[{"key":"old","active":true,"status":"STALE","stale_reason":"No client has reported a value for 45 days, since 9 October 2026","filters":{"groups":[{}]}},`+
+			`{"key":"older","active":true,"status":"STALE","filters":{"groups":[{}]}}]}`)
+	}))
+	defer server.Close()
+	for _, state := range [][]string{{"-stale"}, {"-state", "stale"}} {
+		got := call{args: append([]string{"flag", "list"}, state...), env: []string{"FLAGSTAFF_URL=" + server.URL, "FLAGSTAFF_KEY=phx_s3cret"}}.run(t)
+		got.want(t, outcome{0, `KEY    WHY                                                               BY
+old    No client has reported a value for 45 days, since 9 October 2026  -
+older  -                                                                 -
+`, ""})
+	}
 }
 
 // TestAudience: filters in words.

@@ -293,6 +293,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"flag", "list", "x"}, here, `flagstaff flag list: want no arguments, not 1 argument, "x"; see flagstaff flag list -help`},
 		{[]string{"flag", "list"}, nil, `flagstaff flag list: there is no server: give its address in FLAGSTAFF_URL or -url, such as https://flags.example.com`},
 		{[]string{"flag", "list", "-state", "live"}, here, `flagstaff flag list: invalid value "live" for flag -state: want on, off, stale or archived`},
+		{[]string{"flag", "list", "-stale", "-state", "on"}, here, `flagstaff flag list: -stale and -state on exclude each other`},
 		{[]string{"flag", "list", "-kind", "text"}, here, `flagstaff flag list: invalid value "text" for flag -kind: want boolean, variants, experiment or config`},
 		{[]string{"flag", "list", "-serach", "a"}, here, `flagstaff flag list: there is no flag -serach; did you mean -search?`},
 		{[]string{"flag", "get"}, here, `flagstaff flag get: want KEY, not 0 arguments; see flagstaff flag get -help`},

@@ -63,7 +63,7 @@ type flagRow struct {
 	SwitchURL      string
 	Back           string // the query of the list
 	On, Archived   bool
-	Stale          bool
+	Stale          string // why
 	Protected      bool
 	Version        int
 	Kind           string // in words; "" for a plain flag
@@ -353,12 +353,15 @@ func (q *request) flagRow(f *management.FlagView, words *vocabulary, problems []
 	url := q.flagPath(f.ID)
 	row := flagRow{
 		Key: f.Key, Name: f.Name, URL: url, SwitchURL: url + "/switch", Back: back,
-		On: f.Active, Archived: f.Archived, Stale: f.Status == "STALE", Protected: slices.Contains(f.Tags, protectedTag), Version: f.Version,
+		On: f.Active, Archived: f.Archived, Protected: slices.Contains(f.Tags, protectedTag), Version: f.Version,
 		Kind: kindWords(f, raw), Reach: words.reach(raw), Variants: variantBar(raw), Tags: f.Tags, Contexts: f.Contexts,
 		Changed: q.c.moment(f.UpdatedAt), ChangedBy: authorName(f.LastModifiedBy), Called: q.c.momentOf(f.LastCalledAt), Problems: problems,
 	}
 	if f.Runtime != "all" {
 		row.Runtime = f.Runtime
+	}
+	if f.StaleReason != nil {
+		row.Stale = *f.StaleReason
 	}
 	return row
 }

@@ -15,8 +15,8 @@
 // ReadCohort refuse names that nothing knows. [Show] and [ShowCohort] return the text
 // that clients get back. [Judge], [JudgeAll] and [JudgeCohort] apply the rules, and
 // bring references into the form in which they are stored. What refers to what is told
-// by [Dependencies], [Dependents] and [CohortUsers]; [Variants], [GroupBased] and
-// [FullyRolledOut] look at filters.
+// by [Dependencies], [Dependents] and [CohortUsers]; [Variants] and [GroupBased]
+// look at filters.
 //
 // # Errors
 //

@@ -82,7 +82,6 @@ func FuzzStored(f *testing.F) {
 			}
 		}
 		judge.GroupBased(filters)
-		judge.FullyRolledOut(filters)
 		checkFault(t, "itself", raw, judge.Judge(new(filters.Clone()), judge.Subject{ID: 3, Key: "c"}, w))
 		checkFault(t, "as a tree", raw, judge.JudgeCohort(storedTree(raw), 20, w))
 		for _, other := range []string{
