@@ -28,12 +28,6 @@ type Evaluation struct {
 	New bool
 }
 
-// within returns a pointer to a copy of a context. A Person that had the context itself
-// would let all escape that its request refers to.
-//
-//go:noinline
-func within(ctx context.Context) *context.Context { return &ctx }
-
 // tell calls Config.OnEvaluation. It passes copies, so that neither the Person nor what the
 // caller has escapes.
 //

@@ -57,7 +57,7 @@ func (c *Client) Ask(ctx context.Context, r *flags.Request) *Person {
 	if c != nil {
 		p.request.Answers = c.loader.Ask(ctx, p.Request())
 		if c.config.OnEvaluation != nil {
-			p.in = within(ctx)
+			p.in = new(ctx) // with the context itself, all would escape that the request refers to
 		}
 	}
 	return p
