@@ -63,6 +63,16 @@ type EventStore interface {
 	// fast, and reports whether there may be more. All events are found, prepared
 	// or not.
 	IndexEvents(ctx context.Context) (more bool, err error)
+
+	// ExpireEvents deletes some of the events whose day, in UTC, was over before a
+	// time that is more than a day ago, with what they say about surveys, and
+	// reports how many and whether there may be more. From then on, events of their
+	// projects that are as old are neither stored nor have effects when they come,
+	// until KeepEvents is called.
+	ExpireEvents(ctx context.Context, before time.Time) (deleted int, more bool, err error)
+
+	// KeepEvents says that events are not deleted any more because of their age.
+	KeepEvents(ctx context.Context) error
 }
 
 // A PersonFilter selects persons. Empty fields select nothing away.

@@ -167,3 +167,68 @@ func TestWriteEventsFails(t *testing.T) {
 		}
 	}
 }
+
+// An expiringData tells when ExpireEvents has come to an end.
+type expiringData struct {
+	management.DataStore
+	ended chan struct{}
+}
+
+func (d expiringData) ExpireEvents(ctx context.Context, before time.Time) (int, bool, error) {
+	n, more, err := d.DataStore.ExpireEvents(ctx, before)
+	if !more {
+		close(d.ended)
+	}
+	return n, more, err
+}
+
+// TestRunExpiresEvents: Run deletes events that are older than Config.Retain.
+func TestRunExpiresEvents(t *testing.T) {
+	ended := make(chan struct{})
+	w := newWorld(t, withData, func(c *management.Config) {
+		c.Data, c.Leader, c.Retain = expiringData{c.Data, ended}, c.Store.(management.Leader), 30*24*time.Hour
+	})
+	w.storeEvent(1, "old", "u", `{}`)
+	w.storeEvent(2, "old", "u", `{}`)
+	w.clock.advance(31 * 24 * time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Error("old events are not deleted")
+	}
+	cancel()
+	w.ok(<-done)
+	if page := must(w.ListEvents(t.Context(), w.as(w.ada), "1", management.EventQuery{}, "", 10))(t); len(page.Items) > 0 {
+		t.Errorf("%d old events are left", len(page.Items))
+	}
+}
+
+// TestKeepEvents: what was deleted when events were kept for less time comes again when
+// they are kept for ever.
+func TestKeepEvents(t *testing.T) {
+	w := newWorld(t, withData)
+	w.storeEvent(1, "old", "u", `{}`)
+	if _, _, err := w.store.ExpireEvents(t.Context(), begin.Add(48*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	w.storeEvent(1, "old", "u", `{}`)
+	w.ok(w.Service.ExpireEvents(t.Context()))
+	w.storeEvent(1, "old", "u", `{}`)
+	if page := must(w.ListEvents(t.Context(), w.as(w.ada), "1", management.EventQuery{}, "", 10))(t); len(page.Items) != 1 {
+		t.Errorf("%d events, want the one that has come again", len(page.Items))
+	}
+	w = newWorld(t, func(c *management.Config) { c.Data = nil })
+	w.ok(w.Service.ExpireEvents(t.Context()))
+}
+
+func TestRetain(t *testing.T) {
+	store := newWorld(t).store
+	for _, d := range []time.Duration{-time.Hour, time.Hour, 24*time.Hour - 1} {
+		if _, err := management.New(management.Config{Store: store, Retain: d}); err == nil || !strings.Contains(err.Error(), "Config.Retain is "+d.String()+", want at least 24h0m0s") {
+			t.Errorf("New with Retain %v: %v", d, err)
+		}
+	}
+}

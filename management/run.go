@@ -9,8 +9,8 @@ import (
 // mailers is how many messages are sent at once.
 const mailers = 4
 
-// Run sends mail, counts cohorts, indexes events, and deletes what projects and persons
-// leave behind, until ctx ends. Then it sends the messages that wait, once each, for at most ten
+// Run sends mail, counts cohorts, indexes events, and deletes old events and what projects
+// and persons leave behind, until ctx ends. Then it sends the messages that wait, once each, for at most ten
 // seconds, and returns nil. It must be called once: without it mail waits, cohorts have
 // no count, events are found slowly, and data of deleted projects and persons stays.
 func (s *Service) Run(ctx context.Context) error {
@@ -48,6 +48,7 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 	}
 	wg.Go(func() { s.keepCohorts(ctx) })
+	wg.Go(func() { s.expireEvents(ctx) })
 	wg.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

@@ -112,8 +112,12 @@ type Config struct {
 	// available.
 	Data DataStore
 
-	// Leader makes sure that only one of several processes at a time counts cohorts.
-	// Nil: this is the only process.
+	// Retain is for how long events are kept, from the time when they happened, at least
+	// a day. [Service.Run] deletes them when the day is over, by UTC. Zero: for ever.
+	Retain time.Duration
+
+	// Leader makes sure that only one of several processes at a time counts cohorts and
+	// deletes old events. Nil: this is the only process.
 	Leader Leader
 
 	// FlagUsers are things of another package that flags decide about. A program that has
@@ -197,6 +201,9 @@ func New(c Config) (*Service, error) {
 	}
 	if c.Mutations > MutationsOff || c.Delete > DeleteStrict {
 		return nil, errors.New("management: Config.Mutations or Config.Delete is none of the values that exist")
+	}
+	if c.Retain != 0 && c.Retain < minRetain {
+		return nil, fmt.Errorf("management: Config.Retain is %v, want at least %v, or 0 to keep events for ever", c.Retain, minRetain)
 	}
 	if err := c.checkSessions(); err != nil {
 		return nil, err

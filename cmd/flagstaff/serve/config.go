@@ -64,6 +64,7 @@ type settings struct {
 	mailDir          string
 	mailFrom         string
 	mutations        choice
+	retain           retention
 	sessionIdle      duration
 	sessionLife      duration
 	deleteUsers      choice
@@ -172,6 +173,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.StringVar(&s.mailDir, "mail-dir", "", "write mail as files in `DIRECTORY` instead")
 	set.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that mail is from (default flagstaff@ the host of -app-url)")
 	set.Var(&s.mutations, "account-mutations", "what a personal API key needs to change e-mail address, password or two-factor authentication: key (itself), stepup (the password or a code besides) or off (`MODE`: it cannot)")
+	set.Var(&s.retain, "retain", "delete events that happened more than `DAYS` ago, such as 90d, with the survey answers among them; events as old that clients send again are not stored; 0 keeps all")
 	set.Var(&s.sessionIdle, "session-idle", "`TIME` without a request after which a session of the console ends")
 	set.Var(&s.sessionLife, "session-life", "`TIME` after which a session of the console ends in any case")
 	set.Var(&s.deleteUsers, "delete-users", "`POLICY` for users who are members of organizations: cascade (memberships end with the user, except of an only owner) or strict (refuse)")
@@ -559,6 +561,28 @@ func (d *duration) Set(s string) error {
 		return errors.New("must not be negative")
 	}
 	*d = duration(v)
+	return nil
+}
+
+// A retention is for how long events are kept, in days. Zero: for ever.
+type retention int
+
+const maxRetain = 36_500 // days
+
+func (r *retention) String() string {
+	if *r == 0 {
+		return "0"
+	}
+	return strconv.Itoa(int(*r)) + "d"
+}
+
+func (r *retention) Set(s string) error {
+	days, ok := strings.CutSuffix(s, "d")
+	n, err := strconv.ParseUint(days, 10, 31)
+	if err != nil || n > maxRetain || !ok && n != 0 {
+		return fmt.Errorf("want days such as 90d, from 1d to %dd, or 0 to keep events for ever", maxRetain)
+	}
+	*r = retention(n)
 	return nil
 }
 

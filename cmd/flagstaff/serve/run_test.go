@@ -340,6 +340,12 @@ func TestWrongUsages(t *testing.T) {
 
 		{[]string{"-log-level", "verbose"}, `invalid value "verbose" for flag -log-level: want debug, info, warn or error`},
 		{[]string{"-log-format", "xml"}, `invalid value "xml" for flag -log-format: want text or json`},
+		{[]string{"-retain", "90"}, `invalid value "90" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
+		{[]string{"-retain", "-1d"}, `invalid value "-1d" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
+		{[]string{"-retain", "1.5d"}, `invalid value "1.5d" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
+		{[]string{"-retain", "36501d"}, `invalid value "36501d" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
+		{[]string{"-retain", "12h"}, `invalid value "12h" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
+		{[]string{"-retain", "d"}, `invalid value "d" for flag -retain: want days such as 90d, from 1d to 36500d, or 0 to keep events for ever`},
 		{[]string{"-shutdown-timeout", "15"}, `invalid value "15" for flag -shutdown-timeout: want a time with its unit, such as 15s or 15m`},
 		{[]string{"-shutdown-timeout", "soon"}, `invalid value "soon" for flag -shutdown-timeout: want a time with its unit, such as 15s or 2m`},
 		{[]string{"-drain", "-1s"}, `invalid value "-1s" for flag -drain: must not be negative`},

@@ -93,6 +93,7 @@ var otherNames = map[string]string{
 	"db": "store", "database": "store", "database-url": "store", "dsn": "store", "data": "store", "sqlite": "store", "postgres": "store",
 	"nats": "stream", "jetstream": "stream", "file": "flags", "definitions": "flags", "config": "flags",
 	"verbose": "log-level", "v": "log-level", "debug": "log-level", "quiet": "log-level",
+	"retention": "retain", "keep": "retain", "ttl": "retain",
 	"proxy": "trusted-proxies", "proxies": "trusted-proxies", "mail": "smtp", "email": "admin-email", "secret": "secret-key-file",
 }
 

@@ -4,11 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
@@ -48,5 +54,94 @@ func BenchmarkWrite(b *testing.B) {
 		if err := db.Write(b.Context(), list); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkFindEvents reads pages of 100 events of a store with a million, of which a rare
+// one and the events of a person come along now and then. It reports the bytes that blocks
+// take of an event.
+func BenchmarkFindEvents(b *testing.B) {
+	events := 1_000_000
+	if testing.Short() {
+		events = 5000
+	}
+	for _, name := range []string{"sqlite", "postgres"} {
+		b.Run(name, func(b *testing.B) {
+			ctx := b.Context()
+			driver, url, openIt := "sqlite", filepath.Join(b.TempDir(), "x.db"), sqlite.Open
+			if name == "postgres" {
+				driver, url, openIt = "pgx", postgrestest.Open(b), postgres.Open
+			}
+			db, err := openIt(ctx, url, sqlstore.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			for first := 0; first < events; first += 5000 {
+				list := make([]capture.Event, 5000)
+				for i := range list {
+					n := first + i
+					list[i] = event([]string{"page", "click", "order completed"}[n%3], fmt.Sprintf("user-%07d", n*7919%20_000), `{"$process_person_profile":false,"text":"`+strings.Repeat("x", 180)+`"}`)
+					list[i].Time = now.Add(time.Duration(n)*time.Second - time.Duration(n%7)*time.Second)
+					if n%(events/10) == 5 {
+						list[i].Name = "rare"
+					}
+				}
+				if err := db.Write(ctx, list); err != nil {
+					b.Fatal(err)
+				}
+			}
+			start := time.Now()
+			for range 2 { // on PostgreSQL, the first call only sees which events there are
+				for more := true; more; {
+					var err error
+					if more, err = db.IndexEvents(ctx); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.Logf("indexed in %v", time.Since(start))
+			var size int
+			if err := openRaw(b, driver, url).QueryRowContext(ctx, "SELECT sum(length(filter) + 40) FROM event_block").Scan(&size); err != nil {
+				b.Fatal(err)
+			}
+			for _, f := range []struct {
+				name string
+				management.EventFilter
+			}{
+				{"all", management.EventFilter{}},
+				{"older", management.EventFilter{Before: now.Add(time.Duration(events/2) * time.Second)}},
+				{"common", management.EventFilter{Name: "click"}},
+				{"rare", management.EventFilter{Name: "rare"}},
+				{"person", management.EventFilter{DistinctID: "user-0000007"}},
+				{"pair", management.EventFilter{DistinctID: "user-0000007", Name: "page"}},
+				{"nothing", management.EventFilter{Name: "nothing"}},
+			} {
+				b.Run(f.name, func(b *testing.B) {
+					found := 0
+					for b.Loop() {
+						list, _, err := db.FindEvents(ctx, 1, f.EventFilter, management.EventPlace{}, 100)
+						if err != nil {
+							b.Fatal(err)
+						}
+						found = len(list)
+					}
+					b.ReportMetric(float64(found), "events/page")
+					b.ReportMetric(float64(size)/float64(events), "index-B/event")
+				})
+			}
+			b.Run("uuid", func(b *testing.B) {
+				var id uuid.UUID
+				for e := range db.AllEvents(ctx, 1, management.EventFilter{}) {
+					id = e.UUID
+					break
+				}
+				for b.Loop() {
+					if _, err := db.EventByUUID(ctx, 1, id); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
 	}
 }

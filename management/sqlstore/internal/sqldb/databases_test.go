@@ -50,7 +50,7 @@ func newPostgres(t *testing.T) *database {
 	return &database{postgres: true, url: url, raw: openRaw(t, "pgx", url)}
 }
 
-func openRaw(t *testing.T, driver, url string) *sql.DB {
+func openRaw(t testing.TB, driver, url string) *sql.DB {
 	t.Helper()
 	raw, err := sql.Open(driver, url)
 	if err != nil {

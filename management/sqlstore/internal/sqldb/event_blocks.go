@@ -16,8 +16,9 @@ import (
 // blockEvents events in the order in which they were stored, with a Bloom filter
 // that says what is not in it. Blocks take about a hundredth of the events'
 // bytes, are made after the events and cost their writers nothing. A search reads
-// the filters of all blocks, which takes about a millisecond for a million events,
-// and the events of blocks that may have what it looks for.
+// the filters of blocks, the newest first, until it has enough: all of them take some
+// ten milliseconds for a million events. And it reads the events of blocks that may
+// have what it looks for.
 const (
 	blockEvents  = 512 // events in a block
 	blocksAtOnce = 8   // blocks that a transaction makes; on SQLite, other writers wait for it

@@ -88,7 +88,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 				return err
 			}
 		}
-		fresh, err := t.insertEvents(ctx, events, hashes, all)
+		fresh, err := t.insertKept(ctx, events, hashes, all)
 		if err != nil {
 			return err
 		}

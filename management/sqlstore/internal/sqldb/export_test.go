@@ -20,6 +20,9 @@ var Schema = schema
 // MostPurged is how many rows of a table PurgeProjects deletes at once.
 const MostPurged = maxPurged
 
+// MostExpired is how many events ExpireEvents deletes at once.
+const MostExpired = maxExpired
+
 // Queries returns the queries that were made on SQLite outside of transactions.
 func (db *DB) Queries() []string {
 	db.mu.Lock()

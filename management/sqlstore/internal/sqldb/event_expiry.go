@@ -1,0 +1,221 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/capture/persons"
+)
+
+const (
+	maxExpired    = 1000           // events that a transaction of ExpireEvents deletes; on SQLite, other writers wait for it
+	minExpiredAge = 24 * time.Hour // the least age of events that are deleted
+)
+
+// ExpireEvents implements [management.EventStore]. A call deletes at most a thousand
+// events of one project, in one transaction. The days are those of the index
+// event_once. It also deletes blocks without events, at last.
+func (db *DB) ExpireEvents(ctx context.Context, before time.Time) (deleted int, more bool, err error) {
+	kept := before.UTC().Truncate(24 * time.Hour)
+	if time.Since(before) < minExpiredAge {
+		return 0, false, fmt.Errorf("delete old events: %v is less than a day ago", before)
+	}
+	for project := int64(-1); ; {
+		var next sql.NullInt64
+		if _, err := db.one(ctx, []any{&next}, "SELECT min(project_id) FROM event WHERE project_id > ?", project); err != nil {
+			return 0, false, fmt.Errorf("delete old events: %w", err)
+		}
+		if !next.Valid {
+			break
+		}
+		project = next.Int64
+		if deleted, err = db.expire(ctx, project, kept); err != nil || deleted > 0 {
+			return deleted, deleted > 0, wrap("delete old events", db.fail(err))
+		}
+	}
+	// If events are kept for longer than before, older ones can come again.
+	if err := db.keepFrom(ctx, kept); err != nil {
+		return 0, false, wrap("keep events", db.fail(err))
+	}
+	more, err = db.dropEmptyBlocks(ctx)
+	return 0, more, wrap("delete blocks of old events", db.fail(err))
+}
+
+// keepFrom lets events come again that are younger than a time.
+func (db *DB) keepFrom(ctx context.Context, kept time.Time) error {
+	var later int
+	if _, err := db.one(ctx, []any{&later}, "SELECT count(*) FROM event_expiry WHERE kept_from > ?", kept.UnixMicro()); err != nil || later == 0 {
+		return err
+	}
+	return db.atomic(ctx, func(t *tx) error {
+		_, err := t.exec(ctx, "UPDATE event_expiry SET kept_from = ? WHERE kept_from > ?", kept.UnixMicro(), kept.UnixMicro())
+		return err
+	})
+}
+
+// expire deletes some events of a project from before a day.
+func (db *DB) expire(ctx context.Context, project int64, kept time.Time) (deleted int, err error) {
+	day, param := db.d.day("ts"), db.d.day("?")
+	if db.d.Postgres {
+		param = db.d.day("?::timestamptz")
+	}
+	old := false
+	err = db.read(ctx, "SELECT ts FROM event WHERE project_id = ? AND "+day+" < "+param+" ORDER BY "+day+" LIMIT 1", []any{project, db.d.time(kept)}, func(*sql.Rows) error {
+		old = true
+		return nil
+	})
+	if err != nil || !old {
+		return 0, err
+	}
+	release, err := db.turns.take(ctx, project)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	err = db.atomic(ctx, func(t *tx) error {
+		if err := t.lock(ctx, project); err != nil {
+			return err
+		}
+		// From now on, older events are not new any more.
+		_, err := t.exec(ctx, `INSERT INTO event_expiry (project_id, kept_from) VALUES (?, ?)
+			ON CONFLICT (project_id) DO UPDATE SET kept_from = excluded.kept_from`, project, kept.UnixMicro())
+		if err != nil {
+			return err
+		}
+		some := "event WHERE project_id = ? AND " + day + " < " + param + " ORDER BY " + day + " LIMIT ?"
+		query := "DELETE FROM event WHERE id IN (SELECT id FROM " + some + ") RETURNING name, distinct_id"
+		if t.pg != nil {
+			query = "DELETE FROM event WHERE ctid = ANY (ARRAY(SELECT ctid FROM " + some + ")) RETURNING name, distinct_id"
+		}
+		var respondents slice[string]
+		n, err := t.run(ctx, query, []any{project, db.d.time(kept), maxExpired}, func(r *sql.Rows) error {
+			var name, distinctID string
+			err := r.Scan(&name, &distinctID)
+			if strings.HasPrefix(name, "survey ") {
+				respondents = append(respondents, distinctID)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		deleted = int(n)
+		if err := t.expireSurveyEvents(ctx, project, respondents, kept); err != nil {
+			return err
+		}
+		return t.afterEvents(ctx)
+	})
+	return deleted, err
+}
+
+// expireSurveyEvents deletes what old events of distinct IDs have said about surveys.
+func (t *tx) expireSurveyEvents(ctx context.Context, project int64, distinctIDs slice[string], kept time.Time) error {
+	var rows []surveyRow
+	err := t.in(ctx, "SELECT "+surveyColumns+" FROM survey_event WHERE project_id = ? AND ts < ? AND distinct_id IN (?)", []any{project, t.db.d.time(kept)},
+		distinctIDs, scanSurveyRow(&rows))
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	who, err := t.respondents(ctx, rows, func(persons.DistinctID) (uuid.UUID, bool) { return uuid.Nil, false })
+	if err != nil {
+		return err
+	}
+	c := newChunks(t)
+	if err := c.take(ctx, rows, who); err != nil {
+		return err
+	}
+	return t.dropSurveyRows(ctx, c, rows)
+}
+
+// dropEmptyBlocks deletes blocks that have lost all of their events.
+func (db *DB) dropEmptyBlocks(ctx context.Context) (more bool, err error) {
+	const empty = "NOT EXISTS (SELECT 1 FROM event WHERE event.id >= event_block.first_id AND event.id <= event_block.last_id)"
+	var ids slice[int64]
+	err = db.read(ctx, "SELECT first_id FROM event_block WHERE "+empty+" ORDER BY first_id LIMIT ?", []any{maxExpired}, func(r *sql.Rows) error {
+		var id int64
+		err := r.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	err = db.atomic(ctx, func(t *tx) error {
+		return t.in(ctx, "DELETE FROM event_block WHERE "+empty+" AND first_id IN (?)", nil, ids, nil)
+	})
+	return len(ids) == maxExpired, err
+}
+
+// expired reports which events are older than the events that ExpireEvents has deleted
+// of their projects, nil if none is. Nobody can tell any more whether these were stored
+// before, so that they are not stored. The projects are locked.
+func (t *tx) expired(ctx context.Context, events []capture.Event) (list []bool, err error) {
+	kept := make(map[int64]int64) // by project, in microseconds since 1970
+	limit := time.Now().Add(-minExpiredAge)
+	for i := range events {
+		e := &events[i]
+		if e.Time.After(limit) {
+			continue
+		}
+		from, known := kept[e.Project]
+		if !known {
+			_, err := t.run(ctx, "SELECT kept_from FROM event_expiry WHERE project_id = ?", []any{e.Project}, func(r *sql.Rows) error { return r.Scan(&from) })
+			if err != nil {
+				return nil, err
+			}
+			kept[e.Project] = from
+		}
+		if from != 0 && e.Time.UnixMicro() < from {
+			if list == nil {
+				list = make([]bool, len(events))
+			}
+			list[i] = true
+		}
+	}
+	return list, nil
+}
+
+// insertKept is insertEvents without the events that are expired.
+func (t *tx) insertKept(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh []bool, err error) {
+	expired, err := t.expired(ctx, events)
+	if err != nil {
+		return nil, err
+	}
+	if expired == nil {
+		return t.insertEvents(ctx, events, hashes, all)
+	}
+	var kept []capture.Event
+	var keptHashes []int64
+	for i := range events {
+		if !expired[i] {
+			kept, keptHashes = append(kept, events[i]), append(keptHashes, hashes[i])
+		}
+	}
+	fresh = make([]bool, len(events))
+	if len(kept) == 0 {
+		return fresh, nil
+	}
+	some, err := t.insertEvents(ctx, kept, keptHashes, all)
+	if err != nil {
+		return nil, err
+	}
+	next := 0
+	for i := range events {
+		if !expired[i] {
+			fresh[i] = some == nil || some[next]
+			next++
+		}
+	}
+	return fresh, nil
+}
+
+// KeepEvents implements [management.EventStore].
+func (db *DB) KeepEvents(ctx context.Context) error {
+	return wrap("keep events", db.fail(db.keepFrom(ctx, time.Unix(0, 0))))
+}

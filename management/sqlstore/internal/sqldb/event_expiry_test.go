@@ -1,0 +1,104 @@
+package sqldb_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/management"
+	"github.com/flagstaff-go/flagstaff/management/sqlstore/internal/sqldb"
+)
+
+// TestExpireEvents deletes old events with what they say about surveys. They stay deleted
+// when a client sends them again.
+func TestExpireEvents(t *testing.T) {
+	const day = 24 * time.Hour
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, db := t.Context(), d.open(t)
+		old := make([]capture.Event, sqldb.MostExpired+50)
+		for i := range old {
+			old[i] = event("page", fmt.Sprint("u", i%3), `{"$process_person_profile":false}`)
+			old[i].Time = now.Add(-10 * day)
+		}
+		named := event("named", "u0", `{"$set":{"plan":"old"}}`)
+		named.Time = now.Add(-5*day - 6*time.Hour) // the evening before
+		other := named
+		other.Project = 2
+		young := event("named", "u0", `{"$set":{"plan":"new"}}`)
+		young.Time = now.Truncate(day).Add(-5 * day) // its day is kept
+		shown, sent, again := surveyEvent("survey shown", surveyA, "u0", -9*24*3600, ""),
+			surveyEvent("survey sent", surveyA, "u1", -9*24*3600, `"$survey_submission_id":"a","$survey_response_q":"x"`),
+			surveyEvent("survey sent", surveyA, "u2", 0, `"$survey_submission_id":"b","$survey_response_q":"y"`)
+		write(t, db, old...)
+		write(t, db, named, other, young, shown, sent, again)
+		for more, tries := true, 0; more || tries < 2; tries++ {
+			var err error
+			if more, err = db.IndexEvents(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expire := func(before time.Time, want ...int) {
+			t.Helper()
+			var got []int
+			for more := true; more; {
+				var n int
+				var err error
+				if n, more, err = db.ExpireEvents(ctx, before); err != nil {
+					t.Fatal(err)
+				}
+				if n > 0 {
+					got = append(got, n)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("ExpireEvents deletes (-want +got)\n%s", diff)
+			}
+		}
+		left := func(want string) {
+			t.Helper()
+			blocks := d.count(t, "SELECT count(*) FROM event_block WHERE NOT EXISTS (SELECT 1 FROM event WHERE id BETWEEN first_id AND last_id)")
+			p, err := db.PersonByDistinctID(ctx, 1, "u0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprintf("%d events, %d of surveys, %s, person %s", d.count(t, "SELECT count(*) FROM event"), d.count(t, "SELECT count(*) FROM survey_event"), countSurvey(t, db, surveyA), p.Properties)
+			if got != want || blocks > 0 {
+				t.Errorf("left are %s and %d empty blocks, want %s", got, blocks, want)
+			}
+		}
+		all := fmt.Sprint(len(old) + 6)
+		left(all + ` events, 3 of surveys, shown 1 by 1, dismissed 0 by 0, sent 2 by 2, both 0, person {"plan":"new"}`)
+		expire(now.Add(-20 * day))
+		if _, _, err := db.ExpireEvents(ctx, time.Now().Add(-time.Hour)); err == nil {
+			t.Error("ExpireEvents of today succeeds")
+		}
+		expire(now.Add(-5*day), sqldb.MostExpired, 53, 1)
+		const rest = `2 events, 1 of surveys, shown 0 by 0, dismissed 0 by 0, sent 1 by 1, both 0, person {"plan":"new"}`
+		left(rest)
+
+		write(t, db, named, young, shown, sent, old[0])
+		write(t, db, sent)
+		left(rest)
+		late := event("late", "u0", `{}`) // comes with old ones, and is new itself
+		late.Time = young.Time.Add(time.Hour)
+		write(t, db, named, late)
+		left("3" + rest[1:])
+		list, _, err := db.FindEvents(ctx, 1, management.EventFilter{DistinctID: "u0"}, management.EventPlace{}, 10)
+		if len(list) != 2 || err != nil || list[0].Name != "late" {
+			t.Errorf("FindEvents = %+v, %v", list, err)
+		}
+
+		// Events are kept for longer, and then for ever.
+		expire(now.Add(-7 * day))
+		write(t, db, shown, named)
+		left(`4 events, 1 of surveys, shown 0 by 0, dismissed 0 by 0, sent 1 by 1, both 0, person {"plan":"old"}`)
+		if err := db.KeepEvents(ctx); err != nil {
+			t.Fatal(err)
+		}
+		write(t, db, shown)
+		left(`5 events, 2 of surveys, shown 1 by 1, dismissed 0 by 0, sent 1 by 1, both 0, person {"plan":"old"}`)
+	})
+}
