@@ -27,8 +27,8 @@ import (
 // writes about a project, so nobody waits for a row, and no part is added twice.
 
 const (
-	maxUsageParts = 256       // rows of flag_usage_part that a process leaves behind
-	maxUsageBytes = 256 << 10 // bytes of these rows
+	maxUsageParts = 256      // rows of flag_usage_part that a process leaves behind
+	maxUsageBytes = 96 << 10 // bytes of these rows
 
 	usagePeriod  = 32  // days
 	usageDays    = 400 // days before an event comes that are counted, and kept at least
