@@ -19,7 +19,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/flagstest"
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/flagstaff-go/flagstaff/flags"
-	oracle "github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	oracle "github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 	"github.com/flagstaff-go/flagstaff/runtime"
 )

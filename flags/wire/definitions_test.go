@@ -18,7 +18,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/internal/bench"
-	oracle "github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	oracle "github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
 )
 

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/flags/internal/pattern"
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 const limit = 1 << 20

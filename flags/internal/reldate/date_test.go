@@ -9,7 +9,7 @@ import (
 	"time"
 	_ "time/tzdata" // the zones must not depend on the machine
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 )
 

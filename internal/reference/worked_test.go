@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // short is the part of a result that most examples mention.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // vectors is the content of testdata/vectors/bucketing.json. Its field "about"

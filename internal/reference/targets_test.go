@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // TestCohortExamples checks §5.7, with the cohorts of §5.1.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // TestValueText checks str of §4.1.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/flagstaff-go/flagstaff/flags/internal/reference"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // TestCases evaluates all rows of §16, and checks that no row is missing.

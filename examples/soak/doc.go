@@ -1,0 +1,12 @@
+// Package soak has a program that loads servers, hurts them, and checks what they said:
+// requests for flags while definitions change, events, management and local evaluation,
+// while processes, the database and the stream are killed, paused and starved.
+//
+//	go test ./soak -v -soak 2m -timeout 10m        # in the folder examples
+//	go test ./soak -v -soak 1h -timeout 2h -old /path/to/an/older/flagstaff
+//
+// It stops with the exit code 1 if an acknowledged event is lost or stored twice, if an
+// answer is none that the reference evaluator gives for the definitions in force, if a
+// server does not recover, or if goroutines or memory grow. Without -soak it is skipped.
+// docs/reliability.md says what it does, and has the figures of an hour.
+package soak
