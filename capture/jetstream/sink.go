@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -14,6 +15,10 @@ import (
 // If the client repeated a single message, it would come after the ones that were
 // sent behind it. Clients of capturing repeat all of them.
 var once = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
+
+// quietWait is how long the stream may acknowledge nothing. It never acknowledges a
+// message that it got just before its leader died, and all other events wait meanwhile.
+const quietWait = 5 * time.Second
 
 // headroom is how many bytes the headers of a message take at most, also after it
 // is set aside.
@@ -83,14 +88,19 @@ func (s *Stream) publish(ctx context.Context, events []capture.Event, first int,
 			return buffer, nil, unavailable(err)
 		}
 	}
+	quiet := time.NewTimer(quietWait)
+	defer quiet.Stop()
 	for i, f := range futures {
 		if f == nil {
 			continue
 		}
 		select {
 		case <-f.Ok():
+			quiet.Reset(quietWait)
 			continue
 		case err = <-f.Err():
+		case <-quiet.C:
+			err = fmt.Errorf("no acknowledgement for %v", quietWait)
 		case <-ctx.Done():
 			return buffer, nil, ctx.Err()
 		}

@@ -374,6 +374,32 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
+// TestNoAcknowledgement: where a message arrives and nobody acknowledges it, as when the
+// leader of a stream dies, events are refused and not held.
+func TestNoAcknowledgement(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, natstest.Start(t).URL())
+	s := open(t, conn)
+	if err := js(t, conn).DeleteStream(t.Context(), "flagstaff"); err != nil {
+		t.Fatal(err)
+	}
+	silent, err := conn.SubscribeSync("flagstaff.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := s.Write(ctx, events("p", 0, 3)); !errors.Is(err, capture.ErrUnavailable) {
+		t.Errorf("Write = %v without an acknowledgement, want ErrUnavailable", err)
+	}
+	if n, _, err := silent.Pending(); n != 3 || err != nil {
+		t.Errorf("%d messages have arrived, %v; want 3", n, err)
+	}
+}
+
 // TestWriteContext: when ctx ends, nothing is known, and repeating is harmless.
 func TestWriteContext(t *testing.T) {
 	t.Parallel()

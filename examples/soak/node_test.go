@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,22 +29,16 @@ type node struct {
 	args []string
 	log  string // the file of its standard error
 
-	mu      sync.Mutex // of what follows: faults change it while figures are read
-	program string
+	program string // faults change it, and what follows; there is one at a time
 	cmd     *exec.Cmd
+	ended   chan struct{} // closed when the process has ended
+	result  error         // of the process, afterwards
 }
 
 // newNode starts a server. The arguments lack the address.
 func newNode(t *testing.T, program, folder, name string, args ...string) *node {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := freeAddress(t)
 	n := &node{
 		url: "http://" + addr, program: program, log: filepath.Join(folder, name+".log"),
 		args: append([]string{"serve", "-addr", addr, "-project-key", projectKey, "-log-level", "warn", "-trusted-proxies", "none"}, args...),
@@ -59,6 +53,21 @@ func newNode(t *testing.T, program, folder, name string, args ...string) *node {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// freeAddress returns an address on which nobody listens. Connections of others do not
+// get its port while what listens there starts again: systems take higher ones.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for {
+		addr := fmt.Sprint("127.0.0.1:", 15_000+rand.IntN(15_000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return addr
+		}
+	}
 }
 
 // tail returns the last lines of a file.
@@ -85,33 +94,42 @@ func (n *node) start(ctx context.Context, limits ...string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	n.mu.Lock()
-	n.cmd = cmd
-	n.mu.Unlock()
-	return await(ctx, n.url+" to be ready", func() bool {
+	n.cmd, n.ended = cmd, make(chan struct{})
+	go func() {
+		n.result = cmd.Wait()
+		close(n.ended)
+	}()
+	if err := await(ctx, n.url+" to be ready", func() bool {
 		status, _, _ := get(ctx, n.url+"/readyz", "")
-		return status == http.StatusOK
-	})
+		return status == http.StatusOK || n.hasEnded()
+	}); err != nil || !n.hasEnded() {
+		return err
+	}
+	return fmt.Errorf("%s has ended: %w", n.url, n.result)
+}
+
+func (n *node) hasEnded() bool {
+	select {
+	case <-n.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // signal sends a signal, and for one that ends the process waits until it has ended.
 func (n *node) signal(s syscall.Signal) error {
-	n.mu.Lock()
-	cmd := n.cmd
-	n.mu.Unlock()
-	if err := cmd.Process.Signal(s); err != nil || s == syscall.SIGSTOP || s == syscall.SIGCONT {
+	if err := n.cmd.Process.Signal(s); err != nil || s == syscall.SIGSTOP || s == syscall.SIGCONT {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
 	select {
-	case err := <-ended:
-		if s == syscall.SIGTERM && err != nil {
-			return fmt.Errorf("%s after SIGTERM: %w", n.url, err)
+	case <-n.ended:
+		if s == syscall.SIGTERM && n.result != nil {
+			return fmt.Errorf("%s after SIGTERM: %w", n.url, n.result)
 		}
 		return nil
 	case <-time.After(startTime):
-		_ = cmd.Process.Kill()
+		_ = n.cmd.Process.Kill() // it may end at this moment
 		return fmt.Errorf("%s does not end after %v", n.url, s)
 	}
 }

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -29,8 +30,8 @@ import (
 )
 
 var (
-	soakTime = flag.Duration("soak", 0, "how long to load and hurt servers, half of it one with SQLite, half of it two with PostgreSQL and NATS; without it the test is skipped")
-	oldOne   = flag.String("old", "", "the path of another version of the program flagstaff, to and from which servers are upgraded under load")
+	soakTime = flag.Duration("soak", 0, "how long to load and hurt servers, a third of it one with SQLite, a third two with PostgreSQL and NATS, and a third two with clusters of these; without it the test is skipped")
+	oldOne   = flag.String("old", "", "the path of an older version of the program flagstaff, from which servers are upgraded under load")
 )
 
 const (
@@ -49,6 +50,7 @@ func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 type fault struct {
 	name string
 	hurt func(ctx context.Context) error
+	once bool // it cannot happen again
 }
 
 // TestSoak is the program.
@@ -57,6 +59,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("-soak says how long")
 	}
 	program := build(t)
+	older := cmp.Or(*oldOne, program) // with which servers start
 	t.Run("one server with SQLite", func(t *testing.T) {
 		folder, disk := t.TempDir(), true
 		store := filepath.Join(folder, "disk")
@@ -75,17 +78,17 @@ func TestSoak(t *testing.T) {
 		}
 		file := filepath.Join(store, "soak.db")
 		keys := filepath.Join(folder, "keys")
-		n := newNode(t, program, folder, "server", "-store", file, "-first-keys", keys)
+		n := newNode(t, older, folder, "server", "-store", file, "-first-keys", keys)
 		w := newWorld(t, keys, n)
 		faults := faultsOf(n, "the server", program)
 		faults = append(faults,
-			fault{"64 file descriptors", func(ctx context.Context) error { return n.restart(ctx, fewFiles) }},
-			fault{"64 MiB of memory", func(ctx context.Context) error { return n.restart(ctx, littleMemory) }},
+			fault{name: "64 file descriptors", hurt: func(ctx context.Context) error { return n.restart(ctx, fewFiles) }},
+			fault{name: "64 MiB of memory", hurt: func(ctx context.Context) error { return n.restart(ctx, littleMemory) }},
 		)
 		if disk {
-			faults = append(faults, fault{"the disk is full", func(ctx context.Context) error { return fillDisk(ctx, store) }})
+			faults = append(faults, fault{name: "the disk is full", hurt: func(ctx context.Context) error { return fillDisk(ctx, store) }})
 		}
-		w.run(*soakTime/2, faults)
+		w.run(*soakTime/3, faults)
 		if err := n.signal(syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}
@@ -96,34 +99,81 @@ func TestSoak(t *testing.T) {
 		database, stream := postgrestest.Start(t), natstest.Start(t)
 		keys := filepath.Join(folder, "keys")
 		args := []string{"-store", database.URL, "-stream", stream.URL(), "-first-keys", keys, "-secret-key-file", secretKeys(t, folder)}
-		first := newNode(t, program, folder, "first", args...)
-		second := newNode(t, program, folder, "second", args...)
+		first := newNode(t, older, folder, "first", args...)
+		second := newNode(t, older, folder, "second", args...)
 		w := newWorld(t, keys, first, second)
 		faults := append(faultsOf(first, "the first server", program), faultsOf(second, "the second server", program)...)
 		faults = append(faults,
-			fault{"PostgreSQL restarts", func(context.Context) error {
+			fault{name: "PostgreSQL restarts", hurt: func(context.Context) error {
 				database.Stop(t)
 				database.Run(t)
 				return nil
 			}},
-			fault{"NATS is killed", func(context.Context) error {
+			fault{name: "NATS is killed", hurt: func(context.Context) error {
 				stream.Kill()
 				stream.Run(t)
 				return nil
 			}},
 		)
-		w.run(*soakTime/2, faults)
-		open := func() (sqlstore.Storage, error) {
-			return postgres.Open(t.Context(), database.URL, sqlstore.Options{})
-		}
-		w.awaitStored(open)
-		for _, n := range w.nodes {
-			if err := n.signal(syscall.SIGTERM); err != nil {
-				t.Error(err)
-			}
-		}
-		w.check(open)
+		w.run(*soakTime/3, faults)
+		w.finish(database.URL)
 	})
+	t.Run("two servers with clusters of PostgreSQL and NATS", func(t *testing.T) {
+		folder := t.TempDir()
+		database := postgrestest.Start(t)
+		standby := database.Standby(t)
+		streams := cluster(t)
+		var urls []string
+		var faults []fault
+		for i, s := range streams {
+			urls = append(urls, s.URL())
+			faults = append(faults, fault{name: fmt.Sprintf("server %d of NATS is killed", i+1), hurt: func(context.Context) error {
+				s.Kill()
+				s.Run(t)
+				return nil
+			}})
+		}
+		keys, store := filepath.Join(folder, "keys"), database.Either(standby)
+		args := []string{"-store", store, "-stream", strings.Join(urls, ","), "-stream-replicas", "3", "-first-keys", keys, "-secret-key-file", secretKeys(t, folder)}
+		first := newNode(t, older, folder, "first", args...)
+		second := newNode(t, older, folder, "second", args...)
+		w := newWorld(t, keys, first, second)
+		faults = append(faults, faultsOf(first, "the first server", program)[0])
+		faults = append(faults, fault{name: "PostgreSQL is killed, and its standby promoted", once: true, hurt: func(context.Context) error {
+			database.Stop(t)
+			standby.Promote(t)
+			return nil
+		}})
+		w.run(*soakTime/3, faults)
+		w.finish(store)
+	})
+}
+
+// cluster starts three servers of NATS that know each other.
+func cluster(t *testing.T) []*natstest.Server {
+	t.Helper()
+	var listen, routes []string
+	for range 3 {
+		addr := freeAddress(t)
+		listen, routes = append(listen, addr), append(routes, "nats://"+addr)
+	}
+	var all []*natstest.Server
+	for i, addr := range listen {
+		all = append(all, natstest.Start(t, fmt.Sprintf("server_name: n%d", i), fmt.Sprintf("cluster { name: soak, listen: %q, routes: [%s] }", addr, strings.Join(routes, ", "))))
+	}
+	return all
+}
+
+// finish waits for the stream, ends the servers and compares.
+func (w *world) finish(database string) {
+	open := func() (sqlstore.Storage, error) { return postgres.Open(w.t.Context(), database, sqlstore.Options{}) }
+	w.awaitStored(open)
+	for _, n := range w.nodes {
+		if err := n.signal(syscall.SIGTERM); err != nil {
+			w.t.Error(err)
+		}
+	}
+	w.check(open)
 }
 
 // build makes the program flagstaff.
@@ -150,24 +200,16 @@ func secretKeys(t *testing.T, folder string) string {
 // faultsOf returns the faults that can happen to every server.
 func faultsOf(n *node, name, program string) []fault {
 	return []fault{
-		{name + " is killed", func(ctx context.Context) error { return errors.Join(n.kill(), n.start(ctx)) }},
-		{name + " is paused", func(ctx context.Context) error {
+		{name: name + " is killed", hurt: func(ctx context.Context) error { return errors.Join(n.kill(), n.start(ctx)) }},
+		{name: name + " is paused", hurt: func(ctx context.Context) error {
 			if err := n.signal(syscall.SIGSTOP); err != nil {
 				return err
 			}
 			pass(ctx, paused)
 			return n.signal(syscall.SIGCONT)
 		}},
-		{name + " restarts", func(ctx context.Context) error {
-			if *oldOne != "" { // an upgrade, or the way back
-				n.mu.Lock()
-				if n.program == program {
-					n.program = *oldOne
-				} else {
-					n.program = program
-				}
-				n.mu.Unlock()
-			}
+		{name: name + " restarts", hurt: func(ctx context.Context) error {
+			n.program = program // what may have been an older version
 			return n.restart(ctx)
 		}},
 	}
@@ -243,6 +285,9 @@ func (w *world) run(d time.Duration, faults []fault) {
 	for start, i := time.Now(), 0; (i < len(faults) || time.Since(start)+pause < d) && !t.Failed(); i++ {
 		pass(ctx, pause)
 		f := faults[i%len(faults)]
+		if f.once && i >= len(faults) {
+			continue
+		}
 		w.mu.Lock()
 		w.faults = append(w.faults, span{start: time.Now()})
 		w.mu.Unlock()

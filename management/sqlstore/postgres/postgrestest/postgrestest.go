@@ -196,6 +196,50 @@ func newServer(tb testing.TB) *Server {
 	return s
 }
 
+// Standby starts a second server that has everything that this one has committed: from
+// then on, a transaction ends when the standby has it, too. It lives until the test ends.
+func (s *Server) Standby(tb testing.TB) *Server {
+	tb.Helper()
+	b := &Server{bin: s.bin}
+	var err error
+	if b.dir, err = os.MkdirTemp("", "flagstaff-pg-"); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := b.remove(); err != nil {
+			tb.Error(err)
+		}
+	})
+	if b.attributes, err = attributesFor(b.dir); err != nil {
+		tb.Fatal(err)
+	}
+	copied := b.command("pg_basebackup", "-D", filepath.Join(b.dir, "data"), "-h", s.dir, "-U", "flagstaff", "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	if out, err := copied.CombinedOutput(); err != nil {
+		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
+	}
+	b.URL = "postgres://flagstaff@/postgres?host=" + url.QueryEscape(b.dir)
+	b.Run(tb)
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if err := administer(tb.Context(), s.URL, statement); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return b
+}
+
+// Promote makes a standby take writes, which its server has ended to take.
+func (s *Server) Promote(tb testing.TB) {
+	tb.Helper()
+	if out, err := s.command("pg_ctl", "promote", "-w", "-D", filepath.Join(s.dir, "data")).CombinedOutput(); err != nil {
+		tb.Fatalf("pg_ctl promote: %v\n%s", err, out)
+	}
+}
+
+// Either returns a connection URL of whichever of two servers takes writes.
+func (s *Server) Either(other *Server) string {
+	return "postgres://flagstaff@/postgres?target_session_attrs=read-write&host=" + url.QueryEscape(s.dir+","+other.dir)
+}
+
 // remove ends the server and deletes its data.
 func (s *Server) remove() error {
 	return errors.Join(s.stop(), os.RemoveAll(s.dir))
@@ -271,7 +315,9 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 // installed returns the folder of the programs of the newest PostgreSQL.
 func installed() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
-		return filepath.Dir(path), nil
+		if path, err = filepath.EvalSymlinks(path); err == nil { // the other programs lie beside it
+			return filepath.Dir(path), nil
+		}
 	}
 	list, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if err != nil || len(list) == 0 {
