@@ -197,10 +197,16 @@ func secretKeys(t *testing.T, folder string) string {
 	return file
 }
 
-// faultsOf returns the faults that can happen to every server.
+// faultsOf returns the faults that can happen to every server. An older version is
+// upgraded when its process has ended: it does not start with what a newer one has made of
+// the store.
 func faultsOf(n *node, name, program string) []fault {
 	return []fault{
-		{name: name + " is killed", hurt: func(ctx context.Context) error { return errors.Join(n.kill(), n.start(ctx)) }},
+		{name: name + " is killed", hurt: func(ctx context.Context) error {
+			err := n.kill()
+			n.program = program
+			return errors.Join(err, n.start(ctx))
+		}},
 		{name: name + " is paused", hurt: func(ctx context.Context) error {
 			if err := n.signal(syscall.SIGSTOP); err != nil {
 				return err
@@ -209,7 +215,7 @@ func faultsOf(n *node, name, program string) []fault {
 			return n.signal(syscall.SIGCONT)
 		}},
 		{name: name + " restarts", hurt: func(ctx context.Context) error {
-			n.program = program // what may have been an older version
+			n.program = program
 			return n.restart(ctx)
 		}},
 	}

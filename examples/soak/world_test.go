@@ -443,9 +443,9 @@ func (w *world) change(ctx context.Context) {
 	}
 }
 
-// list reads a page of flags and one of events.
+// list reads a page of flags and one of persons.
 func (w *world) list(ctx context.Context) {
-	for _, path := range []string{"feature_flags/?limit=10", "events/?limit=10"} {
+	for _, path := range []string{"feature_flags/?limit=10", "persons/?limit=10"} {
 		status, text, err := get(ctx, w.any().url+"/api/projects/@current/"+path, w.personal)
 		switch {
 		case ctx.Err() != nil:
