@@ -59,6 +59,7 @@ type world struct {
 // An observation is the answer to one request for flags.
 type observation struct {
 	start, end time.Time
+	node       string
 	id         string
 	properties []byte
 	flags      map[string]answer
@@ -108,6 +109,18 @@ func (w *world) disturbed(at time.Time, before time.Duration) bool {
 		}
 	}
 	return false
+}
+
+// sinceFault says how long a fault is over.
+func (w *world) sinceFault(at time.Time) string {
+	if len(w.faults) == 0 {
+		return "before all faults"
+	}
+	f := w.faults[len(w.faults)-1]
+	if f.end.IsZero() {
+		return fmt.Sprint("during a fault, of ", at.Sub(f.start).Round(time.Millisecond))
+	}
+	return fmt.Sprint(at.Sub(f.end).Round(time.Millisecond), " after a fault")
 }
 
 // settled returns when a version is in force everywhere.
@@ -244,8 +257,8 @@ func (w *world) askFlags(ctx context.Context) {
 		w.fail("%v", err)
 		return
 	}
-	start := time.Now()
-	status, text, err := send(ctx, http.MethodPost, w.any().url+"/flags/?v=2", "", body)
+	n, start := w.any(), time.Now()
+	status, text, err := send(ctx, http.MethodPost, n.url+"/flags/?v=2", "", body)
 	end := time.Now()
 	switch {
 	case ctx.Err() != nil:
@@ -282,7 +295,7 @@ func (w *world) askFlags(ctx context.Context) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.pending = append(w.pending, observation{start, end, id, properties, answers})
+	w.pending = append(w.pending, observation{start, end, n.url, id, properties, answers})
 }
 
 // judge compares answers with what the reference evaluator says. No change may be under
@@ -308,7 +321,8 @@ func (w *world) judge() {
 			}
 		}
 		if difference != "" || possible == 0 {
-			w.note("person %s with %s, %d versions are possible, by the latest: %s", o.id, o.properties, possible, difference)
+			w.note("%s, %v after the latest change and %s: person %s with %s, %d versions are possible, by the latest: %s",
+				o.node, o.start.Sub(w.versions[len(w.versions)-1].acked).Round(time.Millisecond), w.sinceFault(o.start), o.id, o.properties, possible, difference)
 		}
 	}
 	w.pending = nil
