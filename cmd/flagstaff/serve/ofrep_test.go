@@ -22,8 +22,8 @@ import (
 // TestOFREP asks the demo through OpenFeature's own provider for its remote
 // evaluation protocol, and compares with the provider that evaluates in the
 // process. They differ where the protocol cannot express the answer: payloads of
-// flags that are no remote configuration, numbers as keys of variants, and the
-// reason DEFAULT.
+// flags that are no remote configuration, numbers as keys of variants, the reason
+// DEFAULT, and metadata for reports.
 func TestOFREP(t *testing.T) {
 	url, _, _ := start(t, nil, "-addr", "127.0.0.1:0", "-demo")
 	clientOf := func(p of.FeatureProvider) *of.Client {
@@ -110,8 +110,15 @@ func compareProviders(t *testing.T, local, remote *of.Client, key string, person
 					v = float64(n)
 				case int64:
 					v = float64(n)
+				case float64:
+					if name == "version" { // what reports evaluations in the process wants a text
+						v = fmt.Sprint(n)
+					}
 				}
-				if name != "requestId" && name != "flagId" { // the store gives ids of its own
+				switch name {
+				case "requestId", "flagId": // the store gives IDs of its own
+				case "contextId": // is for reports, in the process
+				default:
 					s.Metadata[name] = v
 				}
 			}
