@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/flagstaff-go/flagstaff/internal/natstest"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -160,6 +162,21 @@ func cluster(t *testing.T) []*natstest.Server {
 	var all []*natstest.Server
 	for i, addr := range listen {
 		all = append(all, natstest.Start(t, fmt.Sprintf("server_name: n%d", i), fmt.Sprintf("cluster { name: soak, listen: %q, routes: [%s] }", addr, strings.Join(routes, ", "))))
+	}
+	conn, err := nats.Connect(all[0].URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := await(t.Context(), "NATS to have a leader", func() bool {
+		_, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "probe", Replicas: len(all)})
+		return err == nil && js.DeleteStream(t.Context(), "probe") == nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
