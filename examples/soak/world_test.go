@@ -30,8 +30,8 @@ const (
 	betweenChanges  = 250 * time.Millisecond
 	betweenLists    = time.Second
 
-	spread    = 2 * time.Second  // after which every node has a change
-	afterward = 4 * time.Second  // in which a node has caught up after a fault
+	spread    = 5 * time.Second  // after which every node has a change, on a busy machine
+	afterward = 8 * time.Second  // in which a node has caught up after a fault
 	calm      = 15 * time.Second // without a fault: event streams are connected
 	tooLate   = 10 * time.Second // for a change to reach a program that evaluates by itself
 )

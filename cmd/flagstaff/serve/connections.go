@@ -28,15 +28,49 @@ type connections struct {
 	refused atomic.Uint64
 
 	mu     sync.Mutex
-	states map[net.Conn]state
+	states map[net.Conn]*state
+	fresh  waiting // for their first request
+	idle   waiting // for another one
 	closed bool
 	room   sync.Cond // signalled when a connection ends or may be closed, and at the end
 }
 
+// A state is what is known of a connection. The one that waits for a request is between
+// two others, so that the one that waits longest is found among many thousand at once.
 type state struct {
 	http.ConnState
+	conn    net.Conn
 	since   time.Time
 	surplus bool
+
+	before, after *state
+}
+
+// A waiting is a ring of connections. Its first one waits longest.
+type waiting struct{ state }
+
+func (w *waiting) first() *state {
+	if w.after == nil || w.after == &w.state {
+		return nil
+	}
+	return w.after
+}
+
+// add adds a connection that begins to wait now.
+func (w *waiting) add(s *state) {
+	if w.after == nil {
+		w.before, w.after = &w.state, &w.state
+	}
+	s.before, s.after = w.before, &w.state
+	s.before.after, s.after.before = s, s
+}
+
+// leave ends the waiting.
+func (s *state) leave() {
+	if s.after != nil {
+		s.before.after, s.after.before = s.after, s.before
+		s.before, s.after = nil, nil
+	}
 }
 
 const (
@@ -50,7 +84,7 @@ const (
 )
 
 func newConnections(most int) *connections {
-	c := &connections{most: most, states: make(map[net.Conn]state)}
+	c := &connections{most: most, states: make(map[net.Conn]*state)}
 	c.room.L = &c.mu
 	return c
 }
@@ -65,7 +99,9 @@ func (c *connections) admit(ctx context.Context, conn net.Conn) context.Context 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	surplus := len(c.states) >= c.most && !c.closeIdle()
-	c.states[conn] = state{http.StateNew, time.Now(), surplus}
+	s := &state{ConnState: http.StateNew, conn: conn, since: time.Now(), surplus: surplus}
+	c.states[conn] = s
+	c.fresh.add(s)
 	if !surplus {
 		return ctx
 	}
@@ -86,18 +122,22 @@ func (c *connections) note(conn net.Conn, s http.ConnState) {
 	was, ok := c.states[conn]
 	switch {
 	case !ok: // closeIdle has closed it
+	case s == http.StateNew: // admit has counted it
 	case s == http.StateClosed, s == http.StateHijacked:
-		c.forget(conn, was)
+		c.forget(was)
 	default:
-		c.states[conn] = state{s, time.Now(), was.surplus}
+		was.ConnState, was.since = s, time.Now()
+		was.leave()
 		if s == http.StateIdle {
+			c.idle.add(was)
 			c.room.Signal() // it may be closed
 		}
 	}
 }
 
-func (c *connections) forget(conn net.Conn, s state) {
-	delete(c.states, conn)
+func (c *connections) forget(s *state) {
+	s.leave()
+	delete(c.states, s.conn)
 	if s.surplus {
 		c.surplus.Add(-1)
 	}
@@ -107,19 +147,15 @@ func (c *connections) forget(conn net.Conn, s state) {
 // closeIdle closes the connection that waits longest for a request, and reports whether
 // there is one. New ones get a moment to bring theirs.
 func (c *connections) closeIdle() bool {
-	var oldest net.Conn
-	var found state
-	for conn, s := range c.states {
-		waits := s.ConnState == http.StateIdle || s.ConnState == http.StateNew && time.Since(s.since) > newTime
-		if waits && (oldest == nil || s.since.Before(found.since)) {
-			oldest, found = conn, s
-		}
+	oldest := c.idle.first()
+	if s := c.fresh.first(); s != nil && time.Since(s.since) > newTime && (oldest == nil || s.since.Before(oldest.since)) {
+		oldest = s
 	}
 	if oldest == nil {
 		return false
 	}
-	c.forget(oldest, found)
-	closeNow(oldest)
+	c.forget(oldest)
+	closeNow(oldest.conn)
 	return true
 }
 
