@@ -132,7 +132,7 @@ var answerSchemas = map[string]any{
 	"Cohort": management.CohortView{}, "CohortPreview": management.CohortPreview{}, "MemberChange": management.MemberChange{}, "CohortUses": management.CohortUses{},
 	"CohortFlag": management.CohortFlag{}, "CohortName": management.CohortName{}, "CohortUpload": management.CohortUpload{},
 	"EarlyAccessFeature": management.EarlyAccessView{}, "Enrollments": management.Enrollments{},
-	"Person": management.PersonView{}, "FoundPersons": management.FoundPersons{}, "PersonEvents": management.PersonEvents{}, "Event": management.EventView{}, "EventList": server.EventList{},
+	"Person": management.PersonView{}, "FoundPersons": management.FoundPersons{}, "PersonEvents": management.PersonEvents{}, "StoredEvent": management.EventView{}, "EventList": server.EventList{},
 	"PersonCohorts": management.PersonCohorts{}, "PersonCohort": management.PersonCohort{}, "GroupType": management.GroupTypeView{}, "Group": management.GroupView{},
 	"Activity": management.ActivityView{}, "ActivityUser": management.ActivityUser{}, "ActivityDetail": management.ActivityDetail{}, "ActivityChange": management.ActivityChange{},
 

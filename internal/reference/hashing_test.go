@@ -29,7 +29,7 @@ type vectors struct {
 }
 
 func TestVectors(t *testing.T) {
-	data, err := os.ReadFile("../../../testdata/vectors/bucketing.json")
+	data, err := os.ReadFile("../../testdata/vectors/bucketing.json")
 	if err != nil {
 		t.Fatal(err)
 	}

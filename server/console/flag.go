@@ -34,6 +34,7 @@ type flagView struct {
 	Changed  moment
 	Changer  string
 	Called   moment
+	Usage    *flagUsageView
 	Problems []string
 	UsedBy   []usedBy // what else uses the flag
 	Notice   string   // what has gone wrong with the whole form
@@ -269,6 +270,9 @@ func (q *request) facts(v *flagView, f *management.FlagView, words *vocabulary) 
 		return err
 	}
 	v.Status = status.Reason
+	if v.Usage, err = q.usage(f, raw); err != nil {
+		return err
+	}
 	for _, s := range f.Surveys {
 		v.UsedBy = append(v.UsedBy, usedBy{"the survey", s.Name, q.projectPath("/surveys/" + s.ID.String())})
 	}

@@ -3,13 +3,16 @@ package console_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -252,6 +255,28 @@ func TestArchiveAndDelete(t *testing.T) {
 }
 
 // TestStoreDown keeps what was typed.
+// TestFlagUsage: the page of a flag shows what programs have reported.
+func TestFlagUsage(t *testing.T) {
+	s := newSite(t)
+	path := fmt.Sprintf("/projects/%d/flags/checkout-button", s.project)
+	if page := s.get(path).want(http.StatusOK); strings.Contains(page.body, "How it is used") {
+		t.Error("a flag that nobody has asked for has usage")
+	}
+	events, err := capture.NewClient(capture.ClientConfig{Sink: s.store, Project: s.project, MaxRetries: -1})
+	fatal(t, err)
+	for i, value := range []any{"green", "green", "<control>", true, false, nil} {
+		fatal(t, events.Capture(capture.ClientEvent{
+			Name: "$feature_flag_called", DistinctID: fmt.Sprint("user-", i), Time: time.Now(),
+			Properties: map[string]any{"$feature_flag": "checkout-button", "$feature_flag_response": value, "$lib": "posthog-ruby"},
+		}))
+	}
+	fatal(t, events.Close(t.Context()))
+	page := s.get(path).want(http.StatusOK, "How it is used", "6 evaluations reported in 30 days", "green 2 33.3 %", "on 1 16.7 %", "off 1 16.7 %", "no value 1 16.7 %", "posthog-ruby 6 100 %")
+	if strings.Contains(page.body, "<control>") {
+		t.Error("a value is markup")
+	}
+}
+
 func TestStoreDown(t *testing.T) {
 	s := newSite(t)
 	path := s.flagPath("retired")

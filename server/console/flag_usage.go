@@ -1,0 +1,74 @@
+package console
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/flagstaff-go/flagstaff/management"
+)
+
+// A flagUsageView is what programs have reported of a flag in the last days.
+type flagUsageView struct {
+	Total  string // in words
+	Days   chart
+	Values []countRow
+	SDKs   []countRow
+}
+
+// usage returns what programs have reported of a flag, nil if that is nothing.
+func (q *request) usage(f *management.FlagView, raw *rawFilters) (*flagUsageView, error) {
+	u, err := q.c.Service.FlagUsage(q.Context(), q.by, q.ref, strconv.FormatInt(f.ID, 10), management.FlagUsageQuery{})
+	if err != nil || u.Total == 0 {
+		return nil, err
+	}
+	total := int(u.Total)
+	v := &flagUsageView{Total: count(total, "evaluation", "evaluations") + " reported in " + count(len(u.Days), "day", "days")}
+	points := make([]point, len(u.Days))
+	for i, d := range u.Days {
+		points[i] = point{Label: d.Date, Value: int(d.Count)}
+	}
+	v.Days = columnChart(v.Total, points, 2)
+	for _, value := range u.Values {
+		name, class := reportedValue(value.Value), "hue-1"
+		if m := raw.Multivariate; m != nil {
+			for i := range m.Variants {
+				if m.Variants[i].Key == name {
+					class = "hue-" + strconv.Itoa(i%hues)
+				}
+			}
+		}
+		v.Values = append(v.Values, callRow(name, value.Count, total, class))
+	}
+	for _, sdk := range u.SDKs {
+		name := "not named"
+		if sdk.SDK != nil {
+			name = *sdk.SDK
+		}
+		if name == management.OtherCalls {
+			name = "others"
+		}
+		v.SDKs = append(v.SDKs, callRow(name, sdk.Count, total, "hue-1"))
+	}
+	return v, nil
+}
+
+func callRow(name string, n int64, total int, class string) countRow {
+	return countRow{Label: name, Count: number(int(n)), Share: shareOf(int(n), total), Width: shareWidth(int(n), total), Class: class}
+}
+
+// reportedValue returns a value of a flag in words.
+func reportedValue(value json.RawMessage) string {
+	var key string
+	switch {
+	case slices.Equal(value, []byte("true")):
+		return "on"
+	case slices.Equal(value, []byte("false")):
+		return "off"
+	case json.Unmarshal(value, &key) != nil || key == "":
+		return "no value"
+	case key == management.OtherCalls:
+		return "others"
+	}
+	return key
+}
