@@ -14,8 +14,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/internal/bench"
-	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // decodesAlike checks that a DocumentReader reads a document as Decode does.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/internal/bench"
-	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // An edited document changes at random.

@@ -18,8 +18,8 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/internal/bench"
-	oracle "github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	oracle "github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 func decode(t testing.TB, source string) *flags.Definitions {

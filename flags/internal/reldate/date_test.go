@@ -9,9 +9,9 @@ import (
 	"time"
 	_ "time/tzdata" // the zones must not depend on the machine
 
-	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
 	"github.com/flagstaff-go/flagstaff/internal/fulltest"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // now is the time of the examples in evaluation.md.

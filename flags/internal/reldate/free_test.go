@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/internal/reference"
 	"github.com/flagstaff-go/flagstaff/flags/internal/reldate"
+	"github.com/flagstaff-go/flagstaff/internal/reference"
 )
 
 // written has dates as people write them, in the order of the table in evaluation.md
