@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A ClientConfig is the configuration that clients get besides their flags. The
@@ -121,7 +123,7 @@ func renderConfig(members map[string]any, compression string) ([]byte, error) {
 func marshal(v any) (b []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("its encoding panicked: %s", panicText(v))
+			err = fmt.Errorf("its encoding panicked: %s", text.OfPanic(v))
 		}
 	}()
 	return json.Marshal(v)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strconv"
 
 	"github.com/flagstaff-go/flagstaff/flags/wire"
@@ -188,13 +187,4 @@ func flagsFailure(x *exchange, err error) failure {
 		detail += x.requestID()
 	}
 	return newFailure(a.status, a.typ, a.code, detail, attr)
-}
-
-// panicText describes the value of a panic. Errors of the Go runtime quote no data;
-// of any other value it tells only the type.
-func panicText(v any) string {
-	if err, ok := v.(runtime.Error); ok {
-		return err.Error()
-	}
-	return fmt.Sprintf("%T", v)
 }

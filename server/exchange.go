@@ -12,6 +12,7 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/flags/subject"
 	"github.com/flagstaff-go/flagstaff/flags/wire"
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // An exchange is one request, its answer, and the memory for both, which later
@@ -79,7 +80,7 @@ func (s *Server) serve(rt *route, w http.ResponseWriter, r *http.Request) *strea
 func (s *Server) finish(rt *route, x *exchange) {
 	v := recover()
 	if v != nil && v != http.ErrAbortHandler {
-		s.config.Log.Error("panic", "request_id", x.requestID(), "route", rt.path, "value", panicText(v), "stack", string(debug.Stack()))
+		s.config.Log.Error("panic", "request_id", x.requestID(), "route", rt.path, "value", text.OfPanic(v), "stack", string(debug.Stack()))
 		if x.status == 0 {
 			s.fail(rt, x, errPanic)
 			v = nil

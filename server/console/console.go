@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	internal "github.com/flagstaff-go/flagstaff/internal/text"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -193,7 +194,7 @@ func (c *console) protect(next http.Handler) http.Handler {
 			case http.ErrAbortHandler:
 				panic(v)
 			default:
-				c.Log.ErrorContext(r.Context(), "panic in the console", "request_id", requestID(r), "page", r.Pattern, "panic", v, "stack", string(debug.Stack()))
+				c.Log.ErrorContext(r.Context(), "panic in the console", "request_id", requestID(r), "page", r.Pattern, "panic", internal.OfPanic(v), "stack", string(debug.Stack()))
 				http.Error(w, "The page cannot be shown, because of an error of the program.", http.StatusInternalServerError)
 			}
 		}()

@@ -5,7 +5,8 @@
 //
 // A sub-benchmark named floor is the floor of its siblings. A benchmark that
 // runs all cases in turn reports CASE-req/s and CASE-p99-ms instead, where
-// floor is one of the cases. Figures are medians over all runs.
+// floor is one of the cases. Times are the least of all runs, since a machine can only be
+// slower than it is; what a benchmark reports of cases in turns is a median.
 package main
 
 import (
@@ -27,7 +28,9 @@ var targets = []struct{ name, work, target string }{
 	{"E2x", "the same with xxHash64", "≤ 3"},
 	{"E3", "4 variants with payload", "≤ 1.5"},
 	{"E4", "a regexp, a version and a relative date", "≤ 1.3"},
-	{"E5", "all flags, from JSON to JSON", "≤ 1.6 (SHA-1)"},
+	{"E5", "all flags, from JSON to JSON", ""},
+	{"E5/flags=100/hash=sha1", "all flags, from JSON to JSON", "≤ 1.6"},
+	{"E5/flags=1000/hash=sha1", "all flags, from JSON to JSON", "≤ 1.6"},
 	{"E6", "decode and compile", "≤ 0.7"},
 	{"E7", "E2 on all cores", "≤ 0.53"},
 	{"E8", "Explain of E2", ""},
@@ -39,7 +42,9 @@ var targets = []struct{ name, work, target string }{
 	{"E15", "E12 by a `Person`, with an exposure that was reported before", "≤ 1.6"},
 	{"E13", "a value of another kind, over a text in lower case", "≤ 1.3"},
 	{"E14", "a regexp that is no more than texts, over the operator for them", "≤ 1.3"},
-	{"E16", "all flags for a Go caller", "≤ 1.4"},
+	{"E16", "all flags for a Go caller", ""},
+	{"E16/flags=100/hash=sha1", "all flags for a Go caller", "≤ 1.4"},
+	{"E16/flags=1000/hash=sha1", "all flags for a Go caller", "≤ 1.25"},
 	{"E17", "filters on one version", ""},
 	{"E18", "a document of 10,000 flags of which one has changed, over all of it", "≤ 0.2"},
 	{"E19", "a declared flag by its number, over the same by its key", "≤ 1.1"},
@@ -93,7 +98,7 @@ func run(r io.Reader, w io.Writer) error {
 			floors[group] = s
 		}
 	}
-	fmt.Fprintln(w, "| | work | case | median | floor | ratio | target | allocs |")
+	fmt.Fprintln(w, "| | work | case | time | floor | ratio | target | allocs |")
 	fmt.Fprintln(w, "|---|---|---|--:|--:|--:|---|--:|")
 	for _, s := range all {
 		if _, ok := s.unit["floor-req/s"]; ok {
@@ -110,11 +115,11 @@ func run(r io.Reader, w io.Writer) error {
 		if leaf != "flagstaff" {
 			rest = strings.Trim(rest+"/"+leaf, "/")
 		}
-		mine, base := median(s.unit["ns/op"]), median(floor.unit["ns/op"])
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.2f | %s | %s |\n", id, work, strings.ReplaceAll(rest, "/", ", "),
+		mine, base := slices.Min(s.unit["ns/op"]), slices.Min(floor.unit["ns/op"])
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.2f | %s | %s |\n", id, work, readable(rest),
 			show(mine), show(base), mine/base, target, allocations(s))
 		if heap := s.unit["heap-B/flag"]; len(heap) > 0 {
-			fmt.Fprintf(w, "| %s | heap beyond rendered bytes | %s | %.0f B a flag | | | ≤ 450 | |\n", id, strings.ReplaceAll(rest, "/", ", "), median(heap))
+			fmt.Fprintf(w, "| %s | heap beyond rendered bytes | %s | %.0f B a flag | | | ≤ 450 | |\n", id, readable(rest), median(heap))
 		}
 	}
 	return nil
@@ -147,6 +152,17 @@ func load(w io.Writer, s *series) {
 		late, floor := median(s.unit[name+"-p99-ms"]), median(s.unit["floor-p99-ms"])
 		fmt.Fprintf(w, "| %s | 99th percentile | %s | %.1f ms | %.1f ms | %.2f | ≤ 1.5 | |\n", id, name, late, floor, late/floor)
 	}
+}
+
+// readable returns the name of a case in words, without names of what varies.
+func readable(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		if _, value, ok := strings.Cut(part, "="); ok {
+			parts[i] = value
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // cut splits a name into its group and its last part.
