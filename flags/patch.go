@@ -185,8 +185,9 @@ func (c *compiler) compileChanged(p *Snapshot, changed flagSet) bool {
 	return true
 }
 
-// seenAsIn reports whether requests see the flags that were compiled as they see those of
-// an earlier Snapshot: then the sets of flags, and what these look at, are as before.
+// seenAsIn reports whether requests see each flag that was compiled as they see the flag of
+// the same key in an earlier Snapshot. Then the sets of flags, and what the flags of each
+// set look at, are as before.
 func (c *compiler) seenAsIn(p *Snapshot) bool {
 	if len(c.s.slots) != len(p.slots) {
 		return false

@@ -38,7 +38,7 @@ var (
 
 const (
 	paused        = 2 * time.Second // time that a process is stopped
-	moreRoutines  = 20              // goroutines that may be there at rest beside those of the start
+	moreRoutines  = 20              // goroutines that a process may have at rest more than at its start
 	moreMemory    = 96 << 20        // bytes that a process may have grown by
 	diskSize      = "size=512m"
 	fewFiles      = "ulimit -n 64"
@@ -371,7 +371,7 @@ func (w *world) report(recoveries map[string][]time.Duration) {
 	row("requests for flags", "%d answered, %d partial; %d not answered", c.asked.Load(), c.partial.Load(), c.unanswered.Load())
 	row("answers compared", "%d", c.compared.Load())
 	row("changes of flags", "%d answered, %d with an unknown end; %d versions", c.changed.Load(), c.unclear.Load(), len(w.versions))
-	row("lists", "%d answered, %d not", c.listed.Load(), c.recoveringLists.Load())
+	row("lists", "%d answered, %d not", c.listed.Load(), c.unlisted.Load())
 	if n := len(w.arrivals); n > 0 {
 		slices.Sort(w.arrivals)
 		row("a change reaches a program", "median %v, longest %v of %d", w.arrivals[n/2].Round(time.Millisecond), w.arrivals[n-1].Round(time.Millisecond), n)

@@ -67,10 +67,10 @@ type observation struct {
 
 // counts are figures of the load.
 type counts struct {
-	sent, refused, unreachable  atomic.Int64 // requests with events
-	asked, partial, compared    atomic.Int64 // requests for flags
-	changed, unclear, listed    atomic.Int64 // requests of management
-	unanswered, recoveringLists atomic.Int64
+	sent, refused, unreachable atomic.Int64 // requests with events
+	asked, partial, compared   atomic.Int64 // requests for flags
+	changed, unclear, listed   atomic.Int64 // requests of management
+	unanswered, unlisted       atomic.Int64
 }
 
 // A span is the time of a fault, up to the recovery of all nodes. Its end is zero before.
@@ -467,7 +467,7 @@ func (w *world) list(ctx context.Context) {
 		case status == http.StatusOK:
 			w.counts.listed.Add(1)
 		case err != nil || status == http.StatusServiceUnavailable:
-			w.counts.recoveringLists.Add(1)
+			w.counts.unlisted.Add(1)
 		default:
 			w.fail("a list of %s was answered %d: %s", path, status, text)
 		}

@@ -42,8 +42,8 @@ func unixClient(t *testing.T, path string) *http.Client {
 	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
 }
 
-// TestUnixSocket: the program answers on a Unix socket with a mode, replaces that of a dead
-// process, refuses that of a living one, and takes its own away at the end.
+// TestUnixSocket: the program answers on a Unix socket with a mode, and removes the socket at
+// the end. It replaces the socket of a dead process, and refuses the socket of a living one.
 func TestUnixSocket(t *testing.T) {
 	path := filepath.Join(socketFolder(t), "s.sock")
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})

@@ -19,8 +19,8 @@ const (
 )
 
 // ExpireEvents implements [management.EventStore]. A call deletes at most a thousand
-// events of one project, in one transaction. The days are those of the index
-// event_once. It also deletes blocks without events, at last.
+// events of one project, in one transaction. It goes by whole days in UTC, as the index
+// event_once does. When no event is left to delete, it deletes blocks without events.
 func (db *DB) ExpireEvents(ctx context.Context, before time.Time) (deleted int, more bool, err error) {
 	kept := before.UTC().Truncate(24 * time.Hour)
 	if time.Since(before) < minExpiredAge {

@@ -148,7 +148,7 @@ func (c usageCounts) encode() []byte {
 	return e.bytes()
 }
 
-// add adds the counts in b, all or those of one key.
+// add adds the counts that b encodes. If one is true, it adds the counts of the key alone.
 func (c usageCounts) add(b []byte, one bool, key string) error {
 	bad := false
 	next := func() uint64 {
