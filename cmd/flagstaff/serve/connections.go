@@ -217,21 +217,24 @@ func (s *settings) connections() (int, error) {
 	return n, nil
 }
 
-// busy reports whether a request is under way, or may be.
-func (c *connections) busy() bool {
+// busy reports whether a request is under way, or only a new connection that may bring one.
+func (c *connections) busy() (active, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.states {
-		if s.ConnState == http.StateActive || s.ConnState == http.StateNew && time.Since(s.since) < newTime {
-			return true
-		}
+		active = active || s.ConnState == http.StateActive
 	}
-	return false
+	return active, c.fresh.first() != nil
 }
 
-// await returns when nothing is under way, or when ctx ends.
+// await returns when nothing is under way, or when ctx ends. New connections have newTime
+// for their first request, in which the program must have run: on a machine that stood
+// still, requests wait to be read.
 func (c *connections) await(ctx context.Context) {
-	for c.busy() && pause(ctx) {
+	for waited := time.Duration(0); ; waited += moment {
+		if active, fresh := c.busy(); !active && (!fresh || waited >= newTime) || !pause(ctx) {
+			return
+		}
 	}
 }
 

@@ -49,16 +49,19 @@ func (m *Main) listen(ctx context.Context, s *settings) (*listener, error) {
 	if path, ok := strings.CutPrefix(s.addr, unixPrefix); ok {
 		return listenUnix(ctx, path, fs.FileMode(s.socketMode))
 	}
-	l, err := listenTCP(s.addr)
+	l, err := listenTCP(ctx, s.addr)
 	if err != nil {
 		return nil, err
 	}
 	return &listener{Listener: l}, nil
 }
 
-// listenTCP listens on an address.
-func listenTCP(addr string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
+// listenTCP listens on an address. It does without Multipath TCP, whose sockets take no
+// filter of packets, which [empty] needs.
+func listenTCP(ctx context.Context, addr string) (net.Listener, error) {
+	var config net.ListenConfig
+	config.SetMultipathTCP(false)
+	l, err := config.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("listen on %s: %w; is another server running there?", addr, err)

@@ -74,7 +74,9 @@ func (f *front) answer(ctx context.Context, drain, timeout time.Duration) error 
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	f.closeStreams()
-	empty(deadline, f.listener, min(drain, handshakeTime))
+	if err := empty(deadline, f.listener, min(drain, handshakeTime)); err != nil {
+		f.log.WarnContext(ctx, "the system does not stop connections from beginning, so it may reset some when the listener closes", "error", err)
+	}
 	err := errors.Join(told, gate.Close())
 	// Serve has noted all connections that it took when it returns.
 	if e := <-failed; !errors.Is(e, net.ErrClosed) {
@@ -151,13 +153,26 @@ func (l serverLog) Write(b []byte) (int, error) {
 // time without -drain.
 const handshakeTime = 100 * time.Millisecond
 
+// moment is how long a pause takes.
+const moment = 2 * time.Millisecond
+
 // pause waits a moment, and reports whether ctx has not ended.
 func pause(ctx context.Context) bool {
 	select {
-	case <-time.After(2 * time.Millisecond):
+	case <-time.After(moment):
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// pauses waits in moments, or until ctx ends. It takes longer than the clock says if the
+// machine stands still meanwhile, which clients then have had no use of either.
+func pauses(ctx context.Context, d time.Duration) {
+	for range d / moment {
+		if !pause(ctx) {
+			return
+		}
 	}
 }
 

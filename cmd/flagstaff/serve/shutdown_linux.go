@@ -22,34 +22,33 @@ var noSYN = []unix.SockFilter{
 // empty makes the system begin no more connections, gives the ones that have begun
 // the time of a handshake, and returns when all that are open were taken, or when ctx
 // ends. Closing a listener resets connections that wait to be taken, although their
-// clients may have sent a request.
+// clients may have sent a request. The error says why the system goes on to begin
+// connections.
 //
 // Connections that wait at a socket of systemd are for the next process, and so are those
 // that begin: nothing is done there.
-func empty(ctx context.Context, l *listener, handshake time.Duration) {
+func empty(ctx context.Context, l *listener, handshake time.Duration) error {
 	if l.shared {
-		return
+		return nil
 	}
 	l.withdraw()
 	socket, ok := l.Listener.(syscall.Conn)
 	if !ok {
-		return
+		return nil
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return
+		return err
 	}
 	if l.path != "" { // without its name nobody connects
 		emptySocket(ctx, raw)
-		return
+		return nil
 	}
+	var refused error
 	_ = raw.Control(func(fd uintptr) {
-		_ = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(noSYN)), Filter: &noSYN[0]})
+		refused = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(noSYN)), Filter: &noSYN[0]})
 	})
-	select {
-	case <-time.After(handshake):
-	case <-ctx.Done():
-	}
+	pauses(ctx, handshake)
 	for more := true; more; {
 		err := raw.Control(func(fd uintptr) {
 			// Of a socket that listens, Unacked is how many connections wait.
@@ -58,6 +57,7 @@ func empty(ctx context.Context, l *listener, handshake time.Duration) {
 		})
 		more = more && err == nil && pause(ctx)
 	}
+	return refused
 }
 
 // emptySocket returns when all connections were taken that wait at a Unix socket: it can
