@@ -25,7 +25,8 @@
 // AppendNumber writes them. Strings have escapes only for quotes, backslashes and
 // control characters.
 //
-// [CSVCell] is about texts that people open in spreadsheets.
+// [CSVCell] is about texts that people open in spreadsheets, and [Matches] about patterns
+// of keys and paths.
 //
 // # Sources
 //

@@ -89,7 +89,7 @@ func TestPrepare(t *testing.T) {
 	}
 	tags := strings.Fields(gitIn(t, dir, "tag", "--points-at", "HEAD"))
 	want := []string{
-		"capture/jetstream/" + version, "cmd/flagstaff/" + version, "flags/openfeature/" + version, "flags/otel/" + version, "management/" + version, "server/" + version, "server/otel/" + version, version,
+		"capture/jetstream/" + version, "cmd/flagstaff/" + version, "flags/openfeature/" + version, "flags/otel/" + version, "management/" + version, "server/otel/" + version, "server/" + version, version, "vet/" + version,
 	}
 	if diff := cmp.Diff(want, tags); diff != "" {
 		t.Errorf("tags: -want +got\n%s", diff)
@@ -112,8 +112,17 @@ func TestPrepare(t *testing.T) {
 	if diff := cmp.Diff(r.othersLines([]byte(gitIn(t, dir, "show", "HEAD~1:cmd/flagstaff/go.sum"))), r.othersLines([]byte(sum))); diff != "" {
 		t.Errorf("checksums of others: -before +after\n%s", diff)
 	}
+	required := make(map[string]bool) // by the program
 	for _, m := range r.Published() {
-		if m.isProgram() {
+		if !m.isProgram() {
+			continue
+		}
+		for _, require := range m.File.Require {
+			required[require.Mod.Path] = true
+		}
+	}
+	for _, m := range r.Published() {
+		if !required[m.Path] {
 			continue
 		}
 		got := download(t, dir, m, version)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/nearest"
+	"github.com/flagstaff-go/flagstaff/internal/nearest"
 )
 
 func Example() {

@@ -1,0 +1,31 @@
+// Package vet checks the use of feature flags in Go programs against the definitions of the
+// flags: keys that do not exist, accessors of another type, variants that a flag does not
+// have, flags that are archived, switched off or the same for everybody, handles that
+// nobody uses, and flags that no code reads. It knows the calls of this library, of handles
+// that it declares, of OpenFeature's Go SDK and of posthog-go by their types.
+//
+// It is a command, flagstaff vet; a tool of go vet, in cmd/flagstaff-vet; a plugin of
+// golangci-lint, in golangci; and a library: [Run] checks a program, and [New] returns an
+// analyzer for drivers of golang.org/x/tools/go/analysis.
+//
+// # Rules
+//
+//	unknown-key      no flag has the key
+//	wrong-type       the flag has no value of the type that is asked for
+//	unknown-variant  the flag has no such variant: as a fallback, in a comparison, in a case
+//	missing-variant  a switch over the variants leaves one out, and has no default
+//	archived         the flag is archived
+//	inactive         the flag is switched off
+//	constant         the flag has the same value for every request
+//	lacking          the request, a literal, does not have what the flag looks at
+//	unused-handle    no code of the packages uses the handle
+//	unused-flag      no code of the packages reads the flag, if Config.Unused says so
+//	expired          an entry of the ignore list has passed its date
+//
+// The first four and the last one are errors by default, the others warnings.
+//
+// # Configuration
+//
+// A file .flagstaff-vet.yaml, see [ReadConfig], says where the definitions are, how severe
+// each rule is, and what is ignored until when and why.
+package vet

@@ -1,0 +1,368 @@
+package uses
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/types"
+)
+
+// A source is a package whose types are known.
+type source struct {
+	Files []*ast.File
+	Types *types.Package
+	Info  *types.Info
+
+	// imported returns the handle that a variable of another package is, or nil.
+	imported func(*types.Var) *Declaration
+}
+
+// A finder finds the uses in a source.
+type finder struct {
+	source
+	*flow
+	byCall   map[*ast.CallExpr]*Declaration
+	byVar    map[*types.Var]*Declaration
+	consumed map[*ast.CallExpr]bool // handles that are asked where they are made
+	shown    map[*types.Var]int     // how often a variable is what a call asks with
+}
+
+// A place is a call that asks for a flag.
+type place struct {
+	call   *ast.CallExpr
+	method method
+	name   string
+}
+
+func (s source) find() *Package {
+	f := &finder{
+		source: s, flow: newFlow(s.Info, s.Files),
+		byCall: make(map[*ast.CallExpr]*Declaration), byVar: make(map[*types.Var]*Declaration),
+		consumed: make(map[*ast.CallExpr]bool), shown: make(map[*types.Var]int),
+	}
+	var places []place
+	var made []*ast.CallExpr
+	for _, file := range s.Files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			path, name, ok := calleeOf(s.Info, call)
+			if !ok {
+				return true
+			}
+			if kind, ok := constructors[path][name]; ok {
+				if d := f.declaration(call, kind); d != nil {
+					f.byCall[call] = d
+					made = append(made, call)
+				}
+			}
+			if m, ok := methods[path][name]; ok {
+				places = append(places, place{call, m, name})
+				f.showArguments(call, m)
+			} else if path == flagstaffPath && name == "Client.For" {
+				f.show(argument(call, 1))
+			}
+			return true
+		})
+	}
+	f.findVariables()
+	found := &Package{Values: make(map[types.Object]int), Texts: make(map[string]bool)}
+	byUse := make(map[*ast.CallExpr]int)
+	for i, p := range places {
+		found.Uses = append(found.Uses, f.use(p))
+		byUse[p.call] = i
+	}
+	for v, s := range f.set {
+		if s.times != 1 || v.IsField() || isPackageLevel(v) || len(f.modified[v]) > 0 {
+			continue
+		}
+		value := s.first
+		if s.value != nil {
+			value = s.value
+		}
+		if call, ok := ast.Unparen(value).(*ast.CallExpr); ok {
+			if i, ok := byUse[call]; ok {
+				found.Values[v] = i
+			}
+		}
+	}
+	for _, call := range made {
+		if !f.consumed[call] {
+			found.Declarations = append(found.Declarations, *f.byCall[call])
+		}
+	}
+	f.findMentions(found)
+	return found
+}
+
+// argument returns an argument of a call, counting from 1, or nil.
+func argument(call *ast.CallExpr, n int) ast.Expr {
+	if n == 0 || n > len(call.Args) {
+		return nil
+	}
+	return call.Args[n-1]
+}
+
+// showArguments counts the variables with which a call asks for a flag.
+func (f *finder) showArguments(call *ast.CallExpr, m method) {
+	f.show(argument(call, m.request))
+	if m.payload {
+		f.show(argument(call, m.key))
+	}
+}
+
+func (f *finder) show(e ast.Expr) {
+	if e == nil {
+		return
+	}
+	if v := f.variable(e); v != nil {
+		f.shown[v]++
+	}
+}
+
+// declaration returns the handle that a call makes. It is nil for a call that is not
+// complete.
+func (f *finder) declaration(call *ast.CallExpr, kind Kind) *Declaration {
+	if len(call.Args) == 0 {
+		return nil
+	}
+	d := &Declaration{KeyExpr: call.Args[0], Kind: kind, Call: call}
+	d.Key, _ = f.text(d.KeyExpr)
+	t := f.Info.TypeOf(call)
+	if t == nil {
+		return nil
+	}
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok {
+		return nil
+	}
+	d.Ref = named.Obj().Pkg().Path() == flagsPath
+	if d.Ref {
+		return d
+	}
+	if args := named.TypeArgs(); args.Len() == 1 {
+		switch d.Kind {
+		case Any:
+			d.Kind = kindOf(args.At(0))
+		case Object:
+			d.Typed = args.At(0)
+		}
+	}
+	if len(call.Args) > 1 {
+		d.Fallback = f.Info.Types[call.Args[1]].Value
+	}
+	if d.Kind == String && named.Obj().Name() == "VariantFlag" && !call.Ellipsis.IsValid() {
+		for _, e := range call.Args[1:] {
+			v := f.Info.Types[e].Value
+			if v == nil || v.Kind() != constant.String {
+				d.Variants = nil
+				break
+			}
+			d.Variants = append(d.Variants, constant.StringVal(v))
+		}
+	}
+	return d
+}
+
+// kindOf returns the kind of the values of a type.
+func kindOf(t types.Type) Kind {
+	b, ok := t.Underlying().(*types.Basic)
+	if !ok {
+		return Object
+	}
+	switch {
+	case b.Info()&types.IsBoolean != 0:
+		return Bool
+	case b.Info()&types.IsString != 0:
+		return String
+	case b.Info()&types.IsInteger != 0:
+		return Int
+	case b.Info()&types.IsFloat != 0:
+		return Float
+	}
+	return Any
+}
+
+// findVariables finds the variables of handles.
+func (f *finder) findVariables() {
+	for v, s := range f.set {
+		if s.times != 1 || s.value == nil || len(f.modified[v]) > 0 || v.IsField() {
+			continue
+		}
+		call, ok := ast.Unparen(s.value).(*ast.CallExpr)
+		if !ok || f.byCall[call] == nil {
+			continue
+		}
+		f.byCall[call].Object = v
+		f.byVar[v] = f.byCall[call]
+	}
+}
+
+// handle returns the handle that an expression is, or nil.
+func (f *finder) handle(e ast.Expr) *Declaration {
+	for range steps {
+		e = ast.Unparen(e)
+		var v *types.Var
+		switch at := e.(type) {
+		case *ast.CallExpr:
+			return f.byCall[at]
+		case *ast.Ident:
+			v = f.variable(at)
+		case *ast.SelectorExpr:
+			v, _ = f.Info.Uses[at.Sel].(*types.Var)
+		}
+		if v == nil || v.IsField() {
+			return nil
+		}
+		if d := f.declared(v); d != nil {
+			return d
+		}
+		if e = f.only(v); e == nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// declared returns the handle of a variable.
+func (f *finder) declared(v *types.Var) *Declaration {
+	if d := f.byVar[v]; d != nil || !isPackageLevel(v) || v.Pkg() == f.Types || !isHandle(v.Type()) {
+		return d
+	}
+	return f.imported(v)
+}
+
+// isHandle reports whether a type is one of handles.
+func isHandle(t types.Type) bool {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil {
+		return false
+	}
+	switch named.Obj().Pkg().Path() {
+	case flagstaffPath:
+		switch named.Obj().Name() {
+		case "BoolFlag", "VariantFlag", "ValueFlag", "PayloadFlag":
+			return true
+		}
+	case flagsPath:
+		return named.Obj().Name() == "Ref"
+	}
+	return false
+}
+
+// receiver returns what a method is called on, or nil.
+func receiver(call *ast.CallExpr) ast.Expr {
+	fun := ast.Unparen(call.Fun)
+	switch at := fun.(type) {
+	case *ast.IndexExpr:
+		fun = ast.Unparen(at.X)
+	case *ast.IndexListExpr:
+		fun = ast.Unparen(at.X)
+	}
+	if sel, ok := fun.(*ast.SelectorExpr); ok {
+		return sel.X
+	}
+	return nil
+}
+
+// use returns what a call asks for.
+func (f *finder) use(p place) Use {
+	call, m := p.call, p.method
+	u := Use{
+		Call: call, Method: p.name, Library: m.library, Asks: m.asks, Shape: m.shape,
+		Fallback: argument(call, m.fallback), Request: f.request(p),
+		Pure: Purity{Info: f.Info}.Parts(call),
+	}
+	switch {
+	case m.handle:
+		f.askHandle(&u, receiver(call))
+	case m.ref > 0:
+		f.askHandle(&u, argument(call, m.ref))
+	case m.payload:
+		if lit, changed := f.literal(argument(call, m.key), nil); lit != nil && !changes(changed, "Key") {
+			if values, ok := fields(lit); ok {
+				u.KeyExpr = values["Key"]
+			}
+		}
+	default:
+		u.KeyExpr = argument(call, m.key)
+	}
+	if u.KeyExpr != nil && u.Declared == nil {
+		u.Key, _ = f.text(u.KeyExpr)
+	}
+	if m.typed {
+		u.Asks = Any
+		if t := f.Info.TypeOf(call); t != nil {
+			u.Asks = kindOf(t)
+		}
+	}
+	if e := argument(call, m.into); e != nil {
+		u.Typed = f.Info.TypeOf(e)
+		if t, ok := u.Typed.(*types.Pointer); ok && m.shape == Into {
+			u.Typed = t.Elem()
+		}
+	}
+	return u
+}
+
+// askHandle says which handle is asked.
+func (f *finder) askHandle(u *Use, e ast.Expr) {
+	if e == nil {
+		return
+	}
+	if call, ok := ast.Unparen(e).(*ast.CallExpr); ok {
+		if d := f.byCall[call]; d != nil {
+			f.consumed[call] = true
+			u.Key, u.KeyExpr, u.Declared = d.Key, d.KeyExpr, d
+			u.Pure = u.Pure && d.Ref
+		}
+		return
+	}
+	if d := f.handle(e); d != nil {
+		u.Handle, u.Declared, u.Key, u.Typed = d.Object, d, d.Key, d.Typed
+	}
+}
+
+// findMentions finds the handles that the package reads, and its string constants.
+func (f *finder) findMentions(found *Package) {
+	keys := make(map[ast.Expr]bool)
+	for i := range found.Uses {
+		keys[found.Uses[i].KeyExpr] = true
+	}
+	for _, d := range f.byCall {
+		keys[d.KeyExpr] = true
+	}
+	seen := make(map[types.Object]bool)
+	for _, file := range f.Files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			if v := f.Info.Types[e].Value; v != nil && v.Kind() == constant.String {
+				if !keys[e] {
+					found.Texts[constant.StringVal(v)] = true
+				}
+				return false
+			}
+			id, ok := e.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			if v, ok := f.Info.Uses[id].(*types.Var); ok && !seen[v] {
+				seen[v] = true
+				if isPackageLevel(v) && isHandle(v.Type()) {
+					found.Mentions = append(found.Mentions, v)
+				}
+			}
+			return true
+		})
+	}
+}

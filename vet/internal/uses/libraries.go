@@ -1,0 +1,141 @@
+package uses
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// Paths of packages whose functions and methods ask for flags.
+const (
+	flagstaffPath      = "github.com/flagstaff-go/flagstaff"
+	flagsPath          = flagstaffPath + "/flags"
+	openFeaturePath    = "github.com/open-feature/go-sdk/openfeature"
+	oldOpenFeaturePath = "github.com/open-feature/go-sdk/pkg/openfeature" // until v1.14
+	postHogPath        = "github.com/posthog/posthog-go"
+)
+
+// A method says how a function or method asks for a flag. Arguments count from 1, so that
+// 0 is none.
+type method struct {
+	library  Library
+	asks     Kind
+	shape    Shape
+	key      int // the key, or for payload a literal that has it
+	fallback int
+	request  int
+	into     int  // what a payload is decoded into
+	handle   bool // the receiver is a handle
+	ref      int  // an argument is a flags.Ref
+	payload  bool // posthog-go: the key is in a struct
+	ofFor    bool // the request is where the receiver was made
+	typed    bool // the value has the type that the handle says
+}
+
+// methods are the functions and methods that ask for flags, by the path of their package
+// and their name.
+var methods = map[string]map[string]method{
+	flagstaffPath: {
+		"Person.Bool":    {asks: Bool, key: 1, fallback: 2, ofFor: true},
+		"Person.Variant": {asks: String, key: 1, fallback: 2, ofFor: true},
+		"Person.Lookup":  {asks: String, shape: ValueOK, key: 1, ofFor: true},
+		"Person.Payload": {asks: Object, shape: Into, key: 1, into: 2, ofFor: true},
+		"Person.Result":  {asks: Any, shape: ValueError, key: 1, ofFor: true},
+		"Person.Explain": {asks: Any, shape: NoValue, key: 1, ofFor: true},
+		"Payload":        {asks: Object, key: 2, fallback: 3, into: 3},
+
+		"BoolFlag.On":     {asks: Bool, handle: true},
+		"BoolFlag.Of":     {asks: Bool, handle: true},
+		"BoolFlag.In":     {asks: Bool, handle: true, request: 2},
+		"VariantFlag.For": {asks: String, handle: true},
+		"VariantFlag.Of":  {asks: String, handle: true},
+		"VariantFlag.In":  {asks: String, handle: true, request: 2},
+		"ValueFlag.For":   {handle: true, typed: true},
+		"ValueFlag.Of":    {handle: true, typed: true},
+		"ValueFlag.In":    {handle: true, typed: true, request: 2},
+		"PayloadFlag.For": {asks: Object, handle: true},
+		"PayloadFlag.Of":  {asks: Object, handle: true},
+		"PayloadFlag.In":  {asks: Object, handle: true, request: 2},
+	},
+	flagsPath: {
+		"Snapshot.Bool":     {asks: Bool, key: 1, request: 2, fallback: 3},
+		"Snapshot.Variant":  {asks: String, key: 1, request: 2, fallback: 3},
+		"Snapshot.Lookup":   {asks: String, shape: ValueOK, key: 1, request: 2},
+		"Snapshot.Payload":  {asks: Object, shape: Into, key: 1, request: 2, into: 3},
+		"Snapshot.Flag":     {asks: Any, shape: ValueError, key: 1, request: 2},
+		"Snapshot.Brief":    {asks: Any, shape: ValueOK, key: 1, request: 2},
+		"Snapshot.Explain":  {asks: Any, shape: NoValue, key: 1, request: 2},
+		"Snapshot.Constant": {asks: Any, shape: NoValue, key: 1},
+		"Snapshot.NeedsOf":  {asks: Any, shape: NoValue, key: 1},
+		"Evaluator.Bool":    {asks: Bool, key: 1, request: 2, fallback: 3},
+		"Evaluator.Variant": {asks: String, key: 1, request: 2, fallback: 3},
+		"Evaluator.Payload": {asks: Object, shape: Into, key: 1, request: 2, into: 3},
+		"Input.Flag":        {asks: Any, shape: ValueError, key: 1},
+		"Input.Explain":     {asks: Any, shape: NoValue, key: 1},
+		"Results.Get":       {asks: Any, shape: ValueOK, key: 1},
+		"Ref.Bool":          {asks: Bool, handle: true, request: 2, fallback: 3},
+		"Ref.Lookup":        {asks: String, shape: ValueOK, handle: true, request: 2},
+		"Ref.Brief":         {asks: Any, shape: ValueOK, handle: true, request: 2},
+		"Memory.Brief":      {asks: Any, shape: ValueAndOthers, ref: 2, request: 3},
+	},
+	openFeaturePath: methodsOfOpenFeature(),
+	postHogPath: {
+		"Client.IsFeatureEnabled":               {library: PostHog, asks: Any, shape: ValueError, key: 1, payload: true},
+		"Client.GetFeatureFlag":                 {library: PostHog, asks: Any, shape: ValueError, key: 1, payload: true},
+		"Client.GetFeatureFlagPayload":          {library: PostHog, asks: Object, shape: ValueError, key: 1, payload: true},
+		"Client.GetFeatureFlagResult":           {library: PostHog, asks: Any, shape: Details, key: 1, payload: true},
+		"Client.GetRemoteConfigPayload":         {library: PostHog, asks: Object, shape: ValueError, key: 1},
+		"FeatureFlagEvaluations.IsEnabled":      {library: PostHog, asks: Bool, key: 1},
+		"FeatureFlagEvaluations.GetFlag":        {library: PostHog, asks: Any, key: 1},
+		"FeatureFlagEvaluations.GetFlagPayload": {library: PostHog, asks: Object, key: 1},
+	},
+}
+
+// methodsOfOpenFeature returns the methods of a client of OpenFeature, which are the same for each
+// type.
+func methodsOfOpenFeature() map[string]method {
+	m := make(map[string]method)
+	for _, receiver := range []string{"Client", "IClient"} {
+		for name, kind := range map[string]Kind{"Boolean": Bool, "String": String, "Int": Int, "Float": Float, "Object": Object} {
+			of := method{library: OpenFeature, asks: kind, key: 2, fallback: 3}
+			m[receiver+"."+name] = of
+			of.shape = ValueError
+			m[receiver+"."+name+"Value"] = of
+			of.shape = Details
+			m[receiver+"."+name+"ValueDetails"] = of
+		}
+	}
+	return m
+}
+
+func init() { methods[oldOpenFeaturePath] = methods[openFeaturePath] }
+
+// constructors make handles.
+var constructors = map[string]map[string]Kind{
+	flagstaffPath: {"NewBool": Bool, "NewVariant": String, "NewValue": Any, "NewPayload": Object},
+	flagsPath:     {"Declare": Any, "ByKey": Any},
+}
+
+// calleeOf returns the path of the package and the name of what is called, such as
+// "Person.Bool". It is not ok for anything but declared functions and methods.
+func calleeOf(info *types.Info, call *ast.CallExpr) (path, name string, ok bool) {
+	f, _ := typeutil.Callee(info, call).(*types.Func)
+	if f == nil || f.Pkg() == nil {
+		return "", "", false
+	}
+	f = f.Origin()
+	name = f.Name()
+	if recv := f.Signature().Recv(); recv != nil {
+		t := types.Unalias(recv.Type())
+		if p, isPointer := t.(*types.Pointer); isPointer {
+			t = types.Unalias(p.Elem())
+		}
+		named, isNamed := t.(*types.Named)
+		if !isNamed {
+			return "", "", false
+		}
+		name = named.Obj().Name() + "." + name
+	}
+	return f.Pkg().Path(), name, true
+}

@@ -1,0 +1,28 @@
+// Package prune removes flags from code whose values are settled: a flag that is on for
+// everybody is no question any more, and what it decides is written down in its place.
+//
+//	report, err := prune.Run(ctx, prune.Options{Keys: []string{"new-checkout"}, Snapshot: snapshot}, "./...")
+//
+// [Run] loads packages with their types and tests, finds the calls that ask for the flags
+// (of handles and persons of package flagstaff, of package flags, and of OpenFeature's
+// client), and rewrites what depends on them: conditions, switches, early returns,
+// variables that only hold the value, unused variables and imports afterwards, and tests
+// that set a flag to the value that it has anyway. The report has the new files, which
+// the caller writes, and the places that were left, with reasons.
+//
+// # What is equivalent
+//
+// The new program does what the old one does while the flag has its settled value for
+// everybody, and differs in nothing but this: the flag is not asked, so that no exposure
+// is reported. A rule applies only where that is certain. A call stays if its arguments
+// have effects, if the error that it returns is used, if a loop asks again each time, or
+// if the program would not compile any more. A package that does not compile before is
+// refused.
+//
+// Comments of removed code go with it, and all others stay where they are. Files are
+// formatted by gofmt. Files that a program has made are not changed: flagstaff gen makes
+// them again, without the flag.
+//
+// What is looked at is what is compiled: files for other operating systems, or for other
+// build tags, are not.
+package prune
