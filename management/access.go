@@ -235,10 +235,8 @@ func (s *Service) DefinitionsAccess(ctx context.Context, key, ref, apiKey string
 	if err != nil {
 		return nil, err
 	}
-	if ref == "" || ref == "@current" && apiKey != "" {
-		if ref, err = s.projectRef(ctx, apiKey); err != nil {
-			return nil, err
-		}
+	if ref, err = s.ProjectRef(ctx, ref, apiKey); err != nil {
+		return nil, err
 	}
 	a, err := s.Access(ctx, principal, ref, "feature_flag:read")
 	if err != nil {
@@ -256,10 +254,14 @@ func namesProject(p *Project, ref, apiKey string) bool {
 	return ref == strconv.FormatInt(p.ID, 10)
 }
 
-// projectRef returns the path element of the project with an API key, and of the
-// current project without a key.
-func (s *Service) projectRef(ctx context.Context, apiKey string) (string, error) {
-	if apiKey == "" {
+// ProjectRef returns the path element of the project that ref names, as
+// [Service.DefinitionsAccess] has it: of the one with the API key where ref names none,
+// and of the current project without a key.
+func (s *Service) ProjectRef(ctx context.Context, ref, apiKey string) (string, error) {
+	switch {
+	case ref != "" && ref != "@current":
+		return ref, nil
+	case apiKey == "":
 		return "@current", nil
 	}
 	p, err := s.c.Store.ProjectByKey(ctx, apiKey)

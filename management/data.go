@@ -64,15 +64,27 @@ type EventStore interface {
 	// or not.
 	IndexEvents(ctx context.Context) (more bool, err error)
 
-	// ExpireEvents deletes some of the events whose day, in UTC, was over before a
-	// time that is more than a day ago, with what they say about surveys, and
-	// reports how many and whether there may be more. From then on, events of their
-	// projects that are as old are neither stored nor have effects when they come,
-	// until KeepEvents is called.
-	ExpireEvents(ctx context.Context, before time.Time) (deleted int, more bool, err error)
+	// ExpireEvents deletes some of the events that a rule calls too old, with what they
+	// say about surveys, and reports how many and whether there may be more. From then
+	// on, events of their projects that are as old are neither stored nor have effects
+	// when they come, until ExpireEvents is called with a rule that keeps them. A rule
+	// with a time that is less than a day ago is an error.
+	ExpireEvents(ctx context.Context, rule EventExpiry) (deleted int, more bool, err error)
+}
 
-	// KeepEvents says that events are not deleted any more because of their age.
-	KeepEvents(ctx context.Context) error
+// An EventExpiry says which events are too old: events of which the day, in UTC, was over
+// before a time. The zero value keeps all.
+type EventExpiry struct {
+	Before   time.Time           // for all projects; zero: events are kept for ever
+	Projects map[int64]time.Time // by project, where it is later than Before
+}
+
+// Of returns the time for a project, zero if its events are kept for ever.
+func (e *EventExpiry) Of(project int64) time.Time {
+	if t := e.Projects[project]; t.After(e.Before) {
+		return t
+	}
+	return e.Before
 }
 
 // A PersonFilter selects persons. Empty fields select nothing away.

@@ -174,8 +174,8 @@ type expiringData struct {
 	ended chan struct{}
 }
 
-func (d expiringData) ExpireEvents(ctx context.Context, before time.Time) (int, bool, error) {
-	n, more, err := d.DataStore.ExpireEvents(ctx, before)
+func (d expiringData) ExpireEvents(ctx context.Context, rule management.EventExpiry) (int, bool, error) {
+	n, more, err := d.DataStore.ExpireEvents(ctx, rule)
 	if !more {
 		close(d.ended)
 	}
@@ -211,7 +211,7 @@ func TestRunExpiresEvents(t *testing.T) {
 func TestKeepEvents(t *testing.T) {
 	w := newWorld(t, withData)
 	w.storeEvent(1, "old", "u", `{}`)
-	if _, _, err := w.store.ExpireEvents(t.Context(), begin.Add(48*time.Hour)); err != nil {
+	if _, _, err := w.store.ExpireEvents(t.Context(), management.EventExpiry{Before: begin.Add(48 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	w.storeEvent(1, "old", "u", `{}`)
@@ -222,6 +222,57 @@ func TestKeepEvents(t *testing.T) {
 	}
 	w = newWorld(t, func(c *management.Config) { c.Data = nil })
 	w.ok(w.Service.ExpireEvents(t.Context()))
+}
+
+// A ruleData keeps the rule with which events were deleted last.
+type ruleData struct {
+	management.DataStore
+	rule *management.EventExpiry
+}
+
+func (d ruleData) ExpireEvents(_ context.Context, rule management.EventExpiry) (int, bool, error) {
+	*d.rule = rule
+	return 0, false, nil
+}
+
+// TestEventRetention: of the operator's limit and what a project says, the shorter one
+// counts (management.md §16.5).
+func TestEventRetention(t *testing.T) {
+	for _, tt := range []struct {
+		retain int // days
+		set    string
+		want   int
+	}{
+		{0, "null", 0}, {0, "1", 1}, {0, "36500", 36_500}, {30, "null", 30}, {30, "7", 7}, {30, "30", 30}, {30, "90", 30},
+	} {
+		var rule management.EventExpiry
+		w := newWorld(t, withData, func(c *management.Config) {
+			c.Data, c.Retain = ruleData{c.Data, &rule}, time.Duration(tt.retain)*24*time.Hour
+		})
+		set := func(body string) {
+			v := must(w.UpdateProject(t.Context(), w.as(w.ada), "1", decode[management.ProjectPatch](t, `{"event_retention_days":`+body+`}`)))(t)
+			if got := encode(t, v.EventRetentionDays); got != body {
+				t.Errorf("event_retention_days is %s, want %s", got, body)
+			}
+		}
+		set("3")
+		set(tt.set)
+		w.ok(w.Service.ExpireEvents(t.Context()))
+		days := func(t time.Time) int {
+			if t.IsZero() {
+				return 0
+			}
+			return int(begin.Sub(t) / (24 * time.Hour))
+		}
+		if got, others := days(rule.Of(1)), days(rule.Of(2)); got != tt.want || others != tt.retain {
+			t.Errorf("-retain %dd, and %s: events are kept for %d days, and of another project for %d; want %d, %d", tt.retain, tt.set, got, others, tt.want, tt.retain)
+		}
+	}
+	w := newWorld(t)
+	for body, want := range map[string]string{"0": "min_value", "-1": "min_value", "36501": "max_value", "1.5": "invalid_input", `"90d"`: "invalid_input", "true": "invalid_input"} {
+		_, err := w.UpdateProject(t.Context(), w.as(w.ada), "1", decode[management.ProjectPatch](t, `{"event_retention_days":`+body+`}`))
+		checkFault(t, "UpdateProject with "+body, err, "invalid "+want+" event_retention_days")
+	}
 }
 
 func TestRetain(t *testing.T) {

@@ -48,10 +48,15 @@ const maxBulk = 1000
 // A FlagSelection names flags by their IDs.
 type FlagSelection struct {
 	IDs optional.Value[json.RawMessage] `json:"ids"`
+
+	body body
 }
 
 // ids returns the IDs, and what is none.
 func (q *FlagSelection) ids() (ids []int64, wrong []string, err error) {
+	if q.body.unknown != nil {
+		return nil, nil, q.body.unknown
+	}
 	if !q.IDs.Set {
 		return nil, nil, invalid("ids", "required", "This field is required.")
 	}

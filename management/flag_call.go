@@ -47,6 +47,9 @@ func FlagCalls(events []capture.Event) []FlagCall {
 		if !ok {
 			continue
 		}
+		if list == nil {
+			list = make([]FlagCall, 0, len(events)-i)
+		}
 		call.Event, call.Project, call.At = i, e.Project, e.Time
 		if call.At.After(e.Received) {
 			call.At = e.Received

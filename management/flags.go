@@ -131,8 +131,22 @@ func (s *Service) UpdateFlag(ctx context.Context, p *Principal, ref, flag string
 // returns how the flag is shown then. It needs scope feature_flag:write.
 func (s *Service) changeFlag(ctx context.Context, p *Principal, ref, flag string, change func(*work, *definitionSet, *FeatureFlag) error) (*FlagView, error) {
 	var view *FlagView
-	err := s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
-		f, err := w.flagByRef(ctx, flag)
+	find := func(w *work) (*FeatureFlag, error) { return w.flagByRef(ctx, flag) }
+	err := s.changeFound(ctx, p, ref, find, func(w *work, set *definitionSet, f *FeatureFlag) error {
+		err := change(w, set, f)
+		if err == nil {
+			view, err = w.showFlag(ctx, f)
+		}
+		return err
+	})
+	return view, err
+}
+
+// changeFound runs a change of the flag that find returns, if people have made it, in a
+// transaction. It needs scope feature_flag:write.
+func (s *Service) changeFound(ctx context.Context, p *Principal, ref string, find func(*work) (*FeatureFlag, error), change func(*work, *definitionSet, *FeatureFlag) error) error {
+	return s.atomicAt(ctx, p, ref, []Scope{"feature_flag:write"}, func(w *work) error {
+		f, err := find(w)
 		if err != nil {
 			return err
 		}
@@ -143,13 +157,8 @@ func (s *Service) changeFlag(ctx context.Context, p *Principal, ref, flag string
 		if f.Kind != FlagOrdinary {
 			return errSurveyFlag
 		}
-		if err := change(w, set, f); err != nil {
-			return err
-		}
-		view, err = w.showFlag(ctx, f)
-		return err
+		return change(w, set, f)
 	})
-	return view, err
 }
 
 // updateFlag changes a flag, stores it and logs that.

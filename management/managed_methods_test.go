@@ -134,6 +134,24 @@ func managedMethods() []method {
 			},
 		},
 		{
+			name: "CreateManifestFlag", scope: "feature_flag:write", kind: ofProject, once: "conflict conflict key",
+			log: []string{"FeatureFlag created by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.CreateManifestFlag(c.ctx, c.p, c.web, decode[management.ManifestPatch](c.t, `{"key":"beta","type":"boolean","defaultValue":false}`)))
+			},
+		},
+		{
+			name: "UpdateManifestFlag", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag updated by ada in nothing"},
+			call: func(c *callable) error {
+				return second(c.UpdateManifestFlag(c.ctx, c.p, c.web, "beta", decode[management.ManifestPatch](c.t, `{"key":"beta","type":"boolean","description":"Beta"}`)))
+			},
+		},
+		{
+			name: "DeleteManifestFlag", scope: "feature_flag:write", kind: ofProject, first: flag, once: "not found not_found",
+			log:  []string{"FeatureFlag deleted by ada in nothing"},
+			call: func(c *callable) error { return second(c.DeleteManifestFlag(c.ctx, c.p, c.web, "beta")) },
+		},
+		{
 			name: "DeleteFlags", scope: "feature_flag:write", kind: ofProject, first: flag, log: []string{"FeatureFlag deleted by ada in nothing"},
 			call: func(c *callable) error { return second(c.DeleteFlags(c.ctx, c.p, c.web, selection(c.id))) },
 		},
@@ -287,6 +305,16 @@ func managedMethods() []method {
 		{
 			name: "DefinitionsAccess",
 			call: func(c *callable) error { return second(c.DefinitionsAccess(c.ctx, c.value, c.web, "")) },
+		},
+		{
+			name: "ProjectRef",
+			call: func(c *callable) error { return second(c.ProjectRef(c.ctx, "", c.world.web.APIKey)) },
+		},
+		{
+			name: "Manifest", first: flag,
+			call: func(c *callable) error {
+				return second(c.Manifest(c.ctx, &management.DefinitionsAccess{Project: c.world.web}))
+			},
 		},
 		{
 			name: "RemoteConfig", first: config,

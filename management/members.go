@@ -76,11 +76,21 @@ func (patch *RevertPatch) SetBody(raw []byte, lenient bool) {
 	patch.body.set(revertShape, raw, lenient)
 }
 
+// SetBody is [FlagPatch.SetBody] for a list of flags.
+func (q *FlagSelection) SetBody(raw []byte, lenient bool) {
+	q.body.set(selectionShape, raw, lenient)
+}
+
+// SetBody is [FlagPatch.SetBody] for a flag of a manifest.
+func (patch *ManifestPatch) SetBody(raw []byte, lenient bool) {
+	patch.body.set(manifestShape, raw, lenient)
+}
+
 var (
 	projectShape = members.New("a project",
 		"name timezone anonymize_ips completed_snippet_onboarding surveys_opt_in heatmaps_opt_in session_recording_opt_in autocapture_exceptions_opt_in "+
 			"autocapture_web_vitals_opt_in capture_performance_opt_in cookieless_server_hash_mode session_recording_network_payload_capture_config "+
-			"app_urls recording_domains",
+			"app_urls recording_domains event_retention_days",
 		"id uuid organization organization_id project_id api_token has_completed_onboarding_for ingested_event is_demo access_control "+
 			"created_at updated_at secret_api_token has_secret_api_token has_secret_api_token_backup")
 	previewShape       = members.Flag.With("limit")
@@ -90,5 +100,7 @@ var (
 	rolloutShape = members.New("a rollout", "rollout_percentage condition version", "",
 		"rollout_percentage rollout percentage percent rolloutpercent", "condition group index conditionset")
 	revertShape      = members.New("a revert", "version current_version", "", "version to target revertto", "current_version current expected expectedversion ifversion")
+	selectionShape   = members.New("a list of flags", "ids", "", "ids id flags flagids keys")
+	manifestShape    = members.New("a flag of a manifest", "key type name description defaultValue", "", "type flagtype kind", "defaultValue default value")
 	blastRadiusShape = members.New("a question about a condition set", "condition group_type_index", "")
 )

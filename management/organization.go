@@ -119,6 +119,10 @@ type Project struct {
 	AppURLs                    []string        // nil: none
 	RecordingDomains           []string
 
+	// EventRetentionDays is for how many days events are kept, 1 to 36,500 (management.md
+	// §16.5). Nil: for as long as Config.Retain says.
+	EventRetentionDays *int
+
 	// BucketingHash is the bucketing hash of new flags: "", sha1 or xxhash64
 	// (evaluation.md §2.1).
 	BucketingHash string

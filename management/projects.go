@@ -33,6 +33,7 @@ type ProjectView struct {
 	NetworkCapture             json.RawMessage `json:"session_recording_network_payload_capture_config"`
 	AppURLs                    []string        `json:"app_urls"`
 	RecordingDomains           []string        `json:"recording_domains"` // nil: null
+	EventRetentionDays         *int            `json:"event_retention_days"`
 
 	// SecretToken is the project secret key, only in the answer that makes it.
 	SecretToken *string `json:"secret_api_token"`
@@ -48,7 +49,8 @@ func showProject(p *Project) *ProjectView {
 		AutocaptureExceptionsOptIn: p.AutocaptureExceptionsOptIn, AutocaptureWebVitalsOptIn: p.AutocaptureWebVitalsOptIn,
 		CapturePerformanceOptIn: p.CapturePerformanceOptIn, CookielessHashMode: p.CookielessHashMode, NetworkCapture: rawjson.OrNull(p.NetworkCapture),
 		AppURLs: append([]string{}, p.AppURLs...), RecordingDomains: p.RecordingDomains,
-		HasSecretToken: p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
+		EventRetentionDays: p.EventRetentionDays,
+		HasSecretToken:     p.SecretHash != "", HasSecretTokenBackup: p.SecretPrevHash != "",
 	}
 }
 
@@ -69,6 +71,7 @@ type ProjectPatch struct {
 	NetworkCapture             optional.Value[json.RawMessage] `json:"session_recording_network_payload_capture_config"`
 	AppURLs                    optional.Value[json.RawMessage] `json:"app_urls"`
 	RecordingDomains           optional.Value[json.RawMessage] `json:"recording_domains"`
+	EventRetentionDays         optional.Value[int]             `json:"event_retention_days"`
 
 	body body
 }
@@ -139,6 +142,7 @@ func projectFields(p *Project, patch *ProjectPatch) field.Table {
 		field.Plain("session_recording_network_payload_capture_config", &patch.NetworkCapture, &p.NetworkCapture, checkNetworkCapture),
 		field.List("app_urls", &patch.AppURLs, &p.AppURLs, readAppURLsNotNull),
 		field.List("recording_domains", &patch.RecordingDomains, &p.RecordingDomains, readAppURLs),
+		field.Nullable("event_retention_days", &patch.EventRetentionDays, &p.EventRetentionDays, check.Between(1, maxEventRetention)),
 	}
 }
 

@@ -151,6 +151,9 @@ func (s *Service) DeleteUser(ctx context.Context, p *Principal, ref string) erro
 		case n == 1:
 			return conflict("Cannot delete the last user of the server.")
 		}
+		if err := w.keepStaff(ctx, u); err != nil {
+			return err
+		}
 		organization := u.CurrentOrganization
 		for _, m := range memberships {
 			gone, err := w.leaveOrganization(ctx, u, m)
@@ -208,7 +211,7 @@ func (w *work) keepStaff(ctx context.Context, u *User) error {
 		return err
 	}
 	if n <= 1 {
-		return conflict("The last staff user must stay.")
+		return conflict("The last staff user must stay: make another user staff first.")
 	}
 	return nil
 }

@@ -503,11 +503,17 @@ func TestRuling53LastUser(t *testing.T) {
 	if checkFault(t, "DeleteUser", err, "conflict conflict"); !strings.Contains(err.Error(), `"Umbra"`) {
 		t.Errorf("%v, want it to name the organization", err)
 	}
+	before := w.state()
+	err = w.DeleteUser(t.Context(), w.as(w.sam), "@me")
+	if checkFault(t, "DeleteUser of the last staff user", err, "conflict conflict"); !strings.Contains(err.Error(), "make another user staff first") {
+		t.Errorf("%v, want it to say what to do", err)
+	}
+	w.checkUnchanged("DeleteUser", before)
 	for _, u := range []*management.User{w.ada, w.ben, w.cyd, w.dov, w.sam} {
 		u.Active = false
 		w.put(u)
 	}
-	before := w.state()
+	before = w.state()
 	checkFault(t, "DeleteUser of the last one", w.DeleteUser(t.Context(), w.as(w.eve), "@me"), "conflict conflict")
 	w.checkUnchanged("DeleteUser", before)
 }
@@ -519,4 +525,7 @@ func TestDeleteAnother(t *testing.T) {
 	if got := w.describe(&w.activities()[0]); got != "User deleted by sam in Acme" {
 		t.Errorf("activity %s", got)
 	}
+	w.ben.Staff = true
+	w.put(w.ben)
+	checkFault(t, "one of two of the staff", w.DeleteUser(t.Context(), w.as(w.ben), w.sam.UUID.String()), "")
 }

@@ -112,8 +112,11 @@ func membersOf(document jsonscan.Value) (m members) {
 }
 
 // ownName reports whether the API may have a member with a name. All its names are
-// lower-case words, some after a $.
+// lower-case words, some after a $, but for one that OpenFeature has chosen.
 func ownName(key []byte) bool {
+	if string(key) == "defaultValue" {
+		return true
+	}
 	for _, c := range key {
 		if c != '_' && c != '$' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
 			return false

@@ -57,6 +57,13 @@ const unavailable = "The service is temporarily unavailable. Please try again la
 
 // apiFailure answers for errors of the management API.
 func apiFailure(x *exchange, err error) failure {
+	a, e := apiProblem(x, err)
+	return failure{a.status, envelope(a.typ, e)}
+}
+
+// apiProblem returns what there is to answer for an error, and sets the headers that go
+// with it.
+func apiProblem(x *exchange, err error) (*apiAnswer, *management.Error) {
 	e := management.Error{Kind: err}
 	own, known := errors.AsType[*management.Error](err)
 	if known {
@@ -85,7 +92,7 @@ func apiFailure(x *exchange, err error) failure {
 		}
 		h["Ratelimit-Remaining"] = []string{"0"}
 	}
-	return failure{a.status, envelope(a.typ, &e)}
+	return a, &e
 }
 
 // apiAnswerTo finds the table entry for an error. If known is false, the kinds of a

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -203,6 +204,15 @@ type apiError struct {
 	Attr               *string
 }
 
+// A manifestError is the envelope of errors about a manifest (wire.md §7.5).
+type manifestError struct {
+	Error struct {
+		Message string
+		Status  int
+		Details []struct{ Field, Code, Message string }
+	}
+}
+
 // fails sends a call and compares status and code of the answer.
 func (a *apiServer) fails(c call, status int, code string) (apiError, http.Header) {
 	a.t.Helper()
@@ -211,6 +221,13 @@ func (a *apiServer) fails(c call, status int, code string) (apiError, http.Heade
 	var e apiError
 	if err := json.Unmarshal([]byte(body), &e); err != nil {
 		a.t.Errorf("%s %s: %v\n%s", c.method, c.target, err, body)
+	}
+	if strings.HasPrefix(body, `{"error":{`) {
+		var m manifestError
+		if err := json.Unmarshal([]byte(body), &m); err != nil || m.Error.Status != resp.StatusCode || len(m.Error.Details) != 1 {
+			a.t.Fatalf("%s %s: %v\n%s", c.method, c.target, err, body)
+		}
+		e.Code, e.Detail = m.Error.Details[0].Code, m.Error.Details[0].Message
 	}
 	if resp.StatusCode != status || e.Code != code {
 		a.t.Errorf("%s %s = %d %s, want %d %s", c.method, c.target, resp.StatusCode, body, status, code)

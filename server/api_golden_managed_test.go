@@ -146,6 +146,22 @@ func TestManagedGolden(t *testing.T) {
 		{name: "flag-archive", call: requestOn(flagOf, "POST", "archive/", "")},
 		{name: "flag-unarchive", call: requestOn(flagOf, "POST", "unarchive/", "")},
 
+		{name: "manifest", before: calls(cliSends("POST", "/flags", `{"defaultValue":{"columns":2},"description":"The grid","key":"grid","type":"object"}`)), call: cliSends("GET", "", "")},
+		{name: "manifest-secret", call: requestTo("GET", manifestPath, "", "Authorization", "Bearer "+acmeSecret)},
+		{name: "manifest-create", call: cliSends("POST", "/flags", `{"defaultValue":false,"description":"Dark mode","key":"dark-mode","type":"boolean"}`)},
+		{name: "manifest-create-taken", call: cliSends("POST", "/flags", `{"defaultValue":"control","key":"new-checkout","type":"string"}`)},
+		{name: "manifest-create-error", call: cliSends("POST", "/flags", `{"defaultValue":"3","key":"seats","type":"integer"}`)},
+		{name: "manifest-create-member", call: requestTo("POST", manifestPath+"/flags", `{"key":"seats","flagType":"integer","defaultValue":3}`)},
+		{name: "manifest-update", call: cliSends("PUT", "/flags/new-checkout", `{"defaultValue":"control","description":"The checkout of 2026","key":"new-checkout","type":"string"}`)},
+		{name: "manifest-update-type", call: cliSends("PUT", "/flags/new-checkout", `{"defaultValue":false,"key":"new-checkout","type":"boolean"}`)},
+		{name: "manifest-update-unknown", call: cliSends("PUT", "/flags/nothing", `{"defaultValue":false,"key":"nothing","type":"boolean"}`)},
+		{name: "manifest-delete", call: requestTo("DELETE", manifestPath+"/flags/new-checkout", "")},
+		{name: "manifest-delete-archived", before: calls(requestOn(flagOf, "POST", "archive/", "")), call: requestTo("DELETE", manifestPath+"/flags/new-checkout", "")},
+		{name: "manifest-error-not-authenticated", call: requestTo("GET", manifestPath, "", "Authorization", "")},
+		{name: "manifest-error-secret", call: requestTo("POST", manifestPath+"/flags", "{}", "Authorization", "Bearer "+acmeSecret)},
+		{name: "manifest-error-method", call: requestTo("POST", manifestPath, "{}")},
+		{name: "manifest-options", call: requestTo("OPTIONS", manifestPath+"/flags/new-checkout", "", "Authorization", "")},
+
 		{name: "cohorts", call: requestTo("GET", cohortsPath+"?search=pro", "")},
 		{name: "cohort", call: requestOn(dynamicOf, "GET", "", "")},
 		{name: "cohort-create", call: requestTo("POST", cohortsPath, `{"name":"Beta","filters":{"properties":{"type":"AND","values":[{"key":"email","type":"person","operator":"icontains","value":"@acme.example"}]}}}`)},
@@ -264,6 +280,14 @@ func requestTo(method, target, body string, header ...string) func(*managedSite)
 // requestOn is requestTo for the path of one thing and what follows it.
 func requestOn(thing func(*managedSite) string, method, path, body string, header ...string) func(*managedSite) call {
 	return func(a *managedSite) call { return api(method, thing(a)+path, body, header...) }
+}
+
+const manifestPath = "/openfeature/v0/manifest"
+
+// cliSends is a request of the program openfeature v0.4.1, as examples/manifest has seen it.
+func cliSends(method, path, body string) func(*managedSite) call {
+	header := []string{"User-Agent", "openfeature-cli/sync", "Accept", "application/json"}
+	return requestTo(method, manifestPath+path, body, header...)
 }
 
 func calls(list ...func(*managedSite) call) []func(*managedSite) call { return list }

@@ -241,6 +241,12 @@ func TestFlagVersions(t *testing.T) {
 	if _, h := a.fails(api("GET", one+"/revert", ""), 405, "method_not_allowed"); h.Get("Allow") != "POST, OPTIONS" {
 		t.Errorf("revert: Allow %q", h.Get("Allow"))
 	}
+	for _, list := range []string{"bulk_keys/", "bulk_delete/"} {
+		e, _ := a.fails(api("POST", flagsPath+list, `{"ids":[1],"filters":{"active":"false"}}`), 400, "unknown_member")
+		if *e.Attr != "filters" || !strings.Contains(e.Detail, "ids") {
+			t.Errorf("%s: %+v, want it to name filters, and ids", list, e)
+		}
+	}
 	e, _ := a.fails(api("POST", one+"/revert", `{"to":2,"version":2}`), 400, "unknown_member")
 	if e.Attr == nil || *e.Attr != "to" {
 		t.Errorf("%+v", e)

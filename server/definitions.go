@@ -81,15 +81,20 @@ func (a *apiRequest) opened(key string) (*management.DefinitionsAccess, error) {
 			return nil, err
 		}
 	}
-	apiKey := a.param("token")
-	if apiKey == "" {
-		apiKey = storable(a.x.r.Header.Get("X-Posthog-Project-Api-Key"))
-	}
-	access, err := a.service().DefinitionsAccess(a.context(), key, a.segment("project"), apiKey)
+	access, err := a.service().DefinitionsAccess(a.context(), key, a.segment("project"), a.projectKey())
 	if key != "" && errors.Is(err, management.ErrUnauthenticated) {
 		limiter.spend(client, a.x.start)
 	}
 	return access, fromBackend(err)
+}
+
+// projectKey returns the API key of the project that a request is about, "" if it names
+// none.
+func (a *apiRequest) projectKey() string {
+	if key := a.param("token"); key != "" {
+		return key
+	}
+	return storable(a.x.r.Header.Get("X-Posthog-Project-Api-Key"))
 }
 
 // fromBackend makes an error of the store one after which clients come back: after

@@ -54,6 +54,13 @@
 //	GET       /api/projects/{project}/feature_flags/local_evaluation     the same
 //	GET       /api/projects/{project}/feature_flags/{id}/remote_config   a payload
 //
+// the manifest, from which tools of OpenFeature generate code, also below
+// /api/projects/{project}:
+//
+//	GET         /openfeature/v0/manifest
+//	POST        /openfeature/v0/manifest/flags
+//	PUT DELETE  /openfeature/v0/manifest/flags/{flag}
+//
 // and a page to which the links of invitations lead:
 //
 //	GET POST  /signup/{token}               accepts an invitation

@@ -121,6 +121,7 @@ var answerSchemas = map[string]any{
 	"Flag": management.FlagView{}, "MinimalFlag": management.MinimalFlag{}, "FlagUser": management.FlagUser{}, "FlagStatusReport": management.FlagStatus{},
 	"FlagUsage": management.FlagUsage{}, "ValueUsage": management.ValueUsage{}, "SDKUsage": management.SDKUsage{}, "DayUsage": management.DayUsage{},
 	"FlagFacets": management.FlagFacets{}, "FlagFacet": management.FlagFacet{}, "FlagOwner": management.FlagOwner{}, "FlagKeys": management.FlagKeys{},
+	"Manifest": management.Manifest{}, "ManifestFlag": management.ManifestFlag{}, "ManifestChange": management.ManifestChange{}, "ManifestRemoval": management.ManifestRemoval{},
 	"DeletedFlags": management.DeletedFlags{}, "DeletedFlag": management.DeletedFlag{}, "UndeletedFlag": management.UndeletedFlag{},
 	"FlagPreview": management.FlagPreview{}, "FlagTransition": management.FlagTransition{}, "ValueChange": management.ValueChange{},
 	"ChangedFlag": management.ChangedFlag{}, "FlagChange": management.FlagChange{}, "FlagVersion": management.FlagVersion{}, "BlastRadius": management.BlastRadius{},
@@ -173,6 +174,7 @@ var bodySchemas = map[string]any{
 	"OrganizationCreate": management.OrganizationPatch{}, "OrganizationPatch": management.OrganizationPatch{}, "MemberCreate": management.MemberPatch{},
 	"InvitationCreate": management.InvitationPatch{}, "Acceptance": management.Acceptance{},
 	"FlagSelection": management.FlagSelection{}, "BlastRadiusRequest": management.BlastRadiusQuery{}, "RolloutRequest": management.RolloutPatch{}, "RevertRequest": management.RevertPatch{},
+	"ManifestFlagCreate": management.ManifestPatch{}, "ManifestFlagPatch": management.ManifestPatch{},
 	"PropertyUpdate": management.PropertyPatch{}, "PropertyRemoval": management.PropertyRemoval{},
 	"ProjectCreate": management.ProjectPatch{}, "ProjectPatch": management.ProjectPatch{},
 	"SurveyCreate": survey.Patch{}, "SurveyPatch": survey.Patch{}, "SurveyCopyRequest": survey.CopyRequest{}, "SummaryRequest": survey.SummaryRefresh{},
@@ -220,7 +222,8 @@ func TestOpenAPIClosed(t *testing.T) {
 		"EarlyAccessFeaturePatch":  append(namesOf(management.EarlyAccessPatch{}, management.EarlyAccessView{}), "_create_in_folder", "assignee"),
 		"SurveyCreate":             append(namesOf(survey.Patch{}, survey.View{}), "_create_in_folder"),
 		"SurveyPatch":              append(namesOf(survey.Patch{}, survey.View{}), "_create_in_folder"),
-		"RolloutRequest":           namesOf(management.RolloutPatch{}), "RevertRequest": namesOf(management.RevertPatch{}), "BlastRadiusRequest": namesOf(management.BlastRadiusQuery{}),
+		"ManifestFlagCreate":       namesOf(management.ManifestPatch{}), "ManifestFlagPatch": namesOf(management.ManifestPatch{}),
+		"RolloutRequest": namesOf(management.RolloutPatch{}), "RevertRequest": namesOf(management.RevertPatch{}), "BlastRadiusRequest": namesOf(management.BlastRadiusQuery{}),
 	} {
 		s := schemas[name]
 		if s.Additional != false {

@@ -123,6 +123,9 @@ func routesOf(c Config) []*route {
 		for i := range definitionRoutes {
 			list = append(list, &definitionRoutes[i])
 		}
+		for i := range manifestRoutes {
+			list = append(list, &manifestRoutes[i])
+		}
 		list = append(list, &signupRoute)
 		if c.Management.Service.MailAvailable() {
 			for i := range pageRoutes {

@@ -38,6 +38,10 @@ var routeTable = map[string]string{
 	"/api/feature_flag/local_evaluation":                       "GET feature_flag:read",
 	"/api/projects/{project}/feature_flags/local_evaluation":   "GET feature_flag:read",
 	"/api/projects/{project}/feature_flags/{id}/remote_config": "GET feature_flag:read",
+	"/openfeature/v0/manifest":                                 "GET feature_flag:read",
+
+	"/openfeature/v0/manifest/flags":        "POST feature_flag:write",
+	"/openfeature/v0/manifest/flags/{flag}": "PUT feature_flag:write, DELETE feature_flag:write",
 
 	"/api/users":                                "GET user:read",
 	"/api/users/cancel_email_change_request":    "PATCH user:write",
@@ -159,12 +163,12 @@ var routeTable = map[string]string{
 
 // segments stand for the wildcards of paths, for Ada.
 var segments = strings.NewReplacer(
-	"{user}", "@me", "{key}", "id-of-"+readerKey, "{organization}", "@current", "{project}", "1", "{id}", "1", "{response}", "1", "{token}", "x", "{invitation}", other, "{version}", "1", "{session}", other,
+	"{user}", "@me", "{key}", "id-of-"+readerKey, "{organization}", "@current", "{project}", "1", "{id}", "1", "{response}", "1", "{token}", "x", "{invitation}", other, "{version}", "1", "{session}", other, "{flag}", "beta",
 )
 
 // aliases turns the other addresses of what belongs to a project into the one that is in
 // tables.
-var aliases = strings.NewReplacer("/api/environments/{project}", "/api/projects/{project}", "/api/organizations/{organization}/projects/{project}", "/api/projects/{project}")
+var aliases = strings.NewReplacer("/api/projects/{project}/openfeature", "/openfeature", "/api/environments/{project}", "/api/projects/{project}", "/api/organizations/{organization}/projects/{project}", "/api/projects/{project}")
 
 // A tableRow is a path with a method and the right to use it.
 type tableRow struct{ pattern, path, method, who string }
@@ -226,7 +230,7 @@ func TestRouteTable(t *testing.T) {
 		who[r.path] = r.who
 	}
 	for path, allowed := range methods {
-		if slices.Contains(allowed, "GET") || !strings.HasPrefix(path, "/api/") {
+		if slices.Contains(allowed, "GET") || !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/openfeature/") {
 			allowed = append(allowed, "HEAD")
 		}
 		if who[path] != forHosts && !strings.HasPrefix(path, "/verify_email") && !strings.HasPrefix(path, "/signup") && !strings.HasPrefix(path, "/reset_password") {
@@ -356,7 +360,7 @@ func TestRoutesWithout(t *testing.T) {
 	for _, r := range tableRows(t, newRouteServer(t).Server) {
 		hasBare := r.who == forAll && (r.path == "/flags" || r.path == "/decide" || strings.HasPrefix(r.path, "/a")) ||
 			r.who == forHosts && slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, r.path)
-		hasQuiet := hasBare || strings.HasPrefix(r.path, "/api/") || strings.HasPrefix(r.path, "/signup/") || r.path == definitionsPath
+		hasQuiet := hasBare || strings.HasPrefix(r.path, "/api/") || strings.HasPrefix(r.path, "/signup/") || strings.HasPrefix(r.path, "/openfeature/") || r.path == definitionsPath
 		for h, want := range map[http.Handler]bool{bare: hasBare, quiet: hasQuiet} {
 			c := r.call("")
 			c.method = "BREW"

@@ -108,19 +108,37 @@ func (s *SMTP) Send(ctx context.Context, m management.Message) error {
 	if err != nil {
 		return fmt.Errorf("mail: send %s: %w", kind(m), err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	if err := s.deliver(ctx, msg, m.To); err != nil {
-		if ended := ctx.Err(); ended != nil { // the connection was closed for this, so err alone says little
-			err = fmt.Errorf("%w: %w", ended, err)
-		}
-		return fmt.Errorf("mail: send %s through %s: %w", kind(m), s, s.redact(err))
+	if err := s.within(ctx, func(client *smtp.Client) error { return s.deliver(client, msg, m.To) }); err != nil {
+		return fmt.Errorf("mail: send %s through %s: %w", kind(m), s, err)
 	}
 	return nil
 }
 
-// deliver hands a message over on a new connection.
-func (s *SMTP) deliver(ctx context.Context, msg *gomail.Msg, to string) error {
+// Check looks whether the server takes mail: it connects, encrypts the connection and logs
+// in as Send does, and sends nothing. If ctx ends or the timeout passes first, it returns
+// the error of the context.
+func (s *SMTP) Check(ctx context.Context) error {
+	if err := s.within(ctx, func(*smtp.Client) error { return nil }); err != nil {
+		return fmt.Errorf("mail: look at %s: %w", s, err)
+	}
+	return nil
+}
+
+// within connects and runs f with a client that has logged in, within the timeout. Its
+// error has no secrets.
+func (s *SMTP) within(ctx context.Context, f func(*smtp.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	if err := s.connect(ctx, f); err != nil {
+		if ended := ctx.Err(); ended != nil { // the connection was closed for this, so err alone says little
+			err = fmt.Errorf("%w: %w", ended, err)
+		}
+		return s.redact(err)
+	}
+	return nil
+}
+
+func (s *SMTP) connect(ctx context.Context, f func(*smtp.Client) error) error {
 	conn, err := s.dial(ctx, "tcp", net.JoinHostPort(s.host, s.port))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -132,6 +150,19 @@ func (s *SMTP) deliver(ctx context.Context, msg *gomail.Msg, to string) error {
 	if err != nil {
 		return err
 	}
+	if err := f(client); err != nil {
+		return err
+	}
+	// What there was to do is done. A failure from here on must not make the caller send a
+	// message again.
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err == nil {
+		client.Quit()
+	}
+	return nil
+}
+
+// deliver hands a message over.
+func (s *SMTP) deliver(client *smtp.Client, msg *gomail.Msg, to string) error {
 	plain := isASCII(to) && isASCII(s.from.Address)
 	if ok, _ := client.Extension("SMTPUTF8"); !ok && !plain {
 		return errors.New("the server takes no addresses beyond ASCII")
@@ -152,11 +183,6 @@ func (s *SMTP) deliver(ctx context.Context, msg *gomail.Msg, to string) error {
 	}
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("end the message: %w", err)
-	}
-	// The message is delivered. A failure from here on must not make the caller
-	// send it again.
-	if err := conn.SetDeadline(time.Now().Add(time.Second)); err == nil {
-		client.Quit()
 	}
 	return nil
 }

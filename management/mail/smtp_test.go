@@ -286,6 +286,31 @@ func TestSMTPUTF8(t *testing.T) {
 	}
 }
 
+// TestSMTPCheck: a look at a server logs in and sends nothing.
+func TestSMTPCheck(t *testing.T) {
+	const url = "smtp://" + credentials + "@mail.example.com"
+	o := options
+	o.TLS = trusting()
+	s := &server{starttls: true, auth: "PLAIN"}
+	if err := connectTo(newSMTP(t, url, o), s.listen(t)).Check(t.Context()); err != nil {
+		t.Errorf("Check = %v", err)
+	}
+	if diff := cmp.Diff([]string{"EHLO", "STARTTLS", "EHLO", "AUTH", "QUIT"}, s.said()); diff != "" {
+		t.Errorf("the client says (-want +got)\n%s", diff)
+	}
+	refusing := &server{starttls: true, auth: "PLAIN", answers: map[string]string{"AUTH": "535 no " + password}}
+	err := connectTo(newSMTP(t, url, o), refusing.listen(t)).Check(t.Context())
+	checkSecrets(t, err)
+	if want := "mail: look at smtp://mail.example.com:587: log in: "; !strings.HasPrefix(fmt.Sprint(err), want) {
+		t.Errorf("Check = %v, want %s…", err, want)
+	}
+	o.Timeout = time.Millisecond
+	silent := &server{answers: map[string]string{"GREETING": ""}}
+	if err := connectTo(newSMTP(t, url, o), silent.listen(t)).Check(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Check of a server that says nothing = %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
 // checkSecrets reports errors that contain a secret.
 func checkSecrets(t *testing.T, err error) {
 	t.Helper()

@@ -59,6 +59,9 @@ type State struct {
 	// Pending are the names of the migrations that Open would run, in their order.
 	Pending []string
 
+	// ProjectKeys are the API keys of all projects, by the IDs of the projects.
+	ProjectKeys []string
+
 	// Secrets has what Sealed of the store returns. It is nil if migrations must run before
 	// that can be read.
 	Secrets map[[3]byte]int

@@ -33,6 +33,11 @@ type Storage interface {
 	// each group, list of cohorts and set of hash keys that its flags look at.
 	CacheReads() (hits, misses uint64)
 
+	// SkippedEvents returns how many events this process was given since the Storage was
+	// opened that Write had nothing to do for: events that were stored before, and those
+	// older than the events that ExpireEvents has deleted of their projects.
+	SkippedEvents() (repeated, tooOld uint64)
+
 	// Ready returns an error if the storage does not answer.
 	Ready(ctx context.Context) error
 

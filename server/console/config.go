@@ -52,6 +52,17 @@ type Config struct {
 	// and not shown.
 	Usage func(organization uuid.UUID) []Usage
 
+	// Retain is for how long the Service keeps events at most, in whole days. Zero: for
+	// ever.
+	Retain time.Duration
+
+	// OnRequest is called when a request begins, with the pattern of its route, for traces:
+	// see [server.Config], whose OnRequest serves here, too. Files that pages need, such as
+	// the style sheet, are not told of. Nil: it is not called.
+	//
+	// [server.Config]: https://pkg.go.dev/github.com/flagstaff-go/flagstaff/server#Config
+	OnRequest func(r *http.Request, route string) (context.Context, func(status int, requestID string))
+
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
 

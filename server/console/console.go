@@ -65,7 +65,7 @@ func New(config Config) (http.Handler, error) {
 		}
 	}
 	origins.SetDenyHandler(c.open(func(*request) error { return errOrigin }))
-	return c.protect(origins.Handler(c.mux)), nil
+	return c.trace(c.protect(origins.Handler(c.mux))), nil
 }
 
 // routes is the list of all paths.

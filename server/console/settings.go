@@ -3,10 +3,12 @@ package console
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/quota"
@@ -21,6 +23,7 @@ const (
 	settingChoice             // one of the options; "" is null
 	settingJSON               // "" is null
 	settingLines              // a list of texts
+	settingNumber             // "" is null
 )
 
 // A setting is a field of a project as the API names it.
@@ -28,6 +31,10 @@ type setting struct {
 	name, label, hint string
 	form              settingForm
 	options           []option // of a choice; the values are JSON, "" for null
+
+	// warns returns what would be lost for good if something else was typed, "" if nothing
+	// would. The user has to save twice then. Nil: nothing is ever lost.
+	warns func(was, now string) string
 }
 
 // The settings of a project. What the second list has is of use to PostHog's JavaScript SDK
@@ -39,6 +46,7 @@ var (
 		{name: "timezone", label: "Time zone", hint: "For example Europe/Berlin."},
 		{name: "anonymize_ips", label: "Do not keep the network addresses of events", form: settingCheck},
 		{name: "surveys_opt_in", label: "Surveys", hint: "Off: clients get no surveys, whatever their dates are.", form: settingChoice, options: yesNo},
+		{name: "event_retention_days", label: "Days for which events are kept", form: settingNumber, warns: warnOfRetention},
 	}
 	browserSettings = []setting{
 		{name: "app_urls", label: "Addresses of the application", hint: "One in each line, such as https://app.example.com.", form: settingLines},
@@ -92,18 +100,32 @@ func (s *setting) value(typed string) json.RawMessage {
 	switch {
 	case typed == "":
 		return json.RawMessage("null")
+	case s.form == settingNumber:
+		if n, err := strconv.Atoi(typed); err == nil {
+			return must(json.Marshal(n))
+		}
 	case json.Valid([]byte(typed)):
 		return json.RawMessage(typed)
 	}
 	return must(json.Marshal(typed))
 }
 
+// warnOfRetention says which events are deleted if they are kept for fewer days.
+func warnOfRetention(was, now string) string {
+	days, err := strconv.Atoi(now)
+	if before, none := strconv.Atoi(was); err != nil || days < 1 || none == nil && before <= days {
+		return ""
+	}
+	return fmt.Sprintf("Within an hour, all events that happened more than %s ago would be deleted for good, and survey answers with them. Save once more if that is right.", count(days, "day", "days"))
+}
+
 // A settingField is a setting as its form shows it.
 type settingField struct {
 	Name, Label, Hint string
 	Value, Was, Error string
+	Sure              string // what the user has been warned of
 	Check, Lines      bool
-	Mono              bool
+	Mono, Number      bool
 	Options           []option
 }
 
@@ -174,10 +196,16 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 			s := &list[i]
 			f := settingField{
 				Name: s.name, Label: s.label, Hint: s.hint, Value: stored[s.name], Was: stored[s.name], Error: errs[s.name],
-				Check: s.form == settingCheck, Lines: s.form == settingLines || s.form == settingJSON, Mono: s.form == settingJSON,
+				Check: s.form == settingCheck, Lines: s.form == settingLines || s.form == settingJSON, Mono: s.form == settingJSON, Number: s.form == settingNumber,
+			}
+			if s.name == "event_retention_days" {
+				f.Hint = q.retentionHint()
 			}
 			if text, given := typed[s.name]; given {
 				f.Value = text
+			}
+			if f.Error != "" && s.warns != nil && f.Error == s.warns(f.Was, f.Value) {
+				f.Sure = f.Value
 			}
 			for _, o := range s.options {
 				o.Selected = o.Value == f.Value
@@ -192,13 +220,22 @@ func (q *request) settings(status int, project *management.ProjectView, typed, e
 		v.MoreOpen = v.MoreOpen || f.Error != ""
 	}
 	if len(errs) > 0 {
-		v.Notice = "Something has to be put right before this can be saved. What you have typed is still here."
+		v.Notice = "Nothing is saved yet: look at what is marked below. What you have typed is still here."
 	}
 	for _, u := range q.c.Usage(q.at.Organization.ID) {
 		v.Usage = append(v.Usage, usageOf(u))
 	}
 	q.render(status, "settings", v)
 	return nil
+}
+
+// retentionHint says for how long events are kept if the project does not say it.
+func (q *request) retentionHint() string {
+	if q.c.Retain == 0 {
+		return "Older events are deleted. Empty: events are kept for ever."
+	}
+	days := count(int(q.c.Retain/(24*time.Hour)), "day", "days")
+	return "Older events are deleted. Empty: " + days + ", which is the limit of this server. More has no effect."
 }
 
 func usageOf(u Usage) usageRow {
@@ -256,10 +293,14 @@ func saveSettings(q *request) error {
 	if err != nil {
 		return err
 	}
-	typed, errs, changes := make(map[string]string), make(map[string]string), make(map[string]json.RawMessage)
+	typed, errs, warnings := make(map[string]string), make(map[string]string), make(map[string]string)
+	changes := make(map[string]json.RawMessage)
 	for i := range allSettings {
 		s := &allSettings[i]
 		now, was := unixLines(q.PostForm.Get(s.name)), unixLines(q.PostForm.Get("was."+s.name))
+		if s.form == settingNumber {
+			now = strings.TrimSpace(now)
+		}
 		if now == was || now == stored[s.name] {
 			continue
 		}
@@ -269,9 +310,17 @@ func saveSettings(q *request) error {
 			continue
 		}
 		changes[s.name] = s.value(now)
+		if s.warns != nil && q.PostForm.Get("sure."+s.name) != now {
+			if warning := s.warns(was, now); warning != "" {
+				warnings[s.name] = warning
+			}
+		}
 	}
 	if len(errs) > 0 {
 		return q.settings(http.StatusConflict, project, typed, errs)
+	}
+	if len(warnings) > 0 {
+		return q.settings(http.StatusUnprocessableEntity, project, typed, warnings)
 	}
 	body := must(json.Marshal(changes))
 	var patch management.ProjectPatch

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -106,6 +107,47 @@ func TestSettingsRefused(t *testing.T) {
 	}
 	s.broken.broken.Store(true)
 	s.post("/projects/1/settings", form).want(503, "The store does not answer")
+}
+
+// TestSettingsRetention: what deletes events is saved when the user has been warned of it.
+func TestSettingsRetention(t *testing.T) {
+	s := newSite(t, func(c *console.Config) { c.Retain = 90 * 24 * time.Hour })
+	form := s.get("/projects/1/settings").want(200, "90 days, which is the limit of this server").form("form")
+	warned := func(form url.Values, days string) url.Values {
+		t.Helper()
+		a := s.post("/projects/1/settings", with(form, "event_retention_days", days, "timezone", "Europe/Rome")).want(422, "more than "+days+" days ago would be deleted for good")
+		a.checkPage()
+		return a.form("form")
+	}
+	days := func(want any) {
+		t.Helper()
+		if got := s.settings()["event_retention_days"]; got != want {
+			t.Errorf("event_retention_days is %v, want %v", got, want)
+		}
+	}
+	again := warned(form, "30")
+	days(nil)
+	again = warned(again, "9") // another number than the one of the warning
+	days(nil)
+	s.post("/projects/1/settings", again).leads("/projects/1/settings?done=saved")
+	days(9.0)
+	if got := s.settings()["timezone"]; got != "Europe/Rome" {
+		t.Errorf("timezone %v", got)
+	}
+	for _, typed := range []string{" 60 ", ""} {
+		form = s.get("/projects/1/settings").form("form")
+		s.post("/projects/1/settings", with(form, "event_retention_days", typed)).leads("/projects/1/settings?done=saved")
+	}
+	days(nil)
+	form = s.get("/projects/1/settings").form("form")
+	for typed, says := range map[string]string{"0": "greater than or equal to 1", "36501": "less than or equal to 36500", "90d": "A valid integer", "1e2": "A valid integer"} {
+		// The warning comes first; it does not hide what is wrong.
+		a := s.post("/projects/1/settings", with(form, "event_retention_days", typed, "sure.event_retention_days", typed)).want(422, says)
+		if got := a.form("form").Get("event_retention_days"); got != typed {
+			t.Errorf("the form has %q, want %q", got, typed)
+		}
+	}
+	newSite(t).get("/projects/1/settings").want(200, "Empty: events are kept for ever.")
 }
 
 var stateForm = regexp.MustCompile(`name="state" value="([^"]*)"`)

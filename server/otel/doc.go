@@ -16,16 +16,17 @@
 // The program flagstaff has no exporter: it would take a quarter of a minute longer to
 // compile and 140 more packages, gRPC among them.
 //
-// A program that puts a server together by itself sets OnRequest of server.Config, OnAccept
-// of capture.CollectorConfig and OnOperation of sqlstore.Options to the methods of the
-// Tracing, and wraps its sinks by Sink.
+// A program that puts a server together by itself sets OnRequest of server.Config and
+// console.Config, OnAccept of capture.CollectorConfig and OnOperation of sqlstore.Options to
+// the methods of the Tracing, and wraps its sinks by Sink.
 //
 // # Spans
 //
 //   - A request has a span with its method and the pattern of its route, a child of the span
 //     in its header traceparent. [Options.Public] begins a trace of its own instead, linked
 //     to the client's. The span ends with the answer, and has its status and the id that is
-//     in logs as request_id. Health checks and /metrics have none.
+//     in logs as request_id. Pages of the console have spans like routes of the API. Health
+//     checks, /metrics and the files of pages have none.
 //   - What the store does for a request, or for events, is a child of it: "store
 //     read_person" and so on, by the names of sqlstore.Operation. Reads that its cache
 //     answers have no span, and neither has work that no request has asked for.

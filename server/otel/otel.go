@@ -55,8 +55,8 @@ var unfollowed = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": 
 // unknownRoute is the name of all paths that have no route.
 const unknownRoute = "other"
 
-// OnRequest is for server.Config. It returns the context of the request with its span, and
-// a function that ends the span.
+// OnRequest is for server.Config and console.Config. It returns the context of the request
+// with its span, and a function that ends the span.
 func (t *Tracing) OnRequest(r *http.Request, route string) (context.Context, func(status int, requestID string)) {
 	if t.isUnset() || unfollowed[route] {
 		return r.Context(), nil

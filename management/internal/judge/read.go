@@ -174,6 +174,11 @@ func readProperties(v jsonscan.Value) ([]flags.Filter, error) {
 
 var variantKey = regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`)
 
+// IsVariantKey reports whether a text may be the key of a variant.
+func IsVariantKey(text string) bool {
+	return len(text) <= maxVariantKey && variantKey.MatchString(text)
+}
+
 func readMultivariate(f *flags.Filters, v jsonscan.Value) error {
 	f.Multivariate = nil
 	if !present(v) {
@@ -213,7 +218,7 @@ func readVariant(v jsonscan.Value) (flags.Variant, error) {
 	}
 	o := membersOf(v)
 	key, ok := str(o.get("key"))
-	if !ok || len(key) > maxVariantKey || !variantKey.MatchString(key) {
+	if !ok || !IsVariantKey(key) {
 		return x, within("key", unfit(o.get("key"), "1 to 400 letters, digits, underscores, dots, slashes and hyphens"))
 	}
 	x.Key = key

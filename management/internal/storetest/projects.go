@@ -23,6 +23,7 @@ func testProjectRecords(t *testing.T, s *suite) {
 		SurveysOptIn: new(true), HeatmapsOptIn: new(false), SessionRecordingOptIn: new(true), AutocaptureExceptionsOptIn: new(false),
 		AutocaptureWebVitalsOptIn: new(true), CapturePerformanceOptIn: new(true), CookielessHashMode: new(2),
 		NetworkCapture: json.RawMessage(`{"recordBody":true,"n":1.50}`), AppURLs: []string{"https://é.example", ""}, RecordingDomains: []string{},
+		EventRetentionDays: new(90),
 	}
 	wantAllSet(t, full, "ID", "IngestedEvent")
 	bare := management.Project{UUID: uuid.New(), Organization: other.ID, APIKey: "phc_bare", Created: s.now, Updated: s.now}

@@ -2,8 +2,10 @@ package sqldb_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +56,84 @@ func BenchmarkWrite(b *testing.B) {
 		if err := db.Write(b.Context(), list); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkFlagUsage measures what it costs to count calls of flags: batches of 1,000 events
+// of known persons, of which one in ten or all report the value of one of 20 flags. The
+// floor is events with the same properties and a name of the same length, which are not
+// counted. Both are written in turns into one store, so that a busy machine affects both;
+// an operation is a batch of each.
+func BenchmarkFlagUsage(b *testing.B) {
+	const people, batch, manyFlags = 10_000, 1000, 20
+	for _, tt := range []struct {
+		name  string
+		every int // event that is counted
+	}{{"one in ten", 10}, {"all", 1}} {
+		b.Run(tt.name, func(b *testing.B) {
+			db, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"), sqlstore.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			o := management.NewOrganization("Acme")
+			p := management.NewProject(o, "Shop")
+			if err := errors.Join(db.CreateOrganization(b.Context(), o), db.CreateProject(b.Context(), p)); err != nil {
+				b.Fatal(err)
+			}
+			for i := range manyFlags {
+				f := management.NewFlag(p.ID, time.Now())
+				f.Key = fmt.Sprintf("checkout-flag-%02d", i)
+				if err := db.CreateFlag(b.Context(), f); err != nil {
+					b.Fatal(err)
+				}
+			}
+			next := 0
+			events := func(name string) []capture.Event {
+				now := time.Now().UTC().Truncate(time.Microsecond)
+				list := make([]capture.Event, batch)
+				for i := range list {
+					list[i] = capture.Event{
+						Project: p.ID, UUID: capture.NewUUID(now), Name: "order completed", DistinctID: fmt.Sprintf("user-%07d", next%people), Time: now, Received: now,
+						Properties: json.RawMessage(`{"$lib":"posthog-go","$lib_version":"1.23.1","$is_server":true,"$geoip_disable":true,"amount":129.9,"currency":"CHF","items":3,"$feature/checkout-button":"green"}`),
+					}
+					if next%tt.every == 0 {
+						list[i].Name, list[i].Properties = name, fmt.Appendf(nil,
+							`{"$feature_flag":"checkout-flag-%02d","$feature_flag_response":%s,"$lib":"posthog-go","$lib_version":"1.23.1","$is_server":true,"$geoip_disable":true,"$feature_flag_id":7,"$feature_flag_version":3}`,
+							next/tt.every%manyFlags, []string{"true", "false", `"green"`}[next/7%3])
+					}
+					next++
+				}
+				return list
+			}
+			took := make(map[string][]time.Duration)
+			write := func(name string) {
+				list := events(name)
+				start := time.Now()
+				if err := db.Write(b.Context(), list); err != nil {
+					b.Fatal(err)
+				}
+				took[name] = append(took[name], time.Since(start))
+			}
+			const counted, floor = "$feature_flag_called", "$feature_flag_callee"
+			for range people / batch {
+				write(floor)
+			}
+			clear(took)
+			b.ResetTimer()
+			for i := range b.N {
+				// Both come first as often: SQLite's checkpoints have a rhythm of their own.
+				write([]string{floor, counted}[i%2])
+				write([]string{counted, floor}[i%2])
+			}
+			middle := func(list []time.Duration) float64 {
+				return float64(slices.Sorted(slices.Values(list))[len(list)/2].Nanoseconds()) / batch
+			}
+			b.ReportMetric(0, "ns/op") // of both: says nothing
+			b.ReportMetric(middle(took[floor]), "floor-ns/event")
+			b.ReportMetric(middle(took[counted]), "counted-ns/event")
+			b.ReportMetric(middle(took[counted])/middle(took[floor]), "counted/floor")
+		})
 	}
 }
 

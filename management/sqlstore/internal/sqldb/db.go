@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -50,6 +51,8 @@ type DB struct {
 
 	turns    turns
 	ingested sync.Map // projects that are known to have events
+
+	repeated, tooOld atomic.Uint64 // events that were not stored
 
 	indexing sync.Mutex // held by IndexEvents
 	settling settling   // for PostgreSQL
@@ -94,11 +97,20 @@ func Inspect(ctx context.Context, pool *sql.DB, d Dialect) (_ *sqlstore.State, e
 			pending = append(pending, strings.TrimSuffix(path.Base(source.Path), ".sql"))
 		}
 	}
-	sealed, err := db.Sealed(ctx)
-	if err != nil && len(pending) == 0 {
+	state := &sqlstore.State{Version: version, Pending: pending}
+	err = db.read(ctx, "SELECT api_token FROM project ORDER BY id", nil, func(r *sql.Rows) error {
+		var key string
+		err := r.Scan(&key)
+		state.ProjectKeys = append(state.ProjectKeys, key)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: look for projects: %w", err)
+	}
+	if state.Secrets, err = db.Sealed(ctx); err != nil && len(pending) == 0 {
 		return nil, err
 	}
-	return &sqlstore.State{Version: version, Pending: pending, Secrets: sealed}, nil
+	return state, nil
 }
 
 // New returns a DB over two connection pools of one database, and migrates its
@@ -219,8 +231,23 @@ func (db *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	if err != nil {
 		return nil, err
 	}
+	if ctx.Value(longQuery{}) != nil {
+		rows, err := s.QueryContext(ctx, args...)
+		if ended := ctx.Err(); err != nil && ended != nil {
+			err = ended // the driver says that the query was interrupted
+		}
+		return rows, err
+	}
 	// These queries take microseconds, less than it takes to watch ctx.
 	return s.QueryContext(context.WithoutCancel(ctx), args...)
+}
+
+// A longQuery is a mark of contexts: their queries may take seconds until the first row, and
+// end when the context does.
+type longQuery struct{}
+
+func asLongQuery(ctx context.Context) context.Context {
+	return context.WithValue(ctx, longQuery{}, true)
 }
 
 // each calls scan for each row of a query that changes nothing.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/capture"
 	"github.com/flagstaff-go/flagstaff/capture/persons"
+	"github.com/flagstaff-go/flagstaff/management"
 )
 
 const (
@@ -21,41 +25,80 @@ const (
 // ExpireEvents implements [management.EventStore]. A call deletes at most a thousand
 // events of one project, in one transaction. It goes by whole days in UTC, as the index
 // event_once does. When no event is left to delete, it deletes blocks without events.
-func (db *DB) ExpireEvents(ctx context.Context, before time.Time) (deleted int, more bool, err error) {
-	kept := before.UTC().Truncate(24 * time.Hour)
-	if time.Since(before) < minExpiredAge {
-		return 0, false, fmt.Errorf("delete old events: %v is less than a day ago", before)
+func (db *DB) ExpireEvents(ctx context.Context, rule management.EventExpiry) (deleted int, more bool, err error) {
+	for _, before := range append(slices.Collect(maps.Values(rule.Projects)), rule.Before) {
+		if time.Since(before) < minExpiredAge {
+			return 0, false, fmt.Errorf("delete old events: %v is less than a day ago", before)
+		}
 	}
-	for project := int64(-1); ; {
-		var next sql.NullInt64
-		if _, err := db.one(ctx, []any{&next}, "SELECT min(project_id) FROM event WHERE project_id > ?", project); err != nil {
-			return 0, false, fmt.Errorf("delete old events: %w", err)
+	for project, err := range db.expiring(ctx, &rule) {
+		if err == nil {
+			deleted, err = db.expire(ctx, project, dayStart(rule.Of(project)))
 		}
-		if !next.Valid {
-			break
-		}
-		project = next.Int64
-		if deleted, err = db.expire(ctx, project, kept); err != nil || deleted > 0 {
+		if err != nil || deleted > 0 {
 			return deleted, deleted > 0, wrap("delete old events", db.fail(err))
 		}
 	}
 	// If events are kept for longer than before, older ones can come again.
-	if err := db.keepFrom(ctx, kept); err != nil {
+	if err := db.keepLonger(ctx, &rule); err != nil {
 		return 0, false, wrap("keep events", db.fail(err))
 	}
 	more, err = db.dropEmptyBlocks(ctx)
 	return 0, more, wrap("delete blocks of old events", db.fail(err))
 }
 
-// keepFrom lets events come again that are younger than a time.
-func (db *DB) keepFrom(ctx context.Context, kept time.Time) error {
-	var later int
-	if _, err := db.one(ctx, []any{&later}, "SELECT count(*) FROM event_expiry WHERE kept_from > ?", kept.UnixMicro()); err != nil || later == 0 {
+// expiring iterates over the projects of which events may be too old.
+func (db *DB) expiring(ctx context.Context, rule *management.EventExpiry) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		if rule.Before.IsZero() {
+			for _, project := range slices.Sorted(maps.Keys(rule.Projects)) {
+				if !yield(project, nil) {
+					return
+				}
+			}
+			return
+		}
+		for project := int64(-1); ; {
+			var next sql.NullInt64
+			_, err := db.one(ctx, []any{&next}, "SELECT min(project_id) FROM event WHERE project_id > ?", project)
+			if err == nil && !next.Valid {
+				return
+			}
+			if project = next.Int64; !yield(project, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// dayStart returns the beginning of a day.
+func dayStart(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// keepLonger lets events come again that the rule keeps and that were too old before.
+func (db *DB) keepLonger(ctx context.Context, rule *management.EventExpiry) error {
+	longer := make(map[int64]time.Time) // the new times, by project
+	err := db.read(ctx, "SELECT project_id, kept_from FROM event_expiry", nil, func(r *sql.Rows) error {
+		var project, from int64
+		err := r.Scan(&project, &from)
+		if kept := rule.Of(project); kept.IsZero() || dayStart(kept).UnixMicro() < from {
+			longer[project] = kept
+		}
+		return err
+	})
+	if err != nil || len(longer) == 0 {
 		return err
 	}
 	return db.atomic(ctx, func(t *tx) error {
-		_, err := t.exec(ctx, "UPDATE event_expiry SET kept_from = ? WHERE kept_from > ?", kept.UnixMicro(), kept.UnixMicro())
-		return err
+		for _, project := range slices.Sorted(maps.Keys(longer)) {
+			query, args := "DELETE FROM event_expiry WHERE project_id = ?", []any{project}
+			if kept := longer[project]; !kept.IsZero() {
+				query, args = "UPDATE event_expiry SET kept_from = ? WHERE project_id = ?", []any{dayStart(kept).UnixMicro(), project}
+			}
+			if _, err := t.exec(ctx, query, args...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -181,41 +224,74 @@ func (t *tx) expired(ctx context.Context, events []capture.Event) (list []bool, 
 	return list, nil
 }
 
-// insertKept is insertEvents without the events that are expired.
-func (t *tx) insertKept(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh []bool, err error) {
-	expired, err := t.expired(ctx, events)
-	if err != nil {
-		return nil, err
+// insertKept is insertEvents without the events that are too old, of which it returns which
+// they are, nil if none is.
+func (t *tx) insertKept(ctx context.Context, events []capture.Event, hashes []int64, all bool) (fresh, old []bool, err error) {
+	if old, err = t.expired(ctx, events); err != nil {
+		return nil, nil, err
 	}
-	if expired == nil {
-		return t.insertEvents(ctx, events, hashes, all)
+	if old == nil {
+		fresh, err = t.insertEvents(ctx, events, hashes, all)
+		return fresh, nil, err
 	}
 	var kept []capture.Event
 	var keptHashes []int64
 	for i := range events {
-		if !expired[i] {
+		if !old[i] {
 			kept, keptHashes = append(kept, events[i]), append(keptHashes, hashes[i])
 		}
 	}
 	fresh = make([]bool, len(events))
 	if len(kept) == 0 {
-		return fresh, nil
+		return fresh, old, nil
 	}
 	some, err := t.insertEvents(ctx, kept, keptHashes, all)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	next := 0
 	for i := range events {
-		if !expired[i] {
+		if !old[i] {
 			fresh[i] = some == nil || some[next]
 			next++
 		}
 	}
-	return fresh, nil
+	return fresh, old, nil
 }
 
-// KeepEvents implements [management.EventStore].
-func (db *DB) KeepEvents(ctx context.Context) error {
-	return wrap("keep events", db.fail(db.keepFrom(ctx, time.Unix(0, 0))))
+// skippedEvents are events of a batch that were not stored.
+type skippedEvents struct {
+	repeated uint64
+	tooOld   map[int64]int // by project
+}
+
+func skippedOf(events []capture.Event, fresh, old []bool) (s skippedEvents) {
+	for i := range fresh {
+		switch {
+		case fresh[i]:
+		case old == nil || !old[i]:
+			s.repeated++
+		default:
+			if s.tooOld == nil {
+				s.tooOld = make(map[int64]int)
+			}
+			s.tooOld[events[i].Project]++
+		}
+	}
+	return s
+}
+
+// noteSkipped counts events that were not stored, and says so of what is lost: their
+// clients are told that all is well.
+func (db *DB) noteSkipped(ctx context.Context, s *skippedEvents) {
+	db.repeated.Add(s.repeated)
+	for _, project := range slices.Sorted(maps.Keys(s.tooOld)) {
+		db.tooOld.Add(uint64(s.tooOld[project]))
+		db.o.Log.WarnContext(ctx, "events are older than their project keeps them, and are not stored", "project", project, "events", s.tooOld[project])
+	}
+}
+
+// SkippedEvents implements [sqlstore.Storage].
+func (db *DB) SkippedEvents() (repeated, tooOld uint64) {
+	return db.repeated.Load(), db.tooOld.Load()
 }

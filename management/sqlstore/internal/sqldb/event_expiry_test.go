@@ -2,6 +2,7 @@ package sqldb_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,13 +41,13 @@ func TestExpireEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		expire := func(before time.Time, want ...int) {
+		expire := func(rule management.EventExpiry, want ...int) {
 			t.Helper()
 			var got []int
 			for more := true; more; {
 				var n int
 				var err error
-				if n, more, err = db.ExpireEvents(ctx, before); err != nil {
+				if n, more, err = db.ExpireEvents(ctx, rule); err != nil {
 					t.Fatal(err)
 				}
 				if n > 0 {
@@ -71,34 +72,85 @@ func TestExpireEvents(t *testing.T) {
 		}
 		all := fmt.Sprint(len(old) + 6)
 		left(all + ` events, 3 of surveys, shown 1 by 1, dismissed 0 by 0, sent 2 by 2, both 0, person {"plan":"new"}`)
-		expire(now.Add(-20 * day))
-		if _, _, err := db.ExpireEvents(ctx, time.Now().Add(-time.Hour)); err == nil {
-			t.Error("ExpireEvents of today succeeds")
+		forAll := func(before time.Time) management.EventExpiry { return management.EventExpiry{Before: before} }
+		expire(forAll(now.Add(-20 * day)))
+		for _, rule := range []management.EventExpiry{forAll(time.Now().Add(-time.Hour)), {Projects: map[int64]time.Time{1: time.Now().Add(-time.Hour)}}} {
+			if _, _, err := db.ExpireEvents(ctx, rule); err == nil {
+				t.Errorf("ExpireEvents of today succeeds: %+v", rule)
+			}
 		}
-		expire(now.Add(-5*day), sqldb.MostExpired, 53, 1)
+		expire(forAll(now.Add(-5*day)), sqldb.MostExpired, 53, 1)
 		const rest = `2 events, 1 of surveys, shown 0 by 0, dismissed 0 by 0, sent 1 by 1, both 0, person {"plan":"new"}`
 		left(rest)
 
 		write(t, db, named, young, shown, sent, old[0])
 		write(t, db, sent)
 		left(rest)
+		skipped := func(repeated, tooOld uint64) {
+			t.Helper()
+			if r, o := db.SkippedEvents(); r != repeated || o != tooOld {
+				t.Errorf("%d repeated events and %d that are too old are skipped, want %d and %d", r, o, repeated, tooOld)
+			}
+		}
+		skipped(1, 5)                     // young; named, shown, old and twice sent
 		late := event("late", "u0", `{}`) // comes with old ones, and is new itself
 		late.Time = young.Time.Add(time.Hour)
 		write(t, db, named, late)
 		left("3" + rest[1:])
+		skipped(1, 6)
 		list, _, err := db.FindEvents(ctx, 1, management.EventFilter{DistinctID: "u0"}, management.EventPlace{}, 10)
 		if len(list) != 2 || err != nil || list[0].Name != "late" {
 			t.Errorf("FindEvents = %+v, %v", list, err)
 		}
 
 		// Events are kept for longer, and then for ever.
-		expire(now.Add(-7 * day))
+		expire(forAll(now.Add(-7 * day)))
 		write(t, db, shown, named)
 		left(`4 events, 1 of surveys, shown 0 by 0, dismissed 0 by 0, sent 1 by 1, both 0, person {"plan":"old"}`)
-		if err := db.KeepEvents(ctx); err != nil {
-			t.Fatal(err)
-		}
+		expire(management.EventExpiry{})
 		write(t, db, shown)
 		left(`5 events, 2 of surveys, shown 1 by 1, dismissed 0 by 0, sent 1 by 1, both 0, person {"plan":"old"}`)
+	})
+}
+
+// TestExpireEventsOfProjects: a project may keep its events for less time than the others,
+// and for no longer. What the rule of one project deletes can come again in the others.
+func TestExpireEventsOfProjects(t *testing.T) {
+	const day = 24 * time.Hour
+	onEach(t, func(t *testing.T, d *database) {
+		ctx, db := t.Context(), d.open(t)
+		var list []capture.Event
+		for project := range int64(3) {
+			for _, age := range []time.Duration{5, 15, 25} {
+				e := event(fmt.Sprint(int(age)), "u", `{}`)
+				e.Project, e.Time = project+1, now.Add(-age*day)
+				list = append(list, e)
+			}
+		}
+		write(t, db, list...)
+		for _, step := range []struct {
+			rule management.EventExpiry
+			want string // how many events each project has afterwards, when all were sent again
+		}{
+			{management.EventExpiry{Projects: map[int64]time.Time{2: now.Add(-10 * day), 9: now.Add(-10 * day)}}, "3 1 3"},
+			{management.EventExpiry{Before: now.Add(-20 * day), Projects: map[int64]time.Time{2: now.Add(-10 * day), 3: now.Add(-30 * day)}}, "2 1 2"},
+			{management.EventExpiry{Projects: map[int64]time.Time{1: now.Add(-10 * day), 2: now.Add(-20 * day)}}, "1 2 3"},
+			{management.EventExpiry{}, "3 3 3"},
+		} {
+			for more := true; more; {
+				var err error
+				if _, more, err = db.ExpireEvents(ctx, step.rule); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(t, db, list...)
+			var counts []int
+			for project := range 3 {
+				counts = append(counts, d.count(t, fmt.Sprintf("SELECT count(*) FROM event WHERE project_id = %d", project+1)))
+			}
+			if got := strings.Trim(fmt.Sprint(counts), "[]"); got != step.want {
+				t.Errorf("%+v: %s events are left, want %s", step.rule, got, step.want)
+			}
+		}
 	})
 }

@@ -76,6 +76,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 	var (
 		changes persons.Changes
 		parts   []storedPart
+		skipped skippedEvents
 		all     = true // assume that all events are new
 	)
 	store := func(t *tx) error {
@@ -88,10 +89,11 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 				return err
 			}
 		}
-		fresh, err := t.insertKept(ctx, events, hashes, all)
+		fresh, old, err := t.insertKept(ctx, events, hashes, all)
 		if err != nil {
 			return err
 		}
+		skipped = skippedOf(events, fresh, old)
 		if err := t.load(ctx, u); err != nil {
 			return err
 		}
@@ -131,6 +133,7 @@ func (db *DB) write(ctx context.Context, events []capture.Event, surveys []surve
 	}
 	db.flagCalls.stored(calls)
 	db.usage.stored(parts)
+	db.noteSkipped(ctx, &skipped)
 	for _, project := range projects {
 		db.ingested.Store(project, true)
 	}

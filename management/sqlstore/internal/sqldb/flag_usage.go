@@ -66,15 +66,23 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// countedCalls returns the calls of events that are counted, by project.
+// countedCalls returns the calls of events that are counted, by project. Nearly always they
+// are of one project, and all are counted.
 func countedCalls(events []capture.Event, calls []management.FlagCall) map[int64][]management.FlagCall {
 	if len(calls) == 0 {
 		return nil
 	}
+	counts := func(c *management.FlagCall) bool { return events[c.Event].Received.Sub(c.At) <= usageDays*dayLength }
+	same := 0
+	for same < len(calls) && calls[same].Project == calls[0].Project && counts(&calls[same]) {
+		same++
+	}
 	list := make(map[int64][]management.FlagCall)
-	for i := range calls {
-		c := &calls[i]
-		if events[c.Event].Received.Sub(c.At) <= usageDays*dayLength {
+	if same > 0 {
+		list[calls[0].Project] = calls[:same:same]
+	}
+	for i := range calls[same:] {
+		if c := &calls[same+i]; counts(c) {
 			list[c.Project] = append(list[c.Project], *c)
 		}
 	}
@@ -98,6 +106,12 @@ type usageEncoder struct {
 	counts  []byte
 }
 
+// An encodedUsage is a usageOf with the numbers of its texts.
+type encodedUsage struct {
+	key, value, sdk uint64
+	days            int64 // after the encoder's
+}
+
 func (e *usageEncoder) number(s string) uint64 {
 	n, ok := e.numbers[s]
 	if !ok {
@@ -108,14 +122,18 @@ func (e *usageEncoder) number(s string) uint64 {
 	return n
 }
 
-func (e *usageEncoder) add(u usageOf, n int64) {
+func (e *usageEncoder) encode(u usageOf) encodedUsage {
 	if e.numbers == nil {
 		e.numbers, e.day = make(map[string]uint64, 64), u.day
 	}
-	e.counts = binary.AppendUvarint(e.counts, e.number(u.key))
-	e.counts = binary.AppendUvarint(e.counts, e.number(u.value))
-	e.counts = binary.AppendUvarint(e.counts, e.number(u.sdk))
-	e.counts = binary.AppendVarint(e.counts, u.day-e.day)
+	return encodedUsage{e.number(u.key), e.number(u.value), e.number(u.sdk), u.day - e.day}
+}
+
+func (e *usageEncoder) add(u encodedUsage, n int64) {
+	e.counts = binary.AppendUvarint(e.counts, u.key)
+	e.counts = binary.AppendUvarint(e.counts, u.value)
+	e.counts = binary.AppendUvarint(e.counts, u.sdk)
+	e.counts = binary.AppendVarint(e.counts, u.days)
 	e.counts = binary.AppendUvarint(e.counts, uint64(n))
 }
 
@@ -129,11 +147,14 @@ func (e *usageEncoder) bytes() []byte {
 	return append(b, e.counts...)
 }
 
-// encodeCalls does not count equal calls together: few calls of one transaction are equal.
 func encodeCalls(calls []management.FlagCall) []byte {
 	var e usageEncoder
+	counts := make(map[encodedUsage]int64)
 	for i := range calls {
-		e.add(usageOfCall(&calls[i]), 1)
+		counts[e.encode(usageOfCall(&calls[i]))]++
+	}
+	for u, n := range counts {
+		e.add(u, n)
 	}
 	return e.bytes()
 }
@@ -143,7 +164,7 @@ func usageOfCall(c *management.FlagCall) usageOf { return usageOf{c.Key, dayOf(c
 func (c usageCounts) encode() []byte {
 	var e usageEncoder
 	for u, n := range c {
-		e.add(u, n)
+		e.add(e.encode(u), n)
 	}
 	return e.bytes()
 }

@@ -41,6 +41,7 @@ var projects = newTable(table[management.Project]{
 			{"app_urls", jsonList[string]{&p.AppURLs}},
 			{"recording_domains", jsonList[string]{&p.RecordingDomains}},
 			{"bucketing_hash", &p.BucketingHash},
+			{"event_retention_days", &p.EventRetentionDays},
 			{"created_at", stamp{d, &p.Created}},
 			{"updated_at", stamp{d, &p.Updated}},
 		}

@@ -260,7 +260,7 @@ func (r *answerReader) findParted(ctx context.Context) (*submissions, error) {
 		GROUP BY submission_key HAVING count(*) > 1`
 	s := new(submissions)
 	var id uuid.UUID
-	err := r.db.read(ctx, query, []any{r.q.Project, r.survey, r.q.Project, r.survey, r.q.Project, r.survey}, func(rows *sql.Rows) error {
+	err := r.db.read(asLongQuery(ctx), query, []any{r.q.Project, r.survey, r.q.Project, r.survey, r.q.Project, r.survey}, func(rows *sql.Rows) error {
 		err := rows.Scan(&id)
 		s.add(id)
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -576,4 +577,21 @@ func plan(t *testing.T, raw *sql.DB, query string) []string {
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+// TestLongQueryEnds: what surveys count over all their events ends when nobody waits for it
+// any more.
+func TestLongQueryEnds(t *testing.T) {
+	onEach(t, func(t *testing.T, d *database) {
+		db := d.open(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i % 7 + 1 FROM n) SELECT count(*) FROM n"
+		if err := db.ReadLong(ctx, endless); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ReadLong = %v, want %v", err, context.DeadlineExceeded)
+		}
+		if err := db.ReadLong(t.Context(), "SELECT 1"); err != nil {
+			t.Errorf("ReadLong after it = %v", err)
+		}
+	})
 }

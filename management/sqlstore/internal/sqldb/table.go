@@ -299,6 +299,10 @@ func (l jsonList[T]) Scan(v any) error {
 	if !n.Valid {
 		return nil
 	}
+	if n.String == "[]" { // most lists, of which a page of flags has 200
+		*l.at = []T{}
+		return nil
+	}
 	if err := json.Unmarshal([]byte(n.String), l.at); err != nil {
 		return errors.New("sqlstore: a list is not stored as JSON")
 	}
