@@ -39,6 +39,13 @@ type ButtonDataColour struct {
 // ButtonPayload is the payload of the flag "button".
 var ButtonPayload = flagstaff.NewPayload[*ButtonData]("button", &ButtonData{})
 
+// FreeReturns is the flag "free-returns".
+//
+// Returns cost nothing.
+//
+// It is on for everybody. Tags: shop.
+var FreeReturns = flagstaff.NewBool("free-returns", false)
+
 // NewCheckout is the flag "new-checkout".
 //
 // The checkout on one page.

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
 // A Kind says which values a flag has.
@@ -64,7 +65,7 @@ func (s Selection) Apply(list []Flag) ([]Flag, error) {
 	used := make(map[string]bool)
 	matches := func(patterns []string, key string) (ok bool) {
 		for _, p := range patterns {
-			if match(p, key) {
+			if text.Matches(p, key) {
 				used[p], ok = true, true
 			}
 		}
@@ -93,26 +94,4 @@ func (s Selection) Apply(list []Flag) ([]Flag, error) {
 		}
 	}
 	return selected, nil
-}
-
-// match reports whether a pattern matches a whole key.
-func match(pattern, key string) bool {
-	first, rest, ok := strings.Cut(pattern, "*")
-	if !ok {
-		return pattern == key
-	}
-	if !strings.HasPrefix(key, first) {
-		return false
-	}
-	parts := strings.Split(rest, "*")
-	last := len(parts) - 1
-	key = key[len(first):]
-	for _, part := range parts[:last] {
-		i := strings.Index(key, part)
-		if i < 0 {
-			return false
-		}
-		key = key[i+len(part):]
-	}
-	return strings.HasSuffix(key, parts[last])
 }

@@ -134,7 +134,7 @@ func TestRandomDocuments(t *testing.T) {
 		}
 		code := generate(t, document, gen.Options{Package: "flags"})
 		if again := generate(t, document, gen.Options{Package: "flags"}); string(again) != string(code) {
-			t.Errorf("seed %d: the second time there is other code: %s", seed, gen.Diff("first", "second", code, again))
+			t.Errorf("seed %d: the second time there is other code: %s", seed, cmp.Diff(string(code), string(again)))
 		}
 		pkg := checkTypes(t, code)
 		handles := make(map[string]int)
@@ -348,11 +348,15 @@ func TestDiff(t *testing.T) {
 +14b
  15
 `
-	if diff := cmp.Diff(want, gen.Diff("a", "b", []byte(strings.Join(lines, "\n")), []byte(strings.Join(changed, "\n")))); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if diff := cmp.Diff("--- a\n+++ b\n@@ -1,0 +1,1 @@\n+x\n", gen.Diff("a", "b", nil, []byte("x"))); diff != "" {
-		t.Errorf("of nothing: -want +got\n%s", diff)
+	for _, tt := range []struct{ a, b, want string }{
+		{strings.Join(lines, "\n"), strings.Join(changed, "\n"), want},
+		{"", "x", "--- a\n+++ b\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"},
+		{"x\n", "x\n", ""},
+	} {
+		got, err := gen.Diff("a", "b", []byte(tt.a), []byte(tt.b))
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%v; -want +got\n%s", err, diff)
+		}
 	}
 	for _, tt := range []struct {
 		a, b string
