@@ -7,6 +7,7 @@ require (
 	github.com/flagstaff-go/flagstaff/capture/jetstream v0.1.0
 	github.com/flagstaff-go/flagstaff/cmd/flagstaff v0.1.0
 	github.com/flagstaff-go/flagstaff/flags/openfeature v0.1.0
+	github.com/flagstaff-go/flagstaff/flags/otel v0.1.0
 	github.com/flagstaff-go/flagstaff/management v0.1.0
 	github.com/flagstaff-go/flagstaff/server v0.1.0
 	github.com/flagstaff-go/flagstaff/server/otel v0.1.0
@@ -18,6 +19,10 @@ require (
 	github.com/open-feature/go-sdk v1.20.0
 	github.com/pquerna/otp v1.5.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	go.opentelemetry.io/otel v1.46.0
+	go.opentelemetry.io/otel/sdk v1.46.0
+	go.opentelemetry.io/otel/sdk/log v0.22.0
+	go.opentelemetry.io/otel/trace v1.46.0
 	go.yaml.in/yaml/v3 v3.0.6
 )
 
@@ -56,14 +61,13 @@ require (
 	github.com/sethvargo/go-retry v0.4.0 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
-	go.opentelemetry.io/otel v1.46.0 // indirect
+	go.opentelemetry.io/otel/log v0.22.0 // indirect
 	go.opentelemetry.io/otel/metric v1.46.0 // indirect
-	go.opentelemetry.io/otel/trace v1.46.0 // indirect
 	go.uber.org/mock v0.6.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go4.org/netipx v0.0.0-20231129151722-fdeea329fbba // indirect
 	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/net v0.60.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
@@ -80,7 +84,9 @@ replace (
 	github.com/flagstaff-go/flagstaff/capture/jetstream => ../capture/jetstream
 	github.com/flagstaff-go/flagstaff/cmd/flagstaff => ../cmd/flagstaff
 	github.com/flagstaff-go/flagstaff/flags/openfeature => ../flags/openfeature
+	github.com/flagstaff-go/flagstaff/flags/otel => ../flags/otel
 	github.com/flagstaff-go/flagstaff/management => ../management
 	github.com/flagstaff-go/flagstaff/server => ../server
 	github.com/flagstaff-go/flagstaff/server/otel => ../server/otel
+	github.com/flagstaff-go/flagstaff/vet => ../vet
 )

@@ -33,7 +33,7 @@ func TestCandidates(t *testing.T) {
 	for _, tt := range []struct {
 		words, want []string
 	}{
-		{nil, []string{"serve", "backup", "restore", "users", "flag", "import", "export", "check", "explain", "diff", "gen", "version", "completion", "help"}},
+		{nil, []string{"serve", "backup", "restore", "users", "flag", "import", "export", "check", "explain", "diff", "gen", "vet", "prune", "version", "completion", "help"}},
 		{[]string{"users"}, []string{"invite"}},
 		{[]string{"export"}, []string{"events"}},
 		{[]string{"check", "-"}, []string{"-json", "-strict", "-help"}},
@@ -42,6 +42,8 @@ func TestCandidates(t *testing.T) {
 		{[]string{"help", "completion"}, []string{"bash", "zsh", "fish"}},
 		{[]string{"explain", file}, []string{"new-checkout", "billing", "recent", "zip"}},
 		{[]string{"explain", file, "zip"}, nil},
+		{[]string{"prune", "-flags", file}, []string{"new-checkout", "billing", "recent", "zip"}},
+		{[]string{"prune"}, nil},
 		{[]string{"explain", file + "x"}, nil},
 		{[]string{"explain"}, nil},
 	} {

@@ -6,6 +6,8 @@
 //	flagstaff explain flags.json beta user-1    how a flag gets its value
 //	flagstaff diff old.json new.json            for whom a change changes values
 //	flagstaff gen -o flags_gen.go flags.json    Go code by which a program asks for flags
+//	flagstaff vet -flags flags.json ./...       wrong uses of flags in Go code
+//	flagstaff prune -flags flags.json beta      Go code without a flag that is on for all
 //	flagstaff flag rollout new-checkout 50      for how many a flag is on
 //	flagstaff import -from https://…            the flags of another server
 //	flagstaff export events -o events.ndjson    what the server has captured

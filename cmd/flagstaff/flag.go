@@ -15,7 +15,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/nearest"
+	"github.com/flagstaff-go/flagstaff/internal/nearest"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 

@@ -221,7 +221,11 @@ func (p *program) putCode(c *genCall, code []byte) error {
 	case err == nil && gen.SameCode(there, code):
 		return nil
 	}
-	if err := p.print("%s", strings.TrimSuffix(gen.Diff(c.to, c.to+" (as the flags are)", there, code), "\n")); err != nil {
+	diff, err := gen.Diff(c.to, c.to+" (as the flags are)", there, code)
+	if err != nil {
+		return err
+	}
+	if err := p.print("%s", strings.TrimSuffix(diff, "\n")); err != nil {
 		return err
 	}
 	return fmt.Errorf("%s does not fit the flags: run %s gen again", c.to, programName)

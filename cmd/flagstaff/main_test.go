@@ -263,6 +263,16 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"gen", "-type", "button", file}, nil, `flagstaff gen: invalid value "button" for flag -type: want KEY=TYPE, such as button=Button`},
 		{[]string{"gen"}, []string{"FLAGSTAFF_URL=http://127.0.0.1:1"}, `flagstaff gen: there is no personal API key: put it into FLAGSTAFF_KEY, not into an argument, which others can see`},
 
+		{[]string{"vet"}, nil, `flagstaff vet: want the definitions: a file by -flags, or a server by -url or FLAGSTAFF_URL`},
+		{[]string{"vet", "-flags", file, "-url", "http://h"}, here, `flagstaff vet: flags -flags and -url exclude each other`},
+		{[]string{"vet", "-unsued", "-flags", file}, nil, `flagstaff vet: there is no flag -unsued; did you mean -unused?`},
+
+		{[]string{"prune", "-flags", file}, nil, `flagstaff prune: want at least one KEY, or -value KEY=VALUE; see flagstaff prune -help`},
+		{[]string{"prune", "new-checkout"}, nil, `flagstaff prune: want the definitions: a file by -flags, or a server by -url or FLAGSTAFF_URL`},
+		{[]string{"prune", "-flags", file, "-url", "http://h", "new-checkout"}, here, `flagstaff prune: flags -flags and -url exclude each other`},
+		{[]string{"prune", "-value", "new-checkout", "--", "."}, nil, `flagstaff prune: invalid value "new-checkout" for flag -value: want KEY=VALUE, such as new-checkout=true`},
+		{[]string{"prune", "-flags", file, "new-checkout", "./..."}, nil, `flagstaff prune: "./..." is no key of a flag: packages come after --, as in KEY -- ./...`},
+
 		{[]string{"version", "now"}, nil, `flagstaff version: want no arguments, not 1 argument, "now"; see flagstaff version -help`},
 		{[]string{"completion", "csh"}, nil, `flagstaff completion: there is no command "csh"; did you mean flagstaff completion zsh?`},
 		{[]string{"completion", "powershell"}, nil, `flagstaff completion: there is no command "powershell"; see flagstaff completion -help`},

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -42,6 +43,19 @@ func (p *program) table(rows [][]string) error {
 		return err
 	}
 	return buffered.Flush()
+}
+
+// inLines prints what an error says after its first line to standard error, such as the
+// errors of a compiler, and returns what the first one says.
+func (p *program) inLines(err error) error {
+	text, more, ok := strings.Cut(err.Error(), "\n")
+	if !ok {
+		return err
+	}
+	for line := range strings.SplitSeq(more, "\n") {
+		fmt.Fprintln(p.stderr, printable(strings.ReplaceAll(line, "\t", " ")))
+	}
+	return errors.New(strings.TrimSuffix(text, ":"))
 }
 
 // printable makes a text fit for one line on a terminal: what does not print, such as

@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/nearest"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/serve"
+	"github.com/flagstaff-go/flagstaff/internal/nearest"
 )
 
 const programName = "flagstaff"
@@ -39,6 +39,8 @@ func (p *program) commands() []*cli.Command {
 		p.explainCommand(),
 		p.diffCommand(),
 		p.genCommand(),
+		p.vetCommand(),
+		p.pruneCommand(),
 		p.versionCommand(),
 		p.completionCommand(),
 		p.helpCommand(),

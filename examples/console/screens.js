@@ -153,5 +153,6 @@ export const member = [
 	['no-page', (t) => t.open('/nothing')],
 ]
 
-// pictures are those of docs/console.md, by the screens that they show.
-export const pictures = [['flags', 'flags'], ['flag', 'flag-edited'], ['review', 'flag-review'], ['why', 'why-one'], ['survey', 'survey-results']]
+// pictures are those of docs/console.md, by the screens that they show, with the height of the
+// window if it is not the usual one.
+export const pictures = [['flags', 'flags'], ['flag', 'flag-edited', 1120], ['review', 'flag-review'], ['why', 'why-one'], ['survey', 'survey-results']]

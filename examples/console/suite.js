@@ -87,12 +87,14 @@ try {
 		await person.context.close()
 	}))])
 	await part('pictures', async (checks) => {
-		const owner = await browser.person('mouse', { viewport: { width: 1180, height: 760 } })
+		const width = 1180
+		const owner = await browser.person('mouse')
 		await join(owner.page)
 		const to = new URL('../../docs/console/', import.meta.url)
 		await fs.rm(to, { recursive: true, force: true })
 		await fs.mkdir(to, { recursive: true })
-		for (const [name, screen] of pictures) {
+		for (const [name, screen, height = 760] of pictures) {
+			await owner.page.setViewportSize({ width, height })
 			await member.find(([other]) => other === screen)[1](new Task(suite, owner, checks))
 			const picture = shrink(await owner.page.screenshot())
 			await fs.writeFile(new URL(`${name}.png`, to), picture)

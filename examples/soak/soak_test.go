@@ -37,9 +37,10 @@ var (
 )
 
 const (
-	paused        = 2 * time.Second // time that a process is stopped
-	moreRoutines  = 20              // goroutines that a process may have at rest more than at its start
-	moreMemory    = 96 << 20        // bytes that a process may have grown by
+	paused        = 2 * time.Second  // time that a process is stopped
+	betweenFaults = 20 * time.Second // at most
+	moreRoutines  = 20               // goroutines that a process may have at rest more than at its start
+	moreMemory    = 96 << 20         // bytes that a process may have grown by
 	diskSize      = "size=512m"
 	fewFiles      = "ulimit -n 64"
 	littleMemory  = "export GOMEMLIMIT=64MiB"
@@ -304,7 +305,7 @@ func (w *world) run(d time.Duration, faults []fault) {
 	measure("before")
 	recoveries := make(map[string][]time.Duration)
 	w.begin(ctx)
-	pause := d / time.Duration(len(faults)+1)
+	pause := min(d/time.Duration(len(faults)+1), betweenFaults)
 	for start, i := time.Now(), 0; (i < len(faults) || time.Since(start)+pause < d) && !t.Failed(); i++ {
 		pass(ctx, pause)
 		f := faults[i%len(faults)]
@@ -378,7 +379,8 @@ func (w *world) report(recoveries map[string][]time.Duration) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(recoveries)) {
 		times := recoveries[name]
-		row(name, "%d times, recovered after %v at most", len(times), slices.Max(times).Round(time.Millisecond))
+		slices.Sort(times)
+		row(name, "%d times, recovered after %v, %v at most", len(times), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
 	}
 	if err := table.Flush(); err != nil {
 		w.t.Error(err)

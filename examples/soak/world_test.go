@@ -161,7 +161,7 @@ func (w *world) begin(ctx context.Context) {
 func (w *world) end() {
 	w.done()
 	w.working.Wait()
-	if err := w.look(w.t.Context(), w.nodes[0], time.Now()); err != nil {
+	if _, err := w.look(w.t.Context(), w.nodes[0], time.Now()); err != nil {
 		w.fail("at the end: %v", err)
 	}
 	w.judge()
@@ -393,33 +393,34 @@ func (w *world) makeFlags(ctx context.Context) error {
 			return fmt.Errorf("make a flag: status %d, %v: %s", status, err, answer)
 		}
 	}
-	return w.look(ctx, w.nodes[0], time.Now())
+	_, err := w.look(ctx, w.nodes[0], time.Now())
+	return err
 }
 
 func flagKey(i int) string { return fmt.Sprintf("soak-%d", i) }
 
 // look notes the definitions if they have changed, because of a change that began at a
-// time.
-func (w *world) look(ctx context.Context, from *node, began time.Time) error {
+// time, and reports whether they have.
+func (w *world) look(ctx context.Context, from *node, began time.Time) (changed bool, err error) {
 	status, text, err := get(ctx, from.url+"/flags/definitions?send_cohorts", w.secret)
 	if err != nil || status != http.StatusOK {
-		return fmt.Errorf("definitions: status %d, %v: %s", status, err, text)
+		return false, fmt.Errorf("definitions: status %d, %v: %s", status, err, text)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.versions); n > 0 && bytes.Equal(w.versions[n-1].text, text) {
-		return nil
+		return false, nil
 	}
 	d, err := reference.Parse(text)
 	if err != nil {
-		return err
+		return false, err
 	}
 	w.versions = append(w.versions, version{text, d, began, time.Now()})
-	return nil
+	return true, nil
 }
 
 // change changes a flag. If it is not known what became of a change, no other one begins
-// before it is.
+// before it is: a node shows it, or all of them had the time to.
 func (w *world) change(ctx context.Context) {
 	n, i := w.any(), rand.IntN(20)
 	fields := map[string]any{"active": rand.IntN(8) > 0}
@@ -442,19 +443,25 @@ func (w *world) change(ctx context.Context) {
 		w.fail("a change of a flag was answered %d: %s", status, text)
 		return
 	}
-	for status == http.StatusOK || ctx.Err() == nil {
-		if status != http.StatusOK {
-			n = w.any()
-		}
-		if err := w.look(ctx, n, began); err == nil {
+	known := status == http.StatusOK
+	for first := true; first || ctx.Err() == nil; first = false {
+		changed, err := w.look(ctx, n, began)
+		if err == nil && (known || changed || w.calmSince(began)) {
 			w.judge()
 			return
-		} else if ctx.Err() != nil {
-			return
 		}
-		status = 0
+		known = known && err == nil
 		pass(ctx, betweenChanges)
+		n = w.any()
 	}
+}
+
+// calmSince reports whether all nodes have had the time to show a change that began at a
+// time.
+func (w *world) calmSince(began time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(began) > afterward && !w.disturbed(time.Now(), afterward)
 }
 
 // list reads a page of flags and one of persons.

@@ -119,6 +119,10 @@ var operations = slices.Concat([]operation{
 	{call: "GET /api/organizations/{organization}/projects", scope: "project:read", want: 200},
 	{call: "POST /api/organizations/{organization}/projects", scope: "project:write", body: `{"name":"Another"}`, want: 201},
 
+	{call: "POST /openfeature/v0/manifest/flags", scope: "feature_flag:write", body: `{"key":"{new}","type":"boolean","defaultValue":false}`, want: 201},
+	{call: "PUT /openfeature/v0/manifest/flags/{flag}", scope: "feature_flag:write", body: `{"key":"{flag}","type":"boolean","description":"another"}`, want: 200},
+	{call: "DELETE /openfeature/v0/manifest/flags/{flag}", scope: "feature_flag:write", want: 200},
+
 	{call: "GET /api/projects", scope: "project:read", want: 200},
 	{call: "POST /api/projects", scope: "project:write", body: `{"name":"Another"}`, want: 201},
 }, projectOperations(""), projectOperations("/reset_token"), projectOperations("/rotate_secret_token"), projectOperations("/delete_secret_token_backup"), managedOperations())
@@ -214,10 +218,11 @@ type references struct {
 	response                         string
 	invitation, token                string // of the invitation's link
 	session                          string
+	flag                             string // its key
 }
 
 // nowhere refers to things that do not exist, except the caller.
-var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID, unknownUUID, "x", unknownUUID}
+var nowhere = references{"@me", "none", unknownUUID, unknownNumber, unknownIDs(), unknownUUID, unknownUUID, "x", unknownUUID, "none"}
 
 // fill returns the call for things.
 func (o *operation) fill(r references) string { return r.replace(o, o.call) + "/" + o.query }
@@ -228,14 +233,14 @@ func (o *operation) fillBody(r references) string { return r.replace(o, o.body) 
 func (r *references) replace(o *operation, text string) string {
 	return strings.NewReplacer(
 		"{user}", r.user, "{key}", r.key, "{organization}", r.organization, "{project}", r.project,
-		"{id}", r.ids[o.collection()], "{response}", r.response, "{invitation}", r.invitation, "{token}", r.token, "{new}", newName(), "{version}", "1", "{session}", r.session,
+		"{id}", r.ids[o.collection()], "{response}", r.response, "{invitation}", r.invitation, "{token}", r.token, "{new}", newName(), "{version}", "1", "{session}", r.session, "{flag}", r.flag,
 	).Replace(text)
 }
 
 // of refers to what an account has.
 func (s *site) of(t *testing.T, a *account, key string) references {
 	t.Helper()
-	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID), unknownIDs(), uuid.NewString(), uuid.NewString(), "x", uuid.NewString()}
+	return references{a.UUID.String(), s.keyID(t, key), a.organization.ID.String(), fmt.Sprint(a.project.ID), unknownIDs(), uuid.NewString(), uuid.NewString(), "x", uuid.NewString(), "none"}
 }
 
 // attempt does an operation with a key of an account's own things, after it has
@@ -260,6 +265,10 @@ func (o *operation) attempt(t *testing.T, s *site, a *account, key string) *answ
 	}
 	if strings.Contains(o.call+o.body, "{id}") {
 		r.ids[o.collection()] = s.make(t, a, o.collection())
+	}
+	if strings.Contains(o.call, "{flag}") {
+		r.flag = newName()
+		s.makeCalled(t, a, "feature_flags", r.flag)
 	}
 	body := o.fillBody(r)
 	if o.prepare != nil {
@@ -401,6 +410,7 @@ var otherRoutes = map[string]string{
 	"GET /api/schema":                 forAnybody,
 	"GET /api/docs":                   forAnybody,
 
+	"GET /openfeature/v0/manifest":                                 forSDKs,
 	"GET /flags/definitions":                                       forSDKs,
 	"GET /api/feature_flag/local_evaluation":                       forSDKs,
 	"GET /api/projects/{project}/feature_flags/local_evaluation":   forSDKs,
@@ -425,7 +435,7 @@ func operationsAreComplete(t *testing.T, s *site) {
 	}
 	served := make(map[string]string)
 	for path := range document.Paths {
-		if !strings.HasPrefix(path, "/api/") && path != "/flags/definitions" {
+		if !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/openfeature/") && path != "/flags/definitions" {
 			continue
 		}
 		options, err := s.stranger().send(t.Context(), (&operation{call: "OPTIONS " + path}).fill(r), "", "Origin", origin)
@@ -499,6 +509,9 @@ func (s *site) target(t *testing.T) *target {
 		called := newName()
 		v.foreign.ids[name] = s.makeCalled(t, a, name, called)
 		v.told = append(v.told, called)
+		if name == "feature_flags" {
+			v.foreign.flag = called
+		}
 		if c.unknown == unknownUUID {
 			v.told = append(v.told, v.foreign.ids[name])
 		}
@@ -570,7 +583,7 @@ func foreignThings(t *testing.T, s *site) {
 		{"another user", issue(other), s.of(t, other, other.key), nil, false, ""},
 		{"a user of staff", issue(staff), s.of(t, staff, staff.key), func(o *operation) bool { return users(o) && !o.self }, true, ""},
 		{"a member of the organization", issue(v.member), references{}, func(o *operation) bool {
-			return strings.Contains(o.call, "{organization}") || strings.Contains(o.call, "{project}")
+			return strings.Contains(o.call, "{organization}") || strings.Contains(o.call, "{project}") || strings.Contains(o.call, "{flag}")
 		}, false, ""},
 		{"a key for another organization", restrict(v.account, inOrganization(elsewhere)), s.of(t, elsewhere, elsewhere.key), users, true, v.foreign.organization},
 		{"a key of another user for their organization", restrict(other, inOrganization(other)), s.of(t, other, other.key), nil, true, ""},

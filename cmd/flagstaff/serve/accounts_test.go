@@ -432,6 +432,18 @@ func (a *answer) done(t *testing.T) {
 	}
 }
 
+// manifestError turns an error about a manifest, of which wire.md §7.5 has the form, into
+// one of the form that others have.
+func manifestError(got map[string]any, status int) map[string]any {
+	e, _ := got["error"].(map[string]any)
+	details, _ := e["details"].([]any)
+	if len(details) != 1 || e["status"] != float64(status) {
+		return got
+	}
+	d, _ := details[0].(map[string]any)
+	return map[string]any{"type": errorTypes[status], "code": d["code"], "attr": d["field"], "detail": d["message"]}
+}
+
 // errorTypes has the type of an error with a status (management.md §2.2).
 var errorTypes = map[int]string{
 	400: "validation_error", 401: "authentication_error", 403: "authentication_error", 404: "invalid_request", 405: "invalid_request",
@@ -451,6 +463,9 @@ func (a *answer) fails(t *testing.T, status int, code, attr string) (detail stri
 	var got map[string]any
 	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
 		t.Fatalf("%s = %d %s, want %d %s", a.call, a.status, a.body, status, code)
+	}
+	if strings.Contains(a.call, "/openfeature/v0/") {
+		got = manifestError(got, status)
 	}
 	detail, _ = got["detail"].(string)
 	delete(got, "detail")

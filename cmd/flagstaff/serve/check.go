@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,7 +27,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
 )
 
-// maxCheckTime is how long -check waits for the store and the stream in all.
+// maxCheckTime is how long -check waits for the server of mail, the store and the stream in
+// all.
 const maxCheckTime = 30 * time.Second
 
 // A checking writes what a look at the settings finds, a line for each thing.
@@ -61,6 +63,7 @@ func (m *Main) check(ctx context.Context, s *settings) error {
 	c.ok("settings", "are in order")
 	m.checkAddresses(ctx, s, c)
 	s.checkFiles(ctx, c)
+	s.checkOwner(ctx, c)
 	keys, err := s.secretKeys()
 	if err != nil {
 		c.fail("secret keys", err)
@@ -155,10 +158,11 @@ func (s *settings) checkFiles(ctx context.Context, c *checking) {
 			c.ok("geoip", "%s", s.geoip)
 		}
 	}
-	if err := s.lookAtMail(); err != nil {
+	switch text, err := s.lookAtMail(ctx); {
+	case err != nil:
 		c.fail("mail", err)
-	} else if s.smtp != "" || s.mailDir != "" {
-		c.ok("mail", "its settings are in order; no mail was sent")
+	case text != "":
+		c.ok("mail", "%s; no mail was sent", text)
 	}
 }
 
@@ -180,28 +184,44 @@ func lookAtFlags(ctx context.Context, file string) (n, broken int, err error) {
 	return snapshot.Len(), broken, nil
 }
 
-// lookAtMail checks the settings of mail without a server, and makes no folder.
-func (s *settings) lookAtMail() error {
+// lookAtMail checks the settings of mail, and makes no folder. It asks a server whether it
+// would take mail, and returns what is in order, "" if there is no mail.
+func (s *settings) lookAtMail(ctx context.Context) (text string, err error) {
 	if s.smtp == "" && s.mailDir == "" {
-		return nil
+		return "", nil
 	}
 	options, err := s.mailOptions(cmp.Or(s.appURL, "http://localhost"))
 	if err != nil {
-		return err
+		return "", err
 	}
-	address := s.smtp
-	if s.mailDir != "" {
-		address = "smtp://localhost" // never connected to; the sender is checked with it
-		switch info, err := os.Stat(s.mailDir); {
-		case errors.Is(err, fs.ErrNotExist): // a start makes it
-		case err != nil:
-			return fmt.Errorf("the folder of -mail-dir: %w", err)
-		case !info.IsDir():
-			return fmt.Errorf("the folder of -mail-dir: %s is a file", s.mailDir)
+	if s.mailDir == "" {
+		server, err := mail.NewSMTP(s.smtp, options)
+		if err != nil {
+			return "", err
 		}
+		return server.String() + " answers, with all that the settings want", server.Check(ctx)
 	}
-	_, err = mail.NewSMTP(address, options)
-	return err
+	switch info, err := os.Stat(s.mailDir); {
+	case errors.Is(err, fs.ErrNotExist): // a start makes it
+	case err != nil:
+		return "", fmt.Errorf("the folder of -mail-dir: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("the folder of -mail-dir: %s is a file", s.mailDir)
+	}
+	_, err = mail.NewSMTP("smtp://localhost", options) // never connected to; the sender is checked with it
+	return "the folder and the sender are in order", err
+}
+
+// checkOwner looks whether a first start could make the owner, by making one in memory.
+func (s *settings) checkOwner(ctx context.Context, c *checking) {
+	store, err := storage.Open(ctx, sqlite.Memory, sqlstore.Options{})
+	if err == nil {
+		_, err = management.Bootstrap(ctx, store, management.First{Owner: s.adminEmail})
+		err = errors.Join(err, store.Close())
+	}
+	if err != nil {
+		c.fail("first owner", fmt.Errorf("invalid value for flag -admin-email: %w", err))
+	}
 }
 
 // checkStore looks at the store, and whether the keys read its secrets.
@@ -222,6 +242,13 @@ func (s *settings) checkStore(ctx context.Context, c *checking, keys [][]byte, h
 		c.ok("store", "%s has a schema of version %d; a start migrates it: %s", s.storeName(), state.Version, strings.Join(state.Pending, ", "))
 	default:
 		c.ok("store", "%s has a schema of version %d, which is this program's", s.storeName(), state.Version)
+	}
+	if len(state.ProjectKeys) > 0 && s.projectKey != "" && !s.demo { // the demo adds its project to any store
+		if slices.Contains(state.ProjectKeys, s.projectKey) {
+			c.ok("project key", "the store has its project")
+		} else {
+			c.fail("project key", s.noProject())
+		}
 	}
 	if !haveKeys {
 		return // of which there is an error

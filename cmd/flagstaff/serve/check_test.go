@@ -1,7 +1,10 @@
 package serve
 
 import (
+	"bufio"
 	"database/sql"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -61,6 +64,16 @@ func TestCheck(t *testing.T) {
 	}
 	look("no server runs", 0, `ok +store .* has a schema of version \d+, which is this program's`, `ok +secrets +the keys read all of them`)
 
+	for key, want := range map[string]string{
+		storedKey(t, path): `ok +project key +the store has its project`,
+		"phc_nobody":       `error +project key +.* has no project with the key of -project-key; the flag is for the first start on an empty store`,
+	} {
+		code, stdout, _ := command(t, "-check", "-store", path, "-addr", "127.0.0.1:0", "-project-key", key)
+		if wrong := strings.HasPrefix(want, "error"); !regexp.MustCompile(`(?m)^`+want+`$`).MatchString(stdout) || wrong != (code == 1) {
+			t.Errorf("-project-key %s: exit code %d, want a line %q in\n%s", key, code, want, stdout)
+		}
+	}
+
 	change := func(statement string) {
 		t.Helper()
 		db, err := sql.Open("sqlite", path)
@@ -78,6 +91,63 @@ func TestCheck(t *testing.T) {
 	look("a newer store", 1, `error +store .*the schema is newer than this program.*`)
 }
 
+// storedKey returns the API key of the project of a store.
+func storedKey(t *testing.T, path string) (key string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), "SELECT api_token FROM project").Scan(&key); err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// TestCheckMail: -check asks the server of mail, and tells no password.
+func TestCheckMail(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan string, 10)
+	go func() {
+		defer close(said)
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "220 ready\r\n")
+		for lines := bufio.NewScanner(conn); lines.Scan(); {
+			verb, _, _ := strings.Cut(lines.Text(), " ")
+			said <- verb
+			fmt.Fprint(conn, map[string]string{"EHLO": "250-test\r\n250 AUTH PLAIN\r\n", "AUTH": "235 welcome\r\n", "QUIT": "221 bye\r\n"}[verb])
+		}
+	}()
+	check := func(wantCode int, want string) {
+		t.Helper()
+		code, stdout, stderr := command(t, "-check", "-store", ":memory:", "-addr", "127.0.0.1:0", "-smtp", "smtp://ada:s3cret@"+l.Addr().String())
+		if code != wantCode || !regexp.MustCompile(`(?m)^`+want+`$`).MatchString(stdout) || strings.Contains(stdout+stderr, "s3cret") {
+			t.Errorf("exit code %d, want %d and a line %q in\n%s", code, wantCode, want, stdout)
+		}
+	}
+	server := "smtp://" + regexp.QuoteMeta(l.Addr().String())
+	check(0, "ok +mail +"+server+" answers, with all that the settings want; no mail was sent")
+	var got []string
+	for verb := range said {
+		got = append(got, verb)
+	}
+	if diff := gocmp.Diff([]string{"EHLO", "AUTH", "QUIT"}, got); diff != "" {
+		t.Errorf("the server was told (-want +got)\n%s", diff)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(1, "error +mail +mail: look at "+server+": connect: .*")
+}
+
 // TestCheckTellsAll: -check says all that is wrong, and no password.
 func TestCheckTellsAll(t *testing.T) {
 	folder := t.TempDir()
@@ -87,22 +157,22 @@ func TestCheckTellsAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := command(t, "-check", "-addr", "192.0.2.1:0", "-store", "postgres://flagstaff:s3cret@/x?host="+missing, "-flags", missing, "-geoip", missing,
-		"-tls-cert", missing, "-tls-key", missing, "-secret-key-file", missing, "-mail-dir", file, "-stream", "nats://flagstaff:s3cret@127.0.0.1:1", "-max-connections", "1000000")
-	if code != 1 || !strings.HasSuffix(stderr, ": 9 errors\n") {
+		"-tls-cert", missing, "-tls-key", missing, "-secret-key-file", missing, "-mail-dir", file, "-stream", "nats://flagstaff:s3cret@127.0.0.1:1", "-max-connections", "1000000", "-admin-email", "nobody")
+	if code != 1 || !strings.HasSuffix(stderr, ": 10 errors\n") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 	var got []string
 	for _, m := range regexp.MustCompile(`(?m)^error +(\S+(?: \S+)?) `).FindAllStringSubmatch(stdout, -1) {
 		got = append(got, m[1])
 	}
-	if diff := gocmp.Diff([]string{"connections", "address", "certificate", "flags", "geoip", "mail", "secret keys", "store", "stream"}, got); diff != "" {
+	if diff := gocmp.Diff([]string{"connections", "address", "certificate", "flags", "geoip", "mail", "first owner", "secret keys", "store", "stream"}, got); diff != "" {
 		t.Errorf("errors (-want +got)\n%s\n%s", diff, stdout)
 	}
 	if strings.Contains(stdout+stderr, "s3cret") {
 		t.Errorf("a password is told:\n%s", stdout)
 	}
-	code, _, stderr = command(t, "-check", "-addr", "x", "-mail-dir", file, "-smtp", "smtp://h", "-session-idle", "1s")
-	if want := 3; code != 2 || strings.Count(stderr, "\n") != want {
+	code, _, stderr = command(t, "-check", "-addr", "x", "-mail-dir", file, "-smtp", "smtp://h", "-session-idle", "1s", "-store", "postgres://h/x", "-verify-by-code")
+	if want := 4; code != 2 || strings.Count(stderr, "\n") != want {
 		t.Errorf("wrong settings: exit code %d, %q; want 2 and %d lines", code, stderr, want)
 	}
 }

@@ -188,7 +188,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.Var(&s.accessLog, "access-log", "log requests: all, or the `SHARE` of them, such as 0.01, and in any case those that are answered 500 or more; one line has time, method, route, status, bytes, duration, request id and client, and no key (default: no request)")
 	set.StringVar(&s.debugAddr, "debug-addr", "", "show metrics, profiles (/debug/pprof/) and how the program was built (/debug/build) on `HOST:PORT`, to everybody who can reach it: use a loopback address, such as 127.0.0.1:6060")
 	set.BoolVar(&s.publicMetrics, "public-metrics", true, "show /metrics on -addr, too (default true, with -debug-addr false)")
-	set.BoolVar(&s.checkOnly, "check", false, "look at the settings, files, the store and the stream as a start would, change and make nothing, say all that is wrong, and exit")
+	set.BoolVar(&s.checkOnly, "check", false, "look at the settings, files, the server of mail, the store and the stream as a start would, change and make nothing, say all that is wrong, and exit")
 	set.BoolVar(&s.version, "version", false, "print the version and exit")
 	return s, set
 }
@@ -278,6 +278,9 @@ func (s *settings) check() error {
 	}
 	if s.smtp != "" && s.mailDir != "" {
 		fail(errors.New("flags -smtp and -mail-dir exclude each other"))
+	}
+	if path, _ := s.keyFile(); s.verifyByCode && path == "" && s.store != sqlite.Memory {
+		fail(errors.New("flag -verify-by-code needs the keys of -secret-key-file, which a store in PostgreSQL does not bring along"))
 	}
 	fail(s.checkStream())
 	if s.projectKey == "" && s.demo {
@@ -568,6 +571,8 @@ func (d *duration) Set(s string) error {
 type retention int
 
 const maxRetain = 36_500 // days
+
+func (r *retention) duration() time.Duration { return time.Duration(*r) * 24 * time.Hour }
 
 func (r *retention) String() string {
 	if *r == 0 {

@@ -29,8 +29,9 @@ const consolePrefix = "/console"
 // opens / is sent to the console.
 func (s *settings) withConsole(config server.Config, accounts *management.Service, surveys *survey.Service, projects *server.Registry, ready *readiness, usage func(uuid.UUID) []console.Usage) (handler http.Handler, api *server.Server, err error) {
 	c := console.Config{
-		Service: accounts, Surveys: surveys, Prefix: consolePrefix, URL: originOf(s.appURL), Problems: problemsOf(projects), Status: servedOf(projects, ready), Usage: usage, Log: config.Log,
-		ClientIP: func(r *http.Request) netip.Addr { return api.ClientIP(r) },
+		Service: accounts, Surveys: surveys, Prefix: consolePrefix, URL: originOf(s.appURL), Problems: problemsOf(projects), Status: servedOf(projects, ready), Usage: usage, Retain: s.retain.duration(), Log: config.Log,
+		OnRequest: config.OnRequest,
+		ClientIP:  func(r *http.Request) netip.Addr { return api.ClientIP(r) },
 	}
 	pages, err := console.New(c)
 	if err != nil {

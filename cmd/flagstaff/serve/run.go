@@ -303,7 +303,7 @@ func (m *Main) prepare(ctx context.Context, s *settings, log *slog.Logger) (_ *g
 		return nil, err
 	}
 	if s.debugAddr != "" {
-		if g.debug, err = listenTCP(s.debugAddr); err != nil {
+		if g.debug, err = listenTCP(ctx, s.debugAddr); err != nil {
 			return nil, err
 		}
 	}

@@ -126,7 +126,7 @@ func checkProjectKey(ctx context.Context, s *settings, store sqlstore.Storage) e
 		return err
 	}
 	if !s.demo {
-		return fmt.Errorf("%s has no project with the key of -project-key; the flag is for the first start on an empty store", s.storeName())
+		return s.noProject()
 	}
 	organizations, err := store.Organizations(ctx)
 	if err != nil {
@@ -138,6 +138,11 @@ func checkProjectKey(ctx context.Context, s *settings, store sqlstore.Storage) e
 	project := management.NewProject(&organizations[0], "Demo")
 	project.APIKey = s.projectKey
 	return store.CreateProject(ctx, project)
+}
+
+// noProject says that there is no project of -project-key.
+func (s *settings) noProject() error {
+	return fmt.Errorf("%s has no project with the key of -project-key; the flag is for the first start on an empty store", s.storeName())
 }
 
 // project returns the project of -project-key, or the first one.

@@ -52,21 +52,35 @@ func (m *storeMetrics) wrote(events int, d time.Duration, err error) {
 
 // collectors returns the metrics for /metrics.
 func (m *storeMetrics) collectors(store sqlstore.Storage) []prometheus.Collector {
-	return []prometheus.Collector{m.operations, m.commits, m.sizes, cacheReads{store}}
+	return []prometheus.Collector{m.operations, m.commits, m.sizes, storeCounts{store}}
 }
 
-// cacheReads show how often the cache of a store spares the database.
-type cacheReads struct{ store sqlstore.Storage }
+// storeCounts show what a store counts by itself: how often its cache spares the database,
+// and which events it did not store.
+type storeCounts struct{ store sqlstore.Storage }
 
-var descCacheReads = prometheus.NewDesc("flagstaff_store_cache_reads_total",
-	"Reads of stored data for flags: hits were answered from memory, misses by the database.", []string{"result"}, nil)
+var (
+	descCacheReads = prometheus.NewDesc("flagstaff_store_cache_reads_total",
+		"Reads of stored data for flags: hits were answered from memory, misses by the database.", []string{"result"}, nil)
+	descSkipped = prometheus.NewDesc("flagstaff_store_skipped_events_total",
+		"Events that came to the store and were acknowledged without being stored: repeated, if they were stored before, or too_old, if events as old are not kept any more.", []string{"reason"}, nil)
+)
 
 // Describe implements [prometheus.Collector].
-func (c cacheReads) Describe(ch chan<- *prometheus.Desc) { ch <- descCacheReads }
+func (c storeCounts) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descCacheReads
+	ch <- descSkipped
+}
 
 // Collect implements [prometheus.Collector].
-func (c cacheReads) Collect(ch chan<- prometheus.Metric) {
+func (c storeCounts) Collect(ch chan<- prometheus.Metric) {
+	count := func(desc *prometheus.Desc, n uint64, label string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), label)
+	}
 	hits, misses := c.store.CacheReads()
-	ch <- prometheus.MustNewConstMetric(descCacheReads, prometheus.CounterValue, float64(hits), "hit")
-	ch <- prometheus.MustNewConstMetric(descCacheReads, prometheus.CounterValue, float64(misses), "miss")
+	count(descCacheReads, hits, "hit")
+	count(descCacheReads, misses, "miss")
+	repeated, tooOld := c.store.SkippedEvents()
+	count(descSkipped, repeated, "repeated")
+	count(descSkipped, tooOld, "too_old")
 }

@@ -13,8 +13,8 @@ import (
 //
 // [*otel.Tracing]: https://pkg.go.dev/github.com/flagstaff-go/flagstaff/server/otel#Tracing
 type Tracing interface {
-	// OnRequest is for server.Config, OnAccept for capture.CollectorConfig and OnOperation
-	// for sqlstore.Options, which say what they do.
+	// OnRequest is for server.Config and console.Config, OnAccept for
+	// capture.CollectorConfig and OnOperation for sqlstore.Options, which say what they do.
 	OnRequest(r *http.Request, route string) (context.Context, func(status int, requestID string))
 	OnAccept(ctx context.Context, events []capture.Event)
 	OnOperation(ctx context.Context, operation string) (context.Context, func(error))

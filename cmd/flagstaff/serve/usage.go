@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/nearest"
+	"github.com/flagstaff-go/flagstaff/internal/nearest"
 )
 
 // unattendedDrain is the default of -drain if no person waits for the program to

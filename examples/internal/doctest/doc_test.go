@@ -197,15 +197,34 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestGenerated: the generated code of the example fits its flags.
-func TestGenerated(t *testing.T) {
+// TestTyped: the commands of the example with generated code print what its document shows.
+func TestTyped(t *testing.T) {
 	programs := t.TempDir()
 	build(t, programs)
-	folder := filepath.Join(root, "examples", "typed", "shop")
-	command := exec.CommandContext(t.Context(), filepath.Join(programs, "flagstaff"), "gen", "-check", "-o", "flags_gen.go", "flags.json")
-	command.Dir = folder
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("%v in %s: run go generate there\n%s", err, folder, out)
+	folder := filepath.Join(root, "examples", "typed")
+	list := blocks(read(t, "examples/typed/README.md"))
+	ran := 0
+	for i, b := range list {
+		for line := range strings.Lines(b.text) {
+			args := strings.Fields(line)
+			if b.language != "sh" || args[0] != "flagstaff" {
+				continue
+			}
+			ran++
+			command := exec.CommandContext(t.Context(), filepath.Join(programs, "flagstaff"), args[1:]...)
+			command.Dir = folder
+			want := ""
+			if i+1 < len(list) && list[i+1].language != "sh" {
+				want = list[i+1].text
+			}
+			out, err := command.CombinedOutput()
+			if diff := cmp.Diff(want, string(out)); err != nil || diff != "" {
+				t.Errorf("%s%v; -want +got\n%s", line, err, diff)
+			}
+		}
+	}
+	if ran != 3 {
+		t.Errorf("%d commands were run, want 3", ran)
 	}
 }
 
