@@ -31,6 +31,7 @@ var libraries = map[string]string{
 	"management":        "management",
 	"server":            "server",
 	"server/otel":       "server_otel",
+	"vet":               "vet",
 }
 
 // TestAPI holds the exported identifiers of each library to a golden file, so that a
