@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,11 +31,11 @@ type item struct {
 	reason   error // why the sink did, or why the message cannot be decoded
 }
 
-// store returns nil when all events in hand are stored or set aside, and an error
-// if ctx ended before. It gives back what is left then.
-func (w *worker) store(ctx context.Context, hand []message) error {
+// store returns nil when all events in hand are stored or set aside. If ctx ends before,
+// it returns what is left, for the caller to give back, and an error.
+func (w *worker) store(ctx context.Context, hand []message) (left []message, err error) {
 	if len(hand) == 0 {
-		return nil
+		return nil, nil
 	}
 	defer w.heartbeats(ctx, hand)()
 	b := &batch{worker: w}
@@ -62,21 +63,14 @@ func (w *worker) store(ctx context.Context, hand []message) error {
 			continue
 		}
 		if err := sleep(ctx, jitter(pause)); err != nil {
-			b.giveBack()
-			return err
+			for _, it := range slices.Concat(b.left, b.bad) {
+				left = append(left, it.message)
+			}
+			return left, err
 		}
 		pause = min(2*pause, w.c.MaxBackoff)
 	}
-	return nil
-}
-
-// giveBack lets what is left be delivered again at once.
-func (b *batch) giveBack() {
-	for _, list := range [][]item{b.left, b.bad} {
-		for _, it := range list {
-			_ = it.Nak() // otherwise it is delivered again later
-		}
-	}
+	return nil, nil
 }
 
 // pass writes some of what is left and sets aside what is bad. It reports whether

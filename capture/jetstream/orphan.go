@@ -79,7 +79,7 @@ func (w *worker) findOrphans(ctx context.Context, hand []message) error {
 			size += len(m.Data)
 			list = append(list, message{delivered: orphan{m, stream}, sequence: m.Sequence, at: m.Time, trace: m.Header.Get(headerTrace)})
 		}
-		if err := w.store(ctx, list); err != nil {
+		if _, err := w.store(ctx, list); err != nil { // orphans cannot be given back
 			return err
 		}
 		found += len(list)

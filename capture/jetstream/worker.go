@@ -134,7 +134,9 @@ func (w *worker) work(ctx context.Context) (err error) {
 		err = w.storeOrphans(ctx, hand)
 	}
 	for err == nil {
-		if err = w.store(ctx, hand); err == nil {
+		if hand, err = w.store(ctx, hand); err != nil {
+			giveBack(hand)
+		} else {
 			hand, err = w.follow(ctx, connection)
 		}
 		if err == nil {
@@ -147,6 +149,8 @@ func (w *worker) work(ctx context.Context) (err error) {
 // follow stores messages as they come, for as long as each delivery comes right
 // after the last one. Otherwise it returns what is in hand. It fails if there was
 // another connection than the one with this number.
+//
+// Messages are given back only after the request for more is withdrawn (see drain).
 func (w *worker) follow(ctx context.Context, connection uint64) (hand []message, err error) {
 	in := w.startIntake(ctx)
 	defer func() {
@@ -166,8 +170,8 @@ func (w *worker) follow(ctx context.Context, connection uint64) (hand []message,
 		case !w.follows(next):
 			return next, nil
 		}
-		if err := w.store(ctx, next); err != nil {
-			return nil, err
+		if left, err := w.store(ctx, next); err != nil {
+			return left, err
 		}
 		in.settled(len(next))
 	}
@@ -246,7 +250,8 @@ func (w *worker) acknowledge(ctx context.Context, list []message) {
 // ackWait is how long an answer to an acknowledgement may take.
 const ackWait = 5 * time.Second
 
-// giveBack lets messages be delivered again at once.
+// giveBack lets messages be delivered again at once. No request of the worker may be
+// waiting meanwhile (see drain).
 func giveBack(hand []message) {
 	for _, m := range hand {
 		_ = m.Nak() // otherwise it is delivered again later
