@@ -54,6 +54,13 @@ func (c *checker) check() []problem {
 	for i := range c.found.Uses {
 		c.checkUse(&c.found.Uses[i])
 	}
+	named := make(map[ast.Expr]bool) // several requests may have the same list
+	for _, k := range c.found.Keys {
+		if !named[k.Expr] {
+			c.flag(k.Key, k.Expr)
+		}
+		named[k.Expr] = true
+	}
 	for _, file := range c.files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {

@@ -125,7 +125,7 @@ ignore:
 		counts[f.Severity.String()+" "+string(f.Rule)]++
 	}
 	// Of the two switches, one is over a handle of a package that was not asked for.
-	want := map[string]int{"warning unknown-key": 22, "error missing-variant": 2, "error archived": 1, "warning inactive": 1, "error expired": 1}
+	want := map[string]int{"warning unknown-key": 23, "error missing-variant": 2, "error archived": 1, "warning inactive": 1, "error expired": 1}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

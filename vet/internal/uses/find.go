@@ -39,10 +39,14 @@ func (s source) find() *Package {
 		byCall: make(map[*ast.CallExpr]*Declaration), byVar: make(map[*types.Var]*Declaration),
 		consumed: make(map[*ast.CallExpr]bool), shown: make(map[*types.Var]int),
 	}
+	found := &Package{Values: make(map[types.Object]int), Texts: make(map[string]bool)}
 	var places []place
 	var made []*ast.CallExpr
 	for _, file := range s.Files {
 		ast.Inspect(file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.CompositeLit); ok {
+				found.Keys = append(found.Keys, f.keys(lit)...)
+			}
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
 				return true
@@ -67,7 +71,6 @@ func (s source) find() *Package {
 		})
 	}
 	f.findVariables()
-	found := &Package{Values: make(map[types.Object]int), Texts: make(map[string]bool)}
 	byUse := make(map[*ast.CallExpr]int)
 	for i, p := range places {
 		found.Uses = append(found.Uses, f.use(p))
@@ -94,6 +97,33 @@ func (s source) find() *Package {
 	}
 	f.findMentions(found)
 	return found
+}
+
+// keys returns the keys by which a literal of a request says which flags it is for.
+func (f *finder) keys(lit *ast.CompositeLit) (list []Key) {
+	t := f.Info.TypeOf(lit)
+	if t == nil {
+		return nil
+	}
+	if p, ok := types.Unalias(t).(*types.Pointer); ok { // in a list of pointers
+		t = p.Elem()
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil {
+		return nil
+	}
+	field, ok := keyLists[named.Obj().Pkg().Path()][named.Obj().Name()]
+	if !ok {
+		return nil
+	}
+	values, _ := fields(lit)
+	elements, _ := f.elements(values[field])
+	for _, e := range elements {
+		if key, ok := f.text(e); ok {
+			list = append(list, Key{key, e})
+		}
+	}
+	return list
 }
 
 // argument returns an argument of a call, counting from 1, or nil.

@@ -111,6 +111,13 @@ func methodsOfOpenFeature() map[string]method {
 
 func init() { methods[oldOpenFeaturePath] = methods[openFeaturePath] }
 
+// keyLists are the fields of requests that say which flags are evaluated, by the path of the
+// package and the name of the struct.
+var keyLists = map[string]map[string]string{
+	flagsPath:   {"Request": "Keys"},
+	postHogPath: {"EvaluateFlagsPayload": "FlagKeys"},
+}
+
 // constructors make handles.
 var constructors = map[string]map[string]Kind{
 	flagstaffPath: {"NewBool": Bool, "NewVariant": String, "NewValue": Any, "NewPayload": Object},

@@ -62,6 +62,7 @@ func reaches(p *types.Package, seen map[*types.Package]bool) bool {
 type Package struct {
 	Uses         []Use
 	Declarations []Declaration // handles that the package declares
+	Keys         []Key         // that requests name
 
 	// Mentions are the handles that the package reads, wherever their packages are: also
 	// where it does not ask them for a value, but passes them on.
@@ -74,6 +75,12 @@ type Package struct {
 	// Texts are the string constants in the package's files, but for the keys of Uses
 	// and Declarations.
 	Texts map[string]bool
+}
+
+// A Key is one that a request names to say which flags it is for.
+type Key struct {
+	Key  string
+	Expr ast.Expr
 }
 
 // A Library is what is asked for a flag.

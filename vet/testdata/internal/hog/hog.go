@@ -42,4 +42,5 @@ func Ask(c posthog.Client, mine client, id string) {
 		return
 	}
 	all.IsEnabled("button")
+	_, _ = c.EvaluateFlags(posthog.EvaluateFlagsPayload{DistinctId: id, FlagKeys: []string{"button", "buttn"}}) // want `there is no flag "buttn"; did you mean "button"`
 }

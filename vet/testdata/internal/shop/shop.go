@@ -109,6 +109,19 @@ func Every(p *flagstaff.Person, s *flags.Snapshot, e *flags.Evaluator, in *flags
 	_ = local.Bool(s, r, false)
 }
 
+// Lists names the flags of requests.
+func Lists(s *flags.Snapshot, given string, more []string) {
+	s.Evaluate(&flags.Request{Keys: []string{"new-checkout", misspelt, given}}) // want `there is no flag "new-chekout"; did you mean "new-checkout"\? \[unknown-key\]`
+	s.Evaluate(&flags.Request{Keys: more})
+	list := []string{"button", "buton"} // want `there is no flag "buton"; did you mean "button"\?`
+	for _, r := range []*flags.Request{{Keys: list}, {Keys: list, DistinctID: given}} {
+		s.Evaluate(r)
+	}
+	filled := []string{"buton"}
+	filled[0] = "button"
+	s.Evaluate(&flags.Request{Keys: filled})
+}
+
 // Variants compares values with variants.
 func Variants(ctx context.Context, p *flagstaff.Person) string {
 	v := p.Variant("button", "control")
