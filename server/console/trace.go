@@ -3,6 +3,8 @@ package console
 import (
 	"net/http"
 	"strings"
+
+	"github.com/flagstaff-go/flagstaff/internal/answered"
 )
 
 // unknownRoute is the name of all paths that have no page, as server has it.
@@ -21,19 +23,16 @@ func (c *console) trace(next http.Handler) http.Handler {
 			return
 		}
 		ctx, ended := c.OnRequest(r, c.routeOf(pattern))
-		answer := &answered{ResponseWriter: w}
-		within, returned := r.WithContext(ctx), false
+		seen := &answered.Writer{ResponseWriter: w}
+		within := r.WithContext(ctx)
 		defer func() { // also after a panic, which goes on
-			if answer.status == 0 && returned {
-				answer.status = http.StatusOK // as net/http does
-			}
 			r.Pattern = within.Pattern // for handlers around the console, such as an access log
 			if ended != nil {
-				ended(answer.status, requestID(r))
+				ended(seen.Status, requestID(r))
 			}
 		}()
-		next.ServeHTTP(answer, within)
-		returned = true
+		next.ServeHTTP(seen, within)
+		seen.Returned()
 	})
 }
 
@@ -44,29 +43,4 @@ func (c *console) routeOf(pattern string) string {
 		return unknownRoute
 	}
 	return strings.TrimSuffix(route, "/{$}")
-}
-
-// An answered notes the status of an answer.
-type answered struct {
-	http.ResponseWriter
-	status int
-}
-
-// Unwrap is for [http.ResponseController].
-func (w *answered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *answered) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK { // others come before the answer
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements [http.ResponseWriter].
-func (w *answered) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(b)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/internal/answered"
 )
 
 // A share is how many requests the access log has, from 0 to 1.
@@ -49,18 +51,15 @@ type accessLog struct {
 func (a *accessLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	id := identify(w, r)
-	seen := &recorder{ResponseWriter: w}
+	seen := &answered.Writer{ResponseWriter: w}
 	returned := false
 	defer func() { // also after a panic, which goes on
-		if seen.status == 0 && returned {
-			seen.status = http.StatusOK // as net/http does
-		}
-		if seen.status < http.StatusInternalServerError && returned && rand.Float64() >= a.share {
+		if seen.Status < http.StatusInternalServerError && returned && rand.Float64() >= a.share {
 			return
 		}
 		attrs := []slog.Attr{
-			slog.String("method", methodOf(r)), slog.String("route", routeOf(r.Pattern)), slog.Int("status", seen.status),
-			slog.Int64("bytes", seen.bytes), slog.Duration("duration", time.Since(begin)),
+			slog.String("method", methodOf(r)), slog.String("route", routeOf(r.Pattern)), slog.Int("status", seen.Status),
+			slog.Int64("bytes", seen.Bytes), slog.Duration("duration", time.Since(begin)),
 			slog.String("request_id", id), slog.String("client", a.clientIP(r).String()),
 		}
 		if !returned {
@@ -69,6 +68,7 @@ func (a *accessLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 	}()
 	a.next.ServeHTTP(seen, r)
+	seen.Returned()
 	returned = true
 }
 
@@ -105,32 +105,4 @@ func routeOf(pattern string) string {
 		return "/"
 	}
 	return strings.TrimSuffix(pattern, "/{$}")
-}
-
-// A recorder notes what is answered.
-type recorder struct {
-	http.ResponseWriter
-	status int
-	bytes  int64
-}
-
-// Unwrap is for [http.ResponseController].
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK { // others come before the answer
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements [http.ResponseWriter].
-func (w *recorder) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	n, err := w.ResponseWriter.Write(b)
-	w.bytes += int64(n)
-	return n, err
 }

@@ -65,17 +65,26 @@ func (f *finder) requestOfPerson(e ast.Expr) *Request {
 	return f.flagsRequest(argument(call, 1))
 }
 
-// flagsRequest returns what a literal of flags.Request says.
-func (f *finder) flagsRequest(e ast.Expr) *Request {
+// requestLiteral returns the literal that a request is, the values of its fields, and
+// which of them are set later. The literal is nil if it is not known.
+func (f *finder) requestLiteral(e ast.Expr) (lit *ast.CompositeLit, values map[string]ast.Expr, changed []string) {
 	if e == nil {
-		return nil
+		return nil, nil, nil
 	}
-	lit, changed := f.literal(e, f.shown)
-	if lit == nil {
-		return nil
+	if lit, changed = f.literal(e, f.shown); lit == nil {
+		return nil, nil, nil
 	}
 	values, ok := fields(lit)
 	if !ok {
+		return nil, nil, nil
+	}
+	return lit, values, changed
+}
+
+// flagsRequest returns what a literal of flags.Request says.
+func (f *finder) flagsRequest(e ast.Expr) *Request {
+	lit, values, changed := f.requestLiteral(e)
+	if lit == nil {
 		return nil
 	}
 	r := &Request{Literal: lit, Local: values["Answers"] == nil && !changes(changed, "Answers")}
@@ -236,17 +245,11 @@ func (f *finder) textsOf(e ast.Expr) (list []string, ok bool) {
 
 // postHogRequest returns what a literal of posthog.FeatureFlagPayload says.
 func (f *finder) postHogRequest(e ast.Expr) *Request {
-	if e == nil {
-		return nil
-	}
-	lit, changed := f.literal(e, f.shown)
+	lit, values, changed := f.requestLiteral(e)
 	if lit == nil {
 		return nil
 	}
-	values, ok := fields(lit)
-	if !ok {
-		return nil
-	}
+	var ok bool
 	r := &Request{Literal: lit, DistinctID: true, Cohorts: true, Overrides: true, UnknownContexts: true}
 	// A server, which posthog-go asks otherwise, has stored properties.
 	if only := values["OnlyEvaluateLocally"]; only != nil && !changes(changed, "OnlyEvaluateLocally") {

@@ -1,0 +1,2 @@
+// Package answered notes what a handler answers, for logs and traces.
+package answered
