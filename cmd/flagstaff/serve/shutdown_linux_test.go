@@ -32,8 +32,9 @@ func TestEmpty(t *testing.T) {
 	emptied := make(chan error, 1)
 	go func() { emptied <- empty(t.Context(), &listener{Listener: l}, handshakeTime) }()
 	open := 1
-	for err = dial(handshakeTime); err == nil && open < 100; err = dial(handshakeTime) {
+	for err = dial(handshakeTime); err == nil && open < 1000; err = dial(handshakeTime) {
 		open++ // empty has not begun
+		pause(t.Context())
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("after %d connections, another one: %v, want that it does not come about", open, err)
