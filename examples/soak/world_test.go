@@ -393,8 +393,19 @@ func (w *world) makeFlags(ctx context.Context) error {
 			return fmt.Errorf("make a flag: status %d, %v: %s", status, err, answer)
 		}
 	}
-	_, err := w.look(ctx, w.nodes[0], time.Now())
-	return err
+	if _, err := w.look(ctx, w.nodes[0], time.Now()); err != nil {
+		return err
+	}
+	// An answer by an older version would be called wrong.
+	for _, other := range w.nodes[1:] {
+		if err := await(ctx, other.url+" to have the flags", func() bool {
+			_, text, err := get(ctx, other.url+"/flags/definitions?send_cohorts", w.secret)
+			return err == nil && bytes.Equal(text, w.versions[0].text)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func flagKey(i int) string { return fmt.Sprintf("soak-%d", i) }
