@@ -78,28 +78,31 @@ func (p *program) check(paths []string, asJSON, strict bool) error {
 		findings = append(findings, found...)
 	}
 	failed := counts[flags.Error] > 0 || strict && counts[flags.Warning] > 0
-	if asJSON {
-		if err := p.json(findings); err != nil {
-			return err
-		}
-	} else {
-		for _, f := range findings {
-			if err := p.print("%s", printable(f.String())); err != nil {
-				return err
-			}
-		}
-		summary := "no problems"
-		if len(findings) > 0 {
-			summary = fmt.Sprintf("%s, %s, %s", count(counts[flags.Error], "error"), count(counts[flags.Warning], "warning"), count(counts[flags.Note], "note"))
-		}
-		if err := p.print("%s in %s of %s", summary, count(flagCount, "flag"), count(len(paths), "file")); err != nil {
-			return err
-		}
+	summary := "no problems"
+	if len(findings) > 0 {
+		summary = fmt.Sprintf("%s, %s, %s", count(counts[flags.Error], "error"), count(counts[flags.Warning], "warning"), count(counts[flags.Note], "note"))
+	}
+	summary += fmt.Sprintf(" in %s of %s", count(flagCount, "flag"), count(len(paths), "file"))
+	if err := printList(p, findings, asJSON, summary); err != nil {
+		return err
 	}
 	if failed {
 		return errFound
 	}
 	return nil
+}
+
+// printList prints findings, a line each, with a summary, or as JSON without one.
+func printList[F fmt.Stringer](p *program, findings []F, asJSON bool, summary string) error {
+	if asJSON {
+		return p.json(findings)
+	}
+	for _, f := range findings {
+		if err := p.print("%s", printable(f.String())); err != nil {
+			return err
+		}
+	}
+	return p.print("%s", summary)
 }
 
 // count returns a number with its noun.

@@ -212,23 +212,12 @@ func (p *program) printFindings(findings []vet.Finding, c *vetCall) error {
 	for _, f := range findings {
 		counts[f.Severity]++
 	}
-	if c.json {
-		if err := p.json(findings); err != nil {
-			return err
-		}
-	} else {
-		for _, f := range findings {
-			if err := p.print("%s", printable(f.String())); err != nil {
-				return err
-			}
-		}
-		summary := "no problems"
-		if len(findings) > 0 {
-			summary = fmt.Sprintf("%s, %s", count(counts[flags.Error], "error"), count(counts[flags.Warning], "warning"))
-		}
-		if err := p.print("%s", summary); err != nil {
-			return err
-		}
+	summary := "no problems"
+	if len(findings) > 0 {
+		summary = fmt.Sprintf("%s, %s", count(counts[flags.Error], "error"), count(counts[flags.Warning], "warning"))
+	}
+	if err := printList(p, findings, c.json, summary); err != nil {
+		return err
 	}
 	if counts[flags.Error] > 0 || !c.lax && len(findings) > 0 {
 		return errFound

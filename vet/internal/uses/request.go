@@ -97,7 +97,7 @@ func (f *finder) flagsRequest(e ast.Expr) *Request {
 	} else {
 		r.UnknownPerson = true
 	}
-	if names, ok := f.namesOfList(values["Person"]); ok {
+	if names, ok := f.textsOf(values["Person"], f.nameOfProperty); ok {
 		r.Person = append(r.Person, names...)
 	} else {
 		r.UnknownPerson = true
@@ -122,7 +122,7 @@ func (f *finder) flagsRequest(e ast.Expr) *Request {
 			r.UnknownContexts = true
 		} else if inside, ok := fields(lit); !ok {
 			r.UnknownContexts = true
-		} else if r.Contexts, ok = f.textsOf(inside["Tags"]); !ok || inside["Tags"] == nil {
+		} else if r.Contexts, ok = f.textsOf(inside["Tags"], f.text); !ok || inside["Tags"] == nil {
 			r.UnknownContexts = true
 		}
 	}
@@ -163,20 +163,8 @@ func (f *finder) namesOfMap(e ast.Expr) (names []string, ok bool) {
 	return names, ok
 }
 
-// namesOfList returns the names of a literal of []flags.Property, whose elements are
-// made by functions such as flags.String.
-func (f *finder) namesOfList(e ast.Expr) (names []string, ok bool) {
-	elements, ok := f.elements(e)
-	for _, e := range elements {
-		name, ok := f.nameOfProperty(e)
-		if !ok {
-			return nil, false
-		}
-		names = append(names, name)
-	}
-	return names, ok
-}
-
+// nameOfProperty returns the name of a flags.Property that is made by a function such as
+// flags.String.
 func (f *finder) nameOfProperty(e ast.Expr) (name string, ok bool) {
 	call, isCall := ast.Unparen(e).(*ast.CallExpr)
 	if !isCall {
@@ -230,11 +218,11 @@ func (f *finder) addOfGroups(r *Request, e ast.Expr) bool {
 	return ok
 }
 
-// textsOf returns the strings of a literal of a slice, none for nil.
-func (f *finder) textsOf(e ast.Expr) (list []string, ok bool) {
+// textsOf returns what text says of each element of a literal of a slice, nothing for nil.
+func (f *finder) textsOf(e ast.Expr, text func(ast.Expr) (string, bool)) (list []string, ok bool) {
 	elements, ok := f.elements(e)
 	for _, e := range elements {
-		text, ok := f.text(e)
+		text, ok := text(e)
 		if !ok {
 			return nil, false
 		}
