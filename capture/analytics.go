@@ -67,7 +67,7 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 		return refuse("request_parsing_error", "The body is not JSON: %v", err)
 	}
 	if v.Kind() != jsonscan.Object {
-		return refuse("request_parsing_error", "The body must be an object.")
+		return refuse("request_parsing_error", "The body must be an object, not %s.", v.Describe())
 	}
 	var batch, created jsonscan.Value
 	for o := v.Object(); o.Next(); {
@@ -81,7 +81,7 @@ func (b *AnalyticsBatch) Parse(body []byte, r AnalyticsRequest) error {
 		}
 	}
 	if batch.Kind() != jsonscan.Array {
-		return refuse("request_parsing_error", "The field batch must be an array of events.")
+		return refuse("request_parsing_error", "The field batch must be an array of events, not %s.", batch.Describe())
 	}
 	var list []analyticsEvent
 	for a := batch.Array(); a.Next(); {

@@ -201,6 +201,9 @@ func (b *Batch) shape(body []byte) ([]rawEvent, error) {
 	if err := e.read(v); err != nil {
 		return nil, err
 	}
+	if e.event == nil && batch != nil && batch.Kind() != jsonscan.Null {
+		return nil, wrongField("batch", batch, "an array of events")
+	}
 	return []rawEvent{e}, nil
 }
 

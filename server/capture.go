@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flagstaff-go/flagstaff/capture"
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/runtime/useragent"
 )
 
@@ -371,10 +372,16 @@ func withBlanks(text []byte) []byte {
 }
 
 // strictBase64 decodes text that is nothing but base64 with its padding into the
-// memory of buffer. It returns other text unchanged.
+// memory of buffer. It returns other text unchanged, and so it does JSON that happens
+// to be of that alphabet: null, true, and numbers.
 func (b *body) strictBase64(buffer, text []byte) (newBuffer, decoded []byte, err error) {
 	if !isBase64(text) {
 		return buffer, text, nil
+	}
+	if jsonscan.Value(text).Kind() != jsonscan.Invalid {
+		if _, err := jsonscan.Parse(text, jsonscan.MaxDepth); err == nil {
+			return buffer, text, nil
+		}
 	}
 	buffer, err = b.room(buffer, base64.StdEncoding.DecodedLen(len(text)))
 	if err != nil {

@@ -877,6 +877,23 @@ func TestCaptureProjects(t *testing.T) {
 
 // TestRuling46JSONAsForm: JSON that curl -d calls a form is read as JSON on all routes
 // for events (wire.md §2.2).
+// JSON that is of the alphabet of base64, too, is JSON (wire.md §2.2).
+func TestCaptureOfOtherJSON(t *testing.T) {
+	s, f := newCapture(t, nil)
+	const want = "failed to parse request: the body must be an object or an array, not "
+	for _, text := range []string{"null", "true", "12345678", "-1.5"} {
+		for _, route := range captureTargets {
+			resp := call{target: route.path, body: text}.do(s)
+			if body := bodyText(t, resp); resp.StatusCode != 400 || !strings.Contains(body, want+text) {
+				t.Errorf("%s of %s = %d %s, want 400 and %q", route.path, text, resp.StatusCode, body, want+text)
+			}
+		}
+	}
+	if list := f.take(); len(list) != 0 {
+		t.Errorf("%d events are stored", len(list))
+	}
+}
+
 func TestRuling46JSONAsForm(t *testing.T) {
 	s, f := newCapture(t, nil)
 	list := []string{event, " \n" + event, "[" + event + "]", `{"api_key":"phc_demo","batch":[` + event + `]}`}

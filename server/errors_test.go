@@ -294,6 +294,8 @@ func TestRuling45Errors(t *testing.T) {
 		{flagsPath, `{"api_key":"phc_demo","$groups":["secret"]}`, 400, problem{invalid, "invalid_input", "$groups must be an object, not an array", new("$groups")}},
 		{flagsPath, `{"api_key":"phc_demo","person_properties":"secret"}`, 400, problem{invalid, "invalid_input", "person_properties must be an object, not a string", new("person_properties")}},
 		{flagsPath, `{"api_key":"phc_demo","group_properties":{"company":[1]}}`, 400, problem{invalid, "invalid_input", "group_properties must be an object of objects, not an object with an array", new("group_properties")}},
+		{flagsPath, `{"api_key":"phc_demo","distinct_id":"u","groups":{"company":true}}`, 400, problem{invalid, "invalid_input", "groups must be an object of strings or numbers, not an object with true", new("groups")}},
+		{flagsPath, `{"api_key":"phc_demo","distinct_id":"u","$groups":{"company":{"id":1}}}`, 400, problem{invalid, "invalid_input", "$groups must be an object of strings or numbers, not an object with an object", new("$groups")}},
 		{flagsPath, `{"api_key":"phc_demo","geoip_disable":"yes"}`, 400, problem{invalid, "invalid_input", "geoip_disable must be true or false, not a string", new("geoip_disable")}},
 		{flagsPath, `{"api_key":"phc_demo","flag_keys":["a",1]}`, 400, problem{invalid, "invalid_input", "flag_keys must be an array of strings, not an array with 1", new("flag_keys")}},
 		{flagsPath, `{"api_key":"phc_demo","evaluation_contexts":"docs"}`, 400, problem{invalid, "invalid_input", "evaluation_contexts must be an array of strings, not a string", new("evaluation_contexts")}},

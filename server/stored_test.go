@@ -27,7 +27,7 @@ func TestStoredProperties(t *testing.T) {
 		{"override properties only", `&only_use_override_person_properties=true`, ``, nil, "flag-bool", "flag-person"},
 		{"stored group", ``, `,` + acme, []string{"person 7 user-1", "group 7 company/acme"}, "flag-group", ""},
 		{"group that is a number", ``, `,"groups":{"company":12}`, []string{"person 7 user-1", "group 7 company/12"}, "", "flag-group"},
-		{"group without usable key", ``, `,"groups":{"company":true}`, []string{"person 7 user-1"}, "", "flag-group"},
+		{"group without usable key", ``, `,"groups":{"company":""}`, []string{"person 7 user-1"}, "", "flag-group"},
 		{"override properties only, with group", `&only_use_override_person_properties=true`, `,` + acme, []string{"group 7 company/acme"}, "flag-group", "flag-person"},
 		{"no flag needs anything", ``, `,"flag_keys":["flag-bool","flag-variant"],` + acme, nil, "flag-bool", ""},
 		{"the request has it all", ``, `,"flag_keys":["flag-group"],` + acme + `,"group_properties":{"company":{"tier":"enterprise"}}`, nil, "flag-group", ""},

@@ -53,8 +53,8 @@ type Request struct {
 	AnonymousID string
 	DeviceID    string
 
-	// Groups, Person and GroupProperties are JSON objects, or nil. The members
-	// of GroupProperties are objects or null.
+	// Groups, Person and GroupProperties are JSON objects, or nil. The members of
+	// Groups are strings, numbers or null, those of GroupProperties objects or null.
 	Groups          json.RawMessage
 	Person          json.RawMessage
 	GroupProperties json.RawMessage
@@ -253,6 +253,13 @@ func (r *Request) decode() error {
 	if n := r.first(groups, dollarGroups); n >= 0 {
 		if r.Groups, err = r.object(n); err != nil {
 			return err
+		}
+		for o := jsonscan.Value(r.Groups).Object(); o.Next(); {
+			switch v := o.Value(); v.Kind() {
+			case jsonscan.String, jsonscan.Number, jsonscan.Null:
+			default:
+				return &FieldError{names[n], "an object of strings or numbers", "an object with " + v.Describe()}
+			}
 		}
 	}
 	if n := r.first(personProperties, dollarProperties); n >= 0 {
