@@ -107,7 +107,7 @@ func (s *Service) fields(v *Survey, patch *Patch) field.Table {
 		field.Nullable("linked_insight_id", &patch.LinkedInsightID, &v.LinkedInsight, check.Integer),
 		field.Checked("targeting_flag_id", &patch.TargetingFlagID, check.Integer),
 		field.Checked("remove_targeting_flag", &patch.RemoveTargetingFlag, check.BoolOrNull),
-		field.Plain("questions", &patch.Questions, &v.Questions, checkContent(rules.Questions)),
+		field.Plain("questions", &patch.Questions, &v.Questions, patch.checkQuestions(v)),
 		field.Plain("conditions", &patch.Conditions, &v.Conditions, checkContent(rules.Conditions)),
 		field.Plain("appearance", &patch.Appearance, &v.Appearance, checkContent(rules.Appearance)),
 		field.Time("start_date", &patch.StartDate, &v.Start, nil),
@@ -156,7 +156,22 @@ func checkLanguage(attr string, o *optional.Value[string]) error {
 	if err := check.String(attr, o, rules.MaxLanguage); err != nil || o.Value == "" {
 		return err
 	}
-	return refusal(rules.CheckLanguage(o.Value))
+	code, err := rules.CheckLanguage(o.Value)
+	if err != nil {
+		return refusal(err)
+	}
+	o.Value = code
+	return nil
+}
+
+// language returns the language in which the survey is written after the patch.
+func (patch *Patch) language(v *Survey) string {
+	language := v.BaseLanguage
+	if patch.BaseLanguage.Set {
+		language = patch.BaseLanguage.Value
+	}
+	code, _ := rules.Language(cmp.Or(language, "en")) // the field itself is checked elsewhere
+	return code
 }
 
 // checkContent returns the check of JSON, or null, that package rules judges.
@@ -174,20 +189,34 @@ func checkContent(judge func(json.RawMessage) (json.RawMessage, error)) check.Fu
 	}
 }
 
+// checkQuestions returns the check of questions. If only the language of the survey
+// changes, it looks at the questions that the survey has: they may be translated into
+// what is its language now.
+func (patch *Patch) checkQuestions(v *Survey) check.Func[json.RawMessage] {
+	return func(attr string, o *optional.Value[json.RawMessage]) error {
+		if !o.Set && patch.BaseLanguage.Set && v.Questions != nil {
+			o = new(optional.Of(v.Questions))
+		}
+		return checkContent(func(raw json.RawMessage) (json.RawMessage, error) {
+			return rules.Questions(raw, patch.language(v))
+		})(attr, o)
+	}
+}
+
 // checkTranslations returns the check of translations. They belong to the questions of the
 // patch, which have been checked before, or else to the questions of the survey. The
-// translations that a survey has must fit new questions, too.
+// translations that a survey has must fit new questions and a new language, too.
 func (patch *Patch) checkTranslations(v *Survey) check.Func[json.RawMessage] {
 	return func(attr string, o *optional.Value[json.RawMessage]) error {
 		questions := v.Questions
 		if patch.Questions.Set {
 			questions = patch.Questions.Value
 		}
-		if !o.Set && patch.Questions.Set && v.Translations != nil {
+		if !o.Set && (patch.Questions.Set || patch.BaseLanguage.Set) && v.Translations != nil {
 			o = new(optional.Of(v.Translations))
 		}
 		return checkContent(func(raw json.RawMessage) (json.RawMessage, error) {
-			return rules.Translations(raw, questions)
+			return rules.Translations(raw, questions, patch.language(v))
 		})(attr, o)
 	}
 }

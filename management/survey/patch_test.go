@@ -79,8 +79,9 @@ func TestSurveyFieldsAccept(t *testing.T) {
 		{`{"enable_partial_responses":1}`, "enable_partial_responses", `true`},
 		{`{"enable_iframe_embedding":null}`, "enable_iframe_embedding", `null`},
 		{`{"enable_iframe_embedding":true}`, "enable_iframe_embedding", `true`},
-		{`{"base_language":"pt-BR"}`, "base_language", `"pt-BR"`},
+		{`{"base_language":"pt_BR"}`, "base_language", `"pt-br"`}, // §9.1
 		{`{"base_language":""}`, "base_language", `"en"`},
+		{`{"base_language":"de","questions":[],"translations":null}`, "base_language", `"de"`},
 		{`{"translations":null}`, "translations", `null`},
 		{`{"translations":{"it":{"name":"N"}}}`, "translations", `{"it":{"name":"N"}}`},
 		{`{"form_content":null}`, "form_content", `null`},
@@ -176,6 +177,10 @@ func TestSurveyFieldsRefuse(t *testing.T) {
 		{`{"base_language":null}`, "null base_language", ""},
 		{`{"base_language":"` + chars(21) + `"}`, "max_length base_language", ""},
 		{`{"base_language":"d"}`, "invalid_input base_language", ""},
+		{`{"base_language":"english"}`, "invalid_input base_language", ""}, // §9.1
+		{`{"base_language":"fr"}`, "invalid_input translations", ""},       // into which the survey is translated
+		{`{"base_language":"it"}`, "invalid_input questions", ""},          // into which a question is translated
+		{`{"translations":{"en":{"name":"N"}}}`, "invalid_input translations", ""},
 		{`{"translations":[]}`, "invalid_input translations", ""},
 		{`{"translations":{"fr":{"questions":[{},{}]}}}`, "invalid_input translations", ""},
 		{`{"form_content":` + nested(65) + `}`, "invalid_input form_content", ""},
@@ -195,7 +200,7 @@ func TestSurveyFieldsRefuse(t *testing.T) {
 	} {
 		t.Run(tt.body[:min(len(tt.body), 70)], func(t *testing.T) {
 			w := newWorld(t)
-			id := w.survey(`{"questions":[{"id":"q1","type":"rating","question":"?","scale":5,"branching":{"type":"end"}}],"translations":{"fr":{"questions":[{"question":"F?"}]}}}`).ID
+			id := w.survey(`{"questions":[{"id":"q1","type":"rating","question":"?","scale":5,"branching":{"type":"end"},"translations":{"it":{}}}],"translations":{"fr":{"questions":[{"question":"F?"}]}}}`).ID
 			before, entries := w.surveyState(), w.activities()
 			_, err := w.tryChange(id, tt.body)
 			checkFault(t, tt.body, err, "invalid "+tt.want)

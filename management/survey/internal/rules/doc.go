@@ -4,7 +4,7 @@
 // A document comes from a client and is checked by the function with the name
 // of its field:
 //
-//	questions, err := rules.Questions(raw)
+//	questions, err := rules.Questions(raw, "en")
 //	if e, ok := errors.AsType[*judge.Error](err); ok {
 //		// e.Attr is "questions", e.Detail begins with "Question 2: scale …"
 //	}

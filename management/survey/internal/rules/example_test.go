@@ -11,7 +11,7 @@ import (
 func Example() {
 	questions, err := rules.Questions(json.RawMessage(`[
 		{"id": "q1", "type": "rating", "question": "<b onclick='x()'>Happy</b>?", "display": "number", "scale": 10}
-	]`))
+	]`), "en")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -26,7 +26,7 @@ func Example() {
 }
 
 func ExampleQuestions_error() {
-	_, err := rules.Questions(json.RawMessage(`[{"type": "rating", "question": "Happy?", "scale": 4}]`))
+	_, err := rules.Questions(json.RawMessage(`[{"type": "rating", "question": "Happy?", "scale": 4}]`), "en")
 	fmt.Println(err)
 	// Output: questions: Question 1: scale must be one of 2, 3, 5, 7, 10.
 }

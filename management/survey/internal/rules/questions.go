@@ -62,8 +62,9 @@ var questionChecks = map[string]check{
 }
 
 // Questions checks the questions of a survey (management.md §9.3) and returns
-// them in their stored form: with ids, and with cleaned texts.
-func Questions(raw json.RawMessage) (json.RawMessage, error) {
+// them in their stored form: with ids, and with cleaned texts. base is the language of
+// the survey, as [Language] returns it.
+func Questions(raw json.RawMessage, base string) (json.RawMessage, error) {
 	top := place{attr: "questions"}
 	doc, err := normal(top.attr, raw)
 	if err != nil {
@@ -76,7 +77,7 @@ func Questions(raw json.RawMessage) (json.RawMessage, error) {
 	ids := make(map[string]int)
 	for i, v := range list {
 		p := place{attr: top.attr, owner: fmt.Sprintf("Question %d", i+1)}
-		q, err := checkQuestion(p, v, len(list))
+		q, err := checkQuestion(p, v, len(list), base)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +92,7 @@ func Questions(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // checkQuestion checks one of n questions.
-func checkQuestion(p place, v json.RawMessage, n int) (object, error) {
+func checkQuestion(p place, v json.RawMessage, n int, base string) (object, error) {
 	q, err := p.members(v, questionChecks)
 	if err != nil {
 		return nil, err
@@ -105,6 +106,9 @@ func checkQuestion(p place, v json.RawMessage, n int) (object, error) {
 	}
 	switch kind {
 	case Rating:
+		if q.get("scale") == nil {
+			q = q.set("scale", scaleOf(stringOf(q.get("display"))))
+		}
 		if scale, ok := decodeInteger(q.get("scale")); !ok || !slices.Contains(scales, scale) {
 			return nil, p.in("scale").invalid("must be one of 2, 3, 5, 7, 10.")
 		}
@@ -120,7 +124,7 @@ func checkQuestion(p place, v json.RawMessage, n int) (object, error) {
 		}
 	}
 	if translations := q.get("translations"); translations != nil {
-		checked, err := languages(textsOf(parsed))(p.in("translations"), translations)
+		checked, err := languages(base, textsOf(parsed))(p.in("translations"), translations)
 		if err != nil {
 			return nil, err
 		}
@@ -144,6 +148,14 @@ func questionID(p place, v json.RawMessage) (json.RawMessage, error) {
 		return nil, p.invalid("must be a string of at most %d characters without blanks, such as a UUID, and not a number.", maxID)
 	}
 	return v, nil
+}
+
+// scaleOf returns the scale of a rating that has none, by how it is displayed.
+func scaleOf(display string) json.RawMessage {
+	if display == "emoji" {
+		return json.RawMessage("5")
+	}
+	return json.RawMessage("10")
 }
 
 func isBlank(v json.RawMessage) bool { return strings.TrimSpace(stringOf(v)) == "" }

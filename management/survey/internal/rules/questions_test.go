@@ -57,9 +57,12 @@ func TestQuestions(t *testing.T) {
 		{
 			"translations",
 			question("single_choice", choices+`,"translations":{"de":{"question":"Warum?","choices":["x","y","z"],"link":"https://example.com/de","x":1},"pt-BR":null,"zh_Hant_TW":{"question":"","choices":null,"validation":[{"errorMessage":"x"}]}}`),
-			"",
+			question("single_choice", choices+`,"translations":{"de":{"question":"Warum?","choices":["x","y","z"],"link":"https://example.com/de","x":1},"pt-br":null,"zh-hant-tw":{"question":"","choices":null,"validation":[{"errorMessage":"x"}]}}`),
 		},
 
+		{"Ruling 95: a rating of numbers without a scale", `[{"id":"q","type":"rating","question":"x","display":"number"}]`, `[{"scale":10,"id":"q","type":"rating","question":"x","display":"number"}]`},
+		{"Ruling 95: a rating of emoji without a scale", `[{"id":"q","type":"rating","question":"x","display":"emoji","scale":null}]`, `[{"id":"q","type":"rating","question":"x","display":"emoji","scale":5}]`},
+		{"Ruling 95: a rating without a display", `[{"id":"q","type":"rating","question":"x"}]`, `[{"scale":10,"id":"q","type":"rating","question":"x"}]`},
 		{
 			"texts are cleaned",
 			`[{"id":"q","type":"single_choice","question":"<b onclick=x>Why</b>?","description":"<script>x</script>y & z","buttonText":"<i>a","lowerBoundLabel":"<p style='position:fixed'>l","upperBoundLabel":"<iframe>","choices":["<u x>a</u>","b"],` +
@@ -78,9 +81,9 @@ func TestQuestions(t *testing.T) {
 			"",
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) { kept(t, rules.Questions, tt.raw, tt.want) })
+		t.Run(tt.name, func(t *testing.T) { kept(t, questions, tt.raw, tt.want) })
 	}
-	kept(t, rules.Questions, threeQuestions, "")
+	kept(t, questions, threeQuestions, "")
 }
 
 // TestQuestionErrors follows management.md §9.3 and §15.1, A18.
@@ -135,7 +138,6 @@ func TestQuestionErrors(t *testing.T) {
 		{"link too long", question("link", `"link":"https://example.com/`+strings.Repeat("a", 2048)+`"`), "link must be"},
 
 		{"display", question("rating", `"scale":5,"display":"stars"`), "display must be one of number, emoji."},
-		{"no scale", question("rating", ``), "scale must be one of 2, 3, 5, 7, 10."},
 		{"scale 4", question("rating", `"scale":4`), "scale must be"},
 		{"scale as text", question("rating", `"scale":"5"`), "scale must be"},
 		{"scale 5.5", question("rating", `"scale":5.5`), "scale must be"},
@@ -185,7 +187,7 @@ func TestQuestionErrors(t *testing.T) {
 		{"a response to the next", by("rating", `"scale":5,`, `{"positive":"next"}`), "positive must be"},
 
 		{"translations a list", question("open", `"translations":[]`), "translations must be an object"},
-		{"of no language", question("open", `"translations":{"d":{}}`), `language tags of at most 20 characters as names, such as en or pt-BR, not "d".`},
+		{"of no language", question("open", `"translations":{"d":{}}`), `language tags of at most 20 characters as names, such as en or pt-br, not "d".`},
 		{"of a long language", question("open", `"translations":{"de-abcdefgh-abcdefgh-abcdefgh":{}}`), "language tags"},
 		{"translation a text", question("open", `"translations":{"de":"Warum?"}`), "translations.de must be an object."},
 		{"translated text", question("open", `"translations":{"de":{"question":1}}`), "translations.de.question must be a string."},
@@ -195,39 +197,42 @@ func TestQuestionErrors(t *testing.T) {
 		{"a translated choice", question("single_choice", `"choices":["a","b"],"translations":{"de":{"choices":["a",1]}}`), "choices #2 must be a string."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			refused(t, rules.Questions, tt.raw, "questions", "invalid_input", tt.detail)
+			refused(t, questions, tt.raw, "questions", "invalid_input", tt.detail)
 		})
 	}
 }
 
+// questions checks the questions of a survey in English.
+func questions(raw json.RawMessage) (json.RawMessage, error) { return rules.Questions(raw, "en") }
+
 // An unknown type has an error code of its own (management.md §9.3, R).
 func TestQuestionTypes(t *testing.T) {
 	for _, kind := range []string{`"Open"`, `"matrix"`, `""`, `null`, `1`, `["open"]`} {
-		refused(t, rules.Questions, `[{"question":"a","type":`+kind+`}]`, "questions", "invalid_choice",
+		refused(t, questions, `[{"question":"a","type":`+kind+`}]`, "questions", "invalid_choice",
 			"Question 1: type must be one of open, link, rating, single_choice, multiple_choice.")
 	}
-	refused(t, rules.Questions, `[{"question":"a"}]`, "questions", "invalid_choice", "type must be")
+	refused(t, questions, `[{"question":"a"}]`, "questions", "invalid_choice", "type must be")
 }
 
 // A question without an id gets one, and existing ids stay (management.md
 // §9.3).
 func TestQuestionIDs(t *testing.T) {
-	stored, err := rules.Questions(json.RawMessage(
+	stored, err := questions(json.RawMessage(
 		`[{"type":"open","question":"a"},{"type":"open","id":"","question":"b"},{"type":"open","question":"c","id":null},{"id":"mine","type":"open","question":"d"}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	questions := rules.Parse(stored)
+	list := rules.Parse(stored)
 	seen := make(map[string]bool)
-	for i, q := range questions[:3] {
+	for i, q := range list[:3] {
 		if id, err := uuid.Parse(q.ID); err != nil || id.Version() != 7 || seen[q.ID] {
 			t.Errorf("question %d has id %q, want a UUIDv7 of its own", i+1, q.ID)
 		}
 		seen[q.ID] = true
 	}
 	want := fmt.Sprintf(`[{"id":%q,"type":"open","question":"a"},{"type":"open","id":%q,"question":"b"},{"type":"open","question":"c","id":%q},{"id":"mine","type":"open","question":"d"}]`,
-		questions[0].ID, questions[1].ID, questions[2].ID)
-	kept(t, rules.Questions, want, "")
+		list[0].ID, list[1].ID, list[2].ID)
+	kept(t, questions, want, "")
 	if diff := cmp.Diff(want, string(stored)); diff != "" {
 		t.Errorf("stored questions (-want +got)\n%s", diff)
 	}
@@ -300,7 +305,7 @@ func FuzzQuestions(f *testing.F) {
 	f.Add(question("link", `"link":"https://example.com","link":"mailto:a@b.c"`))
 	f.Add(`[{"type":"rating","scale":10,"branching":{"type":"specific_question","index":0},"question":"\ud800"}]`)
 	f.Fuzz(func(t *testing.T, raw string) {
-		stored := fuzzed(t, rules.Questions, raw)
+		stored := fuzzed(t, questions, raw)
 		for i, q := range rules.Parse(stored) {
 			if q.ID == "" || q.Type == "" || strings.TrimSpace(q.Text) == "" || q.Index != i {
 				t.Errorf("question %d of %s: %+v", i, stored, q)

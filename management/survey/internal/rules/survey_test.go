@@ -18,7 +18,7 @@ type checker func(json.RawMessage) (json.RawMessage, error)
 
 // checkers has the checker of each field.
 var checkers = map[string]checker{
-	"questions":    rules.Questions,
+	"questions":    questions,
 	"conditions":   rules.Conditions,
 	"appearance":   rules.Appearance,
 	"form_content": rules.FormContent,

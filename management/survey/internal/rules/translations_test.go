@@ -9,16 +9,17 @@ import (
 )
 
 func translations(raw json.RawMessage) (json.RawMessage, error) {
-	return rules.Translations(raw, json.RawMessage(threeQuestions))
+	return rules.Translations(raw, json.RawMessage(threeQuestions), "en")
 }
 
 // TestTranslations follows management.md §9.1 and §9.3.
 func TestTranslations(t *testing.T) {
 	for _, tt := range []struct{ name, raw, want string }{
 		{"none", `{}`, ""},
-		{"languages", `{"de":{},"pt-BR":null,"zh-Hant-TW":{},"en_GB":{}}`, ""},
+		{"Ruling 96: languages", `{"de":{},"pt-BR":null,"zh-Hant-TW":{},"en_GB":{},"Ro_RO":{}}`, `{"de":{},"pt-br":null,"zh-hant-tw":{},"en-gb":{},"ro-ro":{}}`},
 		{"texts", `{"de":{"name":"a & <b>","thankYouMessageHeader":"Danke <3","thankYouMessageDescriptionContentType":"html","introScreenHeader":null,"x":1}}`, ""},
 		{"questions", `{"de":{"questions":[{"question":"Warum?"},null,{"choices":["x","y","z"],"x":1}]}}`, ""},
+		{"Ruling 96: a link that is not translated yet", `{"de":{"questions":[{"link":"","question":"Warum?"}]}}`, `{"de":{"questions":[{"question":"Warum?"}]}}`},
 		{"some questions", `{"de":{"questions":[{}]},"fr":{"questions":[]},"it":{"questions":null}}`, ""},
 		{
 			"cleaned",
@@ -30,6 +31,10 @@ func TestTranslations(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, raw, detail string }{
 		{"no language", `{"":{}}`, "language tags"},
+		{"Ruling 96: default", `{"default":{}}`, `not "default".`},
+		{"Ruling 96: English as a word", `{"English":{}}`, `not "English".`},
+		{"Ruling 96: the base language", `{"de":{},"EN":{}}`, `must not have "EN", the language in which the survey is written (base_language).`},
+		{"Ruling 96: a language twice", `{"pt-BR":{},"pt_br":{}}`, `must have each language once: "pt-BR" and "pt_br" are the same.`},
 		{"a number", `{"1":{}}`, "language tags"},
 		{"a script", `{"<script>":{}}`, `not "<script>".`},
 		{"a name of 21 characters", `{"de-abcdefgh-abcdefghi":{}}`, "language tags"},
@@ -50,7 +55,7 @@ func TestTranslations(t *testing.T) {
 			refused(t, translations, tt.raw, "translations", "invalid_input", tt.detail)
 		})
 	}
-	none := func(raw json.RawMessage) (json.RawMessage, error) { return rules.Translations(raw, nil) }
+	none := func(raw json.RawMessage) (json.RawMessage, error) { return rules.Translations(raw, nil, "en") }
 	kept(t, none, `{"de":{"questions":[]}}`, "")
 	refused(t, none, `{"de":{"questions":[{}]}}`, "translations", "invalid_input", "questions, 0.")
 }
@@ -63,14 +68,20 @@ func manyLanguages(n int) string {
 	return strings.Join(members, ",")
 }
 
-func TestCheckLanguage(t *testing.T) {
-	for _, language := range []string{"en", "pt-BR", "zh-Hant-TW", "en_GB", "es-419", "yue"} {
-		if err := rules.CheckLanguage(language); err != nil {
-			t.Errorf("CheckLanguage(%q) = %v, want nil", language, err)
+// TestRuling96Languages follows management.md §9.1.
+func TestRuling96Languages(t *testing.T) {
+	for language, want := range map[string]string{
+		"en": "en", "pt-BR": "pt-br", "zh-Hant-TW": "zh-hant-tw", "en_GB": "en-gb", "Ro_RO": "ro-ro", "es-419": "es-419", "yue": "yue",
+	} {
+		if got, err := rules.CheckLanguage(language); got != want || err != nil {
+			t.Errorf("CheckLanguage(%q) = %q, %v, want %q", language, got, err, want)
 		}
 	}
-	for _, language := range []string{"", "e", "english1", "de-", "-de", "de--AT", "de AT", "dé", "de\n", "de-abcdefgh-abcdefghi", strings.Repeat("a", 9)} {
-		checkFault(t, language, rules.CheckLanguage(language), "base_language", "invalid_input", "language tag")
+	for _, language := range []string{
+		"", "e", "english1", "default", "English", "de-", "-de", "de--AT", "de AT", "dé", "de\n", "de-abcdefgh-abcdefghi", strings.Repeat("a", 9),
+	} {
+		_, err := rules.CheckLanguage(language)
+		checkFault(t, language, err, "base_language", "invalid_input", "language tag")
 	}
 }
 
