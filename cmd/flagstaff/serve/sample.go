@@ -9,10 +9,12 @@ import (
 )
 
 const (
-	// Of lines of one kind, maxRepeated pass within sampleTime. The others are counted, and
-	// one line at the end of the time says how many there were.
-	maxRepeated = 5
+	// Of lines of one kind the first passes. The others are counted, and a line says how
+	// many there were: after sampleTime, and every sampleAgain while it goes on. A kind is
+	// forgotten when none has come for sampleAgain, which is longer than what works in the
+	// background waits before it tries again.
 	sampleTime  = time.Minute
+	sampleAgain = 10 * time.Minute
 
 	// maxKinds is how many kinds of lines are told apart at a time. Further ones count as
 	// one.
@@ -52,12 +54,12 @@ type lineKind struct {
 }
 
 type repeated struct {
-	passed int
-	left   int // out
-	last   slog.Record
-	next   slog.Handler // for last
-	begun  time.Time
-	timer  *time.Timer
+	left  int // out, since begun
+	last  slog.Record
+	next  slog.Handler // for last
+	begun time.Time
+	again bool // sampleTime is over
+	timer *time.Timer
 }
 
 // newSampler returns a log that leaves repetitions out, and a function that ends this: it
@@ -120,9 +122,6 @@ func (h *sampler) passes(r slog.Record) bool {
 		c = &repeated{begun: time.Now()}
 		c.timer = time.AfterFunc(sampleTime, func() { s.endOf(k, c) })
 		s.kinds[k] = c
-	}
-	if c.passed < maxRepeated {
-		c.passed++
 		return true
 	}
 	c.left++
@@ -130,14 +129,20 @@ func (h *sampler) passes(r slog.Record) bool {
 	return false
 }
 
-// endOf ends the time of a kind.
+// endOf ends the time of a kind. Its next time begins, unless it was quiet for long.
 func (s *samples) endOf(k lineKind, c *repeated) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kinds[k] == c {
-		delete(s.kinds, k)
-		c.tell()
+	if s.kinds[k] != c {
+		return
 	}
+	if c.again && c.left == 0 {
+		delete(s.kinds, k)
+		return
+	}
+	c.tell()
+	c.left, c.again, c.begun = 0, true, time.Now()
+	c.timer.Reset(sampleAgain)
 }
 
 // end ends the times of all kinds.

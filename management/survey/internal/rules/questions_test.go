@@ -60,9 +60,9 @@ func TestQuestions(t *testing.T) {
 			question("single_choice", choices+`,"translations":{"de":{"question":"Warum?","choices":["x","y","z"],"link":"https://example.com/de","x":1},"pt-br":null,"zh-hant-tw":{"question":"","choices":null,"validation":[{"errorMessage":"x"}]}}`),
 		},
 
-		{"Ruling 95: a rating of numbers without a scale", `[{"id":"q","type":"rating","question":"x","display":"number"}]`, `[{"scale":10,"id":"q","type":"rating","question":"x","display":"number"}]`},
-		{"Ruling 95: a rating of emoji without a scale", `[{"id":"q","type":"rating","question":"x","display":"emoji","scale":null}]`, `[{"id":"q","type":"rating","question":"x","display":"emoji","scale":5}]`},
-		{"Ruling 95: a rating without a display", `[{"id":"q","type":"rating","question":"x"}]`, `[{"scale":10,"id":"q","type":"rating","question":"x"}]`},
+		{"Ruling95: a rating of numbers without a scale", `[{"id":"q","type":"rating","question":"x","display":"number"}]`, `[{"scale":10,"id":"q","type":"rating","question":"x","display":"number"}]`},
+		{"Ruling95: a rating of emoji without a scale", `[{"id":"q","type":"rating","question":"x","display":"emoji","scale":null}]`, `[{"id":"q","type":"rating","question":"x","display":"emoji","scale":5}]`},
+		{"Ruling95: a rating without a display", `[{"id":"q","type":"rating","question":"x"}]`, `[{"scale":10,"id":"q","type":"rating","question":"x"}]`},
 		{
 			"texts are cleaned",
 			`[{"id":"q","type":"single_choice","question":"<b onclick=x>Why</b>?","description":"<script>x</script>y & z","buttonText":"<i>a","lowerBoundLabel":"<p style='position:fixed'>l","upperBoundLabel":"<iframe>","choices":["<u x>a</u>","b"],` +

@@ -16,10 +16,10 @@ func translations(raw json.RawMessage) (json.RawMessage, error) {
 func TestTranslations(t *testing.T) {
 	for _, tt := range []struct{ name, raw, want string }{
 		{"none", `{}`, ""},
-		{"Ruling 96: languages", `{"de":{},"pt-BR":null,"zh-Hant-TW":{},"en_GB":{},"Ro_RO":{}}`, `{"de":{},"pt-br":null,"zh-hant-tw":{},"en-gb":{},"ro-ro":{}}`},
+		{"Ruling96: languages", `{"de":{},"pt-BR":null,"zh-Hant-TW":{},"en_GB":{},"Ro_RO":{}}`, `{"de":{},"pt-br":null,"zh-hant-tw":{},"en-gb":{},"ro-ro":{}}`},
 		{"texts", `{"de":{"name":"a & <b>","thankYouMessageHeader":"Danke <3","thankYouMessageDescriptionContentType":"html","introScreenHeader":null,"x":1}}`, ""},
 		{"questions", `{"de":{"questions":[{"question":"Warum?"},null,{"choices":["x","y","z"],"x":1}]}}`, ""},
-		{"Ruling 96: a link that is not translated yet", `{"de":{"questions":[{"link":"","question":"Warum?"}]}}`, `{"de":{"questions":[{"question":"Warum?"}]}}`},
+		{"Ruling96: a link that is not translated yet", `{"de":{"questions":[{"link":"","question":"Warum?"}]}}`, `{"de":{"questions":[{"question":"Warum?"}]}}`},
 		{"some questions", `{"de":{"questions":[{}]},"fr":{"questions":[]},"it":{"questions":null}}`, ""},
 		{
 			"cleaned",
@@ -31,10 +31,10 @@ func TestTranslations(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, raw, detail string }{
 		{"no language", `{"":{}}`, "language tags"},
-		{"Ruling 96: default", `{"default":{}}`, `not "default".`},
-		{"Ruling 96: English as a word", `{"English":{}}`, `not "English".`},
-		{"Ruling 96: the base language", `{"de":{},"EN":{}}`, `must not have "EN", the language in which the survey is written (base_language).`},
-		{"Ruling 96: a language twice", `{"pt-BR":{},"pt_br":{}}`, `must have each language once: "pt-BR" and "pt_br" are the same.`},
+		{"Ruling96: default", `{"default":{}}`, `not "default".`},
+		{"Ruling96: English as a word", `{"English":{}}`, `not "English".`},
+		{"Ruling96: the base language", `{"de":{},"EN":{}}`, `must not have "EN", the language in which the survey is written (base_language).`},
+		{"Ruling96: a language twice", `{"pt-BR":{},"pt_br":{}}`, `must have each language once: "pt-BR" and "pt_br" are the same.`},
 		{"a number", `{"1":{}}`, "language tags"},
 		{"a script", `{"<script>":{}}`, `not "<script>".`},
 		{"a name of 21 characters", `{"de-abcdefgh-abcdefghi":{}}`, "language tags"},
