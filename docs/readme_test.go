@@ -9,8 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// longestReadme is how many bytes README.md may have: it is for a first look.
-const longestReadme = 8000
+const (
+	// longestReadme is how many bytes README.md may have: it is for a first look.
+	longestReadme = 8000
+
+	// longestProgram is how many lines its program may have that are not blank.
+	longestProgram = 20
+)
 
 // TestReadme: the code in README.md is the example inprocess, whose test runs it.
 func TestReadme(t *testing.T) {
@@ -20,12 +25,15 @@ func TestReadme(t *testing.T) {
 	}
 	example := func(name string) string { return read(t, filepath.Join(root, "examples", "inprocess", name)) }
 	_, main, _ := strings.Cut(example("main.go"), "\npackage main\n")
-	_, test, _ := strings.Cut(example("main_test.go"), "\nfunc TestCheckout(")
+	_, test, _ := strings.Cut(example("main_test.go"), "\nfunc TestNewCheckout(")
 	test, _, _ = strings.Cut(test, "\n}\n")
+	if n := 1 + len(regexp.MustCompile(`(?m)^.*\S`).FindAllString(main, -1)); n > longestProgram {
+		t.Errorf("the program has %d lines that are not blank, want at most %d", n, longestProgram)
+	}
 	want := []string{
 		"json\n" + example("flags.json"),
 		"go\npackage main\n" + main,
-		"go\nfunc TestCheckout(" + test + "\n}\n",
+		"go\nfunc TestNewCheckout(" + test + "\n}\n",
 	}
 	var got []string
 	for _, m := range regexp.MustCompile("(?ms)^```((?:json|go)\n.*?)^```$").FindAllStringSubmatch(text, -1) {

@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/flagstaff-go/flagstaff"
 	"github.com/flagstaff-go/flagstaff/flags"
@@ -17,17 +16,14 @@ func main() {
 	ctx := context.Background()
 	client, err := flagstaff.Open(ctx, flagstaff.Config{File: "flags.json"})
 	if err != nil {
-		log.Print(err) // the client answers fallbacks until there are definitions
+		fmt.Println(err) // the client answers fallbacks until there are definitions
 	}
 	defer client.Close(ctx)
 
 	ada := client.For(&flags.Request{DistinctID: "ada", Person: []flags.Property{flags.String("plan", "pro")}})
-	fmt.Println(checkout(ada.Context(ctx)))
+	fmt.Println("new checkout:", newCheckout(ada.Context(ctx)))
 }
 
-func checkout(ctx context.Context) string {
-	if flagstaff.From(ctx).Bool("new-checkout", false) {
-		return "the new checkout"
-	}
-	return "the old checkout"
+func newCheckout(ctx context.Context) bool {
+	return flagstaff.From(ctx).Bool("new-checkout", false)
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags/flagstest"
 )
 
-func TestCheckout(t *testing.T) {
+func TestNewCheckout(t *testing.T) {
 	ctx := flagstest.With(t, t.Context(), flagstest.Flag("new-checkout").On())
-	if got := checkout(ctx); got != "the new checkout" {
-		t.Errorf("with the flag, checkout returned %q", got)
+	if !newCheckout(ctx) {
+		t.Error("with the flag on, there is no new checkout")
 	}
 }
 
 // The program finds its flags.json, in which Ada's plan has the flag.
 func Example() {
 	main()
-	// Output: the new checkout
+	// Output: new checkout: true
 }
