@@ -64,6 +64,14 @@ type EventStore interface {
 	// or not.
 	IndexEvents(ctx context.Context) (more bool, err error)
 
+	// DefineEvents reads some of the events that were stored before for Definitions, and
+	// reports whether there may be more.
+	DefineEvents(ctx context.Context) (more bool, err error)
+
+	// Definitions returns a page of the definitions of a kind whose names have search in
+	// them, whatever its case, by ascending name, and how many such definitions there are.
+	Definitions(ctx context.Context, project int64, kind DefinitionKind, search string, limit, offset int) ([]Definition, int, error)
+
 	// ExpireEvents deletes some of the events that a rule calls too old, with what they
 	// say about surveys, and reports how many and whether there may be more. From then
 	// on, events of their projects that are as old are neither stored nor have effects

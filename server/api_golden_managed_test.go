@@ -74,6 +74,9 @@ func newManagedSite(t *testing.T) *managedSite {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := a.store.DefineEvents(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	a.person = personsPath + a.ok(api("GET", personsPath+"?distinct_id=ada", ""))["results"].([]any)[0].(map[string]any)["uuid"].(string) + "/"
 	return a
 }
@@ -240,6 +243,10 @@ func TestManagedGolden(t *testing.T) {
 		{name: "events-export-csv", call: requestTo("GET", "/api/projects/1/events/export/?event=survey+shown&format=csv", "")},
 		{name: "events-export-exposures", call: requestTo("GET", "/api/projects/1/events/export/?exposures=true&format=csv", "")},
 		{name: "events-export-error", call: requestTo("GET", "/api/projects/1/events/export/?format=xml", "")},
+		{name: "event-definitions", call: requestTo("GET", "/api/projects/1/event_definitions/?search=survey&limit=2", "")},
+		{name: "property-definitions", call: requestTo("GET", "/api/projects/1/property_definitions/?limit=3", "")},
+		{name: "property-definitions-person", call: requestTo("GET", "/api/projects/1/property_definitions/?type=person", "")},
+		{name: "property-definitions-error", call: requestTo("GET", "/api/projects/1/property_definitions/?type=group", "")},
 		{name: "group-types", call: requestTo("GET", "/api/projects/1/groups_types/", "")},
 		{name: "groups", call: requestTo("GET", groupsPath+"/?group_type_index=0", "")},
 		{name: "groups-error", call: requestTo("GET", groupsPath+"/", "")},

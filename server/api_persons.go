@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
@@ -17,6 +18,9 @@ var personRoutes = []route{
 	projectRoute("/person_search", methods{get: searchPersons}),
 	projectRoute("/persons/{id}/update_property", methods{post: changeOf((*service).UpdatePersonProperty)}),
 	projectRoute("/persons/{id}/delete_property", methods{post: changeOf((*service).DeletePersonProperty)}),
+
+	projectRoute("/event_definitions", methods{get: listDefinitions((*service).EventDefinitions)}),
+	projectRoute("/property_definitions", methods{get: listDefinitions((*service).PropertyDefinitions)}),
 
 	projectRoute("/groups_types", methods{get: read("project", (*service).GroupTypes)}),
 	projectRoute("/groups", methods{get: listGroups}),
@@ -68,6 +72,18 @@ func deletePerson(a *apiRequest) error {
 		return a.x.respond(http.StatusAccepted, typeJSON, nil)
 	}
 	return a.done(err)
+}
+
+// listDefinitions answers with a page of the names of events or properties.
+func listDefinitions[V any](
+	list func(*service, context.Context, *principal, string, management.DefinitionQuery, int, int) (*management.Page[V], error),
+) operation {
+	return func(a *apiRequest) error {
+		q := management.DefinitionQuery{Search: a.param("search"), Type: a.param("type"), GroupTypeIndex: a.param("group_type_index")}
+		limit, offset := a.window()
+		page, err := list(a.service(), a.context(), a.principal, a.segment("project"), q, limit, offset)
+		return answerPage(a, page, err)
+	}
 }
 
 // group reads the parameters that name a group. A user without the scope gets only

@@ -136,6 +136,8 @@ var routeTable = map[string]string{
 	"/api/projects/{project}/events":                       "GET query:read",
 	"/api/projects/{project}/events/export":                "GET query:read",
 	"/api/projects/{project}/events/{id}":                  "GET query:read",
+	"/api/projects/{project}/event_definitions":            "GET event_definition:read",
+	"/api/projects/{project}/property_definitions":         "GET property_definition:read",
 	"/api/projects/{project}/groups_types":                 "GET group:read",
 	"/api/projects/{project}/groups":                       "GET group:read",
 	"/api/projects/{project}/groups/find":                  "GET group:read, DELETE group:write",

@@ -84,6 +84,8 @@ func managedOperations() []operation {
 			{call: "DELETE /persons/{id}", scope: "person:write", want: 204},
 			{call: "POST /persons/{id}/update_property", scope: "person:write", body: `{"key":"plan","value":"{new}"}`, want: 200},
 			{call: "POST /persons/{id}/delete_property", scope: "person:write", body: `{"$unset":"name"}`, want: 200},
+			{call: "GET /event_definitions", scope: "event_definition:read", want: 200},
+			{call: "GET /property_definitions", scope: "property_definition:read", query: "?type=person", want: 200},
 			{call: "GET /groups_types", scope: "group:read", want: 200},
 			{call: "GET /groups", scope: "group:read", query: "?group_type_index=0", want: 200},
 			{call: "GET /groups/find", scope: "group:read", query: aGroup, want: 404}, // there is no group

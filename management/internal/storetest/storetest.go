@@ -92,6 +92,7 @@ var shared = []part{
 	{"bootstrap happens once", testBootstrap},
 	{"versions", testVersions},
 	{"watching", testWatch},
+	{"definitions of events and properties (management.md §16.6)", testDefinitions},
 	{"leading", testLead},
 	{"throttling", testThrottle},
 	{"transactions", testAtomic},

@@ -57,6 +57,15 @@ func TestUpgrade(t *testing.T) {
 					t.Errorf("event %+v, %v", e, err)
 				}
 			}
+			for more := true; more; { // names of events from before there were definitions
+				if more, err = db.DefineEvents(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			definitions, _, err := db.Definitions(t.Context(), 1, management.DefinesEvent, "", 10, 0)
+			if diff := cmp.Diff([]management.Definition{{Name: "page", First: now, Last: now}}, definitions); err != nil || diff != "" {
+				t.Errorf("Definitions: %v (-want +got)\n%s", err, diff)
+			}
 			properties, err := db.AppendPerson(t.Context(), nil, 1, "u")
 			if events != 1 || string(properties) != `{"a":1}` || err != nil {
 				t.Errorf("%d events, person %s, %v", events, properties, err)

@@ -30,6 +30,7 @@ var leftovers = []leftover{
 	{"group_type", "project_id, type_index", "type_index", "type_index"},
 	{"deleted_distinct_id", "project_id, distinct_id", "distinct_id", "distinct_id"},
 	{"project_version", "project_id", "project_id", "project_id"},
+	{"definition", "project_id, kind, name", "name", "name"},
 	{"event_expiry", "project_id", "project_id", "project_id"},
 }
 

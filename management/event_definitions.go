@@ -1,0 +1,191 @@
+package management
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/management/internal/check"
+)
+
+// A Definition says that stored events have a name: the name of an event, or of a
+// property of events, persons or groups.
+type Definition struct {
+	Name        string
+	Type        PropertyType // of a property
+	First, Last time.Time    // when the first and the last of the events happened
+}
+
+// A DefinitionKind says what a [Definition] defines. Stores keep it.
+type DefinitionKind int
+
+// The kinds of definitions. A kind of its own, [DefinesGroup], defines the properties of
+// the groups of each type.
+const (
+	DefinesEvent DefinitionKind = iota
+	DefinesEventProperty
+	DefinesPerson
+	definesGroups
+)
+
+// DefinesGroup is the kind for properties of groups of a type.
+func DefinesGroup(typeIndex int) DefinitionKind { return definesGroups + DefinitionKind(typeIndex) }
+
+// A PropertyType is the kind of the values of a property, "" if it is not known.
+type PropertyType string
+
+// The types of properties, with the names of the public API.
+const (
+	PropertyString  PropertyType = "String"
+	PropertyNumber  PropertyType = "Numeric"
+	PropertyBoolean PropertyType = "Boolean"
+	PropertyTime    PropertyType = "DateTime"
+
+	// PropertyMixed is the type of a property with values of several types.
+	PropertyMixed = PropertyString
+)
+
+// PropertyTypeOf returns the type of a value in JSON. Null, arrays and objects have none.
+func PropertyTypeOf(value []byte) PropertyType {
+	v := jsonscan.Value(value)
+	switch v.Kind() {
+	case jsonscan.True, jsonscan.False:
+		return PropertyBoolean
+	case jsonscan.Number:
+		return PropertyNumber
+	case jsonscan.String:
+		if s, ok := v.Plain(); ok && len(s) >= len(time.DateOnly) && s[4] == '-' {
+			for _, layout := range []string{time.RFC3339, time.DateOnly} {
+				if _, err := time.Parse(layout, string(s)); err == nil {
+					return PropertyTime
+				}
+			}
+		}
+		return PropertyString
+	}
+	return ""
+}
+
+// With returns the type of a property that has values of both types.
+func (t PropertyType) With(other PropertyType) PropertyType {
+	switch {
+	case t == "":
+		return other
+	case other == "", other == t:
+		return t
+	}
+	return PropertyMixed
+}
+
+// An EventDefinitionView is a [Definition] of an event as the API shows it.
+type EventDefinitionView struct {
+	ID         uuid.UUID `json:"id"` // always the same one for a name in a project
+	Name       string    `json:"name"`
+	CreatedAt  time.Time `json:"created_at"` // when the first event happened
+	LastSeenAt time.Time `json:"last_seen_at"`
+}
+
+// A PropertyDefinitionView is a [Definition] of a property as the API shows it.
+type PropertyDefinitionView struct {
+	EventDefinitionView
+	PropertyType *PropertyType `json:"property_type"` // null: not known
+	IsNumerical  bool          `json:"is_numerical"`
+}
+
+// definitionIDs is the namespace of the IDs of definitions.
+var definitionIDs = uuid.MustParse("6b1f4c0e-9a5d-4f4e-8a53-0c7d2f3b9e11")
+
+func showDefinition(project int64, kind DefinitionKind, d *Definition) EventDefinitionView {
+	id := uuid.NewSHA1(definitionIDs, fmt.Appendf(nil, "%d/%d/%s", project, kind, d.Name))
+	return EventDefinitionView{id, d.Name, d.First, d.Last}
+}
+
+// A DefinitionQuery selects definitions, as the parameters of a request say it.
+type DefinitionQuery struct {
+	Search string // a part of the name, whatever its case
+
+	// Type is "event", "person" or "group", for properties. Empty: event. GroupTypeIndex
+	// is a number and goes with "group".
+	Type           string
+	GroupTypeIndex string
+}
+
+// kind reads whose properties a query is about.
+func (q *DefinitionQuery) kind() (DefinitionKind, error) {
+	if q.GroupTypeIndex != "" && q.Type != "group" {
+		return 0, invalid("group_type_index", "invalid_input", "It goes with the type group only.")
+	}
+	switch q.Type {
+	case "", "event":
+		return DefinesEventProperty, nil
+	case "person":
+		return DefinesPerson, nil
+	case "group":
+		if q.GroupTypeIndex == "" {
+			return 0, invalid("group_type_index", "required", "This field is required.")
+		}
+		index, err := strconv.ParseUint(q.GroupTypeIndex, 10, 8)
+		if err != nil {
+			return 0, invalid("group_type_index", "invalid_input", "%q is not the index of a group type.", check.Excerpt(q.GroupTypeIndex))
+		}
+		return DefinesGroup(int(index)), nil
+	}
+	return 0, invalid("type", "invalid_choice", "%q is not a valid choice: use event, person or group.", check.Excerpt(q.Type))
+}
+
+// EventDefinitions returns a page of the names of the events of a project, by ascending
+// name. Names of events that have just been stored may be missing, see [Service.Run]. It
+// needs scope event_definition:read (management.md §16.6).
+func (s *Service) EventDefinitions(
+	ctx context.Context, p *Principal, ref string, q DefinitionQuery, limit, offset int,
+) (*Page[*EventDefinitionView], error) {
+	w, err := s.capturedAt(ctx, p, ref, "event_definition:read")
+	if err != nil {
+		return nil, err
+	}
+	return definitionPage(ctx, w, DefinesEvent, q.Search, limit, offset, func(v EventDefinitionView, _ *Definition) *EventDefinitionView { return &v })
+}
+
+// PropertyDefinitions is like [Service.EventDefinitions] for properties. It needs scope
+// property_definition:read.
+func (s *Service) PropertyDefinitions(
+	ctx context.Context, p *Principal, ref string, q DefinitionQuery, limit, offset int,
+) (*Page[*PropertyDefinitionView], error) {
+	w, err := s.capturedAt(ctx, p, ref, "property_definition:read")
+	if err != nil {
+		return nil, err
+	}
+	kind, err := q.kind()
+	if err != nil {
+		return nil, err
+	}
+	return definitionPage(ctx, w, kind, q.Search, limit, offset, func(v EventDefinitionView, d *Definition) *PropertyDefinitionView {
+		view := &PropertyDefinitionView{EventDefinitionView: v, IsNumerical: d.Type == PropertyNumber}
+		if d.Type != "" {
+			view.PropertyType = &d.Type
+		}
+		return view
+	})
+}
+
+func definitionPage[V any](
+	ctx context.Context, w *work, kind DefinitionKind, search string, limit, offset int, show func(EventDefinitionView, *Definition) V,
+) (*Page[V], error) {
+	if err := judgeError(check.Search(search)); err != nil {
+		return nil, err
+	}
+	project := w.at.Project.ID
+	list, total, err := w.c.Data.Definitions(ctx, project, kind, search, max(limit, 0), max(offset, 0))
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[V]{total, []V{}}
+	for i := range list {
+		page.Items = append(page.Items, show(showDefinition(project, kind, &list[i]), &list[i]))
+	}
+	return page, nil
+}
