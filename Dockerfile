@@ -6,7 +6,7 @@ COPY . .
 ARG VERSION=
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 go build -trimpath \
-    -ldflags="-s -w -X github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/release.version=$VERSION" \
+    -ldflags="-s -w -X github.com/flagstaff-go/flagstaff/cmd/internal/release.version=$VERSION" \
     -o /flagstaff ./cmd/flagstaff
 
 # Alpine provides certificates, time zones, and wget for the health check.

@@ -34,6 +34,7 @@ require (
 	github.com/ccojocar/zxcvbn-go v1.0.4 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/flagstaff-go/flagstaff/cmd v0.1.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gorilla/css v1.0.1 // indirect
@@ -82,6 +83,7 @@ require (
 replace (
 	github.com/flagstaff-go/flagstaff => ..
 	github.com/flagstaff-go/flagstaff/capture/jetstream => ../capture/jetstream
+	github.com/flagstaff-go/flagstaff/cmd => ../cmd
 	github.com/flagstaff-go/flagstaff/cmd/flagstaff => ../cmd/flagstaff
 	github.com/flagstaff-go/flagstaff/flags/openfeature => ../flags/openfeature
 	github.com/flagstaff-go/flagstaff/flags/otel => ../flags/otel

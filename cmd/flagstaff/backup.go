@@ -13,6 +13,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/keyfile"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/sqlite"
@@ -34,14 +35,14 @@ func (s *storeFlags) flags(keys, withoutKeys string) []cli.Flag {
 
 // keyFile returns the file with keys that a flag or the environment names, or "".
 func (p *program) keyFile(given *storeFlags) string {
-	return cmp.Or(given.keys, p.getenv("FLAGSTAFF_SECRET_KEY_FILE"))
+	return cmp.Or(given.keys, p.Getenv("FLAGSTAFF_SECRET_KEY_FILE"))
 }
 
 // sqliteStore returns the file of the store.
 func (p *program) sqliteStore(given string) (string, error) {
 	store := p.store(given)
 	if err := storage.Check(store); err != nil {
-		return "", usageError{err}
+		return "", tool.WrongUsage("%w", err)
 	}
 	switch {
 	case storage.IsPostgres(store):
@@ -57,9 +58,9 @@ func (p *program) backupCommand() *cli.Command {
 	var given storeFlags
 	return &cli.Command{
 		Name:      "backup",
-		Category:  ofServer,
+		Category:  tool.OfServer,
 		Usage:     "copy an SQLite store and its keys, while the server runs",
-		UsageText: programName + " backup [-store STORE] FILE",
+		UsageText: tool.ProgramName + " backup [-store STORE] FILE",
 		Description: `Backup copies the store to FILE, as it is at one moment, and the keys that encrypt its
 secrets to FILE.key. Only their owner can read the copies. Backup checks that the copy is
 sound and waits until it is on the disk. It never overwrites a file. Whoever has both
@@ -73,7 +74,7 @@ Examples:
 	flagstaff backup -store /var/lib/flagstaff/flagstaff.db /backup/flagstaff.db`,
 		Flags: given.flags("the name of the store with "+keyfile.Suffix+" added", "copy the store alone: its keys are kept elsewhere"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := wantArgs(cmd, "FILE")
+			args, err := tool.WantArgs(cmd, "FILE")
 			if err != nil {
 				return err
 			}
@@ -104,7 +105,7 @@ func (p *program) backup(ctx context.Context, store, to string, given *storeFlag
 			return fmt.Errorf("%s%s exists, and is not overwritten", to, keyfile.Suffix)
 		}
 	}
-	stop := p.progress(sizeOf("copied", to+".partial"))
+	stop := p.Progress(sizeOf("copied", to+".partial"))
 	err := sqlite.Backup(ctx, store, to)
 	stop()
 	if errors.Is(err, fs.ErrExist) {
@@ -117,9 +118,9 @@ func (p *program) backup(ctx context.Context, store, to string, given *storeFlag
 		if err := keyfile.Write(to+keyfile.Suffix, keys); err != nil {
 			return errors.Join(fmt.Errorf("copy the keys: %w", err), os.Remove(to))
 		}
-		return p.print("the store %s is copied to %s, and its keys to %s%s", store, to, to, keyfile.Suffix)
+		return p.Print("the store %s is copied to %s, and its keys to %s%s", store, to, to, keyfile.Suffix)
 	}
-	return p.print("the store %s is copied to %s, without keys", store, to)
+	return p.Print("the store %s is copied to %s, without keys", store, to)
 }
 
 // sizeOf returns the function that says how large a file has become.
@@ -138,9 +139,9 @@ func (p *program) restoreCommand() *cli.Command {
 	var given storeFlags
 	return &cli.Command{
 		Name:      "restore",
-		Category:  ofServer,
+		Category:  tool.OfServer,
 		Usage:     "make a store of a copy that backup has made",
-		UsageText: programName + " restore [-store STORE] FILE",
+		UsageText: tool.ProgramName + " restore [-store STORE] FILE",
 		Description: `Restore copies FILE to the store, and FILE.key to the keys of the store. Before anybody
 can use the store, it checks that the copy is sound, brings its schema up to date, and
 makes sure that the keys can read all secrets in it. It never overwrites a store: move
@@ -152,7 +153,7 @@ Examples:
 	flagstaff restore -store /var/lib/flagstaff/flagstaff.db /backup/flagstaff.db`,
 		Flags: given.flags("FILE"+keyfile.Suffix+", which becomes the file beside the store", "restore the store alone, although secrets in it may be lost for good"),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := wantArgs(cmd, "FILE")
+			args, err := tool.WantArgs(cmd, "FILE")
 			if err != nil {
 				return err
 			}
@@ -195,7 +196,7 @@ func (p *program) restore(ctx context.Context, from, store string, given *storeF
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	unchecked := filepath.Join(folder, "store.db")
-	stop := p.progress(sizeOf("restored", unchecked+".partial"))
+	stop := p.Progress(sizeOf("restored", unchecked+".partial"))
 	err = sqlite.Backup(ctx, from, unchecked)
 	stop()
 	if err != nil {
@@ -216,7 +217,7 @@ func (p *program) restore(ctx context.Context, from, store string, given *storeF
 		}
 		return err
 	}
-	return p.print("the store %s is restored from %s; start the server on it", store, from)
+	return p.Print("the store %s is restored from %s; start the server on it", store, from)
 }
 
 // checkCopy opens a copy as the server does, and makes sure that the keys can read its

@@ -102,7 +102,7 @@ func TestBashCompletion(t *testing.T) {
 
 func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
-	for _, shell := range shells {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
 		got := run(t, "completion", shell)
 		if got.Code != 0 || !strings.Contains(got.Stdout, "--generate-shell-completion") || !strings.Contains(got.Stdout, "flagstaff for "+shell) {
 			t.Errorf("%s: %+v", shell, got)

@@ -29,13 +29,11 @@
 //
 // # How a command is added
 //
-// A command is one file with one method of program that returns a [cli.Command], and a
-// line in commands (root.go). Its Action gets the arguments by wantArgs, which says what
-// is wrong with them, and prints by print, table or json, which make what comes from
-// outside fit for a terminal. An error that it returns becomes "flagstaff NAME: …" and
-// exit code 1; wrongUsage makes it 2, and errFound says that everything is printed. A
-// command against a server has the flags of remote, whose client (package internal/api)
-// connect makes; told adds to what a server refuses what can be done. Every command has a description with examples, which the help prints as
-// it is, a row in TestWrongUsage for each way to call it wrongly, and a test that runs
-// the program as a process.
+// The commands that work without the server's modules, and what all commands have in
+// common, are in cmd/internal/tool, whose documentation says how a command is made; the
+// program in cmd/tool/flagstaff has these alone. All others are here: a command is one file
+// with one method of program, and a line in more (program.go). A command against a server
+// has the flags of remote, whose client (package cmd/internal/api) connect makes. Every
+// command has a row in TestWrongUsage for each way to call it wrongly, and a test that runs
+// the program as a process, also the ones that the other program has.
 package main

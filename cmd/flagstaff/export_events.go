@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 )
 
 // exportEventsCommand writes stored events.
@@ -21,7 +23,7 @@ func (p *program) exportEventsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "events",
 		Usage:     "write stored events as NDJSON or CSV",
-		UsageText: programName + " export events [-format FORMAT] [-exposures] [-from TIME] [-to TIME] [-o FILE] [FLAGS]",
+		UsageText: tool.ProgramName + " export events [-format FORMAT] [-exposures] [-from TIME] [-to TIME] [-o FILE] [FLAGS]",
 		Description: `Export events writes the events that the server has, in the order in which they were
 stored: as NDJSON, a JSON object to a line, or as CSV. With -exposures it writes who was
 given which value of which flag: a line for each event $feature_flag_called, with time,
@@ -44,10 +46,10 @@ Examples:
 			&cli.StringFlag{Name: "event", Usage: "only events with this `NAME`", Destination: &event},
 			&cli.StringFlag{Name: "person", Usage: "only events of this `PERSON`, by UUID or by a distinct ID", Destination: &person},
 			&cli.StringFlag{Name: "distinct-id", Usage: "only events with this distinct `ID`", Destination: &distinctID},
-		}, r.connection.flags()...),
+		}, r.Connection.Flags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if format != "ndjson" && format != "csv" {
-				return badValue("format", format, "ndjson or csv")
+				return tool.BadValue("format", format, "ndjson or csv")
 			}
 			query := url.Values{"format": {format}}
 			for name, value := range map[string]string{"event": event, "person_id": person, "distinct_id": distinctID} {
@@ -74,13 +76,13 @@ Examples:
 				return err
 			}
 			if to == "" || to == "-" {
-				return write(p.stdout)
+				return write(p.Stdout)
 			}
 			const private = 0o600 // events are about persons
-			if err := replaceFile(to, private, write); err != nil {
+			if err := tool.ReplaceFile(to, private, write); err != nil {
 				return err
 			}
-			return p.print("wrote %s to %s", count(int(events), "event"), printable(to))
+			return p.Print("wrote %s to %s", tool.Count(int(events), "event"), tool.Printable(to))
 		},
 	}
 }
@@ -88,7 +90,7 @@ Examples:
 // fetchEvents writes what the server exports, and returns how many events it has.
 func (p *program) fetchEvents(ctx context.Context, r *remote, query url.Values, dst io.Writer) (int64, error) {
 	var received atomic.Int64
-	stop := p.progress(func() string { return fmt.Sprintf("received %.1f MB", float64(received.Load())/1e6) })
+	stop := p.Progress(func() string { return fmt.Sprintf("received %.1f MB", float64(received.Load())/1e6) })
 	defer stop()
 	w := writerFunc(func(b []byte) (int, error) {
 		n, err := dst.Write(b)
@@ -104,7 +106,7 @@ func (p *program) fetchEvents(ctx context.Context, r *remote, query url.Values, 
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the export is not complete: the server says that it has %q events", printable(value))
+		return 0, fmt.Errorf("the export is not complete: the server says that it has %q events", tool.Printable(value))
 	}
 	return n, nil
 }
@@ -124,5 +126,5 @@ func setTime(query url.Values, parameter, flag, value string, later time.Duratio
 			return nil
 		}
 	}
-	return badValue(flag, value, "a time such as 2026-11-01 or 2026-11-01T08:30:00Z")
+	return tool.BadValue(flag, value, "a time such as 2026-11-01 or 2026-11-01T08:30:00Z")
 }

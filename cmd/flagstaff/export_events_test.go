@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 )
 
 // TestExportEvents exports what a server has captured.
@@ -48,7 +50,7 @@ func TestExportEvents(t *testing.T) {
 		if strings.Contains(strings.Join(tt.args, " "), "csv") {
 			n--
 		}
-		s.prints(fmt.Sprintf("wrote %s to %s\n", count(n, "event"), file), append([]string{"export", "events", "-o", file}, tt.args...)...)
+		s.prints(fmt.Sprintf("wrote %s to %s\n", tool.Count(n, "event"), file), append([]string{"export", "events", "-o", file}, tt.args...)...)
 		if content, err := os.ReadFile(file); err != nil || gocmp.Diff(tt.want, lines(string(content))) != "" {
 			t.Errorf("%q writes %q, %v", tt.args, content, err)
 		}

@@ -14,7 +14,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/internal/nearest"
 	"github.com/flagstaff-go/flagstaff/management"
 )
@@ -23,7 +24,7 @@ import (
 func (p *program) flagCommand() *cli.Command {
 	return &cli.Command{
 		Name:     "flag",
-		Category: ofFlags,
+		Category: tool.OfFlags,
 		Usage:    "list, make and change the flags of a server",
 		Commands: []*cli.Command{
 			p.flagListCommand(),
@@ -43,29 +44,29 @@ func (p *program) flagCommand() *cli.Command {
 
 // A remote is a command against a server: its flags, and its client once it runs.
 type remote struct {
-	connection
+	tool.Connection
 	asJSON bool
 	client *api.Client
 }
 
 // flags returns the flags that all commands against a server have, after others.
 func (r *remote) flags(others ...cli.Flag) []cli.Flag {
-	return append(append(others, &cli.BoolFlag{Name: "json", Usage: "print what the server answers, as JSON", Destination: &r.asJSON}), r.connection.flags()...)
+	return append(append(others, &cli.BoolFlag{Name: "json", Usage: "print what the server answers, as JSON", Destination: &r.asJSON}), r.Connection.Flags()...)
 }
 
 // connect makes the client. It looks at the arguments first, so that a command which
 // was called wrongly says so without a server.
 func (p *program) connect(r *remote, cmd *cli.Command, names ...string) ([]string, error) {
-	args, err := wantArgs(cmd, names...)
+	args, err := tool.WantArgs(cmd, names...)
 	if err != nil {
 		return nil, err
 	}
 	for i, arg := range args {
 		if strings.TrimSpace(arg) == "" {
-			return nil, wrongUsage("%s must not be empty", names[min(i, len(names)-1)])
+			return nil, tool.WrongUsage("%s must not be empty", names[min(i, len(names)-1)])
 		}
 	}
-	r.client, err = p.client(&r.connection)
+	r.client, err = p.Client(&r.Connection)
 	return args, err
 }
 
@@ -100,11 +101,11 @@ func (r *remote) refused(ctx context.Context, key string, err error) error {
 		}
 		question := ""
 		if near := nearest.Names(keys, key); len(near) > 0 {
-			question = "; did you mean " + list(near, "") + "?"
+			question = "; did you mean " + tool.Choices(near, "") + "?"
 		}
 		return fmt.Errorf("the project has no flag %q%s", key, question)
 	case e.Status == http.StatusConflict && e.Attr == "version", e.Status == http.StatusPreconditionFailed:
-		return fmt.Errorf("flag %q was changed by somebody else at this moment, and stays as it is: look at %s flag history %s, and try again", key, programName, key)
+		return fmt.Errorf("flag %q was changed by somebody else at this moment, and stays as it is: look at %s flag history %s, and try again", key, tool.ProgramName, key)
 	}
 	return err
 }
@@ -126,8 +127,8 @@ const completionTime = 2 * time.Second
 // completeKey yields the keys of flags for the first argument of a command. A shell that
 // waits is no place for errors.
 func (p *program) completeKey(r *remote) cli.ShellCompleteFunc {
-	return complete(func(cmd *cli.Command) (candidates []candidate) {
-		client, err := p.client(&r.connection)
+	return tool.Complete(func(cmd *cli.Command) (candidates []tool.Candidate) {
+		client, err := p.Client(&r.Connection)
 		if err != nil || cmd.Args().Len() > 0 {
 			return nil
 		}
@@ -137,7 +138,7 @@ func (p *program) completeKey(r *remote) cli.ShellCompleteFunc {
 			if err != nil {
 				return candidates
 			}
-			candidates = append(candidates, candidate{f.Key, f.Name})
+			candidates = append(candidates, tool.Candidate{Word: f.Key, Usage: f.Name})
 		}
 		return candidates
 	})
@@ -181,8 +182,8 @@ func (r *remote) summaryOf(ctx context.Context, f *management.FlagView) string {
 		return state(f)
 	}
 	filters := r.filtersOf(ctx, f)[0]
-	text := state(f) + ", for " + filters.audience()
-	if variants := filters.variants(); variants != "" {
+	text := state(f) + ", for " + filters.Audience()
+	if variants := filters.Variants(); variants != "" {
 		text += "; variants " + variants
 	}
 	return text
@@ -191,19 +192,19 @@ func (r *remote) summaryOf(ctx context.Context, f *management.FlagView) string {
 // tell prints a changed flag: as JSON, or as a line that says what has changed.
 func (p *program) tell(r *remote, f *management.FlagView, format string, args ...any) error {
 	if r.asJSON {
-		return p.json(f)
+		return p.JSON(f)
 	}
-	return p.print("%s", printable(fmt.Sprintf(format, args...)))
+	return p.Print("%s", tool.Printable(fmt.Sprintf(format, args...)))
 }
 
 // filtersOf returns the filters of flags, with the keys of the flags that they refer to if
 // the server tells them.
-func (r *remote) filtersOf(ctx context.Context, views ...*management.FlagView) []shownFilters {
-	list, wanted, keys := make([]shownFilters, len(views)), []int64{}, make(map[string]string)
+func (r *remote) filtersOf(ctx context.Context, views ...*management.FlagView) []tool.Filters {
+	list, wanted, keys := make([]tool.Filters, len(views)), []int64{}, make(map[string]string)
 	for i, f := range views {
-		list[i] = readFilters(f.Filters)
-		list[i].flagKeys = keys
-		wanted = append(wanted, list[i].references()...)
+		list[i] = tool.ReadFilters(f.Filters)
+		list[i].FlagKeys = keys
+		wanted = append(wanted, list[i].References()...)
 	}
 	if len(wanted) > 0 {
 		var answer struct {
@@ -236,14 +237,14 @@ func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) 
 		if len(filters.Groups) > 1 {
 			name = fmt.Sprintf("audience %d", i)
 		}
-		add(name, filters.condition(i))
+		add(name, filters.Condition(i))
 	}
 	if filters.EarlyEnrollment || len(filters.Groups) == 0 {
-		add("audience", cmp.Or(map[bool]string{true: early}[filters.EarlyEnrollment], nobody))
+		add("audience", cmp.Or(map[bool]string{true: tool.EarlyEnrolled}[filters.EarlyEnrollment], tool.Nobody))
 	}
-	add("variants", filters.variants())
+	add("variants", filters.Variants())
 	if filters.Holdout != nil {
-		add("holdout", percent(filters.Holdout.Exclusion))
+		add("holdout", tool.Percent(filters.Holdout.Exclusion))
 	}
 	if f.EncryptedPayloads {
 		add("payload", "encrypted")
@@ -253,7 +254,7 @@ func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) 
 			if key == "true" && filters.Multivariate == nil {
 				name = "payload"
 			}
-			add(name, compact(payloadText(filters.Payloads[key])))
+			add(name, tool.Compact(payloadText(filters.Payloads[key])))
 		}
 	}
 	if f.RemoteConfig {
@@ -276,7 +277,7 @@ func (p *program) about(ctx context.Context, r *remote, f *management.FlagView) 
 	if f.LastCalledAt != nil {
 		add("last asked for", when(*f.LastCalledAt))
 	}
-	return p.table(rows)
+	return p.Table(rows)
 }
 
 // payloadText returns the JSON that a payload is: the API shows it as a text of JSON.

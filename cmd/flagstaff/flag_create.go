@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -23,7 +24,7 @@ func (p *program) flagCreateCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "create",
 		Usage:     "make a flag",
-		UsageText: programName + " flag create [FLAGS] KEY\n" + programName + " flag create -file FILE [KEY]",
+		UsageText: tool.ProgramName + " flag create [FLAGS] KEY\n" + tool.ProgramName + " flag create -file FILE [KEY]",
 		Description: `Create makes a flag, for nobody unless -rollout says for how many. Conditions, and all else
 that a flag can have, come from a file: JSON as the API takes it, such as flag get -json
 prints it. "-" as FILE is standard input.
@@ -48,7 +49,7 @@ Examples:
 			if given.file != "" && cmd.Args().Len() == 0 {
 				names = nil
 			}
-			if _, err := wantArgs(cmd, names...); err != nil {
+			if _, err := tool.WantArgs(cmd, names...); err != nil {
 				return err
 			}
 			body, err := given.body(p, cmd.Args().First())
@@ -83,27 +84,27 @@ func (n *newFlag) simple() bool {
 func (n *newFlag) body(p *program, key string) (map[string]any, error) {
 	switch {
 	case n.file != "" && n.simple():
-		return nil, wrongUsage("with -file the file says all: flags -name, -rollout, -variant, -payload, -tag and -off are for a flag without a file")
+		return nil, tool.WrongUsage("with -file the file says all: flags -name, -rollout, -variant, -payload, -tag and -off are for a flag without a file")
 	case n.file != "":
 		return n.bodyOfFile(p, key)
 	}
 	share := 0.0
 	if n.rollout != "" {
 		var ok bool
-		if share, ok = percentage(n.rollout); !ok {
-			return nil, badValue("rollout", n.rollout, wantPercentage)
+		if share, ok = tool.Percentage(n.rollout); !ok {
+			return nil, tool.BadValue("rollout", n.rollout, tool.WantPercentage)
 		}
 	}
 	filters := map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": share}}}
 	variants, known, sum := []any{}, make(map[string]bool), 0.0
 	for _, text := range n.variants {
 		name, rest, ok := strings.Cut(text, "=")
-		part, isShare := percentage(rest)
+		part, isShare := tool.Percentage(rest)
 		if !ok || name == "" || !isShare {
-			return nil, badValue("variant", text, "KEY=PERCENTAGE, such as test=50")
+			return nil, tool.BadValue("variant", text, "KEY=PERCENTAGE, such as test=50")
 		}
 		if known[name] {
-			return nil, wrongUsage("flag -variant names the variant %q twice", name)
+			return nil, tool.WrongUsage("flag -variant names the variant %q twice", name)
 		}
 		known[name], sum = true, sum+part
 		variants = append(variants, map[string]any{"key": name, "rollout_percentage": part})
@@ -111,7 +112,7 @@ func (n *newFlag) body(p *program, key string) (map[string]any, error) {
 	if len(variants) > 0 {
 		const rounding = 0.01
 		if sum < 100-rounding || sum > 100+rounding {
-			return nil, wrongUsage("the shares of flags -variant make %s, and must make 100%%", percent(sum))
+			return nil, tool.WrongUsage("the shares of flags -variant make %s, and must make 100%%", tool.Percent(sum))
 		}
 		filters["multivariate"] = map[string]any{"variants": variants}
 	}
@@ -133,17 +134,17 @@ func (n *newFlag) payloadsOf(variants map[string]bool) (map[string]string, error
 		if len(variants) > 0 {
 			var ok bool
 			if variant, payload, ok = strings.Cut(text, "="); !ok || !variants[variant] {
-				return nil, badValue("payload", text, "VARIANT=JSON with a variant that a flag -variant names")
+				return nil, tool.BadValue("payload", text, "VARIANT=JSON with a variant that a flag -variant names")
 			}
 		}
 		if !json.Valid([]byte(payload)) {
-			return nil, badValue("payload", text, `JSON, such as {"hex":"#00f"} or "a text in quotes"`)
+			return nil, tool.BadValue("payload", text, `JSON, such as {"hex":"#00f"} or "a text in quotes"`)
 		}
 		if _, twice := payloads[variant]; twice {
 			if len(variants) == 0 {
-				return nil, wrongUsage("flag -payload is given twice, and the flag has one payload")
+				return nil, tool.WrongUsage("flag -payload is given twice, and the flag has one payload")
 			}
-			return nil, wrongUsage("flag -payload gives the payload of variant %q twice", variant)
+			return nil, tool.WrongUsage("flag -payload gives the payload of variant %q twice", variant)
 		}
 		payloads[variant] = payload
 	}
@@ -156,8 +157,8 @@ var computed = []string{"id", "version", "deleted", "created_by", "created_at", 
 
 // bodyOfFile returns the body that a file is.
 func (n *newFlag) bodyOfFile(p *program, key string) (map[string]any, error) {
-	files := opener{p.stdin}
-	file, err := files.open(n.file)
+	files := tool.Opener{Stdin: p.Stdin}
+	file, err := files.Open(n.file)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +179,7 @@ func (n *newFlag) bodyOfFile(p *program, key string) (map[string]any, error) {
 		return nil, fmt.Errorf(`%s is no flag: want a JSON object such as {"key":"new-checkout","filters":{"groups":[{"rollout_percentage":10}]}}`, name)
 	}
 	if members["flags"] != nil {
-		return nil, fmt.Errorf("%s is a document of definitions, not one flag: %s import takes it", name, programName)
+		return nil, fmt.Errorf("%s is a document of definitions, not one flag: %s import takes it", name, tool.ProgramName)
 	}
 	body := make(map[string]any)
 	for member, value := range members {

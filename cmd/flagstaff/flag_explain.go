@@ -9,17 +9,18 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
 // flagExplainCommand tells how a flag of a server gets its value.
 func (p *program) flagExplainCommand() *cli.Command {
 	var r remote
-	var given requestFlags
+	var given tool.RequestFlags
 	return &cli.Command{
 		Name:      "explain",
 		Usage:     "tell how a flag gets its value for a person",
-		UsageText: programName + " flag explain [FLAGS] KEY PERSON",
+		UsageText: tool.ProgramName + " flag explain [FLAGS] KEY PERSON",
 		Description: `Explain evaluates a flag on the server for the person with the distinct ID PERSON, with what
 the server knows about the person, and prints each step: which condition set was tried,
 which filter did not match, in which bucket the person is. Properties that are given count
@@ -30,16 +31,16 @@ Examples:
 	flagstaff flag explain new-checkout user-1
 	flagstaff flag explain -property plan=pro -group company=acme new-checkout user-1`,
 		// The server evaluates for its own time, and explains flags for any runtime.
-		Flags: r.flags(slices.DeleteFunc(given.flags(), func(f cli.Flag) bool {
+		Flags: r.flags(slices.DeleteFunc(given.Flags(), func(f cli.Flag) bool {
 			return f.Names()[0] == "now" || f.Names()[0] == "runtime"
 		})...),
 		ShellComplete: p.completeKey(&r),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := wantArgs(cmd, "KEY", "PERSON")
+			args, err := tool.WantArgs(cmd, "KEY", "PERSON")
 			if err != nil {
 				return err
 			}
-			request, err := given.request(args[1])
+			request, err := given.Request(args[1])
 			if err != nil {
 				return err
 			}
@@ -52,14 +53,14 @@ Examples:
 				if err := r.client.Send(ctx, http.MethodPost, path, body, &steps); err != nil {
 					return r.refused(ctx, args[0], err)
 				}
-				return p.json(steps)
+				return p.JSON(steps)
 			}
 			text, err := r.client.Text(ctx, http.MethodPost, path, body)
 			if err != nil {
 				return r.refused(ctx, args[0], err)
 			}
 			for line := range strings.Lines(text) {
-				if err := p.print("%s", printable(strings.TrimSuffix(line, "\n"))); err != nil {
+				if err := p.Print("%s", tool.Printable(strings.TrimSuffix(line, "\n"))); err != nil {
 					return err
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 )
 
 // flagGetCommand prints one flag.
@@ -12,7 +14,7 @@ func (p *program) flagGetCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "get",
 		Usage:     "print a flag",
-		UsageText: programName + " flag get [FLAGS] KEY",
+		UsageText: tool.ProgramName + " flag get [FLAGS] KEY",
 		Description: `Get prints what a flag is: its state, who gets it, variants and payloads, and who has
 changed it. With -json it prints the flag as the server has it. KEY may be the ID of the
 flag, here and in all commands about a flag.
@@ -33,7 +35,7 @@ Examples:
 				return err
 			}
 			if r.asJSON {
-				return p.json(f)
+				return p.JSON(f)
 			}
 			return p.about(ctx, &r, f)
 		},

@@ -7,7 +7,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -19,7 +20,7 @@ func (p *program) flagHistoryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "history",
 		Usage:     "print the versions of a flag",
-		UsageText: programName + " flag history [FLAGS] KEY",
+		UsageText: tool.ProgramName + " flag history [FLAGS] KEY",
 		Description: `History prints the versions of a flag, newest first: the number, when it was made and by
 whom, and what it has changed. With -v it prints one of them whole.
 
@@ -34,10 +35,10 @@ Examples:
 		ShellComplete: p.completeKey(&r),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.IsSet("v") && version < 1 {
-				return badValue("v", strconv.Itoa(version), "the number of a version, from 1")
+				return tool.BadValue("v", strconv.Itoa(version), "the number of a version, from 1")
 			}
 			if limit < 0 {
-				return badValue("limit", strconv.Itoa(limit), "a number of versions, or 0 for all")
+				return tool.BadValue("limit", strconv.Itoa(limit), "a number of versions, or 0 for all")
 			}
 			args, err := p.connect(&r, cmd, "KEY")
 			if err != nil {
@@ -53,7 +54,7 @@ Examples:
 				case err != nil:
 					return err
 				case r.asJSON:
-					return p.json(was)
+					return p.JSON(was)
 				}
 				return p.about(ctx, &r, was)
 			}
@@ -67,7 +68,7 @@ func (r *remote) version(ctx context.Context, f *management.FlagView, version in
 	was := new(management.FlagView)
 	err := r.client.Get(ctx, r.path(fmt.Sprint(f.ID), "versions", strconv.Itoa(version)), was)
 	if isNotFound(err) {
-		return nil, fmt.Errorf("flag %s has no version %d: it has version %d now, and %s flag history %s lists those that are kept", f.Key, version, f.Version, programName, f.Key)
+		return nil, fmt.Errorf("flag %s has no version %d: it has version %d now, and %s flag history %s lists those that are kept", f.Key, version, f.Version, tool.ProgramName, f.Key)
 	}
 	return was, err
 }
@@ -84,15 +85,15 @@ func (p *program) listVersions(ctx context.Context, r *remote, f *management.Fla
 		versions = append(versions, v)
 	}
 	if r.asJSON {
-		return p.json(versions)
+		return p.JSON(versions)
 	}
 	rows := [][]string{{"VERSION", "WHEN", "WHO", "WHAT"}}
 	for i := range versions {
 		v := &versions[i]
 		rows = append(rows, []string{strconv.Itoa(v.Version), when(v.CreatedAt), who(v.CreatedBy), v.Summary})
 	}
-	if err := p.table(rows); err != nil || !more {
+	if err := p.Table(rows); err != nil || !more {
 		return err
 	}
-	return p.print("older ones are left out: -limit 0 prints all")
+	return p.Print("older ones are left out: -limit 0 prints all")
 }

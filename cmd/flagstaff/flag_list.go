@@ -7,7 +7,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -28,7 +29,7 @@ func (p *program) flagListCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "list flags",
-		UsageText: programName + " flag list [FLAGS]",
+		UsageText: tool.ProgramName + " flag list [FLAGS]",
 		Description: `List prints the flags of the project, newest first: the key, the state, for whom the
 flag is on, when it was changed, and by whom. Archived flags are left out without -state archived.
 With -stale it prints the flags that can perhaps be removed, and why: no client has reported a
@@ -56,20 +57,20 @@ Examples:
 			}
 			if stale {
 				if byState != "" && byState != "stale" {
-					return wrongUsage("-stale and -state %s exclude each other", byState)
+					return tool.WrongUsage("-stale and -state %s exclude each other", byState)
 				}
 				byState = "stale"
 			}
 			if byState != "" {
 				parameter, ok := states[byState]
 				if !ok {
-					return badValue("state", byState, "on, off, stale or archived")
+					return tool.BadValue("state", byState, "on, off, stale or archived")
 				}
 				query.Set(parameter[0], parameter[1])
 			}
 			if kind != "" {
 				if kinds[kind] == "" {
-					return badValue("kind", kind, "boolean, variants, experiment or config")
+					return tool.BadValue("kind", kind, "boolean, variants, experiment or config")
 				}
 				query.Set("type", kinds[kind])
 			}
@@ -97,32 +98,32 @@ func (p *program) listFlags(ctx context.Context, r *remote, query url.Values) er
 		views = append(views, f)
 	}
 	if r.asJSON {
-		return p.json(views)
+		return p.JSON(views)
 	}
 	if len(views) == 0 {
 		if len(query) > 0 {
-			return p.print("no flags are like that")
+			return p.Print("no flags are like that")
 		}
-		return p.print("the project has no flags yet: %s flag create KEY makes one", programName)
+		return p.Print("the project has no flags yet: %s flag create KEY makes one", tool.ProgramName)
 	}
 	if query.Get("active") == "STALE" {
 		rows := [][]string{{"KEY", "WHY", "BY"}}
 		for _, f := range views {
 			rows = append(rows, []string{f.Key, staleReason(f), who(f.LastModifiedBy)})
 		}
-		return p.table(rows)
+		return p.Table(rows)
 	}
 	rows := [][]string{{"KEY", "STATE", "AUDIENCE", "CHANGED", "BY"}}
 	filters := r.filtersOf(ctx, views...)
 	for i, f := range views {
-		audience := filters[i].audience()
-		if variants := filters[i].variants(); variants != "" {
+		audience := filters[i].Audience()
+		if variants := filters[i].Variants(); variants != "" {
 			audience += " (" + variants + ")"
 		}
 		const width = 60
-		rows = append(rows, []string{f.Key, state(f), shorten(audience, width), when(f.UpdatedAt), who(f.LastModifiedBy)})
+		rows = append(rows, []string{f.Key, state(f), tool.Shorten(audience, width), when(f.UpdatedAt), who(f.LastModifiedBy)})
 	}
-	return p.table(rows)
+	return p.Table(rows)
 }
 
 // staleReason says why a flag is stale, "-" if the server does not tell.

@@ -9,7 +9,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -19,7 +20,7 @@ func (p *program) flagRevertCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "revert",
 		Usage:     "make an older version of a flag again",
-		UsageText: programName + " flag revert [FLAGS] KEY VERSION",
+		UsageText: tool.ProgramName + " flag revert [FLAGS] KEY VERSION",
 		Description: `Revert gives a flag the content of an older version again, as a new version: nothing of the
 history is lost. The server refuses a version that needs what has gone since, such as a
 cohort.
@@ -31,13 +32,13 @@ Examples:
 		Flags:         r.flags(),
 		ShellComplete: p.completeKey(&r),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := wantArgs(cmd, "KEY", "VERSION")
+			args, err := tool.WantArgs(cmd, "KEY", "VERSION")
 			if err != nil {
 				return err
 			}
 			version, err := strconv.Atoi(args[1])
 			if err != nil || version < 1 {
-				return wrongUsage("VERSION is %q: want the number of a version, which %s flag history %s lists", args[1], programName, args[0])
+				return tool.WrongUsage("VERSION is %q: want the number of a version, which %s flag history %s lists", args[1], tool.ProgramName, args[0])
 			}
 			if _, err := p.connect(&r, cmd, "KEY", "VERSION"); err != nil {
 				return err

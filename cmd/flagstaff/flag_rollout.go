@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -19,7 +20,7 @@ func (p *program) flagRolloutCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "rollout",
 		Usage:     "change for how many a flag is on",
-		UsageText: programName + " flag rollout [FLAGS] KEY PERCENTAGE",
+		UsageText: tool.ProgramName + " flag rollout [FLAGS] KEY PERCENTAGE",
 		Description: `Rollout changes the percentage of one condition set of a flag, and nothing else:
 persons who have the flag keep it while the percentage grows. It prints the percentage
 before and after and, if the key may see persons (person:read), for about how many of the
@@ -35,16 +36,16 @@ Examples:
 		),
 		ShellComplete: p.completeKey(&r),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := wantArgs(cmd, "KEY", "PERCENTAGE")
+			args, err := tool.WantArgs(cmd, "KEY", "PERCENTAGE")
 			if err != nil {
 				return err
 			}
-			share, ok := percentage(args[1])
+			share, ok := tool.Percentage(args[1])
 			if !ok {
-				return wrongUsage("PERCENTAGE is %q: want %s", args[1], wantPercentage)
+				return tool.WrongUsage("PERCENTAGE is %q: want %s", args[1], tool.WantPercentage)
 			}
 			if cmd.IsSet("condition") && condition < 0 {
-				return badValue("condition", fmt.Sprint(condition), "a number from 0")
+				return tool.BadValue("condition", fmt.Sprint(condition), "a number from 0")
 			}
 			if _, err := p.connect(&r, cmd, "KEY", "PERCENTAGE"); err != nil {
 				return err
@@ -66,41 +67,41 @@ Examples:
 				return r.refused(ctx, args[0], err)
 			}
 			if r.asJSON {
-				return p.json(f)
+				return p.JSON(f)
 			}
-			text := fmt.Sprintf("flag %s: %s → %s", f.Key, percent(filters.Groups[condition].share()), percent(share))
+			text := fmt.Sprintf("flag %s: %s → %s", f.Key, tool.Percent(filters.Groups[condition].Share()), tool.Percent(share))
 			if n := len(filters.Groups); n > 1 {
 				text += fmt.Sprintf(" in condition set %d", condition)
 			}
 			text += r.reach(ctx, &filters, condition, share)
 			if !f.Active {
-				text += fmt.Sprintf("; it is off: %s flag on %s", programName, f.Key)
+				text += fmt.Sprintf("; it is off: %s flag on %s", tool.ProgramName, f.Key)
 			}
-			return p.print("%s", printable(text))
+			return p.Print("%s", tool.Printable(text))
 		},
 	}
 }
 
 // wantCondition says which condition sets a flag has.
-func wantCondition(f *shownFilters, key string, condition int) error {
+func wantCondition(f *tool.Filters, key string, condition int) error {
 	n := len(f.Groups)
 	if n == 0 {
 		return fmt.Errorf("flag %s has no condition set whose percentage could change", key)
 	}
-	text := fmt.Sprintf("flag %s has %s: say which one with -condition", key, count(n, "condition set"))
+	text := fmt.Sprintf("flag %s has %s: say which one with -condition", key, tool.Count(n, "condition set"))
 	if condition >= 0 {
-		text = fmt.Sprintf("flag %s has %s, and no %d: say which one with -condition", key, count(n, "condition set"), condition)
+		text = fmt.Sprintf("flag %s has %s, and no %d: say which one with -condition", key, tool.Count(n, "condition set"), condition)
 	}
 	const shown = 10
 	for i := range f.Groups[:min(n, shown)] {
-		text += fmt.Sprintf("; %d is %s", i, shorten(f.condition(i), 60))
+		text += fmt.Sprintf("; %d is %s", i, tool.Shorten(f.Condition(i), 60))
 	}
 	return fmt.Errorf("%s", text)
 }
 
 // reach says for about how many persons, or groups, a condition set is with a percentage.
 // It is "" if the server does not tell, which must not spoil a change that was made.
-func (r *remote) reach(ctx context.Context, f *shownFilters, condition int, share float64) string {
+func (r *remote) reach(ctx context.Context, f *tool.Filters, condition int, share float64) string {
 	c, of := &f.Groups[condition], "persons"
 	body := map[string]any{"condition": map[string]any{"properties": append([]json.RawMessage{}, c.Properties...)}}
 	aggregation := f.Aggregation

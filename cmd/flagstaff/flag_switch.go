@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -25,7 +26,7 @@ while other flags that are on depend on it.`,
 	return &cli.Command{
 		Name:          name,
 		Usage:         usage,
-		UsageText:     programName + " flag " + name + " [FLAGS] KEY",
+		UsageText:     tool.ProgramName + " flag " + name + " [FLAGS] KEY",
 		Description:   description + "\n\nExample:\n\n\tflagstaff flag " + name + " new-checkout",
 		Flags:         r.flags(),
 		ShellComplete: p.completeKey(&r),
@@ -50,7 +51,7 @@ while other flags that are on depend on it.`,
 				return p.tell(&r, before, "flag %s is %s already", before.Key, state(before))
 			}
 			if name == "on" && before.Archived {
-				return fmt.Errorf("flag %s is archived: %s flag unarchive %s comes first", before.Key, programName, before.Key)
+				return fmt.Errorf("flag %s is archived: %s flag unarchive %s comes first", before.Key, tool.ProgramName, before.Key)
 			}
 			f := new(management.FlagView)
 			if err := r.client.Send(ctx, http.MethodPatch, r.path(fmt.Sprint(before.ID)), body, f); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 )
 
@@ -301,8 +302,8 @@ func TestAudience(t *testing.T) {
 		`{"groups":7}`:                                                                                                                            "nobody",
 		`7`:                                                                                                                                       "nobody",
 	} {
-		f := readFilters(json.RawMessage(filters))
-		if diff := gocmp.Diff(want, f.audience()); diff != "" {
+		f := tool.ReadFilters(json.RawMessage(filters))
+		if diff := gocmp.Diff(want, f.Audience()); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", filters, diff)
 		}
 	}
@@ -312,11 +313,11 @@ func TestAudience(t *testing.T) {
 func FuzzAudience(f *testing.F) {
 	f.Add([]byte(`{"groups":[{"properties":[{"key":"a","type":"person","value":["x"]}],"rollout_percentage":5}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		filters := readFilters(raw)
-		if filters.audience() == "" {
+		filters := tool.ReadFilters(raw)
+		if filters.Audience() == "" {
 			t.Errorf("%q is for nobody, but the words do not say so", raw)
 		}
-		filters.variants()
-		filters.references()
+		filters.Variants()
+		filters.References()
 	})
 }

@@ -4,9 +4,9 @@ go 1.26.0
 
 require (
 	github.com/andybalholm/brotli v1.2.8
-	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/flagstaff-go/flagstaff v0.1.0
 	github.com/flagstaff-go/flagstaff/capture/jetstream v0.1.0
+	github.com/flagstaff-go/flagstaff/cmd v0.1.0
 	github.com/flagstaff-go/flagstaff/flags/openfeature v0.1.0
 	github.com/flagstaff-go/flagstaff/management v0.1.0
 	github.com/flagstaff-go/flagstaff/server v0.1.0
@@ -23,6 +23,7 @@ require (
 )
 
 require (
+	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect

@@ -13,9 +13,10 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/release"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/release"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -36,11 +37,11 @@ func (p *program) importCommand() *cli.Command {
 	var c importCall
 	return &cli.Command{
 		Name:     "import",
-		Category: ofFlags,
+		Category: tool.OfFlags,
 		Usage:    "make the flags and cohorts of a file, or of another server",
-		UsageText: programName + " import [FLAGS] FILE\n" +
-			programName + " import [FLAGS] -from URL\n" +
-			programName + " import -store STORE [FLAGS] FILE",
+		UsageText: tool.ProgramName + " import [FLAGS] FILE\n" +
+			tool.ProgramName + " import [FLAGS] -from URL\n" +
+			tool.ProgramName + " import -store STORE [FLAGS] FILE",
 		Description: `Import makes the flags and cohorts of FILE in a project: a definitions document, such as
 export and the definitions endpoint write it, or lists of flags and cohorts as the
 management API has them, one after the other. "-" is standard input. What the project has
@@ -76,16 +77,16 @@ Examples:
 			if c.from != "" {
 				names = nil
 			}
-			args, err := wantArgs(cmd, names...)
+			args, err := tool.WantArgs(cmd, names...)
 			switch {
 			case err != nil && c.from != "":
-				return wrongUsage("want a FILE or -from, not both; see %s -help", cmd.FullName())
+				return tool.WrongUsage("want a FILE or -from, not both; see %s -help", cmd.FullName())
 			case err != nil:
 				return err
 			case c.fromProject != "" && c.from == "":
-				return wrongUsage("flag -from-project is for -from")
-			case c.store != "" && c.url != "":
-				return wrongUsage("flags -store and -url exclude each other")
+				return tool.WrongUsage("flag -from-project is for -from")
+			case c.store != "" && c.URL != "":
+				return tool.WrongUsage("flags -store and -url exclude each other")
 			}
 			return p.importInto(ctx, &c, args)
 		},
@@ -108,14 +109,14 @@ func (p *program) importInto(ctx context.Context, c *importCall, args []string) 
 	report := importReport{DryRun: c.dryRun, Members: []membersReport{}}
 	var document []byte
 	if there != nil {
-		done, stop := p.counting("fetched %d flags and cohorts")
-		copied, err := fetchProject(ctx, there, done)
+		done, stop := p.Counting("fetched %d flags and cohorts")
+		copied, err := tool.FetchProject(ctx, there, done)
 		stop()
 		if err != nil {
 			return fmt.Errorf("fetch from %s: %w", c.from, err)
 		}
-		report.fetched = copied.notes
-		if document, err = copied.document(); err != nil {
+		report.fetched = copied.Notes
+		if document, err = copied.Document(); err != nil {
 			return err
 		}
 	} else if document, err = p.importFile(args[0]); err != nil {
@@ -135,33 +136,33 @@ func (p *program) importInto(ctx context.Context, c *importCall, args []string) 
 		}
 	}
 	if c.asJSON {
-		err = p.json(report)
+		err = p.JSON(report)
 	} else {
 		err = p.printImport(&report, there != nil)
 	}
 	if err == nil && len(report.Left) > 0 {
-		return errFound
+		return tool.ErrFound
 	}
 	return err
 }
 
 // clientFrom returns the client of the server that -from names.
 func (p *program) clientFrom(c *importCall) (*api.Client, error) {
-	key := p.getenv("FLAGSTAFF_FROM_KEY")
+	key := p.Getenv("FLAGSTAFF_FROM_KEY")
 	if key == "" {
-		return nil, wrongUsage("there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see")
+		return nil, tool.WrongUsage("there is no personal API key for -from: put it into FLAGSTAFF_FROM_KEY, not into an argument, which others can see")
 	}
-	client, err := api.New(api.Config{URL: c.from, Key: key, Project: c.fromProject, Insecure: c.insecure, UserAgent: "flagstaff/" + release.Get().Version})
+	client, err := api.New(api.Config{URL: c.from, Key: key, Project: c.fromProject, Insecure: c.Insecure, UserAgent: "flagstaff/" + release.Get().Version})
 	if err != nil {
-		return nil, wrongUsage("flag -from: %w", wayOut(err))
+		return nil, tool.WrongUsage("flag -from: %w", tool.WayOut(err))
 	}
 	return client, nil
 }
 
 // importFile reads the file of an import.
 func (p *program) importFile(path string) ([]byte, error) {
-	files := opener{p.stdin}
-	file, err := files.open(path)
+	files := tool.Opener{Stdin: p.Stdin}
+	file, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -194,9 +195,9 @@ type target interface {
 // target returns what an import goes into.
 func (p *program) target(ctx context.Context, c *importCall) (target, error) {
 	if c.store != "" {
-		return p.storeTarget(ctx, c.store, c.project)
+		return p.storeTarget(ctx, c.store, c.Project)
 	}
-	client, err := p.clientWithin(&c.connection, importTime)
+	client, err := p.ClientWithin(&c.Connection, importTime)
 	return serverTarget{client}, err
 }
 
@@ -235,9 +236,9 @@ type storeTarget struct {
 // its API key, and the first one if it is not named.
 func (p *program) storeTarget(ctx context.Context, store, name string) (_ target, err error) {
 	if err := storage.Check(store); err != nil {
-		return nil, usageError{err}
+		return nil, tool.WrongUsage("%w", err)
 	}
-	log := slog.New(slog.NewTextHandler(p.stderr, nil))
+	log := slog.New(slog.NewTextHandler(p.Stderr, nil))
 	opened, err := storage.Open(ctx, store, sqlstore.Options{Log: log, MustExist: true})
 	if errors.Is(err, sqlstore.ErrNoStore) {
 		return nil, fmt.Errorf("there is no store in %s: start the server on it first, or name another one with -store", storage.Name(store))
@@ -338,7 +339,7 @@ func (p *program) copyMembers(ctx context.Context, there *api.Client, here targe
 			return report, err
 		}
 	}
-	done, stop := p.counting("copied %d members of cohort " + strconv.Quote(cohort.Name))
+	done, stop := p.Counting("copied %d members of cohort " + strconv.Quote(cohort.Name))
 	defer stop()
 	var part []string
 	flush := func() error {
@@ -381,7 +382,7 @@ func (p *program) printImport(r *importReport, withMembers bool) error {
 		lines = append(lines, made+" flag "+key)
 	}
 	for _, m := range r.Members {
-		lines = append(lines, fmt.Sprintf("cohort %q: %s, of which %d are new", m.Cohort, count(m.Received, "member"), m.Added))
+		lines = append(lines, fmt.Sprintf("cohort %q: %s, of which %d are new", m.Cohort, tool.Count(m.Received, "member"), m.Added))
 	}
 	for _, c := range r.StaticCohorts {
 		if c.Made && !withMembers {
@@ -394,9 +395,9 @@ func (p *program) printImport(r *importReport, withMembers bool) error {
 	for _, left := range r.Left {
 		lines = append(lines, fmt.Sprintf("left out %s: %s", left.What, left.Reason))
 	}
-	summary := fmt.Sprintf("%s and %s imported", count(len(r.Flags), "flag"), count(len(r.Cohorts), "cohort"))
+	summary := fmt.Sprintf("%s and %s imported", tool.Count(len(r.Flags), "flag"), tool.Count(len(r.Cohorts), "cohort"))
 	if r.DryRun {
-		summary = fmt.Sprintf("%s and %s would be imported", count(len(r.Flags), "flag"), count(len(r.Cohorts), "cohort"))
+		summary = fmt.Sprintf("%s and %s would be imported", tool.Count(len(r.Flags), "flag"), tool.Count(len(r.Cohorts), "cohort"))
 	}
 	if n := len(r.Unchanged); n > 0 {
 		summary += fmt.Sprintf(", %d there already", n)
@@ -408,7 +409,7 @@ func (p *program) printImport(r *importReport, withMembers bool) error {
 		summary += fmt.Sprintf("; each new flag has the same value as at its origin for %d random persons", r.Parity)
 	}
 	for _, line := range append(lines, summary) {
-		if err := p.print("%s", printable(line)); err != nil {
+		if err := p.Print("%s", tool.Printable(line)); err != nil {
 			return err
 		}
 	}

@@ -24,8 +24,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("FLAGSTAFF_TEST_PROGRAM") != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)
-		p := program{args: os.Args[1:], environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-		os.Exit(p.run(ctx))
+		p := newProgram(os.Args[1:], os.Environ())
+		p.Stdin, p.Stdout, p.Stderr = os.Stdin, os.Stdout, os.Stderr
+		os.Exit(p.Run(ctx))
 	}
 	os.Exit(postgrestest.Main(m))
 }
@@ -186,8 +187,8 @@ func TestHelp(t *testing.T) {
 		t.Errorf("help: %+v", all)
 	}
 	run(t).want(t, outcome{2, "", all.Stdout})
-	p := program{}
-	for _, cmd := range p.commands() {
+	p := newProgram(nil, nil)
+	for _, cmd := range p.Commands() {
 		line := regexp.MustCompile(`(?m)^  ` + cmd.Name + ` +` + regexp.QuoteMeta(cmd.Usage) + `$`)
 		if !line.MatchString(all.Stdout) {
 			t.Errorf("help has no line for %s", cmd.Name)
@@ -351,8 +352,9 @@ func TestWrongUsage(t *testing.T) {
 			t.Parallel()
 			// What is wrong with a command line shows without a process, which takes longer.
 			var stdout, stderr strings.Builder
-			p := program{args: tt.args, environ: tt.env, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
-			got := outcome{p.run(t.Context()), stdout.String(), stderr.String()}
+			p := newProgram(tt.args, tt.env)
+			p.Stdin, p.Stdout, p.Stderr = strings.NewReader(""), &stdout, &stderr
+			got := outcome{p.Run(t.Context()), stdout.String(), stderr.String()}
 			got.want(t, outcome{2, "", tt.want + "\n"})
 			if strings.Contains(got.Stderr, "s3cret") {
 				t.Errorf("a secret is in %q", got.Stderr)

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-
-	"github.com/flagstaff-go/flagstaff/vet/prune"
 )
 
 const forPrune = `{"flags":[
@@ -131,37 +129,5 @@ func TestPrune(t *testing.T) {
 	}
 	if got := pruned("-flags", file, "new-checkout"); got.Code != 1 || !strings.Contains(got.Stderr, "do not compile") {
 		t.Errorf("for code that does not compile: %+v", got)
-	}
-}
-
-// TestWritePruned writes through links, and nothing at all if one file has changed.
-func TestWritePruned(t *testing.T) {
-	t.Parallel()
-	first, second := write(t, "first.go", "package a\n"), write(t, "second.go", "package b\n")
-	link := filepath.Join(t.TempDir(), "link.go")
-	if err := os.Symlink(first, link); err != nil {
-		t.Fatal(err)
-	}
-	files := []prune.File{
-		{Path: link, Old: []byte("package a\n"), New: []byte("package c\n")},
-		{Path: second, Old: []byte("package another\n"), New: []byte("package d\n")},
-	}
-	if err := writePruned(files); err == nil || !strings.Contains(err.Error(), "second.go has changed while its package was read: no file was written") {
-		t.Errorf("for a file that has changed: %v", err)
-	}
-	files[1].Old = []byte("package b\n")
-	has := func(want string) {
-		t.Helper()
-		if got, err := os.ReadFile(first); err != nil || string(got) != want {
-			t.Errorf("the file has %q, %v; want %q", got, err, want)
-		}
-	}
-	has("package a\n")
-	if err := writePruned(files); err != nil {
-		t.Fatal(err)
-	}
-	has("package c\n")
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is %v, %v", info.Mode(), err)
 	}
 }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/api"
 	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/storage"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management"
 	"github.com/flagstaff-go/flagstaff/management/optional"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore"
@@ -22,7 +23,7 @@ import (
 func (p *program) usersCommand() *cli.Command {
 	return &cli.Command{
 		Name:     "users",
-		Category: ofServer,
+		Category: tool.OfServer,
 		Usage:    "invite users",
 		Commands: []*cli.Command{p.inviteCommand()},
 	}
@@ -44,11 +45,11 @@ func (p *program) inviteCommand() *cli.Command {
 	var asJSON bool
 	var store, appURL, name string
 	level := "member"
-	var given connection
+	var given tool.Connection
 	return &cli.Command{
 		Name:      "invite",
 		Usage:     "invite the reader of an e-mail address to the organization",
-		UsageText: programName + " users invite [-level LEVEL] [-name NAME] ADDRESS\n" + programName + " users invite -store STORE -app-url URL [-level LEVEL] [-name NAME] ADDRESS",
+		UsageText: tool.ProgramName + " users invite [-level LEVEL] [-name NAME] ADDRESS\n" + tool.ProgramName + " users invite -store STORE -app-url URL [-level LEVEL] [-name NAME] ADDRESS",
 		Description: `Invite asks the server at FLAGSTAFF_URL to mail an invitation to ADDRESS, for the
 organization of the user whose key is in FLAGSTAFF_KEY. With -store it needs neither a
 server nor mail: it writes the invitation into the store, for the first organization, and
@@ -66,15 +67,15 @@ Examples:
 			&cli.StringFlag{Name: "store", Usage: "write into `STORE`, an SQLite file or postgres://USER:PASSWORD@HOST/DATABASE, instead of asking a server", Destination: &store},
 			&cli.StringFlag{Name: "app-url", Usage: "with -store, the `URL` that the link begins with (default FLAGSTAFF_APP_URL)", Destination: &appURL},
 			&cli.BoolFlag{Name: "json", Usage: "print the invitation as JSON", Destination: &asJSON},
-		}, given.flags()...),
+		}, given.Flags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			args, err := wantArgs(cmd, "ADDRESS")
+			args, err := tool.WantArgs(cmd, "ADDRESS")
 			if err != nil {
 				return err
 			}
 			rank, ok := levels[level]
 			if !ok {
-				return badValue("level", level, "member, admin or owner")
+				return tool.BadValue("level", level, "member, admin or owner")
 			}
 			patch := management.InvitationPatch{Email: optional.Of(args[0]), Level: optional.Of(rank)}
 			if name != "" {
@@ -82,12 +83,12 @@ Examples:
 			}
 			answer := invited{Email: args[0], Level: level}
 			switch {
-			case store != "" && given.url != "":
-				return wrongUsage("flags -store and -url exclude each other")
+			case store != "" && given.URL != "":
+				return tool.WrongUsage("flags -store and -url exclude each other")
 			case store != "":
 				err = p.inviteByStore(ctx, store, appURL, patch, &answer)
 			case appURL != "":
-				return wrongUsage("flag -app-url is for -store: a server knows its address")
+				return tool.WrongUsage("flag -app-url is for -store: a server knows its address")
 			default:
 				err = p.inviteByServer(ctx, &given, patch, &answer)
 			}
@@ -95,22 +96,22 @@ Examples:
 				return err
 			}
 			if asJSON {
-				return p.json(answer)
+				return p.JSON(answer)
 			}
 			if answer.Link == "" {
-				return p.print("invited %s as %s; the server mails the link", printable(answer.Email), level)
+				return p.Print("invited %s as %s; the server mails the link", tool.Printable(answer.Email), level)
 			}
 			if answer.Level == "" {
-				return p.print("%s is a member of organization %q already; the link that signs in is good once, for a day:\n%s", printable(answer.Email), answer.Organization, answer.Link)
+				return p.Print("%s is a member of organization %q already; the link that signs in is good once, for a day:\n%s", tool.Printable(answer.Email), answer.Organization, answer.Link)
 			}
-			return p.print("invited %s to organization %q as %s; the link that accepts is valid for three days:\n%s", printable(answer.Email), answer.Organization, level, answer.Link)
+			return p.Print("invited %s to organization %q as %s; the link that accepts is valid for three days:\n%s", tool.Printable(answer.Email), answer.Organization, level, answer.Link)
 		},
 	}
 }
 
 // inviteByServer asks a server.
-func (p *program) inviteByServer(ctx context.Context, given *connection, patch management.InvitationPatch, answer *invited) error {
-	client, err := p.client(given)
+func (p *program) inviteByServer(ctx context.Context, given *tool.Connection, patch management.InvitationPatch, answer *invited) error {
+	client, err := p.Client(given)
 	if err != nil {
 		return err
 	}
@@ -129,16 +130,16 @@ func (p *program) inviteByServer(ctx context.Context, given *connection, patch m
 // inviteByStore writes into a store, as its first owner.
 func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch management.InvitationPatch, answer *invited) (err error) {
 	if err := storage.Check(store); err != nil {
-		return usageError{err}
+		return tool.WrongUsage("%w", err)
 	}
 	if appURL == "" {
-		appURL = p.getenv("FLAGSTAFF_APP_URL")
+		appURL = p.Getenv("FLAGSTAFF_APP_URL")
 	}
 	u, err := url.Parse(appURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return wrongUsage("flag -app-url is needed, and must be an http or https URL without query and fragment: the link begins with it")
+		return tool.WrongUsage("flag -app-url is needed, and must be an http or https URL without query and fragment: the link begins with it")
 	}
-	log := slog.New(slog.NewTextHandler(p.stderr, nil))
+	log := slog.New(slog.NewTextHandler(p.Stderr, nil))
 	opened, err := storage.Open(ctx, store, sqlstore.Options{Log: log, MustExist: true})
 	if errors.Is(err, sqlstore.ErrNoStore) {
 		return fmt.Errorf("there is no store in %s: name another one with -store", storage.Name(store))
@@ -160,7 +161,7 @@ func (p *program) inviteByStore(ctx context.Context, store, appURL string, patch
 	if errors.Is(err, management.ErrConflict) { // the user is a member
 		token, err := service.NewSignInLink(ctx, patch.Email.Value)
 		if errors.Is(err, management.ErrNotFound) {
-			return fmt.Errorf("%s: the account %s is not active", storage.Name(store), printable(patch.Email.Value))
+			return fmt.Errorf("%s: the account %s is not active", storage.Name(store), tool.Printable(patch.Email.Value))
 		}
 		*answer = invited{Email: patch.Email.Value, Organization: organization.Name, Link: strings.TrimSuffix(appURL, "/") + "/console/join/" + token}
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -84,31 +83,5 @@ func TestVetServer(t *testing.T) {
 	const want = `flag "pro" is true for every request; condition set 1 is for everybody`
 	if f := findings[0]; f.Rule != vet.Constant || f.Flag != "pro" || f.Message != want {
 		t.Errorf("got %v, want %s", f, want)
-	}
-}
-
-// TestVetFixes writes what is meant, from the end of a file to its beginning, and leaves
-// a file alone that has changed.
-func TestVetFixes(t *testing.T) {
-	t.Parallel()
-	file := write(t, "shop.go", `ask("butn", "gren", "butn")`)
-	fix := func(start, end int, text string) vet.Finding {
-		return vet.Finding{Rule: vet.UnknownKey, Fixes: []vet.Fix{{File: file, Start: start, End: end, New: text}}}
-	}
-	other := vet.Finding{Rule: vet.Constant}
-	p := program{stdout: new(bytes.Buffer)}
-	left, err := p.fix([]vet.Finding{fix(4, 10, `"button"`), other, fix(12, 18, `"green"`), fix(20, 26, `"button"`), fix(4, 10, `"button"`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff([]vet.Finding{other}, left); diff != "" {
-		t.Errorf("what is left: -want +got\n%s", diff)
-	}
-	const want = `ask("button", "green", "button")`
-	if text, err := os.ReadFile(file); err != nil || string(text) != want {
-		t.Errorf("%s, %v; want %s", text, err, want)
-	}
-	if _, err := p.fix([]vet.Finding{fix(5, 9, `"b"`)}); err == nil || err.Error() != file+" has changed while it was checked: nothing is written to it" {
-		t.Errorf("of a file that has changed: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/release"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/release"
 )
 
 // maxDebugTime is how long an answer of the debug pages may take, and so a profile.

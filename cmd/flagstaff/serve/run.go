@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flagstaff-go/flagstaff/capture"
-	"github.com/flagstaff-go/flagstaff/cmd/flagstaff/internal/release"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/release"
 	"github.com/flagstaff-go/flagstaff/flags/source"
 	"github.com/flagstaff-go/flagstaff/geoip"
 	"github.com/flagstaff-go/flagstaff/internal/memlimit"

@@ -1,0 +1,160 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// A finding is a problem with its place, as -json prints it.
+type finding struct {
+	File     string         `json:"file"`
+	Line     int            `json:"line"`
+	Column   int            `json:"column"`
+	Severity flags.Severity `json:"severity"`
+	Flag     string         `json:"flag,omitempty"`
+	Path     string         `json:"path,omitempty"`
+	Value    string         `json:"value,omitempty"`
+	Message  string         `json:"message"`
+	Hint     string         `json:"hint,omitempty"`
+}
+
+// checkCommand finds faults in documents.
+func (p *Program) checkCommand() *cli.Command {
+	var asJSON, strict bool
+	return &cli.Command{
+		Name:      "check",
+		Category:  ofFiles,
+		Usage:     "find faults in definitions documents",
+		UsageText: ProgramName + " check [-json] [-strict] FILE…",
+		Description: `Check reads definitions documents and prints what is wrong with them: errors, by which
+a flag fails or a filter can never match; warnings, which are hardly meant; and notes.
+Each line begins with FILE:LINE:COLUMN, the column in bytes. "-" is standard input.
+
+The exit code is 1 if there is an error, or with -strict also a warning.
+
+Examples:
+
+	flagstaff check flags.json
+	curl -H "Authorization: Bearer $KEY" "$URL/flags/definitions" | flagstaff check -
+
+As a hook of Git, in .git/hooks/pre-commit:
+
+	#!/bin/sh
+	exec flagstaff check -strict config/flags.json`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print a list of objects with file, line, column, severity, flag, path, value, message and hint", Destination: &asJSON},
+			&cli.BoolFlag{Name: "strict", Usage: "fail for warnings, too", Destination: &strict},
+		},
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			paths, err := WantArgs(cmd, "FILE…")
+			if err != nil {
+				return err
+			}
+			return p.check(paths, asJSON, strict)
+		},
+	}
+}
+
+func (p *Program) check(paths []string, asJSON, strict bool) error {
+	files := Opener{Stdin: p.Stdin}
+	findings, counts := []finding{}, make(map[flags.Severity]int)
+	flagCount := 0
+	for _, path := range paths {
+		d, err := files.document(path)
+		if err != nil {
+			return err
+		}
+		found, n := d.findings()
+		flagCount += n
+		for _, f := range found {
+			counts[f.Severity]++
+		}
+		findings = append(findings, found...)
+	}
+	failed := counts[flags.Error] > 0 || strict && counts[flags.Warning] > 0
+	summary := "no problems"
+	if len(findings) > 0 {
+		summary = fmt.Sprintf("%s, %s, %s", Count(counts[flags.Error], "error"), Count(counts[flags.Warning], "warning"), Count(counts[flags.Note], "note"))
+	}
+	summary += fmt.Sprintf(" in %s of %s", Count(flagCount, "flag"), Count(len(paths), "file"))
+	if err := printList(p, findings, asJSON, summary); err != nil {
+		return err
+	}
+	if failed {
+		return ErrFound
+	}
+	return nil
+}
+
+// printList prints findings, a line each, with a summary, or as JSON without one.
+func printList[F fmt.Stringer](p *Program, findings []F, asJSON bool, summary string) error {
+	if asJSON {
+		return p.JSON(findings)
+	}
+	for _, f := range findings {
+		if err := p.Print("%s", Printable(f.String())); err != nil {
+			return err
+		}
+	}
+	return p.Print("%s", summary)
+}
+
+// count returns a number with its noun.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// findings returns what is wrong with a document, by place, and how many flags it has.
+func (d *document) findings() (found []finding, flagCount int) {
+	definitions, snapshot, err := d.snapshot()
+	if definitions != nil {
+		flagCount = len(definitions.Flags)
+	}
+	if err != nil {
+		at := d.find.Error(err)
+		_, message, _ := strings.Cut(err.Error(), "flags: ")
+		return []finding{{File: d.path, Line: at.Line, Column: at.Column, Severity: flags.Error, Message: message}}, flagCount
+	}
+	for _, p := range snapshot.Problems() {
+		at := d.find.Problem(p)
+		found = append(found, finding{
+			File: d.path, Line: at.Line, Column: at.Column, Severity: p.Severity,
+			Flag: p.Flag, Path: p.Path, Value: p.Value, Message: p.Err.Error(), Hint: p.Hint,
+		})
+	}
+	slices.SortStableFunc(found, func(a, b finding) int {
+		return slices.Compare([]int{a.Line, a.Column}, []int{b.Line, b.Column})
+	})
+	return found, flagCount
+}
+
+// String returns the finding as a line.
+func (f finding) String() string {
+	text := fmt.Sprintf("%s:%d:%d: %v: ", f.File, f.Line, f.Column, f.Severity)
+	if f.Flag != "" {
+		text += fmt.Sprintf("flag %q", f.Flag)
+		if f.Path != "" {
+			text += " at " + f.Path
+		}
+		text += ": "
+	} else if f.Path != "" {
+		text += f.Path + ": "
+	}
+	text += f.Message
+	if f.Value != "" {
+		text += ": " + f.Value
+	}
+	if f.Hint != "" {
+		text += "; " + f.Hint
+	}
+	return text
+}

@@ -1,0 +1,57 @@
+package tool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/flagstaff-go/flagstaff/cmd/internal/api"
+	"github.com/flagstaff-go/flagstaff/cmd/internal/release"
+)
+
+// A connection has the flags of commands that talk to a server.
+type Connection struct {
+	URL, Project string
+	Insecure     bool
+}
+
+func (c *Connection) Flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "url", Usage: "the `URL` of the server (default FLAGSTAFF_URL)", Destination: &c.URL},
+		&cli.StringFlag{Name: "project", Usage: "the `ID` of the project (default FLAGSTAFF_PROJECT, or the current project of the key's user)", Destination: &c.Project},
+		&cli.BoolFlag{Name: "insecure", Usage: "send the key to another machine without encryption, by http", Destination: &c.Insecure},
+	}
+}
+
+// client returns a client of the server that the flags and the environment name.
+func (p *Program) Client(c *Connection) (*api.Client, error) { return p.ClientWithin(c, 0) }
+
+// clientWithin is client for requests that may take longer than others.
+func (p *Program) ClientWithin(c *Connection, timeout time.Duration) (*api.Client, error) {
+	url, key := cmp.Or(c.URL, p.Getenv("FLAGSTAFF_URL")), p.Getenv("FLAGSTAFF_KEY")
+	switch {
+	case url == "":
+		return nil, WrongUsage("there is no server: give its address in FLAGSTAFF_URL or -url, such as https://flags.example.com")
+	case key == "":
+		return nil, WrongUsage("there is no personal API key: put it into FLAGSTAFF_KEY, not into an argument, which others can see")
+	}
+	client, err := api.New(api.Config{
+		URL: url, Key: key, Project: cmp.Or(c.Project, p.Getenv("FLAGSTAFF_PROJECT")),
+		Timeout: timeout, Insecure: c.Insecure, UserAgent: "flagstaff/" + release.Get().Version,
+	})
+	if err != nil {
+		return nil, usageError{WayOut(err)}
+	}
+	return client, nil
+}
+
+// wayOut adds to an error of a client's configuration what else can be done.
+func WayOut(err error) error {
+	if errors.Is(err, api.ErrUnencrypted) {
+		return fmt.Errorf("%w, or -insecure in a network that you trust", err)
+	}
+	return err
+}

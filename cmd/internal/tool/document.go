@@ -1,0 +1,88 @@
+package tool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/flagstaff-go/flagstaff/cmd/internal/position"
+	"github.com/flagstaff-go/flagstaff/flags"
+)
+
+// An opener opens files by their names, of which "-" is standard input, once.
+type Opener struct{ Stdin io.Reader }
+
+func (o *Opener) Open(path string) (io.ReadCloser, error) {
+	if path != "-" {
+		return os.Open(path)
+	}
+	if o.Stdin == nil {
+		return nil, errors.New("standard input can be read only once")
+	}
+	r := o.Stdin
+	o.Stdin = nil
+	return io.NopCloser(r), nil
+}
+
+// A document is a definitions document in a file.
+type document struct {
+	path string
+	text []byte
+	find *position.Finder
+}
+
+// document reads a file.
+func (o *Opener) document(path string) (*document, error) {
+	file, err := o.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, flags.MaxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if path == "-" {
+		path = "standard input"
+	}
+	return &document{path, text, position.New(text)}, nil
+}
+
+// definitions decodes the document. The error names the place in the file.
+func (d *document) definitions() (*flags.Definitions, error) {
+	definitions, err := flags.Decode(bytes.NewReader(d.text))
+	if err != nil {
+		return nil, fmt.Errorf("%s:%v: %w", d.path, d.find.Error(err), err)
+	}
+	return definitions, nil
+}
+
+// snapshot decodes and compiles the document.
+func (d *document) snapshot() (*flags.Definitions, *flags.Snapshot, error) {
+	definitions, err := d.definitions()
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot, err := flags.Compile(definitions, flags.CompileOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", d.path, err)
+	}
+	return definitions, snapshot, nil
+}
+
+// line returns a problem as a line that begins with its place.
+func (d *document) line(p flags.Problem) string {
+	return fmt.Sprintf("%s:%v: %v", d.path, d.find.Problem(p), p)
+}
+
+// warn prints the errors among the problems of a snapshot to standard error, for
+// commands that go on with the flags that work.
+func (p *Program) warn(d *document, s *flags.Snapshot) {
+	for _, problem := range s.Problems() {
+		if line := d.line(problem); problem.Severity == flags.Error {
+			fmt.Fprintln(p.Stderr, Printable(line))
+		}
+	}
+}
