@@ -29,7 +29,7 @@ func From(ctx context.Context) *Person {
 
 // Override returns a context in which the flags of a snapshot come before all others, for
 // the Person that the context has and for every Person that is put into it later. It is
-// for tests: see package flags/flagstest.
+// for tests, see package flags/flagstest, and for the machines of developers.
 func Override(ctx context.Context, s *flags.Snapshot) context.Context {
 	p := From(ctx)
 	if p == nil {

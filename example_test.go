@@ -6,6 +6,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff"
@@ -50,6 +51,46 @@ func ExamplePayload() {
 	// Output:
 	// #f00
 	// #00f
+}
+
+// overrides answers the flags of a file before all others.
+func overrides(path string, next http.Handler) (http.Handler, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	definitions, err := flags.Decode(file)
+	if err != nil {
+		return nil, err
+	}
+	local, err := flags.Compile(definitions, flags.CompileOptions{Strict: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(flagstaff.Override(r.Context(), local)))
+	}), err
+}
+
+func ExampleOverride() {
+	ctx := context.Background()
+	client, err := flagstaff.Open(ctx, flagstaff.Config{Source: definitions(), Log: quiet})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	checkout, err := overrides("examples/inprocess/flags.json", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, flagstaff.From(r.Context()).Bool("new-checkout", false))
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	identify := func(*http.Request) *flags.Request {
+		return &flags.Request{DistinctID: "ada", PersonProperties: map[string]any{"plan": "pro"}}
+	}
+	w := httptest.NewRecorder()
+	client.Middleware(identify)(checkout).ServeHTTP(w, httptest.NewRequest("GET", "/checkout", nil))
+	fmt.Println(w.Body)
+	// Output: true
 }
 
 func ExampleClient_Middleware() {

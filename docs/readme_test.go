@@ -17,6 +17,20 @@ const (
 	longestProgram = 20
 )
 
+// TestTasks: the Go code in docs/tasks.md is in an example, which runs.
+func TestTasks(t *testing.T) {
+	code := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(read(t, filepath.Join(root, "docs", "tasks.md")), -1)
+	examples := read(t, filepath.Join(root, "example_test.go"))
+	for _, m := range code {
+		if !strings.Contains(examples, m[1]) {
+			t.Errorf("example_test.go does not have the code of docs/tasks.md:\n%s", m[1])
+		}
+	}
+	if len(code) == 0 {
+		t.Error("docs/tasks.md has no Go code")
+	}
+}
+
 // TestReadme: the code in README.md is the example inprocess, whose test runs it.
 func TestReadme(t *testing.T) {
 	text := read(t, filepath.Join(root, "README.md"))

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"flag"
 	"maps"
 	"os"
 	"regexp"
@@ -142,4 +143,23 @@ func dashboardExpressions(t *testing.T, file string) (list []string) {
 		list = append(list, v.Definition)
 	}
 	return list
+}
+
+// TestDeployedOptions: the environment variables in the files with which the server is run
+// are those of options.
+func TestDeployedOptions(t *testing.T) {
+	set := Options()
+	known := make(map[string]bool)
+	set.VisitAll(func(f *flag.Flag) { known[envName(f.Name)] = true })
+	for _, file := range []string{"deploy/kubernetes.yaml", "deploy/flagstaff.service", "compose.yaml", "Dockerfile"} {
+		b, err := os.ReadFile("../../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`(?m)^[^#\n]*?\b(FLAGSTAFF_[A-Z_]+)\b`).FindAllStringSubmatch(string(b), -1) {
+			if !known[name[1]] && name[1] != "FLAGSTAFF_PORT" { // which is Compose's own
+				t.Errorf("%s: there is no option for %s", file, name[1])
+			}
+		}
+	}
 }

@@ -154,7 +154,7 @@ func TestCommands(t *testing.T) {
 	programs := t.TempDir()
 	build(t, programs)
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	for _, name := range []string{"README.md", "docs/server.md", "docs/tool.md"} {
+	for _, name := range []string{"README.md", "docs/server.md", "docs/tool.md", "docs/tasks.md"} {
 		t.Run(name, func(t *testing.T) {
 			address, folder := start(t), t.TempDir()
 			definitions := read(t, "examples/inprocess/flags.json") // the README writes them
