@@ -42,6 +42,7 @@ func newManagedSite(t *testing.T) *managedSite {
 	a := &managedSite{apiServer: newAPI(t, apiSetup{
 		management: func(c *management.Config) { c.Data = c.Store.(sqlstore.Storage) },
 		surveys:    func(c *survey.Config) { c.Summarizer = summary.Extractive{} },
+		server:     allRoutes,
 	})}
 	create := func(path, body string) string {
 		t.Helper()

@@ -216,10 +216,13 @@ func (r tableRow) call(key string) call {
 }
 
 func newRouteServer(t *testing.T) *apiServer {
-	return newAPI(t, apiSetup{server: func(c *server.Config) {
-		c.Capture.Collector, c.OFREP = noCollector{}, true
-		c.Management.Limit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1, Definitions: -1}
-	}})
+	return newAPI(t, apiSetup{server: allRoutes})
+}
+
+// allRoutes configures a server that has all routes, and limits nobody.
+func allRoutes(c *server.Config) {
+	c.Capture.Collector, c.OFREP = noCollector{}, true
+	c.Management.Limit = server.ManagementLimit{PerMinute: -1, PerHour: -1, Strangers: -1, Definitions: -1}
 }
 
 // TestRouteTable: all routes are in the table, with these methods and no others.
