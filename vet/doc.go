@@ -4,7 +4,7 @@
 // nobody uses, and flags that no code reads. It knows the calls of this library, of handles
 // that it declares, of OpenFeature's Go SDK and of posthog-go by their types.
 //
-// It is a command, flagstaff vet; a tool of go vet, in cmd/flagstaff-vet; a plugin of
+// It is a command, flagstaff vet; a tool of go vet, cmd/flagstaff-vet in module cmd; a plugin of
 // golangci-lint, in golangci; and a library: [Run] checks a program, and [New] returns an
 // analyzer for drivers of golang.org/x/tools/go/analysis.
 //

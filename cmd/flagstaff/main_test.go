@@ -16,6 +16,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/flagstaff-go/flagstaff/cmd/internal/tool"
 	"github.com/flagstaff-go/flagstaff/management/sqlstore/postgres/postgrestest"
 )
 
@@ -206,8 +207,20 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	run(t, "help", "users", "invite").want(t, run(t, "users", "invite", "-help"))
+	run(t, "check", "flags.json", "-help").want(t, run(t, "check", "-help"))
 	if got := run(t, "help", "serve"); got.Code != 0 || !strings.Contains(got.Stdout, "FLAGSTAFF_TRUSTED_PROXIES") {
 		t.Errorf("help of serve: %+v", got)
+	}
+}
+
+// TestWithServer: the program without the server names the commands that it lacks.
+func TestWithServer(t *testing.T) {
+	var names []string
+	for _, cmd := range newProgram(nil, nil).more() {
+		names = append(names, cmd.Name)
+	}
+	if diff := gocmp.Diff(tool.WithServer, names); diff != "" {
+		t.Errorf("-tool.WithServer +commands of this program\n%s", diff)
 	}
 }
 
@@ -229,6 +242,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"-xyzzy"}, nil, `flagstaff: there is no flag -xyzzy; see flagstaff -help`},
 		{[]string{"help", "chekc"}, nil, `flagstaff help: there is no command "chekc"; did you mean flagstaff check?`},
 		{[]string{"help", "users", "invit"}, nil, `flagstaff help: there is no command "invit"; did you mean flagstaff users invite?`},
+		{[]string{"chekc", "-help"}, nil, `flagstaff: there is no command "chekc"; did you mean flagstaff check?`},
 		{[]string{"users", "invit"}, nil, `flagstaff users: there is no command "invit"; did you mean flagstaff users invite?`},
 
 		{[]string{"check"}, nil, `flagstaff check: want FILE…, not 0 arguments; see flagstaff check -help`},

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,10 @@ import (
 // maxCoreRequirements is how many modules of others a program gets that uses the core,
 // which is the root module.
 const maxCoreRequirements = 6
+
+// maxToolLines is how many lines the tool without a server adds to an empty go.mod: one
+// for itself, and one for each module.
+const maxToolLines = 11
 
 // maxProgramTime is how long one of the small programs may run.
 const maxProgramTime = 30 * time.Second
@@ -65,9 +70,12 @@ func rank(m *Module) int {
 	return 0
 }
 
-// isProgram reports whether the module is the program: the go command installs it, and
-// refuses to if its go.mod has a replace directive.
-func (m *Module) isProgram() bool { return strings.HasPrefix(m.Folder, "cmd/") }
+// isProgram reports whether the module has programs: the go command installs them, and
+// refuses to if the module's go.mod has a replace directive.
+func (m *Module) isProgram() bool {
+	first, _, _ := strings.Cut(m.Folder, "/")
+	return first == "cmd"
+}
 
 // use uses a module and says what was done.
 func (s *sandbox) use(ctx context.Context, r *Repo, m *Module) (string, error) {
@@ -173,33 +181,91 @@ func (s *sandbox) requirements(ctx context.Context, dir string, library *Module)
 	return n, nil
 }
 
-// useProgram installs the program and asks it for its version. Then it looks whether
-// its go.mod has what it needs and nothing else, which only this proxy can tell before
-// its requirements are tagged.
+// A command is a program of a module, with arguments by which it says its version.
+type command struct {
+	folder  string // in its module
+	version []string
+	says    string // by version, before the version of the module; "" if it says another
+}
+
+// commands are the programs of modules, by the modules' folders.
+var commands = map[string][]command{
+	"cmd":                {{"tool/" + programName, []string{"version"}, programName}, {"flagstaff-vet", []string{"-V=full"}, ""}},
+	"cmd/" + programName: {{".", []string{"version"}, programName}},
+}
+
+// useProgram installs the programs of a module and asks them for their versions. Then it
+// looks whether the module's go.mod has what it needs and nothing else, which only this
+// proxy can tell before its requirements are tagged.
 func (s *sandbox) useProgram(ctx context.Context, r *Repo, m *Module) (string, error) {
-	dir, err := s.folder("install-" + path.Base(m.Folder))
+	told := []string{"installed"}
+	if len(commands[m.Folder]) == 0 {
+		return "", errors.New("nobody knows its programs")
+	}
+	for _, c := range commands[m.Folder] {
+		dir, err := s.folder("install-" + strings.ReplaceAll(path.Join(m.Folder, c.folder), "/", "-"))
+		if err != nil {
+			return "", err
+		}
+		program := path.Join(m.Path, c.folder)
+		if _, err := s.run(ctx, dir, nil, "go", "install", program+"@"+s.version); err != nil {
+			return "", err
+		}
+		limited, cancel := context.WithTimeout(ctx, maxProgramTime)
+		defer cancel()
+		got, err := s.run(limited, dir, nil, filepath.Join(s.dir, "bin", path.Base(program)), c.version...)
+		if err != nil {
+			return "", err
+		}
+		if words := strings.Fields(got); c.says != "" && !slices.Equal(words[:min(2, len(words))], []string{c.says, s.version}) {
+			return "", fmt.Errorf("the program says %q, want %s and its version %s", got, c.says, s.version)
+		}
+		told = append(told, path.Base(program)+" says "+strings.TrimSpace(got))
+	}
+	if m.Folder == "cmd" {
+		n, err := s.useTool(ctx, path.Join(m.Path, "tool", programName))
+		if err != nil {
+			return "", err
+		}
+		told = append(told, fmt.Sprintf("go get -tool adds %d lines to a go.mod", n))
+	}
+	return strings.Join(told, "; "), s.tidy(ctx, r, m)
+}
+
+// useTool makes a program a tool of a module that has nothing else, runs it, and returns
+// how many lines that has added to its go.mod.
+func (s *sandbox) useTool(ctx context.Context, program string) (lines int, err error) {
+	dir, err := s.folder("tool")
 	if err != nil {
-		return "", err
+		return 0, err
 	}
-	if _, err := s.run(ctx, dir, nil, "go", "install", m.version(s.version).String()); err != nil {
-		return "", err
+	if _, err := s.run(ctx, dir, nil, "go", "mod", "init", "example.com/newcomer"); err != nil {
+		return 0, err
 	}
-	limited, cancel := context.WithTimeout(ctx, maxProgramTime)
-	defer cancel()
-	got, err := s.run(limited, dir, nil, filepath.Join(s.dir, "bin", path.Base(m.Folder)), "version")
+	if _, err := s.run(ctx, dir, nil, "go", "get", "-tool", program+"@"+s.version); err != nil {
+		return 0, err
+	}
+	if _, err := s.run(ctx, dir, nil, "go", "tool", programName, "help"); err != nil {
+		return 0, err
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
-		return "", err
+		return 0, err
 	}
-	if words := strings.Fields(got); len(words) < 2 || words[1] != s.version {
-		return "", fmt.Errorf("the program says %q, want its version %s", got, s.version)
+	file, err := modfile.Parse("go.mod", b, nil)
+	if err != nil {
+		return 0, err
 	}
-	return "installed; it says " + strings.TrimSpace(got), s.tidy(ctx, r, m)
+	if lines = len(file.Tool) + len(file.Require); lines > maxToolLines {
+		err = fmt.Errorf("go get -tool adds %d lines to a go.mod; at most %d are allowed:\n%s", lines, maxToolLines, b)
+	}
+	return lines, err
 }
 
 // tidy returns an error if go mod tidy would change the module. Checksums of the
 // repository's own modules do not count: they change with each file.
 func (s *sandbox) tidy(ctx context.Context, r *Repo, m *Module) error {
-	dir, err := s.folder("tidy-" + path.Base(m.Folder))
+	dir, err := s.folder("tidy-" + strings.ReplaceAll(m.Folder, "/", "-"))
 	if err != nil {
 		return err
 	}

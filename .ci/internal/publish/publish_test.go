@@ -69,6 +69,10 @@ func TestConsumeFails(t *testing.T) {
 			"a replace in the program", "cmd/flagstaff/go.mod", "go 1.26.0", "go 1.26.0\n\nreplace github.com/flagstaff-go/flagstaff => ../..",
 			"cmd/flagstaff", "replace",
 		},
+		{
+			"a replace in the tool", "cmd/go.mod", "go 1.26.0", "go 1.26.0\n\nreplace github.com/flagstaff-go/flagstaff => ..",
+			"cmd", "replace",
+		},
 		{"a file that Git does not know", "server/arrival.go", "package server\n", "package server\n\nimport _ \"github.com/flagstaff-go/flagstaff/server/internal/missing\"", "server", "internal/missing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -193,12 +193,14 @@ func (l *Release) checkTags(ctx context.Context) error {
 // the version, into the programs' go.sum.
 func (l *Release) setSums(proxy string) error {
 	r := l.Repo
-	if err := r.writeProxy(proxy, l.Version); err != nil {
-		return err
-	}
 	for _, m := range r.Published() {
 		if !m.isProgram() {
 			continue // a library has replace directives
+		}
+		// The checksum of module cmd, which cmd/flagstaff requires and which comes before it,
+		// is also about the go.sum that cmd has just got.
+		if err := r.writeProxy(proxy, l.Version); err != nil {
+			return err
 		}
 		name := path.Join(m.Folder, "go.sum")
 		before, err := r.read(name)

@@ -50,7 +50,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", name+".json")
 			if name == "demo" {
-				file = filepath.Join("..", "..", "serve", "demo.json")
+				file = filepath.Join("..", "..", "flagstaff", "serve", "demo.json")
 			}
 			document, err := os.ReadFile(file)
 			if err != nil {

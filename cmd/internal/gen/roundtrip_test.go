@@ -118,7 +118,7 @@ var handles = []handle{
 // handles answer as the snapshots do. All flags are in one program, each document with
 // keys of its own.
 func TestRoundTrip(t *testing.T) {
-	demo, err := os.ReadFile(filepath.Join("..", "..", "serve", "demo.json"))
+	demo, err := os.ReadFile(filepath.Join("..", "..", "flagstaff", "serve", "demo.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

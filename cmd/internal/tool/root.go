@@ -100,8 +100,14 @@ func withoutCommand(_ context.Context, cmd *cli.Command) error {
 	return unknownCommand(cmd, word)
 }
 
+// WithServer are the commands that only the program with the server has.
+var WithServer = []string{"serve", "backup", "restore", "users", "flag", "import", "export"}
+
 // unknownCommand says what to type instead of a word that is no command.
 func unknownCommand(cmd *cli.Command, word string) error {
+	if cmd == cmd.Root() && slices.Contains(WithServer, word) {
+		return WrongUsage("command %q is not in this program, but in the one with the server: go install github.com/flagstaff-go/flagstaff/cmd/flagstaff@latest", word)
+	}
 	if near := nearest.Names(commandNames(cmd), word); len(near) > 0 {
 		return WrongUsage("there is no command %q; did you mean %s?", word, Choices(near, cmd.FullName()+" "))
 	}
@@ -224,6 +230,18 @@ func init() {
 		if cmd, ok := about.(*cli.Command); ok {
 			printHelp(w, template, cmd)
 		}
+	}
+	// It calls this one if words come before -help.
+	cli.ShowCommandHelp = func(_ context.Context, cmd *cli.Command, word string) error {
+		next := cmd.Command(word)
+		switch {
+		case len(visible(cmd)) == 0: // the word is an argument
+			next = cmd
+		case next == nil:
+			return unknownCommand(cmd, word)
+		}
+		printHelp(cmd.Root().Writer, "", next)
+		return nil
 	}
 	cli.HelpFlag = &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print this help", HideDefault: true, Local: true}
 }

@@ -71,7 +71,8 @@ Examples:
 	flagstaff vet -unused -url https://flags.example.com
 	flagstaff vet -flags flags.json -fix ./internal/...
 
-Go vet and golangci-lint can do this, too: see package vet of this module.`,
+Go vet and golangci-lint can do this, too: see package vet of
+github.com/flagstaff-go/flagstaff/vet.`,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "flags", Usage: "the `FILE` of the definitions; \"-\" is standard input", Destination: &c.file},
 			&cli.StringFlag{Name: "config", Usage: "the `FILE` of the configuration (default " + vet.ConfigFile + " in the working folder or above it)", Destination: &c.config},
