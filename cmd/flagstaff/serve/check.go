@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,16 +52,31 @@ func (c *checking) fail(what string, err error) {
 	c.line("error", what, err.Error())
 }
 
-// check looks at everything that a start looks at, and makes nothing. The settings by
-// themselves are in order.
-func (m *Main) check(ctx context.Context, s *settings) error {
+// check looks at everything that a start looks at, and leaves nothing behind. invalid is
+// what is wrong with the settings by themselves; what these settings name is not looked at.
+func (m *Main) check(ctx context.Context, s *settings, invalid error) error {
 	ctx, cancel := context.WithTimeout(ctx, maxCheckTime)
 	defer cancel()
 	c := &checking{out: m.Stdout}
-	c.ok("settings", "are in order")
+	if invalid == nil {
+		c.ok("settings", "are in order")
+	} else {
+		for line := range strings.SplitSeq(invalid.Error(), "\n") {
+			c.fail("settings", errors.New(line))
+		}
+	}
+	if s.configFile != "" {
+		c.ok("config", "%s sets %d of them", s.configFile, len(s.inFile))
+	}
+	for _, sentence := range s.exposed() {
+		c.warn("secrets", "%s", sentence)
+	}
 	m.checkAddresses(ctx, s, c)
 	s.checkFiles(ctx, c)
 	s.checkOwner(ctx, c)
+	if s.isWrong("store") {
+		return c.result()
+	}
 	keys, err := s.secretKeys()
 	if err != nil {
 		c.fail("secret keys", err)
@@ -76,6 +89,16 @@ func (m *Main) check(ctx context.Context, s *settings) error {
 	}
 	s.checkStore(ctx, c, keys, err == nil)
 	s.checkBroker(ctx, c)
+	return c.result()
+}
+
+// isWrong reports whether settings has said that one of some options is wrong.
+func (s *settings) isWrong(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return s.wrong[name] })
+}
+
+// result returns how many errors were found, nil for none.
+func (c *checking) result() error {
 	switch c.errors {
 	case 0:
 		return nil
@@ -103,14 +126,16 @@ func (m *Main) checkAddresses(ctx context.Context, s *settings, c *checking) {
 			c.ok(what, "%s is free", addr)
 		}
 	}
-	if _, ok := systemdName(s.addr); ok {
+	if s.isWrong("addr") {
+		// there is an error
+	} else if _, ok := systemdName(s.addr); ok {
 		c.ok("address", "systemd passes the socket when it starts the program")
 	} else if path, ok := strings.CutPrefix(s.addr, unixPrefix); ok {
 		free("address", s.addr, checkSocket(ctx, path))
 	} else {
 		free("address", s.addr, tryTCP(s.addr))
 	}
-	if s.debugAddr != "" {
+	if s.debugAddr != "" && !s.isWrong("debug-addr") {
 		free("debug pages", s.debugAddr, tryTCP(s.debugAddr))
 	}
 }
@@ -130,6 +155,7 @@ func tryTCP(addr string) error {
 // checkFiles looks at the files of the settings.
 func (s *settings) checkFiles(ctx context.Context, c *checking) {
 	switch cert, err := s.certificate(nil); {
+	case s.isWrong("tls-cert", "tls-key"):
 	case err != nil:
 		c.fail("certificate", err)
 	case cert == nil:
@@ -157,6 +183,9 @@ func (s *settings) checkFiles(ctx context.Context, c *checking) {
 		} else {
 			c.ok("geoip", "%s", s.geoip)
 		}
+	}
+	if s.isWrong("smtp", "mail-dir", "app-url") {
+		return
 	}
 	switch text, err := s.lookAtMail(ctx); {
 	case err != nil:
@@ -201,12 +230,8 @@ func (s *settings) lookAtMail(ctx context.Context) (text string, err error) {
 		}
 		return server.String() + " answers, with all that the settings want", server.Check(ctx)
 	}
-	switch info, err := os.Stat(s.mailDir); {
-	case errors.Is(err, fs.ErrNotExist): // a start makes it
-	case err != nil:
-		return "", fmt.Errorf("the folder of -mail-dir: %w", err)
-	case !info.IsDir():
-		return "", fmt.Errorf("the folder of -mail-dir: %s is a file", s.mailDir)
+	if err := s.checkMailDir(); err != nil {
+		return "", err
 	}
 	_, err = mail.NewSMTP("smtp://localhost", options) // never connected to; the sender is checked with it
 	return "the folder and the sender are in order", err
@@ -226,6 +251,9 @@ func (s *settings) checkOwner(ctx context.Context, c *checking) {
 
 // checkStore looks at the store, and whether the keys read its secrets.
 func (s *settings) checkStore(ctx context.Context, c *checking, keys [][]byte, haveKeys bool) {
+	if err := s.checkFirstKeys(ctx); err != nil {
+		c.fail("first keys", err)
+	}
 	if s.store == sqlite.Memory {
 		c.ok("store", "in memory")
 		return
@@ -272,21 +300,12 @@ func (s *settings) checkStore(ctx context.Context, c *checking, keys [][]byte, h
 // checkNewStore looks whether a first start can make the store.
 func (s *settings) checkNewStore(c *checking) {
 	if !storage.IsPostgres(s.store) {
-		if info, err := os.Stat(filepath.Dir(s.store)); err != nil {
-			c.fail("store", fmt.Errorf("%s does not exist, and a start cannot make it: %w", s.store, err))
-			return
-		} else if !info.IsDir() {
-			c.fail("store", fmt.Errorf("%s does not exist, and a start cannot make it: %s is no folder", s.store, filepath.Dir(s.store)))
+		if err := checkNewFile(s.store, filepath.Dir(s.store)); err != nil {
+			c.fail("store", err)
 			return
 		}
 	}
 	c.warn("store", "there is none in %s yet; a start makes it", s.storeName())
-	if s.firstKeys == "" {
-		return
-	}
-	if _, err := os.Lstat(s.firstKeys); err == nil {
-		c.fail("first keys", fmt.Errorf("the file of -first-keys: %s exists, and a first start makes a new one", s.firstKeys))
-	}
 }
 
 // sealed are the secrets of a store that was looked at.
@@ -299,7 +318,7 @@ var _ management.SealedStore = sealed(nil)
 
 // checkBroker looks at the stream of -stream.
 func (s *settings) checkBroker(ctx context.Context, c *checking) {
-	if s.stream.url == "" {
+	if s.stream.url == "" || s.isWrong("stream", "stream-replicas", "stream-partitions", "store") {
 		return
 	}
 	var text strings.Builder

@@ -171,8 +171,8 @@ func TestCheckTellsAll(t *testing.T) {
 	if strings.Contains(stdout+stderr, "s3cret") {
 		t.Errorf("a password is told:\n%s", stdout)
 	}
-	code, _, stderr = command(t, "-check", "-addr", "x", "-mail-dir", file, "-smtp", "smtp://h", "-session-idle", "1s", "-store", "postgres://h/x", "-verify-by-code")
-	if want := 4; code != 2 || strings.Count(stderr, "\n") != want {
-		t.Errorf("wrong settings: exit code %d, %q; want 2 and %d lines", code, stderr, want)
+	code, stdout, stderr = command(t, "-check", "-addr", "x", "-mail-dir", file, "-smtp", "smtp://h", "-session-idle", "1s", "-store", "postgres://h/x", "-verify-by-code")
+	if want := 4; code != 2 || strings.Count(stdout, "error    settings ") != want {
+		t.Errorf("wrong settings: exit code %d, %q; want 2 and %d lines in\n%s", code, stderr, want, stdout)
 	}
 }

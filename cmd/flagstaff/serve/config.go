@@ -83,6 +83,11 @@ type settings struct {
 	logLevel         level
 	checkOnly        bool
 	version          bool
+	configFile       string
+
+	inFile  []fileSetting     // of -config
+	sources map[string]string // what errors call a setting, by its option, if the command line does not set it
+	wrong   map[string]bool   // options of which settings has said that they are wrong
 
 	// unknown has the environment variables that look like settings and are none,
 	// each with what was probably meant.
@@ -129,6 +134,7 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	}
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
+	set.StringVar(&s.configFile, "config", "", "read settings from `FILE`: YAML with the names of these options, such as addr: 127.0.0.1:8000. The command line and the environment take precedence")
 	set.StringVar(&s.addr, "addr", "127.0.0.1:8000", "listen on `HOST:PORT`; port 0 picks a free one; or on a Unix socket, unix:/run/flagstaff.sock, or on the socket of systemd, systemd or systemd:NAME")
 	set.Var(&s.socketMode, "socket-mode", "`MODE` of the Unix socket of -addr in octal: everybody who may write to it can connect")
 	set.StringVar(&s.tlsCert, "tls-cert", "", "answer over TLS with the certificate chain in `FILE` (PEM), also by HTTP/2; a change is live within two seconds")
@@ -188,59 +194,116 @@ func newSettings(name string, unattended bool) (*settings, *flag.FlagSet) {
 	set.Var(&s.accessLog, "access-log", "log requests: all, or the `SHARE` of them, such as 0.01, and in any case those that are answered 500 or more; one line has time, method, route, status, bytes, duration, request id and client, and no key (default: no request)")
 	set.StringVar(&s.debugAddr, "debug-addr", "", "show metrics, profiles (/debug/pprof/) and how the program was built (/debug/build) on `HOST:PORT`, to everybody who can reach it: use a loopback address, such as 127.0.0.1:6060")
 	set.BoolVar(&s.publicMetrics, "public-metrics", true, "show /metrics on -addr, too (default true, with -debug-addr false)")
-	set.BoolVar(&s.checkOnly, "check", false, "look at the settings, files, the server of mail, the store and the stream as a start would, change and make nothing, say all that is wrong, and exit")
+	set.BoolVar(&s.checkOnly, "check", false, "look at the settings, files, the server of mail, the store and the stream as a start would, leave nothing behind, say all that is wrong, and exit")
 	set.BoolVar(&s.version, "version", false, "print the version and exit")
 	return s, set
 }
 
-// settings reads the settings. Its errors name the setting, its value and what is
-// allowed. The command line takes precedence over the environment.
+// settings reads the settings. Its error says all that is wrong, a line for each thing,
+// with the setting, its value and what is allowed; the settings come back besides, for
+// -check. The command line takes precedence over the environment, and that over the file of
+// -config.
 func (m *Main) settings() (*settings, error) {
 	s, set := newSettings(m.name(), unattended(m.Stderr))
-	err := set.Parse(m.Args)
-	if err == nil && set.NArg() > 0 && set.Arg(0) == "help" {
-		err = flag.ErrHelp
+	s.sources, s.wrong = make(map[string]string), make(map[string]bool)
+	var errs []error
+	fail := func(err error, source func(name string) string) {
+		for _, m := range optionName.FindAllStringSubmatch(err.Error(), -1) {
+			s.wrong[m[1]] = true
+		}
+		errs = append(errs, bySource(err, source))
 	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		usage(set, m.Stdout)
-		return nil, errHelp
-	case err != nil:
-		return nil, explain(set, err)
-	case set.NArg() > 0 && set.Arg(0) == "version":
+	fromArgs := func(string) string { return "" }
+	for _, err := range m.parseArgs(set) {
+		if errors.Is(err, errHelp) {
+			usage(set, m.Stdout)
+			return nil, errHelp
+		}
+		fail(err, fromArgs)
+	}
+	if set.NArg() > 0 && set.Arg(0) == "version" {
 		s.version = true
-	case set.NArg() > 0:
-		return nil, unexpected(set, m.Args)
 	}
 	given := make(map[string]bool)
 	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	assign := func(name, value, source string) {
+		s.sources[name] = source
+		if err := set.Lookup(name).Value.Set(value); err != nil {
+			fail(fmt.Errorf("invalid value %q for flag -%s: %s", value, name, readable(err.Error())), func(string) string { return source })
+		}
+	}
 	set.VisitAll(func(f *flag.Flag) {
 		if value := m.getenv(envName(f.Name)); value != "" && !given[f.Name] {
-			if e := f.Value.Set(value); e != nil {
-				err = errors.Join(err, fmt.Errorf("invalid value %q for %s: %s", value, envName(f.Name), readable(e.Error())))
-			}
+			assign(f.Name, value, envName(f.Name))
 		}
 	})
-	if err != nil {
-		return nil, err
+	if s.configFile != "" {
+		list, err := readConfig(set, s.configFile)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		s.inFile = list
+		for _, o := range list {
+			if !given[o.name] && s.sources[o.name] == "" {
+				assign(o.name, o.value, fmt.Sprintf("%s in %s:%d", o.name, s.configFile, o.line))
+			}
+		}
 	}
-	if s.demo && s.flagsFile == "" && !given["log-level"] && m.getenv(envName("log-level")) == "" {
+	isDefault := func(name string) bool { return !given[name] && s.sources[name] == "" }
+	if s.demo && s.flagsFile == "" && isDefault("log-level") {
 		s.logLevel = level(slog.LevelWarn) // what is new to a newcomer is not the log
 	}
-	if s.debugAddr != "" && !given["public-metrics"] && m.getenv(envName("public-metrics")) == "" {
+	if s.debugAddr != "" && isDefault("public-metrics") {
 		s.publicMetrics = false // there is a place for operators
 	}
 	s.unknown = unknownVariables(set, m.Environ)
-	return s, bySource(s.check(), func(name string) bool { return !given[name] && m.getenv(envName(name)) != "" })
+	for _, err := range s.check() {
+		fail(err, func(name string) string { return s.sources[name] })
+	}
+	return s, errors.Join(errs...)
+}
+
+// parseArgs reads the command line, and goes on after what is wrong. It returns all that is.
+func (m *Main) parseArgs(set *flag.FlagSet) (errs []error) {
+	args := m.Args
+	for {
+		err := set.Parse(args)
+		args = set.Args()
+		words := true
+		switch {
+		case errors.Is(err, flag.ErrHelp), err == nil && len(args) > 0 && args[0] == "help":
+			return []error{errHelp}
+		case err == nil && (len(args) == 0 || args[0] == "version"):
+			return errs
+		case err == nil:
+			errs = append(errs, unexpected(set, m.Args))
+		default:
+			errs = append(errs, explain(set, err))
+			if strings.HasPrefix(err.Error(), "bad flag syntax") { // package flag leaves it where it is
+				args = args[1:]
+			}
+			words = !strings.HasPrefix(err.Error(), "invalid")
+		}
+		// A word after an unknown flag is its value, perhaps; words come in groups.
+		for words && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+			args = args[1:]
+		}
+		if len(args) == 0 {
+			return errs
+		}
+	}
 }
 
 // check returns all that is wrong with the settings by themselves.
-func (s *settings) check() error {
+func (s *settings) check() (errs []error) {
 	if s.version {
 		return nil
 	}
-	var errs []error
-	fail := func(err error) { errs = append(errs, err) } // nil is none
+	fail := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
 	host, err := s.checkAddr()
 	fail(err)
 	fail(s.checkTLS())
@@ -289,7 +352,7 @@ func (s *settings) check() error {
 	if s.projectKey != "" && !validKey(s.projectKey) {
 		fail(errors.New("invalid value for flag -project-key: want at most 64 ASCII characters without blanks that do not begin with phx_ or phs_"))
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // command returns the name of the flag that makes the program do something with a
@@ -362,46 +425,6 @@ const envPrefix = "FLAGSTAFF_"
 
 func envName(name string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-}
-
-func usage(set *flag.FlagSet, w io.Writer) {
-	fmt.Fprintf(w, `Flagstaff evaluates flags, captures events and keeps persons, as PostHog's public
-API does. It keeps everything in an SQLite file unless told otherwise.
-
-Usage:
-
-	%[1]s -demo
-	%[1]s [-store STORE] [-stream URL] [-flags FILE] [-geoip FILE]
-
-	%[1]s [-store STORE] -create-key ADDRESS
-	%[1]s [-store STORE] -set-quota N
-	%[1]s -stream URL -stream-replay
-	%[1]s -check
-	%[1]s help
-	%[1]s version
-
-The first start on an empty store creates an organization, a project and its
-owner, and prints their keys on standard output. On SIGTERM, requests are still
-answered for the time of -drain, and no request is cut.
-
-Flags, each with its environment variable:
-
-`, set.Name())
-	set.VisitAll(func(f *flag.Flag) {
-		name, text := flag.UnquoteUsage(f)
-		fmt.Fprintf(w, "  -%s", f.Name)
-		if name != "" {
-			fmt.Fprintf(w, " %s", name)
-		}
-		fmt.Fprintf(w, "    (%s)\n        %s", envName(f.Name), text)
-		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(text, "(default") {
-			fmt.Fprintf(w, " (default %s)", f.DefValue)
-		}
-		fmt.Fprintln(w)
-	})
-	fmt.Fprint(w, `
-Besides the API it serves /healthz, /readyz and, for Prometheus, /metrics.
-`)
 }
 
 // The types below implement flag.Value.
@@ -632,8 +655,14 @@ func (c *choice) Set(s string) error {
 	return fmt.Errorf("want %s", strings.Join(c.allowed, " or "))
 }
 
-func (s *settings) logger(w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: slog.Level(s.logLevel)}
+func (s *settings) logger(w io.Writer) *slog.Logger { return s.loggerFrom(w, slog.Level(s.logLevel)) }
+
+// accessLogger returns the logger of -access-log. Its lines are asked for by an option of
+// their own, so -log-level, which -demo raises, does not take them away.
+func (s *settings) accessLogger(w io.Writer) *slog.Logger { return s.loggerFrom(w, slog.LevelInfo) }
+
+func (s *settings) loggerFrom(w io.Writer, least slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: least}
 	if s.logFormat.value == "json" {
 		options.ReplaceAttr = wordDurations
 		return slog.New(slog.NewJSONHandler(w, options))

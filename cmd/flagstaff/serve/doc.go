@@ -28,10 +28,12 @@
 //
 // With -tls-cert and -tls-key it speaks TLS and HTTP/2 by itself, and -addr may name
 // a Unix socket, or a socket that systemd passes. -debug-addr is for operators:
-// metrics and profiles. -check looks at everything that a start looks at, changes
-// nothing, and says all that is wrong.
+// metrics and profiles. -check looks at everything that a start looks at, leaves
+// nothing behind, and says all that is wrong.
 //
 // The option -help lists all settings. Each one can also be set in the
-// environment, by FLAGSTAFF_ and the name of the option in capitals; the
-// command line takes precedence.
+// environment, by FLAGSTAFF_ and the name of the option in capitals, and by its
+// name in the file of -config, in YAML: it is what operators write for other
+// programs, it has comments, and its parser knows the lines of mistakes. The command
+// line takes precedence over the environment, and that over the file.
 package serve

@@ -114,9 +114,8 @@ func checkSocket(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		_, err := os.Stat(filepath.Dir(path))
-		if err != nil {
-			return fmt.Errorf("listen on %s%s: the folder of the socket: %w", unixPrefix, path, err)
+		if err := checkNewFile("the socket", filepath.Dir(path)); err != nil {
+			return fmt.Errorf("listen on %s%s: %w", unixPrefix, path, err)
 		}
 		return nil
 	case err != nil:

@@ -68,11 +68,13 @@ func (m *Main) Run(ctx context.Context) int {
 	switch {
 	case errors.Is(err, errHelp):
 		return 0
+	case err != nil && s.checkOnly:
+		return m.report(m.check(ctx, s, err), exitInvalid)
 	case err != nil:
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			fmt.Fprintf(m.Stderr, "%s: %s\n", m.name(), line)
 		}
-		return 2
+		return exitInvalid
 	case s.version:
 		fmt.Fprintln(m.Stdout, release.Get())
 		return 0
@@ -83,7 +85,7 @@ func (m *Main) Run(ctx context.Context) int {
 	do := m.serve
 	switch {
 	case s.checkOnly:
-		do = m.check
+		do = func(ctx context.Context, s *settings) error { return m.check(ctx, s, nil) }
 	case s.createKey != "":
 		do = m.createKey
 	case s.setQuota.set:
@@ -91,11 +93,22 @@ func (m *Main) Run(ctx context.Context) int {
 	case s.stream.replay:
 		do = m.replay
 	}
-	if err := do(ctx, s); err != nil {
-		fmt.Fprintf(m.Stderr, "%s: %v\n", m.name(), err)
-		return 1
+	return m.report(do(ctx, s), exitFailed)
+}
+
+// Exit codes.
+const (
+	exitFailed  = 1
+	exitInvalid = 2 // a setting is invalid
+)
+
+// report prints an error, and returns the exit code, which is code if there is one.
+func (m *Main) report(err error, code int) int {
+	if err == nil {
+		return 0
 	}
-	return 0
+	fmt.Fprintf(m.Stderr, "%s: %v\n", m.name(), err)
+	return code
 }
 
 // serve starts the parts in the order of their dependencies and stops them in
@@ -106,6 +119,9 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	limitMemory(m.getenv)
 	log, ended := newSampler(s.logger(m.Stderr))
 	defer ended()
+	for _, sentence := range s.exposed() {
+		log.WarnContext(ctx, sentence)
+	}
 	given, err := m.prepare(ctx, s, log)
 	if err != nil {
 		return err
@@ -234,7 +250,7 @@ func (m *Main) serve(ctx context.Context, s *settings) (err error) {
 	}
 
 	if s.accessLog > 0 {
-		handler = &accessLog{next: handler, share: float64(s.accessLog), clientIP: api.ClientIP, log: log}
+		handler = &accessLog{next: handler, share: float64(s.accessLog), clientIP: api.ClientIP, log: s.accessLogger(m.Stderr)}
 	}
 	if given.debug != nil {
 		wg.Go(func() { s.serveDebug(background, given.debug, api.MetricsHandler(), log) })
@@ -330,8 +346,18 @@ func (m *Main) prepare(ctx context.Context, s *settings, log *slog.Logger) (_ *g
 			return nil, err
 		}
 	}
+	if s.mailDir != "" {
+		if err := s.checkMailDir(); err != nil {
+			return nil, err
+		}
+	}
 	if g.mailer, err = s.mailer(g.appURL); err != nil {
 		return nil, err
+	}
+	if m.store == nil {
+		if err := s.checkFirstKeys(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return g, nil
 }

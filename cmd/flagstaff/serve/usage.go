@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/flagstaff-go/flagstaff/internal/nearest"
 )
 
 // unattendedDrain is the default of -drain if no person waits for the program to
@@ -50,20 +48,18 @@ func explain(set *flag.FlagSet, err error) error {
 	return errors.New(readable(text))
 }
 
-// flagName finds the names of flags in the errors of check.
-var flagName = regexp.MustCompile(`flag -([a-z-]+[a-z])`)
+// flagName finds the names of flags in the errors of check, and optionName all that may be
+// one.
+var (
+	flagName   = regexp.MustCompile(`flag -([a-z-]+[a-z])`)
+	optionName = regexp.MustCompile(`-([a-z][a-z-]*[a-z])`)
+)
 
-// bySource names the variables of the environment in an error, instead of the flags,
-// if isVariable says that a setting comes from there.
-func bySource(err error, isVariable func(flag string) bool) error {
-	if err == nil {
-		return nil
-	}
+// bySource names where a setting comes from in an error, instead of the flag, if source
+// knows it.
+func bySource(err error, source func(name string) string) error {
 	return errors.New(flagName.ReplaceAllStringFunc(err.Error(), func(text string) string {
-		if name := strings.TrimPrefix(text, "flag -"); isVariable(name) {
-			return envName(name)
-		}
-		return text
+		return cmp.Or(source(strings.TrimPrefix(text, "flag -")), text)
 	}))
 }
 
@@ -91,7 +87,7 @@ func unexpected(set *flag.FlagSet, args []string) error {
 var otherNames = map[string]string{
 	"port": "addr", "p": "addr", "host": "addr", "listen": "addr", "bind": "addr", "http": "addr", "address": "addr", "adress": "addr",
 	"db": "store", "database": "store", "database-url": "store", "dsn": "store", "data": "store", "sqlite": "store", "postgres": "store",
-	"nats": "stream", "jetstream": "stream", "file": "flags", "definitions": "flags", "config": "flags",
+	"nats": "stream", "jetstream": "stream", "file": "flags", "definitions": "flags", "configuration": "config", "conf": "config",
 	"verbose": "log-level", "v": "log-level", "debug": "log-level", "quiet": "log-level",
 	"retention": "retain", "keep": "retain", "ttl": "retain",
 	"proxy": "trusted-proxies", "proxies": "trusted-proxies", "mail": "smtp", "email": "admin-email", "secret": "secret-key-file",
@@ -103,13 +99,7 @@ var examples = map[string]string{"addr": "127.0.0.1:8000", "log-level": "debug"}
 // didYouMean returns a question about the flags whose names are closest to a word,
 // or nothing if none is close.
 func didYouMean(set *flag.FlagSet, word string) string {
-	word = strings.ToLower(strings.ReplaceAll(word, "_", "-"))
-	var near []string
-	if name, ok := otherNames[word]; ok {
-		near = []string{name}
-	} else {
-		near = nearest.Names(flagNames(set), word)
-	}
+	near := nearNames(set, word)
 	for i, name := range near {
 		value, _ := flag.UnquoteUsage(set.Lookup(name))
 		if example, ok := examples[name]; ok {
@@ -145,13 +135,8 @@ func unknownVariables(set *flag.FlagSet, environ []string) (sentences []string) 
 		if !ours || known[name] || strings.HasPrefix(word, "TEST_") || slices.Contains(clientVariables, name) {
 			continue
 		}
-		word = strings.ToLower(strings.ReplaceAll(word, "_", "-"))
-		near := nearest.Names(flagNames(set), word)
-		if other, ok := otherNames[word]; ok {
-			near = []string{other}
-		}
 		question := ""
-		if len(near) > 0 {
+		if near := nearNames(set, word); len(near) > 0 {
 			question = "; did you mean " + envName(near[0]) + "?"
 		}
 		sentences = append(sentences, fmt.Sprintf("the environment variable %s sets nothing%s", name, question))
