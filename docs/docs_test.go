@@ -306,8 +306,9 @@ func TestPassages(t *testing.T) {
 }
 
 // decision finds citations of the record of decisions, which is not in the
-// repository: what was decided is in the rules.
-var decision = regexp.MustCompile(`(?i)\bdecisions\.md\b|\b(?:decision|ruling)s? [0-9]+\b`)
+// repository: what was decided is in the rules. Names of tests and of their rows may have
+// the number of a ruling, such as Ruling 44, which leads to its section (docs/spec).
+var decision = regexp.MustCompile(`(?i:\bdecisions\.md\b|\bdecisions? [0-9]+\b)|\brulings? [0-9]+\b`)
 
 // files returns the files of the repository that people write, in their order,
 // with slashes and below root.

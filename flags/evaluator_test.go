@@ -622,8 +622,8 @@ func TestExplainString(t *testing.T) {
 	}
 }
 
-// TestBucketVectors checks hashing against vectors shared with other languages.
-func TestBucketVectors(t *testing.T) {
+// TestRuling62BucketVectors (evaluation.md §2.8) checks hashing against vectors shared with other languages.
+func TestRuling62BucketVectors(t *testing.T) {
 	b, err := os.ReadFile("../testdata/vectors/bucketing.json")
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/flagstaff-go/flagstaff/server"
 )
 
-// TestAPIPages has the rules of management.md §3.1, on a list of 230.
-func TestAPIPages(t *testing.T) {
+// TestRuling50Pages has the rules of management.md §3.1, on a list of 230.
+func TestRuling50Pages(t *testing.T) {
 	a := newAPI(t, apiSetup{server: func(c *server.Config) { c.Management.AppURL = "https://app.example/" }})
 	for i := range 227 { // besides three
 		u := &management.User{UUID: [16]byte{15: byte(i), 14: 1}, DistinctID: fmt.Sprint(i), Active: true, Email: fmt.Sprintf("u%d@x.example", i)}
