@@ -340,7 +340,7 @@ func TestFirstKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, stdout, stderr := command(t, "-store", store, "-addr", "127.0.0.1:0", "-first-keys", file)
-			if code != 1 || stdout != "" || !strings.Contains(stderr, file+": file exists") {
+			if code != 1 || stdout != "" || !strings.Contains(stderr, file+" exists, and a first start makes a new one") {
 				t.Errorf("exit code %d, %q, %q; want that the file exists", code, stdout, stderr)
 			}
 			if err := os.Remove(file); err != nil {
