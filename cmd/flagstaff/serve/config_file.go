@@ -20,10 +20,6 @@ import (
 // maxConfig is how large the file of -config may be.
 const maxConfig = 1 << 20 // bytes
 
-// onceOnly are the options that are for one call of the program: a server whose
-// configuration has one of them would end at once, or not know where the file is.
-var onceOnly = []string{"config", "check", "version", "create-key", "key-scopes", "set-quota", "stream-replay"}
-
 // A fileSetting is an option in the file of -config.
 type fileSetting struct {
 	name, value string
@@ -90,7 +86,7 @@ func parseConfig(set *flag.FlagSet, text []byte) (list []fileSetting, errs []err
 		case f == nil:
 			wrong(name.Line, "there is no option %q%s", name.Value, meantOption(set, name.Value))
 			continue
-		case slices.Contains(onceOnly, f.Name):
+		case f.Name == "config" || slices.Contains(once, f.Name):
 			wrong(name.Line, "option %q is for the command line alone", f.Name)
 			continue
 		case known[f.Name] != 0:

@@ -120,7 +120,7 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		list, errs := parseConfig(set, text)
 		for _, o := range list {
-			if set.Lookup(o.name) == nil || slices.Contains(onceOnly, o.name) || o.line < 1 {
+			if set.Lookup(o.name) == nil || slices.Contains(once, o.name) || o.line < 1 {
 				t.Errorf("%+v is not a setting", o)
 			}
 		}

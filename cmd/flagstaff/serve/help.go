@@ -7,6 +7,10 @@ import (
 	"strings"
 )
 
+// once are the options for one call of the program that does not serve. A server whose file of
+// -config had one of them would end at once.
+var once = []string{"check", "create-key", "key-scopes", "set-quota", "stream-replay", "version"}
+
 // groups are the options in the order in which help lists them: first the five that nearly
 // everybody needs, then by what they are about.
 var groups = []struct {
@@ -29,7 +33,7 @@ var groups = []struct {
 		"hide-foreign-projects", "management-origins", "allow-key-in-body", "native-types",
 	}},
 	{"Logs, metrics and profiles", []string{"log-level", "log-format", "access-log", "public-metrics", "debug-addr"}},
-	{"Instead of serving", []string{"check", "create-key", "key-scopes", "set-quota", "stream-replay", "version"}},
+	{"Instead of serving", once},
 }
 
 // usage prints the help.
@@ -54,9 +58,9 @@ The first start on an empty store creates an organization, a project and its
 owner, and prints their keys on standard output. On SIGTERM, requests are still
 answered for the time of -drain, and no request is cut.
 
-Each option can also be set by its environment variable, or by its name in the
-file of -config. The command line comes before the environment, and that before
-the file.
+Each option can also be set by its environment variable, and those for serving by
+their names in the file of -config. The command line comes before the environment,
+and that before the file.
 `, set.Name())
 	for _, g := range groups {
 		fmt.Fprintf(w, "\n%s:\n\n", g.title)
