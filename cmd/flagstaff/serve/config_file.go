@@ -159,7 +159,8 @@ func (s *settings) exposed() (sentences []string) {
 	look := func(path, has string) {
 		info, err := os.Stat(path)
 		if path != "" && err == nil && info.Mode().Perm()&0o004 != 0 {
-			sentences = append(sentences, fmt.Sprintf("every user of this machine can read %s (mode %04o), which has %s; chmod o= takes that away", path, info.Mode().Perm(), has))
+			sentences = append(sentences, fmt.Sprintf("every user of this machine can read %s (mode %04o), which has %s; chmod o= takes that away",
+				path, info.Mode().Perm(), has))
 		}
 	}
 	var secret []string

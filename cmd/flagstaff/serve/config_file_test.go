@@ -55,7 +55,10 @@ products:
 	for _, p := range s.trustedProxies.list {
 		proxies = append(proxies, p.String())
 	}
-	got := values{s.addr, s.store, s.drain.String(), s.socketMode.String(), s.logLevel.String(), strings.Join(proxies, ","), s.products.String(), int(s.maxEvent), s.demo}
+	got := values{
+		s.addr, s.store, s.drain.String(), s.socketMode.String(), s.logLevel.String(), strings.Join(proxies, ","), s.products.String(),
+		int(s.maxEvent), s.demo,
+	}
 	want := values{"127.0.0.1:3", "environment.db", "7s", "0600", "debug", "10.0.0.0/8,192.0.2.1/32", "posthog,svc", 5000, true}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -79,7 +82,7 @@ func TestConfigFileFaults(t *testing.T) {
 		{"a text", "addr = x\n", []string{"1: want options with their values, a line each, such as addr: 127.0.0.1:8000"}},
 		{"no YAML", "addr: x\n  store: y\n", []string{"2: mapping values are not allowed in this context"}},
 		{"two documents", "addr: 127.0.0.1:0\n---\naddr: 127.0.0.1:0\n", []string{"1: the file has several documents, and wants one"}},
-		{"several", "adr: x\nlog_level: info\n\nport: 80\nxyzzy: 1\nstore: a.db\nstore: b.db\ncheck: true\nconfig: b.yaml\n", []string{
+		{"several", "adr: x\nlog_level: info\n\nport: 80\nxyzzy: 1\n" + "store: a.db\nstore: b.db\ncheck: true\nconfig: b.yaml\n", []string{
 			`1: there is no option "adr"; did you mean addr?`,
 			`2: there is no option "log_level"; did you mean log-level?`,
 			`4: there is no option "port"; did you mean addr?`,
@@ -113,7 +116,9 @@ func TestConfigFileFaults(t *testing.T) {
 
 // FuzzConfig: whatever the text is, there are settings or errors with lines, and no panic.
 func FuzzConfig(f *testing.F) {
-	for _, text := range []string{"addr: x\n", "- a", "a: &b c\nd: *b\n", "? [a]\n: b\n", "products: [a, ~, [b]]", "\xff", "a: 1\n---\n", "!!binary a: b"} {
+	for _, text := range []string{
+		"addr: x\n", "- a", "a: &b c\nd: *b\n", "? [a]\n: b\n", "products: [a, ~, [b]]", "\xff", "a: 1\n---\n", "!!binary a: b",
+	} {
 		f.Add([]byte(text))
 	}
 	set := Options()
@@ -138,7 +143,8 @@ func TestAllThatIsWrong(t *testing.T) {
 	folder := t.TempDir()
 	path := writeFile(t, "flagstaff.yaml", "drain: soon\nadr: x\ndelete-users: never\nfirst-keys: "+folder+"\n")
 	args := []string{
-		"-config", path, "-prot", "80", "-log-level", "loud", "-demo=perhaps", "extra", "words", "-store", "mysql://u:s3cret@h/db", "-tls-cert", "a.pem", "-retain=90",
+		"-config", path, "-prot", "80", "-log-level", "loud", "-demo=perhaps", "extra", "words",
+		"-store", "mysql://u:s3cret@h/db", "-tls-cert", "a.pem", "-retain=90",
 		"-geoip", filepath.Join(folder, "none.mmdb"),
 	}
 	want := []string{
@@ -152,7 +158,8 @@ func TestAllThatIsWrong(t *testing.T) {
 		`invalid value "soon" for drain in ` + path + `:1: want a time with its unit, such as 15s or 2m`,
 		`invalid value "never" for delete-users in ` + path + `:3: want cascade or strict`,
 		"flags -tls-cert and -tls-key need each other: a.pem is one file of the pair",
-		`invalid value for flag -store: there are no stores of the kind "mysql"; want an SQLite file, ":memory:", or postgres://USER:PASSWORD@HOST/DATABASE`,
+		`invalid value for flag -store: there are no stores of the kind "mysql"; ` +
+			`want an SQLite file, ":memory:", or postgres://USER:PASSWORD@HOST/DATABASE`,
 	}
 	run := func(args ...string) (int, []string, string) {
 		var stdout, stderr strings.Builder
@@ -202,7 +209,10 @@ func TestExposed(t *testing.T) {
 		mode os.FileMode
 		want string
 	}{
-		{config, 0o644, "every user of this machine can read " + config + " (mode 0644), which has the password of smtp and store; chmod o= takes that away"},
+		{
+			config, 0o644,
+			"every user of this machine can read " + config + " (mode 0644), which has the password of smtp and store; chmod o= takes that away",
+		},
 		{config, 0o640, ""},
 		{plain, 0o644, ""},
 	} {
@@ -223,7 +233,8 @@ func TestExposed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "every user of this machine can read " + store + ".key (mode 0644), which has the keys of the store's secrets"
-	if _, stdout, _ := command(t, "-check", "-store", store, "-addr", "127.0.0.1:0"); !strings.Contains(stdout, "warning  secrets      "+want) {
+	_, stdout, _ := command(t, "-check", "-store", store, "-addr", "127.0.0.1:0")
+	if !strings.Contains(stdout, "warning  secrets      "+want) {
 		t.Errorf("-check: %q, want %q", stdout, want)
 	}
 	_, stderr, _ := start(t, nil, "-store", store, "-addr", "127.0.0.1:0")

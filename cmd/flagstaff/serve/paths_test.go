@@ -57,7 +57,8 @@ func TestPaths(t *testing.T) {
 					args = append(args, pair(path)...)
 				}
 				code, stdout, stderr := command(t, append([]string{"-check"}, args...)...)
-				if name := strings.TrimPrefix(path, unixPrefix); code == 0 || !strings.Contains(stdout, "\nerror ") && !strings.HasPrefix(stdout, "error ") || !strings.Contains(stdout, name) {
+				name := strings.TrimPrefix(path, unixPrefix)
+				if code == 0 || !strings.Contains("\n"+stdout, "\nerror ") || !strings.Contains(stdout, name) {
 					t.Errorf("-check: exit code %d, %q; want an error about %s in\n%s", code, stderr, name, stdout)
 				}
 				code, stdout, stderr = command(t, args...)

@@ -103,10 +103,13 @@ func withoutCommand(_ context.Context, cmd *cli.Command) error {
 // WithServer are the commands that only the program with the server has.
 var WithServer = []string{"serve", "backup", "restore", "users", "flag", "import", "export"}
 
+// whole is the program with the server.
+const whole = "github.com/flagstaff-go/flagstaff/cmd/flagstaff"
+
 // unknownCommand says what to type instead of a word that is no command.
 func unknownCommand(cmd *cli.Command, word string) error {
 	if cmd == cmd.Root() && slices.Contains(WithServer, word) {
-		return WrongUsage("command %q is not in this program, but in the one with the server: go install github.com/flagstaff-go/flagstaff/cmd/flagstaff@latest", word)
+		return WrongUsage("command %q is not in this program, but in the one with the server: go install %s@latest", word, whole)
 	}
 	if near := nearest.Names(commandNames(cmd), word); len(near) > 0 {
 		return WrongUsage("there is no command %q; did you mean %s?", word, Choices(near, cmd.FullName()+" "))

@@ -98,7 +98,9 @@ func TestHelp(t *testing.T) {
 	}
 	for _, name := range tool.WithServer {
 		got := run(t, ".", name, "-help")
-		if want := `flagstaff: command "` + name + `" is not in this program, but in the one with the server: go install github.com/flagstaff-go/flagstaff/cmd/flagstaff@latest` + "\n"; got != (outcome{2, "", want}) {
+		want := `flagstaff: command "` + name + `" is not in this program, but in the one with the server: ` +
+			"go install github.com/flagstaff-go/flagstaff/cmd/flagstaff@latest\n"
+		if got != (outcome{2, "", want}) {
 			t.Errorf("%s: %+v, want %q", name, got, want)
 		}
 	}
