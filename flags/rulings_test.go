@@ -70,7 +70,7 @@ func TestRulings(t *testing.T) {
 		// evaluation.md §5.6: a group of the older form that defines nothing is nobody.
 		{"Ruling 77 older form", cohort(`"groups":[` + older + `]`), p("x"), time.Time{}, matched},
 		{"Ruling 77 group of nothing", cohort(`"groups":[{}]`), nil, time.Time{}, unmatched},
-		{"Ruling 77 misspelt member", cohort(strings.Replace(`"groups":[`+older+`]`, "properties", "property", 1)), p("x"), time.Time{}, unmatched},
+		{"Ruling 77 misspelt", cohort(strings.Replace(`"groups":[`+older+`]`, "properties", "property", 1)), p("x"), time.Time{}, unmatched},
 		{"Ruling 77 group of an empty list", cohort(`"groups":[{"properties":[]}]`), nil, time.Time{}, unmatched},
 
 		// evaluation.md §5.3, §5.5: a record without a tree is malformed, an empty root nobody.
