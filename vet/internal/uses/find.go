@@ -14,6 +14,9 @@ type source struct {
 
 	// imported returns the handle that a variable of another package is, or nil.
 	imported func(*types.Var) *Declaration
+
+	// askers are this library's packages, by path: of the whole program, or nil.
+	askers map[string]*types.Package
 }
 
 // A finder finds the uses in a source.
@@ -374,6 +377,7 @@ func (f *finder) use(p place) Use {
 		u.Key, _ = f.text(u.KeyExpr)
 		f.keysInField(&u)
 	}
+	u.Field = u.Field || f.follow(call.Fun) != nil && f.field(call.Fun) != nil
 	if m.typed {
 		u.Asks = Any
 		if t := f.Info.TypeOf(call); t != nil {

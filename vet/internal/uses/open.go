@@ -1,8 +1,10 @@
 package uses
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
+	"strings"
 )
 
 // findOpen finds where methods that ask for flags are not called, and where handles go
@@ -33,6 +35,14 @@ func (f *finder) findOpen(found *Package, places []place) {
 		}
 	}
 	for _, file := range f.Files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if o, ok := f.byInterface(call); ok {
+					found.Open = append(found.Open, o)
+				}
+			}
+			return true
+		})
 		var parents []ast.Node
 		ast.Inspect(file, func(n ast.Node) bool {
 			if n == nil {
@@ -111,4 +121,36 @@ func (f *finder) followsAll(names []*ast.Ident) bool {
 		}
 	}
 	return true
+}
+
+// byInterface returns what a call of an interface's method can ask for, if a type that asks
+// for flags implements the interface.
+func (f *finder) byInterface(call *ast.CallExpr) (o Open, ok bool) {
+	sel := selector(call.Fun)
+	if sel == nil {
+		return Open{}, false
+	}
+	called, ok := f.Info.Uses[sel.Sel].(*types.Func)
+	if !ok || called.Signature().Recv() == nil || called.Pkg() == nil || methods[called.Pkg().Path()] != nil {
+		return Open{}, false
+	}
+	of, ok := called.Signature().Recv().Type().Underlying().(*types.Interface)
+	if !ok {
+		return Open{}, false
+	}
+	for path, pkg := range f.askers {
+		for name, m := range methods[path] {
+			typ, name, isMethod := strings.Cut(name, ".")
+			if !isMethod || name != called.Name() || m.key == 0 {
+				continue
+			}
+			t := pkg.Scope().Lookup(typ)
+			if t == nil || !types.Implements(types.NewPointer(t.Type()), of) {
+				continue
+			}
+			key, _ := f.text(argument(call, m.key))
+			return Open{call.Fun, key, fmt.Sprintf("what it asks may be a %s.%s", pkg.Name(), typ)}, true
+		}
+	}
+	return Open{}, false
 }

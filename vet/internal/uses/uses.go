@@ -137,7 +137,7 @@ type Use struct {
 	Method   string       // what is called, such as "Person.Bool"
 	Key      string       // "" if it is not known; for a handle, the key of its declaration
 	KeyExpr  ast.Expr     // where the key is written; nil for a handle
-	Field    bool         // the key or the handle is in a field of a struct
+	Field    bool         // the key, the handle or the method is in a field of a struct
 	Keys     []Key        // what the field with the key is set to, if all of that is known
 	Closed   bool         // no other package can set the field
 	Handle   types.Object // the variable of a handle, or nil
