@@ -20,8 +20,8 @@
 // refused.
 //
 // Comments of removed code go with it, and all others stay where they are. What changes is
-// formatted by gofmt, and lines that do not change stay as they are, byte by byte. Files that a program has made are not changed: flagstaff gen makes
-// them again, without the flag.
+// formatted by gofmt, and lines that do not change stay as they are, byte by byte. Files
+// that a program has made are not changed: flagstaff gen makes them again, without the flag.
 //
 // # What is left
 //

@@ -9,7 +9,8 @@ import (
 
 // merge returns a formatted text with the lines of the original, byte by byte, where only
 // gofmt has changed them. Line n of the formatted text is line lines[n] of the merged one;
-// lines count from 1. The original must be one that gofmt understands.
+// lines count from 1. The original must be one that gofmt understands. Where lines cannot be
+// told apart, the merged text is the formatted one.
 func merge(original, formatted []byte) (merged []byte, lines []int, err error) {
 	before, err := format.Source(original)
 	if err != nil {
@@ -48,31 +49,49 @@ func merge(original, formatted []byte) (merged []byte, lines []int, err error) {
 		}
 		first := pairs[0][0]
 		from, to := 0, run-1
-		for from < run && place[first+from] < 0 {
+		for from < run-1 && place[first+from] < 0 {
 			from++
 		}
 		for to > from && place[first+to] < 0 {
 			to--
 		}
+		if place[first+from] < 0 {
+			from, to = run, run
+		}
+		begins, ends := first == 0 && from < run, first+run == len(base) && from < run
 		for i := range run {
 			switch {
-			case i < from || i > to:
+			case i < from && !begins, i > to && !ends:
 				formattedLine(n + i)
-			case place[first+i] < 0:
+			case place[first+i] < 0: // gofmt makes other lines of these
 				lines[n+i+1] = count
 			default:
-				next := i + 1
+				begin, next := place[first+i], i+1
 				for next <= to && place[first+next] < 0 {
 					next++
 				}
-				last := place[first+i]
-				if next <= to {
-					last = place[first+next] - 1
+				after := begin + 1
+				switch {
+				case next <= to:
+					after = place[first+next]
+				case ends:
+					after = len(ours)
 				}
-				add(n+i, strings.Join(ours[place[first+i]:last+1], ""))
+				if i == from && begins {
+					merged = append(merged, strings.Join(ours[:begin], "")...)
+					count += begin
+				}
+				add(n+i, strings.Join(ours[begin:after], ""))
 			}
 		}
 		pairs, n = pairs[run:], n+run
+	}
+	// A line may have been taken for another one that is equal: then it is not the same code.
+	if again, err := format.Source(merged); err != nil || !bytes.Equal(again, formatted) {
+		for n := range lines {
+			lines[n] = n
+		}
+		return bytes.ReplaceAll(formatted, []byte("\n"), []byte(end)), lines, nil
 	}
 	return merged, lines, nil
 }
@@ -88,42 +107,46 @@ func squeezed(lines []string) []string {
 	return list
 }
 
-// common returns the places in both lists of a longest list that both have.
+// common returns the places in both lists of a longest list that both have. Time and
+// memory grow with the number of lines that differ (Myers, An O(ND) difference algorithm).
 func common(a, b []string) (pairs [][2]int) {
-	start := 0
-	for start < min(len(a), len(b)) && a[start] == b[start] {
-		pairs = append(pairs, [2]int{start, start})
-		start++
+	// How far in a the paths with the fewest differences go, by diagonals: the place in a
+	// minus the place in b. The rounds are kept, as they were before.
+	middle := len(a) + len(b) + 1
+	far := make([]int, 2*middle+1)
+	var rounds [][]int
+	before := func(d, k int) (diagonal, x int) { // of the path that diagonal k continues
+		round := rounds[d]
+		if k == -d || k != d && round[k-1+d+1] < round[k+1+d+1] {
+			return k + 1, round[k+1+d+1]
+		}
+		return k - 1, round[k-1+d+1]
 	}
-	rest := 0 // at the end
-	for rest < min(len(a), len(b))-start && a[len(a)-1-rest] == b[len(b)-1-rest] {
-		rest++
-	}
-	x, y := a[start:len(a)-rest], b[start:len(b)-rest]
-	longest := make([][]int32, len(x)+1) // of the lists from there on
-	for i := range longest {
-		longest[i] = make([]int32, len(y)+1)
-	}
-	for i := len(x) - 1; i >= 0; i-- {
-		for j := len(y) - 1; j >= 0; j-- {
-			if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); x[i] == y[j] {
-				longest[i][j] = longest[i+1][j+1] + 1
+	x, y := 0, 0
+	for d := 0; x < len(a) || y < len(b) || d == 0; d++ {
+		rounds = append(rounds, slices.Clone(far[middle-d-1:middle+d+2]))
+		for k := -d; k <= d; k += 2 {
+			diagonal, from := before(d, k)
+			if x = from; diagonal < k {
+				x++
+			}
+			for y = x - k; x < len(a) && y < len(b) && a[x] == b[y]; x, y = x+1, y+1 {
+			}
+			far[middle+k] = x
+			if x >= len(a) && y >= len(b) {
+				break
 			}
 		}
 	}
-	for i, j := 0, 0; i < len(x) && j < len(y); {
-		switch {
-		case x[i] == y[j]:
-			pairs = append(pairs, [2]int{start + i, start + j})
-			i, j = i+1, j+1
-		case longest[i+1][j] >= longest[i][j+1]:
-			i++
-		default:
-			j++
+	x, y = len(a), len(b)
+	for d := len(rounds) - 1; d >= 0; d-- {
+		diagonal, from := before(d, x-y)
+		for x > from && y > from-diagonal {
+			x, y = x-1, y-1
+			pairs = append(pairs, [2]int{x, y})
 		}
+		x, y = from, from-diagonal
 	}
-	for n := rest; n > 0; n-- {
-		pairs = append(pairs, [2]int{len(a) - n, len(b) - n})
-	}
+	slices.Reverse(pairs)
 	return pairs
 }

@@ -122,7 +122,10 @@ func findAll(list []*packages.Package) map[*packages.Package]*Package {
 		if !listed[p] {
 			return
 		}
-		s := source{Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, imported: func(v *types.Var) *Declaration { return handles[v] }, askers: askers}
+		s := source{
+			Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, askers: askers,
+			imported: func(v *types.Var) *Declaration { return handles[v] },
+		}
 		found[p] = s.find()
 		for i := range found[p].Declarations {
 			d := &found[p].Declarations[i]
