@@ -160,7 +160,7 @@ func (c *checker) checkDeclaration(d *uses.Declaration) {
 func (c *checker) checkUse(u *uses.Use) {
 	var f *flagFacts
 	at := ast.Node(u.Call)
-	if u.Handle != nil || u.Field {
+	if u.KeyExpr == nil || len(u.Keys) > 0 {
 		f = c.definitions.flags[u.Key] // an unknown key is told where it is written
 	} else {
 		if f = c.flag(u.Key, u.KeyExpr); u.KeyExpr != nil {

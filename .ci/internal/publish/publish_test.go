@@ -189,3 +189,38 @@ func TestReadmeFiles(t *testing.T) {
 		})
 	}
 }
+
+// TestEmptyModuleCache: what programs need of others is there, also on a machine that has
+// never compiled any of it. The modules come from the cache of this machine.
+func TestEmptyModuleCache(t *testing.T) {
+	r := checkout(t)
+	version, err := r.Version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := r.fill(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOMODCACHE", t.TempDir())
+	t.Setenv("GOPROXY", fileURL(cache))
+	t.Setenv("GOSUMDB", "off")
+	t.Cleanup(func() { _ = exec.Command("go", "clean", "-modcache").Run() }) // its files cannot be removed otherwise
+	s, err := r.newSandbox(t.Context(), t.TempDir(), version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.Published() {
+		source, err := programs.ReadFile("testdata/programs/" + strings.ReplaceAll(strings.Replace(m.Folder, ".", "root", 1), "/", "_") + "/main.go")
+		if err != nil {
+			continue // a program is installed
+		}
+		dir, err := s.module(t.Context(), "tidy-"+strings.ReplaceAll(m.Folder, "/", "-"), map[string][]byte{"main.go": source}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.run(t.Context(), dir, nil, "go", "mod", "tidy"); err != nil {
+			t.Errorf("%s: %v", m.Path, err)
+		}
+	}
+}

@@ -59,6 +59,10 @@ func newFlow(info *types.Info, pkg *types.Package, files []*ast.File) *flow {
 				f.assignFirst(n.Names[0], n.Values, len(n.Names))
 			case *ast.CompositeLit:
 				f.setFields(n)
+			case *ast.CallExpr:
+				if info.Types[n.Fun].IsType() {
+					f.convertTo(info.TypeOf(n))
+				}
 			case *ast.IncDecStmt:
 				f.unknown(n.X)
 			case *ast.RangeStmt:
@@ -169,6 +173,21 @@ func (f *flow) setFields(lit *ast.CompositeLit) {
 			if v, ok := f.info.Uses[name].(*types.Var); ok {
 				f.setField(v.Origin(), pair.Value)
 			}
+		}
+	}
+}
+
+// convertTo notes that the fields of a struct can have the values of another struct's.
+func (f *flow) convertTo(t types.Type) {
+	if t == nil {
+		return
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if s, ok := t.Underlying().(*types.Struct); ok {
+		for field := range s.Fields() {
+			f.setField(field.Origin(), nil)
 		}
 	}
 }
