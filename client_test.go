@@ -442,13 +442,18 @@ func TestPersonAllocations(t *testing.T) {
 			t.Fatal("wrong value")
 		}
 	}
-	byHandles := func() {
-		p := client.For(&flags.Request{DistinctID: "ada", PersonProperties: properties})
-		if !NewCheckout.Of(p) || Button.Of(p) != "red" {
+	byHandle := func() {
+		if !NewCheckout.Of(client.For(&flags.Request{DistinctID: "ada", PersonProperties: properties})) {
 			t.Fatal("wrong value")
 		}
 	}
-	for name, ask := range map[string]func(){"a map": ask, "a list made for the call": perCall, "handles": byHandles} {
+	ctx := client.For(&flags.Request{DistinctID: "ada", PersonProperties: properties}).Context(t.Context())
+	byContext := func() {
+		if !NewCheckout.On(ctx) || Button.For(ctx) != "red" || Button.Of(flagstaff.From(ctx)) != "red" {
+			t.Fatal("wrong value")
+		}
+	}
+	for name, ask := range map[string]func(){"a map": ask, "a list made for the call": perCall, "a handle": byHandle, "handles in a context": byContext} {
 		ask()
 		if n := testing.AllocsPerRun(1000, ask); n != 0 {
 			t.Errorf("with %s: %v allocations, want none", name, n)

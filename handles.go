@@ -1,6 +1,7 @@
 package flagstaff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,9 +30,7 @@ var declared struct {
 	handles []Handle
 }
 
-// declare makes a Handle one of [Handles]. A type with a parameter is no Handle itself, and
-// has one that is the same for all types: a compiler takes twenty times as long for a
-// program with a thousand flags if it needs all methods of each type.
+// declare makes a Handle one of [Handles].
 func declare(h Handle) {
 	declared.mu.Lock()
 	defer declared.mu.Unlock()
@@ -96,34 +95,40 @@ func (f *BoolFlag) check(k kind) error {
 	return nil
 }
 
-// A VariantFlag is a flag with variants, whose keys are of type V.
-type VariantFlag[V ~string] struct{ handle variantHandle }
+// A VariantFlag is a flag with variants, whose keys are of type V. [NewVariant] makes it,
+// with functions that must not be changed. They are not methods because a compiler makes
+// all methods anew for each V, and a program with a thousand flags compiled for twice as
+// long. In exchange, a Person or a request for which Of or In is asked cannot be on the
+// stack.
+type VariantFlag[V ~string] struct {
+	// Key returns the key of the flag.
+	Key func() string
+
+	// For returns the value of the flag for the Person of a context.
+	For func(ctx context.Context) V
+
+	// Of returns the value of the flag for a Person. It is one of the declared variants:
+	// anything else, and "true" and "false" unless they are declared, is the fallback.
+	Of func(p *Person) V
+
+	// In returns the value of the flag for a request, by one snapshot. It takes as much
+	// time as evaluation itself, does not allocate, and reports no exposure.
+	In func(s *flags.Snapshot, r *flags.Request) V
+}
 
 // NewVariant declares a flag with its variants. The first one is the fallback.
 func NewVariant[V ~string](key string, fallback V, others ...V) *VariantFlag[V] {
-	f := &VariantFlag[V]{variantHandle{flag: flags.Declare(key), fallback: string(fallback)}}
+	f := &variantHandle{flag: flags.Declare(key), fallback: string(fallback)}
 	for _, variant := range others {
-		f.handle.others = append(f.handle.others, string(variant))
+		f.others = append(f.others, string(variant))
 	}
-	declare(&f.handle)
-	return f
-}
-
-// Key returns the key of the flag.
-func (f *VariantFlag[V]) Key() string { return f.handle.Key() }
-
-// For returns the value of the flag for the Person of a context.
-func (f *VariantFlag[V]) For(ctx context.Context) V { return V(f.handle.of(From(ctx))) }
-
-// Of returns the value of the flag for a Person. It is one of the declared variants:
-// anything else, and "true" and "false" unless they are declared, is the fallback.
-func (f *VariantFlag[V]) Of(p *Person) V { return V(f.handle.of(p)) }
-
-// In returns the value of the flag for a request, by one snapshot. It takes as much time
-// as evaluation itself, does not allocate, and reports no exposure.
-func (f *VariantFlag[V]) In(s *flags.Snapshot, r *flags.Request) V {
-	value, ok := f.handle.flag.Lookup(s, r)
-	return V(f.handle.declared(value, ok))
+	declare(f)
+	return &VariantFlag[V]{
+		Key: f.Key,
+		For: func(ctx context.Context) V { return V(f.of(From(ctx))) },
+		Of:  func(p *Person) V { return V(f.of(p)) },
+		In:  func(s *flags.Snapshot, r *flags.Request) V { return V(f.in(s, r)) },
+	}
 }
 
 // A variantHandle is a VariantFlag of any type.
@@ -137,6 +142,11 @@ func (f *variantHandle) Key() string { return f.flag.Key() }
 
 func (f *variantHandle) of(p *Person) string {
 	value, ok := p.text(f.flag, true)
+	return f.declared(value, ok)
+}
+
+func (f *variantHandle) in(s *flags.Snapshot, r *flags.Request) string {
+	value, ok := f.flag.Lookup(s, r)
 	return f.declared(value, ok)
 }
 
@@ -164,48 +174,42 @@ func (f *variantHandle) check(k kind) error {
 	return errors.Join(errs...)
 }
 
-// A PayloadFlag is a flag whose payload is a T.
+// A PayloadFlag is a flag whose payload is a T. [NewPayload] makes it, with functions that
+// must not be changed, see [VariantFlag].
 type PayloadFlag[T any] struct {
-	handle   payloadHandle
-	fallback T
+	// Key returns the key of the flag.
+	Key func() string
+
+	// For returns the payload for the Person of a context, see Of.
+	For func(ctx context.Context) T
+
+	// Of returns the payload for a Person, as [Payload] does. Equal payloads are decoded
+	// once: what T refers to is shared by all callers, and must not be changed.
+	Of func(p *Person) T
+
+	// In returns the payload for a request, by one snapshot, see Of. It reports no
+	// exposure.
+	In func(s *flags.Snapshot, r *flags.Request) T
 }
 
 // NewPayload declares a flag with its payload where it has none. If T is a pointer, the
 // payload null is none.
 func NewPayload[T any](key string, fallback T) *PayloadFlag[T] {
-	f := &PayloadFlag[T]{payloadHandle{flag: flags.Declare(key), typ: reflect.TypeFor[T]()}, fallback}
-	declare(&f.handle)
-	return f
-}
-
-// Key returns the key of the flag.
-func (f *PayloadFlag[T]) Key() string { return f.handle.Key() }
-
-// For returns the payload for the Person of a context, see Of.
-func (f *PayloadFlag[T]) For(ctx context.Context) T { return f.Of(From(ctx)) }
-
-// Of returns the payload for a Person, as [Payload] does. Equal payloads are decoded
-// once: what T refers to is shared by all callers, and must not be changed.
-func (f *PayloadFlag[T]) Of(p *Person) T {
-	if v, ok := f.handle.of(p).(*T); ok {
-		return *v
+	f := &payloadHandle{flag: flags.Declare(key), fallback: &fallback}
+	declare(f)
+	return &PayloadFlag[T]{
+		Key: f.Key,
+		For: func(ctx context.Context) T { return *f.of(From(ctx)).(*T) },
+		Of:  func(p *Person) T { return *f.of(p).(*T) },
+		In:  func(s *flags.Snapshot, r *flags.Request) T { return *f.in(s, r).(*T) },
 	}
-	return f.fallback
-}
-
-// In returns the payload for a request, by one snapshot, see Of. It reports no exposure.
-func (f *PayloadFlag[T]) In(s *flags.Snapshot, r *flags.Request) T {
-	if v, ok := f.handle.in(s, r).(*T); ok {
-		return *v
-	}
-	return f.fallback
 }
 
 // A payloadHandle is a PayloadFlag of any type.
 type payloadHandle struct {
-	flag  flags.Ref
-	typ   reflect.Type
-	known atomic.Pointer[decodedPayload] // the latest first
+	flag     flags.Ref
+	fallback any                            // a pointer to a payload, as what of and in return
+	known    atomic.Pointer[decodedPayload] // the latest first
 }
 
 // A decodedPayload is a payload that was decoded, in a list of them.
@@ -217,35 +221,36 @@ type decodedPayload struct {
 	next  *decodedPayload
 }
 
+var noPayload decodedPayload
+
 func (f *payloadHandle) Key() string { return f.flag.Key() }
 
-// of returns a pointer to the payload for a Person, nil for none.
+// typ returns the type of the payloads.
+func (f *payloadHandle) typ() reflect.Type { return reflect.TypeOf(f.fallback).Elem() }
+
 func (f *payloadHandle) of(p *Person) any {
 	if p == nil {
-		return nil
+		return f.fallback
 	}
 	brief, _ := p.decide(f.flag, true)
-	payload := brief.Payload()
-	if payload == "" {
-		return nil
-	}
-	d := f.decode(payload)
+	d := f.decode(brief.Payload())
 	if d.err != nil {
 		p.client.warn(f.Key(), asPayload(f.Key(), d.err))
 	}
-	return d.value
+	return cmp.Or(d.value, f.fallback)
 }
 
 func (f *payloadHandle) in(s *flags.Snapshot, r *flags.Request) any {
-	if brief, _ := f.flag.Brief(s, r); brief.Payload() != "" {
-		return f.decode(brief.Payload()).value
-	}
-	return nil
+	brief, _ := f.flag.Brief(s, r)
+	return cmp.Or(f.decode(brief.Payload()).value, f.fallback)
 }
 
 // decode returns what a payload is.
 func (f *payloadHandle) decode(payload string) *decodedPayload {
 	const most = 64 // payloads that are kept
+	if payload == "" {
+		return &noPayload
+	}
 	first := f.known.Load()
 	for d := first; d != nil; d = d.next {
 		if d.text == payload {
@@ -253,7 +258,7 @@ func (f *payloadHandle) decode(payload string) *decodedPayload {
 		}
 	}
 	d := &decodedPayload{text: strings.Clone(payload), n: 1}
-	value := reflect.New(f.typ).Interface()
+	value := reflect.New(f.typ()).Interface()
 	d.err = decodePayload(payload, value)
 	if v := reflect.ValueOf(value).Elem(); d.err == nil && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		d.value = value
@@ -268,8 +273,8 @@ func (f *payloadHandle) decode(payload string) *decodedPayload {
 func (f *payloadHandle) check(k kind) error {
 	var errs []error
 	for _, variant := range slices.Sorted(maps.Keys(k.payloads)) {
-		if err := decodePayload(k.payloads[variant], reflect.New(f.typ).Interface()); err != nil {
-			errs = append(errs, fmt.Errorf("flag %q: the payload of %q is no %v: %w", f.Key(), variant, f.typ, err))
+		if err := decodePayload(k.payloads[variant], reflect.New(f.typ()).Interface()); err != nil {
+			errs = append(errs, fmt.Errorf("flag %q: the payload of %q is no %v: %w", f.Key(), variant, f.typ(), err))
 		}
 	}
 	if len(k.payloads) == 0 {

@@ -3,7 +3,6 @@ package flagstaff
 import (
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -28,9 +27,9 @@ func TestHandleChecks(t *testing.T) {
 		{"with a fallback of its own", &variantHandle{flags.ByKey("f"), "none", []string{"blue", "red"}}, variants, ""},
 		{"a variant too few", &variantHandle{flags.ByKey("f"), "red", nil}, variants, `flag "f" has the variant "blue", which is not declared`},
 		{"a variant too many", &variantHandle{flags.ByKey("f"), "red", []string{"blue", "green"}}, variants, `flag "f" has no variant "green", which is declared`},
-		{"payload", &payloadHandle{flag: flags.ByKey("f"), typ: reflect.TypeFor[label]()}, kind{payloads: map[string]string{"true": `{"Hex": "#fff"}`}}, ""},
-		{"no payload", &payloadHandle{flag: flags.ByKey("f"), typ: reflect.TypeFor[label]()}, kind{}, `flag "f" has no payload`},
-		{"another payload", &payloadHandle{flag: flags.ByKey("f"), typ: reflect.TypeFor[int]()}, kind{payloads: map[string]string{"true": `"one"`}}, `flag "f": the payload of "true" is no int: json: cannot unmarshal string into Go value of type int`},
+		{"payload", &payloadHandle{flag: flags.ByKey("f"), fallback: new(label)}, kind{payloads: map[string]string{"true": `{"Hex": "#fff"}`}}, ""},
+		{"no payload", &payloadHandle{flag: flags.ByKey("f"), fallback: new(label)}, kind{}, `flag "f" has no payload`},
+		{"another payload", &payloadHandle{flag: flags.ByKey("f"), fallback: new(int)}, kind{payloads: map[string]string{"true": `"one"`}}, `flag "f": the payload of "true" is no int: json: cannot unmarshal string into Go value of type int`},
 	} {
 		got := ""
 		if err := test.handle.check(test.kind); err != nil {
@@ -176,7 +175,7 @@ func TestValueChecks(t *testing.T) {
 
 // TestPayloadsOnce: a payload is decoded once, and again after many others.
 func TestPayloadsOnce(t *testing.T) {
-	f := &payloadHandle{flag: flags.ByKey("f"), typ: reflect.TypeFor[int]()}
+	f := &payloadHandle{flag: flags.ByKey("f"), fallback: new(int)}
 	first := f.decode("1").value
 	if second := f.decode(strings.Clone("1")).value; first != second || *first.(*int) != 1 {
 		t.Errorf("decoded to %p and %p", first, second)
@@ -196,7 +195,7 @@ func TestPayloadsOnce(t *testing.T) {
 	if d := f.decode("x"); d.err == nil {
 		t.Error("no error for what is no JSON")
 	}
-	pointer := &payloadHandle{flag: flags.ByKey("f"), typ: reflect.TypeFor[*int]()}
+	pointer := &payloadHandle{flag: flags.ByKey("f"), fallback: new(*int)}
 	if d := pointer.decode("null"); d.err != nil || d.value != nil {
 		t.Errorf("null is decoded to %v, %v, want no payload", d.value, d.err)
 	}

@@ -1,6 +1,7 @@
 package vet
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -55,7 +56,11 @@ func (c *checker) check() []problem {
 		c.checkUse(&c.found.Uses[i])
 	}
 	named := make(map[ast.Expr]bool) // several requests may have the same list
-	for _, k := range c.found.Keys {
+	keys := c.found.Keys
+	for i := range c.found.Uses {
+		keys = append(keys, c.found.Uses[i].Keys...)
+	}
+	for _, k := range keys {
 		if !named[k.Expr] {
 			c.flag(k.Key, k.Expr)
 		}
@@ -155,8 +160,8 @@ func (c *checker) checkDeclaration(d *uses.Declaration) {
 func (c *checker) checkUse(u *uses.Use) {
 	var f *flagFacts
 	at := ast.Node(u.Call)
-	if u.Handle != nil {
-		f = c.definitions.flags[u.Key] // the declaration is where an unknown key is told
+	if u.KeyExpr == nil || len(u.Keys) > 0 {
+		f = c.definitions.flags[u.Key] // an unknown key is told where it is written
 	} else {
 		if f = c.flag(u.Key, u.KeyExpr); u.KeyExpr != nil {
 			at = u.KeyExpr
@@ -245,9 +250,8 @@ func (c *checker) mismatch(f *flagFacts, asks uses.Kind, library uses.Library, m
 			return fmt.Sprintf("has %s: %s always gets the fallback; declare it by NewVariant", variants(f.variants), methodName(method))
 		case library == uses.OpenFeature:
 			return fmt.Sprintf("has %s, which are no booleans: ask for a string", variants(f.variants))
-		default:
-			return fmt.Sprintf("has %s: %s tells only whether it is on; ask by Variant", variants(f.variants), method)
 		}
+		// Bool of a Person, a Snapshot or an Evaluator is true for each variant.
 	case uses.String:
 		switch {
 		case f.remote && (library == uses.OpenFeature || handle):
@@ -287,16 +291,25 @@ func (c *checker) mismatch(f *flagFacts, asks uses.Kind, library uses.Library, m
 	return ""
 }
 
-// checkPayload reports a payload that cannot be decoded into the type that the code has for
-// it.
+// checkPayload reports payloads that cannot be decoded into the type that the code has for
+// them, and members of payloads that their structs do not have, and the other way round.
 func (c *checker) checkPayload(f *flagFacts, at ast.Node, t types.Type) {
-	fits, what := payloadFits(t)
-	if fits == nil || f.hidden {
+	if f.hidden {
 		return
 	}
-	if why := f.payloadMismatch(fits, what); why != "" {
-		name := types.TypeString(t, func(p *types.Package) string { return p.Name() })
-		c.report(WrongType, f.key, at, "flag %q %s: it is no %s", f.key, why, name)
+	name := types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	if fits, what := payloadFits(t); fits != nil {
+		if why := f.payloadMismatch(fits, what); why != "" {
+			c.report(WrongType, f.key, at, "flag %q %s: it is no %s", f.key, why, name)
+			return
+		}
+	}
+	payloads := make([]json.RawMessage, 0, len(f.payloads))
+	for _, payload := range f.payloads {
+		payloads = append(payloads, json.RawMessage(payload))
+	}
+	for _, m := range differences(t, payloads, "", 0) {
+		c.report(m.rule, f.key, at, "the payloads of flag %q %s: they are decoded into %s", f.key, m.text, name)
 	}
 }
 

@@ -14,6 +14,7 @@
 //	wrong-type       the flag has no value of the type that is asked for
 //	unknown-variant  the flag has no such variant: as a fallback, in a comparison, in a case
 //	missing-variant  a switch over the variants leaves one out, and has no default
+//	payload-member   payloads and the struct that they are decoded into have other members
 //	archived         the flag is archived
 //	inactive         the flag is switched off
 //	constant         the flag has the same value for every request
@@ -22,7 +23,9 @@
 //	unused-flag      no code of the packages reads the flag, if Config.Unused says so
 //	expired          an entry of the ignore list has passed its date
 //
-// The first four and the last one are errors by default, the others warnings.
+// The first four and the last one are errors by default, the others warnings. Bool of a
+// Person, a Snapshot or an Evaluator for a flag with variants is none of them: it is true for
+// each variant. A handle of NewBool for such a flag is wrong, because it has its fallback.
 //
 // # Configuration
 //

@@ -16,6 +16,7 @@ const (
 	WrongType      Rule = "wrong-type"
 	UnknownVariant Rule = "unknown-variant"
 	MissingVariant Rule = "missing-variant"
+	PayloadMember  Rule = "payload-member"
 	Archived       Rule = "archived"
 	Inactive       Rule = "inactive"
 	Constant       Rule = "constant"
@@ -34,6 +35,7 @@ var defaults = []struct {
 	{WrongType, flags.Error},
 	{UnknownVariant, flags.Error},
 	{MissingVariant, flags.Error},
+	{PayloadMember, flags.Warning},
 	{Archived, flags.Warning},
 	{Inactive, flags.Warning},
 	{Constant, flags.Warning},

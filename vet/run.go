@@ -234,10 +234,13 @@ func unusedFlags(d *Definitions, program *uses.Program) (problems []problem) {
 	for _, found := range program.Found {
 		for i := range found.Uses {
 			u := &found.Uses[i]
-			if u.Key == "" {
+			if u.Key == "" && len(u.Keys) == 0 {
 				open++
 			}
 			read[u.Key] = true
+			for _, k := range u.Keys {
+				read[k.Key] = true
+			}
 		}
 		for i := range found.Declarations {
 			if h := &found.Declarations[i]; h.Object == nil || handles[h.Object] || !isOfPackage(h.Object) {

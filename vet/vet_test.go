@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s:%d: nothing is like %s", w.file, w.line, w.text)
 		}
 	}
-	want := []string{`no code reads flag "never-read"; 5 calls have keys that are not constant [unused-flag]`}
+	want := []string{`no code reads flag "never-read"; 6 calls have keys that are not constant [unused-flag]`}
 	if diff := cmp.Diff(want, flagsAlone); diff != "" {
 		t.Errorf("flags that no code reads: -want +got\n%s", diff)
 	}
@@ -125,7 +125,7 @@ ignore:
 		counts[f.Severity.String()+" "+string(f.Rule)]++
 	}
 	// Of the two switches, one is over a handle of a package that was not asked for.
-	want := map[string]int{"warning unknown-key": 23, "error missing-variant": 2, "error archived": 1, "warning inactive": 1, "error expired": 1}
+	want := map[string]int{"warning unknown-key": 26, "warning payload-member": 6, "error missing-variant": 2, "error archived": 1, "warning inactive": 1, "error expired": 1}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
@@ -157,7 +157,7 @@ func TestReadConfig(t *testing.T) {
 		"ignore:\n- {key: a}":                    `line 2: an entry without a reason: want reason: why this is ignored`,
 		"ignore: [{key: a, reason: b, untl: c}]": `line 1: there is no member "untl"; did you mean "until"?`,
 		"ignore: [{key: a, reason: b, until: soon}]": `line 1: until: invalid value "soon": want a date such as 2027-05-31`,
-		"ignore: [{rule: all, reason: b}]":           `line 1: there is no rule "all"; want one of unknown-key, wrong-type, unknown-variant, missing-variant, archived, inactive, constant, lacking, unused-handle, unused-flag, expired`,
+		"ignore: [{rule: all, reason: b}]":           `line 1: there is no rule "all"; want one of unknown-key, wrong-type, unknown-variant, missing-variant, payload-member, archived, inactive, constant, lacking, unused-handle, unused-flag, expired`,
 		"tests: perhaps":                             "line 1: cannot unmarshal !!str `perhaps` into bool",
 		"rules: {":                                   "line 1: did not find expected node content",
 	} {

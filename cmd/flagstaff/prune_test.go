@@ -50,6 +50,14 @@ func Wait(ctx context.Context) {
 	}
 }
 `
+	pruneOpen = `package shop
+
+import "github.com/flagstaff-go/flagstaff"
+
+const later = "later"
+
+func made(key string) *flagstaff.BoolFlag { return flagstaff.NewBool(key, false) }
+`
 	prunedCode = `package shop
 
 import (
@@ -115,6 +123,19 @@ func TestPrune(t *testing.T) {
 	pruned("-flags", file, "later").want(t, outcome{1, "", `flagstaff prune: flag "later" is not settled: it is on for nobody, and may be yet to come; give it the value false if that is for good` + "\n"})
 	pruned("-flags", file, "nwe-checkout").want(t, outcome{1, "", `flagstaff prune: there is no flag "nwe-checkout" in the definitions; did you mean "new-checkout"?` + "\n"})
 	pruned("-value", "later=false", "--", "./shop").want(t, outcome{0, "no code asks for flag \"later\"\n0 calls replaced in 0 files, 0 places left\n", ""})
+
+	open := filepath.Join(folder, "shop", "open.go")
+	if err := os.WriteFile(open, []byte(pruneOpen), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pruned("-value", "later=false", "--", "./shop").want(t, outcome{1, `shop/open.go:5: flag "later": the key is a text here
+shop/open.go:7: any flag: the key of this handle is not a constant
+no code is known to ask for flag "later", but 2 places above may
+0 calls replaced in 0 files, 2 places left
+`, ""})
+	if err := os.Remove(open); err != nil {
+		t.Fatal(err)
+	}
 
 	pruned("-flags", file, "new-checkout", "--", "./shop").want(t, outcome{1, "shop/shop.go\n" + strings.Replace(left, ":19:", ":16:", 1), ""})
 	now, err := os.ReadFile(shop)

@@ -19,9 +19,16 @@
 // if the program would not compile any more. A package that does not compile before is
 // refused.
 //
-// Comments of removed code go with it, and all others stay where they are. Files are
-// formatted by gofmt. Files that a program has made are not changed: flagstaff gen makes
-// them again, without the flag.
+// Comments of removed code go with it, and all others stay where they are. What changes is
+// formatted by gofmt, and lines that do not change stay as they are, byte by byte. Files
+// that a program has made are not changed: flagstaff gen makes them again, without the flag.
+//
+// # What is left
+//
+// A call that must stay is listed with the reason, and so is each place where a flag may be
+// asked for in another way: a method that is a value, a handle in a field or an argument, a
+// request that names the flag. Where a place may ask for any flag, as with a key that is not
+// a constant, it is in [Report.Open]: then nobody can say that no code asks for a flag.
 //
 // What is looked at is what is compiled: files for other operating systems, or for other
 // build tags, are not.

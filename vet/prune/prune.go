@@ -53,6 +53,11 @@ type Report struct {
 	Files []File  // that change, in the order of their paths
 	Left  []Place // that were not changed, in the order of files and lines
 
+	// Open are the places that may ask for flags that are pruned, and of which that is not
+	// certain: a key that is not a constant, for example. Of a flag for which there is
+	// neither a call nor a place in Left nor in Open, no code asks.
+	Open []Place
+
 	// Unused are declarations that nothing in the packages uses any more: handles of the
 	// flags, and what is not exported. They were not changed either.
 	Unused []Place
@@ -71,7 +76,7 @@ type File struct {
 type Place struct {
 	Position token.Position // in the old file, with an absolute path
 	Line     int            // in the new file
-	Key      string         // of the flag; "" if it is about no flag
+	Key      string         // of the flag; "" if it is about any flag, or about none
 	Reason   string
 }
 
@@ -208,11 +213,12 @@ func (p *pruner) find(u *packageUnit) {
 			return true
 		})
 	}
+	p.findOpen(u, found)
 	for i := range found.Uses {
 		use := &found.Uses[i]
 		r, ok := p.settled[use.Key]
 		file := u.byPos[u.from.Fset.File(use.Call.Pos())]
-		if !ok || use.Key == "" || file == nil {
+		if !ok || use.Key == "" || use.Field || file == nil {
 			continue
 		}
 		s, why := u.site(use, r, parents)
@@ -224,9 +230,7 @@ func (p *pruner) find(u *packageUnit) {
 		}
 		at := u.from.Fset.PositionFor(use.Call.Pos(), false)
 		if why != "" {
-			if !p.seenBefore(u, file) {
-				u.keep(file, use.Call, Place{at, at.Line, use.Key, why})
-			}
+			p.leave(u, use.Call.Lparen+1, Place{at, at.Line, use.Key, why})
 			continue
 		}
 		s.at, s.key, s.line = at, use.Key, at.Line
@@ -234,10 +238,73 @@ func (p *pruner) find(u *packageUnit) {
 	}
 }
 
-// keep notes a call that is not replaced.
-func (u *packageUnit) keep(f *unitFile, call *ast.CallExpr, place Place) {
-	inside := int(call.Lparen + 1 - u.syntaxOf(call).FileStart)
-	u.kept = append(u.kept, &keptCall{f, inside, place})
+// findOpen finds what asks for flags, or may do so, and cannot be replaced by a value.
+func (p *pruner) findOpen(u *packageUnit, found *uses.Package) {
+	leave := func(e ast.Expr, key, why string) {
+		if _, ok := p.settled[key]; ok || key == "" {
+			at := u.from.Fset.PositionFor(e.Pos(), false)
+			p.leave(u, e.Pos(), Place{at, at.Line, key, why})
+		}
+	}
+	for _, o := range found.Open {
+		leave(o.Expr, o.Key, o.Reason)
+	}
+	for _, k := range found.Keys {
+		leave(k.Expr, k.Key, "a request names it")
+	}
+	for i := range found.Uses {
+		use := &found.Uses[i]
+		switch {
+		case use.KeyExpr == nil: // of a handle, which is told where it is kept if it is not known here
+			if use.Field && use.Key != "" {
+				leave(use.Call, use.Key, "its handle is in a field, which may have another one")
+			}
+		case use.Field && use.Key != "" && len(use.Keys) == 0:
+			leave(use.Call, use.Key, "what is called is in a field, which may have another function")
+		case len(use.Keys) > 0 && use.Closed:
+			for _, k := range use.Keys {
+				leave(use.KeyExpr, k.Key, "the key is in a field, which may have another one")
+			}
+		case use.Key == "" || use.Field:
+			leave(use.KeyExpr, "", "the key is not a constant")
+		}
+	}
+}
+
+// leave notes a place that is not replaced, once for each file.
+func (p *pruner) leave(u *packageUnit, at token.Pos, place Place) {
+	if file := u.byPos[u.from.Fset.File(at)]; file != nil && !p.seenBefore(u, file) {
+		u.keep(file, at, place)
+	}
+}
+
+// keep notes a place that is not replaced.
+func (u *packageUnit) keep(f *unitFile, at token.Pos, place Place) {
+	u.kept = append(u.kept, &keptPlace{f, int(at - u.syntaxAt(at).FileStart), place})
+}
+
+// mentions returns the places where the keys of flags, for which nothing asks, are texts.
+func (p *pruner) mentions(asked func(key string) bool) (list []Place) {
+	for _, u := range p.list {
+		found := p.program.Found[u.from]
+		set := make(map[ast.Expr]bool) // by tests
+		for _, syntax := range u.from.Syntax {
+			ast.Inspect(syntax, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && isFlagstest(u.from.TypesInfo, call, "Flag") && len(call.Args) == 1 {
+					set[call.Args[0]] = true
+				}
+				return true
+			})
+		}
+		for key := range p.settled {
+			for _, e := range found.Texts[key] {
+				if at := u.from.Fset.PositionFor(e.Pos(), false); !set[e] && !asked(key) {
+					list = append(list, Place{at, at.Line, key, "the key is a text here"})
+				}
+			}
+		}
+	}
+	return list
 }
 
 // seenBefore reports whether a file is in a unit before this one.
@@ -264,7 +331,7 @@ const (
 func (u *packageUnit) site(use *uses.Use, r result, parents map[ast.Node]ast.Node) (s *site, why string) {
 	call := use.Call
 	file := u.byPos[u.from.Fset.File(call.Pos())]
-	syntax := u.syntaxOf(call)
+	syntax := u.syntaxAt(call.Pos())
 	at := func(p token.Pos) int { return int(p - syntax.FileStart) }
 	s = &site{file: file, start: at(call.Pos()), end: at(call.End()), inside: at(call.Lparen + 1), decl: declarationAt(syntax, call.Pos())}
 	if !use.Pure {
@@ -316,8 +383,8 @@ func (u *packageUnit) site(use *uses.Use, r result, parents map[ast.Node]ast.Nod
 	return s, ""
 }
 
-func (u *packageUnit) syntaxOf(n ast.Node) *ast.File {
-	i := slices.IndexFunc(u.from.Syntax, func(f *ast.File) bool { return f.FileStart <= n.Pos() && n.Pos() <= f.FileEnd })
+func (u *packageUnit) syntaxAt(at token.Pos) *ast.File {
+	i := slices.IndexFunc(u.from.Syntax, func(f *ast.File) bool { return f.FileStart <= at && at <= f.FileEnd })
 	return u.from.Syntax[i]
 }
 
@@ -392,11 +459,18 @@ func (p *pruner) report() (*Report, error) {
 			}
 		}
 		for _, k := range u.kept {
-			if k.place.Line > 0 {
+			switch {
+			case k.place.Line == 0:
+			case k.place.Key == "":
+				r.Open = append(r.Open, k.place)
+			default:
 				r.Left = append(r.Left, k.place)
 			}
 		}
 	}
+	r.Open = sorted(append(r.Open, p.mentions(func(key string) bool {
+		return r.Calls[key] > 0 || slices.ContainsFunc(r.Left, func(place Place) bool { return place.Key == key })
+	})...))
 	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	r.Left, r.Unused = sorted(r.Left), sorted(p.unused())
 	return &r, nil

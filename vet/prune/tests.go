@@ -43,13 +43,16 @@ func (p *pruner) tests() error {
 		for _, t := range u.testFlags(p.settled) {
 			switch {
 			case t.removal.file.fixed && p.seenBefore(u, t.removal.file):
-			case t.same && asked[t.place.Key]:
+			case t.same && (asked[t.place.Key] || asked[""]):
 				t.place.Reason = "the test sets the flag, which code still asks for"
-				u.keep(t.removal.file, t.call, t.place)
+				if !asked[t.place.Key] {
+					t.place.Reason = "the test sets the flag, which code may still ask for"
+				}
+				u.keep(t.removal.file, t.call.Lparen+1, t.place)
 			case t.same && !t.removal.file.fixed:
 				set = append(set, t)
 			default:
-				u.keep(t.removal.file, t.call, t.place)
+				u.keep(t.removal.file, t.call.Lparen+1, t.place)
 			}
 		}
 		if len(set) == 0 && len(u.kept) == before {
@@ -80,7 +83,7 @@ func (p *pruner) tests() error {
 		}
 		for _, t := range set {
 			t.place.Reason = "the test sets the flag, and would not compile without it"
-			u.keep(t.removal.file, t.call, t.place)
+			u.keep(t.removal.file, t.call.Lparen+1, t.place)
 		}
 		if err := p.rewrite(u); err != nil {
 			return err

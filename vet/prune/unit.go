@@ -36,7 +36,7 @@ type unit struct {
 	files      []*unitFile
 	sites      []*site
 	removals   []removal
-	kept       []*keptCall
+	kept       []*keptPlace
 
 	prefix   string  // of all marks, which no file has
 	values   []value // that marks have
@@ -74,11 +74,11 @@ type site struct {
 	line int    // where it is in the new file if it is left; 0 if it went with other code
 }
 
-// A keptCall is a call that is not replaced from the start.
-type keptCall struct {
-	file   *unitFile
-	inside int // a place between its parentheses
-	place  Place
+// A keptPlace is what is not replaced from the start, such as a call.
+type keptPlace struct {
+	file  *unitFile
+	at    int // where a comment may be: before an expression, or between the parentheses of a call
+	place Place
 }
 
 // A removal is a part of a text that is left out from the start.
@@ -172,7 +172,7 @@ func (u *unit) follow(f *unitFile, list *edits) {
 	for i, k := range u.kept {
 		if k.file == f && !f.fixed {
 			k.place.Line = 0
-			list.add(edit{k.inside, k.inside, u.follower() + strconv.Itoa(i) + "*/"})
+			list.add(edit{k.at, k.at, u.follower() + strconv.Itoa(i) + "*/"})
 		}
 	}
 	for i, s := range u.sites {
@@ -466,7 +466,8 @@ func (u *unit) finish() error {
 	return u.leave(func(*site) bool { return true }, "the rules came to no end")
 }
 
-// format formats the files that have changed. Lines end as they did.
+// format formats what has changed in files. All other lines stay as they are, byte by
+// byte, and all lines end as they did.
 func (u *unit) format() error {
 	for _, f := range u.files {
 		if bytes.Equal(f.text, f.original) {
@@ -476,11 +477,22 @@ func (u *unit) format() error {
 		if err == nil && bytes.Contains(formatted, []byte(u.follower())) {
 			formatted, err = format.Source(u.arrive(formatted))
 		}
+		var lines []int
+		if err == nil {
+			formatted, lines, err = merge(f.original, formatted)
+		}
 		if err != nil {
 			return u.leave(func(s *site) bool { return s.file == f }, "the code would not parse any more: "+err.Error())
 		}
-		if bytes.Contains(f.original, []byte("\r\n")) {
-			formatted = bytes.ReplaceAll(formatted, []byte("\n"), []byte("\r\n")) // which gofmt takes away
+		for _, k := range u.kept {
+			if k.file == f && !f.fixed {
+				k.place.Line = lines[k.place.Line]
+			}
+		}
+		for _, s := range u.sites {
+			if s.file == f && s.left != "" {
+				s.line = lines[s.line]
+			}
 		}
 		f.text, f.syntax = formatted, nil
 	}

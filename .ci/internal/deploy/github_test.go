@@ -66,6 +66,39 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
+// TestPullRequests: before a change lands, everything is tested, and the modules are used
+// as they will be released.
+func TestPullRequests(t *testing.T) {
+	b, err := os.ReadFile("../../../.github/workflows/ci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workflow struct {
+		On   map[string]any
+		Jobs map[string]struct {
+			If    string
+			Steps []struct{ If, Run string }
+		}
+	}
+	if err := yaml.Unmarshal(b, &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := workflow.On["pull_request"]; !ok {
+		t.Error("it does not run for pull requests")
+	}
+	runs := make(map[string]bool)
+	for _, job := range workflow.Jobs {
+		for _, s := range job.Steps {
+			runs[s.Run] = runs[s.Run] || job.If == "" && s.If == ""
+		}
+	}
+	for _, want := range []string{".ci/run", ".ci/run consume"} {
+		if !runs[want] {
+			t.Errorf("no job runs %s for every change", want)
+		}
+	}
+}
+
 // TestIssueForms: GitHub takes the forms. It ignores a form with a mistake.
 func TestIssueForms(t *testing.T) {
 	files, err := filepath.Glob("../../../.github/ISSUE_TEMPLATE/*.yml")

@@ -93,16 +93,34 @@ func TestConsumeFails(t *testing.T) {
 	}
 }
 
+// TestVersion: the modules of this checkout require each other at one version, and any
+// other one is refused before anything is built.
 func TestVersion(t *testing.T) {
-	r := checkout(t)
-	version, err := r.Version()
+	version, err := checkout(t).Version()
 	if err != nil || version == "" {
 		t.Fatalf("version %q, error %v", version, err)
 	}
-	edit(t, r, "management/go.mod", "flagstaff "+version, "flagstaff v0.0.0")
-	_, err = r.Version()
-	if want := "management/go.mod requires github.com/flagstaff-go/flagstaff@v0.0.0"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want one with %q", err, want)
+	for _, m := range checkout(t).modules {
+		for _, require := range m.File.Require {
+			r := checkout(t)
+			if !r.isOurs(require.Mod.Path) {
+				continue
+			}
+			edit(t, r, m.mod(), require.Mod.Path+" "+version, require.Mod.Path+" v0.0.0")
+			if _, err := r.Version(); err == nil || !strings.Contains(err.Error(), "v0.0.0") {
+				t.Errorf("%s with %s v0.0.0: error %v, want one that names v0.0.0", m.mod(), require.Mod.Path, err)
+			}
+		}
+	}
+	for _, wrong := range []string{"v0.0.0", "v0.1.1-0.20261126110334-376fc80aaaaa"} {
+		r := checkout(t)
+		if err := r.setVersion(wrong); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.Version()
+		if want := "at " + wrong + ": want the version that is tagged next"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("all at %s: error %v, want one with %q", wrong, err, want)
+		}
 	}
 }
 
@@ -173,5 +191,40 @@ func TestReadmeFiles(t *testing.T) {
 				t.Errorf("%d files, want 3", len(files))
 			}
 		})
+	}
+}
+
+// TestEmptyModuleCache: what programs need of others is there, also on a machine that has
+// never compiled any of it. The modules come from the cache of this machine.
+func TestEmptyModuleCache(t *testing.T) {
+	r := checkout(t)
+	version, err := r.Version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := r.fill(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOMODCACHE", t.TempDir())
+	t.Setenv("GOPROXY", fileURL(cache))
+	t.Setenv("GOSUMDB", "off")
+	t.Cleanup(func() { _ = exec.Command("go", "clean", "-modcache").Run() }) // its files cannot be removed otherwise
+	s, err := r.newSandbox(t.Context(), t.TempDir(), version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.Published() {
+		source, err := programs.ReadFile("testdata/programs/" + strings.ReplaceAll(strings.Replace(m.Folder, ".", "root", 1), "/", "_") + "/main.go")
+		if err != nil {
+			continue // a program is installed
+		}
+		dir, err := s.module(t.Context(), "tidy-"+strings.ReplaceAll(m.Folder, "/", "-"), map[string][]byte{"main.go": source}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.run(t.Context(), dir, nil, "go", "mod", "tidy"); err != nil {
+			t.Errorf("%s: %v", m.Path, err)
+		}
 	}
 }

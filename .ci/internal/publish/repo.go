@@ -102,7 +102,7 @@ func (r *Repo) isOurs(modulePath string) bool {
 }
 
 // Version returns the version at which the modules require each other. It is an error
-// if they do not agree.
+// if they do not agree, or if it is v0.0.0 or a version of a commit, which nobody tags.
 func (r *Repo) Version() (string, error) {
 	version, first := "", ""
 	for _, m := range r.modules {
@@ -119,8 +119,11 @@ func (r *Repo) Version() (string, error) {
 			}
 		}
 	}
-	if version == "" {
+	switch {
+	case version == "":
 		return "", errors.New("no module requires another one of this repository")
+	case strings.HasPrefix(version, "v0.0.0"), module.IsPseudoVersion(version):
+		return "", fmt.Errorf("%s requires modules of this repository at %s: want the version that is tagged next", first, version)
 	}
 	return version, nil
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
 // A sandbox is a folder in which the go command knows only what proxies on this
@@ -49,36 +51,54 @@ func fileURL(dir string) string {
 	return (&url.URL{Scheme: "file", Path: path.Join("/", filepath.ToSlash(dir))}).String()
 }
 
-// fill downloads into the machine's module cache what the published modules require
-// of others, and returns the folder of the cache that is a proxy.
+// fill downloads into the machine's module cache what programs that use the published
+// modules need of others, and returns the folder of the cache that is a proxy. That is what
+// go mod tidy looks at for each module, tests of what it imports included, while it finds
+// the repository's own modules in the checkout. It changes a copy of the go.mod.
 func (r *Repo) fill(ctx context.Context, dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	root, err := filepath.Abs(r.dir)
+	if err != nil {
+		return "", err
+	}
 	for _, m := range r.Published() {
-		folder := filepath.Join(dir, strings.ReplaceAll(m.Folder, "/", "-"))
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+		b, err := r.read(m.mod())
+		if err != nil {
 			return "", err
 		}
-		list := []string{"module example.com/fill", "go " + m.File.Go.Version}
-		for _, require := range m.File.Require {
-			if !r.isOurs(require.Mod.Path) {
-				list = append(list, "require "+require.Mod.Path+" "+require.Mod.Version)
+		file, err := modfile.Parse(m.mod(), b, nil)
+		if err != nil {
+			return "", err
+		}
+		for _, other := range r.modules {
+			if other.Path == m.Path {
+				continue
+			}
+			if err := file.AddReplace(other.Path, "", filepath.Join(root, filepath.FromSlash(other.Folder)), ""); err != nil {
+				return "", err
 			}
 		}
-		if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(strings.Join(list, "\n")+"\n"), 0o644); err != nil {
+		if b, err = file.Format(); err != nil {
 			return "", err
 		}
+		files := map[string][]byte{".mod": b}
 		if sum := path.Join(m.Folder, "go.sum"); slices.Contains(r.files, sum) {
-			b, err := r.read(sum)
-			if err != nil {
-				return "", err
-			}
-			if err := os.WriteFile(filepath.Join(folder, "go.sum"), b, 0o644); err != nil {
+			if files[".sum"], err = r.read(sum); err != nil {
 				return "", err
 			}
 		}
-		download := exec.CommandContext(ctx, "go", "mod", "download")
-		download.Dir = folder
-		download.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
-		if _, err := output(download); err != nil {
+		name := filepath.Join(dir, strings.ReplaceAll(m.Folder, "/", "-"))
+		for suffix, content := range files {
+			if err := os.WriteFile(name+suffix, content, 0o644); err != nil {
+				return "", err
+			}
+		}
+		tidy := exec.CommandContext(ctx, "go", "mod", "tidy", "-modfile="+name+".mod")
+		tidy.Dir = r.path(m.Folder)
+		tidy.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+		if _, err := output(tidy); err != nil {
 			return "", err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -297,32 +298,40 @@ func (h *declaredHandle) answer(t *testing.T, s *flags.Snapshot, request *flags.
 	return out
 }
 
-// runProgram compiles files as one program of this module, runs it, and returns what it
-// prints.
-func runProgram(t *testing.T, files map[string][]byte, input []byte) []byte {
+// overlay puts files into a folder of this module that does not exist, and returns what
+// the go command is to be told about it.
+func overlay(t testing.TB, name string, files map[string][]byte) (option string) {
 	t.Helper()
-	folder, err := filepath.Abs("roundtrip") // which does not exist
+	folder, err := filepath.Abs(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	temporary := t.TempDir()
-	overlay := struct{ Replace map[string]string }{make(map[string]string)}
+	replace := make(map[string]string)
 	for name, text := range files {
 		file := filepath.Join(temporary, name)
 		if err := os.WriteFile(file, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		overlay.Replace[filepath.Join(folder, name)] = file
+		replace[filepath.Join(folder, name)] = file
 	}
-	described, err := json.Marshal(overlay)
+	described, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(temporary, "overlay.json"), described, 0o644); err != nil {
+	file := filepath.Join(temporary, "overlay.json")
+	if err := os.WriteFile(file, described, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(temporary, "roundtrip")
-	command := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(temporary, "overlay.json"), "-ldflags=-s -w", "-o", program, "./roundtrip")
+	return "-overlay=" + file
+}
+
+// runProgram compiles files as one program of this module, runs it, and returns what it
+// prints.
+func runProgram(t *testing.T, files map[string][]byte, input []byte) []byte {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "roundtrip")
+	command := exec.CommandContext(t.Context(), "go", "build", overlay(t, "roundtrip", files), "-ldflags=-s -w", "-o", program, "./roundtrip")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", command, err, out)
 	}
@@ -333,4 +342,50 @@ func runProgram(t *testing.T, files map[string][]byte, input []byte) []byte {
 		t.Fatalf("the program: %v\n%s", err, out)
 	}
 	return out
+}
+
+// BenchmarkCompile compiles the generated package alone, for 1,000 flags of which each
+// third has variants and payloads. The floor is the same without variants and payloads.
+// It reports the seconds of a processor that go build takes.
+func BenchmarkCompile(b *testing.B) {
+	for _, row := range []struct {
+		name  string
+		plain int // how many of three flags have neither variants nor payloads
+	}{{"flags", 2}, {"floor", 3}} {
+		b.Run(row.name, func(b *testing.B) {
+			list := make([]gen.Flag, 1000)
+			for i := range list {
+				f := &list[i]
+				f.Key, f.Description = fmt.Sprintf("flag-%d", i), fmt.Sprintf("Flag number %d.", i)
+				if i%3 < row.plain {
+					continue
+				}
+				f.Kind = gen.Variants
+				for _, key := range []string{"control", "blue", "green"} {
+					f.Variants = append(f.Variants, gen.Variant{Key: key})
+					f.Payloads = append(f.Payloads, fmt.Appendf(nil, `{"color": %q, "label": "Buy", "border": {"width": 1.5, "dashed": true}, "steps": [1, 2]}`, key))
+				}
+			}
+			code, err := gen.Code(list, gen.Options{Package: "thousand"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			build := func(mark int64) time.Duration {
+				option := overlay(b, "thousand", map[string][]byte{"flags.go": fmt.Appendf(code, "\n// %d\n", mark)})
+				command := exec.CommandContext(b.Context(), "go", "build", option, "./thousand")
+				if out, err := command.CombinedOutput(); err != nil {
+					b.Fatalf("%v: %v\n%s", command, err, out)
+				}
+				return command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+			}
+			mark := time.Now().UnixNano() // what was compiled before is in the cache
+			build(mark)                   // with the imports
+			least := time.Duration(math.MaxInt64)
+			for b.Loop() {
+				mark++
+				least = min(least, build(mark))
+			}
+			b.ReportMetric(least.Seconds(), "cpu-s/op")
+		})
+	}
 }

@@ -50,8 +50,10 @@ The value is the one that the definitions in FILE, or on a server, have for ever
 false or the key of a variant.
 
 What is not certainly the same is left, and listed as FILE:LINE: REASON, and so is what
-nothing uses afterwards: the exit code is 1 if the code still asks for a flag. Generated
-files are not changed; make them again when the flag is gone.
+nothing uses afterwards. Places that may ask for any flag, such as a key that is not a
+constant, are listed as well. The exit code is 1 if the code still asks for a flag, or may.
+Generated files are not changed; make them again when the flag is gone. Lines that do not
+change stay as they are, whether gofmt has formatted them or not.
 
 -n writes nothing and prints the difference, for patch -p0; the list goes to standard
 error then.
@@ -194,14 +196,17 @@ func (p *Program) printPruned(report *prune.Report, c *pruneCall, o prune.Option
 			lines = append(lines, shortPath(f.Path))
 		}
 	}
-	for _, place := range slices.Concat(report.Left, report.Unused) {
+	for _, place := range slices.Concat(report.Left, report.Open, report.Unused) {
 		line := place.Line
 		if c.dry {
 			line = place.Position.Line
 		}
 		reason := place.Reason
-		if place.Key != "" {
+		switch {
+		case place.Key != "":
 			reason = fmt.Sprintf("flag %q: %s", place.Key, reason)
+		case slices.Contains(report.Open, place):
+			reason = "any flag: " + reason
 		}
 		lines = append(lines, fmt.Sprintf("%s:%d: %s", shortPath(place.Position.Filename), line, reason))
 	}
@@ -218,11 +223,22 @@ func (p *Program) printPruned(report *prune.Report, c *pruneCall, o prune.Option
 	}
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
-		if !asked(key) {
+		may := 0
+		for _, place := range report.Open {
+			if place.Key == "" || place.Key == key {
+				may++
+			}
+		}
+		switch {
+		case asked(key):
+		case may > 0:
+			lines = append(lines, fmt.Sprintf("no code is known to ask for flag %q, but %s above may", key, Count(may, "place")))
+		default:
 			lines = append(lines, fmt.Sprintf("no code asks for flag %q", key))
 		}
 	}
-	lines = append(lines, fmt.Sprintf("%s replaced in %s, %s left", Count(calls, "call"), Count(len(report.Files), "file"), Count(len(report.Left), "place")))
+	left := len(report.Left) + len(report.Open)
+	lines = append(lines, fmt.Sprintf("%s replaced in %s, %s left", Count(calls, "call"), Count(len(report.Files), "file"), Count(left, "place")))
 	var errs []error
 	for _, line := range lines {
 		_, err := fmt.Fprintln(out, Printable(line))
@@ -231,7 +247,7 @@ func (p *Program) printPruned(report *prune.Report, c *pruneCall, o prune.Option
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if len(report.Left) > 0 {
+	if left > 0 {
 		return ErrFound
 	}
 	return nil

@@ -44,6 +44,7 @@ Rules:
 	wrong-type       the flag has no value of the type that is asked for
 	unknown-variant  the flag has no such variant, as a fallback, in a comparison or a case
 	missing-variant  a switch leaves a variant out, and has no default
+	payload-member   payloads and their struct in Go have other members
 	archived         the flag is archived
 	inactive         the flag is switched off
 	constant         the flag has the same value for every request

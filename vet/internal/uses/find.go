@@ -14,6 +14,9 @@ type source struct {
 
 	// imported returns the handle that a variable of another package is, or nil.
 	imported func(*types.Var) *Declaration
+
+	// askers are this library's packages, by path: of the whole program, or nil.
+	askers map[string]*types.Package
 }
 
 // A finder finds the uses in a source.
@@ -31,15 +34,16 @@ type place struct {
 	call   *ast.CallExpr
 	method method
 	name   string
+	on     ast.Expr // what the method is called on; nil for functions
 }
 
 func (s source) find() *Package {
 	f := &finder{
-		source: s, flow: newFlow(s.Info, s.Files),
+		source: s, flow: newFlow(s.Info, s.Types, s.Files),
 		byCall: make(map[*ast.CallExpr]*Declaration), byVar: make(map[*types.Var]*Declaration),
 		consumed: make(map[*ast.CallExpr]bool), shown: make(map[*types.Var]int),
 	}
-	found := &Package{Values: make(map[types.Object]int), Texts: make(map[string]bool)}
+	found := &Package{Values: make(map[types.Object]int), Texts: make(map[string][]ast.Expr)}
 	var places []place
 	var made []*ast.CallExpr
 	for _, file := range s.Files {
@@ -51,19 +55,16 @@ func (s source) find() *Package {
 			if !ok {
 				return true
 			}
-			path, name, ok := calleeOf(s.Info, call)
-			if !ok {
-				return true
-			}
+			path, name, _ := calleeOf(s.Info, call)
 			if kind, ok := constructors[path][name]; ok {
 				if d := f.declaration(call, kind); d != nil {
 					f.byCall[call] = d
 					made = append(made, call)
 				}
 			}
-			if m, ok := methods[path][name]; ok {
-				places = append(places, place{call, m, name})
-				f.showArguments(call, m)
+			if p, ok := f.place(call); ok {
+				places = append(places, p)
+				f.showArguments(call, p.method)
 			} else if path == flagstaffPath && name == "Client.For" {
 				f.show(argument(call, 1))
 			}
@@ -96,7 +97,45 @@ func (s source) find() *Package {
 		}
 	}
 	f.findMentions(found)
+	f.findOpen(found, places)
 	return found
+}
+
+// place returns the place that a call is: of a function or a method, or of a variable or a
+// field that has one as its value.
+func (f *finder) place(call *ast.CallExpr) (p place, ok bool) {
+	if path, name, ok := calleeOf(f.Info, call); ok {
+		if m, ok := methods[path][name]; ok {
+			return place{call, m, name, receiver(call)}, !f.isExpression(call.Fun)
+		}
+	}
+	value := f.follow(call.Fun)
+	if name, m, ok := f.method(value); ok && !f.isExpression(value) {
+		return place{call, m, name, selector(value).X}, true
+	}
+	return place{}, false
+}
+
+// method returns the method that asks for flags and that an expression has as its value.
+func (f *finder) method(e ast.Expr) (name string, m method, ok bool) {
+	sel := selector(e)
+	if sel == nil {
+		return "", method{}, false
+	}
+	path, name, _ := nameOf(f.Info, f.Info.Uses[sel.Sel], sel.X)
+	m, ok = methods[path][name]
+	return name, m, ok
+}
+
+// isExpression reports whether a method is named by its type, so that what it is called on
+// is the first argument.
+func (f *finder) isExpression(e ast.Expr) bool {
+	sel := selector(e)
+	if sel == nil {
+		return false
+	}
+	s := f.Info.Selections[sel]
+	return s != nil && s.Kind() == types.MethodExpr
 }
 
 // keys returns the keys by which a literal of a request says which flags it is for.
@@ -243,6 +282,10 @@ func (f *finder) handle(e ast.Expr) *Declaration {
 		case *ast.Ident:
 			v = f.variable(at)
 		case *ast.SelectorExpr:
+			if next := f.follow(at); next != nil {
+				e = next
+				continue
+			}
 			v, _ = f.Info.Uses[at.Sel].(*types.Var)
 		}
 		if v == nil || v.IsField() {
@@ -289,15 +332,21 @@ func isHandle(t types.Type) bool {
 
 // receiver returns what a method is called on, or nil.
 func receiver(call *ast.CallExpr) ast.Expr {
-	fun := ast.Unparen(call.Fun)
-	switch at := fun.(type) {
-	case *ast.IndexExpr:
-		fun = ast.Unparen(at.X)
-	case *ast.IndexListExpr:
-		fun = ast.Unparen(at.X)
-	}
-	if sel, ok := fun.(*ast.SelectorExpr); ok {
+	if sel := selector(call.Fun); sel != nil {
 		return sel.X
+	}
+	return nil
+}
+
+// selector returns the selector that an expression is, with or without types, or nil.
+func selector(e ast.Expr) *ast.SelectorExpr {
+	switch at := ast.Unparen(e).(type) {
+	case *ast.SelectorExpr:
+		return at
+	case *ast.IndexExpr:
+		return selector(at.X)
+	case *ast.IndexListExpr:
+		return selector(at.X)
 	}
 	return nil
 }
@@ -312,7 +361,7 @@ func (f *finder) use(p place) Use {
 	}
 	switch {
 	case m.handle:
-		f.askHandle(&u, receiver(call))
+		f.askHandle(&u, p.on)
 	case m.ref > 0:
 		f.askHandle(&u, argument(call, m.ref))
 	case m.payload:
@@ -326,7 +375,9 @@ func (f *finder) use(p place) Use {
 	}
 	if u.KeyExpr != nil && u.Declared == nil {
 		u.Key, _ = f.text(u.KeyExpr)
+		f.keysInField(&u)
 	}
+	u.Field = u.Field || f.follow(call.Fun) != nil && f.field(call.Fun) != nil
 	if m.typed {
 		u.Asks = Any
 		if t := f.Info.TypeOf(call); t != nil {
@@ -342,6 +393,24 @@ func (f *finder) use(p place) Use {
 	return u
 }
 
+// keysInField says which keys a call can ask for whose key is in a field.
+func (f *finder) keysInField(u *Use) {
+	values, closed := f.inField(u.KeyExpr)
+	u.Field = len(values) > 0
+	for _, e := range values {
+		key, ok := f.text(e)
+		if !ok {
+			u.Keys = nil
+			return
+		}
+		u.Keys = append(u.Keys, Key{key, e})
+	}
+	u.Closed = closed
+	if len(u.Keys) == 1 {
+		u.Key = u.Keys[0].Key
+	}
+}
+
 // askHandle says which handle is asked.
 func (f *finder) askHandle(u *Use, e ast.Expr) {
 	if e == nil {
@@ -355,6 +424,7 @@ func (f *finder) askHandle(u *Use, e ast.Expr) {
 		}
 		return
 	}
+	u.Field = f.field(e) != nil
 	if d := f.handle(e); d != nil {
 		u.Handle, u.Declared, u.Key, u.Typed = d.Object, d, d.Key, d.Typed
 	}
@@ -377,8 +447,8 @@ func (f *finder) findMentions(found *Package) {
 				return true
 			}
 			if v := f.Info.Types[e].Value; v != nil && v.Kind() == constant.String {
-				if !keys[e] {
-					found.Texts[constant.StringVal(v)] = true
+				if text := constant.StringVal(v); !keys[e] {
+					found.Texts[text] = append(found.Texts[text], e)
 				}
 				return false
 			}

@@ -125,24 +125,48 @@ var constructors = map[string]map[string]Kind{
 }
 
 // calleeOf returns the path of the package and the name of what is called, such as
-// "Person.Bool". It is not ok for anything but declared functions and methods.
+// "Person.Bool". It is not ok for anything but declared functions, methods, and fields
+// that are functions.
 func calleeOf(info *types.Info, call *ast.CallExpr) (path, name string, ok bool) {
-	f, _ := typeutil.Callee(info, call).(*types.Func)
-	if f == nil || f.Pkg() == nil {
+	return nameOf(info, typeutil.Callee(info, call), receiver(call))
+}
+
+// nameOf returns the path of the package and the name of a function, a method, or a field,
+// which a selector selects from an expression.
+func nameOf(info *types.Info, o types.Object, from ast.Expr) (path, name string, ok bool) {
+	if o == nil || o.Pkg() == nil {
 		return "", "", false
 	}
-	f = f.Origin()
-	name = f.Name()
-	if recv := f.Signature().Recv(); recv != nil {
-		t := types.Unalias(recv.Type())
-		if p, isPointer := t.(*types.Pointer); isPointer {
-			t = types.Unalias(p.Elem())
+	name = o.Name()
+	var of types.Type
+	switch o := o.(type) {
+	case *types.Func:
+		if recv := o.Origin().Signature().Recv(); recv != nil {
+			of = recv.Type()
 		}
-		named, isNamed := t.(*types.Named)
-		if !isNamed {
+	case *types.Var:
+		if !o.IsField() || from == nil {
 			return "", "", false
 		}
-		name = named.Obj().Name() + "." + name
+		of = info.TypeOf(from)
+	default:
+		return "", "", false
 	}
-	return f.Pkg().Path(), name, true
+	if of == nil {
+		return o.Pkg().Path(), name, true
+	}
+	named := namedOf(of)
+	if named == nil {
+		return "", "", false
+	}
+	return o.Pkg().Path(), named.Obj().Name() + "." + name, true
+}
+
+// namedOf returns the type with a name that a type is or points to, or nil.
+func namedOf(t types.Type) *types.Named {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	named, _ := types.Unalias(t).(*types.Named)
+	return named
 }

@@ -108,6 +108,12 @@ func declaring(list []*packages.Package) []string {
 // the list.
 func findAll(list []*packages.Package) map[*packages.Package]*Package {
 	found, handles := make(map[*packages.Package]*Package), make(map[*types.Var]*Declaration)
+	askers := make(map[string]*types.Package)
+	packages.Visit(list, nil, func(p *packages.Package) {
+		if p.PkgPath == flagstaffPath || p.PkgPath == flagsPath {
+			askers[p.PkgPath] = p.Types
+		}
+	})
 	listed := make(map[*packages.Package]bool, len(list))
 	for _, p := range list {
 		listed[p] = true
@@ -116,7 +122,10 @@ func findAll(list []*packages.Package) map[*packages.Package]*Package {
 		if !listed[p] {
 			return
 		}
-		s := source{Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, imported: func(v *types.Var) *Declaration { return handles[v] }}
+		s := source{
+			Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, askers: askers,
+			imported: func(v *types.Var) *Declaration { return handles[v] },
+		}
 		found[p] = s.find()
 		for i := range found[p].Declarations {
 			d := &found[p].Declarations[i]

@@ -35,7 +35,7 @@ func (f *finder) request(p place) *Request {
 	case p.method.request > 0:
 		return f.flagsRequest(argument(p.call, p.method.request))
 	case p.method.ofFor:
-		return f.requestOfPerson(receiver(p.call))
+		return f.requestOfPerson(p.on)
 	case p.name == "BoolFlag.Of", p.name == "VariantFlag.Of", p.name == "ValueFlag.Of", p.name == "PayloadFlag.Of":
 		return f.requestOfPerson(argument(p.call, 1))
 	}

@@ -72,15 +72,26 @@ type Package struct {
 	// index of the use in Uses.
 	Values map[types.Object]int
 
-	// Texts are the string constants in the package's files, but for the keys of Uses
-	// and Declarations.
-	Texts map[string]bool
+	// Texts are the string constants in the package's files, and where they stand, but
+	// for the keys of Uses and Declarations.
+	Texts map[string][]ast.Expr
+
+	// Open are the places from where flags may be asked for by no Use.
+	Open []Open
 }
 
-// A Key is one that a request names to say which flags it is for.
+// A Key is one that a request names to say which flags it is for, or a value of a field.
 type Key struct {
 	Key  string
 	Expr ast.Expr
+}
+
+// An Open is a place where what asks for a flag is not called, but kept or passed on, or
+// where a handle gets a key that is not a constant.
+type Open struct {
+	Expr   ast.Expr
+	Key    string // "" for any flag
+	Reason string
 }
 
 // A Library is what is asked for a flag.
@@ -124,8 +135,11 @@ const (
 type Use struct {
 	Call     *ast.CallExpr
 	Method   string       // what is called, such as "Person.Bool"
-	Key      string       // "" if it is not a constant; for a handle, the key of its declaration
+	Key      string       // "" if it is not known; for a handle, the key of its declaration
 	KeyExpr  ast.Expr     // where the key is written; nil for a handle
+	Field    bool         // the key, the handle or the method is in a field of a struct
+	Keys     []Key        // what the field with the key is set to, if all of that is known
+	Closed   bool         // no other package can set the field
 	Handle   types.Object // the variable of a handle, or nil
 	Declared *Declaration // of the handle; nil if there is none, or if it is not known
 	Library  Library

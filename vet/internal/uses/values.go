@@ -8,28 +8,30 @@ import (
 	"slices"
 )
 
-// A flow knows what the variables of a package are set to, as far as one assignment says
-// it.
+// A flow knows what the variables of a package, and the fields of its structs, are set to,
+// as far as one assignment says it.
 type flow struct {
 	info     *types.Info
+	pkg      *types.Package
 	set      map[*types.Var]setting
 	modified map[*types.Var][]string // fields that are assigned, "*" for anything else
 	mentions map[*types.Var]int
 }
 
-// A setting is what a variable is set to.
+// A setting is what a variable or a field is set to.
 type setting struct {
-	times int
-	value ast.Expr // of the only time; nil if it is a result among several
-	first ast.Expr // the call of which it is the first result
+	times  int
+	value  ast.Expr   // of the only time; nil if it is a result among several
+	first  ast.Expr   // the call of which it is the first result
+	values []ast.Expr // of a field: all of them, if there are as many as times
 }
 
 // steps is how many variables are followed from one to the next.
 const steps = 8
 
-func newFlow(info *types.Info, files []*ast.File) *flow {
+func newFlow(info *types.Info, pkg *types.Package, files []*ast.File) *flow {
 	f := &flow{
-		info: info, set: make(map[*types.Var]setting),
+		info: info, pkg: pkg, set: make(map[*types.Var]setting),
 		modified: make(map[*types.Var][]string), mentions: make(map[*types.Var]int),
 	}
 	for _, file := range files {
@@ -55,6 +57,12 @@ func newFlow(info *types.Info, files []*ast.File) *flow {
 					}
 				}
 				f.assignFirst(n.Names[0], n.Values, len(n.Names))
+			case *ast.CompositeLit:
+				f.setFields(n)
+			case *ast.CallExpr:
+				if info.Types[n.Fun].IsType() {
+					f.convertTo(info.TypeOf(n))
+				}
 			case *ast.IncDecStmt:
 				f.unknown(n.X)
 			case *ast.RangeStmt:
@@ -91,6 +99,9 @@ func (f *flow) assign(to, value ast.Expr) {
 		f.set[v] = setting{times: f.set[v].times + 1, value: value}
 		return
 	}
+	if v := f.field(to); v != nil {
+		f.setField(v, value)
+	}
 	// A part of a variable is set.
 	field := "*"
 	for e := ast.Unparen(to); ; {
@@ -118,6 +129,90 @@ func (f *flow) assign(to, value ast.Expr) {
 		}
 		return
 	}
+}
+
+// field returns the field of a struct that an expression selects, or nil.
+func (f *flow) field(e ast.Expr) *types.Var {
+	sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
+	if !ok {
+		return nil
+	}
+	if v, ok := f.info.Uses[sel.Sel].(*types.Var); ok && v.IsField() {
+		return v.Origin()
+	}
+	return nil
+}
+
+func (f *flow) setField(v *types.Var, value ast.Expr) {
+	s := f.set[v]
+	s.times++
+	if value != nil {
+		s.values = append(s.values, value)
+	}
+	f.set[v] = s
+}
+
+// setFields notes what the literal of a struct sets.
+func (f *flow) setFields(lit *ast.CompositeLit) {
+	t := f.info.TypeOf(lit)
+	if t == nil {
+		return
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok { // in a list of pointers
+		t = p.Elem()
+	}
+	fields, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	for i, e := range lit.Elts {
+		pair, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			f.setField(fields.Field(i).Origin(), e)
+		} else if name, ok := pair.Key.(*ast.Ident); ok {
+			if v, ok := f.info.Uses[name].(*types.Var); ok {
+				f.setField(v.Origin(), pair.Value)
+			}
+		}
+	}
+}
+
+// convertTo notes that the fields of a struct can have the values of another struct's.
+func (f *flow) convertTo(t types.Type) {
+	if t == nil {
+		return
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if s, ok := t.Underlying().(*types.Struct); ok {
+		for field := range s.Fields() {
+			f.setField(field.Origin(), nil)
+		}
+	}
+}
+
+// inField returns all values that a field of a struct of this package is set to. They are
+// nil if they are not all known. They are closed if no other package can set the field. A
+// field that is not set has its zero value besides.
+func (f *flow) inField(e ast.Expr) (values []ast.Expr, closed bool) {
+	v := f.field(e)
+	if v == nil || v.Pkg() != f.pkg || len(f.set[v].values) != f.set[v].times {
+		return nil, false
+	}
+	return f.set[v].values, !v.Exported()
+}
+
+// follow returns what a local variable, or a field, is set to the only time that it is,
+// nil otherwise.
+func (f *flow) follow(e ast.Expr) ast.Expr {
+	if v := f.variable(e); v != nil {
+		return f.only(v)
+	}
+	if values, _ := f.inField(e); len(values) == 1 {
+		return values[0]
+	}
+	return nil
 }
 
 // assignFirst notes that a variable is the first of several results.

@@ -47,9 +47,47 @@ func Keys(p *flagstaff.Person, given string) {
 
 func wrapped(p *flagstaff.Person, key string) bool { return p.Bool(key, false) }
 
+// A store keeps what it asks with.
+type store struct {
+	key, given string
+	Open       string
+	checkout   *flagstaff.BoolFlag
+	ask        func(key string, fallback bool) bool
+}
+
+// Fields asks with keys and handles that are in fields, and by methods that are values.
+func Fields(ctx context.Context, p *flagstaff.Person, given string) {
+	s := &store{
+		key:      "new-chekout", // want `there is no flag "new-chekout"; did you mean "new-checkout"\?`
+		given:    given,
+		Open:     "buton",                            // want `there is no flag "buton"; did you mean "button"\?`
+		checkout: flagstaff.NewBool("button", false), // want `flag "button" has .*: the handle always gets the fallback`
+		ask:      p.Bool,
+	}
+	p.Bool(s.key, false)
+	p.Bool(s.given, false)
+	p.Variant(s.Open, "")
+	s.checkout.On(ctx)
+	s.ask("buttom", false) // want `there is no flag "buttom"`
+	for _, row := range []struct{ key, want string }{
+		{"button", "green"},
+		{"bottun", "blue"}, // want `there is no flag "bottun"`
+		{key: "limit"},
+	} {
+		_ = p.Variant(row.key, "") == row.want
+	}
+	variant := p.Variant
+	variant("new-checkout", "")                   // want `flag "new-checkout" has no variants: Person.Variant is only ever`
+	if variant("button", "control") == "purple" { // want `flag "button" has no variant "purple": the comparison is always the same`
+		return
+	}
+	on := handles.NewCheckout.On
+	on(ctx)
+}
+
 // Types asks with accessors that fit, and others.
 func Types(ctx context.Context, p *flagstaff.Person, s *flags.Snapshot, e *flags.Evaluator, r *flags.Request) {
-	p.Bool("button", false) // want `flag "button" has the variants "control", "green", "blue": Person.Bool tells only whether it is on; ask by Variant \[wrong-type\]`
+	p.Bool("button", false) // which is true for each variant
 	p.Variant("button", "control")
 	p.Variant("new-checkout", "false") // want `flag "new-checkout" has no variants: Person.Variant is only ever "true" or "false"; ask by Bool \[wrong-type\]`
 	_, _ = p.Lookup("new-checkout")
@@ -68,7 +106,7 @@ func Types(ctx context.Context, p *flagstaff.Person, s *flags.Snapshot, e *flags
 	var limit int
 	_ = p.Payload("limit", &limit)
 	_, _ = p.Result("button")
-	s.Bool("button", r, false)              // want `flag "button" has .*: Snapshot.Bool tells only whether it is on`
+	s.Bool("button", r, false)
 	e.Variant("button", r, "purple")        // want `flag "button" has no variant "purple"; it has "control", "green", "blue" \[unknown-variant\]`
 	flags.ByKey("button").Bool(s, r, false) // want `flag "button" has .*: a Ref always gets the fallback`
 	byNumber.Bool(s, r, false)
@@ -81,6 +119,44 @@ func Types(ctx context.Context, p *flagstaff.Person, s *flags.Snapshot, e *flags
 		_ = h.Key()
 	}
 	_, _, _, _, _, _ = handles.Chekout, handles.Fewer, handles.NoVariant, handles.NoNumber, handles.NoText, handles.NoPayload
+}
+
+// A card has the members of the payloads of the flag card.
+type card struct {
+	Title  string
+	Width  float64
+	Border *struct{ Colour string }
+	Lines  []line
+	By     map[string]float64
+	cached bool
+	Later  string `json:"later,omitempty"`
+	Never  string `json:"-"`
+}
+
+type line struct {
+	Text string `json:"text"`
+	Bold bool   `json:"bold"`
+}
+
+type framed struct {
+	line
+	Title  int64
+	Width  int64
+	Border struct {
+		Color string `json:"color"`
+	}
+	Lines []struct{ Text, Bold string }
+	By    map[string]int
+}
+
+// Payloads have types whose members are others.
+func Payloads(p *flagstaff.Person) {
+	_ = flagstaff.Payload(p, "card", card{})
+	_ = flagstaff.Payload(p, "card", &card{cached: true})
+	_ = flagstaff.Payload(p, "card", map[string]any{})
+	_ = flagstaff.Payload(p, "card", map[string]int{})                 // want `have "{\\"colour\\": \\"red\\"}" at \[\], which is not an integer: they are decoded into map\[string\]int \[wrong-type\]`
+	_ = flagstaff.Payload(p, "card", struct{ Title, Width, By any }{}) // want `the payloads of flag "card" have the member .border, which the struct does not have: .* \[payload-member\]` `have the member .lines, which`
+	_ = flagstaff.Payload(p, "card", framed{})                         // want `the payloads of flag "card" have the member .border.colour, which the struct does not have: they are decoded into shop.framed \[payload-member\]` `do not have the member .border.color of the struct` `do not have the member .text of` `do not have the member .bold of` `have "3.5" at .width, which is not an integer` `at .title, which is not an integer` `have "true" at .lines\[\].bold, which is not a text of JSON` `have "2.5" at .by\[\], which is not an integer: .* \[wrong-type\]`
 }
 
 var byNumber = flags.Declare("new-checkout")
