@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/flagstaff-go/flagstaff/cmd/internal/position"
 	"github.com/flagstaff-go/flagstaff/flags"
+	"github.com/flagstaff-go/flagstaff/internal/position"
 )
 
 // An opener opens files by their names, of which "-" is standard input, once.
