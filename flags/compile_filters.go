@@ -488,7 +488,7 @@ func (c *compiler) compileCohortFilters(f *compiledFlag, checks []uint32, src *C
 			key.op = opCohortNever
 		}
 		if b.criteria {
-			c.problem(Error, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "the cohort, or one that it refers to, asks what somebody did, which flags cannot tell")
+			c.problem(Error, &path{up: at, name: "value"}, fl.Value, "use a static cohort", "%w", ErrBehavioral)
 		}
 		c.read = append(c.read, b.slots...)
 		f.readsCohorts = f.readsCohorts || b.readsStored

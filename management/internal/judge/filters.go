@@ -2,7 +2,6 @@ package judge
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -161,8 +160,7 @@ func checkVariants(m *flags.Multivariate) (keys map[string]bool, err error) {
 		keys[v.Key] = true
 		sum += v.RolloutPercentage
 	}
-	// Only what float64 makes of 33.33, 33.33 and 33.34 is forgiven.
-	if math.Abs(sum-100) > 1e-6 {
+	if !flags.SumsTo100(sum) {
 		return nil, refuse("must have rollout percentages that sum to 100, not %v", sum)
 	}
 	return keys, nil
