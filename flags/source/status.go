@@ -51,6 +51,10 @@ type Status struct {
 	// looks at what only the server knows. They must not be changed.
 	Problems []flags.Problem
 
+	// Kept is what stays in force of older definitions because the newer ones break it, as
+	// those of a [File] and of a [Remote] with KeepLast do. It must not be changed.
+	Kept []Kept
+
 	// Asks counts what [Loader.Ask] did.
 	Asks Asks
 }
@@ -61,6 +65,12 @@ func (s Status) MarshalJSON() ([]byte, error) {
 	type asks struct {
 		Asks
 		Error string `json:"error,omitempty"`
+	}
+	type kept struct {
+		Since   time.Time     `json:"since"`
+		Problem flags.Problem `json:"problem"`
+		Line    int           `json:"line,omitempty"`
+		Column  int           `json:"column,omitempty"`
 	}
 	out := struct {
 		Version    string          `json:"version"`
@@ -73,9 +83,13 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		Following  bool            `json:"following,omitempty"`
 		CacheError string          `json:"cache_error,omitempty"`
 		Problems   []flags.Problem `json:"problems"`
+		Kept       []kept          `json:"kept,omitempty"`
 		Asks       *asks           `json:"asks,omitempty"`
 	}{
-		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, s.Following, textOf(s.CacheErr), s.Problems, nil,
+		s.Version, s.Origin, s.Fetched, s.Loaded, s.Checked, textOf(s.Err), s.Failures, s.Following, textOf(s.CacheErr), s.Problems, nil, nil,
+	}
+	for _, k := range s.Kept {
+		out.Kept = append(out.Kept, kept(k))
 	}
 	if out.Problems == nil {
 		out.Problems = []flags.Problem{}
@@ -117,6 +131,9 @@ func (s Status) String() string {
 		if a.Err != nil {
 			fmt.Fprintf(&b, ": %v", a.Err)
 		}
+	}
+	for i := range s.Kept {
+		fmt.Fprintf(&b, "\nkept since %s: %s", s.Kept[i].Since.UTC().Format(time.RFC3339), s.Kept[i].part())
 	}
 	for _, p := range s.Problems {
 		if p.Severity != flags.Note {
