@@ -100,7 +100,9 @@ func TestFileKeepsWhatWorked(t *testing.T) {
 	if text := status.String(); !strings.Contains(text, "kept since "+since.UTC().Format(time.RFC3339)+": beta") || !strings.Contains(text, `flag "beta" at /active`) {
 		t.Errorf("the status does not say what is kept: %s", text)
 	}
-	var shown struct{ Kept []struct{ Problem flags.Problem } }
+	var shown struct {
+		Kept []struct{ Problem flags.Problem }
+	}
 	if b, err := json.Marshal(status); err != nil || json.Unmarshal(b, &shown) != nil || len(shown.Kept) != 1 || shown.Kept[0].Problem.Flag != "beta" {
 		t.Errorf("JSON of the status: %s, %v", b, err)
 	}
@@ -243,7 +245,9 @@ func TestFailuresAreCounted(t *testing.T) {
 
 type errNumbered int
 
-func (e errNumbered) Error() string { return "dial tcp 127.0.0.1:" + strings.Repeat("7", int(e)%3+1) + ": refused" }
+func (e errNumbered) Error() string {
+	return "dial tcp 127.0.0.1:" + strings.Repeat("7", int(e)%3+1) + ": refused"
+}
 
 // remoteSource is a Source of a fakeRemote.
 type remoteSource struct{ *fakeRemote }

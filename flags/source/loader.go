@@ -150,7 +150,23 @@ func NewLoader(e *flags.Evaluator, s Source, c LoaderConfig) *Loader {
 		loading:  make(chan struct{}, 1),
 	}
 	l.closing, l.close = context.WithCancelCause(context.Background())
+	if e != nil {
+		e.OnUnknown(l.logUnknown)
+	}
 	return l
+}
+
+// logUnknown logs a key for which the program asks and that no flag has.
+func (l *Loader) logUnknown(u flags.UnknownKey) {
+	const message = "the program asks for a flag that does not exist, and gets its fallback"
+	switch {
+	case u.Full:
+		l.config.Log.Warn("the program asks for more flags that do not exist, which are counted and not named")
+	case len(u.Near) > 0:
+		l.config.Log.Warn(message+"; did you mean "+strings.Join(u.Near, " or ")+"?", "key", u.Key)
+	default:
+		l.config.Log.Warn(message, "key", u.Key)
+	}
 }
 
 // Close ends the Loader: Run returns, Refresh and what Ask waits for are broken off, and
@@ -538,6 +554,7 @@ func (l *Loader) Status() Status {
 	defer l.mu.Unlock()
 	status := l.status
 	status.Following = l.follower.Load().isOpen()
+	status.Unknown = l.evaluator.Unknown()
 	if l.asker != nil {
 		status.Asks = l.asker.status()
 	}
