@@ -8,11 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-<<<<<<<< HEAD:cmd/internal/position/position_test.go
-	"github.com/flagstaff-go/flagstaff/cmd/internal/position"
-========
 	"github.com/flagstaff-go/flagstaff/internal/position"
->>>>>>>> 8ec8541 (Each fault of a document is among its problems, also of a flag that is off; a member that is there twice is an error):internal/position/position_test.go
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
