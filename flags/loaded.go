@@ -8,7 +8,7 @@ import (
 )
 
 // A Loaded is definitions in use: what was compiled last, and what of older definitions
-// stays in force because newer ones break it (evaluation.md §15). The zero value has
+// stays in force because newer ones break it (evaluation.md §1.9). The zero value has
 // nothing. It does not change.
 type Loaded struct {
 	Definitions *Definitions // as they are in force

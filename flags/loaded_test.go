@@ -35,7 +35,7 @@ func flagOf(id int, key, rest string) string {
 	return fmt.Sprintf(`{"id":%d,"key":%q,"active":true,"filters":%s}`, id, key, rest)
 }
 
-// TestLoadedNext: what a newer document breaks stays as it was (evaluation.md §15).
+// TestLoadedNext: what a newer document breaks stays as it was (evaluation.md §1.9).
 func TestLoadedNext(t *testing.T) {
 	const everyone = `{"groups":[{}]}`
 	const pro = `{"groups":[{"properties":[{"key":"plan","type":"person","value":"pro"}]}]}`

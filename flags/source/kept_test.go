@@ -77,7 +77,7 @@ func writeFile(t *testing.T, path, text string) {
 }
 
 // TestFileKeepsWhatWorked: a flag that breaks in a new document keeps its last good
-// definition until it is mended, with one ERROR (evaluation.md §15).
+// definition until it is mended, with one ERROR (evaluation.md §1.9).
 func TestFileKeepsWhatWorked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	writeFile(t, path, working)

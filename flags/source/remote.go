@@ -78,7 +78,7 @@ type Remote struct {
 	AskTimeout, AskKeep time.Duration
 
 	// KeepLast keeps the last good definition of a flag in force when the server sends one
-	// that is broken, as for a [File] (evaluation.md §15). The server evaluates the broken
+	// that is broken, as for a [File] (evaluation.md §1.9). The server evaluates the broken
 	// one, so that values can differ from the server's until it is mended.
 	KeepLast bool
 
