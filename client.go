@@ -26,7 +26,7 @@ type Client struct {
 	kinds     atomic.Pointer[map[string]kind]
 	warned    sync.Map // keys of flags that warn has logged
 
-	unknown func(short [maxShortKey]byte, n int, long string) // counts a key that no flag has, see Person.missed
+	unknown func(short [shortKey]byte, n int, long string) // counts a key that no flag has, see Person.missed
 
 	closing sync.Once
 	closed  error
@@ -51,7 +51,7 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	if c.log == nil {
 		c.log = slog.Default()
 	}
-	c.unknown = func(short [maxShortKey]byte, n int, long string) {
+	c.unknown = func(short [shortKey]byte, n int, long string) {
 		if n == 0 {
 			c.evaluator.NoteUnknown(long)
 		} else {

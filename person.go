@@ -107,7 +107,7 @@ func (p *Person) missed(key string) {
 	if p.client.unknown == nil || p.snapshot.Has(key) {
 		return
 	}
-	var short [maxShortKey]byte
+	var short [shortKey]byte
 	if copy(short[:], key) == len(key) {
 		p.client.unknown(short, len(key), "")
 	} else {
@@ -115,9 +115,9 @@ func (p *Person) missed(key string) {
 	}
 }
 
-// maxShortKey is how many bytes a key has for which no memory is allocated when it is
+// shortKey is how many bytes a key has for which no memory is allocated when it is
 // unknown: for a text of so many, the compiler finds a place on the stack.
-const maxShortKey = 32
+const shortKey = 32
 
 // recall is decide without the report, for a Person with an override or a server's answers.
 // First says that the value is shown for the first time.

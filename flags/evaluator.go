@@ -18,7 +18,7 @@ type Evaluator struct {
 	swapped time.Time     // when current was
 	changed chan struct{} // closed by the next Swap; nil: nobody watches
 
-	unknown unknownKeys
+	unknown missedKeys
 }
 
 // Swap replaces the snapshot and returns the old one, on which evaluations that

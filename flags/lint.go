@@ -1,12 +1,11 @@
 package flags
 
 import (
-	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // What works in a flag, but hardly as its author meant. A server refuses what is an error
@@ -14,25 +13,12 @@ import (
 // out. What a server refuses although it works as its author meant is a note: the characters
 // of names, and a look from persons at groups or from groups at persons.
 
-// Limits of one flag, over which a server refuses it (management.md §15.2).
-const (
-	maxServedGroups     = 1000 // condition sets
-	maxServedProperties = 1000 // filters of one condition set
-	maxServedVariants   = 500
-)
-
-// Names as servers take them.
-var (
-	servedFlagKey    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,400}$`)
-	servedVariantKey = regexp.MustCompile(`^[a-zA-Z0-9_./-]{1,400}$`)
-)
-
 // hintServed says what becomes of what is no fault here.
 const hintServed = "it works from a file; a server does not take it"
 
 // lintFlag reports what works in a flag, but hardly as its author meant.
 func (c *compiler) lintFlag(f *compiledFlag, m *Flag) {
-	if !isServedKey(m.Key) && !servedFlagKey.MatchString(m.Key) {
+	if !isServedKey(m.Key) && (len(m.Key) > 400 || !served.FlagKey.MatchString(m.Key)) {
 		c.problem(Note, &path{name: "key"}, quote(m.Key), hintServed, "the key has other characters than letters, digits, underscores and hyphens, or more than 400")
 	}
 	if len(f.conditions) == 0 && f.holdoutValue < 0 && f.enrollment < 0 {
@@ -93,7 +79,7 @@ func (c *compiler) lintVariants(f *compiledFlag, m *Flag) {
 		switch {
 		case v.Key == "":
 			c.problem(Error, &path{up: p, name: "key"}, nil, "give it a key", "a variant's key is empty")
-		case !isServedKey(v.Key) && !servedVariantKey.MatchString(v.Key):
+		case !isServedKey(v.Key) && !served.IsVariantKey(v.Key):
 			c.problem(Note, &path{up: p, name: "key"}, quote(v.Key), hintServed, "the key has other characters than letters, digits, underscores, dots, slashes and hyphens, or more than 400")
 		}
 		if sum >= 100 && v.RolloutPercentage > 0 && !pinned[v.Key] {
@@ -104,21 +90,17 @@ func (c *compiler) lintVariants(f *compiledFlag, m *Flag) {
 		}
 		sum += v.RolloutPercentage
 	}
-	if !SumsTo100(sum) {
+	if !served.SumsTo100(sum) {
 		c.problem(Error, at, nil, "make them sum to 100", "the shares of the variants sum to %v: some subjects get no variant, or some variants nobody", sum)
 	}
-	if n := len(m.Filters.Multivariate.Variants); n > maxServedVariants {
-		c.problem(Error, at, nil, "remove some", "%d variants, of which there can be %d", n, maxServedVariants)
+	if n := len(m.Filters.Multivariate.Variants); n > served.MaxVariants {
+		c.problem(Error, at, nil, "remove some", "%d variants, of which there can be %d", n, served.MaxVariants)
 	}
 }
 
-// SumsTo100 reports whether the sum of the shares of variants, in percent, is 100. Only what
-// float64 makes of sums such as 33.33 + 33.33 + 33.34 is forgiven (management.md §13.5).
-func SumsTo100(sum float64) bool { return math.Abs(sum-100) <= 1e-6 }
-
 func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
-	if n := len(f.conditions); n > maxServedGroups {
-		c.problem(Error, &path{up: &path{name: "filters"}, name: "groups"}, nil, "remove some", "%d condition sets, of which there can be %d", n, maxServedGroups)
+	if n := len(f.conditions); n > served.MaxGroups {
+		c.problem(Error, &path{up: &path{name: "filters"}, name: "groups"}, nil, "remove some", "%d condition sets, of which there can be %d", n, served.MaxGroups)
 	}
 	everyone, exits := -1, -1
 	for i := range f.conditions {
@@ -139,8 +121,8 @@ func (c *compiler) lintConditions(f *compiledFlag, m *Flag) {
 		if d.aggregation == ownerNobody && f.aggregation != ownerNobody {
 			c.problem(Error, &path{up: p, name: "aggregation_group_type_index"}, nil, "use an index of group_type_mapping", "the group type does not exist: the condition set never matches")
 		}
-		if n := len(src.Properties); n > maxServedProperties {
-			c.problem(Error, &path{up: p, name: "properties"}, nil, "use a list as the value of one filter", "%d filters, of which there can be %d", n, maxServedProperties)
+		if n := len(src.Properties); n > served.MaxProperties {
+			c.problem(Error, &path{up: p, name: "properties"}, nil, "use a list as the value of one filter", "%d filters, of which there can be %d", n, served.MaxProperties)
 		}
 		if len(d.checks) == 0 && d.aggregation == ownerPerson && (!f.byDevice || !d.hashMatters) {
 			switch {

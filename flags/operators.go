@@ -9,6 +9,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
 	"github.com/flagstaff-go/flagstaff/internal/nearest"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 	"github.com/flagstaff-go/flagstaff/internal/text"
 )
 
@@ -182,9 +183,6 @@ const (
 	OperatorFlagEvaluatesTo = "flag_evaluates_to"
 )
 
-// maxServedPattern is how long a regular expression may be, in bytes (management.md §15.2).
-const maxServedPattern = 1000
-
 // Admits reports whether a value has the type that an operator needs, null being none of
 // any type. Whether it can be parsed is for [Compile] to say.
 func (o Operand) Admits(value json.RawMessage) bool {
@@ -195,7 +193,7 @@ func (o Operand) Admits(value json.RawMessage) bool {
 	case OperandText, OperandDate, OperandVersion:
 		return kind == jsonscan.String
 	case OperandPattern:
-		return kind == jsonscan.String && (len(v) <= maxServedPattern || lenOf(v) <= maxServedPattern)
+		return kind == jsonscan.String && (len(v) <= served.MaxPattern || lenOf(v) <= served.MaxPattern)
 	case OperandTexts:
 		for a := v.Array(); a.Next(); {
 			if a.Value().Kind() != jsonscan.String {
@@ -232,7 +230,7 @@ var operandNames = [...]string{
 	OperandRange:     "a list of two numbers, the smaller one first",
 	OperandDate:      `the text of a date such as "2024-06-01" or "2024-06-01T12:00:00Z", or of a span before now such as "-7d" with the unit h, d, w, m or y`,
 	OperandVersion:   `the text of a version such as "1.2.3"; for semver_wildcard also "1.*"`,
-	OperandPattern:   fmt.Sprintf("a regular expression without look-around and back-references, of at most %d bytes", maxServedPattern),
+	OperandPattern:   fmt.Sprintf("a regular expression without look-around and back-references, of at most %d bytes", served.MaxPattern),
 	OperandCohort:    "the ID of a cohort",
 	OperandFlagValue: "true, false or the key of a variant",
 }
@@ -311,8 +309,8 @@ func operatorHint(name string, k FilterKind) string {
 		}
 	}
 	hint := "use one of " + strings.Join(names, ", ")
-	if len(name) > maxOperatorName {
-		return hint
+	if len(name) > 2*len(OperatorNotIContainsMulti) {
+		return hint // it is none of them
 	}
 	word := strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	if meant := otherOperators[word]; meant != "" && k == PropertyFilter {
@@ -336,9 +334,6 @@ var otherOperators = map[string]string{
 	"<": OperatorLT, "less_than": OperatorLT, "<=": OperatorLTE, "less_than_or_equal": OperatorLTE,
 	"before": OperatorIsDateBefore, "after": OperatorIsDateAfter,
 }
-
-// maxOperatorName bounds the names for which a nearest one is sought, in bytes.
-const maxOperatorName = 64
 
 // A FilterKind says what a filter compares.
 type FilterKind uint8

@@ -30,8 +30,8 @@ type UnknownKey struct {
 	Full bool
 }
 
-// unknownKeys is what an Evaluator knows of them.
-type unknownKeys struct {
+// missedKeys is what an Evaluator knows of them.
+type missedKeys struct {
 	counts atomic.Pointer[map[string]*atomic.Uint64] // a map is never changed
 	other  atomic.Uint64
 	full   atomic.Bool

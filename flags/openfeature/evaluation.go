@@ -2,8 +2,8 @@ package openfeature
 
 import (
 	"context"
-	"errors"
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 	"strings"

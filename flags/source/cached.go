@@ -117,7 +117,7 @@ func (c Cached) fresh(ctx context.Context, have string, decode decoding) (answer
 	if a.definitions, err = decode(document); err != nil {
 		return answer{}, fmt.Errorf("source: %w", err)
 	}
-	a.write = func(kept []Kept, d *flags.Definitions) error {
+	a.write = func(kept []KeptPart, d *flags.Definitions) error {
 		return writeCache(c.Path, cacheHeader{c.Source.Identity(), version, a.fetched, keepOnDisk(kept, d)}, document)
 	}
 	return a, nil
@@ -144,14 +144,14 @@ func (c Cached) kept(decode decoding) (answer, error) {
 		}
 		a.onDisk.kept = older
 		for _, k := range h.Kept.List {
-			a.onDisk.list = append(a.onDisk.list, Kept{Since: k.Since, Problem: k.Problem})
+			a.onDisk.list = append(a.onDisk.list, KeptPart{Since: k.Since, Problem: k.Problem})
 		}
 	}
 	return a, nil
 }
 
 // keepOnDisk returns what a file has of what is kept, nil for nothing.
-func keepOnDisk(list []Kept, d *flags.Definitions) *cachedKept {
+func keepOnDisk(list []KeptPart, d *flags.Definitions) *cachedKept {
 	if d == nil {
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/flagstaff-go/flagstaff/flags"
 )
 
-// Kept is a part of older definitions that stays in force because newer ones break it, see
+// A KeptPart is a part of older definitions that stays in force because newer ones break it, see
 // [flags.Loaded]: a flag, or what is outside of flags.
-type Kept struct {
+type KeptPart struct {
 	// Since is when the definitions came that broke it first.
 	Since time.Time
 
@@ -22,7 +22,7 @@ type Kept struct {
 }
 
 // part identifies what is kept.
-func (k *Kept) part() string {
+func (k *KeptPart) part() string {
 	if k.Problem.Flag != "" {
 		return k.Problem.Flag
 	}
@@ -45,7 +45,7 @@ func keepsLast(s Source) bool {
 
 // next compiles the definitions of an answer, and returns what is kept of older ones: of
 // those in use, or else of those on disk.
-func (l *Loader) next(a *answer) (*flags.Loaded, []Kept, error) {
+func (l *Loader) next(a *answer) (*flags.Loaded, []KeptPart, error) {
 	last, known := l.loaded, l.Status().Kept
 	if last == nil {
 		last = new(flags.Loaded)
@@ -63,12 +63,12 @@ func (l *Loader) next(a *answer) (*flags.Loaded, []Kept, error) {
 	if len(next.Kept) == 0 {
 		return next, nil, nil
 	}
-	var kept []Kept
+	var kept []KeptPart
 	place := l.placesOf(next.Snapshot)
 	for _, p := range next.Kept {
 		at := place(p)
-		k := Kept{Since: a.fetched, Problem: p, Line: at.Line, Column: at.Column}
-		if i := slices.IndexFunc(known, func(o Kept) bool { return o.part() == k.part() }); i >= 0 {
+		k := KeptPart{Since: a.fetched, Problem: p, Line: at.Line, Column: at.Column}
+		if i := slices.IndexFunc(known, func(o KeptPart) bool { return o.part() == k.part() }); i >= 0 {
 			k.Since = known[i].Since
 		}
 		kept = append(kept, k)
@@ -96,17 +96,17 @@ func (s *diskState) next(d *flags.Definitions, o flags.CompileOptions) (*flags.L
 
 // store puts the definitions of an answer into the cache that it came through, with what is
 // kept beside them.
-func (a *answer) store(kept []Kept, d *flags.Definitions) {
+func (a *answer) store(kept []KeptPart, d *flags.Definitions) {
 	if a.write != nil {
 		a.unwritten = a.write(kept, d)
 	}
 }
 
 // logKept logs what is kept, once for each problem, and what need not be kept any more.
-func logKept(ctx context.Context, log *slog.Logger, known, kept []Kept) {
+func logKept(ctx context.Context, log *slog.Logger, known, kept []KeptPart) {
 	for i := range kept {
 		k := &kept[i]
-		same := func(o Kept) bool { return o.part() == k.part() && o.Problem.Error() == k.Problem.Error() }
+		same := func(o KeptPart) bool { return o.part() == k.part() && o.Problem.Error() == k.Problem.Error() }
 		if slices.ContainsFunc(known, same) {
 			continue
 		}
@@ -117,7 +117,7 @@ func logKept(ctx context.Context, log *slog.Logger, known, kept []Kept) {
 		log.ErrorContext(ctx, "flag definitions break what has worked; its last good definition stays in force until they are mended", args...)
 	}
 	for i := range known {
-		if !slices.ContainsFunc(kept, func(k Kept) bool { return k.part() == known[i].part() }) {
+		if !slices.ContainsFunc(kept, func(k KeptPart) bool { return k.part() == known[i].part() }) {
 			log.InfoContext(ctx, "what flag definitions had broken is mended or removed", "what", known[i].part(), "since", known[i].Since.UTC().Format(time.RFC3339))
 		}
 	}

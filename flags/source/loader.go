@@ -384,14 +384,14 @@ type answer struct {
 	unread, unwritten error
 
 	onDisk *diskState                                    // definitions that a cache has, nil for none
-	write  func(kept []Kept, d *flags.Definitions) error // puts the definitions into a cache, nil for none
+	write  func(kept []KeptPart, d *flags.Definitions) error // puts the definitions into a cache, nil for none
 }
 
 // A diskState is what a cache has: definitions, and what was kept of older ones.
 type diskState struct {
 	definitions *flags.Definitions
 	kept        *flags.Definitions // nil: nothing
-	list        []Kept
+	list        []KeptPart
 }
 
 // warn logs what is wrong with definitions on disk.
@@ -477,7 +477,7 @@ func remoteNotes(s *flags.Snapshot) []flags.Problem {
 
 // log logs a swap with the worst problems, so that a broken flag is noticed by
 // the person who has changed it. known is what was kept before.
-func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status, known []Kept) {
+func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status, known []KeptPart) {
 	problems := s.Problems()
 	log := l.config.Log
 	log.InfoContext(ctx, "flag definitions loaded", "flags", s.Len(), "problems", len(problems), "version", status.Version, "origin", status.Origin)
@@ -487,7 +487,7 @@ func (l *Loader) log(ctx context.Context, s *flags.Snapshot, status Status, know
 	told := 0
 	const maxLogged = 20 // problems
 	for _, p := range problems {
-		if slices.ContainsFunc(status.Kept, func(k Kept) bool { return k.Problem.DefinitionError == p.DefinitionError }) {
+		if slices.ContainsFunc(status.Kept, func(k KeptPart) bool { return k.Problem.DefinitionError == p.DefinitionError }) {
 			continue
 		}
 		if told++; told > maxLogged {

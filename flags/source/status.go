@@ -55,7 +55,7 @@ type Status struct {
 
 	// Kept is what stays in force of older definitions because the newer ones break it, as
 	// those of a [File] and of a [Remote] with KeepLast do. It must not be changed.
-	Kept []Kept
+	Kept []KeptPart
 
 	// Asks counts what [Loader.Ask] did.
 	Asks Asks

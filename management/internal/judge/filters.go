@@ -7,6 +7,7 @@ import (
 
 	"github.com/flagstaff-go/flagstaff/flags"
 	"github.com/flagstaff-go/flagstaff/internal/jsonscan"
+	"github.com/flagstaff-go/flagstaff/internal/served"
 )
 
 // A Subject is the flag that filters are for.
@@ -160,7 +161,7 @@ func checkVariants(m *flags.Multivariate) (keys map[string]bool, err error) {
 		keys[v.Key] = true
 		sum += v.RolloutPercentage
 	}
-	if !flags.SumsTo100(sum) {
+	if !served.SumsTo100(sum) {
 		return nil, refuse("must have rollout percentages that sum to 100, not %v", sum)
 	}
 	return keys, nil
