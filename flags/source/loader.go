@@ -383,7 +383,7 @@ type answer struct {
 	// Why definitions on disk cannot be used, and why they cannot be replaced.
 	unread, unwritten error
 
-	onDisk *diskState                                    // definitions that a cache has, nil for none
+	onDisk *diskState                                        // definitions that a cache has, nil for none
 	write  func(kept []KeptPart, d *flags.Definitions) error // puts the definitions into a cache, nil for none
 }
 
